@@ -1,0 +1,74 @@
+# Functions that declare SOAP's targets.
+include(CMakeParseArguments)
+
+# soap_add_library(<name> <source>...
+#   [LINK_LIBS <target>...] [DEPENDS <target>...] [SHARED] [MODULE])
+# A library without MLIR: lib/Partition, lib/CostModel, lib/Search and the
+# runtime. Installed and exported as SOAP::<name>.
+function(soap_add_library name)
+  cmake_parse_arguments(ARG "SHARED;MODULE" "" "LINK_LIBS;DEPENDS" ${ARGN})
+  set(type STATIC)
+  if(ARG_SHARED)
+    set(type SHARED)
+  elseif(ARG_MODULE)
+    set(type MODULE)
+  endif()
+  add_library(${name} ${type} ${ARG_UNPARSED_ARGUMENTS})
+  add_library(SOAP::${name} ALIAS ${name})
+  target_include_directories(${name} PUBLIC
+    "$<BUILD_INTERFACE:${SOAP_SOURCE_DIR}/include>"
+    "$<BUILD_INTERFACE:${SOAP_BINARY_DIR}/include>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  install(TARGETS ${name} EXPORT SOAPTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# soap_use_llvm(<target>): LLVM's ADT and Support headers, linked to libLLVM.
+function(soap_use_llvm name)
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS})
+  target_link_libraries(${name} PUBLIC LLVM)
+endfunction()
+
+# soap_use_mlir(<target>): MLIR's headers (precompiled), linked to libMLIR.
+function(soap_use_mlir name)
+  target_include_directories(${name} SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_link_libraries(${name} PUBLIC MLIR LLVM)
+  if(SOAP_PRECOMPILED_HEADERS AND TARGET SOAPPrecompiledHeaders)
+    target_precompile_headers(${name} REUSE_FROM SOAPPrecompiledHeaders)
+  endif()
+endfunction()
+
+# soap_add_mlir_library(<name> <source>... [LINK_LIBS ...] [DEPENDS ...])
+# A library over MLIR: dialects, passes, translations.
+function(soap_add_mlir_library name)
+  soap_add_library(${name} ${ARGN})
+  soap_use_mlir(${name})
+  add_dependencies(${name} soap-headers)
+endfunction()
+
+# soap_add_tool(<name> <source>... [LINK_LIBS ...])
+function(soap_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS})
+  target_include_directories(${name} PRIVATE "${SOAP_SOURCE_DIR}/include" "${SOAP_BINARY_DIR}/include")
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# soap_add_unittest(<name> <source>... [LINK_LIBS ...])
+# A GoogleTest program. `check-soap-unit` runs them all.
+function(soap_add_unittest name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${SOAP_BINARY_DIR}/unittests")
+  add_test(NAME ${name} COMMAND ${name})
+  set_property(GLOBAL APPEND PROPERTY SOAP_UNITTESTS ${name})
+endfunction()
