@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Installs what SOAP needs on Debian 12, and only what is missing: packages by
+# apt (as root or with sudo) and a pinned Python environment in build/venv.
+# Running it again changes nothing.
+#
+#   scripts/setup.sh [--check]     --check only says what is missing (exit 1)
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+environment=${SOAP_PYTHON_ENV:-$root/build/venv}
+requirements=$root/scripts/requirements.txt
+check=false
+case "${1:-}" in
+  '') ;;
+  --check) check=true ;;
+  *) echo "usage: scripts/setup.sh [--check]" >&2; exit 2 ;;
+esac
+
+packages=(
+  # Build tools.
+  git cmake ninja-build ccache g++ clang-19 lld-19 clang-format-19 clang-tidy-19
+  libclang-rt-19-dev
+  # MLIR and LLVM 19 with their tools (FileCheck is in llvm-19-tools).
+  llvm-19-dev llvm-19-tools libmlir-19-dev mlir-19-tools
+  # Libraries that the compiler and the runtime stand on.
+  libdnnl-dev libprotobuf-dev protobuf-compiler libflatbuffers-dev
+  flatbuffers-compiler libflatbuffers2 nlohmann-json3-dev libcli11-dev
+  libgtest-dev libbenchmark-dev libopenmpi-dev openmpi-bin
+  # The Python environment.
+  python3-venv
+)
+
+installed() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=()
+for package in "${packages[@]}"; do
+  installed "$package" || missing+=("$package")
+done
+
+if [ ${#missing[@]} -eq 0 ]; then
+  echo "setup: ${#packages[@]} packages are installed"
+elif $check; then
+  echo "setup: missing packages: ${missing[*]}"
+else
+  sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "error: expected to run as root or with sudo, got: neither; install with apt-get: ${missing[*]}" >&2
+      exit 2
+    }
+    sudo=(sudo)
+  fi
+  echo "setup: installing ${missing[*]}"
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}"
+fi
+
+# The stamp is the list of pins that the environment was made from.
+stamp=$environment/requirements.stamp
+current=false
+if [ -x "$environment/bin/python3" ] && cmp -s "$requirements" "$stamp"; then
+  current=true
+fi
+if $current; then
+  echo "setup: the Python environment $environment is up to date"
+elif $check; then
+  echo "setup: the Python environment $environment is missing or out of date"
+else
+  echo "setup: making the Python environment $environment"
+  # The distribution's interpreter, whatever else is first in PATH.
+  /usr/bin/python3 -m venv "$environment"
+  "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check \
+    --requirement "$requirements"
+  cp "$requirements" "$stamp"
+fi
+
+if $check && { [ ${#missing[@]} -gt 0 ] || ! $current; }; then
+  exit 1
+fi
