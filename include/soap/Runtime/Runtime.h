@@ -1,0 +1,232 @@
+/*===- Runtime.h - Load and run compiled models -------------------*- C -*-===*\
+|*                                                                            *|
+|* Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* The C interface of the runtime. A model is loaded, runs steps, and is      *|
+|* released:                                                                  *|
+|*                                                                            *|
+|*   soap_model *model;                                                       *|
+|*   if (soap_model_load("m.so", NULL, &model) != SOAP_OK)                    *|
+|*     fprintf(stderr, "error: %s\n", soap_last_error());                     *|
+|*   soap_model_run(model, inputs, outputs);                                  *|
+|*   soap_model_release(model);                                               *|
+|*                                                                            *|
+|* Functions that can fail return a soap_status; soap_last_error() has the    *|
+|* reason. A model may be used by one thread at a time, different models by   *|
+|* different threads. Strings and arrays that a function hands out belong to  *|
+|* the model and live as long as it does.                                     *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef SOAP_RUNTIME_RUNTIME_H
+#define SOAP_RUNTIME_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The version of the tables in a compiled model. A model loads only into a
+ * runtime of its own version. */
+#define SOAP_ABI_VERSION 1
+
+typedef enum soap_status {
+  SOAP_OK = 0,
+  /** The run failed: a kernel, a transport. */
+  SOAP_FAILED = 1,
+  /** Bad input: a file that is no model or is damaged, another ABI, missing CPU
+   * features, too little memory, a wrong name, type, shape or argument. */
+  SOAP_INVALID = 2
+} soap_status;
+
+/** One line (details may follow in indented lines) about the last failure in
+ * this thread: what was expected, what came, and the cure. Never NULL. */
+const char *soap_last_error(void);
+
+/** "0.1.0" */
+const char *soap_version(void);
+
+typedef enum soap_element {
+  SOAP_F32,
+  SOAP_F64,
+  SOAP_F16,
+  SOAP_BF16,
+  SOAP_I8,
+  SOAP_I16,
+  SOAP_I32,
+  SOAP_I64,
+  SOAP_U8,
+  SOAP_U16,
+  SOAP_U32,
+  SOAP_U64,
+  SOAP_BOOL
+} soap_element;
+
+/** Bytes of one element. */
+size_t soap_element_size(soap_element element);
+/** "f32", "i64", ... */
+const char *soap_element_name(soap_element element);
+
+/*===- Loading ------------------------------------------------------------===*/
+
+typedef struct soap_model soap_model;
+
+typedef enum soap_transport {
+  SOAP_TRANSPORT_AUTO = 0,
+  SOAP_TRANSPORT_LOCAL = 1 /**< Threads of this process. */
+} soap_transport;
+
+/** Zero-initialise, then set size, then what differs from the default. */
+typedef struct soap_load_options {
+  size_t size; /**< sizeof(soap_load_options) */
+  soap_transport transport;
+  /** Cores of each device; 0: as the model says, else an even split. */
+  uint32_t cores_per_device;
+  /** Called with one line per warning; NULL: stderr. */
+  void (*warning)(const char *line, void *user);
+  void *user;
+} soap_load_options;
+
+/** Loads the model in the shared library `path` and its weights (a safetensors
+ * file beside it): checks everything, makes the parameters and the kernels.
+ * `options` may be NULL. On failure *model is NULL. */
+soap_status soap_model_load(const char *path, const soap_load_options *options,
+                            soap_model **model);
+
+typedef void (*soap_native_kernel)(void *const *buffers, const int64_t *sizes);
+
+/** Loads a model from a table in memory (copied) with `native_count` native
+ * kernels; its weights file is looked up in `directory` (NULL: the working
+ * directory). */
+soap_status soap_model_load_from_memory(const void *data, size_t size,
+                                        const soap_native_kernel *natives,
+                                        size_t native_count,
+                                        const char *directory,
+                                        const soap_load_options *options,
+                                        soap_model **model);
+
+/** Waits for a running step, stops the devices' threads and frees the model.
+ * NULL is allowed. */
+void soap_model_release(soap_model *model);
+
+/*===- What a model is ----------------------------------------------------===*/
+
+typedef struct soap_port {
+  const char *name;
+  soap_element element;
+  size_t rank;
+  const int64_t *shape;
+  size_t bytes;        /**< Of the whole tensor, dense and row-major. */
+  int64_t index_bound; /**< > 0: values must lie in [0, index_bound). */
+} soap_port;
+
+size_t soap_model_input_count(const soap_model *model);
+size_t soap_model_output_count(const soap_model *model);
+/** SOAP_INVALID if there is no such input. */
+soap_status soap_model_input(const soap_model *model, size_t index,
+                             soap_port *port);
+soap_status soap_model_output(const soap_model *model, size_t index,
+                              soap_port *port);
+size_t soap_model_device_count(const soap_model *model);
+
+/** Everything about the model as one JSON object: name, fingerprint, compiler,
+ * inputs, outputs, strategy, memory per device, cores, kernels with the
+ * implementation that each got. */
+const char *soap_model_info(soap_model *model);
+
+/*===- Running ------------------------------------------------------------===*/
+
+/** Starts one step and returns. `inputs[i]` and `outputs[i]` are dense,
+ * row-major host tensors of the ports' sizes that must stay valid until the
+ * step has ended; an output that is NULL is not written. Values of an indexing
+ * input outside of its bound are SOAP_INVALID. A step that is still running is
+ * waited for first. */
+soap_status soap_model_run_async(soap_model *model, const void *const *inputs,
+                                 void *const *outputs);
+/** Waits for the step that was started last; its failure is returned here. */
+soap_status soap_model_wait(soap_model *model);
+/** 1 if no step is running, 0 otherwise. */
+int soap_model_is_done(const soap_model *model);
+/** Run_async, then wait. */
+soap_status soap_model_run(soap_model *model, const void *const *inputs,
+                           void *const *outputs);
+
+/** Nanoseconds of the last step from its start barrier to its end barrier:
+ * without feeding inputs and draining outputs. */
+uint64_t soap_model_step_ns(const soap_model *model);
+
+/*===- Measuring ----------------------------------------------------------===*/
+
+typedef enum soap_movement_kind {
+  SOAP_TRANSFER,
+  SOAP_BROADCAST,
+  SOAP_ALL_GATHER,
+  SOAP_ALL_TO_ALL,
+  SOAP_ALL_REDUCE,
+  SOAP_REDUCE_SCATTER
+} soap_movement_kind;
+
+/** "transfer", "broadcast", "all_gather", ... */
+const char *soap_movement_kind_name(soap_movement_kind kind);
+
+typedef enum soap_phase { SOAP_FEED, SOAP_STEP, SOAP_DRAIN } soap_phase;
+
+/** The device id of the host, the source of feeds and target of drains. */
+#define SOAP_HOST (-1)
+
+/** What one communication of the last step moved. A transfer has the devices
+ * {source, destination} and one number of bytes; a collective its group and
+ * bytes per member: of the member's input for all_gather, all_to_all,
+ * broadcast, of the whole reduced tensor for reductions. */
+typedef struct soap_movement {
+  soap_movement_kind kind;
+  soap_phase phase;
+  const char *name; /**< Of the row that received it (member 0's). */
+  size_t device_count, byte_count;
+  const int32_t *devices;
+  const int64_t *bytes;
+} soap_movement;
+
+/** The movements of the last step, counted while they happened, in a fixed
+ * order (phase, then the receiver's program). Valid until the next step. */
+soap_status soap_model_movements(soap_model *model,
+                                 const soap_movement **movements,
+                                 size_t *count);
+
+/** One executed row. Times in ns since the step's start barrier (feeds are
+ * negative). */
+typedef struct soap_event {
+  const char *name;
+  const char *kernel; /**< KernelKey of a launch, NULL for other rows. */
+  const char *kind;   /**< "launch", "copy", "exchange", "all_reduce", ... */
+  uint32_t device;
+  uint32_t stream; /**< 0 compute, 1 communication. */
+  uint32_t node;
+  int32_t task;
+  soap_phase phase;
+  int64_t start_ns, end_ns;
+  uint64_t bytes; /**< Moved or copied on this device. */
+} soap_event;
+
+/** Switches the recording of row times on (1) or off (0, the default) for the
+ * steps that follow. */
+soap_status soap_model_set_tracing(soap_model *model, int enabled);
+/** The rows of the last traced step, by device, stream and start. Valid until
+ * the next step. */
+soap_status soap_model_events(soap_model *model, const soap_event **events,
+                              size_t *count);
+
+/** The devices that this process could use, as one JSON object. Valid until the
+ * next call in this thread. */
+const char *soap_list_devices(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SOAP_RUNTIME_RUNTIME_H */
