@@ -1,0 +1,80 @@
+//===- CostModel.h - Times of kernels and communication ---------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a kernel costs on a kind of device (measured, else an analytic
+// roofline), and what collectives cost on a topology. All times are integer
+// nanoseconds, all functions are pure and thread-safe once the tables are
+// loaded.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_COSTMODEL_COSTMODEL_H
+#define SOAP_COSTMODEL_COSTMODEL_H
+
+#include "soap/CostModel/Topology.h"
+#include "soap/Partition/CommPlan.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace soap {
+
+/// One local kernel. Rows, columns and depth describe a contraction
+/// (m, n, k of its matrix product); depth 0 means that there is none, and only
+/// the memory traffic counts.
+struct KernelQuery {
+  llvm::StringRef key; ///< KernelKey; empty: never measured.
+  double flops = 0;
+  double bytes = 0; ///< Read plus written.
+  int64_t rows = 1, columns = 1, depth = 0;
+};
+
+enum class CollectiveAlgorithm : uint8_t { Ring, Tree, Direct };
+llvm::StringRef stringify(CollectiveAlgorithm algorithm);
+
+/// A link resource and how long a collective keeps it.
+struct LinkUse {
+  int32_t resource = 0;
+  int64_t ns = 0;
+};
+
+struct CollectiveCost {
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
+  int64_t ns = 0;
+  llvm::SmallVector<LinkUse, 8> links;
+  bool occupiesReceiver = false;
+};
+
+class CostModel {
+public:
+  /// Adds measured entries: {"format": "soap-costs", "device_kind": K,
+  /// "entries": [{"key": "...", "ns": N}, ...]}. Later entries win.
+  llvm::Error addMeasured(llvm::StringRef json);
+  llvm::Error loadMeasured(llvm::StringRef path);
+  void addMeasured(llvm::StringRef kind, llvm::StringRef key, int64_t ns);
+  size_t numMeasured() const;
+
+  /// Time of one kernel: the measured one where there is one.
+  int64_t kernelNs(const KernelQuery &query, const DeviceKind &kind) const;
+  /// The analytic time alone: launch + max(flops / (peak * efficiency),
+  /// bytes / bandwidth).
+  static int64_t analyticNs(const KernelQuery &query, const DeviceKind &kind);
+  /// Time of a local copy (pack, unpack) of `bytes`.
+  static int64_t copyNs(int64_t bytes, const DeviceKind &kind);
+
+  /// Time of a collective over `group`; `bytes` per member as in Movement. The
+  /// cheapest algorithm of those the kind of collective has.
+  static CollectiveCost collective(ActionKind kind,
+                                   llvm::ArrayRef<int32_t> group,
+                                   llvm::ArrayRef<int64_t> bytes,
+                                   const Topology &topology);
+
+private:
+  llvm::StringMap<llvm::StringMap<int64_t>> measured_; ///< kind -> key -> ns.
+};
+
+} // namespace soap
+
+#endif // SOAP_COSTMODEL_COSTMODEL_H

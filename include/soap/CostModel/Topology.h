@@ -1,0 +1,151 @@
+//===- Topology.h - Devices and the links between them ----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The device topology D of Jia et al., "Beyond data and model parallelism",
+// section 3: devices of possibly different kinds, and directed links with a
+// bandwidth and a latency. Compute devices have the ids 0 to numDevices()-1;
+// one memory-only device, `host`, holds inputs and outputs and has the id
+// numDevices().
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_COSTMODEL_TOPOLOGY_H
+#define SOAP_COSTMODEL_TOPOLOGY_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace llvm::json {
+class Value;
+} // namespace llvm::json
+
+namespace soap {
+
+/// What a kind of device can do. Rates are for 32-bit floats.
+struct DeviceKind {
+  std::string name;
+  double peakFlops = 100e9;      ///< Flop/s that the best kernel reaches.
+  double memoryBandwidth = 10e9; ///< Bytes/s, read plus written.
+  /// Small tiles are inefficient: a kernel with m rows, n columns and a
+  /// reduction of depth k reaches m/(m+halfRows) * n/(n+halfColumns) *
+  /// k/(k+halfDepth) of the peak.
+  double halfRows = 4, halfColumns = 4, halfDepth = 16;
+  int64_t launchNs = 1000; ///< Fixed cost of every kernel.
+};
+
+/// A device that computes, or the host's memory.
+struct Device {
+  int32_t id = 0;
+  int32_t kind = 0;        ///< Index into kinds(); ignored for the host.
+  int32_t node = 0;        ///< The machine it sits in.
+  int64_t memoryBytes = 0; ///< 0: unlimited.
+  int32_t cores = 0;       ///< CPU cores, 0 if it is no CPU device.
+};
+
+/// A directed connection. Ends are devices or junctions (switches, network
+/// cards), so that what several routes share can be said.
+struct Link {
+  int32_t from = 0, to = 0; ///< Vertices: device ids, then junctions.
+  double bandwidth = 0;     ///< Bytes/s.
+  int64_t latencyNs = 0;
+  /// Links of one `shared` name are one resource: they are used one at a time.
+  std::string shared;
+  int32_t resource = -1;         ///< Index of the resource, filled by finish().
+  bool occupiesReceiver = false; ///< Transfers hold the receiver's compute.
+};
+
+/// The way from one device to another.
+struct Route {
+  llvm::ArrayRef<int32_t> links; ///< Indices into links(), in order.
+  int64_t latencyNs = 0;         ///< Sum over the links.
+  double bandwidth = 0;          ///< Smallest of the links, bytes/s.
+  bool occupiesReceiver = false; ///< If any link says so.
+};
+
+class Topology {
+public:
+  std::string name;
+
+  /// @{ Construction: kinds, then devices in the order of their ids, then
+  /// junctions and links, then finish().
+  int32_t addKind(DeviceKind kind);
+  int32_t addDevice(int32_t kind, int32_t node = 0, int64_t memoryBytes = 0,
+                    int32_t cores = 0);
+  /// Junctions are numbered from -1 downwards until finish().
+  int32_t addJunction(llvm::StringRef name);
+  /// Before finish(), the host is this vertex.
+  static constexpr int32_t hostVertex = INT32_MIN;
+  void addLink(Link link);
+  /// A link in each direction.
+  void addDuplexLink(Link link);
+  /// Numbers vertices and resources and finds the routes. Returns check().
+  std::string finish();
+  /// @}
+
+  /// `count` equal devices of one machine that exchange data through shared
+  /// memory. `copyBandwidth` is what one device gets while all are copying.
+  static Topology machine(int32_t count, const DeviceKind &kind,
+                          double copyBandwidth, int64_t latencyNs,
+                          int64_t memoryBytes, int32_t coresPerDevice,
+                          bool occupiesReceiver);
+
+  static llvm::Expected<Topology> parse(llvm::StringRef json);
+  static llvm::Expected<Topology> load(llvm::StringRef path);
+  /// The JSON text of the topology, in the form that parse() reads.
+  std::string toJSON() const;
+
+  /// The first mistake (no device, unknown kind, a pair of devices without a
+  /// route, a bandwidth that is not positive, ...) or an empty string.
+  std::string check() const;
+
+  int32_t numDevices() const { return static_cast<int32_t>(devices_.size()); }
+  /// The id of the memory-only device.
+  int32_t host() const { return numDevices(); }
+  const Device &device(int32_t id) const { return devices_[id]; }
+  llvm::ArrayRef<Device> devices() const { return devices_; }
+  const DeviceKind &kindOf(int32_t device) const {
+    return kinds_[devices_[device].kind];
+  }
+  llvm::ArrayRef<DeviceKind> kinds() const { return kinds_; }
+  DeviceKind &kind(int32_t index) { return kinds_[index]; }
+  llvm::ArrayRef<Link> links() const { return links_; }
+  int32_t numResources() const { return numResources_; }
+  /// The route between two devices, either of which may be the host.
+  const Route &route(int32_t from, int32_t to) const {
+    return routes_[static_cast<size_t>(from) * (numDevices() + 1) + to];
+  }
+  /// Relative cost of a route (ns for one mebibyte), to choose the nearest
+  /// source of a transfer.
+  int64_t routeCost(int32_t from, int32_t to) const;
+
+  Topology() = default;
+  Topology(const Topology &other);
+  Topology &operator=(const Topology &other);
+  Topology(Topology &&) = default;
+  Topology &operator=(Topology &&) = default;
+
+private:
+  void findRoutes();
+
+  std::vector<DeviceKind> kinds_;
+  std::vector<Device> devices_;
+  std::vector<std::string> junctions_;
+  std::vector<Link> links_;
+  std::vector<Route> routes_;
+  std::vector<int32_t> routeLinks_;
+  int32_t numResources_ = 0;
+  bool finished_ = false;
+};
+
+} // namespace soap
+
+#endif // SOAP_COSTMODEL_TOPOLOGY_H

@@ -1,0 +1,124 @@
+//===- OperatorGraph.h - The operator graph, without IR ---------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The operator graph G of Jia et al., "Beyond data and model parallelism",
+// section 3, as plain structs: extracted from IR once, or built by hand.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_OPERATORGRAPH_H
+#define SOAP_SEARCH_OPERATORGRAPH_H
+
+#include "soap/Partition/PartitionSpec.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace soap {
+
+/// What a node is to the simulation. Only Compute nodes cost time; inputs and
+/// outputs live on the topology's host; parameters and constants live where
+/// their configuration says.
+enum class NodeRole : uint8_t { Compute, Input, Output, Parameter, Constant };
+llvm::StringRef stringify(NodeRole role);
+
+/// One tensor: result `result` of node `producer`.
+struct GraphValue {
+  llvm::SmallVector<int64_t, 5> shape;
+  int32_t elementBytes = 4;
+  int32_t producer = -1;
+  int32_t result = 0;
+
+  /// A use: operand `operand` of node `node`.
+  struct Use {
+    int32_t node, operand;
+  };
+  /// @{ Filled by finish(). Uses are in node order, then operand order.
+  llvm::SmallVector<Use, 2> uses;
+  DimTraits traits;
+  /// @}
+
+  int64_t bytes() const;
+};
+
+/// One operation.
+struct GraphNode {
+  std::string name; ///< `nn.name`, unique.
+  std::string op;   ///< Name of the operation, for reports ("nn.conv").
+  NodeRole role = NodeRole::Compute;
+  PartitionSpec spec;
+  llvm::SmallVector<int32_t, 4> operands, results; ///< Values.
+  /// Nodes of one group (an op and its gradients) share one configuration. The
+  /// default, -1, becomes a group of its own in finish().
+  int32_t group = -1;
+  llvm::SmallVector<LoopKind, 6> kinds; ///< Per loop, filled by finish().
+  /// Input only: dimensions of the result that are batch dimensions, as bits;
+  /// dimension 0 by default.
+  uint32_t sampleDims = 1;
+};
+
+/// What one task of a node is, as far as only the op knows. Memory traffic and
+/// the shape of a contraction follow from the spec.
+struct TaskWork {
+  std::string key;  ///< KernelKey.
+  double flops = 0; ///< Closed form on the task's boxes.
+};
+/// Thread-safe; called once per distinct tile shape of (node, degrees).
+using TaskWorkFn =
+    std::function<TaskWork(int32_t node, const Degrees &degrees, int64_t task)>;
+
+class OperatorGraph {
+public:
+  std::string name;        ///< Of the model, for reports.
+  std::string fingerprint; ///< Of the model's ops, attributes, shapes, names.
+
+  /// @{ Construction in topological order, which is the default launch order.
+  /// A node's operands must exist. Returns the node's id; its results are
+  /// created with the given shapes.
+  int32_t addNode(GraphNode node,
+                  llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> resultShapes,
+                  llvm::ArrayRef<int32_t> elementBytes);
+  /// The callback for flops and KernelKey. Without it, flops are twice the
+  /// product of all loop extents and the non-unit window sizes, and keys are
+  /// empty.
+  void setTaskWork(TaskWorkFn work) { work_ = std::move(work); }
+  /// Fills uses, traits, loop kinds and groups. Returns check().
+  std::string finish();
+  /// @}
+
+  /// The first mistake (an operand that is not produced before, a spec that
+  /// breaks its invariants, a name used twice, ...) or an empty string.
+  std::string check() const;
+
+  int32_t numNodes() const { return static_cast<int32_t>(nodes_.size()); }
+  int32_t numValues() const { return static_cast<int32_t>(values_.size()); }
+  const GraphNode &node(int32_t id) const { return nodes_[id]; }
+  const GraphValue &value(int32_t id) const { return values_[id]; }
+  llvm::ArrayRef<GraphNode> nodes() const { return nodes_; }
+  llvm::ArrayRef<GraphValue> values() const { return values_; }
+  /// Result `result` of a node, as a value id.
+  int32_t valueOf(int32_t node, int32_t result = 0) const {
+    return nodes_[node].results[result];
+  }
+  /// The node called `name`, or -1.
+  int32_t find(llvm::StringRef name) const;
+  /// Members of a group.
+  llvm::ArrayRef<int32_t> group(int32_t id) const { return groups_[id]; }
+  int32_t numGroups() const { return static_cast<int32_t>(groups_.size()); }
+
+  TaskWork taskWork(int32_t node, const Degrees &degrees, int64_t task) const;
+
+private:
+  std::vector<GraphNode> nodes_;
+  std::vector<GraphValue> values_;
+  std::vector<llvm::SmallVector<int32_t, 1>> groups_;
+  TaskWorkFn work_;
+};
+
+} // namespace soap
+
+#endif // SOAP_SEARCH_OPERATORGRAPH_H

@@ -1,0 +1,90 @@
+//===- Simulator.h - How long a step takes ----------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Full simulation of a task graph in its launch order: one pass, no event
+// queue. Times are nanoseconds from 0 at the start of a step. Semantics:
+// docs/Search.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_SIMULATOR_H
+#define SOAP_SEARCH_SIMULATOR_H
+
+#include "soap/Search/TaskGraph.h"
+
+namespace soap {
+
+/// Start and end of one task graph node on each of its devices. A collective
+/// has the same start and end on all members.
+struct NodeTimes {
+  llvm::SmallVector<int64_t, 8> start, end; ///< Per TaskNode::devices.
+};
+
+/// What a simulation found out.
+struct SimulationResult {
+  int64_t stepNs = 0;
+  std::vector<int64_t> computeNs;       ///< Busy time of C[d], per device.
+  std::vector<int64_t> communicationNs; ///< Time X[d] is in an action.
+  std::vector<TaskNode> nodes;          ///< In launch order,
+  std::vector<NodeTimes> times;         ///< and their times.
+
+  /// Share of devices * stepNs in which compute streams do nothing.
+  double idleShare() const;
+  /// Longest communication time of a device.
+  int64_t maxCommunicationNs() const;
+};
+
+/// Simulates one task graph again and again.
+class FullSimulator {
+public:
+  explicit FullSimulator(const TaskGraph &tasks) : tasks_(tasks) {}
+
+  /// The step time alone: the fast path of a search.
+  int64_t stepNs();
+  /// Everything.
+  SimulationResult run();
+
+private:
+  template <bool Record>
+  int64_t simulate(SimulationResult *result);
+
+  const TaskGraph &tasks_;
+  /// Availability of compute streams, communication streams, link resources;
+  /// ends of nodes and of the slots of values.
+  std::vector<int64_t> compute_, communication_, links_;
+  std::vector<int64_t> nodeEnds_, slots_;
+  std::vector<int32_t> nodeBase_, slotBase_;
+  std::vector<int64_t> ready_;
+};
+
+/// FIFO policy (the paper's Algorithm 1 on nodes): launches whichever node is
+/// ready first; ties go to the lower position in the graph. Returns the order.
+std::vector<int32_t> fifoOrder(const OperatorGraph &graph,
+                               const Strategy &strategy,
+                               const Topology &topology,
+                               const CostModel &costs);
+
+/// The paper's Algorithm 1 to the letter, on tasks: every task and every
+/// transfer between two devices is a task of its own, devices and connections
+/// take tasks in the order of their ready times. The reference for tests.
+int64_t simulateTaskLevel(const OperatorGraph &graph, const Strategy &strategy,
+                          const Topology &topology, const CostModel &costs);
+
+/// One row of the table of strategies.
+struct StrategyReport {
+  std::string name;
+  int64_t stepNs = 0, communicationBytes = 0, communicationNs = 0,
+          peakMemoryBytes = 0;
+  double idleShare = 0;
+};
+StrategyReport report(llvm::StringRef name, const Strategy &strategy,
+                      const OperatorGraph &graph, const Topology &topology,
+                      const CostModel &costs);
+
+} // namespace soap
+
+#endif // SOAP_SEARCH_SIMULATOR_H
