@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Sets up what is missing, builds, runs every test.
+# The last line is `N passed, N failed, N skipped`, summed from the runners' own
+# reports. Exit status 0 only if nothing failed.
+#
+#   scripts/test.sh [--preset=NAME] [--no-setup] [--only=unit|lit|models]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+preset=release
+setup=1
+only=
+for arg in "$@"; do
+  case "$arg" in
+    --preset=*) preset="${arg#*=}" ;;
+    --no-setup) setup=0 ;;
+    --only=*) only="${arg#*=}" ;;
+    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "error: unknown argument '$arg'; see scripts/test.sh --help" >&2; exit 2 ;;
+  esac
+done
+
+build="build/$preset"
+venv="$PWD/build/venv"
+[ "$setup" = 0 ] || scripts/setup.sh
+cmake --preset "$preset"
+cmake --build "$build"
+
+reports="$build/test-reports"
+rm -rf "$reports"
+mkdir -p "$reports"
+status=0
+wants() { [ -z "$only" ] || [ "$only" = "$1" ]; }
+
+# A runner that ends without a report counts as one failure.
+run() { # run NAME REPORT COMMAND...
+  local name="$1" report="$2"
+  shift 2
+  echo "== $name"
+  "$@" || status=1
+  [ -s "$report" ] || printf '<testsuite name="%s"><testcase classname="%s" name="report"><failure/></testcase></testsuite>\n' \
+    "$name" "$name" > "$report"
+}
+
+if wants unit; then
+  for program in "$build"/unittests/*Tests; do
+    name="$(basename "$program")"
+    run "$name" "$reports/$name.xml" "$program" --gtest_brief=1 \
+      "--gtest_output=xml:$reports/$name.xml"
+  done
+fi
+if wants lit; then
+  run lit "$reports/lit.xml" "$venv/bin/python" /usr/lib/llvm-19/build/utils/lit/lit.py -sv \
+    --xunit-xml-output="$reports/lit.xml" "$build/test"
+fi
+if wants models; then
+  run models "$reports/models.xml" "$venv/bin/python" -m pytest -q  test/models \
+    "--build-dir=$build" "--junitxml=$reports/models.xml"
+fi
+
+"$venv/bin/python" scripts/summarize_tests.py "$reports"/*.xml || status=1
+exit $status
