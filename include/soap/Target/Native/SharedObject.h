@@ -1,0 +1,40 @@
+//===- SharedObject.h - Link a compiled model -------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes the shared library of a compiled model. It exports what
+// include/soap/Runtime/Model.fbs says: `soap_model_data`, and
+// `soap_native_kernels` if an object defines it. Functions of the C library and
+// libm that kernels call are resolved when the library is loaded.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_NATIVE_SHAREDOBJECT_H
+#define SOAP_TARGET_NATIVE_SHAREDOBJECT_H
+
+#include "soap/Target/Native/NativeTarget.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace soap {
+
+/// The linker that linkSharedObject calls: `ld.lld` or `ld` in PATH, or the
+/// ld.lld of the LLVM that SOAP was built with. Fails with the places it looked
+/// at.
+llvm::Expected<std::string> findLinker();
+
+/// Links `objects` (contents of object files, from emitNativeObject; may be
+/// none) and the finished FlatBuffers table `modelTable` (becomes
+/// `soap_model_data`, aligned to 64 bytes) to the shared library `outputPath`.
+/// The file appears whole or not at all, an old one is replaced, and no
+/// temporary file stays.
+llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
+                             llvm::StringRef modelTable,
+                             llvm::StringRef outputPath,
+                             const NativeTarget &target = NativeTarget::host());
+
+} // namespace soap
+
+#endif // SOAP_TARGET_NATIVE_SHAREDOBJECT_H
