@@ -1,0 +1,170 @@
+//===- SpecVerifier.cpp - Invariants of partition specs -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Partition/PartitionSpec.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace soap;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::Twine;
+
+using Shapes = ArrayRef<SmallVector<int64_t, 5>>;
+
+/// "operand 1, dimension 0: <what>".
+static std::string inDim(const char *value, size_t index, size_t dim,
+                         const Twine &what) {
+  return (Twine(value) + " " + Twine(index) + ", dimension " + Twine(dim) +
+          ": " + what)
+      .str();
+}
+
+static std::string verifyLoops(const PartitionSpec &spec) {
+  for (size_t i = 0, e = spec.loops.size(); i != e; ++i) {
+    const LoopSpec &loop = spec.loops[i];
+    if (loop.name.empty())
+      return ("expected a name for loop " + Twine(i)).str();
+    if (loop.extent < 1)
+      return ("expected a positive extent of loop '" + loop.name +
+              "', got: " + Twine(loop.extent))
+          .str();
+    for (size_t j = 0; j != i; ++j)
+      if (spec.loops[j].name == loop.name)
+        return ("expected distinct loop names, got: '" + loop.name + "' twice")
+            .str();
+  }
+  return "";
+}
+
+/// What holds for operands and results: ranks, loop indices, monotony, each
+/// loop in at most one dimension.
+static std::string verifyAccess(const PartitionSpec &spec,
+                                const ValueAccess &access, const char *value,
+                                size_t index, ArrayRef<int64_t> shape) {
+  if (access.dims.size() != shape.size())
+    return (Twine(value) + " " + Twine(index) + ": expected " +
+            Twine(shape.size()) +
+            " dimension accesses, got: " + Twine(access.dims.size()))
+        .str();
+  SmallVector<bool, 6> used(spec.loops.size(), false);
+  for (size_t d = 0, rank = shape.size(); d != rank; ++d) {
+    const DimAccess &dim = access.dims[d];
+    auto error = [&](const Twine &what) {
+      return inDim(value, index, d, what);
+    };
+    if (dim.loop < -1 || dim.loop >= static_cast<int>(spec.loops.size()))
+      return error("expected a loop below " + Twine(spec.loops.size()) +
+                   " or -1, got: " + Twine(dim.loop));
+    if (dim.div < 1)
+      return error("expected a positive divisor, got: " + Twine(dim.div));
+    if (dim.hi < dim.lo)
+      return error("expected lo <= hi, got: " + Twine(dim.lo) + " and " +
+                   Twine(dim.hi));
+    if (dim.loop < 0) {
+      if (dim.mul != 0 || dim.div != 1)
+        return error("expected mul = 0 and div = 1 without a loop, got: " +
+                     Twine(dim.mul) + " and " + Twine(dim.div));
+      continue;
+    }
+    if (dim.mul == 0)
+      return error("expected a monotone access, got: mul = 0");
+    if (used[dim.loop])
+      return error("expected each loop in at most one dimension, got: '" +
+                   spec.loops[dim.loop].name + "' again");
+    used[dim.loop] = true;
+  }
+  return "";
+}
+
+/// Result boxes partition the result: windows abut and cover it exactly.
+static std::string verifyResult(const PartitionSpec &spec, size_t index,
+                                ArrayRef<int64_t> shape) {
+  const ValueAccess &access = spec.results[index];
+  for (size_t d = 0, rank = shape.size(); d != rank; ++d) {
+    const DimAccess &dim = access.dims[d];
+    auto error = [&](const Twine &what) {
+      return inDim("result", index, d, what);
+    };
+    Range covered{dim.lo, dim.hi + 1};
+    if (dim.loop >= 0) {
+      if (dim.div != 1 || dim.mul < 1)
+        return error("expected div = 1 and mul > 0, got: " + Twine(dim.div) +
+                     " and " + Twine(dim.mul));
+      if (dim.hi - dim.lo + 1 != dim.mul)
+        return error("expected abutting windows of " + Twine(dim.mul) +
+                     " elements, got: " + Twine(dim.hi - dim.lo + 1));
+      covered = unclampedRange(dim, {0, spec.loops[dim.loop].extent});
+    }
+    if (covered != Range{0, shape[d]})
+      return error("expected [0:" + Twine(shape[d]) +
+                   "] to be covered, got: " + toString(Box{covered}));
+  }
+  if (access.firstOnly)
+    return ("result " + Twine(index) + ": expected firstOnly on operands only")
+        .str();
+  if (access.combine == Combine::None)
+    for (size_t i = 0, e = spec.loops.size(); i != e; ++i)
+      if (spec.isReduction(i, index))
+        return ("result " + Twine(index) +
+                ": expected a combiner, because loop '" + spec.loops[i].name +
+                "' indexes none of its dimensions")
+            .str();
+  return "";
+}
+
+static std::string verifyOperand(const PartitionSpec &spec, size_t index) {
+  const ValueAccess &access = spec.operands[index];
+  if (access.combine != Combine::None)
+    return ("operand " + Twine(index) +
+            ": expected a combiner on results only, got: " +
+            stringify(access.combine))
+        .str();
+  if (!access.firstOnly)
+    return "";
+  // "Not read" is an empty box, which a scalar cannot have.
+  if (access.dims.empty() || spec.results.empty())
+    return ("operand " + Twine(index) +
+            ": expected a dimension and a result for a firstOnly operand")
+        .str();
+  for (size_t d = 0, rank = access.dims.size(); d != rank; ++d)
+    if (access.dims[d].loop >= 0 && spec.isReduction(access.dims[d].loop))
+      return inDim("operand", index, d,
+                   "expected no reduction loop in a firstOnly operand, got: '" +
+                       spec.loops[access.dims[d].loop].name + "'");
+  return "";
+}
+
+std::string soap::verify(const PartitionSpec &spec, Shapes operandShapes,
+                         Shapes resultShapes) {
+  if (spec.operands.size() != operandShapes.size())
+    return ("expected " + Twine(operandShapes.size()) +
+            " operand accesses, got: " + Twine(spec.operands.size()))
+        .str();
+  if (spec.results.size() != resultShapes.size())
+    return ("expected " + Twine(resultShapes.size()) +
+            " result accesses, got: " + Twine(spec.results.size()))
+        .str();
+  if (std::string error = verifyLoops(spec); !error.empty())
+    return error;
+  for (size_t i = 0, e = spec.results.size(); i != e; ++i) {
+    std::string error =
+        verifyAccess(spec, spec.results[i], "result", i, resultShapes[i]);
+    if (error.empty())
+      error = verifyResult(spec, i, resultShapes[i]);
+    if (!error.empty())
+      return error;
+  }
+  for (size_t i = 0, e = spec.operands.size(); i != e; ++i) {
+    std::string error =
+        verifyAccess(spec, spec.operands[i], "operand", i, operandShapes[i]);
+    if (error.empty())
+      error = verifyOperand(spec, i);
+    if (!error.empty())
+      return error;
+  }
+  return "";
+}
