@@ -46,8 +46,9 @@ struct Need {
   /// Device and consuming task of [tile][copy]. Tasks that do not read the
   /// value (firstOnly) do not appear.
   llvm::SmallVector<int32_t, 8> devices, tasks;
-  /// Gather again instead of sharing what an equal need of another consumer
-  /// already gathered.
+  /// Plan this need on its own: gather again instead of sharing what another
+  /// consumer gathered. Also for what must stay an action of its own, as the
+  /// drain of an output to the host.
   bool regather = false;
 
   int64_t numTiles() const;
@@ -130,13 +131,15 @@ struct Action {
   llvm::SmallVector<int32_t, 8> group;
   llvm::SmallVector<Port, 4> inputs;
   llvm::SmallVector<int32_t, 8> outputs;
+  /// Transfer, HaloExchange: the device of outputs[i]. Else empty.
+  llvm::SmallVector<int32_t, 4> destinations;
   /// Consumers (indices into planValue's list) that wait for this action,
   /// directly or through later actions.
   llvm::SmallVector<int32_t, 2> consumers;
 };
 
 /// How one consuming task gets what it reads: disjoint pieces of shards on its
-/// device that cover its box.
+/// device that cover its box. A task whose box is empty has no read.
 struct Read {
   int32_t consumer = 0, task = 0, device = 0;
   Box box;
@@ -144,7 +147,8 @@ struct Read {
 };
 
 /// The plan of one value. Actions are in an order in which each finds its
-/// inputs ready. Shards of origin Task come first, in task order.
+/// inputs ready. Shards of origin Task come first: shards[t] is what task t
+/// produces. Reads are ordered by consumer, then as in its need.
 struct ValuePlan {
   llvm::SmallVector<Shard, 8> shards;
   llvm::SmallVector<LocalReduction, 2> reductions;
