@@ -1,0 +1,28 @@
+//===- NN.h - The nn dialect ------------------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_NN_IR_NN_H
+#define SOAP_DIALECT_NN_IR_NN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "soap/Dialect/NN/IR/PartitionInterface.h"
+
+#include "soap/Dialect/NN/IR/NNDialect.h.inc"
+#include "soap/Dialect/NN/IR/NNEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "soap/Dialect/NN/IR/NNAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "soap/Dialect/NN/IR/NNOps.h.inc"
+
+#endif // SOAP_DIALECT_NN_IR_NN_H

@@ -1,0 +1,117 @@
+//===- NNAttrs.td - Where parameters come from -------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_NN_IR_NNATTRS_TD
+#define SOAP_DIALECT_NN_IR_NNATTRS_TD
+
+include "soap/Dialect/NN/IR/NNBase.td"
+
+class NN_Attr<string name, string attrMnemonic> : AttrDef<NN_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def NN_FileAttr : NN_Attr<"File", "file"> {
+  let summary = "Bytes of a file";
+  let description = [{
+    `length` bytes from byte `offset` of the file at `path`: the elements of the
+    tensor in row-major order, little endian. `path` is relative to the folder
+    of the model. The compiler never reads the bytes.
+
+    Example: `#nn.file<"model.onnx", 1024, 4096>`
+
+    Constraints:
+    - `path` is not empty
+    - `offset` and `length` are not negative
+    - (on `nn.parameter`) `length` is the size of the tensor in bytes
+  }];
+  let parameters = (ins StringRefParameter<>:$path, "int64_t":$offset,
+                        "int64_t":$length);
+  let assemblyFormat = "`<` $path `,` $offset `,` $length `>`";
+  let genVerifyDecl = 1;
+}
+
+def NN_SplatAttr : NN_Attr<"Splat", "splat"> {
+  let summary = "One value in all elements";
+  let description = [{
+    Example: `#nn.splat<1.000000e+00 : f32>`
+
+    Constraints:
+    - (on `nn.parameter`) the type of the value is the tensor's element type
+  }];
+  let parameters = (ins "::mlir::TypedAttr":$value);
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def NN_Distribution : I32EnumAttr<"Distribution", "distribution of a recipe", [
+    I32EnumAttrCase<"Normal", 0, "normal">,
+    I32EnumAttrCase<"Uniform", 1, "uniform">]> {
+  let cppNamespace = "::soap::nn";
+}
+
+def NN_RandomAttr : NN_Attr<"Random", "random"> {
+  let summary = "A recipe for seeded random values";
+  let description = [{
+    Element i is a function of (`seed`, `name`, i) alone, so that any box of the
+    tensor can be made without the rest: `normal` with mean `a` and standard
+    deviation `b`, or `uniform` in [`a`, `b`]. The exact bits are those of the
+    runtime's random recipe.
+
+    Example: `#nn.random<1, "conv1.weight", normal, 0.000000e+00, 2.000000e-02>`
+
+    Constraints:
+    - `a` and `b` are finite
+    - `b` is not negative (normal) or not less than `a` (uniform)
+    - (on `nn.parameter`) the tensor has floating point elements
+  }];
+  let parameters = (ins "uint64_t":$seed, StringRefParameter<>:$name,
+                        EnumParameter<NN_Distribution>:$distribution,
+                        APFloatParameter<"">:$a, APFloatParameter<"">:$b);
+  let builders = [AttrBuilder<(ins "uint64_t":$seed, "::llvm::StringRef":$name,
+                                   "::soap::nn::Distribution":$distribution,
+                                   "double":$a, "double":$b), [{
+    return $_get($_ctxt, seed, name, distribution, ::llvm::APFloat(a),
+                 ::llvm::APFloat(b));
+  }]>];
+  let assemblyFormat = [{
+    `<` $seed `,` $name `,` $distribution `,` custom<Double>($a) `,`
+    custom<Double>($b) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def NN_InitAttr : NN_Attr<"Init", "init"> {
+  let summary = "A result of @init";
+  let description = [{
+    Result `index` of the function `@init`, which holds the expressions over
+    parameters only and runs once when a model is loaded.
+
+    Example: `#nn.init<0>`
+
+    Constraints:
+    - `index` is not negative
+  }];
+  let parameters = (ins "int64_t":$index);
+  let assemblyFormat = "`<` $index `>`";
+  let genVerifyDecl = 1;
+}
+
+def NN_SourceAttr : AnyAttrOf<[NN_FileAttr, NN_SplatAttr, NN_RandomAttr,
+                               NN_InitAttr],
+    "source of a parameter (#nn.file, #nn.splat, #nn.random or #nn.init)">;
+
+def NN_ReduceKind : I32EnumAttr<"ReduceKind", "kind of a reduction", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">,
+    I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]> {
+  let cppNamespace = "::soap::nn";
+  let genSpecializedAttr = 0;
+}
+
+def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+#endif // SOAP_DIALECT_NN_IR_NNATTRS_TD

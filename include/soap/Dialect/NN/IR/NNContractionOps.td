@@ -1,0 +1,97 @@
+//===- NNContractionOps.td - Convolution and matrix product --*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_NN_IR_NNCONTRACTIONOPS_TD
+#define SOAP_DIALECT_NN_IR_NNCONTRACTIONOPS_TD
+
+include "soap/Dialect/NN/IR/NNBase.td"
+
+def NN_ConvOp : NN_PureOp<"conv", [],
+    ["buildLocal", "setLocalAccess", "getFlops", "appendKernelKey"]> {
+  let summary = "Convolution";
+  let description = [{
+    ONNX Conv: input (N, C, spatial...), weight (F, C/G, K...), optional bias
+    (F), result (N, F, spatial...); 1 to 3 spatial dimensions. Pads are explicit
+    and may differ on the two sides; they are zeros. Result dimension i is
+    `(input + pads_lo + pads_hi - dilation*(K-1) - 1) / stride + 1`.
+
+    Loops without groups: `n f h w`, R: `c`; input
+    `(n, c, h*s+[-p, (K-1)d-p], ...)`, weight `(f, c, [K], [K])`, bias `(f)`
+    (first part of a reduction only), result `(n, f, h, w)`, parts are summed.
+
+    Loops with G groups, C' = C/G and F' = F/G: `n g h w`; input
+    `(n, g*C'+[0, C'-1], ...)`, weight `(g*F'+[0, F'-1], [C'], [K], [K])`, bias
+    and result `g*F'+[0, F'-1]`.
+
+    Example:
+
+    ```mlir
+    %1 = nn.conv %x, %w bias %b {nn.name = "conv1",
+           strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+           pads_lo = array<i64: 3, 3>, pads_hi = array<i64: 3, 3>}
+       : (tensor<1x3x224x224xf32>, tensor<64x3x7x7xf32>, tensor<64xf32>)
+       -> tensor<1x64x112x112xf32>
+    ```
+
+    Constraints:
+    - all element types are equal
+    - input and weight have the same rank, 3 to 5
+    - one stride, dilation and pad per spatial dimension; strides and dilations
+      are positive, pads not negative
+    - `groups` divides the channels of input and result
+    - weight and bias have the shapes above, the result is as computed above
+  }];
+  let arguments = (ins NN_FloatTensor:$input, NN_FloatTensor:$weight,
+      Optional<NN_FloatTensor>:$bias,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+      DenseI64ArrayAttr:$pads_lo, DenseI64ArrayAttr:$pads_hi,
+      DefaultValuedAttr<I64Attr, "1">:$groups);
+  let assemblyFormat = [{
+    $input `,` $weight (`bias` $bias^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_MatMulOp : NN_PureOp<"matmul", [], ["getFlops"]> {
+  let summary = "Batched matrix product";
+  let description = [{
+    ONNX MatMul and Gemm: `alpha * a x b + bias` with a (B..., N, K), b
+    (B..., K, F), optional bias (F), result (B..., N, F). `transpose_a` and
+    `transpose_b` say that the last two dimensions of an operand are exchanged:
+    a is (B..., K, N), b is (B..., F, K). Batch dimensions broadcast as in
+    numpy, aligned on the right.
+
+    Loops: `b0 .. n f`, R: `k`; a `(b.., n, k)`, b `(b.., k, f)`, bias `(f)`
+    (first part of a reduction only), result `(b.., n, f)`, parts are summed. A
+    batch dimension that is broadcast uses no loop.
+
+    Example:
+
+    ```mlir
+    %1 = nn.matmul %x, %w bias %b {nn.name = "fc6", transpose_b}
+       : (tensor<8x9216xf32>, tensor<4096x9216xf32>, tensor<4096xf32>)
+       -> tensor<8x4096xf32>
+    ```
+
+    Constraints:
+    - all element types are equal
+    - both operands have a rank of 2 or more
+    - both operands have the same K
+    - batch dimensions broadcast, bias and result have the shapes above
+  }];
+  let arguments = (ins NN_FloatTensor:$a, NN_FloatTensor:$b,
+      Optional<NN_FloatTensor>:$bias,
+      UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+      DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+  let assemblyFormat = [{
+    $a `,` $b (`bias` $bias^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // SOAP_DIALECT_NN_IR_NNCONTRACTIONOPS_TD

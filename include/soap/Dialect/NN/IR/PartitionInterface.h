@@ -1,0 +1,94 @@
+//===- PartitionInterface.h - How an op can be split ------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface by which an operation says how it can be split, and functions
+// over it: boxes of a task, local operations, kernel keys.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_NN_IR_PARTITIONINTERFACE_H
+#define SOAP_DIALECT_NN_IR_PARTITIONINTERFACE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/OpDefinition.h"
+#include "soap/Partition/PartitionSpec.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace soap {
+namespace nn {
+
+class PartitionOpInterface;
+
+/// One tile of an operation: the units of every loop and what it reads and
+/// writes, in the coordinates of the whole values.
+struct LocalTile {
+  PartitionSpec spec;
+  Tile tile;
+  /// One box per operand; empty: not read.
+  llvm::SmallVector<Box, 4> operandBoxes;
+  llvm::SmallVector<Box, 2> resultBoxes;
+};
+
+/// A shape, as lib/Partition takes it.
+using Shape = llvm::SmallVector<int64_t, 5>;
+
+/// The greatest rank of a tensor (loops have names for so many dimensions).
+constexpr int64_t maxRank = 8;
+
+/// True for a ranked tensor type of static shape without empty dimensions, of
+/// maxRank or less.
+bool isStaticTensor(mlir::Type type);
+
+llvm::SmallVector<Shape, 4> operandShapes(mlir::Operation *op);
+llvm::SmallVector<Shape, 2> resultShapes(mlir::Operation *op);
+
+/// The name of an operation (`nn.name`); empty if it has none.
+llvm::StringRef getName(mlir::Operation *op);
+void setName(mlir::Operation *op, const llvm::Twine &name);
+
+/// The tile of task `task` of an operation that is split by `degrees`.
+LocalTile makeLocalTile(PartitionOpInterface op, const Degrees &degrees,
+                        int64_t task);
+/// The whole operation as one tile.
+LocalTile makeWholeTile(PartitionOpInterface op);
+/// The smallest tile whose box of result `result` contains `demanded` (not
+/// empty, inside the result). The box may be larger where a unit of a loop is a
+/// window of the result. Loops that are absent from the result are whole.
+LocalTile makeLocalTileForBox(PartitionOpInterface op, unsigned result,
+                              const Box &demanded);
+
+/// What determines the cost of a tile of `op`, as one line of text: the key of
+/// measured costs and of the runtime's kernels. For a local operation: the key
+/// of the tile that it was built from.
+std::string kernelKey(PartitionOpInterface op, const LocalTile &tile);
+std::string kernelKey(PartitionOpInterface localOp);
+
+/// `type` with the shape of `box`.
+mlir::RankedTensorType localType(mlir::Type type, const Box &box);
+
+namespace detail {
+mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+cloneLocal(mlir::Operation *op, mlir::OpBuilder &builder,
+           llvm::ArrayRef<mlir::Value> operands, const LocalTile &tile);
+double defaultFlops(const LocalTile &tile);
+void appendDefaultKernelKey(llvm::raw_ostream &os, mlir::Operation *op,
+                            const LocalTile &tile);
+mlir::LogicalResult verifyPartitionOp(mlir::Operation *op);
+
+/// The spec of an operation that broadcasts its operands to its result.
+PartitionSpec elementwiseSpec(mlir::Operation *op);
+/// Checks that operands of equal element type broadcast to the result.
+mlir::LogicalResult verifyBroadcast(mlir::Operation *op);
+} // namespace detail
+
+} // namespace nn
+} // namespace soap
+
+#include "soap/Dialect/NN/IR/PartitionInterface.h.inc"
+
+#endif // SOAP_DIALECT_NN_IR_PARTITIONINTERFACE_H

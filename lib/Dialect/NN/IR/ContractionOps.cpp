@@ -1,0 +1,247 @@
+//===- ContractionOps.cpp - Convolution and matrix product ----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpSupport.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+//===----------------------------------------------------------------------===//
+// nn.conv
+//===----------------------------------------------------------------------===//
+
+static Windows windowsOf(ConvOp op) {
+  return {shapeOf(op.getWeight()).drop_front(2), op.getStrides(),
+          op.getDilations(), op.getPadsLo(), op.getPadsHi()};
+}
+
+LogicalResult ConvOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  ArrayRef<int64_t> input = shapeOf(getInput()), weight = shapeOf(getWeight());
+  size_t rank = input.size();
+  if (rank < 3 || rank > 5)
+    return emitOpError() << "expected an input of rank 3 to 5, got: " << rank;
+  if (weight.size() != rank)
+    return emitOpError() << "expected a weight of rank " << rank
+                         << ", got: " << weight.size();
+  if (failed(verifyWindows(*this, windowsOf(*this), rank - 2)))
+    return failure();
+  int64_t groups = getGroups();
+  if (groups < 1 || input[1] % groups != 0 || weight[0] % groups != 0)
+    return emitOpError() << "expected 'groups' to divide " << input[1]
+                         << " input and " << weight[0]
+                         << " output channels, got: " << groups;
+  if (weight[1] != input[1] / groups)
+    return emitOpError() << "expected a weight with " << input[1] / groups
+                         << " channels per group, got: " << weight[1];
+  if (getBias() && shapeOf(getBias()) != ArrayRef(weight[0]))
+    return emitOpError() << "expected a bias of shape [" << weight[0]
+                         << "], got: " << toString(shapeOf(getBias()));
+  FailureOr<Shape> spatial =
+      windowsResultShape(*this, windowsOf(*this), input.drop_front(2));
+  if (failed(spatial))
+    return failure();
+  Shape expected = {input[0], weight[0]};
+  expected.append(*spatial);
+  return verifyResultShape(*this, expected);
+}
+
+PartitionSpec ConvOp::getPartitionSpec() {
+  ArrayRef<int64_t> input = shapeOf(getInput()), weight = shapeOf(getWeight());
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  unsigned spatial = input.size() - 2;
+  int64_t groups = getGroups();
+  Windows windows = windowsOf(*this);
+
+  PartitionSpec spec;
+  spec.loops = {{"n", result[0]}};
+  if (groups == 1)
+    spec.loops.push_back({"f", result[1]});
+  else
+    spec.loops.push_back({"g", groups});
+  for (auto [i, name] : llvm::enumerate(spatialLoopNames(spatial)))
+    spec.loops.push_back({name, result[2 + i]});
+
+  ValueAccess in, filter, bias, out;
+  in.dims.push_back(DimAccess::identity(0));
+  out.dims.push_back(DimAccess::identity(0));
+  if (groups == 1) {
+    unsigned c = spec.loops.size();
+    spec.loops.push_back({"c", input[1]});
+    in.dims.push_back(DimAccess::identity(c));
+    filter.dims = {DimAccess::identity(1), DimAccess::identity(c)};
+    bias.dims = {DimAccess::identity(1)};
+    bias.firstOnly = true;
+    out.dims.push_back(DimAccess::identity(1));
+    out.combine = Combine::Sum;
+  } else {
+    int64_t inputs = input[1] / groups, outputs = result[1] / groups;
+    auto ofGroup = DimAccess::window(1, outputs, 0, outputs - 1);
+    in.dims.push_back(DimAccess::window(1, inputs, 0, inputs - 1));
+    filter.dims = {ofGroup, DimAccess::whole(inputs)};
+    bias.dims = {ofGroup};
+    out.dims.push_back(ofGroup);
+  }
+  for (unsigned i = 0; i != spatial; ++i) {
+    in.dims.push_back(windows.access(2 + i, i));
+    filter.dims.push_back(DimAccess::whole(weight[2 + i]));
+    out.dims.push_back(DimAccess::identity(2 + i));
+  }
+  spec.operands = {in, filter};
+  if (getBias())
+    spec.operands.push_back(bias);
+  spec.results = {out};
+  return spec;
+}
+
+FailureOr<SmallVector<Value>> ConvOp::buildLocal(OpBuilder &builder,
+                                                 ArrayRef<Value> operands,
+                                                 const LocalTile &tile) {
+  if (operands[0])
+    return detail::cloneLocal(*this, builder, operands, tile);
+  // All windows lie in the padding: only the bias is left.
+  RankedTensorType type = localType(getResult().getType(), tile.resultBoxes[0]);
+  Value bias = operands.size() > 2 ? operands[2] : Value();
+  if (!bias)
+    return SmallVector<Value>{createSplat(builder, *this, "", type, 0)};
+  Value zero = createSplat(builder, *this, ".zero", type, 0);
+  Shape channels(type.getRank(), 1);
+  channels[1] = type.getDimSize(1);
+  auto column = builder.create<ReshapeOp>(
+      getLoc(), RankedTensorType::get(channels, type.getElementType()), bias);
+  setName(column, getName(*this) + ".bias");
+  auto sum = builder.create<AddOp>(getLoc(), type, zero, column);
+  setName(sum, getName(*this));
+  return SmallVector<Value>{sum.getResult()};
+}
+
+void ConvOp::setLocalAccess(const LocalTile &tile) {
+  TilePads pads = localPadsOf(tile);
+  setPadsLo(pads.lo);
+  setPadsHi(pads.hi);
+  if (int g = tile.spec.findLoop("g"); g >= 0)
+    setGroups(tile.tile[g].size());
+}
+
+double ConvOp::getFlops(const LocalTile &tile) {
+  if (isEmpty(tile.operandBoxes[0]))
+    return 0;
+  const Box &weight = tile.operandBoxes[1];
+  double perElement = static_cast<double>(volume(weight)) / weight[0].size();
+  return 2 * perElement * volume(tile.resultBoxes[0]);
+}
+
+void ConvOp::appendKernelKey(llvm::raw_ostream &os, const LocalTile &tile) {
+  SmallVector<NamedAttribute, 8> attributes = costAttributes(*this);
+  if (int g = tile.spec.findLoop("g"); g >= 0)
+    for (NamedAttribute &attribute : attributes)
+      if (attribute.getName() == getGroupsAttrName())
+        attribute.setValue(
+            Builder(getContext()).getI64IntegerAttr(tile.tile[g].size()));
+  appendKernel(os, *this, attributes, tile.operandBoxes, tile.resultBoxes);
+}
+
+//===----------------------------------------------------------------------===//
+// nn.matmul
+//===----------------------------------------------------------------------===//
+
+/// The sizes of one operand: batch dimensions, rows, columns.
+namespace {
+struct Matrix {
+  ArrayRef<int64_t> batch;
+  int64_t rows, columns;
+  bool transposed;
+};
+} // namespace
+
+static Matrix matrixOf(Value value, bool transposed) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  if (transposed)
+    std::swap(rows, columns);
+  return {shape.drop_back(2), rows, columns, transposed};
+}
+
+LogicalResult MatMulOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  for (auto [name, value] : {std::pair("a", getA()), std::pair("b", getB())})
+    if (shapeOf(value).size() < 2)
+      return emitOpError() << "expected operand '" << name
+                           << "' to have a rank of 2 or more, got: "
+                           << shapeOf(value).size()
+                           << "; reshape a vector to a matrix";
+  Matrix a = matrixOf(getA(), getTransposeA());
+  Matrix b = matrixOf(getB(), getTransposeB());
+  if (a.columns != b.rows)
+    return emitOpError() << "expected operands that share K, got: " << a.columns
+                         << " columns of a, " << b.rows << " rows of b";
+  if (getBias() && shapeOf(getBias()) != ArrayRef(b.columns))
+    return emitOpError() << "expected a bias of shape [" << b.columns
+                         << "], got: " << toString(shapeOf(getBias()));
+  size_t rank = std::max(a.batch.size(), b.batch.size());
+  Shape expected(rank, 1);
+  for (size_t i = 1; i <= rank; ++i) {
+    int64_t x = i <= a.batch.size() ? a.batch[a.batch.size() - i] : 1;
+    int64_t y = i <= b.batch.size() ? b.batch[b.batch.size() - i] : 1;
+    if (x != y && x != 1 && y != 1)
+      return emitOpError()
+             << "expected batch dimensions that broadcast, got: "
+             << toString(a.batch) << ", " << toString(b.batch)
+             << "; sizes must be equal or 1, aligned on the right";
+    expected[rank - i] = std::max(x, y);
+  }
+  expected.push_back(a.rows);
+  expected.push_back(b.columns);
+  return verifyResultShape(*this, expected);
+}
+
+PartitionSpec MatMulOp::getPartitionSpec() {
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  unsigned batch = result.size() - 2, n = batch, f = batch + 1, k = batch + 2;
+  Matrix a = matrixOf(getA(), getTransposeA());
+  Matrix b = matrixOf(getB(), getTransposeB());
+
+  PartitionSpec spec;
+  for (unsigned i = 0; i != batch; ++i)
+    spec.loops.push_back({batchLoopName(i), result[i]});
+  spec.loops.push_back({"n", a.rows});
+  spec.loops.push_back({"f", b.columns});
+  spec.loops.push_back({"k", a.columns});
+
+  auto access = [&](const Matrix &matrix, unsigned row, unsigned column) {
+    ValueAccess access;
+    unsigned missing = batch - matrix.batch.size();
+    for (auto [i, size] : llvm::enumerate(matrix.batch))
+      access.dims.push_back(size == result[missing + i]
+                                ? DimAccess::identity(missing + i)
+                                : DimAccess::whole(1));
+    if (matrix.transposed)
+      std::swap(row, column);
+    access.dims.push_back(DimAccess::identity(row));
+    access.dims.push_back(DimAccess::identity(column));
+    return access;
+  };
+  spec.operands = {access(a, n, k), access(b, k, f)};
+  if (getBias()) {
+    ValueAccess bias;
+    bias.dims = {DimAccess::identity(f)};
+    bias.firstOnly = true;
+    spec.operands.push_back(bias);
+  }
+  ValueAccess out = identityAccess(result.size());
+  out.combine = Combine::Sum;
+  spec.results = {out};
+  return spec;
+}
+
+double MatMulOp::getFlops(const LocalTile &tile) {
+  double k = tile.tile[tile.spec.findLoop("k")].size();
+  return 2 * k * volume(tile.resultBoxes[0]);
+}

@@ -1,0 +1,199 @@
+//===- GraphOps.cpp - Ends of the graph -----------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpSupport.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+/// Checks the box that a local input, parameter or output holds.
+template <typename OpTy>
+static LogicalResult verifyBox(OpTy op, ArrayRef<int64_t> shape) {
+  if (!op.getOffsets() && !op.getGlobalShape())
+    return success();
+  if (!op.getOffsets() || !op.getGlobalShape())
+    return op.emitOpError()
+           << "expected both 'offsets' and 'global_shape' or "
+              "neither, got only '"
+           << (op.getOffsets() ? "offsets" : "global_shape") << "'";
+  ArrayRef<int64_t> offsets = *op.getOffsets(), global = *op.getGlobalShape();
+  if (failed(verifyList(op, "offsets", offsets, shape.size(), 0)) ||
+      failed(verifyList(op, "global_shape", global, shape.size(), 1)))
+    return failure();
+  for (auto [offset, size, extent] : llvm::zip_equal(offsets, shape, global))
+    if (offset + size > extent)
+      return op.emitOpError() << "expected a box inside of " << toString(global)
+                              << ", got: offsets " << toString(offsets)
+                              << ", shape " << toString(shape);
+  return success();
+}
+
+/// Moves the box of `clone` to the tile. The boxes of a box add up.
+template <typename OpTy>
+static void setBox(OpTy clone, const Box &box, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> offsets(box.size(), 0);
+  if (clone.getOffsets())
+    offsets.assign(clone.getOffsets()->begin(), clone.getOffsets()->end());
+  for (auto [offset, range] : llvm::zip_equal(offsets, box))
+    offset += range.lo;
+  clone.setOffsets(offsets);
+  if (!clone.getGlobalShape())
+    clone.setGlobalShape(shape);
+}
+
+/// The whole shape that a spec of identities was made for.
+static Shape extentsOf(const PartitionSpec &spec) {
+  Shape shape;
+  for (const LoopSpec &loop : spec.loops)
+    shape.push_back(loop.extent);
+  return shape;
+}
+
+/// A tile that is the whole value needs no box.
+static bool isWhole(const Box &box, const PartitionSpec &spec) {
+  return box == wholeBox(extentsOf(spec));
+}
+
+static PartitionSpec sourceSpec(Value result) {
+  PartitionSpec spec;
+  addDimLoops(spec, shapeOf(result));
+  spec.results.push_back(identityAccess(shapeOf(result).size()));
+  return spec;
+}
+
+//===----------------------------------------------------------------------===//
+// nn.input
+//===----------------------------------------------------------------------===//
+
+LogicalResult InputOp::verify() {
+  int64_t rank = shapeOf(getResult()).size();
+  for (int64_t dim : getSampleDims())
+    if (rank > 0 && (dim < 0 || dim >= rank))
+      return emitOpError() << "expected sample dimensions inside of rank "
+                           << rank << ", got: " << toString(getSampleDims());
+  if (getIndexBound() && static_cast<int64_t>(*getIndexBound()) < 1)
+    return emitOpError() << "expected an 'index_bound' of 1 or more, got: "
+                         << static_cast<int64_t>(*getIndexBound());
+  if (getIndexBound() && !elementType(getResult()).isInteger())
+    return emitOpError() << "expected integers where there is an "
+                            "'index_bound', got: "
+                         << elementType(getResult());
+  return verifyBox(*this, shapeOf(getResult()));
+}
+
+PartitionSpec InputOp::getPartitionSpec() { return sourceSpec(getResult()); }
+double InputOp::getFlops(const LocalTile &tile) { return 0; }
+
+void InputOp::setLocalAccess(const LocalTile &tile) {
+  if (!isWhole(tile.resultBoxes[0], tile.spec))
+    setBox(*this, tile.resultBoxes[0], extentsOf(tile.spec));
+}
+
+//===----------------------------------------------------------------------===//
+// nn.parameter
+//===----------------------------------------------------------------------===//
+
+LogicalResult ParameterOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  Type element = elementType(getResult());
+  if (failed(verifyBox(*this, shape)))
+    return failure();
+  ArrayRef<int64_t> global = getGlobalShape().value_or(shape);
+  if (auto file = dyn_cast<FileAttr>(getSource())) {
+    int64_t bytes = (element.getIntOrFloatBitWidth() + 7) / 8;
+    for (int64_t size : global)
+      bytes *= size;
+    if (file.getLength() != bytes)
+      return emitOpError() << "expected a source of " << bytes
+                           << " bytes for shape " << toString(global) << " of "
+                           << element << ", got: " << file.getLength();
+  }
+  if (auto splat = dyn_cast<SplatAttr>(getSource());
+      splat && splat.getValue().getType() != element)
+    return emitOpError() << "expected a splat of type " << element
+                         << ", got: " << splat.getValue().getType();
+  if (isa<RandomAttr>(getSource()) && !isa<FloatType>(element))
+    return emitOpError()
+           << "expected floating point elements from a random source, got: "
+           << element;
+  return success();
+}
+
+PartitionSpec ParameterOp::getPartitionSpec() {
+  return sourceSpec(getResult());
+}
+double ParameterOp::getFlops(const LocalTile &tile) { return 0; }
+
+void ParameterOp::setLocalAccess(const LocalTile &tile) {
+  if (!isWhole(tile.resultBoxes[0], tile.spec))
+    setBox(*this, tile.resultBoxes[0], extentsOf(tile.spec));
+}
+
+//===----------------------------------------------------------------------===//
+// nn.constant
+//===----------------------------------------------------------------------===//
+
+PartitionSpec ConstantOp::getPartitionSpec() { return sourceSpec(getResult()); }
+double ConstantOp::getFlops(const LocalTile &tile) { return 0; }
+
+/// The elements of `value` in `box`, row-major.
+static DenseElementsAttr elementsIn(DenseElementsAttr value, const Box &box) {
+  auto type = localType(value.getType(), box);
+  if (value.isSplat())
+    return value.resizeSplat(type);
+  ArrayRef<int64_t> shape = value.getType().getShape();
+  auto all = value.getValues<Attribute>();
+  SmallVector<Attribute> elements;
+  SmallVector<int64_t> index;
+  for (Range range : box)
+    index.push_back(range.lo);
+  for (int64_t i = 0, e = volume(box); i != e; ++i) {
+    int64_t linear = 0;
+    for (size_t d = 0; d != shape.size(); ++d)
+      linear = linear * shape[d] + index[d];
+    elements.push_back(all[linear]);
+    for (size_t d = shape.size(); d-- != 0;) {
+      if (++index[d] != box[d].hi)
+        break;
+      index[d] = box[d].lo;
+    }
+  }
+  return DenseElementsAttr::get(type, elements);
+}
+
+FailureOr<SmallVector<Value>> ConstantOp::buildLocal(OpBuilder &builder,
+                                                     ArrayRef<Value> operands,
+                                                     const LocalTile &tile) {
+  auto value = dyn_cast<DenseElementsAttr>(getValue());
+  if (!value)
+    return failure();
+  auto clone = cast<ConstantOp>(builder.clone(*getOperation()));
+  DenseElementsAttr local = elementsIn(value, tile.resultBoxes[0]);
+  clone.setValueAttr(local);
+  clone.getResult().setType(cast<RankedTensorType>(local.getType()));
+  return SmallVector<Value>{clone.getResult()};
+}
+
+//===----------------------------------------------------------------------===//
+// nn.output
+//===----------------------------------------------------------------------===//
+
+LogicalResult OutputOp::verify() { return verifyBox(*this, shapeOf(getX())); }
+
+PartitionSpec OutputOp::getPartitionSpec() {
+  PartitionSpec spec;
+  addDimLoops(spec, shapeOf(getX()));
+  spec.operands.push_back(identityAccess(shapeOf(getX()).size()));
+  return spec;
+}
+double OutputOp::getFlops(const LocalTile &tile) { return 0; }
+
+void OutputOp::setLocalAccess(const LocalTile &tile) {
+  if (!isWhole(tile.operandBoxes[0], tile.spec))
+    setBox(*this, tile.operandBoxes[0], extentsOf(tile.spec));
+}

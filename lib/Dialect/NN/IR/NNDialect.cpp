@@ -1,0 +1,119 @@
+//===- NNDialect.cpp - The nn dialect -------------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+#include "soap/Dialect/NN/IR/NNDialect.cpp.inc"
+#include "soap/Dialect/NN/IR/NNEnums.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+/// `a` and `b` of a recipe: a number in the notation of MLIR, no type.
+static ParseResult parseDouble(AsmParser &parser, FailureOr<APFloat> &value) {
+  double parsed;
+  if (parser.parseFloat(parsed))
+    return failure();
+  value = APFloat(parsed);
+  return success();
+}
+
+static void printDouble(AsmPrinter &printer, const APFloat &value) {
+  printer.printFloat(value);
+}
+
+#define GET_ATTRDEF_CLASSES
+#include "soap/Dialect/NN/IR/NNAttrs.cpp.inc"
+
+LogicalResult FileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               StringRef path, int64_t offset, int64_t length) {
+  if (path.empty())
+    return emitError() << "expected the path of a file, got an empty string";
+  if (offset < 0 || length < 0)
+    return emitError() << "expected an offset and a length of 0 or more, got: "
+                       << offset << ", " << length;
+  return success();
+}
+
+LogicalResult RandomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 uint64_t seed, StringRef name,
+                                 Distribution distribution, APFloat from,
+                                 APFloat to) {
+  double a = from.convertToDouble(), b = to.convertToDouble();
+  if (!std::isfinite(a) || !std::isfinite(b))
+    return emitError() << "expected finite numbers, got: " << a << ", " << b;
+  if (distribution == Distribution::Normal && b < 0)
+    return emitError() << "expected a standard deviation of 0 or more, got: "
+                       << b;
+  if (distribution == Distribution::Uniform && b < a)
+    return emitError() << "expected an interval [a, b] with a <= b, got: [" << a
+                       << ", " << b << "]; swap the bounds";
+  return success();
+}
+
+LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t index) {
+  if (index < 0)
+    return emitError() << "expected the index of a result of @init, got: "
+                       << index;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dialect
+//===----------------------------------------------------------------------===//
+
+void NNDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "soap/Dialect/NN/IR/NNOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "soap/Dialect/NN/IR/NNAttrs.cpp.inc"
+      >();
+}
+
+LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
+                                                  NamedAttribute attribute) {
+  if (attribute.getName() != "nn.name")
+    return op->emitOpError() << "expected no attribute of the nn dialect but "
+                                "'nn.name', got: '"
+                             << attribute.getName().getValue() << "'";
+  auto name = dyn_cast<StringAttr>(attribute.getValue());
+  if (!name || name.empty())
+    return op->emitOpError()
+           << "expected 'nn.name' to be a string that is not empty, got: "
+           << attribute.getValue();
+  return success();
+}
+
+bool soap::nn::isStaticTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getRank() <= maxRank &&
+         llvm::none_of(tensor.getShape(), [](int64_t d) { return d == 0; });
+}
+
+StringRef soap::nn::getName(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>("nn.name");
+  return name ? name.getValue() : StringRef();
+}
+
+void soap::nn::setName(Operation *op, const Twine &name) {
+  op->setAttr("nn.name", StringAttr::get(op->getContext(), name));
+}
+
+#define GET_OP_CLASSES
+#include "soap/Dialect/NN/IR/NNOps.cpp.inc"

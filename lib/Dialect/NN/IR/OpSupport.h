@@ -1,0 +1,102 @@
+//===- OpSupport.h - Shared by the ops of the nn dialect ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names of loops, short forms of access lists and checks that several
+// operations need.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_DIALECT_NN_IR_OPSUPPORT_H
+#define SOAP_LIB_DIALECT_NN_IR_OPSUPPORT_H
+
+#include "soap/Dialect/NN/IR/NN.h"
+
+namespace soap {
+namespace nn {
+
+/// `d<i>` for a dimension, `b<i>` for a batch dimension of a matrix product.
+llvm::StringRef dimLoopName(unsigned i);
+llvm::StringRef batchLoopName(unsigned i);
+/// The names of the spatial loops: `w`, `h w` or `d h w`. At most three.
+llvm::ArrayRef<llvm::StringRef> spatialLoopNames(unsigned rank);
+
+/// Loops d0 .. dk over `shape`.
+void addDimLoops(PartitionSpec &spec, llvm::ArrayRef<int64_t> shape);
+/// Dimension i is loop i for all dimensions.
+ValueAccess identityAccess(unsigned rank);
+
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+inline mlir::Type elementType(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+}
+
+/// A list of numbers as diagnostics print it: `[1, 2]`.
+std::string toString(llvm::ArrayRef<int64_t> list);
+
+/// Checks that all operands and results have the same element type.
+mlir::LogicalResult verifyElementTypes(mlir::Operation *op);
+/// Checks the result's shape.
+mlir::LogicalResult verifyResultShape(mlir::Operation *op,
+                                      llvm::ArrayRef<int64_t> expected);
+/// Checks the length of an attribute that has one entry per dimension of
+/// `what`, and that every entry is `minimum` or more.
+mlir::LogicalResult verifyList(mlir::Operation *op, llvm::StringRef attribute,
+                               llvm::ArrayRef<int64_t> list, size_t length,
+                               int64_t minimum);
+
+/// Windows over spatial dimensions: conv and pools.
+struct Windows {
+  llvm::ArrayRef<int64_t> kernel, strides, dilations, padsLo, padsHi;
+
+  /// Elements from the first to the last position of a window.
+  int64_t extent(unsigned i) const {
+    return (kernel[i] - 1) * dilations[i] + 1;
+  }
+  /// What unit i of `loop` reads along spatial dimension `i`.
+  DimAccess access(unsigned loop, unsigned i) const {
+    return DimAccess::window(loop, strides[i], -padsLo[i],
+                             extent(i) - 1 - padsLo[i]);
+  }
+};
+
+/// Checks lengths and signs of all lists.
+mlir::LogicalResult verifyWindows(mlir::Operation *op, const Windows &windows,
+                                  size_t spatial);
+/// The spatial result shape of `windows` over `input`; an error if some window
+/// is larger than the padded input.
+mlir::FailureOr<Shape> windowsResultShape(mlir::Operation *op,
+                                          const Windows &windows,
+                                          llvm::ArrayRef<int64_t> input);
+
+/// Pads of a tile along the spatial dimensions 2, 3, .. of operand 0, whose
+/// accesses use one loop each: the shift rule.
+struct TilePads {
+  llvm::SmallVector<int64_t, 3> lo, hi;
+};
+TilePads localPadsOf(const LocalTile &tile);
+
+/// Creates a splat `nn.constant` of `type`, named after `op` with `suffix`.
+mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Operation *op,
+                        llvm::StringRef suffix, mlir::RankedTensorType type,
+                        double value);
+
+/// Appends the kernel key's common part: operation, the given attributes,
+/// shapes of operands that are read, shapes of results, element types.
+void appendKernel(llvm::raw_ostream &os, mlir::Operation *op,
+                  llvm::ArrayRef<mlir::NamedAttribute> attributes,
+                  llvm::ArrayRef<Box> operandBoxes,
+                  llvm::ArrayRef<Box> resultBoxes);
+/// Inherent attributes that determine the cost of an operation: all but those
+/// that say where a tile lies.
+llvm::SmallVector<mlir::NamedAttribute, 8> costAttributes(mlir::Operation *op);
+
+} // namespace nn
+} // namespace soap
+
+#endif // SOAP_LIB_DIALECT_NN_IR_OPSUPPORT_H

@@ -1,0 +1,178 @@
+//===- PartitionInterface.cpp - How an op can be split --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpSupport.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+#include "soap/Dialect/NN/IR/PartitionInterface.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// Shapes and tiles
+//===----------------------------------------------------------------------===//
+
+template <typename ValueRange>
+static SmallVector<Shape, 4> shapesOf(ValueRange &&values) {
+  SmallVector<Shape, 4> shapes;
+  for (Value value : values)
+    shapes.emplace_back(shapeOf(value).begin(), shapeOf(value).end());
+  return shapes;
+}
+
+SmallVector<Shape, 4> soap::nn::operandShapes(Operation *op) {
+  return shapesOf(op->getOperands());
+}
+
+SmallVector<Shape, 2> soap::nn::resultShapes(Operation *op) {
+  return SmallVector<Shape, 2>(shapesOf(op->getResults()));
+}
+
+RankedTensorType soap::nn::localType(Type type, const Box &box) {
+  return cast<RankedTensorType>(type).clone(soap::shapeOf(box));
+}
+
+LocalTile soap::nn::makeLocalTile(PartitionOpInterface op,
+                                  const Degrees &degrees, int64_t task) {
+  LocalTile local;
+  local.spec = op.getPartitionSpec();
+  local.tile = tileOfTask(local.spec, degrees, task);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    local.operandBoxes.push_back(
+        operandBox(local.spec, i, degrees, task, shapeOf(operand)));
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    local.resultBoxes.push_back(
+        resultBox(local.spec, i, degrees, task, shapeOf(result)));
+  return local;
+}
+
+LocalTile soap::nn::makeWholeTile(PartitionOpInterface op) {
+  Degrees degrees;
+  degrees.loops.assign(op.getPartitionSpec().loops.size(), 1);
+  return makeLocalTile(op, degrees, 0);
+}
+
+LocalTile soap::nn::makeLocalTileForBox(PartitionOpInterface op,
+                                        unsigned result, const Box &demanded) {
+  LocalTile local = makeWholeTile(op);
+  for (auto [access, range] :
+       llvm::zip_equal(local.spec.results[result].dims, demanded)) {
+    if (access.loop < 0)
+      continue;
+    // Result windows abut: unit i is [mul*i+lo, mul*(i+1)+lo).
+    local.tile[access.loop] = {(range.lo - access.lo) / access.mul,
+                               (range.hi - 1 - access.lo) / access.mul + 1};
+  }
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    local.operandBoxes[i] =
+        accessBox(local.spec.operands[i], local.tile, shapeOf(operand));
+  for (auto [i, value] : llvm::enumerate(op->getResults()))
+    local.resultBoxes[i] =
+        accessBox(local.spec.results[i], local.tile, shapeOf(value));
+  return local;
+}
+
+//===----------------------------------------------------------------------===//
+// Defaults of the interface
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>>
+soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
+                             ArrayRef<Value> operands, const LocalTile &tile) {
+  // Only the last operands of an op may be left out (a bias).
+  SmallVector<Value> present(operands);
+  while (!present.empty() && !present.back())
+    present.pop_back();
+  if (llvm::is_contained(present, Value()))
+    return failure();
+  SmallVector<Type> types;
+  for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.resultBoxes))
+    types.push_back(localType(result.getType(), box));
+
+  OperationState state(op->getLoc(), op->getName(), present, types,
+                       llvm::to_vector(op->getDiscardableAttrs()));
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  Operation *clone = builder.create(state);
+  cast<PartitionOpInterface>(clone).setLocalAccess(tile);
+  return SmallVector<Value>(clone->getResults());
+}
+
+double soap::nn::detail::defaultFlops(const LocalTile &tile) {
+  double flops = 0;
+  for (const Box &box : tile.resultBoxes)
+    flops += static_cast<double>(volume(box));
+  return flops;
+}
+
+void soap::nn::detail::appendDefaultKernelKey(llvm::raw_ostream &os,
+                                              Operation *op,
+                                              const LocalTile &tile) {
+  appendKernel(os, op, costAttributes(op), tile.operandBoxes, tile.resultBoxes);
+}
+
+std::string soap::nn::kernelKey(PartitionOpInterface op,
+                                const LocalTile &tile) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  op.appendKernelKey(os, tile);
+  return key;
+}
+
+std::string soap::nn::kernelKey(PartitionOpInterface localOp) {
+  return kernelKey(localOp, makeWholeTile(localOp));
+}
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+/// True if no nn op stands before `op` in its block: it checks for all.
+static bool isFirstInBlock(Operation *op) {
+  for (Operation *before = op->getPrevNode(); before;
+       before = before->getPrevNode())
+    if (isa<PartitionOpInterface>(before))
+      return false;
+  return true;
+}
+
+/// Checks that no two nn ops from `op` to the end of the block share a name.
+static LogicalResult verifyUniqueNames(Operation *op) {
+  llvm::DenseMap<StringRef, Operation *> seen;
+  for (; op; op = op->getNextNode()) {
+    if (!isa<PartitionOpInterface>(op))
+      continue;
+    StringRef name = getName(op);
+    if (name.empty())
+      continue;
+    auto [it, inserted] = seen.try_emplace(name, op);
+    if (inserted)
+      continue;
+    InFlightDiagnostic diagnostic =
+        op->emitOpError()
+        << "expected a name that is unique in the block, got: '" << name
+        << "'; rename one of the operations";
+    diagnostic.attachNote(it->second->getLoc()) << "also named so";
+    return diagnostic;
+  }
+  return success();
+}
+
+LogicalResult soap::nn::detail::verifyPartitionOp(Operation *op) {
+  if (!op->hasAttrOfType<StringAttr>("nn.name"))
+    return op->emitOpError()
+           << "expected a name, got none; add the attribute 'nn.name'";
+  if (op->getBlock() && isFirstInBlock(op) && failed(verifyUniqueNames(op)))
+    return failure();
+  PartitionSpec spec = cast<PartitionOpInterface>(op).getPartitionSpec();
+  std::string violation =
+      soap::verify(spec, operandShapes(op), resultShapes(op));
+  if (!violation.empty())
+    return op->emitOpError() << "has an invalid partition spec: " << violation;
+  return success();
+}
