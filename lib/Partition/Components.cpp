@@ -1,0 +1,122 @@
+//===- Components.cpp - Independent regions of a value --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Components.h"
+
+using namespace soap;
+using namespace soap::detail;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+namespace {
+/// Finds the block of a position; positions that ascend cost O(1) each.
+struct BlockCursor {
+  ArrayRef<int64_t> cuts;
+  int32_t block = 0;
+
+  int32_t seek(int64_t position) {
+    while (position < cuts[block])
+      --block;
+    while (position >= cuts[block + 1])
+      ++block;
+    return block;
+  }
+};
+} // namespace
+
+Components::Components(const SourceGrid &grid,
+                       ArrayRef<const Demand *> demands) {
+  size_t rank = grid.rank();
+  clusters.resize(rank);
+  strides.assign(rank, 1);
+  // Per demand and dimension, the cluster of each range; all in one array.
+  SmallVector<int32_t, 32> clusterOf;
+  SmallVector<size_t, 16> firstRange(demands.size() * rank);
+  int32_t numComponents = 1;
+  SmallVector<int32_t, 17> opened, clusterOfBlock;
+  for (size_t d = rank; d-- != 0;) {
+    int32_t numBlocks = grid.numBlocks(d);
+    // A range over blocks [a, b] joins them: count the ranges that are open at
+    // each boundary.
+    opened.assign(numBlocks + 1, 0);
+    BlockCursor low{grid.cutsOfBlocks(d)}, high{grid.cutsOfBlocks(d)};
+    size_t base = clusterOf.size();
+    for (size_t i = 0; i != demands.size(); ++i) {
+      firstRange[i * rank + d] = clusterOf.size();
+      for (Range range : demands[i]->need->ranges[d]) {
+        if (range.empty()) {
+          clusterOf.push_back(-1);
+          continue;
+        }
+        int32_t a = low.seek(range.lo);
+        ++opened[a];
+        --opened[high.seek(range.hi - 1)];
+        clusterOf.push_back(a);
+      }
+    }
+    clusterOfBlock.clear();
+    int32_t open = 0;
+    for (int32_t block = 0; block != numBlocks; ++block) {
+      if (open == 0)
+        clusters[d].push_back(block);
+      clusterOfBlock.push_back(static_cast<int32_t>(clusters[d].size()) - 1);
+      open += opened[block];
+    }
+    clusters[d].push_back(numBlocks);
+    for (size_t r = base; r != clusterOf.size(); ++r)
+      if (clusterOf[r] >= 0)
+        clusterOf[r] = clusterOfBlock[clusterOf[r]];
+    strides[d] = numComponents;
+    numComponents *= static_cast<int32_t>(clusters[d].size()) - 1;
+  }
+
+  // Counting sort of the requests by component.
+  SmallVector<int32_t, 32> components;
+  begin.assign(numComponents + 1, 0);
+  SmallVector<int32_t, 5> index(rank);
+  for (size_t i = 0; i != demands.size(); ++i) {
+    const Need &need = *demands[i]->need;
+    index.assign(rank, 0);
+    for (int32_t tile = 0, e = demands[i]->boxes.size(); tile != e; ++tile) {
+      int32_t component = -1;
+      if (demands[i]->firstRead[tile] >= 0) {
+        component = 0;
+        for (size_t d = 0; d != rank; ++d)
+          component +=
+              clusterOf[firstRange[i * rank + d] + index[d]] * strides[d];
+        begin[component + 1] += need.copies;
+      }
+      components.push_back(component);
+      for (size_t d = rank; d-- != 0;) {
+        if (++index[d] != static_cast<int32_t>(need.ranges[d].size()))
+          break;
+        index[d] = 0;
+      }
+    }
+  }
+  for (int32_t c = 0; c != numComponents; ++c)
+    begin[c + 1] += begin[c];
+  sorted.resize_for_overwrite(begin.back());
+  SmallVector<int32_t, 16> next(begin.begin(), begin.end() - 1);
+  const int32_t *component = components.begin();
+  for (const Demand *demand : demands)
+    for (int32_t tile = 0, e = demand->boxes.size(); tile != e;
+         ++tile, ++component)
+      if (*component >= 0)
+        for (int32_t copy = 0; copy != demand->need->copies; ++copy)
+          sorted[next[*component]++] = {demand, tile, copy};
+}
+
+Spans Components::blocks(int32_t component) const {
+  Spans spans(clusters.size());
+  for (size_t d = 0; d != clusters.size(); ++d) {
+    int32_t cluster = component / strides[d];
+    component -= cluster * strides[d];
+    spans[d] = {clusters[d][cluster], clusters[d][cluster + 1]};
+  }
+  return spans;
+}

@@ -1,0 +1,444 @@
+//===- Movements.cpp - Serving needs from complete blocks -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planner.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cassert>
+
+using namespace soap;
+using namespace soap::detail;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+static bool lessRange(Range a, Range b) {
+  return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi;
+}
+
+/// True if no two boxes are equal.
+static bool areDistinct(ArrayRef<const Box *> boxes) {
+  auto before = [](const Box *a, const Box *b) {
+    return std::lexicographical_compare(a->begin(), a->end(), b->begin(),
+                                        b->end(), lessRange);
+  };
+  SmallVector<const Box *, 64> sorted(boxes.begin(), boxes.end());
+  if (!llvm::is_sorted(sorted, before))
+    llvm::sort(sorted, before);
+  for (size_t i = 1, e = sorted.size(); i < e; ++i)
+    if (*sorted[i - 1] == *sorted[i])
+      return false;
+  return true;
+}
+
+bool soap::detail::areDisjoint(ArrayRef<const Box *> boxes, const Box &hull,
+                               bool &covers) {
+  if (!areDistinct(boxes))
+    return false;
+  size_t gridSize = 1;
+  covers = true;
+  SmallVector<Range, 64> ranges;
+  for (size_t d = 0, rank = hull.size(); d != rank; ++d) {
+    ranges.clear();
+    for (const Box *box : boxes)
+      if (ranges.empty() || ranges.back() != (*box)[d])
+        ranges.push_back((*box)[d]);
+    if (!llvm::is_sorted(ranges, lessRange))
+      llvm::sort(ranges, lessRange);
+    ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
+    int64_t total = 0;
+    for (size_t i = 0, e = ranges.size(); i != e; ++i) {
+      if (i != 0 && ranges[i].lo < ranges[i - 1].hi)
+        return false;
+      total += ranges[i].size();
+    }
+    covers &= total == hull[d].size();
+    gridSize *= ranges.size();
+  }
+  covers &= gridSize == boxes.size();
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Joining requests
+//===----------------------------------------------------------------------===//
+
+/// If the union of two boxes is a box, makes `a` that union. Boxes that merely
+/// abut count only if `abutting`.
+static bool unite(Box &a, const Box &b, bool abutting) {
+  size_t differing = a.size();
+  bool aInB = true, bInA = true;
+  for (size_t d = 0, rank = a.size(); d != rank; ++d) {
+    if (a[d] == b[d])
+      continue;
+    aInB &= b[d].contains(a[d]);
+    bInA &= a[d].contains(b[d]);
+    differing = differing == rank ? d : rank + 1;
+  }
+  if (bInA)
+    return true;
+  if (aInB) {
+    a = b;
+    return true;
+  }
+  if (differing >= a.size())
+    return false;
+  Range &x = a[differing], y = b[differing];
+  int64_t overlap = std::min(x.hi, y.hi) - std::max(x.lo, y.lo);
+  if (overlap < 0 || (overlap == 0 && !abutting))
+    return false;
+  x = {std::min(x.lo, y.lo), std::max(x.hi, y.hi)};
+  return true;
+}
+
+void Planner::join(const Request &request) {
+  JoinedNeed need;
+  need.device = request.device();
+  need.box = request.box();
+  need.demands = uint64_t(1) << std::min(request.demand->index, 63);
+  // A union may reach further needs of the device: start over after each.
+  int32_t *head = firstNeed.find(need.device);
+  need.next = head ? *head : -1;
+  for (int32_t i = need.next; i != -1;) {
+    JoinedNeed &other = needs[i];
+    i = other.next;
+    if (other.dead ||
+        !unite(need.box, other.box, need.demands == other.demands))
+      continue;
+    need.demands |= other.demands;
+    other.dead = true;
+    i = need.next;
+  }
+  while (need.next != -1 && needs[need.next].dead)
+    need.next = needs[need.next].next;
+  firstNeed.insert(need.device, static_cast<int32_t>(needs.size()));
+  needs.push_back(std::move(need));
+}
+
+//===----------------------------------------------------------------------===//
+// The rows of the table
+//===----------------------------------------------------------------------===//
+
+bool Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
+  blocks.clear();
+  ownBlock.clear();
+  distinct = true;
+  forEachIndex(spans, grid.blockStrides(),
+               [&](ArrayRef<int32_t>, int32_t block) {
+                 ArrayRef<Holder> holders = grid.blockHolders(block);
+                 auto index = static_cast<int32_t>(blocks.size());
+                 if (index == 0)
+                   copies = static_cast<int32_t>(holders.size());
+                 else if (copies != static_cast<int32_t>(holders.size()))
+                   copies = 0;
+                 for (Holder holder : holders)
+                   distinct &= ownBlock.insert(holder.device, index);
+                 blocks.push_back(block);
+               });
+  return distinct;
+}
+
+/// One source block, needed whole by several devices that do not have it.
+bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
+  if (blocks.size() != 1 || needs.size() < 2)
+    return false;
+  Box box = grid.blockBox(blocks[0]);
+  for (const JoinedNeed &need : needs)
+    if (need.box != box)
+      return false;
+  // Two copies among the readers: each destination takes the nearest.
+  int32_t root = -1;
+  for (const Request &request : requests)
+    if (ownBlock.find(request.device())) {
+      if (root != -1 && root != request.device())
+        return false;
+      root = request.device();
+    }
+  if (root == -1) {
+    int64_t best = INT64_MAX;
+    for (Holder holder : grid.blockHolders(blocks[0])) {
+      int64_t total = 0;
+      for (const JoinedNeed &need : needs)
+        total += cost(holder.device, need.device);
+      if (total < best || (total == best && holder.device < root)) {
+        best = total;
+        root = holder.device;
+      }
+    }
+  }
+  llvm::sort(needs, [](const JoinedNeed &a, const JoinedNeed &b) {
+    return a.device < b.device;
+  });
+  SmallVector<int32_t, 8> group{root};
+  for (const JoinedNeed &need : needs)
+    group.push_back(need.device);
+  int32_t action = addAction(ActionKind::Broadcast, std::move(group));
+  addInput(grid, action, root, box);
+  for (JoinedNeed &need : needs) {
+    auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
+    int32_t shard = addShard(need.device, box, action, position);
+    plan.actions[action].outputs.push_back(shard);
+    need.pieces.push_back({shard, box});
+  }
+  return true;
+}
+
+/// Every holder needs the union. With copies, each copy gathers on its own.
+bool Planner::tryAllGather(const SourceGrid &grid) {
+  if (blocks.size() < 2 || !distinct || copies == 0 ||
+      needs.size() != blocks.size() * copies)
+    return false;
+  Box whole = grid.blockBox(blocks.front());
+  Box last = grid.blockBox(blocks.back());
+  for (size_t d = 0; d != whole.size(); ++d)
+    whole[d].hi = last[d].hi;
+  seen.clear();
+  for (size_t i = 0, e = needs.size(); i != e; ++i)
+    if (needs[i].box != whole || !ownBlock.find(needs[i].device) ||
+        !seen.insert(needs[i].device, static_cast<int32_t>(i)))
+      return false;
+  for (int32_t copy = 0; copy != copies; ++copy) {
+    SmallVector<int32_t, 8> group;
+    for (int32_t block : blocks)
+      group.push_back(grid.blockHolders(block)[copy].device);
+    llvm::sort(group);
+    int32_t action = addAction(ActionKind::AllGather, group);
+    for (int32_t device : group) {
+      addInput(grid, action, device,
+               grid.blockBox(blocks[*ownBlock.find(device)]));
+      auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
+      int32_t shard = addShard(device, whole, action, position);
+      plan.actions[action].outputs.push_back(shard);
+      needs[*seen.find(device)].pieces.push_back({shard, whole});
+    }
+  }
+  return true;
+}
+
+/// Every holder needs a box of its own, with something from every block.
+bool Planner::tryAllToAll(const SourceGrid &grid, const Spans &spans) {
+  if (blocks.size() < 2 || !distinct || copies != 1 ||
+      needs.size() != blocks.size())
+    return false;
+  SmallVector<const Box *, 64> boxes;
+  seen.clear();
+  for (size_t i = 0, e = needs.size(); i != e; ++i) {
+    for (size_t d = 0; d != spans.size(); ++d)
+      if (!(grid.blocksOf(d, needs[i].box[d]) == spans[d]))
+        return false;
+    if (!ownBlock.find(needs[i].device) ||
+        !seen.insert(needs[i].device, static_cast<int32_t>(i)))
+      return false;
+    boxes.push_back(&needs[i].box);
+  }
+  bool covers;
+  if (!areDisjoint(boxes, needs[0].box, covers))
+    return false;
+  SmallVector<int32_t, 8> group;
+  for (const JoinedNeed &need : needs)
+    group.push_back(need.device);
+  llvm::sort(group);
+  int32_t action = addAction(ActionKind::AllToAll, group);
+  for (int32_t device : group) {
+    addInput(grid, action, device,
+             grid.blockBox(blocks[*ownBlock.find(device)]));
+    JoinedNeed &need = needs[*seen.find(device)];
+    auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
+    int32_t shard = addShard(device, need.box, action, position);
+    plan.actions[action].outputs.push_back(shard);
+    need.pieces.push_back({shard, need.box});
+  }
+  return true;
+}
+
+/// Every device keeps its own block and needs something around it.
+bool Planner::isHaloExchange(const SourceGrid &grid,
+                             ArrayRef<Request> requests) {
+  if (blocks.size() < 2 || !distinct)
+    return false;
+  for (const JoinedNeed &need : needs) {
+    int32_t *own = ownBlock.find(need.device);
+    if (!own || !contains(need.box, grid.blockBox(blocks[*own])))
+      return false;
+  }
+  SmallVector<bool, 64> kept(blocks.size(), false);
+  size_t missing = blocks.size();
+  for (const Request &request : requests) {
+    int32_t *own = ownBlock.find(request.device());
+    if (own && !kept[*own] &&
+        contains(request.box(), grid.blockBox(blocks[*own]))) {
+      kept[*own] = true;
+      --missing;
+    }
+  }
+  return missing == 0;
+}
+
+/// What a device lacks of its need comes from the nearest holder of each block.
+void Planner::transfer(const SourceGrid &grid, bool halo) {
+  ActionKind kind = halo ? ActionKind::HaloExchange : ActionKind::Transfer;
+  for (JoinedNeed &need : needs) {
+    TransferGroup *group = nullptr;
+    for (TransferGroup &other : transfers)
+      if (other.kind == kind && other.demands == need.demands)
+        group = &other;
+    if (!group) {
+      group = &transfers.emplace_back();
+      group->kind = kind;
+      group->demands = need.demands;
+    }
+    Spans spans(grid.rank());
+    for (size_t d = 0; d != grid.rank(); ++d)
+      spans[d] = grid.blocksOf(d, need.box[d]);
+    forEachIndex(spans, grid.blockStrides(),
+                 [&](ArrayRef<int32_t>, int32_t block) {
+                   Box part = intersect(grid.blockBox(block), need.box);
+                   if (grid.holds(block, need.device)) {
+                     grid.assemble(need.device, part, plan.shards, need.pieces);
+                     return;
+                   }
+                   int32_t source = -1;
+                   int64_t best = 0;
+                   for (Holder holder : grid.blockHolders(block)) {
+                     int64_t distance = cost(holder.device, need.device);
+                     if (source == -1 || distance < best ||
+                         (distance == best && holder.device < source)) {
+                       best = distance;
+                       source = holder.device;
+                     }
+                   }
+                   // Action and position follow once the group is complete.
+                   int32_t shard = addShard(need.device, part, -1, 0);
+                   TransferGroup::Item &item = group->items.emplace_back();
+                   item.source = source;
+                   item.destination = need.device;
+                   item.shard = shard;
+                   item.port.device = source;
+                   grid.assemble(source, part, plan.shards, item.port.pieces);
+                   need.pieces.push_back({shard, part});
+                   item.port.box = std::move(part);
+                 });
+  }
+}
+
+void Planner::emitTransfers() {
+  for (TransferGroup &group : transfers) {
+    SmallVector<TransferGroup::Item *, 64> order;
+    for (TransferGroup::Item &item : group.items)
+      order.push_back(&item);
+    llvm::sort(order,
+               [](const TransferGroup::Item *a, const TransferGroup::Item *b) {
+                 if (a->source != b->source)
+                   return a->source < b->source;
+                 if (a->destination != b->destination)
+                   return a->destination < b->destination;
+                 for (size_t d = 0, rank = a->port.box.size(); d != rank; ++d)
+                   if (a->port.box[d].lo != b->port.box[d].lo)
+                     return a->port.box[d].lo < b->port.box[d].lo;
+                 return a->shard < b->shard;
+               });
+    SmallVector<int32_t, 8> members;
+    for (TransferGroup::Item *item : order) {
+      members.push_back(item->source);
+      members.push_back(item->destination);
+    }
+    llvm::sort(members);
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+    int32_t index = addAction(group.kind, std::move(members));
+    Action &action = plan.actions[index];
+    action.inputs.reserve(order.size());
+    action.outputs.reserve(order.size());
+    action.destinations.reserve(order.size());
+    for (TransferGroup::Item *item : order) {
+      Shard &shard = plan.shards[item->shard];
+      shard.index = index;
+      shard.position = static_cast<int32_t>(action.outputs.size());
+      action.inputs.push_back(std::move(item->port));
+      action.outputs.push_back(item->shard);
+      action.destinations.push_back(item->destination);
+    }
+  }
+  transfers.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// One round
+//===----------------------------------------------------------------------===//
+
+void Planner::moveComponent(const SourceGrid &grid,
+                            const Components &components, int32_t component) {
+  ArrayRef<Request> requests = components.requests(component);
+  if (requests.empty())
+    return;
+  Spans spans = components.blocks(component);
+  describeSources(grid, spans);
+  // Served when it was reduced.
+  if (grid.blockHolders(blocks[0]).empty())
+    return;
+
+  // Row 1: what is there needs no action and waits for none.
+  remote.clear();
+  SmallVector<Piece, 4> pieces;
+  for (const Request &request : requests) {
+    int32_t device = request.device();
+    bool local = ownBlock.find(device);
+    if (local && blocks.size() > 1) {
+      Spans touched(grid.rank());
+      for (size_t d = 0; d != grid.rank(); ++d)
+        touched[d] = grid.blocksOf(d, request.box()[d]);
+      forEachIndex(touched, grid.blockStrides(),
+                   [&](ArrayRef<int32_t>, int32_t block) {
+                     local = local && grid.holds(block, device);
+                   });
+    }
+    if (!local) {
+      remote.push_back(request);
+      continue;
+    }
+    pieces.clear();
+    grid.assemble(device, request.box(), plan.shards, pieces);
+    serve(request, pieces);
+  }
+  if (remote.empty())
+    return;
+
+  needs.clear();
+  firstNeed.clear();
+  for (const Request &request : remote)
+    join(request);
+  llvm::erase_if(needs, [](const JoinedNeed &need) { return need.dead; });
+  if (!tryBroadcast(grid, requests) && !tryAllGather(grid) &&
+      !tryAllToAll(grid, spans))
+    transfer(grid, isHaloExchange(grid, requests));
+
+  // Chains again: joining and sorting moved the needs.
+  firstNeed.clear();
+  for (size_t i = needs.size(); i-- != 0;) {
+    int32_t *head = firstNeed.find(needs[i].device);
+    needs[i].next = head ? *head : -1;
+    firstNeed.insert(needs[i].device, static_cast<int32_t>(i));
+  }
+  for (const Request &request : remote) {
+    int32_t i = *firstNeed.find(request.device());
+    while (!contains(needs[i].box, request.box()))
+      i = needs[i].next;
+    pieces.clear();
+    for (const Piece &piece : needs[i].pieces) {
+      Box part = intersect(piece.box, request.box());
+      if (!isEmpty(part))
+        pieces.push_back({piece.shard, std::move(part)});
+    }
+    serve(request, pieces);
+  }
+}
+
+void Planner::moveAll(const SourceGrid &grid,
+                      ArrayRef<const Demand *> demands) {
+  Components components(grid, demands);
+  for (int32_t c = 0, e = components.size(); c != e; ++c)
+    moveComponent(grid, components, c);
+  emitTransfers();
+}

@@ -1,0 +1,273 @@
+//===- Reductions.cpp - Partial results are reduced once ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planner.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+/// What became of a block of partial results.
+struct Planner::ReducedBlock {
+  enum class State : uint8_t {
+    Unneeded,  ///< Nobody reads it.
+    Complete,  ///< One device had all parts.
+    Reduced,   ///< `shards` hold its reduced boxes.
+    Scattered, ///< Reduced straight to where it is needed: all served.
+    Home,      ///< To be reduced to the home layout.
+  };
+  State state = State::Unneeded;
+  SmallVector<int32_t, 4> shards;
+};
+
+/// Devices that hold parts of a block, ascending.
+static SmallVector<int32_t, 8> membersOf(const SourceGrid &grid,
+                                         int32_t block) {
+  SmallVector<int32_t, 8> members;
+  for (Holder holder : grid.blockHolders(block))
+    members.push_back(holder.device);
+  llvm::sort(members);
+  return members;
+}
+
+void Planner::allReduce(const SourceGrid &partials, int32_t block,
+                        ReducedBlock &out) {
+  Box box = partials.blockBox(block);
+  SmallVector<int32_t, 8> group = membersOf(partials, block);
+  int32_t action = addAction(ActionKind::AllReduce, group);
+  plan.actions[action].combine = producer.combine;
+  for (int32_t device : group) {
+    addInput(partials, action, device, box);
+    auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
+    int32_t shard = addShard(device, box, action, position);
+    plan.actions[action].outputs.push_back(shard);
+    out.shards.push_back(shard);
+  }
+  out.state = ReducedBlock::State::Reduced;
+}
+
+void Planner::scatterHome(const SourceGrid &partials, int32_t block, size_t dim,
+                          int64_t pieces, ReducedBlock &out) {
+  Box box = partials.blockBox(block);
+  SmallVector<int32_t, 8> group = membersOf(partials, block);
+  auto numMembers = static_cast<int64_t>(group.size());
+  int32_t action = addAction(ActionKind::ReduceScatter, group);
+  plan.actions[action].combine = producer.combine;
+  for (int64_t member = 0; member != numMembers; ++member) {
+    addInput(partials, action, group[member], box);
+    // A member's piece is a run of the `pieces` that all blocks are cut into,
+    // so that the home layout stays a grid.
+    Range run = tileRange(pieces, numMembers, member);
+    Box piece = box;
+    piece[dim] = {box[dim].lo + box[dim].size() * run.lo / pieces,
+                  box[dim].lo + box[dim].size() * run.hi / pieces};
+    int32_t shard = addShard(group[member], std::move(piece), action,
+                             static_cast<int32_t>(member));
+    plan.actions[action].outputs.push_back(shard);
+    out.shards.push_back(shard);
+  }
+  out.state = ReducedBlock::State::Reduced;
+}
+
+/// Decides about a partial block that is a component of its own.
+void Planner::reduceBlock(const SourceGrid &partials,
+                          const Components &components, int32_t component,
+                          int32_t block, ReducedBlock &out) {
+  ArrayRef<Request> requests = components.requests(component);
+  Box box = partials.blockBox(block);
+  ArrayRef<Holder> holders = partials.blockHolders(block);
+
+  // Every member needs the whole block. Others then take it from a member.
+  size_t missing = holders.size();
+  seen.clear();
+  for (Holder holder : holders)
+    seen.insert(holder.device, 0);
+  bool onMembers = true;
+  for (const Request &request : requests) {
+    int32_t *state = seen.find(request.device());
+    onMembers &= state != nullptr;
+    if (state && *state == 0 && request.box() == box) {
+      *state = 1;
+      --missing;
+    }
+  }
+  if (missing == 0)
+    return allReduce(partials, block, out);
+
+  // Every member needs a box of its own, and together they are the block.
+  out.state = ReducedBlock::State::Home;
+  if (!onMembers)
+    return;
+  SmallVector<const Box *, 64> boxes;
+  seen.clear();
+  for (const Request &request : requests) {
+    if (int32_t *index = seen.find(request.device())) {
+      if (*boxes[*index] != request.box())
+        return;
+      continue;
+    }
+    seen.insert(request.device(), static_cast<int32_t>(boxes.size()));
+    boxes.push_back(&request.box());
+  }
+  if (boxes.size() != holders.size())
+    return;
+  bool covers;
+  if (!areDisjoint(boxes, box, covers) || !covers)
+    return;
+  SmallVector<int32_t, 8> group = membersOf(partials, block);
+  int32_t action = addAction(ActionKind::ReduceScatter, group);
+  plan.actions[action].combine = producer.combine;
+  SmallVector<int32_t, 64> shardOf(boxes.size());
+  for (int32_t device : group) {
+    addInput(partials, action, device, box);
+    int32_t index = *seen.find(device);
+    auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
+    shardOf[index] = addShard(device, *boxes[index], action, position);
+    plan.actions[action].outputs.push_back(shardOf[index]);
+  }
+  for (const Request &request : requests) {
+    Piece piece{shardOf[*seen.find(request.device())], request.box()};
+    serve(request, piece);
+  }
+  out.state = ReducedBlock::State::Scattered;
+}
+
+/// The dimension that the home layout cuts: the one that the largest consumer
+/// cuts, if every block is long enough there, else the outermost such, else the
+/// longest.
+static size_t homeDimension(ArrayRef<Demand> demands,
+                            ArrayRef<int64_t> shortest, int64_t pieces) {
+  const Need *largest = nullptr;
+  for (const Demand &demand : demands)
+    if (!largest || demand.need->devices.size() > largest->devices.size())
+      largest = demand.need;
+  size_t cut = shortest.size(), degree = 1;
+  for (size_t d = 0; d != shortest.size(); ++d)
+    if (largest && largest->ranges[d].size() > degree &&
+        shortest[d] >= pieces) {
+      cut = d;
+      degree = largest->ranges[d].size();
+    }
+  if (cut != shortest.size())
+    return cut;
+  for (size_t d = 0; d != shortest.size(); ++d)
+    if (shortest[d] >= pieces)
+      return d;
+  return llvm::max_element(shortest) - shortest.begin();
+}
+
+SourceGrid Planner::reducePartials(const SourceGrid &partials) {
+  using State = ReducedBlock::State;
+  SmallVector<const Demand *, 4> all;
+  for (const Demand &demand : demands)
+    all.push_back(&demand);
+  SmallVector<ReducedBlock, 16> reduced(partials.numBlocks());
+  if (!all.empty()) {
+    Components components(partials, all);
+    for (int32_t c = 0, e = components.size(); c != e; ++c) {
+      if (components.requests(c).empty())
+        continue;
+      Spans spans = components.blocks(c);
+      bool single = llvm::all_of(spans, [](Span s) { return s.size() == 1; });
+      forEachIndex(spans, partials.blockStrides(),
+                   [&](ArrayRef<int32_t>, int32_t block) {
+                     ReducedBlock &out = reduced[block];
+                     if (partials.blockHolders(block).size() == 1)
+                       out.state = State::Complete;
+                     else if (single)
+                       reduceBlock(partials, components, c, block, out);
+                     else
+                       out.state = State::Home;
+                   });
+    }
+  }
+
+  // One home layout for the whole value.
+  size_t rank = partials.rank(), homeDim = rank;
+  size_t pieces = 1;
+  SmallVector<int64_t, 5> shortest(rank, INT64_MAX);
+  SmallVector<int32_t, 16> homeBlocks;
+  for (int32_t block = 0, e = partials.numBlocks(); block != e; ++block) {
+    if (reduced[block].state != State::Home)
+      continue;
+    homeBlocks.push_back(block);
+    pieces = std::max(pieces, partials.blockHolders(block).size());
+    Box box = partials.blockBox(block);
+    for (size_t d = 0; d != rank; ++d)
+      shortest[d] = std::min(shortest[d], box[d].size());
+  }
+  SourceGrid::Cuts cuts = partials.cellCuts();
+  if (!homeBlocks.empty() && rank != 0)
+    homeDim = homeDimension(demands, shortest, pieces);
+  for (int32_t block : homeBlocks) {
+    // A block too short to be cut is reduced on all its members.
+    Range range;
+    if (rank != 0)
+      range = partials.blockBox(block)[homeDim];
+    if (range.size() <
+        static_cast<int64_t>(partials.blockHolders(block).size())) {
+      allReduce(partials, block, reduced[block]);
+      continue;
+    }
+    scatterHome(partials, block, homeDim, pieces, reduced[block]);
+    for (int32_t shard : reduced[block].shards)
+      cuts[homeDim].push_back(plan.shards[shard].box[homeDim].lo);
+  }
+  if (homeDim != rank) {
+    llvm::sort(cuts[homeDim]);
+    cuts[homeDim].erase(std::unique(cuts[homeDim].begin(), cuts[homeDim].end()),
+                        cuts[homeDim].end());
+  }
+
+  // Who holds each cell of the refined grid.
+  SourceGrid grid(cuts);
+  Spans cells;
+  SmallVector<int32_t, 5> strides(rank, 1); // Of the cells before refinement.
+  for (size_t d = rank; d-- != 0;) {
+    if (d + 1 != rank)
+      strides[d] =
+          strides[d + 1] *
+          (static_cast<int32_t>(partials.cellCuts()[d + 1].size()) - 1);
+    cells.insert(cells.begin(), {0, static_cast<int32_t>(cuts[d].size()) - 1});
+  }
+  SmallVector<int32_t, 5> before(rank);
+  SmallVector<Holder, 8> holders;
+  forEachIndex(cells, strides, [&](ArrayRef<int32_t> index, int32_t) {
+    int32_t cell = 0;
+    for (size_t d = 0; d != rank; ++d) {
+      before[d] = index[d];
+      if (d == homeDim) {
+        ArrayRef<int64_t> points = partials.cellCuts()[d];
+        before[d] = static_cast<int32_t>(std::upper_bound(points.begin() + 1,
+                                                          points.end() - 1,
+                                                          cuts[d][index[d]]) -
+                                         points.begin() - 1);
+      }
+      cell += before[d] * strides[d];
+    }
+    const ReducedBlock &block = reduced[partials.blockOfCell(before)];
+    holders.clear();
+    if (block.state == State::Complete)
+      holders.append(partials.cellHolders(cell).begin(),
+                     partials.cellHolders(cell).end());
+    for (int32_t shard : block.shards) {
+      const Shard &piece = plan.shards[shard];
+      bool inside = true;
+      if (homeDim != rank)
+        inside = piece.box[homeDim].contains(
+            {cuts[homeDim][index[homeDim]], cuts[homeDim][index[homeDim] + 1]});
+      if (inside)
+        holders.push_back({piece.device, shard});
+    }
+    grid.addCell(holders);
+  });
+  grid.formBlocks();
+  return grid;
+}

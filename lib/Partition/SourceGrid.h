@@ -1,0 +1,118 @@
+//===- SourceGrid.h - Where a value can be read from ------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Internal to the library: the grid of cells in which a value exists, and which
+// devices hold each cell. Adjacent cells that the same devices hold form one
+// block where the grid stays a grid; plans are made in blocks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_PARTITION_SOURCEGRID_H
+#define SOAP_LIB_PARTITION_SOURCEGRID_H
+
+#include "soap/Partition/CommPlan.h"
+
+namespace soap::detail {
+
+/// A half-open interval of cell or block indices.
+struct Span {
+  int32_t begin = 0, end = 0;
+  int32_t size() const { return end - begin; }
+  bool operator==(const Span &o) const {
+    return begin == o.begin && end == o.end;
+  }
+};
+using Spans = llvm::SmallVector<Span, 5>;
+
+/// Calls `fn(index, flat)` for all index vectors in `spans`, in row-major
+/// order; `flat` is the sum of index times stride. Once for rank 0.
+template <typename Fn>
+void forEachIndex(llvm::ArrayRef<Span> spans, llvm::ArrayRef<int32_t> strides,
+                  Fn fn) {
+  llvm::SmallVector<int32_t, 5> index;
+  int32_t flat = 0;
+  for (size_t d = 0, rank = spans.size(); d != rank; ++d) {
+    if (spans[d].size() <= 0)
+      return;
+    index.push_back(spans[d].begin);
+    flat += spans[d].begin * strides[d];
+  }
+  while (true) {
+    fn(llvm::ArrayRef<int32_t>(index), flat);
+    size_t d = spans.size();
+    while (d-- != 0) {
+      flat += strides[d];
+      if (++index[d] != spans[d].end)
+        break;
+      flat -= strides[d] * spans[d].size();
+      index[d] = spans[d].begin;
+    }
+    if (d == static_cast<size_t>(-1))
+      return;
+  }
+}
+
+/// A device that has a cell, in shard `shard`.
+struct Holder {
+  int32_t device, shard;
+};
+
+class SourceGrid {
+public:
+  using Cuts = llvm::SmallVector<llvm::SmallVector<int64_t, 5>, 5>;
+
+  /// A grid without holders; addCell() must follow for every cell, row-major.
+  explicit SourceGrid(Cuts cuts);
+  void addCell(llvm::ArrayRef<Holder> holders);
+  /// Forms the blocks. Call once all cells are there.
+  void formBlocks();
+
+  size_t rank() const { return cuts.size(); }
+  int32_t numCells() const { return static_cast<int32_t>(begin.size()) - 1; }
+  const Cuts &cellCuts() const { return cuts; }
+  llvm::ArrayRef<Holder> cellHolders(int32_t cell) const {
+    return llvm::ArrayRef<Holder>(holders).slice(begin[cell],
+                                                 begin[cell + 1] - begin[cell]);
+  }
+
+  int32_t numBlocks() const { return static_cast<int32_t>(firstCell.size()); }
+  int32_t numBlocks(size_t d) const {
+    return static_cast<int32_t>(blockCuts[d].size()) - 1;
+  }
+  llvm::ArrayRef<int32_t> blockStrides() const { return blockStride; }
+  /// Positions at which the blocks of dimension `d` begin, and the extent.
+  llvm::ArrayRef<int64_t> cutsOfBlocks(size_t d) const { return blockCuts[d]; }
+  /// The shards are those of the block's first cell; the devices of all cells.
+  llvm::ArrayRef<Holder> blockHolders(int32_t block) const {
+    return cellHolders(firstCell[block]);
+  }
+  Box blockBox(int32_t block) const;
+  /// The block of a cell.
+  int32_t blockOfCell(llvm::ArrayRef<int32_t> cellIndex) const;
+  /// Blocks of dimension `d` that a range touches.
+  Span blocksOf(size_t d, Range range) const;
+  /// True if `device` holds block `block`.
+  bool holds(int32_t block, int32_t device) const;
+
+  /// Appends pieces of shards of `device` that cover `box`; the device must
+  /// hold every cell of it. One piece per shard.
+  void assemble(int32_t device, const Box &box, llvm::ArrayRef<Shard> shards,
+                llvm::SmallVectorImpl<Piece> &pieces) const;
+
+private:
+  Cuts cuts;
+  llvm::SmallVector<int32_t, 5> cellStride, blockStride;
+  llvm::SmallVector<int32_t, 17> begin;
+  llvm::SmallVector<Holder, 16> holders;
+  Cuts blockCuts;
+  llvm::SmallVector<llvm::SmallVector<int32_t, 5>, 5> blockStart; ///< In cells.
+  llvm::SmallVector<int32_t, 16> firstCell;
+};
+
+} // namespace soap::detail
+
+#endif // SOAP_LIB_PARTITION_SOURCEGRID_H
