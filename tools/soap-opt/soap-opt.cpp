@@ -8,14 +8,17 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
-#include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Target/Native/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<soap::nn::NNDialect, soap::ir::SOAPDialect>();
+  registry.insert<soap::nn::NNDialect>();
   mlir::registerTransformsPasses();
+  soap::registerNNToLinalgPasses();
+  soap::registerNativePassesAndPipeline();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "SOAP's optimizer driver\n", registry));
 }

@@ -1,0 +1,42 @@
+//===- NNToLinalg.h - From nn to linalg -------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_CONVERSION_NNTOLINALG_NNTOLINALG_H
+#define SOAP_CONVERSION_NNTOLINALG_NNTOLINALG_H
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace soap {
+
+#define GEN_PASS_DECL
+#include "soap/Conversion/NNToLinalg/Passes.h.inc"
+
+/// Patterns that lower every nn operation but the ends of the graph.
+void populateNNToLinalgPatterns(mlir::RewritePatternSet &patterns);
+
+/// True if each result element of `op` depends on one element of each operand.
+bool isElementwise(mlir::Operation *op);
+
+/// The dims of the result along which operand `operand` of an element-wise
+/// operation varies: bit d is clear where the operand is broadcast along d.
+/// Dims of size 1 count as varying.
+llvm::SmallBitVector elementwiseAccess(mlir::Operation *op, unsigned operand);
+
+/// The result element of the element-wise operation `op`, computed from one
+/// element of each operand.
+mlir::Value buildElementwiseScalar(mlir::OpBuilder &builder, mlir::Location loc,
+                                   mlir::Operation *op,
+                                   mlir::ValueRange elements);
+
+#define GEN_PASS_REGISTRATION
+#include "soap/Conversion/NNToLinalg/Passes.h.inc"
+
+} // namespace soap
+
+#endif // SOAP_CONVERSION_NNTOLINALG_NNTOLINALG_H

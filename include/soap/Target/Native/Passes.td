@@ -1,0 +1,84 @@
+//===- Passes.td - Native kernels --------------------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_NATIVE_PASSES_TD
+#define SOAP_TARGET_NATIVE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def NativeBuildKernels : Pass<"native-build-kernels", "::mlir::ModuleOp"> {
+  let summary = "Build the native kernels of all nn operations";
+  let description = [{
+    Makes a nested `module @kernels` with the native kernel of every nn operation
+    in the module, the ends of the graph apart, as if no library had any. Kernels
+    that exist are found again. The operations stay as they are: this is a view
+    of what the compiler does for the operations that need native code.
+
+    Before:
+    ```mlir
+    %1 = nn.relu %0 {nn.name = "relu1"} : tensor<8x64xf32>
+    ```
+    After, behind it:
+    ```mlir
+    module @kernels {
+      func.func @soap_native_0_relu(
+          %x: memref<?xf32> {native.sizes = array<i64: 0>},
+          %y: memref<?xf32> {native.sizes = array<i64: 0>})
+          attributes {native.key = "nn.relu ...", native.parallel} {
+        linalg.generic {...} ins(%x : memref<?xf32>) outs(%y : memref<?xf32>) ...
+        return
+      }
+    }
+    ```
+    `native.sizes` says which entries of `sizes` are an argument's dimensions.
+  }];
+  let statistics = [
+    Statistic<"numCalls", "calls", "Operations with a native kernel">,
+    Statistic<"numKernels", "kernels", "Different kernels">
+  ];
+}
+
+def NativePrepareBuffers : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
+  let summary = "Make bufferised kernels self-contained";
+  let description = [{
+    Copies become linalg.generic, which become loops (a strided memref.copy would
+    call a function of MLIR's runner library), and every buffer that a kernel
+    allocates is freed at its end.
+  }];
+}
+
+def NativeApproximateMath
+    : Pass<"native-approximate-math", "::mlir::ModuleOp"> {
+  let summary = "Replace exp, log, tanh by polynomials";
+  let description = [{
+    Upstream's polynomial approximations (a few units in the last place), on the
+    scalars of loop bodies. LLVM then vectorises the loops, which it cannot with
+    a call to libm.
+  }];
+}
+
+def NativeWrapKernels : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
+  let summary = "Give kernels their C signature";
+  let description = [{
+    Renames each kernel @k to @k_body, private, and adds @k with the C signature
+    `void(void *const *buffers, const int64_t *sizes)`, which makes memrefs of
+    the pointers and sizes and calls the body.
+  }];
+}
+
+def NativeAnnotateKernels
+    : Pass<"native-annotate-kernels", "::mlir::ModuleOp"> {
+  let summary = "Tell LLVM what kernels may assume about memory";
+  let description = [{
+    On kernels in the LLVM dialect: pointers that alias nothing become
+    `llvm.noalias` (arguments marked `native.noalias`), and loops of kernels
+    marked `native.parallel` say that their iterations do not depend on each
+    other, which holds too if a result is the very buffer of an operand.
+  }];
+}
+
+#endif // SOAP_TARGET_NATIVE_PASSES_TD

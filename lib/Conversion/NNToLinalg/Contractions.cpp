@@ -1,0 +1,202 @@
+//===- Contractions.cpp - Convolution and matmul to linalg ----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "soap/Dialect/NN/IR/NN.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::linalg_lowering;
+using Iterator = mlir::utils::IteratorType;
+
+/// Adds `a * b` to the element of the output.
+static Value multiplyAdd(OpBuilder &builder, Location loc, Value a, Value b,
+                         Value sum) {
+  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), sumFlags);
+  Value product = builder.create<arith::MulFOp>(loc, a, b, flags);
+  return builder.create<arith::AddFOp>(loc, sum, product, flags);
+}
+
+/// What the products are added to: the bias along dim `dim`, else zeros.
+static Value initialSum(OpBuilder &builder, Location loc, RankedTensorType type,
+                        Value bias, int64_t dim) {
+  if (!bias)
+    return filled(builder, loc, type.getShape(),
+                  scalar(builder, loc, type.getElementType(), 0));
+  SmallVector<int64_t> broadcast;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (i != dim)
+      broadcast.push_back(i);
+  Value output = empty(builder, loc, type.getShape(), type.getElementType());
+  return builder.create<linalg::BroadcastOp>(loc, bias, output, broadcast)
+      .getResult()[0];
+}
+
+namespace {
+struct ConvLowering : public OpRewritePattern<nn::ConvOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::ConvOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getResult());
+    unsigned spatial = type.getRank() - 2;
+    SmallVector<int64_t> lo(2, 0), hi(2, 0);
+    llvm::append_range(lo, op.getPadsLo());
+    llvm::append_range(hi, op.getPadsHi());
+    Value input = padded(rewriter, loc, op.getInput(), lo, hi,
+                         scalar(rewriter, loc, type.getElementType(), 0));
+    Value weight = op.getWeight();
+    Value sum = initialSum(rewriter, loc, type, op.getBias(), 1);
+
+    // Groups become a dim of their own in all three.
+    int64_t groups = op.getGroups();
+    bool grouped = groups > 1;
+    if (grouped) {
+      auto split = [&](Value value, unsigned dim) {
+        SmallVector<int64_t> shape(tensorType(value).getShape());
+        shape[dim] /= groups;
+        shape.insert(shape.begin() + dim, groups);
+        return expand(rewriter, loc, value, shape, dim);
+      };
+      input = split(input, 1);
+      weight = split(weight, 0);
+      sum = split(sum, 1);
+    }
+
+    // Loops: n, (g), f, rows, c, kernel, then the columns, which are
+    // contiguous.
+    SmallVector<Iterator> iterators;
+    auto loop = [&](Iterator kind) {
+      iterators.push_back(kind);
+      return rewriter.getAffineDimExpr(iterators.size() - 1);
+    };
+    AffineExpr n = loop(Iterator::parallel);
+    AffineExpr g = grouped ? loop(Iterator::parallel) : AffineExpr();
+    AffineExpr f = loop(Iterator::parallel);
+    SmallVector<AffineExpr> out, kernel;
+    for (unsigned i = 0; i + 1 < spatial; ++i)
+      out.push_back(loop(Iterator::parallel));
+    AffineExpr c = loop(Iterator::reduction);
+    for (unsigned i = 0; i < spatial; ++i)
+      kernel.push_back(loop(Iterator::reduction));
+    out.push_back(loop(Iterator::parallel));
+
+    SmallVector<AffineExpr> inputExprs{n}, weightExprs, resultExprs{n};
+    if (grouped) {
+      inputExprs.push_back(g);
+      weightExprs.push_back(g);
+      resultExprs.push_back(g);
+    }
+    inputExprs.push_back(c);
+    weightExprs.append({f, c});
+    resultExprs.push_back(f);
+    for (unsigned i = 0; i < spatial; ++i) {
+      inputExprs.push_back(out[i] * op.getStrides()[i] +
+                           kernel[i] * op.getDilations()[i]);
+      weightExprs.push_back(kernel[i]);
+      resultExprs.push_back(out[i]);
+    }
+    SmallVector<AffineMap> maps;
+    for (ArrayRef<AffineExpr> exprs :
+         {ArrayRef<AffineExpr>(inputExprs), ArrayRef<AffineExpr>(weightExprs),
+          ArrayRef<AffineExpr>(resultExprs)})
+      maps.push_back(
+          AffineMap::get(iterators.size(), 0, exprs, rewriter.getContext()));
+    Value result =
+        generic(rewriter, loc, {input, weight}, sum, maps, iterators,
+                [](OpBuilder &builder, Location location, ValueRange elements) {
+                  return multiplyAdd(builder, location, elements[0],
+                                     elements[1], elements[2]);
+                });
+    if (grouped)
+      result = rewriter.create<tensor::CollapseShapeOp>(
+          loc, type, result, groupDims(type.getRank(), 1));
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+private:
+  /// Every dim alone, but dim `split`, which is two.
+  static SmallVector<ReassociationIndices> groupDims(unsigned rank,
+                                                     unsigned split) {
+    SmallVector<ReassociationIndices> groups;
+    int64_t next = 0;
+    for (unsigned dim = 0; dim < rank; ++dim) {
+      groups.push_back({next++});
+      if (dim == split)
+        groups.back().push_back(next++);
+    }
+    return groups;
+  }
+
+  static Value expand(OpBuilder &builder, Location loc, Value value,
+                      ArrayRef<int64_t> shape, unsigned dim) {
+    RankedTensorType from = tensorType(value);
+    return builder.create<tensor::ExpandShapeOp>(
+        loc, RankedTensorType::get(shape, from.getElementType()), value,
+        groupDims(from.getRank(), dim));
+  }
+};
+
+struct MatMulLowering : public OpRewritePattern<nn::MatMulOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::MatMulOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getResult());
+    unsigned batch = type.getRank() - 2;
+    Value sum = initialSum(rewriter, loc, type, op.getBias(), batch + 1);
+
+    // Loops: batch, rows, then what is contiguous in `b` innermost.
+    bool columnsLast = !op.getTransposeB();
+    SmallVector<Iterator> iterators(batch + 1, Iterator::parallel);
+    iterators.push_back(columnsLast ? Iterator::reduction : Iterator::parallel);
+    iterators.push_back(columnsLast ? Iterator::parallel : Iterator::reduction);
+    AffineExpr row = rewriter.getAffineDimExpr(batch);
+    AffineExpr column = rewriter.getAffineDimExpr(batch + 1 + columnsLast);
+    AffineExpr k = rewriter.getAffineDimExpr(batch + 2 - columnsLast);
+
+    auto operandMap = [&](Value operand, AffineExpr first, AffineExpr second,
+                          bool transposed) {
+      ArrayRef<int64_t> shape = tensorType(operand).getShape();
+      unsigned offset = type.getRank() - shape.size();
+      SmallVector<AffineExpr> exprs;
+      for (unsigned i = 0; i + 2 < shape.size(); ++i)
+        exprs.push_back(shape[i] == type.getDimSize(i + offset)
+                            ? rewriter.getAffineDimExpr(i + offset)
+                            : rewriter.getAffineConstantExpr(0));
+      exprs.push_back(transposed ? second : first);
+      exprs.push_back(transposed ? first : second);
+      return AffineMap::get(iterators.size(), 0, exprs, rewriter.getContext());
+    };
+    SmallVector<AffineMap> maps = {
+        operandMap(op.getA(), row, k, op.getTransposeA()),
+        operandMap(op.getB(), k, column, op.getTransposeB()),
+        operandMap(op.getResult(), row, column, false)};
+    double alpha = op.getAlpha().convertToDouble();
+    rewriter.replaceOp(
+        op,
+        generic(
+            rewriter, loc, {op.getA(), op.getB()}, sum, maps, iterators,
+            [&](OpBuilder &builder, Location location, ValueRange elements) {
+              Value a = elements[0];
+              if (alpha != 1)
+                a = builder.create<arith::MulFOp>(
+                    location, a, scalar(builder, location, a.getType(), alpha));
+              return multiplyAdd(builder, location, a, elements[1],
+                                 elements[2]);
+            }));
+    return success();
+  }
+};
+} // namespace
+
+void linalg_lowering::populateContractionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ConvLowering, MatMulLowering>(patterns.getContext());
+}

@@ -1,0 +1,75 @@
+//===- Patterns.h - Shared by the nn to linalg patterns ---------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_CONVERSION_NNTOLINALG_PATTERNS_H
+#define SOAP_LIB_CONVERSION_NNTOLINALG_PATTERNS_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace soap {
+namespace linalg_lowering {
+
+void populateContractionPatterns(mlir::RewritePatternSet &patterns);
+void populateElementwisePatterns(mlir::RewritePatternSet &patterns);
+void populateReductionPatterns(mlir::RewritePatternSet &patterns);
+void populateShapePatterns(mlir::RewritePatternSet &patterns);
+void populateWindowPatterns(mlir::RewritePatternSet &patterns);
+
+/// Sums may be reordered and their products fused.
+inline constexpr mlir::arith::FastMathFlags sumFlags =
+    mlir::arith::FastMathFlags::reassoc | mlir::arith::FastMathFlags::contract;
+
+inline mlir::RankedTensorType tensorType(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// A float or integer constant of type `type`.
+mlir::Value scalar(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Type type, double value);
+
+/// An uninitialised tensor.
+mlir::Value empty(mlir::OpBuilder &builder, mlir::Location loc,
+                  llvm::ArrayRef<int64_t> shape, mlir::Type element);
+
+/// A tensor whose elements are all `value`.
+mlir::Value filled(mlir::OpBuilder &builder, mlir::Location loc,
+                   llvm::ArrayRef<int64_t> shape, mlir::Value value);
+
+/// `tensor` with `lo` elements of `value` before and `hi` behind each dim;
+/// `tensor` itself if that is none.
+mlir::Value padded(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value tensor, llvm::ArrayRef<int64_t> lo,
+                   llvm::ArrayRef<int64_t> hi, mlir::Value value);
+
+/// The same elements in another shape.
+mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value tensor, llvm::ArrayRef<int64_t> shape);
+
+/// Builds the result element from elements of inputs and of the output.
+using ElementBuilder = llvm::function_ref<mlir::Value(
+    mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
+
+/// A linalg.generic with one output. `maps` has one entry per input, then that
+/// of the output.
+mlir::Value generic(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::ValueRange inputs, mlir::Value output,
+                    llvm::ArrayRef<mlir::AffineMap> maps,
+                    llvm::ArrayRef<mlir::utils::IteratorType> iterators,
+                    ElementBuilder element);
+
+/// The same with identity maps: all shapes are equal, all loops parallel.
+mlir::Value elementwise(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::ValueRange inputs, mlir::Value output,
+                        ElementBuilder element);
+
+} // namespace linalg_lowering
+} // namespace soap
+
+#endif // SOAP_LIB_CONVERSION_NNTOLINALG_PATTERNS_H

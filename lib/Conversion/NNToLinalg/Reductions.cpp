@@ -1,0 +1,159 @@
+//===- Reductions.cpp - Reductions and softmax to linalg ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include <limits>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::linalg_lowering;
+using Iterator = mlir::utils::IteratorType;
+
+/// The operation of a reduction on two scalars, and its neutral element.
+static arith::AtomicRMWKind reductionOperation(nn::ReduceKind kind, Type type) {
+  bool isFloat = isa<FloatType>(type);
+  switch (kind) {
+  case nn::ReduceKind::Sum:
+    return isFloat ? arith::AtomicRMWKind::addf : arith::AtomicRMWKind::addi;
+  case nn::ReduceKind::Prod:
+    return isFloat ? arith::AtomicRMWKind::mulf : arith::AtomicRMWKind::muli;
+  case nn::ReduceKind::Max:
+    return isFloat ? arith::AtomicRMWKind::maximumf
+                   : arith::AtomicRMWKind::maxs;
+  case nn::ReduceKind::Min:
+    return isFloat ? arith::AtomicRMWKind::minimumf
+                   : arith::AtomicRMWKind::mins;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+/// Joins `a` and `b`; sums and products may be reordered.
+static Value join(OpBuilder &builder, Location loc, nn::ReduceKind kind,
+                  Value a, Value b) {
+  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), sumFlags);
+  if (isa<FloatType>(a.getType())) {
+    if (kind == nn::ReduceKind::Sum)
+      return builder.create<arith::AddFOp>(loc, a, b, flags);
+    if (kind == nn::ReduceKind::Prod)
+      return builder.create<arith::MulFOp>(loc, a, b, flags);
+  }
+  return arith::getReductionOp(reductionOperation(kind, a.getType()), builder,
+                               loc, a, b);
+}
+
+/// `input` without `axes`, each element joined from all along them.
+static Value reduce(OpBuilder &builder, Location loc, Value input,
+                    ArrayRef<int64_t> axes, nn::ReduceKind kind) {
+  RankedTensorType type = tensorType(input);
+  Type element = type.getElementType();
+  SmallVector<Iterator> iterators;
+  SmallVector<AffineExpr> kept;
+  SmallVector<int64_t> shape;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    bool reduced = llvm::is_contained(axes, dim);
+    iterators.push_back(reduced ? Iterator::reduction : Iterator::parallel);
+    if (reduced)
+      continue;
+    kept.push_back(builder.getAffineDimExpr(dim));
+    shape.push_back(type.getDimSize(dim));
+  }
+  Value neutral =
+      kind == nn::ReduceKind::Max && isa<FloatType>(element)
+          ? scalar(builder, loc, element,
+                   -std::numeric_limits<double>::infinity())
+          : arith::getIdentityValue(reductionOperation(kind, element), element,
+                                    builder, loc);
+  if (kind == nn::ReduceKind::Min && isa<FloatType>(element))
+    neutral =
+        scalar(builder, loc, element, std::numeric_limits<double>::infinity());
+  SmallVector<AffineMap> maps = {
+      builder.getMultiDimIdentityMap(type.getRank()),
+      AffineMap::get(type.getRank(), 0, kept, builder.getContext())};
+  return generic(
+      builder, loc, input, filled(builder, loc, shape, neutral), maps,
+      iterators,
+      [&](OpBuilder &nested, Location location, ValueRange elements) {
+        return join(nested, location, kind, elements[0], elements[1]);
+      });
+}
+
+namespace {
+struct ReduceLowering : public OpRewritePattern<nn::ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type element = tensorType(op.getInput()).getElementType();
+    double scale = op.getScale().convertToDouble();
+    if (scale != 1 && !isa<FloatType>(element))
+      return rewriter.notifyMatchFailure(op, "integers cannot be scaled");
+    Value result =
+        reduce(rewriter, loc, op.getInput(), op.getAxes(), op.getKind());
+    if (scale != 1)
+      result = elementwise(rewriter, loc, {}, result,
+                           [&](OpBuilder &builder, Location location,
+                               ValueRange elements) -> Value {
+                             return builder.create<arith::MulFOp>(
+                                 location, elements[0],
+                                 scalar(builder, location, element, scale));
+                           });
+    // Kept dims of size 1.
+    rewriter.replaceOp(op, reshaped(rewriter, loc, result,
+                                    tensorType(op.getResult()).getShape()));
+    return success();
+  }
+};
+
+struct SoftmaxLowering : public OpRewritePattern<nn::SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::SoftmaxOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getResult());
+    int64_t axis = op.getAxis();
+    SmallVector<AffineExpr> kept;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (dim != axis)
+        kept.push_back(rewriter.getAffineDimExpr(dim));
+    AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
+    AffineMap rows =
+        AffineMap::get(type.getRank(), 0, kept, rewriter.getContext());
+    SmallVector<Iterator> iterators(type.getRank(), Iterator::parallel);
+
+    Value maxima =
+        reduce(rewriter, loc, op.getX(), {axis}, nn::ReduceKind::Max);
+    Value exponentials =
+        generic(rewriter, loc, {op.getX(), maxima},
+                empty(rewriter, loc, type.getShape(), type.getElementType()),
+                {identity, rows, identity}, iterators,
+                [](OpBuilder &builder, Location location,
+                   ValueRange elements) -> Value {
+                  Value shifted = builder.create<arith::SubFOp>(
+                      location, elements[0], elements[1]);
+                  return builder.create<math::ExpOp>(location, shifted);
+                });
+    Value sums =
+        reduce(rewriter, loc, exponentials, {axis}, nn::ReduceKind::Sum);
+    rewriter.replaceOp(op, generic(rewriter, loc, sums, exponentials,
+                                   {rows, identity}, iterators,
+                                   [](OpBuilder &builder, Location location,
+                                      ValueRange elements) -> Value {
+                                     return builder.create<arith::DivFOp>(
+                                         location, elements[1], elements[0]);
+                                   }));
+    return success();
+  }
+};
+} // namespace
+
+void linalg_lowering::populateReductionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ReduceLowering, SoftmaxLowering>(patterns.getContext());
+}
