@@ -24,7 +24,7 @@ packages=(
   llvm-19-dev llvm-19-tools libmlir-19-dev mlir-19-tools
   # Libraries that the compiler and the runtime stand on.
   libdnnl-dev libprotobuf-dev protobuf-compiler libflatbuffers-dev
-  flatbuffers-compiler libflatbuffers2 nlohmann-json3-dev libcli11-dev
+  flatbuffers-compiler flatbuffers-compiler-dev nlohmann-json3-dev libcli11-dev
   libgtest-dev libbenchmark-dev libopenmpi-dev openmpi-bin
   # The Python environment.
   python3-venv

@@ -1,0 +1,183 @@
+//===- Importer.h - From an ONNX graph to nn ops ----------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_TARGET_ONNX_IMPORTER_H
+#define SOAP_LIB_TARGET_ONNX_IMPORTER_H
+
+#include "Model.h"
+#include "soap/Target/ONNX/Import.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace soap::onnx_import {
+
+struct OperatorEntry;
+
+/// What a name of the ONNX graph stands for. Constants become ops only when an
+/// op reads them.
+struct ImportedValue {
+  enum class Kind : uint8_t {
+    Failed, ///< Could not be imported; reported where it was made.
+    Tensor, ///< The result of an nn op.
+    Host,   ///< A small constant, known by value.
+    Stored  ///< A float tensor of rank >= 1, known by reference.
+  };
+  Kind kind = Kind::Failed;
+  int elementType = onnx::TensorProto::UNDEFINED;
+  Shape shape;
+  mlir::Value value;       ///< Tensor; of the others once they are read.
+  HostTensor host;         ///< Host.
+  mlir::Attribute source;  ///< Stored: #nn.file or #nn.splat.
+  std::string origin;      ///< Stored: the ONNX tensor it is (a view of).
+  std::string problem;     ///< Failed: what to report if it is read.
+};
+
+/// Imports one graph.
+class GraphImporter {
+public:
+  GraphImporter(const Model &model, const ONNXImportOptions &options,
+                mlir::ModuleOp module);
+
+  /// Fills the module. The error lists every problem.
+  llvm::Error run();
+
+private:
+  friend class NodeContext;
+
+  llvm::Error importInitializers();
+  llvm::Error importInputs();
+  llvm::Error importInput(const onnx::ValueInfoProto &input);
+  llvm::Error bindInput(const std::string &name, llvm::StringRef file);
+  llvm::Error checkOptions() const;
+  /// Checks names: what a node reads was defined before it, and nothing is
+  /// defined twice.
+  llvm::Error checkNames() const;
+  /// Marks the nodes that outputs depend on, and what they read.
+  void findNeededNodes();
+  /// Reports what the table of operators does not have.
+  bool checkNode(const onnx::NodeProto &node);
+  void importNode(int index);
+  llvm::Error importOutputs();
+
+  /// The op that holds a value; makes nn.parameter or nn.constant on first use.
+  mlir::Value materialize(ImportedValue &value, llvm::StringRef name);
+  llvm::Error storeTensor(const std::string &name, const TensorRecord &record,
+                          ImportedValue &result);
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
+                                    int elementType);
+  /// `base`, with a number behind it if it is taken.
+  std::string uniqueName(llvm::StringRef base);
+  void addProblem(const onnx::NodeProto &node, const llvm::Twine &message);
+
+  const Model &model;
+  const ONNXImportOptions &options;
+  mlir::ModuleOp module;
+  mlir::OpBuilder builder;
+  llvm::StringMap<ImportedValue> values;
+  llvm::StringSet<> names;
+  llvm::StringSet<> reserved; ///< Of inputs and outputs.
+  llvm::StringSet<> read;     ///< By needed nodes, or outputs.
+  std::vector<bool> needed;
+  std::vector<std::string> problems;
+  std::vector<std::string> missingDims;
+  /// The size of the batch in the file, if `--batch` replaces it.
+  std::optional<int64_t> oldBatch;
+};
+
+/// What the importer of one operator sees: attributes, operands and results of
+/// one node. A method that fails has reported why.
+class NodeContext {
+public:
+  NodeContext(GraphImporter &graph, const onnx::NodeProto &node, int index);
+
+  const onnx::NodeProto &node;
+  const int index;
+  int64_t opset() const { return graph.model.opset(); }
+  mlir::OpBuilder &builder() { return graph.builder; }
+  /// `--batch`, and the size that it replaces.
+  std::optional<int64_t> newBatch() const { return graph.options.batch; }
+  std::optional<int64_t> oldBatch() const { return graph.oldBatch; }
+
+  mlir::LogicalResult fail(const llvm::Twine &message);
+
+  // Attributes. A wrong type counts as absent here; checkAttributes() reports it.
+  bool hasAttribute(llvm::StringRef name) const { return find(name) != nullptr; }
+  int64_t integer(llvm::StringRef name, int64_t otherwise) const;
+  float number(llvm::StringRef name, float otherwise) const;
+  std::string string(llvm::StringRef name, llvm::StringRef otherwise) const;
+  std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name) const;
+  const onnx::AttributeProto *find(llvm::StringRef name) const;
+  /// Axis attribute `name`, counted from the front. Reports a bad one.
+  mlir::FailureOr<int64_t> axis(int64_t value, size_t rank);
+
+  // Operands.
+  size_t numInputs() const { return static_cast<size_t>(node.input_size()); }
+  bool hasInput(size_t i) const;
+  ImportedValue &input(size_t i);
+  llvm::ArrayRef<int64_t> shape(size_t i) { return input(i).shape; }
+  /// The values of a constant operand.
+  mlir::FailureOr<HostTensor> constant(size_t i, llvm::StringRef role);
+  /// The same as a list of integers.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> constantIntegers(
+      size_t i, llvm::StringRef role);
+  /// True if the values of operand i are known and few.
+  bool isConstant(size_t i);
+  /// The operand as float tensor of an nn op. Reports other element types.
+  mlir::FailureOr<mlir::Value> tensor(size_t i);
+
+  // Results.
+  bool usesOutput(size_t i) const;
+  size_t numOutputs() const { return static_cast<size_t>(node.output_size()); }
+  void setResult(size_t i, mlir::Value value);
+  void setResult(size_t i, ImportedValue value);
+  void setResult(size_t i, HostTensor value);
+
+  /// Creates an nn op with one result of `shape` (float unless the operands
+  /// say otherwise). The main op of a node takes its name; the others get
+  /// `suffix` behind it. Reports shapes that are empty or too large.
+  template <typename Op>
+  mlir::FailureOr<mlir::Value>
+  create(llvm::ArrayRef<int64_t> shape, mlir::ValueRange operands,
+         llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+         llvm::StringRef suffix = "") {
+    return createOp(Op::getOperationName(), shape, operands, attributes,
+                    suffix);
+  }
+  /// Creates nn.reshape, or nothing where the shape is the same.
+  mlir::FailureOr<mlir::Value> reshape(mlir::Value value,
+                                       llvm::ArrayRef<int64_t> shape,
+                                       llvm::StringRef suffix = "");
+  /// The scalar constant `value`.
+  mlir::Value scalar(float value, llvm::StringRef suffix);
+
+  mlir::NamedAttribute attr(llvm::StringRef name, llvm::ArrayRef<int64_t> v);
+  mlir::NamedAttribute attr(llvm::StringRef name, int64_t v);
+  mlir::NamedAttribute attr(llvm::StringRef name, float v);
+  mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute v);
+
+  /// Shape of the broadcast of two shapes (numpy rules). Reports a mismatch.
+  mlir::FailureOr<Shape> broadcast(llvm::ArrayRef<int64_t> a,
+                                   llvm::ArrayRef<int64_t> b);
+
+  const Model &model() const { return graph.model; }
+  /// A tensor of this node's attribute `name`, by value or by reference.
+  mlir::FailureOr<ImportedValue> tensorAttribute(llvm::StringRef name);
+
+private:
+  mlir::FailureOr<mlir::Value>
+  createOp(llvm::StringRef opName, llvm::ArrayRef<int64_t> shape,
+           mlir::ValueRange operands,
+           llvm::ArrayRef<mlir::NamedAttribute> attributes,
+           llvm::StringRef suffix);
+
+  GraphImporter &graph;
+};
+
+} // namespace soap::onnx_import
+
+#endif // SOAP_LIB_TARGET_ONNX_IMPORTER_H

@@ -1,0 +1,268 @@
+//===- Model.cpp - An ONNX file, opened and checked -------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model.h"
+#include "WireFormat.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace soap::onnx_import;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+/// Field numbers of onnx-ml.proto.
+enum : uint32_t {
+  modelGraphField = 7,
+  graphNodeField = 1,
+  graphInitializerField = 5,
+  nodeAttributeField = 5,
+  attributeNameField = 1,
+  attributeTensorField = 5
+};
+
+static llvm::Error corrupt(llvm::StringRef where) {
+  return makeError("expected an ONNX model, got: a file that is truncated or "
+                   "corrupt (" +
+                   where + "); get the file again");
+}
+
+llvm::Expected<std::unique_ptr<Model>> Model::load(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return makeError("expected a readable ONNX file, got: '" + path +
+                     "': " + buffer.getError().message());
+  std::unique_ptr<Model> model(new Model);
+  model->path = path.str();
+  model->buffer = std::move(*buffer);
+  if (llvm::Error error = model->decode())
+    return std::move(error);
+  return std::move(model);
+}
+
+llvm::Error Model::decode() {
+  if (buffer->getBufferSize() == 0)
+    return corrupt("it is empty");
+  std::string headerBytes, graphBytes;
+  llvm::StringRef graphMessage;
+  unsigned graphs = 0;
+  bool wellFormed =
+      walkFields(buffer->getBuffer(), [&](const WireField &field) {
+        if (field.number == modelGraphField && field.type == WireType::Bytes) {
+          graphMessage = field.content;
+          ++graphs;
+        } else {
+          headerBytes.append(field.whole.data(), field.whole.size());
+        }
+        return true;
+      });
+  if (!wellFormed || !header.ParseFromString(headerBytes))
+    return corrupt("model");
+  if (graphs != 1)
+    return corrupt("it has " + std::to_string(graphs) + " graphs");
+  if (header.functions_size() != 0)
+    return makeError("expected a model without local functions, got: " +
+                     llvm::Twine(header.functions_size()) +
+                     "; inline them, for instance with "
+                     "onnx.inliner.inline_local_functions");
+
+  llvm::Error error = llvm::Error::success();
+  wellFormed = walkFields(graphMessage, [&](const WireField &field) {
+    if (field.type == WireType::Bytes &&
+        field.number == graphInitializerField) {
+      error = addInitializer(field.content);
+      return !error;
+    }
+    if (field.type == WireType::Bytes && field.number == graphNodeField)
+      nodeBytes.push_back(field.content);
+    graphBytes.append(field.whole.data(), field.whole.size());
+    return true;
+  });
+  if (error)
+    return error;
+  if (!wellFormed || !graphProto.ParseFromString(graphBytes) ||
+      static_cast<size_t>(graphProto.node_size()) != nodeBytes.size())
+    return corrupt("graph");
+  if (graphProto.sparse_initializer_size() != 0)
+    return makeError("expected dense initializers, got: " +
+                     llvm::Twine(graphProto.sparse_initializer_size()) +
+                     " sparse ones; make them dense");
+
+  for (const onnx::OperatorSetIdProto &set : header.opset_import())
+    if (set.domain().empty() || set.domain() == "ai.onnx")
+      opsetVersion = set.version();
+  if (opsetVersion < minOpset || opsetVersion > maxOpset)
+    return makeError("expected an operator set from " + llvm::Twine(minOpset) +
+                     " to " + llvm::Twine(maxOpset) +
+                     ", got: " + llvm::Twine(opsetVersion) +
+                     "; convert the model, for instance with "
+                     "onnx.version_converter");
+  return llvm::Error::success();
+}
+
+llvm::Error Model::addInitializer(llvm::StringRef message) {
+  llvm::Expected<TensorRecord> record = parseTensor(message);
+  if (!record)
+    return record.takeError();
+  if (!countElements(record->shape()))
+    return makeError("expected a tensor shape within bounds, got: " +
+                     toString(record->shape()) + " for initializer '" +
+                     record->proto.name() + "'; the file is corrupt");
+  if (llvm::Error error = resolveExternal(*record))
+    return error;
+  tensors.push_back(std::move(*record));
+  return llvm::Error::success();
+}
+
+llvm::Error Model::resolveExternal(TensorRecord &record) const {
+  const onnx::TensorProto &proto = record.proto;
+  if (proto.data_location() != onnx::TensorProto::EXTERNAL)
+    return llvm::Error::success();
+  std::string what = "external data of tensor '" + proto.name() + "'";
+  std::string location;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+  for (const onnx::StringStringEntryProto &entry : proto.external_data()) {
+    uint64_t number = 0;
+    if (entry.key() == "location") {
+      location = entry.value();
+    } else if (entry.key() == "offset" || entry.key() == "length") {
+      if (llvm::StringRef(entry.value()).getAsInteger(10, number))
+        return makeError("expected a number as " + entry.key() + " of the " +
+                         what + ", got: '" + entry.value() + "'");
+      if (entry.key() == "offset")
+        offset = number;
+      else
+        length = number;
+    }
+  }
+  bool climbs = path::is_absolute(location) || location.empty() ||
+                location.find('\0') != std::string::npos;
+  for (auto it = path::begin(location), end = path::end(location); it != end;
+       ++it)
+    climbs |= *it == "..";
+  auto outside = [&]() {
+    return makeError("expected the " + what +
+                     " inside the model's folder, got: '" + location +
+                     "'; move the file next to the model");
+  };
+  if (climbs)
+    return outside();
+  llvm::SmallString<256> file(path::parent_path(this->path));
+  llvm::SmallString<256> folder(file.empty() ? "." : file.str());
+  path::append(file, location);
+  // A symbolic link may not lead outside either.
+  llvm::SmallString<256> realFile, realFolder;
+  uint64_t size = 0;
+  if (std::error_code code = fs::real_path(file, realFile))
+    return makeError("expected the " + what + " in '" + file.str() +
+                     "', got: " + code.message());
+  if (!fs::is_regular_file(realFile) || fs::file_size(realFile, size))
+    return makeError("expected the " + what + " in '" + file.str() +
+                     "', got: not a file");
+  if (fs::real_path(folder, realFolder))
+    return outside();
+  if (!path::is_absolute(realFolder) ||
+      !llvm::StringRef(realFile).starts_with(realFolder) ||
+      (realFolder != "/" && realFile[realFolder.size()] != '/'))
+    return outside();
+  if (offset > size || (length && *length > size - offset))
+    return makeError("expected the " + what + " within the " +
+                     llvm::Twine(size) + " bytes of '" + file.str() +
+                     "', got: offset " + llvm::Twine(offset) + ", length " +
+                     llvm::Twine(length.value_or(0)) +
+                     "; the data file is truncated or of another model");
+  std::optional<int64_t> count = countElements(record.shape());
+  uint64_t bytes =
+      count ? static_cast<uint64_t>(*count * elementSize(proto.data_type()))
+            : 0;
+  record.external =
+      DataReference{file.str().str(), offset,
+                    length ? *length : std::min(bytes, size - offset)};
+  return llvm::Error::success();
+}
+
+llvm::Expected<TensorRecord>
+Model::tensorAttribute(int index, llvm::StringRef name) const {
+  llvm::StringRef tensor;
+  bool found = false;
+  walkFields(nodeBytes[static_cast<size_t>(index)], [&](const WireField &attr) {
+    if (attr.number != nodeAttributeField || attr.type != WireType::Bytes)
+      return true;
+    llvm::StringRef attributeName, content;
+    walkFields(attr.content, [&](const WireField &field) {
+      if (field.type == WireType::Bytes && field.number == attributeNameField)
+        attributeName = field.content;
+      if (field.type == WireType::Bytes && field.number == attributeTensorField)
+        content = field.content;
+      return true;
+    });
+    if (attributeName == name) {
+      tensor = content;
+      found = true;
+    }
+    return true;
+  });
+  if (!found)
+    return makeError("expected the tensor attribute '" + name + "', got: none");
+  llvm::Expected<TensorRecord> record = parseTensor(tensor);
+  if (!record)
+    return record.takeError();
+  if (!countElements(record->shape()))
+    return makeError("expected a tensor shape within bounds, got: " +
+                     toString(record->shape()));
+  if (llvm::Error error = resolveExternal(*record))
+    return std::move(error);
+  return record;
+}
+
+llvm::Expected<std::optional<DataReference>>
+Model::locate(const TensorRecord &record) const {
+  std::optional<DataReference> reference = record.external;
+  if (!reference && !record.raw.empty())
+    reference = DataReference{
+        path, static_cast<uint64_t>(record.raw.data() - buffer->getBufferStart()),
+        record.raw.size()};
+  if (!reference)
+    return std::nullopt;
+  std::optional<int64_t> count = countElements(record.shape());
+  int64_t bytes = elementSize(record.proto.data_type());
+  if (bytes != 0 &&
+      (!count || reference->length != static_cast<uint64_t>(*count * bytes)))
+    return makeError("expected " + llvm::Twine(count.value_or(0) * bytes) +
+                     " bytes for tensor '" + record.proto.name() +
+                     "' of shape " + toString(record.shape()) + " and type " +
+                     typeName(record.proto.data_type()) +
+                     ", got: " + llvm::Twine(reference->length) +
+                     "; the file is corrupt");
+  return reference;
+}
+
+llvm::Expected<HostTensor> Model::read(const TensorRecord &record) const {
+  if (!record.external)
+    return readTensor(record, record.raw);
+  if (countElements(record.shape()).value_or(maxElements) > maxHostElements)
+    return readTensor(record, {});
+  llvm::Expected<std::string> bytes = readBytes(*record.external);
+  if (!bytes)
+    return bytes.takeError();
+  return readTensor(record, *bytes);
+}
+
+llvm::Expected<std::string> Model::readBytes(const DataReference &reference) {
+  if (reference.length > static_cast<uint64_t>(maxHostElements) * 8)
+    return makeError("expected a small tensor, got: " +
+                     llvm::Twine(reference.length) + " bytes");
+  if (reference.length == 0)
+    return std::string();
+  auto slice = llvm::MemoryBuffer::getFileSlice(
+      reference.file, reference.length, reference.offset);
+  if (!slice)
+    return makeError("expected a readable file, got: '" + reference.file +
+                     "': " + slice.getError().message());
+  return (*slice)->getBuffer().str();
+}

@@ -1,0 +1,64 @@
+//===- Model.h - An ONNX file, opened and checked ---------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_TARGET_ONNX_MODEL_H
+#define SOAP_LIB_TARGET_ONNX_MODEL_H
+
+#include "Tensor.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+
+namespace soap::onnx_import {
+
+/// The operator sets that the importer was written for.
+inline constexpr int64_t minOpset = 7, maxOpset = 25;
+
+/// An ONNX file mapped into memory. Weights are neither copied nor read.
+class Model {
+public:
+  /// Opens and checks `path`: well-formed, one graph, a supported version of
+  /// the default operator set, external data inside the model's folder.
+  static llvm::Expected<std::unique_ptr<Model>> load(llvm::StringRef path);
+
+  /// The graph without initializers (and without their copies in nodes'
+  /// attributes, see constantTensor()).
+  const onnx::GraphProto &graph() const { return graphProto; }
+  llvm::ArrayRef<TensorRecord> initializers() const { return tensors; }
+  int64_t opset() const { return opsetVersion; }
+  int64_t irVersion() const { return header.ir_version(); }
+
+  /// The tensor attribute `name` of node `index`, with its place in the file.
+  llvm::Expected<TensorRecord> tensorAttribute(int index,
+                                               llvm::StringRef name) const;
+  /// Where the data of a tensor is, or nullopt if it is only in its proto.
+  /// Checks the length against shape and type.
+  llvm::Expected<std::optional<DataReference>>
+  locate(const TensorRecord &record) const;
+  /// The values of a small tensor.
+  llvm::Expected<HostTensor> read(const TensorRecord &record) const;
+  /// `length` bytes of a file from `offset`, at most 64 KiB * 8.
+  static llvm::Expected<std::string> readBytes(const DataReference &reference);
+
+private:
+  Model() = default;
+  llvm::Error decode();
+  llvm::Error addInitializer(llvm::StringRef message);
+  /// Fills `record.external` from TensorProto.external_data.
+  llvm::Error resolveExternal(TensorRecord &record) const;
+
+  std::string path;
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+  onnx::ModelProto header; ///< Everything but the graph.
+  onnx::GraphProto graphProto;
+  std::vector<TensorRecord> tensors;
+  std::vector<llvm::StringRef> nodeBytes;
+  int64_t opsetVersion = 0;
+};
+
+} // namespace soap::onnx_import
+
+#endif // SOAP_LIB_TARGET_ONNX_MODEL_H

@@ -1,0 +1,261 @@
+//===- NodeContext.cpp - What the importer of an operator sees --*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+#include "soap/Dialect/NN/IR/NN.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::onnx_import;
+using onnx::AttributeProto;
+using onnx::TensorProto;
+
+NodeContext::NodeContext(GraphImporter &graph, const onnx::NodeProto &node,
+                         int index)
+    : node(node), index(index), graph(graph) {}
+
+LogicalResult NodeContext::fail(const llvm::Twine &message) {
+  graph.addProblem(node, message);
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+const AttributeProto *NodeContext::find(llvm::StringRef name) const {
+  for (const AttributeProto &attribute : node.attribute())
+    if (attribute.name() == name)
+      return &attribute;
+  return nullptr;
+}
+
+int64_t NodeContext::integer(llvm::StringRef name, int64_t otherwise) const {
+  const AttributeProto *attribute = find(name);
+  return attribute && attribute->has_i() ? attribute->i() : otherwise;
+}
+
+float NodeContext::number(llvm::StringRef name, float otherwise) const {
+  const AttributeProto *attribute = find(name);
+  return attribute && attribute->has_f() ? attribute->f() : otherwise;
+}
+
+std::string NodeContext::string(llvm::StringRef name,
+                                llvm::StringRef otherwise) const {
+  const AttributeProto *attribute = find(name);
+  return attribute && attribute->has_s() ? attribute->s() : otherwise.str();
+}
+
+std::optional<SmallVector<int64_t>>
+NodeContext::integers(llvm::StringRef name) const {
+  const AttributeProto *attribute = find(name);
+  if (!attribute)
+    return std::nullopt;
+  return SmallVector<int64_t>(attribute->ints().begin(),
+                              attribute->ints().end());
+}
+
+FailureOr<int64_t> NodeContext::axis(int64_t value, size_t rank) {
+  auto signedRank = static_cast<int64_t>(rank);
+  if (value < -signedRank || value >= signedRank)
+    return fail("expected an axis inside rank " + llvm::Twine(rank) +
+                ", got: " + llvm::Twine(value));
+  return value < 0 ? value + signedRank : value;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+bool NodeContext::hasInput(size_t i) const {
+  return i < numInputs() && !node.input(static_cast<int>(i)).empty();
+}
+
+ImportedValue &NodeContext::input(size_t i) {
+  return graph.values[node.input(static_cast<int>(i))];
+}
+
+bool NodeContext::isConstant(size_t i) {
+  ImportedValue &value = input(i);
+  return value.kind == ImportedValue::Kind::Host ||
+         (value.kind == ImportedValue::Kind::Stored &&
+          countElements(value.shape).value_or(maxElements) <= maxHostElements);
+}
+
+FailureOr<HostTensor> NodeContext::constant(size_t i, llvm::StringRef role) {
+  ImportedValue &value = input(i);
+  if (value.kind == ImportedValue::Kind::Host)
+    return value.host;
+  if (!isConstant(i))
+    return fail("expected " + role +
+                " that are known at compile time, got: operand '" +
+                node.input(static_cast<int>(i)) +
+                "' that depends on an input; --bind can make it a constant");
+  if (auto splat = dyn_cast<nn::SplatAttr>(value.source)) {
+    HostTensor host = HostTensor::zeros(value.elementType, value.shape);
+    double number = cast<FloatAttr>(splat.getValue()).getValueAsDouble();
+    for (int64_t k = 0, e = host.size(); k != e; ++k)
+      host.setNumber(k, number);
+    return host;
+  }
+  auto file = cast<nn::FileAttr>(value.source);
+  llvm::Expected<std::string> bytes =
+      Model::readBytes({file.getPath().str(),
+                        static_cast<uint64_t>(file.getOffset()),
+                        static_cast<uint64_t>(file.getLength())});
+  if (!bytes)
+    return fail(llvm::toString(bytes.takeError()));
+  TensorRecord record;
+  record.proto.set_data_type(value.elementType);
+  for (int64_t dim : value.shape)
+    record.proto.add_dims(dim);
+  llvm::Expected<HostTensor> host = readTensor(record, *bytes);
+  if (!host)
+    return fail(llvm::toString(host.takeError()));
+  return *host;
+}
+
+FailureOr<SmallVector<int64_t>>
+NodeContext::constantIntegers(size_t i, llvm::StringRef role) {
+  FailureOr<HostTensor> host = constant(i, role);
+  if (failed(host))
+    return failure();
+  if (!host->integral() || host->shape.size() > 1)
+    return fail("expected " + role + " as a list of integers, got: " +
+                typeName(host->elementType) + " of shape " +
+                toString(host->shape));
+  return SmallVector<int64_t>(host->ints.begin(), host->ints.end());
+}
+
+FailureOr<Value> NodeContext::tensor(size_t i) {
+  ImportedValue &value = input(i);
+  const std::string &name = node.input(static_cast<int>(i));
+  if (value.elementType != TensorProto::FLOAT)
+    return fail("expected operands of type FLOAT, got: " +
+                typeName(value.elementType) + " for '" + name + "'");
+  if (countElements(value.shape).value_or(0) == 0)
+    return fail("expected operands with elements, got: " +
+                toString(value.shape) + " for '" + name + "'");
+  return graph.materialize(value, name);
+}
+
+FailureOr<Shape> NodeContext::broadcast(llvm::ArrayRef<int64_t> a,
+                                        llvm::ArrayRef<int64_t> b) {
+  Shape result(std::max(a.size(), b.size()), 1);
+  for (size_t k = 0; k != result.size(); ++k) {
+    int64_t x = k < a.size() ? a[a.size() - 1 - k] : 1;
+    int64_t y = k < b.size() ? b[b.size() - 1 - k] : 1;
+    if (x != y && x != 1 && y != 1)
+      return fail("expected shapes that broadcast, got: " + toString(a) +
+                  " and " + toString(b));
+    result[result.size() - 1 - k] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+bool NodeContext::usesOutput(size_t i) const {
+  return i < numOutputs() && !node.output(static_cast<int>(i)).empty() &&
+         graph.read.contains(node.output(static_cast<int>(i)));
+}
+
+void NodeContext::setResult(size_t i, ImportedValue value) {
+  if (i < numOutputs() && !node.output(static_cast<int>(i)).empty())
+    graph.values[node.output(static_cast<int>(i))] = std::move(value);
+}
+
+void NodeContext::setResult(size_t i, Value value) {
+  ImportedValue result;
+  result.kind = ImportedValue::Kind::Tensor;
+  auto type = cast<RankedTensorType>(value.getType());
+  result.elementType = TensorProto::FLOAT;
+  result.shape.assign(type.getShape().begin(), type.getShape().end());
+  result.value = value;
+  setResult(i, std::move(result));
+}
+
+void NodeContext::setResult(size_t i, HostTensor host) {
+  ImportedValue result;
+  result.kind = ImportedValue::Kind::Host;
+  result.elementType = host.elementType;
+  result.shape = host.shape;
+  result.host = std::move(host);
+  setResult(i, std::move(result));
+}
+
+FailureOr<ImportedValue> NodeContext::tensorAttribute(llvm::StringRef name) {
+  llvm::Expected<TensorRecord> record =
+      graph.model.tensorAttribute(index, name);
+  if (!record)
+    return fail(llvm::toString(record.takeError()));
+  ImportedValue value;
+  std::string origin = numOutputs() ? node.output(0) : node.name();
+  if (llvm::Error error = graph.storeTensor(origin, *record, value))
+    return fail(llvm::toString(std::move(error)));
+  if (value.kind == ImportedValue::Kind::Failed)
+    return fail(value.problem);
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+NamedAttribute NodeContext::attr(llvm::StringRef name, Attribute v) {
+  return graph.builder.getNamedAttr(name, v);
+}
+NamedAttribute NodeContext::attr(llvm::StringRef name,
+                                 llvm::ArrayRef<int64_t> v) {
+  return attr(name, Attribute(graph.builder.getDenseI64ArrayAttr(v)));
+}
+NamedAttribute NodeContext::attr(llvm::StringRef name, int64_t v) {
+  return attr(name, Attribute(graph.builder.getI64IntegerAttr(v)));
+}
+NamedAttribute NodeContext::attr(llvm::StringRef name, float v) {
+  return attr(name, Attribute(graph.builder.getF32FloatAttr(v)));
+}
+
+FailureOr<Value> NodeContext::createOp(llvm::StringRef opName,
+                                       llvm::ArrayRef<int64_t> shape,
+                                       ValueRange operands,
+                                       llvm::ArrayRef<NamedAttribute> attributes,
+                                       llvm::StringRef suffix) {
+  std::optional<int64_t> count = countElements(shape);
+  if (!count || *count == 0)
+    return fail("expected a result with elements and within bounds, got: " +
+                toString(shape));
+  const std::string &base = node.name().empty() ? node.output(0) : node.name();
+  OpBuilder &builder = graph.builder;
+  OperationState state(NameLoc::get(builder.getStringAttr(base)), opName);
+  state.addOperands(operands);
+  state.addAttributes(attributes);
+  state.addAttribute("nn.name", builder.getStringAttr(
+                                    graph.uniqueName(base + suffix.str())));
+  state.addTypes(graph.tensorType(shape, TensorProto::FLOAT));
+  return builder.create(state)->getResult(0);
+}
+
+FailureOr<Value> NodeContext::reshape(Value value,
+                                      llvm::ArrayRef<int64_t> shape,
+                                      llvm::StringRef suffix) {
+  if (cast<RankedTensorType>(value.getType()).getShape() == shape)
+    return value;
+  return create<nn::ReshapeOp>(shape, value, {}, suffix);
+}
+
+Value NodeContext::scalar(float value, llvm::StringRef suffix) {
+  ImportedValue constant;
+  constant.kind = ImportedValue::Kind::Host;
+  constant.elementType = TensorProto::FLOAT;
+  constant.host = HostTensor::zeros(TensorProto::FLOAT, {});
+  constant.host.setNumber(0, value);
+  const std::string &base = node.name().empty() ? node.output(0) : node.name();
+  return graph.materialize(constant, base + suffix.str());
+}

@@ -1,0 +1,216 @@
+//===- Normalization.cpp - Normalisation and reduction ----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operators.h"
+#include "soap/Dialect/NN/IR/NN.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::onnx_import;
+
+LogicalResult soap::onnx_import::importBatchNormalization(NodeContext &node) {
+  if (node.integer("training_mode", 0) != 0)
+    return node.fail("expected inference, got: training_mode 1; export the "
+                     "model for inference");
+  if (node.integer("spatial", 1) != 1)
+    return node.fail("expected one statistic per channel, got: spatial 0");
+  for (size_t i = 1; i < node.numOutputs(); ++i)
+    if (node.usesOutput(i))
+      return node.fail("expected inference, got: a use of the running "
+                       "statistics in output " + llvm::Twine(i));
+  SmallVector<Value> operands;
+  for (size_t i = 0; i != 5; ++i) {
+    auto operand = node.tensor(i);
+    if (failed(operand))
+      return failure();
+    operands.push_back(*operand);
+  }
+  llvm::ArrayRef<int64_t> x = node.shape(0);
+  if (x.size() < 2 || x.size() > 5)
+    return node.fail("expected an input of rank 2 to 5, got: " + toString(x));
+  for (size_t i = 1; i != 5; ++i)
+    if (node.shape(i) != llvm::ArrayRef<int64_t>{x[1]})
+      return node.fail("expected statistics of shape " + toString(x[1]) +
+                       ", got: " + toString(node.shape(i)));
+  auto result = node.create<nn::BatchNormOp>(
+      x, operands, {node.attr("epsilon", node.number("epsilon", 1e-5f))});
+  if (failed(result))
+    return failure();
+  node.setResult(0, *result);
+  return success();
+}
+
+LogicalResult soap::onnx_import::importLRN(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  int64_t size = node.integer("size", 0);
+  if (size < 1 || size > maxDim)
+    return node.fail("expected a positive size, got: " + llvm::Twine(size));
+  size_t rank = node.shape(0).size();
+  if (rank < 2 || rank > 5)
+    return node.fail("expected an input of rank 2 to 5, got: " +
+                     toString(node.shape(0)));
+  auto result = node.create<nn::LRNOp>(
+      node.shape(0), *x,
+      {node.attr("size", size), node.attr("alpha", node.number("alpha", 1e-4f)),
+       node.attr("beta", node.number("beta", 0.75f)),
+       node.attr("bias", node.number("bias", 1.0f))});
+  if (failed(result))
+    return failure();
+  node.setResult(0, *result);
+  return success();
+}
+
+LogicalResult soap::onnx_import::importSoftmax(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  Shape shape(node.shape(0));
+  if (shape.empty())
+    return node.fail("expected an input of rank 1 or more, got: a scalar");
+  bool coerces = node.opset() < 13;
+  auto axis = node.axis(node.integer("axis", coerces ? 1 : -1), shape.size());
+  if (failed(axis))
+    return failure();
+  // Before operator set 13 all dimensions from the axis on are one row.
+  Shape flat = shape;
+  int64_t rowAxis = *axis;
+  if (coerces) {
+    int64_t outer = 1, inner = 1, last = -1;
+    for (size_t i = 0; i != shape.size(); ++i) {
+      if (static_cast<int64_t>(i) < *axis) {
+        outer *= shape[i];
+        continue;
+      }
+      inner *= shape[i];
+      if (shape[i] != 1 && last == -1)
+        last = static_cast<int64_t>(i);
+      else if (shape[i] != 1)
+        last = -2; // More than one dimension in a row.
+    }
+    if (last >= 0) {
+      rowAxis = last;
+    } else if (last == -2) {
+      flat = {outer, inner};
+      rowAxis = 1;
+    }
+  }
+  auto rows = node.reshape(*x, flat, "_rows");
+  if (failed(rows))
+    return failure();
+  auto result =
+      node.create<nn::SoftmaxOp>(flat, *rows, {node.attr("axis", rowAxis)},
+                                 flat == shape ? "" : "_softmax");
+  if (succeeded(result))
+    result = node.reshape(*result, shape);
+  if (failed(result))
+    return failure();
+  node.setResult(0, *result);
+  return success();
+}
+
+LogicalResult soap::onnx_import::importDropout(NodeContext &node) {
+  if (node.usesOutput(1))
+    return node.fail("the output mask is not supported");
+  if (node.hasInput(2)) {
+    auto training = node.constant(2, "training modes");
+    if (failed(training))
+      return failure();
+    if (training->size() != 1 || training->number(0) != 0)
+      return node.fail("expected inference, got: training_mode true; export "
+                       "the model for inference");
+  }
+  return importIdentity(node);
+}
+
+LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  SmallVector<int64_t> axes;
+  if (node.hasInput(1)) {
+    auto values = node.constantIntegers(1, "axes");
+    if (failed(values))
+      return failure();
+    axes = *values;
+  } else {
+    axes = node.integers("axes").value_or(SmallVector<int64_t>());
+  }
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0)
+    return importIdentity(node);
+  SmallVector<bool> reduced(shape.size(), axes.empty());
+  for (int64_t axis : axes) {
+    auto index = node.axis(axis, shape.size());
+    if (failed(index))
+      return failure();
+    reduced[static_cast<size_t>(*index)] = true;
+  }
+  bool keep = node.integer("keepdims", 1) != 0;
+  Shape result;
+  axes.clear();
+  int64_t count = 1;
+  for (size_t i = 0; i != shape.size(); ++i) {
+    if (!reduced[i]) {
+      result.push_back(shape[i]);
+      continue;
+    }
+    axes.push_back(static_cast<int64_t>(i));
+    count *= shape[i];
+    if (keep)
+      result.push_back(1);
+  }
+  llvm::StringRef name = node.node.op_type();
+  bool mean = name == "ReduceMean";
+  nn::ReduceKind kind = name == "ReduceMax"    ? nn::ReduceKind::Max
+                        : name == "ReduceMin"  ? nn::ReduceKind::Min
+                        : name == "ReduceProd" ? nn::ReduceKind::Prod
+                                               : nn::ReduceKind::Sum;
+  auto value = node.create<nn::ReduceOp>(
+      result, *x,
+      {node.attr("kind", nn::ReduceKindAttr::get(node.builder().getContext(),
+                                                 kind)),
+       node.attr("axes", axes),
+       node.attr("keepdims", Attribute(node.builder().getBoolAttr(keep))),
+       node.attr("scale", mean ? 1.0f / static_cast<float>(count) : 1.0f)});
+  if (failed(value))
+    return failure();
+  node.setResult(0, *value);
+  return success();
+}
+
+LogicalResult soap::onnx_import::importGlobalPool(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  if (shape.size() < 3)
+    return node.fail("expected spatial dimensions, got: " + toString(shape));
+  Shape result(shape.size(), 1);
+  result[0] = shape[0];
+  result[1] = shape[1];
+  SmallVector<int64_t> axes;
+  int64_t count = 1;
+  for (size_t i = 2; i != shape.size(); ++i) {
+    axes.push_back(static_cast<int64_t>(i));
+    count *= shape[i];
+  }
+  bool mean = node.node.op_type() == "GlobalAveragePool";
+  auto kind = mean ? nn::ReduceKind::Sum : nn::ReduceKind::Max;
+  auto value = node.create<nn::ReduceOp>(
+      result, *x,
+      {node.attr("kind", nn::ReduceKindAttr::get(node.builder().getContext(),
+                                                 kind)),
+       node.attr("axes", axes),
+       node.attr("keepdims", Attribute(node.builder().getBoolAttr(true))),
+       node.attr("scale", mean ? 1.0f / static_cast<float>(count) : 1.0f)});
+  if (failed(value))
+    return failure();
+  node.setResult(0, *value);
+  return success();
+}

@@ -1,0 +1,111 @@
+//===- Operators.h - The table of supported operators -----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_TARGET_ONNX_OPERATORS_H
+#define SOAP_LIB_TARGET_ONNX_OPERATORS_H
+
+#include "Importer.h"
+
+namespace soap::onnx_import {
+
+/// One ONNX operator. Adding an operator is adding a row and its function.
+struct OperatorEntry {
+  llvm::StringLiteral name;
+  /// First operator set in which it exists (7 where it is older).
+  int since;
+  /// Imports a node whose operands were all imported. Null: only with constant
+  /// operands.
+  mlir::LogicalResult (*import)(NodeContext &);
+  /// Computes results from constant operands; null if it does not fold.
+  mlir::LogicalResult (*fold)(NodeContext &);
+  unsigned minInputs, maxInputs;
+  /// Attributes that are known, separated by spaces.
+  llvm::StringLiteral attributes;
+  /// What it becomes and what is not supported, for the documentation.
+  llvm::StringLiteral becomes, limits;
+};
+
+/// The table, sorted by name.
+llvm::ArrayRef<OperatorEntry> operators();
+const OperatorEntry *findOperator(llvm::StringRef name);
+
+// Convolution.cpp, Linear.cpp
+mlir::LogicalResult importConv(NodeContext &);
+mlir::LogicalResult importMaxPool(NodeContext &);
+mlir::LogicalResult importAveragePool(NodeContext &);
+mlir::LogicalResult importGemm(NodeContext &);
+mlir::LogicalResult importMatMul(NodeContext &);
+
+// Elementwise.cpp
+mlir::LogicalResult importAdd(NodeContext &);
+mlir::LogicalResult importSub(NodeContext &);
+mlir::LogicalResult importMul(NodeContext &);
+mlir::LogicalResult importDiv(NodeContext &);
+mlir::LogicalResult importMax(NodeContext &);
+mlir::LogicalResult importMin(NodeContext &);
+mlir::LogicalResult importRelu(NodeContext &);
+mlir::LogicalResult importSigmoid(NodeContext &);
+mlir::LogicalResult importTanh(NodeContext &);
+mlir::LogicalResult importSqrt(NodeContext &);
+mlir::LogicalResult importClip(NodeContext &);
+mlir::LogicalResult importCast(NodeContext &);
+
+// Normalization.cpp
+mlir::LogicalResult importBatchNormalization(NodeContext &);
+mlir::LogicalResult importLRN(NodeContext &);
+mlir::LogicalResult importSoftmax(NodeContext &);
+mlir::LogicalResult importDropout(NodeContext &);
+mlir::LogicalResult importReduce(NodeContext &);
+mlir::LogicalResult importGlobalPool(NodeContext &);
+
+// Layout.cpp: operators that move elements; also on constants.
+mlir::LogicalResult importIdentity(NodeContext &);
+mlir::LogicalResult importReshape(NodeContext &);
+mlir::LogicalResult importFlatten(NodeContext &);
+mlir::LogicalResult importSqueeze(NodeContext &);
+mlir::LogicalResult importUnsqueeze(NodeContext &);
+mlir::LogicalResult importTranspose(NodeContext &);
+mlir::LogicalResult importConcat(NodeContext &);
+mlir::LogicalResult importSlice(NodeContext &);
+mlir::LogicalResult importSplit(NodeContext &);
+mlir::LogicalResult importPad(NodeContext &);
+
+// Constants.cpp
+mlir::LogicalResult importConstant(NodeContext &);
+mlir::LogicalResult importConstantOfShape(NodeContext &);
+mlir::LogicalResult importShape(NodeContext &);
+mlir::LogicalResult importSize(NodeContext &);
+
+// Folding.cpp: shape arithmetic.
+mlir::LogicalResult foldBinary(NodeContext &);
+mlir::LogicalResult foldUnary(NodeContext &);
+mlir::LogicalResult foldCast(NodeContext &);
+mlir::LogicalResult foldGather(NodeContext &);
+mlir::LogicalResult foldConcat(NodeContext &);
+mlir::LogicalResult foldSlice(NodeContext &);
+mlir::LogicalResult foldTranspose(NodeContext &);
+mlir::LogicalResult foldExpand(NodeContext &);
+mlir::LogicalResult foldWhere(NodeContext &);
+mlir::LogicalResult foldRange(NodeContext &);
+mlir::LogicalResult foldReduce(NodeContext &);
+
+// Shared by Layout.cpp and Folding.cpp.
+
+/// The permutation of a Transpose node.
+mlir::FailureOr<llvm::SmallVector<int64_t>> permutationOf(NodeContext &);
+/// Start, step and result size per dimension of a Slice node.
+struct SliceBounds {
+  llvm::SmallVector<int64_t> starts, steps;
+  Shape shape;
+};
+mlir::FailureOr<SliceBounds> sliceBounds(NodeContext &);
+/// Element strides of a row-major tensor.
+llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
+
+} // namespace soap::onnx_import
+
+#endif // SOAP_LIB_TARGET_ONNX_OPERATORS_H
