@@ -16,9 +16,8 @@ using onnx::TensorProto;
 /// The header of a NumPy file, versions 1 to 3: a Python dictionary with the
 /// keys descr, fortran_order and shape. NEP 1, "A simple file format for NumPy
 /// arrays".
-static llvm::Expected<TensorRecord> parseNumpy(llvm::StringRef bytes,
-                                               llvm::StringRef file,
-                                               uint64_t &offset) {
+static llvm::Expected<TensorRecord>
+parseNumpy(llvm::StringRef bytes, llvm::StringRef file, uint64_t &offset) {
   auto wrong = [&](const llvm::Twine &got) {
     return makeError("expected a NumPy array of little-endian float32, int32, "
                      "int64 or bool in C order, got: '" +
@@ -74,8 +73,8 @@ llvm::Error GraphImporter::bindInput(const std::string &name,
   auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return makeError("expected a readable file in --bind=" + name +
-                     ", got: '" + file + "': " + buffer.getError().message());
+    return makeError("expected a readable file in --bind=" + name + ", got: '" +
+                     file + "': " + buffer.getError().message());
   llvm::StringRef bytes = (*buffer)->getBuffer();
   constexpr llvm::StringLiteral magic = "\x93NUMPY";
   bool numpy = bytes.starts_with(magic);

@@ -35,16 +35,16 @@ LogicalResult soap::onnx_import::importConstant(NodeContext &node) {
   if (count > maxHostElements)
     return node.fail("expected at most " + llvm::Twine(maxHostElements) +
                      " elements, got: " + llvm::Twine(count));
-  HostTensor host = HostTensor::zeros(
-      integral ? TensorProto::INT64 : TensorProto::FLOAT,
-      list ? Shape{count} : Shape{});
+  HostTensor host =
+      HostTensor::zeros(integral ? TensorProto::INT64 : TensorProto::FLOAT,
+                        list ? Shape{count} : Shape{});
   for (int64_t i = 0; i != count; ++i) {
     int k = static_cast<int>(i);
     if (integral)
       host.setInteger(i, list ? attribute.ints(k) : attribute.i());
     else
-      host.setNumber(i, static_cast<double>(list ? attribute.floats(k)
-                                                 : attribute.f()));
+      host.setNumber(
+          i, static_cast<double>(list ? attribute.floats(k) : attribute.f()));
   }
   node.setResult(0, std::move(host));
   return success();
@@ -54,7 +54,7 @@ LogicalResult soap::onnx_import::importConstantOfShape(NodeContext &node) {
   auto dims = node.constantIntegers(0, "shapes");
   if (failed(dims))
     return failure();
-  Shape shape(*dims);
+  Shape shape(dims->begin(), dims->end());
   std::optional<int64_t> count = countElements(shape);
   if (!count)
     return node.fail("expected a shape within bounds, got: " + toString(shape));
@@ -66,9 +66,9 @@ LogicalResult soap::onnx_import::importConstantOfShape(NodeContext &node) {
     // A tensor of one element; rank 1 makes it a stored one.
     if (attribute->kind == ImportedValue::Kind::Stored) {
       auto file = cast<nn::FileAttr>(attribute->source);
-      auto bytes = Model::readBytes(
-          {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
-           static_cast<uint64_t>(file.getLength())});
+      auto bytes = Model::readBytes({file.getPath().str(),
+                                     static_cast<uint64_t>(file.getOffset()),
+                                     static_cast<uint64_t>(file.getLength())});
       if (!bytes)
         return node.fail(llvm::toString(bytes.takeError()));
       TensorRecord record;

@@ -15,7 +15,8 @@ using namespace soap;
 using namespace soap::onnx_import;
 
 /// A chain of binary ops over all operands (Sum, Max and Min take any number).
-template <typename Op> static LogicalResult importChain(NodeContext &node) {
+template <typename Op>
+static LogicalResult importChain(NodeContext &node) {
   auto result = node.tensor(0);
   if (failed(result))
     return failure();
@@ -37,7 +38,8 @@ template <typename Op> static LogicalResult importChain(NodeContext &node) {
   return success();
 }
 
-template <typename Op> static LogicalResult importUnary(NodeContext &node) {
+template <typename Op>
+static LogicalResult importUnary(NodeContext &node) {
   auto x = node.tensor(0);
   if (failed(x))
     return failure();
@@ -85,7 +87,8 @@ static FailureOr<float> clipBound(NodeContext &node, llvm::StringRef name,
   if (node.opset() < 11)
     return node.number(name, otherwise);
   if (node.hasAttribute(name))
-    return node.fail("expected the bound '" + name + "' as an operand, got: an "
+    return node.fail("expected the bound '" + name +
+                     "' as an operand, got: an "
                      "attribute, which ended with operator set 11");
   if (!node.hasInput(operand))
     return otherwise;
@@ -116,8 +119,9 @@ LogicalResult soap::onnx_import::importClip(NodeContext &node) {
 
 LogicalResult soap::onnx_import::importCast(NodeContext &node) {
   if (node.input(0).elementType != node.integer("to", 0))
-    return node.fail("expected a cast to the same type or of a constant, got: " +
-                     typeName(node.input(0).elementType) + " to " +
-                     typeName(static_cast<int>(node.integer("to", 0))));
+    return node.fail(
+        "expected a cast to the same type or of a constant, got: " +
+        typeName(node.input(0).elementType) + " to " +
+        typeName(static_cast<int>(node.integer("to", 0))));
   return importIdentity(node);
 }

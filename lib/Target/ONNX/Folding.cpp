@@ -123,9 +123,9 @@ LogicalResult soap::onnx_import::foldBinary(NodeContext &node) {
     const HostTensor a = std::move(result);
     const HostTensor &b = node.input(i).host;
     if (a.elementType != b.elementType)
-      return node.fail("expected operands of one type, got: " +
-                       typeName(a.elementType) + " and " +
-                       typeName(b.elementType));
+      return node.fail(
+          "expected operands of one type, got: " + typeName(a.elementType) +
+          " and " + typeName(b.elementType));
     auto shape = node.broadcast(a.shape, b.shape);
     if (failed(shape))
       return failure();
@@ -218,8 +218,8 @@ LogicalResult soap::onnx_import::foldGather(NodeContext &node) {
                        ", got: " + llvm::Twine(index));
   Shape shape(llvm::ArrayRef<int64_t>(data.shape).take_front(along));
   llvm::append_range(shape, indices.shape);
-  llvm::append_range(
-      shape, llvm::ArrayRef<int64_t>(data.shape).drop_front(along + 1));
+  llvm::append_range(shape,
+                     llvm::ArrayRef<int64_t>(data.shape).drop_front(along + 1));
   auto result = makeResult(node, data.elementType, shape);
   if (failed(result))
     return failure();
@@ -368,7 +368,8 @@ LogicalResult soap::onnx_import::foldRange(NodeContext &node) {
         node.input(i).elementType != node.input(0).elementType)
       return node.fail("expected three numbers of one type, got: shape " +
                        toString(node.shape(i)));
-  double start = node.input(0).host.number(0), end = node.input(1).host.number(0);
+  double start = node.input(0).host.number(0),
+         end = node.input(1).host.number(0);
   double step = node.input(2).host.number(0);
   double count = std::ceil((end - start) / step);
   if (!(std::fabs(count) <= static_cast<double>(maxHostElements)))
@@ -431,8 +432,8 @@ LogicalResult soap::onnx_import::foldReduce(NodeContext &node) {
     }
     llvm::StringRef join = prod ? "Mul" : max ? "Max" : min ? "Min" : "Add";
     if (x.integral())
-      result.setInteger(to, *applyInteger(node, join, result.ints[to],
-                                          x.ints[flat]));
+      result.setInteger(
+          to, *applyInteger(node, join, result.ints[to], x.ints[flat]));
     else
       result.setNumber(to,
                        applyNumber(join, result.floats[to], x.floats[flat]));

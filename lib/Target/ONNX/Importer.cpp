@@ -7,10 +7,10 @@
 
 #include "Importer.h"
 #include "Operators.h"
-#include "soap/Dialect/NN/IR/NN.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -54,8 +54,8 @@ llvm::Error GraphImporter::run() {
     return error;
 
   builder.setInsertionPointToEnd(module.getBody());
-  auto function = builder.create<func::FuncOp>(
-      module.getLoc(), "main", builder.getFunctionType({}, {}));
+  auto function = builder.create<func::FuncOp>(module.getLoc(), "main",
+                                               builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
 
   const onnx::GraphProto &graph = model.graph();
@@ -133,11 +133,11 @@ llvm::Error GraphImporter::checkNames() const {
     lines.push_back("the graph has no outputs");
   if (lines.empty())
     return llvm::Error::success();
-  return listError("expected a well-formed graph, got: " +
-                       llvm::Twine(lines.size()) +
-                       (lines.size() == 1 ? " mistake" : " mistakes") +
-                       "; check the model with onnx.checker",
-                   lines);
+  return listError(
+      "expected a well-formed graph, got: " + llvm::Twine(lines.size()) +
+          (lines.size() == 1 ? " mistake" : " mistakes") +
+          "; check the model with onnx.checker",
+      lines);
 }
 
 void GraphImporter::findNeededNodes() {
@@ -199,10 +199,10 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
                        " in the file, got: none; the file is corrupt");
     result.kind = ImportedValue::Kind::Stored;
     result.origin = name;
-    result.source = nn::FileAttr::get(
-        builder.getContext(), (*reference)->file,
-        static_cast<int64_t>((*reference)->offset),
-        static_cast<int64_t>((*reference)->length));
+    result.source =
+        nn::FileAttr::get(builder.getContext(), (*reference)->file,
+                          static_cast<int64_t>((*reference)->offset),
+                          static_cast<int64_t>((*reference)->length));
     return llvm::Error::success();
   }
   if (count > maxHostElements || elementSize(result.elementType) == 0) {
@@ -240,11 +240,11 @@ llvm::Error GraphImporter::checkOptions() const {
   for (const auto &[name, file] : options.bindings)
     if (!inputs.count(name))
       return unknown("--bind", name);
-  auto checkSize = [](const llvm::Twine &flag, int64_t size) {
+  auto checkSize = [](const llvm::Twine &flag, int64_t size) -> llvm::Error {
     if (size > 0 && size <= maxDim)
       return llvm::Error::success();
-    return makeError("expected a positive size in " + flag + ", got: " +
-                     llvm::Twine(size));
+    return makeError("expected a positive size in " + flag +
+                     ", got: " + llvm::Twine(size));
   };
   if (options.batch)
     if (llvm::Error error = checkSize("--batch", *options.batch))
@@ -302,8 +302,8 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
     batchDim = batchDimOption->second;
     if (batchDim < 0 || batchDim >= rank)
       return makeError("expected a dimension below " + llvm::Twine(rank) +
-                       " in --batch-dim=" + name + ", got: " +
-                       llvm::Twine(batchDim));
+                       " in --batch-dim=" + name +
+                       ", got: " + llvm::Twine(batchDim));
   }
   std::string batchSymbol;
   if (batchDim < rank)
@@ -316,8 +316,7 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
     const std::string &symbol = dim.dim_param();
     bool isBatch =
         k == batchDim || (!batchSymbol.empty() && symbol == batchSymbol);
-    std::string key =
-        symbol.empty() ? name + ":" + std::to_string(k) : symbol;
+    std::string key = symbol.empty() ? name + ":" + std::to_string(k) : symbol;
     auto bound = options.dims.find(key);
     int64_t size = 0;
     if (dim.has_dim_value()) {
@@ -382,8 +381,8 @@ bool GraphImporter::checkNode(const NodeProto &node) {
   size_t inputs = static_cast<size_t>(node.input_size());
   if (inputs < entry->minInputs || inputs > entry->maxInputs)
     addProblem(node, "expected " + llvm::Twine(entry->minInputs) + " to " +
-                         llvm::Twine(entry->maxInputs) + " inputs, got: " +
-                         llvm::Twine(inputs));
+                         llvm::Twine(entry->maxInputs) +
+                         " inputs, got: " + llvm::Twine(inputs));
   for (unsigned i = 0; i < entry->minInputs && i < inputs; ++i)
     if (node.input(static_cast<int>(i)).empty())
       addProblem(node, "expected input " + llvm::Twine(i) + ", got: none");
@@ -391,8 +390,8 @@ bool GraphImporter::checkNode(const NodeProto &node) {
   entry->attributes.split(known, ' ');
   for (const onnx::AttributeProto &attribute : node.attribute())
     if (!llvm::is_contained(known, llvm::StringRef(attribute.name())))
-      addProblem(node, "attribute " + quoted(attribute.name()) +
-                           " is not supported");
+      addProblem(node,
+                 "attribute " + quoted(attribute.name()) + " is not supported");
     else if (!attribute.ref_attr_name().empty())
       addProblem(node, "attribute " + quoted(attribute.name()) +
                            " refers to a function's attribute");
@@ -483,18 +482,15 @@ Value GraphImporter::materialize(ImportedValue &value, llvm::StringRef name) {
     return value.value;
   RankedTensorType type = tensorType(value.shape, value.elementType);
   bool stored = value.kind == ImportedValue::Kind::Stored;
-  OperationState state(NameLoc::get(builder.getStringAttr(name)),
-                       stored ? nn::ParameterOp::getOperationName()
-                              : nn::ConstantOp::getOperationName());
+  // Views of one tensor share its recipe: the location is the tensor's.
+  OperationState state(
+      NameLoc::get(builder.getStringAttr(stored ? value.origin : name.str())),
+      stored ? nn::ParameterOp::getOperationName()
+             : nn::ConstantOp::getOperationName());
   state.addTypes(type);
   state.addAttribute("nn.name", builder.getStringAttr(uniqueName(name)));
   if (stored) {
     state.addAttribute("source", value.source);
-    // Views of one tensor share its recipe.
-    if (value.origin != name)
-      state.addAttribute("nn.tensor",
-                         builder.getStringAttr(
-                             llvm::json::fixUTF8(value.origin)));
   } else {
     SmallVector<Attribute> elements;
     for (int64_t i = 0, e = value.host.size(); i != e; ++i)

@@ -9,8 +9,8 @@
 #define SOAP_LIB_TARGET_ONNX_IMPORTER_H
 
 #include "Model.h"
-#include "soap/Target/ONNX/Import.h"
 #include "mlir/IR/Builders.h"
+#include "soap/Target/ONNX/Import.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -30,11 +30,11 @@ struct ImportedValue {
   Kind kind = Kind::Failed;
   int elementType = onnx::TensorProto::UNDEFINED;
   Shape shape;
-  mlir::Value value;       ///< Tensor; of the others once they are read.
-  HostTensor host;         ///< Host.
-  mlir::Attribute source;  ///< Stored: #nn.file or #nn.splat.
-  std::string origin;      ///< Stored: the ONNX tensor it is (a view of).
-  std::string problem;     ///< Failed: what to report if it is read.
+  mlir::Value value;      ///< Tensor; of the others once they are read.
+  HostTensor host;        ///< Host.
+  mlir::Attribute source; ///< Stored: #nn.file or #nn.splat.
+  std::string origin;     ///< Stored: the ONNX tensor it is (a view of).
+  std::string problem;    ///< Failed: what to report if it is read.
 };
 
 /// Imports one graph.
@@ -105,12 +105,16 @@ public:
 
   mlir::LogicalResult fail(const llvm::Twine &message);
 
-  // Attributes. A wrong type counts as absent here; checkAttributes() reports it.
-  bool hasAttribute(llvm::StringRef name) const { return find(name) != nullptr; }
+  // Attributes. A wrong type counts as absent here; checkAttributes() reports
+  // it.
+  bool hasAttribute(llvm::StringRef name) const {
+    return find(name) != nullptr;
+  }
   int64_t integer(llvm::StringRef name, int64_t otherwise) const;
   float number(llvm::StringRef name, float otherwise) const;
   std::string string(llvm::StringRef name, llvm::StringRef otherwise) const;
-  std::optional<llvm::SmallVector<int64_t>> integers(llvm::StringRef name) const;
+  std::optional<llvm::SmallVector<int64_t>>
+  integers(llvm::StringRef name) const;
   const onnx::AttributeProto *find(llvm::StringRef name) const;
   /// Axis attribute `name`, counted from the front. Reports a bad one.
   mlir::FailureOr<int64_t> axis(int64_t value, size_t rank);
@@ -123,8 +127,8 @@ public:
   /// The values of a constant operand.
   mlir::FailureOr<HostTensor> constant(size_t i, llvm::StringRef role);
   /// The same as a list of integers.
-  mlir::FailureOr<llvm::SmallVector<int64_t>> constantIntegers(
-      size_t i, llvm::StringRef role);
+  mlir::FailureOr<llvm::SmallVector<int64_t>>
+  constantIntegers(size_t i, llvm::StringRef role);
   /// True if the values of operand i are known and few.
   bool isConstant(size_t i);
   /// The operand as float tensor of an nn op. Reports other element types.

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Target/ONNX/Import.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
@@ -88,8 +88,6 @@ static bool isLeftConstant(nn::ParameterOp parameter) {
 
 /// The ONNX tensor that a parameter is (a view of).
 static StringRef tensorOf(Operation *parameter) {
-  if (auto tensor = parameter->getAttrOfType<StringAttr>("nn.tensor"))
-    return tensor.getValue();
   if (auto location = dyn_cast<NameLoc>(parameter->getLoc()))
     return location.getName().getValue();
   return parameter->getAttrOfType<StringAttr>("nn.name").getValue();
@@ -130,12 +128,13 @@ void soap::writeRecipes(ModuleOp module, llvm::raw_ostream &os) {
       return;
     json.object([&] {
       json.attribute("tensor", recipe.getName());
-      json.attribute("elements", parameter.getResult().getType().getNumElements());
+      json.attribute("elements",
+                     parameter.getResult().getType().getNumElements());
       json.attribute("seed", std::to_string(recipe.getSeed()));
       json.attribute("distribution",
                      nn::stringifyDistribution(recipe.getDistribution()));
-      json.attribute("a", recipe.getA());
-      json.attribute("b", recipe.getB());
+      json.attribute("a", recipe.getA().convertToDouble());
+      json.attribute("b", recipe.getB().convertToDouble());
     });
   });
   json.arrayEnd();

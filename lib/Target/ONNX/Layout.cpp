@@ -19,7 +19,8 @@ LogicalResult soap::onnx_import::importIdentity(NodeContext &node) {
 
 /// Gives operand 0 another shape with as many elements. Constants stay
 /// constants: the elements do not move.
-static LogicalResult reshapeTo(NodeContext &node, llvm::ArrayRef<int64_t> shape) {
+static LogicalResult reshapeTo(NodeContext &node,
+                               llvm::ArrayRef<int64_t> shape) {
   ImportedValue &input = node.input(0);
   if (!countElements(shape) ||
       countElements(shape) != countElements(input.shape))
@@ -67,7 +68,7 @@ LogicalResult soap::onnx_import::importReshape(NodeContext &node) {
   // The shape with `first` as its first entry, 0 copied and -1 inferred, or
   // nullopt if no number of elements fits.
   auto resolve = [&](std::optional<int64_t> first) -> std::optional<Shape> {
-    Shape shape(*wanted);
+    Shape shape(wanted->begin(), wanted->end());
     if (first)
       shape[0] = *first;
     std::optional<size_t> inferred;
@@ -102,10 +103,9 @@ LogicalResult soap::onnx_import::importReshape(NodeContext &node) {
     if (std::optional<Shape> batched = resolve(*node.newBatch()))
       shape = batched;
   if (!shape)
-    return node.fail(
-        "expected a shape that fits an input of shape " + toString(x) +
-        ", got: " + toString(*wanted) +
-        (oldBatch ? "; the model fixes its batch size here" : ""));
+    return node.fail("expected a shape that fits an input of shape " +
+                     toString(x) + ", got: " + toString(*wanted) +
+                     (oldBatch ? "; the model fixes its batch size here" : ""));
   return reshapeTo(node, *shape);
 }
 
@@ -163,8 +163,8 @@ LogicalResult soap::onnx_import::importSqueeze(NodeContext &node) {
     return failure();
   Shape shape;
   for (size_t i = 0; i != x.size(); ++i) {
-    bool drop = found ? llvm::is_contained(*axes, static_cast<int64_t>(i))
-                      : x[i] == 1;
+    bool drop =
+        found ? llvm::is_contained(*axes, static_cast<int64_t>(i)) : x[i] == 1;
     if (!drop)
       shape.push_back(x[i]);
     else if (x[i] != 1)
@@ -248,9 +248,9 @@ LogicalResult soap::onnx_import::importConcat(NodeContext &node) {
     for (size_t d = 0; fits && d != shape.size(); ++d)
       fits = d == along || x[d] == shape[d];
     if (!fits)
-      return node.fail("expected shapes that are equal but for axis " +
-                       llvm::Twine(along) + ", got: " +
-                       toString(node.shape(0)) + " and " + toString(x));
+      return node.fail(
+          "expected shapes that are equal but for axis " + llvm::Twine(along) +
+          ", got: " + toString(node.shape(0)) + " and " + toString(x));
     shape[along] += x[along];
     if (x[along] == 0)
       continue;
@@ -300,11 +300,10 @@ FailureOr<SliceBounds> soap::onnx_import::sliceBounds(NodeContext &node) {
     steps.assign(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size())
-    return node.fail("expected as many starts, ends, axes and steps, got: " +
-                     llvm::Twine(starts.size()) + ", " +
-                     llvm::Twine(ends.size()) + ", " +
-                     llvm::Twine(axes.size()) + ", " +
-                     llvm::Twine(steps.size()));
+    return node.fail(
+        "expected as many starts, ends, axes and steps, got: " +
+        llvm::Twine(starts.size()) + ", " + llvm::Twine(ends.size()) + ", " +
+        llvm::Twine(axes.size()) + ", " + llvm::Twine(steps.size()));
   SliceBounds bounds;
   bounds.shape = Shape(x);
   bounds.starts.assign(x.size(), 0);
@@ -369,11 +368,10 @@ static FailureOr<SmallVector<int64_t>> splitSizes(NodeContext &node,
   } else if (node.hasInput(1)) {
     return node.constantIntegers(1, "sizes");
   }
-  int64_t wanted =
-      node.integer("num_outputs", static_cast<int64_t>(parts));
+  int64_t wanted = node.integer("num_outputs", static_cast<int64_t>(parts));
   if (wanted != static_cast<int64_t>(parts))
-    return node.fail("expected " + llvm::Twine(wanted) + " outputs, got: " +
-                     llvm::Twine(parts));
+    return node.fail("expected " + llvm::Twine(wanted) +
+                     " outputs, got: " + llvm::Twine(parts));
   bool unevenAllowed = node.hasAttribute("num_outputs");
   if (!unevenAllowed && size % wanted != 0)
     return node.fail("expected a size that " + llvm::Twine(wanted) +
@@ -464,9 +462,9 @@ LogicalResult soap::onnx_import::importPad(NodeContext &node) {
     for (size_t i = 0; i != shape.size(); ++i)
       axes.push_back(static_cast<int64_t>(i));
   if (pads.size() != 2 * axes.size())
-    return node.fail("expected two pads per axis, got: " +
-                     llvm::Twine(pads.size()) + " for " +
-                     llvm::Twine(axes.size()) + " axes");
+    return node.fail(
+        "expected two pads per axis, got: " + llvm::Twine(pads.size()) +
+        " for " + llvm::Twine(axes.size()) + " axes");
   SmallVector<int64_t> lo(shape.size(), 0), hi(shape.size(), 0);
   Shape result(shape);
   bool crops = false;
@@ -508,10 +506,10 @@ LogicalResult soap::onnx_import::importPad(NodeContext &node) {
       return success();
     }
   }
-  auto padded = node.create<nn::PadOp>(
-      result, source,
-      {node.attr("pads_lo", lo), node.attr("pads_hi", hi),
-       node.attr("value", value)});
+  auto padded = node.create<nn::PadOp>(result, source,
+                                       {node.attr("pads_lo", lo),
+                                        node.attr("pads_hi", hi),
+                                        node.attr("value", value)});
   if (failed(padded))
     return failure();
   node.setResult(0, *padded);

@@ -47,8 +47,8 @@ LogicalResult soap::onnx_import::importGemm(NodeContext &node) {
       return failure();
     if (*shape != Shape{rows, columns})
       return node.fail("expected a C that broadcasts to " +
-                       toString({rows, columns}) + ", got: " +
-                       toString(node.shape(2)));
+                       toString({rows, columns}) +
+                       ", got: " + toString(node.shape(2)));
     addend = *c;
     if (beta != 1) {
       auto scaled = node.create<nn::MulOp>(
@@ -88,8 +88,8 @@ LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
     return failure();
   Shape x(node.shape(0)), y(node.shape(1));
   if (x.empty() || y.empty())
-    return node.fail("expected operands of rank 1 or more, got: " + toString(x) +
-                     " and " + toString(y));
+    return node.fail("expected operands of rank 1 or more, got: " +
+                     toString(x) + " and " + toString(y));
   // Vectors become matrices; their dimension goes again at the end.
   bool vectorA = x.size() == 1, vectorB = y.size() == 1;
   if (vectorA)
@@ -101,9 +101,8 @@ LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
     return node.fail("expected matrices with the same inner size, got: " +
                      toString(node.shape(0)) + " and " +
                      toString(node.shape(1)));
-  auto batch =
-      node.broadcast(llvm::ArrayRef<int64_t>(x).drop_back(2),
-                     llvm::ArrayRef<int64_t>(y).drop_back(2));
+  auto batch = node.broadcast(llvm::ArrayRef<int64_t>(x).drop_back(2),
+                              llvm::ArrayRef<int64_t>(y).drop_back(2));
   if (failed(batch))
     return failure();
   Shape full = *batch;

@@ -225,7 +225,8 @@ Model::locate(const TensorRecord &record) const {
   std::optional<DataReference> reference = record.external;
   if (!reference && !record.raw.empty())
     reference = DataReference{
-        path, static_cast<uint64_t>(record.raw.data() - buffer->getBufferStart()),
+        path,
+        static_cast<uint64_t>(record.raw.data() - buffer->getBufferStart()),
         record.raw.size()};
   if (!reference)
     return std::nullopt;
@@ -236,9 +237,8 @@ Model::locate(const TensorRecord &record) const {
     return makeError("expected " + llvm::Twine(count.value_or(0) * bytes) +
                      " bytes for tensor '" + record.proto.name() +
                      "' of shape " + toString(record.shape()) + " and type " +
-                     typeName(record.proto.data_type()) +
-                     ", got: " + llvm::Twine(reference->length) +
-                     "; the file is corrupt");
+                     typeName(record.proto.data_type()) + ", got: " +
+                     llvm::Twine(reference->length) + "; the file is corrupt");
   return reference;
 }
 

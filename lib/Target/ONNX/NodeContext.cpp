@@ -103,10 +103,9 @@ FailureOr<HostTensor> NodeContext::constant(size_t i, llvm::StringRef role) {
     return host;
   }
   auto file = cast<nn::FileAttr>(value.source);
-  llvm::Expected<std::string> bytes =
-      Model::readBytes({file.getPath().str(),
-                        static_cast<uint64_t>(file.getOffset()),
-                        static_cast<uint64_t>(file.getLength())});
+  llvm::Expected<std::string> bytes = Model::readBytes(
+      {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
+       static_cast<uint64_t>(file.getLength())});
   if (!bytes)
     return fail(llvm::toString(bytes.takeError()));
   TensorRecord record;
@@ -125,9 +124,9 @@ NodeContext::constantIntegers(size_t i, llvm::StringRef role) {
   if (failed(host))
     return failure();
   if (!host->integral() || host->shape.size() > 1)
-    return fail("expected " + role + " as a list of integers, got: " +
-                typeName(host->elementType) + " of shape " +
-                toString(host->shape));
+    return fail("expected " + role +
+                " as a list of integers, got: " + typeName(host->elementType) +
+                " of shape " + toString(host->shape));
   return SmallVector<int64_t>(host->ints.begin(), host->ints.end());
 }
 
@@ -222,11 +221,9 @@ NamedAttribute NodeContext::attr(llvm::StringRef name, float v) {
   return attr(name, Attribute(graph.builder.getF32FloatAttr(v)));
 }
 
-FailureOr<Value> NodeContext::createOp(llvm::StringRef opName,
-                                       llvm::ArrayRef<int64_t> shape,
-                                       ValueRange operands,
-                                       llvm::ArrayRef<NamedAttribute> attributes,
-                                       llvm::StringRef suffix) {
+FailureOr<Value> NodeContext::createOp(
+    llvm::StringRef opName, llvm::ArrayRef<int64_t> shape, ValueRange operands,
+    llvm::ArrayRef<NamedAttribute> attributes, llvm::StringRef suffix) {
   std::optional<int64_t> count = countElements(shape);
   if (!count || *count == 0)
     return fail("expected a result with elements and within bounds, got: " +
@@ -236,8 +233,8 @@ FailureOr<Value> NodeContext::createOp(llvm::StringRef opName,
   OperationState state(NameLoc::get(builder.getStringAttr(base)), opName);
   state.addOperands(operands);
   state.addAttributes(attributes);
-  state.addAttribute("nn.name", builder.getStringAttr(
-                                    graph.uniqueName(base + suffix.str())));
+  state.addAttribute(
+      "nn.name", builder.getStringAttr(graph.uniqueName(base + suffix.str())));
   state.addTypes(graph.tensorType(shape, TensorProto::FLOAT));
   return builder.create(state)->getResult(0);
 }

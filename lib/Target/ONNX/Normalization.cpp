@@ -21,7 +21,8 @@ LogicalResult soap::onnx_import::importBatchNormalization(NodeContext &node) {
   for (size_t i = 1; i < node.numOutputs(); ++i)
     if (node.usesOutput(i))
       return node.fail("expected inference, got: a use of the running "
-                       "statistics in output " + llvm::Twine(i));
+                       "statistics in output " +
+                       llvm::Twine(i));
   SmallVector<Value> operands;
   for (size_t i = 0; i != 5; ++i) {
     auto operand = node.tensor(i);
@@ -173,8 +174,8 @@ LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
                                                : nn::ReduceKind::Sum;
   auto value = node.create<nn::ReduceOp>(
       result, *x,
-      {node.attr("kind", nn::ReduceKindAttr::get(node.builder().getContext(),
-                                                 kind)),
+      {node.attr("kind",
+                 nn::ReduceKindAttr::get(node.builder().getContext(), kind)),
        node.attr("axes", axes),
        node.attr("keepdims", Attribute(node.builder().getBoolAttr(keep))),
        node.attr("scale", mean ? 1.0f / static_cast<float>(count) : 1.0f)});
@@ -204,8 +205,8 @@ LogicalResult soap::onnx_import::importGlobalPool(NodeContext &node) {
   auto kind = mean ? nn::ReduceKind::Sum : nn::ReduceKind::Max;
   auto value = node.create<nn::ReduceOp>(
       result, *x,
-      {node.attr("kind", nn::ReduceKindAttr::get(node.builder().getContext(),
-                                                 kind)),
+      {node.attr("kind",
+                 nn::ReduceKindAttr::get(node.builder().getContext(), kind)),
        node.attr("axes", axes),
        node.attr("keepdims", Attribute(node.builder().getBoolAttr(true))),
        node.attr("scale", mean ? 1.0f / static_cast<float>(count) : 1.0f)});

@@ -102,8 +102,7 @@ soap::onnx_import::parseTensor(llvm::StringRef message) {
   if (floatChunks != 0) {
     if (floatChunks > 1 || floatData.empty() || !record.raw.empty() ||
         record.proto.data_type() != TensorProto::FLOAT)
-      return makeError("expected the values of tensor '" +
-                       record.proto.name() +
+      return makeError("expected the values of tensor '" + record.proto.name() +
                        "' in one piece, got: float_data in several pieces; "
                        "save the model again with raw_data");
     record.raw = floatData;
@@ -213,8 +212,8 @@ soap::onnx_import::readTensor(const TensorRecord &record, llvm::StringRef raw) {
   int type = proto.data_type();
   int64_t bytes = elementSize(type);
   if (bytes == 0)
-    return makeError("expected a tensor of numbers, got: " + what + " of type " +
-                     typeName(type));
+    return makeError("expected a tensor of numbers, got: " + what +
+                     " of type " + typeName(type));
   Shape shape = record.shape();
   std::optional<int64_t> count = countElements(shape);
   if (!count || *count > maxHostElements)
@@ -223,9 +222,9 @@ soap::onnx_import::readTensor(const TensorRecord &record, llvm::StringRef raw) {
                      " of shape " + toString(shape));
   HostTensor tensor = HostTensor::zeros(type, shape);
   auto wrongSize = [&](uint64_t got) {
-    return makeError("expected " + llvm::Twine(*count) + " elements in " + what +
-                     " of shape " + toString(shape) + ", got: " +
-                     llvm::Twine(got) + "; the file is corrupt");
+    return makeError("expected " + llvm::Twine(*count) + " elements in " +
+                     what + " of shape " + toString(shape) +
+                     ", got: " + llvm::Twine(got) + "; the file is corrupt");
   };
   if (!raw.empty()) {
     if (raw.size() != static_cast<uint64_t>(*count * bytes))

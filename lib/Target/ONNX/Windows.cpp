@@ -31,13 +31,14 @@ static FailureOr<SmallVector<int64_t>> bounded(NodeContext &node,
   if (!values)
     return SmallVector<int64_t>(count, otherwise);
   if (values->size() != count)
-    return node.fail("expected " + llvm::Twine(count) + " values in attribute '" +
-                     name + "', got: " + toString(*values));
+    return node.fail("expected " + llvm::Twine(count) +
+                     " values in attribute '" + name +
+                     "', got: " + toString(*values));
   for (int64_t value : *values)
     if (value < lowest || value > maxDim)
       return node.fail("expected values from " + llvm::Twine(lowest) +
-                       " in attribute '" + name + "', got: " +
-                       toString(*values));
+                       " in attribute '" + name +
+                       "', got: " + toString(*values));
   return *values;
 }
 
@@ -72,7 +73,8 @@ static FailureOr<Window> windowOf(NodeContext &node,
     int64_t lo = 0, hi = 0, result;
     if (same) {
       result = (size + stride - 1) / stride;
-      int64_t total = std::max<int64_t>((result - 1) * stride + reach - size, 0);
+      int64_t total =
+          std::max<int64_t>((result - 1) * stride + reach - size, 0);
       lo = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
       hi = total - lo;
     } else {
@@ -111,8 +113,9 @@ static LogicalResult checkRank(NodeContext &node) {
   size_t rank = node.shape(0).size();
   if (rank >= 3 && rank <= 5)
     return success();
-  return node.fail("expected 1 to 3 spatial dimensions, got: an input of shape " +
-                   toString(node.shape(0)));
+  return node.fail(
+      "expected 1 to 3 spatial dimensions, got: an input of shape " +
+      toString(node.shape(0)));
 }
 
 LogicalResult soap::onnx_import::importConv(NodeContext &node) {
@@ -167,16 +170,17 @@ static LogicalResult importPool(NodeContext &node, bool average) {
   llvm::ArrayRef<int64_t> x = node.shape(0);
   auto kernel = node.integers("kernel_shape");
   if (!kernel || kernel->size() != x.size() - 2)
-    return node.fail("expected one kernel size per spatial dimension of " +
-                     toString(x) + ", got: " +
-                     toString(kernel.value_or(SmallVector<int64_t>())));
+    return node.fail(
+        "expected one kernel size per spatial dimension of " + toString(x) +
+        ", got: " + toString(kernel.value_or(SmallVector<int64_t>())));
   auto window = windowOf(node, x.drop_front(2), *kernel, true);
   if (failed(window))
     return failure();
   Shape shape = {x[0], x[1]};
   llvm::append_range(shape, window->result);
   SmallVector<NamedAttribute> attributes = {
-      node.attr("kernel", window->kernel), node.attr("strides", window->strides),
+      node.attr("kernel", window->kernel),
+      node.attr("strides", window->strides),
       node.attr("dilations", window->dilations),
       node.attr("pads_lo", window->padsLo),
       node.attr("pads_hi", window->padsHi)};

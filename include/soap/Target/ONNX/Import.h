@@ -46,7 +46,8 @@ struct ONNXImportOptions {
 /// Imports the model at `path`. Relative paths in `#nn.file` are as `path`:
 /// relative to the working directory. The module passes the verifier. Every
 /// problem of a model is in the one error: a first line that says what was
-/// expected, what came, and the cure, and possibly indented lines, one per node.
+/// expected, what came, and the cure, and possibly indented lines, one per
+/// node.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importONNX(llvm::StringRef path, const ONNXImportOptions &options,
            mlir::MLIRContext &context);
@@ -55,8 +56,8 @@ importONNX(llvm::StringRef path, const ONNXImportOptions &options,
 /// of `module` by `#nn.random` recipes, scaled by role and fan-in: weights of
 /// convolutions and matrix products are normal with variance 2/fan_in, scales
 /// and variances of batch norms uniform in [0.5, 1.5], biases and means small
-/// and normal. Recipes are named by the ONNX tensor, so that views of one tensor
-/// have the same values.
+/// and normal. Recipes are named by the ONNX tensor, so that views of one
+/// tensor have the same values.
 void initializeWeights(mlir::ModuleOp module, uint64_t seed);
 
 /// Writes the recipes of a module as a JSON array: tensor, elements, seed,
