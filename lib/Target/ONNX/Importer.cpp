@@ -61,6 +61,8 @@ llvm::Error GraphImporter::run() {
   const onnx::GraphProto &graph = model.graph();
   for (const onnx::ValueInfoProto &input : graph.input())
     reserved.insert(input.name());
+  for (const TensorRecord &tensor : model.initializers())
+    reserved.erase(tensor.proto.name());
   for (const onnx::ValueInfoProto &output : graph.output())
     reserved.insert(output.name());
   if (llvm::Error error = importInitializers())
