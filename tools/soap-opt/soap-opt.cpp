@@ -10,12 +10,13 @@
 #include "mlir/Transforms/Passes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Target/Native/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<soap::nn::NNDialect>();
+  registry.insert<soap::nn::NNDialect, soap::ir::SOAPDialect>();
   mlir::registerTransformsPasses();
   soap::registerNNToLinalgPasses();
   soap::registerNativePassesAndPipeline();

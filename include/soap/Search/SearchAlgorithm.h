@@ -29,7 +29,13 @@ struct SearchProblem {
   std::string verify(const Strategy &strategy) const;
 };
 
-enum class StopReason : uint8_t { Proposals, Budget, NoImprovement, Exhausted };
+enum class StopReason : uint8_t {
+  Proposals,
+  Budget,
+  NoImprovement,
+  Exhausted,
+  Cancelled
+};
 llvm::StringRef stringify(StopReason reason);
 
 struct SearchProgress {
@@ -46,6 +52,7 @@ struct SearchOptions {
   std::vector<Strategy> starts;
   /// Largest product of degrees and replicate; 0: the number of devices.
   int32_t maxTasks = 0;
+  int32_t threads = 0; ///< 0: as many as the machine has.
   /// Called now and then, from one thread at a time; return false to stop.
   std::function<bool(const SearchProgress &)> progress;
 };

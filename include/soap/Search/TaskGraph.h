@@ -53,8 +53,8 @@ struct TaskNode {
   Kind kind = Kind::Compute;
   int32_t node = -1;   ///< Compute: the operation. Unpack: the consumer.
   int32_t value = -1;  ///< Pack, Move, Unpack.
-  int32_t action = -1; ///< Pack, Move: index into the value's plan. Pack with
-                       ///< -1: local reductions that no action waits for.
+  int32_t action = -1; ///< Pack, Move: index into the value's plan; -1: the
+                       ///< pack is the value's local reductions.
   ActionKind actionKind = ActionKind::Transfer; ///< Move.
   llvm::SmallVector<int32_t, 8> devices;
   int64_t bytes = 0; ///< Move: bytes over links, all members together.
@@ -79,25 +79,27 @@ struct TransferTask {
   bool occupiesReceiver;
 };
 
-/// Compiled: one action in phase Step, with its pack.
+/// Compiled: one action in phase Step, with its pack. Slots are places in the
+/// value's block of times.
 struct ActionTasks {
-  int32_t action = 0;
+  int32_t action = 0; ///< Index into the plan.
   ActionKind kind = ActionKind::Transfer;
-  std::vector<int32_t> devices; ///< Sorted members.
+  std::vector<int32_t> devices; ///< Members.
   int32_t slot = 0;             ///< Of the end on devices[0].
   int64_t bytes = 0;
-  /// Pack: device, cost, slot of its end, waits for earlier actions.
+  /// Pack: devices, cost, slot of the end on the first, and waits for earlier
+  /// actions (at: index into packDevices).
   std::vector<int32_t> packDevices;
   std::vector<int64_t> packNs;
   int32_t packSlot = 0;
   std::vector<Wait> packWaits;
-  /// What a member's input waits for: (member, slot of a pack or of an earlier
-  /// action), and (member, index into the producer's devices).
+  /// What a member's input waits for (at: member): slots of packs, reductions
+  /// or earlier actions; or places in the producer's devices.
   std::vector<Wait> moveWaits, producerWaits;
   std::vector<char> sends; ///< Per member: does it put something in?
   /// Collectives: cost and links. Transfers: one entry each.
-  int64_t ns = 0;
   bool isCollective = false, occupiesReceiver = false;
+  int64_t ns = 0;
   std::vector<LinkUse> links;
   std::vector<TransferTask> transfers;
 };
@@ -112,11 +114,12 @@ struct UseTasks {
 
 /// Compiled: everything about one value under given configurations.
 struct ValueTasks {
-  std::vector<ActionTasks> actions;
-  std::vector<UseTasks> uses;
-  /// Local reductions that only local reads use.
+  /// Local reductions, right after the producer.
   std::vector<int32_t> reduceDevices;
   std::vector<int64_t> reduceNs;
+  int32_t reduceSlot = 0;
+  std::vector<ActionTasks> actions;
+  std::vector<UseTasks> uses;
   int32_t numSlots = 0;
   int64_t stepBytes = 0, feedBytes = 0, drainBytes = 0;
   /// Memory per device (host left out): of the producer's shards, and of all
@@ -136,6 +139,8 @@ public:
   void setStrategy(const Strategy &strategy);
   /// Changes one configuration; replans only the values at that node.
   void setConfiguration(int32_t node, const Configuration &config);
+  /// Takes over the configurations of some nodes from `strategy`.
+  void update(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   /// Changes the launch order.
   void setOrder(llvm::ArrayRef<int32_t> order);
 
@@ -175,10 +180,11 @@ public:
   const detail::ValueTasks &valueTasks(int32_t value) const {
     return *valueTasks_[value];
   }
+  /// Compute nodes in launch order.
   llvm::ArrayRef<int32_t> order() const { return order_; }
   /// Values of parameters and constants whose packs and moves are launched
-  /// before position `position` of the order (one node before their first
-  /// consumer).
+  /// before the compute node at `position` of order(): one node before their
+  /// first consumer.
   llvm::ArrayRef<int32_t> prefetchesAt(int32_t position) const {
     return prefetches_[position];
   }
@@ -197,17 +203,16 @@ public:
 private:
   struct Cache;
   void updateOrder();
-  int32_t intern(int32_t node, const Configuration &config);
-  void compileValue(int32_t value);
-  std::shared_ptr<const detail::NodeTasks>
-  compileNode(int32_t node, const Configuration &config);
-  detail::ValueTasks compilePlan(int32_t value) const;
+  void updateNode(int32_t node);
+  void updateValue(int32_t value);
+  detail::NodeTasks compileNode(int32_t node) const;
+  detail::ValueTasks compileValue(int32_t value) const;
 
   const OperatorGraph &graph_;
   const Topology &topology_;
   const CostModel &costs_;
   Strategy strategy_;
-  std::vector<int32_t> configIds_;
+  std::vector<int32_t> configIds_; ///< Per node, in the cache's numbering.
   std::vector<std::shared_ptr<const detail::NodeTasks>> nodeTasks_;
   std::vector<std::shared_ptr<const detail::ValueTasks>> valueTasks_;
   std::vector<int32_t> order_, position_, useIndex_, useBase_;

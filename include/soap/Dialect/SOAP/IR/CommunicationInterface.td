@@ -1,0 +1,57 @@
+//===- CommunicationInterface.td - What moves data ---------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_SOAP_IR_COMMUNICATIONINTERFACE_TD
+#define SOAP_DIALECT_SOAP_IR_COMMUNICATIONINTERFACE_TD
+
+include "mlir/IR/OpBase.td"
+
+def SOAP_ShardOpInterface : OpInterface<"ShardOpInterface"> {
+  let cppNamespace = "::soap::ir";
+  let description = [{
+    An operation whose results are shards and that says of each of them which
+    box of which value it holds (attribute `boxes`, one per result). The
+    verifier checks that boxes fit the types: extents, and parts where the type
+    is partial.
+  }];
+  let methods = [
+    InterfaceMethod<"One box per result.", "::mlir::ArrayAttr", "getBoxes",
+                    (ins)>,
+    InterfaceMethod<"The box of result `index`.", "::soap::ir::BoxAttr",
+                    "getBox", (ins "unsigned":$index), [{}], [{
+      return ::mlir::cast<::soap::ir::BoxAttr>($_op.getBoxes()[index]);
+    }]>,
+  ];
+  let verify = [{ return ::soap::ir::detail::verifyShardOp($_op); }];
+}
+
+def SOAP_CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
+  let cppNamespace = "::soap::ir";
+  let description = [{
+    An operation that moves data between devices: one action of the
+    communication plan of a value (`soap::Action`), one communication node of
+    the task graph, one group of the runtime.
+  }];
+  let methods = [
+    InterfaceMethod<"The kind of the action.", "::soap::ActionKind",
+                    "getActionKind", (ins)>,
+    InterfaceMethod<"The devices that take part; the members of a collective in "
+                    "their order, those of a transfer sorted.",
+                    "::llvm::SmallVector<int32_t>", "getGroup", (ins)>,
+    InterfaceMethod<"The number of the action in the plan of its value.",
+                    "uint64_t", "getAction", (ins)>,
+    InterfaceMethod<"When it runs.", "::soap::ir::Phase", "getPhase", (ins)>,
+    InterfaceMethod<"What the operation moves, in the form of "
+                    "`soap::movements`. The host has the id `host`.",
+                    "::llvm::SmallVector<::soap::Movement, 4>", "getMovements",
+                    (ins "int32_t":$host), [{}], [{
+      return ::soap::ir::detail::movementsOf($_op, host);
+    }]>,
+  ];
+}
+
+#endif // SOAP_DIALECT_SOAP_IR_COMMUNICATIONINTERFACE_TD

@@ -1,0 +1,55 @@
+//===- SOAPBase.td - The soap dialect ----------------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_SOAP_IR_SOAPBASE_TD
+#define SOAP_DIALECT_SOAP_IR_SOAPBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def SOAP_Dialect : Dialect {
+  let name = "soap";
+  let cppNamespace = "::soap::ir";
+  let summary = "Placement, tasks and communication";
+  let description = [{
+    Three things, in the order in which a program meets them:
+
+    - the discardable attribute `soap.config` on `nn` operations: a
+      configuration, that is how an operation is split and where its tasks run;
+      all configurations together are a strategy;
+    - `soap.topology`, the devices that the strategy refers to;
+    - tasks, slices, assemblies, transfers and collectives on values of type
+      `!soap.shard`, made by `soap-partition`. The device of a value is in its
+      type. The order of the block is the launch order.
+
+    Only `soap.transfer` and the collectives move data between devices. One of
+    them is one action of the communication plan of a value.
+  }];
+  let dependentDialects = ["::soap::nn::NNDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributesAndTypes();
+    void registerOperations();
+    /// The discardable attribute that holds an operation's configuration.
+    static constexpr ::llvm::StringLiteral getConfigAttrName() {
+      return "soap.config";
+    }
+  }];
+}
+
+class SOAP_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<SOAP_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+class SOAP_Op<string mnemonic, list<Trait> traits = []>
+    : Op<SOAP_Dialect, mnemonic, traits>;
+
+#endif // SOAP_DIALECT_SOAP_IR_SOAPBASE_TD

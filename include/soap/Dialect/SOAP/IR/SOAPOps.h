@@ -1,0 +1,47 @@
+//===- SOAPOps.h - Topology, tasks, communication ---------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The operations of the soap dialect: everything that includes SOAPAttrs.h and
+// more.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_SOAP_IR_SOAPOPS_H
+#define SOAP_DIALECT_SOAP_IR_SOAPOPS_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "soap/Dialect/SOAP/IR/SOAPAttrs.h"
+
+namespace soap::ir::detail {
+/// Boxes fit types; one box per result.
+llvm::LogicalResult verifyShardOp(mlir::Operation *op);
+/// The movements of a CommunicationOpInterface.
+llvm::SmallVector<Movement, 4> movementsOf(mlir::Operation *op, int32_t host);
+} // namespace soap::ir::detail
+
+#include "soap/Dialect/SOAP/IR/CommunicationInterface.h.inc"
+
+#define GET_OP_CLASSES
+#include "soap/Dialect/SOAP/IR/SOAPOps.h.inc"
+
+namespace soap::ir {
+
+/// The box of a shard: that of the result of the operation that makes it. Null
+/// if `value` is not a result of a soap operation.
+BoxAttr getBox(mlir::Value value);
+
+/// The topology of a module, or null.
+TopologyOp getTopology(mlir::ModuleOp module);
+
+} // namespace soap::ir
+
+#endif // SOAP_DIALECT_SOAP_IR_SOAPOPS_H

@@ -1,0 +1,77 @@
+//===- ConfigurationSpace.h - What a search may choose from -----*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The configurations of one operation: every way to split its loops (Jia et
+// al., "Beyond data and model parallelism", section 4), copies of its tasks,
+// and every assignment of tasks to devices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_CONFIGURATIONSPACE_H
+#define SOAP_SEARCH_CONFIGURATIONSPACE_H
+
+#include "soap/Search/Random.h"
+#include "soap/Search/Strategy.h"
+
+namespace soap {
+
+class ConfigurationSpace {
+public:
+  /// `maxTasks` bounds the product of degrees and replicate; 0: the number of
+  /// devices. Above eight, only divisors of it and powers of two are degrees.
+  ConfigurationSpace(const OperatorGraph &graph, const Topology &topology,
+                     int32_t maxTasks = 0);
+
+  /// Groups of compute nodes: what a search decides about.
+  llvm::ArrayRef<int32_t> groups() const { return groups_; }
+  /// The degrees that fit all members of a group, in the loops of its first
+  /// member.
+  llvm::ArrayRef<Degrees> degrees(int32_t group) const {
+    return degrees_[group];
+  }
+  /// Number of configurations of a group.
+  double size(int32_t group) const;
+  /// All configurations of a group.
+  std::vector<Configuration> all(int32_t group) const;
+
+  /// Any configuration, each degree vector and then each placement with the
+  /// same probability.
+  Configuration sample(int32_t group, Random &random) const;
+  /// A grid on a contiguous set of devices: what good strategies are made of.
+  Configuration sampleStructured(int32_t group, Random &random) const;
+  /// The same degrees of another group by the names of its loops, on the same
+  /// devices; nothing if they do not fit.
+  std::optional<Configuration> sameAs(int32_t group, int32_t other,
+                                      const Configuration &config) const;
+
+  /// Gives a group its configuration, in the loops of every member.
+  /// `config` is in the loops of the first member.
+  void assign(Strategy &strategy, int32_t group,
+              const Configuration &config) const;
+
+private:
+  const OperatorGraph &graph_;
+  const Topology &topology_;
+  int32_t maxTasks_;
+  std::vector<int32_t> groups_;
+  std::vector<std::vector<Degrees>> degrees_;
+};
+
+/// A configuration of `node` in which every task sits where the tile of operand
+/// `operand` that it reads is, as far as the producer's degrees carry over to
+/// the node's loops.
+Configuration followOperand(const OperatorGraph &graph,
+                            const Strategy &strategy, int32_t node,
+                            int32_t operand);
+
+/// The operand that a node follows: its largest that a compute node produces,
+/// or -1.
+int32_t mainOperand(const OperatorGraph &graph, int32_t node);
+
+} // namespace soap
+
+#endif // SOAP_SEARCH_CONFIGURATIONSPACE_H

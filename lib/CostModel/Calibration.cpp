@@ -1,0 +1,178 @@
+//===- Calibration.cpp - What this machine does ---------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/CostModel/Calibration.h"
+#include "JSONReader.h"
+#include "soap/CostModel/CostModel.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace soap;
+namespace json = llvm::json;
+
+llvm::Expected<Calibration> Calibration::parse(llvm::StringRef text) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return llvm::createStringError("expected a calibration in JSON, got: " +
+                                   llvm::toString(value.takeError()));
+  const json::Object *root = value->getAsObject();
+  const json::Object *kind = root ? root->getObject("kind") : nullptr;
+  if (!kind || root->getString("format").value_or("") != "soap-calibration")
+    return llvm::createStringError(
+        "expected a calibration with \"format\": \"soap-calibration\" and an "
+        "object 'kind'; remove the file to measure again");
+  detail::JSONReader reader;
+  Calibration result;
+  result.machine = root->getString("machine").value_or("").str();
+  result.devices =
+      static_cast<int32_t>(reader.integer(*root, "devices", "calibration"));
+  result.kind = detail::readKind(
+      reader, root->getString("device_kind").value_or("cpu"), *kind);
+  result.copyBandwidth =
+      reader.number(*root, "copy_bandwidth_bytes_per_s", "calibration");
+  result.copyLatencyNs =
+      std::llround(reader.number(*root, "copy_latency_s", "calibration") * 1e9);
+  result.fitError = reader.number(*root, "fit_error", "calibration", 0);
+  if (reader.error.empty() &&
+      (!(result.copyBandwidth > 0) || !(result.kind.peakFlops > 0) ||
+       !(result.kind.memoryBandwidth > 0)))
+    reader.fail("calibration: expected positive rates; remove the file to "
+                "measure again");
+  if (!reader.error.empty())
+    return llvm::createStringError(reader.error);
+  return result;
+}
+
+llvm::Expected<Calibration> Calibration::load(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError("expected a calibration file, got: '" +
+                                   path + "': " + buffer.getError().message());
+  llvm::Expected<Calibration> result = parse((*buffer)->getBuffer());
+  if (!result)
+    return llvm::createStringError("'" + path +
+                                   "': " + llvm::toString(result.takeError()));
+  return result;
+}
+
+std::string Calibration::toJSON() const {
+  json::Value root = json::Object{{"format", "soap-calibration"},
+                                  {"machine", machine},
+                                  {"devices", devices},
+                                  {"device_kind", kind.name},
+                                  {"kind", detail::writeKind(kind)},
+                                  {"copy_bandwidth_bytes_per_s", copyBandwidth},
+                                  {"copy_latency_s", copyLatencyNs * 1e-9},
+                                  {"fit_error", fitError}};
+  return llvm::formatv("{0:2}\n", root).str();
+}
+
+Topology Calibration::topology(int32_t count, int64_t memoryBytes,
+                               int32_t coresPerDevice, bool spareCore) const {
+  return Topology::machine(count, kind, copyBandwidth, copyLatencyNs,
+                           memoryBytes, coresPerDevice, !spareCore);
+}
+
+namespace {
+struct Sample {
+  KernelQuery query;
+  double ns;
+};
+
+double errorOf(const DeviceKind &kind, llvm::ArrayRef<Sample> samples) {
+  double sum = 0;
+  for (const Sample &sample : samples) {
+    double ratio = std::log(
+        static_cast<double>(CostModel::analyticNs(sample.query, kind)) /
+        sample.ns);
+    sum += ratio * ratio;
+  }
+  return std::sqrt(sum / static_cast<double>(samples.size()));
+}
+} // namespace
+
+llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
+                                            llvm::StringRef machine,
+                                            int32_t devices) {
+  auto failed = [](const llvm::Twine &what) {
+    return llvm::createStringError("calibration: expected a time for " + what +
+                                   ", got: none");
+  };
+  Calibration result;
+  result.machine = machine.str();
+  result.devices = devices;
+  result.kind.name = "cpu";
+
+  // Bandwidth from a size that no cache holds, launch cost from a tiny one.
+  constexpr int64_t large = 64 << 20, tiny = 256;
+  double stream = probe.stream(large), launch = probe.stream(tiny);
+  if (!(stream > 0) || !(launch >= 0))
+    return failed("memory traffic");
+  result.kind.memoryBandwidth = large / stream;
+  result.kind.launchNs =
+      std::max<int64_t>(1, std::llround(std::min(launch, 1e-3) * 1e9));
+
+  double copy = probe.copy(large / 4), handshake = probe.copy(tiny);
+  if (!(copy > 0) || !(handshake >= 0))
+    return failed("a copy between devices");
+  result.copyLatencyNs = std::llround(handshake * 1e9);
+  result.copyBandwidth = large / 4 / std::max(copy - handshake, 0.01 * copy);
+
+  // Each size alone small, and what convolutions of real networks look like.
+  constexpr int64_t shapes[][3] = {
+      {512, 512, 512},  {3136, 64, 576}, {784, 128, 1152}, {196, 256, 2304},
+      {49, 512, 4608},  {1, 1024, 1024}, {4, 512, 512},    {16, 512, 512},
+      {512, 4, 512},    {512, 16, 512},  {512, 512, 16},   {3136, 16, 64},
+      {196, 1024, 256}, {12544, 64, 147}};
+  std::vector<Sample> samples;
+  double best = 0;
+  for (auto [m, n, k] : shapes) {
+    double seconds = probe.gemm(m, n, k);
+    if (!(seconds > 0))
+      return failed("a matrix product of " + llvm::Twine(m) + "x" +
+                    llvm::Twine(n) + "x" + llvm::Twine(k));
+    KernelQuery query;
+    query.flops = 2.0 * m * n * k;
+    query.bytes = 4.0 * (m * k + k * n + m * n);
+    query.rows = m;
+    query.columns = n;
+    query.depth = k;
+    samples.push_back({query, seconds * 1e9});
+    best = std::max(best, query.flops / seconds);
+  }
+
+  // Coordinate descent over multiplicative steps that get smaller: few
+  // parameters, a smooth error, and no way to leave the sensible range.
+  DeviceKind &kind = result.kind;
+  kind.peakFlops = best * 1.1;
+  double error = errorOf(kind, samples);
+  for (double step = 2; step > 1.01; step = std::sqrt(step)) {
+    for (bool improved = true; improved;) {
+      improved = false;
+      for (double *parameter : {&kind.peakFlops, &kind.halfRows,
+                                &kind.halfColumns, &kind.halfDepth}) {
+        double low = parameter == &kind.peakFlops ? best * 0.8 : 0.05;
+        double high = parameter == &kind.peakFlops ? best * 2 : 512;
+        for (double factor : {step, 1 / step}) {
+          double old = *parameter;
+          *parameter = std::clamp(old * factor, low, high);
+          double changed = errorOf(kind, samples);
+          if (changed < error - 1e-9) {
+            error = changed;
+            improved = true;
+          } else {
+            *parameter = old;
+          }
+        }
+      }
+    }
+  }
+  result.fitError = error;
+  return result;
+}

@@ -1,0 +1,391 @@
+//===- CompileTasks.cpp - Flat arrays of one node or value ----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileTasks.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace soap;
+using namespace soap::detail;
+using llvm::SmallVector;
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// Does the node multiply two tensors and add up? Then small tiles are
+/// inefficient; all else is bound by memory.
+static bool isContraction(const OperatorGraph &graph, const GraphNode &node) {
+  int large = 0;
+  for (int32_t value : node.operands)
+    large += graph.value(value).shape.size() >= 2;
+  if (large < 2 || node.spec.results.empty())
+    return false;
+  for (auto [loop, spec] : llvm::enumerate(node.spec.loops))
+    if (node.spec.isReduction(loop))
+      return true;
+  // A convolution in groups: whole channels of a group on both sides.
+  return llvm::any_of(node.spec.operands[0].dims, [](const DimAccess &dim) {
+    return dim.loop >= 0 && dim.hi - dim.lo > 0;
+  });
+}
+
+KernelQuery detail::describeTask(const OperatorGraph &graph, int32_t id,
+                                 const Degrees &degrees, int64_t task,
+                                 const TaskWork &work) {
+  const GraphNode &node = graph.node(id);
+  KernelQuery query;
+  query.key = work.key;
+  query.flops = work.flops;
+  for (auto [index, valueId] : llvm::enumerate(node.operands)) {
+    const GraphValue &value = graph.value(valueId);
+    Box box = operandBox(node.spec, index, degrees, task, value.shape);
+    if (!isEmpty(box))
+      query.bytes += static_cast<double>(volume(box)) * value.elementBytes;
+  }
+  int64_t results = 1;
+  for (auto [index, valueId] : llvm::enumerate(node.results)) {
+    const GraphValue &value = graph.value(valueId);
+    int64_t size =
+        volume(resultBox(node.spec, index, degrees, task, value.shape));
+    query.bytes += static_cast<double>(size) * value.elementBytes;
+    if (index == 0)
+      results = std::max<int64_t>(1, size);
+  }
+  if (!isContraction(graph, node))
+    return query;
+
+  // Columns are what the weights add to the result; without weights, its last
+  // loop.
+  Tile tile = tileOfTask(node.spec, degrees, task);
+  int64_t columns = 1, last = 1;
+  bool hasParameter = false;
+  for (const DimAccess &dim : node.spec.results[0].dims) {
+    if (dim.loop < 0)
+      continue;
+    int64_t size = tile[dim.loop].size() * (dim.hi - dim.lo + 1);
+    last = size;
+    if (node.kinds[dim.loop] == LoopKind::Parameter) {
+      columns *= size;
+      hasParameter = true;
+    }
+  }
+  query.columns = std::max<int64_t>(1, hasParameter ? columns : last);
+  query.rows = std::max<int64_t>(1, results / query.columns);
+  query.depth = std::max<int64_t>(
+      1, std::llround(work.flops / (2.0 * query.rows * query.columns)));
+  return query;
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Adds to the entry of a device, in lists that stay short.
+template <typename Pairs>
+void addTo(Pairs &pairs, int32_t device, int64_t amount) {
+  for (auto &[known, sum] : pairs)
+    if (known == device) {
+      sum += amount;
+      return;
+    }
+  pairs.push_back({device, amount});
+}
+
+void makeUnique(std::vector<Wait> &waits) {
+  auto order = [](const Wait &a, const Wait &b) {
+    return std::tie(a.at, a.slot) < std::tie(b.at, b.slot);
+  };
+  auto equal = [](const Wait &a, const Wait &b) {
+    return a.at == b.at && a.slot == b.slot;
+  };
+  llvm::sort(waits, order);
+  waits.erase(std::unique(waits.begin(), waits.end(), equal), waits.end());
+}
+
+bool samePieces(llvm::ArrayRef<Piece> a, llvm::ArrayRef<Piece> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Piece &x, const Piece &y) {
+                      return x.shard == y.shard && x.box == y.box;
+                    });
+}
+
+class ValueCompiler {
+public:
+  ValueCompiler(const CompileInput &input)
+      : in_(input), plan_(input.plan), topology_(input.topology) {}
+
+  ValueTasks compile() {
+    reduce();
+    for (size_t action = 0; action < plan_.actions.size(); ++action)
+      addAction(static_cast<int32_t>(action));
+    out_.uses.resize(in_.consumers.size());
+    addUses();
+    addMemory();
+    return std::move(out_);
+  }
+
+private:
+  int64_t bytesOf(const Box &box) const {
+    return isEmpty(box) ? 0 : volume(box) * in_.elementBytes;
+  }
+  int64_t copyNs(int64_t bytes, int32_t device) const {
+    return device == topology_.host()
+               ? 0
+               : CostModel::copyNs(bytes, topology_.kindOf(device));
+  }
+  int32_t producerIndex(int32_t device) const {
+    auto it = llvm::lower_bound(in_.producer.devices, device);
+    return static_cast<int32_t>(it - in_.producer.devices.begin());
+  }
+  /// The index of `device` in a short list, or -1.
+  static int32_t indexIn(llvm::ArrayRef<int32_t> list, int32_t device) {
+    auto it = llvm::find(list, device);
+    return it == list.end() ? -1 : static_cast<int32_t>(it - list.begin());
+  }
+
+  /// The slot that says when a shard exists, or -1 for one that the producer's
+  /// task or a feed made.
+  int32_t slotOf(int32_t shard) const {
+    const Shard &it = plan_.shards[shard];
+    switch (it.origin) {
+    case Shard::Origin::Task:
+      return -1;
+    case Shard::Origin::Reduction:
+      return out_.reduceSlot + indexIn(out_.reduceDevices, it.device);
+    case Shard::Origin::Action: {
+      int32_t compiled = compiledAction_[it.index];
+      if (compiled < 0)
+        return -1;
+      const ActionTasks &action = out_.actions[compiled];
+      return action.slot + indexIn(action.devices, it.device);
+    }
+    }
+    return -1;
+  }
+
+  void reduce() {
+    for (const LocalReduction &reduction : plan_.reductions) {
+      const Shard &output = plan_.shards[reduction.output];
+      int64_t bytes = bytesOf(output.box) *
+                      static_cast<int64_t>(reduction.inputs.size() + 1) / 2;
+      int64_t ns = copyNs(bytes, output.device);
+      int32_t index = indexIn(out_.reduceDevices, output.device);
+      if (index < 0) {
+        out_.reduceDevices.push_back(output.device);
+        out_.reduceNs.push_back(ns);
+      } else {
+        out_.reduceNs[index] += ns;
+      }
+    }
+    out_.numSlots += static_cast<int32_t>(out_.reduceDevices.size());
+  }
+
+  void addAction(int32_t index) {
+    const Action &action = plan_.actions[index];
+    int64_t bytes = movedBytes(action);
+    Phase phase = phaseOf(action, plan_, topology_.host());
+    compiledAction_.push_back(-1);
+    if (phase != Phase::Step) {
+      (phase == Phase::Feed ? out_.feedBytes : out_.drainBytes) += bytes;
+      return;
+    }
+    out_.stepBytes += bytes;
+    ActionTasks tasks;
+    tasks.action = index;
+    tasks.kind = action.kind;
+    tasks.bytes = bytes;
+    tasks.devices.assign(action.group.begin(), action.group.end());
+    tasks.sends.assign(tasks.devices.size(), 0);
+    std::vector<bool> packed = addPacks(tasks, action);
+    tasks.packSlot = out_.numSlots;
+    out_.numSlots += static_cast<int32_t>(tasks.packDevices.size());
+    tasks.slot = out_.numSlots;
+    out_.numSlots += static_cast<int32_t>(tasks.devices.size());
+
+    for (auto [port, isPacked] : llvm::zip(action.inputs, packed)) {
+      if (isEmpty(port.box))
+        continue;
+      int32_t member = indexIn(tasks.devices, port.device);
+      tasks.sends[member] = 1;
+      if (isPacked) {
+        tasks.moveWaits.push_back(
+            {member, tasks.packSlot + indexIn(tasks.packDevices, port.device)});
+        continue;
+      }
+      for (const Piece &piece : port.pieces)
+        if (int32_t slot = slotOf(piece.shard); slot >= 0)
+          tasks.moveWaits.push_back({member, slot});
+        else if (in_.producerComputes)
+          tasks.producerWaits.push_back({member, producerIndex(port.device)});
+    }
+    makeUnique(tasks.packWaits);
+    makeUnique(tasks.moveWaits);
+    makeUnique(tasks.producerWaits);
+
+    tasks.isCollective = action.kind != ActionKind::Transfer &&
+                         action.kind != ActionKind::HaloExchange;
+    if (tasks.isCollective) {
+      auto moved = movements(action, in_.elementBytes);
+      CollectiveCost cost = CostModel::collective(
+          action.kind, action.group, moved.front().bytes, topology_);
+      tasks.ns = cost.ns;
+      tasks.occupiesReceiver = cost.occupiesReceiver;
+      tasks.links.assign(cost.links.begin(), cost.links.end());
+    } else {
+      addTransfers(tasks, action);
+    }
+    compiledAction_.back() = static_cast<int32_t>(out_.actions.size());
+    out_.actions.push_back(std::move(tasks));
+  }
+
+  /// Copies of what is not one whole shard, each box once per device.
+  std::vector<bool> addPacks(ActionTasks &tasks, const Action &action) {
+    std::vector<bool> packed;
+    SmallVector<const Port *, 8> made;
+    for (const Port &port : action.inputs) {
+      packed.push_back(!isEmpty(port.box) &&
+                       !isWholeShard(port.pieces, port.box, plan_));
+      if (!packed.back())
+        continue;
+      int32_t at = indexIn(tasks.packDevices, port.device);
+      if (at < 0) {
+        at = static_cast<int32_t>(tasks.packDevices.size());
+        tasks.packDevices.push_back(port.device);
+        tasks.packNs.push_back(0);
+      }
+      if (llvm::any_of(made, [&](const Port *other) {
+            return other->device == port.device && other->box == port.box &&
+                   samePieces(other->pieces, port.pieces);
+          }))
+        continue;
+      made.push_back(&port);
+      int64_t bytes = bytesOf(port.box);
+      tasks.packNs[at] += copyNs(bytes, port.device);
+      addTo(out_.planBytes, port.device, bytes);
+      for (const Piece &piece : port.pieces)
+        if (int32_t slot = slotOf(piece.shard); slot >= 0)
+          tasks.packWaits.push_back({at, slot});
+    }
+    return packed;
+  }
+
+  void addTransfers(ActionTasks &tasks, const Action &action) {
+    for (auto [port, output] : llvm::zip(action.inputs, action.outputs)) {
+      const Shard &target = plan_.shards[output];
+      int64_t bytes = bytesOf(port.box);
+      if (bytes == 0)
+        continue;
+      const Route &route = topology_.route(port.device, target.device);
+      TransferTask transfer;
+      transfer.source = indexIn(tasks.devices, port.device);
+      transfer.target = indexIn(tasks.devices, target.device);
+      transfer.latencyNs = route.latencyNs;
+      transfer.ns = std::llround(bytes / route.bandwidth * 1e9);
+      transfer.occupiesReceiver =
+          route.occupiesReceiver && target.device != topology_.host();
+      transfer.linkBegin = static_cast<int32_t>(tasks.links.size());
+      for (int32_t id : route.links) {
+        const Link &link = topology_.links()[id];
+        tasks.links.push_back(
+            {link.resource, std::llround(bytes / link.bandwidth * 1e9)});
+      }
+      transfer.linkEnd = static_cast<int32_t>(tasks.links.size());
+      tasks.transfers.push_back(transfer);
+    }
+  }
+
+  int64_t movedBytes(const Action &action) const {
+    int64_t members = static_cast<int64_t>(action.group.size()), sum = 0,
+            largest = 0;
+    for (const Movement &movement : movements(action, in_.elementBytes))
+      for (int64_t bytes : movement.bytes) {
+        sum += bytes;
+        largest = std::max(largest, bytes);
+      }
+    switch (action.kind) {
+    case ActionKind::Transfer:
+    case ActionKind::HaloExchange:
+      return sum;
+    case ActionKind::Broadcast:
+      return largest * (members - 1);
+    case ActionKind::AllGather:
+      return sum * (members - 1);
+    case ActionKind::AllToAll:
+      return sum * (members - 1) / members;
+    case ActionKind::AllReduce:
+      return 2 * largest * (members - 1);
+    case ActionKind::ReduceScatter:
+      return largest * (members - 1);
+    }
+    return 0;
+  }
+
+  void addUses() {
+    SmallVector<SmallVector<const Read *, 8>, 4> reads(in_.consumers.size());
+    for (const Read &read : plan_.reads)
+      if (in_.consumers[read.consumer].tasks && !isEmpty(read.box))
+        reads[read.consumer].push_back(&read);
+
+    // In launch order, because the first consumer unpacks for those after it.
+    std::vector<SmallVector<const Read *, 4>> made(topology_.numDevices() + 1);
+    for (int32_t consumer : in_.launchOrder) {
+      UseTasks &use = out_.uses[consumer];
+      for (const Read *read : reads[consumer]) {
+        int32_t device = read->device;
+        if (isWholeShard(read->pieces, read->box, plan_)) {
+          if (int32_t slot = slotOf(read->pieces[0].shard); slot >= 0) {
+            auto &devices = in_.consumers[consumer].tasks->devices;
+            auto at = llvm::lower_bound(devices, device) - devices.begin();
+            use.computeWaits.push_back({static_cast<int32_t>(at), slot});
+          }
+          continue;
+        }
+        if (llvm::any_of(made[device], [&](const Read *other) {
+              return other->box == read->box &&
+                     samePieces(other->pieces, read->pieces);
+            }))
+          continue;
+        made[device].push_back(read);
+        int32_t at = indexIn(use.unpackDevices, device);
+        if (at < 0) {
+          at = static_cast<int32_t>(use.unpackDevices.size());
+          use.unpackDevices.push_back(device);
+          use.unpackNs.push_back(0);
+        }
+        int64_t bytes = bytesOf(read->box);
+        use.unpackNs[at] += copyNs(bytes, device);
+        addTo(out_.planBytes, device, bytes);
+        for (const Piece &piece : read->pieces)
+          if (int32_t slot = slotOf(piece.shard); slot >= 0)
+            use.unpackWaits.push_back({at, slot});
+      }
+      makeUnique(use.computeWaits);
+      makeUnique(use.unpackWaits);
+    }
+  }
+
+  void addMemory() {
+    for (const Shard &shard : plan_.shards)
+      if (shard.device != topology_.host())
+        addTo(shard.origin == Shard::Origin::Task ? out_.shardBytes
+                                                  : out_.planBytes,
+              shard.device, bytesOf(shard.box));
+  }
+
+  const CompileInput &in_;
+  const ValuePlan &plan_;
+  const Topology &topology_;
+  ValueTasks out_;
+  std::vector<int32_t> compiledAction_; ///< Per plan action, -1: not in step.
+};
+} // namespace
+
+ValueTasks detail::compilePlan(const CompileInput &input) {
+  return ValueCompiler(input).compile();
+}

@@ -1,0 +1,218 @@
+//===- ConfigurationSpace.cpp - What a search may choose from -------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/ConfigurationSpace.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace soap;
+using llvm::SmallVector;
+
+/// All degrees with a product of at most `maxTasks`, copies last.
+static void enumerateDegrees(llvm::ArrayRef<int64_t> extents,
+                             llvm::ArrayRef<int32_t> allowed, int32_t left,
+                             Degrees &current, std::vector<Degrees> &out) {
+  size_t loop = current.loops.size();
+  int64_t limit =
+      loop < extents.size() ? std::min<int64_t>(extents[loop], left) : left;
+  for (int32_t degree : allowed) {
+    if (degree > std::max<int64_t>(1, limit))
+      break;
+    if (loop == extents.size()) {
+      current.replicate = degree;
+      out.push_back(current);
+      continue;
+    }
+    current.loops.push_back(degree);
+    enumerateDegrees(extents, allowed, left / degree, current, out);
+    current.loops.pop_back();
+  }
+  current.replicate = 1;
+}
+
+ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
+                                       const Topology &topology,
+                                       int32_t maxTasks)
+    : graph_(graph), topology_(topology),
+      maxTasks_(maxTasks > 0 ? maxTasks : topology.numDevices()) {
+  SmallVector<int32_t> allowed;
+  for (int32_t degree = 1; degree <= maxTasks_; ++degree)
+    if (maxTasks_ <= 8 || maxTasks_ % degree == 0 ||
+        llvm::isPowerOf2_32(degree))
+      allowed.push_back(degree);
+  degrees_.resize(graph.numGroups());
+  for (int32_t group = 0; group < graph.numGroups(); ++group) {
+    llvm::ArrayRef<int32_t> members = graph.group(group);
+    const GraphNode &leader = graph.node(members.front());
+    if (leader.role != NodeRole::Compute)
+      continue;
+    groups_.push_back(group);
+    SmallVector<int64_t> extents;
+    for (const LoopSpec &loop : leader.spec.loops) {
+      int64_t extent = loop.extent;
+      for (int32_t member : members.drop_front())
+        if (int same = graph.node(member).spec.findLoop(loop.name); same >= 0)
+          extent = std::min(extent, graph.node(member).spec.loops[same].extent);
+        else
+          extent = 1;
+      extents.push_back(extent);
+    }
+    Degrees current;
+    enumerateDegrees(extents, allowed, maxTasks_, current, degrees_[group]);
+  }
+}
+
+double ConfigurationSpace::size(int32_t group) const {
+  double sum = 0;
+  for (const Degrees &degrees : degrees_[group])
+    sum += std::pow(topology_.numDevices(), degrees.numTasks());
+  return sum;
+}
+
+std::vector<Configuration> ConfigurationSpace::all(int32_t group) const {
+  std::vector<Configuration> result;
+  for (const Degrees &degrees : degrees_[group]) {
+    Configuration config;
+    config.degrees = degrees;
+    config.devices.assign(degrees.numTasks(), 0);
+    for (;;) {
+      result.push_back(config);
+      size_t task = 0;
+      while (task < config.devices.size() &&
+             ++config.devices[task] == topology_.numDevices())
+        config.devices[task++] = 0;
+      if (task == config.devices.size())
+        break;
+    }
+  }
+  return result;
+}
+
+Configuration ConfigurationSpace::sample(int32_t group, Random &random) const {
+  Configuration config;
+  config.degrees = degrees_[group][random.below(degrees_[group].size())];
+  config.devices.resize(config.degrees.numTasks());
+  for (int32_t &device : config.devices)
+    device = static_cast<int32_t>(random.below(topology_.numDevices()));
+  return config;
+}
+
+Configuration ConfigurationSpace::sampleStructured(int32_t group,
+                                                   Random &random) const {
+  // Draw until the number of tasks divides the number of devices: such grids
+  // tile the machine. One task always does.
+  const std::vector<Degrees> &choices = degrees_[group];
+  int32_t devices = topology_.numDevices();
+  Configuration config;
+  for (int tries = 0; tries < 8; ++tries) {
+    config.degrees = choices[random.below(choices.size())];
+    if (devices % config.degrees.numTasks() == 0)
+      break;
+  }
+  int32_t tasks = static_cast<int32_t>(config.degrees.numTasks());
+  // Aligned sets keep to the machines of a cluster; others start anywhere.
+  int32_t start = static_cast<int32_t>(random.below(devices));
+  if (devices % tasks == 0 && random.below(4) != 0)
+    start -= start % tasks;
+  for (int32_t task = 0; task < tasks; ++task)
+    config.devices.push_back((start + task) % devices);
+  return config;
+}
+
+std::optional<Configuration>
+ConfigurationSpace::sameAs(int32_t group, int32_t other,
+                           const Configuration &config) const {
+  const PartitionSpec &spec = graph_.node(graph_.group(group).front()).spec;
+  const PartitionSpec &source = graph_.node(graph_.group(other).front()).spec;
+  Configuration result;
+  result.degrees.loops.assign(spec.loops.size(), 1);
+  result.degrees.replicate = config.degrees.replicate;
+  int last = -1;
+  for (auto [loop, degree] : llvm::zip(source.loops, config.degrees.loops)) {
+    if (degree == 1)
+      continue;
+    int same = spec.findLoop(loop.name);
+    // Devices carry over only if the split loops stand in the same order.
+    if (same < 0 || same < last)
+      return std::nullopt;
+    last = same;
+    result.degrees.loops[same] = degree;
+  }
+  if (!llvm::is_contained(degrees_[group], result.degrees))
+    return std::nullopt;
+  result.devices = config.devices;
+  return result;
+}
+
+void ConfigurationSpace::assign(Strategy &strategy, int32_t group,
+                                const Configuration &config) const {
+  llvm::ArrayRef<int32_t> members = graph_.group(group);
+  const PartitionSpec &source = graph_.node(members.front()).spec;
+  for (int32_t member : members) {
+    const PartitionSpec &spec = graph_.node(member).spec;
+    Configuration &target = strategy.configs[member];
+    target.devices = config.devices;
+    target.degrees.replicate = config.degrees.replicate;
+    target.degrees.loops.assign(spec.loops.size(), 1);
+    for (auto [loop, degree] : llvm::zip(source.loops, config.degrees.loops))
+      if (int same = spec.findLoop(loop.name); same >= 0)
+        target.degrees.loops[same] = degree;
+  }
+}
+
+int32_t soap::mainOperand(const OperatorGraph &graph, int32_t node) {
+  int32_t best = -1;
+  int64_t bytes = -1;
+  for (auto [index, value] : llvm::enumerate(graph.node(node).operands)) {
+    const GraphValue &candidate = graph.value(value);
+    if (graph.node(candidate.producer).role == NodeRole::Compute &&
+        candidate.bytes() > bytes) {
+      best = static_cast<int32_t>(index);
+      bytes = candidate.bytes();
+    }
+  }
+  return best;
+}
+
+Configuration soap::followOperand(const OperatorGraph &graph,
+                                  const Strategy &strategy, int32_t node,
+                                  int32_t operand) {
+  const GraphNode &consumer = graph.node(node);
+  const GraphValue &value = graph.value(consumer.operands[operand]);
+  const GraphNode &producer = graph.node(value.producer);
+  const Configuration &source = strategy.configs[value.producer];
+  const ValueAccess &written = producer.spec.results[value.result];
+  const ValueAccess &read = consumer.spec.operands[operand];
+
+  Configuration config = onDevice(consumer, 0);
+  SmallVector<int32_t, 6> loopOf(producer.spec.loops.size(), -1);
+  for (auto [from, to] : llvm::zip(written.dims, read.dims)) {
+    if (from.loop < 0 || to.loop < 0)
+      continue;
+    int32_t degree = source.degrees.loops[from.loop];
+    if (degree == 1 || config.degrees.loops[to.loop] != 1 ||
+        degree > consumer.spec.loops[to.loop].extent)
+      continue;
+    config.degrees.loops[to.loop] = degree;
+    loopOf[from.loop] = to.loop;
+  }
+  // Copies of the producer's tasks stay copies.
+  config.degrees.replicate = source.degrees.replicate;
+  config.devices.clear();
+  int64_t replicate = source.degrees.replicate;
+  for (int64_t task = 0; task < config.degrees.numTasks(); ++task) {
+    SmallVector<int32_t, 6> at = taskIndices(config.degrees, task);
+    int64_t index = 0;
+    for (size_t loop = 0; loop < loopOf.size(); ++loop)
+      index = index * source.degrees.loops[loop] +
+              (loopOf[loop] < 0 ? 0 : at[loopOf[loop]]);
+    config.devices.push_back(
+        source.devices[index * replicate + task % replicate]);
+  }
+  return config;
+}

@@ -1,0 +1,186 @@
+//===- OperatorGraph.cpp - The operator graph, without IR -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/OperatorGraph.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/Twine.h"
+#include <algorithm>
+
+using namespace soap;
+using llvm::SmallVector;
+
+using Shape = SmallVector<int64_t, 5>;
+
+llvm::StringRef soap::stringify(NodeRole role) {
+  switch (role) {
+  case NodeRole::Compute:
+    return "compute";
+  case NodeRole::Input:
+    return "input";
+  case NodeRole::Output:
+    return "output";
+  case NodeRole::Parameter:
+    return "parameter";
+  case NodeRole::Constant:
+    return "constant";
+  }
+  return "";
+}
+
+int64_t GraphValue::bytes() const {
+  int64_t count = elementBytes;
+  for (int64_t size : shape)
+    count *= size;
+  return count;
+}
+
+int32_t OperatorGraph::addNode(GraphNode node,
+                               llvm::ArrayRef<Shape> resultShapes,
+                               llvm::ArrayRef<int32_t> elementBytes) {
+  int32_t id = numNodes();
+  node.results.clear();
+  for (auto [index, shape] : llvm::enumerate(resultShapes)) {
+    GraphValue value;
+    value.shape = shape;
+    if (index < elementBytes.size())
+      value.elementBytes = elementBytes[index];
+    value.producer = id;
+    value.result = static_cast<int32_t>(index);
+    node.results.push_back(numValues());
+    values_.push_back(std::move(value));
+  }
+  nodes_.push_back(std::move(node));
+  return id;
+}
+
+std::string OperatorGraph::finish() {
+  for (GraphValue &value : values_)
+    value.uses.clear();
+  for (int32_t id = 0; id < numNodes(); ++id)
+    for (auto [operand, value] : llvm::enumerate(nodes_[id].operands))
+      if (value >= 0 && value < numValues())
+        values_[value].uses.push_back({id, static_cast<int32_t>(operand)});
+
+  // Groups keep their members together and are renumbered densely; nodes
+  // without one get their own.
+  groups_.clear();
+  std::vector<std::pair<int32_t, int32_t>> numbers;
+  for (int32_t id = 0; id < numNodes(); ++id) {
+    GraphNode &node = nodes_[id];
+    int32_t number = -1;
+    if (node.group >= 0) {
+      auto known = llvm::find_if(numbers, [&](const auto &entry) {
+        return entry.first == node.group;
+      });
+      if (known != numbers.end())
+        number = known->second;
+    }
+    if (number < 0) {
+      number = numGroups();
+      groups_.emplace_back();
+      if (node.group >= 0)
+        numbers.push_back({node.group, number});
+    }
+    groups_[number].push_back(id);
+    node.group = number;
+  }
+
+  if (std::string error = check(); !error.empty())
+    return error;
+
+  for (int32_t id = 0; id < numNodes(); ++id) {
+    GraphNode &node = nodes_[id];
+    SmallVector<DimTraits> traits;
+    SmallVector<Shape> shapes;
+    for (int32_t value : node.operands) {
+      traits.push_back(values_[value].traits);
+      shapes.push_back(values_[value].shape);
+    }
+    node.kinds = inferLoopKinds(node.spec, traits, shapes);
+    // The kinds of a group are those of its first member, by loop name.
+    const GraphNode &leader = nodes_[groups_[node.group].front()];
+    if (&leader != &node)
+      for (auto [loop, spec] : llvm::enumerate(node.spec.loops))
+        if (int same = leader.spec.findLoop(spec.name); same >= 0)
+          node.kinds[loop] = leader.kinds[same];
+    for (auto [result, value] : llvm::enumerate(node.results)) {
+      DimTraits &resultTraits = values_[value].traits;
+      if (node.role == NodeRole::Input)
+        resultTraits.sampleDims = node.sampleDims;
+      else if (node.role == NodeRole::Parameter ||
+               node.role == NodeRole::Constant)
+        resultTraits.parameterOnly = true;
+      else
+        resultTraits = inferResultTraits(node.spec, result, node.kinds, traits);
+    }
+  }
+  return "";
+}
+
+std::string OperatorGraph::check() const {
+  llvm::StringSet<> names;
+  for (int32_t id = 0; id < numNodes(); ++id) {
+    const GraphNode &node = nodes_[id];
+    auto fail = [&](const llvm::Twine &text) {
+      return ("node '" + node.name + "': " + text).str();
+    };
+    if (node.name.empty())
+      return "expected a name on every node, got: none on node " +
+             std::to_string(id);
+    if (!names.insert(node.name).second)
+      return fail("expected unique names, got: this one twice");
+    if (node.spec.operands.size() != node.operands.size() ||
+        node.spec.results.size() != node.results.size())
+      return fail("expected accesses of " + llvm::Twine(node.operands.size()) +
+                  " operands and " + llvm::Twine(node.results.size()) +
+                  " results, got: " + llvm::Twine(node.spec.operands.size()) +
+                  " and " + llvm::Twine(node.spec.results.size()));
+    SmallVector<Shape> operandShapes, resultShapes;
+    for (int32_t value : node.operands) {
+      if (value < 0 || value >= numValues() || values_[value].producer >= id)
+        return fail("expected operands that an earlier node produces, got: "
+                    "value " +
+                    llvm::Twine(value));
+      operandShapes.push_back(values_[value].shape);
+    }
+    for (int32_t value : node.results)
+      resultShapes.push_back(values_[value].shape);
+    if (std::string error = verify(node.spec, operandShapes, resultShapes);
+        !error.empty())
+      return fail(error);
+  }
+  return "";
+}
+
+int32_t OperatorGraph::find(llvm::StringRef name) const {
+  auto it = llvm::find_if(
+      nodes_, [&](const GraphNode &node) { return name == node.name; });
+  return it == nodes_.end() ? -1 : static_cast<int32_t>(it - nodes_.begin());
+}
+
+TaskWork OperatorGraph::taskWork(int32_t id, const Degrees &degrees,
+                                 int64_t task) const {
+  if (work_)
+    return work_(id, degrees, task);
+  const GraphNode &node = nodes_[id];
+  double units = 1;
+  for (Range range : tileOfTask(node.spec, degrees, task))
+    units *= static_cast<double>(range.size());
+  double window = 1;
+  bool reduces = false;
+  for (auto [loop, spec] : llvm::enumerate(node.spec.loops))
+    reduces |= !node.spec.results.empty() && spec.extent > 1 &&
+               node.spec.isReduction(loop);
+  for (const ValueAccess &access : node.spec.operands) {
+    double size = 1;
+    for (const DimAccess &dim : access.dims)
+      size *= static_cast<double>(
+          std::max<int64_t>(1, (dim.hi - dim.lo) / dim.div + 1));
+    window = std::max(window, size);
+  }
+  return {"", units * window * (reduces || window > 1 ? 2 : 1)};
+}

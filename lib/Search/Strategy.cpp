@@ -1,0 +1,253 @@
+//===- Strategy.cpp - One configuration per operation ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/Strategy.h"
+#include "soap/Search/TaskGraph.h"
+#include "llvm/ADT/Twine.h"
+#include <algorithm>
+
+using namespace soap;
+using llvm::SmallVector;
+
+Configuration soap::onDevice(const GraphNode &node, int32_t device) {
+  Configuration config;
+  config.degrees.loops.assign(node.spec.loops.size(), 1);
+  config.devices.push_back(device);
+  return config;
+}
+
+std::string soap::verify(const Configuration &config, const GraphNode &node,
+                         const Topology &topology) {
+  auto fail = [&](const llvm::Twine &text) {
+    return ("node '" + node.name + "': " + text).str();
+  };
+  const Degrees &degrees = config.degrees;
+  if (degrees.loops.size() != node.spec.loops.size())
+    return fail("expected a degree for each of " +
+                llvm::Twine(node.spec.loops.size()) +
+                " loops, got: " + llvm::Twine(degrees.loops.size()));
+  for (auto [loop, degree] : llvm::zip(node.spec.loops, degrees.loops))
+    if (degree < 1 || degree > std::max<int64_t>(1, loop.extent))
+      return fail("expected a degree of loop '" + loop.name + "' from 1 to " +
+                  llvm::Twine(loop.extent) + ", got: " + llvm::Twine(degree));
+  if (degrees.replicate < 1)
+    return fail("expected replicate of 1 or more, got: " +
+                llvm::Twine(degrees.replicate));
+  if (static_cast<int64_t>(config.devices.size()) != degrees.numTasks())
+    return fail("expected " + llvm::Twine(degrees.numTasks()) +
+                " devices (product of degrees and replicate), got: " +
+                llvm::Twine(config.devices.size()));
+  bool onHost = node.role == NodeRole::Input || node.role == NodeRole::Output;
+  for (int32_t device : config.devices) {
+    if (onHost && device != topology.host())
+      return fail("expected an " + stringify(node.role) +
+                  " on the host, got: device " + llvm::Twine(device));
+    if (!onHost && device == topology.host())
+      return fail("expected devices that compute, got: the host");
+    if (device < 0 || device > topology.host())
+      return fail("expected devices from 0 to " +
+                  llvm::Twine(topology.numDevices() - 1) + " of topology '" +
+                  topology.name + "', got: " + llvm::Twine(device) +
+                  "; use a topology with more devices or another strategy");
+  }
+  if (onHost && config.devices.size() != 1)
+    return fail("expected one task on the host, got: " +
+                llvm::Twine(config.devices.size()));
+  for (auto [index, operand] : llvm::enumerate(config.regather)) {
+    if (operand < 0 || operand >= static_cast<int32_t>(node.operands.size()))
+      return fail("expected operand numbers below " +
+                  llvm::Twine(node.operands.size()) +
+                  " in regather, got: " + llvm::Twine(operand));
+    if (index && config.regather[index - 1] >= operand)
+      return fail("expected ascending operand numbers in regather");
+  }
+  return "";
+}
+
+std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
+                         const Topology &topology) {
+  if (static_cast<int32_t>(strategy.configs.size()) != graph.numNodes())
+    return ("expected a configuration for each of " +
+            llvm::Twine(graph.numNodes()) +
+            " nodes, got: " + llvm::Twine(strategy.configs.size()))
+        .str();
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (std::string error =
+            verify(strategy.configs[id], graph.node(id), topology);
+        !error.empty())
+      return error;
+
+  // Members of a group share one decision, by the names of their loops.
+  for (int32_t group = 0; group < graph.numGroups(); ++group) {
+    llvm::ArrayRef<int32_t> members = graph.group(group);
+    const GraphNode &leader = graph.node(members.front());
+    const Configuration &config = strategy.configs[members.front()];
+    for (int32_t id : members.drop_front()) {
+      const GraphNode &node = graph.node(id);
+      const Configuration &other = strategy.configs[id];
+      bool agrees = config.devices == other.devices &&
+                    config.degrees.replicate == other.degrees.replicate;
+      for (auto [loop, degree] :
+           llvm::zip(leader.spec.loops, config.degrees.loops)) {
+        int same = node.spec.findLoop(loop.name);
+        agrees &= (same < 0 ? 1 : other.degrees.loops[same]) == degree;
+      }
+      if (!agrees)
+        return "node '" + node.name +
+               "': expected the configuration of its group, that of '" +
+               leader.name + "'";
+    }
+  }
+
+  if (strategy.order.empty())
+    return "";
+  std::vector<int32_t> position(graph.numNodes(), -1);
+  for (auto [index, id] : llvm::enumerate(strategy.order)) {
+    if (id < 0 || id >= graph.numNodes() || position[id] >= 0)
+      return "expected a launch order that names every node once";
+    position[id] = static_cast<int32_t>(index);
+  }
+  if (static_cast<int32_t>(strategy.order.size()) != graph.numNodes())
+    return "expected a launch order that names every node once";
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    for (int32_t value : graph.node(id).operands)
+      if (int32_t producer = graph.value(value).producer;
+          position[producer] > position[id])
+        return "node '" + graph.node(id).name +
+               "': expected a launch order in which operands come first, got: "
+               "'" +
+               graph.node(producer).name + "' later";
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Ends of the graph
+//===----------------------------------------------------------------------===//
+
+/// The configuration of a parameter that puts exactly the tiles of `need` where
+/// they are read, if those tiles are a grid that degrees can describe.
+static std::optional<Configuration> placeLike(const Need &need,
+                                              const GraphNode &node,
+                                              llvm::ArrayRef<int64_t> shape) {
+  Configuration config = onDevice(node, 0);
+  if (need.ranges.size() != shape.size())
+    return std::nullopt;
+  for (auto [dim, ranges] : llvm::enumerate(need.ranges)) {
+    int64_t count = static_cast<int64_t>(ranges.size());
+    for (int64_t i = 0; i < count; ++i)
+      if (ranges[i] != tileRange(shape[dim], count, i))
+        return std::nullopt;
+    if (count == 1)
+      continue;
+    int16_t loop = node.spec.results[0].dims[dim].loop;
+    if (loop < 0 || node.spec.loops[loop].extent != shape[dim])
+      return std::nullopt;
+    config.degrees.loops[loop] = static_cast<int32_t>(count);
+  }
+  // Tiles of a parameter are numbered over its loops, those of the need over
+  // the dimensions: the same where loops stand in the order of dimensions.
+  int16_t last = -1;
+  for (const DimAccess &dim : node.spec.results[0].dims) {
+    if (dim.loop < 0)
+      continue;
+    if (dim.loop < last)
+      return std::nullopt;
+    last = dim.loop;
+  }
+
+  // A tile that several tasks of one device read is stored there once.
+  int64_t tiles = need.numTiles();
+  if (tiles * need.copies != static_cast<int64_t>(need.devices.size()) ||
+      tiles == 0 || config.degrees.numTiles() != tiles)
+    return std::nullopt;
+  std::vector<SmallVector<int32_t, 4>> distinct(tiles);
+  bool equal = true;
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    for (int32_t copy = 0; copy < need.copies; ++copy)
+      if (int32_t device = need.devices[tile * need.copies + copy];
+          !llvm::is_contained(distinct[tile], device))
+        distinct[tile].push_back(device);
+    equal &= distinct[tile].size() == distinct[0].size();
+  }
+  config.devices.clear();
+  if (!equal) {
+    config.degrees.replicate = need.copies;
+    config.devices.assign(need.devices.begin(), need.devices.end());
+    return config;
+  }
+  config.degrees.replicate = static_cast<int32_t>(distinct[0].size());
+  for (const auto &devices : distinct)
+    config.devices.append(devices.begin(), devices.end());
+  return config;
+}
+
+/// Where a parameter or constant should live.
+static Configuration placeParameter(const OperatorGraph &graph,
+                                    const Strategy &strategy, int32_t id) {
+  const GraphNode &node = graph.node(id);
+  std::optional<Configuration> common;
+  bool agree = true;
+  SmallVector<int32_t, 8> used;
+  for (int32_t valueId : node.results) {
+    const GraphValue &value = graph.value(valueId);
+    for (auto [index, use] : llvm::enumerate(value.uses)) {
+      if (graph.node(use.node).role != NodeRole::Compute)
+        continue;
+      Need need = needOf(graph, strategy, valueId, index);
+      for (int32_t device : need.devices)
+        if (!llvm::is_contained(used, device))
+          used.push_back(device);
+      std::optional<Configuration> config = placeLike(need, node, value.shape);
+      agree &= config.has_value() && (!common || *common == *config);
+      if (!common)
+        common = config;
+    }
+  }
+  if (used.empty())
+    return onDevice(node, 0);
+  if (agree)
+    return *common;
+  // Consumers that read different tiles: a whole copy for each device.
+  llvm::sort(used);
+  Configuration config = onDevice(node, 0);
+  config.degrees.replicate = static_cast<int32_t>(used.size());
+  config.devices.assign(used.begin(), used.end());
+  return config;
+}
+
+void soap::deriveEnds(Strategy &strategy, const OperatorGraph &graph,
+                      const Topology &topology, int32_t node,
+                      llvm::SmallVectorImpl<int32_t> *changed) {
+  strategy.configs.resize(graph.numNodes());
+  auto derive = [&](int32_t id) {
+    Configuration config;
+    switch (graph.node(id).role) {
+    case NodeRole::Compute:
+      return;
+    case NodeRole::Input:
+    case NodeRole::Output:
+      config = onDevice(graph.node(id), topology.host());
+      break;
+    case NodeRole::Parameter:
+    case NodeRole::Constant:
+      config = placeParameter(graph, strategy, id);
+      break;
+    }
+    if (config == strategy.configs[id])
+      return;
+    strategy.configs[id] = std::move(config);
+    if (changed)
+      changed->push_back(id);
+  };
+  if (node < 0) {
+    for (int32_t id = 0; id < graph.numNodes(); ++id)
+      derive(id);
+    return;
+  }
+  for (int32_t value : graph.node(node).operands)
+    derive(graph.value(value).producer);
+}

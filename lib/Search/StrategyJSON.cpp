@@ -1,0 +1,328 @@
+//===- StrategyJSON.cpp - Strategy files ----------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/Simulator.h"
+#include "soap/Search/Strategy.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Regex.h"
+
+using namespace soap;
+namespace json = llvm::json;
+
+std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
+                         const StrategyInfo &info) {
+  json::Array ops;
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    const GraphNode &node = graph.node(id);
+    const Configuration &config = strategy.configs[id];
+    if (node.role == NodeRole::Input || node.role == NodeRole::Output)
+      continue;
+    json::Object degrees;
+    for (auto [loop, degree] : llvm::zip(node.spec.loops, config.degrees.loops))
+      if (degree != 1)
+        degrees[loop.name] = degree;
+    json::Object entry{{"op", node.name},
+                       {"degrees", std::move(degrees)},
+                       {"devices", json::Array(config.devices)}};
+    if (config.degrees.replicate != 1)
+      entry["replicate"] = config.degrees.replicate;
+    if (!config.regather.empty())
+      entry["regather"] = json::Array(config.regather);
+    ops.push_back(std::move(entry));
+  }
+  json::Object root{{"format", "soap-strategy"},
+                    {"model_fingerprint", info.fingerprint},
+                    {"topology", info.topology},
+                    {"simulated_ns", info.simulatedNs},
+                    {"seed", static_cast<int64_t>(info.seed)},
+                    {"ops", std::move(ops)}};
+  if (!strategy.order.empty()) {
+    json::Array order;
+    for (int32_t id : strategy.order)
+      order.push_back(graph.node(id).name);
+    root["order"] = std::move(order);
+  } else {
+    root["order"] = info.policy.empty() ? "graph" : info.policy;
+  }
+  return llvm::formatv("{0:2}\n", json::Value(std::move(root))).str();
+}
+
+static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return llvm::createStringError("expected a strategy in JSON, got: " +
+                                   llvm::toString(value.takeError()));
+  json::Object *root = value->getAsObject();
+  if (!root || !root->getArray("ops"))
+    return llvm::createStringError(
+        "expected a strategy: a JSON object with an array 'ops'");
+  return std::move(*root);
+}
+
+namespace {
+class StrategyReader {
+public:
+  StrategyReader(const OperatorGraph &graph, const Topology &topology)
+      : graph_(graph), topology_(topology) {}
+
+  llvm::Expected<Strategy> read(const json::Object &root) {
+    strategy_.configs.resize(graph_.numNodes());
+    named_.assign(graph_.numNodes(), false);
+    for (auto [index, element] : llvm::enumerate(*root.getArray("ops"))) {
+      readEntry(element, index);
+      if (!error_.empty())
+        return llvm::createStringError(error_);
+    }
+    if (llvm::Error error = completeEnds())
+      return std::move(error);
+    if (std::string error = verify(strategy_, graph_, topology_);
+        !error.empty())
+      return llvm::createStringError(error);
+    return std::move(strategy_);
+  }
+
+  /// A list of nodes; nodes that carry no time may be left out and are launched
+  /// before their first user.
+  llvm::Error readOrder(const json::Array &names, Strategy &strategy) {
+    std::vector<bool> placed(graph_.numNodes());
+    std::vector<int32_t> order;
+    auto place = [&](auto &&place, int32_t id) -> void {
+      if (placed[id])
+        return;
+      placed[id] = true;
+      for (int32_t value : graph_.node(id).operands)
+        if (int32_t producer = graph_.value(value).producer;
+            graph_.node(producer).role != NodeRole::Compute)
+          place(place, producer);
+      order.push_back(id);
+    };
+    for (const json::Value &name : names) {
+      std::optional<llvm::StringRef> text = name.getAsString();
+      int32_t id = text ? graph_.find(*text) : -1;
+      if (id < 0)
+        return llvm::createStringError(
+            "expected names of nodes in 'order', got: '" +
+            text.value_or("something else") + "'");
+      place(place, id);
+    }
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (!placed[id] && graph_.node(id).role != NodeRole::Compute)
+        place(place, id);
+    strategy.order = std::move(order);
+    if (std::string error = verify(strategy, graph_, topology_); !error.empty())
+      return llvm::createStringError(error);
+    return llvm::Error::success();
+  }
+
+private:
+  void fail(const llvm::Twine &text) {
+    if (error_.empty())
+      error_ = text.str();
+  }
+
+  /// Nodes that an entry's `op` means.
+  llvm::SmallVector<int32_t> nodesCalled(llvm::StringRef name,
+                                         const std::string &where) {
+    if (int32_t id = graph_.find(name); id >= 0)
+      return {id};
+    llvm::Regex regex(("^(" + name + ")$").str());
+    std::string problem;
+    llvm::SmallVector<int32_t> result;
+    if (!regex.isValid(problem)) {
+      fail(where +
+           ": expected the name of a node or a regular expression, "
+           "got: '" +
+           name + "': " + problem);
+      return result;
+    }
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (regex.match(graph_.node(id).name))
+        result.push_back(id);
+    if (result.empty())
+      fail(where + ": expected the name of a node of this model, got: '" +
+           name + "'; the strategy may be another model's");
+    return result;
+  }
+
+  std::optional<int32_t> readDevice(const json::Value &value) {
+    if (std::optional<llvm::StringRef> name = value.getAsString())
+      return *name == "host" ? std::optional<int32_t>(topology_.host())
+                             : std::nullopt;
+    std::optional<int64_t> id = value.getAsInteger();
+    if (!id || *id < 0 || *id > INT32_MAX)
+      return std::nullopt;
+    // A number never means the host: it is a device that does not exist.
+    return static_cast<int32_t>(*id == topology_.host() ? *id + 1 : *id);
+  }
+
+  int32_t findOperand(const GraphNode &node, const json::Value &value) {
+    if (std::optional<int64_t> number = value.getAsInteger())
+      return *number >= 0 &&
+                     *number < static_cast<int64_t>(node.operands.size())
+                 ? static_cast<int32_t>(*number)
+                 : -1;
+    std::optional<llvm::StringRef> name = value.getAsString();
+    for (auto [operand, id] : llvm::enumerate(node.operands))
+      if (name && graph_.node(graph_.value(id).producer).name == *name)
+        return static_cast<int32_t>(operand);
+    return -1;
+  }
+
+  void readEntry(const json::Value &element, size_t index) {
+    std::string where = "entry " + std::to_string(index);
+    const json::Object *entry = element.getAsObject();
+    std::optional<llvm::StringRef> name;
+    if (entry)
+      name = entry->getString("op");
+    if (!name)
+      return fail(where + ": expected an object with a string 'op'");
+    where += " ('" + name->str() + "')";
+    const json::Array *devices = entry->getArray("devices");
+    if (!devices || devices->empty())
+      return fail(where + ": expected an array 'devices' with one device per "
+                          "task");
+    for (int32_t id : nodesCalled(*name, where)) {
+      const GraphNode &node = graph_.node(id);
+      Configuration config;
+      config.degrees.loops.assign(node.spec.loops.size(), 1);
+      if (const json::Object *degrees = entry->getObject("degrees"))
+        for (const auto &[key, value] : *degrees) {
+          int loop = node.spec.findLoop(key.str());
+          std::optional<int64_t> degree = value.getAsInteger();
+          if (loop < 0) {
+            std::string known;
+            for (const LoopSpec &spec : node.spec.loops)
+              known += (known.empty() ? "" : ", ") + spec.name.str();
+            return fail(where + ": expected loops of node '" + node.name +
+                        "' (" + known + ") in 'degrees', got: '" + key.str() +
+                        "'");
+          }
+          if (!degree || *degree < 1 || *degree > INT32_MAX)
+            return fail(where + ": expected a degree of 1 or more for '" +
+                        key.str() + "'");
+          config.degrees.loops[loop] = static_cast<int32_t>(*degree);
+        }
+      int64_t replicate = entry->getInteger("replicate").value_or(1);
+      if (replicate < 1 || replicate > INT32_MAX)
+        return fail(where + ": expected 'replicate' of 1 or more, got: " +
+                    llvm::Twine(replicate));
+      config.degrees.replicate = static_cast<int32_t>(replicate);
+      for (const json::Value &value : *devices) {
+        std::optional<int32_t> device = readDevice(value);
+        if (!device)
+          return fail(where + ": expected device numbers in 'devices'");
+        config.devices.push_back(*device);
+      }
+      if (const json::Array *regather = entry->getArray("regather")) {
+        for (const json::Value &value : *regather) {
+          int32_t operand = findOperand(node, value);
+          if (operand < 0)
+            return fail(where + ": expected operands of node '" + node.name +
+                        "' in 'regather' (numbers, or names of the nodes that "
+                        "produce them)");
+          config.regather.push_back(operand);
+        }
+        llvm::sort(config.regather);
+      }
+      strategy_.configs[id] = std::move(config);
+      named_[id] = true;
+    }
+  }
+
+  llvm::Error completeEnds() {
+    std::string missing;
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (!named_[id] && graph_.node(id).role == NodeRole::Compute)
+        missing += "\n  " + graph_.node(id).name;
+    if (!missing.empty())
+      return llvm::createStringError(
+          "expected an entry for every op; add one (an 'op' may be a regular "
+          "expression), missing:" +
+          missing);
+    // What is named must be sound before needs are computed from it.
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (named_[id])
+        if (std::string error =
+                verify(strategy_.configs[id], graph_.node(id), topology_);
+            !error.empty())
+          return llvm::createStringError(error);
+    Strategy derived = strategy_;
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (graph_.node(id).role == NodeRole::Output)
+        derived.configs[id] = onDevice(graph_.node(id), topology_.host());
+    deriveEnds(derived, graph_, topology_);
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (!named_[id])
+        strategy_.configs[id] = derived.configs[id];
+    return llvm::Error::success();
+  }
+
+  const OperatorGraph &graph_;
+  const Topology &topology_;
+  Strategy strategy_;
+  std::vector<bool> named_;
+  std::string error_;
+};
+} // namespace
+
+llvm::Expected<Strategy> soap::parseStrategy(llvm::StringRef text,
+                                             const OperatorGraph &graph,
+                                             const Topology &topology,
+                                             StrategyInfo *info) {
+  llvm::Expected<json::Object> root = parseRoot(text);
+  if (!root)
+    return root.takeError();
+  StrategyInfo found;
+  found.fingerprint = root->getString("model_fingerprint").value_or("").str();
+  found.topology = root->getString("topology").value_or("").str();
+  found.simulatedNs = root->getInteger("simulated_ns").value_or(0);
+  found.seed = static_cast<uint64_t>(root->getInteger("seed").value_or(0));
+  found.policy = root->getString("order").value_or("").str();
+  if (found.policy == "graph")
+    found.policy.clear();
+  if (!found.fingerprint.empty() && !graph.fingerprint.empty() &&
+      found.fingerprint != graph.fingerprint)
+    return llvm::createStringError(
+        "expected a strategy of this model (fingerprint " + graph.fingerprint +
+        "), got: one of another model (" + found.fingerprint +
+        "); search again, or remove 'model_fingerprint' if the names fit");
+
+  StrategyReader reader(graph, topology);
+  llvm::Expected<Strategy> strategy = reader.read(*root);
+  if (!strategy)
+    return strategy.takeError();
+  if (const json::Array *order = root->getArray("order")) {
+    if (llvm::Error error = reader.readOrder(*order, *strategy))
+      return std::move(error);
+  } else if (found.policy == "fifo") {
+    strategy->order = fifoOrder(graph, *strategy, topology, CostModel());
+  } else if (!found.policy.empty()) {
+    return llvm::createStringError("expected 'order' to be \"graph\", \"fifo\" "
+                                   "or a list of nodes, got: \"" +
+                                   found.policy + "\"");
+  }
+  if (info)
+    *info = std::move(found);
+  return strategy;
+}
+
+llvm::Expected<int32_t> soap::devicesOfStrategy(llvm::StringRef text) {
+  llvm::Expected<json::Object> root = parseRoot(text);
+  if (!root)
+    return root.takeError();
+  int64_t highest = 0;
+  for (const json::Value &element : *root->getArray("ops"))
+    if (const json::Object *entry = element.getAsObject())
+      if (const json::Array *devices = entry->getArray("devices"))
+        for (const json::Value &device : *devices)
+          highest = std::max(highest, device.getAsInteger().value_or(0));
+  if (highest >= 1 << 20)
+    return llvm::createStringError(
+        "expected device numbers below 1048576, got: " + llvm::Twine(highest));
+  return static_cast<int32_t>(highest + 1);
+}

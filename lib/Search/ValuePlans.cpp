@@ -1,0 +1,70 @@
+//===- ValuePlans.cpp - From a strategy to the plans of its values --------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/TaskGraph.h"
+
+using namespace soap;
+
+llvm::StringRef soap::stringify(Phase phase) {
+  switch (phase) {
+  case Phase::Step:
+    return "step";
+  case Phase::Feed:
+    return "feed";
+  case Phase::Drain:
+    return "drain";
+  }
+  return "";
+}
+
+Phase soap::phaseOf(const Action &action, const ValuePlan &plan, int32_t host) {
+  if (llvm::all_of(action.inputs,
+                   [&](const Port &port) { return port.device == host; }))
+    return Phase::Feed;
+  if (llvm::all_of(action.outputs, [&](int32_t shard) {
+        return plan.shards[shard].device == host;
+      }))
+    return Phase::Drain;
+  return Phase::Step;
+}
+
+Layout soap::layoutOf(const OperatorGraph &graph, const Strategy &strategy,
+                      int32_t id) {
+  const GraphValue &value = graph.value(id);
+  const Configuration &config = strategy.configs[value.producer];
+  return makeLayout(graph.node(value.producer).spec, value.result,
+                    config.degrees, config.devices, value.shape);
+}
+
+Need soap::needOf(const OperatorGraph &graph, const Strategy &strategy,
+                  int32_t id, int32_t useIndex) {
+  const GraphValue &value = graph.value(id);
+  const GraphValue::Use &use = value.uses[useIndex];
+  const Configuration &config = strategy.configs[use.node];
+  // Outputs are drained by actions of their own, off the step.
+  bool regather = graph.node(use.node).role == NodeRole::Output ||
+                  llvm::is_contained(config.regather, use.operand);
+  return makeNeed(graph.node(use.node).spec, use.operand, config.degrees,
+                  config.devices, value.shape, regather);
+}
+
+ValuePlan soap::planOf(const OperatorGraph &graph, const Strategy &strategy,
+                       const Topology &topology, int32_t id) {
+  llvm::SmallVector<Need, 4> needs;
+  for (size_t use = 0; use < graph.value(id).uses.size(); ++use)
+    needs.push_back(needOf(graph, strategy, id, static_cast<int32_t>(use)));
+  auto route = [&](int32_t from, int32_t to) {
+    return topology.routeCost(from, to);
+  };
+  return planValue(layoutOf(graph, strategy, id), needs, route);
+}
+
+bool soap::isWholeShard(llvm::ArrayRef<Piece> pieces, const Box &box,
+                        const ValuePlan &plan) {
+  return pieces.size() == 1 && pieces[0].box == box &&
+         plan.shards[pieces[0].shard].box == box;
+}
