@@ -1,0 +1,118 @@
+//===- CompiledOps.cpp - Native kernels, loaded and callable --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompiledOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "soap/Target/Native/Passes.h"
+#include "soap/Target/Native/SharedObject.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <dlfcn.h>
+#include <random>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::test;
+
+CompiledOps::CompiledOps(const std::string &text) { compile(text); }
+
+void CompiledOps::compile(const std::string &text) {
+  DialectRegistry registry;
+  registerNativeDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  module = parseSourceString<ModuleOp>(text, &context);
+  if (!module) {
+    ADD_FAILURE() << "cannot parse " << text;
+    return;
+  }
+  module->walk([&](Operation *op) {
+    if (NativeKernels::supports(op))
+      ops.push_back(op);
+  });
+  NativeKernels kernels(*module);
+  for (Operation *op : ops) {
+    FailureOr<NativeKernelCall> call = kernels.getOrCreate(op);
+    ASSERT_TRUE(succeeded(call));
+    calls.push_back(*call);
+  }
+  ASSERT_TRUE(succeeded(verify(*module)));
+  NativeTarget target = NativeTarget::host();
+  FailureOr<std::string> object = emitNativeObject(kernels.getModule(), target);
+  ASSERT_TRUE(succeeded(object));
+
+  llvm::SmallString<128> path;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("soap-native", "so", path));
+  llvm::Error error = linkSharedObject({*object}, "table", path, target);
+  ASSERT_FALSE(error) << llvm::toString(std::move(error));
+  library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  llvm::sys::fs::remove(path);
+  ASSERT_NE(library, nullptr) << dlerror();
+  table =
+      reinterpret_cast<const Kernel *>(dlsym(library, "soap_native_kernels"));
+  ASSERT_NE(table, nullptr);
+  tableSize = kernels.size();
+}
+
+CompiledOps::~CompiledOps() {
+  if (library)
+    dlclose(library);
+}
+
+void CompiledOps::call(size_t index, const std::vector<void *> &buffers) const {
+  ASSERT_LT(index, calls.size());
+  const NativeKernelCall &call = calls[index];
+  table[call.index](buffers.data(), call.sizes.data());
+}
+
+std::vector<float>
+CompiledOps::run(size_t index,
+                 const std::vector<std::vector<float>> &operands) const {
+  Operation *op = ops.at(index);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  // Guards behind the result notice writes past its end.
+  std::vector<float> result(type.getNumElements() + 16, -12345.0f);
+  std::vector<void *> buffers;
+  for (auto [value, operand] : llvm::zip(op->getOperands(), operands)) {
+    EXPECT_EQ(cast<RankedTensorType>(value.getType()).getNumElements(),
+              static_cast<int64_t>(operand.size()));
+    buffers.push_back(const_cast<float *>(operand.data()));
+  }
+  buffers.push_back(result.data());
+  call(index, buffers);
+  for (size_t i = type.getNumElements(); i < result.size(); ++i)
+    EXPECT_EQ(result[i], -12345.0f) << "written past the end";
+  result.resize(type.getNumElements());
+  return result;
+}
+
+std::vector<float> test::randomFloats(size_t count, uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<float> distribution(0.0f, 2.0f);
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = distribution(engine);
+  return values;
+}
+
+void test::expectClose(const std::vector<float> &actual,
+                       const std::vector<float> &expected, double relative,
+                       double absolute) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) {
+    double a = actual[i], b = expected[i];
+    bool close = std::isnan(b) ? std::isnan(a)
+                 : std::isinf(b)
+                     ? a == b
+                     : std::abs(a - b) <= absolute + relative * std::abs(b);
+    ASSERT_TRUE(close) << "element " << i << ": " << a << ", expected " << b;
+  }
+}
