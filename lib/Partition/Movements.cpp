@@ -375,8 +375,12 @@ void Planner::moveComponent(const SourceGrid &grid,
     return;
   Spans spans = components.blocks(component);
   describeSources(grid, spans);
-  // Served when it was reduced.
-  if (grid.blockHolders(blocks[0]).empty())
+  // Served when it was reduced?
+  int32_t first = 0;
+  for (size_t d = 0; d != grid.rank(); ++d)
+    first +=
+        grid.blocksOf(d, requests[0].box()[d]).begin * grid.blockStrides()[d];
+  if (grid.blockHolders(first).empty())
     return;
 
   // Row 1: what is there needs no action and waits for none.

@@ -103,7 +103,7 @@ private:
                    int32_t component, int32_t block, ReducedBlock &out);
   void allReduce(const SourceGrid &partials, int32_t block, ReducedBlock &out);
   void scatterHome(const SourceGrid &partials, int32_t block, size_t dim,
-                   int64_t pieces, ReducedBlock &out);
+                   ReducedBlock &out);
 
   // Movements.cpp
   void moveAll(const SourceGrid &grid, llvm::ArrayRef<const Demand *> demands);

@@ -54,20 +54,16 @@ void Planner::allReduce(const SourceGrid &partials, int32_t block,
 }
 
 void Planner::scatterHome(const SourceGrid &partials, int32_t block, size_t dim,
-                          int64_t pieces, ReducedBlock &out) {
+                          ReducedBlock &out) {
   Box box = partials.blockBox(block);
   SmallVector<int32_t, 8> group = membersOf(partials, block);
-  auto numMembers = static_cast<int64_t>(group.size());
   int32_t action = addAction(ActionKind::ReduceScatter, group);
   plan.actions[action].combine = producer.combine;
-  for (int64_t member = 0; member != numMembers; ++member) {
+  for (size_t member = 0; member != group.size(); ++member) {
     addInput(partials, action, group[member], box);
-    // A member's piece is a run of the `pieces` that all blocks are cut into,
-    // so that the home layout stays a grid.
-    Range run = tileRange(pieces, numMembers, member);
+    Range range = tileRange(box[dim].size(), group.size(), member);
     Box piece = box;
-    piece[dim] = {box[dim].lo + box[dim].size() * run.lo / pieces,
-                  box[dim].lo + box[dim].size() * run.hi / pieces};
+    piece[dim] = {box[dim].lo + range.lo, box[dim].lo + range.hi};
     int32_t shard = addShard(group[member], std::move(piece), action,
                              static_cast<int32_t>(member));
     plan.actions[action].outputs.push_back(shard);
@@ -176,16 +172,31 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
         continue;
       Spans spans = components.blocks(c);
       bool single = llvm::all_of(spans, [](Span s) { return s.size() == 1; });
-      forEachIndex(spans, partials.blockStrides(),
-                   [&](ArrayRef<int32_t>, int32_t block) {
-                     ReducedBlock &out = reduced[block];
-                     if (partials.blockHolders(block).size() == 1)
-                       out.state = State::Complete;
-                     else if (single)
-                       reduceBlock(partials, components, c, block, out);
-                     else
-                       out.state = State::Home;
-                   });
+      if (single) {
+        int32_t block = 0;
+        for (size_t d = 0; d != partials.rank(); ++d)
+          block += spans[d].begin * partials.blockStrides()[d];
+        if (partials.blockHolders(block).size() == 1)
+          reduced[block].state = State::Complete;
+        else
+          reduceBlock(partials, components, c, block, reduced[block]);
+        continue;
+      }
+      // A component is a product: it may have blocks that nobody reads.
+      const Box *last = nullptr;
+      for (const Request &request : components.requests(c)) {
+        if (last == &request.box())
+          continue;
+        last = &request.box();
+        for (size_t d = 0; d != partials.rank(); ++d)
+          spans[d] = partials.blocksOf(d, request.box()[d]);
+        forEachIndex(spans, partials.blockStrides(),
+                     [&](ArrayRef<int32_t>, int32_t block) {
+                       bool partial = partials.blockHolders(block).size() > 1;
+                       reduced[block].state =
+                           partial ? State::Home : State::Complete;
+                     });
+      }
     }
   }
 
@@ -207,7 +218,7 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
   if (!homeBlocks.empty() && rank != 0)
     homeDim = homeDimension(demands, shortest, pieces);
   for (int32_t block : homeBlocks) {
-    // A block too short to be cut is reduced on all its members.
+    // What is too short to be cut is reduced on all its members.
     Range range;
     if (rank != 0)
       range = partials.blockBox(block)[homeDim];
@@ -216,7 +227,7 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
       allReduce(partials, block, reduced[block]);
       continue;
     }
-    scatterHome(partials, block, homeDim, pieces, reduced[block]);
+    scatterHome(partials, block, homeDim, reduced[block]);
     for (int32_t shard : reduced[block].shards)
       cuts[homeDim].push_back(plan.shards[shard].box[homeDim].lo);
   }
