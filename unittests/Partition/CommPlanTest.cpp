@@ -286,6 +286,36 @@ TEST(CommPlan, TilesOfDifferentKindsInOneValue) {
   EXPECT_EQ(plan.reductions.size(), 1u);
 }
 
+TEST(CommPlan, TilesThatNobodyReadsAreNotReduced) {
+  // One consumer reads the left column, the other the upper row: they share a
+  // component with the lower right tile.
+  Need left = gridNeed({4, 4}, {1, 1}, {0}), upper = left;
+  left.ranges[1] = {{0, 2}};
+  upper.ranges[0] = {{0, 2}};
+  ValuePlan plan;
+  planOf(gridLayout({4, 4}, {2, 2}, {0, 1, 2, 3, 4, 5, 6, 7}, 2), {left, upper},
+         &plan);
+  int reductions = 0;
+  for (const Action &action : plan.actions)
+    reductions += action.kind == ActionKind::ReduceScatter;
+  EXPECT_EQ(reductions, 3);
+}
+
+TEST(CommPlan, HomePiecesAreBalanced) {
+  // Tiles with two and three members: each is cut by its own number.
+  EXPECT_EQ(planOf(gridLayout({6, 8}, {1, 2}, {0, 1, 0, 2, 3, 4}, 3),
+                   gridNeed({6, 8}, {1, 1}, {5})),
+            "reduce_scatter [0, 1]: 0 [0:6, 0:4], 1 [0:6, 0:4] -> "
+            "0 [0:3, 0:4], 1 [3:6, 0:4]\n"
+            "reduce_scatter [2, 3, 4]: 2 [0:6, 4:8], 3 [0:6, 4:8], "
+            "4 [0:6, 4:8] -> 2 [0:2, 4:8], 3 [2:4, 4:8], 4 [4:6, 4:8]\n"
+            "transfer [0, 1, 2, 3, 4, 5]: 0 [0:2, 0:4], 0 [2:3, 0:4], "
+            "1 [3:4, 0:4], 1 [4:6, 0:4], 2 [0:2, 4:8], 3 [2:3, 4:8], "
+            "3 [3:4, 4:8], 4 [4:6, 4:8] -> 5 [0:2, 0:4], 5 [2:3, 0:4], "
+            "5 [3:4, 0:4], 5 [4:6, 0:4], 5 [0:2, 4:8], 5 [2:3, 4:8], "
+            "5 [3:4, 4:8], 5 [4:6, 4:8]\n");
+}
+
 TEST(CommPlan, Movements) {
   ValuePlan plan;
   planOf(gridLayout({9}, {3}, {0, 1, 2}),
