@@ -11,15 +11,18 @@
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Target/Native/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<soap::nn::NNDialect, soap::ir::SOAPDialect>();
+  registry.insert<soap::soaprt::SOAPRTDialect>();
   mlir::registerTransformsPasses();
   soap::registerNNToLinalgPasses();
   soap::registerNativePassesAndPipeline();
+  soap::soaprt::registerSOAPRTPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "SOAP's optimizer driver\n", registry));
 }

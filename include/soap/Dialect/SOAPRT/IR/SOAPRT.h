@@ -1,0 +1,61 @@
+//===- SOAPRT.h - The soaprt dialect ----------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What every device runs: kernels, buffers, and per device two programs whose
+// ops are the rows of the runtime's tables.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_SOAPRT_IR_SOAPRT_H
+#define SOAP_DIALECT_SOAPRT_IR_SOAPRT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "soap/Partition/CommPlan.h"
+
+#include "soap/Dialect/SOAPRT/IR/SOAPRTDialect.h.inc"
+#include "soap/Dialect/SOAPRT/IR/SOAPRTEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "soap/Dialect/SOAPRT/IR/SOAPRTTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "soap/Dialect/SOAPRT/IR/SOAPRTAttributes.h.inc"
+
+#include "soap/Dialect/SOAPRT/IR/SOAPRTInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "soap/Dialect/SOAPRT/IR/SOAPRTOps.h.inc"
+
+namespace soap::soaprt {
+
+/// The memory under a buffer value: its soaprt.buffer through all views, and
+/// the distance of the value's first byte from the buffer's.
+struct Storage {
+  BufferOp buffer;
+  int64_t byteOffset = 0;
+};
+Storage getStorage(mlir::Value buffer);
+
+/// What the programs of a module move, in the form in which TaskGraph, soap IR
+/// and the runtime's counters are compared: transfers in row order of their
+/// senders, collectives in row order of member 0; feeds and drains as transfers
+/// from and to `host`.
+llvm::SmallVector<Movement> collectMovements(mlir::ModuleOp module,
+                                             int32_t host);
+
+} // namespace soap::soaprt
+
+#endif // SOAP_DIALECT_SOAPRT_IR_SOAPRT_H

@@ -1,0 +1,134 @@
+//===- SOAPRTBase.td - Dialect, types, attributes ----------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_SOAPRT_IR_SOAPRTBASE_TD
+#define SOAP_DIALECT_SOAPRT_IR_SOAPRTBASE_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+
+def SOAPRT_Dialect : Dialect {
+  let name = "soaprt";
+  let cppNamespace = "::soap::soaprt";
+  let summary = "What every device runs: the rows of the runtime's tables";
+  let description = [{
+    The last level before tables and object code. A module holds the ends of
+    the graph (`soaprt.input`, `soaprt.output`), kernels deduplicated by
+    KernelKey (`soaprt.kernel`), and one `soaprt.device` per device with its
+    buffers, its loads, an `init` and a `main` program. One op in a program is
+    one row of the table that the runtime's loop runs: a launch, copies, a group
+    of transfers, a member's part of a collective, a feed or a drain.
+
+    Rows of one stream run in block order. A row returns a token; `waits` are
+    tokens of rows of the other stream that must have ended before it starts.
+  }];
+  let dependentDialects = ["::soap::nn::NNDialect"];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Enumerations
+//===----------------------------------------------------------------------===//
+
+class SOAPRT_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::soap::soaprt";
+  let genSpecializedAttr = 0;
+}
+
+def SOAPRT_Space : SOAPRT_Enum<"Space", "arena of a buffer", [
+  I32EnumAttrCase<"Activations", 0, "activations">,
+  I32EnumAttrCase<"Parameters", 1, "parameters">]>;
+
+def SOAPRT_Stream : SOAPRT_Enum<"Stream", "stream of a row", [
+  I32EnumAttrCase<"Compute", 0, "compute">,
+  I32EnumAttrCase<"Communication", 1, "communication">]>;
+def SOAPRT_StreamAttr : EnumAttr<SOAPRT_Dialect, SOAPRT_Stream, "stream">;
+
+def SOAPRT_CollectiveKind : SOAPRT_Enum<"CollectiveKind", "kind of collective", [
+  I32EnumAttrCase<"Broadcast", 0, "broadcast">,
+  I32EnumAttrCase<"AllGather", 1, "all_gather">,
+  I32EnumAttrCase<"AllToAll", 2, "all_to_all">,
+  I32EnumAttrCase<"AllReduce", 3, "all_reduce">,
+  I32EnumAttrCase<"ReduceScatter", 4, "reduce_scatter">]>;
+def SOAPRT_CollectiveKindAttr
+    : EnumAttr<SOAPRT_Dialect, SOAPRT_CollectiveKind, "collective_kind">;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+class SOAPRT_Type<string name, string typeMnemonic>
+    : TypeDef<SOAPRT_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def SOAPRT_BufferType : SOAPRT_Type<"Buffer", "buffer"> {
+  let summary = "dense, row-major elements in an arena of a device";
+  let description = [{
+    Example: `!soaprt.buffer<1x64x56x56xf32, activations>`. Activations are
+    planned by liveness and lost between steps; parameters are written by loads
+    and by the init program, and kept.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$shape,
+    "::mlir::Type":$elementType,
+    EnumParameter<SOAPRT_Space>:$space);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Number of elements; 1 for rank 0.
+    int64_t getNumElements() const;
+    /// Size of one element in bytes; i1 takes a byte.
+    int64_t getElementBytes() const;
+    /// Size in bytes.
+    int64_t getBytes() const { return getNumElements() * getElementBytes(); }
+    /// True for a tensor type of this shape and element type.
+    bool matches(::mlir::Type tensor) const;
+  }];
+}
+
+def SOAPRT_TokenType : SOAPRT_Type<"Token", "token"> {
+  let summary = "the end of a row";
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def SOAPRT_BoxCopyAttr : AttrDef<SOAPRT_Dialect, "BoxCopy"> {
+  let mnemonic = "box";
+  let summary = "one n-d box that is copied";
+  let description = [{
+    Example: `#soaprt.box<[0, 8] to [0, 0] sizes [4, 8]>` copies elements
+    `[0:4, 8:16]` of the source to `[0:4, 0:8]` of the target. `steps` (default
+    1) are the distances of neighbours in the source; they may be negative.
+  }];
+  let parameters = (ins
+    ArrayRefParameter<"int64_t">:$from,
+    ArrayRefParameter<"int64_t">:$to,
+    ArrayRefParameter<"int64_t">:$sizes,
+    ArrayRefParameter<"int64_t">:$steps);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$from,
+                                   "::llvm::ArrayRef<int64_t>":$to,
+                                   "::llvm::ArrayRef<int64_t>":$sizes)>];
+  let extraClassDeclaration = [{
+    /// True if the box lies inside of a source and a target of these shapes.
+    bool fits(::llvm::ArrayRef<int64_t> fromShape,
+              ::llvm::ArrayRef<int64_t> toShape) const;
+  }];
+}
+
+def SOAPRT_BoxCopyArrayAttr
+    : TypedArrayAttrBase<SOAPRT_BoxCopyAttr, "array of box copies">;
+
+#endif // SOAP_DIALECT_SOAPRT_IR_SOAPRTBASE_TD

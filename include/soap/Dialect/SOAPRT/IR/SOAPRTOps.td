@@ -1,0 +1,214 @@
+//===- SOAPRTOps.td - Modules, devices, buffers ------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_SOAPRT_IR_SOAPRTOPS_TD
+#define SOAP_DIALECT_SOAPRT_IR_SOAPRTOPS_TD
+
+include "soap/Dialect/SOAPRT/IR/SOAPRTBase.td"
+include "soap/Dialect/SOAPRT/IR/SOAPRTInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class SOAPRT_Op<string mnemonic, list<Trait> traits = []>
+    : Op<SOAPRT_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Ends of the graph
+//===----------------------------------------------------------------------===//
+
+class SOAPRT_PortOp<string mnemonic> : SOAPRT_Op<mnemonic, [Symbol]> {
+  let assemblyFormat = "$sym_name $port_name attr-dict `:` $type";
+}
+
+def SOAPRT_InputOp : SOAPRT_PortOp<"input"> {
+  let summary = "an input of the model, whole";
+  let description = [{
+    `index_bound`: an integer input that indexes a table of that many rows.
+
+    Example:
+    ```mlir
+    soaprt.input @in0 "data" : tensor<1x3x224x224xf32>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$port_name,
+                       TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       OptionalAttr<I64Attr>:$index_bound);
+}
+
+def SOAPRT_OutputOp : SOAPRT_PortOp<"output"> {
+  let summary = "an output of the model, whole";
+  let description = [{
+    Example:
+    ```mlir
+    soaprt.output @out0 "prob" : tensor<1x1000xf32>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$port_name,
+                       TypeAttrOf<AnyStaticShapeTensor>:$type);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
+    IsolatedFromAbove, Symbol, SingleBlock]> {
+  let summary = "what a launch computes";
+  let description = [{
+    The body holds the local nn op (later: the fused ops) over the operands. A
+    `native` kernel is entry `index` of the model's own kernels, a function in
+    `module @kernels`, called with `sizes`; the others are calls of the library.
+    Launches of equal local ops share one kernel. `key` is the KernelKey, under
+    which costs are measured; it leaves out what costs nothing (pads), so that
+    several kernels may have one key.
+
+    Example:
+    ```mlir
+    soaprt.kernel @k0 "nn.relu 4x8xf32"
+        native @kernels::@relu index 0 sizes [32] (%x: tensor<4x8xf32>) {
+      %0 = nn.relu %x {nn.name = "relu1"} : tensor<4x8xf32>
+      soaprt.yield %0 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key,
+                       OptionalAttr<SymbolRefAttr>:$native,
+                       DefaultValuedAttr<I32Attr, "0">:$index,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sizes,
+                       DefaultValuedAttr<F64Attr, "0.0">:$flops);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    ::mlir::TypeRange getResultTypes();
+    /// The first op of the body: the nn op.
+    ::mlir::Operation *getAnchor() { return &getBlock().front(); }
+  }];
+}
+
+def SOAPRT_YieldOp : SOAPRT_Op<"yield", [
+    Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "the results of a kernel";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
+    IsolatedFromAbove, NoRegionArguments, NoTerminator, SingleBlock, Symbol]> {
+  let summary = "all that one device holds and runs";
+  let description = [{
+    Holds `soaprt.buffer`, `soaprt.view` and `soaprt.load` ops, then one
+    `soaprt.init` (run once, after the loads) and one `soaprt.main` (one step).
+    The sizes of the arenas are written by `soaprt-plan-memory`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$id,
+                       OptionalAttr<I64Attr>:$activation_bytes,
+                       OptionalAttr<I64Attr>:$parameter_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `id` $id (`activations` $activation_bytes^)?
+    (`parameters` $parameter_bytes^)? attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+    /// The programs; null in IR that does not verify.
+    InitOp getInit();
+    MainOp getMain();
+  }];
+}
+
+class SOAPRT_ProgramOp<string mnemonic> : SOAPRT_Op<mnemonic, [
+    HasParent<"DeviceOp">, NoRegionArguments, NoTerminator, SingleBlock]> {
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block &getBlock() { return getBody().front(); }
+  }];
+}
+
+def SOAPRT_InitOp : SOAPRT_ProgramOp<"init"> {
+  let summary = "rows that run once, after the loads";
+  let description = "Compute stream only; no row may communicate.";
+}
+
+def SOAPRT_MainOp : SOAPRT_ProgramOp<"main"> {
+  let summary = "rows of one step";
+  let description = "Feeds come first, drains last.";
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+def SOAPRT_BufferOp : SOAPRT_Op<"buffer", [HasParent<"DeviceOp">]> {
+  let summary = "room for one tensor";
+  let description = [{
+    `offset` in bytes from the start of its arena, a multiple of 64; written by
+    `soaprt-plan-memory`.
+
+    Example:
+    ```mlir
+    %b = soaprt.buffer at 4096 : !soaprt.buffer<1x64x56x56xf32, activations>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs SOAPRT_BufferType:$result);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def SOAPRT_ViewOp : SOAPRT_Op<"view", [HasParent<"DeviceOp">]> {
+  let summary = "contiguous elements of a buffer, as another shape";
+  let description = [{
+    `first` is the first element. A reshape is a view of all elements. No bytes
+    move.
+
+    Example:
+    ```mlir
+    %v = soaprt.view %b[512] : !soaprt.buffer<4x256xf32, activations>
+                            -> !soaprt.buffer<2x16x16xf32, activations>
+    ```
+  }];
+  let arguments = (ins SOAPRT_BufferType:$source, I64Attr:$first);
+  let results = (outs SOAPRT_BufferType:$result);
+  let assemblyFormat = [{
+    $source `[` $first `]` attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def SOAPRT_LoadOp : SOAPRT_Op<"load", [HasParent<"DeviceOp">]> {
+  let summary = "fills a buffer with a box of a parameter or constant, at load";
+  let description = [{
+    `source` is `#nn.file`, `#nn.splat`, `#nn.random` or the elements of a
+    constant. The buffer holds elements `[lo, lo + size)` of `type`.
+
+    Example:
+    ```mlir
+    soaprt.load "conv1_w" from #nn.splat<1.0 : f32> of tensor<64x3x7x7xf32>
+        at [32, 0, 0, 0] into %b : !soaprt.buffer<32x3x7x7xf32, parameters>
+    ```
+  }];
+  let arguments = (ins StrAttr:$node, AnyAttr:$source,
+                       TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       DenseI64ArrayAttr:$lo, SOAPRT_BufferType:$target);
+  let assemblyFormat = [{
+    $node `from` $source `of` $type `at` $lo `into` $target attr-dict
+    `:` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // SOAP_DIALECT_SOAPRT_IR_SOAPRTOPS_TD

@@ -1,0 +1,54 @@
+//===- Passes.td - Passes over soaprt programs -------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_SOAPRT_TRANSFORMS_PASSES_TD
+#define SOAP_DIALECT_SOAPRT_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SOAPRTAssignStreamsPass : Pass<"soaprt-assign-streams", "::mlir::ModuleOp"> {
+  let summary = "Put rows on streams and add the waits that this needs";
+  let description = [{
+    Applies the rule of the simulator and decides nothing: rows that meet other
+    devices run on the communication stream, all others on the compute stream,
+    in block order. A row that touches what a row of the other stream wrote (or
+    overwrites what one reads) waits for it, unless an earlier wait already
+    implies it. Feeds end before a step begins and drains begin after it ends,
+    so neither needs a wait.
+
+    Before: `%1 = soaprt.exchange …` · after:
+    `%1 = soaprt.exchange … waits(%0) stream communication`
+  }];
+  let statistics = [
+    Statistic<"numWaits", "waits", "Number of waits added">
+  ];
+}
+
+def SOAPRTPlanMemoryPass : Pass<"soaprt-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give every buffer its place in an arena";
+  let description = [{
+    Per device one arena of activations and one of parameters. Two activations
+    share memory only if the existing order of rows (streams and waits) ends all
+    uses of one before the first write of the other: no wait is added. Larger
+    buffers are placed first, each into the tightest gap that fits. Parameters
+    never share memory. Offsets are multiples of 64.
+
+    Expects streams (`soaprt-assign-streams`). Afterwards proves pair by pair
+    that no two buffers that are live together overlap. The scratchpads of
+    library kernels belong to the runtime and are not counted.
+  }];
+  let statistics = [
+    Statistic<"peakActivationBytes", "peak-activation-bytes",
+              "Largest arena of activations over all devices">,
+    Statistic<"peakParameterBytes", "peak-parameter-bytes",
+              "Largest arena of parameters over all devices">,
+    Statistic<"activationBytes", "activation-bytes",
+              "Sum of all activations over all devices, without reuse">
+  ];
+}
+
+#endif // SOAP_DIALECT_SOAPRT_TRANSFORMS_PASSES_TD

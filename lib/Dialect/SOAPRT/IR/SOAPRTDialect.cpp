@@ -1,0 +1,200 @@
+//===- SOAPRTDialect.cpp - Dialect, types, attributes ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace soap::soaprt;
+
+#include "soap/Dialect/SOAPRT/IR/SOAPRTDialect.cpp.inc"
+#include "soap/Dialect/SOAPRT/IR/SOAPRTEnums.cpp.inc"
+#include "soap/Dialect/SOAPRT/IR/SOAPRTInterfaces.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "soap/Dialect/SOAPRT/IR/SOAPRTTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "soap/Dialect/SOAPRT/IR/SOAPRTAttributes.cpp.inc"
+
+void SOAPRTDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "soap/Dialect/SOAPRT/IR/SOAPRTTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "soap/Dialect/SOAPRT/IR/SOAPRTAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "soap/Dialect/SOAPRT/IR/SOAPRTOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// BufferType
+//===----------------------------------------------------------------------===//
+
+Type BufferType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type element;
+  StringRef space;
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(element) || parser.parseComma())
+    return {};
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&space))
+    return {};
+  std::optional<Space> symbol = symbolizeSpace(space);
+  if (!symbol) {
+    parser.emitError(loc) << "expected 'activations' or 'parameters', got: '"
+                          << space << "'";
+    return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return BufferType::getChecked(
+      [&] { return parser.emitError(parser.getNameLoc()); },
+      parser.getContext(), shape, element, *symbol);
+}
+
+void BufferType::print(AsmPrinter &printer) const {
+  printer << "<";
+  for (int64_t size : getShape())
+    printer << size << "x";
+  printer << getElementType() << ", " << stringifySpace(getSpace()) << ">";
+}
+
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, Type element, Space) {
+  if (!element.isIntOrFloat())
+    return emitError() << "expected elements that are integers or floating "
+                          "point numbers, got: "
+                       << element;
+  if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
+    return emitError() << "expected sizes >= 0";
+  return success();
+}
+
+int64_t BufferType::getNumElements() const {
+  return ShapedType::getNumElements(getShape());
+}
+
+int64_t BufferType::getElementBytes() const {
+  return (getElementType().getIntOrFloatBitWidth() + 7) / 8;
+}
+
+bool BufferType::matches(Type tensor) const {
+  auto type = llvm::dyn_cast<RankedTensorType>(tensor);
+  return type && type.getShape() == getShape() &&
+         type.getElementType() == getElementType();
+}
+
+//===----------------------------------------------------------------------===//
+// BoxCopyAttr
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseNumbers(AsmParser &parser,
+                                SmallVectorImpl<int64_t> &numbers) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parser.parseInteger(numbers.emplace_back());
+  });
+}
+
+static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
+  printer << "[";
+  llvm::interleaveComma(numbers, printer.getStream());
+  printer << "]";
+}
+
+Attribute BoxCopyAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> from, to, sizes, steps;
+  if (parser.parseLess() || parseNumbers(parser, from) ||
+      parser.parseKeyword("to") || parseNumbers(parser, to) ||
+      parser.parseKeyword("sizes") || parseNumbers(parser, sizes))
+    return {};
+  if (succeeded(parser.parseOptionalKeyword("steps"))) {
+    if (parseNumbers(parser, steps))
+      return {};
+  } else {
+    steps.assign(sizes.size(), 1);
+  }
+  if (parser.parseGreater())
+    return {};
+  return BoxCopyAttr::getChecked(
+      [&] { return parser.emitError(parser.getNameLoc()); },
+      parser.getContext(), from, to, sizes, steps);
+}
+
+void BoxCopyAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printNumbers(printer, getFrom());
+  printer << " to ";
+  printNumbers(printer, getTo());
+  printer << " sizes ";
+  printNumbers(printer, getSizes());
+  if (llvm::any_of(getSteps(), [](int64_t step) { return step != 1; })) {
+    printer << " steps ";
+    printNumbers(printer, getSteps());
+  }
+  printer << ">";
+}
+
+LogicalResult BoxCopyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<int64_t> from, ArrayRef<int64_t> to,
+                                  ArrayRef<int64_t> sizes,
+                                  ArrayRef<int64_t> steps) {
+  if (from.size() != sizes.size() || to.size() != sizes.size() ||
+      steps.size() != sizes.size())
+    return emitError() << "expected as many offsets and steps as sizes ("
+                       << sizes.size() << ")";
+  return success();
+}
+
+BoxCopyAttr BoxCopyAttr::get(MLIRContext *context, ArrayRef<int64_t> from,
+                             ArrayRef<int64_t> to, ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> steps(sizes.size(), 1);
+  return get(context, from, to, sizes, steps);
+}
+
+bool BoxCopyAttr::fits(ArrayRef<int64_t> fromShape,
+                       ArrayRef<int64_t> toShape) const {
+  if (fromShape.size() != getSizes().size() ||
+      toShape.size() != getSizes().size())
+    return false;
+  for (auto [d, size] : llvm::enumerate(getSizes())) {
+    if (size < 0)
+      return false;
+    if (size == 0)
+      continue;
+    int64_t last = getFrom()[d] + (size - 1) * getSteps()[d];
+    if (std::min(getFrom()[d], last) < 0 ||
+        std::max(getFrom()[d], last) >= fromShape[d] || getTo()[d] < 0 ||
+        getTo()[d] + size > toShape[d])
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+Storage soap::soaprt::getStorage(Value buffer) {
+  int64_t offset = 0;
+  while (auto view = buffer.getDefiningOp<ViewOp>()) {
+    offset += static_cast<int64_t>(view.getFirst()) *
+              view.getSource().getType().getElementBytes();
+    buffer = view.getSource();
+  }
+  return {buffer.getDefiningOp<BufferOp>(), offset};
+}

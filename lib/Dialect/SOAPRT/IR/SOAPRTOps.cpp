@@ -1,0 +1,201 @@
+//===- SOAPRTOps.cpp - Modules, devices, buffers --------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+
+using namespace mlir;
+using namespace soap::soaprt;
+
+#define GET_OP_CLASSES
+#include "soap/Dialect/SOAPRT/IR/SOAPRTOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// KernelOp
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr name, key;
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                             result.attributes) ||
+      parser.parseAttribute(key, getKeyAttrName(result.name),
+                            result.attributes))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("native"))) {
+    SymbolRefAttr native;
+    int32_t index;
+    SmallVector<int64_t> sizes;
+    if (parser.parseAttribute(native, getNativeAttrName(result.name),
+                              result.attributes) ||
+        parser.parseKeyword("index") || parser.parseInteger(index) ||
+        parser.parseKeyword("sizes") ||
+        parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
+          return parser.parseInteger(sizes.emplace_back());
+        }))
+      return failure();
+    Builder &builder = parser.getBuilder();
+    result.addAttribute(getIndexAttrName(result.name),
+                        builder.getI32IntegerAttr(index));
+    result.addAttribute(getSizesAttrName(result.name),
+                        builder.getDenseI64ArrayAttr(sizes));
+  }
+  SmallVector<OpAsmParser::Argument> arguments;
+  if (parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren,
+                               /*allowType=*/true) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  Region *body = result.addRegion();
+  return parser.parseRegion(*body, arguments);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << ' ';
+  printer.printAttributeWithoutType(getKeyAttr());
+  if (getNative()) {
+    printer << " native " << getNativeAttr() << " index " << getIndex()
+            << " sizes [";
+    llvm::interleaveComma(getSizes(), printer);
+    printer << ']';
+  }
+  printer << " (";
+  llvm::interleaveComma(
+      getBlock().getArguments(), printer,
+      [&](BlockArgument a) { printer.printRegionArgument(a); });
+  printer << ')';
+  SmallVector<StringRef> printed{getSymNameAttrName(), getKeyAttrName(),
+                                 getNativeAttrName(), getIndexAttrName(),
+                                 getSizesAttrName()};
+  if (getFlops().isZero())
+    printed.push_back(getFlopsAttrName());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), printed);
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult KernelOp::verify() {
+  if (getKey().empty())
+    return emitOpError("expected a kernel key, got: an empty one");
+  if (getBlock().empty() || !isa<YieldOp>(getBlock().back()))
+    return emitOpError("expected a body that ends in soaprt.yield");
+  if (&getBlock().front() == &getBlock().back())
+    return emitOpError("expected a body that computes something, got: only "
+                       "soaprt.yield");
+  return success();
+}
+
+TypeRange KernelOp::getResultTypes() {
+  return getBlock().back().getOperandTypes();
+}
+
+//===----------------------------------------------------------------------===//
+// DeviceOp, InitOp, MainOp
+//===----------------------------------------------------------------------===//
+
+template <typename OpT>
+static OpT findProgram(DeviceOp device) {
+  for (auto op : device.getBlock().getOps<OpT>())
+    return op;
+  return {};
+}
+
+InitOp DeviceOp::getInit() { return findProgram<InitOp>(*this); }
+MainOp DeviceOp::getMain() { return findProgram<MainOp>(*this); }
+
+LogicalResult DeviceOp::verify() {
+  unsigned inits = 0, mains = 0;
+  for (Operation &op : getBlock()) {
+    if (isa<InitOp>(op))
+      ++inits;
+    else if (isa<MainOp>(op))
+      ++mains;
+    else if (!isa<BufferOp, ViewOp, LoadOp>(op))
+      return emitOpError("expected buffers, views, loads and two programs, "
+                         "got: '")
+             << op.getName() << "'; rows stand in soaprt.init or soaprt.main";
+  }
+  if (inits != 1 || mains != 1)
+    return emitOpError("expected one soaprt.init and one soaprt.main, got: ")
+           << inits << " and " << mains;
+  return success();
+}
+
+static LogicalResult verifyRows(Operation *program, Block &block) {
+  // Feeds first, drains last: their rows do not count as step time.
+  bool steps = false, drains = false;
+  for (Operation &op : block) {
+    if (!isa<RowOpInterface>(op))
+      return program->emitOpError("expected rows only, got: '")
+             << op.getName() << "'";
+    if (isa<FeedOp>(op) && (steps || drains))
+      return op.emitOpError("expected feeds before all other rows");
+    if (!isa<DrainOp>(op) && drains)
+      return op.emitOpError("expected drains after all other rows");
+    steps |= !isa<FeedOp, DrainOp>(op);
+    drains |= isa<DrainOp>(op);
+  }
+  return success();
+}
+
+LogicalResult InitOp::verify() {
+  for (Operation &op : getBlock()) {
+    auto row = dyn_cast<RowOpInterface>(op);
+    if (row && (row.communicates() || isa<FeedOp, DrainOp>(op)))
+      return op.emitOpError("expected no communication in soaprt.init; every "
+                            "device computes what it needs");
+    if (row && row.getStream() == Stream::Communication)
+      return op.emitOpError("expected the compute stream in soaprt.init");
+  }
+  return verifyRows(*this, getBlock());
+}
+
+LogicalResult MainOp::verify() { return verifyRows(*this, getBlock()); }
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+LogicalResult BufferOp::verify() {
+  if (getOffset() && (*getOffset() < 0 || *getOffset() % 64 != 0))
+    return emitOpError("expected an offset that is a multiple of 64, got: ")
+           << *getOffset();
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  BufferType source = getSource().getType(), result = getType();
+  if (source.getElementType() != result.getElementType() ||
+      source.getSpace() != result.getSpace())
+    return emitOpError("expected the element type and the space of the source, "
+                       "got: ")
+           << result;
+  int64_t first = getFirst(), end = first + result.getNumElements();
+  if (first < 0 || end > source.getNumElements())
+    return emitOpError("expected elements inside of the source (")
+           << source.getNumElements() << "), got: [" << first << ", " << end
+           << ")";
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  BufferType target = getTarget().getType();
+  auto type = cast<RankedTensorType>(getType());
+  if (target.getElementType() != type.getElementType())
+    return emitOpError("expected a buffer of ")
+           << type.getElementType() << ", got: " << target;
+  if (static_cast<int64_t>(getLo().size()) != type.getRank() ||
+      static_cast<int64_t>(target.getShape().size()) != type.getRank())
+    return emitOpError("expected a box of rank ") << type.getRank();
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (getLo()[d] < 0 ||
+        getLo()[d] + target.getShape()[d] > type.getDimSize(d))
+      return emitOpError("expected a box inside of ")
+             << type << ", got: [" << getLo()[d] << ", "
+             << getLo()[d] + target.getShape()[d] << ") in dim " << d;
+  return success();
+}

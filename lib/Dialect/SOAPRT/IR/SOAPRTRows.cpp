@@ -1,0 +1,227 @@
+//===- SOAPRTRows.cpp - Rows of programs ----------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+
+using namespace mlir;
+using namespace soap::soaprt;
+
+static BufferType bufferType(Value value) {
+  return cast<BufferType>(value.getType());
+}
+
+static LogicalResult verifyBox(Operation *op, Attribute copy,
+                               ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  if (!cast<BoxCopyAttr>(copy).fits(from, to))
+    return op->emitOpError("expected a box inside of the source [")
+           << from << "] and the target [" << to << "], got: " << copy;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// LaunchOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> LaunchOp::getReads() { return getInputs(); }
+SmallVector<Value> LaunchOp::getWrites() { return getOutputs(); }
+bool LaunchOp::communicates() { return false; }
+
+LogicalResult LaunchOp::verify() {
+  for (int64_t index : getConstants()) {
+    if (index < 0 || index >= static_cast<int64_t>(getInputs().size()))
+      return emitOpError("expected constants to be indices of inputs (")
+             << getInputs().size() << "), got: " << index;
+    if (bufferType(getInputs()[index]).getSpace() != Space::Parameters)
+      return emitOpError("expected constant input ")
+             << index << " in the parameter arena, got: "
+             << getInputs()[index].getType();
+  }
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(
+      (*this)->getParentOfType<DeviceOp>()->getParentOp(), getKernelAttr());
+  if (!kernel)
+    return emitOpError("expected a soaprt.kernel, got: ") << getKernelAttr();
+  auto check = [&](ValueRange buffers, TypeRange tensors, StringRef what) {
+    if (buffers.size() != tensors.size())
+      return emitOpError("expected ")
+             << tensors.size() << " " << what
+             << " as its kernel, got: " << buffers.size();
+    for (auto [buffer, tensor] : llvm::zip_equal(buffers, tensors))
+      if (!bufferType(buffer).matches(tensor))
+        return emitOpError("expected a buffer of ")
+               << tensor << " as in its kernel, got: " << buffer.getType();
+    return InFlightDiagnostic();
+  };
+  if (failed(LogicalResult(check(
+          getInputs(), kernel.getBlock().getArgumentTypes(), "inputs"))) ||
+      failed(LogicalResult(
+          check(getOutputs(), kernel.getResultTypes(), "outputs"))))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// CopyOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> CopyOp::getReads() { return getSources(); }
+SmallVector<Value> CopyOp::getWrites() { return getTargets(); }
+bool CopyOp::communicates() { return false; }
+
+LogicalResult CopyOp::verify() {
+  if (getSources().size() != getCopies().size() ||
+      getTargets().size() < getCopies().size() ||
+      (!getFill() && getTargets().size() != getCopies().size()))
+    return emitOpError("expected one source and one target per box, got: ")
+           << getSources().size() << " sources, " << getTargets().size()
+           << " targets, " << getCopies().size() << " boxes";
+  for (auto [index, copy] : llvm::enumerate(getCopies())) {
+    BufferType from = bufferType(getSources()[index]);
+    BufferType to = bufferType(getTargets()[index]);
+    if (from.getElementType() != to.getElementType())
+      return emitOpError("expected equal element types, got: ")
+             << from << " and " << to;
+    if (failed(verifyBox(*this, copy, from.getShape(), to.getShape())))
+      return failure();
+  }
+  if (auto fill = dyn_cast_or_null<TypedAttr>(getFillAttr())) {
+    for (Value target : getTargets())
+      if (bufferType(target).getElementType() != fill.getType())
+        return emitOpError(
+                   "expected a fill of the targets' element type, got: ")
+               << fill;
+  } else if (getFillAttr()) {
+    return emitOpError("expected a number to fill with, got: ")
+           << getFillAttr();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// ExchangeOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ExchangeOp::getReads() { return getSends(); }
+SmallVector<Value> ExchangeOp::getWrites() { return getReceives(); }
+bool ExchangeOp::communicates() { return true; }
+
+LogicalResult ExchangeOp::verify() {
+  if (getSends().size() != getDestinations().size())
+    return emitOpError("expected one destination per send (")
+           << getSends().size() << "), got: " << getDestinations().size();
+  if (getReceives().size() != getOrigins().size())
+    return emitOpError("expected one origin per receive (")
+           << getReceives().size() << "), got: " << getOrigins().size();
+  int32_t self = (*this)->getParentOfType<DeviceOp>().getId();
+  for (ArrayRef<int32_t> peers : {getDestinations(), getOrigins()})
+    if (llvm::is_contained(peers, self))
+      return emitOpError("expected other devices, got: ")
+             << self << ", its own; copy instead";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// CollectiveOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> CollectiveOp::getReads() { return getSends(); }
+SmallVector<Value> CollectiveOp::getWrites() { return getReceives(); }
+bool CollectiveOp::communicates() { return true; }
+
+LogicalResult CollectiveOp::verify() {
+  int32_t self = (*this)->getParentOfType<DeviceOp>().getId();
+  ArrayRef<int32_t> group = getGroup();
+  int64_t n = group.size(), member = getMember();
+  if (member < 0 || member >= n || group[member] != self)
+    return emitOpError("expected member ")
+           << member << " of the group to be this device (" << self << ")";
+  int64_t sends = 1, receives = 1;
+  bool reduces = false;
+  switch (getKind()) {
+  case CollectiveKind::Broadcast:
+    sends = member == 0, receives = member != 0;
+    break;
+  case CollectiveKind::AllGather:
+    receives = n;
+    break;
+  case CollectiveKind::AllToAll:
+    sends = receives = n;
+    break;
+  case CollectiveKind::AllReduce:
+    reduces = true;
+    break;
+  case CollectiveKind::ReduceScatter:
+    sends = n;
+    reduces = true;
+    break;
+  }
+  if (static_cast<int64_t>(getSends().size()) != sends ||
+      static_cast<int64_t>(getReceives().size()) != receives)
+    return emitOpError("expected ") << sends << " sends and " << receives
+                                    << " receives, got: " << getSends().size()
+                                    << " and " << getReceives().size();
+  if (reduces != getCombine().has_value())
+    return emitOpError(reduces ? "expected `combine`"
+                               : "expected no `combine`");
+  if (reduces && !symbolizeCombine(*getCombine()))
+    return emitOpError("expected a combiner such as \"sum\", got: ")
+           << getCombineAttr();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// FeedOp, DrainOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> FeedOp::getReads() { return {}; }
+SmallVector<Value> FeedOp::getWrites() { return getTargets(); }
+bool FeedOp::communicates() { return false; }
+SmallVector<Value> DrainOp::getReads() { return getSources(); }
+SmallVector<Value> DrainOp::getWrites() { return {}; }
+bool DrainOp::communicates() { return false; }
+
+static LogicalResult verifyCount(Operation *op, size_t buffers, size_t boxes) {
+  if (buffers != boxes)
+    return op->emitOpError("expected one box per buffer (")
+           << buffers << "), got: " << boxes;
+  return success();
+}
+
+LogicalResult FeedOp::verify() {
+  return verifyCount(*this, getTargets().size(), getCopies().size());
+}
+LogicalResult DrainOp::verify() {
+  return verifyCount(*this, getSources().size(), getCopies().size());
+}
+
+LogicalResult FeedOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto port = symbols.lookupNearestSymbolFrom<InputOp>(
+      (*this)->getParentOfType<DeviceOp>()->getParentOp(), getInputAttr());
+  if (!port)
+    return emitOpError("expected a soaprt.input, got: ") << getInputAttr();
+  for (auto [copy, target] : llvm::zip_equal(getCopies(), getTargets()))
+    if (failed(verifyBox(*this, copy,
+                         cast<RankedTensorType>(port.getType()).getShape(),
+                         bufferType(target).getShape())))
+      return failure();
+  return success();
+}
+
+LogicalResult DrainOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto port = symbols.lookupNearestSymbolFrom<OutputOp>(
+      (*this)->getParentOfType<DeviceOp>()->getParentOp(), getOutputAttr());
+  if (!port)
+    return emitOpError("expected a soaprt.output, got: ") << getOutputAttr();
+  for (auto [copy, source] : llvm::zip_equal(getCopies(), getSources()))
+    if (failed(verifyBox(*this, copy, bufferType(source).getShape(),
+                         cast<RankedTensorType>(port.getType()).getShape())))
+      return failure();
+  return success();
+}

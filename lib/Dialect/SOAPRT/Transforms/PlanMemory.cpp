@@ -1,0 +1,215 @@
+//===- PlanMemory.cpp - A place for every buffer --------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Greedy by size: larger buffers first, each into the tightest gap between the
+// buffers already placed that are live together with it (Pisarchyk and Lee,
+// "Efficient memory management for deep neural net inference", 2020, section
+// 5.1, with the order of two streams in place of intervals).
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/SOAPRT/Transforms/Passes.h"
+#include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace soap::soaprt {
+#define GEN_PASS_DEF_SOAPRTPLANMEMORYPASS
+#include "soap/Dialect/SOAPRT/Transforms/Passes.h.inc"
+} // namespace soap::soaprt
+
+using namespace mlir;
+using namespace soap::soaprt;
+
+namespace {
+
+constexpr int64_t alignment = 64;
+
+/// When a buffer is in use.
+struct Life {
+  BufferOp buffer;
+  /// Position in the list of lives; breaks ties.
+  int64_t index = 0;
+  int64_t bytes = 0, offset = 0;
+  /// Last row per stream that touches it.
+  Clock last;
+  /// What has ended when any of its writers starts.
+  Clock born;
+  bool written = false;
+  /// Index of the program: 0 init, 1 main.
+  int program = 0;
+
+  /// True if all uses of this end before `next` is written.
+  bool endsBefore(const Life &next) const {
+    return last.last[0] <= next.born.last[0] &&
+           last.last[1] <= next.born.last[1];
+  }
+};
+
+} // namespace
+
+static bool liveTogether(const Life &a, const Life &b) {
+  // Init has ended when main starts, and activations do not outlive it.
+  return a.program == b.program && !a.endsBefore(b) && !b.endsBefore(a);
+}
+
+/// Lives of all activations that a program touches.
+static void collectLives(Block &block, int program,
+                         llvm::MapVector<Operation *, Life> &lives) {
+  ProgramOrder order(block);
+  for (auto row : block.getOps<RowOpInterface>()) {
+    Stream stream = row.getStream().value_or(Stream::Compute);
+    int32_t position = order.position(row);
+    auto touch = [&](Value value, bool write) {
+      BufferOp buffer = getStorage(value).buffer;
+      if (buffer.getType().getSpace() != Space::Activations)
+        return;
+      Life &life = lives[buffer];
+      life.buffer = buffer;
+      life.bytes = llvm::alignTo(buffer.getType().getBytes(), alignment);
+      life.program = program;
+      life.last[stream] = position;
+      if (write && !std::exchange(life.written, true))
+        life.born = order.clock(row);
+      else if (write)
+        life.born.meet(order.clock(row));
+    };
+    for (Value value : row.getReads())
+      touch(value, false);
+    for (Value value : row.getWrites())
+      touch(value, true);
+  }
+}
+
+static llvm::MapVector<Operation *, Life> collectLives(DeviceOp device) {
+  llvm::MapVector<Operation *, Life> lives;
+  collectLives(device.getInit().getBlock(), 0, lives);
+  collectLives(device.getMain().getBlock(), 1, lives);
+  return lives;
+}
+
+/// Places all lives; returns the size of the arena.
+static int64_t place(llvm::MapVector<Operation *, Life> &lives) {
+  SmallVector<Life *> order, placed;
+  for (auto [index, entry] : llvm::enumerate(lives)) {
+    entry.second.index = index;
+    order.push_back(&entry.second);
+  }
+  llvm::sort(order, [](Life *a, Life *b) {
+    return std::tuple(-a->bytes, a->index) < std::tuple(-b->bytes, b->index);
+  });
+  int64_t arena = 0;
+  for (Life *life : order) {
+    // `placed` is sorted by offset.
+    int64_t end = 0, best = -1, bestGap = 0;
+    for (Life *other : placed) {
+      if (!liveTogether(*life, *other))
+        continue;
+      int64_t gap = other->offset - end;
+      if (gap >= life->bytes && (best < 0 || gap < bestGap))
+        best = end, bestGap = gap;
+      end = std::max(end, other->offset + other->bytes);
+    }
+    life->offset = best < 0 ? end : best;
+    arena = std::max(arena, life->offset + life->bytes);
+    auto at = llvm::upper_bound(
+        placed, life, [](Life *a, Life *b) { return a->offset < b->offset; });
+    placed.insert(at, life);
+  }
+  return arena;
+}
+
+LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
+  for (auto buffer : device.getBlock().getOps<BufferOp>()) {
+    std::optional<uint64_t> arena =
+        buffer.getType().getSpace() == Space::Parameters
+            ? device.getParameterBytes()
+            : device.getActivationBytes();
+    if (!buffer.getOffset() || !arena)
+      return buffer.emitOpError("expected an offset and the size of its arena; "
+                                "run soaprt-plan-memory");
+    if (*buffer.getOffset() + buffer.getType().getBytes() > *arena)
+      return buffer.emitOpError("expected to lie inside of its arena of ")
+             << *arena << " bytes";
+  }
+  auto overlap = [](BufferOp a, BufferOp b) {
+    int64_t aOffset = *a.getOffset(), bOffset = *b.getOffset();
+    return aOffset < bOffset + b.getType().getBytes() &&
+           bOffset < aOffset + a.getType().getBytes();
+  };
+  auto complain = [](BufferOp a, BufferOp b) {
+    auto diagnostic = a.emitOpError("expected no overlap with a buffer that is "
+                                    "live at the same time");
+    diagnostic.attachNote(b.getLoc()) << "the other buffer";
+    return diagnostic;
+  };
+  auto lives = collectLives(device).takeVector();
+  for (size_t i = 0; i < lives.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (overlap(lives[i].second.buffer, lives[j].second.buffer) &&
+          liveTogether(lives[i].second, lives[j].second))
+        return complain(lives[i].second.buffer, lives[j].second.buffer);
+  SmallVector<BufferOp> parameters;
+  for (auto buffer : device.getBlock().getOps<BufferOp>())
+    if (buffer.getType().getSpace() == Space::Parameters &&
+        buffer.getType().getBytes() > 0)
+      parameters.push_back(buffer);
+  llvm::sort(parameters, [](BufferOp a, BufferOp b) {
+    return *a.getOffset() < *b.getOffset();
+  });
+  for (size_t i = 1; i < parameters.size(); ++i)
+    if (overlap(parameters[i - 1], parameters[i]))
+      return complain(parameters[i - 1], parameters[i]);
+  return success();
+}
+
+namespace {
+
+struct PlanMemoryPass
+    : soap::soaprt::impl::SOAPRTPlanMemoryPassBase<PlanMemoryPass> {
+  using SOAPRTPlanMemoryPassBase::SOAPRTPlanMemoryPassBase;
+
+  void runOnOperation() override {
+    for (auto device : getOperation().getOps<DeviceOp>())
+      if (failed(plan(device)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult plan(DeviceOp device);
+};
+
+} // namespace
+
+LogicalResult PlanMemoryPass::plan(DeviceOp device) {
+  for (auto row : device.getMain().getBlock().getOps<RowOpInterface>())
+    if (!row.getStream())
+      return row->emitOpError("expected a stream; run soaprt-assign-streams "
+                              "before soaprt-plan-memory");
+  auto lives = collectLives(device);
+  int64_t activations = place(lives), parameters = 0;
+  for (auto buffer : device.getBlock().getOps<BufferOp>()) {
+    if (buffer.getType().getSpace() == Space::Parameters) {
+      buffer.setOffset(parameters);
+      parameters += llvm::alignTo(buffer.getType().getBytes(), alignment);
+    } else {
+      // A buffer that no row touches needs no room of its own.
+      auto it = lives.find(buffer);
+      buffer.setOffset(it == lives.end() ? 0 : it->second.offset);
+      if (it == lives.end())
+        activations = std::max<int64_t>(
+            activations, llvm::alignTo(buffer.getType().getBytes(), alignment));
+      else
+        activationBytes += it->second.bytes;
+    }
+  }
+  device.setActivationBytes(activations);
+  device.setParameterBytes(parameters);
+  peakActivationBytes.updateMax(activations);
+  peakParameterBytes.updateMax(parameters);
+  return checkMemoryPlan(device);
+}

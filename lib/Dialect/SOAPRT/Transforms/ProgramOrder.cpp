@@ -1,0 +1,59 @@
+//===- ProgramOrder.cpp - Which rows end before which ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
+
+using namespace mlir;
+using namespace soap::soaprt;
+
+void Clock::join(const Clock &other) {
+  for (int s = 0; s < 2; ++s)
+    last[s] = std::max(last[s], other.last[s]);
+}
+
+void Clock::meet(const Clock &other) {
+  for (int s = 0; s < 2; ++s)
+    last[s] = std::min(last[s], other.last[s]);
+}
+
+ProgramOrder::ProgramOrder(Block &program) {
+  for (auto row : program.getOps<RowOpInterface>())
+    append(row);
+}
+
+static Stream streamOf(RowOpInterface row) {
+  return row.getStream().value_or(Stream::Compute);
+}
+
+Clock ProgramOrder::clockOfNext(RowOpInterface row) const {
+  Clock clock = streams[static_cast<int>(streamOf(row))];
+  // Drains run after the end barrier of the step: all rows have ended.
+  if (isa<DrainOp>(row))
+    for (const Clock &stream : streams)
+      clock.join(stream);
+  for (Value token : row.getWaits()) {
+    auto other = cast<RowOpInterface>(token.getDefiningOp());
+    int32_t index = position(other);
+    clock.join(clocks[index]);
+    clock[streamOf(other)] = std::max(clock[streamOf(other)], index);
+  }
+  return clock;
+}
+
+void ProgramOrder::append(RowOpInterface row) {
+  Clock clock = clockOfNext(row);
+  int32_t index = clocks.size();
+  positions[row] = index;
+  clocks.push_back(clock);
+  clock[streamOf(row)] = index;
+  // Feeds run before the start barrier: both streams know that they ended.
+  if (isa<FeedOp>(row))
+    for (Clock &stream : streams)
+      stream.join(clock);
+  else
+    streams[static_cast<int>(streamOf(row))] = clock;
+}

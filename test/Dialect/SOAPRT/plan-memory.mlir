@@ -1,0 +1,74 @@
+// RUN: soap-opt %s --soaprt-assign-streams --soaprt-plan-memory --split-input-file | FileCheck %s
+
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that a chain needs two places, and that parameters do not share.
+// CHECK: soaprt.device @d0 id 0 activations 256 parameters 128
+soaprt.device @d0 id 0 {
+  // CHECK-NEXT: soaprt.buffer at 0 : !soaprt.buffer<2xf32, parameters>
+  %p = soaprt.buffer : !soaprt.buffer<2xf32, parameters>
+  // CHECK-NEXT: soaprt.buffer at 64 : !soaprt.buffer<2xf32, parameters>
+  %q = soaprt.buffer : !soaprt.buffer<2xf32, parameters>
+  // CHECK-NEXT: soaprt.buffer at 0
+  %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 128
+  %b = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 0
+  %c = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 128
+  %d = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "b" @k0(%a : !soaprt.buffer<32xf32, activations>) to (%b : !soaprt.buffer<32xf32, activations>)
+    soaprt.launch "c" @k0(%b : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>)
+    soaprt.launch "d" @k0(%c : !soaprt.buffer<32xf32, activations>) to (%d : !soaprt.buffer<32xf32, activations>)
+  }
+}
+
+// -----
+
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that memory which the communication stream still sends from is not
+// reused: nothing tells the compute stream that the exchange has ended.
+// CHECK: soaprt.device @d0 id 0 activations 384
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %b = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %c = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.exchange "a" tag 0 send (%a : !soaprt.buffer<32xf32, activations>) to [1] receive () from []
+    soaprt.launch "b" @k0(%a : !soaprt.buffer<32xf32, activations>) to (%b : !soaprt.buffer<32xf32, activations>)
+    soaprt.launch "c" @k0(%b : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>)
+  }
+}
+
+// -----
+
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that it is reused where a later wait says so.
+// CHECK: soaprt.device @d0 id 0 activations 256
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %b = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %c = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.exchange "a" tag 0 send (%a : !soaprt.buffer<32xf32, activations>) to [1] receive (%b : !soaprt.buffer<32xf32, activations>) from [1]
+    soaprt.launch "c" @k0(%b : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>)
+  }
+}
