@@ -24,15 +24,15 @@ soaprt.kernel @k1 "nn.matmul" (%x: tensor<2x8xf32>, %w: tensor<8x8xf32>) attribu
 
 // CHECK: soaprt.device @d0 id 0 activations 4096 parameters 256 {
 soaprt.device @d0 id 0 activations 4096 parameters 256 {
-  // CHECK: %[[W:.*]] = soaprt.buffer at 0 : !soaprt.buffer<8x8xf32, parameters>
+  // CHECK: %[[W:.*]] = soaprt.buffer at 0 : <8x8xf32, parameters>
   %w = soaprt.buffer at 0 : !soaprt.buffer<8x8xf32, parameters>
-  // CHECK: soaprt.load "fc_w" from #nn.splat<1.000000e+00 : f32> of tensor<16x8xf32> at [8, 0] into %[[W]] : !soaprt.buffer<8x8xf32, parameters>
+  // CHECK: soaprt.load "fc_w" from #nn.splat<1.000000e+00 : f32> of tensor<16x8xf32> at [8, 0] into %[[W]] : <8x8xf32, parameters>
   soaprt.load "fc_w" from #nn.splat<1.0 : f32> of tensor<16x8xf32> at [8, 0] into %w : !soaprt.buffer<8x8xf32, parameters>
-  // CHECK: %[[X:.*]] = soaprt.buffer : !soaprt.buffer<2x8xf32, activations>
+  // CHECK: %[[X:.*]] = soaprt.buffer : <2x8xf32, activations>
   %x = soaprt.buffer : !soaprt.buffer<2x8xf32, activations>
   %y = soaprt.buffer : !soaprt.buffer<2x8xf32, activations>
   %z = soaprt.buffer : !soaprt.buffer<4x8xf32, activations>
-  // CHECK: %[[V:.*]] = soaprt.view %{{.*}}[16] : !soaprt.buffer<4x8xf32, activations> -> !soaprt.buffer<2x8xf32, activations>
+  // CHECK: %[[V:.*]] = soaprt.view %{{.*}}[16] : <4x8xf32, activations> -> <2x8xf32, activations>
   %v = soaprt.view %z[16] : !soaprt.buffer<4x8xf32, activations> -> !soaprt.buffer<2x8xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<f32, activations>
   // CHECK: soaprt.init {
@@ -46,9 +46,9 @@ soaprt.device @d0 id 0 activations 4096 parameters 256 {
     %t1 = soaprt.launch "relu1" @k0 (%x : !soaprt.buffer<2x8xf32, activations>) to (%y : !soaprt.buffer<2x8xf32, activations>) waits(%t0) stream compute {task = 1 : i64}
     // CHECK: soaprt.launch "fc" @k1({{.*}}) to({{.*}}) {constants = array<i64: 1>}
     soaprt.launch "fc" @k1 (%x, %w : !soaprt.buffer<2x8xf32, activations>, !soaprt.buffer<8x8xf32, parameters>) to (%y : !soaprt.buffer<2x8xf32, activations>) {constants = array<i64: 1>}
-    // CHECK: soaprt.copy "pad" ({{.*}}) to({{.*}}) [#soaprt.box<[1, 7] to [1, 0] sizes [1, 8] steps [1, -1]>] fill 0.000000e+00 : f32
+    // CHECK: soaprt.copy "pad"({{.*}}) to({{.*}}) [#soaprt.box<[1, 7] to [1, 0] sizes [1, 8] steps [1, -1]>] fill 0.000000e+00 : f32
     soaprt.copy "pad" (%x : !soaprt.buffer<2x8xf32, activations>) to (%z : !soaprt.buffer<4x8xf32, activations>) [#soaprt.box<[1, 7] to [1, 0] sizes [1, 8] steps [1, -1]>] fill 0.0 : f32
-    // CHECK: soaprt.copy "zero" () to({{.*}}) [] fill 0.000000e+00 : f32
+    // CHECK: soaprt.copy "zero"() to({{.*}}) [] fill 0.000000e+00 : f32
     soaprt.copy "zero" () to (%s : !soaprt.buffer<f32, activations>) [] fill 0.0 : f32
     // CHECK: soaprt.exchange "y.transfer" tag 0 send(%[[Y]] : !soaprt.buffer<2x8xf32, activations>) to [1] receive(%[[V]] : !soaprt.buffer<2x8xf32, activations>) from [2] stream communication
     soaprt.exchange "y.transfer" tag 0 send (%y : !soaprt.buffer<2x8xf32, activations>) to [1] receive (%v : !soaprt.buffer<2x8xf32, activations>) from [2] stream communication

@@ -8,9 +8,9 @@ soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
 // Tests that a chain needs two places, and that parameters do not share.
 // CHECK: soaprt.device @d0 id 0 activations 256 parameters 128
 soaprt.device @d0 id 0 {
-  // CHECK-NEXT: soaprt.buffer at 0 : !soaprt.buffer<2xf32, parameters>
+  // CHECK-NEXT: soaprt.buffer at 0 : <2xf32, parameters>
   %p = soaprt.buffer : !soaprt.buffer<2xf32, parameters>
-  // CHECK-NEXT: soaprt.buffer at 64 : !soaprt.buffer<2xf32, parameters>
+  // CHECK-NEXT: soaprt.buffer at 64 : <2xf32, parameters>
   %q = soaprt.buffer : !soaprt.buffer<2xf32, parameters>
   // CHECK-NEXT: soaprt.buffer at 0
   %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
