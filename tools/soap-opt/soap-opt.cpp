@@ -14,6 +14,10 @@
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Target/Native/Passes.h"
 
+namespace soap::test {
+void registerTestPartitionSpec();
+} // namespace soap::test
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
@@ -23,6 +27,7 @@ int main(int argc, char **argv) {
   soap::registerNNToLinalgPasses();
   soap::registerNativePassesAndPipeline();
   soap::soaprt::registerSOAPRTPasses();
+  soap::test::registerTestPartitionSpec();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "SOAP's optimizer driver\n", registry));
 }

@@ -78,6 +78,48 @@ LocalTile soap::nn::makeLocalTileForBox(PartitionOpInterface op,
   return local;
 }
 
+/// Traits of a value without operands: where bits start to flow.
+static std::optional<DimTraits> sourceTraits(Operation *op) {
+  DimTraits source;
+  if (auto input = dyn_cast<InputOp>(op)) {
+    unsigned rank = shapeOf(input.getResult()).size();
+    for (int64_t dim : input.getSampleDims())
+      if (dim < rank)
+        source.sampleDims |= uint32_t(1) << dim;
+    return source;
+  }
+  source.parameterOnly = isa<ParameterOp, ConstantOp>(op);
+  return source.parameterOnly ? std::optional(source) : std::nullopt;
+}
+
+SmallVector<LoopKind, 6>
+soap::nn::inferKinds(PartitionOpInterface op,
+                     ArrayRef<DimTraits> operandTraits) {
+  PartitionSpec spec = op.getPartitionSpec();
+  std::optional<DimTraits> source = sourceTraits(op);
+  if (!source)
+    return inferLoopKinds(spec, operandTraits, operandShapes(op));
+  // The result stands for what the op reads from outside.
+  PartitionSpec reader;
+  reader.loops = spec.loops;
+  reader.operands = spec.results;
+  return inferLoopKinds(reader, *source, resultShapes(op));
+}
+
+SmallVector<DimTraits, 2>
+soap::nn::inferTraits(PartitionOpInterface op,
+                      ArrayRef<DimTraits> operandTraits) {
+  if (std::optional<DimTraits> source = sourceTraits(op))
+    return {*source};
+  PartitionSpec spec = op.getPartitionSpec();
+  SmallVector<LoopKind, 6> kinds =
+      inferLoopKinds(spec, operandTraits, operandShapes(op));
+  SmallVector<DimTraits, 2> results;
+  for (unsigned i = 0, e = op->getNumResults(); i != e; ++i)
+    results.push_back(inferResultTraits(spec, i, kinds, operandTraits));
+  return results;
+}
+
 //===----------------------------------------------------------------------===//
 // Defaults of the interface
 //===----------------------------------------------------------------------===//

@@ -68,6 +68,16 @@ LocalTile makeLocalTileForBox(PartitionOpInterface op, unsigned result,
 std::string kernelKey(PartitionOpInterface op, const LocalTile &tile);
 std::string kernelKey(PartitionOpInterface localOp);
 
+/// Traits of the results, given those of the operands: where sample dimensions
+/// and values that come from parameters only start (`nn.input`, `nn.parameter`,
+/// `nn.constant`) and how they flow through the other operations.
+llvm::SmallVector<DimTraits, 2>
+inferTraits(PartitionOpInterface op, llvm::ArrayRef<DimTraits> operandTraits);
+
+/// Kinds of the loops of `op`, those of inputs and parameters included.
+llvm::SmallVector<LoopKind, 6>
+inferKinds(PartitionOpInterface op, llvm::ArrayRef<DimTraits> operandTraits);
+
 /// `type` with the shape of `box`.
 mlir::RankedTensorType localType(mlir::Type type, const Box &box);
 
