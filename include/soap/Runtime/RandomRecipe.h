@@ -63,13 +63,23 @@ inline double uniform(uint64_t key, uint64_t j) {
          0x1p-53;
 }
 
+struct Pair {
+  double even, odd;
+};
+
+/// Elements `i` and `i + 1` (i even) of a normally distributed parameter.
+inline Pair normalPair(uint64_t key, uint64_t i, double mean, double stddev) {
+  constexpr double twoPi = 6.283185307179586476925286766559;
+  double radius = std::sqrt(-2.0 * std::log(uniform(key, i)));
+  double angle = twoPi * uniform(key, i + 1);
+  return {mean + stddev * (radius * std::cos(angle)),
+          mean + stddev * (radius * std::sin(angle))};
+}
+
 /// Element `i` of a normally distributed parameter.
 inline double normal(uint64_t key, uint64_t i, double mean, double stddev) {
-  constexpr double twoPi = 6.283185307179586476925286766559;
-  uint64_t pair = i & ~uint64_t{1};
-  double radius = std::sqrt(-2.0 * std::log(uniform(key, pair)));
-  double angle = twoPi * uniform(key, pair + 1);
-  return mean + stddev * (radius * (i & 1 ? std::sin(angle) : std::cos(angle)));
+  Pair pair = normalPair(key, i & ~uint64_t{1}, mean, stddev);
+  return i & 1 ? pair.odd : pair.even;
 }
 
 /// Element `i` of a parameter that is uniform in (lo, hi].

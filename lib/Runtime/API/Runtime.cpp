@@ -1,0 +1,340 @@
+//===- Runtime.cpp - The C interface --------------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "API/Info.h"
+#include "Engine/Engine.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+using namespace soap;
+using namespace soap::runtime;
+
+/// A model as the C interface hands it out, with what its queries keep alive.
+struct soap_model {
+  std::unique_ptr<Engine> engine;
+  std::vector<std::vector<int64_t>> inputShapes, outputShapes;
+  std::string info;
+  std::vector<Movement> moved;
+  std::vector<soap_movement> movements;
+  std::vector<soap_event> events;
+};
+
+static thread_local std::string lastError;
+
+/// Runs `body`; turns what it throws into a status.
+template <typename Fn>
+static soap_status guarded(Fn body) {
+  try {
+    body();
+    return SOAP_OK;
+  } catch (const Error &error) {
+    lastError = error.what();
+    return error.status;
+  } catch (const std::bad_alloc &) {
+    lastError = "expected enough memory, got: an allocation that failed; "
+                "compile with a smaller --batch, or free memory";
+    return SOAP_INVALID;
+  } catch (const std::exception &error) {
+    lastError = error.what();
+    return SOAP_FAILED;
+  }
+}
+
+const char *soap_last_error(void) { return lastError.c_str(); }
+
+const char *soap_version(void) { return SOAP_VERSION; }
+
+size_t soap_element_size(soap_element element) {
+  return elementSize(static_cast<fb::ElementType>(element));
+}
+
+const char *soap_element_name(soap_element element) {
+  return elementName(static_cast<fb::ElementType>(element));
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+static void warnOnStderr(const std::string &line) {
+  std::fprintf(stderr, "warning: %s\n", line.c_str());
+}
+
+template <typename Open>
+static soap_status load(const soap_load_options *given, soap_model **model,
+                        Open open) {
+  return guarded([&] {
+    if (!model)
+      invalid("expected a place for the model, got: null");
+    *model = nullptr;
+    soap_load_options options = {};
+    if (given)
+      std::memcpy(&options, given, std::min(given->size, sizeof(options)));
+    if (options.transport != SOAP_TRANSPORT_AUTO &&
+        options.transport != SOAP_TRANSPORT_LOCAL)
+      invalid("expected transport auto or local, got: ",
+              static_cast<int>(options.transport), "; use local");
+    EngineOptions engineOptions;
+    engineOptions.coresPerDevice = options.cores_per_device;
+    engineOptions.warning = warnOnStderr;
+    if (options.warning)
+      engineOptions.warning = [options](const std::string &line) {
+        options.warning(line.c_str(), options.user);
+      };
+    auto result = std::make_unique<soap_model>();
+    result->engine = std::make_unique<Engine>(open(), engineOptions);
+    const fb::Model &table = result->engine->model().table();
+    for (const fb::Port *port : items(table.inputs()))
+      result->inputShapes.push_back(toVector(port->shape()));
+    for (const fb::Port *port : items(table.outputs()))
+      result->outputShapes.push_back(toVector(port->shape()));
+    *model = result.release();
+  });
+}
+
+soap_status soap_model_load(const char *path, const soap_load_options *options,
+                            soap_model **model) {
+  return load(options, model, [&] {
+    if (!path)
+      invalid("expected the path of a model, got: null");
+    return CompiledModel::open(path);
+  });
+}
+
+soap_status soap_model_load_from_memory(const void *data, size_t size,
+                                        const soap_native_kernel *natives,
+                                        size_t native_count,
+                                        const char *directory,
+                                        const soap_load_options *options,
+                                        soap_model **model) {
+  return load(options, model, [&] {
+    if (!data)
+      invalid("expected the table of a model, got: null");
+    return CompiledModel::fromMemory(data, size, natives, native_count,
+                                     directory ? directory : ".");
+  });
+}
+
+void soap_model_release(soap_model *model) { delete model; }
+
+//===----------------------------------------------------------------------===//
+// What a model is
+//===----------------------------------------------------------------------===//
+
+static const fb::Model &tableOf(const soap_model *model) {
+  return model->engine->model().table();
+}
+
+size_t soap_model_input_count(const soap_model *model) {
+  return model->inputShapes.size();
+}
+
+size_t soap_model_output_count(const soap_model *model) {
+  return model->outputShapes.size();
+}
+
+size_t soap_model_device_count(const soap_model *model) {
+  return model->engine->devices().size();
+}
+
+template <typename Ports>
+static soap_status describePort(const Ports *ports,
+                                const std::vector<std::vector<int64_t>> &shapes,
+                                size_t index, soap_port *result) {
+  return guarded([&] {
+    if (index >= shapes.size() || !result)
+      invalid("expected an index below ", shapes.size(), ", got: ", index);
+    const fb::Port *port = ports->Get(static_cast<uint32_t>(index));
+    const std::vector<int64_t> &shape = shapes[index];
+    result->name = port->name()->c_str();
+    result->element = static_cast<soap_element>(port->element());
+    result->rank = shape.size();
+    result->shape = shape.data();
+    result->bytes = static_cast<size_t>(byteCount(port->element(), shape));
+    result->index_bound = port->index_bound();
+  });
+}
+
+soap_status soap_model_input(const soap_model *model, size_t index,
+                             soap_port *port) {
+  return describePort(tableOf(model).inputs(), model->inputShapes, index, port);
+}
+
+soap_status soap_model_output(const soap_model *model, size_t index,
+                              soap_port *port) {
+  return describePort(tableOf(model).outputs(), model->outputShapes, index,
+                      port);
+}
+
+const char *soap_model_info(soap_model *model) {
+  if (model->info.empty())
+    model->info = describeModel(*model->engine);
+  return model->info.c_str();
+}
+
+const char *soap_list_devices(void) {
+  static thread_local std::string result;
+  result = describeMachine();
+  return result.c_str();
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+soap_status soap_model_run_async(soap_model *model, const void *const *inputs,
+                                 void *const *outputs) {
+  return guarded([&] { model->engine->start(inputs, outputs); });
+}
+
+soap_status soap_model_wait(soap_model *model) {
+  return guarded([&] { model->engine->wait(); });
+}
+
+int soap_model_is_done(const soap_model *model) {
+  return model->engine->isDone();
+}
+
+soap_status soap_model_run(soap_model *model, const void *const *inputs,
+                           void *const *outputs) {
+  return guarded([&] {
+    model->engine->start(inputs, outputs);
+    model->engine->wait();
+  });
+}
+
+uint64_t soap_model_step_ns(const soap_model *model) {
+  return static_cast<uint64_t>(model->engine->stepEnd() -
+                               model->engine->stepStart());
+}
+
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+const char *soap_movement_kind_name(soap_movement_kind kind) {
+  switch (kind) {
+  case SOAP_TRANSFER:
+    return "transfer";
+  case SOAP_BROADCAST:
+    return "broadcast";
+  case SOAP_ALL_GATHER:
+    return "all_gather";
+  case SOAP_ALL_TO_ALL:
+    return "all_to_all";
+  case SOAP_ALL_REDUCE:
+    return "all_reduce";
+  case SOAP_REDUCE_SCATTER:
+    return "reduce_scatter";
+  }
+  return "unknown";
+}
+
+static const char *rowName(const fb::Row *row) {
+  return row->name() ? row->name()->c_str() : "";
+}
+
+static const char *kindOf(const fb::Row *row) {
+  switch (row->body_type()) {
+  case fb::RowBody::Launch:
+    return "launch";
+  case fb::RowBody::Copy:
+    return "copy";
+  case fb::RowBody::Exchange:
+    return "exchange";
+  case fb::RowBody::Feed:
+    return "feed";
+  case fb::RowBody::Drain:
+    return "drain";
+  case fb::RowBody::Collective:
+    switch (row->body_as_Collective()->kind()) {
+    case fb::CollectiveKind::Broadcast:
+      return "broadcast";
+    case fb::CollectiveKind::AllGather:
+      return "all_gather";
+    case fb::CollectiveKind::AllToAll:
+      return "all_to_all";
+    case fb::CollectiveKind::AllReduce:
+      return "all_reduce";
+    case fb::CollectiveKind::ReduceScatter:
+      return "reduce_scatter";
+    }
+    break;
+  case fb::RowBody::NONE:
+    break;
+  }
+  return "unknown";
+}
+
+soap_status soap_model_movements(soap_model *model,
+                                 const soap_movement **movements,
+                                 size_t *count) {
+  return guarded([&] {
+    model->engine->wait();
+    model->moved.clear();
+    std::vector<const fb::Row *> rows;
+    for (fb::Phase phase : fb::EnumValuesPhase())
+      for (const auto &device : model->engine->devices())
+        for (const auto &[stream, position] : device->order()) {
+          const ProgramRow &row = device->stream(stream).rows[position];
+          if (row.row->phase() != phase)
+            continue;
+          row.action->movements(model->moved);
+          rows.resize(model->moved.size(), row.row);
+        }
+    model->movements.clear();
+    for (size_t i = 0; i != rows.size(); ++i) {
+      const Movement &moved = model->moved[i];
+      model->movements.push_back(
+          {moved.kind, static_cast<soap_phase>(rows[i]->phase()),
+           rowName(rows[i]), moved.devices.size(), moved.bytes.size(),
+           moved.devices.data(), moved.bytes.data()});
+    }
+    *movements = model->movements.data();
+    *count = model->movements.size();
+  });
+}
+
+soap_status soap_model_set_tracing(soap_model *model, int enabled) {
+  return guarded([&] {
+    model->engine->wait();
+    model->engine->setTracing(enabled != 0);
+  });
+}
+
+soap_status soap_model_events(soap_model *model, const soap_event **events,
+                              size_t *count) {
+  return guarded([&] {
+    Engine &engine = *model->engine;
+    engine.wait();
+    model->events.clear();
+    if (!engine.wasTraced())
+      invalid("expected a traced step, got: none; call "
+              "soap_model_set_tracing before the step");
+    const fb::Model &table = engine.model().table();
+    for (const auto &device : engine.devices())
+      for (unsigned s = 0; s != 2; ++s) {
+        const StreamProgram &stream = device->stream(s);
+        for (size_t i = 0; i != stream.rows.size(); ++i) {
+          const fb::Row *row = stream.rows[i].row;
+          const auto *launch = row->body_as_Launch();
+          model->events.push_back(
+              {rowName(row),
+               launch ? table.kernels()->Get(launch->kernel())->key()->c_str()
+                      : nullptr,
+               kindOf(row), device->id(), s, row->node(), row->task(),
+               static_cast<soap_phase>(row->phase()),
+               stream.times[i].start - engine.stepStart(),
+               stream.times[i].end - engine.stepStart(),
+               stream.rows[i].action->bytes()});
+        }
+      }
+    *events = model->events.data();
+    *count = model->events.size();
+  });
+}

@@ -1,0 +1,540 @@
+//===- DnnlOps.cpp - Library kernels as oneDNN primitives -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPU/DnnlKernel.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::runtime;
+using dnnl::algorithm;
+using dnnl::memory;
+using dnnl::prop_kind;
+
+namespace {
+/// What every maker below needs.
+struct Request {
+  const fb::Kernel &kernel;
+  const std::vector<bool> &constant;
+  bool allowReference;
+
+  Shape operand(size_t i) const {
+    return toVector(kernel.operands()->Get(i)->shape());
+  }
+  Shape result() const { return toVector(kernel.results()->Get(0)->shape()); }
+  memory::desc operandDesc(size_t i) const {
+    return denseDesc(kernel.operands()->Get(i)->element(), operand(i));
+  }
+  memory::desc resultDesc() const {
+    return denseDesc(kernel.results()->Get(0)->element(), result());
+  }
+  size_t operands() const { return kernel.operands()->size(); }
+  bool isConstant(size_t i) const { return i < constant.size() && constant[i]; }
+};
+using Result = std::unique_ptr<DnnlKernel>;
+} // namespace
+
+static dnnl::primitive_attr userScratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+static memory::desc anyLayout(const memory::desc &desc) {
+  return {desc.dims(), desc.data_type(), memory::format_tag::any};
+}
+
+static memory::dims dims(const flatbuffers::Vector<int64_t> *list) {
+  return toVector(list);
+}
+
+/// oneDNN counts the gaps between kernel elements.
+static memory::dims gaps(const flatbuffers::Vector<int64_t> *dilations) {
+  memory::dims result = toVector(dilations);
+  for (int64_t &d : result)
+    --d;
+  return result;
+}
+
+/// A primitive descriptor, or an empty one if oneDNN has no implementation (or
+/// only a reference one that is not allowed).
+template <typename Primitive, typename... Ts>
+static typename Primitive::primitive_desc
+describe(const Request &request, const dnnl::primitive_attr &attr,
+         const Ts &...arguments) {
+  try {
+    typename Primitive::desc desc(arguments...);
+    typename Primitive::primitive_desc result(desc, attr, dnnlEngine(),
+                                              /*allow_empty=*/true);
+    if (result &&
+        (request.allowReference || !isReference(result.impl_info_str())))
+      return result;
+  } catch (const dnnl::error &) {
+    // The arguments describe no operation that oneDNN knows.
+  }
+  return {};
+}
+
+/// The kernel of one primitive whose operands are `wanted` (in order) under
+/// `arguments`, and whose result is the last of both.
+template <typename Primitive>
+static Result single(const Request &request,
+                     const typename Primitive::primitive_desc &desc,
+                     const std::vector<memory::desc> &user,
+                     const std::vector<memory::desc> &wanted,
+                     const std::vector<int> &arguments) {
+  auto kernel = std::make_unique<DnnlKernel>(desc.impl_info_str());
+  DnnlKernel::Stage stage{Primitive(desc), desc.scratchpad_desc(), {}};
+  for (size_t i = 0; i != user.size(); ++i) {
+    bool result = i + 1 == user.size();
+    size_t slot =
+        kernel->addSlot({result, result ? 0 : i,
+                         !result && request.isConstant(i), user[i], wanted[i]});
+    stage.arguments.emplace_back(arguments[i], slot);
+  }
+  kernel->addStage(std::move(stage));
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+static Result makeConv(const Request &request, const fb::Conv *op) {
+  if (request.operands() != (op->bias() ? 3u : 2u))
+    return nullptr;
+  Shape x = request.operand(0), w = request.operand(1);
+  int64_t groups = op->groups();
+  if (x.size() != w.size() || x.size() < 3 || groups < 1 || w[0] % groups ||
+      x[1] != w[1] * groups)
+    return nullptr;
+  // Weights as [groups, F / groups, C / groups, kernel...].
+  Shape grouped = w;
+  if (groups > 1) {
+    grouped[0] /= groups;
+    grouped.insert(grouped.begin(), groups);
+  }
+  memory::desc src = request.operandDesc(0), dst = request.resultDesc();
+  memory::desc weights =
+      denseDesc(request.kernel.operands()->Get(1)->element(), grouped);
+  memory::desc bias = op->bias() ? request.operandDesc(2) : memory::desc();
+  memory::desc weightsWanted =
+      request.isConstant(1) ? anyLayout(weights) : weights;
+
+  using Conv = dnnl::convolution_forward;
+  auto attempt = [&](const memory::desc &srcWanted,
+                     const memory::desc &weightsWanted,
+                     const memory::desc &dstWanted) -> Result {
+    auto make = [&](const auto &...tail) {
+      return describe<Conv>(
+          request, userScratchpad(), prop_kind::forward_inference,
+          algorithm::convolution_direct, srcWanted, weightsWanted, tail...,
+          dstWanted, dims(op->strides()), gaps(op->dilations()),
+          dims(op->pads_lo()), dims(op->pads_hi()));
+    };
+    Conv::primitive_desc desc = op->bias() ? make(bias) : make();
+    if (!desc)
+      return nullptr;
+    std::vector<memory::desc> user{src, weights},
+        wanted{desc.src_desc(), desc.weights_desc()};
+    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+    if (op->bias()) {
+      user.push_back(bias);
+      wanted.push_back(bias);
+      arguments.push_back(DNNL_ARG_BIAS);
+    }
+    user.push_back(dst);
+    wanted.push_back(desc.dst_desc());
+    arguments.push_back(DNNL_ARG_DST);
+    return single<Conv>(request, desc, user, wanted, arguments);
+  };
+  if (Result plain = attempt(src, weightsWanted, dst))
+    return plain;
+  return attempt(anyLayout(src), anyLayout(weights), anyLayout(dst));
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix product
+//===----------------------------------------------------------------------===//
+
+/// A dense tensor with leading ones up to `rank`; its last two dims swapped if
+/// `transpose` (as strides).
+static memory::desc matrixDesc(fb::ElementType element, Shape shape,
+                               size_t rank, bool transpose) {
+  shape.insert(shape.begin(), rank - std::min(rank, shape.size()), 1);
+  memory::desc dense = denseDesc(element, shape);
+  if (!transpose)
+    return dense;
+  memory::dims dims = dense.dims();
+  memory::dims strides(dense.data.format_desc.blocking.strides,
+                       dense.data.format_desc.blocking.strides + rank);
+  std::swap(dims[rank - 1], dims[rank - 2]);
+  std::swap(strides[rank - 1], strides[rank - 2]);
+  return {dims, dense.data_type(), strides};
+}
+
+static Result makeMatMul(const Request &request, const fb::MatMul *op) {
+  if (request.operands() != (op->bias() ? 3u : 2u))
+    return nullptr;
+  auto element = [&](size_t i) {
+    return request.kernel.operands()->Get(i)->element();
+  };
+  Shape a = request.operand(0), b = request.operand(1), y = request.result();
+  Shape c = op->bias() ? request.operand(2) : Shape();
+  if (a.size() < 2 || b.size() < 2 || y.size() < 2 || a.size() > y.size() ||
+      b.size() > y.size() || c.size() > y.size())
+    return nullptr;
+  // A batch that only the first operand has is more rows of one product.
+  bool flat = !op->transpose_a() &&
+              elementCount(b) == b[b.size() - 1] * b[b.size() - 2] &&
+              a.size() == y.size() &&
+              (c.empty() || elementCount(c) == c.back());
+  if (flat) {
+    auto collapse = [](const Shape &s) {
+      return Shape{elementCount(Shape(s.begin(), s.end() - 1)), s.back()};
+    };
+    for (size_t d = 0; d + 1 < a.size(); ++d)
+      if (a[d] != y[d])
+        return nullptr;
+    a = collapse(a);
+    y = collapse(y);
+    b = Shape(b.end() - 2, b.end());
+    c = c.empty() ? c : Shape{c.back()};
+  }
+  size_t rank = y.size();
+  memory::desc src = matrixDesc(element(0), a, rank, op->transpose_a());
+  memory::desc weights = matrixDesc(element(1), b, rank, op->transpose_b());
+  memory::desc dst = denseDesc(request.kernel.results()->Get(0)->element(), y);
+  memory::desc weightsWanted =
+      request.isConstant(1) ? anyLayout(weights) : weights;
+  memory::desc bias =
+      op->bias() ? matrixDesc(element(2), c, rank, false) : memory::desc();
+
+  // oneDNN scales the bias too, ours does not: then it is added afterwards.
+  bool scaled = op->alpha() != 1.0f, added = scaled && op->bias();
+  dnnl::primitive_attr attr = userScratchpad();
+  if (scaled)
+    attr.set_output_scales(0, {op->alpha()});
+  if (added) {
+    dnnl::post_ops ops;
+    ops.append_binary(algorithm::binary_add, bias);
+    attr.set_post_ops(ops);
+  }
+  using MatMul = dnnl::matmul;
+  MatMul::primitive_desc desc =
+      op->bias() && !added
+          ? describe<MatMul>(request, attr, src, weightsWanted, bias, dst)
+          : describe<MatMul>(request, attr, src, weightsWanted, dst);
+  if (!desc)
+    return nullptr;
+  std::vector<memory::desc> user{src, weights},
+      wanted{src, desc.weights_desc()};
+  std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+  if (op->bias()) {
+    user.push_back(bias);
+    wanted.push_back(bias);
+    arguments.push_back(added
+                            ? DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1
+                            : DNNL_ARG_BIAS);
+  }
+  user.push_back(dst);
+  wanted.push_back(dst);
+  arguments.push_back(DNNL_ARG_DST);
+  return single<MatMul>(request, desc, user, wanted, arguments);
+}
+
+//===----------------------------------------------------------------------===//
+// One operand and its layouts
+//===----------------------------------------------------------------------===//
+
+/// Layouts of a [N, C, spatial...] tensor to try, the dense one first.
+static std::vector<memory::desc> layouts(const memory::desc &dense) {
+  using Tag = memory::format_tag;
+  std::vector<memory::desc> result{dense};
+  auto add = [&](Tag tag) {
+    result.emplace_back(dense.dims(), dense.data_type(), tag);
+  };
+  switch (dense.dims().size()) {
+  case 3:
+    add(Tag::nCw16c);
+    add(Tag::nwc);
+    break;
+  case 4:
+    add(Tag::nChw16c);
+    add(Tag::nhwc);
+    break;
+  case 5:
+    add(Tag::nCdhw16c);
+    add(Tag::ndhwc);
+    break;
+  default:
+    break;
+  }
+  return result;
+}
+
+static Result makePool(const Request &request, const fb::Pool *op) {
+  if (request.operands() != 1 || request.operand(0).size() < 3)
+    return nullptr;
+  algorithm kind = op->kind() == fb::PoolKind::Max ? algorithm::pooling_max
+                   : op->count_include_pad()
+                       ? algorithm::pooling_avg_include_padding
+                       : algorithm::pooling_avg_exclude_padding;
+  memory::dims dilation = gaps(op->dilations());
+  bool dense = std::all_of(dilation.begin(), dilation.end(),
+                           [](int64_t d) { return d == 0; });
+  memory::desc src = request.operandDesc(0), dst = request.resultDesc();
+  for (const memory::desc &layout : layouts(src)) {
+    memory::desc dstWanted = layout == src ? dst : anyLayout(dst);
+    if (dense) {
+      using Pool = dnnl::pooling_forward;
+      auto desc = describe<Pool>(
+          request, userScratchpad(), prop_kind::forward_inference, kind, layout,
+          dstWanted, dims(op->strides()), dims(op->kernel()),
+          dims(op->pads_lo()), dims(op->pads_hi()));
+      if (desc)
+        return single<Pool>(request, desc, {src, dst},
+                            {layout, desc.dst_desc()},
+                            {DNNL_ARG_SRC, DNNL_ARG_DST});
+      continue;
+    }
+    using Pool = dnnl::pooling_v2_forward;
+    auto desc = describe<Pool>(
+        request, userScratchpad(), prop_kind::forward_inference, kind, layout,
+        dstWanted, dims(op->strides()), dims(op->kernel()), dilation,
+        dims(op->pads_lo()), dims(op->pads_hi()));
+    if (desc)
+      return single<Pool>(request, desc, {src, dst}, {layout, desc.dst_desc()},
+                          {DNNL_ARG_SRC, DNNL_ARG_DST});
+  }
+  return nullptr;
+}
+
+static Result makeLrn(const Request &request, const fb::Lrn *op) {
+  if (request.operands() != 1 || request.operand(0) != request.result() ||
+      request.operand(0).size() < 3 || op->size() < 1 || op->size() % 2 == 0)
+    return nullptr;
+  using Lrn = dnnl::lrn_forward;
+  memory::desc src = request.operandDesc(0);
+  for (const memory::desc &layout : layouts(src)) {
+    auto desc =
+        describe<Lrn>(request, userScratchpad(), prop_kind::forward_inference,
+                      algorithm::lrn_across_channels, layout, op->size(),
+                      op->alpha(), op->beta(), op->bias());
+    if (desc)
+      return single<Lrn>(request, desc, {src, src}, {layout, layout},
+                         {DNNL_ARG_SRC, DNNL_ARG_DST});
+  }
+  return nullptr;
+}
+
+template <typename Primitive>
+static Result makeSoftmaxOf(const Request &request, int axis) {
+  memory::desc src = request.operandDesc(0);
+  auto desc = describe<Primitive>(request, userScratchpad(),
+                                  prop_kind::forward_inference, src, axis);
+  if (!desc)
+    return nullptr;
+  return single<Primitive>(request, desc, {src, src}, {src, src},
+                           {DNNL_ARG_SRC, DNNL_ARG_DST});
+}
+
+static Result makeSoftmax(const Request &request, const fb::Softmax *op) {
+  Shape shape = request.operand(0);
+  if (request.operands() != 1 || shape != request.result() || op->axis() < 0 ||
+      op->axis() >= static_cast<int>(shape.size()))
+    return nullptr;
+  return op->log()
+             ? makeSoftmaxOf<dnnl::logsoftmax_forward>(request, op->axis())
+             : makeSoftmaxOf<dnnl::softmax_forward>(request, op->axis());
+}
+
+static Result makeBatchNorm(const Request &request, const fb::BatchNorm *op) {
+  if (request.operands() != 5 || request.operand(0) != request.result() ||
+      request.operand(0).size() < 2)
+    return nullptr;
+  for (size_t i = 1; i != 5; ++i)
+    if (request.operand(i) != Shape{request.operand(0)[1]})
+      return nullptr;
+  using Norm = dnnl::batch_normalization_forward;
+  using Flags = dnnl::normalization_flags;
+  memory::desc src = request.operandDesc(0), channel = request.operandDesc(1);
+  auto desc = describe<Norm>(request, userScratchpad(),
+                             prop_kind::forward_inference, src, op->epsilon(),
+                             Flags::use_global_stats | Flags::use_scale |
+                                 Flags::use_shift);
+  if (!desc)
+    return nullptr;
+  std::vector<memory::desc> all{src, channel, channel, channel, channel, src};
+  return single<Norm>(request, desc, all, all,
+                      {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT,
+                       DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, DNNL_ARG_DST});
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+static algorithm binaryAlgorithm(fb::BinaryKind kind) {
+  switch (kind) {
+  case fb::BinaryKind::Add:
+    return algorithm::binary_add;
+  case fb::BinaryKind::Sub:
+    return algorithm::binary_sub;
+  case fb::BinaryKind::Mul:
+    return algorithm::binary_mul;
+  case fb::BinaryKind::Div:
+    return algorithm::binary_div;
+  case fb::BinaryKind::Max:
+    return algorithm::binary_max;
+  case fb::BinaryKind::Min:
+    return algorithm::binary_min;
+  }
+  return algorithm::undef;
+}
+
+/// One binary operation after the other, in the operands' order. Only the first
+/// operand must have the result's shape.
+static Result makeBinary(const Request &request, fb::BinaryKind kind) {
+  using Binary = dnnl::binary;
+  Shape y = request.result();
+  size_t count = request.operands();
+  bool commutes = kind != fb::BinaryKind::Sub && kind != fb::BinaryKind::Div;
+  if (count < 2 || y.size() > 6 || (!commutes && count != 2))
+    return nullptr;
+  std::vector<size_t> order(count);
+  for (size_t i = 0; i != count; ++i)
+    order[i] = i;
+  if (request.operand(0) != y && commutes && request.operand(1) == y)
+    std::swap(order[0], order[1]);
+  if (request.operand(order[0]) != y)
+    return nullptr;
+  memory::desc dst = request.resultDesc();
+  std::vector<memory::desc> descs;
+  std::vector<Binary::primitive_desc> primitives;
+  for (size_t operand : order) {
+    descs.push_back(
+        matrixDesc(request.kernel.operands()->Get(operand)->element(),
+                   request.operand(operand), dst.dims().size(), false));
+    if (descs.size() == 1)
+      continue;
+    primitives.push_back(describe<Binary>(request, userScratchpad(),
+                                          binaryAlgorithm(kind), descs[0],
+                                          descs.back(), dst));
+    if (!primitives.back())
+      return nullptr;
+  }
+  auto kernel = std::make_unique<DnnlKernel>(primitives[0].impl_info_str());
+  size_t result = kernel->addSlot({true, 0, false, dst, dst});
+  size_t left = kernel->addSlot({false, order[0], false, descs[0], descs[0]});
+  for (size_t i = 1; i != count; ++i) {
+    size_t right =
+        kernel->addSlot({false, order[i], false, descs[i], descs[i]});
+    kernel->addStage({Binary(primitives[i - 1]),
+                      primitives[i - 1].scratchpad_desc(),
+                      {{DNNL_ARG_SRC_0, left},
+                       {DNNL_ARG_SRC_1, right},
+                       {DNNL_ARG_DST, result}}});
+    left = result;
+  }
+  return kernel;
+}
+
+static Result makeUnary(const Request &request, const fb::Unary *op) {
+  if (request.operands() != 1 ||
+      elementCount(request.operand(0)) != elementCount(request.result()))
+    return nullptr;
+  algorithm kind = algorithm::undef;
+  float alpha = op->alpha(), beta = op->beta();
+  switch (op->kind()) {
+  case fb::UnaryKind::Relu:
+    kind = algorithm::eltwise_relu;
+    break;
+  case fb::UnaryKind::Sigmoid:
+    kind = algorithm::eltwise_logistic;
+    break;
+  case fb::UnaryKind::Tanh:
+    kind = algorithm::eltwise_tanh;
+    break;
+  case fb::UnaryKind::Clip:
+    kind = algorithm::eltwise_clip;
+    break;
+  case fb::UnaryKind::Exp:
+    kind = algorithm::eltwise_exp;
+    break;
+  case fb::UnaryKind::Log:
+    kind = algorithm::eltwise_log;
+    break;
+  case fb::UnaryKind::Sqrt:
+    kind = algorithm::eltwise_sqrt;
+    break;
+  case fb::UnaryKind::Abs:
+    kind = algorithm::eltwise_abs;
+    break;
+  case fb::UnaryKind::Square:
+    kind = algorithm::eltwise_square;
+    break;
+  case fb::UnaryKind::Elu:
+    kind = algorithm::eltwise_elu;
+    break;
+  case fb::UnaryKind::Gelu:
+    kind = algorithm::eltwise_gelu_erf;
+    break;
+  case fb::UnaryKind::Linear:
+    kind = algorithm::eltwise_linear;
+    break;
+  case fb::UnaryKind::Identity:
+    return nullptr;
+  }
+  using Eltwise = dnnl::eltwise_forward;
+  // The shape does not matter: one long vector.
+  memory::desc flat = denseDesc(request.kernel.operands()->Get(0)->element(),
+                                {elementCount(request.result())});
+  auto desc =
+      describe<Eltwise>(request, userScratchpad(), prop_kind::forward_inference,
+                        kind, flat, alpha, beta);
+  if (!desc)
+    return nullptr;
+  return single<Eltwise>(request, desc, {flat, flat}, {flat, flat},
+                         {DNNL_ARG_SRC, DNNL_ARG_DST});
+}
+
+std::unique_ptr<Kernel>
+runtime::makeDnnlKernel(const fb::Kernel &kernel,
+                        const std::vector<bool> &constant,
+                        bool allowReference) {
+  for (const auto *list : {kernel.operands(), kernel.results()})
+    for (const auto *type : items(list))
+      if (dnnlType(type->element()) == memory::data_type::undef ||
+          items(type->shape()).size() > 6)
+        return nullptr;
+  Request request{kernel, constant, allowReference};
+  switch (kernel.op_type()) {
+  case fb::KernelOp::Conv:
+    return makeConv(request, kernel.op_as_Conv());
+  case fb::KernelOp::MatMul:
+    return makeMatMul(request, kernel.op_as_MatMul());
+  case fb::KernelOp::Pool:
+    return makePool(request, kernel.op_as_Pool());
+  case fb::KernelOp::Softmax:
+    return makeSoftmax(request, kernel.op_as_Softmax());
+  case fb::KernelOp::Lrn:
+    return makeLrn(request, kernel.op_as_Lrn());
+  case fb::KernelOp::BatchNorm:
+    return makeBatchNorm(request, kernel.op_as_BatchNorm());
+  case fb::KernelOp::Binary:
+    return makeBinary(request, kernel.op_as_Binary()->kind());
+  case fb::KernelOp::Nary:
+    return makeBinary(request, kernel.op_as_Nary()->kind());
+  case fb::KernelOp::Unary:
+    return makeUnary(request, kernel.op_as_Unary());
+  case fb::KernelOp::Reduction:
+  case fb::KernelOp::Native:
+  case fb::KernelOp::NONE:
+    return nullptr;
+  }
+  return nullptr;
+}

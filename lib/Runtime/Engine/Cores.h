@@ -1,0 +1,43 @@
+//===- Cores.h - Devices as sets of cores -----------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_ENGINE_CORES_H
+#define SOAP_LIB_RUNTIME_ENGINE_CORES_H
+
+#include "soap/Runtime/Runtime.h"
+#include <string>
+#include <vector>
+
+namespace soap::runtime {
+
+/// The cores that this process may use.
+std::vector<int> allowedCores();
+
+struct CoreSplit {
+  /// Cores of each device's compute thread.
+  std::vector<std::vector<int>> compute;
+  /// Cores of each device's communication thread: those that no device has, or
+  /// the device's own.
+  std::vector<std::vector<int>> communication;
+  std::string warning; ///< If devices share cores.
+};
+
+/// Gives each of `devices` devices `perDevice` cores (0: an even share, at
+/// least one). Throws SOAP_INVALID if one device wants more than there are.
+CoreSplit splitCores(size_t devices, size_t perDevice,
+                     const std::vector<int> &allowed);
+
+/// Binds the calling thread to cores.
+void bindThread(const std::vector<int> &cores);
+/// The number of threads of the OpenMP regions that the calling thread opens.
+void setOpenMPThreads(size_t count);
+/// The model name of the CPU.
+std::string cpuName();
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_ENGINE_CORES_H

@@ -1,0 +1,108 @@
+//===- Device.h - One device of the CPU backend -----------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A device is a set of cores with arenas of its own. Two threads run its
+// program: one the rows of the compute stream, one those of the communication
+// stream, so that transfers progress while the device computes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_ENGINE_DEVICE_H
+#define SOAP_LIB_RUNTIME_ENGINE_DEVICE_H
+
+#include "CPU/Kernel.h"
+#include "Engine/Memory.h"
+#include "Engine/Row.h"
+#include "Model/CompiledModel.h"
+#include "Model/Meetings.h"
+#include "Model/Safetensors.h"
+#include "Transport/Transport.h"
+#include "Wait.h"
+#include <exception>
+
+namespace soap::runtime {
+
+/// When a row ran, in ns of the steady clock.
+struct RowTime {
+  int64_t start = 0, end = 0;
+};
+
+/// One row of a stream, ready to run.
+struct ProgramRow {
+  std::unique_ptr<RowAction> action;
+  const fb::Row *row = nullptr;
+  /// Rows of the other stream that must have ended (a count from its start).
+  uint32_t waitFor = 0;
+  /// The other stream waits for this row.
+  bool signals = false;
+};
+
+/// A stream's rows in order, and how far it has come.
+struct StreamProgram {
+  std::vector<ProgramRow> rows;
+  /// Rows ended since load; set only after rows that signal.
+  Counter progress;
+  std::vector<RowTime> times; ///< Of the last traced step.
+};
+
+class Device {
+public:
+  /// Reserves arenas and makes all rows but launches, whose kernels belong to
+  /// the device's own thread. `model` and `transport` outlive the device.
+  Device(uint32_t id, std::shared_ptr<const CompiledModel> model,
+         const Meetings &meetings, Transport &transport);
+
+  /// On the compute thread, once: loads, init program, kernels of the main
+  /// program, reordered constants.
+  void prepare(const Safetensors *weights);
+  /// Runs the rows of one phase of a stream. A row that fails does not stop the
+  /// others, as other devices wait for them: the first failure is returned.
+  std::exception_ptr run(fb::Stream stream, fb::Phase phase, const Step &step,
+                         bool trace);
+
+  bool communicates() const { return !streams[1].rows.empty(); }
+  const StreamProgram &stream(unsigned index) const { return streams[index]; }
+  uint32_t id() const { return number; }
+  const fb::Device &table() const { return *device; }
+
+  /// Bytes that prepare() added to the arenas.
+  size_t constantBytes() const { return constants.bytes(); }
+  size_t scratchpadBytes() const { return scratchpad.size(); }
+  /// The implementation that each kernel of the table got; "" if not launched.
+  const std::vector<std::string> &implementations() const { return chosen; }
+  /// The main program's rows in table order: (stream, position).
+  const std::vector<std::pair<uint8_t, uint32_t>> &order() const {
+    return positions;
+  }
+
+private:
+  char *address(uint32_t buffer) const;
+  void makeRows(const Meetings &meetings, Transport &transport);
+  void linkWaits();
+  Kernel &kernelFor(const fb::Launch &launch);
+  std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
+  void reserveScratchpad(const std::vector<const fb::Launch *> &launches);
+  void discardOriginals();
+
+  uint32_t number;
+  std::shared_ptr<const CompiledModel> model;
+  const fb::Device *device;
+  Arena activations, parameters, scratch, scratchpad;
+  StreamProgram streams[2];
+  std::vector<std::pair<uint8_t, uint32_t>> positions;
+  std::map<std::pair<uint32_t, std::vector<bool>>, std::unique_ptr<Kernel>>
+      kernels;
+  std::vector<std::string> chosen;
+  ConstantCache constants;
+};
+
+/// Nanoseconds of the steady clock.
+int64_t now();
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_ENGINE_DEVICE_H

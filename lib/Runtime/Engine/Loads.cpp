@@ -1,0 +1,121 @@
+//===- Loads.cpp - Makes parameters and constants -------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Engine/Loads.h"
+#include "Model/Safetensors.h"
+#include "soap/Runtime/RandomRecipe.h"
+#include <cstring>
+
+using namespace soap;
+using namespace soap::runtime;
+
+namespace {
+/// A box of a row-major tensor as contiguous runs of elements.
+class BoxRuns {
+public:
+  explicit BoxRuns(const fb::Load &load) {
+    for (int64_t extent : items(load.shape()))
+      shape.push_back(extent);
+    for (const fb::Range *range : items(load.box())) {
+      lo.push_back(range->lo());
+      extents.push_back(range->hi() - range->lo());
+    }
+    // Trailing dims that are whole, and the one before them, make one run.
+    for (dims = shape.size(); dims > 0;) {
+      --dims;
+      run *= extents[dims];
+      if (extents[dims] != shape[dims])
+        break;
+    }
+  }
+
+  /// Calls fn(first element in the tensor, elements) for every run, in order.
+  template <typename Fn>
+  void forEach(Fn fn) const {
+    for (int64_t extent : extents)
+      if (extent == 0)
+        return;
+    std::vector<int64_t> index(dims, 0);
+    while (true) {
+      int64_t start = 0;
+      for (size_t d = 0; d != shape.size(); ++d)
+        start = start * shape[d] + lo[d] + (d < dims ? index[d] : 0);
+      fn(start, run);
+      size_t d = dims;
+      while (d > 0 && ++index[d - 1] == extents[d - 1])
+        index[--d] = 0;
+      if (d == 0)
+        return;
+    }
+  }
+
+private:
+  Shape shape, lo, extents;
+  size_t dims = 0; ///< Leading dims that are iterated.
+  int64_t run = 1;
+};
+} // namespace
+
+template <typename T>
+static void fillRandom(const fb::Random &random, int64_t start, int64_t count,
+                       T *target) {
+  uint64_t key = recipe::keyOf(random.seed(), random.name_hash());
+  auto begin = static_cast<uint64_t>(start);
+  if (random.distribution() == fb::Distribution::Uniform) {
+    for (int64_t i = 0; i != count; ++i)
+      target[i] = static_cast<T>(
+          recipe::uniform(key, begin + i, random.a(), random.b()));
+    return;
+  }
+  int64_t i = 0;
+  if (count > 0 && begin % 2)
+    target[i++] =
+        static_cast<T>(recipe::normal(key, begin, random.a(), random.b()));
+  for (; i + 1 < count; i += 2) {
+    recipe::Pair pair =
+        recipe::normalPair(key, begin + i, random.a(), random.b());
+    target[i] = static_cast<T>(pair.even);
+    target[i + 1] = static_cast<T>(pair.odd);
+  }
+  if (i < count)
+    target[i] =
+        static_cast<T>(recipe::normal(key, begin + i, random.a(), random.b()));
+}
+
+void runtime::executeLoad(const fb::Load &load, const Safetensors *weights,
+                          char *target) {
+  size_t size = elementSize(load.element());
+  BoxRuns runs(load);
+  const unsigned char *source = nullptr;
+  if (const auto *stored = load.source_as_Stored())
+    source = weights->find(stored->tensor()->str(), load.element(),
+                           toVector(load.shape()));
+  else if (const auto *bytes = load.source_as_Inline())
+    source = bytes->bytes()->data();
+  if (source) {
+    runs.forEach([&](int64_t start, int64_t count) {
+      std::memcpy(target, source + start * size, count * size);
+      target += count * size;
+    });
+    return;
+  }
+  if (const auto *splat = load.source_as_Splat()) {
+    runs.forEach([&](int64_t, int64_t count) {
+      for (int64_t i = 0; i != count; ++i, target += size)
+        std::memcpy(target, splat->value()->data(), size);
+    });
+    return;
+  }
+  const fb::Random &random = *load.source_as_Random();
+  runs.forEach([&](int64_t start, int64_t count) {
+    if (load.element() == fb::ElementType::F64)
+      fillRandom(random, start, count, reinterpret_cast<double *>(target));
+    else
+      fillRandom(random, start, count, reinterpret_cast<float *>(target));
+    target += count * size;
+  });
+}

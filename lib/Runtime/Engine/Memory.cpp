@@ -1,0 +1,79 @@
+//===- Memory.cpp - Arenas and what the machine has -----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Engine/Memory.h"
+#include "Error.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace soap::runtime;
+
+Arena::Arena(size_t bytes) {
+  if (bytes == 0)
+    return;
+  void *block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (block == MAP_FAILED)
+    invalid("expected ", bytes, " bytes of memory, got: ", std::strerror(errno),
+            "; use more devices or a smaller batch");
+  madvise(block, bytes, MADV_HUGEPAGE);
+  base = static_cast<char *>(block);
+  length = bytes;
+}
+
+Arena::~Arena() {
+  if (base)
+    munmap(base, length);
+}
+
+Arena::Arena(Arena &&other) noexcept
+    : base(std::exchange(other.base, nullptr)),
+      length(std::exchange(other.length, 0)) {}
+
+Arena &Arena::operator=(Arena &&other) noexcept {
+  std::swap(base, other.base);
+  std::swap(length, other.length);
+  return *this;
+}
+
+void Arena::discard(size_t offset, size_t bytes) {
+  auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  size_t begin = (offset + page - 1) / page * page;
+  size_t end = (offset + bytes) / page * page;
+  if (begin < end)
+    madvise(base + begin, end - begin, MADV_DONTNEED);
+}
+
+/// The first number in a file, or the largest one ("max", no such file).
+static uint64_t readNumber(const char *path) {
+  std::ifstream file(path);
+  uint64_t value = 0;
+  return file >> value ? value : std::numeric_limits<uint64_t>::max();
+}
+
+uint64_t soap::runtime::availableMemory() {
+  uint64_t available = std::numeric_limits<uint64_t>::max();
+  std::ifstream file("/proc/meminfo");
+  for (std::string word; file >> word;) {
+    uint64_t kibibytes = 0;
+    if (word == "MemAvailable:" && file >> kibibytes) {
+      available = kibibytes * 1024;
+      break;
+    }
+  }
+  uint64_t limit = readNumber("/sys/fs/cgroup/memory.max");
+  uint64_t used = readNumber("/sys/fs/cgroup/memory.current");
+  if (limit != std::numeric_limits<uint64_t>::max() && used <= limit)
+    available = std::min(available, limit - used);
+  return available;
+}

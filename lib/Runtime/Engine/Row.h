@@ -1,0 +1,45 @@
+//===- Row.h - What one row of a program does -------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_ENGINE_ROW_H
+#define SOAP_LIB_RUNTIME_ENGINE_ROW_H
+
+#include "Types.h"
+#include <functional>
+#include <memory>
+
+namespace soap::runtime {
+
+/// What the rows of a step need to know of it.
+struct Step {
+  uint32_t number = 0; ///< From 1.
+  const void *const *inputs = nullptr;
+  void *const *outputs = nullptr;
+};
+
+/// One communication of a step, as the counters report it.
+struct Movement {
+  soap_movement_kind kind = SOAP_TRANSFER;
+  std::vector<int32_t> devices;
+  std::vector<int64_t> bytes;
+};
+
+/// A row with all its addresses. Made at load; running it allocates nothing.
+class RowAction {
+public:
+  virtual ~RowAction() = default;
+  virtual void run(const Step &step) = 0;
+  /// Bytes that this device copied or received in the last run.
+  virtual uint64_t bytes() const { return 0; }
+  /// Appends what the last run moved between devices, if this is the side that
+  /// reports it.
+  virtual void movements(std::vector<Movement> &result) const {}
+};
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_ENGINE_ROW_H

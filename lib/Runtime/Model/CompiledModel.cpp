@@ -1,0 +1,99 @@
+//===- CompiledModel.cpp - A compiled model's table and code --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model/CompiledModel.h"
+#include "Model/Check.h"
+#include "Model/ElfFile.h"
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace soap;
+using namespace soap::runtime;
+
+CompiledModel::CompiledModel(const void *data, size_t size)
+    : storage(size / sizeof(uint64_t) + 1) {
+  if (size)
+    std::memcpy(storage.data(), data, size);
+  model = checkedModel(storage.data(), size);
+  checkTable(*model);
+}
+
+CompiledModel::~CompiledModel() {
+  if (library)
+    dlclose(library);
+}
+
+std::string CompiledModel::weightsPath() const {
+  std::string name = toString(model->weights_file());
+  if (name.empty())
+    return "";
+  if (name.find('/') != std::string::npos)
+    invalid("expected the name of a weights file beside the model, got: '",
+            name, "'; compile the model again");
+  return directory + "/" + name;
+}
+
+std::shared_ptr<const CompiledModel>
+CompiledModel::open(const std::string &path) {
+  auto file = MappedFile::open(path, "a model");
+  ElfFile elf(*file);
+  auto data = elf.find("soap_model_data");
+  if (!data)
+    invalid("expected a model made by soap-compile, got: '", path,
+            "', a library without soap_model_data");
+  std::shared_ptr<CompiledModel> result(
+      new CompiledModel(file->data() + data->offset, data->size));
+  char resolved[PATH_MAX];
+  if (!realpath(path.c_str(), resolved))
+    invalid("cannot resolve '", path, "', got: ", std::strerror(errno));
+  result->directory = resolved;
+  result->directory.resize(result->directory.rfind('/'));
+
+  uint32_t count = result->model->native_kernels();
+  if (count == 0)
+    return result;
+  auto table = elf.find("soap_native_kernels");
+  if (!table || table->size / sizeof(soap_native_kernel) < count)
+    invalid("expected ", count, " native kernels in '", path,
+            "', got: ", table ? table->size / sizeof(soap_native_kernel) : 0,
+            "; compile the model again");
+  result->library = dlopen(resolved, RTLD_NOW | RTLD_LOCAL);
+  if (!result->library)
+    invalid("expected a loadable model, got: ", dlerror(),
+            "; compile the model again");
+  const auto *natives = static_cast<const soap_native_kernel *>(
+      dlsym(result->library, "soap_native_kernels"));
+  if (!natives)
+    invalid("expected native kernels in '", path, "', got: ", dlerror(),
+            "; compile the model again");
+  result->natives.assign(natives, natives + count);
+  for (soap_native_kernel kernel : result->natives)
+    if (!kernel)
+      invalid("expected native kernels in '", path,
+              "', got: an empty entry; compile the model again");
+  return result;
+}
+
+std::shared_ptr<const CompiledModel>
+CompiledModel::fromMemory(const void *data, size_t size,
+                          const soap_native_kernel *natives, size_t nativeCount,
+                          const std::string &directory) {
+  std::shared_ptr<CompiledModel> result(new CompiledModel(data, size));
+  if (nativeCount < result->model->native_kernels())
+    invalid("expected ", result->model->native_kernels(),
+            " native kernels, got: ", nativeCount,
+            "; pass all that the table names");
+  for (size_t i = 0; i != result->model->native_kernels(); ++i) {
+    if (!natives || !natives[i])
+      invalid("expected native kernel ", i, ", got: null");
+    result->natives.push_back(natives[i]);
+  }
+  result->directory = directory;
+  return result;
+}

@@ -1,0 +1,46 @@
+//===- CompiledModel.h - A compiled model's table and code ------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_MODEL_COMPILEDMODEL_H
+#define SOAP_LIB_RUNTIME_MODEL_COMPILEDMODEL_H
+
+#include "Types.h"
+#include <memory>
+
+namespace soap::runtime {
+
+/// A checked table, the native kernels that it names and where its weights lie.
+class CompiledModel {
+public:
+  /// Reads a shared library. Its code is loaded only after the table has been
+  /// checked, and only if the table names native kernels.
+  static std::shared_ptr<const CompiledModel> open(const std::string &path);
+  /// Takes a table in memory.
+  static std::shared_ptr<const CompiledModel>
+  fromMemory(const void *data, size_t size, const soap_native_kernel *natives,
+             size_t nativeCount, const std::string &directory);
+  ~CompiledModel();
+  CompiledModel(const CompiledModel &) = delete;
+
+  const fb::Model &table() const { return *model; }
+  soap_native_kernel native(uint32_t symbol) const { return natives[symbol]; }
+  /// The weights file, or "" if the model has none.
+  std::string weightsPath() const;
+
+private:
+  CompiledModel(const void *data, size_t size);
+
+  std::vector<uint64_t> storage; ///< The table, aligned.
+  const fb::Model *model = nullptr;
+  std::vector<soap_native_kernel> natives;
+  std::string directory;
+  void *library = nullptr;
+};
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_MODEL_COMPILEDMODEL_H

@@ -1,0 +1,253 @@
+//===- Meetings.cpp - Which rows of which devices meet --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model/Meetings.h"
+#include <deque>
+#include <map>
+#include <tuple>
+
+using namespace soap;
+using namespace soap::runtime;
+
+template <typename... Ts>
+[[noreturn]] static void inconsistent(const Ts &...parts) {
+  invalid("expected programs that meet, got: ", parts...,
+          "; compile the model again");
+}
+
+//===----------------------------------------------------------------------===//
+// Matching
+//===----------------------------------------------------------------------===//
+
+static void matchMessages(const fb::Model &model, Meetings &result) {
+  // The n-th send from s to d with a tag meets the n-th such receive.
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
+  std::map<Key, std::deque<uint32_t>> open;
+  auto devices = items(model.devices());
+  for (uint32_t d = 0; d != devices.size(); ++d) {
+    auto rows = items(devices[d]->main());
+    for (uint32_t r = 0; r != rows.size(); ++r) {
+      const auto *exchange = rows[r]->body_as_Exchange();
+      if (!exchange)
+        continue;
+      for (const fb::Message *send : items(exchange->sends())) {
+        auto id = static_cast<uint32_t>(result.channels.size());
+        result.channels.push_back({d, send->peer(), send->data().bytes()});
+        open[{d, send->peer(), send->tag()}].push_back(id);
+        result.rows[d][r].sends.push_back(id);
+      }
+    }
+  }
+  for (uint32_t d = 0; d != devices.size(); ++d) {
+    auto rows = items(devices[d]->main());
+    for (uint32_t r = 0; r != rows.size(); ++r) {
+      const auto *exchange = rows[r]->body_as_Exchange();
+      if (!exchange)
+        continue;
+      for (const fb::Message *receive : items(exchange->receives())) {
+        auto &queue = open[{receive->peer(), d, receive->tag()}];
+        if (queue.empty())
+          inconsistent("device ", d, " receives from device ", receive->peer(),
+                       " what it does not send (tag ", receive->tag(), ")");
+        uint32_t id = queue.front();
+        queue.pop_front();
+        if (result.channels[id].bytes != receive->data().bytes())
+          inconsistent("device ", d, " receives ", receive->data().bytes(),
+                       " bytes from device ", receive->peer(), ", which sends ",
+                       result.channels[id].bytes);
+        result.rows[d][r].receives.push_back(id);
+      }
+    }
+  }
+  for (const auto &[key, queue] : open)
+    if (!queue.empty())
+      inconsistent("device ", std::get<0>(key), " sends to device ",
+                   std::get<1>(key), " what it does not receive (tag ",
+                   std::get<2>(key), ")");
+}
+
+/// Checks that the extents of all members of a meeting agree.
+static void checkExtents(const std::vector<const fb::Collective *> &members) {
+  auto bytes = [](const flatbuffers::Vector<const fb::Extent *> *list,
+                  size_t i) { return list->Get(i)->bytes(); };
+  size_t n = members.size();
+  auto require = [](bool condition) {
+    if (!condition)
+      inconsistent("a collective whose members disagree on bytes");
+  };
+  switch (members[0]->kind()) {
+  case fb::CollectiveKind::Broadcast:
+    for (size_t m = 1; m != n; ++m)
+      require(bytes(members[m]->receive(), 0) == bytes(members[0]->send(), 0));
+    break;
+  case fb::CollectiveKind::AllGather:
+    for (size_t m = 0; m != n; ++m)
+      for (size_t k = 0; k != n; ++k)
+        require(bytes(members[m]->receive(), k) ==
+                bytes(members[k]->send(), 0));
+    break;
+  case fb::CollectiveKind::AllToAll:
+    for (size_t m = 0; m != n; ++m)
+      for (size_t k = 0; k != n; ++k)
+        require(bytes(members[m]->receive(), k) ==
+                bytes(members[k]->send(), m));
+    break;
+  case fb::CollectiveKind::AllReduce:
+    for (size_t m = 0; m != n; ++m)
+      require(bytes(members[m]->send(), 0) == bytes(members[0]->send(), 0) &&
+              bytes(members[m]->receive(), 0) == bytes(members[0]->send(), 0));
+    break;
+  case fb::CollectiveKind::ReduceScatter:
+    for (size_t m = 0; m != n; ++m)
+      for (size_t k = 0; k != n; ++k)
+        require(bytes(members[m]->receive(), 0) ==
+                bytes(members[k]->send(), m));
+    break;
+  }
+}
+
+static void matchCollectives(const fb::Model &model, Meetings &result) {
+  // The n-th collective of a member over (group, tag) meets the n-th of others.
+  using Key = std::pair<std::vector<uint32_t>, uint32_t>;
+  std::map<Key, std::vector<uint32_t>> known; // Key -> meetings in order.
+  std::vector<std::vector<const fb::Collective *>> members;
+  auto devices = items(model.devices());
+  for (uint32_t d = 0; d != devices.size(); ++d) {
+    std::map<Key, uint32_t> visits;
+    auto rows = items(devices[d]->main());
+    for (uint32_t r = 0; r != rows.size(); ++r) {
+      const auto *collective = rows[r]->body_as_Collective();
+      if (!collective)
+        continue;
+      Key key{toVector(collective->group()), collective->tag()};
+      uint32_t visit = visits[key]++;
+      std::vector<uint32_t> &list = known[key];
+      if (visit == list.size()) {
+        list.push_back(static_cast<uint32_t>(result.meetings.size()));
+        result.meetings.push_back({key.first});
+        members.emplace_back(key.first.size(), nullptr);
+      }
+      uint32_t id = list[visit];
+      members[id][collective->member()] = collective;
+      result.rows[d][r].meeting = id;
+    }
+  }
+  for (size_t id = 0; id != members.size(); ++id) {
+    const fb::Collective *first = nullptr;
+    for (size_t m = 0; m != members[id].size(); ++m) {
+      const fb::Collective *member = members[id][m];
+      if (!member)
+        inconsistent("a collective without its member on device ",
+                     result.meetings[id].group[m]);
+      first = first ? first : member;
+      if (member->kind() != first->kind() ||
+          member->combine() != first->combine() ||
+          member->element() != first->element())
+        inconsistent("a collective whose members disagree on its kind");
+    }
+    checkExtents(members[id]);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Progress
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Runs all streams of all devices without doing anything, to see that they
+/// come to their ends.
+class Rehearsal {
+public:
+  Rehearsal(const fb::Model &model, const Meetings &meetings)
+      : model(model), meetings(meetings), sent(meetings.channels.size()),
+        received(meetings.channels.size()), arrived(meetings.meetings.size()) {}
+
+  void run() {
+    auto devices = items(model.devices());
+    for (uint32_t d = 0; d != devices.size(); ++d) {
+      auto rows = items(devices[d]->main());
+      ended.emplace_back(rows.size(), false);
+      for (unsigned stream = 0; stream != 2; ++stream)
+        cursors.push_back({d, stream});
+    }
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (Cursor &cursor : cursors)
+        progress |= advance(cursor);
+    }
+    for (const Cursor &cursor : cursors) {
+      auto rows = items(devices[cursor.device]->main());
+      if (cursor.row < rows.size())
+        inconsistent("programs that wait for each other, device ",
+                     cursor.device, " at row ", cursor.row, " ('",
+                     toString(rows[cursor.row]->name()), "')");
+    }
+  }
+
+private:
+  struct Cursor {
+    uint32_t device;
+    unsigned stream;
+    uint32_t row = 0;
+    bool posted = false;
+  };
+
+  bool advance(Cursor &cursor) {
+    auto rows = items(model.devices()->Get(cursor.device)->main());
+    bool progress = false;
+    for (; cursor.row < rows.size(); ++cursor.row, cursor.posted = false) {
+      const fb::Row *row = rows[cursor.row];
+      if (static_cast<unsigned>(row->stream()) != cursor.stream)
+        continue;
+      const Meetings::RowLinks &links =
+          meetings.rows[cursor.device][cursor.row];
+      const auto *collective = row->body_as_Collective();
+      if (!cursor.posted) {
+        for (uint32_t wait : items(row->waits()))
+          if (!ended[cursor.device][wait])
+            return progress;
+        for (uint32_t channel : links.sends)
+          sent[channel] = true;
+        for (uint32_t channel : links.receives)
+          received[channel] = true;
+        if (collective)
+          ++arrived[links.meeting];
+        cursor.posted = progress = true;
+      }
+      for (uint32_t channel : links.sends)
+        if (!received[channel])
+          return progress;
+      for (uint32_t channel : links.receives)
+        if (!sent[channel])
+          return progress;
+      if (collective && arrived[links.meeting] !=
+                            meetings.meetings[links.meeting].group.size())
+        return progress;
+      ended[cursor.device][cursor.row] = true;
+      progress = true;
+    }
+    return progress;
+  }
+
+  const fb::Model &model;
+  const Meetings &meetings;
+  std::vector<bool> sent, received;
+  std::vector<size_t> arrived;
+  std::vector<std::vector<bool>> ended;
+  std::vector<Cursor> cursors;
+};
+} // namespace
+
+Meetings runtime::matchRows(const fb::Model &model) {
+  Meetings result;
+  for (const auto *device : items(model.devices()))
+    result.rows.emplace_back(items(device->main()).size());
+  matchMessages(model, result);
+  matchCollectives(model, result);
+  Rehearsal(model, result).run();
+  return result;
+}

@@ -1,0 +1,43 @@
+//===- Meetings.h - Which rows of which devices meet ------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_MODEL_MEETINGS_H
+#define SOAP_LIB_RUNTIME_MODEL_MEETINGS_H
+
+#include "Types.h"
+
+namespace soap::runtime {
+
+/// The static match of all communication in a step: every message belongs to
+/// one channel (a send and its receive), every collective row to one meeting.
+struct Meetings {
+  struct Channel {
+    uint32_t source = 0, target = 0;
+    uint64_t bytes = 0;
+  };
+  struct Meeting {
+    std::vector<uint32_t> group;
+  };
+  /// What a row takes part in; empty for rows that do not communicate.
+  struct RowLinks {
+    std::vector<uint32_t> sends, receives; ///< Channels, in the row's order.
+    uint32_t meeting = 0;
+  };
+
+  std::vector<Channel> channels;
+  std::vector<Meeting> meetings;
+  std::vector<std::vector<RowLinks>> rows; ///< [device][row of main]
+};
+
+/// Matches the rows of a checked table. Throws SOAP_INVALID if a message or a
+/// collective lacks a partner that agrees with it, or if the programs would
+/// wait for each other in a circle (found by running them abstractly).
+Meetings matchRows(const fb::Model &model);
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_MODEL_MEETINGS_H

@@ -1,0 +1,68 @@
+//===- Types.cpp - Element types, shapes and boxes ------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Types.h"
+
+using namespace soap;
+using namespace soap::runtime;
+
+namespace {
+struct ElementInfo {
+  const char *name;
+  size_t size;
+};
+constexpr ElementInfo elements[] = {
+    {"f32", 4}, {"f64", 8}, {"f16", 2}, {"bf16", 2}, {"i8", 1},
+    {"i16", 2}, {"i32", 4}, {"i64", 8}, {"u8", 1},   {"u16", 2},
+    {"u32", 4}, {"u64", 8}, {"bool", 1}};
+constexpr size_t elementKinds = sizeof(elements) / sizeof(elements[0]);
+} // namespace
+
+size_t runtime::elementSize(fb::ElementType element) {
+  auto index = static_cast<size_t>(element);
+  return index < elementKinds ? elements[index].size : 0;
+}
+
+const char *runtime::elementName(fb::ElementType element) {
+  auto index = static_cast<size_t>(element);
+  return index < elementKinds ? elements[index].name : "unknown";
+}
+
+int64_t runtime::checkedMul(int64_t a, int64_t b) {
+  int64_t result;
+  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &result))
+    invalid("expected a size below 2^63, got: ", a, " * ", b,
+            "; compile the model again");
+  return result;
+}
+
+int64_t runtime::checkedAdd(int64_t a, int64_t b) {
+  int64_t result;
+  if (a < 0 || b < 0 || __builtin_add_overflow(a, b, &result))
+    invalid("expected a size below 2^63, got: ", a, " + ", b,
+            "; compile the model again");
+  return result;
+}
+
+int64_t runtime::elementCount(const Shape &shape) {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count = checkedMul(count, extent);
+  return count;
+}
+
+int64_t runtime::byteCount(fb::ElementType element, const Shape &shape) {
+  return checkedMul(elementCount(shape),
+                    static_cast<int64_t>(elementSize(element)));
+}
+
+std::string runtime::toString(const Shape &shape) {
+  std::string result = "[";
+  for (size_t i = 0; i != shape.size(); ++i)
+    result += (i ? "x" : "") + std::to_string(shape[i]);
+  return result + "]";
+}

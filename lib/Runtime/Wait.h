@@ -1,0 +1,104 @@
+//===- Wait.h - Waiting between threads -------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A counter that only grows and on which threads wait: a short spin, then the
+// kernel's futex. Devices may share cores, so spinning is brief.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_WAIT_H
+#define SOAP_LIB_RUNTIME_WAIT_H
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace soap::runtime {
+
+class alignas(64) Counter {
+public:
+  /// Sets the value and wakes whoever waits for it. Everything written before
+  /// is visible to them.
+  void set(uint32_t newValue) {
+    value.store(newValue, std::memory_order_seq_cst);
+    wake();
+  }
+
+  /// Adds one and wakes.
+  void increment() {
+    value.fetch_add(1, std::memory_order_seq_cst);
+    wake();
+  }
+
+  /// True if the value has reached `target` (modulo 2^32).
+  bool reached(uint32_t target) const {
+    return static_cast<int32_t>(value.load(std::memory_order_acquire) -
+                                target) >= 0;
+  }
+
+  /// Waits until the value has reached `target`.
+  void wait(uint32_t target) {
+    for (int spin = 0; spin != spinLimit; ++spin) {
+      if (reached(target))
+        return;
+      pause();
+    }
+    while (true) {
+      waiters.fetch_add(1, std::memory_order_seq_cst);
+      uint32_t seen = value.load(std::memory_order_seq_cst);
+      bool done = static_cast<int32_t>(seen - target) >= 0;
+      if (!done)
+        syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value),
+                FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+      waiters.fetch_sub(1, std::memory_order_relaxed);
+      if (done || reached(target))
+        return;
+    }
+  }
+
+private:
+  /// A few microseconds.
+  static constexpr int spinLimit = 200;
+
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
+  void wake() {
+    if (waiters.load(std::memory_order_seq_cst))
+      syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value),
+              FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  }
+
+  std::atomic<uint32_t> value{0};
+  std::atomic<uint32_t> waiters{0};
+};
+
+/// A barrier for a fixed set of threads, each of which counts how often it
+/// came.
+class Barrier {
+public:
+  explicit Barrier(uint32_t members) : members(members) {}
+  /// `visit`: the caller's own count, incremented here.
+  void arrive(uint32_t &visit) {
+    arrivals.increment();
+    arrivals.wait(++visit * members);
+  }
+
+private:
+  Counter arrivals;
+  uint32_t members;
+};
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_WAIT_H
