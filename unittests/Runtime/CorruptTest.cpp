@@ -1,0 +1,266 @@
+//===- CorruptTest.cpp - Damaged and inconsistent tables ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilder.h"
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace soap;
+using namespace soap::test;
+
+/// A model with every kind of row on two devices.
+static ModelBuilder everything() {
+  ModelBuilder b(2);
+  b.model.strategy = "{}";
+  uint32_t input = b.input("x", {4, 8}), output = b.output("y", {4, 8});
+  fb::KernelOpUnion relu;
+  relu.Set(fb::UnaryT());
+  uint32_t kernel = b.kernel(std::move(relu), {{4, 8}}, {{4, 8}});
+  for (uint32_t d = 0; d != 2; ++d) {
+    uint32_t x = b.buffer(d, 128), y = b.buffer(d, 128), z = b.buffer(d, 128);
+    uint32_t p = b.buffer(d, 128, fb::Space::Parameters);
+    b.inlineLoad(d, p, {4, 8}, Floats(32, 1));
+    b.feed(d, input, x);
+    fb::LaunchT launch;
+    launch.kernel = kernel;
+    launch.operands = {x};
+    launch.results = {y};
+    b.row(d, std::move(launch));
+    fb::CopyT copy;
+    copy.copies.push_back(denseCopy(y, z, 64, 0, 64));
+    copy.copies.back()->extents = {1};
+    copy.copies.back()->from_strides = {64};
+    copy.copies.back()->to_strides = {64};
+    b.row(d, std::move(copy));
+    fb::ExchangeT exchange;
+    exchange.sends.emplace_back(1 - d, 3, fb::Extent(y, 0, 64));
+    exchange.receives.emplace_back(1 - d, 3, fb::Extent(z, 0, 64));
+    b.row(d, std::move(exchange), fb::Stream::Communication, fb::Phase::Step,
+          {1, 2});
+    fb::CollectiveT reduce;
+    reduce.kind = fb::CollectiveKind::AllReduce;
+    reduce.combine = fb::Combine::Sum;
+    reduce.group = {0, 1};
+    reduce.member = d;
+    reduce.send.emplace_back(z, 0, 128);
+    reduce.receive.emplace_back(z, 0, 128);
+    b.row(d, std::move(reduce), fb::Stream::Communication);
+    if (d == 0)
+      b.drain(d, output, z);
+  }
+  return b;
+}
+
+static void expectInvalid(const ModelBuilder &b, const std::string &reason) {
+  soap_status status;
+  EXPECT_FALSE(b.load(&status)) << reason;
+  EXPECT_EQ(status, SOAP_INVALID);
+  EXPECT_NE(std::string(soap_last_error()).find(reason), std::string::npos)
+      << "expected '" << reason << "' in: " << soap_last_error();
+}
+
+TEST(Corrupt, TheUnbrokenModelLoads) {
+  EXPECT_TRUE(everything().load()) << soap_last_error();
+}
+
+TEST(Corrupt, Host) {
+  ModelBuilder b = everything();
+  b.model.abi = SOAP_ABI_VERSION + 1;
+  expectInvalid(b, "expected a model of ABI");
+  b = everything();
+  b.model.target = "cuda";
+  expectInvalid(b, "--target=cpu");
+  b = everything();
+  b.model.cpu_features = {"avx1024"};
+  expectInvalid(b, "expected a CPU with avx1024");
+  b = everything();
+  b.model.devices[0]->activation_bytes = uint64_t{1} << 60;
+  expectInvalid(b, "MiB of free memory");
+  b = everything();
+  b.model.cores_per_device = 100000;
+  expectInvalid(b, "cores per device");
+}
+
+TEST(Corrupt, Ranges) {
+  using Body = std::function<void(fb::DeviceT &)>;
+  auto breakDevice = [](const Body &body, const std::string &reason) {
+    ModelBuilder b = everything();
+    body(*b.model.devices[1]);
+    expectInvalid(b, reason);
+  };
+  auto row = [](fb::DeviceT &d, size_t i) -> fb::RowBodyUnion & {
+    return d.main[i]->body;
+  };
+  breakDevice([](auto &d) { d.buffers[0] = fb::Buffer({}, 1 << 20, 128); },
+              "outside of its arena");
+  breakDevice([](auto &d) { d.buffers[0] = fb::Buffer({}, 4, 64); },
+              "no multiple of 64");
+  breakDevice([](auto &d) { d.loads[0]->buffer = 9; }, "buffer 9 of 4");
+  breakDevice([](auto &d) { d.loads[0]->box[0] = fb::Range(0, 5); },
+              "range [0:5]");
+  breakDevice([](auto &d) { d.loads[0]->source.AsInline()->bytes.pop_back(); },
+              "inline bytes");
+  breakDevice([](auto &d) { d.main[1]->waits = {1}; }, "a wait for row 1");
+  breakDevice([](auto &d) { d.main[3]->stream = fb::Stream::Compute; },
+              "communication outside");
+  breakDevice([](auto &d) { d.main[1]->phase = fb::Phase::Drain; },
+              "phases out of order");
+  breakDevice([&](auto &d) { row(d, 0).AsFeed()->input = 5; }, "input 5 of 1");
+  breakDevice([&](auto &d) { row(d, 0).AsFeed()->copies[0]->run = 129; },
+              "a copy outside");
+  breakDevice([&](auto &d) { row(d, 1).AsLaunch()->kernel = 1; }, "kernel 1");
+  breakDevice([&](auto &d) { row(d, 1).AsLaunch()->operands = {0, 0}; },
+              "2 operands");
+  breakDevice([&](auto &d) { row(d, 1).AsLaunch()->constant_operands = {0}; },
+              "outside of the parameters");
+  breakDevice([&](auto &d) { row(d, 2).AsCopy()->copies[0]->to_strides = {}; },
+              "extents and 0 strides");
+  breakDevice([&](auto &d) { row(d, 2).AsCopy()->copies[0]->extents = {2}; },
+              "a copy outside");
+  breakDevice(
+      [&](auto &d) {
+        row(d, 2).AsCopy()->copies[0]->extents = {int64_t{1} << 62};
+        row(d, 2).AsCopy()->copies[0]->from_strides = {int64_t{1} << 62};
+      },
+      "a copy outside");
+  breakDevice(
+      [&](auto &d) {
+        row(d, 3).AsExchange()->sends[0] =
+            fb::Message(0, 3, fb::Extent(0, 128, 64));
+      },
+      "bytes 128 + 64 of buffer 0");
+  breakDevice(
+      [&](auto &d) {
+        row(d, 3).AsExchange()->sends[0] =
+            fb::Message(1, 3, fb::Extent(0, 0, 64));
+      },
+      "a transfer with device 1");
+  breakDevice([&](auto &d) { row(d, 4).AsCollective()->member = 0; },
+              "not member 0");
+  breakDevice([&](auto &d) { row(d, 4).AsCollective()->group = {0, 0, 1}; },
+              "not member 1");
+  breakDevice([&](auto &d) { row(d, 4).AsCollective()->combine = {}; },
+              "without a combiner");
+  breakDevice([&](auto &d) { row(d, 4).AsCollective()->send.pop_back(); },
+              "0 sends");
+}
+
+TEST(Corrupt, Meetings) {
+  ModelBuilder b = everything();
+  b.model.devices[1]->main[3]->body.AsExchange()->receives.clear();
+  expectInvalid(b, "what it does not receive");
+  b = everything();
+  b.model.devices[1]->main[3]->body.AsExchange()->sends.clear();
+  expectInvalid(b, "what it does not send");
+  b = everything();
+  b.model.devices[1]->main[3]->body.AsExchange()->receives[0] =
+      fb::Message(0, 3, fb::Extent(2, 0, 60));
+  expectInvalid(b, "receives 60 bytes");
+  b = everything();
+  b.model.devices[1]->main.pop_back();
+  expectInvalid(b, "without its member on device 1");
+  b = everything();
+  b.model.devices[1]->main[4]->body.AsCollective()->combine = fb::Combine::Max;
+  expectInvalid(b, "disagree on its kind");
+  // One device first reduces, the other first exchanges.
+  b = everything();
+  std::swap(b.model.devices[1]->main[3], b.model.devices[1]->main[4]);
+  b.model.devices[1]->main[3]->waits.clear();
+  expectInvalid(b, "wait for each other");
+}
+
+TEST(Corrupt, NativeKernelsMustExist) {
+  ModelBuilder b;
+  fb::NativeT native;
+  native.symbol = 2;
+  fb::KernelOpUnion op;
+  op.Set(std::move(native));
+  b.kernel(std::move(op), {}, {});
+  expectInvalid(b, "native kernel 2 of 0");
+  b.model.native_kernels = 3;
+  expectInvalid(b, "expected 3 native kernels, got: 0");
+}
+
+/// Random bytes change: every table either fails to load with a reason, or it
+/// runs.
+TEST(Corrupt, MutatedTablesNeverCrash) {
+  std::vector<uint8_t> original = everything().finish();
+  std::mt19937 random(1);
+  int loaded = 0, refused = 0;
+  Floats x(1 << 16, 1), y(1 << 16);
+  for (int round = 0; round != 3000; ++round) {
+    std::vector<uint8_t> data = original;
+    int changes = 1 + static_cast<int>(random() % 3);
+    for (int i = 0; i != changes; ++i)
+      data[random() % data.size()] = static_cast<uint8_t>(random());
+    if (round % 10 == 0)
+      data.resize(random() % data.size());
+    soap_load_options options = {};
+    options.size = sizeof(options);
+    options.warning = [](const char *, void *) {};
+    soap_model *model = nullptr;
+    soap_status status = soap_model_load_from_memory(
+        data.data(), data.size(), nullptr, 0, nullptr, &options, &model);
+    if (status != SOAP_OK) {
+      EXPECT_STRNE(soap_last_error(), "");
+      ++refused;
+      continue;
+    }
+    ++loaded;
+    size_t bytes = 0;
+    for (size_t i = 0; i != soap_model_input_count(model); ++i) {
+      soap_port port;
+      soap_model_input(model, i, &port);
+      bytes = std::max(bytes, port.bytes);
+    }
+    for (size_t i = 0; i != soap_model_output_count(model); ++i) {
+      soap_port port;
+      soap_model_output(model, i, &port);
+      bytes = std::max(bytes, port.bytes);
+    }
+    if (bytes <= x.size() * 4 && soap_model_input_count(model) <= 1 &&
+        soap_model_output_count(model) <= 1) {
+      const void *in = x.data();
+      void *out = y.data();
+      (void)soap_model_run(model, &in, &out);
+      (void)soap_model_info(model);
+    }
+    soap_model_release(model);
+  }
+  EXPECT_GT(loaded, 100);
+  EXPECT_GT(refused, 100);
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+TEST(Corrupt, ForeignFiles) {
+  auto refuse = [](const char *path, const std::string &reason) {
+    soap_model *model = nullptr;
+    EXPECT_EQ(soap_model_load(path, nullptr, &model), SOAP_INVALID);
+    EXPECT_EQ(model, nullptr);
+    EXPECT_NE(std::string(soap_last_error()).find(reason), std::string::npos)
+        << soap_last_error();
+  };
+  refuse("no-such-model.so", "No such file");
+  refuse("/", "not a regular file");
+  refuse("/proc/self/exe", "without soap_model_data");
+  const char *name = "corrupt-test.so";
+  std::ifstream self("/proc/self/exe", std::ios::binary);
+  std::string bytes(5000, '\0');
+  self.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(name, std::ios::binary) << bytes;
+  refuse(name, "a truncated file");
+  std::ofstream(name, std::ios::binary) << "hello";
+  refuse(name, "no shared library");
+  std::ofstream(name, std::ios::binary) << "";
+  refuse(name, "no shared library");
+  std::remove(name);
+}

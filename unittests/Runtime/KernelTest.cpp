@@ -1,0 +1,396 @@
+//===- KernelTest.cpp - Every kernel against its definition ---------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reference.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+using namespace soap;
+using namespace soap::test;
+
+namespace {
+struct Outcome {
+  Floats values;
+  std::string implementation;
+};
+} // namespace
+
+/// Runs one kernel on one device. Operands from `constantFrom` on are constant
+/// parameters, the others inputs.
+static Outcome runKernel(fb::KernelOpUnion op, const std::vector<Tensor> &x,
+                         const Shape &resultShape, size_t constantFrom) {
+  ModelBuilder b;
+  std::vector<Shape> shapes;
+  for (const Tensor &t : x)
+    shapes.push_back(t.shape);
+  uint32_t kernel = b.kernel(std::move(op), shapes, {resultShape});
+  fb::LaunchT launch;
+  launch.kernel = kernel;
+  std::vector<Floats> inputs;
+  for (uint32_t i = 0; i != x.size(); ++i) {
+    Floats values(x[i].values.begin(), x[i].values.end());
+    bool constant = i >= constantFrom;
+    uint32_t buffer =
+        b.buffer(0, values.size() * 4,
+                 constant ? fb::Space::Parameters : fb::Space::Activations);
+    launch.operands.push_back(buffer);
+    if (constant) {
+      b.inlineLoad(0, buffer, x[i].shape, values);
+      launch.constant_operands.push_back(i);
+      continue;
+    }
+    b.feed(0, b.input("x" + std::to_string(i), x[i].shape), buffer);
+    inputs.push_back(std::move(values));
+  }
+  Outcome outcome;
+  outcome.values.assign(count(resultShape), NAN);
+  uint32_t result = b.buffer(0, outcome.values.size() * 4);
+  launch.results = {result};
+  b.row(0, std::move(launch));
+  b.drain(0, b.output("y", resultShape), result);
+  ModelPtr model = b.load();
+  if (!model) {
+    ADD_FAILURE() << soap_last_error();
+    return outcome;
+  }
+  auto info = nlohmann::json::parse(soap_model_info(model.get()));
+  outcome.implementation = info["kernels"][0]["implementation"];
+  std::vector<const void *> in;
+  for (const Floats &values : inputs)
+    in.push_back(values.data());
+  void *out = outcome.values.data();
+  for (int step = 0; step != 2; ++step)
+    EXPECT_EQ(soap_model_run(model.get(), in.data(), &out), SOAP_OK)
+        << soap_last_error();
+  return outcome;
+}
+
+/// Checks one kernel with and without constant operands. Relative to the
+/// largest value of the result.
+template <typename Op>
+static void check(Op op, const std::vector<Tensor> &x, const Shape &resultShape,
+                  double tolerance = 2e-5) {
+  Tensor expected = reference(op, x, resultShape);
+  double scale = 0;
+  for (double value : expected.values)
+    scale = std::max(scale, std::fabs(value));
+  for (size_t constantFrom : {x.size(), size_t{1}}) {
+    fb::KernelOpUnion kernel;
+    kernel.Set(Op(op));
+    Outcome outcome =
+        runKernel(std::move(kernel), x, resultShape, constantFrom);
+    EXPECT_EQ(outcome.implementation.find("ref"), std::string::npos)
+        << outcome.implementation;
+    for (size_t i = 0; i != expected.values.size(); ++i)
+      ASSERT_NEAR(outcome.values[i], expected.values[i], tolerance * scale)
+          << "element " << i << ", " << outcome.implementation;
+    if (constantFrom == 1 && x.size() == 1)
+      break;
+  }
+}
+
+static Tensor random(const Shape &shape, uint32_t seed, float lo = -1,
+                     float hi = 1) {
+  return Tensor(shape, randomFloats(count(shape), seed, lo, hi));
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution and pooling
+//===----------------------------------------------------------------------===//
+
+static Shape windowResult(const Shape &x, int64_t channels, const Shape &kernel,
+                          const Shape &strides, const Shape &dilations,
+                          const Shape &lo, const Shape &hi) {
+  Shape result{x[0], channels};
+  for (size_t d = 0; d != kernel.size(); ++d)
+    result.push_back(
+        (x[d + 2] + lo[d] + hi[d] - (kernel[d] - 1) * dilations[d] - 1) /
+            strides[d] +
+        1);
+  return result;
+}
+
+static void checkConv(const Shape &x, int64_t features, const Shape &kernel,
+                      const Shape &strides, const Shape &dilations,
+                      const Shape &lo, const Shape &hi, int64_t groups = 1,
+                      bool bias = true) {
+  fb::ConvT op;
+  op.strides = strides;
+  op.dilations = dilations;
+  op.pads_lo = lo;
+  op.pads_hi = hi;
+  op.groups = groups;
+  op.bias = bias;
+  Shape weights{features, x[1] / groups};
+  weights.insert(weights.end(), kernel.begin(), kernel.end());
+  std::vector<Tensor> operands{random(x, 1), random(weights, 2)};
+  if (bias)
+    operands.push_back(random({features}, 3));
+  check(op, operands,
+        windowResult(x, features, kernel, strides, dilations, lo, hi));
+}
+
+TEST(Kernel, ConvPlain) {
+  checkConv({2, 3, 13, 17}, 8, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1});
+}
+TEST(Kernel, ConvWithoutBias) {
+  checkConv({1, 16, 9, 9}, 5, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, false);
+}
+TEST(Kernel, ConvAsymmetricPads) {
+  checkConv({1, 4, 11, 12}, 6, {3, 5}, {1, 1}, {1, 1}, {0, 3}, {2, 1});
+}
+TEST(Kernel, ConvNegativeHighPad) {
+  checkConv({1, 4, 12, 12}, 6, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {-1, -1});
+}
+TEST(Kernel, ConvStrides) {
+  checkConv({2, 3, 23, 23}, 16, {7, 7}, {2, 3}, {1, 1}, {3, 3}, {2, 3});
+}
+TEST(Kernel, ConvDilations) {
+  checkConv({1, 5, 15, 16}, 7, {3, 3}, {1, 2}, {2, 3}, {2, 0}, {1, 4});
+}
+TEST(Kernel, ConvGroups) {
+  checkConv({2, 12, 8, 8}, 18, {3, 3}, {1, 1}, {1, 1}, {1, 0}, {0, 1}, 3);
+}
+TEST(Kernel, ConvDepthwise) {
+  checkConv({1, 16, 10, 10}, 16, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, 16);
+}
+TEST(Kernel, ConvOneDimension) {
+  checkConv({2, 6, 31}, 9, {4}, {2}, {1}, {1}, {2});
+}
+TEST(Kernel, ConvThreeDimensions) {
+  checkConv({1, 3, 5, 6, 7}, 4, {2, 3, 3}, {1, 1, 2}, {1, 1, 1}, {0, 1, 1},
+            {1, 1, 0});
+}
+TEST(Kernel, ConvOneRow) { // A tile of one row of a split convolution.
+  checkConv({1, 32, 3, 28}, 32, {3, 3}, {1, 1}, {1, 1}, {0, 1}, {0, 1});
+}
+
+static void checkPool(fb::PoolKind kind, bool countPads, const Shape &x,
+                      const Shape &kernel, const Shape &strides,
+                      const Shape &dilations, const Shape &lo,
+                      const Shape &hi) {
+  fb::PoolT op;
+  op.kind = kind;
+  op.kernel = kernel;
+  op.strides = strides;
+  op.dilations = dilations;
+  op.pads_lo = lo;
+  op.pads_hi = hi;
+  op.count_include_pad = countPads;
+  check(op, {random(x, 4)},
+        windowResult(x, x[1], kernel, strides, dilations, lo, hi));
+}
+
+TEST(Kernel, MaxPool) {
+  checkPool(fb::PoolKind::Max, false, {2, 5, 14, 15}, {3, 3}, {2, 2}, {1, 1},
+            {1, 1}, {1, 1});
+}
+TEST(Kernel, MaxPoolAsymmetric) {
+  checkPool(fb::PoolKind::Max, false, {1, 19, 13, 13}, {3, 2}, {2, 2}, {1, 1},
+            {0, 0}, {2, 1});
+}
+TEST(Kernel, AveragePoolCountsPads) {
+  checkPool(fb::PoolKind::Average, true, {2, 6, 11, 12}, {3, 3}, {1, 2}, {1, 1},
+            {1, 0}, {0, 2});
+}
+TEST(Kernel, AveragePoolExcludesPads) {
+  checkPool(fb::PoolKind::Average, false, {2, 6, 11, 12}, {3, 3}, {1, 2},
+            {1, 1}, {1, 0}, {0, 2});
+}
+TEST(Kernel, AveragePoolOneDimension) {
+  checkPool(fb::PoolKind::Average, false, {2, 4, 17}, {4}, {3}, {1}, {1}, {1});
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix product
+//===----------------------------------------------------------------------===//
+
+static void checkMatMul(const Shape &a, const Shape &b, const Shape &y,
+                        bool transposeA = false, bool transposeB = false,
+                        const Shape *bias = nullptr, float alpha = 1) {
+  fb::MatMulT op;
+  op.transpose_a = transposeA;
+  op.transpose_b = transposeB;
+  op.bias = bias;
+  op.alpha = alpha;
+  std::vector<Tensor> operands{random(a, 5), random(b, 6)};
+  if (bias)
+    operands.push_back(random(*bias, 7));
+  check(op, operands, y);
+}
+
+TEST(Kernel, MatMulPlain) { checkMatMul({7, 33}, {33, 19}, {7, 19}); }
+TEST(Kernel, MatMulOneRow) { checkMatMul({1, 300}, {300, 129}, {1, 129}); }
+TEST(Kernel, MatMulTransposed) {
+  checkMatMul({33, 7}, {19, 33}, {7, 19}, true, true);
+}
+TEST(Kernel, MatMulBias) {
+  Shape bias{19};
+  checkMatMul({7, 33}, {19, 33}, {7, 19}, false, true, &bias);
+}
+TEST(Kernel, MatMulAlphaDoesNotScaleBias) {
+  Shape bias{1, 19};
+  checkMatMul({7, 33}, {33, 19}, {7, 19}, false, false, &bias, 0.5f);
+}
+TEST(Kernel, MatMulBatched) {
+  checkMatMul({3, 2, 7, 9}, {3, 2, 9, 5}, {3, 2, 7, 5});
+}
+TEST(Kernel, MatMulBroadcastSecond) {
+  Shape bias{5};
+  checkMatMul({3, 2, 7, 9}, {9, 5}, {3, 2, 7, 5}, false, false, &bias);
+}
+TEST(Kernel, MatMulBatchedTransposed) {
+  checkMatMul({4, 9, 7}, {4, 5, 9}, {4, 7, 5}, true, true, nullptr, 2.0f);
+}
+
+//===----------------------------------------------------------------------===//
+// The rest
+//===----------------------------------------------------------------------===//
+
+TEST(Kernel, Softmax) {
+  for (int32_t axis : {1, 2}) {
+    fb::SoftmaxT op;
+    op.axis = axis;
+    check(op, {random({3, 40, 5}, 8, -5, 5)}, {3, 40, 5});
+    op.log = true;
+    check(op, {random({3, 40, 5}, 8, -5, 5)}, {3, 40, 5});
+  }
+}
+
+TEST(Kernel, Lrn) {
+  for (int64_t channels : {7, 32}) {
+    fb::LrnT op;
+    op.size = 5;
+    op.alpha = 0.2f;
+    op.bias = 2;
+    check(op, {random({2, channels, 6, 7}, 9, -3, 3)}, {2, channels, 6, 7},
+          1e-4);
+  }
+}
+
+TEST(Kernel, BatchNorm) {
+  fb::BatchNormT op;
+  op.epsilon = 0.01f;
+  check(op,
+        {random({2, 9, 5, 6}, 10), random({9}, 11), random({9}, 12),
+         random({9}, 13), random({9}, 14, 0.5, 1.5)},
+        {2, 9, 5, 6});
+}
+
+TEST(Kernel, Binary) {
+  for (fb::BinaryKind kind : fb::EnumValuesBinaryKind()) {
+    fb::BinaryT op;
+    op.kind = kind;
+    check(op, {random({3, 4, 5}, 15), random({3, 4, 5}, 16, 1, 2)}, {3, 4, 5});
+    check(op, {random({3, 4, 5}, 15), random({4, 1}, 16, 1, 2)}, {3, 4, 5});
+    check(op, {random({1, 5}, 15), random({3, 4, 5}, 16, 1, 2)}, {3, 4, 5});
+    check(op, {random({3, 1, 5}, 15), random({4, 1}, 16, 1, 2)}, {3, 4, 5});
+  }
+}
+
+TEST(Kernel, Nary) {
+  for (fb::BinaryKind kind : {fb::BinaryKind::Add, fb::BinaryKind::Mul,
+                              fb::BinaryKind::Max, fb::BinaryKind::Min}) {
+    fb::NaryT op;
+    op.kind = kind;
+    check(op,
+          {random({3, 40}, 17), random({3, 40}, 18), random({3, 40}, 19),
+           random({3, 40}, 20)},
+          {3, 40});
+  }
+}
+
+TEST(Kernel, Unary) {
+  for (fb::UnaryKind kind : fb::EnumValuesUnaryKind()) {
+    fb::UnaryT op;
+    op.kind = kind;
+    if (kind == fb::UnaryKind::Clip) {
+      op.alpha = -0.5f;
+      op.beta = 0.25f;
+    } else if (kind == fb::UnaryKind::Linear) {
+      op.alpha = 3;
+      op.beta = -1;
+    } else if (kind == fb::UnaryKind::Elu) {
+      op.alpha = 0.7f;
+    } else if (kind == fb::UnaryKind::Relu) {
+      op.alpha = 0.1f;
+    }
+    bool positive = kind == fb::UnaryKind::Log || kind == fb::UnaryKind::Sqrt;
+    check(op, {random({3, 67}, 21, positive ? 0.1f : -2, 2)}, {3, 67});
+  }
+}
+
+TEST(Kernel, Reduction) {
+  for (fb::ReductionKind kind : fb::EnumValuesReductionKind()) {
+    fb::ReductionT op;
+    op.kind = kind;
+    op.scale = 0.25f;
+    op.axes = {2, 3};
+    check(op, {random({2, 5, 6, 7}, 22, 0.5, 1.5)}, {2, 5, 1, 1});
+    op.axes = {0, 2};
+    check(op, {random({2, 5, 6, 7}, 22, 0.5, 1.5)}, {5, 7});
+    op.axes = {1};
+    check(op, {random({2, 50, 3}, 22, 0.9, 1.1)}, {2, 3});
+    op.axes = {0, 1};
+    check(op, {random({9, 7}, 22, 0.5, 1.5)}, {});
+  }
+}
+
+TEST(Kernel, EmptyResult) {
+  fb::UnaryT op;
+  fb::KernelOpUnion kernel;
+  kernel.Set(std::move(op));
+  Outcome outcome =
+      runKernel(std::move(kernel), {random({0, 4}, 1)}, {0, 4}, 1);
+  EXPECT_EQ(outcome.implementation, "soap:empty");
+}
+
+TEST(Kernel, UnknownKernelIsAnError) {
+  ModelBuilder b;
+  fb::KernelOpUnion op;
+  op.Set(fb::MatMulT());
+  uint32_t kernel = b.kernel(std::move(op), {{2, 3}, {4, 5}}, {{2, 5}});
+  fb::LaunchT launch;
+  launch.kernel = kernel;
+  launch.operands = {b.buffer(0, 64), b.buffer(0, 128)};
+  launch.results = {b.buffer(0, 64)};
+  b.row(0, std::move(launch));
+  soap_status status;
+  EXPECT_FALSE(b.load(&status));
+  EXPECT_EQ(status, SOAP_INVALID);
+  EXPECT_NE(std::string(soap_last_error()).find("kernel0"), std::string::npos)
+      << soap_last_error();
+}
+
+/// More cores than one: the same numbers.
+TEST(Kernel, SeveralCores) {
+  fb::KernelOpUnion op;
+  fb::UnaryT relu;
+  op.Set(std::move(relu));
+  ModelBuilder b;
+  Floats x = randomFloats(1 << 16, 23);
+  uint32_t kernel = b.kernel(std::move(op), {{1 << 16}}, {{1 << 16}});
+  fb::LaunchT launch;
+  launch.kernel = kernel;
+  launch.operands = {b.buffer(0, x.size() * 4)};
+  launch.results = {b.buffer(0, x.size() * 4)};
+  b.feed(0, b.input("x", {1 << 16}), launch.operands[0]);
+  uint32_t result = launch.results[0];
+  b.row(0, std::move(launch));
+  b.drain(0, b.output("y", {1 << 16}), result);
+  soap_status status;
+  ModelPtr model = b.load(&status, {}, 2);
+  if (!model)
+    GTEST_SKIP() << soap_last_error();
+  Floats y(x.size());
+  const void *in = x.data();
+  void *out = y.data();
+  ASSERT_EQ(soap_model_run(model.get(), &in, &out), SOAP_OK);
+  for (size_t i = 0; i != x.size(); ++i)
+    ASSERT_EQ(y[i], std::max(x[i], 0.0f));
+}

@@ -1,0 +1,195 @@
+//===- LoadTest.cpp - Parameters: recipes, boxes, files -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilder.h"
+#include "soap/Runtime/RandomRecipe.h"
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace soap;
+using namespace soap::test;
+
+/// Loads one box on one device and reads it back.
+static Floats loadBox(ModelBuilder &b, std::unique_ptr<fb::LoadT> load,
+                      soap_status *status = nullptr) {
+  int64_t size = 1;
+  for (const fb::Range &range : load->box)
+    size *= range.hi() - range.lo();
+  load->name = "p";
+  load->buffer = b.buffer(0, size * 4, fb::Space::Parameters);
+  uint32_t buffer = load->buffer;
+  b.model.devices[0]->loads.push_back(std::move(load));
+  b.drain(0, b.output("y", {size}), buffer);
+  ModelPtr model = b.load(status);
+  if (!model)
+    return {};
+  Floats result(static_cast<size_t>(size), NAN);
+  void *out = result.data();
+  EXPECT_EQ(soap_model_run(model.get(), nullptr, &out), SOAP_OK)
+      << soap_last_error();
+  return result;
+}
+
+static std::unique_ptr<fb::LoadT> randomLoad(const Shape &shape,
+                                             const std::vector<fb::Range> &box,
+                                             fb::Distribution distribution,
+                                             double a, double b) {
+  auto load = std::make_unique<fb::LoadT>();
+  load->shape = shape;
+  load->box = box;
+  fb::RandomT random;
+  random.seed = 7;
+  random.name_hash = recipe::hashName("conv1.weight", 12);
+  random.distribution = distribution;
+  random.a = a;
+  random.b = b;
+  load->source.Set(std::move(random));
+  return load;
+}
+
+/// The definition, once and for all: these values never change.
+TEST(Recipe, GoldenValues) {
+  EXPECT_EQ(recipe::hashName("", 0), 0xcbf29ce484222325ull);
+  EXPECT_EQ(recipe::hashName("a", 1), 0xaf63dc4c8601ec8cull);
+  // splitmix64 seeded with 0: its first two outputs.
+  EXPECT_EQ(recipe::mix(recipe::golden), 0xe220a8397b1dcdafull);
+  EXPECT_EQ(recipe::mix(2 * recipe::golden), 0x6e789e6aa1b965f4ull);
+}
+
+TEST(Recipe, Statistics) {
+  ModelBuilder b;
+  int64_t n = 200000;
+  Floats x = loadBox(
+      b, randomLoad({n}, {fb::Range(0, n)}, fb::Distribution::Normal, 3, 0.5));
+  double mean = 0, variance = 0, lag = 0;
+  for (float v : x)
+    mean += v / n;
+  for (int64_t i = 0; i != n; ++i) {
+    variance += (x[i] - mean) * (x[i] - mean) / n;
+    if (i)
+      lag += (x[i] - mean) * (x[i - 1] - mean) / n;
+  }
+  EXPECT_NEAR(mean, 3, 0.005);
+  EXPECT_NEAR(std::sqrt(variance), 0.5, 0.005);
+  EXPECT_NEAR(lag / variance, 0, 0.01);
+
+  ModelBuilder uniform;
+  Floats u = loadBox(uniform, randomLoad({n}, {fb::Range(0, n)},
+                                         fb::Distribution::Uniform, 0.5, 1.5));
+  mean = 0;
+  for (float v : u) {
+    ASSERT_GE(v, 0.5f);
+    ASSERT_LE(v, 1.5f);
+    mean += v / n;
+  }
+  EXPECT_NEAR(mean, 1, 0.005);
+}
+
+TEST(Recipe, EveryBoxHasTheWholeTensorsValues) {
+  Shape shape{5, 7, 9};
+  uint64_t key = recipe::keyOf(7, recipe::hashName("conv1.weight", 12));
+  for (fb::Distribution distribution :
+       {fb::Distribution::Normal, fb::Distribution::Uniform})
+    for (auto box : std::vector<std::vector<fb::Range>>{
+             {fb::Range(0, 5), fb::Range(0, 7), fb::Range(0, 9)},
+             {fb::Range(1, 3), fb::Range(0, 7), fb::Range(0, 9)},
+             {fb::Range(1, 4), fb::Range(3, 4), fb::Range(2, 9)},
+             {fb::Range(4, 5), fb::Range(2, 6), fb::Range(1, 2)}}) {
+      ModelBuilder b;
+      Floats x = loadBox(b, randomLoad(shape, box, distribution, 0.25, 2));
+      size_t at = 0;
+      for (int64_t i = box[0].lo(); i != box[0].hi(); ++i)
+        for (int64_t j = box[1].lo(); j != box[1].hi(); ++j)
+          for (int64_t k = box[2].lo(); k != box[2].hi(); ++k) {
+            uint64_t element = (i * 7 + j) * 9 + k;
+            double expected = distribution == fb::Distribution::Normal
+                                  ? recipe::normal(key, element, 0.25, 2)
+                                  : recipe::uniform(key, element, 0.25, 2);
+            ASSERT_EQ(x.at(at++), static_cast<float>(expected));
+          }
+    }
+}
+
+TEST(Load, SplatAndInline) {
+  ModelBuilder b;
+  auto load = std::make_unique<fb::LoadT>();
+  load->shape = {4, 3};
+  load->box = {fb::Range(1, 4), fb::Range(0, 2)};
+  float value = 2.5f;
+  fb::SplatT splat;
+  splat.value.resize(4);
+  std::memcpy(splat.value.data(), &value, 4);
+  load->source.Set(std::move(splat));
+  EXPECT_EQ(loadBox(b, std::move(load)), Floats(6, 2.5f));
+
+  ModelBuilder c;
+  load = std::make_unique<fb::LoadT>();
+  load->shape = {4, 3};
+  load->box = {fb::Range(1, 4), fb::Range(1, 3)};
+  Floats all{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  fb::InlineT bytes;
+  bytes.bytes.resize(48);
+  std::memcpy(bytes.bytes.data(), all.data(), 48);
+  load->source.Set(std::move(bytes));
+  EXPECT_EQ(loadBox(c, std::move(load)), (Floats{4, 5, 7, 8, 10, 11}));
+}
+
+//===----------------------------------------------------------------------===//
+// Safetensors
+//===----------------------------------------------------------------------===//
+
+static void writeFile(const std::string &name, const std::string &header,
+                      const Floats &data, uint64_t length) {
+  std::ofstream file(name, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(&length), 8);
+  file << header;
+  file.write(reinterpret_cast<const char *>(data.data()), data.size() * 4);
+}
+
+static Floats loadStored(const std::string &file, const std::string &tensor,
+                         soap_status *status = nullptr) {
+  ModelBuilder b;
+  b.model.weights_file = file;
+  auto load = std::make_unique<fb::LoadT>();
+  load->shape = {2, 3};
+  load->box = {fb::Range(0, 2), fb::Range(1, 3)};
+  fb::StoredT stored;
+  stored.tensor = tensor;
+  load->source.Set(std::move(stored));
+  return loadBox(b, std::move(load), status);
+}
+
+TEST(Load, Safetensors) {
+  Floats data{9, 9, 1, 2, 3, 4, 5, 6};
+  std::string header =
+      R"({"__metadata__":{"a":"b"},)"
+      R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},)"
+      R"("i":{"dtype":"I32","shape":[2,3],"data_offsets":[8,32]}})";
+  std::string name = "load-test.safetensors";
+  writeFile(name, header, data, header.size());
+  EXPECT_EQ(loadStored(name, "w"), (Floats{2, 3, 5, 6}));
+
+  auto fails = [&](const std::string &tensor, const char *reason) {
+    soap_status status;
+    EXPECT_TRUE(loadStored(name, tensor, &status).empty());
+    EXPECT_EQ(status, SOAP_INVALID);
+    EXPECT_NE(std::string(soap_last_error()).find(reason), std::string::npos)
+        << soap_last_error();
+  };
+  fails("v", "expected a tensor 'v'");
+  fails("i", "got: I32 [2x3]");
+  writeFile(name, header, {9, 9, 1}, header.size());
+  fails("w", "beyond the end of the file");
+  writeFile(name, header, data, header.size() + 1000);
+  fails("w", "a header beyond the end");
+  writeFile(name, "{]" + header, data, header.size());
+  fails("w", "no JSON object");
+  std::remove(name.c_str());
+  fails("w", "No such file");
+}

@@ -1,0 +1,158 @@
+//===- ModelBuilder.cpp - Models by hand ----------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilder.h"
+#include <cstring>
+#include <random>
+
+using namespace soap;
+using namespace soap::test;
+
+int64_t test::count(const Shape &shape) {
+  int64_t result = 1;
+  for (int64_t extent : shape)
+    result *= extent;
+  return result;
+}
+
+Floats test::randomFloats(int64_t count, uint32_t seed, float lo, float hi) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> values(lo, hi);
+  Floats result(static_cast<size_t>(count));
+  for (float &value : result)
+    value = values(random);
+  return result;
+}
+
+ModelBuilder::ModelBuilder(size_t devices) : used(devices, {0, 0, 0}) {
+  model.abi = SOAP_ABI_VERSION;
+  model.compiler = "test";
+  model.name = "test";
+  model.target = "cpu";
+  for (size_t d = 0; d != devices; ++d)
+    model.devices.push_back(std::make_unique<fb::DeviceT>());
+}
+
+uint32_t ModelBuilder::buffer(uint32_t device, uint64_t bytes,
+                              fb::Space space) {
+  fb::DeviceT &table = *model.devices[device];
+  uint64_t *arenas[] = {&table.activation_bytes, &table.parameter_bytes,
+                        &table.scratch_bytes};
+  uint64_t &arena = *arenas[static_cast<int>(space)];
+  table.buffers.emplace_back(space, arena, bytes);
+  arena += (bytes + 63) / 64 * 64;
+  return static_cast<uint32_t>(table.buffers.size() - 1);
+}
+
+uint32_t ModelBuilder::kernel(fb::KernelOpUnion op,
+                              const std::vector<Shape> &operands,
+                              const std::vector<Shape> &results) {
+  auto result = std::make_unique<fb::KernelT>();
+  result->key = "kernel" + std::to_string(model.kernels.size());
+  result->op = std::move(op);
+  auto add = [](auto &list, const Shape &shape) {
+    auto type = std::make_unique<fb::TensorTypeT>();
+    type->shape = shape;
+    list.push_back(std::move(type));
+  };
+  for (const Shape &shape : operands)
+    add(result->operands, shape);
+  for (const Shape &shape : results)
+    add(result->results, shape);
+  model.kernels.push_back(std::move(result));
+  return static_cast<uint32_t>(model.kernels.size() - 1);
+}
+
+static std::unique_ptr<fb::PortT>
+port(const std::string &name, const Shape &shape, fb::ElementType element) {
+  auto result = std::make_unique<fb::PortT>();
+  result->name = name;
+  result->shape = shape;
+  result->element = element;
+  return result;
+}
+
+uint32_t ModelBuilder::input(const std::string &name, const Shape &shape,
+                             fb::ElementType element) {
+  model.inputs.push_back(port(name, shape, element));
+  return static_cast<uint32_t>(model.inputs.size() - 1);
+}
+
+uint32_t ModelBuilder::output(const std::string &name, const Shape &shape,
+                              fb::ElementType element) {
+  model.outputs.push_back(port(name, shape, element));
+  return static_cast<uint32_t>(model.outputs.size() - 1);
+}
+
+std::unique_ptr<fb::BoxCopyT> test::denseCopy(uint32_t from, uint32_t to,
+                                              uint64_t bytes,
+                                              uint64_t fromOffset,
+                                              uint64_t toOffset) {
+  auto copy = std::make_unique<fb::BoxCopyT>();
+  copy->from = from;
+  copy->to = to;
+  copy->from_offset = fromOffset;
+  copy->to_offset = toOffset;
+  copy->run = bytes;
+  return copy;
+}
+
+uint32_t ModelBuilder::feed(uint32_t device, uint32_t input, uint32_t buffer) {
+  fb::FeedT feed;
+  feed.input = input;
+  feed.copies.push_back(
+      denseCopy(0, buffer, model.devices[device]->buffers[buffer].bytes()));
+  return row(device, std::move(feed), fb::Stream::Compute, fb::Phase::Feed);
+}
+
+uint32_t ModelBuilder::drain(uint32_t device, uint32_t output,
+                             uint32_t buffer) {
+  fb::DrainT drain;
+  drain.output = output;
+  drain.copies.push_back(
+      denseCopy(buffer, 0, model.devices[device]->buffers[buffer].bytes()));
+  return row(device, std::move(drain), fb::Stream::Compute, fb::Phase::Drain);
+}
+
+void ModelBuilder::inlineLoad(uint32_t device, uint32_t buffer,
+                              const Shape &shape, const Floats &values) {
+  auto load = std::make_unique<fb::LoadT>();
+  load->name = "load";
+  load->buffer = buffer;
+  load->shape = shape;
+  for (int64_t extent : shape)
+    load->box.emplace_back(0, extent);
+  fb::InlineT source;
+  source.bytes.resize(values.size() * sizeof(float));
+  std::memcpy(source.bytes.data(), values.data(), source.bytes.size());
+  load->source.Set(std::move(source));
+  model.devices[device]->loads.push_back(std::move(load));
+}
+
+std::vector<uint8_t> ModelBuilder::finish() const {
+  flatbuffers::FlatBufferBuilder builder;
+  fb::FinishModelBuffer(builder, fb::CreateModel(builder, &model));
+  return {builder.GetBufferPointer(),
+          builder.GetBufferPointer() + builder.GetSize()};
+}
+
+ModelPtr ModelBuilder::load(soap_status *status,
+                            const std::vector<soap_native_kernel> &natives,
+                            uint32_t coresPerDevice) const {
+  std::vector<uint8_t> data = finish();
+  soap_load_options options = {};
+  options.size = sizeof(options);
+  options.cores_per_device = coresPerDevice;
+  options.warning = [](const char *, void *) {};
+  soap_model *model = nullptr;
+  soap_status result =
+      soap_model_load_from_memory(data.data(), data.size(), natives.data(),
+                                  natives.size(), nullptr, &options, &model);
+  if (status)
+    *status = result;
+  return ModelPtr(model);
+}
