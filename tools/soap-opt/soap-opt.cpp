@@ -10,6 +10,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Target/Native/Passes.h"
@@ -24,6 +25,7 @@ int main(int argc, char **argv) {
   registry.insert<soap::nn::NNDialect, soap::ir::SOAPDialect>();
   registry.insert<soap::soaprt::SOAPRTDialect>();
   mlir::registerTransformsPasses();
+  soap::nn::registerNNPasses();
   soap::registerNNToLinalgPasses();
   soap::registerNativePassesAndPipeline();
   soap::soaprt::registerSOAPRTPasses();

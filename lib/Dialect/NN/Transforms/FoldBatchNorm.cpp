@@ -1,0 +1,176 @@
+//===- FoldBatchNorm.cpp - Fold batch norms into their producers *- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParameterExpressions.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/Transforms/Passes.h"
+
+namespace soap::nn {
+#define GEN_PASS_DEF_NNFOLDBATCHNORM
+#include "soap/Dialect/NN/Transforms/Passes.h.inc"
+} // namespace soap::nn
+
+using namespace mlir;
+using namespace soap::nn;
+
+static StringRef nameOf(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>("nn.name");
+  return name ? name.getValue() : "unnamed";
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+namespace {
+
+/// An operation that computes `x * scale + shift` per channel, with values that
+/// depend on parameters only.
+struct Affine {
+  Value x;
+  Operation *op = nullptr;
+  /// The parameter of nn.mul or nn.add; null for nn.batch_norm.
+  Value parameter;
+};
+
+class NNFoldBatchNorm
+    : public soap::nn::impl::NNFoldBatchNormBase<NNFoldBatchNorm> {
+public:
+  void runOnOperation() override;
+
+private:
+  std::optional<Affine> matchAffine(Operation *op);
+  bool isFoldable(Operation *producer, const Affine &affine);
+  void fold(Operation *producer, const Affine &affine);
+
+  ParameterExpressions *expressions = nullptr;
+  ExpressionBuilder *build = nullptr;
+};
+
+} // namespace
+
+/// The dimension of a producer's result that its bias runs along.
+static int64_t channelDim(Operation *producer) {
+  auto rank = static_cast<int64_t>(shapeOf(producer->getResult(0)).size());
+  return isa<MatMulOp>(producer) ? rank - 1 : 1;
+}
+
+std::optional<Affine> NNFoldBatchNorm::matchAffine(Operation *op) {
+  if (auto norm = dyn_cast<BatchNormOp>(op)) {
+    for (Value operand : op->getOperands().drop_front())
+      if (!expressions->contains(operand))
+        return std::nullopt;
+    return Affine{norm.getX(), op, nullptr};
+  }
+  if (!isa<MulOp, AddOp>(op))
+    return std::nullopt;
+  bool first = expressions->contains(op->getOperand(0));
+  Value parameter = op->getOperand(first ? 0 : 1);
+  Value x = op->getOperand(first ? 1 : 0);
+  if (!expressions->contains(parameter) || expressions->contains(x) ||
+      x.getType() != op->getResult(0).getType())
+    return std::nullopt;
+  return Affine{x, op, parameter};
+}
+
+bool NNFoldBatchNorm::isFoldable(Operation *producer, const Affine &affine) {
+  if (!isa_and_nonnull<ConvOp, MatMulOp, BatchNormOp>(producer) ||
+      !affine.x.hasOneUse())
+    return false;
+  for (Value operand : producer->getOperands().drop_front())
+    if (!expressions->contains(operand))
+      return false;
+  ArrayRef<int64_t> result = shapeOf(affine.x);
+  int64_t channel = channelDim(producer);
+  if (!affine.parameter)
+    return channel == 1; // Where batch norms have their channels.
+  // One element per channel, aligned on the right; or one at all to multiply.
+  ArrayRef<int64_t> shape = shapeOf(affine.parameter);
+  auto type = cast<RankedTensorType>(affine.parameter.getType());
+  if (type.getNumElements() == 1 && isa<MulOp>(affine.op))
+    return true;
+  if (type.getNumElements() != result[channel] || shape.size() > result.size())
+    return false;
+  int64_t position =
+      channel - static_cast<int64_t>(result.size() - shape.size());
+  return position >= 0 && shape[position] == result[channel];
+}
+
+void NNFoldBatchNorm::fold(Operation *producer, const Affine &affine) {
+  std::string name = nameOf(affine.op).str();
+  // Parameters of the later operation are defined only now.
+  producer->moveBefore(affine.op);
+  build->setInsertionPoint(producer);
+  int64_t channels = shapeOf(affine.x)[channelDim(producer)];
+
+  Value scale, shift; // Of one element per channel, or null.
+  if (auto norm = dyn_cast<BatchNormOp>(affine.op)) {
+    Type element =
+        cast<RankedTensorType>(norm.getScale().getType()).getElementType();
+    Value epsilon = build->scalar(name + "_epsilon", element,
+                                  norm.getEpsilon().convertToDouble());
+    Value variance =
+        build->create<AddOp>(name + "_variance", {norm.getVariance(), epsilon});
+    Value deviation = build->create<SqrtOp>(name + "_deviation", variance);
+    scale = build->create<DivOp>(name + "_scale", {norm.getScale(), deviation});
+    Value mean = build->create<MulOp>(name + "_mean", {norm.getMean(), scale});
+    shift = build->create<SubOp>(name + "_shift", {norm.getBias(), mean});
+  } else {
+    bool single =
+        cast<RankedTensorType>(affine.parameter.getType()).getNumElements() ==
+        1;
+    int64_t size = single && isa<MulOp>(affine.op) ? 1 : channels;
+    Value vector =
+        build->reshape(name + "_vector", affine.parameter, ArrayRef{size});
+    (isa<MulOp>(affine.op) ? scale : shift) = vector;
+  }
+
+  // Operands 1 (weight or scale) and 2 (bias) of the producer.
+  Value weight = producer->getOperand(1);
+  Value bias =
+      producer->getNumOperands() > 2 ? producer->getOperand(2) : Value();
+  if (scale) {
+    SmallVector<int64_t> shape = {shapeOf(scale)[0]};
+    auto matmul = dyn_cast<MatMulOp>(producer);
+    if (isa<ConvOp>(producer))
+      shape.append(shapeOf(weight).size() - 1, 1);
+    else if (matmul && matmul.getTransposeB())
+      shape.push_back(1);
+    Value factor = build->reshape(name + "_factor", scale, shape);
+    weight = build->create<MulOp>(name + "_weight", {weight, factor});
+    if (bias)
+      bias = build->create<MulOp>(name + "_scaled_bias", {bias, scale});
+  }
+  if (shift)
+    bias = bias ? build->create<AddOp>(name + "_bias", {bias, shift}) : shift;
+  producer->setOperand(1, weight);
+  if (bias && producer->getNumOperands() > 2)
+    producer->setOperand(2, bias);
+  else if (bias)
+    producer->insertOperands(2, bias);
+  affine.op->getResult(0).replaceAllUsesWith(affine.x);
+  affine.op->erase();
+  ++numFolded;
+}
+
+void NNFoldBatchNorm::runOnOperation() {
+  func::FuncOp function = getOperation();
+  if (function.isExternal())
+    return;
+  ParameterExpressions parameterExpressions(function);
+  ExpressionBuilder builder(function, parameterExpressions);
+  expressions = &parameterExpressions;
+  build = &builder;
+  for (Operation &op : llvm::make_early_inc_range(function.front())) {
+    std::optional<Affine> affine = matchAffine(&op);
+    if (!affine)
+      continue;
+    Operation *producer = affine->x.getDefiningOp();
+    if (isFoldable(producer, *affine))
+      fold(producer, *affine);
+  }
+}

@@ -1,0 +1,89 @@
+//===- ParameterExpressions.cpp - What depends on parameters only *- C++
+//-*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ParameterExpressions.h"
+#include "mlir/Dialect/Traits.h"
+#include "soap/Dialect/NN/IR/NN.h"
+
+using namespace mlir;
+using namespace soap::nn;
+
+bool soap::nn::isParameterOrConstant(Operation *op) {
+  return isa_and_nonnull<ParameterOp, ConstantOp>(op);
+}
+
+ParameterExpressions::ParameterExpressions(func::FuncOp function) {
+  if (function.isExternal())
+    return;
+  // Operands are defined before their readers: one pass suffices.
+  for (Operation &op : function.front()) {
+    bool expression =
+        isParameterOrConstant(&op) ||
+        (isa<PartitionOpInterface>(op) && isPure(&op) &&
+         op.getNumOperands() != 0 &&
+         llvm::all_of(op.getOperands(), [&](Value v) { return contains(v); }));
+    if (expression)
+      values.insert(op.result_begin(), op.result_end());
+  }
+}
+
+ExpressionBuilder::ExpressionBuilder(func::FuncOp function,
+                                     ParameterExpressions &expressions)
+    : builder(function.getContext()), expressions(expressions) {
+  function.walk([&](Operation *op) {
+    if (auto name = op->getAttrOfType<StringAttr>("nn.name"))
+      names.insert(name.getValue());
+  });
+}
+
+StringAttr ExpressionBuilder::uniqueName(StringRef base) {
+  std::string name = base.str();
+  for (unsigned i = 1; !names.insert(name).second; ++i)
+    name = base.str() + "_" + std::to_string(i);
+  return builder.getStringAttr(name);
+}
+
+Value ExpressionBuilder::create(StringRef opName, StringRef name,
+                                ValueRange operands) {
+  auto type = cast<RankedTensorType>(operands[0].getType());
+  SmallVector<int64_t> shape(type.getShape());
+  for (Value operand : operands.drop_front()) {
+    SmallVector<int64_t> joined;
+    OpTrait::util::getBroadcastedShape(
+        shape, cast<RankedTensorType>(operand.getType()).getShape(), joined);
+    shape = joined;
+  }
+  OperationState state(operands[0].getLoc(), opName);
+  state.addOperands(operands);
+  state.addTypes(type.clone(shape));
+  state.addAttribute("nn.name", uniqueName(name));
+  Value result = builder.create(state)->getResult(0);
+  expressions.insert(result);
+  return result;
+}
+
+Value ExpressionBuilder::reshape(StringRef name, Value value,
+                                 ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return value;
+  auto op = builder.create<ReshapeOp>(value.getLoc(), type.clone(shape), value);
+  op->setAttr("nn.name", uniqueName(name));
+  expressions.insert(op.getResult());
+  return op.getResult();
+}
+
+Value ExpressionBuilder::scalar(StringRef name, Type element, double number) {
+  auto type = RankedTensorType::get({}, element);
+  auto value =
+      DenseElementsAttr::get(type, builder.getFloatAttr(element, number));
+  auto op = builder.create<ConstantOp>(builder.getUnknownLoc(), value);
+  op->setAttr("nn.name", uniqueName(name));
+  expressions.insert(op.getResult());
+  return op.getResult();
+}

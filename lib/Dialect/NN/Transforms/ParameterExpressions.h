@@ -1,0 +1,64 @@
+//===- ParameterExpressions.h - What depends on parameters only -*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_DIALECT_NN_TRANSFORMS_PARAMETEREXPRESSIONS_H
+#define SOAP_LIB_DIALECT_NN_TRANSFORMS_PARAMETEREXPRESSIONS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace soap::nn {
+
+/// True for nn.parameter and nn.constant.
+bool isParameterOrConstant(mlir::Operation *op);
+
+/// The values of a function that depend on parameters and constants only.
+class ParameterExpressions {
+public:
+  explicit ParameterExpressions(mlir::func::FuncOp function);
+
+  bool contains(mlir::Value value) const { return values.contains(value); }
+  void insert(mlir::Value value) { values.insert(value); }
+
+private:
+  llvm::DenseSet<mlir::Value> values;
+};
+
+/// Builds expressions over parameters: names are unique in the function, and
+/// results belong to the function's parameter expressions.
+class ExpressionBuilder {
+public:
+  ExpressionBuilder(mlir::func::FuncOp function,
+                    ParameterExpressions &expressions);
+
+  void setInsertionPoint(mlir::Operation *op) { builder.setInsertionPoint(op); }
+  /// `op(operands)` of the shape to which the operands broadcast.
+  template <typename Op>
+  mlir::Value create(llvm::StringRef name, mlir::ValueRange operands) {
+    return create(Op::getOperationName(), name, operands);
+  }
+  /// `value` in another shape; `value` itself if it has that shape.
+  mlir::Value reshape(llvm::StringRef name, mlir::Value value,
+                      llvm::ArrayRef<int64_t> shape);
+  /// The scalar `number` as nn.constant.
+  mlir::Value scalar(llvm::StringRef name, mlir::Type element, double number);
+
+private:
+  mlir::Value create(llvm::StringRef opName, llvm::StringRef name,
+                     mlir::ValueRange operands);
+  mlir::StringAttr uniqueName(llvm::StringRef base);
+
+  mlir::OpBuilder builder;
+  ParameterExpressions &expressions;
+  llvm::StringSet<> names;
+};
+
+} // namespace soap::nn
+
+#endif // SOAP_LIB_DIALECT_NN_TRANSFORMS_PARAMETEREXPRESSIONS_H
