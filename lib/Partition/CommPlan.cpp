@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Planner.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cassert>
 
@@ -68,6 +69,11 @@ void Planner::addInput(const SourceGrid &grid, int32_t action, int32_t device,
   port.device = device;
   port.box = box;
   grid.assemble(device, box, plan.shards, port.pieces);
+}
+
+void soap::detail::sortGroup(llvm::SmallVectorImpl<int32_t> &group) {
+  if (!std::is_sorted(group.begin(), group.end()))
+    std::sort(group.begin(), group.end());
 }
 
 void Planner::serve(const Request &request, ArrayRef<Piece> pieces) {
@@ -138,6 +144,7 @@ void Planner::collectDemands() {
 }
 
 void Planner::createTaskShards() {
+  plan.shards.reserve(producer.tasks.size() + plan.reads.size());
   plan.shards.resize(producer.tasks.size());
   const int32_t *task = producer.tasks.begin();
   const int32_t *device = producer.devices.begin();
@@ -237,9 +244,51 @@ void Planner::findConsumersOfActions() {
   }
 }
 
+bool Planner::isAligned(const Demand &demand) const {
+  const Need &need = *demand.need;
+  for (size_t d = 0, rank = producer.cuts.size(); d != rank; ++d) {
+    const auto &cuts = producer.cuts[d];
+    const auto &ranges = need.ranges[d];
+    if (ranges.size() + 1 != cuts.size())
+      return false;
+    for (size_t i = 0, e = ranges.size(); i != e; ++i)
+      if (ranges[i] != Range{cuts[i], cuts[i + 1]})
+        return false;
+  }
+  for (size_t slot = 0, e = need.devices.size(); slot != e; ++slot)
+    if (taskWith(slot / need.copies, need.devices[slot]) == -1)
+      return false;
+  return true;
+}
+
+int32_t Planner::taskWith(size_t tile, int32_t device) const {
+  for (int32_t copy = 0; copy != producer.copies; ++copy) {
+    size_t slot = tile * producer.copies + copy;
+    if (producer.devices[slot] == device)
+      return producer.tasks[slot];
+  }
+  return -1;
+}
+
+void Planner::serveAligned(const Demand &demand) {
+  const Need &need = *demand.need;
+  for (int32_t tile = 0, e = demand.boxes.size(); tile != e; ++tile)
+    for (int32_t copy = 0; copy != need.copies; ++copy) {
+      Request request{&demand, tile, copy};
+      serve(request, Piece{taskWith(tile, request.device()), request.box()});
+    }
+}
+
 ValuePlan Planner::run() {
   collectDemands();
   createTaskShards();
+  // The search meets this most: everybody reads what its device wrote.
+  if (producer.parts == 1 &&
+      llvm::all_of(demands, [&](const Demand &d) { return isAligned(d); })) {
+    for (const Demand &demand : demands)
+      serveAligned(demand);
+    return std::move(plan);
+  }
   SourceGrid grid = reduceLocally();
   if (producer.parts > 1)
     grid = reducePartials(grid);

@@ -124,6 +124,7 @@ void Planner::join(const Request &request) {
 
 bool Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
   blocks.clear();
+  blockBoxes.clear();
   ownBlock.clear();
   distinct = true;
   forEachIndex(spans, grid.blockStrides(),
@@ -137,6 +138,7 @@ bool Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
                  for (Holder holder : holders)
                    distinct &= ownBlock.insert(holder.device, index);
                  blocks.push_back(block);
+                 blockBoxes.push_back(grid.blockBox(block));
                });
   return distinct;
 }
@@ -145,7 +147,7 @@ bool Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
 bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
   if (blocks.size() != 1 || needs.size() < 2)
     return false;
-  Box box = grid.blockBox(blocks[0]);
+  const Box &box = blockBoxes[0];
   for (const JoinedNeed &need : needs)
     if (need.box != box)
       return false;
@@ -169,9 +171,11 @@ bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
       }
     }
   }
-  llvm::sort(needs, [](const JoinedNeed &a, const JoinedNeed &b) {
+  auto byDevice = [](const JoinedNeed &a, const JoinedNeed &b) {
     return a.device < b.device;
-  });
+  };
+  if (!llvm::is_sorted(needs, byDevice))
+    llvm::sort(needs, byDevice);
   SmallVector<int32_t, 8> group{root};
   for (const JoinedNeed &need : needs)
     group.push_back(need.device);
@@ -181,7 +185,7 @@ bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
     auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
     int32_t shard = addShard(need.device, box, action, position);
     plan.actions[action].outputs.push_back(shard);
-    need.pieces.push_back({shard, box});
+    need.shard = shard;
   }
   return true;
 }
@@ -191,10 +195,9 @@ bool Planner::tryAllGather(const SourceGrid &grid) {
   if (blocks.size() < 2 || !distinct || copies == 0 ||
       needs.size() != blocks.size() * copies)
     return false;
-  Box whole = grid.blockBox(blocks.front());
-  Box last = grid.blockBox(blocks.back());
+  Box whole = blockBoxes.front();
   for (size_t d = 0; d != whole.size(); ++d)
-    whole[d].hi = last[d].hi;
+    whole[d].hi = blockBoxes.back()[d].hi;
   seen.clear();
   for (size_t i = 0, e = needs.size(); i != e; ++i)
     if (needs[i].box != whole || !ownBlock.find(needs[i].device) ||
@@ -204,15 +207,14 @@ bool Planner::tryAllGather(const SourceGrid &grid) {
     SmallVector<int32_t, 8> group;
     for (int32_t block : blocks)
       group.push_back(grid.blockHolders(block)[copy].device);
-    llvm::sort(group);
+    sortGroup(group);
     int32_t action = addAction(ActionKind::AllGather, group);
     for (int32_t device : group) {
-      addInput(grid, action, device,
-               grid.blockBox(blocks[*ownBlock.find(device)]));
+      addInput(grid, action, device, blockBoxes[*ownBlock.find(device)]);
       auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
       int32_t shard = addShard(device, whole, action, position);
       plan.actions[action].outputs.push_back(shard);
-      needs[*seen.find(device)].pieces.push_back({shard, whole});
+      needs[*seen.find(device)].shard = shard;
     }
   }
   return true;
@@ -240,16 +242,15 @@ bool Planner::tryAllToAll(const SourceGrid &grid, const Spans &spans) {
   SmallVector<int32_t, 8> group;
   for (const JoinedNeed &need : needs)
     group.push_back(need.device);
-  llvm::sort(group);
+  sortGroup(group);
   int32_t action = addAction(ActionKind::AllToAll, group);
   for (int32_t device : group) {
-    addInput(grid, action, device,
-             grid.blockBox(blocks[*ownBlock.find(device)]));
+    addInput(grid, action, device, blockBoxes[*ownBlock.find(device)]);
     JoinedNeed &need = needs[*seen.find(device)];
     auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
     int32_t shard = addShard(device, need.box, action, position);
     plan.actions[action].outputs.push_back(shard);
-    need.pieces.push_back({shard, need.box});
+    need.shard = shard;
   }
   return true;
 }
@@ -261,15 +262,14 @@ bool Planner::isHaloExchange(const SourceGrid &grid,
     return false;
   for (const JoinedNeed &need : needs) {
     int32_t *own = ownBlock.find(need.device);
-    if (!own || !contains(need.box, grid.blockBox(blocks[*own])))
+    if (!own || !contains(need.box, blockBoxes[*own]))
       return false;
   }
   SmallVector<bool, 64> kept(blocks.size(), false);
   size_t missing = blocks.size();
   for (const Request &request : requests) {
     int32_t *own = ownBlock.find(request.device());
-    if (own && !kept[*own] &&
-        contains(request.box(), grid.blockBox(blocks[*own]))) {
+    if (own && !kept[*own] && contains(request.box(), blockBoxes[*own])) {
       kept[*own] = true;
       --missing;
     }
@@ -293,11 +293,12 @@ void Planner::transfer(const SourceGrid &grid, bool halo) {
     Spans spans(grid.rank());
     for (size_t d = 0; d != grid.rank(); ++d)
       spans[d] = grid.blocksOf(d, need.box[d]);
+    need.firstPiece = pieces.size();
     forEachIndex(spans, grid.blockStrides(),
                  [&](ArrayRef<int32_t>, int32_t block) {
                    Box part = intersect(grid.blockBox(block), need.box);
                    if (grid.holds(block, need.device)) {
-                     grid.assemble(need.device, part, plan.shards, need.pieces);
+                     grid.assemble(need.device, part, plan.shards, pieces);
                      return;
                    }
                    int32_t source = -1;
@@ -312,53 +313,48 @@ void Planner::transfer(const SourceGrid &grid, bool halo) {
                    }
                    // Action and position follow once the group is complete.
                    int32_t shard = addShard(need.device, part, -1, 0);
-                   TransferGroup::Item &item = group->items.emplace_back();
-                   item.source = source;
-                   item.destination = need.device;
-                   item.shard = shard;
-                   item.port.device = source;
-                   grid.assemble(source, part, plan.shards, item.port.pieces);
-                   need.pieces.push_back({shard, part});
-                   item.port.box = std::move(part);
+                   group->items.push_back({source, need.device, shard});
+                   pieces.push_back({shard, std::move(part)});
                  });
+    need.endPiece = pieces.size();
   }
 }
 
-void Planner::emitTransfers() {
+void Planner::emitTransfers(const SourceGrid &grid) {
+  using Item = TransferGroup::Item;
   for (TransferGroup &group : transfers) {
-    SmallVector<TransferGroup::Item *, 64> order;
-    for (TransferGroup::Item &item : group.items)
-      order.push_back(&item);
-    llvm::sort(order,
-               [](const TransferGroup::Item *a, const TransferGroup::Item *b) {
-                 if (a->source != b->source)
-                   return a->source < b->source;
-                 if (a->destination != b->destination)
-                   return a->destination < b->destination;
-                 for (size_t d = 0, rank = a->port.box.size(); d != rank; ++d)
-                   if (a->port.box[d].lo != b->port.box[d].lo)
-                     return a->port.box[d].lo < b->port.box[d].lo;
-                 return a->shard < b->shard;
-               });
+    auto before = [&](const Item &a, const Item &b) {
+      if (a.source != b.source)
+        return a.source < b.source;
+      if (a.destination != b.destination)
+        return a.destination < b.destination;
+      const Box &x = plan.shards[a.shard].box, &y = plan.shards[b.shard].box;
+      for (size_t d = 0, rank = x.size(); d != rank; ++d)
+        if (x[d].lo != y[d].lo)
+          return x[d].lo < y[d].lo;
+      return a.shard < b.shard;
+    };
+    if (!llvm::is_sorted(group.items, before))
+      llvm::sort(group.items, before);
     SmallVector<int32_t, 8> members;
-    for (TransferGroup::Item *item : order) {
-      members.push_back(item->source);
-      members.push_back(item->destination);
-    }
-    llvm::sort(members);
-    members.erase(std::unique(members.begin(), members.end()), members.end());
+    seen.clear();
+    for (const Item &item : group.items)
+      for (int32_t device : {item.source, item.destination})
+        if (seen.insert(device, 0))
+          members.push_back(device);
+    sortGroup(members);
     int32_t index = addAction(group.kind, std::move(members));
     Action &action = plan.actions[index];
-    action.inputs.reserve(order.size());
-    action.outputs.reserve(order.size());
-    action.destinations.reserve(order.size());
-    for (TransferGroup::Item *item : order) {
-      Shard &shard = plan.shards[item->shard];
+    action.inputs.reserve(group.items.size());
+    action.outputs.reserve(group.items.size());
+    action.destinations.reserve(group.items.size());
+    for (const Item &item : group.items) {
+      Shard &shard = plan.shards[item.shard];
       shard.index = index;
       shard.position = static_cast<int32_t>(action.outputs.size());
-      action.inputs.push_back(std::move(item->port));
-      action.outputs.push_back(item->shard);
-      action.destinations.push_back(item->destination);
+      addInput(grid, index, item.source, shard.box);
+      action.outputs.push_back(item.shard);
+      action.destinations.push_back(item.destination);
     }
   }
   transfers.clear();
@@ -385,11 +381,13 @@ void Planner::moveComponent(const SourceGrid &grid,
 
   // Row 1: what is there needs no action and waits for none.
   remote.clear();
-  SmallVector<Piece, 4> pieces;
   for (const Request &request : requests) {
     int32_t device = request.device();
-    bool local = ownBlock.find(device);
-    if (local && blocks.size() > 1) {
+    int32_t *own = ownBlock.find(device);
+    bool local = own;
+    if (local && distinct) {
+      local = contains(blockBoxes[*own], request.box());
+    } else if (local) {
       Spans touched(grid.rank());
       for (size_t d = 0; d != grid.rank(); ++d)
         touched[d] = grid.blocksOf(d, request.box()[d]);
@@ -410,7 +408,9 @@ void Planner::moveComponent(const SourceGrid &grid,
     return;
 
   needs.clear();
+  needs.reserve(remote.size());
   firstNeed.clear();
+  pieces.clear();
   for (const Request &request : remote)
     join(request);
   llvm::erase_if(needs, [](const JoinedNeed &need) { return need.dead; });
@@ -425,17 +425,23 @@ void Planner::moveComponent(const SourceGrid &grid,
     needs[i].next = head ? *head : -1;
     firstNeed.insert(needs[i].device, static_cast<int32_t>(i));
   }
+  SmallVector<Piece, 4> parts;
   for (const Request &request : remote) {
     int32_t i = *firstNeed.find(request.device());
     while (!contains(needs[i].box, request.box()))
       i = needs[i].next;
-    pieces.clear();
-    for (const Piece &piece : needs[i].pieces) {
-      Box part = intersect(piece.box, request.box());
-      if (!isEmpty(part))
-        pieces.push_back({piece.shard, std::move(part)});
+    const JoinedNeed &need = needs[i];
+    if (need.shard != -1) {
+      serve(request, Piece{need.shard, request.box()});
+      continue;
     }
-    serve(request, pieces);
+    parts.clear();
+    for (size_t k = need.firstPiece; k != need.endPiece; ++k) {
+      Box part = intersect(pieces[k].box, request.box());
+      if (!isEmpty(part))
+        parts.push_back({pieces[k].shard, std::move(part)});
+    }
+    serve(request, parts);
   }
 }
 
@@ -444,5 +450,5 @@ void Planner::moveAll(const SourceGrid &grid,
   Components components(grid, demands);
   for (int32_t c = 0, e = components.size(); c != e; ++c)
     moveComponent(grid, components, c);
-  emitTransfers();
+  emitTransfers(grid);
 }

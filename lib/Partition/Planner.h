@@ -58,7 +58,9 @@ struct JoinedNeed {
   uint64_t demands = 0; ///< Bit set; the last bit stands for all further ones.
   int32_t next = -1;    ///< Another need of the same device.
   bool dead = false;    ///< Joined with another.
-  llvm::SmallVector<Piece, 2> pieces; ///< Where it is, once planned.
+  /// Where it is, once planned: in one shard, or in these pieces of the pool.
+  int32_t shard = -1;
+  size_t firstPiece = 0, endPiece = 0;
 };
 
 /// Transfers that become one action.
@@ -68,7 +70,6 @@ struct TransferGroup {
   struct Item {
     int32_t source, destination;
     int32_t shard; ///< The output.
-    Port port;
   };
   llvm::SmallVector<Item, 8> items;
 };
@@ -95,6 +96,12 @@ private:
   /// Says where a request finds its box.
   void serve(const Request &request, llvm::ArrayRef<Piece> pieces);
   void findConsumersOfActions();
+  /// True if the demand's grid is the producer's and all of it is local.
+  bool isAligned(const Demand &demand) const;
+  void serveAligned(const Demand &demand);
+  /// The first task that has tile `tile` of a complete value on `device`, or
+  /// -1.
+  int32_t taskWith(size_t tile, int32_t device) const;
 
   // Reductions.cpp
   struct ReducedBlock;
@@ -116,7 +123,7 @@ private:
   bool tryAllToAll(const SourceGrid &grid, const Spans &spans);
   bool isHaloExchange(const SourceGrid &grid, llvm::ArrayRef<Request> requests);
   void transfer(const SourceGrid &grid, bool halo);
-  void emitTransfers();
+  void emitTransfers(const SourceGrid &grid);
   int64_t cost(int32_t from, int32_t to) const {
     return route ? route(from, to) : int64_t(from != to);
   }
@@ -132,6 +139,8 @@ private:
   llvm::SmallVector<JoinedNeed, 8> needs;
   llvm::SmallVector<Request, 16> remote;
   llvm::SmallVector<int32_t, 16> blocks;
+  llvm::SmallVector<Box, 8> blockBoxes;
+  llvm::SmallVector<Piece, 4> pieces; ///< The pool.
   int32_t copies = 0;    ///< Holders of every block, 0 if they differ.
   bool distinct = false; ///< No device holds two blocks.
   /// @}
@@ -140,6 +149,9 @@ private:
   DeviceTable<int32_t> ownBlock;  ///< Index into `blocks`.
   DeviceTable<int32_t> seen;
 };
+
+/// Sorts a group; most are sorted already.
+void sortGroup(llvm::SmallVectorImpl<int32_t> &group);
 
 /// True if the boxes are distinct and pairwise disjoint because in every
 /// dimension their ranges are equal or disjoint. `covers` then says whether

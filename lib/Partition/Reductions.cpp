@@ -33,7 +33,7 @@ static SmallVector<int32_t, 8> membersOf(const SourceGrid &grid,
   SmallVector<int32_t, 8> members;
   for (Holder holder : grid.blockHolders(block))
     members.push_back(holder.device);
-  llvm::sort(members);
+  sortGroup(members);
   return members;
 }
 

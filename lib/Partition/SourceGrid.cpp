@@ -118,6 +118,15 @@ bool SourceGrid::holds(int32_t block, int32_t device) const {
 void SourceGrid::assemble(int32_t device, const Box &box,
                           ArrayRef<Shard> shards,
                           SmallVectorImpl<Piece> &pieces) const {
+  // Often one shard has it all.
+  int32_t corner = 0;
+  for (size_t d = 0; d != rank(); ++d)
+    corner += locate(cuts[d], box[d].lo) * cellStride[d];
+  for (Holder holder : cellHolders(corner))
+    if (holder.device == device && contains(shards[holder.shard].box, box)) {
+      pieces.push_back({holder.shard, box});
+      return;
+    }
   Spans span(rank());
   for (size_t d = 0; d != rank(); ++d)
     span[d] = {locate(cuts[d], box[d].lo), locate(cuts[d], box[d].hi - 1) + 1};
