@@ -111,7 +111,7 @@ struct LocalReduction {
 struct Port {
   int32_t device = 0;
   Box box;
-  llvm::SmallVector<Piece, 2> pieces;
+  llvm::SmallVector<Piece, 1> pieces;
 };
 
 /// One communication step: one node of the TaskGraph, one op of the soap
@@ -143,7 +143,7 @@ struct Action {
 struct Read {
   int32_t consumer = 0, task = 0, device = 0;
   Box box;
-  llvm::SmallVector<Piece, 2> pieces;
+  llvm::SmallVector<Piece, 1> pieces;
 };
 
 /// The plan of one value. Actions are in an order in which each finds its
