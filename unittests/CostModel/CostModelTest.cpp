@@ -1,0 +1,137 @@
+//===- CostModelTest.cpp - Kernel and communication costs -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/CostModel/CostModel.h"
+#include "gtest/gtest.h"
+
+using namespace soap;
+
+namespace {
+DeviceKind testKind() {
+  DeviceKind kind;
+  kind.name = "cpu";
+  kind.peakFlops = 100e9;
+  kind.memoryBandwidth = 10e9;
+  kind.halfRows = kind.halfColumns = 4;
+  kind.halfDepth = 16;
+  kind.launchNs = 1000;
+  return kind;
+}
+
+KernelQuery gemm(int64_t m, int64_t n, int64_t k) {
+  KernelQuery query;
+  query.flops = 2.0 * m * n * k;
+  query.bytes = 4.0 * (m * k + k * n + m * n);
+  query.rows = m;
+  query.columns = n;
+  query.depth = k;
+  return query;
+}
+
+TEST(CostModel, RooflineByHand) {
+  DeviceKind kind = testKind();
+  kind.halfRows = kind.halfColumns = kind.halfDepth = 0;
+  // 2 * 1000^3 flops at 100 GF/s: 20 ms.
+  EXPECT_EQ(CostModel::analyticNs(gemm(1000, 1000, 1000), kind),
+            20'000'000 + 1000);
+  // Bound by memory: 4 * (1000 + 10^6 + 1000) bytes at 10 GB/s.
+  EXPECT_EQ(CostModel::analyticNs(gemm(1, 1000, 1000), kind), 400'800 + 1000);
+  // No contraction: only bytes count, small or not.
+  KernelQuery relu;
+  relu.flops = 1000;
+  relu.bytes = 8000;
+  EXPECT_EQ(CostModel::analyticNs(relu, testKind()), 800 + 1000);
+  EXPECT_EQ(CostModel::copyNs(5000, kind), 1000 + 1000);
+}
+
+TEST(CostModel, SmallTilesAreInefficient) {
+  DeviceKind kind = testKind();
+  kind.launchNs = 0;
+  kind.memoryBandwidth = 1e15;
+  double whole = CostModel::analyticNs(gemm(64, 64, 256), kind);
+  for (auto [m, n, k] : {std::tuple(4, 64, 256), std::tuple(64, 4, 256),
+                         std::tuple(64, 64, 16)}) {
+    double part = CostModel::analyticNs(gemm(m, n, k), kind);
+    double share = (m * n * k) / (64.0 * 64 * 256);
+    EXPECT_GT(part, 1.5 * share * whole) << m << " " << n << " " << k;
+    EXPECT_LT(part, whole);
+  }
+}
+
+TEST(CostModel, MeasuredEntriesWin) {
+  CostModel costs;
+  DeviceKind kind = testKind();
+  KernelQuery query = gemm(64, 64, 64);
+  query.key = "gemm<64>";
+  int64_t analytic = costs.kernelNs(query, kind);
+  ASSERT_FALSE(bool(costs.addMeasured(R"({"format": "soap-costs",
+      "device_kind": "cpu", "entries": [{"key": "gemm<64>", "ns": 1},
+      {"key": "gemm<64>", "ns": 77.4}]})")));
+  EXPECT_EQ(costs.numMeasured(), 1u);
+  EXPECT_EQ(costs.kernelNs(query, kind), 77);
+  kind.name = "gpu";
+  EXPECT_EQ(costs.kernelNs(query, kind), analytic);
+  for (const char *text :
+       {"", "[]", R"({"format": "other"})", R"({"format": "soap-costs"})",
+        R"({"format": "soap-costs", "device_kind": "c", "entries": [{}]})",
+        R"({"format": "soap-costs", "device_kind": "c",
+            "entries": [{"key": "a", "ns": -1}]})"}) {
+    llvm::Error error = costs.addMeasured(text);
+    EXPECT_NE(llvm::toString(std::move(error)).find("expected"),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_EQ(costs.numMeasured(), 1u);
+}
+
+TEST(CostModel, CollectivesByHand) {
+  // Every device takes in 1 byte per ns; a hop costs 10 ns of latency.
+  Topology machine =
+      Topology::machine(4, testKind(), 1e9, 10, 0, 1, /*occupies=*/false);
+  llvm::SmallVector<int32_t> group{0, 1, 2, 3};
+  llvm::SmallVector<int64_t> equal{400, 400, 400, 400};
+  auto cost = [&](ActionKind kind, llvm::ArrayRef<int64_t> bytes) {
+    return CostModel::collective(kind, group, bytes, machine);
+  };
+  // Ring: 3 steps, and 3 * 400 bytes into each.
+  EXPECT_EQ(cost(ActionKind::AllGather, equal).ns, 3 * 10 + 1200);
+  EXPECT_EQ(cost(ActionKind::AllGather, equal).links.size(), 4u);
+  // 6 steps and 2 * 3/4 * 400 bytes.
+  EXPECT_EQ(cost(ActionKind::AllReduce, equal).ns, 6 * 10 + 600);
+  EXPECT_EQ(cost(ActionKind::ReduceScatter, equal).ns, 3 * 10 + 300);
+  EXPECT_EQ(cost(ActionKind::AllToAll, equal).ns, 3 * 10 + 300);
+  // A tree takes 2 rounds where a chain takes 3; a device takes in 400 bytes.
+  CollectiveCost broadcast = cost(ActionKind::Broadcast, {400, 0, 0, 0});
+  EXPECT_EQ(broadcast.algorithm, CollectiveAlgorithm::Tree);
+  EXPECT_EQ(broadcast.ns, 2 * 10 + 400);
+  // Few bytes: all-reduce in a tree needs fewer rounds.
+  EXPECT_EQ(cost(ActionKind::AllReduce, {4, 4, 4, 4}).algorithm,
+            CollectiveAlgorithm::Tree);
+  // Uneven inputs: the member that takes in most decides.
+  EXPECT_EQ(cost(ActionKind::AllGather, {100, 200, 300, 400}).ns, 3 * 10 + 900);
+}
+
+TEST(CostModel, SharedLinksAddUp) {
+  llvm::Expected<Topology> topology = Topology::parse(R"({
+    "kinds": {"g": {"peak_flops": 1e12, "memory_bandwidth_bytes_per_s": 1e11}},
+    "devices": [{"id": 0, "kind": "g"}, {"id": 1, "kind": "g"}],
+    "links": [
+      {"from": 0, "to": "bus", "bandwidth_bytes_per_s": 1e9, "shared": "bus",
+       "duplex": true},
+      {"from": 1, "to": "bus", "bandwidth_bytes_per_s": 1e9, "shared": "up",
+       "duplex": true},
+      {"from": "host", "to": "bus", "bandwidth_bytes_per_s": 1e9,
+       "duplex": true}]})");
+  ASSERT_TRUE(bool(topology)) << llvm::toString(topology.takeError());
+  // Both directions go over each shared resource: 2 * 1000 bytes.
+  CollectiveCost cost = CostModel::collective(ActionKind::AllGather, {0, 1},
+                                              {1000, 1000}, *topology);
+  EXPECT_EQ(cost.ns, 2000);
+  ASSERT_EQ(cost.links.size(), 2u);
+  EXPECT_EQ(cost.links[0].ns, 2000);
+}
+} // namespace
