@@ -1,0 +1,195 @@
+//===- SearchTest.cpp - Algorithms that choose strategies -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExampleGraphs.h"
+#include "soap/Search/SearchAlgorithm.h"
+#include "gtest/gtest.h"
+
+using namespace soap;
+using namespace soap::test;
+
+namespace {
+/// Two devices on which small tiles, launches and copies cost something.
+Topology realistic(int32_t devices, int64_t memory = 0) {
+  DeviceKind kind;
+  kind.name = "cpu";
+  kind.peakFlops = 2e9;
+  kind.memoryBandwidth = 5e9;
+  kind.launchNs = 500;
+  return Topology::machine(devices, kind, 4e9, 800, memory, 1,
+                           /*occupiesReceiver=*/true);
+}
+
+llvm::Expected<SearchResult> run(std::unique_ptr<SearchAlgorithm> algorithm,
+                                 const SearchProblem &problem,
+                                 const SearchOptions &options) {
+  return algorithm->run(problem, options);
+}
+
+TEST(Search, FindsTheOptimumFromTenSeeds) {
+  CostModel costs;
+  Topology machine = realistic(2);
+  OperatorGraph chain = smallChain(1);
+  // Two branches that meet.
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {8, 32});
+  int32_t a = builder.matmul("a", x, builder.parameter("wa", {32, 64}));
+  int32_t b = builder.matmul("b", x, builder.parameter("wb", {32, 64}));
+  builder.output("y", builder.add("c", a, b));
+  OperatorGraph branches = builder.finish();
+  for (const OperatorGraph *graph : {&chain, &branches}) {
+    SearchProblem problem{*graph, machine, costs};
+    auto optimum = run(createExhaustive(), problem, {});
+    ASSERT_TRUE(bool(optimum)) << llvm::toString(optimum.takeError());
+    EXPECT_EQ(optimum->stop, StopReason::Exhausted);
+    EXPECT_GT(optimum->proposals, 1000u);
+    for (uint64_t seed = 0; seed < 10; ++seed) {
+      SearchOptions options;
+      options.seed = seed;
+      options.proposals = 12000;
+      auto found = run(createMCMC(), problem, options);
+      ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+      EXPECT_EQ(found->stepNs, optimum->stepNs) << "seed " << seed;
+      EXPECT_EQ(problem.verify(found->strategy), "");
+      TaskGraph tasks(*graph, machine, costs);
+      tasks.setStrategy(found->strategy);
+      EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
+    }
+  }
+}
+
+TEST(Search, DependsOnNothingButTheSeed) {
+  CostModel costs;
+  Topology machine = realistic(4);
+  OperatorGraph graph = inception(1, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 1500;
+  options.budgetSeconds = 600;
+  options.seed = 5;
+  options.threads = 1;
+  auto first = run(createMCMC(), problem, options);
+  options.threads = 3;
+  auto second = run(createMCMC(), problem, options);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->stepNs, second->stepNs);
+  EXPECT_EQ(first->strategy, second->strategy);
+  EXPECT_EQ(first->proposals, second->proposals);
+  options.seed = 6;
+  auto third = run(createMCMC(), problem, options);
+  ASSERT_TRUE(bool(third));
+  EXPECT_FALSE(third->strategy == first->strategy);
+}
+
+TEST(Search, BeatsItsStartsAtBatchOne) {
+  // Where data parallelism cannot help, convolutions are split otherwise.
+  CostModel costs;
+  DeviceKind kind;
+  kind.name = "cpu";
+  kind.peakFlops = 100e9;
+  Topology machine = Topology::machine(2, kind, 5e9, 2000, 0, 1, true);
+  OperatorGraph graph = inception(1, 2);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 6000;
+  int64_t lastBest = INT64_MAX;
+  options.progress = [&](const SearchProgress &progress) {
+    EXPECT_LE(progress.bestNs, lastBest);
+    lastBest = progress.bestNs;
+    return true;
+  };
+  auto found = run(createMCMC(), problem, options);
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  int64_t single = 0;
+  for (const auto &[name, step] : found->starts) {
+    EXPECT_LE(found->stepNs, step) << name;
+    if (name == "single")
+      single = step;
+  }
+  EXPECT_LT(found->stepNs, 0.7 * single);
+  bool splits = false;
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    splits |= graph.node(id).op == "nn.conv" &&
+              found->strategy.configs[id].degrees.numTiles() > 1;
+  EXPECT_TRUE(splits);
+}
+
+TEST(Search, MemoryIsAConstraint) {
+  CostModel costs;
+  OperatorGraph graph = smallChain(8);
+  auto largest = [&](const Strategy &strategy, const Topology &machine) {
+    TaskGraph tasks(graph, machine, costs);
+    tasks.setStrategy(strategy);
+    std::vector<int64_t> peak = tasks.peakMemory();
+    return *std::max_element(peak.begin(), peak.end());
+  };
+  Topology unlimited = realistic(2);
+  int64_t single = largest(singleDevice(graph, unlimited), unlimited);
+  int64_t data = largest(dataParallel(graph, unlimited), unlimited);
+  ASSERT_LT(data, single);
+  Topology limited = realistic(2, data + (single - data) / 4);
+  SearchProblem problem{graph, limited, costs};
+  SearchOptions options;
+  options.proposals = 2000;
+  auto found = run(createMCMC(), problem, options);
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  EXPECT_EQ(problem.verify(found->strategy), "");
+  EXPECT_NE(problem.verify(singleDevice(graph, limited)), "");
+  auto start = llvm::find_if(
+      found->starts, [](const auto &entry) { return entry.first == "single"; });
+  ASSERT_NE(start, found->starts.end());
+  EXPECT_EQ(start->second, -1);
+
+  Topology tiny = realistic(2, 100);
+  auto none = run(createMCMC(), {graph, tiny, costs}, options);
+  ASSERT_FALSE(bool(none));
+  EXPECT_NE(llvm::toString(none.takeError()).find("fits into memory"),
+            std::string::npos);
+}
+
+TEST(Search, StopsWhenToldTo) {
+  CostModel costs;
+  Topology machine = realistic(4);
+  OperatorGraph graph = inception(1, 2);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 10'000'000;
+  options.budgetSeconds = 0.5;
+  auto limited = run(createMCMC(), problem, options);
+  ASSERT_TRUE(bool(limited));
+  EXPECT_LT(limited->seconds, 5);
+  EXPECT_TRUE(limited->stop == StopReason::Budget ||
+              limited->stop == StopReason::NoImprovement);
+  options.budgetSeconds = 60;
+  options.progress = [](const SearchProgress &) { return false; };
+  auto cancelled = run(createMCMC(), problem, options);
+  ASSERT_TRUE(bool(cancelled));
+  EXPECT_EQ(cancelled->stop, StopReason::Cancelled);
+}
+
+TEST(Search, Errors) {
+  CostModel costs;
+  Topology machine = realistic(2), nothing;
+  OperatorGraph graph = smallChain(), empty;
+  EXPECT_EQ((SearchProblem{graph, machine, costs}.check()), "");
+  EXPECT_NE((SearchProblem{graph, nothing, costs}.check()), "");
+  EXPECT_NE((SearchProblem{empty, machine, costs}.check()), "");
+  auto tooMany = run(createExhaustive(100), {graph, machine, costs}, {});
+  ASSERT_FALSE(bool(tooMany));
+  EXPECT_NE(llvm::toString(tooMany.takeError()).find("at most 100 strategies"),
+            std::string::npos);
+  SearchOptions options;
+  options.starts.push_back(singleDevice(graph, machine));
+  options.starts[0].configs[2].devices[0] = 9;
+  auto wrong = run(createMCMC(), {graph, machine, costs}, options);
+  ASSERT_FALSE(bool(wrong));
+  llvm::consumeError(wrong.takeError());
+  EXPECT_EQ(createSearchAlgorithm("oracle"), nullptr);
+  for (llvm::StringRef name : searchAlgorithmNames())
+    EXPECT_EQ(createSearchAlgorithm(name)->name(), name);
+}
+} // namespace
