@@ -55,7 +55,7 @@ private:
   Error checkReads();
   Error checkConsumers();
   /// Pieces lie inside their shards and `box`, on `device`, are disjoint and
-  /// cover the box. `action`: who uses them, -1 for a read.
+  /// cover the box. `complete`: whether the shards are complete or partial.
   Error checkPieces(ArrayRef<Piece> pieces, const Box &box, int32_t device,
                     bool complete);
   bool isReduction(const Action &action) const {
