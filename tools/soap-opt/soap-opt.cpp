@@ -14,6 +14,7 @@
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Target/Native/Passes.h"
+#include "soap/Transforms/Passes.h"
 
 namespace soap::test {
 void registerTestPartitionSpec();
@@ -30,6 +31,7 @@ int main(int argc, char **argv) {
   soap::registerNativePassesAndPipeline();
   soap::soaprt::registerSOAPRTPasses();
   soap::test::registerTestPartitionSpec();
+  soap::registerSOAPTransformsPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "SOAP's optimizer driver\n", registry));
 }

@@ -1,0 +1,138 @@
+//===- Passes.td - Passes over strategies ------------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TRANSFORMS_PASSES_TD
+#define SOAP_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
+  let summary = "Adds a soap.topology to the module";
+  let description = [{
+    Describes the machine that the model is to run on: a file (`file=`), or
+    `devices=` equal devices of this machine. Their rates come from the
+    calibration in `calibration=`, which `soap-compile` measures and keeps;
+    without one, from round figures of a contemporary core. An existing topology
+    is replaced.
+
+    Before: a module with `@main` of nn operations. After: the same module with
+    one `soap.topology`.
+  }];
+  let options = [
+    Option<"file", "file", "std::string", "\"\"",
+           "Topology file (JSON); overrides `devices`">,
+    Option<"devices", "devices", "int32_t", "1",
+           "Number of equal devices of this machine">,
+    Option<"coresPerDevice", "cores-per-device", "int32_t", "0",
+           "Cores of a device; 0 splits the allowed cores evenly">,
+    Option<"calibration", "calibration", "std::string", "\"\"",
+           "File with the calibration of this machine">,
+  ];
+  let dependentDialects = ["::soap::ir::SOAPDialect"];
+}
+
+def InitStrategyPass : Pass<"soap-init-strategy", "::mlir::ModuleOp"> {
+  let summary = "Configures every operation by an expert strategy";
+  let description = [{
+    Sets `soap.config` on every nn operation of `@main`. Strategies: `single`
+    (everything on device 0), `data-parallel` (sample loops, degree
+    min(P, batch)), `model-parallel` (consecutive operations in blocks of about
+    equal work, one block per device), `tensor-parallel`, `spatial` and
+    `random`. Inputs and outputs live on the host, parameters where they are
+    used.
+
+    Needs a `soap.topology`. Does not touch the order of operations.
+  }];
+  let options = [
+    Option<"strategy", "strategy", "std::string", "\"single\"",
+           "single, data-parallel, model-parallel, tensor-parallel, spatial "
+           "or random">,
+    Option<"seed", "seed", "uint64_t", "0", "Seed of `random`">,
+  ];
+  let dependentDialects = ["::soap::ir::SOAPDialect"];
+}
+
+def ImportStrategyPass : Pass<"soap-import-strategy", "::mlir::ModuleOp"> {
+  let summary = "Configures operations as a strategy file says";
+  let description = [{
+    Reads a strategy file (JSON, keyed by node name or regular expression) and
+    sets `soap.config` on every nn operation; a launch order in the file becomes
+    block order. Errors: a fingerprint of another model, unknown operations,
+    loops or devices, operations that no entry names.
+  }];
+  let options = [Option<"file", "file", "std::string", "\"\"", "Strategy file">];
+  let dependentDialects = ["::soap::ir::SOAPDialect"];
+}
+
+def ExportStrategyPass : Pass<"soap-export-strategy", "::mlir::ModuleOp"> {
+  let summary = "Writes the module's strategy to a file";
+  let description = [{
+    The inverse of soap-import-strategy. The file holds the model's
+    fingerprint, the topology's name and the simulated step time.
+  }];
+  let options = [Option<"file", "file", "std::string", "\"\"",
+                        "Strategy file to write; `-` is standard output">];
+}
+
+def VerifyStrategyPass : Pass<"soap-verify-strategy", "::mlir::ModuleOp"> {
+  let summary = "Checks that the module's strategy can run on its topology";
+  let description = [{
+    Every nn operation needs a configuration that fits its loops and the
+    topology's devices, and what every device has to hold at once must fit into
+    its memory (an upper bound by liveness in launch order). Changes nothing.
+  }];
+  let options = [Option<"cost", "cost", "std::string", "\"\"",
+                        "File of measured costs">];
+}
+
+def SearchPass : Pass<"soap-search", "::mlir::ModuleOp"> {
+  let summary = "Searches a strategy";
+  let description = [{
+    Chooses a configuration for every operation so that the simulated step time
+    becomes small, memory permitting, and sets `soap.config` accordingly.
+    Configurations that the operations already have are one more start. Never
+    worse than its best start. With a limit on proposals alone, the result
+    depends on nothing but module, options and seed.
+
+    `mcmc`: Markov chain Monte Carlo (Jia et al., "Beyond data and model
+    parallelism for deep neural networks", section 6). `exhaustive`: every
+    strategy, for tiny models.
+  }];
+  let options = [
+    Option<"algorithm", "algorithm", "std::string", "\"mcmc\"",
+           "mcmc or exhaustive">,
+    Option<"budget", "budget", "double", "60", "Limit in seconds">,
+    Option<"proposals", "proposals", "uint64_t", "0",
+           "Limit in proposals; 0 follows from the size of the graph">,
+    Option<"seed", "seed", "uint64_t", "0", "Seed">,
+    Option<"cost", "cost", "std::string", "\"\"", "File of measured costs">,
+  ];
+  let statistics = [
+    Statistic<"numProposals", "proposals", "Proposals simulated">,
+    Statistic<"numAccepted", "accepted", "Proposals accepted">,
+  ];
+  let dependentDialects = ["::soap::ir::SOAPDialect"];
+}
+
+def SimulatePass : Pass<"soap-simulate", "::mlir::ModuleOp"> {
+  let summary = "Simulates the module's strategy and reports what it costs";
+  let description = [{
+    Builds the task graph of the strategy and simulates one step in launch
+    order. Sets `soap.simulated_ns` on `@main` and, with `times`, an array of
+    `[device, start, end]` in nanoseconds (`soap.times`) on every operation.
+    `report` prints the table of operations: degrees, devices, time, bytes.
+    All numbers are simulated.
+  }];
+  let options = [
+    Option<"times", "times", "bool", "true", "Write times on the operations">,
+    Option<"report", "report", "bool", "false", "Print the table">,
+    Option<"cost", "cost", "std::string", "\"\"", "File of measured costs">,
+  ];
+  let dependentDialects = ["::soap::ir::SOAPDialect"];
+}
+
+#endif // SOAP_TRANSFORMS_PASSES_TD

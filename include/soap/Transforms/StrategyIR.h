@@ -1,0 +1,64 @@
+//===- StrategyIR.h - Strategies and topologies in IR -----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Between the attributes of the soap dialect and the plain structs of
+// lib/Search and lib/CostModel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TRANSFORMS_STRATEGYIR_H
+#define SOAP_TRANSFORMS_STRATEGYIR_H
+
+#include "soap/Search/SearchAlgorithm.h"
+#include "soap/Transforms/OperatorGraphExtraction.h"
+
+namespace soap {
+
+/// The topology of a module. Emits an error if there is none or if it is not
+/// valid.
+mlir::FailureOr<Topology> readTopology(mlir::ModuleOp module);
+
+/// Adds a topology to a module, in place of the one it had.
+void writeTopology(mlir::ModuleOp module, const Topology &topology);
+
+/// The strategy that the operations of a graph carry. The launch order is block
+/// order. Emits an error that lists the operations without a configuration, or
+/// says what is wrong with one.
+mlir::FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
+                                       const Topology &topology);
+
+/// Configures the operations of a graph. A launch order becomes block order.
+void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
+                   const Topology &topology);
+
+/// A module, read: its graph, topology and costs.
+struct ModuleProblem {
+  ExtractedGraph extracted;
+  Topology topology;
+  CostModel costs;
+
+  SearchProblem get() const { return {extracted.graph, topology, costs}; }
+};
+
+/// Reads graph and topology of a module, and measured costs from `costFile`
+/// (none if empty or "analytic"). Errors are emitted at the module.
+mlir::FailureOr<ModuleProblem> readProblem(mlir::ModuleOp module,
+                                           llvm::StringRef costFile = "");
+
+/// Prints the table of operations of a simulated strategy: operation, kind,
+/// degrees, devices, simulated time, bytes it receives. Ends of the graph are
+/// left out.
+void printStrategy(llvm::raw_ostream &os, const ModuleProblem &problem,
+                   const Strategy &strategy);
+
+/// Prints the table of strategies, simulated: step time, communication bytes
+/// and time, peak memory, idle share.
+void printReport(llvm::raw_ostream &os, llvm::ArrayRef<StrategyReport> reports);
+
+} // namespace soap
+
+#endif // SOAP_TRANSFORMS_STRATEGYIR_H

@@ -1,0 +1,65 @@
+//===- Machine.cpp - The machine that the compiler runs on ----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/CostModel/Machine.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Threading.h"
+#include <algorithm>
+#include <unistd.h>
+
+namespace soap {
+
+std::string MachineInfo::name() const {
+  return processor + ", " + std::to_string(cores) +
+         (cores == 1 ? " core" : " cores");
+}
+
+MachineInfo inspectMachine() {
+  MachineInfo info;
+  info.processor = "unknown processor";
+  if (auto buffer = llvm::MemoryBuffer::getFileAsStream("/proc/cpuinfo")) {
+    llvm::StringRef text = (*buffer)->getBuffer();
+    size_t at = text.find("model name");
+    if (at != llvm::StringRef::npos) {
+      llvm::StringRef line = text.substr(at).split('\n').first;
+      info.processor = line.split(':').second.trim().str();
+    }
+  }
+  info.cores =
+      static_cast<int32_t>(llvm::hardware_concurrency().compute_thread_count());
+  long pages = sysconf(_SC_PHYS_PAGES), pageSize = sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && pageSize > 0)
+    info.memoryBytes = static_cast<int64_t>(pages) * pageSize;
+  return info;
+}
+
+llvm::Expected<Topology> describeMachine(int32_t devices,
+                                         int32_t coresPerDevice,
+                                         llvm::StringRef calibrationFile) {
+  if (devices < 1)
+    return llvm::createStringError(
+        "expected at least one device, got: %d; ask for 1 or more", devices);
+  MachineInfo info = inspectMachine();
+  if (coresPerDevice <= 0)
+    coresPerDevice = std::max(1, info.cores / devices);
+  Calibration calibration;
+  calibration.machine = info.name();
+  calibration.kind.name = "cpu";
+  calibration.copyBandwidth = 5e9;
+  calibration.copyLatencyNs = 5000;
+  if (!calibrationFile.empty()) {
+    llvm::Expected<Calibration> loaded = Calibration::load(calibrationFile);
+    if (!loaded)
+      return loaded.takeError();
+    calibration = std::move(*loaded);
+  }
+  bool spareCore = static_cast<int64_t>(devices) * coresPerDevice < info.cores;
+  return calibration.topology(devices, info.memoryBytes / devices,
+                              coresPerDevice, spareCore);
+}
+
+} // namespace soap

@@ -1,0 +1,125 @@
+//===- OperatorGraphExtraction.cpp - From IR to the operator graph --------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Transforms/OperatorGraphExtraction.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+
+namespace soap {
+namespace {
+
+NodeRole roleOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, NodeRole>(op)
+      .Case<nn::InputOp>([](auto) { return NodeRole::Input; })
+      .Case<nn::OutputOp>([](auto) { return NodeRole::Output; })
+      .Case<nn::ParameterOp>([](auto) { return NodeRole::Parameter; })
+      .Case<nn::ConstantOp>([](auto) { return NodeRole::Constant; })
+      .Default([](auto) { return NodeRole::Compute; });
+}
+
+int32_t elementBytes(Type type) {
+  unsigned bits = cast<RankedTensorType>(type).getElementTypeBitWidth();
+  return static_cast<int32_t>((bits + 7) / 8);
+}
+
+uint32_t sampleDimBits(nn::InputOp input) {
+  uint32_t bits = 0;
+  for (int64_t dim : input.getSampleDims())
+    bits |= 1u << dim;
+  return bits;
+}
+
+} // namespace
+
+FailureOr<func::FuncOp> getMainFunction(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return module.emitError("expected a function @main with the model, got "
+                            "none; import a model with soap-translate");
+  if (!main.getBody().hasOneBlock())
+    return main.emitError("expected @main to have one block");
+  return main;
+}
+
+FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
+  ExtractedGraph result;
+  llvm::DenseMap<Value, int32_t> values;
+  for (Operation &op : main.getBody().front().without_terminator()) {
+    auto partitionable = dyn_cast<nn::PartitionOpInterface>(&op);
+    if (!partitionable)
+      return op.emitError("expected operations of the nn dialect in @main, "
+                          "got: ")
+             << op.getName();
+    GraphNode node;
+    node.name = nn::getName(&op).str();
+    node.op = op.getName().getStringRef().str();
+    node.role = roleOf(&op);
+    node.spec = partitionable.getPartitionSpec();
+    if (auto input = dyn_cast<nn::InputOp>(&op))
+      node.sampleDims = sampleDimBits(input);
+    for (Value operand : op.getOperands()) {
+      auto it = values.find(operand);
+      if (it == values.end())
+        return op.emitError("expected operands that @main computes");
+      node.operands.push_back(it->second);
+    }
+    SmallVector<int32_t> bytes;
+    for (Type type : op.getResultTypes())
+      bytes.push_back(elementBytes(type));
+    auto shapes = nn::resultShapes(&op);
+    int32_t id = result.graph.addNode(std::move(node), shapes, bytes);
+    for (auto [index, value] : llvm::enumerate(op.getResults()))
+      values[value] = result.graph.valueOf(id, static_cast<int32_t>(index));
+    result.ops.push_back(&op);
+  }
+  result.graph.setTaskWork(
+      [ops = result.ops](int32_t node, const Degrees &degrees, int64_t task) {
+        auto op = cast<nn::PartitionOpInterface>(ops[node]);
+        nn::LocalTile tile = nn::makeLocalTile(op, degrees, task);
+        return TaskWork{nn::kernelKey(op, tile), op.getFlops(tile)};
+      });
+  if (auto module = main->getParentOfType<ModuleOp>())
+    result.graph.name = module.getName().value_or("").str();
+  result.graph.fingerprint = fingerprint(main);
+  if (std::string error = result.graph.finish(); !error.empty())
+    return main.emitError("the operator graph is not valid: ") << error;
+  return result;
+}
+
+std::string fingerprint(func::FuncOp main) {
+  // Order matters only through operands: every operation adds a hash of its
+  // own, the sum of which does not depend on the launch order.
+  uint64_t sum = 0;
+  std::string text;
+  main.walk([&](Operation *op) {
+    if (!isa<nn::PartitionOpInterface>(op))
+      return;
+    text.clear();
+    llvm::raw_string_ostream os(text);
+    os << op->getName();
+    for (NamedAttribute attribute : op->getAttrs()) {
+      StringRef name = attribute.getName();
+      bool isWeight = isa<nn::ParameterOp>(op) && name == "source";
+      if (!isWeight && !name.starts_with("soap."))
+        os << ';' << name << '=' << attribute.getValue();
+    }
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      os << ';' << (producer ? nn::getName(producer) : StringRef("?"));
+    }
+    for (Type type : op->getResultTypes())
+      os << ';' << type;
+    sum += llvm::xxh3_64bits(os.str());
+  });
+  return llvm::utohexstr(sum, /*LowerCase=*/true, /*Width=*/16);
+}
+
+} // namespace soap

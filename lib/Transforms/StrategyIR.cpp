@@ -1,0 +1,93 @@
+//===- StrategyIR.cpp - Strategies and topologies in IR -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Transforms/StrategyIR.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
+
+using namespace mlir;
+
+namespace soap {
+
+static Configuration toConfiguration(ir::ConfigAttr attr, const GraphNode &node,
+                                     const Topology &topology) {
+  Configuration config;
+  config.degrees = attr.toDegrees(node.spec);
+  for (int32_t device : attr.getDevices())
+    config.devices.push_back(ir::deviceToPlan(device, topology.host()));
+  for (int64_t operand : attr.getRegather())
+    config.regather.push_back(static_cast<int32_t>(operand));
+  return config;
+}
+
+static ir::ConfigAttr toAttribute(MLIRContext *context,
+                                  const Configuration &config,
+                                  const GraphNode &node,
+                                  const Topology &topology) {
+  SmallVector<int32_t> devices;
+  for (int32_t device : config.devices)
+    devices.push_back(ir::deviceFromPlan(device, topology.host()));
+  SmallVector<int64_t> regather(config.regather.begin(), config.regather.end());
+  return ir::ConfigAttr::get(context, node.spec, config.degrees, devices,
+                             regather);
+}
+
+FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
+                                 const Topology &topology) {
+  Strategy strategy;
+  std::string missing;
+  for (auto [node, op] : llvm::zip(extracted.graph.nodes(), extracted.ops)) {
+    ir::ConfigAttr attr = ir::getConfig(op);
+    if (!attr) {
+      missing += "\n  " + node.name;
+      strategy.configs.emplace_back();
+      continue;
+    }
+    strategy.configs.push_back(toConfiguration(attr, node, topology));
+    std::string error = verify(strategy.configs.back(), node, topology);
+    if (!error.empty())
+      return op->emitError(error);
+  }
+  if (!missing.empty())
+    return extracted.ops.front()->getParentOp()->emitError(
+               "expected a soap.config on every operation; run "
+               "soap-init-strategy, soap-import-strategy or soap-search; "
+               "missing on:")
+           << missing;
+  return strategy;
+}
+
+void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
+                   const Topology &topology) {
+  for (auto [index, op] : llvm::enumerate(extracted.ops))
+    ir::setConfig(op, toAttribute(op->getContext(), strategy.configs[index],
+                                  extracted.graph.node(index), topology));
+  if (strategy.order.empty())
+    return;
+  Operation *terminator = extracted.ops.front()->getBlock()->getTerminator();
+  for (int32_t node : strategy.order)
+    extracted.ops[node]->moveBefore(terminator);
+}
+
+FailureOr<ModuleProblem> readProblem(ModuleOp module, StringRef costFile) {
+  FailureOr<func::FuncOp> main = getMainFunction(module);
+  if (failed(main))
+    return failure();
+  FailureOr<Topology> topology = readTopology(module);
+  if (failed(topology))
+    return failure();
+  FailureOr<ExtractedGraph> extracted = extractOperatorGraph(*main);
+  if (failed(extracted))
+    return failure();
+  ModuleProblem problem{std::move(*extracted), std::move(*topology), {}};
+  if (!costFile.empty() && costFile != "analytic")
+    if (llvm::Error error = problem.costs.loadMeasured(costFile))
+      return module.emitError(llvm::toString(std::move(error)));
+  return problem;
+}
+
+} // namespace soap

@@ -1,0 +1,223 @@
+//===- StrategyPasses.cpp - Passes over strategies ------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Support/FileUtilities.h"
+#include "soap/CostModel/Machine.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Transforms/Passes.h"
+#include "soap/Transforms/StrategyIR.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+namespace soap {
+
+#define GEN_PASS_DEF_ATTACHTOPOLOGYPASS
+#define GEN_PASS_DEF_INITSTRATEGYPASS
+#define GEN_PASS_DEF_IMPORTSTRATEGYPASS
+#define GEN_PASS_DEF_EXPORTSTRATEGYPASS
+#define GEN_PASS_DEF_VERIFYSTRATEGYPASS
+#define GEN_PASS_DEF_SEARCHPASS
+#define GEN_PASS_DEF_SIMULATEPASS
+#include "soap/Transforms/Passes.h.inc"
+
+namespace {
+
+/// Emits the text of `error` at `op`.
+LogicalResult emit(Operation *op, llvm::Error error) {
+  return op->emitError(llvm::toString(std::move(error)));
+}
+
+struct AttachTopologyPass : impl::AttachTopologyPassBase<AttachTopologyPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    llvm::Expected<Topology> topology =
+        file.empty() ? describeMachine(devices, coresPerDevice, calibration)
+                     : Topology::load(file);
+    if (!topology) {
+      (void)emit(getOperation(), topology.takeError());
+      return signalPassFailure();
+    }
+    writeTopology(getOperation(), *topology);
+  }
+};
+
+struct InitStrategyPass : impl::InitStrategyPassBase<InitStrategyPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<ModuleProblem> problem = readProblem(getOperation());
+    if (failed(problem))
+      return signalPassFailure();
+    llvm::Expected<Strategy> result =
+        expertStrategy(strategy, problem->extracted.graph, problem->topology,
+                       problem->costs, seed);
+    if (!result) {
+      (void)emit(getOperation(), result.takeError());
+      return signalPassFailure();
+    }
+    writeStrategy(problem->extracted, *result, problem->topology);
+  }
+};
+
+struct ImportStrategyPass : impl::ImportStrategyPassBase<ImportStrategyPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<ModuleProblem> problem = readProblem(getOperation());
+    if (failed(problem) || failed(import(*problem)))
+      signalPassFailure();
+  }
+
+  LogicalResult import(ModuleProblem &problem) {
+    std::string message;
+    auto buffer = mlir::openInputFile(file, &message);
+    if (!buffer)
+      return getOperation().emitError(message);
+    llvm::Expected<Strategy> strategy = parseStrategy(
+        buffer->getBuffer(), problem.extracted.graph, problem.topology);
+    if (!strategy)
+      return emit(getOperation(), strategy.takeError());
+    writeStrategy(problem.extracted, *strategy, problem.topology);
+    return success();
+  }
+};
+
+struct ExportStrategyPass : impl::ExportStrategyPassBase<ExportStrategyPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<ModuleProblem> problem = readProblem(getOperation());
+    if (failed(problem))
+      return signalPassFailure();
+    FailureOr<Strategy> strategy =
+        readStrategy(problem->extracted, problem->topology);
+    if (failed(strategy) || failed(write(*problem, *strategy)))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+  LogicalResult write(const ModuleProblem &problem, const Strategy &strategy) {
+    StrategyInfo info;
+    info.fingerprint = problem.extracted.graph.fingerprint;
+    info.topology = problem.topology.name;
+    TaskGraph tasks(problem.extracted.graph, problem.topology, problem.costs);
+    tasks.setStrategy(strategy);
+    info.simulatedNs = FullSimulator(tasks).stepNs();
+    std::string message;
+    auto output = mlir::openOutputFile(file, &message);
+    if (!output)
+      return getOperation().emitError(message);
+    output->os() << toJSON(strategy, problem.extracted.graph, info) << '\n';
+    output->keep();
+    return success();
+  }
+};
+
+struct VerifyStrategyPass : impl::VerifyStrategyPassBase<VerifyStrategyPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
+    if (failed(problem))
+      return signalPassFailure();
+    FailureOr<Strategy> strategy =
+        readStrategy(problem->extracted, problem->topology);
+    if (failed(strategy))
+      return signalPassFailure();
+    if (std::string error = problem->get().verify(*strategy); !error.empty()) {
+      getOperation().emitError(error);
+      return signalPassFailure();
+    }
+    markAllAnalysesPreserved();
+  }
+};
+
+struct SearchPass : impl::SearchPassBase<SearchPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
+    if (failed(problem) || failed(search(*problem)))
+      signalPassFailure();
+  }
+
+  LogicalResult search(ModuleProblem &problem) {
+    std::unique_ptr<SearchAlgorithm> chosen = createSearchAlgorithm(algorithm);
+    if (!chosen)
+      return getOperation().emitError("unknown search algorithm '")
+             << algorithm << "'; choose one of "
+             << llvm::join(searchAlgorithmNames(), ", ");
+    SearchOptions options;
+    options.budgetSeconds = budget;
+    options.proposals = proposals;
+    options.seed = seed;
+    bool configured = llvm::all_of(
+        problem.extracted.ops, [](Operation *op) { return ir::getConfig(op); });
+    if (configured) {
+      FailureOr<Strategy> start =
+          readStrategy(problem.extracted, problem.topology);
+      if (failed(start))
+        return failure();
+      options.starts.push_back(std::move(*start));
+    }
+    llvm::Expected<SearchResult> result = chosen->run(problem.get(), options);
+    if (!result)
+      return emit(getOperation(), result.takeError());
+    numProposals += result->proposals;
+    numAccepted += result->accepted;
+    writeStrategy(problem.extracted, result->strategy, problem.topology);
+    return success();
+  }
+};
+
+struct SimulatePass : impl::SimulatePassBase<SimulatePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
+    if (failed(problem))
+      return signalPassFailure();
+    FailureOr<Strategy> strategy =
+        readStrategy(problem->extracted, problem->topology);
+    if (failed(strategy))
+      return signalPassFailure();
+    TaskGraph tasks(problem->extracted.graph, problem->topology,
+                    problem->costs);
+    tasks.setStrategy(*strategy);
+    SimulationResult result = FullSimulator(tasks).run();
+    Builder builder(&getContext());
+    getOperation().lookupSymbol("main")->setAttr(
+        "soap.simulated_ns", builder.getI64IntegerAttr(result.stepNs));
+    if (times)
+      annotate(problem->extracted, result);
+    if (report)
+      printStrategy(llvm::outs(), *problem, *strategy);
+  }
+
+  /// Sets `soap.times` on operations: [device, start, end] of every device.
+  static void annotate(const ExtractedGraph &extracted,
+                       const SimulationResult &result) {
+    for (auto [node, nodeTimes] : llvm::zip(result.nodes, result.times)) {
+      if (node.kind != TaskNode::Kind::Compute)
+        continue;
+      Operation *op = extracted.ops[node.node];
+      Builder builder(op->getContext());
+      SmallVector<Attribute> rows;
+      for (auto [index, device] : llvm::enumerate(node.devices))
+        rows.push_back(builder.getDenseI64ArrayAttr(
+            {device, nodeTimes.start[index], nodeTimes.end[index]}));
+      op->setAttr("soap.times", builder.getArrayAttr(rows));
+    }
+  }
+};
+
+} // namespace
+} // namespace soap

@@ -1,0 +1,102 @@
+//===- StrategyReport.cpp - Tables of strategies --------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Transforms/StrategyIR.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace soap {
+
+static std::string degreesText(const GraphNode &node,
+                               const Configuration &config) {
+  std::string text;
+  raw_string_ostream os(text);
+  ListSeparator separator(" ");
+  for (auto [loop, degree] : zip(node.spec.loops, config.degrees.loops))
+    if (degree > 1)
+      os << separator << loop.name << '=' << degree;
+  if (config.degrees.replicate > 1)
+    os << separator << "replicate=" << config.degrees.replicate;
+  return text.empty() ? "-" : os.str();
+}
+
+/// `0-3`, `0,2`: runs of three or more devices are shortened.
+static std::string devicesText(ArrayRef<int32_t> devices) {
+  std::string text;
+  raw_string_ostream os(text);
+  ListSeparator separator(",");
+  for (size_t begin = 0, end; begin < devices.size(); begin = end) {
+    end = begin + 1;
+    while (end < devices.size() && devices[end] == devices[end - 1] + 1)
+      ++end;
+    if (end - begin > 2) {
+      os << separator << devices[begin] << '-' << devices[end - 1];
+      continue;
+    }
+    end = begin + 1;
+    os << separator << devices[begin];
+  }
+  return os.str();
+}
+
+void printStrategy(raw_ostream &os, const ModuleProblem &problem,
+                   const Strategy &strategy) {
+  const OperatorGraph &graph = problem.extracted.graph;
+  TaskGraph tasks(graph, problem.topology, problem.costs);
+  tasks.setStrategy(strategy);
+  size_t nameWidth = 4, degreesWidth = 7;
+  for (int32_t id : tasks.order()) {
+    if (graph.node(id).role != NodeRole::Compute)
+      continue;
+    nameWidth = std::max(nameWidth, graph.node(id).name.size());
+    degreesWidth = std::max(
+        degreesWidth, degreesText(graph.node(id), strategy.configs[id]).size());
+  }
+  os << left_justify("op", nameWidth) << "  " << left_justify("kind", 14)
+     << "  " << left_justify("degrees", degreesWidth) << "  "
+     << left_justify("devices", 12) << right_justify("simulated us", 14)
+     << right_justify("bytes sent", 14) << '\n';
+  for (int32_t id : tasks.order()) {
+    const GraphNode &node = graph.node(id);
+    if (node.role != NodeRole::Compute)
+      continue;
+    const Configuration &config = strategy.configs[id];
+    int64_t sent = 0;
+    for (int32_t value : node.results)
+      sent += tasks.valueTasks(value).stepBytes;
+    os << left_justify(node.name, nameWidth) << "  "
+       << left_justify(node.op, 14) << "  "
+       << left_justify(degreesText(node, config), degreesWidth) << "  "
+       << left_justify(devicesText(config.devices), 12)
+       << right_justify(formatv("{0:f1}", tasks.nodeNs(id) / 1e3).str(), 14)
+       << right_justify(std::to_string(sent), 14) << '\n';
+  }
+  os << "simulated step time: "
+     << formatv("{0:f3}", FullSimulator(tasks).stepNs() / 1e6) << " ms\n";
+}
+
+void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports) {
+  os << left_justify("strategy", 18) << right_justify("step ms", 12)
+     << right_justify("moved MB", 12) << right_justify("moving ms", 12)
+     << right_justify("peak MiB", 12) << right_justify("idle %", 10)
+     << "   (simulated)\n";
+  for (const StrategyReport &row : reports) {
+    auto cell = [](double value) { return formatv("{0:f3}", value).str(); };
+    os << left_justify(row.name, 18)
+       << right_justify(cell(row.stepNs / 1e6), 12)
+       << right_justify(cell(row.communicationBytes / 1e6), 12)
+       << right_justify(cell(row.communicationNs / 1e6), 12)
+       << right_justify(cell(row.peakMemoryBytes / 1048576.0), 12)
+       << right_justify(formatv("{0:f1}", row.idleShare * 100).str(), 10)
+       << '\n';
+  }
+}
+
+} // namespace soap

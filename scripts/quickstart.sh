@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# From nothing to a verified parallel run: sets up what is missing, builds,
+# compiles ONNX's ResNet-50 for one device and, with a searched strategy, for
+# four, runs both and compares them. Prints a table at the end.
+#
+#   scripts/quickstart.sh [--devices=N] [--batch=N] [--budget=SECONDS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+devices=4
+batch=4
+budget=20
+for arg in "$@"; do
+  case "$arg" in
+    --devices=*) devices="${arg#*=}" ;;
+    --batch=*) batch="${arg#*=}" ;;
+    --budget=*) budget="${arg#*=}" ;;
+    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "error: unknown argument '$arg'; see scripts/quickstart.sh --help" >&2; exit 2 ;;
+  esac
+done
+
+scripts/setup.sh
+cmake --preset release
+cmake --build build/release --target soap-compile soap-run
+
+bin=build/release/bin
+out=build/quickstart
+mkdir -p "$out"
+light="$(build/venv/bin/python -c 'import onnx, pathlib; print(pathlib.Path(onnx.__file__).parent / "backend/test/data/light")')"
+model="$light/light_resnet50.onnx"
+weights="--init-weights=random:1"
+
+echo "== Compiling ResNet-50, batch $batch, for one device"
+"$bin/soap-compile" "$model" --batch="$batch" $weights --devices=1 -o "$out/one.so"
+echo "== Searching a strategy for $devices devices, $budget s, and compiling it"
+"$bin/soap-compile" "$model" --batch="$batch" $weights --devices="$devices" \
+  --strategy=search --budget="$budget" --seed=1 \
+  --export-strategy="$out/strategy.json" -o "$out/parallel.so"
+echo "== Running on $devices devices and comparing with one"
+"$bin/soap-run" "$out/parallel.so" --compare="$out/one.so"
+echo "== Step times, measured"
+for so in one parallel; do
+  printf '%-9s ' "$so"
+  "$bin/soap-run" "$out/$so.so" --iterations=10 --warmup=2 --json |
+    build/venv/bin/python -c 'import json, sys; t = json.load(sys.stdin)["step_ms"]; print("median {median:.2f} ms, min {min:.2f} ms, max {max:.2f} ms".format(**t))'
+done
+echo "== Strategies, simulated"
+"$bin/soap-compile" "$model" --batch="$batch" $weights --devices="$devices" \
+  --strategy="$out/strategy.json" --emit=report
