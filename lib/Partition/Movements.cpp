@@ -122,7 +122,7 @@ void Planner::join(const Request &request) {
 // The rows of the table
 //===----------------------------------------------------------------------===//
 
-bool Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
+void Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
   blocks.clear();
   blockBoxes.clear();
   ownBlock.clear();
@@ -140,7 +140,6 @@ bool Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
                  blocks.push_back(block);
                  blockBoxes.push_back(grid.blockBox(block));
                });
-  return distinct;
 }
 
 /// One source block, needed whole by several devices that do not have it.
@@ -256,8 +255,7 @@ bool Planner::tryAllToAll(const SourceGrid &grid, const Spans &spans) {
 }
 
 /// Every device keeps its own block and needs something around it.
-bool Planner::isHaloExchange(const SourceGrid &grid,
-                             ArrayRef<Request> requests) {
+bool Planner::isHaloExchange(ArrayRef<Request> requests) {
   if (blocks.size() < 2 || !distinct)
     return false;
   for (const JoinedNeed &need : needs) {
@@ -416,7 +414,7 @@ void Planner::moveComponent(const SourceGrid &grid,
   llvm::erase_if(needs, [](const JoinedNeed &need) { return need.dead; });
   if (!tryBroadcast(grid, requests) && !tryAllGather(grid) &&
       !tryAllToAll(grid, spans))
-    transfer(grid, isHaloExchange(grid, requests));
+    transfer(grid, isHaloExchange(requests));
 
   // Chains again: joining and sorting moved the needs.
   firstNeed.clear();

@@ -117,11 +117,11 @@ private:
   void moveComponent(const SourceGrid &grid, const Components &components,
                      int32_t component);
   void join(const Request &request);
-  bool describeSources(const SourceGrid &grid, const Spans &spans);
+  void describeSources(const SourceGrid &grid, const Spans &spans);
   bool tryBroadcast(const SourceGrid &grid, llvm::ArrayRef<Request> requests);
   bool tryAllGather(const SourceGrid &grid);
   bool tryAllToAll(const SourceGrid &grid, const Spans &spans);
-  bool isHaloExchange(const SourceGrid &grid, llvm::ArrayRef<Request> requests);
+  bool isHaloExchange(llvm::ArrayRef<Request> requests);
   void transfer(const SourceGrid &grid, bool halo);
   void emitTransfers(const SourceGrid &grid);
   int64_t cost(int32_t from, int32_t to) const {
