@@ -86,17 +86,6 @@ KernelQuery detail::describeTask(const OperatorGraph &graph, int32_t id,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Adds to the entry of a device, in lists that stay short.
-template <typename Pairs>
-void addTo(Pairs &pairs, int32_t device, int64_t amount) {
-  for (auto &[known, sum] : pairs)
-    if (known == device) {
-      sum += amount;
-      return;
-    }
-  pairs.push_back({device, amount});
-}
-
 void makeUnique(std::vector<Wait> &waits) {
   auto order = [](const Wait &a, const Wait &b) {
     return std::tie(a.at, a.slot) < std::tie(b.at, b.slot);
@@ -115,10 +104,24 @@ bool samePieces(llvm::ArrayRef<Piece> a, llvm::ArrayRef<Piece> b) {
                     });
 }
 
+/// Tells boxes apart quickly; equal hashes are compared.
+uint64_t hashOf(const Box &box) {
+  uint64_t hash = 0;
+  for (Range range : box)
+    hash = (hash * 0x9e3779b97f4a7c15ull + range.lo) * 0x9e3779b97f4a7c15ull +
+           range.hi;
+  return hash;
+}
+
 class ValueCompiler {
 public:
   ValueCompiler(const CompileInput &input)
-      : in_(input), plan_(input.plan), topology_(input.topology) {}
+      : in_(input), plan_(input.plan), topology_(input.topology),
+        shardSlot_(plan_.shards.size(), -1),
+        indexOf_(topology_.numDevices() + 1, -1),
+        packIndex_(topology_.numDevices() + 1, -1),
+        shardBytes_(topology_.numDevices() + 1, 0),
+        planBytes_(topology_.numDevices() + 1, 0) {}
 
   ValueTasks compile() {
     reduce();
@@ -143,31 +146,25 @@ private:
     auto it = llvm::lower_bound(in_.producer.devices, device);
     return static_cast<int32_t>(it - in_.producer.devices.begin());
   }
-  /// The index of `device` in a short list, or -1.
-  static int32_t indexIn(llvm::ArrayRef<int32_t> list, int32_t device) {
-    auto it = llvm::find(list, device);
-    return it == list.end() ? -1 : static_cast<int32_t>(it - list.begin());
+  /// The index of `device` in a list to which it is added if it is new.
+  /// `index` is -1 for all devices that the list does not have.
+  static int32_t findOrAdd(std::vector<int32_t> &index,
+                           std::vector<int32_t> &list, int32_t device) {
+    if (index[device] < 0) {
+      index[device] = static_cast<int32_t>(list.size());
+      list.push_back(device);
+    }
+    return index[device];
+  }
+  static void forget(std::vector<int32_t> &index,
+                     llvm::ArrayRef<int32_t> list) {
+    for (int32_t device : list)
+      index[device] = -1;
   }
 
   /// The slot that says when a shard exists, or -1 for one that the producer's
   /// task or a feed made.
-  int32_t slotOf(int32_t shard) const {
-    const Shard &it = plan_.shards[shard];
-    switch (it.origin) {
-    case Shard::Origin::Task:
-      return -1;
-    case Shard::Origin::Reduction:
-      return out_.reduceSlot + indexIn(out_.reduceDevices, it.device);
-    case Shard::Origin::Action: {
-      int32_t compiled = compiledAction_[it.index];
-      if (compiled < 0)
-        return -1;
-      const ActionTasks &action = out_.actions[compiled];
-      return action.slot + indexIn(action.devices, it.device);
-    }
-    }
-    return -1;
-  }
+  int32_t slotOf(int32_t shard) const { return shardSlot_[shard]; }
 
   void reduce() {
     for (const LocalReduction &reduction : plan_.reductions) {
@@ -175,14 +172,12 @@ private:
       int64_t bytes = bytesOf(output.box) *
                       static_cast<int64_t>(reduction.inputs.size() + 1) / 2;
       int64_t ns = copyNs(bytes, output.device);
-      int32_t index = indexIn(out_.reduceDevices, output.device);
-      if (index < 0) {
-        out_.reduceDevices.push_back(output.device);
-        out_.reduceNs.push_back(ns);
-      } else {
-        out_.reduceNs[index] += ns;
-      }
+      int32_t index = findOrAdd(indexOf_, out_.reduceDevices, output.device);
+      out_.reduceNs.resize(out_.reduceDevices.size());
+      out_.reduceNs[index] += ns;
+      shardSlot_[reduction.output] = out_.reduceSlot + index;
     }
+    forget(indexOf_, out_.reduceDevices);
     out_.numSlots += static_cast<int32_t>(out_.reduceDevices.size());
   }
 
@@ -190,7 +185,6 @@ private:
     const Action &action = plan_.actions[index];
     int64_t bytes = movedBytes(action);
     Phase phase = phaseOf(action, plan_, topology_.host());
-    compiledAction_.push_back(-1);
     if (phase != Phase::Step) {
       (phase == Phase::Feed ? out_.feedBytes : out_.drainBytes) += bytes;
       return;
@@ -202,6 +196,8 @@ private:
     tasks.bytes = bytes;
     tasks.devices.assign(action.group.begin(), action.group.end());
     tasks.sends.assign(tasks.devices.size(), 0);
+    for (auto [member, device] : llvm::enumerate(tasks.devices))
+      indexOf_[device] = static_cast<int32_t>(member);
     std::vector<bool> packed = addPacks(tasks, action);
     tasks.packSlot = out_.numSlots;
     out_.numSlots += static_cast<int32_t>(tasks.packDevices.size());
@@ -211,11 +207,11 @@ private:
     for (auto [port, isPacked] : llvm::zip(action.inputs, packed)) {
       if (isEmpty(port.box))
         continue;
-      int32_t member = indexIn(tasks.devices, port.device);
+      int32_t member = indexOf_[port.device];
       tasks.sends[member] = 1;
       if (isPacked) {
         tasks.moveWaits.push_back(
-            {member, tasks.packSlot + indexIn(tasks.packDevices, port.device)});
+            {member, tasks.packSlot + packIndex_[port.device]});
         continue;
       }
       for (const Piece &piece : port.pieces)
@@ -240,34 +236,37 @@ private:
     } else {
       addTransfers(tasks, action);
     }
-    compiledAction_.back() = static_cast<int32_t>(out_.actions.size());
+    for (int32_t output : action.outputs)
+      shardSlot_[output] = tasks.slot + indexOf_[plan_.shards[output].device];
+    forget(indexOf_, tasks.devices);
+    forget(packIndex_, tasks.packDevices);
     out_.actions.push_back(std::move(tasks));
   }
 
   /// Copies of what is not one whole shard, each box once per device.
   std::vector<bool> addPacks(ActionTasks &tasks, const Action &action) {
     std::vector<bool> packed;
-    SmallVector<const Port *, 8> made;
+    // Ports are ordered by device, so what a device has packed is at the end.
+    SmallVector<std::pair<uint64_t, const Port *>, 8> made;
     for (const Port &port : action.inputs) {
       packed.push_back(!isEmpty(port.box) &&
                        !isWholeShard(port.pieces, port.box, plan_));
       if (!packed.back())
         continue;
-      int32_t at = indexIn(tasks.packDevices, port.device);
-      if (at < 0) {
-        at = static_cast<int32_t>(tasks.packDevices.size());
-        tasks.packDevices.push_back(port.device);
-        tasks.packNs.push_back(0);
-      }
-      if (llvm::any_of(made, [&](const Port *other) {
-            return other->device == port.device && other->box == port.box &&
-                   samePieces(other->pieces, port.pieces);
+      int32_t at = findOrAdd(packIndex_, tasks.packDevices, port.device);
+      tasks.packNs.resize(tasks.packDevices.size());
+      if (!made.empty() && made.back().second->device != port.device)
+        made.clear();
+      uint64_t hash = hashOf(port.box);
+      if (llvm::any_of(made, [&](const auto &other) {
+            return other.first == hash && other.second->box == port.box &&
+                   samePieces(other.second->pieces, port.pieces);
           }))
         continue;
-      made.push_back(&port);
+      made.push_back({hash, &port});
       int64_t bytes = bytesOf(port.box);
       tasks.packNs[at] += copyNs(bytes, port.device);
-      addTo(out_.planBytes, port.device, bytes);
+      planBytes_[port.device] += bytes;
       for (const Piece &piece : port.pieces)
         if (int32_t slot = slotOf(piece.shard); slot >= 0)
           tasks.packWaits.push_back({at, slot});
@@ -283,8 +282,8 @@ private:
         continue;
       const Route &route = topology_.route(port.device, target.device);
       TransferTask transfer;
-      transfer.source = indexIn(tasks.devices, port.device);
-      transfer.target = indexIn(tasks.devices, target.device);
+      transfer.source = indexOf_[port.device];
+      transfer.target = indexOf_[target.device];
       transfer.latencyNs = route.latencyNs;
       transfer.ns = std::llround(bytes / route.bandwidth * 1e9);
       transfer.occupiesReceiver =
@@ -333,7 +332,8 @@ private:
         reads[read.consumer].push_back(&read);
 
     // In launch order, because the first consumer unpacks for those after it.
-    std::vector<SmallVector<const Read *, 4>> made(topology_.numDevices() + 1);
+    std::vector<SmallVector<std::pair<uint64_t, const Read *>, 1>> made(
+        topology_.numDevices() + 1);
     for (int32_t consumer : in_.launchOrder) {
       UseTasks &use = out_.uses[consumer];
       for (const Read *read : reads[consumer]) {
@@ -346,25 +346,23 @@ private:
           }
           continue;
         }
-        if (llvm::any_of(made[device], [&](const Read *other) {
-              return other->box == read->box &&
-                     samePieces(other->pieces, read->pieces);
+        uint64_t hash = hashOf(read->box);
+        if (llvm::any_of(made[device], [&](const auto &other) {
+              return other.first == hash && other.second->box == read->box &&
+                     samePieces(other.second->pieces, read->pieces);
             }))
           continue;
-        made[device].push_back(read);
-        int32_t at = indexIn(use.unpackDevices, device);
-        if (at < 0) {
-          at = static_cast<int32_t>(use.unpackDevices.size());
-          use.unpackDevices.push_back(device);
-          use.unpackNs.push_back(0);
-        }
+        made[device].push_back({hash, read});
+        int32_t at = findOrAdd(indexOf_, use.unpackDevices, device);
+        use.unpackNs.resize(use.unpackDevices.size());
         int64_t bytes = bytesOf(read->box);
         use.unpackNs[at] += copyNs(bytes, device);
-        addTo(out_.planBytes, device, bytes);
+        planBytes_[device] += bytes;
         for (const Piece &piece : read->pieces)
           if (int32_t slot = slotOf(piece.shard); slot >= 0)
             use.unpackWaits.push_back({at, slot});
       }
+      forget(indexOf_, use.unpackDevices);
       makeUnique(use.computeWaits);
       makeUnique(use.unpackWaits);
     }
@@ -372,17 +370,25 @@ private:
 
   void addMemory() {
     for (const Shard &shard : plan_.shards)
-      if (shard.device != topology_.host())
-        addTo(shard.origin == Shard::Origin::Task ? out_.shardBytes
-                                                  : out_.planBytes,
-              shard.device, bytesOf(shard.box));
+      (shard.origin == Shard::Origin::Task ? shardBytes_
+                                           : planBytes_)[shard.device] +=
+          bytesOf(shard.box);
+    for (int32_t device = 0; device < topology_.numDevices(); ++device) {
+      if (shardBytes_[device])
+        out_.shardBytes.push_back({device, shardBytes_[device]});
+      if (planBytes_[device])
+        out_.planBytes.push_back({device, planBytes_[device]});
+    }
   }
 
   const CompileInput &in_;
   const ValuePlan &plan_;
   const Topology &topology_;
   ValueTasks out_;
-  std::vector<int32_t> compiledAction_; ///< Per plan action, -1: not in step.
+  std::vector<int32_t> shardSlot_; ///< Per shard.
+  /// Per device: its index in the list that is being made, else -1.
+  std::vector<int32_t> indexOf_, packIndex_;
+  std::vector<int64_t> shardBytes_, planBytes_; ///< Per device.
 };
 } // namespace
 
