@@ -68,6 +68,7 @@ CompiledOps::~CompiledOps() {
 }
 
 void CompiledOps::call(size_t index, const std::vector<void *> &buffers) const {
+  ASSERT_NE(table, nullptr);
   ASSERT_LT(index, calls.size());
   const NativeKernelCall &call = calls[index];
   table[call.index](buffers.data(), call.sizes.data());

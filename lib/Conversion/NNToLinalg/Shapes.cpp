@@ -59,28 +59,37 @@ struct SliceLowering : public OpRewritePattern<nn::SliceOp> {
 
   LogicalResult matchAndRewrite(nn::SliceOp op,
                                 PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
     RankedTensorType type = tensorType(op.getResult());
-    ArrayRef<int64_t> starts = op.getStarts(), steps = op.getSteps();
-    if (llvm::all_of(steps, [](int64_t step) { return step > 0; })) {
-      rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
-          op, type, op.getX(), attributes(rewriter, starts),
-          attributes(rewriter, type.getShape()), attributes(rewriter, steps));
+    // A tensor.extract_slice only goes forwards: what goes backwards is taken
+    // forwards, then turned round.
+    SmallVector<int64_t> starts(op.getStarts()), steps(op.getSteps());
+    SmallVector<AffineExpr> exprs;
+    bool turns = false;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      exprs.push_back(rewriter.getAffineDimExpr(dim));
+      if (steps[dim] > 0)
+        continue;
+      int64_t last = type.getDimSize(dim) - 1;
+      starts[dim] += last * steps[dim];
+      steps[dim] = -steps[dim];
+      exprs[dim] = last - exprs[dim];
+      turns = true;
+    }
+    Value forwards = rewriter.create<tensor::ExtractSliceOp>(
+        loc, type, op.getX(), attributes(rewriter, starts),
+        attributes(rewriter, type.getShape()), attributes(rewriter, steps));
+    if (!turns) {
+      rewriter.replaceOp(op, forwards);
       return success();
     }
-    // Backwards: a tensor.extract_slice cannot say that.
-    SmallVector<AffineExpr> exprs;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      exprs.push_back(rewriter.getAffineDimExpr(dim) * steps[dim] +
-                      starts[dim]);
     SmallVector<AffineMap> maps = {
         AffineMap::get(type.getRank(), 0, exprs, rewriter.getContext()),
         rewriter.getMultiDimIdentityMap(type.getRank())};
     SmallVector<Iterator> iterators(type.getRank(), Iterator::parallel);
+    Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
     rewriter.replaceOp(op,
-                       generic(rewriter, op.getLoc(), op.getX(),
-                               empty(rewriter, op.getLoc(), type.getShape(),
-                                     type.getElementType()),
-                               maps, iterators,
+                       generic(rewriter, loc, forwards, output, maps, iterators,
                                [](OpBuilder &, Location, ValueRange elements) {
                                  return elements[0];
                                }));

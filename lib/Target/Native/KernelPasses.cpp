@@ -182,6 +182,8 @@ struct NativeWrapKernels
       wrapper->setAttr(native::keyAttr, body->removeAttr(native::keyAttr));
       builder.setInsertionPointToStart(wrapper.addEntryBlock());
       SmallVector<Value> memrefs;
+      SmallVector<int64_t> noalias;
+      int64_t converted = 0; // Arguments of the body in the LLVM dialect.
       for (auto [index, type] : llvm::enumerate(body.getArgumentTypes())) {
         Value address = builder.create<LLVM::GEPOp>(
             loc, pointer, pointer, wrapper.getArgument(0),
@@ -193,7 +195,13 @@ struct NativeWrapKernels
             buildMemRef(builder, loc, cast<MemRefType>(type), buffer,
                         wrapper.getArgument(1),
                         dims ? dims.asArrayRef() : ArrayRef<int64_t>()));
+        // A memref becomes two pointers (the second is used), an offset, sizes
+        // and strides; its attributes are lost.
+        if (body.getArgAttr(index, native::noaliasAttr))
+          noalias.push_back(converted + 1);
+        converted += 3 + 2 * cast<MemRefType>(type).getRank();
       }
+      body->setAttr(native::noaliasAttr, builder.getDenseI64ArrayAttr(noalias));
       builder.create<func::CallOp>(loc, body, memrefs);
       builder.create<func::ReturnOp>(loc);
     }
@@ -210,18 +218,12 @@ struct NativeAnnotateKernels
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       if (function.isExternal())
         continue;
-      for (BlockArgument argument : function.getArguments()) {
-        // A memref became several arguments, each with all its attributes.
-        unsigned index = argument.getArgNumber();
-        bool noalias =
-            function.removeArgAttr(index, native::noaliasAttr) != nullptr;
-        function.removeArgAttr(index, native::sizesAttr);
-        if (!isa<LLVM::LLVMPointerType>(argument.getType()))
-          continue;
-        if (noalias)
-          function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
-                              UnitAttr::get(&getContext()));
-      }
+      auto pointers = dyn_cast_or_null<DenseI64ArrayAttr>(
+          function->removeAttr(native::noaliasAttr));
+      for (int64_t index :
+           pointers ? pointers.asArrayRef() : ArrayRef<int64_t>())
+        function.setArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName(),
+                            UnitAttr::get(&getContext()));
       if (function.isPrivate() || function->hasAttr(native::parallelAttr))
         function.setLinkage(LLVM::Linkage::Internal);
       if (function->removeAttr(native::parallelAttr))

@@ -19,7 +19,8 @@ inline constexpr llvm::StringLiteral keyAttr = "native.key";
 inline constexpr llvm::StringLiteral parallelAttr = "native.parallel";
 /// On an argument: the entries of `sizes` that are its dimensions.
 inline constexpr llvm::StringLiteral sizesAttr = "native.sizes";
-/// On an argument: no other argument overlaps it.
+/// On an argument: no other argument overlaps it. On a wrapped body: the
+/// pointer arguments, after conversion to LLVM, of which this holds.
 inline constexpr llvm::StringLiteral noaliasAttr = "native.noalias";
 
 /// The nested module.
