@@ -64,7 +64,8 @@ std::string runtime::describeModel(const Engine &engine) {
   Json devices = Json::array();
   for (const auto &device : engine.devices())
     devices.push_back({{"id", device->id()},
-                       {"kind", cpuName()},
+                       {"kind", toString(table.target())},
+                       {"name", cpuName()},
                        {"cores", engine.cores().compute[device->id()]},
                        {"activation_bytes", device->table().activation_bytes()},
                        {"parameter_bytes", device->table().parameter_bytes()},

@@ -1,0 +1,38 @@
+//===- Compare.h - Compares tensors -----------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPRUN_COMPARE_H
+#define SOAP_TOOLS_SOAPRUN_COMPARE_H
+
+#include "Tensor.h"
+
+namespace soap::run {
+
+struct Tolerance {
+  double relative = 1e-4, absolute = 1e-5;
+};
+
+struct Comparison {
+  std::string name;
+  bool equal = false;
+  double maxAbsolute = 0;  ///< Largest |got - expected|.
+  double maxRelative = 0;  ///< Largest |got - expected| / |expected|.
+  double normRelative = 0; ///< 2-norm of the difference / that of expected.
+  std::string reason;      ///< Why they differ.
+};
+
+/// Floats are equal if the 2-norm of the difference is at most `relative` times
+/// that of `expected`; where the root mean square of `expected` is below
+/// `absolute`, if no element differs by more than `absolute`. NaN is equal to
+/// nothing, an infinity to itself. Other types are equal bit by bit. Throws
+/// UsageError if types or shapes differ.
+Comparison compare(const std::string &name, const Tensor &got,
+                   const Tensor &expected, const Tolerance &tolerance);
+
+} // namespace soap::run
+
+#endif // SOAP_TOOLS_SOAPRUN_COMPARE_H

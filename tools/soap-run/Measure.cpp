@@ -1,0 +1,142 @@
+//===- Measure.cpp - Times, traces, profiles, counters --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Measure.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <unistd.h>
+
+using namespace soap;
+using namespace soap::run;
+
+template <typename T>
+static T median(std::vector<T> values) {
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+StepTimes run::measure(Session &session, size_t warmup, size_t iterations) {
+  bool terminal = isatty(STDERR_FILENO);
+  uint64_t spent = 0;
+  std::vector<uint64_t> times;
+  for (size_t i = 0; i != warmup + iterations; ++i) {
+    uint64_t time = session.step();
+    spent += time;
+    if (i >= warmup)
+      times.push_back(time);
+    if (terminal && spent > 1000000000u)
+      std::fprintf(stderr, "\rstep %zu of %zu", i + 1, warmup + iterations);
+  }
+  if (terminal && spent > 1000000000u)
+    std::fprintf(stderr, "\r\033[K");
+  StepTimes result;
+  result.iterations = iterations;
+  result.median = median(times);
+  result.min = *std::min_element(times.begin(), times.end());
+  result.max = *std::max_element(times.begin(), times.end());
+  return result;
+}
+
+static const char *phaseName(soap_phase phase) {
+  return phase == SOAP_FEED ? "feed" : phase == SOAP_DRAIN ? "drain" : "step";
+}
+
+Json run::movementsOf(Session &session) {
+  const soap_movement *list = nullptr;
+  size_t count = 0;
+  require(soap_model_movements(session.get(), &list, &count));
+  Json result = Json::array();
+  for (size_t i = 0; i != count; ++i) {
+    const soap_movement &m = list[i];
+    result.push_back(
+        {{"kind", soap_movement_kind_name(m.kind)},
+         {"phase", phaseName(m.phase)},
+         {"devices",
+          std::vector<int32_t>(m.devices, m.devices + m.device_count)},
+         {"bytes", std::vector<int64_t>(m.bytes, m.bytes + m.byte_count)},
+         {"name", m.name}});
+  }
+  return result;
+}
+
+static void writeJson(const std::string &path, const Json &json) {
+  std::ofstream file(path);
+  file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  file.close();
+  if (!file)
+    throw RunError("cannot write '" + path + "': " + std::strerror(errno));
+}
+
+static std::vector<soap_event> tracedStep(Session &session) {
+  require(soap_model_set_tracing(session.get(), 1));
+  session.step();
+  const soap_event *events = nullptr;
+  size_t count = 0;
+  require(soap_model_events(session.get(), &events, &count));
+  std::vector<soap_event> result(events, events + count);
+  require(soap_model_set_tracing(session.get(), 0));
+  return result;
+}
+
+void run::writeTrace(Session &session, const std::string &path) {
+  Json events = Json::array();
+  std::set<std::pair<uint32_t, uint32_t>> tracks;
+  for (const soap_event &e : tracedStep(session)) {
+    tracks.insert({e.device, e.stream});
+    Json arguments = {{"kind", e.kind}, {"phase", phaseName(e.phase)}};
+    if (e.kernel)
+      arguments["kernel"] = e.kernel;
+    if (e.task >= 0)
+      arguments["task"] = e.task;
+    if (e.bytes)
+      arguments["bytes"] = e.bytes;
+    events.push_back(
+        {{"name", e.name},
+         {"cat", e.kind},
+         {"ph", "X"},
+         {"pid", e.device},
+         {"tid", e.stream},
+         {"ts", static_cast<double>(e.start_ns) / 1000},
+         {"dur", static_cast<double>(e.end_ns - e.start_ns) / 1000},
+         {"args", std::move(arguments)}});
+  }
+  for (auto [device, stream] : tracks) {
+    Json process = {{"name", "device " + std::to_string(device)}};
+    Json thread = {{"name", stream ? "communication" : "compute"}};
+    events.push_back({{"name", "process_name"},
+                      {"ph", "M"},
+                      {"pid", device},
+                      {"args", process}});
+    events.push_back({{"name", "thread_name"},
+                      {"ph", "M"},
+                      {"pid", device},
+                      {"tid", stream},
+                      {"args", thread}});
+  }
+  writeJson(path, {{"displayTimeUnit", "ms"}, {"traceEvents", events}});
+}
+
+void run::writeProfile(Session &session, size_t iterations,
+                       const std::string &path) {
+  std::map<std::string, std::vector<int64_t>> times;
+  for (size_t i = 0; i != iterations; ++i)
+    for (const soap_event &e : tracedStep(session))
+      if (e.kernel)
+        times[e.kernel].push_back(e.end_ns - e.start_ns);
+  Json entries = Json::array();
+  for (auto &[key, samples] : times)
+    entries.push_back({{"key", key}, {"ns", median(samples)}});
+  Json info = Json::parse(soap_model_info(session.get()));
+  writeJson(path, {{"format", "soap-costs"},
+                   {"device_kind", info["target"]},
+                   {"entries", std::move(entries)}});
+}

@@ -1,0 +1,41 @@
+//===- Measure.h - Times, traces, profiles, counters ------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPRUN_MEASURE_H
+#define SOAP_TOOLS_SOAPRUN_MEASURE_H
+
+#include "Session.h"
+#include <nlohmann/json.hpp>
+
+namespace soap::run {
+
+using Json = nlohmann::ordered_json;
+
+struct StepTimes {
+  uint64_t median = 0, min = 0, max = 0; ///< ns.
+  size_t iterations = 0;
+};
+
+/// Runs `warmup` steps that do not count, then `iterations` that do. Shows
+/// progress on stderr if that is a terminal and it takes long.
+StepTimes measure(Session &session, size_t warmup, size_t iterations);
+
+/// What the last step moved: [{kind, phase, devices, bytes, name}].
+Json movementsOf(Session &session);
+
+/// Runs one traced step and writes it in the format of chrome://tracing and
+/// Perfetto: one track per device and stream.
+void writeTrace(Session &session, const std::string &path);
+
+/// Runs `iterations` traced steps and writes the median time of every
+/// KernelKey, with all devices busy: {"format": "soap-costs", "device_kind":
+/// ..., "entries": [{"key": ..., "ns": ...}]}.
+void writeProfile(Session &session, size_t iterations, const std::string &path);
+
+} // namespace soap::run
+
+#endif // SOAP_TOOLS_SOAPRUN_MEASURE_H

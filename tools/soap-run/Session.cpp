@@ -1,0 +1,102 @@
+//===- Session.cpp - A loaded model with its tensors ----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Session.h"
+#include <cstring>
+
+using namespace soap;
+using namespace soap::run;
+
+void run::require(soap_status status) {
+  if (status == SOAP_INVALID)
+    throw UsageError(soap_last_error());
+  if (status != SOAP_OK)
+    throw RunError(soap_last_error());
+}
+
+Session::Session(const std::string &path, uint32_t coresPerDevice) {
+  soap_load_options options = {};
+  options.size = sizeof(options);
+  options.transport = SOAP_TRANSPORT_LOCAL;
+  options.cores_per_device = coresPerDevice;
+  soap_model *loaded = nullptr;
+  require(soap_model_load(path.c_str(), &options, &loaded));
+  model.reset(loaded);
+  for (size_t i = 0; i != soap_model_input_count(loaded); ++i) {
+    inputPorts.emplace_back();
+    require(soap_model_input(loaded, i, &inputPorts.back()));
+  }
+  for (size_t i = 0; i != soap_model_output_count(loaded); ++i) {
+    outputPorts.emplace_back();
+    require(soap_model_output(loaded, i, &outputPorts.back()));
+    outputTensors.emplace_back(outputPorts.back());
+  }
+}
+
+static std::string namesOf(const std::vector<soap_port> &ports) {
+  std::string names;
+  for (const soap_port &port : ports)
+    names += (names.empty() ? "'" : ", '") + std::string(port.name) + "'";
+  return names.empty() ? "none" : names;
+}
+
+void Session::setInputs(const std::map<std::string, std::string> &sources) {
+  for (const auto &[name, source] : sources) {
+    bool known = false;
+    for (const soap_port &port : inputPorts)
+      known |= name == port.name;
+    if (!known)
+      throw UsageError("expected an input of the model (" +
+                       namesOf(inputPorts) + "), got: '" + name + "'");
+  }
+  for (const soap_port &port : inputPorts) {
+    auto source = sources.find(port.name);
+    inputTensors.push_back(
+        makeInput(port, source == sources.end() ? "random:0" : source->second));
+  }
+}
+
+void Session::setInputs(const Session &other) {
+  for (const soap_port &port : inputPorts) {
+    const Tensor *found = nullptr;
+    for (size_t i = 0; i != other.inputPorts.size(); ++i)
+      if (std::strcmp(port.name, other.inputPorts[i].name) == 0)
+        found = &other.inputTensors[i];
+    if (!found || typeOf(*found) != typeOf(port))
+      throw UsageError(
+          "expected models with the same inputs, got: " + typeOf(port) + " '" +
+          port.name + "' and " + (found ? typeOf(*found) : "none") +
+          "; compile both from one model with one --batch");
+    inputTensors.push_back(*found);
+  }
+}
+
+uint64_t Session::step() {
+  std::vector<const void *> in;
+  std::vector<void *> out;
+  for (const Tensor &tensor : inputTensors)
+    in.push_back(tensor.bytes.data());
+  for (Tensor &tensor : outputTensors)
+    out.push_back(tensor.bytes.data());
+  require(soap_model_run(model.get(), in.data(), out.data()));
+  return soap_model_step_ns(model.get());
+}
+
+size_t Session::findOutput(const std::string &name) const {
+  for (size_t i = 0; i != outputPorts.size(); ++i)
+    if (name == outputPorts[i].name)
+      return i;
+  throw UsageError("expected an output of the model (" + namesOf(outputPorts) +
+                   "), got: '" + name + "'");
+}
+
+int64_t Session::batch() const {
+  for (const soap_port &port : inputPorts)
+    if (port.rank)
+      return port.shape[0];
+  return 1;
+}

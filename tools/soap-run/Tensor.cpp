@@ -1,0 +1,204 @@
+//===- Tensor.cpp - Tensors on the host -----------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tensor.h"
+#include "soap/Runtime/RandomRecipe.h"
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace soap;
+using namespace soap::run;
+
+template <typename T>
+static T load(const unsigned char *bytes, size_t i) {
+  T value;
+  std::memcpy(&value, bytes + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+static double halfToDouble(uint16_t bits) {
+  int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
+  double value = exponent == 0    ? std::ldexp(mantissa, -24)
+                 : exponent == 31 ? (mantissa ? NAN : INFINITY)
+                                  : std::ldexp(mantissa + 1024, exponent - 25);
+  return bits & 0x8000 ? -value : value;
+}
+
+double Tensor::at(size_t i) const {
+  const unsigned char *data = bytes.data();
+  switch (element) {
+  case SOAP_F32:
+    return load<float>(data, i);
+  case SOAP_F64:
+    return load<double>(data, i);
+  case SOAP_F16:
+    return halfToDouble(load<uint16_t>(data, i));
+  case SOAP_BF16: {
+    uint32_t wide = uint32_t{load<uint16_t>(data, i)} << 16;
+    float value;
+    std::memcpy(&value, &wide, 4);
+    return value;
+  }
+  case SOAP_I8:
+    return load<int8_t>(data, i);
+  case SOAP_I16:
+    return load<int16_t>(data, i);
+  case SOAP_I32:
+    return load<int32_t>(data, i);
+  case SOAP_I64:
+    return static_cast<double>(load<int64_t>(data, i));
+  case SOAP_U8:
+  case SOAP_BOOL:
+    return load<uint8_t>(data, i);
+  case SOAP_U16:
+    return load<uint16_t>(data, i);
+  case SOAP_U32:
+    return load<uint32_t>(data, i);
+  case SOAP_U64:
+    return static_cast<double>(load<uint64_t>(data, i));
+  }
+  return NAN;
+}
+
+bool Tensor::isFloat() const {
+  return element == SOAP_F32 || element == SOAP_F64 || element == SOAP_F16 ||
+         element == SOAP_BF16;
+}
+
+std::string run::typeOf(soap_element element,
+                        const std::vector<int64_t> &shape) {
+  std::string text = soap_element_name(element) + std::string(" [");
+  for (size_t d = 0; d != shape.size(); ++d)
+    text += (d ? "x" : "") + std::to_string(shape[d]);
+  return text + "]";
+}
+
+std::string run::typeOf(const soap_port &port) {
+  return typeOf(port.element, {port.shape, port.shape + port.rank});
+}
+
+Tensor run::readTensor(const std::string &path) {
+  auto endsWith = [&](const char *ending) {
+    size_t length = std::strlen(ending);
+    return path.size() >= length &&
+           path.compare(path.size() - length, length, ending) == 0;
+  };
+  if (endsWith(".npy"))
+    return readNpy(path);
+  if (endsWith(".pb"))
+    return readTensorProto(path);
+  throw UsageError("expected a tensor file that ends in .npy or .pb, got: '" +
+                   path + "'");
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static void store(Tensor &tensor, size_t i, T value) {
+  std::memcpy(tensor.bytes.data() + i * sizeof(T), &value, sizeof(T));
+}
+
+static void storeNumber(Tensor &tensor, size_t i, double value) {
+  switch (tensor.element) {
+  case SOAP_F32:
+    return store(tensor, i, static_cast<float>(value));
+  case SOAP_F64:
+    return store(tensor, i, value);
+  case SOAP_BF16: {
+    auto narrow = static_cast<float>(value);
+    uint32_t bits;
+    std::memcpy(&bits, &narrow, 4);
+    bits += 0x7fff + ((bits >> 16) & 1);
+    return store(tensor, i, static_cast<uint16_t>(bits >> 16));
+  }
+  case SOAP_F16:
+    throw UsageError("expected a file for an f16 input, got: random values; "
+                     "use --input=NAME=FILE.npy");
+  case SOAP_I8:
+  case SOAP_U8:
+  case SOAP_BOOL:
+    return store(tensor, i, static_cast<int8_t>(value));
+  case SOAP_I16:
+  case SOAP_U16:
+    return store(tensor, i, static_cast<int16_t>(value));
+  case SOAP_I32:
+  case SOAP_U32:
+    return store(tensor, i, static_cast<int32_t>(value));
+  case SOAP_I64:
+  case SOAP_U64:
+    return store(tensor, i, static_cast<int64_t>(value));
+  }
+}
+
+static Tensor makeRandom(const soap_port &port, const std::string &source) {
+  auto wrong = [&]() -> UsageError {
+    return UsageError("expected random:SEED or random:SEED:LOW:HIGH with LOW < "
+                      "HIGH for input '" +
+                      std::string(port.name) + "', got: '" + source + "'");
+  };
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= source.size();) {
+    size_t end = std::min(source.find(':', begin), source.size());
+    parts.push_back(source.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (parts.size() != 2 && parts.size() != 4)
+    throw wrong();
+  uint64_t seed = 0;
+  double low = 0, high = 0;
+  bool bounded = parts.size() == 4;
+  try {
+    size_t used = 0;
+    seed = std::stoull(parts[1], &used);
+    if (used != parts[1].size())
+      throw wrong();
+    if (bounded) {
+      low = std::stod(parts[2]);
+      high = std::stod(parts[3]);
+    }
+  } catch (const std::logic_error &) {
+    throw wrong();
+  }
+  if (bounded && !(low < high))
+    throw wrong();
+
+  Tensor result(port);
+  uint64_t key =
+      recipe::keyOf(seed, recipe::hashName(port.name, std::strlen(port.name)));
+  for (size_t i = 0; i != result.count(); ++i) {
+    if (result.isFloat()) {
+      storeNumber(result, i,
+                  bounded ? recipe::uniform(key, i, low, high)
+                          : recipe::normal(key, i, 0, 1));
+      continue;
+    }
+    double from = bounded ? low : 0;
+    double to = bounded                ? high
+                : port.index_bound > 0 ? static_cast<double>(port.index_bound)
+                                       : 2;
+    double value = std::floor(recipe::uniform(key, i, from, to));
+    storeNumber(result, i, value < to ? value : to - 1);
+  }
+  return result;
+}
+
+Tensor run::makeInput(const soap_port &port, const std::string &source) {
+  if (source == "zeros")
+    return Tensor(port);
+  if (source.rfind("random:", 0) == 0)
+    return makeRandom(port, source);
+  Tensor result = readTensor(source);
+  Tensor wanted(port);
+  if (result.element != wanted.element || result.shape != wanted.shape)
+    throw UsageError("expected " + typeOf(port) + " for input '" + port.name +
+                     "', got: " + typeOf(result) + " in '" + source +
+                     "'; convert the file, or compile with another --batch");
+  return result;
+}

@@ -1,0 +1,67 @@
+//===- Tensor.h - Tensors on the host ---------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPRUN_TENSOR_H
+#define SOAP_TOOLS_SOAPRUN_TENSOR_H
+
+#include "soap/Runtime/Runtime.h"
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace soap::run {
+
+/// A mistake of the user: exit code 2.
+struct UsageError : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+/// A run that failed: exit code 1.
+struct RunError : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+/// A dense, row-major tensor.
+struct Tensor {
+  soap_element element = SOAP_F32;
+  std::vector<int64_t> shape;
+  std::vector<unsigned char> bytes;
+
+  Tensor() = default;
+  explicit Tensor(const soap_port &port)
+      : element(port.element), shape(port.shape, port.shape + port.rank),
+        bytes(port.bytes) {}
+  size_t count() const { return bytes.size() / soap_element_size(element); }
+  /// Element i, whatever its type.
+  double at(size_t i) const;
+  bool isFloat() const;
+};
+
+/// `f32 [1x3x224x224]`
+std::string typeOf(soap_element element, const std::vector<int64_t> &shape);
+inline std::string typeOf(const Tensor &t) {
+  return typeOf(t.element, t.shape);
+}
+std::string typeOf(const soap_port &port);
+
+/// Files; throw UsageError with the file's name.
+Tensor readNpy(const std::string &path);
+void writeNpy(const std::string &path, const Tensor &tensor);
+/// An ONNX TensorProto, as in ONNX's test data sets.
+Tensor readTensorProto(const std::string &path);
+/// By the file's ending: .npy or .pb.
+Tensor readTensor(const std::string &path);
+
+/// Values of an input from `random:SEED[:LOW:HIGH]`, `zeros` or a file. Random
+/// values are those of include/soap/Runtime/RandomRecipe.h under the input's
+/// name: normal(0, 1), or uniform in (LOW, HIGH]; integers are uniform in
+/// [LOW, HIGH), by default [0, table size) or [0, 2).
+Tensor makeInput(const soap_port &port, const std::string &source);
+
+} // namespace soap::run
+
+#endif // SOAP_TOOLS_SOAPRUN_TENSOR_H

@@ -1,0 +1,138 @@
+//===- MakeModels.cpp - Model tables for the tests of soap-run ------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes tables that CMake links into shared libraries: y = relu(x w) + 10 on
+// one device, the same on two devices (split over the inner dimension, so that
+// the parts are summed), and a different one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilder.h"
+#include "soap/Runtime/RandomRecipe.h"
+#include <fstream>
+#include <iostream>
+
+using namespace soap;
+using namespace soap::test;
+
+static constexpr int64_t rows = 4, inner = 32, columns = 10;
+
+static fb::KernelOpUnion op(fb::UnaryKind kind) {
+  fb::UnaryT unary;
+  unary.kind = kind;
+  fb::KernelOpUnion result;
+  result.Set(std::move(unary));
+  return result;
+}
+
+static void addLoad(ModelBuilder &b, uint32_t device, uint32_t buffer,
+                    fb::Range range, uint64_t seed) {
+  auto load = std::make_unique<fb::LoadT>();
+  load->name = "w";
+  load->buffer = buffer;
+  load->shape = {inner, columns};
+  load->box = {range, fb::Range(0, columns)};
+  fb::RandomT random;
+  random.seed = seed;
+  random.name_hash = recipe::hashName("w", 1);
+  load->source.Set(std::move(random));
+  b.model.devices[device]->loads.push_back(std::move(load));
+}
+
+static fb::LaunchT launch(uint32_t kernel, std::vector<uint32_t> operands,
+                          uint32_t result) {
+  fb::LaunchT l;
+  l.kernel = kernel;
+  l.operands = std::move(operands);
+  l.results = {result};
+  return l;
+}
+
+static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
+  ModelBuilder b(devices);
+  b.model.name = "perceptron";
+  b.model.fingerprint = "0123456789abcdef";
+  b.model.strategy = R"({"entries": []})";
+  b.model.simulated_ns = 12345;
+  b.model.native_kernels = 1;
+  uint32_t input = b.input("x", {rows, inner});
+  uint32_t output = b.output("y", {rows, columns});
+  int64_t part = inner / devices;
+  fb::KernelOpUnion matmul;
+  matmul.Set(fb::MatMulT());
+  uint32_t product = b.kernel(
+      std::move(matmul), {{rows, part}, {part, columns}}, {{rows, columns}});
+  b.model.kernels[product]->flops = 2 * rows * part * columns;
+  uint32_t relu =
+      b.kernel(op(fb::UnaryKind::Relu), {{rows, columns}}, {{rows, columns}});
+  fb::KernelOpUnion native;
+  native.Set(fb::NativeT());
+  uint32_t add =
+      b.kernel(std::move(native), {{rows, columns}}, {{rows, columns}});
+  uint64_t bytes = rows * columns * 4;
+  for (uint32_t d = 0; d != devices; ++d) {
+    uint32_t x = b.buffer(d, rows * part * 4), y = b.buffer(d, bytes);
+    uint32_t w = b.buffer(d, part * columns * 4, fb::Space::Parameters);
+    addLoad(b, d, w, fb::Range(d * part, (d + 1) * part), seed);
+    fb::FeedT feed;
+    feed.input = input;
+    auto copy = denseCopy(0, x, part * 4, d * part * 4);
+    copy->extents = {rows};
+    copy->from_strides = {inner * 4};
+    copy->to_strides = {part * 4};
+    feed.copies.push_back(std::move(copy));
+    b.row(d, std::move(feed), fb::Stream::Compute, fb::Phase::Feed);
+    fb::LaunchT multiply = launch(product, {x, w}, y);
+    multiply.constant_operands = {1};
+    uint32_t last = b.row(d, std::move(multiply));
+    if (devices > 1) {
+      fb::CollectiveT sum;
+      sum.kind = fb::CollectiveKind::AllReduce;
+      sum.combine = fb::Combine::Sum;
+      for (uint32_t m = 0; m != devices; ++m)
+        sum.group.push_back(m);
+      sum.member = d;
+      sum.send.emplace_back(y, 0, bytes);
+      sum.receive.emplace_back(y, 0, bytes);
+      last = b.row(d, std::move(sum), fb::Stream::Communication,
+                   fb::Phase::Step, {last});
+    }
+    if (d != 0)
+      continue;
+    uint32_t z = b.buffer(d, bytes);
+    b.row(d, launch(relu, {y}, z), fb::Stream::Compute, fb::Phase::Step,
+          {last});
+    fb::LaunchT plus = launch(add, {z}, z);
+    plus.sizes = {rows * columns, 10};
+    b.row(d, std::move(plus));
+    b.drain(d, output, z);
+  }
+  return b;
+}
+
+static void write(const std::string &path, const ModelBuilder &builder) {
+  std::vector<uint8_t> table = builder.finish();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(table.data()),
+             static_cast<std::streamsize>(table.size()));
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    std::cerr << "error: expected a folder, got: " << argc - 1
+              << " arguments\n";
+    return 2;
+  }
+  std::string folder = std::string(argv[1]) + "/";
+  write(folder + "one.bin", makeModel(1, 1));
+  write(folder + "two.bin", makeModel(2, 1));
+  write(folder + "other.bin", makeModel(1, 2));
+  ModelBuilder old = makeModel(1, 1);
+  old.model.abi = SOAP_ABI_VERSION + 1;
+  write(folder + "abi.bin", old);
+  return 0;
+}

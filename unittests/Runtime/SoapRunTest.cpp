@@ -1,0 +1,198 @@
+//===- SoapRunTest.cpp - The contract of soap-run -------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sys/wait.h>
+
+using nlohmann::json;
+
+namespace {
+struct Outcome {
+  int code = -1;
+  std::string text; ///< stdout and stderr.
+};
+
+class SoapRun : public testing::Test {
+protected:
+  std::string models = SOAP_TEST_MODELS "/";
+  std::string file(const char *name) { return models + name; }
+
+  Outcome run(const std::string &arguments, const std::string &prefix = "") {
+    std::string command =
+        prefix + SOAP_RUN_TOOL " " + arguments + " 2>&1 </dev/null";
+    FILE *pipe = popen(command.c_str(), "r");
+    Outcome outcome;
+    char buffer[4096];
+    for (size_t n; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;)
+      outcome.text.append(buffer, n);
+    int status = pclose(pipe);
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return outcome;
+  }
+  std::string one() { return file("one.so"); }
+
+  /// Expects this exit code and all of these words.
+  Outcome expect(int code, const std::string &arguments,
+                 std::initializer_list<const char *> words = {},
+                 const std::string &prefix = "") {
+    Outcome outcome = run(arguments, prefix);
+    EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.text;
+    for (const char *word : words)
+      EXPECT_NE(outcome.text.find(word), std::string::npos)
+          << "'" << word << "' of " << arguments << " in\n"
+          << outcome.text;
+    return outcome;
+  }
+};
+} // namespace
+
+TEST_F(SoapRun, HelpAndVersion) {
+  expect(0, "--help",
+         {"Data:", "Checks:", "Measuring:", "Devices:", "Example:", "--rtol",
+          "--profile-ops", "Exit codes"});
+  expect(0, "--version", {"soap-run 0."});
+}
+
+TEST_F(SoapRun, Usage) {
+  expect(2, "", {"error: expected a compiled model"});
+  expect(2, "--no-such-option", {"error: ", "--help"});
+  expect(2, "no-such.so", {"error: expected a model", "No such file"});
+  expect(2, one() + " --transport=mpi", {"not built yet, use local"});
+  expect(2, one() + " --transport=telepathy", {"error: "});
+  expect(2, one(), {"not built yet"}, "OMPI_COMM_WORLD_SIZE=2 ");
+  expect(0, one() + " --transport=local", {}, "OMPI_COMM_WORLD_SIZE=2 ");
+  expect(2, one() + " --cores-per-device=9999", {"cores per device"});
+  expect(2, file("abi.so"), {"expected a model of ABI 1, got: ABI 2"});
+}
+
+TEST_F(SoapRun, TwoDevicesEqualOne) {
+  expect(0, file("two.so") + " --compare=" + one() + " --input=x=random:3",
+         {"compare y: equal"});
+  expect(1, file("other.so") + " --compare=" + one(),
+         {"compare y: DIFFERENT", "elements differ"});
+}
+
+TEST_F(SoapRun, FilesInAndOut) {
+  std::string npy = file("y.npy");
+  expect(0, one() + " --input=x=random:5:-1:1 --output=y=" + npy);
+  expect(0, one() + " --input=x=random:5:-1:1 --expected=y=" + npy,
+         {"expected y: equal, max abs error 0"});
+  expect(1, one() + " --input=x=zeros --expected=y=" + npy, {"DIFFERENT"});
+  // Zeros give 10 everywhere.
+  expect(0, one() + " --input=x=zeros --print=y:2",
+         {"y: f32 [4x10]", "[0] 10\n", "[1] 10\n"});
+  expect(2, one() + " --input=x=" + npy,
+         {"expected f32 [4x32] for input 'x'", "got: f32 [4x10]"});
+  expect(2, one() + " --input=z=zeros",
+         {"expected an input of the model ('x'), got: 'z'"});
+  expect(2, one() + " --input=x=file.txt", {".npy or .pb"});
+  expect(2, one() + " --input=x=random:", {"random:SEED"});
+  expect(2, one() + " --input=x=random:1:5:4", {"LOW < HIGH"});
+  expect(2, one() + " --input=x", {"--input=NAME=VALUE"});
+  expect(2, one() + " --output=q=a.npy", {"('y'), got: 'q'"});
+  std::ofstream(file("bad.npy")) << "\x93NUMPY\x01 and then nothing";
+  expect(2, one() + " --input=x=" + file("bad.npy"),
+         {"error: expected a .npy"});
+  std::ofstream(file("bad.pb")) << "this is no protobuf";
+  expect(2, one() + " --input=x=" + file("bad.pb"),
+         {"error: expected an ONNX TensorProto"});
+}
+
+/// A TensorProto by hand: dims 4 and 32, FLOAT, raw zeros.
+TEST_F(SoapRun, TensorProto) {
+  std::string proto("\x08\x04\x08\x20\x10\x01\x4a\x80\x04", 9);
+  proto += std::string(512, '\0');
+  std::ofstream(file("x.pb"), std::ios::binary) << proto;
+  expect(0, one() + " --input=x=" + file("x.pb") + " --print=y:1",
+         {"[0] 10\n"});
+  // Truncated in its middle.
+  std::ofstream(file("x.pb"), std::ios::binary) << proto.substr(0, 100);
+  expect(2, one() + " --input=x=" + file("x.pb"), {"error: expected"});
+}
+
+TEST_F(SoapRun, NaNEqualsNothing) {
+  std::string npy = file("nan.npy");
+  expect(0, one() + " --input=x=zeros --output=y=" + npy);
+  std::fstream f(npy, std::ios::in | std::ios::out | std::ios::binary);
+  f.seekp(128);
+  uint32_t nan = 0x7fc00000;
+  f.write(reinterpret_cast<const char *>(&nan), 4);
+  f.close();
+  expect(1, one() + " --input=x=zeros --rtol=1e9 --expected=y=" + npy,
+         {"1 elements are NaN"});
+}
+
+TEST_F(SoapRun, Json) {
+  Outcome o = expect(0, file("two.so") +
+                            " --json --print=y:3 --iterations=3 "
+                            "--warmup=1 --compare=" +
+                            one());
+  json report = json::parse(o.text);
+  EXPECT_EQ(report["devices"], 2);
+  EXPECT_EQ(report["step"]["iterations"], 3);
+  EXPECT_EQ(report["step"]["batch"], 4);
+  EXPECT_TRUE(report["equal"]);
+  EXPECT_EQ(report["outputs"][0]["elements"].size(), 3u);
+  EXPECT_TRUE(report["compare"]["outputs"][0]["equal"]);
+  json reduce = {{"kind", "all_reduce"},
+                 {"phase", "step"},
+                 {"devices", {0, 1}},
+                 {"bytes", {160, 160}},
+                 {"name", "row2"}};
+  EXPECT_NE(
+      std::find(report["movements"].begin(), report["movements"].end(), reduce),
+      report["movements"].end())
+      << report["movements"];
+
+  json info = json::parse(expect(0, one() + " --info --json").text);
+  EXPECT_EQ(info["fingerprint"], "0123456789abcdef");
+  EXPECT_EQ(info["inputs"][0]["shape"], (std::vector<int>{4, 32}));
+  EXPECT_EQ(info["simulated_ns"], 12345);
+  EXPECT_EQ(info["kernels"].size(), 3u);
+  json machine = json::parse(expect(0, "--list-devices").text);
+  EXPECT_EQ(machine["devices"][0]["kind"], "cpu");
+}
+
+TEST_F(SoapRun, Info) {
+  expect(0, file("two.so") + " --info",
+         {"perceptron", "0123456789abcdef", "input        x: f32 [4,32]",
+          "output       y: f32 [4,10]", "device 1", "simulated    0.012 ms",
+          "Native native"});
+}
+
+TEST_F(SoapRun, Timing) {
+  expect(0, one() + " --iterations=5 --warmup=2",
+         {"step: median", "over 5 steps", "samples/s"});
+}
+
+TEST_F(SoapRun, TraceAndProfile) {
+  std::string trace = file("trace.json"), profile = file("profile.json");
+  expect(0, file("two.so") + " --trace=" + trace + " --profile-ops=" + profile);
+  json events = json::parse(std::ifstream(trace))["traceEvents"];
+  std::set<std::pair<int, int>> tracks;
+  int launches = 0;
+  for (const json &e : events) {
+    if (e["ph"] != "X")
+      continue;
+    tracks.emplace(e["pid"].get<int>(), e["tid"].get<int>());
+    launches += e["cat"] == "launch";
+    EXPECT_GE(e["dur"], 0);
+  }
+  EXPECT_EQ(tracks.size(), 4u); // Two devices, two streams.
+  EXPECT_EQ(launches, 4);
+  json costs = json::parse(std::ifstream(profile));
+  EXPECT_EQ(costs["format"], "soap-costs");
+  EXPECT_EQ(costs["device_kind"], "cpu");
+  ASSERT_EQ(costs["entries"].size(), 3u);
+  EXPECT_EQ(costs["entries"][0]["key"], "kernel0");
+  EXPECT_GT(costs["entries"][0]["ns"], 0);
+}
