@@ -1,0 +1,443 @@
+//===- Reference.cpp - Naive evaluator of nn operations -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reference.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+using namespace soap::nn::test;
+
+static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+Tensor::Tensor(ArrayRef<int64_t> shape, double value)
+    : shape(shape.begin(), shape.end()) {
+  int64_t size = 1;
+  for (int64_t extent : shape)
+    size *= extent;
+  data.assign(size, value);
+}
+
+int64_t Tensor::linear(ArrayRef<int64_t> index) const {
+  int64_t result = 0;
+  for (size_t d = 0; d != shape.size(); ++d)
+    result = result * shape[d] + index[d];
+  return result;
+}
+
+Tensor Tensor::slice(const Box &box) const {
+  Tensor result(soap::shapeOf(box));
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> source(index);
+    for (auto [i, range] : llvm::enumerate(box))
+      source[i] += range.lo;
+    result.at(index) = at(source);
+  });
+  return result;
+}
+
+void soap::nn::test::forEachIndex(ArrayRef<int64_t> shape,
+                                  function_ref<void(ArrayRef<int64_t>)> body) {
+  SmallVector<int64_t> index(shape.size(), 0);
+  for (int64_t extent : shape)
+    if (extent == 0)
+      return;
+  while (true) {
+    body(index);
+    size_t d = shape.size();
+    while (d != 0 && ++index[d - 1] == shape[d - 1])
+      index[--d] = 0;
+    if (d == 0)
+      return;
+  }
+}
+
+double soap::nn::test::sourceValue(int64_t linear) {
+  return std::sin(1.0 + 0.7 * static_cast<double>(linear));
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static Tensor resultOf(Operation *op, double value = 0) {
+  return Tensor(cast<RankedTensorType>(op->getResult(0).getType()).getShape(),
+                value);
+}
+
+static Tensor source(Operation *op, std::optional<ArrayRef<int64_t>> offsets,
+                     std::optional<ArrayRef<int64_t>> globalShape) {
+  Tensor result = resultOf(op);
+  Tensor whole;
+  whole.shape = result.shape;
+  if (globalShape)
+    whole.shape.assign(globalShape->begin(), globalShape->end());
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> global(index);
+    if (offsets)
+      for (size_t d = 0; d != global.size(); ++d)
+        global[d] += (*offsets)[d];
+    result.at(index) = sourceValue(whole.linear(global));
+  });
+  return result;
+}
+
+static Tensor constant(ConstantOp op) {
+  Tensor result = resultOf(op);
+  for (auto [i, value] : llvm::enumerate(
+           cast<DenseElementsAttr>(op.getValue()).getValues<APFloat>())) {
+    APFloat number = value;
+    bool lossy;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
+    result.data[i] = number.convertToDouble();
+  }
+  return result;
+}
+
+/// Visits the positions of the window at `outer` that lie inside of `input`,
+/// along dimensions 2, 3, ..: `body(kernel index, input spatial index)`.
+/// Positions outside go to `outside` with the distance from the input per dim.
+static void forEachPosition(
+    ArrayRef<int64_t> outer, ArrayRef<int64_t> input, ArrayRef<int64_t> kernel,
+    ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
+    ArrayRef<int64_t> padsLo,
+    function_ref<void(ArrayRef<int64_t> k, ArrayRef<int64_t> x, bool inside)>
+        body) {
+  forEachIndex(kernel, [&](ArrayRef<int64_t> k) {
+    SmallVector<int64_t> x;
+    bool inside = true;
+    for (size_t d = 0; d != kernel.size(); ++d) {
+      x.push_back(outer[2 + d] * strides[d] + k[d] * dilations[d] - padsLo[d]);
+      inside &= x[d] >= 0 && x[d] < input[2 + d];
+    }
+    body(k, x, inside);
+  });
+}
+
+static Tensor conv(ConvOp op, ArrayRef<Tensor> operands) {
+  const Tensor &input = operands[0], &weight = operands[1];
+  Tensor result = resultOf(op);
+  int64_t outputs = result.shape[1] / op.getGroups();
+  int64_t inputs = weight.shape[1];
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    double sum = operands.size() > 2 ? operands[2].data[index[1]] : 0;
+    int64_t firstChannel = index[1] / outputs * inputs;
+    forEachPosition(index, input.shape, ArrayRef(weight.shape).drop_front(2),
+                    op.getStrides(), op.getDilations(), op.getPadsLo(),
+                    [&](ArrayRef<int64_t> k, ArrayRef<int64_t> x, bool inside) {
+                      for (int64_t c = 0; inside && c != inputs; ++c) {
+                        SmallVector<int64_t> at = {index[0], firstChannel + c};
+                        at.append(x.begin(), x.end());
+                        SmallVector<int64_t> from = {index[1], c};
+                        from.append(k.begin(), k.end());
+                        sum += input.at(at) * weight.at(from);
+                      }
+                    });
+    result.at(index) = sum;
+  });
+  return result;
+}
+
+static Tensor matmul(MatMulOp op, ArrayRef<Tensor> operands) {
+  const Tensor &a = operands[0], &b = operands[1];
+  Tensor result = resultOf(op);
+  int64_t depth = a.shape[a.shape.size() - (op.getTransposeA() ? 2 : 1)];
+  auto element = [](const Tensor &matrix, ArrayRef<int64_t> batch, int64_t row,
+                    int64_t column, bool transposed) {
+    SmallVector<int64_t> index;
+    size_t rank = matrix.shape.size() - 2;
+    for (size_t d = 0; d != rank; ++d)
+      index.push_back(matrix.shape[d] == 1 ? 0
+                                           : batch[batch.size() - rank + d]);
+    index.push_back(transposed ? column : row);
+    index.push_back(transposed ? row : column);
+    return matrix.at(index);
+  };
+  double alpha = op.getAlpha().convertToFloat();
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    ArrayRef<int64_t> batch = index.drop_back(2);
+    int64_t row = index[index.size() - 2], column = index.back();
+    double sum = 0;
+    for (int64_t k = 0; k != depth; ++k)
+      sum += element(a, batch, row, k, op.getTransposeA()) *
+             element(b, batch, k, column, op.getTransposeB());
+    result.at(index) =
+        alpha * sum + (operands.size() > 2 ? operands[2].data[column] : 0);
+  });
+  return result;
+}
+
+static Tensor maxPool(MaxPoolOp op, const Tensor &input) {
+  Tensor result = resultOf(op, -infinity);
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    forEachPosition(index, input.shape, op.getKernel(), op.getStrides(),
+                    op.getDilations(), op.getPadsLo(),
+                    [&](ArrayRef<int64_t>, ArrayRef<int64_t> x, bool inside) {
+                      if (!inside)
+                        return;
+                      SmallVector<int64_t> at = {index[0], index[1]};
+                      at.append(x.begin(), x.end());
+                      result.at(index) =
+                          std::max(result.at(index), input.at(at));
+                    });
+  });
+  return result;
+}
+
+static Tensor avgPool(AvgPoolOp op, const Tensor &input) {
+  Tensor result = resultOf(op);
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    double sum = 0;
+    int64_t count = 0;
+    forEachPosition(index, input.shape, op.getKernel(), op.getStrides(),
+                    op.getDilations(), op.getPadsLo(),
+                    [&](ArrayRef<int64_t>, ArrayRef<int64_t> x, bool inside) {
+                      bool counted = true;
+                      for (size_t d = 0; d != x.size(); ++d)
+                        counted &=
+                            x[d] >= -op.getCountedLo()[d] &&
+                            x[d] < input.shape[2 + d] + op.getCountedHi()[d];
+                      count += counted;
+                      if (!inside)
+                        return;
+                      SmallVector<int64_t> at = {index[0], index[1]};
+                      at.append(x.begin(), x.end());
+                      sum += input.at(at);
+                    });
+    result.at(index) = count == 0 ? 0 : sum / static_cast<double>(count);
+  });
+  return result;
+}
+
+static Tensor reduce(ReduceOp op, const Tensor &input) {
+  double start = 0;
+  if (op.getKind() == ReduceKind::Prod)
+    start = 1;
+  else if (op.getKind() == ReduceKind::Max)
+    start = -infinity;
+  else if (op.getKind() == ReduceKind::Min)
+    start = infinity;
+  Tensor result = resultOf(op, start);
+  forEachIndex(input.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> to;
+    for (auto [d, i] : llvm::enumerate(index)) {
+      if (!llvm::is_contained(op.getAxes(), static_cast<int64_t>(d)))
+        to.push_back(i);
+      else if (op.getKeepdims())
+        to.push_back(0);
+    }
+    double &element = result.at(to), value = input.at(index);
+    switch (op.getKind()) {
+    case ReduceKind::Sum:
+      element += value * op.getScale().convertToFloat();
+      break;
+    case ReduceKind::Prod:
+      element *= value;
+      break;
+    case ReduceKind::Max:
+      element = std::max(element, value);
+      break;
+    case ReduceKind::Min:
+      element = std::min(element, value);
+      break;
+    }
+  });
+  return result;
+}
+
+static Tensor batchNorm(BatchNormOp op, ArrayRef<Tensor> operands) {
+  Tensor result = resultOf(op);
+  double epsilon = op.getEpsilon().convertToFloat();
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    int64_t c = index[1];
+    result.at(index) = (operands[0].at(index) - operands[3].data[c]) /
+                           std::sqrt(operands[4].data[c] + epsilon) *
+                           operands[1].data[c] +
+                       operands[2].data[c];
+  });
+  return result;
+}
+
+static Tensor lrn(LRNOp op, const Tensor &x) {
+  Tensor result = resultOf(op);
+  int64_t size = op.getSize(), channels = x.shape[1];
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    double sum = 0;
+    for (int64_t c = std::max<int64_t>(0, index[1] - (size - 1) / 2),
+                 e = std::min(channels - 1, index[1] + size / 2);
+         c <= e; ++c) {
+      SmallVector<int64_t> at(index);
+      at[1] = c;
+      sum += x.at(at) * x.at(at);
+    }
+    result.at(index) =
+        x.at(index) / std::pow(op.getBias().convertToFloat() +
+                                   op.getAlpha().convertToFloat() /
+                                       static_cast<double>(size) * sum,
+                               op.getBeta().convertToFloat());
+  });
+  return result;
+}
+
+static Tensor softmax(SoftmaxOp op, const Tensor &x) {
+  Tensor result = resultOf(op);
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    double sum = 0;
+    SmallVector<int64_t> at(index);
+    for (int64_t i = 0; i != x.shape[op.getAxis()]; ++i) {
+      at[op.getAxis()] = i;
+      sum += std::exp(x.at(at));
+    }
+    result.at(index) = std::exp(x.at(index)) / sum;
+  });
+  return result;
+}
+
+static Tensor binary(Operation *op, ArrayRef<Tensor> operands,
+                     function_ref<double(double, double)> function) {
+  Tensor result = resultOf(op);
+  auto element = [](const Tensor &x, ArrayRef<int64_t> index) {
+    SmallVector<int64_t> at(index.take_back(x.shape.size()));
+    for (size_t d = 0; d != at.size(); ++d)
+      if (x.shape[d] == 1)
+        at[d] = 0;
+    return x.at(at);
+  };
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    result.at(index) =
+        function(element(operands[0], index), element(operands[1], index));
+  });
+  return result;
+}
+
+static Tensor unary(Operation *op, const Tensor &x,
+                    function_ref<double(double)> function) {
+  Tensor result = resultOf(op);
+  for (size_t i = 0; i != x.data.size(); ++i)
+    result.data[i] = function(x.data[i]);
+  return result;
+}
+
+static Tensor concat(ConcatOp op, ArrayRef<Tensor> operands) {
+  Tensor result = resultOf(op);
+  int64_t offset = 0;
+  for (const Tensor &operand : operands) {
+    forEachIndex(operand.shape, [&](ArrayRef<int64_t> index) {
+      SmallVector<int64_t> to(index);
+      to[op.getAxis()] += offset;
+      result.at(to) = operand.at(index);
+    });
+    offset += operand.shape[op.getAxis()];
+  }
+  return result;
+}
+
+static Tensor slice(SliceOp op, const Tensor &x) {
+  Tensor result = resultOf(op);
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> from;
+    for (auto [d, i] : llvm::enumerate(index))
+      from.push_back(op.getStarts()[d] + i * op.getSteps()[d]);
+    result.at(index) = x.at(from);
+  });
+  return result;
+}
+
+static Tensor pad(PadOp op, const Tensor &x) {
+  Tensor result = resultOf(op, op.getValue().convertToFloat());
+  forEachIndex(x.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> to(index);
+    for (size_t d = 0; d != to.size(); ++d)
+      to[d] += op.getPadsLo()[d];
+    result.at(to) = x.at(index);
+  });
+  return result;
+}
+
+static Tensor transpose(TransposeOp op, const Tensor &x) {
+  Tensor result = resultOf(op);
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> from(index.size());
+    for (auto [i, dim] : llvm::enumerate(op.getPermutation()))
+      from[dim] = index[i];
+    result.at(index) = x.at(from);
+  });
+  return result;
+}
+
+Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
+  return llvm::TypeSwitch<Operation *, Tensor>(op)
+      .Case<InputOp, ParameterOp>([](auto op) {
+        return source(op, op.getOffsets(), op.getGlobalShape());
+      })
+      .Case([](ConstantOp op) { return constant(op); })
+      .Case([&](ConvOp op) { return conv(op, operands); })
+      .Case([&](MatMulOp op) { return matmul(op, operands); })
+      .Case([&](MaxPoolOp op) { return maxPool(op, operands[0]); })
+      .Case([&](AvgPoolOp op) { return avgPool(op, operands[0]); })
+      .Case([&](ReduceOp op) { return reduce(op, operands[0]); })
+      .Case([&](BatchNormOp op) { return batchNorm(op, operands); })
+      .Case([&](LRNOp op) { return lrn(op, operands[0]); })
+      .Case([&](SoftmaxOp op) { return softmax(op, operands[0]); })
+      .Case([&](AddOp op) { return binary(op, operands, std::plus<>()); })
+      .Case([&](SubOp op) { return binary(op, operands, std::minus<>()); })
+      .Case([&](MulOp op) { return binary(op, operands, std::multiplies<>()); })
+      .Case([&](DivOp op) { return binary(op, operands, std::divides<>()); })
+      .Case([&](MaxOp op) {
+        return binary(op, operands,
+                      [](double a, double b) { return std::max(a, b); });
+      })
+      .Case([&](MinOp op) {
+        return binary(op, operands,
+                      [](double a, double b) { return std::min(a, b); });
+      })
+      .Case([&](ReluOp op) {
+        return unary(op, operands[0],
+                     [](double x) { return std::max(x, 0.0); });
+      })
+      .Case([&](SigmoidOp op) {
+        return unary(op, operands[0],
+                     [](double x) { return 1 / (1 + std::exp(-x)); });
+      })
+      .Case([&](TanhOp op) {
+        return unary(op, operands[0], [](double x) { return std::tanh(x); });
+      })
+      .Case([&](SqrtOp op) {
+        return unary(op, operands[0], [](double x) { return std::sqrt(x); });
+      })
+      .Case([&](ClipOp op) {
+        double lo = op.getMin().convertToFloat(),
+               hi = op.getMax().convertToFloat();
+        return unary(op, operands[0],
+                     [&](double x) { return std::min(std::max(x, lo), hi); });
+      })
+      .Case([&](ConcatOp op) { return concat(op, operands); })
+      .Case([&](SliceOp op) { return slice(op, operands[0]); })
+      .Case([&](PadOp op) { return pad(op, operands[0]); })
+      .Case([&](ReshapeOp op) {
+        Tensor result = resultOf(op);
+        result.data = operands[0].data;
+        return result;
+      })
+      .Case([&](TransposeOp op) { return transpose(op, operands[0]); });
+}
+
+void soap::nn::test::evaluate(Block &block, Environment &environment) {
+  for (Operation &op : block) {
+    std::vector<Tensor> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(environment.lookup(operand));
+    environment[op.getResult(0)] = evaluate(&op, operands);
+  }
+}
