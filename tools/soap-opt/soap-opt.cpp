@@ -11,7 +11,7 @@
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
-#include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Dialect/SOAP/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Target/Native/Passes.h"
 #include "soap/Transforms/Passes.h"
@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
   registry.insert<soap::nn::NNDialect, soap::ir::SOAPDialect>();
   registry.insert<soap::soaprt::SOAPRTDialect>();
   mlir::registerTransformsPasses();
+  soap::ir::registerSOAPPasses();
   soap::nn::registerNNPasses();
   soap::registerNNToLinalgPasses();
   soap::registerNativePassesAndPipeline();

@@ -88,6 +88,15 @@ static LogicalResult verifyConfig(Operation *op, ConfigAttr config) {
 
 LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
+  if (attribute.getName() == getOrderAttrName()) {
+    auto order = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (!order || !llvm::all_of(order, llvm::IsaPred<StringAttr>))
+      return op->emitOpError()
+             << "expected soap.order to be a list of names of "
+                "nodes, got: "
+             << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() != getConfigAttrName())
     return success();
   auto config = dyn_cast<ConfigAttr>(attribute.getValue());

@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::ir;
+namespace json = llvm::json;
 
 TopologyOp ir::getTopology(ModuleOp module) {
   for (auto topology : module.getOps<TopologyOp>())
@@ -17,10 +19,88 @@ TopologyOp ir::getTopology(ModuleOp module) {
   return nullptr;
 }
 
+static bool isHost(Attribute device) {
+  auto entry = dyn_cast<DictionaryAttr>(device);
+  auto kind = entry ? entry.getAs<StringAttr>("kind") : nullptr;
+  return kind && kind.getValue() == "host";
+}
+
 int32_t TopologyOp::getNumDevices() {
   auto devices = getDescription().getAs<ArrayAttr>("devices");
-  return devices ? static_cast<int32_t>(devices.size()) : 0;
+  return devices
+             ? llvm::count_if(devices,
+                              [](Attribute device) { return !isHost(device); })
+             : 0;
 }
+
+//===----------------------------------------------------------------------===//
+// Between attributes and JSON
+//===----------------------------------------------------------------------===//
+
+static json::Value toJSON(Attribute attr) {
+  if (auto dictionary = dyn_cast<DictionaryAttr>(attr)) {
+    json::Object object;
+    for (NamedAttribute entry : dictionary)
+      object[entry.getName().strref()] = toJSON(entry.getValue());
+    return object;
+  }
+  if (auto array = dyn_cast<ArrayAttr>(attr)) {
+    json::Array list;
+    for (Attribute item : array)
+      list.push_back(toJSON(item));
+    return list;
+  }
+  if (auto flag = dyn_cast<BoolAttr>(attr))
+    return flag.getValue();
+  if (auto integer = dyn_cast<IntegerAttr>(attr))
+    return integer.getValue().getSExtValue();
+  if (auto number = dyn_cast<FloatAttr>(attr))
+    return number.getValueAsDouble();
+  if (auto text = dyn_cast<StringAttr>(attr))
+    return text.getValue();
+  return nullptr;
+}
+
+static Attribute fromJSON(Builder &builder, const json::Value &value) {
+  if (const json::Object *object = value.getAsObject()) {
+    NamedAttrList entries;
+    for (const auto &[key, item] : *object)
+      entries.set(StringRef(key), fromJSON(builder, item));
+    return entries.getDictionary(builder.getContext());
+  }
+  if (const json::Array *list = value.getAsArray()) {
+    SmallVector<Attribute> items;
+    for (const json::Value &item : *list)
+      items.push_back(fromJSON(builder, item));
+    return builder.getArrayAttr(items);
+  }
+  if (std::optional<bool> flag = value.getAsBoolean())
+    return builder.getBoolAttr(*flag);
+  // What is written with a fraction stays a number with a fraction.
+  if (value.kind() == json::Value::Number) {
+    std::optional<int64_t> integer = value.getAsInteger();
+    return integer ? Attribute(builder.getI64IntegerAttr(*integer))
+                   : Attribute(builder.getF64FloatAttr(*value.getAsNumber()));
+  }
+  return builder.getStringAttr(value.getAsString().value_or(""));
+}
+
+llvm::Expected<Topology> TopologyOp::getTopology() {
+  std::string text;
+  llvm::raw_string_ostream(text) << toJSON(getDescription());
+  return Topology::parse(text);
+}
+
+DictionaryAttr TopologyOp::describe(MLIRContext *context,
+                                    const Topology &topology) {
+  Builder builder(context);
+  return cast<DictionaryAttr>(
+      fromJSON(builder, llvm::cantFail(json::parse(topology.toJSON()))));
+}
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
 
 LogicalResult TopologyOp::verify() {
   auto devices = getDescription().getAs<ArrayAttr>("devices");
@@ -36,7 +116,10 @@ LogicalResult TopologyOp::verify() {
                            << ", got: " << device
                            << "; devices stand in the order of their ids";
   }
-  TopologyOp first = getTopology(cast<ModuleOp>((*this)->getParentOp()));
+  llvm::Expected<Topology> topology = getTopology();
+  if (!topology)
+    return emitOpError() << llvm::toString(topology.takeError());
+  TopologyOp first = ir::getTopology(cast<ModuleOp>((*this)->getParentOp()));
   if (first != *this) {
     InFlightDiagnostic diag =
         emitOpError() << "expected at most one topology in a module, got: a "

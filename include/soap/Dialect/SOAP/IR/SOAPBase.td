@@ -41,6 +41,11 @@ def SOAP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getConfigAttrName() {
       return "soap.config";
     }
+    /// The discardable attribute of a function that holds the launch order of
+    /// its compute nodes, a list of names.
+    static constexpr ::llvm::StringLiteral getOrderAttrName() {
+      return "soap.order";
+    }
   }];
 }
 

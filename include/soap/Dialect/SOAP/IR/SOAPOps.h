@@ -19,6 +19,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "soap/CostModel/Topology.h"
 #include "soap/Dialect/SOAP/IR/SOAPAttrs.h"
 
 namespace soap::ir::detail {

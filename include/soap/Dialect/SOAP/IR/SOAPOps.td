@@ -54,6 +54,12 @@ def SOAP_TopologyOp : SOAP_Op<"topology", [
   let extraClassDeclaration = [{
     /// The number of devices, without the host.
     int32_t getNumDevices();
+    /// The topology as the simulator takes it; an error if the description is
+    /// none.
+    ::llvm::Expected<::soap::Topology> getTopology();
+    /// The description of a topology.
+    static ::mlir::DictionaryAttr describe(::mlir::MLIRContext *context,
+                                           const ::soap::Topology &topology);
   }];
 }
 
@@ -150,6 +156,27 @@ def SOAP_DiscardOp : SOAP_Op<"discard", [MemoryEffects<[MemWrite]>]> {
   }];
   let arguments = (ins Variadic<SOAP_ShardType>:$inputs);
   let assemblyFormat = "$inputs attr-dict `:` qualified(type($inputs))";
+}
+
+def SOAP_RemoteOp : SOAP_Op<"remote", [
+    Pure, DeclareOpInterfaceMethods<SOAP_ShardOpInterface>]> {
+  let summary = "A shard that a projection leaves out";
+  let description = [{
+    Stands for what makes a shard on a device that is not looked at
+    (`soap-partition{devices=}`). A program with one cannot be lowered.
+
+    Example:
+
+    ```mlir
+    %0 = soap.remote -> (!soap.shard<tensor<8xf32>, on 3>
+                         as #soap.box<"x":0, [0:8]>)
+    ```
+  }];
+  let arguments = (ins SOAP_BoxArrayAttr:$boxes);
+  let results = (outs SOAP_ShardType:$output);
+  let assemblyFormat = [{
+    attr-dict `->` custom<BoxedResult>(type($output), $boxes)
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,50 @@
+//===- LaunchOrder.h - Block order is launch order --------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The launch order is part of a strategy. The IR writes it as block order; the
+// rule by which actions and copies follow their nodes is that of TaskGraph.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_SOAP_TRANSFORMS_LAUNCHORDER_H
+#define SOAP_DIALECT_SOAP_TRANSFORMS_LAUNCHORDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Partition/CommPlan.h"
+
+namespace soap::ir {
+
+/// Sorts the block of a partitioned function by the launch order of its compute
+/// nodes. Pack and move stand right after the producer (for parameters,
+/// constants and inputs: one compute node before the first consumer), unpack
+/// right before the first consumer, tasks of phase init and inputs in front,
+/// outputs behind. An empty list stands for the order of the block. Emits an
+/// error on `func` if a name is missing, unknown or repeated, or if a node
+/// would be launched before its operands.
+llvm::LogicalResult writeLaunchOrder(mlir::func::FuncOp func,
+                                     llvm::ArrayRef<llvm::StringRef> nodes);
+
+/// Sorts the block by the attribute `soap.start` (ns) of its operations, then
+/// by position. Operations without it (discards, tasks of phase init, host)
+/// stay right behind what they follow.
+llvm::LogicalResult writeSimulatedOrder(mlir::func::FuncOp func);
+
+/// How many waits of which kind a program has.
+struct WaitStatistics {
+  int64_t rows = 0, streamEdges = 0, events = 0, rendezvous = 0;
+};
+
+/// Proves that no wait is circular: with one compute and one communication
+/// stream per device, each in order, waits between streams, and actions that
+/// all their members have to reach, everything can run. Emits an error on the
+/// first operation that cannot.
+llvm::LogicalResult verifyWaits(mlir::func::FuncOp func,
+                                WaitStatistics &statistics);
+
+} // namespace soap::ir
+
+#endif // SOAP_DIALECT_SOAP_TRANSFORMS_LAUNCHORDER_H

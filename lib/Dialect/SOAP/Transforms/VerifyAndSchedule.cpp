@@ -1,0 +1,112 @@
+//===- VerifyAndSchedule.cpp - Proofs and orders as passes ------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/SOAP/Transforms/Coverage.h"
+#include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
+#include "soap/Dialect/SOAP/Transforms/Passes.h"
+
+namespace soap::ir {
+#define GEN_PASS_DEF_SOAPVERIFYPARTITION
+#define GEN_PASS_DEF_SOAPSCHEDULE
+#define GEN_PASS_DEF_SOAPPRINTMOVEMENTS
+#include "soap/Dialect/SOAP/Transforms/Passes.h.inc"
+} // namespace soap::ir
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::ir;
+
+/// Functions that soap-partition made, as opposed to @init and declarations.
+static bool isPartitioned(func::FuncOp func) {
+  return !func.isDeclaration() && func.getBody().hasOneBlock() &&
+         !func.getBody().front().getOps<TaskOp>().empty();
+}
+
+namespace {
+struct VerifyPartitionPass
+    : ir::impl::SOAPVerifyPartitionBase<VerifyPartitionPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    CoverageStatistics coverage;
+    if (!isPartitioned(getOperation()))
+      return;
+    if (failed(verifyCoverage(getOperation(), coverage)))
+      return signalPassFailure();
+    numReads = coverage.reads;
+    numElements = coverage.elements;
+  }
+};
+
+struct SchedulePass : ir::impl::SOAPScheduleBase<SchedulePass> {
+  using SOAPScheduleBase::SOAPScheduleBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!isPartitioned(func))
+      return;
+    WaitStatistics waits;
+    if (failed(writeOrder(func)) || failed(verifyWaits(func, waits)))
+      return signalPassFailure();
+    numRows = waits.rows;
+    numStreamEdges = waits.streamEdges;
+    numEvents = waits.events;
+    numRendezvous = waits.rendezvous;
+  }
+
+private:
+  LogicalResult writeOrder(func::FuncOp func) {
+    if (policy == "simulated")
+      return writeSimulatedOrder(func);
+    if (policy != "program")
+      return func.emitOpError()
+             << "expected policy=program or policy=simulated, got: "
+             << policy.getValue();
+    SmallVector<StringRef> nodes;
+    if (auto order =
+            func->getAttrOfType<ArrayAttr>(SOAPDialect::getOrderAttrName()))
+      for (Attribute name : order)
+        nodes.push_back(cast<StringAttr>(name).getValue());
+    return writeLaunchOrder(func, nodes);
+  }
+};
+
+struct PrintMovementsPass
+    : ir::impl::SOAPPrintMovementsBase<PrintMovementsPass> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    getOperation().walk([&](CommunicationOpInterface op) {
+      for (const Movement &movement : op.getMovements(kHostDevice))
+        print(op.getPhase(), movement);
+    });
+  }
+
+private:
+  static void printDevice(int32_t device) {
+    if (device == kHostDevice)
+      llvm::outs() << "host";
+    else
+      llvm::outs() << device;
+  }
+
+  static void print(Phase phase, const Movement &movement) {
+    llvm::raw_ostream &os = llvm::outs();
+    os << stringifyPhase(phase) << ' ' << stringify(movement.kind) << ' ';
+    if (movement.kind == ActionKind::Transfer) {
+      printDevice(movement.devices[0]);
+      os << " -> ";
+      printDevice(movement.devices[1]);
+      os << ": " << movement.bytes[0] << " bytes\n";
+      return;
+    }
+    os << '[';
+    llvm::interleave(movement.devices, os, printDevice, ", ");
+    os << "]: [";
+    llvm::interleaveComma(movement.bytes, os);
+    os << "] bytes\n";
+  }
+};
+} // namespace
