@@ -11,6 +11,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace soap;
 namespace json = llvm::json;
@@ -204,6 +205,18 @@ CollectiveCost CostModel::collective(ActionKind kind,
     return b.ns < a.ns ? b : a;
   };
 
+  // A member adds up its share: two reads and a write, on the slowest device.
+  auto addUp = [&](CollectiveCost cost) {
+    double bandwidth = std::numeric_limits<double>::max();
+    for (int32_t device : group)
+      if (device != topology.host())
+        bandwidth =
+            std::min(bandwidth, topology.kindOf(device).memoryBandwidth);
+    cost.ns +=
+        std::llround(3e9 * largest * (members - 1) / members / bandwidth);
+    return cost;
+  };
+
   switch (kind) {
   case ActionKind::AllGather:
     return ring(members - 1, [&](int64_t member) {
@@ -211,12 +224,13 @@ CollectiveCost CostModel::collective(ActionKind kind,
     });
   case ActionKind::AllReduce: {
     double share = largest * (members - 1) / members;
-    return cheaper(ring(2 * (members - 1), [&](int64_t) { return 2 * share; }),
-                   tree(largest, /*up=*/true));
+    return addUp(
+        cheaper(ring(2 * (members - 1), [&](int64_t) { return 2 * share; }),
+                tree(largest, /*up=*/true)));
   }
   case ActionKind::ReduceScatter: {
     double share = largest * (members - 1) / members;
-    return ring(members - 1, [&](int64_t) { return share; });
+    return addUp(ring(members - 1, [&](int64_t) { return share; }));
   }
   case ActionKind::Broadcast:
     return cheaper(

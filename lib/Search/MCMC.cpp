@@ -217,7 +217,7 @@ llvm::Expected<SearchResult> MCMC::run(const SearchProblem &problem,
   ConfigurationSpace space(problem.graph, problem.topology, options.maxTasks);
   uint64_t total = options.proposals;
   if (total == 0)
-    total = std::clamp<uint64_t>(400 * space.groups().size(), 5000, 200000);
+    total = std::clamp<uint64_t>(1000 * space.groups().size(), 10000, 200000);
   uint64_t perChain = std::max<uint64_t>(1, total / starts.size());
   Search search(problem, options, space, perChain);
 
@@ -254,10 +254,15 @@ llvm::Expected<SearchResult> MCMC::run(const SearchProblem &problem,
     }
   }
 
+  simplify({problem.graph, problem.topology, space}, problem.costs,
+           result.strategy);
+
   // The order is part of the strategy: keep the policy's where it is better.
   std::vector<int32_t> order = fifoOrder(problem.graph, result.strategy,
                                          problem.topology, problem.costs);
   TaskGraph tasks(problem.graph, problem.topology, problem.costs);
+  tasks.setStrategy(result.strategy);
+  result.stepNs = FullSimulator(tasks).stepNs();
   Strategy ordered = result.strategy;
   ordered.order = std::move(order);
   tasks.setStrategy(ordered);

@@ -37,6 +37,12 @@ public:
     return !changed_.empty();
   }
 
+  bool change(int32_t group, const Configuration &config) {
+    set(group, config);
+    derive();
+    return !changed_.empty();
+  }
+
 private:
   int32_t leader(int32_t group) const { return graph_.group(group).front(); }
   const Configuration &configOf(int32_t group) const {
@@ -74,17 +80,7 @@ private:
   /// What a neighbour does, one way or another.
   void adopt(int32_t group) {
     int32_t node = leader(group);
-    SmallVector<int32_t, 8> neighbours;
-    auto add = [&](int32_t other) {
-      if (graph_.node(other).role == NodeRole::Compute &&
-          graph_.node(other).group != group)
-        neighbours.push_back(graph_.node(other).group);
-    };
-    for (int32_t value : graph_.node(node).operands)
-      add(graph_.value(value).producer);
-    for (int32_t value : graph_.node(node).results)
-      for (const GraphValue::Use &use : graph_.value(value).uses)
-        add(use.node);
+    SmallVector<int32_t, 8> neighbours = detail::neighbours(graph_, group);
     if (random_.below(2) == 0 && followMain(group))
       return;
     if (neighbours.empty())
@@ -158,6 +154,33 @@ private:
   Undo &undo_;
 };
 } // namespace
+
+SmallVector<int32_t, 8> detail::neighbours(const OperatorGraph &graph,
+                                           int32_t group) {
+  SmallVector<int32_t, 8> result;
+  auto add = [&](int32_t node) {
+    int32_t other = graph.node(node).group;
+    if (graph.node(node).role == NodeRole::Compute && other != group &&
+        !llvm::is_contained(result, other))
+      result.push_back(other);
+  };
+  for (int32_t node : graph.group(group)) {
+    for (int32_t value : graph.node(node).operands)
+      add(graph.value(value).producer);
+    for (int32_t value : graph.node(node).results)
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        add(use.node);
+  }
+  return result;
+}
+
+bool detail::change(const ProposalContext &context, Strategy &strategy,
+                    int32_t group, const Configuration &config,
+                    llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
+  Random unused(0, 0, 0);
+  return Proposal(context, strategy, unused, changed, undo)
+      .change(group, config);
+}
 
 bool detail::propose(const ProposalContext &context, Strategy &strategy,
                      Random &random, llvm::SmallVectorImpl<int32_t> &changed,

@@ -100,9 +100,10 @@ TEST(CostModel, CollectivesByHand) {
   // Ring: 3 steps, and 3 * 400 bytes into each.
   EXPECT_EQ(cost(ActionKind::AllGather, equal).ns, 3 * 10 + 1200);
   EXPECT_EQ(cost(ActionKind::AllGather, equal).links.size(), 4u);
-  // 6 steps and 2 * 3/4 * 400 bytes.
-  EXPECT_EQ(cost(ActionKind::AllReduce, equal).ns, 6 * 10 + 600);
-  EXPECT_EQ(cost(ActionKind::ReduceScatter, equal).ns, 3 * 10 + 300);
+  // 6 steps and 2 * 3/4 * 400 bytes; 300 bytes are added up, that is 900 bytes
+  // of memory traffic at 10 bytes per ns.
+  EXPECT_EQ(cost(ActionKind::AllReduce, equal).ns, 6 * 10 + 600 + 90);
+  EXPECT_EQ(cost(ActionKind::ReduceScatter, equal).ns, 3 * 10 + 300 + 90);
   EXPECT_EQ(cost(ActionKind::AllToAll, equal).ns, 3 * 10 + 300);
   // A tree takes 2 rounds where a chain takes 3; a device takes in 400 bytes.
   CollectiveCost broadcast = cost(ActionKind::Broadcast, {400, 0, 0, 0});

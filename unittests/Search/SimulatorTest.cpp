@@ -191,6 +191,37 @@ TEST_F(Simulator, FifoLaunchesWhatIsReady) {
   EXPECT_EQ(simulateTaskLevel(three, strategy, machine, costs), 106 + 64);
 }
 
+TEST(SimulatorCluster, SharedLinksAreUsedOneAtATime) {
+  llvm::Expected<Topology> k80 =
+      Topology::load(SOAP_TOPOLOGIES "/k80-cluster.json");
+  ASSERT_TRUE(bool(k80)) << llvm::toString(k80.takeError());
+  CostModel costs;
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {1024, 1024});
+  int32_t a = builder.relu("a", x), b = builder.relu("b", x);
+  builder.relu("c", a);
+  builder.relu("d", b);
+  OperatorGraph graph = builder.finish();
+  auto lastArrival = [&](int32_t from0, int32_t to0, int32_t from1,
+                         int32_t to1) {
+    Simulated run(graph, *k80, costs,
+                  configure(graph, *k80,
+                            {{"a", {1, 1}, {from0}},
+                             {"b", {1, 1}, {from1}},
+                             {"c", {1, 1}, {to0}},
+                             {"d", {1, 1}, {to1}}}));
+    return std::max(run.times(TaskNode::Kind::Move, 0).end[0],
+                    run.times(TaskNode::Kind::Move, 1).end[0]) -
+           run.times(TaskNode::Kind::Move, 0).start[0];
+  };
+  // 4 MiB over 10 GB/s inside a pair, over 7 GB/s between nodes.
+  int64_t pair = 419430 + 6000, nodes = 599186 + 16000;
+  EXPECT_EQ(lastArrival(0, 1, 4, 5), pair);
+  EXPECT_EQ(lastArrival(0, 4, 8, 12), nodes);
+  // The way out of node 0 is shared: one after the other.
+  EXPECT_EQ(lastArrival(0, 4, 1, 8), nodes + 599186);
+}
+
 TEST(SimulatorReference, EqualWhereNothingContends) {
   // Algorithm 1 knows no collectives, packs or streams for communication. On
   // chains of unsplit ops, and where nothing moves, both must agree.
