@@ -103,6 +103,19 @@ static Result single(const Request &request,
 // Convolution
 //===----------------------------------------------------------------------===//
 
+/// Whether a convolution gains from layouts of oneDNN's choice, with both
+/// activations reordered in every run. Measured on one core with AVX-512,
+/// docs/Runtime.md has the table: dense (NCHW) tensors get an im2col product,
+/// 1.4 to 9 times slower than the direct kernels, reorders included; but
+/// pointwise convolutions are plain products, for which reorders do not pay
+/// unless the images are small.
+static bool prefersOwnLayouts(const Shape &weights, const memory::dims &dst) {
+  Shape kernel(weights.begin() + 2, weights.end());
+  Shape image(dst.begin() + 2, dst.end());
+  constexpr int64_t smallImage = 64;
+  return elementCount(kernel) > 1 || elementCount(image) <= smallImage;
+}
+
 static Result makeConv(const Request &request, const fb::Conv *op) {
   if (request.operands() != (op->bias() ? 3u : 2u))
     return nullptr;
@@ -151,9 +164,15 @@ static Result makeConv(const Request &request, const fb::Conv *op) {
     arguments.push_back(DNNL_ARG_DST);
     return single<Conv>(request, desc, user, wanted, arguments);
   };
-  if (Result plain = attempt(src, weightsWanted, dst))
-    return plain;
-  return attempt(anyLayout(src), anyLayout(weights), anyLayout(dst));
+  auto plain = [&] { return attempt(src, weightsWanted, dst); };
+  auto chosen = [&] {
+    return attempt(anyLayout(src), anyLayout(weights), anyLayout(dst));
+  };
+  bool first = prefersOwnLayouts(w, dst.dims()) && request.isConstant(1);
+  Result result = first ? chosen() : plain();
+  if (!result)
+    result = first ? plain() : chosen();
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
