@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Engine/Loads.h"
+#include "Engine/RandomFill.h"
 #include "Model/Safetensors.h"
-#include "soap/Runtime/RandomRecipe.h"
 #include <cstring>
 
 using namespace soap;
@@ -59,32 +59,6 @@ private:
   int64_t run = 1;
 };
 } // namespace
-
-template <typename T>
-static void fillRandom(const fb::Random &random, int64_t start, int64_t count,
-                       T *target) {
-  uint64_t key = recipe::keyOf(random.seed(), random.name_hash());
-  auto begin = static_cast<uint64_t>(start);
-  if (random.distribution() == fb::Distribution::Uniform) {
-    for (int64_t i = 0; i != count; ++i)
-      target[i] = static_cast<T>(
-          recipe::uniform(key, begin + i, random.a(), random.b()));
-    return;
-  }
-  int64_t i = 0;
-  if (count > 0 && begin % 2)
-    target[i++] =
-        static_cast<T>(recipe::normal(key, begin, random.a(), random.b()));
-  for (; i + 1 < count; i += 2) {
-    recipe::Pair pair =
-        recipe::normalPair(key, begin + i, random.a(), random.b());
-    target[i] = static_cast<T>(pair.even);
-    target[i + 1] = static_cast<T>(pair.odd);
-  }
-  if (i < count)
-    target[i] =
-        static_cast<T>(recipe::normal(key, begin + i, random.a(), random.b()));
-}
 
 void runtime::executeLoad(const fb::Load &load, const Safetensors *weights,
                           char *target) {
