@@ -121,7 +121,8 @@ public:
         indexOf_(topology_.numDevices() + 1, -1),
         packIndex_(topology_.numDevices() + 1, -1),
         shardBytes_(topology_.numDevices() + 1, 0),
-        planBytes_(topology_.numDevices() + 1, 0) {}
+        planBytes_(topology_.numDevices() + 1, 0),
+        copies_(topology_.numDevices() + 1) {}
 
   ValueTasks compile() {
     reduce();
@@ -198,20 +199,19 @@ private:
     tasks.sends.assign(tasks.devices.size(), 0);
     for (auto [member, device] : llvm::enumerate(tasks.devices))
       indexOf_[device] = static_cast<int32_t>(member);
-    std::vector<bool> packed = addPacks(tasks, action);
     tasks.packSlot = out_.numSlots;
+    SmallVector<int32_t, 8> packed = addPacks(tasks, action);
     out_.numSlots += static_cast<int32_t>(tasks.packDevices.size());
     tasks.slot = out_.numSlots;
     out_.numSlots += static_cast<int32_t>(tasks.devices.size());
 
-    for (auto [port, isPacked] : llvm::zip(action.inputs, packed)) {
+    for (auto [port, packSlot] : llvm::zip(action.inputs, packed)) {
       if (isEmpty(port.box))
         continue;
       int32_t member = indexOf_[port.device];
       tasks.sends[member] = 1;
-      if (isPacked) {
-        tasks.moveWaits.push_back(
-            {member, tasks.packSlot + packIndex_[port.device]});
+      if (packSlot >= 0) {
+        tasks.moveWaits.push_back({member, packSlot});
         continue;
       }
       for (const Piece &piece : port.pieces)
@@ -243,27 +243,42 @@ private:
     out_.actions.push_back(std::move(tasks));
   }
 
-  /// Copies of what is not one whole shard, each box once per device.
-  std::vector<bool> addPacks(ActionTasks &tasks, const Action &action) {
-    std::vector<bool> packed;
-    // Ports are ordered by device, so what a device has packed is at the end.
-    SmallVector<std::pair<uint64_t, const Port *>, 8> made;
+  /// A copy that a device has made of pieces of shards.
+  struct Copy {
+    uint64_t hash;
+    const Box *box;
+    llvm::ArrayRef<Piece> pieces;
+    int32_t slot; ///< When it was made; -1: by an unpack.
+  };
+
+  /// The copy of `box` that `device` has, or null.
+  const Copy *findCopy(int32_t device, const Box &box,
+                       llvm::ArrayRef<Piece> pieces) {
+    uint64_t hash = hashOf(box);
+    for (const Copy &copy : copies_[device])
+      if (copy.hash == hash && *copy.box == box &&
+          samePieces(copy.pieces, pieces))
+        return &copy;
+    return nullptr;
+  }
+
+  /// Copies what is not one whole shard, each box once per device. Returns, per
+  /// input, the slot of the copy's end, or -1 where nothing is copied.
+  SmallVector<int32_t, 8> addPacks(ActionTasks &tasks, const Action &action) {
+    SmallVector<int32_t, 8> slots;
     for (const Port &port : action.inputs) {
-      packed.push_back(!isEmpty(port.box) &&
-                       !isWholeShard(port.pieces, port.box, plan_));
-      if (!packed.back())
+      slots.push_back(-1);
+      if (isEmpty(port.box) || isWholeShard(port.pieces, port.box, plan_))
         continue;
+      if (const Copy *copy = findCopy(port.device, port.box, port.pieces)) {
+        slots.back() = copy->slot;
+        continue;
+      }
       int32_t at = findOrAdd(packIndex_, tasks.packDevices, port.device);
       tasks.packNs.resize(tasks.packDevices.size());
-      if (!made.empty() && made.back().second->device != port.device)
-        made.clear();
-      uint64_t hash = hashOf(port.box);
-      if (llvm::any_of(made, [&](const auto &other) {
-            return other.first == hash && other.second->box == port.box &&
-                   samePieces(other.second->pieces, port.pieces);
-          }))
-        continue;
-      made.push_back({hash, &port});
+      slots.back() = tasks.packSlot + at;
+      copies_[port.device].push_back(
+          {hashOf(port.box), &port.box, port.pieces, slots.back()});
       int64_t bytes = bytesOf(port.box);
       tasks.packNs[at] += copyNs(bytes, port.device);
       planBytes_[port.device] += bytes;
@@ -271,7 +286,7 @@ private:
         if (int32_t slot = slotOf(piece.shard); slot >= 0)
           tasks.packWaits.push_back({at, slot});
     }
-    return packed;
+    return slots;
   }
 
   void addTransfers(ActionTasks &tasks, const Action &action) {
@@ -332,8 +347,6 @@ private:
         reads[read.consumer].push_back(&read);
 
     // In launch order, because the first consumer unpacks for those after it.
-    std::vector<SmallVector<std::pair<uint64_t, const Read *>, 1>> made(
-        topology_.numDevices() + 1);
     for (int32_t consumer : in_.launchOrder) {
       UseTasks &use = out_.uses[consumer];
       for (const Read *read : reads[consumer]) {
@@ -346,13 +359,10 @@ private:
           }
           continue;
         }
-        uint64_t hash = hashOf(read->box);
-        if (llvm::any_of(made[device], [&](const auto &other) {
-              return other.first == hash && other.second->box == read->box &&
-                     samePieces(other.second->pieces, read->pieces);
-            }))
+        if (findCopy(device, read->box, read->pieces))
           continue;
-        made[device].push_back({hash, read});
+        copies_[device].push_back(
+            {hashOf(read->box), &read->box, read->pieces, -1});
         int32_t at = findOrAdd(indexOf_, use.unpackDevices, device);
         use.unpackNs.resize(use.unpackDevices.size());
         int64_t bytes = bytesOf(read->box);
@@ -389,6 +399,7 @@ private:
   /// Per device: its index in the list that is being made, else -1.
   std::vector<int32_t> indexOf_, packIndex_;
   std::vector<int64_t> shardBytes_, planBytes_; ///< Per device.
+  std::vector<SmallVector<Copy, 1>> copies_;    ///< Per device.
 };
 } // namespace
 
