@@ -1,0 +1,54 @@
+// RUN: soap-opt %s --pass-pipeline='builtin.module(native-build-kernels,builtin.module(native-kernels-to-llvm{level=linalg}))' -mlir-print-local-scope | FileCheck %s --check-prefix=LINALG
+// RUN: soap-opt %s --pass-pipeline='builtin.module(native-build-kernels,builtin.module(native-kernels-to-llvm{level=buffers}))' -mlir-print-local-scope | FileCheck %s --check-prefix=BUFFERS
+// RUN: soap-opt %s --pass-pipeline='builtin.module(native-build-kernels,builtin.module(native-kernels-to-llvm{level=loops}))' -mlir-print-local-scope | FileCheck %s --check-prefix=LOOPS
+// RUN: soap-opt %s --pass-pipeline='builtin.module(native-build-kernels,builtin.module(native-kernels-to-llvm))' -mlir-print-local-scope | FileCheck %s --check-prefix=LLVM
+
+func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
+  %0 = nn.concat %x, %x {nn.name = "a", axis = 0 : i64} : (tensor<4x100xf32>, tensor<4x100xf32>) -> tensor<8x100xf32>
+  %1 = nn.add %x, %c {nn.name = "b"} : (tensor<4x100xf32>, tensor<100xf32>) -> tensor<4x100xf32>
+  %2 = nn.sigmoid %x {nn.name = "c"} : tensor<4x100xf32>
+  %3 = nn.constant dense<1.0> : tensor<4x10x300xf32> {nn.name = "e"}
+  %4 = nn.max_pool %3 {nn.name = "d", kernel = array<i64: 30>, strides = array<i64: 1>, dilations = array<i64: 1>, pads_lo = array<i64: 1>, pads_hi = array<i64: 1>} : (tensor<4x10x300xf32>) -> tensor<4x10x273xf32>
+  return
+}
+
+// Operations are lowered, still on tensors.
+// LINALG: module @kernels
+// LINALG: func.func @soap_native_0_concat
+// LINALG: tensor.insert_slice
+// LINALG: bufferization.materialize_in_destination
+
+// Results go straight into the caller's buffers: a concatenation is two copies.
+// BUFFERS: func.func @soap_native_0_concat(%[[A:.*]]: memref<4x100xf32> {{.*}}, %[[B:.*]]: memref<4x100xf32> {{.*}}, %[[R:.*]]: memref<8x100xf32>
+// BUFFERS-NOT: memref.alloc
+// BUFFERS: %[[LO:.*]] = memref.subview %[[R]][0, 0] [4, 100]
+// BUFFERS: linalg.generic {{.*}} ins(%[[A]] : {{.*}} outs(%[[LO]] :
+// BUFFERS: %[[HI:.*]] = memref.subview %[[R]][4, 0] [4, 100]
+// BUFFERS: linalg.generic {{.*}} ins(%[[B]] : {{.*}} outs(%[[HI]] :
+// BUFFERS-NOT: memref.copy
+
+// A padded input is allocated, and freed at the end.
+// BUFFERS: func.func @soap_native_4_max_pool
+// BUFFERS: %[[PADDED:.*]] = memref.alloc() {{.*}} memref<4x10x302xf32>
+// BUFFERS: memref.dealloc %[[PADDED]]
+// BUFFERS-NEXT: return
+
+// Exponentials are polynomials.
+// LOOPS: func.func @soap_native_2_sigmoid
+// LOOPS: scf.for
+// LOOPS-NOT: math.exp
+// LOOPS: math.fma
+
+// The C signature; the body knows what does not alias, its iterations are
+// independent, and what the wrapper reads are its buffers and sizes.
+// LLVM: llvm.func internal @soap_native_1_add_body(
+// LLVM-SAME: %arg8: !llvm.ptr {llvm.noalias}
+// LLVM-NOT: llvm.noalias
+// LLVM: llvm.load %{{.*}} {access_groups = [#llvm.access_group<id = [[GROUP:distinct.*<>]]>]} : !llvm.ptr -> f32
+// LLVM: llvm.br {{.*}} {loop_annotation = #llvm.loop_annotation<parallelAccesses = <id = [[GROUP]]>>}
+// LLVM: llvm.func @soap_native_1_add(%[[ADDRESSES:.*]]: !llvm.ptr, %[[EXTENTS:.*]]: !llvm.ptr)
+// LLVM-SAME: native.key = "nn.add f32[xx] f32[-x]"
+// LLVM: llvm.load %[[ADDRESSES]] : !llvm.ptr -> !llvm.ptr
+// LLVM: llvm.getelementptr %[[EXTENTS]][1]
+// LLVM: llvm.call @soap_native_1_add_body
+// LLVM-NOT: unrealized_conversion_cast
