@@ -31,23 +31,29 @@ static Configuration splitLoop(const GraphNode &node, int loop,
 }
 
 /// Splits, in the first member of every compute group, the loop that `choose`
-/// names (-1: follow the main operand).
+/// names (-1: follow the main operand). With `followFirst`, nodes without
+/// parameter loops choose only if following leaves them one task.
 template <typename Choose>
 static Strategy splitEach(const OperatorGraph &graph, const Topology &topology,
-                          Choose choose) {
+                          Choose choose, bool followFirst = false) {
   Strategy strategy = emptyStrategy(graph);
   ConfigurationSpace space(graph, topology);
   for (int32_t group : space.groups()) {
     int32_t id = graph.group(group).front();
     const GraphNode &node = graph.node(id);
-    Configuration config = onDevice(node, 0);
-    if (int loop = choose(node); loop >= 0)
-      config = splitLoop(node, loop,
-                         std::min<int64_t>(topology.numDevices(),
-                                           node.spec.loops[loop].extent));
-    else if (int32_t operand = mainOperand(graph, id); operand >= 0)
-      config = followOperand(graph, strategy, id, operand);
-    space.assign(strategy, group, config);
+    Configuration follower = onDevice(node, 0);
+    if (int32_t operand = mainOperand(graph, id); operand >= 0)
+      follower = followOperand(graph, strategy, id, operand);
+    int loop = choose(node);
+    bool follow =
+        loop < 0 || (followFirst && follower.degrees.numTiles() > 1 &&
+                     !llvm::is_contained(node.kinds, LoopKind::Parameter));
+    space.assign(
+        strategy, group,
+        follow ? follower
+               : splitLoop(node, loop,
+                           std::min<int64_t>(topology.numDevices(),
+                                             node.spec.loops[loop].extent)));
   }
   deriveEnds(strategy, graph, topology);
   return strategy;
@@ -84,7 +90,7 @@ Strategy soap::tensorParallel(const OperatorGraph &graph,
 }
 
 Strategy soap::spatial(const OperatorGraph &graph, const Topology &topology) {
-  return splitEach(graph, topology, [](const GraphNode &node) {
+  auto largestLoop = [](const GraphNode &node) {
     int best = -1;
     auto largest = [&](LoopKind wanted) {
       for (auto [loop, kind] : llvm::enumerate(node.kinds))
@@ -99,7 +105,8 @@ Strategy soap::spatial(const OperatorGraph &graph, const Topology &topology) {
     if (best < 0)
       largest(LoopKind::Parameter);
     return best;
-  });
+  };
+  return splitEach(graph, topology, largestLoop, /*followFirst=*/true);
 }
 
 Strategy soap::modelParallel(const OperatorGraph &graph,

@@ -81,7 +81,7 @@ Strategy modelParallel(const OperatorGraph &graph, const Topology &topology,
 /// node reads is split by.
 Strategy tensorParallel(const OperatorGraph &graph, const Topology &topology);
 /// The largest attribute loop that indexes the result is split over all
-/// devices.
+/// devices; what has no parameters follows its operand.
 Strategy spatial(const OperatorGraph &graph, const Topology &topology);
 /// Every node at random. Structured: grids over all loops, reductions and
 /// replicate included, on contiguous device sets. Otherwise uniform over
