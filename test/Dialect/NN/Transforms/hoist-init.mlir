@@ -1,0 +1,45 @@
+// RUN: soap-opt %s --nn-hoist-init --split-input-file | FileCheck %s
+
+// Tests that expressions over parameters move to @init with the parameters they
+// read, and that @main reads their results. A parameter that both read is in
+// both.
+
+// CHECK: func.func private @init() -> tensor<4x3xf32> {
+// CHECK-NEXT: %[[W:.*]] = nn.parameter {nn.name = "w"}
+// CHECK-NEXT: %[[S:.*]] = nn.parameter {nn.name = "s"}
+// CHECK-NEXT: %[[R:.*]] = nn.sqrt %[[S]]
+// CHECK-NEXT: %[[W2:.*]] = nn.mul %[[W]], %[[R]] {nn.name = "w2"}
+// CHECK-NEXT: return %[[W2]]
+// CHECK: func.func @main() {
+// CHECK-NEXT: %[[X:.*]] = nn.input
+// CHECK-NEXT: %[[S2:.*]] = nn.parameter {nn.name = "s"}
+// CHECK-NEXT: %[[Y:.*]] = nn.add %[[X]], %[[S2]]
+// CHECK-NEXT: %[[P:.*]] = nn.parameter {nn.name = "w2"} : tensor<4x3xf32> from #nn.init<0>
+// CHECK-NEXT: nn.matmul %[[Y]], %[[P]]
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<4x4xf32>
+  %w = nn.parameter {nn.name = "w"} : tensor<4x3xf32> from #nn.file<"m", 0, 48>
+  %s = nn.parameter {nn.name = "s"} : tensor<4x1xf32> from #nn.file<"m", 48, 16>
+  %t = nn.parameter {nn.name = "unused"} : tensor<4x1xf32> from #nn.file<"m", 64, 16>
+  %r = nn.sqrt %s {nn.name = "r"} : tensor<4x1xf32>
+  %w2 = nn.mul %w, %r {nn.name = "w2"} : (tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
+  %y = nn.add %x, %s {nn.name = "y"} : (tensor<4x4xf32>, tensor<4x1xf32>) -> tensor<4x4xf32>
+  %z = nn.matmul %y, %w2 {nn.name = "z"} : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  nn.output %z {nn.name = "out"} : tensor<4x3xf32>
+  return
+}
+
+// -----
+
+// Tests that a model without such expressions stays as it is.
+
+// CHECK-NOT: @init
+// CHECK: nn.parameter {nn.name = "w"}
+// CHECK-NEXT: nn.add
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<2xf32>
+  %w = nn.parameter {nn.name = "w"} : tensor<2xf32> from #nn.splat<1.0 : f32>
+  %y = nn.add %x, %w {nn.name = "y"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  nn.output %y {nn.name = "out"} : tensor<2xf32>
+  return
+}

@@ -1,0 +1,416 @@
+"""Writes a small ONNX model: models.py CASE OUT.onnx. `light_*` copies a light
+model of the onnx package. Each case is a function of that name."""
+
+import os
+import shutil
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+RNG = np.random.default_rng(0)
+
+
+def weight(name, *shape):
+    values = RNG.standard_normal(shape, dtype=np.float32)
+    return numpy_helper.from_array(values, name)
+
+
+def ints(name, *values):
+    return numpy_helper.from_array(np.array(values, dtype=np.int64), name)
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs.split(), outputs.split(), **attributes)
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17, ir_version=8):
+    """`inputs` and `outputs`: name -> shape."""
+
+    def infos(values):
+        return [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+            for name, shape in values.items()
+        ]
+
+    graph = helper.make_graph(
+        list(nodes), "g", infos(inputs), infos(outputs), list(initializers)
+    )
+    return helper.make_model(
+        graph,
+        opset_imports=[helper.make_opsetid("", opset)],
+        ir_version=ir_version,
+    )
+
+
+# --- Convolution and pooling -------------------------------------------------
+
+
+def conv():
+    return model(
+        [
+            node("Conv", "x w b", "y", pads=[1, 2, 3, 4], strides=[2, 1], name="c1"),
+            node("Conv", "y w2", "z", group=2, dilations=[2, 2], name="c2"),
+            node("Conv", "x w", "s", auto_pad="SAME_UPPER", strides=[2, 2], name="c3"),
+            node("Conv", "x w", "t", auto_pad="SAME_LOWER", strides=[2, 2], name="c4"),
+            node("Conv", "x w", "v", auto_pad="VALID", name="c5"),
+            node("Conv", "l w3", "m", pads=[1, 1], name="c6"),
+        ],
+        {"x": [1, 3, 8, 9], "l": [1, 2, 7]},
+        {k: None for k in "zstvm"},
+        [
+            weight("w", 4, 3, 2, 2),
+            weight("b", 4),
+            weight("w2", 6, 2, 2, 2),
+            weight("w3", 5, 2, 3),
+        ],
+    )
+
+
+def pool():
+    return model(
+        [
+            node("MaxPool", "x", "a", kernel_shape=[3, 3], strides=[2, 2], name="p1"),
+            node("MaxPool", "x", "b", kernel_shape=[3, 3], strides=[2, 2],
+                 ceil_mode=1, name="p2"),
+            node("AveragePool", "x", "c", kernel_shape=[3, 3], pads=[1, 1, 1, 1],
+                 strides=[2, 2], ceil_mode=1, count_include_pad=1, name="p3"),
+            node("AveragePool", "x", "d", kernel_shape=[3, 3], pads=[1, 1, 1, 1],
+                 name="p4"),
+            node("GlobalAveragePool", "x", "e", name="p5"),
+            node("GlobalMaxPool", "x", "f", name="p6"),
+            # The last window of ceil_mode would start in the padding: dropped.
+            node("MaxPool", "l", "g", kernel_shape=[2], strides=[4], ceil_mode=1,
+                 pads=[0, 1], name="p7"),
+        ],
+        {"x": [1, 2, 8, 8], "l": [1, 1, 8]},
+        {k: None for k in "abcdefg"},
+    )
+
+
+# --- Matrix products ---------------------------------------------------------
+
+
+def linear():
+    return model(
+        [
+            node("Gemm", "x w b", "a", transB=1, name="g1"),
+            node("Gemm", "x v c", "b2", alpha=0.5, beta=2.0, name="g2"),
+            node("Gemm", "x v r", "c2", name="g3"),
+            node("MatMul", "x v", "d", name="m1"),
+            node("MatMul", "v1 x3", "e", name="m2"),
+            node("MatMul", "x3 v2", "f", name="m3"),
+        ],
+        {"x": [2, 3], "x3": [5, 3, 4]},
+        {k: None for k in ["a", "b2", "c2", "d", "e", "f"]},
+        [
+            weight("w", 4, 3),
+            weight("b", 4),
+            weight("v", 3, 4),
+            weight("c", 1, 4),
+            weight("r", 2, 1),
+            weight("v1", 3),
+            weight("v2", 4),
+        ],
+    )
+
+
+# --- Elements ----------------------------------------------------------------
+
+
+def clip6():
+    return model(
+        [node("Clip", "x", "y", min=0.0, max=6.0, name="c")],
+        {"x": [2]}, {"y": [2]}, opset=10,
+    )
+
+
+def elementwise():
+    return model(
+        [
+            node("Sum", "x w s", "a", name="sum"),
+            helper.make_node("Clip", ["a", "", "hi"], ["b2"], name="clip2"),
+            node("Max", "b2 x", "c", name="max"),
+            node("Dropout", "c ratio", "d mask", name="drop"),
+            node("Identity", "d", "e", name="id"),
+            node("Cast", "e", "f", to=TensorProto.FLOAT, name="cast"),
+            node("Div", "f two", "g", name="div"),
+        ],
+        {"x": [2, 3]},
+        {"g": [2, 3]},
+        [
+            weight("w", 3),
+            weight("s", 2, 1),
+            numpy_helper.from_array(np.float32(6), "hi"),
+            numpy_helper.from_array(np.float32(0.5), "ratio"),
+            numpy_helper.from_array(np.float32(2), "two"),
+        ],
+    )
+
+
+def softmax(opset):
+    return model(
+        [
+            node("Softmax", "x", "a", name="s1"),
+            node("Softmax", "x", "b", axis=1, name="s2"),
+            node("Softmax", "y", "c", axis=1, name="s3"),
+        ],
+        {"x": [2, 3, 4], "y": [2, 10, 1, 1]},
+        {k: None for k in "abc"},
+        opset=opset,
+    )
+
+
+def softmax12():
+    return softmax(12)
+
+
+def softmax13():
+    return softmax(13)
+
+
+def batchnorm(**attributes):
+    return model(
+        [node("BatchNormalization", "x s b m v", "y", name="bn", **attributes)],
+        {"x": [1, 3, 4, 4]}, {"y": [1, 3, 4, 4]},
+        [weight(k, 3) for k in "sbmv"], opset=15,
+    )
+
+
+def training():
+    return batchnorm(training_mode=1)
+
+
+# --- Moving elements ---------------------------------------------------------
+
+
+def layout():
+    return model(
+        [
+            node("Reshape", "x shape", "a", name="reshape"),
+            node("Flatten", "x", "b", axis=2, name="flatten"),
+            node("Unsqueeze", "x axes", "c", name="unsqueeze"),
+            node("Squeeze", "c axes", "d", name="squeeze"),
+            node("Transpose", "x", "e", perm=[0, 2, 1], name="transpose"),
+            node("Slice", "x starts ends axes1 steps", "f", name="slice"),
+            node("Split", "x sizes", "g h", axis=2, name="split"),
+            node("Concat", "g h", "i", axis=-1, name="concat"),
+            node("Pad", "x pads", "j", name="pad"),
+            node("Pad", "x crop", "k", name="crop"),
+        ],
+        {"x": [2, 3, 4]},
+        {k: None for k in "abdefijk"},
+        [
+            ints("shape", 0, -1, 2),
+            ints("axes", 1),
+            ints("axes1", 2),
+            ints("starts", -1),
+            ints("ends", -100),
+            ints("steps", -2),
+            ints("sizes", 1, 3),
+            ints("pads", 0, 1, 0, 0, 0, 2),
+            ints("crop", 0, -1, 0, 0, 1, -2),
+        ],
+    )
+
+
+def shapes():
+    """Reshape to [batch, -1] by the usual chain of shape arithmetic."""
+    return model(
+        [
+            node("Shape", "x", "sh"),
+            node("Gather", "sh zero", "n", axis=0),
+            node("Unsqueeze", "n ax", "n1"),
+            node("Cast", "n1", "nf", to=TensorProto.FLOAT),
+            node("Cast", "nf", "ni", to=TensorProto.INT64),
+            node("Mul", "ni one", "nm"),
+            node("Concat", "nm minus", "target", axis=0),
+            node("Reshape", "x target", "y", name="flat"),
+        ],
+        {"x": ["N", 3, 4]},
+        {"y": ["N", 12]},
+        [
+            numpy_helper.from_array(np.array(0, dtype=np.int64), "zero"),
+            ints("ax", 0), ints("one", 1), ints("minus", -1),
+        ],
+    )
+
+
+# --- Parameters --------------------------------------------------------------
+
+
+def parameters():
+    """Weights in every place: raw, float_data, as graph inputs (IR 3), made by
+    ConstantOfShape and by Constant, through Unsqueeze."""
+    floats = helper.make_tensor("f", TensorProto.FLOAT, [3], [1.5, -2.0, 3.25])
+    return model(
+        [
+            node("ConstantOfShape", "dims", "k",
+                 value=helper.make_tensor("v", TensorProto.FLOAT, [1], [0.5])),
+            node("Unsqueeze", "k", "k1", axes=[0]),
+            node("Constant", "", "q", value=weight("ignored", 3)),
+            node("Add", "x w", "a"),
+            node("Add", "a f", "b"),
+            node("Mul", "b k1", "c"),
+            node("Mul", "c q", "y"),
+        ],
+        {"x": [2, 3], "w": [2, 3], "f": [3], "dims": [1]},
+        {"y": [2, 3]},
+        [weight("w", 2, 3), floats, ints("dims", 3)],
+        opset=11, ir_version=3,
+    )
+
+
+def external(location="w.bin", **entries):
+    result = model(
+        [node("Add", "x w", "y")], {"x": [2, 3]}, {"y": [2, 3]}, [weight("w", 2, 3)]
+    )
+    tensor = result.graph.initializer[0]
+    data = tensor.raw_data
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, str(value)
+    return result, b"\0" * 8 + data
+
+
+def external_data(**arguments):
+    result, data = external(offset=8, length=24, **arguments)
+    with open(os.path.join(os.path.dirname(sys.argv[2]), "w.bin"), "wb") as file:
+        file.write(data)
+    return result
+
+
+def external_climbs():
+    return external(location="../w.bin")[0]
+
+
+def external_absolute():
+    return external(location="/etc/passwd")[0]
+
+
+def external_short():
+    external_data()
+    return external(offset=16, length=24)[0]
+
+
+def names():
+    """Two nodes of one name, nodes without a name, a node called as a tensor."""
+    return model(
+        [
+            node("Relu", "x", "a", name="n"),
+            node("Relu", "a", "b", name="n"),
+            node("Relu", "b", "w"),
+            node("Relu", "w", "y", name="x"),
+        ],
+        {"x": [2]}, {"y": [2]},
+    )
+
+
+# --- Batch -------------------------------------------------------------------
+
+
+def batch():
+    """The file fixes a batch of 2, in a Reshape too."""
+    return model(
+        [
+            node("Reshape", "x shape", "a", name="r1"),
+            node("Reshape", "a infer", "y", name="r2"),
+        ],
+        {"x": [2, 3, 4]}, {"y": [2, 12]},
+        [ints("shape", 2, 12), ints("infer", 2, -1)],
+    )
+
+
+def batch_stuck():
+    return model(
+        [node("Reshape", "x shape", "y", name="stuck")],
+        {"x": [2, 3]}, {"y": [6]}, [ints("shape", 6)],
+    )
+
+
+def symbols():
+    return model(
+        [node("Relu", "x", "y")], {"x": ["N", "T", None, 3]}, {"y": None}
+    )
+
+
+def bind():
+    graph = model(
+        [node("Reshape", "x shape", "y")], {"x": [2, 3]}, {"y": None}
+    )
+    graph.graph.input.append(
+        helper.make_tensor_value_info("shape", TensorProto.INT64, [2])
+    )
+    np.save(sys.argv[2] + ".npy", np.array([3, 2], dtype=np.int64))
+    return graph
+
+
+# --- Mistakes ----------------------------------------------------------------
+
+
+def unsupported():
+    return model(
+        [
+            node("Foo", "x", "a", name="first"),
+            node("Relu", "x", "b", name="second", beta=1.0),
+            node("Conv", "x w", "c", name="third"),
+            node("Relu", "a", "e", name="after"),
+            node("Reshape", "x x", "f", name="dynamic"),
+            helper.make_node("Relu", ["x"], ["g"], name="custom", domain="com.acme"),
+            node("Bar", "x", "unused", name="dead"),
+        ],
+        {"x": [2, 3]},
+        {k: None for k in "abcefg"},
+        [weight("w", 4, 3, 2, 2)],
+    )
+
+
+def cycle():
+    return model(
+        [node("Add", "x b", "a"), node("Relu", "a", "b"), node("Relu", "z", "c"),
+         node("Relu", "x", "c")],
+        {"x": [2]}, {"c": [2]},
+    )
+
+
+def opset6():
+    return model([node("Relu", "x", "y")], {"x": [2]}, {"y": [2]}, opset=6)
+
+
+def huge():
+    return model(
+        [node("ConstantOfShape", "dims", "w"), node("Add", "x w", "y", name="add")],
+        {"x": [2]}, {"y": None},
+        [ints("dims", 2**31 - 1, 2**31 - 1, 2**31 - 1)],
+    )
+
+
+def mlp():
+    """Four layers with weights that are not constant."""
+    sizes = [16, 32, 32, 10]
+    nodes, weights, x = [], [], "x"
+    for i, (k, f) in enumerate(zip(sizes, sizes[1:])):
+        weights += [weight(f"w{i}", k, f), weight(f"b{i}", f)]
+        nodes.append(node("Gemm", f"{x} w{i} b{i}", f"h{i}"))
+        x = f"h{i}"
+        if f != 10:
+            nodes.append(node("Relu", x, f"r{i}"))
+            x = f"r{i}"
+    return model(nodes, {"x": ["N", 16]}, {x: None}, weights)
+
+
+def main():
+    case, out = sys.argv[1:]
+    if case.startswith("light_"):
+        folder = os.path.join(os.path.dirname(onnx.__file__), "backend/test/data/light")
+        shutil.copyfile(os.path.join(folder, case + ".onnx"), out)
+        return
+    with open(out, "wb") as file:
+        file.write(globals()[case]().SerializeToString())
+
+
+if __name__ == "__main__":
+    main()
