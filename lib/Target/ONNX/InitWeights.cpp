@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Target/ONNX/Import.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
@@ -16,74 +17,127 @@
 
 using namespace mlir;
 using namespace soap;
+using onnx_import::HostTensor;
 
 namespace {
+
+/// The distribution of one parameter.
 struct Recipe {
   nn::Distribution distribution;
   double a, b;
+
+  double meanSquare() const {
+    return distribution == nn::Distribution::Normal
+               ? a * a + b * b
+               : (a * a + a * b + b * b) / 3;
+  }
 };
+
+/// Chooses recipes in block order, with an estimate of the second moment of
+/// every value, so that activations keep their scale through deep networks.
+class WeightInitializer {
+public:
+  WeightInitializer(ModuleOp module, uint64_t seed)
+      : module(module), seed(seed) {}
+
+  void run();
+
+private:
+  void assign(Value operand, Recipe recipe);
+  double assignContraction(Operation *op);
+  double assignBatchNorm(nn::BatchNormOp norm);
+  /// The second moment of the result of `op`, whose operands are known.
+  double estimate(Operation *op);
+  double power(Value value) const {
+    auto it = powers.find(value);
+    return it == powers.end() ? 1.0 : it->second;
+  }
+
+  ModuleOp module;
+  uint64_t seed;
+  llvm::StringMap<Attribute> recipes; ///< By ONNX tensor.
+  llvm::DenseMap<Value, double> powers;
+};
+
+constexpr Recipe scaleRecipe{nn::Distribution::Uniform, 0.5, 1.5};
+constexpr Recipe shiftRecipe{nn::Distribution::Normal, 0.0, 0.1};
+/// Of inputs: uniform in [0, 1).
+constexpr double inputPower = 1.0 / 3;
+
 } // namespace
 
-/// The number of products that are summed up in one result element.
-static int64_t fanIn(Operation *op) {
-  if (auto conv = dyn_cast<nn::ConvOp>(op))
-    return conv.getWeight().getType().getNumElements() /
-           conv.getWeight().getType().getDimSize(0);
-  auto matmul = cast<nn::MatMulOp>(op);
-  RankedTensorType type = matmul.getB().getType();
-  return type.getDimSize(type.getRank() - (matmul.getTransposeB() ? 1 : 2));
+/// The parameter that `value` is, or whose elements it only moves.
+static nn::ParameterOp parameterOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<nn::ReshapeOp, nn::TransposeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<nn::ParameterOp>(op);
 }
 
-/// The recipe of what `use` reads, or nullopt if the op says nothing about it
-/// (it only moves elements).
-static std::optional<Recipe> recipeOf(OpOperand &use) {
-  Operation *op = use.getOwner();
-  unsigned operand = use.getOperandNumber();
-  Recipe scale{nn::Distribution::Uniform, 0.5, 1.5};
-  Recipe shift{nn::Distribution::Normal, 0.0, 0.1};
-  if (isa<nn::ConvOp, nn::MatMulOp>(op)) {
-    if (operand == 2)
-      return shift;
-    // The variance that keeps the scale through a following ReLU: He et al.,
-    // "Delving deep into rectifiers", 2015, section 2.2.
-    return Recipe{nn::Distribution::Normal, 0.0,
-                  std::sqrt(2.0 / static_cast<double>(fanIn(op)))};
-  }
-  if (isa<nn::BatchNormOp>(op))
-    return operand == 1 || operand == 4 ? scale : shift;
-  if (isa<nn::MulOp, nn::DivOp>(op))
-    return scale;
-  if (isa<nn::ReshapeOp, nn::TransposeOp>(op)) {
-    for (OpOperand &next : op->getResult(0).getUses())
-      if (auto recipe = recipeOf(next))
-        return recipe;
+/// The values of a small parameter in a file.
+static std::optional<HostTensor> readParameter(nn::ParameterOp parameter) {
+  auto file = parameter ? dyn_cast<nn::FileAttr>(parameter.getSource())
+                        : nn::FileAttr();
+  if (!file)
     return std::nullopt;
-  }
-  return shift;
-}
-
-/// True if the model leaves a parameter constant: a splat, or bytes of a small
-/// tensor that are all equal.
-static bool isLeftConstant(nn::ParameterOp parameter) {
-  if (isa<nn::SplatAttr>(parameter.getSource()))
-    return true;
-  auto file = dyn_cast<nn::FileAttr>(parameter.getSource());
   RankedTensorType type = parameter.getResult().getType();
-  if (!file || !type.getElementType().isF32() || type.getNumElements() < 2 ||
+  if (!type.getElementType().isF32() ||
       type.getNumElements() > onnx_import::maxHostElements)
-    return false;
+    return std::nullopt;
   auto bytes = onnx_import::Model::readBytes(
       {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
        static_cast<uint64_t>(file.getLength())});
-  if (!bytes) {
-    llvm::consumeError(bytes.takeError());
-    return false;
+  onnx_import::TensorRecord record;
+  record.proto.set_data_type(onnx::TensorProto::FLOAT);
+  record.proto.add_dims(type.getNumElements());
+  auto host = bytes ? onnx_import::readTensor(record, *bytes)
+                    : llvm::Expected<HostTensor>(bytes.takeError());
+  if (host)
+    return std::move(*host);
+  llvm::consumeError(host.takeError());
+  return std::nullopt;
+}
+
+/// True if the model leaves a parameter constant: a splat, or a small tensor
+/// whose elements are all equal.
+static bool isLeftConstant(nn::ParameterOp parameter) {
+  if (isa<nn::SplatAttr>(parameter.getSource()))
+    return true;
+  std::optional<HostTensor> host = readParameter(parameter);
+  return host && host->size() > 1 && llvm::all_of(host->floats, [&](double v) {
+           return v == host->floats[0];
+         });
+}
+
+/// The mean of `function` over the elements of a parameter; `otherwise` if they
+/// are not known.
+static double meanOf(Value value, llvm::function_ref<double(double)> function,
+                     double otherwise) {
+  nn::ParameterOp parameter = parameterOf(value);
+  if (parameter)
+    if (auto splat = dyn_cast<nn::SplatAttr>(parameter.getSource()))
+      return function(cast<FloatAttr>(splat.getValue()).getValueAsDouble());
+  std::optional<HostTensor> host = readParameter(parameter);
+  if (!host)
+    return otherwise;
+  double sum = 0;
+  for (double element : host->floats)
+    sum += function(element);
+  double mean = sum / static_cast<double>(host->size());
+  return std::isfinite(mean) ? mean : otherwise;
+}
+
+static double square(double x) { return x * x; }
+
+/// The number of products that are summed up in one result element.
+static int64_t fanIn(Operation *op) {
+  if (auto conv = dyn_cast<nn::ConvOp>(op)) {
+    RankedTensorType type = conv.getWeight().getType();
+    return type.getNumElements() / type.getDimSize(0);
   }
-  llvm::StringRef data(*bytes);
-  for (size_t i = 4; i + 4 <= data.size(); i += 4)
-    if (data.substr(i, 4) != data.substr(0, 4))
-      return false;
-  return true;
+  auto matmul = cast<nn::MatMulOp>(op);
+  RankedTensorType type = matmul.getB().getType();
+  return type.getDimSize(type.getRank() - (matmul.getTransposeB() ? 1 : 2));
 }
 
 /// The ONNX tensor that a parameter is (a view of).
@@ -93,29 +147,115 @@ static StringRef tensorOf(Operation *parameter) {
   return parameter->getAttrOfType<StringAttr>("nn.name").getValue();
 }
 
-void soap::initializeWeights(ModuleOp module, uint64_t seed) {
-  llvm::StringMap<Attribute> recipes;
-  module.walk([&](nn::ParameterOp parameter) {
-    if (!isLeftConstant(parameter))
-      return;
-    StringRef tensor = tensorOf(parameter);
-    auto known = recipes.find(tensor);
-    if (known != recipes.end()) {
-      parameter.setSourceAttr(known->second);
-      return;
+void WeightInitializer::assign(Value operand, Recipe recipe) {
+  nn::ParameterOp parameter = parameterOf(operand);
+  if (!parameter || isa<nn::RandomAttr>(parameter.getSource()) ||
+      !parameter.getResult().getType().getElementType().isF32())
+    return;
+  auto known = recipes.find(tensorOf(parameter));
+  if (known != recipes.end()) {
+    parameter.setSourceAttr(known->second);
+    return;
+  }
+  if (!isLeftConstant(parameter))
+    return;
+  StringRef tensor = tensorOf(parameter);
+  Attribute source =
+      nn::RandomAttr::get(module.getContext(), seed, tensor,
+                          recipe.distribution, recipe.a, recipe.b);
+  recipes[tensor] = source;
+  parameter.setSourceAttr(source);
+}
+
+double WeightInitializer::assignContraction(Operation *op) {
+  // Twice the second moment keeps the scale through a following ReLU: He et
+  // al., "Delving deep into rectifiers", 2015, section 2.2. In front of a batch
+  // norm with given statistics it is what these were measured on.
+  double target = 2;
+  Value result = op->getResult(0);
+  if (result.hasOneUse())
+    if (auto norm = dyn_cast<nn::BatchNormOp>(*result.user_begin())) {
+      auto identity = [](double x) { return x; };
+      bool given = parameterOf(norm.getVariance()) &&
+                   !isLeftConstant(parameterOf(norm.getVariance()));
+      double variance = meanOf(norm.getVariance(), identity, target);
+      if (given && variance > 0)
+        target = variance;
     }
-    std::optional<Recipe> recipe;
-    for (OpOperand &use : parameter.getResult().getUses())
-      if (!recipe)
-        recipe = recipeOf(use);
-    if (!recipe)
-      return;
-    Attribute source =
-        nn::RandomAttr::get(module.getContext(), seed, tensor,
-                            recipe->distribution, recipe->a, recipe->b);
-    recipes[tensor] = source;
-    parameter.setSourceAttr(source);
-  });
+  double products = static_cast<double>(fanIn(op)) * power(op->getOperand(0));
+  double deviation = products > 0 ? std::sqrt(target / products) : 0.0;
+  if (!std::isfinite(deviation))
+    deviation = 1;
+  assign(op->getOperand(1), {nn::Distribution::Normal, 0.0, deviation});
+  if (op->getNumOperands() > 2)
+    assign(op->getOperand(2), shiftRecipe);
+  return target;
+}
+
+double WeightInitializer::assignBatchNorm(nn::BatchNormOp norm) {
+  assign(norm.getScale(), scaleRecipe);
+  assign(norm.getBias(), shiftRecipe);
+  assign(norm.getMean(), shiftRecipe);
+  assign(norm.getVariance(), scaleRecipe);
+  double variance = meanOf(
+                        norm.getVariance(), [](double x) { return x; }, 1.0) +
+                    norm.getEpsilon().convertToDouble();
+  double scale = meanOf(norm.getScale(), square, scaleRecipe.meanSquare());
+  double shift = meanOf(norm.getBias(), square, shiftRecipe.meanSquare());
+  return power(norm.getX()) / std::max(variance, 1e-12) * scale + shift;
+}
+
+double WeightInitializer::estimate(Operation *op) {
+  if (isa<nn::InputOp>(op))
+    return inputPower;
+  if (isa<nn::ConvOp, nn::MatMulOp>(op))
+    return assignContraction(op);
+  if (auto norm = dyn_cast<nn::BatchNormOp>(op))
+    return assignBatchNorm(norm);
+  if (isa<nn::ReluOp>(op))
+    return power(op->getOperand(0)) / 2;
+  if (isa<nn::SigmoidOp, nn::TanhOp, nn::SoftmaxOp>(op))
+    return std::min(power(op->getOperand(0)), 0.5);
+  if (isa<nn::ConcatOp>(op)) {
+    double sum = 0, elements = 0;
+    for (Value operand : op->getOperands()) {
+      auto count = static_cast<double>(
+          cast<RankedTensorType>(operand.getType()).getNumElements());
+      sum += power(operand) * count;
+      elements += count;
+    }
+    return sum / elements;
+  }
+  if (op->getNumOperands() == 2) {
+    // A parameter scales or shifts; activations add up.
+    bool scales = isa<nn::MulOp, nn::DivOp>(op);
+    const Recipe &recipe = scales ? scaleRecipe : shiftRecipe;
+    double moments[2];
+    for (unsigned i = 0; i != 2; ++i) {
+      Value operand = op->getOperand(i);
+      assign(operand, recipe);
+      moments[i] = parameterOf(operand)
+                       ? meanOf(operand, square, recipe.meanSquare())
+                       : power(operand);
+    }
+    return scales ? moments[0] * moments[1] : moments[0] + moments[1];
+  }
+  return op->getNumOperands() ? power(op->getOperand(0)) : 1.0;
+}
+
+void WeightInitializer::run() {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal())
+    return;
+  for (Operation &op : main.front())
+    if (op.getNumResults() == 1) {
+      double moment = estimate(&op);
+      powers[op.getResult(0)] = std::isfinite(moment) ? moment : 1.0;
+    }
+}
+
+void soap::initializeWeights(ModuleOp module, uint64_t seed) {
+  WeightInitializer(module, seed).run();
 }
 
 void soap::writeRecipes(ModuleOp module, llvm::raw_ostream &os) {

@@ -97,8 +97,9 @@ soap::onnx_import::parseTensor(llvm::StringRef message) {
     return true;
   });
   if (!wellFormed || !record.proto.ParseFromString(rest))
-    return makeError("the file is truncated or corrupt: a tensor cannot be "
-                     "decoded; get the file again");
+    return makeError(
+        "expected an ONNX tensor, got: bytes that are truncated or "
+        "corrupt; get the file again");
   if (floatChunks != 0) {
     if (floatChunks > 1 || floatData.empty() || !record.raw.empty() ||
         record.proto.data_type() != TensorProto::FLOAT)

@@ -53,11 +53,13 @@ importONNX(llvm::StringRef path, const ONNXImportOptions &options,
            mlir::MLIRContext &context);
 
 /// Replaces splat parameters (and small ones that are constant in their file)
-/// of `module` by `#nn.random` recipes, scaled by role and fan-in: weights of
-/// convolutions and matrix products are normal with variance 2/fan_in, scales
-/// and variances of batch norms uniform in [0.5, 1.5], biases and means small
-/// and normal. Recipes are named by the ONNX tensor, so that views of one
-/// tensor have the same values.
+/// of `module` by `#nn.random` recipes, by role: weights of convolutions and
+/// matrix products are normal with a variance of 2/fan_in, divided by the
+/// estimated second moment of what they are applied to, so that activations
+/// keep their scale in deep networks; scales and variances of batch norms are
+/// uniform in [0.5, 1.5], biases and means normal with standard deviation 0.1.
+/// Recipes are named by the ONNX tensor, so that views of one tensor have the
+/// same values.
 void initializeWeights(mlir::ModuleOp module, uint64_t seed);
 
 /// Writes the recipes of a module as a JSON array: tensor, elements, seed,

@@ -5,9 +5,9 @@
 // both.
 
 // CHECK: func.func private @init() -> tensor<4x3xf32> {
-// CHECK-NEXT: %[[W:.*]] = nn.parameter {nn.name = "w"}
 // CHECK-NEXT: %[[S:.*]] = nn.parameter {nn.name = "s"}
 // CHECK-NEXT: %[[R:.*]] = nn.sqrt %[[S]]
+// CHECK-NEXT: %[[W:.*]] = nn.parameter {nn.name = "w"}
 // CHECK-NEXT: %[[W2:.*]] = nn.mul %[[W]], %[[R]] {nn.name = "w2"}
 // CHECK-NEXT: return %[[W2]]
 // CHECK: func.func @main() {
