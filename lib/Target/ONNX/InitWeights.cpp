@@ -197,12 +197,16 @@ double WeightInitializer::assignBatchNorm(nn::BatchNormOp norm) {
   assign(norm.getBias(), shiftRecipe);
   assign(norm.getMean(), shiftRecipe);
   assign(norm.getVariance(), scaleRecipe);
-  double variance = meanOf(
-                        norm.getVariance(), [](double x) { return x; }, 1.0) +
-                    norm.getEpsilon().convertToDouble();
+  // E[((x - mean) / deviation * scale + bias)^2] of independent factors. That
+  // of 1 / variance for a uniform variance in [0.5, 1.5] is ln 3.
+  double epsilon = norm.getEpsilon().convertToDouble();
+  double inverse = meanOf(
+      norm.getVariance(),
+      [&](double x) { return 1 / std::max(x + epsilon, 1e-12); }, std::log(3));
+  double mean = meanOf(norm.getMean(), square, shiftRecipe.meanSquare());
   double scale = meanOf(norm.getScale(), square, scaleRecipe.meanSquare());
   double shift = meanOf(norm.getBias(), square, shiftRecipe.meanSquare());
-  return power(norm.getX()) / std::max(variance, 1e-12) * scale + shift;
+  return (power(norm.getX()) + mean) * inverse * scale + shift;
 }
 
 double WeightInitializer::estimate(Operation *op) {
@@ -214,6 +218,8 @@ double WeightInitializer::estimate(Operation *op) {
     return assignBatchNorm(norm);
   if (isa<nn::ReluOp>(op))
     return power(op->getOperand(0)) / 2;
+  if (isa<nn::MaxPoolOp>(op))
+    return power(op->getOperand(0)) * 1.5;
   if (isa<nn::SigmoidOp, nn::TanhOp, nn::SoftmaxOp>(op))
     return std::min(power(op->getOperand(0)), 0.5);
   if (isa<nn::ConcatOp>(op)) {
