@@ -42,10 +42,11 @@ uint32_t sampleDimBits(nn::InputOp input) {
 FailureOr<func::FuncOp> getMainFunction(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main)
-    return module.emitError("expected a function @main with the model, got "
-                            "none; import a model with soap-translate");
+    return emitError(module.getLoc(),
+                     "expected a function @main with the model, got "
+                     "none; import a model with soap-translate");
   if (!main.getBody().hasOneBlock())
-    return main.emitError("expected @main to have one block");
+    return emitError(main.getLoc(), "expected @main to have one block");
   return main;
 }
 
@@ -55,8 +56,9 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
   for (Operation &op : main.getBody().front().without_terminator()) {
     auto partitionable = dyn_cast<nn::PartitionOpInterface>(&op);
     if (!partitionable)
-      return op.emitError("expected operations of the nn dialect in @main, "
-                          "got: ")
+      return emitError(op.getLoc(),
+                       "expected operations of the nn dialect in @main, "
+                       "got: ")
              << op.getName();
     GraphNode node;
     node.name = nn::getName(&op).str();
@@ -68,7 +70,7 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     for (Value operand : op.getOperands()) {
       auto it = values.find(operand);
       if (it == values.end())
-        return op.emitError("expected operands that @main computes");
+        return emitError(op.getLoc(), "expected operands that @main computes");
       node.operands.push_back(it->second);
     }
     SmallVector<int32_t> bytes;
@@ -90,7 +92,8 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     result.graph.name = module.getName().value_or("").str();
   result.graph.fingerprint = fingerprint(main);
   if (std::string error = result.graph.finish(); !error.empty())
-    return main.emitError("the operator graph is not valid: ") << error;
+    return emitError(main.getLoc(), "the operator graph is not valid: ")
+           << error;
   return result;
 }
 

@@ -50,13 +50,13 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
     strategy.configs.push_back(toConfiguration(attr, node, topology));
     std::string error = verify(strategy.configs.back(), node, topology);
     if (!error.empty())
-      return op->emitError(error);
+      return emitError(op->getLoc(), error);
   }
   if (!missing.empty())
-    return extracted.ops.front()->getParentOp()->emitError(
-               "expected a soap.config on every operation; run "
-               "soap-init-strategy, soap-import-strategy or soap-search; "
-               "missing on:")
+    return emitError(extracted.ops.front()->getParentOp()->getLoc(),
+                     "expected a soap.config on every operation; run "
+                     "soap-init-strategy, soap-import-strategy or soap-search; "
+                     "missing on:")
            << missing;
   return strategy;
 }
@@ -86,7 +86,7 @@ FailureOr<ModuleProblem> readProblem(ModuleOp module, StringRef costFile) {
   ModuleProblem problem{std::move(*extracted), std::move(*topology), {}};
   if (!costFile.empty() && costFile != "analytic")
     if (llvm::Error error = problem.costs.loadMeasured(costFile))
-      return module.emitError(llvm::toString(std::move(error)));
+      return emitError(module.getLoc(), llvm::toString(std::move(error)));
   return problem;
 }
 

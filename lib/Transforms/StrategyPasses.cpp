@@ -31,7 +31,7 @@ namespace {
 
 /// Emits the text of `error` at `op`.
 LogicalResult emit(Operation *op, llvm::Error error) {
-  return op->emitError(llvm::toString(std::move(error)));
+  return emitError(op->getLoc(), llvm::toString(std::move(error)));
 }
 
 struct AttachTopologyPass : impl::AttachTopologyPassBase<AttachTopologyPass> {
@@ -80,7 +80,7 @@ struct ImportStrategyPass : impl::ImportStrategyPassBase<ImportStrategyPass> {
     std::string message;
     auto buffer = mlir::openInputFile(file, &message);
     if (!buffer)
-      return getOperation().emitError(message);
+      return emitError(getOperation().getLoc(), message);
     llvm::Expected<Strategy> strategy = parseStrategy(
         buffer->getBuffer(), problem.extracted.graph, problem.topology);
     if (!strategy)
@@ -114,7 +114,7 @@ struct ExportStrategyPass : impl::ExportStrategyPassBase<ExportStrategyPass> {
     std::string message;
     auto output = mlir::openOutputFile(file, &message);
     if (!output)
-      return getOperation().emitError(message);
+      return emitError(getOperation().getLoc(), message);
     output->os() << toJSON(strategy, problem.extracted.graph, info) << '\n';
     output->keep();
     return success();
@@ -133,7 +133,7 @@ struct VerifyStrategyPass : impl::VerifyStrategyPassBase<VerifyStrategyPass> {
     if (failed(strategy))
       return signalPassFailure();
     if (std::string error = problem->get().verify(*strategy); !error.empty()) {
-      getOperation().emitError(error);
+      emitError(getOperation().getLoc(), error);
       return signalPassFailure();
     }
     markAllAnalysesPreserved();
@@ -152,7 +152,7 @@ struct SearchPass : impl::SearchPassBase<SearchPass> {
   LogicalResult search(ModuleProblem &problem) {
     std::unique_ptr<SearchAlgorithm> chosen = createSearchAlgorithm(algorithm);
     if (!chosen)
-      return getOperation().emitError("unknown search algorithm '")
+      return emitError(getOperation().getLoc(), "unknown search algorithm '")
              << algorithm << "'; choose one of "
              << llvm::join(searchAlgorithmNames(), ", ");
     SearchOptions options;

@@ -73,13 +73,14 @@ static Attribute toAttribute(Builder &builder, const llvm::json::Value &json) {
 FailureOr<Topology> readTopology(ModuleOp module) {
   ir::TopologyOp op = ir::getTopology(module);
   if (!op)
-    return module.emitError("expected a soap.topology in the module, got "
-                            "none; run soap-attach-topology");
+    return emitError(module.getLoc(),
+                     "expected a soap.topology in the module, got "
+                     "none; run soap-attach-topology");
   std::string text;
   llvm::raw_string_ostream(text) << toJSONValue(op.getDescription());
   llvm::Expected<Topology> topology = Topology::parse(text);
   if (!topology)
-    return op.emitError(llvm::toString(topology.takeError()));
+    return emitError(op.getLoc(), llvm::toString(topology.takeError()));
   return std::move(*topology);
 }
 
