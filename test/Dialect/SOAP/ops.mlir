@@ -1,6 +1,5 @@
 // RUN: soap-opt %s -allow-unregistered-dialect -split-input-file | soap-opt -allow-unregistered-dialect -split-input-file | FileCheck %s
-// RUN: soap-opt %s -allow-unregistered-dialect -split-input-file -mlir-print-op-generic \
-// RUN:   | soap-opt -allow-unregistered-dialect -split-input-file | FileCheck %s
+// RUN: soap-opt %s -allow-unregistered-dialect -split-input-file -mlir-print-op-generic | soap-opt -allow-unregistered-dialect -split-input-file | FileCheck %s
 
 // Tests that a topology prints one device and one link per line.
 // CHECK: soap.topology @machine {
@@ -8,10 +7,22 @@
 // CHECK-NEXT: {id = 0 : i64, kind = "cpu"},
 // CHECK-NEXT: {id = 1 : i64, kind = "cpu"}
 // CHECK-NEXT: ],
+// CHECK-NEXT: kinds = {cpu = {memory_bandwidth_bytes_per_s = 1.000000e+10 : f64, peak_flops = 1.000000e+11 : f64}},
+// CHECK-NEXT: links = [
+// CHECK-NEXT: {bandwidth_bytes_per_s = 5.000000e+09 : f64, duplex = true, from = 0 : i64, latency_s = 9.9999999999999995E-7 : f64, to = 1 : i64},
+// CHECK-NEXT: {bandwidth_bytes_per_s = 5.000000e+09 : f64, duplex = true, from = 0 : i64, to = "host"},
+// CHECK-NEXT: {bandwidth_bytes_per_s = 5.000000e+09 : f64, duplex = true, from = 1 : i64, to = "host"}
+// CHECK-NEXT: ],
 // CHECK-NEXT: name = "pair"
 soap.topology @machine {
+  name = "pair",
+  kinds = {cpu = {peak_flops = 1.0e11, memory_bandwidth_bytes_per_s = 1.0e10}},
   devices = [{id = 0, kind = "cpu"}, {id = 1, kind = "cpu"}],
-  name = "pair"
+  links = [
+    {from = 0, to = 1, bandwidth_bytes_per_s = 5.0e9, latency_s = 1.0e-6, duplex = true},
+    {from = 0, to = "host", bandwidth_bytes_per_s = 5.0e9, duplex = true},
+    {from = 1, to = "host", bandwidth_bytes_per_s = 5.0e9, duplex = true}
+  ]
 }
 
 // -----
