@@ -29,6 +29,8 @@ static bool isPartitioned(func::FuncOp func) {
 namespace {
 struct VerifyPartitionPass
     : ir::impl::SOAPVerifyPartitionBase<VerifyPartitionPass> {
+  using SOAPVerifyPartitionBase::SOAPVerifyPartitionBase;
+
   void runOnOperation() override {
     markAllAnalysesPreserved();
     CoverageStatistics coverage;
@@ -38,6 +40,10 @@ struct VerifyPartitionPass
       return signalPassFailure();
     numReads = coverage.reads;
     numElements = coverage.elements;
+    if (report)
+      getOperation().emitRemark()
+          << "partition: " << coverage.values << " values, " << coverage.reads
+          << " reads, " << coverage.elements << " elements, each covered once";
   }
 };
 
@@ -55,6 +61,11 @@ struct SchedulePass : ir::impl::SOAPScheduleBase<SchedulePass> {
     numStreamEdges = waits.streamEdges;
     numEvents = waits.events;
     numRendezvous = waits.rendezvous;
+    if (report)
+      func.emitRemark() << "schedule: " << waits.rows << " rows, "
+                        << waits.streamEdges << " waits in streams, "
+                        << waits.events << " between streams, "
+                        << waits.rendezvous << " rendezvous, none circular";
   }
 
 private:

@@ -67,8 +67,10 @@ def SOAPVerifyPartition
     - every element of every shard that is read comes from exactly one task (of
       every part), through copies and communication that keep its place.
 
-    Does not change the IR.
+    Does not change the IR. With `report`, says in a remark what was proved.
   }];
+  let options = [
+    Option<"report", "report", "bool", "false", "Say what was proved">];
   let statistics = [
     Statistic<"numReads", "reads proved", "Reads that are covered exactly">,
     Statistic<"numElements", "elements proved", "Elements of these reads">];
@@ -92,7 +94,8 @@ def SOAPSchedule : Pass<"soap-schedule", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"policy", "policy", "std::string", "\"program\"",
-           "Where the order comes from: program or simulated">];
+           "Where the order comes from: program or simulated">,
+    Option<"report", "report", "bool", "false", "Say what was proved">];
   let statistics = [
     Statistic<"numRows", "rows", "Launches on all streams">,
     Statistic<"numStreamEdges", "stream edges", "Waits within a stream">,
