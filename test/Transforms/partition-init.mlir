@@ -37,7 +37,7 @@ func.func @main() {
 // CHECK: soap.task "w" 1 phase init () -> (!soap.shard<tensor<1x4xf32>, on 1> as #soap.box<"w":0, [1:2, 0:4]>) {
 // CHECK: nn.parameter {nn.name = "raw"} : tensor<2x6xf32>
 // CHECK: nn.reshape {{.*}} -> tensor<3x4xf32>
-// CHECK-NEXT: %[[C:.*]] = nn.slice {{.*}} nn.name = "reshaped.crop", starts = array<i64: 1, 0>
+// CHECK-NEXT: %[[C:.*]] = nn.slice {{.*}}{nn.name = "reshaped.crop", starts = array<i64: 1, 0>
 // CHECK-NEXT: soap.return %[[C]] : tensor<1x4xf32>
 func.func private @init() -> tensor<3x4xf32> {
   %raw = nn.parameter {nn.name = "raw"} : tensor<2x6xf32> from #nn.splat<1.0 : f32>

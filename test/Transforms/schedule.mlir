@@ -20,7 +20,7 @@
 // ORDER: soap.transfer {{.*}} phase drain
 // ORDER: soap.task "out" 0
 
-// REPORT: remark: partition: 5 values, 8 reads, 27 elements, each covered once
+// REPORT: remark: partition: 5 values, 8 reads, 36 elements, each covered once
 // REPORT: remark: schedule: {{[0-9]+}} rows, {{[0-9]+}} waits in streams, {{[0-9]+}} between streams, 4 rendezvous, none circular
 
 // MOVES: feed broadcast [host, 0, 1]: [24, 0, 0] bytes
