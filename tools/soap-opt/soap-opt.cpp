@@ -9,6 +9,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
+#include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAP/Transforms/Passes.h"
@@ -29,6 +30,7 @@ int main(int argc, char **argv) {
   soap::ir::registerSOAPPasses();
   soap::nn::registerNNPasses();
   soap::registerNNToLinalgPasses();
+  soap::registerSOAPToSOAPRTPasses();
   soap::registerNativePassesAndPipeline();
   soap::soaprt::registerSOAPRTPasses();
   soap::test::registerTestPartitionSpec();

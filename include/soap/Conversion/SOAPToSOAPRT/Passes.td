@@ -1,0 +1,54 @@
+//===- Passes.td - soap to soaprt --------------------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_CONVERSION_SOAPTOSOAPRT_PASSES_TD
+#define SOAP_CONVERSION_SOAPTOSOAPRT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertSOAPToSOAPRTPass
+    : Pass<"convert-soap-to-soaprt", "::mlir::ModuleOp"> {
+  let summary = "Turn tasks and communication into one program per device";
+  let description = [{
+    Replaces `@main` (and `@init`, `soap.topology`) by kernels and one
+    `soaprt.device` per device. Rows stand in block order; feeds come first and
+    drains last. Every shard becomes a buffer.
+
+    - A task of phase `step` becomes one launch per nn op. Reshapes, aligned
+      contiguous slices and assemblies of one piece are views: no bytes move.
+      Other slices, concat and pad are box copies. Convolution, matrix product,
+      pooling, softmax and local response normalisation of f32 are library
+      kernels, the rest becomes native code in `module @kernels`.
+    - A task of phase `init` becomes loads into the parameter arena, and rows of
+      `soaprt.init` if it computes something.
+    - Transfers become one exchange per device that takes part; collectives one
+      row per member, with copies where their pieces are not contiguous. Tags
+      number the soap ops.
+    - Transfers from and to the host become feeds and drains.
+
+    Expects the result of soap-partition (and soap-schedule): every operation in
+    `@main` is a soap op. Does not assign streams, waits or memory.
+
+    Before:
+    ```mlir
+    %1 = soap.task "relu1" 0 (%x = %0 : !soap.shard<tensor<4xf32>, on 1>) …
+    ```
+    After, in `soaprt.main` of device 1:
+    ```mlir
+    %t = soaprt.launch "relu1" @k0(%b0 : …) to (%b1 : …) {task = 0 : i64}
+    ```
+  }];
+  let dependentDialects = ["::soap::soaprt::SOAPRTDialect"];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "Number of different kernels">,
+    Statistic<"numLaunches", "launches", "Number of launches">,
+    Statistic<"numCopies", "copies", "Number of copy rows">,
+    Statistic<"numViews", "views", "Number of copies saved by views">
+  ];
+}
+
+#endif // SOAP_CONVERSION_SOAPTOSOAPRT_PASSES_TD

@@ -1,0 +1,41 @@
+//===- LibraryKernels.cpp - What the vendor library computes --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace soap;
+
+/// All padding counts, or none does: what the library has.
+static bool countsUniformly(nn::AvgPoolOp op) {
+  auto isZero = [](int64_t pad) { return pad == 0; };
+  bool none = llvm::all_of(op.getCountedLo(), isZero) &&
+              llvm::all_of(op.getCountedHi(), isZero);
+  bool all = op.getCountedLo() == op.getPadsLo() &&
+             op.getCountedHi() == op.getPadsHi();
+  return none || all;
+}
+
+bool soap::isLibraryKernel(Operation *op) {
+  auto isF32 = [](Type type) {
+    return cast<ShapedType>(type).getElementType().isF32();
+  };
+  if (!llvm::all_of(op->getOperandTypes(), isF32) ||
+      !llvm::all_of(op->getResultTypes(), isF32))
+    return false;
+  return TypeSwitch<Operation *, bool>(op)
+      .Case<nn::ConvOp, nn::MatMulOp, nn::MaxPoolOp, nn::SoftmaxOp>(
+          [](auto) { return true; })
+      .Case([](nn::AvgPoolOp pool) { return countsUniformly(pool); })
+      .Case([](nn::LRNOp lrn) {
+        return lrn.getSize() % 2 == 1 &&
+               cast<ShapedType>(lrn.getType()).getRank() >= 3;
+      })
+      .Default([](Operation *) { return false; });
+}

@@ -1,0 +1,327 @@
+//===- LowerTasks.cpp - Tasks, slices, assemblies -------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace soap;
+
+static SmallVector<int64_t> zeros(int64_t rank) {
+  return SmallVector<int64_t>(rank, 0);
+}
+
+static ArrayRef<int64_t> dimsOf(Value value) {
+  return cast<ShapedType>(value.getType()).getShape();
+}
+
+static Type elementOf(Value value) {
+  return cast<ShapedType>(value.getType()).getElementType();
+}
+
+/// True if a value of an init task (or a view of it) is a result of the task:
+/// it then lives in the parameter arena.
+static bool outlivesTask(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<ir::ReturnOp>(user))
+      return true;
+    return isa<nn::ReshapeOp, nn::SliceOp>(user) &&
+           outlivesTask(user->getResult(0));
+  });
+}
+
+static soaprt::Space spaceOf(Value value, bool init) {
+  return init && outlivesTask(value) ? soaprt::Space::Parameters
+                                     : soaprt::Space::Activations;
+}
+
+LogicalResult Lowering::lower(ir::TaskOp task) {
+  // The ends of the graph: their shards are fed and drained.
+  if (task.getDevice() == ir::kHostDevice)
+    return success();
+  Place place{task.getDevice(), task.getPhase() == ir::Phase::Init,
+              task.getNode(), static_cast<int64_t>(task.getTask())};
+  IRMapping buffers;
+  for (auto [argument, input] :
+       llvm::zip_equal(task.getBlock().getArguments(), task.getInputs()))
+    buffers.map(argument, shards.lookup(input));
+  for (Operation &op : task.getBlock().without_terminator())
+    if (failed(lowerOp(&op, place, buffers)))
+      return failure();
+  for (auto [output, value] : llvm::zip_equal(
+           task.getOutputs(), task.getBlock().getTerminator()->getOperands()))
+    shards.map(output, buffers.lookup(value));
+  return success();
+}
+
+LogicalResult Lowering::lowerOp(Operation *op, const Place &place,
+                                IRMapping &buffers) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](nn::ParameterOp typed) {
+        lowerParameter(typed, place, buffers);
+        return success();
+      })
+      .Case([&](nn::ConstantOp typed) {
+        lowerConstant(typed, place, buffers);
+        return success();
+      })
+      .Case([&](nn::ReshapeOp typed) {
+        buffers.map(typed.getResult(),
+                    createView(place.device, buffers.lookup(typed.getX()), 0,
+                               dimsOf(typed.getResult()), op->getLoc()));
+        ++counts.views;
+        return success();
+      })
+      .Case([&](nn::SliceOp typed) {
+        lowerSlice(typed, place, buffers);
+        return success();
+      })
+      .Case([&](nn::ConcatOp typed) {
+        lowerConcat(typed, place, buffers);
+        return success();
+      })
+      .Case([&](nn::PadOp typed) {
+        lowerPad(typed, place, buffers);
+        return success();
+      })
+      .Case<nn::InputOp, nn::OutputOp>([&](Operation *end) {
+        return end->emitOpError("expected inputs and outputs on the host");
+      })
+      .Default([&](Operation *) { return lowerKernel(op, place, buffers); });
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
+                              IRMapping &buffers) {
+  Value result = op.getResult();
+  Value buffer = createBuffer(place.device, dimsOf(result), elementOf(result),
+                              soaprt::Space::Parameters, op.getLoc());
+  SmallVector<int64_t> lo = zeros(dimsOf(result).size());
+  if (std::optional<ArrayRef<int64_t>> offsets = op.getOffsets())
+    lo.assign(offsets->begin(), offsets->end());
+  ArrayRef<int64_t> shape = op.getGlobalShape().value_or(dimsOf(result));
+  bufferBuilder(place.device)
+      .create<soaprt::LoadOp>(op.getLoc(), nn::getName(op), op.getSource(),
+                              RankedTensorType::get(shape, elementOf(result)),
+                              lo, buffer);
+  buffers.map(result, buffer);
+}
+
+void Lowering::lowerConstant(nn::ConstantOp op, const Place &place,
+                             IRMapping &buffers) {
+  Value result = op.getResult();
+  Value buffer = createBuffer(place.device, dimsOf(result), elementOf(result),
+                              soaprt::Space::Parameters, op.getLoc());
+  bufferBuilder(place.device)
+      .create<soaprt::LoadOp>(op.getLoc(), nn::getName(op), op.getValue(),
+                              cast<RankedTensorType>(result.getType()),
+                              zeros(dimsOf(result).size()), buffer);
+  buffers.map(result, buffer);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies inside of tasks
+//===----------------------------------------------------------------------===//
+
+void Lowering::lowerSlice(nn::SliceOp op, const Place &place,
+                          IRMapping &buffers) {
+  Value source = buffers.lookup(op.getX()), result = op.getResult();
+  ArrayRef<int64_t> sizes = dimsOf(result);
+  if (llvm::all_of(op.getSteps(), [](int64_t step) { return step == 1; }))
+    if (Value view = tryView(place.device, source, op.getStarts(), sizes,
+                             /*aligned=*/true, op.getLoc())) {
+      buffers.map(result, view);
+      return;
+    }
+  Value target = createBuffer(place.device, sizes, elementOf(result),
+                              spaceOf(result, place.init), op.getLoc());
+  createCopy(place, source, target,
+             soaprt::BoxCopyAttr::get(context, op.getStarts(),
+                                      zeros(sizes.size()), sizes,
+                                      op.getSteps()),
+             {}, op.getLoc());
+  buffers.map(result, target);
+}
+
+void Lowering::lowerConcat(nn::ConcatOp op, const Place &place,
+                           IRMapping &buffers) {
+  Value result = op.getResult();
+  int64_t axis = op.getAxis(), rank = dimsOf(result).size();
+  Value target = createBuffer(place.device, dimsOf(result), elementOf(result),
+                              spaceOf(result, place.init), op.getLoc());
+  SmallVector<Value> sources;
+  SmallVector<soaprt::BoxCopyAttr> boxes;
+  SmallVector<int64_t> to = zeros(rank);
+  for (Value input : op.getInputs()) {
+    sources.push_back(buffers.lookup(input));
+    boxes.push_back(
+        soaprt::BoxCopyAttr::get(context, zeros(rank), to, dimsOf(input)));
+    to[axis] += dimsOf(input)[axis];
+  }
+  createCopy(place, sources, SmallVector<Value>(sources.size(), target), boxes,
+             {}, op.getLoc());
+  buffers.map(result, target);
+}
+
+void Lowering::lowerPad(nn::PadOp op, const Place &place, IRMapping &buffers) {
+  Value result = op.getResult();
+  Value target = createBuffer(place.device, dimsOf(result), elementOf(result),
+                              spaceOf(result, place.init), op.getLoc());
+  auto fill =
+      FloatAttr::get(elementOf(result), op.getValue().convertToDouble());
+  createCopy(place, buffers.lookup(op.getX()), target,
+             soaprt::BoxCopyAttr::get(context, zeros(dimsOf(result).size()),
+                                      op.getPadsLo(), dimsOf(op.getX())),
+             fill, op.getLoc());
+  buffers.map(result, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+FailureOr<soaprt::KernelOp> Lowering::getKernel(Operation *op) {
+  NamedAttrList attributes(op->getAttrDictionary());
+  attributes.erase("nn.name");
+  auto type =
+      FunctionType::get(context, op->getOperandTypes(), op->getResultTypes());
+  soaprt::KernelOp &kernel =
+      kernels[{op->getName().getAsOpaquePointer(),
+               attributes.getDictionary(context).getAsOpaquePointer(),
+               type.getAsOpaquePointer()}];
+  if (kernel)
+    return kernel;
+
+  OpBuilder builder(context);
+  builder.setInsertionPoint(devices.front().op);
+  auto partition = cast<nn::PartitionOpInterface>(op);
+  SymbolRefAttr native;
+  uint32_t index = 0;
+  SmallVector<int64_t> sizes;
+  if (!isLibraryKernel(op)) {
+    FailureOr<NativeKernelCall> call = natives.getOrCreate(op);
+    if (failed(call))
+      return failure();
+    native = SymbolRefAttr::get(
+        context, natives.getModule().getSymName().value_or("kernels"),
+        FlatSymbolRefAttr::get(context, call->symbol));
+    index = call->index;
+    sizes.assign(call->sizes.begin(), call->sizes.end());
+  }
+  auto created = builder.create<soaprt::KernelOp>(
+      op->getLoc(), ("k" + Twine(kernels.size() - 1)).str(),
+      nn::kernelKey(partition), native, index, sizes,
+      APFloat(partition.getFlops(nn::makeWholeTile(partition))));
+  Block &block = created.getBody().emplaceBlock();
+  IRMapping mapping;
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(block.addArgument(operand.getType(), op->getLoc()));
+  builder.setInsertionPointToEnd(&block);
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  builder.create<soaprt::YieldOp>(op->getLoc(), clone->getResults());
+  ++counts.kernels;
+  return kernel = created;
+}
+
+LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
+                                    IRMapping &buffers) {
+  FailureOr<soaprt::KernelOp> kernel = getKernel(op);
+  if (failed(kernel))
+    return failure();
+  SmallVector<Value> operands, results;
+  SmallVector<int64_t> constants;
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    operands.push_back(buffers.lookup(operand));
+    auto type = cast<soaprt::BufferType>(operands.back().getType());
+    if (!place.init && !kernel->getNative() &&
+        type.getSpace() == soaprt::Space::Parameters)
+      constants.push_back(index);
+  }
+  for (Value result : op->getResults()) {
+    results.push_back(createBuffer(place.device, dimsOf(result),
+                                   elementOf(result),
+                                   spaceOf(result, place.init), op->getLoc()));
+    buffers.map(result, results.back());
+  }
+  OpBuilder builder = rowBuilder(place);
+  builder.create<soaprt::LaunchOp>(
+      op->getLoc(), soaprt::TokenType::get(context),
+      FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands, results,
+      builder.getDenseI64ArrayAttr(constants), ValueRange(),
+      builder.getStringAttr(place.node), builder.getI64IntegerAttr(place.task),
+      soaprt::StreamAttr());
+  ++counts.launches;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// soap.slice, soap.assemble
+//===----------------------------------------------------------------------===//
+
+static std::string rowName(ir::BoxAttr box, StringRef suffix) {
+  return (box.getValue().getValue() + "." + suffix).str();
+}
+
+void Lowering::lower(ir::SliceOp op) {
+  auto type = op.getOutput().getType();
+  if (type.isOnHost())
+    return;
+  int32_t device = type.getDevice();
+  Value source = shards.lookup(op.getInput());
+  if (Value view = tryView(device, source, op.getOffsets(), type.getShape(),
+                           /*aligned=*/true, op.getLoc())) {
+    shards.map(op.getOutput(), view);
+    return;
+  }
+  std::string name = rowName(cast<ir::BoxAttr>(op.getBoxes()[0]), "slice");
+  Value target = createBuffer(type, op.getLoc());
+  createCopy({device, /*init=*/false, name}, source, target,
+             soaprt::BoxCopyAttr::get(context, op.getOffsets(),
+                                      zeros(type.getShape().size()),
+                                      type.getShape()),
+             {}, op.getLoc());
+  shards.map(op.getOutput(), target);
+}
+
+void Lowering::lower(ir::AssembleOp op) {
+  auto type = op.getOutput().getType();
+  if (type.isOnHost())
+    return;
+  int32_t device = type.getDevice();
+  if (op.getInputs().size() == 1)
+    if (Value view = tryView(device, shards.lookup(op.getInputs()[0]),
+                             op.getSourceOffsets(0), type.getShape(),
+                             /*aligned=*/true, op.getLoc())) {
+      shards.map(op.getOutput(), view);
+      return;
+    }
+  std::string name = rowName(cast<ir::BoxAttr>(op.getBoxes()[0]), "assemble");
+  Value target = createBuffer(type, op.getLoc());
+  SmallVector<Value> sources;
+  SmallVector<soaprt::BoxCopyAttr> boxes;
+  for (auto [index, input] : llvm::enumerate(op.getInputs())) {
+    Box piece = op.getPiece(index);
+    if (isEmpty(piece))
+      continue;
+    sources.push_back(shards.lookup(input));
+    boxes.push_back(soaprt::BoxCopyAttr::get(
+        context, op.getSourceOffsets(index), op.getResultOffsets(index),
+        soap::shapeOf(piece)));
+  }
+  if (!sources.empty())
+    createCopy({device, /*init=*/false, name}, sources,
+               SmallVector<Value>(sources.size(), target), boxes, {},
+               op.getLoc());
+  shards.map(op.getOutput(), target);
+}

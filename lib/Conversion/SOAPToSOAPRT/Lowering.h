@@ -1,0 +1,125 @@
+//===- Lowering.h - State of convert-soap-to-soaprt -------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_CONVERSION_SOAPTOSOAPRT_LOWERING_H
+#define SOAP_LIB_CONVERSION_SOAPTOSOAPRT_LOWERING_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+#include "soap/Target/Native/NativeKernels.h"
+#include <map>
+#include <tuple>
+
+namespace soap {
+
+/// What the pass counts.
+struct LoweringCounts {
+  int64_t kernels = 0, launches = 0, copies = 0, views = 0;
+};
+
+/// One run of convert-soap-to-soaprt over a module.
+class Lowering {
+public:
+  explicit Lowering(mlir::ModuleOp module);
+
+  /// Makes all programs; @main stays.
+  mlir::LogicalResult run(mlir::func::FuncOp main);
+
+  const LoweringCounts &getCounts() const { return counts; }
+
+private:
+  /// The device op of a device, and where its parts are inserted.
+  struct Device {
+    soaprt::DeviceOp op;
+    mlir::Block *init = nullptr, *main = nullptr;
+  };
+
+  /// Where the rows of a task go.
+  struct Place {
+    int32_t device;
+    bool init;
+    llvm::StringRef node;
+    int64_t task = -1;
+  };
+
+  // Programs, buffers, ports.
+  void createDevices(mlir::func::FuncOp main);
+  mlir::LogicalResult createPorts(mlir::func::FuncOp main);
+  mlir::OpBuilder bufferBuilder(int32_t device);
+  mlir::OpBuilder rowBuilder(const Place &place);
+  mlir::Value createBuffer(int32_t device, llvm::ArrayRef<int64_t> shape,
+                           mlir::Type element, soaprt::Space space,
+                           mlir::Location loc);
+  mlir::Value createBuffer(ir::ShardType type, mlir::Location loc);
+  mlir::Value createView(int32_t device, mlir::Value source, int64_t first,
+                         llvm::ArrayRef<int64_t> shape, mlir::Location loc);
+  /// A view of elements `[lo, lo + sizes)`, or null if they are not contiguous
+  /// or (with `aligned`) do not start at a multiple of 64 bytes.
+  mlir::Value tryView(int32_t device, mlir::Value source,
+                      llvm::ArrayRef<int64_t> lo, llvm::ArrayRef<int64_t> sizes,
+                      bool aligned, mlir::Location loc);
+  void createCopy(const Place &place, mlir::ValueRange sources,
+                  mlir::ValueRange targets,
+                  llvm::ArrayRef<soaprt::BoxCopyAttr> boxes,
+                  mlir::TypedAttr fill, mlir::Location loc);
+
+  // Tasks (LowerTasks.cpp).
+  mlir::LogicalResult lower(ir::TaskOp task);
+  mlir::LogicalResult lowerOp(mlir::Operation *op, const Place &place,
+                              mlir::IRMapping &buffers);
+  void lowerParameter(nn::ParameterOp op, const Place &place,
+                      mlir::IRMapping &buffers);
+  void lowerConstant(nn::ConstantOp op, const Place &place,
+                     mlir::IRMapping &buffers);
+  void lowerSlice(nn::SliceOp op, const Place &place, mlir::IRMapping &buffers);
+  void lowerConcat(nn::ConcatOp op, const Place &place,
+                   mlir::IRMapping &buffers);
+  void lowerPad(nn::PadOp op, const Place &place, mlir::IRMapping &buffers);
+  mlir::LogicalResult lowerKernel(mlir::Operation *op, const Place &place,
+                                  mlir::IRMapping &buffers);
+  mlir::FailureOr<soaprt::KernelOp> getKernel(mlir::Operation *op);
+  void lower(ir::SliceOp op);
+  void lower(ir::AssembleOp op);
+
+  // Communication (LowerCommunication.cpp).
+  mlir::LogicalResult lower(ir::TransferOp op);
+  mlir::LogicalResult lowerFeed(ir::TransferOp op);
+  mlir::LogicalResult lowerDrain(ir::TransferOp op);
+  void lowerCollective(mlir::Operation *op, soaprt::CollectiveKind kind,
+                       llvm::ArrayRef<int32_t> group,
+                       mlir::StringAttr algorithm, mlir::ArrayAttr boxes);
+  /// The output ports into which a shard on the host goes.
+  void findOutputs(mlir::Value hostShard,
+                   llvm::SmallVectorImpl<soaprt::OutputOp> &outputs);
+
+  mlir::ModuleOp module;
+  mlir::MLIRContext *context;
+  NativeKernels natives;
+  llvm::SmallVector<Device> devices;
+  /// The buffer of every shard that is not on the host.
+  mlir::IRMapping shards;
+  llvm::StringMap<soaprt::InputOp> inputs;
+  llvm::StringMap<soaprt::OutputOp> outputs;
+  /// By operation name, attributes without the name, and types.
+  std::map<std::tuple<const void *, const void *, const void *>,
+           soaprt::KernelOp>
+      kernels;
+  /// Number of communication operations so far.
+  int32_t tags = 0;
+  LoweringCounts counts;
+};
+
+/// Box arithmetic that both halves share.
+llvm::SmallVector<int64_t> lowerBounds(const Box &box);
+llvm::SmallVector<int64_t> difference(const Box &box, const Box &origin);
+
+} // namespace soap
+
+#endif // SOAP_LIB_CONVERSION_SOAPTOSOAPRT_LOWERING_H

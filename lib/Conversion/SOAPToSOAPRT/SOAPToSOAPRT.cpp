@@ -1,0 +1,256 @@
+//===- SOAPToSOAPRT.cpp - soap to soaprt ----------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "Lowering.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Target/Native/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace soap {
+#define GEN_PASS_DEF_CONVERTSOAPTOSOAPRTPASS
+#include "soap/Conversion/SOAPToSOAPRT/Passes.h.inc"
+} // namespace soap
+
+using namespace mlir;
+using namespace soap;
+
+SmallVector<int64_t> soap::lowerBounds(const Box &box) {
+  return llvm::map_to_vector(box, [](Range range) { return range.lo; });
+}
+
+SmallVector<int64_t> soap::difference(const Box &box, const Box &origin) {
+  SmallVector<int64_t> offsets;
+  for (auto [a, b] : llvm::zip_equal(box, origin))
+    offsets.push_back(a.lo - b.lo);
+  return offsets;
+}
+
+//===----------------------------------------------------------------------===//
+// Devices and ports
+//===----------------------------------------------------------------------===//
+
+Lowering::Lowering(ModuleOp module)
+    : module(module), context(module.getContext()), natives(module) {}
+
+void Lowering::createDevices(func::FuncOp main) {
+  int32_t count = 0;
+  main.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto shard = dyn_cast<ir::ShardType>(type);
+          shard && !shard.isOnHost())
+        count = std::max(count, shard.getDevice() + 1);
+  });
+  OpBuilder builder(context);
+  builder.setInsertionPointToEnd(module.getBody());
+  for (int32_t id = 0; id < count; ++id) {
+    auto op =
+        builder.create<soaprt::DeviceOp>(main.getLoc(), ("d" + Twine(id)).str(),
+                                         id, IntegerAttr(), IntegerAttr());
+    op.getBody().emplaceBlock();
+    OpBuilder inner = OpBuilder::atBlockEnd(&op.getBlock());
+    auto init = inner.create<soaprt::InitOp>(main.getLoc());
+    auto step = inner.create<soaprt::MainOp>(main.getLoc());
+    devices.push_back(
+        {op, &init.getBody().emplaceBlock(), &step.getBody().emplaceBlock()});
+  }
+}
+
+LogicalResult Lowering::createPorts(func::FuncOp main) {
+  OpBuilder builder(context);
+  builder.setInsertionPointToStart(module.getBody());
+  WalkResult result = main.walk([&](Operation *op) {
+    if (auto input = dyn_cast<nn::InputOp>(op)) {
+      if (!inputs.contains(nn::getName(op)))
+        inputs[nn::getName(op)] = builder.create<soaprt::InputOp>(
+            op->getLoc(), ("in" + Twine(inputs.size())).str(), nn::getName(op),
+            input.getType(), input.getIndexBoundAttr());
+      else
+        return op->emitOpError("expected one task for an input; keep inputs "
+                               "whole on the host"),
+               WalkResult::interrupt();
+    } else if (auto output = dyn_cast<nn::OutputOp>(op)) {
+      if (!outputs.contains(nn::getName(op)))
+        outputs[nn::getName(op)] = builder.create<soaprt::OutputOp>(
+            op->getLoc(), ("out" + Twine(outputs.size())).str(),
+            nn::getName(op), output.getX().getType());
+      else
+        return op->emitOpError("expected one task for an output; keep outputs "
+                               "whole on the host"),
+               WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+OpBuilder Lowering::bufferBuilder(int32_t device) {
+  return OpBuilder(devices[device].op.getInit());
+}
+
+OpBuilder Lowering::rowBuilder(const Place &place) {
+  return OpBuilder::atBlockEnd(place.init ? devices[place.device].init
+                                          : devices[place.device].main);
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Value Lowering::createBuffer(int32_t device, ArrayRef<int64_t> shape,
+                             Type element, soaprt::Space space, Location loc) {
+  auto type = soaprt::BufferType::get(context, shape, element, space);
+  return bufferBuilder(device).create<soaprt::BufferOp>(loc, type,
+                                                        IntegerAttr());
+}
+
+Value Lowering::createBuffer(ir::ShardType type, Location loc) {
+  return createBuffer(type.getDevice(), type.getShape(), type.getElementType(),
+                      soaprt::Space::Activations, loc);
+}
+
+Value Lowering::createView(int32_t device, Value source, int64_t first,
+                           ArrayRef<int64_t> shape, Location loc) {
+  auto type = cast<soaprt::BufferType>(source.getType());
+  if (first == 0 && type.getShape() == shape)
+    return source;
+  return bufferBuilder(device).create<soaprt::ViewOp>(
+      loc,
+      soaprt::BufferType::get(context, shape, type.getElementType(),
+                              type.getSpace()),
+      source, first);
+}
+
+Value Lowering::tryView(int32_t device, Value source, ArrayRef<int64_t> lo,
+                        ArrayRef<int64_t> sizes, bool aligned, Location loc) {
+  auto type = cast<soaprt::BufferType>(source.getType());
+  // Contiguous: behind the first dim with more than one index, all dims are
+  // whole.
+  bool leading = true;
+  int64_t first = 0;
+  for (auto [offset, size, extent] :
+       llvm::zip_equal(lo, sizes, type.getShape())) {
+    if (!leading && size != extent)
+      return {};
+    leading &= size == 1;
+    first = first * extent + offset;
+  }
+  if (aligned &&
+      (soaprt::getStorage(source).byteOffset + first * type.getElementBytes()) %
+          64)
+    return {};
+  ++counts.views;
+  return createView(device, source, first, sizes, loc);
+}
+
+void Lowering::createCopy(const Place &place, ValueRange sources,
+                          ValueRange targets,
+                          ArrayRef<soaprt::BoxCopyAttr> boxes, TypedAttr fill,
+                          Location loc) {
+  SmallVector<Attribute> attributes(boxes.begin(), boxes.end());
+  OpBuilder builder = rowBuilder(place);
+  builder.create<soaprt::CopyOp>(
+      loc, soaprt::TokenType::get(context), sources, targets,
+      builder.getArrayAttr(attributes), fill, ValueRange(),
+      builder.getStringAttr(place.node), builder.getI64IntegerAttr(place.task),
+      soaprt::StreamAttr());
+  ++counts.copies;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+LogicalResult Lowering::run(func::FuncOp main) {
+  createDevices(main);
+  if (failed(createPorts(main)))
+    return failure();
+  for (Operation &op : main.getBody().front()) {
+    LogicalResult result =
+        TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case<ir::TaskOp, ir::TransferOp>(
+                [&](auto typed) { return lower(typed); })
+            .Case<ir::SliceOp, ir::AssembleOp>([&](auto typed) {
+              lower(typed);
+              return success();
+            })
+            .Case<ir::BroadcastOp, ir::AllGatherOp, ir::AllToAllOp,
+                  ir::AllReduceOp, ir::ReduceScatterOp>([&](auto typed) {
+              using OpT = decltype(typed);
+              auto kind = soaprt::CollectiveKind::ReduceScatter;
+              if (std::is_same_v<OpT, ir::BroadcastOp>)
+                kind = soaprt::CollectiveKind::Broadcast;
+              else if (std::is_same_v<OpT, ir::AllGatherOp>)
+                kind = soaprt::CollectiveKind::AllGather;
+              else if (std::is_same_v<OpT, ir::AllToAllOp>)
+                kind = soaprt::CollectiveKind::AllToAll;
+              else if (std::is_same_v<OpT, ir::AllReduceOp>)
+                kind = soaprt::CollectiveKind::AllReduce;
+              auto algorithm = StringAttr::get(
+                  context, ir::stringifyAlgorithm(typed.getAlgorithm()));
+              lowerCollective(&op, kind, typed.getOver(), algorithm,
+                              typed.getBoxes());
+              return success();
+            })
+            .Case<ir::DiscardOp, func::ReturnOp>([](auto) { return success(); })
+            .Default([](Operation *other) {
+              return other->emitOpError("expected soap ops only; run "
+                                        "soap-partition first");
+            });
+    if (failed(result))
+      return failure();
+  }
+  // Feeds first, drains last.
+  for (Device &device : devices) {
+    SmallVector<Operation *> feeds, drains;
+    for (Operation &row : *device.main) {
+      if (isa<soaprt::FeedOp>(row))
+        feeds.push_back(&row);
+      else if (isa<soaprt::DrainOp>(row))
+        drains.push_back(&row);
+    }
+    for (Operation *feed : llvm::reverse(feeds))
+      feed->moveBefore(device.main, device.main->begin());
+    for (Operation *drain : drains)
+      drain->moveBefore(device.main, device.main->end());
+  }
+  return success();
+}
+
+namespace {
+
+struct ConvertSOAPToSOAPRTPass
+    : soap::impl::ConvertSOAPToSOAPRTPassBase<ConvertSOAPToSOAPRTPass> {
+  using ConvertSOAPToSOAPRTPassBase::ConvertSOAPToSOAPRTPassBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    ConvertSOAPToSOAPRTPassBase::getDependentDialects(registry);
+    registerNativeDialects(registry);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal()) {
+      module.emitError("expected a function @main with soap ops");
+      return signalPassFailure();
+    }
+    Lowering lowering(module);
+    if (failed(lowering.run(main)))
+      return signalPassFailure();
+    const LoweringCounts &counts = lowering.getCounts();
+    numKernels = counts.kernels;
+    numLaunches = counts.launches;
+    numCopies = counts.copies;
+    numViews = counts.views;
+    for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+      if (isa<func::FuncOp, ir::TopologyOp>(op))
+        op.erase();
+  }
+};
+
+} // namespace

@@ -1,0 +1,43 @@
+//===- Model.cpp - Write compiled models ----------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Target/Model/Model.h"
+#include "soap/Target/Native/NativeKernels.h"
+#include "soap/Target/Native/SharedObject.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace soap;
+
+LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
+                              StringRef outputPath) {
+  SmallString<128> weightsPath(outputPath);
+  llvm::sys::path::replace_extension(weightsPath, "safetensors");
+  WeightsFile weights(options.modelDirectory);
+  FailureOr<std::string> tables = emitTables(
+      module, options, weights, llvm::sys::path::filename(weightsPath));
+  if (failed(tables))
+    return failure();
+  SmallVector<std::string, 1> objects;
+  NativeKernels natives(module);
+  if (natives.size()) {
+    FailureOr<std::string> object =
+        emitNativeObject(natives.getModule(), options.target);
+    if (failed(object))
+      return failure();
+    objects.push_back(std::move(*object));
+  }
+  // Weights first: a model that exists is complete.
+  if (!weights.empty()) {
+    if (llvm::Error error = weights.write(weightsPath))
+      return module.emitError(llvm::toString(std::move(error)));
+  }
+  if (llvm::Error error =
+          linkSharedObject(objects, *tables, outputPath, options.target))
+    return module.emitError(llvm::toString(std::move(error)));
+  return success();
+}

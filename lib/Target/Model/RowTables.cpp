@@ -1,0 +1,232 @@
+//===- RowTables.cpp - Rows of a compiled model ---------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tables.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace soap;
+
+static soaprt::BufferType typeOf(Value buffer) {
+  return cast<soaprt::BufferType>(buffer.getType());
+}
+
+/// Byte strides of a dense row-major tensor.
+static SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape,
+                                      int64_t elementBytes) {
+  SmallVector<int64_t> strides(shape.size());
+  int64_t stride = elementBytes;
+  for (int64_t d = shape.size() - 1; d >= 0; --d) {
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
+std::unique_ptr<fb::BoxCopyT> DeviceTable::boxCopy(soaprt::BoxCopyAttr box,
+                                                   Value from, Value to,
+                                                   RankedTensorType portType) {
+  auto copy = std::make_unique<fb::BoxCopyT>();
+  int64_t bytes = typeOf(from ? from : to).getElementBytes();
+  ArrayRef<int64_t> sizes = box.getSizes();
+  auto strides = [&](Value value) {
+    return stridesOf(value ? typeOf(value).getShape() : portType.getShape(),
+                     bytes);
+  };
+  SmallVector<int64_t> fromStrides = strides(from), toStrides = strides(to);
+  int64_t fromOffset = 0, toOffset = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    fromOffset += box.getFrom()[d] * fromStrides[d];
+    toOffset += box.getTo()[d] * toStrides[d];
+    fromStrides[d] *= box.getSteps()[d];
+  }
+  if (from) {
+    fb::Extent extent = extentOf(from);
+    copy->from = extent.buffer();
+    fromOffset += extent.offset();
+  }
+  if (to) {
+    fb::Extent extent = extentOf(to);
+    copy->to = extent.buffer();
+    toOffset += extent.offset();
+  }
+  copy->from_offset = fromOffset;
+  copy->to_offset = toOffset;
+  // Dims that are contiguous on both sides grow the run; dims of size 1 go.
+  int64_t run = bytes, d = sizes.size() - 1;
+  for (; d >= 0; --d) {
+    if (sizes[d] != 1 && (fromStrides[d] != run || toStrides[d] != run))
+      break;
+    run *= sizes[d];
+  }
+  copy->run = run;
+  for (int64_t outer = 0; outer <= d; ++outer) {
+    if (sizes[outer] == 1)
+      continue;
+    copy->extents.push_back(sizes[outer]);
+    copy->from_strides.push_back(fromStrides[outer]);
+    copy->to_strides.push_back(toStrides[outer]);
+  }
+  return copy;
+}
+
+static LogicalResult fail(Operation *op, const Twine &message) {
+  return op->emitOpError(message);
+}
+
+LogicalResult DeviceTable::buildBody(Operation *row, fb::RowT &table) {
+  auto bufferList = [&](ValueRange values, std::vector<uint32_t> &list) {
+    for (Value value : values) {
+      FailureOr<uint32_t> buffer = bufferOf(value);
+      if (failed(buffer))
+        return failure();
+      list.push_back(*buffer);
+    }
+    return success();
+  };
+  auto extents = [&](ValueRange values, std::vector<fb::Extent> &list) {
+    for (Value value : values)
+      list.push_back(extentOf(value));
+  };
+  return TypeSwitch<Operation *, LogicalResult>(row)
+      .Case([&](soaprt::LaunchOp op) {
+        fb::LaunchT launch;
+        auto kernel = index.symbols.lookup<soaprt::KernelOp>(op.getKernel());
+        launch.kernel = index.kernels.lookup(kernel);
+        launch.sizes = kernel.getSizes();
+        if (failed(bufferList(op.getInputs(), launch.operands)) ||
+            failed(bufferList(op.getOutputs(), launch.results)))
+          return failure();
+        launch.constant_operands.assign(op.getConstants().begin(),
+                                        op.getConstants().end());
+        table.body.Set(std::move(launch));
+        return success();
+      })
+      .Case([&](soaprt::CopyOp op) {
+        fb::CopyT copy;
+        if (Attribute fill = op.getFillAttr()) {
+          llvm::SmallPtrSet<void *, 4> filled;
+          for (Value target : op.getTargets()) {
+            if (!filled.insert(target.getAsOpaquePointer()).second)
+              continue;
+            auto entry = std::make_unique<fb::FillT>();
+            fb::Extent extent = extentOf(target);
+            entry->buffer = extent.buffer();
+            entry->offset = extent.offset();
+            entry->bytes = extent.bytes();
+            entry->pattern = elementBytes(fill);
+            if (entry->pattern.empty())
+              return fail(op, "expected a number to fill with");
+            copy.fills.push_back(std::move(entry));
+          }
+        }
+        for (auto [i, box] :
+             llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
+          copy.copies.push_back(
+              boxCopy(box, op.getSources()[i], op.getTargets()[i]));
+        table.body.Set(std::move(copy));
+        return success();
+      })
+      .Case([&](soaprt::ExchangeOp op) {
+        fb::ExchangeT exchange;
+        uint32_t tag = op.getTag();
+        for (auto [value, peer] :
+             llvm::zip_equal(op.getSends(), op.getDestinations()))
+          exchange.sends.emplace_back(peer, tag, extentOf(value));
+        for (auto [value, peer] :
+             llvm::zip_equal(op.getReceives(), op.getOrigins()))
+          exchange.receives.emplace_back(peer, tag, extentOf(value));
+        table.body.Set(std::move(exchange));
+        return success();
+      })
+      .Case([&](soaprt::CollectiveOp op) {
+        fb::CollectiveT collective;
+        collective.kind = static_cast<fb::CollectiveKind>(op.getKind());
+        collective.group.assign(op.getGroup().begin(), op.getGroup().end());
+        collective.member = op.getMember();
+        collective.tag = op.getTag();
+        if (std::optional<StringRef> name = op.getCombine()) {
+          std::optional<fb::Combine> combine =
+              llvm::StringSwitch<std::optional<fb::Combine>>(*name)
+                  .Case("sum", fb::Combine::Sum)
+                  .Case("prod", fb::Combine::Prod)
+                  .Case("max", fb::Combine::Max)
+                  .Case("min", fb::Combine::Min)
+                  .Case("and", fb::Combine::And)
+                  .Case("or", fb::Combine::Or)
+                  .Default(std::nullopt);
+          if (!combine)
+            return fail(op, "expected a combiner that the runtime knows");
+          collective.combine = *combine;
+        }
+        if (std::optional<StringRef> algorithm = op.getAlgorithm())
+          collective.algorithm = *algorithm == "ring"   ? fb::Algorithm::Ring
+                                 : *algorithm == "tree" ? fb::Algorithm::Tree
+                                                        : fb::Algorithm::Direct;
+        extents(op.getSends(), collective.send);
+        extents(op.getReceives(), collective.receive);
+        Value any = op.getSends().empty() ? op.getReceives().front()
+                                          : op.getSends().front();
+        std::optional<fb::ElementType> element =
+            elementType(typeOf(any).getElementType());
+        if (!element)
+          return fail(op, "expected elements that the runtime knows");
+        collective.element = *element;
+        table.body.Set(std::move(collective));
+        return success();
+      })
+      .Case([&](soaprt::FeedOp op) {
+        fb::FeedT feed;
+        auto port = index.symbols.lookup<soaprt::InputOp>(op.getInput());
+        feed.input = index.ports.lookup(port);
+        auto type = cast<RankedTensorType>(port.getType());
+        for (auto [i, box] :
+             llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
+          feed.copies.push_back(boxCopy(box, {}, op.getTargets()[i], type));
+        table.phase = fb::Phase::Feed;
+        table.body.Set(std::move(feed));
+        return success();
+      })
+      .Case([&](soaprt::DrainOp op) {
+        fb::DrainT drain;
+        auto port = index.symbols.lookup<soaprt::OutputOp>(op.getOutput());
+        drain.output = index.ports.lookup(port);
+        auto type = cast<RankedTensorType>(port.getType());
+        for (auto [i, box] :
+             llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
+          drain.copies.push_back(boxCopy(box, op.getSources()[i], {}, type));
+        table.phase = fb::Phase::Drain;
+        table.body.Set(std::move(drain));
+        return success();
+      })
+      .Default([](Operation *other) {
+        return fail(other, "expected a row of a program");
+      });
+}
+
+LogicalResult
+DeviceTable::buildProgram(Block &program,
+                          std::vector<std::unique_ptr<fb::RowT>> &rows) {
+  DenseMap<Operation *, uint32_t> positions;
+  for (auto row : program.getOps<soaprt::RowOpInterface>()) {
+    auto table = std::make_unique<fb::RowT>();
+    table->stream = row.getStream() == soaprt::Stream::Communication
+                        ? fb::Stream::Communication
+                        : fb::Stream::Compute;
+    for (Value token : row.getWaits())
+      table->waits.push_back(positions.lookup(token.getDefiningOp()));
+    table->name = row.getNode().str();
+    table->node = index.nodes.try_emplace(row.getNode(), index.nodes.size())
+                      .first->second;
+    table->task = row.getTask();
+    if (failed(buildBody(row, *table)))
+      return failure();
+    positions[row] = rows.size();
+    rows.push_back(std::move(table));
+  }
+  return success();
+}

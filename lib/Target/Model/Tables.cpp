@@ -1,0 +1,252 @@
+//===- Tables.cpp - The tables of a compiled model ------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tables.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAPRT/Transforms/Passes.h"
+#include "soap/Runtime/RandomRecipe.h"
+#include "soap/Runtime/Runtime.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace soap;
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+std::optional<fb::ElementType> soap::elementType(Type type) {
+  using E = fb::ElementType;
+  if (type.isF32())
+    return E::F32;
+  if (type.isF64())
+    return E::F64;
+  if (type.isF16())
+    return E::F16;
+  if (type.isBF16())
+    return E::BF16;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return std::nullopt;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return E::Bool;
+  case 8:
+    return isUnsigned ? E::U8 : E::I8;
+  case 16:
+    return isUnsigned ? E::U16 : E::I16;
+  case 32:
+    return isUnsigned ? E::U32 : E::I32;
+  case 64:
+    return isUnsigned ? E::U64 : E::I64;
+  }
+  return std::nullopt;
+}
+
+static void appendBytes(const APInt &bits, std::vector<uint8_t> &bytes) {
+  for (unsigned bit = 0; bit < bits.getBitWidth(); bit += 8)
+    bytes.push_back(bits.extractBitsAsZExtValue(
+        std::min(8u, bits.getBitWidth() - bit), bit));
+}
+
+std::vector<uint8_t> soap::elementBytes(Attribute value) {
+  std::vector<uint8_t> bytes;
+  if (auto number = dyn_cast<FloatAttr>(value))
+    appendBytes(number.getValue().bitcastToAPInt(), bytes);
+  else if (auto number = dyn_cast<IntegerAttr>(value))
+    appendBytes(number.getValue(), bytes);
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers and loads
+//===----------------------------------------------------------------------===//
+
+FailureOr<uint32_t> DeviceTable::bufferOf(Value value) {
+  soaprt::Storage storage = soaprt::getStorage(value);
+  auto type = cast<soaprt::BufferType>(value.getType());
+  if (storage.byteOffset == 0 &&
+      storage.buffer.getType().getBytes() == type.getBytes())
+    return buffers.lookup(storage.buffer);
+  if (storage.byteOffset % 64)
+    return value.getDefiningOp()->emitOpError(
+               "expected a view that a kernel reads to start at a multiple of "
+               "64 "
+               "bytes, got: ")
+           << storage.byteOffset << "; copy it instead";
+  auto [it, isNew] = views.try_emplace(value, device->buffers.size());
+  if (isNew)
+    device->buffers.emplace_back(
+        static_cast<fb::Space>(type.getSpace()),
+        *storage.buffer.getOffset() + storage.byteOffset, type.getBytes());
+  return it->second;
+}
+
+fb::Extent DeviceTable::extentOf(Value value) {
+  soaprt::Storage storage = soaprt::getStorage(value);
+  return fb::Extent(buffers.lookup(storage.buffer), storage.byteOffset,
+                    cast<soaprt::BufferType>(value.getType()).getBytes());
+}
+
+LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
+  auto load = std::make_unique<fb::LoadT>();
+  auto type = cast<RankedTensorType>(op.getType());
+  std::optional<fb::ElementType> element = elementType(type.getElementType());
+  if (!element)
+    return op.emitOpError("expected elements that the runtime knows, got: ")
+           << type.getElementType();
+  load->name = op.getNode().str();
+  load->buffer = buffers.lookup(soaprt::getStorage(op.getTarget()).buffer);
+  load->element = *element;
+  load->shape = type.getShape();
+  for (auto [lo, size] :
+       llvm::zip_equal(op.getLo(), op.getTarget().getType().getShape()))
+    load->box.emplace_back(lo, lo + size);
+  LogicalResult result =
+      TypeSwitch<Attribute, LogicalResult>(op.getSource())
+          .Case([&](nn::FileAttr file) {
+            fb::StoredT stored;
+            stored.tensor = weights.add(op.getNode(), type, file.getPath(),
+                                        file.getOffset(), file.getLength());
+            load->source.Set(std::move(stored));
+            return success();
+          })
+          .Case([&](nn::SplatAttr splat) {
+            fb::SplatT table;
+            table.value = elementBytes(splat.getValue());
+            load->source.Set(std::move(table));
+            return success();
+          })
+          .Case([&](nn::RandomAttr random) {
+            fb::RandomT table;
+            table.seed = random.getSeed();
+            table.name_hash = recipe::hashName(random.getName().data(),
+                                               random.getName().size());
+            table.distribution =
+                random.getDistribution() == nn::Distribution::Normal
+                    ? fb::Distribution::Normal
+                    : fb::Distribution::Uniform;
+            table.a = random.getA().convertToDouble();
+            table.b = random.getB().convertToDouble();
+            load->source.Set(std::move(table));
+            return success();
+          })
+          .Case([&](DenseElementsAttr elements) {
+            fb::InlineT table;
+            if (isa<FloatType>(type.getElementType()))
+              for (const APFloat &value : elements.getValues<APFloat>())
+                appendBytes(value.bitcastToAPInt(), table.bytes);
+            else
+              for (const APInt &value : elements.getValues<APInt>())
+                appendBytes(value, table.bytes);
+            load->source.Set(std::move(table));
+            return success();
+          })
+          .Default([&](Attribute other) {
+            return op.emitOpError("expected a file, a splat, a recipe or "
+                                  "elements, got: ")
+                   << other;
+          });
+  table.loads.push_back(std::move(load));
+  return result;
+}
+
+LogicalResult DeviceTable::build(fb::DeviceT &table) {
+  device = &table;
+  if (failed(soaprt::checkMemoryPlan(op)))
+    return failure();
+  table.activation_bytes = *op.getActivationBytes();
+  table.parameter_bytes = *op.getParameterBytes();
+  for (auto buffer : op.getBlock().getOps<soaprt::BufferOp>()) {
+    buffers[buffer] = table.buffers.size();
+    table.buffers.emplace_back(
+        static_cast<fb::Space>(buffer.getType().getSpace()),
+        *buffer.getOffset(), buffer.getType().getBytes());
+  }
+  for (auto load : op.getBlock().getOps<soaprt::LoadOp>())
+    if (failed(buildLoad(load, table)))
+      return failure();
+  return failure(failed(buildProgram(op.getInit().getBlock(), table.init)) ||
+                 failed(buildProgram(op.getMain().getBlock(), table.main)));
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+template <typename OpT>
+static LogicalResult buildPort(OpT op, ModelIndex &index,
+                               std::vector<std::unique_ptr<fb::PortT>> &ports) {
+  auto type = cast<RankedTensorType>(op.getType());
+  std::optional<fb::ElementType> element = elementType(type.getElementType());
+  if (!element)
+    return op.emitOpError("expected elements that the runtime knows, got: ")
+           << type.getElementType();
+  auto port = std::make_unique<fb::PortT>();
+  port->name = op.getPortName().str();
+  port->element = *element;
+  port->shape = type.getShape();
+  if constexpr (std::is_same_v<OpT, soaprt::InputOp>)
+    port->index_bound = op.getIndexBound().value_or(0);
+  index.ports[op] = ports.size();
+  ports.push_back(std::move(port));
+  return success();
+}
+
+FailureOr<std::string> soap::emitTables(ModuleOp module,
+                                        const ModelOptions &options,
+                                        WeightsFile &weights,
+                                        StringRef weightsName) {
+  fb::ModelT model;
+  model.abi = SOAP_ABI_VERSION;
+  model.compiler = "soap-compile " SOAP_VERSION;
+  model.name = options.name;
+  model.fingerprint = options.fingerprint;
+  model.target = "cpu";
+  model.cores_per_device = options.coresPerDevice;
+  model.strategy = options.strategy;
+  model.simulated_ns = options.simulatedNs;
+
+  ModelIndex index(module);
+  for (auto op : module.getOps<soaprt::InputOp>())
+    if (failed(buildPort(op, index, model.inputs)))
+      return failure();
+  for (auto op : module.getOps<soaprt::OutputOp>())
+    if (failed(buildPort(op, index, model.outputs)))
+      return failure();
+  for (auto op : module.getOps<soaprt::KernelOp>()) {
+    auto kernel = kernelTable(op);
+    if (failed(kernel))
+      return failure();
+    if (op.getNative())
+      model.native_kernels =
+          std::max(model.native_kernels, uint32_t(op.getIndex()) + 1);
+    index.kernels[op] = model.kernels.size();
+    model.kernels.push_back(std::move(*kernel));
+  }
+  if (model.native_kernels) {
+    auto features = options.target.requiredCPUFeatures();
+    if (!features)
+      return module.emitError(llvm::toString(features.takeError()));
+    model.cpu_features = *features;
+  }
+  for (auto op : module.getOps<soaprt::DeviceOp>()) {
+    if (static_cast<size_t>(op.getId()) != model.devices.size())
+      return op.emitOpError("expected devices in the order of their ids");
+    model.devices.push_back(std::make_unique<fb::DeviceT>());
+    if (failed(DeviceTable(op, index, weights).build(*model.devices.back())))
+      return failure();
+  }
+  if (!weights.empty())
+    model.weights_file = weightsName.str();
+
+  flatbuffers::FlatBufferBuilder builder(1 << 20);
+  fb::FinishModelBuffer(builder, fb::Model::Pack(builder, &model));
+  return std::string(reinterpret_cast<const char *>(builder.GetBufferPointer()),
+                     builder.GetSize());
+}
