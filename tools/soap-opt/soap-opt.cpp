@@ -14,6 +14,7 @@
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAP/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
+#include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/Native/Passes.h"
 #include "soap/Transforms/Passes.h"
 
@@ -32,6 +33,7 @@ int main(int argc, char **argv) {
   soap::registerNNToLinalgPasses();
   soap::registerSOAPToSOAPRTPasses();
   soap::registerNativePassesAndPipeline();
+  soap::registerPipelines();
   soap::soaprt::registerSOAPRTPasses();
   soap::test::registerTestPartitionSpec();
   soap::registerSOAPTransformsPasses();

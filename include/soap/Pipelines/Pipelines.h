@@ -1,0 +1,64 @@
+//===- Pipelines.h - Named pipelines ----------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The passes in their order, as soap-compile runs them and soap-opt names them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_PIPELINES_PIPELINES_H
+#define SOAP_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace soap {
+
+/// Normal form of an imported model: constants and batch norms folded,
+/// parameter-only expressions in `@init`.
+void buildNormalizePipeline(mlir::OpPassManager &passes);
+
+/// From a configured graph to tasks and communication in launch order:
+/// soap-verify-strategy, soap-partition, soap-schedule.
+void buildPartitionPipeline(mlir::OpPassManager &passes,
+                            llvm::StringRef costFile = "");
+
+/// From tasks to planned programs: convert-soap-to-soaprt,
+/// soaprt-assign-streams, soaprt-plan-memory.
+void buildLowerPipeline(mlir::OpPassManager &passes);
+
+/// Options of `soap-parallelize`.
+struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
+  Option<int32_t> devices{*this, "devices",
+                          llvm::cl::desc("Equal devices of this machine"),
+                          llvm::cl::init(1)};
+  Option<std::string> topology{
+      *this, "topology", llvm::cl::desc("Topology file"), llvm::cl::init("")};
+  Option<std::string> strategy{
+      *this, "strategy",
+      llvm::cl::desc("single, data-parallel, model-parallel, tensor-parallel, "
+                     "spatial, random, search or a strategy file"),
+      llvm::cl::init("search")};
+  Option<uint64_t> proposals{*this, "proposals",
+                             llvm::cl::desc("Limit of the search"),
+                             llvm::cl::init(0)};
+  Option<uint64_t> seed{*this, "seed", llvm::cl::desc("Seed"),
+                        llvm::cl::init(0)};
+  Option<std::string> cost{*this, "cost",
+                           llvm::cl::desc("File of measured costs"),
+                           llvm::cl::init("")};
+};
+
+/// `soap-parallelize`: from an imported model through soap-schedule.
+void buildParallelizePipeline(mlir::OpPassManager &passes,
+                              const ParallelizeOptions &options);
+
+/// Registers `soap-parallelize` and `soap-lower`.
+void registerPipelines();
+
+} // namespace soap
+
+#endif // SOAP_PIPELINES_PIPELINES_H

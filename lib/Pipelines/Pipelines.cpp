@@ -1,0 +1,74 @@
+//===- Pipelines.cpp - Named pipelines ------------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Pipelines/Pipelines.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Dialect/NN/Transforms/Passes.h"
+#include "soap/Dialect/SOAP/Transforms/Passes.h"
+#include "soap/Dialect/SOAPRT/Transforms/Passes.h"
+#include "soap/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace soap;
+
+void soap::buildNormalizePipeline(OpPassManager &passes) {
+  passes.addNestedPass<func::FuncOp>(nn::createNNFoldConstants());
+  passes.addNestedPass<func::FuncOp>(nn::createNNFoldBatchNorm());
+  passes.addPass(nn::createNNHoistInit());
+}
+
+void soap::buildPartitionPipeline(OpPassManager &passes, StringRef costFile) {
+  VerifyStrategyPassOptions verify;
+  verify.cost = costFile.str();
+  passes.addPass(createVerifyStrategyPass(verify));
+  passes.addPass(ir::createSOAPPartition());
+  passes.addNestedPass<func::FuncOp>(ir::createSOAPSchedule());
+}
+
+void soap::buildLowerPipeline(OpPassManager &passes) {
+  passes.addPass(createConvertSOAPToSOAPRTPass());
+  passes.addPass(soaprt::createSOAPRTAssignStreamsPass());
+  passes.addPass(soaprt::createSOAPRTPlanMemoryPass());
+}
+
+void soap::buildParallelizePipeline(OpPassManager &passes,
+                                    const ParallelizeOptions &options) {
+  buildNormalizePipeline(passes);
+  AttachTopologyPassOptions topology;
+  topology.devices = options.devices;
+  topology.file = options.topology;
+  passes.addPass(createAttachTopologyPass(topology));
+  if (options.strategy == "search") {
+    SearchPassOptions search;
+    search.proposals = options.proposals;
+    search.seed = options.seed;
+    search.cost = options.cost;
+    passes.addPass(createSearchPass(search));
+  } else if (StringRef(options.strategy).ends_with(".json")) {
+    ImportStrategyPassOptions import;
+    import.file = options.strategy;
+    passes.addPass(createImportStrategyPass(import));
+  } else {
+    InitStrategyPassOptions init;
+    init.strategy = options.strategy;
+    init.seed = options.seed;
+    passes.addPass(createInitStrategyPass(init));
+  }
+  buildPartitionPipeline(passes, options.cost);
+}
+
+void soap::registerPipelines() {
+  PassPipelineRegistration<ParallelizeOptions>(
+      "soap-parallelize",
+      "From an imported model to tasks and communication in launch order",
+      buildParallelizePipeline);
+  PassPipelineRegistration<>(
+      "soap-lower", "From tasks and communication to planned programs",
+      [](OpPassManager &passes) { buildLowerPipeline(passes); });
+}

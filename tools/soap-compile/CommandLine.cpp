@@ -1,0 +1,304 @@
+//===- CommandLine.cpp - Options of soap-compile --------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommandLine.h"
+#include "soap/Search/SearchAlgorithm.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <CLI/CLI.hpp>
+
+using namespace soap;
+
+static llvm::Error mistake(const llvm::Twine &text) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
+}
+
+/// Splits `NAME=VALUE`, at the last equals sign if `last` (names of ONNX may
+/// have some).
+static bool split(const std::string &text, bool last, std::string &name,
+                  std::string &value) {
+  size_t at = last ? text.rfind('=') : text.find('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    return false;
+  name = text.substr(0, at);
+  value = text.substr(at + 1);
+  return true;
+}
+
+namespace {
+/// The options as they were written.
+struct Texts {
+  std::vector<std::string> dims, batchDims, bindings;
+  std::string initWeights, target = "cpu", emit = "so", mcpu = "native",
+                           cost = "analytic";
+  int64_t batch = 0;
+  int32_t devices = 0;
+  bool train = false;
+};
+} // namespace
+
+static llvm::Error readNumbers(const std::vector<std::string> &texts,
+                               llvm::StringRef option,
+                               std::map<std::string, int64_t> &numbers) {
+  for (const std::string &text : texts) {
+    std::string name, value;
+    int64_t number;
+    if (!split(text, /*last=*/true, name, value) ||
+        llvm::StringRef(value).getAsInteger(10, number) || number < 0)
+      return mistake("expected " + option + ", got: '" + text + "'");
+    numbers[name] = number;
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error checkShapes(const Texts &texts, ONNXImportOptions &import) {
+  if (llvm::Error error = readNumbers(texts.dims, "--dim=NAME=N", import.dims))
+    return error;
+  if (llvm::Error error =
+          readNumbers(texts.batchDims, "--batch-dim=INPUT=K", import.batchDims))
+    return error;
+  for (const std::string &text : texts.bindings) {
+    std::string name, value;
+    if (!split(text, /*last=*/false, name, value))
+      return mistake("expected --bind=INPUT=FILE, got: '" + text + "'");
+    import.bindings[name] = value;
+  }
+  if (!texts.initWeights.empty()) {
+    llvm::StringRef seed(texts.initWeights);
+    uint64_t number;
+    if (!seed.consume_front("random:") || seed.getAsInteger(10, number))
+      return mistake("expected --init-weights=random:SEED, got: '" +
+                     texts.initWeights + "'");
+    import.initWeightsSeed = number;
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error checkStrategy(const CommandLine &line) {
+  static constexpr llvm::StringLiteral names[] = {
+      "",        "single", "data-parallel", "model-parallel", "tensor-parallel",
+      "spatial", "random", "search"};
+  llvm::StringRef strategy(line.strategy);
+  if (strategy.ends_with(".json")) {
+    if (!llvm::sys::fs::exists(strategy))
+      return mistake("expected a strategy file, got: '" + strategy +
+                     "', which does not exist; --export-strategy writes one");
+  } else if (!llvm::is_contained(names, strategy)) {
+    return mistake("expected --strategy=single, data-parallel, model-parallel, "
+                   "tensor-parallel, spatial, random, search or a .json file, "
+                   "got: '" +
+                   strategy + "'");
+  }
+  if (!createSearchAlgorithm(line.search))
+    return mistake(
+        "expected --search=" + llvm::join(searchAlgorithmNames(), " or ") +
+        ", got: '" + line.search + "'");
+  if (!line.costFile.empty() && !llvm::sys::fs::exists(line.costFile))
+    return mistake(
+        "expected --cost=analytic or a file, got: '" + line.costFile +
+        "', which does not exist; soap-run --profile-ops writes one");
+  return llvm::Error::success();
+}
+
+static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
+                         bool hasDevices) {
+  if (texts.target == "cuda")
+    return mistake("expected --target=cpu, got: 'cuda', which cannot be "
+                   "compiled for yet; use --target=cpu");
+  if (texts.target != "cpu")
+    return mistake("expected --target=cpu, got: '" + texts.target + "'");
+  if (texts.train)
+    return mistake("expected inference, got: --train; training steps cannot be "
+                   "compiled yet; leave --train out");
+  static const std::map<std::string, Emit> levels = {
+      {"so", Emit::SharedObject},   {"nn", Emit::NN},
+      {"strategy", Emit::Strategy}, {"soap", Emit::SOAP},
+      {"soaprt", Emit::SOAPRT},     {"llvm", Emit::LLVM},
+      {"report", Emit::Report}};
+  auto level = levels.find(texts.emit);
+  if (level == levels.end())
+    return mistake("expected --emit=so, nn, strategy, soap, soaprt, llvm or "
+                   "report, got: '" +
+                   texts.emit + "'");
+  line.emit = level->second;
+
+  llvm::StringRef model(line.model);
+  if (!model.ends_with(".onnx") && !model.ends_with(".mlir"))
+    return mistake("expected a model called *.onnx or *.mlir, got: '" + model +
+                   "'");
+  if (!llvm::sys::fs::exists(model))
+    return mistake("expected a model, got: '" + model +
+                   "', which does not exist");
+  if (line.emit == Emit::SharedObject) {
+    if (line.output.empty())
+      return mistake("expected -o OUT.so, got: no output; name one, or print a "
+                     "level with --emit");
+    if (!llvm::StringRef(line.output).ends_with(".so"))
+      return mistake("expected -o to name a shared library (*.so), got: '" +
+                     line.output + "'");
+  }
+  llvm::StringRef folder = llvm::sys::path::parent_path(line.output);
+  if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
+    return mistake("expected -o in a folder that exists, got: '" + line.output +
+                   "'; create '" + folder + "'");
+
+  if (hasBatch && texts.batch < 1)
+    return mistake("expected --batch of at least 1, got: " +
+                   llvm::Twine(texts.batch));
+  if (hasBatch)
+    line.import.batch = texts.batch;
+  if (hasDevices && texts.devices < 1)
+    return mistake("expected --devices of at least 1, got: " +
+                   llvm::Twine(texts.devices));
+  if (hasDevices)
+    line.devices = texts.devices;
+  if (hasDevices && !line.topologyFile.empty())
+    return mistake("expected --devices or --topology, got: both; leave "
+                   "--devices out");
+  if (line.coresPerDevice < 0)
+    return mistake("expected --cores-per-device of at least 1, got: " +
+                   llvm::Twine(line.coresPerDevice));
+  if (line.budgetSeconds <= 0)
+    return mistake("expected --budget in seconds, more than 0");
+  if (texts.cost != "analytic")
+    line.costFile = texts.cost;
+  if (llvm::Error error = checkShapes(texts, line.import))
+    return error;
+  if (llvm::Error error = checkStrategy(line))
+    return error;
+  llvm::Expected<NativeTarget> target = NativeTarget::forCPU(texts.mcpu);
+  if (!target)
+    return target.takeError();
+  line.target = std::move(*target);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::optional<CommandLine>>
+soap::parseCommandLine(int argc, char **argv, int &exitCode) {
+  CommandLine line;
+  Texts texts;
+  CLI::App app(
+      "Compiles a model to a shared library that soap-run and the C "
+      "API run, on one device or many.\n\n"
+      "Example:\n"
+      "  soap-compile resnet50.onnx --batch=8 --devices=2 "
+      "--strategy=search --proposals=2000 \\\n"
+      "      --export-strategy=s.json --print-strategy -o resnet50.so\n"
+      "  soap-run resnet50.so --iterations=20\n",
+      "soap-compile");
+  app.set_version_flag("--version", "soap-compile " SOAP_VERSION);
+  app.add_option("model", line.model, "Model to compile")
+      ->type_name("MODEL.onnx|MODEL.mlir")
+      ->required();
+  app.add_option("-o,--output", line.output,
+                 "Shared library to write; its weights go beside it")
+      ->type_name("OUT.so")
+      ->group("Output");
+  app.add_option("--emit", texts.emit,
+                 "Stop at a level and print it: so, nn, strategy, soap, "
+                 "soaprt, llvm; report: the table of strategies (default so)")
+      ->type_name("LEVEL")
+      ->group("Output");
+  app.add_flag("--timing", line.timing, "Print where compile time goes")
+      ->group("Output");
+
+  CLI::Option *batch =
+      app.add_option("--batch", texts.batch, "Size of the batch")
+          ->type_name("N")
+          ->group("Model");
+  app.add_option("--dim", texts.dims, "Size of a symbolic dimension")
+      ->type_name("NAME=N")
+      ->group("Model");
+  app.add_option("--batch-dim", texts.batchDims,
+                 "Which dimension of an input is the batch, if not the first")
+      ->type_name("INPUT=K")
+      ->group("Model");
+  app.add_option("--bind", texts.bindings,
+                 "Make an input a constant, from a .npy or .pb file")
+      ->type_name("INPUT=FILE")
+      ->group("Model");
+  app.add_option("--init-weights", texts.initWeights,
+                 "Seeded values for parameters that the model leaves constant")
+      ->type_name("random:SEED")
+      ->group("Model");
+  app.add_flag("--train", texts.train, "Compile a training step (not yet)")
+      ->group("Model");
+
+  app.add_option("--target", texts.target, "cpu (default) or cuda (not yet)")
+      ->type_name("TARGET")
+      ->group("Machine");
+  CLI::Option *devices =
+      app.add_option("--devices", texts.devices,
+                     "Equal devices of this machine (default 1, or as many as "
+                     "the strategy file names)")
+          ->type_name("N")
+          ->group("Machine");
+  app.add_option("--topology", line.topologyFile, "A described machine")
+      ->type_name("FILE.json")
+      ->group("Machine");
+  app.add_option("--cores-per-device", line.coresPerDevice,
+                 "Cores of a device (default: an even split)")
+      ->type_name("K")
+      ->group("Machine");
+  app.add_option("--mcpu", texts.mcpu,
+                 "Processor to make code for, LLVM's name (default native)")
+      ->type_name("NAME")
+      ->group("Machine");
+
+  app.add_option("--strategy", line.strategy,
+                 "single, data-parallel, model-parallel, tensor-parallel, "
+                 "spatial, random, search or a file (default: search if there "
+                 "is more than one device)")
+      ->type_name("NAME|FILE.json")
+      ->group("Strategy");
+  app.add_option("--search", line.search, "Algorithm of the search")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->group("Strategy");
+  app.add_option("--budget", line.budgetSeconds, "Limit of the search")
+      ->type_name("SECONDS")
+      ->capture_default_str()
+      ->group("Strategy");
+  app.add_option("--proposals", line.proposals,
+                 "Limit of the search (default: by graph size)")
+      ->type_name("N")
+      ->group("Strategy");
+  app.add_option("--seed", line.seed, "Seed of search and random")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group("Strategy");
+  app.add_option("--cost", texts.cost,
+                 "analytic, or a file of measured costs over the analytic ones")
+      ->type_name("analytic|FILE.json")
+      ->group("Strategy");
+  app.add_option("--calibration", line.calibrationFile,
+                 "Rates of this machine, measured before")
+      ->type_name("FILE.json")
+      ->group("Strategy");
+  app.add_option("--export-strategy", line.exportStrategy,
+                 "Write the strategy, keyed by node name")
+      ->type_name("FILE.json")
+      ->group("Strategy");
+  app.add_flag("--print-strategy", line.printStrategy,
+               "Print a table: op, degrees, devices, time, bytes")
+      ->group("Strategy");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() != 0)
+      return mistake(error.what() +
+                     llvm::Twine("; soap-compile --help lists the options"));
+    exitCode = app.exit(error);
+    return std::nullopt;
+  }
+  if (llvm::Error error =
+          check(line, texts, batch->count() != 0, devices->count() != 0))
+    return std::move(error);
+  return line;
+}

@@ -1,0 +1,54 @@
+//===- CommandLine.h - Options of soap-compile ------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPCOMPILE_COMMANDLINE_H
+#define SOAP_TOOLS_SOAPCOMPILE_COMMANDLINE_H
+
+#include "soap/Target/Native/NativeTarget.h"
+#include "soap/Target/ONNX/Import.h"
+#include "llvm/Support/Error.h"
+#include <optional>
+#include <string>
+
+namespace soap {
+
+/// How far a model is compiled.
+enum class Emit { NN, Strategy, SOAP, SOAPRT, LLVM, Report, SharedObject };
+
+/// What was asked for, checked.
+struct CommandLine {
+  std::string model;  ///< .onnx or .mlir
+  std::string output; ///< Empty: standard output (not for Emit::SharedObject).
+  ONNXImportOptions import;
+  Emit emit = Emit::SharedObject;
+
+  std::optional<int32_t> devices;
+  std::string topologyFile;
+  int32_t coresPerDevice = 0;
+  std::string calibrationFile;
+  NativeTarget target;
+
+  /// Name of an expert strategy, "search", a .json file, or empty (default).
+  std::string strategy;
+  std::string search = "mcmc";
+  double budgetSeconds = 60;
+  uint64_t proposals = 0, seed = 0;
+  std::string costFile; ///< Empty: analytic.
+  std::string exportStrategy;
+  bool printStrategy = false, timing = false;
+};
+
+/// Reads the command line. Fails with one line that says what was expected;
+/// `exitCode` is set (and the result empty) where the program is to end at
+/// once:
+/// --help, --version.
+llvm::Expected<std::optional<CommandLine>>
+parseCommandLine(int argc, char **argv, int &exitCode);
+
+} // namespace soap
+
+#endif // SOAP_TOOLS_SOAPCOMPILE_COMMANDLINE_H

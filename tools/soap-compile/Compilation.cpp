@@ -1,0 +1,289 @@
+//===- Compilation.cpp - One run of soap-compile --------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+#include "Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "soap/CostModel/Machine.h"
+#include "soap/Pipelines/Pipelines.h"
+#include "soap/Target/Native/NativeKernels.h"
+#include "soap/Target/Native/Passes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include <unistd.h>
+
+using namespace mlir;
+using namespace soap;
+
+Compilation::Compilation(const CommandLine &line, MLIRContext &context)
+    : line(line), context(context) {
+  if (line.timing) {
+    timing.setEnabled(true);
+    timing.setDisplayMode(DefaultTimingManager::DisplayMode::Tree);
+  }
+  timer = timing.getRootScope();
+  model.name = llvm::sys::path::stem(line.model).str();
+  model.target = line.target;
+  model.coresPerDevice = line.coresPerDevice;
+  model.modelDirectory = llvm::sys::path::parent_path(line.model).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Model and machine
+//===----------------------------------------------------------------------===//
+
+bool Compilation::import() {
+  TimingScope scope = timer.nest("import");
+  if (StringRef(line.model).ends_with(".mlir")) {
+    module = parseSourceFile<ModuleOp>(line.model, &context);
+    if (module && line.import.initWeightsSeed)
+      initializeWeights(*module, *line.import.initWeightsSeed);
+    return static_cast<bool>(module);
+  }
+  auto imported = importONNX(line.model, line.import, context);
+  if (!imported) {
+    printError(llvm::toString(imported.takeError()));
+    return false;
+  }
+  module = std::move(*imported);
+  return true;
+}
+
+bool Compilation::attachTopology() {
+  llvm::Expected<Topology> topology = [&]() -> llvm::Expected<Topology> {
+    if (!line.topologyFile.empty())
+      return Topology::load(line.topologyFile);
+    int32_t devices = line.devices.value_or(1);
+    if (!line.devices && StringRef(line.strategy).ends_with(".json")) {
+      auto buffer = llvm::MemoryBuffer::getFile(line.strategy);
+      if (!buffer)
+        return llvm::createStringError(
+            "expected to read '" + line.strategy +
+            "', got: " + buffer.getError().message());
+      llvm::Expected<int32_t> named = devicesOfStrategy((*buffer)->getBuffer());
+      if (!named)
+        return named.takeError();
+      devices = *named;
+    }
+    return describeMachine(devices, line.coresPerDevice, line.calibrationFile);
+  }();
+  if (!topology) {
+    printError(llvm::toString(topology.takeError()));
+    return false;
+  }
+  writeTopology(*module, *topology);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Strategy
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<Strategy>
+Compilation::importStrategy(const ModuleProblem &problem) {
+  auto buffer = llvm::MemoryBuffer::getFile(line.strategy);
+  if (!buffer)
+    return llvm::createStringError("expected to read '" + line.strategy +
+                                   "', got: " + buffer.getError().message());
+  return parseStrategy((*buffer)->getBuffer(), problem.extracted.graph,
+                       problem.topology);
+}
+
+llvm::Expected<Strategy>
+Compilation::searchStrategy(const ModuleProblem &problem) {
+  TimingScope scope = timer.nest("search");
+  SearchOptions options;
+  options.budgetSeconds = line.budgetSeconds;
+  options.proposals = line.proposals;
+  options.seed = line.seed;
+  bool terminal = isatty(STDERR_FILENO);
+  if (terminal)
+    options.progress = [](const SearchProgress &progress) {
+      llvm::errs() << llvm::formatv(
+          "\rsearch: {0} proposals, {1:f1} s, best {2:f3} ms (simulated) ",
+          progress.proposals, progress.seconds, progress.bestNs / 1e6);
+      return true;
+    };
+  llvm::Expected<SearchResult> result =
+      createSearchAlgorithm(line.search)->run(problem.get(), options);
+  if (terminal)
+    llvm::errs() << "\r\033[K";
+  if (!result)
+    return result.takeError();
+  llvm::errs() << llvm::formatv(
+      "search: {0} proposals in {1:f1} s, stopped by {2}; step time {3:f3} ms "
+      "(simulated)\n",
+      result->proposals, result->seconds, stringify(result->stop),
+      result->stepNs / 1e6);
+  return std::move(result->strategy);
+}
+
+bool Compilation::chooseStrategy() {
+  FailureOr<ModuleProblem> problem = readProblem(*module, line.costFile);
+  if (failed(problem))
+    return false;
+  std::string name = line.strategy;
+  if (name.empty())
+    name = problem->topology.numDevices() > 1 ? "search" : "single";
+  llvm::Expected<Strategy> strategy =
+      name == "search" ? searchStrategy(*problem)
+      : StringRef(name).ends_with(".json")
+          ? importStrategy(*problem)
+          : expertStrategy(name, problem->extracted.graph, problem->topology,
+                           problem->costs, line.seed);
+  if (!strategy) {
+    printError(llvm::toString(strategy.takeError()));
+    return false;
+  }
+  TimingScope scope = timer.nest("strategy");
+  StrategyInfo info;
+  info.fingerprint = problem->extracted.graph.fingerprint;
+  info.topology = problem->topology.name;
+  info.seed = line.seed;
+  {
+    TaskGraph tasks(problem->extracted.graph, problem->topology,
+                    problem->costs);
+    tasks.setStrategy(*strategy);
+    info.simulatedNs = FullSimulator(tasks).stepNs();
+  }
+  model.fingerprint = info.fingerprint;
+  model.simulatedNs = info.simulatedNs;
+  model.strategy = toJSON(*strategy, problem->extracted.graph, info);
+  if (!line.exportStrategy.empty() &&
+      !writeText(line.exportStrategy, model.strategy + "\n"))
+    return false;
+  if (line.printStrategy)
+    printStrategy(llvm::outs(), *problem, *strategy);
+  writeStrategy(problem->extracted, *strategy, problem->topology);
+  return true;
+}
+
+bool Compilation::report() {
+  FailureOr<ModuleProblem> problem = readProblem(*module, line.costFile);
+  if (failed(problem))
+    return false;
+  SmallVector<StrategyReport> rows;
+  auto add = [&](StringRef name, llvm::Expected<Strategy> strategy) {
+    if (!strategy) {
+      printError(llvm::toString(strategy.takeError()));
+      return false;
+    }
+    rows.push_back(soap::report(name, *strategy, problem->extracted.graph,
+                                problem->topology, problem->costs));
+    return true;
+  };
+  for (StringRef name : {"single", "data-parallel", "model-parallel"})
+    if (!add(name,
+             expertStrategy(name, problem->extracted.graph, problem->topology,
+                            problem->costs, line.seed)))
+      return false;
+  if (StringRef(line.strategy).ends_with(".json")) {
+    if (!add(llvm::sys::path::filename(line.strategy),
+             importStrategy(*problem)))
+      return false;
+  } else if (line.strategy.empty() || line.strategy == "search") {
+    if (!add("found", searchStrategy(*problem)))
+      return false;
+  } else if (!add(line.strategy,
+                  expertStrategy(line.strategy, problem->extracted.graph,
+                                 problem->topology, problem->costs,
+                                 line.seed))) {
+    return false;
+  }
+  printReport(llvm::outs(), rows);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+bool Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build,
+                            StringRef what) {
+  TimingScope scope = timer.nest(what);
+  PassManager passes(&context);
+  passes.enableVerifier(true);
+  build(passes);
+  passes.enableTiming(scope);
+  return succeeded(passes.run(*module));
+}
+
+bool Compilation::writeText(StringRef path, StringRef text) {
+  std::error_code code;
+  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
+  if (!code) {
+    file.os() << text;
+    file.os().flush();
+    code = file.os().error();
+    file.os().clear_error();
+  }
+  if (code) {
+    printError("expected to write '" + path + "', got: " + code.message());
+    return false;
+  }
+  file.keep();
+  return true;
+}
+
+int Compilation::print() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os);
+  os << "\n";
+  return writeText(line.output.empty() ? "-" : line.output, text) ? Fine
+                                                                  : BadInput;
+}
+
+int Compilation::emitSharedObject() {
+  TimingScope scope = timer.nest("emit");
+  return succeeded(emitModel(*module, model, line.output)) ? Fine : Failed;
+}
+
+int Compilation::run() {
+  if (!import())
+    return BadInput;
+  if (!runPasses(buildNormalizePipeline, "normalize"))
+    return BadInput;
+  if (line.emit == Emit::NN)
+    return print();
+  if (!attachTopology())
+    return BadInput;
+  if (line.emit == Emit::Report)
+    return report() ? Fine : BadInput;
+  if (!chooseStrategy())
+    return BadInput;
+  if (line.emit == Emit::Strategy)
+    return print();
+  {
+    // What the strategy asks for may not fit: bad input, not a failure.
+    bool partitioned = runPasses(
+        [&](OpPassManager &passes) {
+          buildPartitionPipeline(passes, line.costFile);
+        },
+        "partition");
+    if (!partitioned)
+      return BadInput;
+  }
+  if (line.emit == Emit::SOAP)
+    return print();
+  if (!runPasses(buildLowerPipeline, "lower"))
+    return Failed;
+  if (line.emit == Emit::SOAPRT)
+    return print();
+  if (line.emit == Emit::LLVM) {
+    bool lowered = runPasses(
+        [](OpPassManager &passes) {
+          buildNativeKernelPipeline(passes.nest<ModuleOp>());
+        },
+        "native kernels");
+    return lowered ? print() : Failed;
+  }
+  return emitSharedObject();
+}

@@ -1,0 +1,58 @@
+//===- Compilation.h - One run of soap-compile ------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPCOMPILE_COMPILATION_H
+#define SOAP_TOOLS_SOAPCOMPILE_COMPILATION_H
+
+#include "CommandLine.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "soap/Target/Model/Model.h"
+#include "soap/Transforms/StrategyIR.h"
+
+namespace soap {
+
+/// From a model to what the command line asks for.
+class Compilation {
+public:
+  Compilation(const CommandLine &line, mlir::MLIRContext &context);
+
+  /// Runs all steps; prints errors. Returns the exit code.
+  int run();
+
+private:
+  /// Bad input (2) up to the strategy, a failure of ours (1) behind it.
+  enum Exit { Fine = 0, Failed = 1, BadInput = 2 };
+
+  bool import();
+  bool attachTopology();
+  /// Configures all operations, by name, file or search.
+  bool chooseStrategy();
+  llvm::Expected<Strategy> importStrategy(const ModuleProblem &problem);
+  llvm::Expected<Strategy> searchStrategy(const ModuleProblem &problem);
+  /// The table of strategies: the experts' and the search's.
+  bool report();
+  bool runPasses(llvm::function_ref<void(mlir::OpPassManager &)> build,
+                 llvm::StringRef what);
+  /// Prints the module to the output file or standard output.
+  int print();
+  int emitSharedObject();
+  bool writeText(llvm::StringRef path, llvm::StringRef text);
+
+  const CommandLine &line;
+  mlir::MLIRContext &context;
+  mlir::DefaultTimingManager timing;
+  mlir::TimingScope timer;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ModelOptions model;
+};
+
+} // namespace soap
+
+#endif // SOAP_TOOLS_SOAPCOMPILE_COMPILATION_H

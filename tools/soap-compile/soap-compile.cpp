@@ -1,0 +1,41 @@
+//===- soap-compile.cpp - From a model to a shared library ------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+#include "Diagnostics.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+#include "soap/Target/Native/Passes.h"
+#include "llvm/Support/InitLLVM.h"
+
+using namespace soap;
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  int exitCode = 0;
+  llvm::Expected<std::optional<CommandLine>> line =
+      parseCommandLine(argc, argv, exitCode);
+  if (!line) {
+    printError(llvm::toString(line.takeError()));
+    return 2;
+  }
+  if (!*line)
+    return exitCode;
+
+  mlir::DialectRegistry registry;
+  registry.insert<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
+                  soaprt::SOAPRTDialect>();
+  registerNativeDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
+                      soaprt::SOAPRTDialect>();
+  DiagnosticPrinter diagnostics(&context);
+  return Compilation(**line, context).run();
+}
