@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Diagnostics.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 using namespace mlir;
