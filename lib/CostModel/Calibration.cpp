@@ -109,8 +109,8 @@ llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
   result.devices = devices;
   result.kind.name = "cpu";
 
-  // Bandwidth from a size that no cache holds, launch cost from a tiny one.
-  constexpr int64_t large = 64 << 20, tiny = 256;
+  // Bandwidth from the size of a large activation, launch cost from a tiny one.
+  constexpr int64_t large = 8 << 20, tiny = 256;
   double stream = probe.stream(large), launch = probe.stream(tiny);
   if (!(stream > 0) || !(launch >= 0))
     return failed("memory traffic");

@@ -1,0 +1,90 @@
+//===- MachineCalibration.cpp - Measure this machine ----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Calibration/MachineCalibration.h"
+#include "ProbeModel.h"
+#include "soap/CostModel/Machine.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/xxhash.h"
+
+namespace soap {
+
+llvm::Expected<Calibration> calibrateMachine(int32_t devices,
+                                             int32_t coresPerDevice) {
+  std::string reason;
+  auto measure = [&](const ProbeStep &step) {
+    return measureProbe(step, devices, coresPerDevice, reason);
+  };
+  auto gemm = [&](int64_t m, int64_t n, int64_t k) {
+    return measure({ProbeStep::Kind::Gemm, m, n, k, 0});
+  };
+  auto stream = [&](int64_t bytes) {
+    return measure({ProbeStep::Kind::Stream, 0, 0, 0, bytes});
+  };
+  auto copy = [&](int64_t bytes) {
+    return measure({ProbeStep::Kind::Exchange, 0, 0, 0, bytes});
+  };
+  llvm::Expected<Calibration> result =
+      calibrate({gemm, stream, copy}, inspectMachine().name(), devices);
+  if (!result && !reason.empty())
+    return llvm::joinErrors(result.takeError(),
+                            llvm::createStringError(reason));
+  return result;
+}
+
+std::string calibrationPath(int32_t devices, int32_t coresPerDevice) {
+  llvm::SmallString<128> path;
+  if (auto folder = llvm::sys::Process::GetEnv("SOAP_CALIBRATION_DIR"))
+    path = *folder;
+  else if (llvm::sys::path::cache_directory(path))
+    llvm::sys::path::append(path, "soap");
+  else
+    return "";
+  std::string machine =
+      llvm::utohexstr(llvm::xxh3_64bits(inspectMachine().name()), true, 16);
+  llvm::sys::path::append(path, "calibration-" + machine + "-" +
+                                    std::to_string(devices) + "x" +
+                                    std::to_string(coresPerDevice) + ".json");
+  return path.str().str();
+}
+
+llvm::Expected<std::string>
+ensureCalibration(int32_t devices, int32_t coresPerDevice,
+                  llvm::function_ref<void()> measuring) {
+  std::string path = calibrationPath(devices, coresPerDevice);
+  if (path.empty())
+    return llvm::createStringError(
+        "expected a folder for the calibration of this machine, got none; set "
+        "SOAP_CALIBRATION_DIR, XDG_CACHE_HOME or HOME");
+  llvm::Expected<Calibration> kept = Calibration::load(path);
+  if (kept)
+    return path;
+  llvm::consumeError(kept.takeError());
+  measuring();
+  llvm::Expected<Calibration> calibration =
+      calibrateMachine(devices, coresPerDevice);
+  if (!calibration)
+    return calibration.takeError();
+  if (std::error_code code =
+          llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path)))
+    return llvm::createStringError(code, "cannot create the folder of '%s'",
+                                   path.c_str());
+  std::string text = calibration->toJSON();
+  if (llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
+        os << text;
+        return llvm::Error::success();
+      }))
+    return std::move(error);
+  return path;
+}
+
+} // namespace soap

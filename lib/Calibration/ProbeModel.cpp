@@ -1,0 +1,181 @@
+//===- ProbeModel.cpp - A model made for measuring ------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProbeModel.h"
+#include "soap/Runtime/Model.fbs.h"
+#include "soap/Runtime/Runtime.h"
+#include <algorithm>
+#include <memory>
+
+namespace soap {
+namespace {
+
+constexpr uint64_t alignment = 64;
+
+std::unique_ptr<fb::TensorTypeT> tensor(std::vector<int64_t> shape) {
+  auto type = std::make_unique<fb::TensorTypeT>();
+  type->element = fb::ElementType::F32;
+  type->shape = std::move(shape);
+  return type;
+}
+
+/// Adds a buffer of the activation arena and returns its index.
+uint32_t addBuffer(fb::DeviceT &device, uint64_t bytes) {
+  device.buffers.emplace_back(fb::Space::Activations, device.activation_bytes,
+                              bytes);
+  device.activation_bytes += (bytes + alignment - 1) / alignment * alignment;
+  return static_cast<uint32_t>(device.buffers.size() - 1);
+}
+
+void addRow(fb::DeviceT &device, fb::RowBodyUnion body, fb::Stream stream) {
+  auto row = std::make_unique<fb::RowT>();
+  row->body = std::move(body);
+  row->stream = stream;
+  row->name = "probe";
+  device.main.push_back(std::move(row));
+}
+
+fb::RowBodyUnion launch(std::vector<uint32_t> operands, uint32_t result) {
+  fb::LaunchT body;
+  body.operands = std::move(operands);
+  body.results = {result};
+  fb::RowBodyUnion row;
+  row.Set(std::move(body));
+  return row;
+}
+
+std::unique_ptr<fb::KernelT> gemmKernel(const ProbeStep &step) {
+  auto kernel = std::make_unique<fb::KernelT>();
+  kernel->key = "probe.gemm";
+  kernel->op.Set(fb::MatMulT());
+  kernel->operands.push_back(tensor({step.m, step.k}));
+  kernel->operands.push_back(tensor({step.k, step.n}));
+  kernel->results.push_back(tensor({step.m, step.n}));
+  return kernel;
+}
+
+std::unique_ptr<fb::KernelT> streamKernel(int64_t elements) {
+  auto kernel = std::make_unique<fb::KernelT>();
+  kernel->key = "probe.relu";
+  fb::UnaryT unary;
+  unary.kind = fb::UnaryKind::Relu;
+  kernel->op.Set(std::move(unary));
+  kernel->operands.push_back(tensor({elements}));
+  kernel->results.push_back(tensor({elements}));
+  return kernel;
+}
+
+void addExchange(fb::DeviceT &device, uint32_t id, uint32_t devices,
+                 uint64_t bytes) {
+  uint32_t from = addBuffer(device, bytes), to = addBuffer(device, bytes);
+  fb::RowBodyUnion row;
+  if (devices == 1) {
+    auto copy = std::make_unique<fb::BoxCopyT>();
+    copy->from = from;
+    copy->to = to;
+    copy->run = bytes;
+    fb::CopyT body;
+    body.copies.push_back(std::move(copy));
+    row.Set(std::move(body));
+    return addRow(device, std::move(row), fb::Stream::Compute);
+  }
+  fb::ExchangeT body;
+  body.sends.emplace_back((id + 1) % devices, 0, fb::Extent(from, 0, bytes));
+  body.receives.emplace_back((id + devices - 1) % devices, 0,
+                             fb::Extent(to, 0, bytes));
+  row.Set(std::move(body));
+  addRow(device, std::move(row), fb::Stream::Communication);
+}
+
+fb::ModelT makeModel(const ProbeStep &step, uint32_t devices,
+                     uint32_t coresPerDevice) {
+  fb::ModelT model;
+  model.abi = SOAP_ABI_VERSION;
+  model.compiler = "calibration";
+  model.name = "probe";
+  model.target = "cpu";
+  model.cores_per_device = coresPerDevice;
+  int64_t elements = std::max<int64_t>(1, step.bytes / 8);
+  if (step.kind == ProbeStep::Kind::Gemm)
+    model.kernels.push_back(gemmKernel(step));
+  if (step.kind == ProbeStep::Kind::Stream)
+    model.kernels.push_back(streamKernel(elements));
+  for (uint32_t id = 0; id < devices; ++id) {
+    auto device = std::make_unique<fb::DeviceT>();
+    switch (step.kind) {
+    case ProbeStep::Kind::Gemm: {
+      uint32_t a = addBuffer(*device, step.m * step.k * 4);
+      uint32_t b = addBuffer(*device, step.k * step.n * 4);
+      uint32_t c = addBuffer(*device, step.m * step.n * 4);
+      addRow(*device, launch({a, b}, c), fb::Stream::Compute);
+      break;
+    }
+    case ProbeStep::Kind::Stream: {
+      uint32_t x = addBuffer(*device, elements * 4);
+      uint32_t y = addBuffer(*device, elements * 4);
+      addRow(*device, launch({x}, y), fb::Stream::Compute);
+      break;
+    }
+    case ProbeStep::Kind::Exchange:
+      addExchange(*device, id, devices, std::max<int64_t>(4, step.bytes));
+      break;
+    }
+    model.devices.push_back(std::move(device));
+  }
+  return model;
+}
+
+void ignoreWarning(const char *, void *) {}
+
+} // namespace
+
+double measureProbe(const ProbeStep &step, int32_t devices,
+                    int32_t coresPerDevice, std::string &error) {
+  fb::ModelT table = makeModel(step, static_cast<uint32_t>(devices),
+                               static_cast<uint32_t>(coresPerDevice));
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Model::Pack(builder, &table), fb::ModelIdentifier());
+  soap_load_options options{};
+  options.size = sizeof(options);
+  options.transport = SOAP_TRANSPORT_LOCAL;
+  options.warning = ignoreWarning;
+  soap_model *model = nullptr;
+  auto fail = [&] {
+    error = soap_last_error();
+    soap_model_release(model);
+    return -1.0;
+  };
+  if (soap_model_load_from_memory(builder.GetBufferPointer(), builder.GetSize(),
+                                  nullptr, 0, nullptr, &options,
+                                  &model) != SOAP_OK ||
+      soap_model_set_tracing(model, 1) != SOAP_OK)
+    return fail();
+
+  // Enough repetitions for a median; the first steps touch the memory.
+  constexpr int warmup = 2, repetitions = 9;
+  std::vector<int64_t> times;
+  for (int i = 0; i < warmup + repetitions; ++i) {
+    if (soap_model_run(model, nullptr, nullptr) != SOAP_OK)
+      return fail();
+    const soap_event *events = nullptr;
+    size_t count = 0;
+    if (soap_model_events(model, &events, &count) != SOAP_OK)
+      return fail();
+    for (size_t e = 0; i >= warmup && e < count; ++e)
+      times.push_back(events[e].end_ns - events[e].start_ns);
+  }
+  soap_model_release(model);
+  if (times.empty()) {
+    error = "the runtime recorded no events";
+    return -1;
+  }
+  auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return static_cast<double>(*middle) * 1e-9;
+}
+
+} // namespace soap

@@ -1,0 +1,33 @@
+//===- ProbeModel.h - A model made for measuring ----------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_CALIBRATION_PROBEMODEL_H
+#define SOAP_LIB_CALIBRATION_PROBEMODEL_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace soap {
+
+/// What one row of a probe does, on every device at the same time.
+struct ProbeStep {
+  enum class Kind { Gemm, Stream, Exchange } kind;
+  int64_t m = 0, n = 0, k = 0; ///< Gemm: m x k times k x n floats.
+  int64_t bytes = 0; ///< Stream: read plus written. Exchange: per device.
+};
+
+/// Runs `step` on `devices` devices of `coresPerDevice` cores and returns the
+/// median time of its row in seconds, over repetitions and devices. Negative,
+/// with the reason in `error`, if it cannot run. An Exchange sends to the next
+/// device; with one device it is a copy.
+double measureProbe(const ProbeStep &step, int32_t devices,
+                    int32_t coresPerDevice, std::string &error);
+
+} // namespace soap
+
+#endif // SOAP_LIB_CALIBRATION_PROBEMODEL_H
