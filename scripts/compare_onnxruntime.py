@@ -2,13 +2,13 @@
 """Runs onnxruntime on the CPU and compares tensors in .npy files with its
 outputs.
 
-  compare_onnxruntime.py model.onnx --make-input=data=x.npy:SEED
+  compare_onnxruntime.py model.onnx --make-input=data=x.npy:SEED[:LOW:HIGH]
   soap-run model.so --input=data=x.npy --output=prob=y.npy
   compare_onnxruntime.py model.onnx --input=data=x.npy --output=prob=y.npy
 
 An output passes if the error is below --tolerance (1e-4) of the norm of the
 reference. NaN fails, and so does a reference that says little: one whose standard
-deviation is below 0.1 of its RMS. Exit code 1 if an output fails, 2 if the
+deviation is below --min-spread (0.1) of its RMS. Exit code 1 if an output fails, 2 if the
 arguments are wrong.
 """
 
@@ -34,7 +34,7 @@ def pairs(texts, what):
     return result
 
 
-def compare(name, got, expected, tolerance):
+def compare(name, got, expected, tolerance, min_spread):
     """One line of the report and whether the output passes."""
     if got.shape != expected.shape:
         return False, f"{name}: shape {got.shape}, expected {expected.shape}"
@@ -45,7 +45,7 @@ def compare(name, got, expected, tolerance):
     rms = norm / np.sqrt(expected.size)
     spread = expected.std() / rms if rms else 0.0
     # Comparisons with NaN are false.
-    passes = bool(error < tolerance) and bool(spread >= 0.1 or expected.size == 1)
+    passes = bool(error < tolerance) and bool(spread >= min_spread)
     return passes, f"{name}: error {error:.2e}, std/rms {spread:.3f}, rms {rms:.3g}"
 
 
@@ -57,11 +57,13 @@ def main():
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy")
     parser.add_argument("--output", action="append", default=[], metavar="NAME=FILE.npy")
     parser.add_argument("--make-input", action="append", default=[],
-                        metavar="NAME=FILE.npy:SEED",
-                        help="write uniform values in [0, 1) for an input and stop")
+                        metavar="NAME=FILE.npy:SEED[:LOW:HIGH]",
+                        help="write uniform values, in [0, 1) if not said, for an "
+                        "input and stop")
     parser.add_argument("--save-output", action="append", default=[],
                         metavar="NAME=FILE.npy", help="write the reference")
     parser.add_argument("--tolerance", type=float, default=1e-4)
+    parser.add_argument("--min-spread", type=float, default=0.1)
     parser.add_argument("--threads", type=int, default=0)
     arguments = parser.parse_args()
 
@@ -80,11 +82,14 @@ def main():
 
     made = pairs(arguments.make_input, "make-input")
     for name, target in made.items():
-        file, _, seed = target.rpartition(":")
-        if name not in inputs or not file:
-            fail(f"expected an input of {sorted(inputs)} and FILE:SEED, got: {name}")
-        shape = inputs[name].shape
-        np.save(file, np.random.default_rng(int(seed)).random(shape, dtype=np.float32))
+        file, *numbers = target.split(":")
+        if name not in inputs or len(numbers) not in (1, 3):
+            fail(f"expected an input of {sorted(inputs)} and FILE:SEED[:LOW:HIGH], "
+                 f"got: {name}={target}")
+        low, high = map(float, numbers[1:] or (0, 1))
+        random = np.random.default_rng(int(numbers[0]))
+        values = random.random(inputs[name].shape, dtype=np.float32)
+        np.save(file, np.float32(low) + np.float32(high - low) * values)
     if made:
         return
 
@@ -102,7 +107,8 @@ def main():
         np.save(file, references[name])
     failed = 0
     for name, file in wanted.items():
-        passes, line = compare(name, np.load(file), references[name], arguments.tolerance)
+        passes, line = compare(name, np.load(file), references[name],
+                               arguments.tolerance, arguments.min_spread)
         print(("ok    " if passes else "FAIL  ") + line)
         failed += not passes
     sys.exit(1 if failed else 0)

@@ -174,12 +174,44 @@ def batchnorm(**attributes):
     return model(
         [node("BatchNormalization", "x s b m v", "y", name="bn", **attributes)],
         {"x": [1, 3, 4, 4]}, {"y": [1, 3, 4, 4]},
-        [weight(k, 3) for k in "sbmv"], opset=15,
+        [weight(k, 3) for k in "sbm"]
+        + [numpy_helper.from_array(np.array([0.5, 1, 2], np.float32), "v")],
+        opset=15,
     )
 
 
 def training():
     return batchnorm(training_mode=1)
+
+
+def folding():
+    """Batch norms and scales behind convolutions and matrix products."""
+    variance = numpy_helper.from_array(
+        RNG.uniform(0.5, 1.5, 4).astype(np.float32), "v"
+    )
+    return model(
+        [
+            node("Conv", "x w b", "a", pads=[1, 1, 1, 1], name="c1"),
+            node("BatchNormalization", "a s t m v", "b1", name="bn1"),
+            node("Relu", "b1", "r"),
+            node("Conv", "r w2", "c", group=2, name="c2"),
+            node("BatchNormalization", "c s t m v", "d", name="bn2"),
+            node("Mul", "d k", "e", name="mul"),
+            node("Add", "k e", "f", name="add"),
+            node("BatchNormalization", "f2 s t m v", "g", name="bn3"),
+            node("Mul", "g k", "h", name="mul2"),
+            node("Gemm", "i w3", "j", transB=1, name="fc"),
+            node("BatchNormalization", "j s t m v", "l", name="bn4"),
+        ],
+        {"x": [2, 3, 5, 5], "f2": [2, 4, 3, 3], "i": [2, 3]},
+        {k: None for k in "fhl"},
+        [
+            weight("w", 4, 3, 3, 3), weight("b", 4), weight("w2", 4, 2, 3, 3),
+            weight("w3", 4, 3), weight("k", 4, 1, 1), weight("s", 4),
+            weight("t", 4), weight("m", 4), variance,
+        ],
+        opset=13,
+    )
 
 
 # --- Moving elements ---------------------------------------------------------
@@ -237,6 +269,64 @@ def shapes():
     )
 
 
+def old_forms():
+    """Operator set 9: axes, bounds and pads are attributes."""
+    return model(
+        [
+            node("Unsqueeze", "x", "u", axes=[1]),
+            node("Squeeze", "u", "a", axes=[1], name="squeeze"),
+            node("Slice", "x", "b", starts=[1, -3], ends=[100, -1], axes=[1, 2],
+                 name="slice"),
+            node("Pad", "x", "c", pads=[0, 1, 0, 0, 0, 2], value=1.5, name="pad"),
+            node("Split", "x", "d e", axis=2, split=[1, 3], name="split"),
+            node("Split", "x", "f g", axis=0, name="halves"),
+            node("ReduceMean", "x", "h", axes=[-1], keepdims=0, name="mean"),
+            node("ReduceSum", "x", "i", axes=[0, 2], name="sum"),
+            node("ReduceMax", "x", "j", name="max"),
+            node("Dropout", "x", "k mask", ratio=0.5, name="drop"),
+            node("Add", "k x", "l", name="add"),
+            node("Clip", "x", "m", max=0.5, name="clip"),
+            node("Gemm", "y w bias", "n", beta=0.5, transA=1, name="gemm"),
+        ],
+        {"x": [2, 3, 4], "y": [4, 3]},
+        {k: None for k in "abcdefghijlmn"},
+        [weight("w", 4, 5), weight("bias", 3, 5)],
+        opset=9,
+    )
+
+
+def new_forms():
+    """Operator set 21: they are operands."""
+    return model(
+        [
+            node("ReduceMean", "x last", "a", keepdims=0, name="mean"),
+            node("ReduceSum", "x", "b", noop_with_empty_axes=1, name="noop"),
+            node("ReduceMin", "x last", "c", name="min"),
+            node("ReduceProd", "x last", "d", name="prod"),
+            node("Split", "x", "e f", axis=2, num_outputs=2, name="split"),
+            node("Pad", "x pads value ax", "g", name="pad"),
+            node("Squeeze", "one", "h", name="squeeze"),
+            node("Sigmoid", "x", "i", name="sigmoid"),
+            node("Tanh", "x", "j", name="tanh"),
+            node("Sqrt", "four", "root"),
+            node("Mul", "x root", "k", name="mul"),
+            node("AveragePool", "p", "l", kernel_shape=[3], dilations=[2], name="avg",
+                 pads=[1, 1], count_include_pad=1),
+            node("Softmax", "x", "m", axis=0, name="softmax"),
+            node("Reshape", "x flat", "n", name="reshape"),
+            node("Flatten", "x", "o", axis=-1, name="flatten"),
+        ],
+        {"x": [2, 3, 5], "one": [1, 4, 1], "p": [1, 2, 9]},
+        {k: None for k in "abcdefghijklmno"},
+        [
+            ints("last", -1), ints("pads", 1, 2), ints("ax", 1), ints("flat", -1),
+            numpy_helper.from_array(np.float32(0.5), "value"),
+            numpy_helper.from_array(np.float32(4), "four"),
+        ],
+        opset=21, ir_version=10,
+    )
+
+
 # --- Parameters --------------------------------------------------------------
 
 
@@ -244,7 +334,7 @@ def parameters():
     """Weights in every place: raw, float_data, as graph inputs (IR 3), made by
     ConstantOfShape and by Constant, through Unsqueeze."""
     floats = helper.make_tensor("f", TensorProto.FLOAT, [3], [1.5, -2.0, 3.25])
-    return model(
+    result = model(
         [
             node("ConstantOfShape", "dims", "k",
                  value=helper.make_tensor("v", TensorProto.FLOAT, [1], [0.5])),
@@ -260,6 +350,8 @@ def parameters():
         [weight("w", 2, 3), floats, ints("dims", 3)],
         opset=11, ir_version=3,
     )
+    result.graph.input[3].type.tensor_type.elem_type = TensorProto.INT64
+    return result
 
 
 def external(location="w.bin", **entries):
