@@ -60,6 +60,16 @@ TEST(Recipe, GoldenValues) {
   // splitmix64 seeded with 0: its first two outputs.
   EXPECT_EQ(recipe::mix(recipe::golden), 0xe220a8397b1dcdafull);
   EXPECT_EQ(recipe::mix(2 * recipe::golden), 0x6e789e6aa1b965f4ull);
+  // Made by scripts/random_recipe.py: seed 7, "conv1.weight".
+  uint64_t key = recipe::keyOf(7, recipe::hashName("conv1.weight", 12));
+  Floats normal{-0x1.d791f4p-1f, -0x1.d153fap+1f, -0x1.00c5d4p+1f,
+                -0x1.448db2p-1f, 0x1.83b2dp+1f};
+  for (uint64_t i = 0; i != normal.size(); ++i)
+    EXPECT_EQ(static_cast<float>(recipe::normal(key, i, -1, 2)), normal[i]);
+  Floats uniform{0x1.d6bb9ep-1f, 0x1.41387p+0f, 0x1.5dd45ep+0f};
+  for (uint64_t i = 0; i != uniform.size(); ++i)
+    EXPECT_EQ(static_cast<float>(recipe::uniform(key, i, 0.5, 1.5)),
+              uniform[i]);
 }
 
 TEST(Recipe, Statistics) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Engine/Engine.h"
+#include <set>
 #include <utility>
 
 using namespace soap;
@@ -38,6 +39,20 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
 
 Engine::~Engine() { stopThreads(); }
 
+/// Bytes of parameters that library kernels may want in another layout: while a
+/// model loads, both copies exist.
+static uint64_t constantOperandBytes(const fb::Device &device) {
+  std::set<uint32_t> buffers;
+  for (const fb::Row *row : items(device.main()))
+    if (const auto *launch = row->body_as_Launch())
+      for (uint32_t operand : items(launch->constant_operands()))
+        buffers.insert(launch->operands()->Get(operand));
+  uint64_t bytes = 0;
+  for (uint32_t buffer : buffers)
+    bytes += device.buffers()->Get(buffer)->bytes();
+  return bytes;
+}
+
 void Engine::checkMemory() const {
   uint64_t needed = 0;
   auto add = [&](uint64_t bytes) {
@@ -48,6 +63,7 @@ void Engine::checkMemory() const {
     add(device->activation_bytes());
     add(device->parameter_bytes());
     add(device->scratch_bytes());
+    add(constantOperandBytes(*device));
   }
   uint64_t available = availableMemory();
   if (needed > available)
