@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A counter that only grows and on which threads wait: a short spin, then the
-// kernel's futex. Devices may share cores, so spinning is brief.
+// kernel's futex. How long to spin depends on who shares the core: see
+// CoreSplit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,9 +44,10 @@ public:
                                 target) >= 0;
   }
 
-  /// Waits until the value has reached `target`.
-  void wait(uint32_t target) {
-    for (int spin = 0; spin != spinLimit; ++spin) {
+  /// Waits until the value has reached `target`, first by looking at it
+  /// `spins` times.
+  void wait(uint32_t target, unsigned spins = 0) {
+    for (unsigned spin = 0; spin != spins; ++spin) {
       if (reached(target))
         return;
       pause();
@@ -64,9 +66,6 @@ public:
   }
 
 private:
-  /// A few microseconds.
-  static constexpr int spinLimit = 200;
-
   static void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -87,16 +86,18 @@ private:
 /// came.
 class Barrier {
 public:
-  explicit Barrier(uint32_t members) : members(members) {}
+  explicit Barrier(uint32_t members, unsigned spins = 0)
+      : members(members), spins(spins) {}
   /// `visit`: the caller's own count, incremented here.
   void arrive(uint32_t &visit) {
     arrivals.increment();
-    arrivals.wait(++visit * members);
+    arrivals.wait(++visit * members, spins);
   }
 
 private:
   Counter arrivals;
   uint32_t members;
+  unsigned spins;
 };
 
 } // namespace soap::runtime

@@ -48,6 +48,12 @@ CoreSplit soap::runtime::splitCores(size_t devices, size_t perDevice,
                          allowed.end());
   for (size_t d = 0; d != devices; ++d)
     split.communication.push_back(spare.empty() ? split.compute[d] : spare);
+  // A look takes some 50 ns. Without a spare core the device's own computation
+  // pays for it.
+  if (!spare.empty())
+    split.transportSpins = split.streamSpins = 400;
+  else if (needed <= allowed.size())
+    split.transportSpins = 40;
   if (needed > allowed.size())
     split.warning =
         text(devices, " devices of ", perDevice,

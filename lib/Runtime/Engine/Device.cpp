@@ -34,8 +34,9 @@ private:
 } // namespace
 
 Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
-               const Meetings &meetings, Transport &transport)
-    : number(id), model(std::move(compiled)),
+               const Meetings &meetings, Transport &transport,
+               unsigned streamSpins)
+    : number(id), streamSpins(streamSpins), model(std::move(compiled)),
       device(model->table().devices()->Get(id)),
       activations(device->activation_bytes()),
       parameters(device->parameter_bytes()), scratch(device->scratch_bytes()),
@@ -139,7 +140,7 @@ std::exception_ptr Device::run(fb::Stream streamKind, fb::Phase phase,
   for (; i != size && stream.rows[i].row->phase() == phase; ++i) {
     ProgramRow &row = stream.rows[i];
     if (row.waitFor)
-      other.progress.wait(otherBase + row.waitFor);
+      other.progress.wait(otherBase + row.waitFor, streamSpins);
     if (trace)
       stream.times[i].start = now();
     try {

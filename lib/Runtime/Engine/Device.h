@@ -54,7 +54,7 @@ public:
   /// Reserves arenas and makes all rows but launches, whose kernels belong to
   /// the device's own thread. `model` and `transport` outlive the device.
   Device(uint32_t id, std::shared_ptr<const CompiledModel> model,
-         const Meetings &meetings, Transport &transport);
+         const Meetings &meetings, Transport &transport, unsigned streamSpins);
 
   /// On the compute thread, once: loads, init program, kernels of the main
   /// program, reordered constants.
@@ -89,6 +89,7 @@ private:
   void discardOriginals();
 
   uint32_t number;
+  unsigned streamSpins;
   std::shared_ptr<const CompiledModel> model;
   const fb::Device *device;
   Arena activations, parameters, scratch, scratchpad;

@@ -31,9 +31,11 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
   std::vector<size_t> groups;
   for (const Meetings::Meeting &meeting : meetings.meetings)
     groups.push_back(meeting.group.size());
-  transport = makeLocalTransport(meetings.channels.size(), groups);
+  transport = makeLocalTransport(meetings.channels.size(), groups,
+                                 split.transportSpins);
   for (uint32_t d = 0; d != table.devices()->size(); ++d)
-    all.push_back(std::make_unique<Device>(d, compiled, meetings, *transport));
+    all.push_back(std::make_unique<Device>(d, compiled, meetings, *transport,
+                                           split.streamSpins));
   startThreads();
 }
 
@@ -80,7 +82,7 @@ void Engine::startThreads() {
   uint32_t count = 0;
   for (const auto &device : all)
     count += device->communicates() ? 2 : 1;
-  barrier = std::make_unique<Barrier>(count);
+  barrier = std::make_unique<Barrier>(count, split.transportSpins);
   for (size_t d = 0; d != all.size(); ++d) {
     Device &device = *all[d];
     threads.emplace_back(

@@ -22,8 +22,8 @@ struct Channel {
 
 /// Where the members of one collective meet.
 struct Meeting {
-  explicit Meeting(size_t members)
-      : barrier(static_cast<uint32_t>(members)), parts(members),
+  Meeting(size_t members, unsigned spins)
+      : barrier(static_cast<uint32_t>(members), spins), parts(members),
         put(members, 0) {}
   Barrier barrier;
   std::vector<CollectivePart> parts;
@@ -32,8 +32,9 @@ struct Meeting {
 
 class LocalExchange final : public RowAction {
 public:
-  LocalExchange(ExchangePart part, std::vector<Channel> &channels)
-      : part(std::move(part)), channels(channels),
+  LocalExchange(ExchangePart part, std::vector<Channel> &channels,
+                unsigned spins)
+      : part(std::move(part)), channels(channels), spins(spins),
         received(this->part.receives.size(), 0) {}
 
   void run(const Step &step) override {
@@ -45,13 +46,13 @@ public:
     for (size_t i = 0; i != part.receives.size(); ++i) {
       const MessagePart &receive = part.receives[i];
       Channel &channel = channels[receive.channel];
-      channel.posted.wait(step.number);
+      channel.posted.wait(step.number, spins);
       std::memcpy(receive.span.data, channel.data, receive.span.bytes);
       received[i] = static_cast<int64_t>(receive.span.bytes);
       channel.taken.set(step.number);
     }
     for (const MessagePart &send : part.sends)
-      channels[send.channel].taken.wait(step.number);
+      channels[send.channel].taken.wait(step.number, spins);
   }
 
   uint64_t bytes() const override {
@@ -72,6 +73,7 @@ public:
 private:
   ExchangePart part;
   std::vector<Channel> &channels;
+  unsigned spins;
   std::vector<int64_t> received;
 };
 
@@ -179,14 +181,15 @@ private:
 
 class LocalTransport final : public Transport {
 public:
-  LocalTransport(size_t channelCount, const std::vector<size_t> &groups)
-      : channels(channelCount) {
+  LocalTransport(size_t channelCount, const std::vector<size_t> &groups,
+                 unsigned spins)
+      : spins(spins), channels(channelCount) {
     for (size_t members : groups)
-      meetings.push_back(std::make_unique<Meeting>(members));
+      meetings.push_back(std::make_unique<Meeting>(members, spins));
   }
 
   std::unique_ptr<RowAction> makeExchange(ExchangePart part) override {
-    return std::make_unique<LocalExchange>(std::move(part), channels);
+    return std::make_unique<LocalExchange>(std::move(part), channels, spins);
   }
 
   std::unique_ptr<RowAction> makeCollective(CollectivePart part) override {
@@ -203,13 +206,14 @@ public:
   }
 
 private:
+  unsigned spins;
   std::vector<Channel> channels;
   std::vector<std::unique_ptr<Meeting>> meetings;
 };
 } // namespace
 
 std::unique_ptr<Transport>
-runtime::makeLocalTransport(size_t channels,
-                            const std::vector<size_t> &groups) {
-  return std::make_unique<LocalTransport>(channels, groups);
+runtime::makeLocalTransport(size_t channels, const std::vector<size_t> &groups,
+                            unsigned spins) {
+  return std::make_unique<LocalTransport>(channels, groups, spins);
 }

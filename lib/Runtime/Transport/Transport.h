@@ -53,9 +53,10 @@ public:
 /// Threads of one process: receivers copy from the sender's memory. Reductions
 /// run in member order, each element once, so that all members get the same
 /// bits. Throws SOAP_INVALID for a combination of type and combiner that has no
-/// meaning.
-std::unique_ptr<Transport>
-makeLocalTransport(size_t channels, const std::vector<size_t> &groups);
+/// meaning. A wait looks `spins` times before it sleeps.
+std::unique_ptr<Transport> makeLocalTransport(size_t channels,
+                                              const std::vector<size_t> &groups,
+                                              unsigned spins);
 
 /// Joins `count` elements of all `sources`, in their order, into `target`,
 /// which may be one of them.
