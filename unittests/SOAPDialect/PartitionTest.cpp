@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Many strategies of small models: what the partitioned IR moves, and in which
-// order, is what the task graph moves; coverage is proved; CSE and
-// canonicalization change nothing.
+// order, is what the task graph moves; run by a naive evaluator it computes
+// what the whole model does; coverage is proved; CSE and canonicalization
+// change nothing.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/Diagnostics.h"
+#include "Evaluate.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -89,12 +90,18 @@ std::string print(ModuleOp module) {
   return text;
 }
 
-class PartitionTest : public testing::TestWithParam<const char *> {
+class ContextTest : public testing::Test {
 protected:
-  PartitionTest() {
+  ContextTest() {
     context_.loadDialect<func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
   }
 
+  MLIRContext context_;
+};
+
+class PartitionTest : public ContextTest,
+                      public testing::WithParamInterface<const char *> {
+protected:
   /// Partitions the model with a strategy and compares with the task graph.
   void check(const Strategy &strategy, const Topology &topology) {
     OwningOpRef<ModuleOp> module =
@@ -118,6 +125,7 @@ protected:
             {extracted->graph.node(value.producer).name, node.action});
       }
 
+    ir::test::Outputs want = ir::test::evaluateModel(main);
     PassManager manager(&context_);
     manager.addPass(ir::createSOAPPartition());
     ASSERT_TRUE(succeeded(manager.run(*module)));
@@ -128,13 +136,13 @@ protected:
         {Phase::Feed, ir::Phase::Feed},
         {Phase::Drain, ir::Phase::Drain}};
     for (auto [simulated, inIR] : phases) {
-      std::vector<std::string> want, got;
+      std::vector<std::string> expected, got;
       for (const Movement &movement : tasks.movements(simulated))
-        want.push_back(describe(movement));
+        expected.push_back(describe(movement));
       for (const Movement &movement :
            ir::collectMovements(main, inIR, topology.host()))
         got.push_back(describe(movement));
-      EXPECT_EQ(want, got) << "phase " << stringify(simulated).str();
+      EXPECT_EQ(expected, got) << "phase " << stringify(simulated).str();
       numMovements_ += got.size();
     }
     std::vector<std::pair<std::string, int64_t>> launched;
@@ -148,6 +156,7 @@ protected:
     });
     EXPECT_EQ(moves, launched);
 
+    EXPECT_EQ(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
     ir::WaitStatistics waits;
     EXPECT_TRUE(succeeded(ir::verifyWaits(main, waits)));
     std::string before = print(*module);
@@ -159,7 +168,6 @@ protected:
     EXPECT_EQ(before, print(*module));
   }
 
-  MLIRContext context_;
   size_t numMovements_ = 0;
 };
 
@@ -201,6 +209,54 @@ TEST_P(PartitionTest, IRMovesWhatIsSimulated) {
     }
   }
   EXPECT_GT(numMovements_, 1000u);
+}
+
+/// The comparison notices a convolution with the pads of another tile and an
+/// assembly that leaves a piece out.
+TEST_F(ContextTest, MutationsAreNoticed) {
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(convolutional, &context_);
+  ASSERT_TRUE(module);
+  FailureOr<ExtractedGraph> extracted =
+      extractOperatorGraph(*getMainFunction(*module));
+  ASSERT_TRUE(succeeded(extracted));
+  Topology topology = machine(2);
+  CostModel costs;
+  llvm::Expected<Strategy> strategy =
+      expertStrategy("spatial", extracted->graph, topology, costs);
+  ASSERT_TRUE(static_cast<bool>(strategy));
+  writeTopology(*module, topology);
+  writeStrategy(*extracted, *strategy, topology);
+  ir::test::Outputs want = ir::test::evaluateModel(*getMainFunction(*module));
+  PassManager manager(&context_);
+  manager.addPass(ir::createSOAPPartition());
+  ASSERT_TRUE(succeeded(manager.run(*module)));
+  auto main = *getMainFunction(*module);
+  ASSERT_EQ(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
+
+  nn::ConvOp conv;
+  main.walk([&](nn::ConvOp op) {
+    if (!conv && op.getPadsLo() != op.getPadsHi())
+      conv = op;
+  });
+  ASSERT_TRUE(conv);
+  DenseI64ArrayAttr lo = conv.getPadsLoAttr(), hi = conv.getPadsHiAttr();
+  conv.setPadsLoAttr(hi);
+  conv.setPadsHiAttr(lo);
+  EXPECT_NE(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
+  conv.setPadsLoAttr(lo);
+  conv.setPadsHiAttr(hi);
+  ASSERT_EQ(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
+
+  ir::AssembleOp assemble;
+  main.walk([&](ir::AssembleOp op) { assemble = op; });
+  ASSERT_TRUE(assemble);
+  SmallVector<Attribute> pieces(assemble.getPieces().getValue());
+  Box nothing = assemble.getPiece(0);
+  nothing[0].hi = nothing[0].lo;
+  pieces[0] = ir::RangesAttr::get(&context_, nothing);
+  assemble.setPiecesAttr(ArrayAttr::get(&context_, pieces));
+  EXPECT_NE(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PartitionTest,
