@@ -44,7 +44,10 @@ static llvm::Error listError(const llvm::Twine &headline,
 GraphImporter::GraphImporter(const Model &model,
                              const ONNXImportOptions &options, ModuleOp module)
     : model(model), options(options), module(module),
-      builder(module.getContext()) {}
+      builder(module.getContext()) {
+  for (const TensorRecord &tensor : model.initializers())
+    initializerNames.insert(tensor.proto.name());
+}
 
 llvm::Error GraphImporter::run() {
   if (llvm::Error error = checkNames())
@@ -61,8 +64,8 @@ llvm::Error GraphImporter::run() {
   const onnx::GraphProto &graph = model.graph();
   for (const onnx::ValueInfoProto &input : graph.input())
     reserved.insert(input.name());
-  for (const TensorRecord &tensor : model.initializers())
-    reserved.erase(tensor.proto.name());
+  for (const auto &name : initializerNames)
+    reserved.erase(name.getKey());
   for (const onnx::ValueInfoProto &output : graph.output())
     reserved.insert(output.name());
   if (llvm::Error error = importInitializers())
@@ -165,9 +168,12 @@ std::string GraphImporter::uniqueName(llvm::StringRef base) {
   if (stem.empty())
     stem = "unnamed";
   std::string name = stem;
-  for (unsigned i = 1; reserved.contains(name) || names.contains(name); ++i)
-    name = stem + "_" + std::to_string(i);
-  names.insert(name);
+  auto [it, isNew] = names.try_emplace(stem, 0);
+  unsigned &number = it->second;
+  if (!isNew || reserved.contains(stem))
+    do
+      name = stem + "_" + std::to_string(++number);
+    while (reserved.contains(name) || !names.try_emplace(name, 0).second);
   return name;
 }
 
@@ -222,13 +228,10 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
 }
 
 llvm::Error GraphImporter::checkOptions() const {
-  llvm::StringSet<> initializers;
-  for (const TensorRecord &tensor : model.initializers())
-    initializers.insert(tensor.proto.name());
   std::map<std::string, bool> inputs;
   std::string list;
   for (const onnx::ValueInfoProto &input : model.graph().input())
-    if (!initializers.contains(input.name())) {
+    if (!initializerNames.contains(input.name())) {
       inputs[input.name()] = true;
       list += (list.empty() ? "" : ", ") + quoted(input.name());
     }
@@ -261,9 +264,7 @@ llvm::Error GraphImporter::importInputs() {
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
     if (values.contains(input.name()))
       continue;
-    if (llvm::any_of(model.initializers(), [&](const TensorRecord &tensor) {
-          return tensor.proto.name() == input.name();
-        }))
+    if (initializerNames.contains(input.name()))
       continue; // Nobody reads it.
     auto binding = options.bindings.find(input.name());
     if (llvm::Error error = binding != options.bindings.end()
@@ -348,7 +349,7 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
   if (countElements(shape).value_or(0) == 0)
     return makeError("expected inputs with elements and within bounds, got: " +
                      toString(shape) + " for " + quoted(name));
-  names.insert(name);
+  names.try_emplace(name, 0);
   OperationState state(NameLoc::get(builder.getStringAttr(name)),
                        nn::InputOp::getOperationName());
   state.addTypes(tensorType(shape, type.elem_type()));
@@ -458,8 +459,9 @@ llvm::Error GraphImporter::importOutputs() {
                          nn::OutputOp::getOperationName());
     state.addOperands(result);
     // The name is reserved: only an input can have it already.
-    std::string unique = names.insert(name).second ? llvm::json::fixUTF8(name)
-                                                   : uniqueName(name);
+    std::string unique = names.try_emplace(name, 0).second
+                             ? llvm::json::fixUTF8(name)
+                             : uniqueName(name);
     state.addAttribute("nn.name", builder.getStringAttr(unique));
     builder.create(state);
   }

@@ -79,7 +79,11 @@ private:
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
   llvm::StringMap<ImportedValue> values;
-  llvm::StringSet<> names;
+  llvm::StringMap<unsigned> names; ///< Taken, with the last number tried.
+  llvm::StringSet<> initializerNames;
+  /// Elements of all constants that are known by value; bounded, so that a
+  /// small file cannot ask for much memory.
+  int64_t hostElements = 0;
   llvm::StringSet<> reserved; ///< Of inputs and outputs.
   llvm::StringSet<> read;     ///< By needed nodes, or outputs.
   std::vector<bool> needed;

@@ -182,6 +182,14 @@ void NodeContext::setResult(size_t i, Value value) {
 
 void NodeContext::setResult(size_t i, HostTensor host) {
   ImportedValue result;
+  graph.hostElements += host.size();
+  if (graph.hostElements > maxHostElements * 1024) {
+    result.problem = "expected less shape arithmetic, got: constants of more "
+                     "than " +
+                     std::to_string(maxHostElements * 1024) + " elements";
+    (void)fail(result.problem);
+    return setResult(i, std::move(result));
+  }
   result.kind = ImportedValue::Kind::Host;
   result.elementType = host.elementType;
   result.shape = host.shape;
