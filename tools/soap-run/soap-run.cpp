@@ -184,7 +184,12 @@ static void printInfo(const Json &info) {
     std::printf("simulated    %.3f ms\n",
                 static_cast<double>(info["simulated_ns"].get<uint64_t>()) /
                     1e6);
-  std::cout << "strategy     " << info["strategy"].dump() << "\n";
+  const Json &strategy = info["strategy"];
+  if (strategy.is_object() && strategy.contains("ops"))
+    std::cout << "strategy     " << strategy["ops"].size() << " ops, order "
+              << strategy.value("order", Json()).dump() << ", topology "
+              << strategy.value("topology", Json()).dump()
+              << " (--json prints it)\n";
 }
 
 /// `NAME[:TOPK]`; a name may have colons.

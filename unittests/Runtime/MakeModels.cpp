@@ -56,7 +56,7 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
   ModelBuilder b(devices);
   b.model.name = "perceptron";
   b.model.fingerprint = "0123456789abcdef";
-  b.model.strategy = R"({"entries": []})";
+  b.model.strategy = R"({"ops": [{"op": "y"}], "order": "graph"})";
   b.model.simulated_ns = 12345;
   b.model.native_kernels = 1;
   uint32_t input = b.input("x", {rows, inner});

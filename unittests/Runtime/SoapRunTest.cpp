@@ -166,7 +166,7 @@ TEST_F(SoapRun, Info) {
   expect(0, file("two.so") + " --info",
          {"perceptron", "0123456789abcdef", "input        x: f32 [4,32]",
           "output       y: f32 [4,10]", "device 1", "simulated    0.012 ms",
-          "Native native"});
+          "Native native", "strategy     1 ops, order \"graph\""});
 }
 
 TEST_F(SoapRun, Timing) {
