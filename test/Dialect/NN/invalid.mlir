@@ -39,7 +39,7 @@ func.func @main(%x: tensor<2xf32>) {
 
 // Tests that shapes are static.
 func.func @main(%x: tensor<?xf32>) {
-  // expected-error @+1 {{'nn.relu' op operand #0 must be static ranked tensor of floats without empty dimensions, of rank 8 or less, but got 'tensor<?xf32>'}}
+  // expected-error @+1 {{'nn.relu' op operand #0 must be static ranked tensor of floats without empty dimensions, of rank 8 or less, of at most 2^48 elements, but got 'tensor<?xf32>'}}
   %0 = nn.relu %x {nn.name = "a"} : tensor<?xf32>
   return
 }
@@ -57,8 +57,35 @@ func.func @main(%x: tensor<2x0xf32>) {
 
 // Tests the greatest rank.
 func.func @main(%x: tensor<1x1x1x1x1x1x1x1x1xf32>) {
-  // expected-error @+1 {{of rank 8 or less, but got}}
+  // expected-error @+1 {{but got 'tensor<1x1x1x1x1x1x1x1x1xf32>'}}
   %0 = nn.relu %x {nn.name = "a"} : tensor<1x1x1x1x1x1x1x1x1xf32>
+  return
+}
+
+// -----
+
+// Tests that the number of elements does not overflow.
+func.func @main(%x: tensor<4294967296x4294967296xf32>) {
+  // expected-error @+1 {{of at most 2^48 elements, but got}}
+  %0 = nn.relu %x {nn.name = "a"} : tensor<4294967296x4294967296xf32>
+  return
+}
+
+// -----
+
+// Tests that strides, pads and the like do not overflow.
+func.func @main(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected entries of at most 2147483647 in 'pads_hi', got: [2147483648]}}
+  %0 = nn.pad %x {nn.name = "a", pads_lo = array<i64: 0>, pads_hi = array<i64: 2147483648>, value = 0.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Tests that the end of a file's part does not overflow.
+func.func @main() {
+  // expected-error @+1 {{expected an offset and a length of 0 or more}}
+  %0 = nn.parameter {nn.name = "a"} : tensor<2xf32> from #nn.file<"m", 9223372036854775807, 8>
   return
 }
 

@@ -9,6 +9,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace soap;
@@ -41,7 +42,8 @@ LogicalResult FileAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                StringRef path, int64_t offset, int64_t length) {
   if (path.empty())
     return emitError() << "expected the path of a file, got an empty string";
-  if (offset < 0 || length < 0)
+  if (offset < 0 || length < 0 ||
+      offset > std::numeric_limits<int64_t>::max() - length)
     return emitError() << "expected an offset and a length of 0 or more, got: "
                        << offset << ", " << length;
   return success();
@@ -102,8 +104,16 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
 
 bool soap::nn::isStaticTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && tensor.getRank() <= maxRank &&
-         llvm::none_of(tensor.getShape(), [](int64_t d) { return d == 0; });
+  if (!tensor || !tensor.hasStaticShape() || tensor.getRank() > maxRank)
+    return false;
+  // Sizes are checked one by one: their product may overflow.
+  int64_t elements = 1;
+  for (int64_t size : tensor.getShape()) {
+    if (size < 1 || size > maxTensorElements / elements)
+      return false;
+    elements *= size;
+  }
+  return true;
 }
 
 StringRef soap::nn::getName(Operation *op) {

@@ -91,12 +91,17 @@ LogicalResult soap::nn::verifyList(Operation *op, StringRef attribute,
       return op->emitOpError()
              << "expected entries of " << minimum << " or more in '"
              << attribute << "', got: " << toString(list);
+    else if (entry > maxListEntry)
+      return op->emitOpError()
+             << "expected entries of at most " << maxListEntry << " in '"
+             << attribute << "', got: " << toString(list);
   return success();
 }
 
 LogicalResult soap::nn::verifyWindows(Operation *op, const Windows &windows,
                                       size_t spatial) {
-  if (failed(verifyList(op, "strides", windows.strides, spatial, 1)) ||
+  if (failed(verifyList(op, "kernel", windows.kernel, spatial, 1)) ||
+      failed(verifyList(op, "strides", windows.strides, spatial, 1)) ||
       failed(verifyList(op, "dilations", windows.dilations, spatial, 1)) ||
       failed(verifyList(op, "pads_lo", windows.padsLo, spatial, 0)) ||
       failed(verifyList(op, "pads_hi", windows.padsHi, spatial, 0)))

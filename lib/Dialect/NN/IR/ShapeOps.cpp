@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpSupport.h"
+#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
@@ -85,15 +86,17 @@ LogicalResult SliceOp::verify() {
     return emitOpError() << "expected a result of rank " << x.size()
                          << ", got: " << shape.size();
   if (failed(verifyList(*this, "starts", getStarts(), x.size(), 0)) ||
-      failed(verifyList(*this, "steps", getSteps(), x.size(),
-                        std::numeric_limits<int64_t>::min())))
+      failed(verifyList(*this, "steps", getSteps(), x.size(), -maxListEntry)))
     return failure();
   for (auto [i, start, step] : llvm::enumerate(getStarts(), getSteps())) {
     if (step == 0)
       return emitOpError() << "expected steps other than 0, got: "
                            << toString(getSteps());
-    int64_t last = start + (shape[i] - 1) * step;
-    if (start >= x[i] || last < 0 || last >= x[i])
+    // Steps beyond the dimension would overflow.
+    int64_t last = start;
+    bool overflow = llvm::MulOverflow(shape[i] - 1, step, last) ||
+                    llvm::AddOverflow(last, start, last);
+    if (overflow || start >= x[i] || last < 0 || last >= x[i])
       return emitOpError() << "expected elements in [0, " << x[i]
                            << ") of dimension " << i << ", got: " << start
                            << " to " << last << " by steps of " << step;

@@ -30,8 +30,7 @@ static LogicalResult verifyPool(PoolOp op) {
   if (rank < 3 || rank > 5)
     return op.emitOpError()
            << "expected an input of rank 3 to 5, got: " << rank;
-  if (failed(verifyList(op, "kernel", op.getKernel(), rank - 2, 1)) ||
-      failed(verifyWindows(op, windowsOf(op), rank - 2)))
+  if (failed(verifyWindows(op, windowsOf(op), rank - 2)))
     return failure();
   Windows windows = windowsOf(op);
   for (size_t i = 0; i != rank - 2; ++i)

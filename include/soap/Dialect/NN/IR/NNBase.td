@@ -50,7 +50,7 @@ def NN_IsStaticTensor : CPred<
 class NN_TensorOf<list<Type> elements, string what> :
     Type<And<[TensorOf<elements>.predicate, NN_IsStaticTensor]>,
          "static ranked tensor of " # what #
-         " without empty dimensions, of rank 8 or less",
+         " without empty dimensions, of rank 8 or less, of at most 2^48 elements",
          "::mlir::RankedTensorType">;
 
 def NN_Tensor : NN_TensorOf<[AnyFloat, AnyInteger], "floats or integers">;

@@ -40,8 +40,14 @@ using Shape = llvm::SmallVector<int64_t, 5>;
 /// The greatest rank of a tensor (loops have names for so many dimensions).
 constexpr int64_t maxRank = 8;
 
+/// The greatest number of elements of a tensor, and the greatest entry of a
+/// list of strides, pads and the like: sums and products of them do not
+/// overflow.
+constexpr int64_t maxTensorElements = int64_t(1) << 48;
+constexpr int64_t maxListEntry = (int64_t(1) << 31) - 1;
+
 /// True for a ranked tensor type of static shape without empty dimensions, of
-/// maxRank or less.
+/// at most maxRank dimensions and maxTensorElements elements.
 bool isStaticTensor(mlir::Type type);
 
 llvm::SmallVector<Shape, 4> operandShapes(mlir::Operation *op);
