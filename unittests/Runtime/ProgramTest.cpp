@@ -116,6 +116,55 @@ TEST(Program, InitRunsOnceAndKeepsParameters) {
   }
 }
 
+/// A weight that one kernel reorders and another one reads as it is, and one
+/// that two kernels reorder: neither may lose its values.
+TEST(Program, SharedParametersSurviveReordering) {
+  ModelBuilder b;
+  int64_t n = 64;
+  Floats x = randomFloats(n * n, 1), w = randomFloats(n * n, 2),
+         v = randomFloats(n * n, 3);
+  uint32_t xb = b.buffer(0, n * n * 4), yb = b.buffer(0, n * n * 4),
+           zb = b.buffer(0, n * n * 4);
+  uint32_t wb = b.buffer(0, n * n * 4, fb::Space::Parameters);
+  uint32_t vb = b.buffer(0, n * n * 4, fb::Space::Parameters);
+  b.inlineLoad(0, wb, {n, n}, w);
+  b.inlineLoad(0, vb, {n, n}, v);
+  b.feed(0, b.input("x", {n, n}), xb);
+  fb::KernelOpUnion op;
+  op.Set(fb::MatMulT());
+  uint32_t product = b.kernel(std::move(op), {{n, n}, {n, n}}, {{n, n}});
+  auto multiply = [&](uint32_t lhs, uint32_t rhs, uint32_t out) {
+    fb::LaunchT l = launch(product, {lhs, rhs}, {out}, {});
+    l.constant_operands = {1};
+    b.row(0, std::move(l));
+  };
+  // y = ((x w) v) v; z = y + w.
+  multiply(xb, wb, yb);
+  multiply(yb, vb, zb);
+  multiply(zb, vb, yb);
+  fb::KernelOpUnion sum;
+  sum.Set(fb::BinaryT());
+  b.row(0, launch(b.kernel(std::move(sum), {{n, n}, {n, n}}, {{n, n}}),
+                  {yb, wb}, {zb}, {}));
+  b.drain(0, b.output("z", {n, n}), zb);
+  ModelPtr model = b.load();
+  ASSERT_TRUE(model) << soap_last_error();
+  auto times = [&](const Floats &p, const Floats &q) {
+    Floats result(n * n);
+    for (int64_t i = 0; i != n; ++i)
+      for (int64_t k = 0; k != n; ++k)
+        for (int64_t j = 0; j != n; ++j)
+          result[i * n + j] += p[i * n + k] * q[k * n + j];
+    return result;
+  };
+  Floats expected = times(times(times(x, w), v), v), out(n * n);
+  const void *in = x.data();
+  void *outputs = out.data();
+  ASSERT_EQ(soap_model_run(model.get(), &in, &outputs), SOAP_OK);
+  for (int64_t i = 0; i != n * n; ++i)
+    ASSERT_NEAR(out[i], expected[i] + w[i], 1e-2) << i;
+}
+
 /// Two devices, a chain of computation and transfers back and forth with waits
 /// across streams, over many steps.
 TEST(Program, WaitsAcrossStreams) {

@@ -222,21 +222,37 @@ void Device::prepare(const Safetensors *weights) {
     else if (const auto *copy = row->body_as_Copy())
       makeCopy(*copy, at)->run({});
   }
+  // Parameters that are only read from reordered copies need no memory of their
+  // own once the last launch that copies them is made.
+  std::map<uint32_t, uint32_t> originals = copiedParameters();
   for (StreamProgram &stream : streams)
-    for (ProgramRow &row : stream.rows)
-      if (const auto *launch = row.row->body_as_Launch())
-        row.action = makeLaunch(*launch);
-  discardOriginals();
+    for (ProgramRow &row : stream.rows) {
+      const auto *launch = row.row->body_as_Launch();
+      if (!launch)
+        continue;
+      row.action = makeLaunch(*launch);
+      Kernel &kernel = kernelFor(*launch);
+      for (uint32_t i = 0; i != items(launch->operands()).size(); ++i) {
+        auto original = originals.find(launch->operands()->Get(i));
+        if (!kernel.reorders(i) || original == originals.end() ||
+            --original->second != 0)
+          continue;
+        const fb::Buffer *buffer = device->buffers()->Get(original->first);
+        parameters.discard(buffer->offset(), buffer->bytes());
+      }
+    }
 }
 
-/// Parameters that are only read from reordered copies need no memory of their
-/// own any more.
-void Device::discardOriginals() {
+/// The parameter buffers that the main program reads from reordered copies
+/// only, with the number of operands that do. Buffers that overlap others are
+/// left out.
+std::map<uint32_t, uint32_t> Device::copiedParameters() {
   auto overlaps = [](const fb::Buffer &a, const fb::Buffer &b) {
     return a.offset() < b.offset() + b.bytes() &&
            b.offset() < a.offset() + a.bytes();
   };
-  std::set<uint32_t> copied, read;
+  std::map<uint32_t, uint32_t> copied;
+  std::set<uint32_t> read;
   auto use = [&](uint32_t buffer) {
     if (device->buffers()->Get(buffer)->space() == fb::Space::Parameters)
       read.insert(buffer);
@@ -246,7 +262,7 @@ void Device::discardOriginals() {
       Kernel &kernel = kernelFor(*launch);
       for (uint32_t i = 0; i != items(launch->operands()).size(); ++i) {
         if (kernel.reorders(i))
-          copied.insert(launch->operands()->Get(i));
+          ++copied[launch->operands()->Get(i)];
         else
           use(launch->operands()->Get(i));
       }
@@ -279,12 +295,20 @@ void Device::discardOriginals() {
         use(box->to());
     }
   }
-  for (uint32_t index : copied) {
+  std::map<uint32_t, uint32_t> result;
+  for (const auto &[index, count] : copied) {
     const fb::Buffer &buffer = *device->buffers()->Get(index);
-    bool needed = std::any_of(read.begin(), read.end(), [&](uint32_t other) {
+    auto touches = [&](uint32_t other) {
       return overlaps(buffer, *device->buffers()->Get(other));
-    });
+    };
+    bool needed =
+        std::any_of(read.begin(), read.end(), touches) ||
+        std::any_of(copied.begin(), copied.end(),
+                    [&, self = index](const auto &other) {
+                      return other.first != self && touches(other.first);
+                    });
     if (!needed)
-      parameters.discard(buffer.offset(), buffer.bytes());
+      result.emplace(index, count);
   }
+  return result;
 }

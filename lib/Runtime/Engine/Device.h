@@ -86,7 +86,7 @@ private:
   Kernel &kernelFor(const fb::Launch &launch);
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
   void reserveScratchpad(const std::vector<const fb::Launch *> &launches);
-  void discardOriginals();
+  std::map<uint32_t, uint32_t> copiedParameters();
 
   uint32_t number;
   unsigned streamSpins;

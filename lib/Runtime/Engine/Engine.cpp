@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Engine/Engine.h"
-#include <set>
+#include <algorithm>
 #include <utility>
 
 using namespace soap;
@@ -41,17 +41,16 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
 
 Engine::~Engine() { stopThreads(); }
 
-/// Bytes of parameters that library kernels may want in another layout: while a
-/// model loads, both copies exist.
-static uint64_t constantOperandBytes(const fb::Device &device) {
-  std::set<uint32_t> buffers;
+/// The largest parameter that a library kernel may want in another layout:
+/// while a model loads, one of them exists twice.
+static uint64_t largestConstantOperand(const fb::Device &device) {
+  uint64_t bytes = 0;
   for (const fb::Row *row : items(device.main()))
     if (const auto *launch = row->body_as_Launch())
       for (uint32_t operand : items(launch->constant_operands()))
-        buffers.insert(launch->operands()->Get(operand));
-  uint64_t bytes = 0;
-  for (uint32_t buffer : buffers)
-    bytes += device.buffers()->Get(buffer)->bytes();
+        bytes = std::max(
+            bytes,
+            device.buffers()->Get(launch->operands()->Get(operand))->bytes());
   return bytes;
 }
 
@@ -65,7 +64,7 @@ void Engine::checkMemory() const {
     add(device->activation_bytes());
     add(device->parameter_bytes());
     add(device->scratch_bytes());
-    add(constantOperandBytes(*device));
+    add(largestConstantOperand(*device));
   }
   uint64_t available = availableMemory();
   if (needed > available)
