@@ -18,8 +18,9 @@ def NN_FileAttr : NN_Attr<"File", "file"> {
   let summary = "Bytes of a file";
   let description = [{
     `length` bytes from byte `offset` of the file at `path`: the elements of the
-    tensor in row-major order, little endian. `path` is relative to the folder
-    of the model. The compiler never reads the bytes.
+    tensor in row-major order, little endian. `path` is absolute or
+    relative to the working directory of the compiler. Passes never read the
+    bytes.
 
     Example: `#nn.file<"model.onnx", 1024, 4096>`
 
