@@ -5,99 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CPU/DnnlKernel.h"
+#include "CPU/DnnlRequest.h"
 #include <algorithm>
 
 using namespace soap;
 using namespace soap::runtime;
+using namespace soap::runtime::dnnlops;
 using dnnl::algorithm;
 using dnnl::memory;
 using dnnl::prop_kind;
-
-namespace {
-/// What every maker below needs.
-struct Request {
-  const fb::Kernel &kernel;
-  const std::vector<bool> &constant;
-  bool allowReference;
-
-  Shape operand(size_t i) const {
-    return toVector(kernel.operands()->Get(i)->shape());
-  }
-  Shape result() const { return toVector(kernel.results()->Get(0)->shape()); }
-  memory::desc operandDesc(size_t i) const {
-    return denseDesc(kernel.operands()->Get(i)->element(), operand(i));
-  }
-  memory::desc resultDesc() const {
-    return denseDesc(kernel.results()->Get(0)->element(), result());
-  }
-  size_t operands() const { return kernel.operands()->size(); }
-  bool isConstant(size_t i) const { return i < constant.size() && constant[i]; }
-};
-using Result = std::unique_ptr<DnnlKernel>;
-} // namespace
-
-static dnnl::primitive_attr userScratchpad() {
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attr;
-}
-
-static memory::desc anyLayout(const memory::desc &desc) {
-  return {desc.dims(), desc.data_type(), memory::format_tag::any};
-}
-
-static memory::dims dims(const flatbuffers::Vector<int64_t> *list) {
-  return toVector(list);
-}
-
-/// oneDNN counts the gaps between kernel elements.
-static memory::dims gaps(const flatbuffers::Vector<int64_t> *dilations) {
-  memory::dims result = toVector(dilations);
-  for (int64_t &d : result)
-    --d;
-  return result;
-}
-
-/// A primitive descriptor, or an empty one if oneDNN has no implementation (or
-/// only a reference one that is not allowed).
-template <typename Primitive, typename... Ts>
-static typename Primitive::primitive_desc
-describe(const Request &request, const dnnl::primitive_attr &attr,
-         const Ts &...arguments) {
-  try {
-    typename Primitive::desc desc(arguments...);
-    typename Primitive::primitive_desc result(desc, attr, dnnlEngine(),
-                                              /*allow_empty=*/true);
-    if (result &&
-        (request.allowReference || !isReference(result.impl_info_str())))
-      return result;
-  } catch (const dnnl::error &) {
-    // The arguments describe no operation that oneDNN knows.
-  }
-  return {};
-}
-
-/// The kernel of one primitive whose operands are `wanted` (in order) under
-/// `arguments`, and whose result is the last of both.
-template <typename Primitive>
-static Result single(const Request &request,
-                     const typename Primitive::primitive_desc &desc,
-                     const std::vector<memory::desc> &user,
-                     const std::vector<memory::desc> &wanted,
-                     const std::vector<int> &arguments) {
-  auto kernel = std::make_unique<DnnlKernel>(desc.impl_info_str());
-  DnnlKernel::Stage stage{Primitive(desc), desc.scratchpad_desc(), {}};
-  for (size_t i = 0; i != user.size(); ++i) {
-    bool result = i + 1 == user.size();
-    size_t slot =
-        kernel->addSlot({result, result ? 0 : i,
-                         !result && request.isConstant(i), user[i], wanted[i]});
-    stage.arguments.emplace_back(arguments[i], slot);
-  }
-  kernel->addStage(std::move(stage));
-  return kernel;
-}
 
 //===----------------------------------------------------------------------===//
 // Convolution
@@ -178,22 +94,6 @@ static Result makeConv(const Request &request, const fb::Conv *op) {
 //===----------------------------------------------------------------------===//
 // Matrix product
 //===----------------------------------------------------------------------===//
-
-/// A dense tensor with leading ones up to `rank`; its last two dims swapped if
-/// `transpose` (as strides).
-static memory::desc matrixDesc(fb::ElementType element, Shape shape,
-                               size_t rank, bool transpose) {
-  shape.insert(shape.begin(), rank - std::min(rank, shape.size()), 1);
-  memory::desc dense = denseDesc(element, shape);
-  if (!transpose)
-    return dense;
-  memory::dims dims = dense.dims();
-  memory::dims strides(dense.data.format_desc.blocking.strides,
-                       dense.data.format_desc.blocking.strides + rank);
-  std::swap(dims[rank - 1], dims[rank - 2]);
-  std::swap(strides[rank - 1], strides[rank - 2]);
-  return {dims, dense.data_type(), strides};
-}
 
 static Result makeMatMul(const Request &request, const fb::MatMul *op) {
   if (request.operands() != (op->bias() ? 3u : 2u))
@@ -391,134 +291,6 @@ static Result makeBatchNorm(const Request &request, const fb::BatchNorm *op) {
   return single<Norm>(request, desc, all, all,
                       {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT,
                        DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, DNNL_ARG_DST});
-}
-
-//===----------------------------------------------------------------------===//
-// Element by element
-//===----------------------------------------------------------------------===//
-
-static algorithm binaryAlgorithm(fb::BinaryKind kind) {
-  switch (kind) {
-  case fb::BinaryKind::Add:
-    return algorithm::binary_add;
-  case fb::BinaryKind::Sub:
-    return algorithm::binary_sub;
-  case fb::BinaryKind::Mul:
-    return algorithm::binary_mul;
-  case fb::BinaryKind::Div:
-    return algorithm::binary_div;
-  case fb::BinaryKind::Max:
-    return algorithm::binary_max;
-  case fb::BinaryKind::Min:
-    return algorithm::binary_min;
-  }
-  return algorithm::undef;
-}
-
-/// One binary operation after the other, in the operands' order. Only the first
-/// operand must have the result's shape.
-static Result makeBinary(const Request &request, fb::BinaryKind kind) {
-  using Binary = dnnl::binary;
-  Shape y = request.result();
-  size_t count = request.operands();
-  bool commutes = kind != fb::BinaryKind::Sub && kind != fb::BinaryKind::Div;
-  if (count < 2 || y.size() > 6 || (!commutes && count != 2))
-    return nullptr;
-  std::vector<size_t> order(count);
-  for (size_t i = 0; i != count; ++i)
-    order[i] = i;
-  if (request.operand(0) != y && commutes && request.operand(1) == y)
-    std::swap(order[0], order[1]);
-  if (request.operand(order[0]) != y)
-    return nullptr;
-  memory::desc dst = request.resultDesc();
-  std::vector<memory::desc> descs;
-  std::vector<Binary::primitive_desc> primitives;
-  for (size_t operand : order) {
-    descs.push_back(
-        matrixDesc(request.kernel.operands()->Get(operand)->element(),
-                   request.operand(operand), dst.dims().size(), false));
-    if (descs.size() == 1)
-      continue;
-    primitives.push_back(describe<Binary>(request, userScratchpad(),
-                                          binaryAlgorithm(kind), descs[0],
-                                          descs.back(), dst));
-    if (!primitives.back())
-      return nullptr;
-  }
-  auto kernel = std::make_unique<DnnlKernel>(primitives[0].impl_info_str());
-  size_t result = kernel->addSlot({true, 0, false, dst, dst});
-  size_t left = kernel->addSlot({false, order[0], false, descs[0], descs[0]});
-  for (size_t i = 1; i != count; ++i) {
-    size_t right =
-        kernel->addSlot({false, order[i], false, descs[i], descs[i]});
-    kernel->addStage({Binary(primitives[i - 1]),
-                      primitives[i - 1].scratchpad_desc(),
-                      {{DNNL_ARG_SRC_0, left},
-                       {DNNL_ARG_SRC_1, right},
-                       {DNNL_ARG_DST, result}}});
-    left = result;
-  }
-  return kernel;
-}
-
-static Result makeUnary(const Request &request, const fb::Unary *op) {
-  if (request.operands() != 1 ||
-      elementCount(request.operand(0)) != elementCount(request.result()))
-    return nullptr;
-  algorithm kind = algorithm::undef;
-  float alpha = op->alpha(), beta = op->beta();
-  switch (op->kind()) {
-  case fb::UnaryKind::Relu:
-    kind = algorithm::eltwise_relu;
-    break;
-  case fb::UnaryKind::Sigmoid:
-    kind = algorithm::eltwise_logistic;
-    break;
-  case fb::UnaryKind::Tanh:
-    kind = algorithm::eltwise_tanh;
-    break;
-  case fb::UnaryKind::Clip:
-    kind = algorithm::eltwise_clip;
-    break;
-  case fb::UnaryKind::Exp:
-    kind = algorithm::eltwise_exp;
-    break;
-  case fb::UnaryKind::Log:
-    kind = algorithm::eltwise_log;
-    break;
-  case fb::UnaryKind::Sqrt:
-    kind = algorithm::eltwise_sqrt;
-    break;
-  case fb::UnaryKind::Abs:
-    kind = algorithm::eltwise_abs;
-    break;
-  case fb::UnaryKind::Square:
-    kind = algorithm::eltwise_square;
-    break;
-  case fb::UnaryKind::Elu:
-    kind = algorithm::eltwise_elu;
-    break;
-  case fb::UnaryKind::Gelu:
-    kind = algorithm::eltwise_gelu_erf;
-    break;
-  case fb::UnaryKind::Linear:
-    kind = algorithm::eltwise_linear;
-    break;
-  case fb::UnaryKind::Identity:
-    return nullptr;
-  }
-  using Eltwise = dnnl::eltwise_forward;
-  // The shape does not matter: one long vector.
-  memory::desc flat = denseDesc(request.kernel.operands()->Get(0)->element(),
-                                {elementCount(request.result())});
-  auto desc =
-      describe<Eltwise>(request, userScratchpad(), prop_kind::forward_inference,
-                        kind, flat, alpha, beta);
-  if (!desc)
-    return nullptr;
-  return single<Eltwise>(request, desc, {flat, flat}, {flat, flat},
-                         {DNNL_ARG_SRC, DNNL_ARG_DST});
 }
 
 std::unique_ptr<Kernel>

@@ -1,0 +1,122 @@
+//===- DnnlRequest.h - What makers of oneDNN kernels share ------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_CPU_DNNLREQUEST_H
+#define SOAP_LIB_RUNTIME_CPU_DNNLREQUEST_H
+
+#include "CPU/DnnlKernel.h"
+#include <algorithm>
+
+namespace soap::runtime::dnnlops {
+
+/// What every maker below needs.
+struct Request {
+  const fb::Kernel &kernel;
+  const std::vector<bool> &constant;
+  bool allowReference;
+
+  Shape operand(size_t i) const {
+    return toVector(kernel.operands()->Get(i)->shape());
+  }
+  Shape result() const { return toVector(kernel.results()->Get(0)->shape()); }
+  dnnl::memory::desc operandDesc(size_t i) const {
+    return denseDesc(kernel.operands()->Get(i)->element(), operand(i));
+  }
+  dnnl::memory::desc resultDesc() const {
+    return denseDesc(kernel.results()->Get(0)->element(), result());
+  }
+  size_t operands() const { return kernel.operands()->size(); }
+  bool isConstant(size_t i) const { return i < constant.size() && constant[i]; }
+};
+using Result = std::unique_ptr<DnnlKernel>;
+
+inline dnnl::primitive_attr userScratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+inline dnnl::memory::desc anyLayout(const dnnl::memory::desc &desc) {
+  return {desc.dims(), desc.data_type(), dnnl::memory::format_tag::any};
+}
+
+inline dnnl::memory::dims dims(const flatbuffers::Vector<int64_t> *list) {
+  return toVector(list);
+}
+
+/// oneDNN counts the gaps between kernel elements.
+inline dnnl::memory::dims gaps(const flatbuffers::Vector<int64_t> *dilations) {
+  dnnl::memory::dims result = toVector(dilations);
+  for (int64_t &d : result)
+    --d;
+  return result;
+}
+
+/// A primitive descriptor, or an empty one if oneDNN has no implementation (or
+/// only a reference one that is not allowed).
+template <typename Primitive, typename... Ts>
+typename Primitive::primitive_desc describe(const Request &request,
+                                            const dnnl::primitive_attr &attr,
+                                            const Ts &...arguments) {
+  try {
+    typename Primitive::desc desc(arguments...);
+    typename Primitive::primitive_desc result(desc, attr, dnnlEngine(),
+                                              /*allow_empty=*/true);
+    if (result &&
+        (request.allowReference || !isReference(result.impl_info_str())))
+      return result;
+  } catch (const dnnl::error &) {
+    // The arguments describe no operation that oneDNN knows.
+  }
+  return {};
+}
+
+/// The kernel of one primitive whose operands are `wanted` (in order) under
+/// `arguments`, and whose result is the last of both.
+template <typename Primitive>
+Result single(const Request &request,
+              const typename Primitive::primitive_desc &desc,
+              const std::vector<dnnl::memory::desc> &user,
+              const std::vector<dnnl::memory::desc> &wanted,
+              const std::vector<int> &arguments) {
+  auto kernel = std::make_unique<DnnlKernel>(desc.impl_info_str());
+  DnnlKernel::Stage stage{Primitive(desc), desc.scratchpad_desc(), {}};
+  for (size_t i = 0; i != user.size(); ++i) {
+    bool result = i + 1 == user.size();
+    size_t slot =
+        kernel->addSlot({result, result ? 0 : i,
+                         !result && request.isConstant(i), user[i], wanted[i]});
+    stage.arguments.emplace_back(arguments[i], slot);
+  }
+  kernel->addStage(std::move(stage));
+  return kernel;
+}
+
+/// A dense tensor with leading ones up to `rank`; its last two dims swapped if
+/// `transpose` (as strides).
+inline dnnl::memory::desc matrixDesc(fb::ElementType element, Shape shape,
+                                     size_t rank, bool transpose) {
+  shape.insert(shape.begin(), rank - std::min(rank, shape.size()), 1);
+  dnnl::memory::desc dense = denseDesc(element, shape);
+  if (!transpose)
+    return dense;
+  dnnl::memory::dims dims = dense.dims();
+  dnnl::memory::dims strides(dense.data.format_desc.blocking.strides,
+                             dense.data.format_desc.blocking.strides + rank);
+  std::swap(dims[rank - 1], dims[rank - 2]);
+  std::swap(strides[rank - 1], strides[rank - 2]);
+  return {dims, dense.data_type(), strides};
+}
+
+/// Kernels that work element by element (DnnlElementwise.cpp); null as
+/// makeDnnlKernel().
+Result makeBinary(const Request &request, fb::BinaryKind kind);
+Result makeUnary(const Request &request, const fb::Unary *op);
+
+} // namespace soap::runtime::dnnlops
+
+#endif // SOAP_LIB_RUNTIME_CPU_DNNLREQUEST_H
