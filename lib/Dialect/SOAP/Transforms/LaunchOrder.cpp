@@ -72,7 +72,7 @@ private:
       if (it == known.end())
         continue; // Ends of the graph have their fixed places.
       if (it->second)
-        return func_.emitOpError()
+        return emitError(func_.getLoc())
                << "expected every node once in the launch order, got: \""
                << name << "\" twice";
       it->second = true;
@@ -81,7 +81,7 @@ private:
     }
     for (StringRef name : inBlock)
       if (!rank_.count(name))
-        return func_.emitOpError()
+        return emitError(func_.getLoc())
                << "expected all compute nodes in the launch order, got none "
                   "called \""
                << name << "\"; add it to soap.order";
@@ -220,7 +220,7 @@ LogicalResult ir::writeSimulatedOrder(func::FuncOp func) {
     ops.push_back({last, ops.size(), &op});
   }
   if (!any)
-    return func.emitOpError()
+    return emitError(func.getLoc())
            << "expected simulated times (soap.start), got none; run "
               "soap-simulate first or use policy=program";
   llvm::sort(ops);

@@ -31,7 +31,7 @@ static LogicalResult checkMain(func::FuncOp main,
                                SmallVectorImpl<Operation *> &nodes) {
   if (main.getBody().getBlocks().size() != 1 || main.getNumArguments() ||
       main.getNumResults())
-    return main.emitOpError()
+    return emitError(main.getLoc())
            << "expected one block without arguments and results, got: "
            << main.getFunctionType();
   for (Operation &op : main.getBody().front().without_terminator()) {
@@ -61,8 +61,9 @@ struct PartitionPass : ir::impl::SOAPPartitionBase<PartitionPass> {
     ModuleOp module = getOperation();
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main) {
-      module.emitError() << "expected a function @main, got none; import a "
-                            "model first";
+      emitError(module.getLoc())
+          << "expected a function @main, got none; import a "
+             "model first";
       return signalPassFailure();
     }
     init_ = module.lookupSymbol<func::FuncOp>("init");

@@ -41,7 +41,7 @@ struct VerifyPartitionPass
     numReads = coverage.reads;
     numElements = coverage.elements;
     if (report)
-      getOperation().emitRemark()
+      emitRemark(getOperation().getLoc())
           << "partition: " << coverage.values << " values, " << coverage.reads
           << " reads, " << coverage.elements << " elements, each covered once";
   }
@@ -62,10 +62,10 @@ struct SchedulePass : ir::impl::SOAPScheduleBase<SchedulePass> {
     numEvents = waits.events;
     numRendezvous = waits.rendezvous;
     if (report)
-      func.emitRemark() << "schedule: " << waits.rows << " rows, "
-                        << waits.streamEdges << " waits in streams, "
-                        << waits.events << " between streams, "
-                        << waits.rendezvous << " rendezvous, none circular";
+      emitRemark(func.getLoc())
+          << "schedule: " << waits.rows << " rows, " << waits.streamEdges
+          << " waits in streams, " << waits.events << " between streams, "
+          << waits.rendezvous << " rendezvous, none circular";
   }
 
 private:
@@ -73,7 +73,7 @@ private:
     if (policy == "simulated")
       return writeSimulatedOrder(func);
     if (policy != "program")
-      return func.emitOpError()
+      return emitError(func.getLoc())
              << "expected policy=program or policy=simulated, got: "
              << policy.getValue();
     SmallVector<StringRef> nodes;
