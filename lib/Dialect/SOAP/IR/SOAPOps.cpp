@@ -179,7 +179,10 @@ void SOAPDialect::registerOperations() {
 BoxAttr ir::getBox(Value value) {
   auto result = dyn_cast<OpResult>(value);
   auto owner = result ? dyn_cast<ShardOpInterface>(result.getOwner()) : nullptr;
-  return owner ? owner.getBox(result.getResultNumber()) : BoxAttr();
+  // An operation that is not verified yet may lack boxes.
+  if (!owner || result.getResultNumber() >= owner.getBoxes().size())
+    return {};
+  return owner.getBox(result.getResultNumber());
 }
 
 //===----------------------------------------------------------------------===//
