@@ -19,12 +19,12 @@
 // CHECK: soaprt.main {
 // CHECK: soaprt.launch "fc" @{{.*}}(%[[X]], %[[W]], %[[B]] : {{.*}}) to(%[[Y]] : {{.*}}) {constants = array<i64: 1, 2>, task = 0 : i64}
 func.func @main() {
-  %w = soap.task "w" 0 () phase init -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w":0, [8:16, 0:4]>) {
-    %0 = nn.parameter #nn.file<"m.onnx", 64, 256> {nn.name = "w", offsets = array<i64: 8, 0>, global_shape = array<i64: 16, 4>} : tensor<8x4xf32>
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w":0, [8:16, 0:4]>) {
+    %0 = nn.parameter {nn.name = "w", offsets = array<i64: 8, 0>, global_shape = array<i64: 16, 4>} : tensor<8x4xf32> from #nn.file<"m.onnx", 64, 256>
     soap.return %0 : tensor<8x4xf32>
   }
-  %b = soap.task "b" 0 () phase init -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"b":0, [0:4]>) {
-    %0 = nn.parameter #nn.splat<4.0 : f32> {nn.name = "s"} : tensor<4xf32>
+  %b = soap.task "b" 0 phase init () -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"b":0, [0:4]>) {
+    %0 = nn.parameter {nn.name = "s"} : tensor<4xf32> from #nn.splat<4.0 : f32>
     %1 = nn.sqrt %0 {nn.name = "t"} : tensor<4xf32>
     %2 = nn.mul %1, %1 {nn.name = "b"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     soap.return %2 : tensor<4xf32>
