@@ -77,16 +77,16 @@ struct Boxes {
 };
 } // namespace
 
-LogicalResult Lowering::lowerFeed(ir::TransferOp op) {
+LogicalResult Lowering::lowerFeed(Operation *op) {
   std::map<int32_t, Boxes> feeds;
-  StringRef name = boxOf(op.getOutputs()[0]).getValue();
+  StringRef name = boxOf(op->getResult(0)).getValue();
   auto input = inputs.find(name);
   if (input == inputs.end())
-    return op.emitOpError("expected a feed of an input of the model, got: '")
+    return op->emitOpError("expected a feed of an input of the model, got: '")
            << name << "'";
-  for (Value output : op.getOutputs()) {
+  for (Value output : op->getResults()) {
     Box box = boxOf(output).getBox();
-    Value buffer = createBuffer(shardType(output), op.getLoc());
+    Value buffer = createBuffer(shardType(output), op->getLoc());
     shards.map(output, buffer);
     Boxes &feed = feeds[shardType(output).getDevice()];
     feed.buffers.push_back(buffer);
@@ -97,7 +97,7 @@ LogicalResult Lowering::lowerFeed(ir::TransferOp op) {
   for (auto &[device, feed] : feeds) {
     OpBuilder builder = rowBuilder({device, /*init=*/false, name});
     builder.create<soaprt::FeedOp>(
-        op.getLoc(), soaprt::TokenType::get(context),
+        op->getLoc(), soaprt::TokenType::get(context),
         FlatSymbolRefAttr::get(input->second.getSymNameAttr()), feed.buffers,
         builder.getArrayAttr(feed.copies), ValueRange(),
         builder.getStringAttr(name), builder.getI64IntegerAttr(-1),

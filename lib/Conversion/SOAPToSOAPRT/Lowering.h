@@ -90,7 +90,8 @@ private:
 
   // Communication (LowerCommunication.cpp).
   mlir::LogicalResult lower(ir::TransferOp op);
-  mlir::LogicalResult lowerFeed(ir::TransferOp op);
+  /// A transfer or broadcast from the host: one transfer per result.
+  mlir::LogicalResult lowerFeed(mlir::Operation *op);
   mlir::LogicalResult lowerDrain(ir::TransferOp op);
   void lowerCollective(mlir::Operation *op, soaprt::CollectiveKind kind,
                        llvm::ArrayRef<int32_t> group,

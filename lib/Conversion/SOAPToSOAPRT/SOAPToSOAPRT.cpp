@@ -181,6 +181,11 @@ LogicalResult Lowering::run(func::FuncOp main) {
             .Case<ir::BroadcastOp, ir::AllGatherOp, ir::AllToAllOp,
                   ir::AllReduceOp, ir::ReduceScatterOp>([&](auto typed) {
               using OpT = decltype(typed);
+              if (typed.getPhase() == ir::Phase::Feed)
+                return lowerFeed(typed);
+              if (llvm::is_contained(typed.getOver(), ir::kHostDevice))
+                return LogicalResult(typed.emitOpError(
+                    "expected the host in feeds and drains only"));
               auto kind = soaprt::CollectiveKind::ReduceScatter;
               if (std::is_same_v<OpT, ir::BroadcastOp>)
                 kind = soaprt::CollectiveKind::Broadcast;
