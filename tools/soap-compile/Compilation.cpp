@@ -191,7 +191,11 @@ bool Compilation::report() {
   } else if (line.strategy.empty() || line.strategy == "search") {
     if (!add("found", searchStrategy(*problem)))
       return false;
-  } else if (!add(line.strategy,
+  } else if (llvm::none_of(rows,
+                           [&](const StrategyReport &row) {
+                             return row.name == line.strategy;
+                           }) &&
+             !add(line.strategy,
                   expertStrategy(line.strategy, problem->extracted.graph,
                                  problem->topology, problem->costs,
                                  line.seed))) {

@@ -26,13 +26,14 @@
 
 // LLVM: llvm.func @soap_native_0_relu
 
-// REPORT: strategy {{.*}} step ms {{.*}} (simulated)
+// REPORT: strategy{{.*}}step ms{{.*}}(simulated)
 // REPORT: single
 // REPORT: data-parallel
 // REPORT: model-parallel
+// REPORT-NOT: data-parallel
 
-// TABLE: op {{.*}} kind {{.*}} degrees {{.*}} devices
-// TABLE: fc {{.*}} nn.matmul
+// TABLE: op{{.*}}kind{{.*}}degrees{{.*}}devices
+// TABLE: fc{{.*}}nn.matmul
 // TABLE: simulated step time:
 
 func.func @main() {
