@@ -31,9 +31,9 @@ static std::pair<int32_t, int32_t> deviceBounds(const Layout &producer,
 }
 
 Planner::Planner(const Layout &producer, ArrayRef<Need> consumers,
-                 RouteCost route)
-    : producer(producer), consumers(consumers), route(route), firstNeed(0, 0),
-      ownBlock(0, 0), seen(0, 0) {
+                 RouteCost route, int32_t host)
+    : producer(producer), consumers(consumers), route(route), host(host),
+      firstNeed(0, 0), ownBlock(0, 0), seen(0, 0) {
   std::tie(lowestDevice, highestDevice) = deviceBounds(producer, consumers);
   firstNeed = DeviceTable<int32_t>(lowestDevice, highestDevice);
   ownBlock = seen = firstNeed;
@@ -307,8 +307,8 @@ ValuePlan Planner::run() {
 }
 
 ValuePlan soap::planValue(const Layout &producer, ArrayRef<Need> consumers,
-                          RouteCost route) {
-  return Planner(producer, consumers, route).run();
+                          RouteCost route, int32_t host) {
+  return Planner(producer, consumers, route, host).run();
 }
 
 llvm::StringRef soap::stringify(ActionKind kind) {

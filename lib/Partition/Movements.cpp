@@ -173,6 +173,9 @@ bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
   auto byDevice = [](const JoinedNeed &a, const JoinedNeed &b) {
     return a.device < b.device;
   };
+  auto onHost = [&](const JoinedNeed &need) { return need.device == host; };
+  if (root == host || llvm::any_of(needs, onHost))
+    return false;
   if (!llvm::is_sorted(needs, byDevice))
     llvm::sort(needs, byDevice);
   SmallVector<int32_t, 8> group{root};

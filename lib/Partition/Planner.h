@@ -77,7 +77,7 @@ struct TransferGroup {
 class Planner {
 public:
   Planner(const Layout &producer, llvm::ArrayRef<Need> consumers,
-          RouteCost route);
+          RouteCost route, int32_t host);
   ValuePlan run();
 
 private:
@@ -131,6 +131,7 @@ private:
   const Layout &producer;
   llvm::ArrayRef<Need> consumers;
   RouteCost route;
+  int32_t host; ///< Takes part in transfers only.
   ValuePlan plan;
   llvm::SmallVector<Demand, 4> demands;
   int32_t lowestDevice = 0, highestDevice = 0;

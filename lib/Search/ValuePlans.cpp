@@ -60,7 +60,8 @@ ValuePlan soap::planOf(const OperatorGraph &graph, const Strategy &strategy,
   auto route = [&](int32_t from, int32_t to) {
     return topology.routeCost(from, to);
   };
-  return planValue(layoutOf(graph, strategy, id), needs, route);
+  return planValue(layoutOf(graph, strategy, id), needs, route,
+                   topology.host());
 }
 
 bool soap::isWholeShard(llvm::ArrayRef<Piece> pieces, const Box &box,

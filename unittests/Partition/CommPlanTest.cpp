@@ -57,6 +57,24 @@ TEST(CommPlan, OneShardIsOnePiece) {
   EXPECT_EQ(plan.reads[1].pieces.size(), 1u);
 }
 
+// A memory-only device sends to each reader on its own.
+TEST(CommPlan, HostTakesNoPartInCollectives) {
+  Layout producer;
+  producer.cuts = {{0, 4}};
+  producer.devices = {2};
+  producer.tasks = {0};
+  Need need;
+  need.ranges = {{{0, 4}}};
+  need.copies = 2;
+  need.devices = {0, 1};
+  need.tasks = {0, 1};
+  ValuePlan plan = planValue(producer, need, nullptr, /*host=*/2);
+  EXPECT_EQ(verify(plan, producer, need), "");
+  ASSERT_EQ(plan.actions.size(), 1u);
+  EXPECT_EQ(plan.actions[0].kind, ActionKind::Transfer);
+  EXPECT_EQ(plan.actions[0].outputs.size(), 2u);
+}
+
 TEST(CommPlan, Broadcast) {
   EXPECT_EQ(planOf(gridLayout({4}, {1}, {2}), gridNeed({4}, {1}, {0, 1, 2}, 3)),
             "broadcast [2, 0, 1]: 2 [0:4] -> 0 [0:4], 1 [0:4]\n");

@@ -160,13 +160,17 @@ struct ValuePlan {
 /// source of a transfer. Ties go to the lowest device id.
 using RouteCost = llvm::function_ref<int64_t(int32_t from, int32_t to)>;
 
+/// No device of a plan is a memory-only host.
+inline constexpr int32_t kNoHost = INT32_MIN;
+
 /// Plans how every consumer gets what it needs of a value. A partial value is
 /// reduced once: directly if its consumers agree on one all-reduce or
 /// reduce-scatter, else by reduce-scatter to a home layout and onwards from
 /// there. A device never sources what it only received. `consumers` may be
-/// empty. Without `route` all remote devices are equally far.
+/// empty. Without `route` all remote devices are equally far. The memory-only
+/// device `host` takes part in transfers, never in collectives.
 ValuePlan planValue(const Layout &producer, llvm::ArrayRef<Need> consumers,
-                    RouteCost route = nullptr);
+                    RouteCost route = nullptr, int32_t host = kNoHost);
 
 /// Checks a plan against its input: every read is covered exactly once by
 /// pieces on its own device; pieces lie inside their shards; every partial

@@ -216,10 +216,9 @@ LocalPads localPads(const DimAccess &shifted, int64_t units, int64_t boxSize);
 /// at most one dimension of a result; a loop absent from a result needs a
 /// combiner; operand accesses are monotone; ranks agree with the shapes.
 /// Returns a description of the first violation, or an empty string.
-std::string
-verify(const PartitionSpec &spec,
-       llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> operandShapes,
-       llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> resultShapes);
+std::string verify(const PartitionSpec &spec,
+                   llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> operandShapes,
+                   llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> resultShapes);
 
 } // namespace soap
 

@@ -55,8 +55,8 @@ void PartitionBuilder::plan(OpResult result, ArrayRef<OpOperand *> uses) {
   auto route = [&](int32_t from, int32_t to) {
     return topology_->routeCost(from, to);
   };
-  value->plan =
-      topology_ ? planValue(layout, needs, route) : planValue(layout, needs);
+  value->plan = planValue(layout, needs,
+                          topology_ ? RouteCost(route) : RouteCost(), host_);
 
   MLIRContext *context = builder_.getContext();
   for (const Shard &shard : value->plan.shards) {
