@@ -3,7 +3,7 @@
 // Tests that a projection keeps what runs on the device or exchanges data with it, and stands in for the rest.
 // CHECK-NOT: soap.task "x"
 // CHECK: %[[X:.*]] = soap.remote -> (!soap.shard<tensor<8xf32>, on host> as #soap.box<"x":0, [0:8]>)
-// CHECK: soap.broadcast %[[X]] over [host, 0, 1] action 0 phase feed
+// CHECK: soap.transfer %[[X]], %[[X]] action 0 phase feed
 // CHECK-NOT: soap.task "a" 0
 // CHECK: %[[A:.*]] = soap.remote -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"b":0, [0:4]>)
 // CHECK: %[[B:.*]] = soap.task "b" 1

@@ -33,7 +33,7 @@ func.func @main() {
 
 // Tests tensor parallelism: a column-split matmul feeds a row-split one, whose parts are summed in one all_reduce; only the first part adds the bias.
 // CHECK-LABEL: module
-// CHECK: soap.broadcast {{.*}} over [host, 0, 1] action 0 phase feed
+// CHECK: soap.transfer {{.*}} action 0 phase feed
 // CHECK: soap.task "a" 1 {{.*}} on 1> as #soap.box<"a":0, [0:4, 8:16]>
 // CHECK-NOT: action
 // CHECK: soap.task "b" 0 ({{.*}} = {{.*}}, {{.*}} = {{.*}}, {{.*}} = {{.*}}) -> (!soap.shard<tensor<4x6xf32>, on 0, partial = sum> as #soap.box<"b":0, [0:4, 0:6], part 0 of 2>)

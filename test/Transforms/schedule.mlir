@@ -5,7 +5,7 @@
 // Tests that the order of soap.order becomes block order, that packs, moves and unpacks follow their nodes, and what moves.
 // ORDER: soap.task "x" 0
 // ORDER-NEXT: nn.input
-// ORDER: soap.broadcast {{.*}} phase feed
+// ORDER: soap.transfer {{.*}} phase feed
 // ORDER: soap.task "c" 0
 // ORDER: %[[C:.*]] = soap.slice {{.*}} on 1> as #soap.box<"c":0, [0:3]>
 // ORDER-NEXT: soap.transfer %[[C]] action 0 :
@@ -21,9 +21,10 @@
 // ORDER: soap.task "out" 0
 
 // REPORT: remark: partition: 5 values, 8 reads, 36 elements, each covered once
-// REPORT: remark: schedule: {{[0-9]+}} rows, {{[0-9]+}} waits in streams, {{[0-9]+}} between streams, 4 rendezvous, none circular
+// REPORT: remark: schedule: {{[0-9]+}} rows, {{[0-9]+}} waits in streams, {{[0-9]+}} between streams, 5 rendezvous, none circular
 
-// MOVES: feed broadcast [host, 0, 1]: [24, 0, 0] bytes
+// MOVES: feed transfer host -> 0: 24 bytes
+// MOVES-NEXT: feed transfer host -> 1: 24 bytes
 // MOVES-NEXT: step transfer 1 -> 0: 12 bytes
 // MOVES-NEXT: step transfer 0 -> 1: 12 bytes
 // MOVES-NEXT: drain transfer 0 -> host: 12 bytes
