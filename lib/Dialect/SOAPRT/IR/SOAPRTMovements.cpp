@@ -32,39 +32,40 @@ static ActionKind actionKind(CollectiveKind kind) {
   llvm_unreachable("unknown kind of collective");
 }
 
-SmallVector<Movement> soap::soaprt::collectMovements(ModuleOp module,
-                                                     int32_t host) {
-  SmallVector<Movement> movements;
+static Movement transfer(int32_t from, int32_t to, Value buffer) {
+  return {ActionKind::Transfer, {from, to}, {bytesOf(buffer)}};
+}
+
+ProgramMovements soap::soaprt::collectMovements(ModuleOp module, int32_t host) {
+  ProgramMovements movements;
   /// Index of a collective's movement by tag.
   llvm::DenseMap<int32_t, unsigned> collectives;
-  auto transfer = [&](int32_t from, int32_t to, int64_t bytes) {
-    movements.push_back({ActionKind::Transfer, {from, to}, {bytes}});
-  };
   for (auto device : module.getOps<DeviceOp>()) {
     int32_t self = device.getId();
     for (Operation &op : device.getMain().getBlock()) {
       if (auto feed = dyn_cast<FeedOp>(op)) {
         for (Value target : feed.getTargets())
-          transfer(host, self, bytesOf(target));
+          movements.feed.push_back(transfer(host, self, target));
       } else if (auto drain = dyn_cast<DrainOp>(op)) {
         for (Value source : drain.getSources())
-          transfer(self, host, bytesOf(source));
+          movements.drain.push_back(transfer(self, host, source));
       } else if (auto exchange = dyn_cast<ExchangeOp>(op)) {
         for (auto [send, to] :
              llvm::zip_equal(exchange.getSends(), exchange.getDestinations()))
-          transfer(self, to, bytesOf(send));
+          movements.step.push_back(transfer(self, to, send));
       } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
         auto [it, first] =
-            collectives.try_emplace(collective.getTag(), movements.size());
+            collectives.try_emplace(collective.getTag(), movements.step.size());
         if (first) {
-          Movement &movement = movements.emplace_back();
+          Movement &movement = movements.step.emplace_back();
           movement.kind = actionKind(collective.getKind());
           movement.devices.assign(collective.getGroup().begin(),
                                   collective.getGroup().end());
           movement.bytes.assign(movement.devices.size(), 0);
         }
         for (Value send : collective.getSends())
-          movements[it->second].bytes[collective.getMember()] += bytesOf(send);
+          movements.step[it->second].bytes[collective.getMember()] +=
+              bytesOf(send);
       }
     }
   }

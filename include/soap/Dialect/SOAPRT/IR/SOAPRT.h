@@ -50,11 +50,13 @@ struct Storage {
 Storage getStorage(mlir::Value buffer);
 
 /// What the programs of a module move, in the form in which TaskGraph, soap IR
-/// and the runtime's counters are compared: transfers in row order of their
-/// senders, collectives in row order of member 0; feeds and drains as transfers
-/// from and to `host`.
-llvm::SmallVector<Movement> collectMovements(mlir::ModuleOp module,
-                                             int32_t host);
+/// and the runtime's counters are compared: transfers by sender, collectives
+/// where their first member is. Every box of a feed or drain is a transfer from
+/// or to `host`.
+struct ProgramMovements {
+  llvm::SmallVector<Movement> feed, step, drain;
+};
+ProgramMovements collectMovements(mlir::ModuleOp module, int32_t host);
 
 } // namespace soap::soaprt
 

@@ -51,4 +51,13 @@ def SOAPRTPlanMemoryPass : Pass<"soaprt-plan-memory", "::mlir::ModuleOp"> {
   ];
 }
 
+def SOAPRTPrintMovementsPass
+    : Pass<"soaprt-print-movements", "::mlir::ModuleOp"> {
+  let summary = "Print what the programs move between devices";
+  let description = [{
+    One line per movement in the form of `soap-print-movements`, in the order of
+    devices and rows. Changes nothing.
+  }];
+}
+
 #endif // SOAP_DIALECT_SOAPRT_TRANSFORMS_PASSES_TD
