@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -195,4 +196,30 @@ TEST_F(SoapRun, TraceAndProfile) {
   ASSERT_EQ(costs["entries"].size(), 3u);
   EXPECT_EQ(costs["entries"][0]["key"], "kernel0");
   EXPECT_GT(costs["entries"][0]["ns"], 0);
+}
+
+/// Tests that soap-run starts where the CPU backend or oneDNN is missing, and
+/// says so.
+TEST_F(SoapRun, MissingBackend) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(testing::TempDir()) / "soap-run-alone";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  fs::path runtime = SOAP_RUNTIME_LIBRARY, backend = SOAP_CPU_BACKEND;
+  fs::copy(runtime, folder / runtime.filename());
+  std::string here = "LD_LIBRARY_PATH=" + folder.string() + " ";
+  expect(0, "--version", {"soap-run 0."}, here);
+  expect(0, "--list-devices", {"libSOAPBackendCPU.so", "no such file"}, here);
+  expect(2, one(),
+         {"error: expected the CPU backend '", "no such file; install it"},
+         here);
+
+  fs::copy(backend, folder / backend.filename());
+  expect(0, one(), {}, here);
+  std::ofstream(folder / "libdnnl.so.2") << "no library";
+  expect(
+      2, one(),
+      {"error: expected the CPU backend '", "libdnnl.so.2", "install oneDNN 2"},
+      here);
+  fs::remove_all(folder);
 }

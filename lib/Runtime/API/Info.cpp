@@ -6,17 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "API/Info.h"
+#include "CPU/Backend.h"
 #include <nlohmann/json.hpp>
-#include <oneapi/dnnl/dnnl.h>
 
 using namespace soap;
 using namespace soap::runtime;
 using Json = nlohmann::ordered_json;
 
-static std::string dnnlVersion() {
-  const dnnl_version_t *version = dnnl_version();
-  return text("oneDNN ", version->major, ".", version->minor, ".",
-              version->patch);
+/// The kernel library, or why there is none.
+static std::string libraryVersion() {
+  try {
+    return libraryBackend().version();
+  } catch (const Error &error) {
+    return error.what();
+  }
 }
 
 static Json
@@ -79,7 +82,7 @@ std::string runtime::describeModel(const Engine &engine) {
                  {"runtime", soap_version()},
                  {"abi", table.abi()},
                  {"target", toString(table.target())},
-                 {"libraries", {dnnlVersion()}},
+                 {"libraries", {libraryVersion()}},
                  {"transport", "local"},
                  {"inputs", describePorts(table.inputs())},
                  {"outputs", describePorts(table.outputs())},
@@ -97,7 +100,7 @@ std::string runtime::describeMachine() {
                  {"name", cpuName()},
                  {"cores", cores},
                  {"memory_bytes", availableMemory()},
-                 {"library", dnnlVersion()}};
+                 {"library", libraryVersion()}};
   Json result = {{"devices", Json::array({device})},
                  {"transports", {"local"}},
                  {"runtime", soap_version()}};

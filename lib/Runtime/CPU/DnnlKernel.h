@@ -68,6 +68,12 @@ private:
   size_t stageScratch = 0; ///< The largest of all stages.
 };
 
+/// Kernels over oneDNN; null if it has nothing (or only its reference
+/// implementation, `allowReference` apart) for this kernel.
+std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
+                                       const std::vector<bool> &constant,
+                                       bool allowReference);
+
 } // namespace soap::runtime
 
 #endif // SOAP_LIB_RUNTIME_CPU_DNNLKERNEL_H

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/Kernel.h"
+#include "CPU/Backend.h"
 
 using namespace soap;
 using namespace soap::runtime;
@@ -24,14 +25,16 @@ void ConstantCache::add(const void *address, const std::string &layout,
 
 std::unique_ptr<Kernel> runtime::makeKernel(const fb::Kernel &kernel,
                                             const std::vector<bool> &constant) {
+  const LibraryBackend &library = libraryBackend();
   bool empty = elementCount(toVector(kernel.results()->Get(0)->shape())) == 0;
   if (!empty)
     if (auto result =
-            makeDnnlKernel(kernel, constant, /*allowReference=*/false))
+            library.makeKernel(kernel, constant, /*allowReference=*/false))
       return result;
   if (auto result = makeLoopKernel(kernel))
     return result;
-  if (auto result = makeDnnlKernel(kernel, constant, /*allowReference=*/true))
+  if (auto result =
+          library.makeKernel(kernel, constant, /*allowReference=*/true))
     return result;
   std::string types;
   for (const auto *type : items(kernel.operands()))

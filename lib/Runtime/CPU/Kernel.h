@@ -85,12 +85,6 @@ std::unique_ptr<Kernel> makeNativeKernel(soap_native_kernel function);
 /// operand broadcasts, integer and f64 arithmetic.
 std::unique_ptr<Kernel> makeLoopKernel(const fb::Kernel &kernel);
 
-/// Kernels over oneDNN; null if it has nothing (or only its reference
-/// implementation, `allowReference` apart) for this kernel.
-std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
-                                       const std::vector<bool> &constant,
-                                       bool allowReference);
-
 } // namespace soap::runtime
 
 #endif // SOAP_LIB_RUNTIME_CPU_KERNEL_H

@@ -8,7 +8,6 @@
 #include "Engine/Cores.h"
 #include "Error.h"
 #include <algorithm>
-#include <dlfcn.h>
 #include <fstream>
 #include <pthread.h>
 #include <sched.h>
@@ -69,15 +68,6 @@ void soap::runtime::bindThread(const std::vector<int> &cores) {
     CPU_SET(core, &set);
   // A refused binding costs time, not correctness.
   (void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-}
-
-void soap::runtime::setOpenMPThreads(size_t count) {
-  // Whichever OpenMP runtime the kernel library came with.
-  using Setter = void (*)(int);
-  static auto setter =
-      reinterpret_cast<Setter>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-  if (setter)
-    setter(static_cast<int>(count));
 }
 
 std::string soap::runtime::cpuName() {

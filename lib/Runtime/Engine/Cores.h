@@ -37,8 +37,6 @@ CoreSplit splitCores(size_t devices, size_t perDevice,
 
 /// Binds the calling thread to cores.
 void bindThread(const std::vector<int> &cores);
-/// The number of threads of the OpenMP regions that the calling thread opens.
-void setOpenMPThreads(size_t count);
 /// The model name of the CPU.
 std::string cpuName();
 

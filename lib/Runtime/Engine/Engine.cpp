@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Engine/Engine.h"
+#include "CPU/Backend.h"
 #include <algorithm>
 #include <utility>
 
@@ -17,6 +18,8 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
     : compiled(std::move(model)) {
   const fb::Model &table = compiled->table();
   checkMemory();
+  // Before threads are started: it may be missing.
+  (void)libraryBackend();
   size_t perDevice = options.coresPerDevice ? options.coresPerDevice
                                             : table.cores_per_device();
   split = splitCores(table.devices()->size(), perDevice, allowedCores());
@@ -123,7 +126,7 @@ void Engine::runPhase(Device &device, fb::Stream stream, fb::Phase phase) {
 
 void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
   bindThread(cores);
-  setOpenMPThreads(cores.size());
+  libraryBackend().setThreads(cores.size());
   try {
     device.prepare(weights.get());
   } catch (...) {
