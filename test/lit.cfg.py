@@ -26,6 +26,9 @@ for variable in ("HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTION
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
 
+# Simulated times must not depend on the machine.
+config.environment["SOAP_CALIBRATION_DIR"] = ""
+
 python = os.path.join(config.soap_python_env, "bin", "python")
 config.substitutions.append(("%python", python))
 config.substitutions.append(("%scripts", os.path.join(config.soap_src_root, "scripts")))

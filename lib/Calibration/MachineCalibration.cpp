@@ -43,12 +43,15 @@ llvm::Expected<Calibration> calibrateMachine(int32_t devices,
 
 std::string calibrationPath(int32_t devices, int32_t coresPerDevice) {
   llvm::SmallString<128> path;
-  if (auto folder = llvm::sys::Process::GetEnv("SOAP_CALIBRATION_DIR"))
+  if (auto folder = llvm::sys::Process::GetEnv("SOAP_CALIBRATION_DIR")) {
+    if (folder->empty())
+      return "";
     path = *folder;
-  else if (llvm::sys::path::cache_directory(path))
+  } else if (llvm::sys::path::cache_directory(path)) {
     llvm::sys::path::append(path, "soap");
-  else
+  } else {
     return "";
+  }
   std::string machine =
       llvm::utohexstr(llvm::xxh3_64bits(inspectMachine().name()), true, 16);
   llvm::sys::path::append(path, "calibration-" + machine + "-" +

@@ -158,6 +158,10 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
                    llvm::Twine(texts.devices));
   if (hasDevices)
     line.devices = texts.devices;
+  if (line.calibration != "auto" && line.calibration != "none" &&
+      !llvm::sys::fs::exists(line.calibration))
+    return mistake("expected --calibration=auto, none or a file, got: '" +
+                   line.calibration + "', which does not exist");
   if (hasDevices && !line.topologyFile.empty())
     return mistake("expected --devices or --topology, got: both; leave "
                    "--devices out");
@@ -277,9 +281,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
                  "analytic, or a file of measured costs over the analytic ones")
       ->type_name("analytic|FILE.json")
       ->group("Strategy");
-  app.add_option("--calibration", line.calibrationFile,
-                 "Rates of this machine, measured before")
-      ->type_name("FILE.json")
+  app.add_option("--calibration", line.calibration,
+                 "Rates of this machine: measured once and kept (auto, with "
+                 "more than one device), a file, or round figures (none)")
+      ->type_name("auto|none|FILE.json")
+      ->capture_default_str()
       ->group("Strategy");
   app.add_option("--export-strategy", line.exportStrategy,
                  "Write the strategy, keyed by node name")

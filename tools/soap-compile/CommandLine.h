@@ -29,7 +29,9 @@ struct CommandLine {
   std::optional<int32_t> devices;
   std::string topologyFile;
   int32_t coresPerDevice = 0;
-  std::string calibrationFile;
+  /// Rates of this machine: a file, "auto" (measured once and kept, where there
+  /// is more than one device), or "none" (round figures).
+  std::string calibration = "auto";
   NativeTarget target;
 
   /// Name of an expert strategy, "search", a .json file, or empty (default).

@@ -8,6 +8,7 @@
 #include "Compilation.h"
 #include "Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Machine.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/Native/NativeKernels.h"
@@ -56,6 +57,28 @@ bool Compilation::import() {
   return true;
 }
 
+std::string Compilation::findCalibration(int32_t devices) {
+  if (line.calibration == "none")
+    return "";
+  if (line.calibration != "auto")
+    return line.calibration;
+  // One device has nothing to weigh; no folder, nowhere to keep it.
+  if (devices < 2 || calibrationPath(devices, line.coresPerDevice).empty())
+    return "";
+  TimingScope scope = timer.nest("calibration");
+  llvm::Expected<std::string> path =
+      ensureCalibration(devices, line.coresPerDevice, [&] {
+        llvm::errs() << "calibration: measuring this machine with " << devices
+                     << " busy devices, once; kept in '"
+                     << calibrationPath(devices, line.coresPerDevice) << "'\n";
+      });
+  if (path)
+    return *path;
+  llvm::errs() << "warning: " << llvm::toString(path.takeError())
+               << "; going on with round figures, as --calibration=none\n";
+  return "";
+}
+
 bool Compilation::attachTopology() {
   llvm::Expected<Topology> topology = [&]() -> llvm::Expected<Topology> {
     if (!line.topologyFile.empty())
@@ -72,7 +95,8 @@ bool Compilation::attachTopology() {
         return named.takeError();
       devices = *named;
     }
-    return describeMachine(devices, line.coresPerDevice, line.calibrationFile);
+    return describeMachine(devices, line.coresPerDevice,
+                           findCalibration(devices));
   }();
   if (!topology) {
     printError(llvm::toString(topology.takeError()));

@@ -32,6 +32,9 @@ private:
 
   bool import();
   bool attachTopology();
+  /// The file with the rates of this machine; empty: round figures. Measures
+  /// first if it must.
+  std::string findCalibration(int32_t devices);
   /// Configures all operations, by name, file or search.
   bool chooseStrategy();
   llvm::Expected<Strategy> importStrategy(const ModuleProblem &problem);

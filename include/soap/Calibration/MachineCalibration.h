@@ -26,7 +26,7 @@ llvm::Expected<Calibration> calibrateMachine(int32_t devices,
 
 /// The file that keeps the calibration of this machine for that many devices:
 /// in `$SOAP_CALIBRATION_DIR`, else `$XDG_CACHE_HOME/soap`, else
-/// `~/.cache/soap`. Empty if none of them is set.
+/// `~/.cache/soap`. Empty if none of them is set, or the first one to nothing.
 std::string calibrationPath(int32_t devices, int32_t coresPerDevice);
 
 /// Calibrates unless calibrationPath() has a valid file, and keeps the result
