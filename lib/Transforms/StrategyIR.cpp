@@ -13,6 +13,27 @@ using namespace mlir;
 
 namespace soap {
 
+FailureOr<Topology> readTopology(ModuleOp module) {
+  ir::TopologyOp op = ir::getTopology(module);
+  if (!op)
+    return emitError(module.getLoc(),
+                     "expected a soap.topology in the module, got none; run "
+                     "soap-attach-topology");
+  llvm::Expected<Topology> topology = op.getTopology();
+  if (!topology)
+    return emitError(op.getLoc(), llvm::toString(topology.takeError()));
+  return std::move(*topology);
+}
+
+void writeTopology(ModuleOp module, const Topology &topology) {
+  if (ir::TopologyOp old = ir::getTopology(module))
+    old.erase();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  builder.create<ir::TopologyOp>(
+      module.getLoc(), builder.getStringAttr("machine"),
+      ir::TopologyOp::describe(module.getContext(), topology));
+}
+
 static Configuration toConfiguration(ir::ConfigAttr attr, const GraphNode &node,
                                      const Topology &topology) {
   Configuration config;

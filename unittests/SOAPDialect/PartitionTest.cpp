@@ -21,6 +21,7 @@
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Dialect/SOAP/Transforms/Passes.h"
 #include "soap/Search/TaskGraph.h"
+#include "soap/Transforms/ScheduleSimulation.h"
 #include "soap/Transforms/StrategyIR.h"
 #include "gtest/gtest.h"
 
@@ -166,6 +167,16 @@ protected:
     cleaning.addNestedPass<func::FuncOp>(ir::createSOAPSchedule());
     ASSERT_TRUE(succeeded(cleaning.run(*module)));
     EXPECT_EQ(before, print(*module));
+
+    // The block order costs what the task graph says, and so does the order of
+    // its own times.
+    FailureOr<ScheduleTimes> times = simulateSchedule(main, tasks);
+    ASSERT_TRUE(succeeded(times));
+    EXPECT_EQ(times->stepNs, FullSimulator(tasks).stepNs());
+    writeTimes(*times);
+    ASSERT_TRUE(succeeded(ir::writeSimulatedOrder(main)));
+    EXPECT_TRUE(succeeded(ir::verifyWaits(main, waits)));
+    EXPECT_EQ(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
   }
 
   size_t numMovements_ = 0;

@@ -200,40 +200,28 @@ LogicalResult ir::writeLaunchOrder(func::FuncOp func,
 
 LogicalResult ir::writeSimulatedOrder(func::FuncOp func) {
   Block &block = func.getBody().front();
-  // An operation without a time stands with the one before it.
+  // An operation stands behind those that it reads, also where its own time is
+  // earlier: a transfer waits for the last of its members, a reader for one.
   SmallVector<std::tuple<int64_t, size_t, Operation *>> ops;
   llvm::DenseMap<Operation *, int64_t> starts;
-  int64_t last = INT64_MIN;
   bool any = false;
   for (Operation &op : block.without_terminator()) {
-    if (auto start = op.getAttrOfType<IntegerAttr>("soap.start")) {
-      last = start.getInt();
+    int64_t start = INT64_MIN;
+    if (auto time = op.getAttrOfType<IntegerAttr>("soap.start")) {
+      start = time.getInt();
       any = true;
-    } else if (op.getNumOperands()) {
-      for (Value operand : op.getOperands())
-        if (Operation *maker = operand.getDefiningOp())
-          last = std::max(last, starts.lookup(maker));
-    } else {
-      last = INT64_MIN;
     }
-    starts[&op] = last;
-    ops.push_back({last, ops.size(), &op});
+    for (Value operand : op.getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        start = std::max(start, starts.lookup(maker));
+    starts[&op] = start;
+    ops.push_back({start, ops.size(), &op});
   }
   if (!any)
     return emitError(func.getLoc())
            << "expected simulated times (soap.start), got none; run "
               "soap-simulate first or use policy=program";
   llvm::sort(ops);
-  llvm::DenseMap<Operation *, int64_t> position;
-  for (auto [i, entry] : llvm::enumerate(ops))
-    position[std::get<Operation *>(entry)] = i;
-  for (auto [start, index, op] : ops)
-    for (Value operand : op->getOperands())
-      if (Operation *maker = operand.getDefiningOp();
-          maker && position[maker] > position[op])
-        return op->emitOpError() << "expected a start that is not before that "
-                                    "of its operands, got: "
-                                 << start << " ns; simulate again";
   for (auto [start, index, op] : ops)
     op->moveBefore(block.getTerminator());
   return success();

@@ -161,6 +161,14 @@ LogicalResult PartitionPass::writeTasks(
   Degrees degrees = config.toDegrees(node.getPartitionSpec());
   Phase phase =
       isa<nn::ParameterOp, nn::ConstantOp>(op) ? Phase::Init : Phase::Step;
+  // Copies of one operand for all tasks, then of the next, then the tasks: one
+  // unpack per operand and one launch group, as in the task graph.
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto &all = uses[operand.get()];
+    int32_t use = llvm::find(all, &operand) - all.begin();
+    for (int64_t number = 0; number < degrees.numTasks(); ++number)
+      (void)builder.read(operand.get(), use, number);
+  }
   for (int64_t number = 0; number < degrees.numTasks(); ++number) {
     nn::LocalTile tile = nn::makeLocalTile(node, degrees, number);
     // A shard that two operands read is an input once.

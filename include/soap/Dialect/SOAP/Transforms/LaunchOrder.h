@@ -29,7 +29,8 @@ llvm::LogicalResult writeLaunchOrder(mlir::func::FuncOp func,
                                      llvm::ArrayRef<llvm::StringRef> nodes);
 
 /// Sorts the block by the attribute `soap.start` (ns) of its operations, then
-/// by position. Operations without it (discards, tasks of phase init, host)
+/// by position; an operation stands behind those that it reads in any case.
+/// Operations without it (discards, tasks of phase init, host)
 /// stay right behind what they follow.
 llvm::LogicalResult writeSimulatedOrder(mlir::func::FuncOp func);
 

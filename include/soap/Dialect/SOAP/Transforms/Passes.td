@@ -83,7 +83,8 @@ def SOAPSchedule : Pass<"soap-schedule", "::mlir::func::FuncOp"> {
     function, a list of the names of all compute nodes; without it, the order of
     the block stays. Actions and copies follow their nodes by the rule of
     `soap-partition`. Policy `simulated` sorts by the attribute `soap.start`
-    (nanoseconds) of tasks, copies and actions, then by position.
+    (nanoseconds) of tasks, copies and actions, then by position; what reads
+    something stands behind it in any case.
 
     Then the pass proves that no wait is circular: it projects the block on one
     compute and one communication stream per device, adds the waits between
