@@ -43,7 +43,7 @@ echo "== Step times, measured"
 for so in one parallel; do
   printf '%-9s ' "$so"
   "$bin/soap-run" "$out/$so.so" --iterations=10 --warmup=2 --json |
-    build/venv/bin/python -c 'import json, sys; t = json.load(sys.stdin)["step_ms"]; print("median {median:.2f} ms, min {min:.2f} ms, max {max:.2f} ms".format(**t))'
+    build/venv/bin/python -c 'import json, sys; t = json.load(sys.stdin)["step"]; print("median {:.1f} ms, min {:.1f} ms, max {:.1f} ms".format(*(t[k] / 1e6 for k in ("median_ns", "min_ns", "max_ns"))))'
 done
 echo "== Strategies, simulated"
 "$bin/soap-compile" "$model" --batch="$batch" $weights --devices="$devices" \
