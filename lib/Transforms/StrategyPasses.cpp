@@ -34,6 +34,23 @@ LogicalResult emit(Operation *op, llvm::Error error) {
   return emitError(op->getLoc(), llvm::toString(std::move(error)));
 }
 
+/// A module whose operations are configured.
+struct ConfiguredProblem {
+  ModuleProblem problem;
+  Strategy strategy;
+};
+FailureOr<ConfiguredProblem> readConfigured(ModuleOp module,
+                                            StringRef costFile = "") {
+  FailureOr<ModuleProblem> problem = readProblem(module, costFile);
+  if (failed(problem))
+    return failure();
+  FailureOr<Strategy> strategy =
+      readStrategy(problem->extracted, problem->topology);
+  if (failed(strategy))
+    return failure();
+  return ConfiguredProblem{std::move(*problem), std::move(*strategy)};
+}
+
 struct AttachTopologyPass : impl::AttachTopologyPassBase<AttachTopologyPass> {
   using Base::Base;
 
@@ -94,12 +111,8 @@ struct ExportStrategyPass : impl::ExportStrategyPassBase<ExportStrategyPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    FailureOr<ModuleProblem> problem = readProblem(getOperation());
-    if (failed(problem))
-      return signalPassFailure();
-    FailureOr<Strategy> strategy =
-        readStrategy(problem->extracted, problem->topology);
-    if (failed(strategy) || failed(write(*problem, *strategy)))
+    FailureOr<ConfiguredProblem> read = readConfigured(getOperation());
+    if (failed(read) || failed(write(read->problem, read->strategy)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }
@@ -125,14 +138,11 @@ struct VerifyStrategyPass : impl::VerifyStrategyPassBase<VerifyStrategyPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
-    if (failed(problem))
+    FailureOr<ConfiguredProblem> read = readConfigured(getOperation(), cost);
+    if (failed(read))
       return signalPassFailure();
-    FailureOr<Strategy> strategy =
-        readStrategy(problem->extracted, problem->topology);
-    if (failed(strategy))
-      return signalPassFailure();
-    if (std::string error = problem->get().verify(*strategy); !error.empty()) {
+    if (std::string error = read->problem.get().verify(read->strategy);
+        !error.empty()) {
       emitError(getOperation().getLoc(), error);
       return signalPassFailure();
     }
@@ -182,24 +192,20 @@ struct SimulatePass : impl::SimulatePassBase<SimulatePass> {
   using Base::Base;
 
   void runOnOperation() override {
-    FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
-    if (failed(problem))
+    FailureOr<ConfiguredProblem> read = readConfigured(getOperation(), cost);
+    if (failed(read))
       return signalPassFailure();
-    FailureOr<Strategy> strategy =
-        readStrategy(problem->extracted, problem->topology);
-    if (failed(strategy))
-      return signalPassFailure();
-    TaskGraph tasks(problem->extracted.graph, problem->topology,
-                    problem->costs);
-    tasks.setStrategy(*strategy);
+    const ModuleProblem &problem = read->problem;
+    TaskGraph tasks(problem.extracted.graph, problem.topology, problem.costs);
+    tasks.setStrategy(read->strategy);
     SimulationResult result = FullSimulator(tasks).run();
     Builder builder(&getContext());
     getOperation().lookupSymbol("main")->setAttr(
         "soap.simulated_ns", builder.getI64IntegerAttr(result.stepNs));
     if (times)
-      annotate(problem->extracted, result);
+      annotate(problem.extracted, result);
     if (report)
-      printStrategy(llvm::outs(), *problem, *strategy);
+      printStrategy(llvm::outs(), problem, read->strategy);
   }
 
   /// Sets `soap.times` on operations: [device, start, end] of every device.

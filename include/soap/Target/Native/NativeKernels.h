@@ -56,8 +56,8 @@ public:
   /// graph (input, parameter, output).
   static bool supports(mlir::Operation *op);
 
-  /// The kernel that computes `op`, an nn operation on local (static) tensors. A
-  /// pass that calls this has registerNativeDialects (Passes.h) among its
+  /// The kernel that computes `op`, an nn operation on local (static) tensors.
+  /// A pass that calls this has registerNativeDialects (Passes.h) among its
   /// dependent dialects.
   /// Emits an error on `op` if it is none that `supports` knows. Takes one
   /// string comparison if the kernel exists. Not thread safe.
