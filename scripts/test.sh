@@ -51,6 +51,11 @@ if wants unit; then
       "--gtest_output=xml:$reports/$name.xml"
   done
 fi
+# Examples and other programs that are a test as a whole.
+if wants unit; then
+  run examples "$reports/examples.xml" ctest --test-dir "$build" --exclude-regex 'Tests$' \
+    --output-on-failure --output-junit "$PWD/$reports/examples.xml"
+fi
 if wants lit; then
   run lit "$reports/lit.xml" "$venv/bin/python" /usr/lib/llvm-19/build/utils/lit/lit.py -sv \
     --xunit-xml-output="$reports/lit.xml" "$build/test"
