@@ -291,6 +291,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
                  "Write the strategy, keyed by node name")
       ->type_name("FILE.json")
       ->group("Strategy");
+  app.add_option("--export-movements", line.exportMovements,
+                 "Write what a step moves between devices, as planned; "
+                 "soap-run --json prints the same, counted")
+      ->type_name("FILE.json")
+      ->group("Strategy");
   app.add_flag("--print-strategy", line.printStrategy,
                "Print a table: op, degrees, devices, time, bytes")
       ->group("Strategy");

@@ -40,7 +40,7 @@ struct CommandLine {
   double budgetSeconds = 60;
   uint64_t proposals = 0, seed = 0;
   std::string costFile; ///< Empty: analytic.
-  std::string exportStrategy;
+  std::string exportStrategy, exportMovements;
   bool printStrategy = false, timing = false;
 };
 

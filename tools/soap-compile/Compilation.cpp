@@ -171,17 +171,16 @@ bool Compilation::chooseStrategy() {
   info.fingerprint = problem->extracted.graph.fingerprint;
   info.topology = problem->topology.name;
   info.seed = line.seed;
-  {
-    TaskGraph tasks(problem->extracted.graph, problem->topology,
-                    problem->costs);
-    tasks.setStrategy(*strategy);
-    info.simulatedNs = FullSimulator(tasks).stepNs();
-  }
+  simulated = std::make_unique<SimulatedProgram>(*problem, *strategy);
+  info.simulatedNs = simulated->stepNs();
   model.fingerprint = info.fingerprint;
   model.simulatedNs = info.simulatedNs;
   model.strategy = toJSON(*strategy, problem->extracted.graph, info);
   if (!line.exportStrategy.empty() &&
       !writeText(line.exportStrategy, model.strategy + "\n"))
+    return false;
+  if (!line.exportMovements.empty() &&
+      !writeText(line.exportMovements, simulated->movementsJSON() + "\n"))
     return false;
   if (line.printStrategy)
     printStrategy(llvm::outs(), *problem, *strategy);
@@ -299,9 +298,16 @@ int Compilation::run() {
     if (!partitioned)
       return BadInput;
   }
+  {
+    TimingScope scope = timer.nest("compare with the simulation");
+    FailureOr<func::FuncOp> main = getMainFunction(*module);
+    if (failed(main) || failed(simulated->compare(*main)))
+      return Failed;
+  }
   if (line.emit == Emit::SOAP)
     return print();
-  if (!runPasses(buildLowerPipeline, "lower"))
+  if (!runPasses(buildLowerPipeline, "lower") ||
+      failed(simulated->compare(*module)))
     return Failed;
   if (line.emit == Emit::SOAPRT)
     return print();

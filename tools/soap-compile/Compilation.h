@@ -13,6 +13,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "soap/Pipelines/SimulatedProgram.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Transforms/StrategyIR.h"
 
@@ -54,6 +55,8 @@ private:
   mlir::TimingScope timer;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ModelOptions model;
+  /// What the strategy's simulation promises; set by chooseStrategy().
+  std::unique_ptr<SimulatedProgram> simulated;
 };
 
 } // namespace soap

@@ -167,21 +167,34 @@ void WeightInitializer::assign(Value operand, Recipe recipe) {
   parameter.setSourceAttr(source);
 }
 
+/// The batch norm that alone reads a value, apart from outputs: a tensor that
+/// is shown as an output has to keep its values.
+static nn::BatchNormOp batchNormBehind(Value value) {
+  nn::BatchNormOp norm;
+  for (Operation *user : value.getUsers()) {
+    if (isa<nn::OutputOp>(user))
+      continue;
+    auto reader = dyn_cast<nn::BatchNormOp>(user);
+    if (!reader || norm)
+      return {};
+    norm = reader;
+  }
+  return norm;
+}
+
 double WeightInitializer::assignContraction(Operation *op) {
   // Twice the second moment keeps the scale through a following ReLU: He et
   // al., "Delving deep into rectifiers", 2015, section 2.2. In front of a batch
   // norm with given statistics it is what these were measured on.
   double target = 2;
-  Value result = op->getResult(0);
-  if (result.hasOneUse())
-    if (auto norm = dyn_cast<nn::BatchNormOp>(*result.user_begin())) {
-      auto identity = [](double x) { return x; };
-      bool given = parameterOf(norm.getVariance()) &&
-                   !isLeftConstant(parameterOf(norm.getVariance()));
-      double variance = meanOf(norm.getVariance(), identity, target);
-      if (given && variance > 0)
-        target = variance;
-    }
+  if (nn::BatchNormOp norm = batchNormBehind(op->getResult(0))) {
+    auto identity = [](double x) { return x; };
+    bool given = parameterOf(norm.getVariance()) &&
+                 !isLeftConstant(parameterOf(norm.getVariance()));
+    double variance = meanOf(norm.getVariance(), identity, target);
+    if (given && variance > 0)
+      target = variance;
+  }
   double products = static_cast<double>(fanIn(op)) * power(op->getOperand(0));
   double deviation = products > 0 ? std::sqrt(target / products) : 0.0;
   if (!std::isfinite(deviation))

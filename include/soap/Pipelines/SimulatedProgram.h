@@ -1,0 +1,66 @@
+//===- SimulatedProgram.h - What is simulated is what runs ------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The simulator promises what moves between devices, and in which order a
+// program launches. Every compilation compares this with the soap operations
+// and with the programs made of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_PIPELINES_SIMULATEDPROGRAM_H
+#define SOAP_PIPELINES_SIMULATEDPROGRAM_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Transforms/StrategyIR.h"
+
+namespace soap {
+
+/// The task graph of a strategy, kept to compare programs with.
+class SimulatedProgram {
+public:
+  /// The strategy must be valid. Operations of the problem are not touched and
+  /// may go away.
+  SimulatedProgram(ModuleProblem problem, const Strategy &strategy);
+  /// The task graph refers to the problem.
+  SimulatedProgram(const SimulatedProgram &) = delete;
+
+  /// Simulated time of a step.
+  int64_t stepNs() const { return result_.stepNs; }
+
+  /// Compares the partitioned and scheduled function `main`: the movements of
+  /// every phase and the sequence of the step's actions are those of the task
+  /// graph, and a simulation in the order in which the block launches its nodes
+  /// gives the same start and end for every task and action. Emits an error on
+  /// the first difference.
+  mlir::LogicalResult compare(mlir::func::FuncOp main);
+
+  /// Compares the movements of all devices' programs (soaprt), as a set: their
+  /// order is that of each device.
+  mlir::LogicalResult compare(mlir::ModuleOp programs) const;
+
+  /// JSON: {"format": "soap-movements", "movements": [{"phase": "feed" | "step"
+  /// | "drain", "kind", "devices", "bytes"}]}, in launch order, in the form in
+  /// which soap-run --json prints what was counted. The host is -1.
+  std::string movementsJSON() const;
+
+private:
+  struct PhasedMovement {
+    Phase phase;
+    Movement movement;
+  };
+  mlir::LogicalResult compareMovements(mlir::func::FuncOp main) const;
+  mlir::LogicalResult compareOrder(mlir::func::FuncOp main);
+
+  ModuleProblem problem_;
+  TaskGraph tasks_;
+  SimulationResult result_;
+  std::vector<PhasedMovement> movements_; ///< Feeds, step, drains.
+};
+
+} // namespace soap
+
+#endif // SOAP_PIPELINES_SIMULATEDPROGRAM_H

@@ -1,0 +1,104 @@
+"""Runs the tools on the light models, everything once: shared by the tests and
+by benchmarks/models."""
+
+import dataclasses
+import functools
+import json
+import pathlib
+import subprocess
+import sys
+
+import light_models
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Tools:
+    """Runs the tools; raises with their output when one fails."""
+
+    def __init__(self, build):
+        self.bin = pathlib.Path(build).resolve() / "bin"
+
+    def run(self, tool, *args, check=True):
+        command = [str(self.bin / tool), *map(str, args)]
+        result = subprocess.run(command, capture_output=True, text=True,
+                                timeout=600)
+        if check and result.returncode != 0:
+            raise AssertionError(
+                f"{' '.join(command)}\nexit {result.returncode}\n"
+                f"{result.stdout[-2000:]}\n{result.stderr[-4000:]}")
+        return result
+
+    def json(self, tool, *args):
+        return json.loads(self.run(tool, *args, "--json").stdout)
+
+    def script(self, name, *args):
+        command = [sys.executable, str(ROOT / "scripts" / name),
+                   *map(str, args)]
+        result = subprocess.run(command, capture_output=True, text=True,
+                                timeout=600)
+        assert result.returncode == 0, (
+            f"{' '.join(command)}\n{result.stdout[-2000:]}\n"
+            f"{result.stderr[-4000:]}")
+        return result
+
+
+@dataclasses.dataclass
+class ParallelRun:
+    """One step on several devices and on one."""
+
+    report: dict  # soap-run --json
+    planned: list  # Movements, from soap-compile.
+
+
+class Zoo:
+    """Prepares, compiles and runs the light models; everything once."""
+
+    def __init__(self, tools, folder):
+        self.tools = tools
+        self.folder = folder
+        for name in ("model", "one_device", "one_device_outputs", "parallel_run"):
+            setattr(self, name, functools.cache(getattr(self, name)))
+
+    def model(self, name, batch):
+        folder = self.folder / f"{name}-{batch}"
+        folder.mkdir()
+        return light_models.prepare(self.tools, name, batch, folder)
+
+    def one_device(self, name, batch):
+        """The model, compiled for one device."""
+        model = self.model(name, batch)
+        self.tools.run("soap-compile", *model.compile_arguments(), "--devices=1",
+                       "-o", model.folder / "one.so")
+        return model.folder / "one.so"
+
+    def one_device_outputs(self, name, batch):
+        """Output to values."""
+        model = self.model(name, batch)
+        files = {output: model.folder / f"output{number}.npy"
+                 for number, output in enumerate(model.references)}
+        self.tools.run("soap-run", self.one_device(name, batch),
+                       *model.input_arguments(),
+                       *(f"--output={n}={file}" for n, file in files.items()))
+        return {output: np.load(file) for output, file in files.items()}
+
+    def parallel_run(self, name, batch, strategy, devices):
+        """Compiles with a strategy (`random:SEED` too) and compares with one
+        device."""
+        model = self.model(name, batch)
+        kind, _, seed = strategy.partition(":")
+        compiled = model.folder / f"{kind}{seed}-{devices}.so"
+        planned = compiled.with_suffix(".json")
+        self.tools.run("soap-compile", *model.compile_arguments(),
+                       f"--devices={devices}", f"--strategy={kind}",
+                       f"--seed={seed or light_models.SEED}", "--proposals=200",
+                       f"--export-movements={planned}", "-o", compiled)
+        result = self.tools.run(
+            "soap-run", compiled, f"--compare={self.one_device(name, batch)}",
+            *model.input_arguments(), f"--rtol={light_models.TOLERANCE}",
+            "--atol=0", "--json", check=False)
+        assert result.stdout, result.stderr
+        report = json.loads(result.stdout)
+        assert result.returncode == (0 if report["equal"] else 1), result.stderr
+        return ParallelRun(report, json.loads(planned.read_text())["movements"])
