@@ -27,7 +27,7 @@ def check(zoo, name, batch, seed, devices):
         result = zoo.parallel_run(name, batch, f"random:{seed}", devices)
     except AssertionError as error:
         return f"failed: {str(error).strip().splitlines()[-1]}", False
-    outputs = result.report["compare"]["outputs"]
+    outputs = result.report["expected"]
     # NaN is the largest error.
     worst = max((c["norm_rel"] for c in outputs),
                 key=lambda error: error if error == error else float("inf"))

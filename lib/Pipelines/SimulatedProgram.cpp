@@ -9,9 +9,10 @@
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAP/Transforms/Coverage.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
-#include "llvm/ADT/StringMap.h"
+#include "soap/Transforms/ScheduleSimulation.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 
 using namespace mlir;
 using namespace soap;
@@ -79,76 +80,63 @@ LogicalResult SimulatedProgram::compareMovements(func::FuncOp main) const {
   return success();
 }
 
-LogicalResult SimulatedProgram::compareOrder(func::FuncOp main) {
+LogicalResult SimulatedProgram::compareOrder(func::FuncOp main) const {
+  FailureOr<ScheduleTimes> times = simulateSchedule(main, tasks_);
+  if (failed(times))
+    return failure();
+  // When nodes and actions end, by name and number.
   const OperatorGraph &graph = problem_.extracted.graph;
-  llvm::StringMap<int32_t> nodes;
-  for (int32_t id : tasks_.order())
-    nodes[graph.node(id).name] = id;
-
-  // The actions of the step, as (value's node, number in its plan), and the
-  // nodes by their first task.
-  using Move = std::pair<StringRef, int64_t>;
-  SmallVector<Move> expected, launched;
-  for (const TaskNode &task : tasks_.nodes())
-    if (task.kind == TaskNode::Kind::Move)
-      expected.push_back(
+  using Key = std::pair<StringRef, int64_t>;
+  constexpr int64_t node = -1;
+  std::map<Key, int64_t> expected, got;
+  SmallVector<Key> order, launched;
+  for (auto [task, at] : llvm::zip(result_.nodes, result_.times)) {
+    if (at.end.empty())
+      continue;
+    int64_t end = *llvm::max_element(at.end);
+    if (task.kind == TaskNode::Kind::Compute) {
+      expected[{graph.node(task.node).name, node}] = end;
+    } else if (task.kind == TaskNode::Kind::Move) {
+      order.push_back(
           {graph.node(graph.value(task.value).producer).name, task.action});
-  std::vector<int32_t> order;
-  for (Operation &op : main.getBody().front()) {
-    if (auto task = dyn_cast<ir::TaskOp>(op)) {
-      auto node = nodes.find(task.getNode());
-      if (node == nodes.end() || task.getReduce())
-        continue;
-      order.push_back(node->second);
-      nodes.erase(node);
-    } else if (auto move = dyn_cast<ir::CommunicationOpInterface>(op);
-               move && move.getPhase() == ir::Phase::Step) {
-      launched.push_back({cast<ir::ShardOpInterface>(op).getBox(0).getValue(),
-                          move.getAction()});
+      expected[order.back()] = end;
     }
   }
-  for (auto [i, move] : llvm::enumerate(launched))
-    if (i >= expected.size() || expected[i] != move)
-      return emitError(main.getLoc())
-             << "expected the actions in the order of the task graph, got: "
-                "action "
-             << move.second << " of '" << move.first << "' as number " << i
-             << "; this is a defect of the scheduler";
-  if (launched.size() != expected.size() || !nodes.empty())
-    return emitError(main.getLoc())
-           << "expected " << expected.size()
-           << " actions and all nodes, got: " << launched.size()
-           << " actions and " << nodes.size()
-           << " nodes without a task; this is a defect of the partitioner";
-
-  // The order of the block, simulated anew.
-  std::vector<int32_t> ends, outputs;
-  for (int32_t id = 0; id < graph.numNodes(); ++id) {
-    NodeRole role = graph.node(id).role;
-    if (role == NodeRole::Output)
-      outputs.push_back(id);
-    else if (role != NodeRole::Compute)
-      ends.push_back(id);
+  for (Operation &op : main.getBody().front()) {
+    auto time = times->ops.find(&op);
+    if (time == times->ops.end())
+      continue;
+    if (auto task = dyn_cast<ir::TaskOp>(op); task && !task.getReduce()) {
+      int64_t &end = got[{task.getNode(), node}];
+      end = std::max(end, time->second.end);
+    } else if (auto move = dyn_cast<ir::CommunicationOpInterface>(op)) {
+      launched.push_back({cast<ir::ShardOpInterface>(op).getBox(0).getValue(),
+                          move.getAction()});
+      got[launched.back()] = time->second.end;
+    }
   }
-  order.insert(order.begin(), ends.begin(), ends.end());
-  order.insert(order.end(), outputs.begin(), outputs.end());
-  tasks_.setOrder(order);
-  SimulationResult again = FullSimulator(tasks_).run();
-  bool same = again.stepNs == result_.stepNs &&
-              llvm::equal(again.times, result_.times,
-                          [](const NodeTimes &a, const NodeTimes &b) {
-                            return a.start == b.start && a.end == b.end;
-                          });
-  if (!same)
+  if (launched != order)
+    return emitError(main.getLoc())
+           << "expected the actions in the order of the task graph ("
+           << order.size() << "), got another order (" << launched.size()
+           << "); this is a defect of the scheduler";
+  for (const auto &[key, end] : expected)
+    if (auto it = got.find(key); it == got.end() || it->second != end)
+      return emitError(main.getLoc())
+             << "expected '" << key.first << "' to end at " << end
+             << " ns (simulated), got: "
+             << (it == got.end() ? std::string("no such task")
+                                 : std::to_string(it->second) + " ns")
+             << "; this is a defect of the scheduler";
+  if (times->stepNs != result_.stepNs)
     return emitError(main.getLoc())
            << "expected a launch order with a simulated step time of "
-           << result_.stepNs << " ns, got: " << again.stepNs
-           << " ns or other times on the way; this is a defect of the "
-              "scheduler";
+           << result_.stepNs << " ns, got: " << times->stepNs
+           << " ns; this is a defect of the scheduler";
   return success();
 }
 
-LogicalResult SimulatedProgram::compare(func::FuncOp main) {
+LogicalResult SimulatedProgram::compare(func::FuncOp main) const {
   return failure(failed(compareMovements(main)) || failed(compareOrder(main)));
 }
 
@@ -161,21 +149,29 @@ LogicalResult SimulatedProgram::compare(ModuleOp programs) const {
     return std::tie(a.kind, a.devices, a.bytes) <
            std::tie(b.kind, b.devices, b.bytes);
   };
-  std::vector<Movement> expected;
-  for (const PhasedMovement &phased : movements_)
-    expected.push_back(phased.movement);
-  SmallVector<Movement> got =
+  soaprt::ProgramMovements all =
       soaprt::collectMovements(programs, problem_.topology.host());
-  llvm::sort(expected, less);
-  llvm::sort(got, less);
-  for (size_t i = 0, e = std::max(expected.size(), got.size()); i < e; ++i) {
-    if (i < expected.size() && i < got.size() && expected[i] == got[i])
-      continue;
-    return emitError(programs.getLoc())
-           << "expected the movements of the task graph, "
-           << (i < expected.size() ? describe(expected[i]) : "no more")
-           << ", got: " << (i < got.size() ? describe(got[i]) : "no more")
-           << "; this is a defect of convert-soap-to-soaprt";
+  std::pair<Phase, SmallVector<Movement> *> phases[] = {
+      {Phase::Feed, &all.feed},
+      {Phase::Step, &all.step},
+      {Phase::Drain, &all.drain}};
+  for (auto [phase, got] : phases) {
+    SmallVector<Movement> expected;
+    for (const PhasedMovement &phased : movements_)
+      if (phased.phase == phase)
+        expected.push_back(phased.movement);
+    llvm::sort(expected, less);
+    llvm::sort(*got, less);
+    for (size_t i = 0, e = std::max(expected.size(), got->size()); i < e; ++i)
+      if (i >= expected.size() || i >= got->size() ||
+          !(expected[i] == (*got)[i]))
+        return emitError(programs.getLoc())
+               << "expected the movements of the task graph, in phase "
+               << stringify(phase) << " "
+               << (i < expected.size() ? describe(expected[i]) : "no more")
+               << ", got: "
+               << (i < got->size() ? describe((*got)[i]) : "no more")
+               << "; this is a defect of convert-soap-to-soaprt";
   }
   return success();
 }

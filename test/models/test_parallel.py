@@ -27,7 +27,7 @@ def run(zoo, name, strategy, devices):
 def test_equals_one_device(zoo, name, strategy, devices):
     report = run(zoo, name, strategy, devices).report
     assert report["devices"] == devices
-    compared = report["compare"]["outputs"]
+    compared = report["expected"]
     assert len(compared) >= 11
     wrong = {c["name"]: c["norm_rel"] for c in compared
              if not c["norm_rel"] <= TOLERANCE}

@@ -33,10 +33,9 @@ public:
 
   /// Compares the partitioned and scheduled function `main`: the movements of
   /// every phase and the sequence of the step's actions are those of the task
-  /// graph, and a simulation in the order in which the block launches its nodes
-  /// gives the same start and end for every task and action. Emits an error on
-  /// the first difference.
-  mlir::LogicalResult compare(mlir::func::FuncOp main);
+  /// graph, and a simulation of the block ends every node and action, and the
+  /// step, at the same time. Emits an error on the first difference.
+  mlir::LogicalResult compare(mlir::func::FuncOp main) const;
 
   /// Compares the movements of all devices' programs (soaprt), as a set: their
   /// order is that of each device.
@@ -53,7 +52,7 @@ private:
     Movement movement;
   };
   mlir::LogicalResult compareMovements(mlir::func::FuncOp main) const;
-  mlir::LogicalResult compareOrder(mlir::func::FuncOp main);
+  mlir::LogicalResult compareOrder(mlir::func::FuncOp main) const;
 
   ModuleProblem problem_;
   TaskGraph tasks_;
