@@ -168,12 +168,9 @@ std::string GraphImporter::uniqueName(llvm::StringRef base) {
   if (stem.empty())
     stem = "unnamed";
   std::string name = stem;
-  auto [it, isNew] = names.try_emplace(stem, 0);
-  unsigned &number = it->second;
-  if (!isNew || reserved.contains(stem))
-    do
-      name = stem + "_" + std::to_string(++number);
-    while (reserved.contains(name) || !names.try_emplace(name, 0).second);
+  unsigned &suffix = suffixes[stem];
+  while (reserved.contains(name) || !names.insert(name).second)
+    name = stem + "_" + std::to_string(++suffix);
   return name;
 }
 
@@ -349,7 +346,7 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
   if (countElements(shape).value_or(0) == 0)
     return makeError("expected inputs with elements and within bounds, got: " +
                      toString(shape) + " for " + quoted(name));
-  names.try_emplace(name, 0);
+  names.insert(name);
   OperationState state(NameLoc::get(builder.getStringAttr(name)),
                        nn::InputOp::getOperationName());
   state.addTypes(tensorType(shape, type.elem_type()));
@@ -459,9 +456,8 @@ llvm::Error GraphImporter::importOutputs() {
                          nn::OutputOp::getOperationName());
     state.addOperands(result);
     // The name is reserved: only an input can have it already.
-    std::string unique = names.try_emplace(name, 0).second
-                             ? llvm::json::fixUTF8(name)
-                             : uniqueName(name);
+    std::string unique = names.insert(name).second ? llvm::json::fixUTF8(name)
+                                                   : uniqueName(name);
     state.addAttribute("nn.name", builder.getStringAttr(unique));
     builder.create(state);
   }

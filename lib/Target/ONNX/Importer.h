@@ -79,7 +79,8 @@ private:
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
   llvm::StringMap<ImportedValue> values;
-  llvm::StringMap<unsigned> names; ///< Taken, with the last number tried.
+  llvm::StringSet<> names;            ///< Taken.
+  llvm::StringMap<unsigned> suffixes; ///< The last one, per name without it.
   llvm::StringSet<> initializerNames;
   /// Elements of all constants that are known by value; bounded, so that a
   /// small file cannot ask for much memory.
