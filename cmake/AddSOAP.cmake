@@ -27,6 +27,7 @@ function(soap_add_library name)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(GLOBAL APPEND PROPERTY SOAP_INSTALLED "$<TARGET_FILE:${name}>")
 endfunction()
 
 # soap_use_llvm(<target>): LLVM's ADT and Support headers, linked to libLLVM.
@@ -59,6 +60,7 @@ function(soap_add_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS})
   target_include_directories(${name} PRIVATE "${SOAP_SOURCE_DIR}/include" "${SOAP_BINARY_DIR}/include")
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  set_property(GLOBAL APPEND PROPERTY SOAP_INSTALLED "$<TARGET_FILE:${name}>")
 endfunction()
 
 # soap_add_unittest(<name> <source>... [LINK_LIBS ...])

@@ -12,3 +12,8 @@ write_basic_package_version_file("${SOAP_BINARY_DIR}/SOAPConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES "${SOAP_BINARY_DIR}/SOAPConfig.cmake" "${SOAP_BINARY_DIR}/SOAPConfigVersion.cmake"
   DESTINATION ${SOAP_CMAKE_DIR})
+
+# What has to be built before an installation; its test asks.
+get_property(_installed GLOBAL PROPERTY SOAP_INSTALLED)
+string(REPLACE ";" "\n" _installed "${_installed}")
+file(GENERATE OUTPUT "${SOAP_BINARY_DIR}/installed-files.txt" CONTENT "${_installed}\n")

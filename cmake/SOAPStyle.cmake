@@ -3,7 +3,7 @@ find_program(SOAP_CLANG_FORMAT NAMES clang-format-19 clang-format)
 find_program(SOAP_CLANG_TIDY NAMES clang-tidy-19 clang-tidy)
 find_program(SOAP_RUN_CLANG_TIDY NAMES run-clang-tidy-19 run-clang-tidy)
 file(GLOB_RECURSE SOAP_SOURCES CONFIGURE_DEPENDS
-  include/*.h lib/*.h lib/*.cpp tools/*.h tools/*.cpp unittests/*.h unittests/*.cpp
+  include/*.h lib/*.h lib/*.cpp test/*.h test/*.cpp tools/*.h tools/*.cpp unittests/*.h unittests/*.cpp
   benchmarks/*.h benchmarks/*.cpp)
 if(SOAP_CLANG_FORMAT)
   add_custom_target(format COMMAND ${SOAP_CLANG_FORMAT} -i ${SOAP_SOURCES}

@@ -6,6 +6,8 @@ Features say what a machine may lack; a test that needs one says
   mpi       mpirun
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
+  install   everything that is installed was built
+  clang-format
 """
 
 import os
@@ -32,6 +34,11 @@ config.environment["SOAP_CALIBRATION_DIR"] = ""
 python = os.path.join(config.soap_python_env, "bin", "python")
 config.substitutions.append(("%python", python))
 config.substitutions.append(("%scripts", os.path.join(config.soap_src_root, "scripts")))
+config.substitutions.append(("%root", config.soap_src_root))
+config.substitutions.append(("%build", config.soap_obj_root))
+config.substitutions.append(("%cc", config.soap_cc))
+config.substitutions.append(("%cxx", config.soap_cxx))
+config.substitutions.append(("%clang-format", config.soap_clang_format))
 
 for tool in ("soap-opt", "soap-translate", "soap-compile", "soap-run"):
     if os.access(os.path.join(config.soap_tools_dir, tool), os.X_OK):
@@ -42,3 +49,8 @@ if os.path.exists("/dev/nvidiactl"):
     config.available_features.add("cuda")
 if os.access(python, os.X_OK):
     config.available_features.add("python")
+if os.access(config.soap_clang_format, os.X_OK):
+    config.available_features.add("clang-format")
+with open(os.path.join(config.soap_obj_root, "installed-files.txt")) as installed:
+    if all(os.path.exists(path.strip()) for path in installed):
+        config.available_features.add("install")
