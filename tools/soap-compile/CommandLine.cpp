@@ -31,6 +31,9 @@ static bool split(const std::string &text, bool last, std::string &name,
   return true;
 }
 
+/// Equal devices that share one machine: each pair of them is a link.
+static constexpr int32_t maxDevices = 256;
+
 namespace {
 /// The options as they were written.
 struct Texts {
@@ -147,6 +150,11 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
   if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
     return mistake("expected -o in a folder that exists, got: '" + line.output +
                    "'; create '" + folder + "'");
+  if (!line.output.empty() &&
+      llvm::sys::fs::access(folder.empty() ? "." : folder,
+                            llvm::sys::fs::AccessMode::Write))
+    return mistake("expected -o in a folder that can be written, got: '" +
+                   line.output + "'; choose another one");
 
   if (hasBatch && texts.batch < 1)
     return mistake("expected --batch of at least 1, got: " +
@@ -156,6 +164,10 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
   if (hasDevices && texts.devices < 1)
     return mistake("expected --devices of at least 1, got: " +
                    llvm::Twine(texts.devices));
+  if (texts.devices > maxDevices)
+    return mistake("expected --devices of at most " + llvm::Twine(maxDevices) +
+                   ", got: " + llvm::Twine(texts.devices) +
+                   "; describe larger machines with --topology");
   if (hasDevices)
     line.devices = texts.devices;
   if (line.calibration != "auto" && line.calibration != "none" &&
@@ -172,6 +184,12 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
     return mistake("expected --budget in seconds, more than 0");
   if (texts.cost != "analytic")
     line.costFile = texts.cost;
+  if (model.ends_with(".mlir") &&
+      (hasBatch || !texts.dims.empty() || !texts.batchDims.empty() ||
+       !texts.bindings.empty()))
+    return mistake("expected --batch, --dim, --batch-dim and --bind with a "
+                   "model called *.onnx, got: '" +
+                   model + "', whose shapes are fixed; leave them out");
   if (llvm::Error error = checkShapes(texts, line.import))
     return error;
   if (llvm::Error error = checkStrategy(line))
@@ -271,9 +289,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->group("Strategy");
   app.add_option("--proposals", line.proposals,
                  "Limit of the search (default: by graph size)")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->group("Strategy");
   app.add_option("--seed", line.seed, "Seed of search and random")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->capture_default_str()
       ->group("Strategy");

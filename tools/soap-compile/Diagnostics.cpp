@@ -22,7 +22,8 @@ static std::string placeOf(Location location) {
   location->walk([&](Location inner) {
     if (auto name = dyn_cast<NameLoc>(inner))
       place = name.getName().str() + ": ";
-    else if (auto file = dyn_cast<FileLineColLoc>(inner))
+    else if (auto file = dyn_cast<FileLineColLoc>(inner);
+             file && file.getLine() != 0) // Line 0: the file as a whole.
       place = (file.getFilename().getValue() + ":" + Twine(file.getLine()) +
                ":" + Twine(file.getColumn()) + ": ")
                   .str();

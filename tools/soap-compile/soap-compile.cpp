@@ -36,6 +36,8 @@ int main(int argc, char **argv) {
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
                       soaprt::SOAPRTDialect>();
+  // Diagnostics name the node; whole modules are never printed.
+  context.printOpOnDiagnostic(false);
   DiagnosticPrinter diagnostics(&context);
   return Compilation(**line, context).run();
 }

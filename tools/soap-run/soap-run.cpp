@@ -9,11 +9,15 @@
 #include "Measure.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
+#include <unistd.h>
 
 using namespace soap::run;
 
@@ -80,9 +84,11 @@ static void declare(CLI::App &app, Options &o) {
 
   app.add_option("--iterations", o.iterations,
                  "Time this many steps: median, min, max, samples/s")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->group("Measuring");
   app.add_option("--warmup", o.warmup, "Steps before that")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N")
       ->group("Measuring");
   app.add_option("--trace", o.trace,
@@ -101,6 +107,7 @@ static void declare(CLI::App &app, Options &o) {
       ->group("Devices");
   app.add_option("--cores-per-device", o.coresPerDevice,
                  "Cores of each device (default: as compiled, else even)")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("K")
       ->group("Devices");
   app.add_flag("--list-devices", o.listDevices,
@@ -122,6 +129,16 @@ static std::pair<std::string, std::string> split(const char *option,
     throw UsageError(std::string("expected ") + option + "=NAME=VALUE, got: '" +
                      text + "'");
   return {text.substr(0, at), text.substr(at + 1)};
+}
+
+/// A file to write lies in a folder that can be written.
+static void checkFolder(const char *option, const std::string &file) {
+  std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!file.empty() &&
+      access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
+    throw UsageError(std::string("expected ") + option +
+                     " in a folder that can be written, got: '" + file + "' (" +
+                     std::strerror(errno) + "); choose another one");
 }
 
 /// A launcher such as mpirun started this process as one of several.
@@ -279,8 +296,16 @@ static Json printTimes(const char *what, const StepTimes &times, int64_t batch,
 static int runModel(const Options &o) {
   // Files and names are checked before anything runs.
   std::map<std::string, std::string> sources;
-  for (const std::string &text : o.inputs)
-    sources.insert(split("--input", text));
+  for (const std::string &text : o.inputs) {
+    auto source = split("--input", text);
+    if (!sources.insert(source).second)
+      throw UsageError("expected one --input for each input, got: two for '" +
+                       source.first + "'; leave one out");
+  }
+  for (const std::string &text : o.outputs)
+    checkFolder("--output", split("--output", text).second);
+  checkFolder("--trace", o.trace);
+  checkFolder("--profile-ops", o.profile);
   Session session(o.model, o.coresPerDevice);
   if (o.info) {
     Json info = Json::parse(soap_model_info(session.get()));
@@ -293,8 +318,13 @@ static int runModel(const Options &o) {
   std::vector<std::pair<std::string, Tensor>> expected;
   for (const std::string &text : o.expected) {
     auto [name, file] = split("--expected", text);
-    session.findOutput(name);
-    expected.emplace_back(name, readTensor(file));
+    const soap_port &port = session.outputs()[session.findOutput(name)];
+    Tensor tensor = readTensor(file);
+    if (typeOf(tensor) != typeOf(port))
+      throw UsageError("expected " + typeOf(port) + " for output '" + name +
+                       "' in '" + file + "', got: " + typeOf(tensor) +
+                       "; convert the file, or compile the model for it");
+    expected.emplace_back(name, std::move(tensor));
   }
   for (const std::string &text : o.outputs)
     session.findOutput(split("--output", text).first);

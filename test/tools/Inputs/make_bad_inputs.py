@@ -1,0 +1,58 @@
+"""Writes models and tensors with mistakes in them into a folder.
+
+usage: make_bad_inputs.py FOLDER
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+folder = pathlib.Path(sys.argv[1])
+folder.mkdir(parents=True, exist_ok=True)
+weight = np.random.default_rng(1).standard_normal((8, 6), dtype=np.float32)
+
+
+def save(name, nodes, batch, result, domains=()):
+    graph = helper.make_graph(
+        nodes,
+        name,
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 8])],
+        [helper.make_tensor_value_info(result, TensorProto.FLOAT, [batch, 6])],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    opsets += [helper.make_opsetid(domain, 1) for domain in domains]
+    model = helper.make_model(graph, opset_imports=opsets)
+    model.ir_version = 8
+    onnx.save(model, folder / f"{name}.onnx")
+
+
+product = helper.make_node("MatMul", ["x", "w"], ["y"], name="fc")
+save("good", [product], 4, "y")
+save("symbolic", [product], "N", "y")
+momentum = helper.make_node("Momentum", ["z"], ["q"], name="step")
+momentum.domain = "ai.onnx.preview.training"
+save(
+    "training",
+    [product, helper.make_node("LSTM", ["y", "w"], ["z"], name="cell"), momentum],
+    4,
+    "q",
+    ["ai.onnx.preview.training"],
+)
+whole = (folder / "good.onnx").read_bytes()
+(folder / "truncated.onnx").write_bytes(whole[: len(whole) // 2])
+(folder / "empty.onnx").write_bytes(b"")
+
+for name, array in {
+    "right": np.zeros((4, 8), np.float32),
+    "shape": np.zeros((4, 9), np.float32),
+    "rank": np.zeros(32, np.float32),
+    "type": np.zeros((4, 8), np.float64),
+}.items():
+    np.save(folder / f"{name}.npy", array)
+    (folder / f"{name}.pb").write_bytes(
+        numpy_helper.from_array(array).SerializeToString()
+    )
