@@ -45,7 +45,7 @@ def main():
     parser.add_argument("--build-dir", default=str(ROOT / "build" / "release"))
     parser.add_argument("--models", default=",".join(light_models.NAMES))
     parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--devices", type=int, default=4)
+    parser.add_argument("--devices", type=int, help="default: 2, 3, 4 in turn")
     parser.add_argument("--strategies", type=int, default=20)
     arguments = parser.parse_args()
 
@@ -55,9 +55,10 @@ def main():
             zoo = Zoo(Tools(arguments.build_dir), pathlib.Path(folder))
             for seed in range(arguments.strategies):
                 start = time.monotonic()
-                text, passes = check(zoo, name, arguments.batch, seed,
-                                     arguments.devices)
-                print(f"{'ok   ' if passes else 'WRONG'} {name:13} seed {seed:2d}: "
+                devices = arguments.devices or light_models.devices_of(seed)
+                text, passes = check(zoo, name, arguments.batch, seed, devices)
+                print(f"{'ok   ' if passes else 'WRONG'} {name:13} seed {seed:2d} on "
+                      f"{devices}: "
                       f"{text}, {time.monotonic() - start:.1f} s", flush=True)
                 wrong += not passes
     print(f"{wrong} wrong")

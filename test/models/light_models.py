@@ -78,6 +78,11 @@ def random_seeds(name, count=3, of=20):
     return sorted(random.Random(f"{SEED} {name}").sample(range(of), count))
 
 
+def devices_of(seed):
+    """For a random strategy. Three devices split most dimensions unevenly."""
+    return 2 + seed % 3
+
+
 def movements(listed):
     """What moved, without order and names, as something that compares."""
     return sorted((m["phase"], m["kind"], tuple(m["devices"]), tuple(m["bytes"]))

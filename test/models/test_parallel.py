@@ -7,12 +7,12 @@ to the times of the task graph, soap-compile itself checks whenever it compiles.
 """
 
 import pytest
-from light_models import NAMES, TOLERANCE, movements, random_seeds
+from light_models import NAMES, TOLERANCE, devices_of, movements, random_seeds
 
 CASES = [(name, strategy, devices) for name in NAMES
          for strategy in ("data-parallel", "model-parallel", "search")
          for devices in (2, 4)]
-CASES += [(name, f"random:{seed}", 2 if seed % 4 == 0 else 4) for name in NAMES
+CASES += [(name, f"random:{seed}", devices_of(seed)) for name in NAMES
           for seed in random_seeds(name)]
 STRATEGIES = pytest.mark.parametrize("name, strategy, devices", CASES)
 
@@ -42,6 +42,21 @@ def test_moves_what_is_planned(zoo, name, strategy, devices):
     # Inputs come from the host and outputs go there.
     assert {"feed", "drain"} <= {movement[0] for movement in planned}
     assert counted == planned
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_random_strategies_are_structured(zoo, name):
+    """They split samples, space and parameters, make partial results, repeat
+    work, and leave devices out."""
+    loops, copies, devices = set(), set(), set()
+    for seed in random_seeds(name):
+        result = run(zoo, name, f"random:{seed}", devices_of(seed))
+        for op in result.strategy["ops"]:
+            loops.update(loop for loop, n in op["degrees"].items() if n > 1)
+            copies.add(op["replicate"])
+            devices.add(len(set(op["devices"])) < devices_of(seed))
+    assert {"f", "c", "h", "w"} <= loops
+    assert max(copies) > 1 and devices == {True, False}
 
 
 @pytest.mark.parametrize("name, seed", [("inception_v1", 1), ("shufflenet", 2)])

@@ -49,6 +49,7 @@ class ParallelRun:
 
     report: dict  # soap-run --json
     planned: list  # Movements, from soap-compile.
+    strategy: dict  # Its file.
 
 
 class Zoo:
@@ -88,11 +89,13 @@ class Zoo:
         model = self.model(name, batch)
         kind, _, seed = strategy.partition(":")
         compiled = model.folder / f"{kind}{seed}-{devices}.so"
-        planned = compiled.with_suffix(".json")
+        planned = compiled.with_suffix(".movements.json")
+        exported = compiled.with_suffix(".strategy.json")
         self.tools.run("soap-compile", *model.compile_arguments(),
                        f"--devices={devices}", f"--strategy={kind}",
                        f"--seed={seed or light_models.SEED}", "--proposals=200",
-                       f"--export-movements={planned}", "-o", compiled)
+                       f"--export-movements={planned}",
+                       f"--export-strategy={exported}", "-o", compiled)
         expected = [f"--expected={output}={file}" for output, file in
                     self.one_device_outputs(name, batch).items()]
         result = self.tools.run(
@@ -101,4 +104,5 @@ class Zoo:
         assert result.stdout, result.stderr
         report = json.loads(result.stdout)
         assert result.returncode == (0 if report["equal"] else 1), result.stderr
-        return ParallelRun(report, json.loads(planned.read_text())["movements"])
+        return ParallelRun(report, json.loads(planned.read_text())["movements"],
+                           json.loads(exported.read_text()))
