@@ -33,7 +33,6 @@ Compilation::Compilation(const CommandLine &line, MLIRContext &context)
   model.name = llvm::sys::path::stem(line.model).str();
   model.target = line.target;
   model.coresPerDevice = line.coresPerDevice;
-  model.modelDirectory = llvm::sys::path::parent_path(line.model).str();
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,7 @@ LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
                               StringRef outputPath) {
   SmallString<128> weightsPath(outputPath);
   llvm::sys::path::replace_extension(weightsPath, "safetensors");
-  WeightsFile weights(options.modelDirectory);
+  WeightsFile weights;
   FailureOr<std::string> tables = emitTables(
       module, options, weights, llvm::sys::path::filename(weightsPath));
   if (failed(tables))

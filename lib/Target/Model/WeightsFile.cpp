@@ -115,13 +115,9 @@ llvm::Error WeightsFile::write(StringRef outputPath) const {
     for (auto &[name, source] : tensors) {
       int64_t begin = llvm::alignTo(at, 64);
       os.write_zeros(begin - at);
-      SmallString<128> path(source.path);
-      if (!llvm::sys::path::is_absolute(path)) {
-        path = directory;
-        llvm::sys::path::append(path, source.path);
-      }
       error = llvm::joinErrors(
-          std::move(error), copyBytes(path, source.offset, source.length, os));
+          std::move(error),
+          copyBytes(source.path, source.offset, source.length, os));
       if (error)
         break;
       at = begin + source.length;

@@ -27,8 +27,6 @@ struct ModelOptions {
   std::string strategy;    ///< A strategy file, JSON.
   uint64_t simulatedNs = 0;
   uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly.
-  /// The folder of the model that was imported: paths of weights start there.
-  std::string modelDirectory;
   NativeTarget target;
 };
 
@@ -36,12 +34,10 @@ struct ModelOptions {
 /// (github.com/huggingface/safetensors, README, "Format").
 class WeightsFile {
 public:
-  explicit WeightsFile(std::string modelDirectory)
-      : directory(std::move(modelDirectory)) {}
-
-  /// Adds `length` bytes at `offset` of file `path` (relative to the model's
-  /// folder): a tensor that is called `name`, or like another name if this one
-  /// is taken by other bytes. Returns the tensor's name in the file.
+  /// Adds `length` bytes at `offset` of file `path` (absolute or relative to
+  /// the working directory, as in #nn.file): a tensor that is called `name`, or
+  /// like another name if this one is taken by other bytes. Returns the
+  /// tensor's name in the file.
   std::string add(llvm::StringRef name, mlir::RankedTensorType type,
                   llvm::StringRef path, int64_t offset, int64_t length);
 
@@ -57,7 +53,6 @@ private:
     int64_t offset, length;
     mlir::RankedTensorType type;
   };
-  std::string directory;
   std::map<std::string, Source> tensors;
   std::map<std::tuple<std::string, int64_t, int64_t, const void *>, std::string>
       names;
