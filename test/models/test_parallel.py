@@ -53,7 +53,7 @@ def test_random_strategies_are_structured(zoo, name):
         result = run(zoo, name, f"random:{seed}", devices_of(seed))
         for op in result.strategy["ops"]:
             loops.update(loop for loop, n in op["degrees"].items() if n > 1)
-            copies.add(op["replicate"])
+            copies.add(op.get("replicate", 1))
             devices.add(len(set(op["devices"])) < devices_of(seed))
     assert {"f", "c", "h", "w"} <= loops
     assert max(copies) > 1 and devices == {True, False}
