@@ -235,3 +235,19 @@ func.func @reshape(%x: tensor<6x4xf32>, %y: tensor<2x1x3x4x5xf32>, %z: tensor<1x
   %2 = nn.reshape %z {nn.name = "scalar"} : (tensor<1x1xf32>) -> tensor<f32>
   return
 }
+
+// -----
+
+// Tests that windows smaller than the stride leave no gaps: the tiles read all
+// of the input, so that none has to cut it out of a shard.
+func.func @stride_skips() {
+  %x = nn.input {nn.name = "x"} : tensor<1x2x8xf32>
+  %w = nn.parameter {nn.name = "w"} : tensor<3x2x1xf32> from #nn.file<"m", 0, 24>
+  // CHECK-LABEL: conv: nn.conv
+  // CHECK: operand 0: (n, c, w*2+[0,1])
+  // CHECK: task 0: reads [0:1, 0:2, 0:4]
+  // CHECK: nn.conv {{.*}}pads_hi = array<i64: 0>, pads_lo = array<i64: 0>{{.*}} (tensor<1x2x4xf32>, tensor<3x2x1xf32>) -> tensor<1x3x2xf32>
+  // CHECK: task 1: reads [0:1, 0:2, 4:8]
+  %0 = nn.conv %x, %w {nn.name = "conv", test.degrees = {w = 2}, strides = array<i64: 2>, dilations = array<i64: 1>, pads_lo = array<i64: 0>, pads_hi = array<i64: 0>} : (tensor<1x2x8xf32>, tensor<3x2x1xf32>) -> tensor<1x3x4xf32>
+  return
+}

@@ -122,7 +122,7 @@ FailureOr<SmallVector<Value>> ConvOp::buildLocal(OpBuilder &builder,
 }
 
 void ConvOp::setLocalAccess(const LocalTile &tile) {
-  TilePads pads = localPadsOf(tile);
+  TilePads pads = localPadsOf(tile, windowsOf(*this));
   setPadsLo(pads.lo);
   setPadsHi(pads.hi);
   if (int g = tile.spec.findLoop("g"); g >= 0)

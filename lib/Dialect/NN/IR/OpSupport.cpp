@@ -129,16 +129,17 @@ FailureOr<Shape> soap::nn::windowsResultShape(Operation *op,
 // Local operations
 //===----------------------------------------------------------------------===//
 
-TilePads soap::nn::localPadsOf(const LocalTile &tile) {
+TilePads soap::nn::localPadsOf(const LocalTile &tile, const Windows &windows) {
   TilePads pads;
   const Box &box = tile.operandBoxes[0];
   ArrayRef<DimAccess> dims = tile.spec.operands[0].dims;
   for (size_t d = 2, e = dims.size(); d != e; ++d) {
     Range units = tile.tile[dims[d].loop];
-    LocalPads local = localPads(shiftAccess(dims[d], units.lo, box[d].lo),
-                                units.size(), box[d].size());
+    DimAccess access = shiftAccess(dims[d], units.lo, box[d].lo);
+    access.hi = access.lo + windows.extent(d - 2) - 1;
+    LocalPads local = localPads(access, units.size(), box[d].size());
     pads.lo.push_back(local.lo);
-    pads.hi.push_back(local.hi);
+    pads.hi.push_back(std::max<int64_t>(0, local.hi));
   }
   return pads;
 }

@@ -58,10 +58,12 @@ struct Windows {
   int64_t extent(unsigned i) const {
     return (kernel[i] - 1) * dilations[i] + 1;
   }
-  /// What unit i of `loop` reads along spatial dimension `i`.
+  /// What unit i of `loop` reads along spatial dimension `i`: its window, and
+  /// what the stride skips behind a smaller one. So windows leave no gaps, and
+  /// a tile reads a whole shard where one has what it needs, without a copy.
   DimAccess access(unsigned loop, unsigned i) const {
     return DimAccess::window(loop, strides[i], -padsLo[i],
-                             extent(i) - 1 - padsLo[i]);
+                             std::max(extent(i), strides[i]) - 1 - padsLo[i]);
   }
 };
 
@@ -75,11 +77,11 @@ mlir::FailureOr<Shape> windowsResultShape(mlir::Operation *op,
                                           llvm::ArrayRef<int64_t> input);
 
 /// Pads of a tile along the spatial dimensions 2, 3, .. of operand 0, whose
-/// accesses use one loop each: the shift rule.
+/// accesses use one loop each: the shift rule, for the windows alone.
 struct TilePads {
   llvm::SmallVector<int64_t, 3> lo, hi;
 };
-TilePads localPadsOf(const LocalTile &tile);
+TilePads localPadsOf(const LocalTile &tile, const Windows &windows);
 
 /// Creates a splat `nn.constant` of `type`, named after `op` with `suffix`.
 mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Operation *op,

@@ -86,7 +86,7 @@ double MaxPoolOp::getFlops(const LocalTile &tile) {
 }
 
 void MaxPoolOp::setLocalAccess(const LocalTile &tile) {
-  TilePads pads = localPadsOf(tile);
+  TilePads pads = localPadsOf(tile, windowsOf(*this));
   setPadsLo(pads.lo);
   setPadsHi(pads.hi);
 }
@@ -116,7 +116,7 @@ double AvgPoolOp::getFlops(const LocalTile &tile) {
 }
 
 void AvgPoolOp::setLocalAccess(const LocalTile &tile) {
-  TilePads pads = localPadsOf(tile);
+  TilePads pads = localPadsOf(tile, windowsOf(*this));
   // Where a tile has a pad, its box ends with the input: counted pads lie in
   // the same place as in the whole operation.
   SmallVector<int64_t, 3> countedLo, countedHi;
