@@ -9,6 +9,7 @@
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Runtime/Runtime.h"
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace soap {
@@ -23,11 +24,13 @@ std::unique_ptr<fb::TensorTypeT> tensor(std::vector<int64_t> shape) {
   return type;
 }
 
-/// Adds a buffer of the activation arena and returns its index.
-uint32_t addBuffer(fb::DeviceT &device, uint64_t bytes) {
-  device.buffers.emplace_back(fb::Space::Activations, device.activation_bytes,
-                              bytes);
-  device.activation_bytes += (bytes + alignment - 1) / alignment * alignment;
+/// Adds a buffer of an arena and returns its index.
+uint32_t addBuffer(fb::DeviceT &device, uint64_t bytes,
+                   fb::Space space = fb::Space::Activations) {
+  uint64_t &arena = space == fb::Space::Activations ? device.activation_bytes
+                                                    : device.parameter_bytes;
+  device.buffers.emplace_back(space, arena, bytes);
+  arena += (bytes + alignment - 1) / alignment * alignment;
   return static_cast<uint32_t>(device.buffers.size() - 1);
 }
 
@@ -39,8 +42,10 @@ void addRow(fb::DeviceT &device, fb::RowBodyUnion body, fb::Stream stream) {
   device.main.push_back(std::move(row));
 }
 
-fb::RowBodyUnion launch(std::vector<uint32_t> operands, uint32_t result) {
+fb::RowBodyUnion launch(std::vector<uint32_t> operands, uint32_t result,
+                        std::vector<uint32_t> constants = {}) {
   fb::LaunchT body;
+  body.constant_operands = std::move(constants);
   body.operands = std::move(operands);
   body.results = {result};
   fb::RowBodyUnion row;
@@ -48,13 +53,46 @@ fb::RowBodyUnion launch(std::vector<uint32_t> operands, uint32_t result) {
   return row;
 }
 
-std::unique_ptr<fb::KernelT> gemmKernel(const ProbeStep &step) {
+/// Shapes of a product as the kernel that networks have: a convolution where
+/// the rows make a square image, of 3x3 where the depth is nine times
+/// something, else a matrix product.
+struct ProductShapes {
+  bool isConvolution = false;
+  int64_t taps = 1;
+  std::vector<int64_t> input, weights, result;
+
+  explicit ProductShapes(const ProbeStep &step) {
+    auto side = static_cast<int64_t>(
+        std::llround(std::sqrt(static_cast<double>(step.m))));
+    isConvolution = side >= 7 && side * side == step.m;
+    if (!isConvolution) {
+      input = {step.m, step.k};
+      weights = {step.k, step.n};
+      result = {step.m, step.n};
+      return;
+    }
+    taps = step.k % 9 == 0 ? 3 : 1;
+    int64_t channels = step.k / (taps * taps);
+    input = {1, channels, side, side};
+    weights = {step.n, channels, taps, taps};
+    result = {1, step.n, side, side};
+  }
+};
+
+std::unique_ptr<fb::KernelT> productKernel(const ProductShapes &shapes) {
   auto kernel = std::make_unique<fb::KernelT>();
-  kernel->key = "probe.gemm";
-  kernel->op.Set(fb::MatMulT());
-  kernel->operands.push_back(tensor({step.m, step.k}));
-  kernel->operands.push_back(tensor({step.k, step.n}));
-  kernel->results.push_back(tensor({step.m, step.n}));
+  kernel->key = "probe.product";
+  if (shapes.isConvolution) {
+    fb::ConvT conv;
+    conv.strides = conv.dilations = {1, 1};
+    conv.pads_lo = conv.pads_hi = {shapes.taps / 2, shapes.taps / 2};
+    kernel->op.Set(std::move(conv));
+  } else {
+    kernel->op.Set(fb::MatMulT());
+  }
+  kernel->operands.push_back(tensor(shapes.input));
+  kernel->operands.push_back(tensor(shapes.weights));
+  kernel->results.push_back(tensor(shapes.result));
   return kernel;
 }
 
@@ -101,17 +139,27 @@ fb::ModelT makeModel(const ProbeStep &step, uint32_t devices,
   model.cores_per_device = coresPerDevice;
   int64_t elements = std::max<int64_t>(1, step.bytes / 8);
   if (step.kind == ProbeStep::Kind::Gemm)
-    model.kernels.push_back(gemmKernel(step));
+    model.kernels.push_back(productKernel(ProductShapes(step)));
   if (step.kind == ProbeStep::Kind::Stream)
     model.kernels.push_back(streamKernel(elements));
   for (uint32_t id = 0; id < devices; ++id) {
     auto device = std::make_unique<fb::DeviceT>();
     switch (step.kind) {
     case ProbeStep::Kind::Gemm: {
-      uint32_t a = addBuffer(*device, step.m * step.k * 4);
-      uint32_t b = addBuffer(*device, step.k * step.n * 4);
-      uint32_t c = addBuffer(*device, step.m * step.n * 4);
-      addRow(*device, launch({a, b}, c), fb::Stream::Compute);
+      // As in a network: neither weights nor activations are in the caches of
+      // a core when a kernel starts.
+      constexpr int64_t coldBytes = 24 << 20, mostInstances = 64;
+      int64_t taps = ProductShapes(step).taps;
+      int64_t bytesA = step.m * step.k * 4 / (taps * taps);
+      int64_t bytesB = step.k * step.n * 4, bytesC = step.m * step.n * 4;
+      int64_t instances = std::clamp<int64_t>(
+          coldBytes / (bytesA + bytesB + bytesC), 1, mostInstances);
+      for (int64_t i = 0; i < instances; ++i) {
+        uint32_t a = addBuffer(*device, bytesA);
+        uint32_t b = addBuffer(*device, bytesB, fb::Space::Parameters);
+        uint32_t c = addBuffer(*device, bytesC);
+        addRow(*device, launch({a, b}, c, {1}), fb::Stream::Compute);
+      }
       break;
     }
     case ProbeStep::Kind::Stream: {

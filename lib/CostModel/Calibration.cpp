@@ -109,20 +109,37 @@ llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
   result.devices = devices;
   result.kind.name = "cpu";
 
-  // Bandwidth from the size of a large activation, launch cost from a tiny one.
-  constexpr int64_t large = 8 << 20, tiny = 256;
+  // Bandwidth from more than caches hold, as the weights of a large network,
+  // launch cost from a tiny activation.
+  constexpr int64_t tiny = 256;
+  const int64_t large = (int64_t{256} << 20) / std::max(devices, 2);
   double stream = probe.stream(large), launch = probe.stream(tiny);
   if (!(stream > 0) || !(launch >= 0))
     return failed("memory traffic");
   result.kind.memoryBandwidth = large / stream;
+
+  // Caches: as far as a kernel is nearly as fast as on little data.
+  double cached = 0;
+  for (int64_t bytes = 512 << 10; bytes <= 8 << 20; bytes *= 2) {
+    double seconds = probe.stream(bytes);
+    if (!(seconds > 0))
+      return failed("memory traffic");
+    double rate = bytes / std::max(seconds - launch, 0.1 * seconds);
+    if (rate < std::max(0.7 * cached, 1.3 * result.kind.memoryBandwidth))
+      break;
+    cached = std::max(cached, rate);
+    result.kind.cacheBytes = static_cast<double>(bytes);
+    result.kind.cacheBandwidth = rate;
+  }
   result.kind.launchNs =
       std::max<int64_t>(1, std::llround(std::min(launch, 1e-3) * 1e9));
 
-  double copy = probe.copy(large / 4), handshake = probe.copy(tiny);
+  constexpr int64_t moved = 2 << 20;
+  double copy = probe.copy(moved), handshake = probe.copy(tiny);
   if (!(copy > 0) || !(handshake >= 0))
     return failed("a copy between devices");
   result.copyLatencyNs = std::llround(handshake * 1e9);
-  result.copyBandwidth = large / 4 / std::max(copy - handshake, 0.01 * copy);
+  result.copyBandwidth = moved / std::max(copy - handshake, 0.01 * copy);
 
   // Each size alone small, and what convolutions of real networks look like.
   constexpr int64_t shapes[][3] = {

@@ -102,6 +102,15 @@ int64_t CostModel::kernelNs(const KernelQuery &query,
   return analyticNs(query, kind);
 }
 
+/// Seconds for memory traffic of activations: what fits into caches, then the
+/// rest.
+static double trafficSeconds(double bytes, const DeviceKind &kind) {
+  if (!(kind.cacheBytes > 0 && kind.cacheBandwidth > 0))
+    return bytes / kind.memoryBandwidth;
+  double cached = std::min(bytes, kind.cacheBytes);
+  return cached / kind.cacheBandwidth + (bytes - cached) / kind.memoryBandwidth;
+}
+
 int64_t CostModel::analyticNs(const KernelQuery &query,
                               const DeviceKind &kind) {
   double efficiency = 1;
@@ -111,12 +120,14 @@ int64_t CostModel::analyticNs(const KernelQuery &query,
                               std::pair(query.depth, kind.halfDepth)})
       efficiency *= size / (size + half);
   double compute = query.flops / (kind.peakFlops * std::max(efficiency, 1e-6));
-  double memory = query.bytes / kind.memoryBandwidth;
+  // Weights come from memory in every step.
+  double memory = query.depth > 0 ? query.bytes / kind.memoryBandwidth
+                                  : trafficSeconds(query.bytes, kind);
   return kind.launchNs + std::llround(std::max(compute, memory) * 1e9);
 }
 
 int64_t CostModel::copyNs(int64_t bytes, const DeviceKind &kind) {
-  return kind.launchNs + std::llround(2e9 * bytes / kind.memoryBandwidth);
+  return kind.launchNs + std::llround(1e9 * trafficSeconds(2.0 * bytes, kind));
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,9 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
   kind.peakFlops = reader.number(object, "peak_flops", where);
   kind.memoryBandwidth =
       reader.number(object, "memory_bandwidth_bytes_per_s", where);
+  kind.cacheBytes = reader.number(object, "cache_bytes", where, 0);
+  kind.cacheBandwidth =
+      reader.number(object, "cache_bandwidth_bytes_per_s", where, 0);
   kind.halfRows = reader.number(object, "half_rows", where, kind.halfRows);
   kind.halfColumns =
       reader.number(object, "half_columns", where, kind.halfColumns);
@@ -33,12 +36,17 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
 }
 
 json::Object soap::detail::writeKind(const DeviceKind &kind) {
-  return json::Object{{"peak_flops", kind.peakFlops},
+  json::Object object{{"peak_flops", kind.peakFlops},
                       {"memory_bandwidth_bytes_per_s", kind.memoryBandwidth},
                       {"half_rows", kind.halfRows},
                       {"half_columns", kind.halfColumns},
                       {"half_depth", kind.halfDepth},
                       {"launch_s", kind.launchNs * 1e-9}};
+  if (kind.cacheBytes > 0) {
+    object["cache_bytes"] = kind.cacheBytes;
+    object["cache_bandwidth_bytes_per_s"] = kind.cacheBandwidth;
+  }
+  return object;
 }
 
 namespace {

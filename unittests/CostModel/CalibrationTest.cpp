@@ -27,7 +27,9 @@ struct Machine {
       return CostModel::analyticNs(query, kind) * 1e-9;
     };
     auto stream = [&](int64_t bytes) {
-      return kind.launchNs * 1e-9 + bytes / kind.memoryBandwidth;
+      KernelQuery query;
+      query.bytes = static_cast<double>(bytes);
+      return CostModel::analyticNs(query, kind) * 1e-9;
     };
     auto copy = [&](int64_t bytes) {
       return canCopy ? 3e-6 + bytes / 6e9 : -1.0;
@@ -60,6 +62,21 @@ TEST(Calibration, FindsTheParametersOfAMachine) {
   EXPECT_EQ(topology.check(), "");
   EXPECT_TRUE(topology.route(0, 1).occupiesReceiver);
   EXPECT_FALSE(again->topology(3, 0, 1, true).route(0, 1).occupiesReceiver);
+}
+
+TEST(Calibration, FindsCaches) {
+  Machine machine;
+  machine.kind.memoryBandwidth = 12e9;
+  machine.kind.cacheBytes = 2 << 20;
+  machine.kind.cacheBandwidth = 60e9;
+  machine.kind.launchNs = 1000;
+  llvm::Expected<Calibration> result = machine.calibrate();
+  ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  EXPECT_EQ(result->kind.cacheBytes, 2 << 20);
+  EXPECT_NEAR(result->kind.cacheBandwidth / 60e9, 1, 0.01);
+  llvm::Expected<Calibration> again = Calibration::parse(result->toJSON());
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(again->toJSON(), result->toJSON());
 }
 
 TEST(Calibration, Errors) {

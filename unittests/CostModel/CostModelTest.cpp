@@ -135,4 +135,23 @@ TEST(CostModel, SharedLinksAddUp) {
   ASSERT_EQ(cost.links.size(), 2u);
   EXPECT_EQ(cost.links[0].ns, 2000);
 }
+TEST(CostModel, CachesHoldActivationsOnly) {
+  DeviceKind kind;
+  kind.memoryBandwidth = 10e9;
+  kind.cacheBytes = 1e6;
+  kind.cacheBandwidth = 100e9;
+  kind.launchNs = 0;
+  KernelQuery query;
+  query.bytes = 1e6;
+  EXPECT_EQ(CostModel::analyticNs(query, kind), 10000);
+  // The rest comes from memory.
+  query.bytes = 3e6;
+  EXPECT_EQ(CostModel::analyticNs(query, kind), 210000);
+  EXPECT_EQ(CostModel::copyNs(500000, kind), 10000);
+  // A product reads weights.
+  query.bytes = 1e6;
+  query.depth = 1;
+  EXPECT_EQ(CostModel::analyticNs(query, kind), 100000);
+}
+
 } // namespace

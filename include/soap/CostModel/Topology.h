@@ -35,6 +35,9 @@ struct DeviceKind {
   std::string name;
   double peakFlops = 100e9;      ///< Flop/s that the best kernel reaches.
   double memoryBandwidth = 10e9; ///< Bytes/s, read plus written.
+  /// The first `cacheBytes` that a kernel without weights or a copy touches
+  /// pass at `cacheBandwidth`: the step before left them in a cache. 0: none.
+  double cacheBytes = 0, cacheBandwidth = 0;
   /// Small tiles are inefficient: a kernel with m rows, n columns and a
   /// reduction of depth k reaches m/(m+halfRows) * n/(n+halfColumns) *
   /// k/(k+halfDepth) of the peak.
