@@ -143,6 +143,23 @@ private:
                ? 0
                : CostModel::copyNs(bytes, topology_.kindOf(device));
   }
+  /// What a copy out of `pieces` costs: nothing if `box` lies contiguously in
+  /// one shard, at a multiple of 64 bytes. It is then a view.
+  int64_t assembleNs(const Box &box, llvm::ArrayRef<Piece> pieces,
+                     int32_t device) const {
+    if (pieces.size() != 1 || pieces[0].box != box)
+      return copyNs(bytesOf(box), device);
+    bool leading = true;
+    int64_t first = 0;
+    const Box &shard = plan_.shards[pieces[0].shard].box;
+    for (auto [part, whole] : llvm::zip_equal(box, shard)) {
+      if (!leading && part.size() != whole.size())
+        return copyNs(bytesOf(box), device);
+      leading &= part.size() == 1;
+      first = first * whole.size() + part.lo - whole.lo;
+    }
+    return first * in_.elementBytes % 64 ? copyNs(bytesOf(box), device) : 0;
+  }
   int32_t producerIndex(int32_t device) const {
     auto it = llvm::lower_bound(in_.producer.devices, device);
     return static_cast<int32_t>(it - in_.producer.devices.begin());
@@ -280,7 +297,7 @@ private:
       copies_[port.device].push_back(
           {hashOf(port.box), &port.box, port.pieces, slots.back()});
       int64_t bytes = bytesOf(port.box);
-      tasks.packNs[at] += copyNs(bytes, port.device);
+      tasks.packNs[at] += assembleNs(port.box, port.pieces, port.device);
       planBytes_[port.device] += bytes;
       for (const Piece &piece : port.pieces)
         if (int32_t slot = slotOf(piece.shard); slot >= 0)
@@ -366,7 +383,7 @@ private:
         int32_t at = findOrAdd(indexOf_, use.unpackDevices, device);
         use.unpackNs.resize(use.unpackDevices.size());
         int64_t bytes = bytesOf(read->box);
-        use.unpackNs[at] += copyNs(bytes, device);
+        use.unpackNs[at] += assembleNs(read->box, read->pieces, device);
         planBytes_[device] += bytes;
         for (const Piece &piece : read->pieces)
           if (int32_t slot = slotOf(piece.shard); slot >= 0)
