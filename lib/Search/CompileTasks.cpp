@@ -143,22 +143,13 @@ private:
                ? 0
                : CostModel::copyNs(bytes, topology_.kindOf(device));
   }
-  /// What a copy out of `pieces` costs: nothing if `box` lies contiguously in
-  /// one shard, at a multiple of 64 bytes. It is then a view.
+  /// What it costs to put `box` together.
   int64_t assembleNs(const Box &box, llvm::ArrayRef<Piece> pieces,
                      int32_t device) const {
-    if (pieces.size() != 1 || pieces[0].box != box)
+    if (device == topology_.host() || pieces.size() != 1)
       return copyNs(bytesOf(box), device);
-    bool leading = true;
-    int64_t first = 0;
-    const Box &shard = plan_.shards[pieces[0].shard].box;
-    for (auto [part, whole] : llvm::zip_equal(box, shard)) {
-      if (!leading && part.size() != whole.size())
-        return copyNs(bytesOf(box), device);
-      leading &= part.size() == 1;
-      first = first * whole.size() + part.lo - whole.lo;
-    }
-    return first * in_.elementBytes % 64 ? copyNs(bytesOf(box), device) : 0;
+    return CostModel::cutNs(box, plan_.shards[pieces[0].shard].box,
+                            in_.elementBytes, topology_.kindOf(device));
   }
   int32_t producerIndex(int32_t device) const {
     auto it = llvm::lower_bound(in_.producer.devices, device);

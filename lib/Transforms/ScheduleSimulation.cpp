@@ -142,6 +142,14 @@ private:
 
   FailureOr<int64_t> costOf(Operation *op, int32_t device) const {
     const DeviceKind &kind = topology_.kindOf(device);
+    if (isCopy(op) && op->getNumOperands() == 1) {
+      int64_t bytes = bytesOf(op->getResult(0));
+      Box box = ir::getBox(op->getResult(0)).getBox();
+      return CostModel::cutNs(
+          box, ir::getBox(op->getOperand(0)).getBox(),
+          static_cast<int32_t>(bytes / std::max<int64_t>(1, volume(box))),
+          kind);
+    }
     if (isCopy(op))
       return CostModel::copyNs(bytesOf(op->getResult(0)), kind);
     auto task = cast<ir::TaskOp>(op);

@@ -63,6 +63,10 @@ public:
   static int64_t analyticNs(const KernelQuery &query, const DeviceKind &kind);
   /// Time of a local copy (pack, unpack) of `bytes`.
   static int64_t copyNs(int64_t bytes, const DeviceKind &kind);
+  /// Time to cut `box` out of a shard that holds `shard`. None where it lies
+  /// contiguously, at a multiple of 64 bytes: it is a view then.
+  static int64_t cutNs(const Box &box, const Box &shard, int32_t elementBytes,
+                       const DeviceKind &kind);
 
   /// Time of a collective over `group`; `bytes` per member as in Movement. The
   /// cheapest algorithm of those the kind of collective has.
