@@ -24,19 +24,31 @@ def _uniform(key, indices):
     return (bits.astype(np.float64) + 0.5) * 2.0**-53
 
 
+BLOCK = 1 << 16  # Elements at a time: fits in a cache. Even, for pairs.
+
+
+def _block(key, start, count, distribution, a, b):
+    """Elements [start, start + count); `start` is even."""
+    if distribution == "uniform":
+        u = _uniform(key, np.arange(start, start + count, dtype=np.uint64))
+        return a + (b - a) * u
+    pairs = np.arange(start, start + count, 2, dtype=np.uint64)
+    radius = np.sqrt(-2.0 * np.log(_uniform(key, pairs)))
+    angle = 6.283185307179586476925286766559 * _uniform(key, pairs + np.uint64(1))
+    z = np.empty(2 * len(pairs))
+    z[0::2] = radius * np.cos(angle)
+    z[1::2] = radius * np.sin(angle)
+    return a + b * z[:count]
+
+
 def values(seed, name, count, distribution, a, b):
     """`count` float32 elements of the recipe (seed, name, distribution, a, b)."""
+    if distribution not in ("normal", "uniform"):
+        raise ValueError(f"expected normal or uniform, got: {distribution}")
+    result = np.empty(count, dtype=np.float32)
     with np.errstate(over="ignore"):
         key = _mix(_mix(np.uint64(seed) + GOLDEN) ^ _hash(name))
-        if distribution == "uniform":
-            u = _uniform(key, np.arange(count, dtype=np.uint64))
-            return (a + (b - a) * u).astype(np.float32)
-        if distribution != "normal":
-            raise ValueError(f"expected normal or uniform, got: {distribution}")
-        pairs = np.arange(0, count + 1, 2, dtype=np.uint64)
-        radius = np.sqrt(-2.0 * np.log(_uniform(key, pairs)))
-        angle = 6.283185307179586476925286766559 * _uniform(key, pairs + np.uint64(1))
-        z = np.empty(2 * len(pairs))
-        z[0::2] = radius * np.cos(angle)
-        z[1::2] = radius * np.sin(angle)
-        return (a + b * z[:count]).astype(np.float32)
+        for start in range(0, count, BLOCK):
+            size = min(BLOCK, count - start)
+            result[start:start + size] = _block(key, start, size, distribution, a, b)
+    return result
