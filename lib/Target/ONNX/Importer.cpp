@@ -13,6 +13,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include <set>
 
 using namespace mlir;
 using namespace soap;
@@ -224,6 +225,25 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
   return llvm::Error::success();
 }
 
+/// The name that --dim gives to dimension `k` of an input without a size.
+static std::string keyOfDim(const onnx::ValueInfoProto &input, int k) {
+  const std::string &symbol =
+      input.type().tensor_type().shape().dim(k).dim_param();
+  return symbol.empty() ? input.name() + ":" + std::to_string(k) : symbol;
+}
+
+/// What --dim may name.
+static std::set<std::string> symbolicDims(const onnx::GraphProto &graph) {
+  std::set<std::string> result;
+  for (const onnx::ValueInfoProto &input : graph.input()) {
+    const auto &shape = input.type().tensor_type().shape();
+    for (int k = 0; k != shape.dim_size(); ++k)
+      if (!shape.dim(k).has_dim_value())
+        result.insert(keyOfDim(input, k));
+  }
+  return result;
+}
+
 llvm::Error GraphImporter::checkOptions() const {
   std::map<std::string, bool> inputs;
   std::string list;
@@ -251,9 +271,19 @@ llvm::Error GraphImporter::checkOptions() const {
   if (options.batch)
     if (llvm::Error error = checkSize("--batch", *options.batch))
       return error;
-  for (const auto &[name, size] : options.dims)
+  std::set<std::string> symbols = symbolicDims(model.graph());
+  for (const auto &[name, size] : options.dims) {
+    if (!symbols.count(name))
+      return makeError(
+          symbols.empty()
+              ? "expected no --dim, as all dimensions have sizes, got: " +
+                    quoted(name) + "; --batch=N replaces the batch size"
+              : "expected one of the symbolic dimensions '" +
+                    llvm::join(symbols, "', '") +
+                    "' in --dim, got: " + quoted(name));
     if (llvm::Error error = checkSize("--dim=" + name, size))
       return error;
+  }
   return llvm::Error::success();
 }
 
@@ -316,7 +346,7 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
     const std::string &symbol = dim.dim_param();
     bool isBatch =
         k == batchDim || (!batchSymbol.empty() && symbol == batchSymbol);
-    std::string key = symbol.empty() ? name + ":" + std::to_string(k) : symbol;
+    std::string key = keyOfDim(input, static_cast<int>(k));
     auto bound = options.dims.find(key);
     int64_t size = 0;
     if (dim.has_dim_value()) {
