@@ -23,9 +23,9 @@ for arg in "$@"; do
 done
 
 build="build/$preset"
-# LLVM's libraries are not instrumented: containers that they fill look
+# LLVM's libraries are not instrumented: containers and pools that they fill look
 # overflowed, and they keep what they allocate until the process ends.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_container_overflow=0:detect_leaks=0}"
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_container_overflow=0:detect_leaks=0:allow_user_poisoning=0}"
 venv="$PWD/build/venv"
 [ "$setup" = 0 ] || scripts/setup.sh
 cmake --preset "$preset"
