@@ -241,6 +241,15 @@ bool Planner::tryAllToAll(const SourceGrid &grid, const Spans &spans) {
   bool covers;
   if (!areDisjoint(boxes, needs[0].box, covers))
     return false;
+  // Members put their whole blocks in: where some of it is needed by none (rows
+  // behind the last window), transfers move less.
+  int64_t needed = 0, held = 0;
+  for (const Box *box : boxes)
+    needed += volume(*box);
+  for (const Box &box : blockBoxes)
+    held += volume(box);
+  if (needed != held)
+    return false;
   SmallVector<int32_t, 8> group;
   for (const JoinedNeed &need : needs)
     group.push_back(need.device);

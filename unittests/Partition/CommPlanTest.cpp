@@ -154,6 +154,11 @@ TEST(CommPlan, AllToAll) {
                    gridNeed({5, 5}, {1, 3}, {0, 1, 2})),
             "all_to_all [0, 1, 2]: 0 [3:5, 0:5], 1 [1:3, 0:5], 2 [0:1, 0:5] "
             "-> 0 [0:5, 0:1], 1 [0:5, 1:3], 2 [0:5, 3:5]\n");
+  // Nobody needs the last column: transfers, which leave it behind.
+  Need most = gridNeed({4, 6}, {1, 2}, {0, 1});
+  most.ranges[1][1].hi = 5;
+  EXPECT_EQ(planOf(gridLayout({4, 6}, {2, 1}, {0, 1}), most).substr(0, 9),
+            "transfer ");
   // Two needs are equal: transfers.
   EXPECT_EQ(planOf(gridLayout({4, 4}, {4, 1}, {0, 1, 2, 3}),
                    gridNeed({4, 4}, {1, 2}, {0, 1, 2, 3}, 2))
