@@ -20,7 +20,7 @@ def NN_ConvOp : NN_PureOp<"conv", [],
     `(input + pads_lo + pads_hi - dilation*(K-1) - 1) / stride + 1`.
 
     Loops without groups: `n f h w`, R: `c`; input
-    `(n, c, h*s+[-p, (K-1)d-p], ...)`, weight `(f, c, [K], [K])`, bias `(f)`
+    `(n, c, h*s+[-p, max((K-1)d, s-1)-p], ...)`, weight `(f, c, [K], [K])`, bias `(f)`
     (first part of a reduction only), result `(n, f, h, w)`, parts are summed.
 
     Loops with G groups, C' = C/G and F' = F/G: `n g h w`; input

@@ -20,7 +20,7 @@ def NN_MaxPoolOp : NN_PureOp<"max_pool", [], ["setLocalAccess", "getFlops"]> {
     ONNX MaxPool: input and result (N, C, spatial...). Padding is -inf. The
     result shape is explicit: what ceil_mode adds is part of `pads_hi`.
 
-    Loops: `n c h w`; input `(n, c, h*s+[-p, (K-1)d-p], ...)`.
+    Loops: `n c h w`; input `(n, c, h*s+[-p, max((K-1)d, s-1)-p], ...)`.
 
     Example:
 
@@ -55,7 +55,7 @@ def NN_AvgPoolOp : NN_PureOp<"avg_pool", [], ["setLocalAccess", "getFlops"]> {
     the `counted_lo` and `counted_hi` elements next to the input (all zero for
     count_include_pad = 0; never what ceil_mode adds).
 
-    Loops: `n c h w`; input `(n, c, h*s+[-p, (K-1)d-p], ...)`. Counted pads of a
+    Loops: `n c h w`; input `(n, c, h*s+[-p, max((K-1)d, s-1)-p], ...)`. Counted pads of a
     tile are those that its windows can reach.
 
     Example:
