@@ -41,6 +41,31 @@ static double rateOf(FullSimulator &simulator) {
   return sum < 0 ? 0 : static_cast<double>(count) / seconds;
 }
 
+/// What one simulation goes through.
+struct Work {
+  size_t nodes = 0, taskGroups = 0, actions = 0, members = 0, transfers = 0,
+         waits = 0;
+};
+static Work workOf(const TaskGraph &tasks) {
+  Work work;
+  work.nodes = tasks.nodes().size();
+  for (int32_t node = 0; node < tasks.graph().numNodes(); ++node)
+    work.taskGroups += tasks.nodeTasks(node).devices.size();
+  for (int32_t value = 0; value < tasks.graph().numValues(); ++value) {
+    const detail::ValueTasks &plan = tasks.valueTasks(value);
+    for (const detail::ActionTasks &action : plan.actions) {
+      ++work.actions;
+      work.members += action.devices.size();
+      work.transfers += action.transfers.size();
+      work.waits += action.packWaits.size() + action.moveWaits.size() +
+                    action.producerWaits.size();
+    }
+    for (const detail::UseTasks &use : plan.uses)
+      work.waits += use.unpackWaits.size() + use.computeWaits.size();
+  }
+  return work;
+}
+
 /// A cluster with the ratios of one GPU per device; rates do not matter here.
 static Topology cluster(int32_t devices) {
   DeviceKind kind;
@@ -95,10 +120,13 @@ int main(int argc, char **argv) {
         return fail(llvm::toString(strategy.takeError()));
       tasks.setStrategy(*strategy);
       FullSimulator simulator(tasks);
+      Work work = workOf(tasks);
       llvm::outs() << llvm::formatv(
           "{{\"devices\": {0}, \"strategy\": \"{1}\", \"nodes\": {2}, "
-          "\"per_second\": {3:f0}}\n",
-          devices, name, tasks.nodes().size(), rateOf(simulator));
+          "\"task_groups\": {3}, \"actions\": {4}, \"members\": {5}, "
+          "\"transfers\": {6}, \"waits\": {7}, \"per_second\": {8:f0}}\n",
+          devices, name, work.nodes, work.taskGroups, work.actions,
+          work.members, work.transfers, work.waits, rateOf(simulator));
     }
   }
   return 0;
