@@ -48,9 +48,13 @@ def main():
     parser.add_argument("--devices", type=int, help="default: 2, 3, 4 in turn")
     parser.add_argument("--strategies", type=int, default=20)
     arguments = parser.parse_args()
+    models = arguments.models.split(",")
+    if unknown := sorted(set(models) - set(light_models.NAMES)):
+        parser.error(f"expected models of {', '.join(light_models.NAMES)}, got: "
+                     f"{', '.join(unknown)}")
 
     wrong = 0
-    for name in arguments.models.split(","):
+    for name in models:
         with tempfile.TemporaryDirectory() as folder:
             zoo = Zoo(Tools(arguments.build_dir), pathlib.Path(folder))
             for seed in range(arguments.strategies):
