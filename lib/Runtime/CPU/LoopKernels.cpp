@@ -43,6 +43,24 @@ private:
   LoopBody body;
 };
 
+/// make(T()) for the type T of elements that the loops are compiled for, or
+/// null for another one.
+template <typename Fn>
+std::unique_ptr<Kernel> forElement(fb::ElementType element, Fn make) {
+  switch (element) {
+  case fb::ElementType::F32:
+    return make(float());
+  case fb::ElementType::F64:
+    return make(double());
+  case fb::ElementType::I32:
+    return make(int32_t());
+  case fb::ElementType::I64:
+    return make(int64_t());
+  default:
+    return nullptr;
+  }
+}
+
 /// A nest over a result of `extents`, innermost last, in which every operand
 /// moves by its own strides (in elements; 0 broadcasts).
 struct Nest {
@@ -172,18 +190,7 @@ static std::unique_ptr<Kernel> makeBinary(const fb::Kernel &kernel,
     return std::make_unique<LoopKernel>(
         "binary", [=](const Binding &b) { binary<T>(kind, nest, b); });
   };
-  switch (out->element()) {
-  case fb::ElementType::F32:
-    return make(float());
-  case fb::ElementType::F64:
-    return make(double());
-  case fb::ElementType::I32:
-    return make(int32_t());
-  case fb::ElementType::I64:
-    return make(int64_t());
-  default:
-    return nullptr;
-  }
+  return forElement(out->element(), make);
 }
 
 //===----------------------------------------------------------------------===//
@@ -330,18 +337,7 @@ static std::unique_ptr<Kernel> makeReduction(const fb::Kernel &kernel,
     return std::make_unique<LoopKernel>(
         "reduction", [=](const Binding &b) { reduce<T>(plan, b); });
   };
-  switch (out->element()) {
-  case fb::ElementType::F32:
-    return make(float());
-  case fb::ElementType::F64:
-    return make(double());
-  case fb::ElementType::I32:
-    return make(int32_t());
-  case fb::ElementType::I64:
-    return make(int64_t());
-  default:
-    return nullptr;
-  }
+  return forElement(out->element(), make);
 }
 
 //===----------------------------------------------------------------------===//
