@@ -34,8 +34,8 @@ mlir::FailureOr<mlir::func::FuncOp> getMainFunction(mlir::ModuleOp module);
 mlir::FailureOr<ExtractedGraph> extractOperatorGraph(mlir::func::FuncOp main);
 
 /// The fingerprint of a model: a hash of its operations, attributes, shapes and
-/// names, not of weights, configurations or the order of independent
-/// operations' attributes. 16 hexadecimal digits.
+/// names, not of weights, configurations or the launch order. 16 hexadecimal
+/// digits.
 std::string fingerprint(mlir::func::FuncOp main);
 
 } // namespace soap

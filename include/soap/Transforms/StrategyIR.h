@@ -50,8 +50,8 @@ mlir::FailureOr<ModuleProblem> readProblem(mlir::ModuleOp module,
                                            llvm::StringRef costFile = "");
 
 /// Prints the table of operations of a simulated strategy: operation, kind,
-/// degrees, devices, simulated time, bytes it receives. Ends of the graph are
-/// left out.
+/// degrees, devices, simulated time, bytes sent of its results. Ends of the
+/// graph are left out.
 void printStrategy(llvm::raw_ostream &os, const ModuleProblem &problem,
                    const Strategy &strategy);
 
