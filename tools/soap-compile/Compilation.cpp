@@ -11,6 +11,7 @@
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Machine.h"
 #include "soap/Pipelines/Pipelines.h"
+#include "soap/Target/Memory/LibraryMemory.h"
 #include "soap/Target/Native/NativeKernels.h"
 #include "soap/Target/Native/Passes.h"
 #include "llvm/Support/FileSystem.h"
@@ -171,6 +172,8 @@ bool Compilation::chooseStrategy() {
   info.topology = problem->topology.name;
   info.seed = line.seed;
   simulated = std::make_unique<SimulatedProgram>(*problem, *strategy);
+  for (const Device &device : problem->topology.devices())
+    deviceMemory.push_back(device.memoryBytes);
   info.simulatedNs = simulated->stepNs();
   model.fingerprint = info.fingerprint;
   model.simulatedNs = info.simulatedNs;
@@ -258,6 +261,24 @@ bool Compilation::writeText(StringRef path, StringRef text) {
   return true;
 }
 
+int Compilation::planMemory() {
+  {
+    TimingScope scope = timer.nest("library memory");
+    if (llvm::Error error = planLibraryMemory(*module, model))
+      llvm::errs() << "warning: " << llvm::toString(std::move(error))
+                   << "; going on without the memory of library kernels\n";
+  }
+  if (std::string error = checkDeviceMemory(*module, deviceMemory);
+      !error.empty()) {
+    printError(error);
+    return BadInput;
+  }
+  std::string description = describeMemory(*module);
+  if (line.emit == Emit::SharedObject && !description.empty())
+    llvm::errs() << description << "\n";
+  return Fine;
+}
+
 int Compilation::print() {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -308,6 +329,8 @@ int Compilation::run() {
   if (!runPasses(buildLowerPipeline, "lower") ||
       failed(simulated->compare(*module)))
     return Failed;
+  if (int code = planMemory())
+    return code;
   if (line.emit == Emit::SOAPRT)
     return print();
   if (line.emit == Emit::LLVM) {

@@ -44,6 +44,9 @@ private:
   bool report();
   bool runPasses(llvm::function_ref<void(mlir::OpPassManager &)> build,
                  llvm::StringRef what);
+  /// Adds what the kernel library needs to the memory plan and compares it with
+  /// what the devices have.
+  int planMemory();
   /// Prints the module to the output file or standard output.
   int print();
   int emitSharedObject();
@@ -55,6 +58,8 @@ private:
   mlir::TimingScope timer;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ModelOptions model;
+  /// Memory of the devices in bytes, 0: unlimited; set by chooseStrategy().
+  llvm::SmallVector<int64_t> deviceMemory;
   /// What the strategy's simulation promises; set by chooseStrategy().
   std::unique_ptr<SimulatedProgram> simulated;
 };

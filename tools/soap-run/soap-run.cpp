@@ -188,8 +188,8 @@ static void printInfo(const Json &info) {
               << mebibytes("activation_bytes") << ", parameters "
               << mebibytes("parameter_bytes") << " (reordered "
               << mebibytes("reordered_parameter_bytes") << "), scratchpad "
-              << mebibytes("scratchpad_bytes") << ", " << device["rows"]
-              << " rows\n";
+              << mebibytes("scratchpad_bytes") << ", peak "
+              << mebibytes("peak_bytes") << ", " << device["rows"] << " rows\n";
   }
   std::map<std::string, int> implementations;
   for (const Json &kernel : info["kernels"])

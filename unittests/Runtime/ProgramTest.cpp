@@ -116,6 +116,47 @@ TEST(Program, InitRunsOnceAndKeepsParameters) {
   }
 }
 
+/// Two loads that share memory: each stands right before the row that reads it.
+TEST(Program, LoadsRunBeforeTheirInitRow) {
+  ModelBuilder b;
+  uint32_t raw = b.buffer(0, 16, fb::Space::Activations);
+  uint32_t p = b.buffer(0, 16, fb::Space::Parameters);
+  uint32_t q = b.buffer(0, 16, fb::Space::Parameters);
+  uint32_t r = b.buffer(0, 16, fb::Space::Parameters);
+  uint32_t add = nativeKernel(b, 0, {{4}}, {{4}});
+  auto init = [&](uint32_t from, uint32_t to, int64_t summand) {
+    auto row = std::make_unique<fb::RowT>();
+    row->body.Set(launch(add, {from}, {to}, {4, summand}));
+    b.model.devices[0]->init.push_back(std::move(row));
+  };
+  b.inlineLoad(0, raw, {4}, {5, 6, 7, 8});
+  b.inlineLoad(0, raw, {4}, {1, 2, 3, 4});
+  b.inlineLoad(0, r, {4}, {0, 0, 0, 1});
+  b.model.devices[0]->loads[0]->init_row = 1;
+  b.model.devices[0]->loads[1]->init_row = 0;
+  init(raw, p, 10);
+  init(raw, q, 20);
+  b.drain(0, b.output("p", {4}), p);
+  b.drain(0, b.output("q", {4}), q);
+  b.drain(0, b.output("r", {4}), r);
+  ModelPtr model = b.load(nullptr, {addKernel});
+  ASSERT_TRUE(model) << soap_last_error();
+  Floats first(4), second(4), third(4);
+  void *outputs[] = {first.data(), second.data(), third.data()};
+  ASSERT_EQ(soap_model_run(model.get(), nullptr, outputs), SOAP_OK);
+  EXPECT_EQ(first, (Floats{11, 12, 13, 14}));
+  EXPECT_EQ(second, (Floats{25, 26, 27, 28}));
+  EXPECT_EQ(third, (Floats{0, 0, 0, 1}));
+
+  b.model.devices[0]->loads[0]->init_row = 2;
+  soap_status status = SOAP_OK;
+  EXPECT_FALSE(b.load(&status, {addKernel}));
+  EXPECT_EQ(status, SOAP_INVALID);
+  EXPECT_NE(std::string(soap_last_error()).find("init row 2 of 2"),
+            std::string::npos)
+      << soap_last_error();
+}
+
 /// A weight that one kernel reorders and another one reads as it is, and one
 /// that two kernels reorder: neither may lose its values.
 TEST(Program, SharedParametersSurviveReordering) {
@@ -163,6 +204,20 @@ TEST(Program, SharedParametersSurviveReordering) {
   ASSERT_EQ(soap_model_run(model.get(), &in, &outputs), SOAP_OK);
   for (int64_t i = 0; i != n * n; ++i)
     ASSERT_NEAR(out[i], expected[i] + w[i], 1e-2) << i;
+
+  // What is planned without loading is what loading takes.
+  std::vector<uint8_t> table = b.finish();
+  soap_memory plan = {};
+  ASSERT_EQ(soap_plan_memory(table.data(), table.size(), 0, &plan, 1), SOAP_OK)
+      << soap_last_error();
+  auto info = nlohmann::json::parse(soap_model_info(model.get()))["devices"][0];
+  EXPECT_EQ(plan.parameter_bytes, 2u * n * n * 4);
+  EXPECT_EQ(plan.scratchpad_bytes, info["scratchpad_bytes"]);
+  EXPECT_EQ(plan.reordered_bytes, info["reordered_parameter_bytes"]);
+  EXPECT_EQ(plan.released_bytes, info["released_parameter_bytes"]);
+  EXPECT_EQ(plan.peak_bytes, info["peak_bytes"]);
+  EXPECT_EQ(soap_plan_memory(table.data(), table.size(), 0, &plan, 0),
+            SOAP_INVALID);
 }
 
 /// Two devices, a chain of computation and transfers back and forth with waits

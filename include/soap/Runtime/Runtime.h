@@ -139,6 +139,30 @@ size_t soap_model_device_count(const soap_model *model);
  * implementation that each got. */
 const char *soap_model_info(soap_model *model);
 
+/** What one device of a model needs, in bytes. */
+typedef struct soap_memory {
+  /** The arenas, as the table says. */
+  uint64_t activation_bytes, parameter_bytes, scratch_bytes;
+  /** The scratchpad that all launches of library kernels share. */
+  uint64_t scratchpad_bytes;
+  /** Copies of parameters in the library's layouts. */
+  uint64_t reordered_bytes;
+  /** Parameters that are read from such copies only, whole pages; given back.
+   */
+  uint64_t released_bytes;
+  /** The largest sum of all while the model loads; a step needs no more. */
+  uint64_t peak_bytes;
+} soap_memory;
+
+/** Describes, for each of the `count` devices of a model table, what it will
+ * need on this machine, without loading the model or its native kernels.
+ * `cores_per_device` as in soap_load_options: the library's choices depend on
+ * it. SOAP_INVALID as soap_model_load(), and if `count` is not the number of
+ * devices. */
+soap_status soap_plan_memory(const void *data, size_t size,
+                             uint32_t cores_per_device, soap_memory *devices,
+                             size_t count);
+
 /*===- Running ------------------------------------------------------------===*/
 
 /** Starts one step and returns. `inputs[i]` and `outputs[i]` are dense,

@@ -100,11 +100,16 @@ LogicalResult Lowering::lowerOp(Operation *op, const Place &place,
 // Loads
 //===----------------------------------------------------------------------===//
 
+/// What only the init program reads dies there: it is no parameter.
+static soaprt::Space spaceOfLoad(Value value, bool init) {
+  return init ? spaceOf(value, init) : soaprt::Space::Parameters;
+}
+
 void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
                               IRMapping &buffers) {
   Value result = op.getResult();
   Value buffer = createBuffer(place.device, dimsOf(result), elementOf(result),
-                              soaprt::Space::Parameters, op.getLoc());
+                              spaceOfLoad(result, place.init), op.getLoc());
   SmallVector<int64_t> lo = zeros(dimsOf(result).size());
   if (std::optional<ArrayRef<int64_t>> offsets = op.getOffsets())
     lo.assign(offsets->begin(), offsets->end());
@@ -120,7 +125,7 @@ void Lowering::lowerConstant(nn::ConstantOp op, const Place &place,
                              IRMapping &buffers) {
   Value result = op.getResult();
   Value buffer = createBuffer(place.device, dimsOf(result), elementOf(result),
-                              soaprt::Space::Parameters, op.getLoc());
+                              spaceOfLoad(result, place.init), op.getLoc());
   bufferBuilder(place.device)
       .create<soaprt::LoadOp>(op.getLoc(), nn::getName(op), op.getValue(),
                               cast<RankedTensorType>(result.getType()),

@@ -48,9 +48,9 @@ void Lowering::createDevices(func::FuncOp main) {
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(module.getBody());
   for (int32_t id = 0; id < count; ++id) {
-    auto op =
-        builder.create<soaprt::DeviceOp>(main.getLoc(), ("d" + Twine(id)).str(),
-                                         id, IntegerAttr(), IntegerAttr());
+    auto op = builder.create<soaprt::DeviceOp>(
+        main.getLoc(), ("d" + Twine(id)).str(), id, IntegerAttr(),
+        IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
     op.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockEnd(&op.getBlock());
     auto init = inner.create<soaprt::InitOp>(main.getLoc());

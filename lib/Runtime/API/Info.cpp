@@ -66,16 +66,23 @@ std::string runtime::describeModel(const Engine &engine) {
                    : Json(toString(table.strategy()));
   Json devices = Json::array();
   for (const auto &device : engine.devices())
-    devices.push_back({{"id", device->id()},
-                       {"kind", toString(table.target())},
-                       {"name", cpuName()},
-                       {"cores", engine.cores().compute[device->id()]},
-                       {"activation_bytes", device->table().activation_bytes()},
-                       {"parameter_bytes", device->table().parameter_bytes()},
-                       {"scratch_bytes", device->table().scratch_bytes()},
-                       {"scratchpad_bytes", device->scratchpadBytes()},
-                       {"reordered_parameter_bytes", device->constantBytes()},
-                       {"rows", items(device->table().main()).size()}});
+    devices.push_back(
+        {{"id", device->id()},
+         {"kind", toString(table.target())},
+         {"name", cpuName()},
+         {"cores", engine.cores().compute[device->id()]},
+         {"activation_bytes", device->table().activation_bytes()},
+         {"parameter_bytes", device->table().parameter_bytes()},
+         {"scratch_bytes", device->table().scratch_bytes()},
+         {"scratchpad_bytes", device->memory().scratchpad},
+         {"reordered_parameter_bytes", device->memory().reordered},
+         {"released_parameter_bytes", device->memory().released},
+         {"peak_bytes", device->memory().peak},
+         {"planned",
+          {{"scratchpad_bytes", device->table().scratchpad_bytes()},
+           {"reordered_parameter_bytes", device->table().reordered_bytes()},
+           {"peak_bytes", device->table().peak_bytes()}}},
+         {"rows", items(device->table().main()).size()}});
   Json result = {{"name", toString(table.name())},
                  {"fingerprint", toString(table.fingerprint())},
                  {"compiler", toString(table.compiler())},

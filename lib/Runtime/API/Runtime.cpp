@@ -120,6 +120,22 @@ soap_status soap_model_load_from_memory(const void *data, size_t size,
   });
 }
 
+soap_status soap_plan_memory(const void *data, size_t size,
+                             uint32_t cores_per_device, soap_memory *devices,
+                             size_t count) {
+  return guarded([&] {
+    if (!data || (!devices && count))
+      invalid("expected the table of a model and room for results, got: null");
+    std::vector<MemoryNeeds> all = planMemory(data, size, cores_per_device);
+    if (all.size() != count)
+      invalid("expected room for ", all.size(), " devices, got: ", count);
+    for (const MemoryNeeds &needs : all)
+      *devices++ = {needs.activations, needs.parameters, needs.scratch,
+                    needs.scratchpad,  needs.reordered,  needs.released,
+                    needs.peak};
+  });
+}
+
 void soap_model_release(soap_model *model) { delete model; }
 
 //===----------------------------------------------------------------------===//

@@ -69,7 +69,7 @@ Result dnnlops::makeBinary(const Request &request, fb::BinaryKind kind) {
   for (size_t i = 1; i != count; ++i) {
     size_t right =
         kernel->addSlot({false, order[i], false, descs[i], descs[i]});
-    kernel->addStage({Binary(primitives[i - 1]),
+    kernel->addStage({[desc = primitives[i - 1]] { return Binary(desc); },
                       primitives[i - 1].scratchpad_desc(),
                       {{DNNL_ARG_SRC_0, left},
                        {DNNL_ARG_SRC_1, right},

@@ -115,11 +115,13 @@ void DnnlKernel::addStage(Stage stage) {
   stages.push_back(std::move(stage));
 }
 
-bool DnnlKernel::reorders(size_t index) const {
+std::vector<ConstantCopy> DnnlKernel::constantCopies() const {
+  std::vector<ConstantCopy> copies;
   for (const Slot &slot : slots)
-    if (!slot.result && slot.index == index)
-      return slot.constant && slot.user != slot.wanted;
-  return false;
+    if (slot.constant && slot.user != slot.wanted)
+      copies.push_back({slot.index, layoutId(slot.user) + layoutId(slot.wanted),
+                        aligned(slot.wanted.get_size())});
+  return copies;
 }
 
 size_t DnnlKernel::scratchpadBytes() const {
@@ -178,7 +180,9 @@ std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
       bound->add(user, wanted);
     objects.push_back(wanted);
   }
-  for (const Stage &stage : stages) {
+  for (Stage &stage : stages) {
+    if (!stage.primitive)
+      stage.primitive = stage.make();
     std::vector<std::pair<int, memory>> arguments;
     for (const auto &[arg, slot] : stage.arguments)
       arguments.emplace_back(arg, objects[slot]);

@@ -15,6 +15,7 @@
 #define SOAP_LIB_RUNTIME_CPU_DNNLKERNEL_H
 
 #include "CPU/Kernel.h"
+#include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace soap::runtime {
@@ -46,10 +47,13 @@ public:
     bool constant = false;
     dnnl::memory::desc user, wanted;
   };
+  /// Describes a primitive, which is made (its code generated) at the first
+  /// bind.
   struct Stage {
-    dnnl::primitive primitive;
+    std::function<dnnl::primitive()> make;
     dnnl::memory::desc scratchpad;
     std::vector<std::pair<int, size_t>> arguments; ///< DNNL_ARG_*, slot.
+    dnnl::primitive primitive = {};
   };
 
   explicit DnnlKernel(std::string implementation) {
@@ -60,7 +64,7 @@ public:
 
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override;
   size_t scratchpadBytes() const override;
-  bool reorders(size_t index) const override;
+  std::vector<ConstantCopy> constantCopies() const override;
 
 private:
   std::vector<Slot> slots;

@@ -84,7 +84,8 @@ Result single(const Request &request,
               const std::vector<dnnl::memory::desc> &wanted,
               const std::vector<int> &arguments) {
   auto kernel = std::make_unique<DnnlKernel>(desc.impl_info_str());
-  DnnlKernel::Stage stage{Primitive(desc), desc.scratchpad_desc(), {}};
+  DnnlKernel::Stage stage{
+      [desc] { return Primitive(desc); }, desc.scratchpad_desc(), {}};
   for (size_t i = 0; i != user.size(); ++i) {
     bool result = i + 1 == user.size();
     size_t slot =

@@ -56,14 +56,21 @@ public:
   virtual void run() = 0;
 };
 
+/// A constant operand that a kernel reads from a copy of its own in another
+/// layout, and not from the buffer.
+struct ConstantCopy {
+  size_t operand = 0;
+  std::string layout; ///< Equal for equal copies of one operand.
+  size_t bytes = 0;
+};
+
 class Kernel {
 public:
   virtual ~Kernel() = default;
   virtual std::unique_ptr<BoundKernel> bind(const Binding &binding) = 0;
   virtual size_t scratchpadBytes() const { return 0; }
-  /// True if the kernel reads constant operand `index` from a copy of its own
-  /// in another layout, and not from the buffer.
-  virtual bool reorders(size_t index) const { return false; }
+  /// What bind() adds to the constants.
+  virtual std::vector<ConstantCopy> constantCopies() const { return {}; }
   /// What runs: the library's name of the implementation (oneDNN's
   /// impl_info_str), "soap:..." for our own loops, "native".
   const std::string &implementation() const { return name; }
@@ -72,8 +79,9 @@ protected:
   std::string name;
 };
 
-/// Makes a library kernel for the calling thread's number of cores.
-/// `constant[i]`: operand i never changes. Throws SOAP_INVALID with the
+/// Chooses a library kernel for the calling thread's number of cores.
+/// `constant[i]`: operand i never changes. Code is generated at the first
+/// bind(): until then a kernel is cheap. Throws SOAP_INVALID with the
 /// kernel's key if nothing implements it.
 std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
                                    const std::vector<bool> &constant);

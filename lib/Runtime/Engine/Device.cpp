@@ -10,7 +10,6 @@
 #include "Engine/Loads.h"
 #include <algorithm>
 #include <chrono>
-#include <set>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -40,7 +39,8 @@ Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
       device(model->table().devices()->Get(id)),
       activations(device->activation_bytes()),
       parameters(device->parameter_bytes()), scratch(device->scratch_bytes()),
-      chosen(items(model->table().kernels()).size()) {
+      kernels(model->table(), *device,
+              [this](uint32_t symbol) { return model->native(symbol); }) {
   makeRows(meetings, transport);
   linkWaits();
 }
@@ -161,26 +161,6 @@ std::exception_ptr Device::run(fb::Stream streamKind, fb::Phase phase,
 // Kernels and parameters
 //===----------------------------------------------------------------------===//
 
-static std::vector<bool> constantOperands(const fb::Launch &launch) {
-  std::vector<bool> result(items(launch.operands()).size(), false);
-  for (uint32_t operand : items(launch.constant_operands()))
-    result[operand] = true;
-  return result;
-}
-
-Kernel &Device::kernelFor(const fb::Launch &launch) {
-  auto &kernel = kernels[{launch.kernel(), constantOperands(launch)}];
-  if (kernel)
-    return *kernel;
-  const fb::Kernel &table = *model->table().kernels()->Get(launch.kernel());
-  if (const auto *native = table.op_as_Native())
-    kernel = makeNativeKernel(model->native(native->symbol()));
-  else
-    kernel = makeKernel(table, constantOperands(launch));
-  chosen[launch.kernel()] = kernel->implementation();
-  return *kernel;
-}
-
 std::unique_ptr<RowAction> Device::makeLaunch(const fb::Launch &launch) {
   Binding binding;
   for (uint32_t buffer : items(launch.operands()))
@@ -192,123 +172,55 @@ std::unique_ptr<RowAction> Device::makeLaunch(const fb::Launch &launch) {
   binding.sizes = toVector(launch.sizes());
   binding.scratchpad = scratchpad.data();
   binding.constants = &constants;
-  return std::make_unique<LaunchRow>(kernelFor(launch).bind(binding));
+  return std::make_unique<LaunchRow>(kernels.get(launch).bind(binding));
 }
 
-/// One scratchpad serves all launches of a device, as they run one at a time.
-void Device::reserveScratchpad(
-    const std::vector<const fb::Launch *> &launches) {
-  size_t bytes = 0;
-  for (const fb::Launch *launch : launches)
-    bytes = std::max(bytes, kernelFor(*launch).scratchpadBytes());
-  scratchpad = Arena(bytes);
-}
-
-void Device::prepare(const Safetensors *weights) {
+void Device::runInit(const Safetensors *weights) {
+  // Loads in table order before the row that they stand before.
+  std::vector<const fb::Load *> loads;
   for (const fb::Load *load : items(device->loads()))
-    executeLoad(*load, weights, address(load->buffer()));
-
-  std::vector<const fb::Launch *> launches;
-  for (const auto *rows : {device->init(), device->main()})
-    for (const fb::Row *row : items(rows))
-      if (const auto *launch = row->body_as_Launch())
-        launches.push_back(launch);
-  reserveScratchpad(launches);
-
+    loads.push_back(load);
+  std::stable_sort(loads.begin(), loads.end(),
+                   [](const fb::Load *a, const fb::Load *b) {
+                     return a->init_row() < b->init_row();
+                   });
+  auto next = loads.begin();
+  auto loadBefore = [&](int64_t row) {
+    for (; next != loads.end() && (*next)->init_row() <= row; ++next)
+      executeLoad(**next, weights, address((*next)->buffer()));
+  };
+  loadBefore(-1);
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
+  int64_t index = 0;
   for (const fb::Row *row : items(device->init())) {
+    loadBefore(index++);
     if (const auto *launch = row->body_as_Launch())
       makeLaunch(*launch)->run({});
     else if (const auto *copy = row->body_as_Copy())
       makeCopy(*copy, at)->run({});
   }
-  // Parameters that are only read from reordered copies need no memory of their
-  // own once the last launch that copies them is made.
-  std::map<uint32_t, uint32_t> originals = copiedParameters();
+}
+
+void Device::prepare(const Safetensors *weights) {
+  scratchpad = Arena(std::max<uint64_t>(kernels.scratchpadBytes(),
+                                        device->scratchpad_bytes()));
+  needs = MemoryNeeds(*device);
+  needs.scratchpad = kernels.scratchpadBytes();
+  runInit(weights);
+  auto meter = [&] {
+    needs.reordered = constants.bytes();
+    needs.updatePeak();
+  };
+  meter();
+  ParameterUses uses(kernels);
   for (StreamProgram &stream : streams)
     for (ProgramRow &row : stream.rows) {
       const auto *launch = row.row->body_as_Launch();
       if (!launch)
         continue;
       row.action = makeLaunch(*launch);
-      Kernel &kernel = kernelFor(*launch);
-      for (uint32_t i = 0; i != items(launch->operands()).size(); ++i) {
-        auto original = originals.find(launch->operands()->Get(i));
-        if (!kernel.reorders(i) || original == originals.end() ||
-            --original->second != 0)
-          continue;
-        const fb::Buffer *buffer = device->buffers()->Get(original->first);
-        parameters.discard(buffer->offset(), buffer->bytes());
-      }
+      meter();
+      for (const fb::Buffer *buffer : uses.release(*launch))
+        needs.released += parameters.discard(buffer->offset(), buffer->bytes());
     }
-}
-
-/// The parameter buffers that the main program reads from reordered copies
-/// only, with the number of operands that do. Buffers that overlap others are
-/// left out.
-std::map<uint32_t, uint32_t> Device::copiedParameters() {
-  auto overlaps = [](const fb::Buffer &a, const fb::Buffer &b) {
-    return a.offset() < b.offset() + b.bytes() &&
-           b.offset() < a.offset() + a.bytes();
-  };
-  std::map<uint32_t, uint32_t> copied;
-  std::set<uint32_t> read;
-  auto use = [&](uint32_t buffer) {
-    if (device->buffers()->Get(buffer)->space() == fb::Space::Parameters)
-      read.insert(buffer);
-  };
-  for (const fb::Row *row : items(device->main())) {
-    if (const auto *launch = row->body_as_Launch()) {
-      Kernel &kernel = kernelFor(*launch);
-      for (uint32_t i = 0; i != items(launch->operands()).size(); ++i) {
-        if (kernel.reorders(i))
-          ++copied[launch->operands()->Get(i)];
-        else
-          use(launch->operands()->Get(i));
-      }
-      for (uint32_t buffer : items(launch->results()))
-        use(buffer);
-      for (uint32_t buffer : items(launch->scratch()))
-        use(buffer);
-    } else if (const auto *copy = row->body_as_Copy()) {
-      for (const fb::BoxCopy *box : items(copy->copies())) {
-        use(box->from());
-        use(box->to());
-      }
-      for (const fb::Fill *fill : items(copy->fills()))
-        use(fill->buffer());
-    } else if (const auto *exchange = row->body_as_Exchange()) {
-      for (const fb::Message *message : items(exchange->sends()))
-        use(message->data().buffer());
-      for (const fb::Message *message : items(exchange->receives()))
-        use(message->data().buffer());
-    } else if (const auto *collective = row->body_as_Collective()) {
-      for (const fb::Extent *extent : items(collective->send()))
-        use(extent->buffer());
-      for (const fb::Extent *extent : items(collective->receive()))
-        use(extent->buffer());
-    } else if (const auto *drain = row->body_as_Drain()) {
-      for (const fb::BoxCopy *box : items(drain->copies()))
-        use(box->from());
-    } else if (const auto *feed = row->body_as_Feed()) {
-      for (const fb::BoxCopy *box : items(feed->copies()))
-        use(box->to());
-    }
-  }
-  std::map<uint32_t, uint32_t> result;
-  for (const auto &[index, count] : copied) {
-    const fb::Buffer &buffer = *device->buffers()->Get(index);
-    auto touches = [&](uint32_t other) {
-      return overlaps(buffer, *device->buffers()->Get(other));
-    };
-    bool needed =
-        std::any_of(read.begin(), read.end(), touches) ||
-        std::any_of(copied.begin(), copied.end(),
-                    [&, self = index](const auto &other) {
-                      return other.first != self && touches(other.first);
-                    });
-    if (!needed)
-      result.emplace(index, count);
-  }
-  return result;
 }

@@ -14,7 +14,7 @@
 #ifndef SOAP_LIB_RUNTIME_ENGINE_DEVICE_H
 #define SOAP_LIB_RUNTIME_ENGINE_DEVICE_H
 
-#include "CPU/Kernel.h"
+#include "Engine/DeviceKernels.h"
 #include "Engine/Memory.h"
 #include "Engine/Row.h"
 #include "Model/CompiledModel.h"
@@ -69,11 +69,13 @@ public:
   uint32_t id() const { return number; }
   const fb::Device &table() const { return *device; }
 
-  /// Bytes that prepare() added to the arenas.
-  size_t constantBytes() const { return constants.bytes(); }
-  size_t scratchpadBytes() const { return scratchpad.size(); }
+  /// What prepare() found; `scratchpad` is what the kernels ask for, even if
+  /// the table plans more.
+  const MemoryNeeds &memory() const { return needs; }
   /// The implementation that each kernel of the table got; "" if not launched.
-  const std::vector<std::string> &implementations() const { return chosen; }
+  const std::vector<std::string> &implementations() const {
+    return kernels.implementations();
+  }
   /// The main program's rows in table order: (stream, position).
   const std::vector<std::pair<uint8_t, uint32_t>> &order() const {
     return positions;
@@ -83,10 +85,8 @@ private:
   char *address(uint32_t buffer) const;
   void makeRows(const Meetings &meetings, Transport &transport);
   void linkWaits();
-  Kernel &kernelFor(const fb::Launch &launch);
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
-  void reserveScratchpad(const std::vector<const fb::Launch *> &launches);
-  std::map<uint32_t, uint32_t> copiedParameters();
+  void runInit(const Safetensors *weights);
 
   uint32_t number;
   unsigned streamSpins;
@@ -95,10 +95,9 @@ private:
   Arena activations, parameters, scratch, scratchpad;
   StreamProgram streams[2];
   std::vector<std::pair<uint8_t, uint32_t>> positions;
-  std::map<std::pair<uint32_t, std::vector<bool>>, std::unique_ptr<Kernel>>
-      kernels;
-  std::vector<std::string> chosen;
+  DeviceKernels kernels;
   ConstantCache constants;
+  MemoryNeeds needs;
 };
 
 /// Nanoseconds of the steady clock.

@@ -7,7 +7,9 @@
 
 #include "Engine/Engine.h"
 #include "CPU/Backend.h"
+#include "Model/Check.h"
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 using namespace soap;
@@ -64,6 +66,10 @@ void Engine::checkMemory() const {
       needed = UINT64_MAX;
   };
   for (const fb::Device *device : items(compiled->table().devices())) {
+    if (device->peak_bytes()) {
+      add(device->peak_bytes());
+      continue;
+    }
     add(device->activation_bytes());
     add(device->parameter_bytes());
     add(device->scratch_bytes());
@@ -74,6 +80,34 @@ void Engine::checkMemory() const {
     invalid("expected ", needed >> 20,
             " MiB of free memory, got: ", available >> 20,
             " MiB; compile with a smaller --batch, or free memory");
+}
+
+std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
+                                             size_t coresPerDevice) {
+  std::vector<uint64_t> storage(size / sizeof(uint64_t) + 1);
+  std::memcpy(storage.data(), data, size);
+  const fb::Model &table = *checkedModel(storage.data(), size);
+  checkTable(table);
+  (void)libraryBackend();
+  CoreSplit split =
+      splitCores(table.devices()->size(),
+                 coresPerDevice ? coresPerDevice : table.cores_per_device(),
+                 allowedCores());
+  std::vector<MemoryNeeds> all;
+  std::exception_ptr failure;
+  // A library sees the cores of the calling thread: one thread per device.
+  for (uint32_t d = 0; d != table.devices()->size(); ++d)
+    std::thread([&] {
+      try {
+        libraryBackend().setThreads(split.compute[d].size());
+        all.push_back(planMemory(table, *table.devices()->Get(d)));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }).join();
+  if (failure)
+    std::rethrow_exception(failure);
+  return all;
 }
 
 //===----------------------------------------------------------------------===//

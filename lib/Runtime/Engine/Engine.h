@@ -22,6 +22,10 @@ struct EngineOptions {
   std::function<void(const std::string &)> warning;
 };
 
+/// What the devices of a model table need on this machine.
+std::vector<MemoryNeeds> planMemory(const void *table, size_t size,
+                                    size_t coresPerDevice);
+
 /// A loaded model: its devices, their threads and the transport between them.
 class Engine {
 public:

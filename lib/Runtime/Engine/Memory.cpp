@@ -46,12 +46,24 @@ Arena &Arena::operator=(Arena &&other) noexcept {
   return *this;
 }
 
-void Arena::discard(size_t offset, size_t bytes) {
+/// The first whole page of a range, and the end of the last one.
+static std::pair<size_t, size_t> pagesOf(size_t offset, size_t bytes) {
   auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t begin = (offset + page - 1) / page * page;
   size_t end = (offset + bytes) / page * page;
+  return {begin, std::max(begin, end)};
+}
+
+size_t Arena::wholePages(size_t offset, size_t bytes) {
+  auto [begin, end] = pagesOf(offset, bytes);
+  return end - begin;
+}
+
+size_t Arena::discard(size_t offset, size_t bytes) {
+  auto [begin, end] = pagesOf(offset, bytes);
   if (begin < end)
     madvise(base + begin, end - begin, MADV_DONTNEED);
+  return end - begin;
 }
 
 /// The first number in a file, or the largest one ("max", no such file).

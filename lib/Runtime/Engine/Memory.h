@@ -26,8 +26,11 @@ public:
 
   char *data() const { return base; }
   size_t size() const { return length; }
-  /// Gives whole pages inside of a range back; their contents are lost.
-  void discard(size_t offset, size_t bytes);
+  /// Gives whole pages inside of a range back; their contents are lost. Returns
+  /// their bytes.
+  size_t discard(size_t offset, size_t bytes);
+  /// Bytes of the whole pages inside of a range of an arena.
+  static size_t wholePages(size_t offset, size_t bytes);
 
 private:
   char *base = nullptr;

@@ -228,6 +228,9 @@ void Checker::load(const fb::Load *load) {
   }
   extent(load->buffer(), 0,
          static_cast<uint64_t>(byteCount(load->element(), extents)));
+  if (load->init_row() < -1 ||
+      load->init_row() >= static_cast<int64_t>(items(current->init()).size()))
+    bad("init row ", load->init_row(), " of ", items(current->init()).size());
   size_t size = elementSize(load->element());
   if (const auto *splat = load->source_as_Splat()) {
     if (splat->value()->size() != size)

@@ -93,6 +93,25 @@ fb::Extent DeviceTable::extentOf(Value value) {
                     cast<soaprt::BufferType>(value.getType()).getBytes());
 }
 
+/// The init row before which a load runs: what is an activation has its place
+/// only from the first row that reads it.
+static int32_t initRow(soaprt::LoadOp load) {
+  soaprt::BufferOp buffer = soaprt::getStorage(load.getTarget()).buffer;
+  if (buffer.getType().getSpace() != soaprt::Space::Activations)
+    return -1;
+  auto device = load->getParentOfType<soaprt::DeviceOp>();
+  int32_t index = 0;
+  for (auto row :
+       device.getInit().getBlock().getOps<soaprt::RowOpInterface>()) {
+    if (llvm::any_of(row.getReads(), [&](Value read) {
+          return soaprt::getStorage(read).buffer == buffer;
+        }))
+      return index;
+    ++index;
+  }
+  return -1;
+}
+
 LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
   auto load = std::make_unique<fb::LoadT>();
   auto type = cast<RankedTensorType>(op.getType());
@@ -102,6 +121,7 @@ LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
            << type.getElementType();
   load->name = op.getNode().str();
   load->buffer = buffers.lookup(soaprt::getStorage(op.getTarget()).buffer);
+  load->init_row = initRow(op);
   load->element = *element;
   load->shape = type.getShape();
   for (auto [lo, size] :
@@ -162,6 +182,9 @@ LogicalResult DeviceTable::build(fb::DeviceT &table) {
     return failure();
   table.activation_bytes = *op.getActivationBytes();
   table.parameter_bytes = *op.getParameterBytes();
+  table.scratchpad_bytes = op.getScratchpadBytes().value_or(0);
+  table.reordered_bytes = op.getReorderedBytes().value_or(0);
+  table.peak_bytes = op.getPeakBytes().value_or(0);
   for (auto buffer : op.getBlock().getOps<soaprt::BufferOp>()) {
     buffers[buffer] = table.buffers.size();
     table.buffers.emplace_back(

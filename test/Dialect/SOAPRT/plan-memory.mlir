@@ -72,3 +72,56 @@ soaprt.device @d0 id 0 {
     soaprt.launch "c" @k0(%b : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>)
   }
 }
+
+// -----
+
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that what only init reads lives from the first row that reads it to the
+// last one: the second weight takes the place of the first.
+// CHECK: soaprt.device @d0 id 0 activations 128 parameters 256
+soaprt.device @d0 id 0 {
+  // CHECK-NEXT: soaprt.buffer at 0 : <32xf32, activations>
+  %v = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 0 : <32xf32, activations>
+  %w = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %p = soaprt.buffer : !soaprt.buffer<32xf32, parameters>
+  %q = soaprt.buffer : !soaprt.buffer<32xf32, parameters>
+  soaprt.load "v" from #nn.splat<1.0 : f32> of tensor<32xf32> at [0] into %v : !soaprt.buffer<32xf32, activations>
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<32xf32> at [0] into %w : !soaprt.buffer<32xf32, activations>
+  soaprt.init {
+    soaprt.launch "p" @k0(%v : !soaprt.buffer<32xf32, activations>) to (%p : !soaprt.buffer<32xf32, parameters>)
+    soaprt.launch "q" @k0(%w : !soaprt.buffer<32xf32, activations>) to (%q : !soaprt.buffer<32xf32, parameters>)
+  }
+  soaprt.main {}
+}
+
+// -----
+
+soaprt.kernel @k0 "nn.add" (%x: tensor<32xf32>, %y: tensor<32xf32>) {
+  %0 = nn.add %x, %y {nn.name = "add"} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that weights which one row reads do not share memory, nor does one that
+// a later row reads again.
+// CHECK: soaprt.device @d0 id 0 activations 384 parameters 256
+soaprt.device @d0 id 0 {
+  %u = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %v = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %w = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %p = soaprt.buffer : !soaprt.buffer<32xf32, parameters>
+  %q = soaprt.buffer : !soaprt.buffer<32xf32, parameters>
+  soaprt.load "u" from #nn.splat<1.0 : f32> of tensor<32xf32> at [0] into %u : !soaprt.buffer<32xf32, activations>
+  soaprt.load "v" from #nn.splat<1.0 : f32> of tensor<32xf32> at [0] into %v : !soaprt.buffer<32xf32, activations>
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<32xf32> at [0] into %w : !soaprt.buffer<32xf32, activations>
+  soaprt.init {
+    soaprt.launch "p" @k0(%u, %v : !soaprt.buffer<32xf32, activations>, !soaprt.buffer<32xf32, activations>) to (%p : !soaprt.buffer<32xf32, parameters>)
+    soaprt.launch "q" @k0(%v, %w : !soaprt.buffer<32xf32, activations>, !soaprt.buffer<32xf32, activations>) to (%q : !soaprt.buffer<32xf32, parameters>)
+    soaprt.launch "q" @k0(%u, %w : !soaprt.buffer<32xf32, activations>, !soaprt.buffer<32xf32, activations>) to (%q : !soaprt.buffer<32xf32, parameters>)
+  }
+  soaprt.main {}
+}

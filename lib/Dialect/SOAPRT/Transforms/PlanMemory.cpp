@@ -57,8 +57,10 @@ static bool liveTogether(const Life &a, const Life &b) {
   return a.program == b.program && !a.endsBefore(b) && !b.endsBefore(a);
 }
 
-/// Lives of all activations that a program touches.
+/// Lives of all activations that a program touches. `loaded`: buffers that a
+/// load writes right before the first row that touches them.
 static void collectLives(Block &block, int program,
+                         const DenseSet<Operation *> &loaded,
                          llvm::MapVector<Operation *, Life> &lives) {
   ProgramOrder order(block);
   for (auto row : block.getOps<RowOpInterface>()) {
@@ -73,6 +75,7 @@ static void collectLives(Block &block, int program,
       life.bytes = llvm::alignTo(buffer.getType().getBytes(), alignment);
       life.program = program;
       life.last[stream] = position;
+      write |= !life.written && loaded.contains(buffer);
       if (write && !std::exchange(life.written, true))
         life.born = order.clock(row);
       else if (write)
@@ -87,8 +90,11 @@ static void collectLives(Block &block, int program,
 
 static llvm::MapVector<Operation *, Life> collectLives(DeviceOp device) {
   llvm::MapVector<Operation *, Life> lives;
-  collectLives(device.getInit().getBlock(), 0, lives);
-  collectLives(device.getMain().getBlock(), 1, lives);
+  DenseSet<Operation *> loaded;
+  for (auto load : device.getBlock().getOps<LoadOp>())
+    loaded.insert(getStorage(load.getTarget()).buffer);
+  collectLives(device.getInit().getBlock(), 0, loaded, lives);
+  collectLives(device.getMain().getBlock(), 1, {}, lives);
   return lives;
 }
 
@@ -123,6 +129,23 @@ static int64_t place(llvm::MapVector<Operation *, Life> &lives) {
   return arena;
 }
 
+/// A load into the activations ends when init does.
+static LogicalResult checkLoad(LoadOp load) {
+  BufferOp buffer = getStorage(load.getTarget()).buffer;
+  if (buffer.getType().getSpace() != Space::Activations)
+    return success();
+  MainOp main = load->getParentOfType<DeviceOp>().getMain();
+  for (auto row : main.getBlock().getOps<RowOpInterface>())
+    for (Value read : row.getReads())
+      if (getStorage(read).buffer == buffer) {
+        auto diagnostic = load.emitOpError(
+            "expected a parameter, got: activations that soaprt.main reads");
+        diagnostic.attachNote(row.getLoc()) << "the row";
+        return diagnostic;
+      }
+  return success();
+}
+
 LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
   for (auto buffer : device.getBlock().getOps<BufferOp>()) {
     std::optional<uint64_t> arena =
@@ -147,6 +170,9 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
     diagnostic.attachNote(b.getLoc()) << "the other buffer";
     return diagnostic;
   };
+  for (auto load : device.getBlock().getOps<LoadOp>())
+    if (failed(checkLoad(load)))
+      return failure();
   auto lives = collectLives(device).takeVector();
   for (size_t i = 0; i < lives.size(); ++i)
     for (size_t j = 0; j < i; ++j)

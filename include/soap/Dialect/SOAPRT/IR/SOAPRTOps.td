@@ -109,15 +109,23 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
   let description = [{
     Holds `soaprt.buffer`, `soaprt.view` and `soaprt.load` ops, then one
     `soaprt.init` (run once, after the loads) and one `soaprt.main` (one step).
-    The sizes of the arenas are written by `soaprt-plan-memory`.
+    The sizes of the arenas are written by `soaprt-plan-memory`, and what the
+    library's kernels need beside them by `planLibraryMemory`: the scratchpad
+    that all launches share, copies of parameters in the library's layouts, and
+    the peak of all memory.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$id,
                        OptionalAttr<I64Attr>:$activation_bytes,
-                       OptionalAttr<I64Attr>:$parameter_bytes);
+                       OptionalAttr<I64Attr>:$parameter_bytes,
+                       OptionalAttr<I64Attr>:$scratchpad_bytes,
+                       OptionalAttr<I64Attr>:$reordered_bytes,
+                       OptionalAttr<I64Attr>:$peak_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `id` $id (`activations` $activation_bytes^)?
-    (`parameters` $parameter_bytes^)? attr-dict-with-keyword $body
+    (`parameters` $parameter_bytes^)? (`scratchpad` $scratchpad_bytes^)?
+    (`reordered` $reordered_bytes^)? (`peak` $peak_bytes^)?
+    attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -194,6 +202,10 @@ def SOAPRT_LoadOp : SOAPRT_Op<"load", [HasParent<"DeviceOp">]> {
   let description = [{
     `source` is `#nn.file`, `#nn.splat`, `#nn.random` or the elements of a
     constant. The buffer holds elements `[lo, lo + size)` of `type`.
+
+    A parameter is loaded before `soaprt.init` runs. What only `soaprt.init`
+    reads is an activation: it is loaded right before the first row that reads
+    it, so that its memory is used again.
 
     Example:
     ```mlir

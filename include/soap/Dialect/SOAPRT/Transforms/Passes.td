@@ -38,8 +38,9 @@ def SOAPRTPlanMemoryPass : Pass<"soaprt-plan-memory", "::mlir::ModuleOp"> {
     never share memory. Offsets are multiples of 64.
 
     Expects streams (`soaprt-assign-streams`). Afterwards proves pair by pair
-    that no two buffers that are live together overlap. The scratchpads of
-    library kernels belong to the runtime and are not counted.
+    that no two buffers that are live together overlap. The library's kernels
+    need a scratchpad and copies of parameters beside the arenas: soap-compile
+    asks the library of its machine (`planLibraryMemory`).
   }];
   let statistics = [
     Statistic<"peakActivationBytes", "peak-activation-bytes",

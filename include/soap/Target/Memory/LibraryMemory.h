@@ -1,0 +1,41 @@
+//===- LibraryMemory.h - What library kernels need --------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The kernel library chooses its implementations on the machine where a model
+// runs, and with them the sizes of scratchpads and the layouts of parameters.
+// On a machine of the same kind the compiler can ask it beforehand.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_MEMORY_LIBRARYMEMORY_H
+#define SOAP_TARGET_MEMORY_LIBRARYMEMORY_H
+
+#include "soap/Target/Model/Model.h"
+
+namespace soap {
+
+/// Asks the runtime of this machine what the library's kernels need beside the
+/// planned arenas, and writes `scratchpad_bytes`, `reordered_bytes` and
+/// `peak_bytes` of every soaprt.device. Fails with the reason, and leaves the
+/// module as it is, if the programs are not planned, or if this machine cannot
+/// run the model: the library is missing, or code is made for another
+/// processor.
+llvm::Error planLibraryMemory(mlir::ModuleOp module,
+                              const ModelOptions &options);
+
+/// One line about the device with the highest peak: "memory: …". Empty if
+/// nothing was planned.
+std::string describeMemory(mlir::ModuleOp module);
+
+/// Compares the planned peak of every device with what it has, in bytes by
+/// device id (0: unlimited). Returns an error message, or "" if all fit.
+std::string checkDeviceMemory(mlir::ModuleOp module,
+                              llvm::ArrayRef<int64_t> memoryBytes);
+
+} // namespace soap
+
+#endif // SOAP_TARGET_MEMORY_LIBRARYMEMORY_H

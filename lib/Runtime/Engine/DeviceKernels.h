@@ -1,0 +1,97 @@
+//===- DeviceKernels.h - Kernels of a device, and their memory --*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which implementation a library chooses, and so how much memory it needs
+// beside the planned arenas, is known once its kernels are described: a device
+// does so to run, the compiler to plan. Both use this.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_ENGINE_DEVICEKERNELS_H
+#define SOAP_LIB_RUNTIME_ENGINE_DEVICEKERNELS_H
+
+#include "CPU/Kernel.h"
+#include <functional>
+#include <map>
+
+namespace soap::runtime {
+
+/// The memory of one device, in bytes.
+struct MemoryNeeds {
+  /// From the table.
+  uint64_t activations = 0, parameters = 0, scratch = 0;
+  /// One scratchpad serves all launches, as they run one at a time.
+  uint64_t scratchpad = 0;
+  /// Copies of parameters in the library's layouts.
+  uint64_t reordered = 0;
+  /// Whole pages of parameters that are read from such copies only.
+  uint64_t released = 0;
+  /// The largest total() while a model loads.
+  uint64_t peak = 0;
+
+  MemoryNeeds() = default;
+  /// What the table says; it plans the arenas.
+  explicit MemoryNeeds(const fb::Device &device)
+      : activations(device.activation_bytes()),
+        parameters(device.parameter_bytes()), scratch(device.scratch_bytes()) {}
+  uint64_t total() const {
+    return activations + parameters + scratch + scratchpad + reordered -
+           released;
+  }
+  void updatePeak() { peak = std::max(peak, total()); }
+};
+
+/// The kernels that one device launches. Used by one thread, whose number of
+/// cores the library sees.
+class DeviceKernels {
+public:
+  using Natives = std::function<soap_native_kernel(uint32_t symbol)>;
+  /// `model` outlives this; `natives` finds the functions of the model.
+  DeviceKernels(const fb::Model &model, const fb::Device &device,
+                Natives natives);
+
+  /// The kernel of a launch, chosen at the first call. Throws SOAP_INVALID if
+  /// nothing implements it.
+  Kernel &get(const fb::Launch &launch);
+  const fb::Device &device() const { return table; }
+  /// The largest of all launches.
+  size_t scratchpadBytes();
+  /// The implementation that each kernel of the table got; "" if not launched.
+  const std::vector<std::string> &implementations() const { return chosen; }
+
+private:
+  const fb::Model &model;
+  const fb::Device &table;
+  Natives natives;
+  std::map<std::pair<uint32_t, std::vector<bool>>, std::unique_ptr<Kernel>>
+      kernels;
+  std::vector<std::string> chosen;
+};
+
+/// Knows which parameters the main program reads from reordered copies only:
+/// they need no memory of their own once the last launch that copies them is
+/// bound.
+class ParameterUses {
+public:
+  explicit ParameterUses(DeviceKernels &kernels);
+  /// To be called for every launch of the main program, after it is bound: the
+  /// buffers that nothing reads any more.
+  std::vector<const fb::Buffer *> release(const fb::Launch &launch);
+
+private:
+  DeviceKernels &kernels;
+  /// Launches' operands that copy a buffer.
+  std::map<uint32_t, uint32_t> copied;
+};
+
+/// What a device will need, without loading anything: the order of steps is
+/// that of Device::prepare().
+MemoryNeeds planMemory(const fb::Model &model, const fb::Device &device);
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_ENGINE_DEVICEKERNELS_H

@@ -1,0 +1,78 @@
+//===- LibraryMemory.cpp - What library kernels need ----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Target/Memory/LibraryMemory.h"
+#include "soap/Runtime/Runtime.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace soap;
+
+llvm::Error soap::planLibraryMemory(ModuleOp module,
+                                    const ModelOptions &options) {
+  WeightsFile weights;
+  FailureOr<std::string> tables =
+      emitTables(module, options, weights, "weights");
+  if (failed(tables))
+    return llvm::createStringError("expected planned programs");
+  auto devices = llvm::to_vector(module.getOps<soaprt::DeviceOp>());
+  std::vector<soap_memory> memory(devices.size());
+  if (soap_plan_memory(tables->data(), tables->size(), options.coresPerDevice,
+                       memory.data(), memory.size()) != SOAP_OK)
+    return llvm::createStringError(soap_last_error());
+  for (auto [device, needs] : llvm::zip_equal(devices, memory)) {
+    device.setScratchpadBytes(needs.scratchpad_bytes);
+    device.setReorderedBytes(needs.reordered_bytes);
+    device.setPeakBytes(needs.peak_bytes);
+  }
+  return llvm::Error::success();
+}
+
+/// What `device` needs at most, with the parts that are known.
+static std::string parts(soaprt::DeviceOp device) {
+  auto mebibytes = [](std::optional<uint64_t> bytes) {
+    return llvm::formatv("{0:f1} MiB", bytes.value_or(0) / 1048576.0).str();
+  };
+  return "activations " + mebibytes(device.getActivationBytes()) +
+         ", parameters " + mebibytes(device.getParameterBytes()) +
+         ", their reordered copies " + mebibytes(device.getReorderedBytes()) +
+         ", scratchpad " + mebibytes(device.getScratchpadBytes());
+}
+
+std::string soap::describeMemory(ModuleOp module) {
+  soaprt::DeviceOp largest;
+  for (auto device : module.getOps<soaprt::DeviceOp>())
+    if (device.getPeakBytes() &&
+        (!largest || *device.getPeakBytes() > *largest.getPeakBytes()))
+      largest = device;
+  if (!largest)
+    return "";
+  return llvm::formatv("memory: peak {0:f1} MiB, on device {1} ({2})",
+                       *largest.getPeakBytes() / 1048576.0, largest.getId(),
+                       parts(largest))
+      .str();
+}
+
+std::string soap::checkDeviceMemory(ModuleOp module,
+                                    ArrayRef<int64_t> memoryBytes) {
+  for (auto device : module.getOps<soaprt::DeviceOp>()) {
+    size_t id = device.getId();
+    uint64_t peak =
+        device.getPeakBytes().value_or(device.getActivationBytes().value_or(0) +
+                                       device.getParameterBytes().value_or(0));
+    if (id >= memoryBytes.size() || memoryBytes[id] == 0 ||
+        peak <= static_cast<uint64_t>(memoryBytes[id]))
+      continue;
+    return llvm::formatv("device {0}: expected at most {1} bytes of memory, "
+                         "got: a plan of {2} ({3}); use more devices, a "
+                         "smaller batch or another strategy",
+                         id, memoryBytes[id], peak, parts(device))
+        .str();
+  }
+  return "";
+}
