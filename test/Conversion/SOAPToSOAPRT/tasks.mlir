@@ -2,12 +2,13 @@
 
 // Tests that a parameter becomes a load of its box and a constant of the
 // library kernel that reads it, and that an expression of parameters becomes
-// rows of init whose result, but not whose temporaries, is a parameter.
+// rows of init whose result, but neither what they read nor their temporaries,
+// is a parameter.
 
 // CHECK-LABEL: soaprt.device @d0
 // CHECK: %[[W:.*]] = soaprt.buffer : <8x4xf32, parameters>
 // CHECK: soaprt.load "w" from #nn.file<"m.onnx", 64, 256> of tensor<16x4xf32> at [8, 0] into %[[W]]
-// CHECK: %[[S:.*]] = soaprt.buffer : <4xf32, parameters>
+// CHECK: %[[S:.*]] = soaprt.buffer : <4xf32, activations>
 // CHECK: soaprt.load "s" from #nn.splat<4.000000e+00 : f32> of tensor<4xf32> at [0] into %[[S]]
 // CHECK: %[[R:.*]] = soaprt.buffer : <4xf32, activations>
 // CHECK: %[[B:.*]] = soaprt.buffer : <4xf32, parameters>
