@@ -18,7 +18,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "models"))
 import light_models
-from zoo import Tools, Zoo
+from compiled_models import Tools, Zoo
 
 
 def check(zoo, name, batch, seed, devices):
