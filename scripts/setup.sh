@@ -77,6 +77,12 @@ else
   cp "$requirements" "$stamp"
 fi
 
+# `python -m zoo` and `import zoo` work from any folder.
+if ! $check; then
+  site=$("$environment/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+  ln -sfn "$root/benchmarks/zoo" "$site/zoo"
+fi
+
 if $check && { [ ${#missing[@]} -gt 0 ] || ! $current; }; then
   exit 1
 fi

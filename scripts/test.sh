@@ -3,7 +3,7 @@
 # The last line is `N passed, N failed, N skipped`, summed from the runners' own
 # reports. Exit status 0 only if nothing failed.
 #
-#   scripts/test.sh [--preset=NAME] [--no-setup] [--only=unit|lit|models]
+#   scripts/test.sh [--preset=NAME] [--no-setup] [--only=unit|lit|models|zoo]
 set -euo pipefail
 # Strategies that tests search must not depend on the machine.
 export SOAP_CALIBRATION_DIR=
@@ -66,6 +66,10 @@ fi
 if wants models; then
   run models "$reports/models.xml" "$venv/bin/python" -m pytest -q  test/models \
     "--build-dir=$build" "--junitxml=$reports/models.xml"
+fi
+if wants zoo; then
+  run zoo "$reports/zoo.xml" "$venv/bin/python" -m pytest -q test/zoo \
+    "--build-dir=$build" "--junitxml=$reports/zoo.xml"
 fi
 
 "$venv/bin/python" scripts/summarize_tests.py "$reports"/*.xml || status=1
