@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -287,6 +288,31 @@ static const char *kindOf(const fb::Row *row) {
   return "unknown";
 }
 
+/// Joins what the members of a collective report, in the place of member 0.
+static void joinMeetings(std::vector<Movement> &moved,
+                         std::vector<const fb::Row *> &rows) {
+  std::map<int64_t, std::vector<int64_t>> sums;
+  for (const Movement &movement : moved)
+    if (movement.meeting >= 0) {
+      std::vector<int64_t> &sum = sums[movement.meeting];
+      sum.resize(movement.bytes.size());
+      for (size_t m = 0; m != sum.size(); ++m)
+        sum[m] += movement.bytes[m];
+    }
+  size_t kept = 0;
+  for (size_t i = 0; i != moved.size(); ++i) {
+    if (moved[i].meeting >= 0) {
+      if (rows[i]->body_as_Collective()->member() != 0)
+        continue;
+      moved[i].bytes = sums[moved[i].meeting];
+    }
+    std::swap(moved[kept], moved[i]);
+    std::swap(rows[kept++], rows[i]);
+  }
+  moved.resize(kept);
+  rows.resize(kept);
+}
+
 soap_status soap_model_movements(soap_model *model,
                                  const soap_movement **movements,
                                  size_t *count) {
@@ -303,6 +329,7 @@ soap_status soap_model_movements(soap_model *model,
           row.action->movements(model->moved);
           rows.resize(model->moved.size(), row.row);
         }
+    joinMeetings(model->moved, rows);
     model->movements.clear();
     for (size_t i = 0; i != rows.size(); ++i) {
       const Movement &moved = model->moved[i];

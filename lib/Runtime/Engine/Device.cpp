@@ -86,10 +86,12 @@ void Device::makeRows(const Meetings &meetings, Transport &transport) {
         part.receives.push_back(
             {links.receives[i], message->peer(), span(message->data())});
       }
-      result.action = transport.makeExchange(std::move(part));
+      result.action = makeExchange(transport, std::move(part));
     } else if (const auto *collective = row->body_as_Collective()) {
       CollectivePart part{collective->kind(),
+                          collective->algorithm(),
                           links.meeting,
+                          meetings.meetings[links.meeting].firstChannel,
                           collective->member(),
                           toVector(collective->group()),
                           collective->combine(),
@@ -100,7 +102,7 @@ void Device::makeRows(const Meetings &meetings, Transport &transport) {
         part.send.push_back(span(*extent));
       for (const fb::Extent *extent : items(collective->receive()))
         part.receive.push_back(span(*extent));
-      result.action = transport.makeCollective(std::move(part));
+      result.action = makeCollective(transport, std::move(part));
     } // Launches: prepare().
     auto stream = static_cast<uint8_t>(row->stream());
     positions.emplace_back(stream, streams[stream].rows.size());

@@ -20,7 +20,7 @@
 #include "Model/CompiledModel.h"
 #include "Model/Meetings.h"
 #include "Model/Safetensors.h"
-#include "Transport/Transport.h"
+#include "Transport/Communication.h"
 #include "Wait.h"
 #include <exception>
 

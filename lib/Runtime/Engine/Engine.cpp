@@ -33,11 +33,7 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
         MappedFile::open(weightsPath, "the weights of the model"));
 
   Meetings meetings = matchRows(table);
-  std::vector<size_t> groups;
-  for (const Meetings::Meeting &meeting : meetings.meetings)
-    groups.push_back(meeting.group.size());
-  transport = makeLocalTransport(meetings.channels.size(), groups,
-                                 split.transportSpins);
+  transport = makeLocalTransport(split.transportSpins);
   for (uint32_t d = 0; d != table.devices()->size(); ++d)
     all.push_back(std::make_unique<Device>(d, compiled, meetings, *transport,
                                            split.streamSpins));

@@ -26,6 +26,9 @@ struct Movement {
   soap_movement_kind kind = SOAP_TRANSFER;
   std::vector<int32_t> devices;
   std::vector<int64_t> bytes;
+  /// Of a collective: which one it is in the step. Every member reports the
+  /// bytes of its own, and 0 for the others.
+  int64_t meeting = -1;
 };
 
 /// A row with all its addresses. Made at load; running it allocates nothing.

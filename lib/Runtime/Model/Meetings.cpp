@@ -151,6 +151,14 @@ static void matchCollectives(const fb::Model &model, Meetings &result) {
     }
     checkExtents(members[id]);
   }
+  uint64_t channels = result.channels.size();
+  for (Meetings::Meeting &meeting : result.meetings) {
+    meeting.firstChannel = static_cast<uint32_t>(channels);
+    channels += meeting.group.size() * meeting.group.size();
+  }
+  if (channels > INT32_MAX)
+    inconsistent(channels, " channels");
+  result.channelCount = static_cast<uint32_t>(channels);
 }
 
 //===----------------------------------------------------------------------===//

@@ -21,6 +21,8 @@ struct Meetings {
   };
   struct Meeting {
     std::vector<uint32_t> group;
+    /// The channel from member i to member k is firstChannel + i * n + k.
+    uint32_t firstChannel = 0;
   };
   /// What a row takes part in; empty for rows that do not communicate.
   struct RowLinks {
@@ -31,6 +33,8 @@ struct Meetings {
   std::vector<Channel> channels;
   std::vector<Meeting> meetings;
   std::vector<std::vector<RowLinks>> rows; ///< [device][row of main]
+  /// All channels have numbers below: those of messages, then of meetings.
+  uint32_t channelCount = 0;
 };
 
 /// Matches the rows of a checked table. Throws SOAP_INVALID if a message or a

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Transport/Transport.h"
+#include "Transport/Communication.h"
 #include <algorithm>
 #include <cstring>
 

@@ -1,14 +1,20 @@
-//===- Transport.h - Moves data between devices -----------------*- C++ -*-===//
+//===- Communication.h - Rows that move data between devices ----*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Exchanges and collectives over channels. Rows are made before the first step
+// and block the calling thread until their part is complete.
+//
+//===----------------------------------------------------------------------===//
 
-#ifndef SOAP_LIB_RUNTIME_TRANSPORT_TRANSPORT_H
-#define SOAP_LIB_RUNTIME_TRANSPORT_TRANSPORT_H
+#ifndef SOAP_LIB_RUNTIME_TRANSPORT_COMMUNICATION_H
+#define SOAP_LIB_RUNTIME_TRANSPORT_COMMUNICATION_H
 
 #include "Engine/Row.h"
+#include "Transport/Channel.h"
 
 namespace soap::runtime {
 
@@ -30,10 +36,14 @@ struct ExchangePart {
   std::vector<MessagePart> sends, receives;
 };
 
-/// One member's part of a collective (extents as in Model.fbs).
+/// One member's part of a collective (extents as in Model.fbs). The channel
+/// from member i to member k is firstChannel + i * group.size() + k; an
+/// algorithm opens those it needs.
 struct CollectivePart {
   fb::CollectiveKind kind;
+  fb::Algorithm algorithm;
   uint32_t meeting = 0;
+  uint32_t firstChannel = 0;
   uint32_t member = 0;
   std::vector<uint32_t> group;
   fb::Combine combine;
@@ -41,22 +51,14 @@ struct CollectivePart {
   std::vector<Span> send, receive;
 };
 
-/// A way to move data. Rows are made before the first step, for all devices of
-/// this process; they block the calling thread until their part is complete.
-class Transport {
-public:
-  virtual ~Transport() = default;
-  virtual std::unique_ptr<RowAction> makeExchange(ExchangePart part) = 0;
-  virtual std::unique_ptr<RowAction> makeCollective(CollectivePart part) = 0;
-};
+/// A group of transfers: posts all, then waits for all.
+std::unique_ptr<RowAction> makeExchange(Transport &transport,
+                                        ExchangePart part);
 
-/// Threads of one process: receivers copy from the sender's memory. Reductions
-/// run in member order, each element once, so that all members get the same
-/// bits. Throws SOAP_INVALID for a combination of type and combiner that has no
-/// meaning. A wait looks `spins` times before it sleeps.
-std::unique_ptr<Transport> makeLocalTransport(size_t channels,
-                                              const std::vector<size_t> &groups,
-                                              unsigned spins);
+/// Throws SOAP_INVALID for a combination of type and combiner that has no
+/// meaning.
+std::unique_ptr<RowAction> makeCollective(Transport &transport,
+                                          CollectivePart part);
 
 /// Joins `count` elements of all `sources`, in their order, into `target`,
 /// which may be one of them.
@@ -67,4 +69,4 @@ bool canReduce(fb::Combine combine, fb::ElementType element);
 
 } // namespace soap::runtime
 
-#endif // SOAP_LIB_RUNTIME_TRANSPORT_TRANSPORT_H
+#endif // SOAP_LIB_RUNTIME_TRANSPORT_COMMUNICATION_H

@@ -1,0 +1,124 @@
+//===- Collective.cpp - One member of a collective ------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transport/Collective.h"
+#include <cstring>
+
+using namespace soap;
+using namespace soap::runtime;
+
+Collective::Collective(Transport &transport, CollectivePart parts)
+    : part(std::move(parts)), members(static_cast<uint32_t>(part.group.size())),
+      member(part.member), senders(members), receivers(members),
+      transport(transport), elementBytes(elementSize(part.element)) {}
+
+void Collective::connectTo(uint32_t other) {
+  senders[other] =
+      transport.makeSender(part.firstChannel + member * members + other,
+                           part.group[member], part.group[other]);
+}
+
+void Collective::connectFrom(uint32_t other) {
+  receivers[other] =
+      transport.makeReceiver(part.firstChannel + other * members + member,
+                             part.group[other], part.group[member]);
+}
+
+void Collective::connectAll() {
+  for (uint32_t m = 0; m != members; ++m)
+    if (m != member) {
+      connectTo(m);
+      connectFrom(m);
+    }
+}
+
+uint64_t Collective::bytes() const {
+  uint64_t total = 0;
+  for (const Span &span : part.receive)
+    total += span.bytes;
+  return total;
+}
+
+void Collective::movements(std::vector<Movement> &result) const {
+  static constexpr soap_movement_kind kinds[] = {
+      SOAP_BROADCAST, SOAP_ALL_GATHER, SOAP_ALL_TO_ALL, SOAP_ALL_REDUCE,
+      SOAP_REDUCE_SCATTER};
+  Movement moved{kinds[static_cast<int>(part.kind)],
+                 {part.group.begin(), part.group.end()},
+                 std::vector<int64_t>(members, 0)};
+  moved.bytes[member] = put;
+  moved.meeting = part.meeting;
+  result.push_back(std::move(moved));
+}
+
+Span Collective::slice(const Span &whole, uint32_t i) const {
+  uint64_t elements = count(whole.bytes);
+  uint64_t begin = elements * i / members, end = elements * (i + 1) / members;
+  return {whole.data + begin * elementBytes, (end - begin) * elementBytes};
+}
+
+void Collective::reserveIncoming(size_t messages, uint64_t bytes) {
+  addresses.reserve(messages + 1);
+  for (const auto &receiver : receivers)
+    if (receiver && !receiver->sharesMemory()) {
+      // Rows of cache lines, so that a copy starts aligned.
+      incomingBytes = (bytes + 63) / 64 * 64;
+      incoming.resize(messages * incomingBytes);
+      return;
+    }
+}
+
+void Collective::join(const std::vector<uint32_t> &order, const char *own,
+                      char *target, uint64_t bytes) {
+  if (!bytes)
+    return;
+  // All are posted before the first is waited for.
+  char *place = incoming.data();
+  for (uint32_t m : order)
+    if (m != member && !receivers[m]->sharesMemory()) {
+      receivers[m]->post(place, bytes);
+      place += incomingBytes;
+    }
+  addresses.clear();
+  place = incoming.data();
+  for (uint32_t m : order) {
+    if (m == member) {
+      addresses.push_back(own);
+    } else if (receivers[m]->sharesMemory()) {
+      addresses.push_back(receivers[m]->view(bytes));
+    } else {
+      receivers[m]->finish();
+      addresses.push_back(place);
+      place += incomingBytes;
+    }
+  }
+  reduceElements(part.combine, part.element, target, addresses, count(bytes));
+  for (uint32_t m : order)
+    if (m != member && receivers[m]->sharesMemory())
+      receivers[m]->release();
+}
+
+void Collective::copy(const Span &from, const Span &to) {
+  if (from.data != to.data && to.bytes)
+    std::memcpy(to.data, from.data, to.bytes);
+}
+
+std::unique_ptr<RowAction> runtime::makeCollective(Transport &transport,
+                                                   CollectivePart part) {
+  bool reduces = part.kind == fb::CollectiveKind::AllReduce ||
+                 part.kind == fb::CollectiveKind::ReduceScatter;
+  if (reduces && !canReduce(part.combine, part.element))
+    invalid("expected a reduction that the runtime knows, got: ",
+            fb::EnumNameCombine(part.combine), " of ",
+            elementName(part.element), "; compile with another strategy");
+  std::unique_ptr<RowAction> action;
+  if (part.algorithm == fb::Algorithm::Ring)
+    action = makeRing(transport, part);
+  else if (part.algorithm == fb::Algorithm::Tree)
+    action = makeTree(transport, part);
+  return action ? std::move(action) : makeDirect(transport, std::move(part));
+}

@@ -1,0 +1,103 @@
+//===- Collective.h - One member of a collective ----------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the algorithms share: the channels to other members, slices of a tensor,
+// joining what comes in. An algorithm is a class per kind in Direct.cpp,
+// Ring.cpp or Tree.cpp; docs/Runtime.md says what each sends when, and in which
+// order it adds. Members skip messages of no bytes, on both ends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_TRANSPORT_COLLECTIVE_H
+#define SOAP_LIB_RUNTIME_TRANSPORT_COLLECTIVE_H
+
+#include "Transport/Communication.h"
+
+namespace soap::runtime {
+
+/// One member's part of a collective by one algorithm.
+class Collective : public RowAction {
+public:
+  Collective(Transport &transport, CollectivePart parts);
+
+  void run(const Step &) final {
+    put = 0;
+    move();
+    for (const Span &span : part.send)
+      put += static_cast<int64_t>(span.bytes);
+  }
+  uint64_t bytes() const final;
+  void movements(std::vector<Movement> &result) const final;
+
+protected:
+  /// Does this member's part.
+  virtual void move() = 0;
+
+  /// @{ Opens a channel; called while the action is made, once per member.
+  void connectTo(uint32_t other);
+  void connectFrom(uint32_t other);
+  void connectAll();
+  /// @}
+
+  /// The member `steps` behind this one, in a ring.
+  uint32_t before(uint32_t steps) const {
+    return (member + members - steps % members) % members;
+  }
+  uint32_t after(uint32_t steps) const { return (member + steps) % members; }
+
+  /// @{ Posts to another member unless there are no bytes.
+  void post(uint32_t target, const char *data, uint64_t bytes) {
+    if (bytes)
+      senders[target]->post(data, bytes);
+  }
+  void expect(uint32_t source, char *buffer, uint64_t bytes) {
+    if (bytes)
+      receivers[source]->post(buffer, bytes);
+  }
+  /// @}
+
+  /// Slice i of `whole` bytes, cut between elements into one per member.
+  Span slice(const Span &whole, uint32_t i) const;
+
+  /// Elements in so many bytes.
+  uint64_t count(uint64_t bytes) const { return bytes / elementBytes; }
+
+  /// Joins what the members of `order` hold, in this order, into `target`: this
+  /// member's `own` data, of the others the next message, `bytes` long each.
+  /// `target` may be `own`.
+  void join(const std::vector<uint32_t> &order, const char *own, char *target,
+            uint64_t bytes);
+  /// Reserves memory for so many messages of join(), where the transport shares
+  /// none: once, after all channels are open.
+  void reserveIncoming(size_t messages, uint64_t bytes);
+
+  static void copy(const Span &from, const Span &to);
+
+  CollectivePart part;
+  uint32_t members, member;
+  std::vector<std::unique_ptr<Sender>> senders; ///< By member; null if unused.
+  std::vector<std::unique_ptr<Receiver>> receivers;
+
+private:
+  Transport &transport;
+  uint64_t elementBytes;
+  int64_t put = 0; ///< Bytes that this member put in, in the last run.
+  std::vector<char> incoming;
+  uint64_t incomingBytes = 0; ///< Of one source.
+  std::vector<const char *> addresses;
+};
+
+/// @{ By algorithm; null if the kind of collective does not have it.
+std::unique_ptr<RowAction> makeDirect(Transport &transport,
+                                      CollectivePart part);
+std::unique_ptr<RowAction> makeRing(Transport &transport, CollectivePart part);
+std::unique_ptr<RowAction> makeTree(Transport &transport, CollectivePart part);
+/// @}
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_TRANSPORT_COLLECTIVE_H
