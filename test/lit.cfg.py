@@ -6,6 +6,7 @@ Features say what a machine may lack; a test that needs one says
   mpi       mpirun
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
+  planted-faults  programs in which faults can be planted (SOAP_PLANTED_FAULTS)
   install   everything that is installed was built
   clang-format
 """
@@ -43,6 +44,8 @@ config.substitutions.append(("%clang-format", config.soap_clang_format))
 for tool in ("soap-opt", "soap-translate", "soap-compile", "soap-run"):
     if os.access(os.path.join(config.soap_tools_dir, tool), os.X_OK):
         config.available_features.add(tool)
+if os.access(os.path.join(config.soap_tools_dir, "soap-compile-faulty"), os.X_OK):
+    config.available_features.add("planted-faults")
 if shutil.which("mpirun"):
     config.available_features.add("mpi")
 if os.path.exists("/dev/nvidiactl"):

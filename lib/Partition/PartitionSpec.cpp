@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Partition/PartitionSpec.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -172,6 +173,8 @@ DimTraits soap::inferResultTraits(const PartitionSpec &spec, unsigned result,
 
 Range soap::tileRange(int64_t extent, int64_t count, int64_t index) {
   assert(count > 0 && index >= 0 && index < count && "tile out of range");
+  if (SOAP_FAULT("uneven-tile"))
+    return {index * (extent / count), (index + 1) * (extent / count)};
   return {index * extent / count, (index + 1) * extent / count};
 }
 
@@ -228,6 +231,9 @@ Range soap::unclampedRange(const DimAccess &access, Range units) {
 
 Range soap::accessRange(const DimAccess &access, Range units, int64_t size) {
   Range range = unclampedRange(access, units);
+  if (SOAP_FAULT("halo-off-by-one") && access.loop >= 0 &&
+      access.hi > access.lo && range.hi < size)
+    --range.hi;
   int64_t lo = std::clamp<int64_t>(range.lo, 0, size);
   return {lo, std::clamp<int64_t>(range.hi, lo, size)};
 }
@@ -269,6 +275,8 @@ DimAccess soap::shiftAccess(const DimAccess &access, int64_t tileStart,
   int64_t shift = -access.div * boxStart;
   if (access.loop >= 0)
     shift += access.mul * tileStart;
+  if (SOAP_FAULT("window-origin") && access.hi > access.lo && tileStart > 0)
+    ++shift;
   DimAccess shifted = access;
   shifted.lo += shift;
   shifted.hi += shift;
@@ -278,5 +286,7 @@ DimAccess soap::shiftAccess(const DimAccess &access, int64_t tileStart,
 LocalPads soap::localPads(const DimAccess &shifted, int64_t units,
                           int64_t boxSize) {
   Range windows = unclampedRange(shifted, {0, units});
+  if (SOAP_FAULT("pads-swapped"))
+    return {windows.hi - boxSize, -windows.lo};
   return {-windows.lo, windows.hi - boxSize};
 }

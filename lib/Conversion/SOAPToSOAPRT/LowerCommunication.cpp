@@ -7,6 +7,7 @@
 
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -53,6 +54,12 @@ LogicalResult Lowering::lower(ir::TransferOp op) {
                          .str();
   int32_t tag = tags++;
   for (auto &[device, message] : messages) {
+    if (SOAP_FAULT("origins-swapped"))
+      std::reverse(message.receives.begin(), message.receives.end());
+    if (SOAP_FAULT("message-lost") && !message.receives.empty()) {
+      message.receives.pop_back();
+      message.origins.pop_back();
+    }
     OpBuilder builder = rowBuilder({device, /*init=*/false, name});
     builder.create<soaprt::ExchangeOp>(
         op.getLoc(), soaprt::TokenType::get(context), message.sends,
@@ -91,8 +98,10 @@ LogicalResult Lowering::lowerFeed(Operation *op) {
     Boxes &feed = feeds[shardType(output).getDevice()];
     feed.buffers.push_back(buffer);
     feed.copies.push_back(soaprt::BoxCopyAttr::get(
-        context, lowerBounds(box), SmallVector<int64_t>(box.size(), 0),
-        shapeOf(box)));
+        context,
+        SOAP_FAULT("feed-origin") ? SmallVector<int64_t>(box.size(), 0)
+                                  : lowerBounds(box),
+        SmallVector<int64_t>(box.size(), 0), shapeOf(box)));
   }
   for (auto &[device, feed] : feeds) {
     OpBuilder builder = rowBuilder({device, /*init=*/false, name});
@@ -165,7 +174,9 @@ void Lowering::lowerCollective(Operation *op, soaprt::CollectiveKind kind,
                          .str();
   std::string combine;
   if (kind == Kind::AllReduce || kind == Kind::ReduceScatter)
-    combine = stringify(shardType(op->getOperand(0)).getPartial()).str();
+    combine = SOAP_FAULT("combiner-wrong")
+                  ? "max"
+                  : stringify(shardType(op->getOperand(0)).getPartial()).str();
   int32_t tag = tags++, members = group.size();
 
   for (int32_t member = 0; member < members; ++member) {
@@ -224,9 +235,11 @@ void Lowering::lowerCollective(Operation *op, soaprt::CollectiveKind kind,
     case Kind::AllGather: {
       sends.push_back(shards.lookup(op->getOperand(member)));
       Value buffer = output(member);
-      for (int32_t m = 0; m < members; ++m)
+      for (int32_t m = 0; m < members; ++m) {
+        int32_t from = SOAP_FAULT("offset-wrong") ? members - 1 - m : m;
         receives.push_back(
-            piece(buffer, resultBox(member), operandBox(m), false));
+            piece(buffer, resultBox(member), operandBox(from), false));
+      }
       break;
     }
     case Kind::AllToAll: {

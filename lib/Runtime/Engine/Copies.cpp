@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Engine/Copies.h"
+#include "soap/Testing/PlantedFault.h"
 #include <cstring>
 
 using namespace soap;
@@ -19,7 +20,8 @@ void StridedCopy::simplify() {
     if (extents[d] == 1)
       continue;
     auto length = static_cast<int64_t>(run);
-    if (e.empty() && fromStrides[d] == length && toStrides[d] == length) {
+    if (e.empty() && fromStrides[d] == length &&
+        (toStrides[d] == length || SOAP_FAULT("copy-merged"))) {
       run *= static_cast<uint64_t>(extents[d]);
       continue;
     }

@@ -8,8 +8,10 @@
 #include "Engine/Device.h"
 #include "Engine/Copies.h"
 #include "Engine/Loads.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -141,8 +143,12 @@ std::exception_ptr Device::run(fb::Stream streamKind, fb::Phase phase,
     ++i;
   for (; i != size && stream.rows[i].row->phase() == phase; ++i) {
     ProgramRow &row = stream.rows[i];
-    if (row.waitFor)
+    if (row.waitFor && !SOAP_FAULT("wait-ignored"))
       other.progress.wait(otherBase + row.waitFor, streamSpins);
+    // No fault, but what brings missing waits to light.
+    if (SOAP_FAULT("communication-slow") &&
+        streamKind == fb::Stream::Communication)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (trace)
       stream.times[i].start = now();
     try {
@@ -179,17 +185,13 @@ std::unique_ptr<RowAction> Device::makeLaunch(const fb::Launch &launch) {
 
 void Device::runInit(const Safetensors *weights) {
   // Loads in table order before the row that they stand before.
-  std::vector<const fb::Load *> loads;
+  std::multimap<int64_t, const fb::Load *> loads;
   for (const fb::Load *load : items(device->loads()))
-    loads.push_back(load);
-  std::stable_sort(loads.begin(), loads.end(),
-                   [](const fb::Load *a, const fb::Load *b) {
-                     return a->init_row() < b->init_row();
-                   });
-  auto next = loads.begin();
+    loads.emplace(load->init_row(), load);
   auto loadBefore = [&](int64_t row) {
-    for (; next != loads.end() && (*next)->init_row() <= row; ++next)
-      executeLoad(**next, weights, address((*next)->buffer()));
+    auto [begin, end] = loads.equal_range(row);
+    for (auto it = begin; it != end; ++it)
+      executeLoad(*it->second, weights, address(it->second->buffer()));
   };
   loadBefore(-1);
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };

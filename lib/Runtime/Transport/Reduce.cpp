@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transport/Communication.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 #include <cstring>
 
@@ -49,7 +50,7 @@ static void reduceTyped(fb::Combine combine, char *target,
   for (uint64_t begin = 0; begin < count; begin += block) {
     uint64_t n = std::min(block, count - begin);
     std::memcpy(sum, sources[0] + begin * sizeof(T), n * sizeof(T));
-    for (size_t s = 1; s != sources.size(); ++s)
+    for (size_t s = 1; s < sources.size() - SOAP_FAULT("member-lost"); ++s)
       joinBlock(combine, sum, reinterpret_cast<const T *>(sources[s]) + begin,
                 n);
     std::memcpy(target + begin * sizeof(T), sum, n * sizeof(T));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpSupport.h"
+#include "soap/Testing/PlantedFault.h"
 
 using namespace mlir;
 using namespace soap;
@@ -77,7 +78,7 @@ PartitionSpec ConvOp::getPartitionSpec() {
     in.dims.push_back(DimAccess::identity(c));
     filter.dims = {DimAccess::identity(1), DimAccess::identity(c)};
     bias.dims = {DimAccess::identity(1)};
-    bias.firstOnly = true;
+    bias.firstOnly = !SOAP_FAULT("bias-in-every-part");
     out.dims.push_back(DimAccess::identity(1));
     out.combine = Combine::Sum;
   } else {
@@ -232,7 +233,7 @@ PartitionSpec MatMulOp::getPartitionSpec() {
   if (getBias()) {
     ValueAccess bias;
     bias.dims = {DimAccess::identity(f)};
-    bias.firstOnly = true;
+    bias.firstOnly = !SOAP_FAULT("bias-in-every-part");
     spec.operands.push_back(bias);
   }
   ValueAccess out = identityAccess(result.size());

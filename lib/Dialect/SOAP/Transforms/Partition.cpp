@@ -10,6 +10,7 @@
 #include "soap/Dialect/SOAP/Transforms/Coverage.h"
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Dialect/SOAP/Transforms/Passes.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace soap::ir {
@@ -195,9 +196,12 @@ LogicalResult PartitionPass::writeTasks(
     for (OpResult result : op->getResults()) {
       PlannedValue &value = builder.planned(result);
       boxes.push_back(value.boxes[number]);
+      int64_t placed = SOAP_FAULT("devices-swapped")
+                           ? degrees.numTasks() - 1 - number
+                           : number;
       types.push_back(builder.shardType(
           value, boxes.back(),
-          deviceToPlan(config.getDevices()[number], builder.host())));
+          deviceToPlan(config.getDevices()[placed], builder.host())));
     }
     auto task = builder.builder().create<TaskOp>(
         op->getLoc(), types, boxes, inputs, nn::getName(op), number, phase);

@@ -7,6 +7,7 @@
 
 #include "PartitionBuilder.h"
 #include "soap/CostModel/CostModel.h"
+#include "soap/Testing/PlantedFault.h"
 
 using namespace mlir;
 using namespace soap;
@@ -98,6 +99,9 @@ Value PartitionBuilder::materialize(PlannedValue &value, ArrayRef<Piece> pieces,
   os << device << ' ' << boxAttr;
   for (const Piece &piece : pieces)
     os << ' ' << piece.shard << toString(piece.box);
+  if (SOAP_FAULT("stale-copy"))
+    key = std::to_string(device) + value.node.str() +
+          toString(wholeBox(shapeOf(box)));
   Value &copy = copies_[key];
   if (copy)
     return copy;
@@ -175,7 +179,8 @@ LogicalResult PartitionBuilder::writeReduction(PlannedValue &value,
   builder_.setInsertionPointToStart(&task.getBlock());
   Value joined = task.getBlock().getArgument(0);
   for (auto [i, part] : llvm::enumerate(task.getBlock().getArguments())) {
-    if (i == 0)
+    if (i == 0 ||
+        (SOAP_FAULT("part-lost") && i + 1 == task.getBlock().getNumArguments()))
       continue;
     OperationState state(value.loc, join, {joined, part}, {joined.getType()});
     Operation *op = builder_.create(state);

@@ -7,6 +7,7 @@
 
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
+#include "soap/Testing/PlantedFault.h"
 
 namespace soap::soaprt {
 #define GEN_PASS_DEF_SOAPRTASSIGNSTREAMSPASS
@@ -62,6 +63,8 @@ void AssignStreamsPass::assign(Block &program) {
       need(a.writer[other]);
       need(a.reader[other]);
     }
+    if (SOAP_FAULT("wait-missing"))
+      last = {};
     if (last && order.position(last) >
                     order.clockOfNext(row)[static_cast<Stream>(other)]) {
       row.getWaitsMutable().append(last->getResult(0));

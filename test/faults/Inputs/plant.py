@@ -1,0 +1,64 @@
+"""Plants faults in a compilation and a run, one after the other, and says what
+catches each.
+
+usage: plant.py BUILD WORK MODEL FAULT[,FAULT]...
+
+MODEL.mlir is compiled for one device by the real compiler and run: the judge.
+Then MODEL.mlir is compiled with MODEL.json by a compiler and run by a runtime in
+which faults are planted; `none` plants none. One line per argument: what caught
+it (the compiler or the loader with its error, or the comparison of outputs).
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+
+def run(command, faults="none", folder=None):
+    environment = dict(os.environ, SOAP_FAULT=faults)
+    if folder:
+        environment["LD_LIBRARY_PATH"] = str(folder)
+    return subprocess.run(list(map(str, command)), env=environment, text=True,
+                          capture_output=True, timeout=120)
+
+
+def message(result):
+    """The first error of a program that failed."""
+    if result.returncode < 0:
+        return f"signal {-result.returncode}"
+    lines = [line for line in result.stderr.splitlines() if "error: " in line]
+    return lines[0].split("error: ", 1)[1] if lines else "no error message"
+
+
+def catcher(build, work, model, judge, faults):
+    compiled = work / f"{faults}.so"
+    result = run([build / "bin" / "soap-compile-faulty", model,
+                  f"--strategy={model.with_suffix('.json')}", "-o", compiled],
+                 faults, build / "test" / "faults")
+    if result.returncode:
+        return "the compiler: " + message(result)
+    result = run([build / "bin" / "soap-run", compiled, "--input=x=random:3",
+                  f"--expected=y={judge}"], faults, build / "test" / "faults")
+    if result.returncode == 0:
+        return "nothing"
+    if result.returncode == 1 and "expected y: DIFFERENT" in result.stdout:
+        return "the comparison"
+    return "the runtime: " + message(result)
+
+
+def main():
+    build, work, model = map(pathlib.Path, sys.argv[1:4])
+    work.mkdir(parents=True, exist_ok=True)
+    judge = work / "y.npy"
+    for command in (["soap-compile", model, "-o", work / "one.so"],
+                    ["soap-run", work / "one.so", "--input=x=random:3",
+                     f"--output=y={judge}"]):
+        result = run([build / "bin" / command[0], *command[1:]])
+        assert result.returncode == 0, result.stderr
+    for faults in sys.argv[4:]:
+        print(f"{faults}: caught by "
+              f"{catcher(build, work, model, judge, faults)}", flush=True)
+
+
+main()
