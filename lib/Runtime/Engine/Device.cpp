@@ -145,10 +145,10 @@ std::exception_ptr Device::run(fb::Stream streamKind, fb::Phase phase,
     ProgramRow &row = stream.rows[i];
     if (row.waitFor && !SOAP_FAULT("wait-ignored"))
       other.progress.wait(otherBase + row.waitFor, streamSpins);
-    // No fault, but what brings missing waits to light.
+    // No fault, but what brings missing waits to light: devices fall apart.
     if (SOAP_FAULT("communication-slow") &&
         streamKind == fb::Stream::Communication)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50 * (number + 1)));
     if (trace)
       stream.times[i].start = now();
     try {

@@ -7,6 +7,7 @@
 
 #include "Transport/Channel.h"
 #include "Wait.h"
+#include "soap/Testing/PlantedFault.h"
 #include <cstring>
 #include <unordered_map>
 
@@ -29,7 +30,10 @@ public:
     channel->slots[count % maxPostedMessages] = data;
     channel->posted.set(++count);
   }
-  void finish() override { channel->taken.wait(count, spins); }
+  void finish() override {
+    if (!SOAP_FAULT("sender-leaves"))
+      channel->taken.wait(count, spins);
+  }
 
 private:
   std::shared_ptr<LocalChannel> channel;
