@@ -7,6 +7,7 @@
 """
 
 import argparse
+import signal
 import sys
 
 from . import DEFAULT_OPSET, NETWORKS, build, count, save
@@ -33,6 +34,7 @@ def list_networks():
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # For --list | head.
     parser = argparse.ArgumentParser(
         prog="python -m zoo", description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter)

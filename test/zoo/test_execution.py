@@ -1,0 +1,87 @@
+"""What SOAP computes equals onnxruntime: on one device, and under five random structured
+strategies on two to four devices. A network that cannot be imported yet is skipped; the
+list that test_import.py keeps exact says so."""
+
+import json
+import sys
+
+import numpy as np
+import onnxruntime
+import pytest
+import zoo
+from conftest import ROOT
+from test_import import read_expected
+
+sys.path.append(str(ROOT / "test" / "models"))
+from compiled_models import Tools
+from light_models import MIN_SPREAD, TOLERANCE, devices_of, random_seeds, spread
+
+# Network, samples, options.
+CASES = {
+    "lenet5": ("lenet5", 4, {}),
+    "alexnet": ("alexnet", 4, {}),
+    "resnet50": ("resnet50", 2, {}),
+    "inception_v3": ("inception_v3", 2, {}),
+    "rnnlm_2steps": ("rnnlm_2steps", 4, {}),
+    "rnnlm": ("rnnlm", 2, {}),
+    "bert_2layers": ("bert_base", 2, {"layers": 2}),
+    "gpt2_2layers": ("gpt2_small", 2, {"layers": 2, "seq": 64}),
+    "vit_b16": ("vit_b16", 2, {}),
+}
+
+
+def importable(case):
+    return CASES[case][0] not in read_expected()
+
+
+@pytest.fixture(scope="module")
+def tools(request):
+    return Tools(request.config.getoption("--build-dir"))
+
+
+@pytest.fixture(scope="module", params=CASES)
+def model(request, tmp_path_factory):
+    """The folder of a model with its inputs and onnxruntime's logits."""
+    if not importable(request.param):
+        pytest.skip("cannot be imported yet")
+    name, batch, options = CASES[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    zoo.save(folder / "model.onnx", name, batch=batch, weights="random:1", **options)
+    session_options = onnxruntime.SessionOptions()
+    session_options.log_severity_level = 3
+    session_options.intra_op_num_threads = 2
+    session = onnxruntime.InferenceSession(str(folder / "model.onnx"), session_options,
+                                           providers=["CPUExecutionProvider"])
+    generator = np.random.default_rng(1)
+    feeds = {}
+    for value in session.get_inputs():
+        feeds[value.name] = (
+            generator.random(value.shape, np.float32) if value.type == "tensor(float)"
+            else generator.integers(0, 2, value.shape))
+        np.save(folder / f"{value.name}.npy", feeds[value.name])
+    (logits,) = session.run(["logits"], feeds)
+    assert spread(logits) >= MIN_SPREAD
+    np.save(folder / "expected.npy", logits)
+    yield request.param, folder, list(feeds)
+    for file in folder.iterdir():
+        file.unlink()  # Hundreds of megabytes.
+
+
+@pytest.mark.parametrize("strategy", ["one", *range(5)])
+def test_equals_onnxruntime(tools, model, strategy):
+    case, folder, inputs = model
+    arguments = ["--devices=1"]
+    if strategy != "one":
+        seed = random_seeds(case, 5)[strategy]
+        arguments = [f"--devices={devices_of(seed)}", "--strategy=random",
+                     f"--seed={seed}"]
+    tools.run("soap-compile", folder / "model.onnx", *arguments, "-o",
+              folder / "model.so")
+    result = tools.run(
+        "soap-run", folder / "model.so",
+        *(f"--input={name}={folder / name}.npy" for name in inputs),
+        f"--expected=logits={folder / 'expected.npy'}", f"--rtol={TOLERANCE}",
+        "--atol=0", "--json", check=False)
+    assert result.stdout, result.stderr
+    (compared,) = json.loads(result.stdout)["expected"]
+    assert compared["norm_rel"] <= TOLERANCE
