@@ -47,20 +47,23 @@ def duplex(result, a, b, gigabytes, latency):
                             "latency_s": latency, "duplex": True})
 
 
-def p100():
-    result = topology("p100-cluster", "P100-SXM2", 4, 4, 16, [
-        "4 nodes x 4 P100 (Jia et al., 'Beyond data and model parallelism', figure 6)",
+def p100(nodes):
+    name, size = ("p100-cluster", "4 nodes x 4 P100") if nodes > 1 else (
+        "p100-node", "one node of 4 P100")
+    result = topology(name, "P100-SXM2", nodes, 4, 16, [
+        f"{size} (Jia et al., 'Beyond data and model parallelism', figure 6)",
         "assumed: every pair of a node has one NVLink1 of 20 GB/s per direction",
         "assumed: a GPU reaches the network card over PCIe3 x16, 12 GB/s; EDR InfiniBand is "
         "100 Gb/s = 12.5 GB/s per node and direction; latencies 2, 3 and 2 microseconds",
     ])
-    for node in range(4):
+    for node in range(nodes):
         first, pcie = 4 * node, f"node{node}.pcie"
         for a in range(4):
             for b in range(a):
                 duplex(result, first + b, first + a, 20, 2e-6)
             duplex(result, first + a, pcie, 12, 3e-6)
-        duplex(result, pcie, "infiniband", 12.5, 2e-6)
+        if nodes > 1:
+            duplex(result, pcie, "infiniband", 12.5, 2e-6)
         duplex(result, pcie, "host", 12, 3e-6)
     return result
 
@@ -124,7 +127,7 @@ def write(folder, result):
 
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
-    for result in (p100(), k80(), v100(1), v100(2)):
+    for result in (p100(4), p100(1), k80(), v100(1), v100(2)):
         write(folder, result)
 
 
