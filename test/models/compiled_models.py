@@ -58,7 +58,8 @@ class Zoo:
     def __init__(self, tools, folder):
         self.tools = tools
         self.folder = folder
-        for name in ("model", "one_device", "one_device_outputs", "parallel_run"):
+        for name in ("model", "one_device", "one_device_info", "one_device_outputs",
+                     "parallel_run"):
             setattr(self, name, functools.cache(getattr(self, name)))
 
     def model(self, name, batch):
@@ -72,6 +73,10 @@ class Zoo:
         self.tools.run("soap-compile", *model.compile_arguments(), "--devices=1",
                        "-o", model.folder / "one.so")
         return model.folder / "one.so"
+
+    def one_device_info(self, name, batch):
+        """What it says about itself when it is loaded."""
+        return self.tools.json("soap-run", self.one_device(name, batch), "--info")
 
     def one_device_outputs(self, name, batch):
         """Output to .npy file."""

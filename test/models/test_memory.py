@@ -19,8 +19,8 @@ def check_plan(devices):
 
 @NAMED
 @pytest.mark.parametrize("batch", [1, 4])
-def test_one_device(tools, zoo, name, batch):
-    info = tools.json("soap-run", zoo.one_device(name, batch), "--info")
+def test_one_device(zoo, name, batch):
+    info = zoo.one_device_info(name, batch)
     check_plan(info["devices"])
     # All have convolutions whose weights oneDNN reorders.
     assert info["devices"][0]["planned"]["reordered_parameter_bytes"] > 0
@@ -39,8 +39,8 @@ def test_two_devices(tools, zoo, name):
     assert f"memory: peak {peak / 2**20:.1f} MiB, " in compiler.stderr
 
 
-def test_parameters_lie_in_memory_once(tools, zoo):
+def test_parameters_lie_in_memory_once(zoo):
     """Weights that are folded into others at load do not stay."""
-    info = tools.json("soap-run", zoo.one_device("resnet50", 1), "--info")
+    info = zoo.one_device_info("resnet50", 1)
     weights = 25_557_032 * 4  # Batch norms included.
     assert 0.97 < info["devices"][0]["parameter_bytes"] / weights < 1.01

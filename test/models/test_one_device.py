@@ -31,9 +31,9 @@ def test_equals_onnxruntime(tools, zoo, name, batch):
 
 @NAMED
 @MODELS
-def test_no_reference_kernel(tools, zoo, name, batch):
+def test_no_reference_kernel(zoo, name, batch):
     """oneDNN falls back to its slow `ref` without a word."""
-    info = tools.json("soap-run", zoo.one_device(name, batch), "--info")
+    info = zoo.one_device_info(name, batch)
     implementations = {kernel["key"]: kernel["implementation"]
                        for kernel in info["kernels"]}
     assert implementations
