@@ -28,7 +28,7 @@ void soap::buildPartitionPipeline(OpPassManager &passes, StringRef costFile) {
   verify.cost = costFile.str();
   passes.addPass(createVerifyStrategyPass(verify));
   passes.addPass(ir::createSOAPPartition());
-  passes.addNestedPass<func::FuncOp>(ir::createSOAPSchedule());
+  passes.addPass(createSchedulePass());
 }
 
 void soap::buildLowerPipeline(OpPassManager &passes) {
@@ -70,5 +70,8 @@ void soap::registerPipelines() {
       buildParallelizePipeline);
   PassPipelineRegistration<>(
       "soap-lower", "From tasks and communication to planned programs",
-      [](OpPassManager &passes) { buildLowerPipeline(passes); });
+      [](OpPassManager &passes) {
+        buildLowerPipeline(passes);
+        passes.addPass(soaprt::createSOAPRTVerifyMemoryPass());
+      });
 }

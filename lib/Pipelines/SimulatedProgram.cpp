@@ -7,38 +7,11 @@
 
 #include "soap/Pipelines/SimulatedProgram.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
-#include "soap/Dialect/SOAP/Transforms/Coverage.h"
-#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Transforms/ScheduleSimulation.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include <map>
 
 using namespace mlir;
 using namespace soap;
-
-static std::string describe(const Movement &movement) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << stringify(movement.kind) << " [";
-  llvm::interleaveComma(movement.devices, os);
-  os << "] of [";
-  llvm::interleaveComma(movement.bytes, os);
-  os << "] bytes";
-  return os.str();
-}
-
-static ir::Phase phaseInIR(Phase phase) {
-  switch (phase) {
-  case Phase::Step:
-    return ir::Phase::Step;
-  case Phase::Feed:
-    return ir::Phase::Feed;
-  case Phase::Drain:
-    return ir::Phase::Drain;
-  }
-  llvm_unreachable("unknown phase");
-}
 
 SimulatedProgram::SimulatedProgram(ModuleProblem problem,
                                    const Strategy &strategy)
@@ -46,38 +19,7 @@ SimulatedProgram::SimulatedProgram(ModuleProblem problem,
       tasks_(problem_.extracted.graph, problem_.topology, problem_.costs) {
   tasks_.setStrategy(strategy);
   result_ = FullSimulator(tasks_).run();
-  for (Phase phase : {Phase::Feed, Phase::Step, Phase::Drain})
-    for (Movement &movement : tasks_.movements(phase))
-      movements_.push_back({phase, std::move(movement)});
-}
-
-//===----------------------------------------------------------------------===//
-// The soap operations
-//===----------------------------------------------------------------------===//
-
-LogicalResult SimulatedProgram::compareMovements(func::FuncOp main) const {
-  auto expected = movements_.begin();
-  for (Phase phase : {Phase::Feed, Phase::Step, Phase::Drain})
-    for (const Movement &movement : ir::collectMovements(
-             main, phaseInIR(phase), problem_.topology.host())) {
-      if (expected != movements_.end() && expected->phase == phase &&
-          expected->movement == movement) {
-        ++expected;
-        continue;
-      }
-      return emitError(main.getLoc())
-             << "expected the movements of the task graph, next "
-             << (expected == movements_.end() ? "none"
-                                              : describe(expected->movement))
-             << ", got: " << stringify(phase) << " " << describe(movement)
-             << "; this is a defect of the partitioner";
-    }
-  if (expected != movements_.end())
-    return emitError(main.getLoc())
-           << "expected the movements of the task graph, next "
-           << stringify(expected->phase) << " " << describe(expected->movement)
-           << ", got: none; this is a defect of the partitioner";
-  return success();
+  movements_ = MovementList::of(tasks_);
 }
 
 LogicalResult SimulatedProgram::compareOrder(func::FuncOp main) const {
@@ -137,61 +79,6 @@ LogicalResult SimulatedProgram::compareOrder(func::FuncOp main) const {
 }
 
 LogicalResult SimulatedProgram::compare(func::FuncOp main) const {
-  return failure(failed(compareMovements(main)) || failed(compareOrder(main)));
-}
-
-//===----------------------------------------------------------------------===//
-// The programs
-//===----------------------------------------------------------------------===//
-
-LogicalResult SimulatedProgram::compare(ModuleOp programs) const {
-  auto less = [](const Movement &a, const Movement &b) {
-    return std::tie(a.kind, a.devices, a.bytes) <
-           std::tie(b.kind, b.devices, b.bytes);
-  };
-  soaprt::ProgramMovements all =
-      soaprt::collectMovements(programs, problem_.topology.host());
-  std::pair<Phase, SmallVector<Movement> *> phases[] = {
-      {Phase::Feed, &all.feed},
-      {Phase::Step, &all.step},
-      {Phase::Drain, &all.drain}};
-  for (auto [phase, got] : phases) {
-    SmallVector<Movement> expected;
-    for (const PhasedMovement &phased : movements_)
-      if (phased.phase == phase)
-        expected.push_back(phased.movement);
-    llvm::sort(expected, less);
-    llvm::sort(*got, less);
-    for (size_t i = 0, e = std::max(expected.size(), got->size()); i < e; ++i)
-      if (i >= expected.size() || i >= got->size() ||
-          !(expected[i] == (*got)[i]))
-        return emitError(programs.getLoc())
-               << "expected the movements of the task graph, in phase "
-               << stringify(phase) << " "
-               << (i < expected.size() ? describe(expected[i]) : "no more")
-               << ", got: "
-               << (i < got->size() ? describe((*got)[i]) : "no more")
-               << "; this is a defect of convert-soap-to-soaprt";
-  }
-  return success();
-}
-
-std::string SimulatedProgram::movementsJSON() const {
-  llvm::json::Array list;
-  for (const PhasedMovement &phased : movements_) {
-    llvm::json::Array devices;
-    for (int32_t device : phased.movement.devices)
-      devices.push_back(device == problem_.topology.host() ? -1 : device);
-    list.push_back(llvm::json::Object{
-        {"phase", stringify(phased.phase)},
-        {"kind", stringify(phased.movement.kind)},
-        {"devices", std::move(devices)},
-        {"bytes", llvm::json::Array(phased.movement.bytes)}});
-  }
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << llvm::formatv("{0:2}", llvm::json::Value(llvm::json::Object{
-                                   {"format", "soap-movements"},
-                                   {"movements", std::move(list)}}));
-  return os.str();
+  return failure(failed(movements_.compare(main)) ||
+                 failed(compareOrder(main)));
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/SearchAlgorithm.h"
+#include "soap/Search/MemoryUse.h"
 
 using namespace soap;
 
@@ -29,7 +30,7 @@ std::string SearchProblem::verify(const Strategy &strategy) const {
     return error;
   TaskGraph tasks(graph, topology, costs);
   tasks.setStrategy(strategy);
-  return tasks.checkMemory();
+  return explainMemory(tasks);
 }
 
 llvm::StringRef soap::stringify(StopReason reason) {

@@ -251,3 +251,17 @@ void soap::deriveEnds(Strategy &strategy, const OperatorGraph &graph,
   for (int32_t value : graph.node(node).operands)
     derive(graph.value(value).producer);
 }
+
+void soap::deriveMissingEnds(Strategy &strategy, const std::vector<bool> &given,
+                             const OperatorGraph &graph,
+                             const Topology &topology) {
+  // Needs are computed from all consumers, outputs included.
+  Strategy derived = strategy;
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (graph.node(id).role == NodeRole::Output)
+      derived.configs[id] = onDevice(graph.node(id), topology.host());
+  deriveEnds(derived, graph, topology);
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (!given[id])
+      strategy.configs[id] = std::move(derived.configs[id]);
+}

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Search/Simulator.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Strategy.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Regex.h"
@@ -52,6 +53,16 @@ std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
   return llvm::formatv("{0:2}\n", json::Value(std::move(root))).str();
 }
 
+/// An error text if `object` has a key that is none of `known`.
+static std::string unknownKey(const json::Object &object,
+                              llvm::ArrayRef<llvm::StringRef> known) {
+  for (const auto &[key, value] : object)
+    if (!llvm::is_contained(known, key.str()))
+      return "expected the keys " + llvm::join(known, ", ") + ", got: '" +
+             key.str() + "'" + nearestWords(key.str(), known);
+  return "";
+}
+
 static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)
@@ -61,6 +72,16 @@ static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
   if (!root || !root->getArray("ops"))
     return llvm::createStringError(
         "expected a strategy: a JSON object with an array 'ops'");
+  if (std::string error =
+          unknownKey(*root, {"format", "model_fingerprint", "topology",
+                             "simulated_ns", "seed", "order", "ops"});
+      !error.empty())
+    return llvm::createStringError("a strategy: " + error);
+  if (const json::Value *format = root->get("format");
+      format && format->getAsString() != "soap-strategy")
+    return llvm::createStringError(
+        "expected a strategy with the 'format' \"soap-strategy\", got: " +
+        llvm::formatv("{0}", *format).str());
   return std::move(*root);
 }
 
@@ -86,34 +107,21 @@ public:
     return std::move(strategy_);
   }
 
-  /// A list of nodes; nodes that carry no time may be left out and are launched
-  /// before their first user.
-  llvm::Error readOrder(const json::Array &names, Strategy &strategy) {
-    std::vector<bool> placed(graph_.numNodes());
-    std::vector<int32_t> order;
-    auto place = [&](auto &&place, int32_t id) -> void {
-      if (placed[id])
-        return;
-      placed[id] = true;
-      for (int32_t value : graph_.node(id).operands)
-        if (int32_t producer = graph_.value(value).producer;
-            graph_.node(producer).role != NodeRole::Compute)
-          place(place, producer);
-      order.push_back(id);
-    };
-    for (const json::Value &name : names) {
+  /// A list of nodes.
+  llvm::Error readOrder(const json::Array &list, Strategy &strategy) {
+    std::vector<llvm::StringRef> names;
+    for (const json::Value &name : list) {
       std::optional<llvm::StringRef> text = name.getAsString();
-      int32_t id = text ? graph_.find(*text) : -1;
-      if (id < 0)
+      if (!text)
         return llvm::createStringError(
-            "expected names of nodes in 'order', got: '" +
-            text.value_or("something else") + "'");
-      place(place, id);
+            "expected names of nodes in 'order', got: " +
+            llvm::formatv("{0}", name).str());
+      names.push_back(*text);
     }
-    for (int32_t id = 0; id < graph_.numNodes(); ++id)
-      if (!placed[id] && graph_.node(id).role != NodeRole::Compute)
-        place(place, id);
-    strategy.order = std::move(order);
+    llvm::Expected<std::vector<int32_t>> order = orderOfNames(names, graph_);
+    if (!order)
+      return order.takeError();
+    strategy.order = std::move(*order);
     if (std::string error = verify(strategy, graph_, topology_); !error.empty())
       return llvm::createStringError(error);
     return llvm::Error::success();
@@ -125,8 +133,14 @@ private:
       error_ = text.str();
   }
 
-  /// Nodes that an entry's `op` means.
-  llvm::SmallVector<int32_t> nodesCalled(llvm::StringRef name,
+  bool isOnHost(int32_t id) const {
+    NodeRole role = graph_.node(id).role;
+    return role == NodeRole::Input || role == NodeRole::Output;
+  }
+
+  /// Nodes that an entry's `op` means. A regular expression leaves out inputs
+  /// and outputs unless the entry is about the host.
+  llvm::SmallVector<int32_t> nodesCalled(llvm::StringRef name, bool onHost,
                                          const std::string &where) {
     if (int32_t id = graph_.find(name); id >= 0)
       return {id};
@@ -141,11 +155,16 @@ private:
       return result;
     }
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
-      if (regex.match(graph_.node(id).name))
+      if (regex.match(graph_.node(id).name) && (onHost || !isOnHost(id)))
         result.push_back(id);
-    if (result.empty())
-      fail(where + ": expected the name of a node of this model, got: '" +
-           name + "'; the strategy may be another model's");
+    if (!result.empty())
+      return result;
+    std::string hint = nearestNodes(name, graph_);
+    fail(where +
+         ": expected the name of a node of this model, or a regular "
+         "expression that matches some, got: '" +
+         name + "'" +
+         (hint.empty() ? "; the strategy may be another model's" : hint));
     return result;
   }
 
@@ -160,17 +179,17 @@ private:
     return static_cast<int32_t>(*id == topology_.host() ? *id + 1 : *id);
   }
 
-  int32_t findOperand(const GraphNode &node, const json::Value &value) {
-    if (std::optional<int64_t> number = value.getAsInteger())
-      return *number >= 0 &&
-                     *number < static_cast<int64_t>(node.operands.size())
-                 ? static_cast<int32_t>(*number)
-                 : -1;
+  /// The operand that a number says, or all that a node of that name makes.
+  llvm::SmallVector<int32_t> findOperands(const GraphNode &node,
+                                          const json::Value &value) {
+    llvm::SmallVector<int32_t> found;
+    std::optional<int64_t> number = value.getAsInteger();
     std::optional<llvm::StringRef> name = value.getAsString();
     for (auto [operand, id] : llvm::enumerate(node.operands))
-      if (name && graph_.node(graph_.value(id).producer).name == *name)
-        return static_cast<int32_t>(operand);
-    return -1;
+      if ((number && *number == static_cast<int64_t>(operand)) ||
+          (name && graph_.node(graph_.value(id).producer).name == *name))
+        found.push_back(static_cast<int32_t>(operand));
+    return found;
   }
 
   void readEntry(const json::Value &element, size_t index) {
@@ -182,11 +201,22 @@ private:
     if (!name)
       return fail(where + ": expected an object with a string 'op'");
     where += " ('" + name->str() + "')";
+    if (std::string error = unknownKey(
+            *entry, {"op", "degrees", "replicate", "devices", "regather"});
+        !error.empty())
+      return fail(where + ": " + error);
+    for (auto [key, isRight, what] :
+         {std::tuple("degrees", !!entry->getObject("degrees"), "an object"),
+          std::tuple("replicate", !!entry->getInteger("replicate"), "a number"),
+          std::tuple("regather", !!entry->getArray("regather"), "an array")})
+      if (entry->get(key) && !isRight)
+        return fail(where + ": expected '" + key + "' to be " + what);
     const json::Array *devices = entry->getArray("devices");
     if (!devices || devices->empty())
       return fail(where + ": expected an array 'devices' with one device per "
                           "task");
-    for (int32_t id : nodesCalled(*name, where)) {
+    bool onHost = devices->size() == 1 && (*devices)[0].getAsString() == "host";
+    for (int32_t id : nodesCalled(*name, onHost, where)) {
       const GraphNode &node = graph_.node(id);
       Configuration config;
       config.degrees.loops.assign(node.spec.loops.size(), 1);
@@ -195,12 +225,12 @@ private:
           int loop = node.spec.findLoop(key.str());
           std::optional<int64_t> degree = value.getAsInteger();
           if (loop < 0) {
-            std::string known;
+            std::vector<llvm::StringRef> known;
             for (const LoopSpec &spec : node.spec.loops)
-              known += (known.empty() ? "" : ", ") + spec.name.str();
+              known.push_back(spec.name);
             return fail(where + ": expected loops of node '" + node.name +
-                        "' (" + known + ") in 'degrees', got: '" + key.str() +
-                        "'");
+                        "' (" + llvm::join(known, ", ") +
+                        ") in 'degrees', got: '" + key.str() + "'");
           }
           if (!degree || *degree < 1 || *degree > INT32_MAX)
             return fail(where + ": expected a degree of 1 or more for '" +
@@ -220,14 +250,24 @@ private:
       }
       if (const json::Array *regather = entry->getArray("regather")) {
         for (const json::Value &value : *regather) {
-          int32_t operand = findOperand(node, value);
-          if (operand < 0)
+          llvm::SmallVector<int32_t> operands = findOperands(node, value);
+          if (operands.empty()) {
+            std::vector<llvm::StringRef> known;
+            for (int32_t id : node.operands)
+              known.push_back(graph_.node(graph_.value(id).producer).name);
+            std::string hint =
+                nearestWords(value.getAsString().value_or(""), known);
             return fail(where + ": expected operands of node '" + node.name +
-                        "' in 'regather' (numbers, or names of the nodes that "
-                        "produce them)");
-          config.regather.push_back(operand);
+                        "' in 'regather' (numbers below " +
+                        llvm::Twine(known.size()) + " or " +
+                        llvm::join(known, ", ") +
+                        "), got: " + llvm::formatv("{0}", value).str() + hint);
+          }
+          config.regather.append(operands);
         }
         llvm::sort(config.regather);
+        config.regather.erase(llvm::unique(config.regather),
+                              config.regather.end());
       }
       strategy_.configs[id] = std::move(config);
       named_[id] = true;
@@ -251,14 +291,7 @@ private:
                 verify(strategy_.configs[id], graph_.node(id), topology_);
             !error.empty())
           return llvm::createStringError(error);
-    Strategy derived = strategy_;
-    for (int32_t id = 0; id < graph_.numNodes(); ++id)
-      if (graph_.node(id).role == NodeRole::Output)
-        derived.configs[id] = onDevice(graph_.node(id), topology_.host());
-    deriveEnds(derived, graph_, topology_);
-    for (int32_t id = 0; id < graph_.numNodes(); ++id)
-      if (!named_[id])
-        strategy_.configs[id] = derived.configs[id];
+    deriveMissingEnds(strategy_, named_, graph_, topology_);
     return llvm::Error::success();
   }
 
@@ -273,7 +306,8 @@ private:
 llvm::Expected<Strategy> soap::parseStrategy(llvm::StringRef text,
                                              const OperatorGraph &graph,
                                              const Topology &topology,
-                                             StrategyInfo *info) {
+                                             StrategyInfo *info,
+                                             const CostModel &costs) {
   llvm::Expected<json::Object> root = parseRoot(text);
   if (!root)
     return root.takeError();
@@ -299,12 +333,17 @@ llvm::Expected<Strategy> soap::parseStrategy(llvm::StringRef text,
   if (const json::Array *order = root->getArray("order")) {
     if (llvm::Error error = reader.readOrder(*order, *strategy))
       return std::move(error);
-  } else if (found.policy == "fifo") {
-    strategy->order = fifoOrder(graph, *strategy, topology, CostModel());
-  } else if (!found.policy.empty()) {
-    return llvm::createStringError("expected 'order' to be \"graph\", \"fifo\" "
-                                   "or a list of nodes, got: \"" +
-                                   found.policy + "\"");
+  } else if (isLaunchPolicy(found.policy)) {
+    strategy->order =
+        launchOrder(found.policy, graph, *strategy, topology, costs);
+  } else if (!found.policy.empty() ||
+             (root->get("order") && !root->getString("order"))) {
+    return llvm::createStringError(
+        "expected 'order' to be \"graph\", \"" +
+        llvm::join(launchPolicyNames().drop_front(), "\", \"") +
+        "\" or a list of nodes, got: " +
+        llvm::formatv("{0}", *root->get("order")).str() +
+        nearestWords(found.policy, launchPolicyNames()));
   }
   if (info)
     *info = std::move(found);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Partition/Needs.h"
 #include "soap/Search/TaskGraph.h"
 
 using namespace soap;
@@ -45,11 +46,12 @@ Need soap::needOf(const OperatorGraph &graph, const Strategy &strategy,
   const GraphValue &value = graph.value(id);
   const GraphValue::Use &use = value.uses[useIndex];
   const Configuration &config = strategy.configs[use.node];
-  // Outputs are drained by actions of their own, off the step.
-  bool regather = graph.node(use.node).role == NodeRole::Output ||
-                  llvm::is_contained(config.regather, use.operand);
-  return makeNeed(graph.node(use.node).spec, use.operand, config.degrees,
-                  config.devices, value.shape, regather);
+  const GraphNode &node = graph.node(use.node);
+  return soap::needOf({node.spec, static_cast<unsigned>(use.operand),
+                       config.degrees, config.devices,
+                       llvm::is_contained(config.regather, use.operand),
+                       node.role == NodeRole::Output},
+                      value.shape);
 }
 
 ValuePlan soap::planOf(const OperatorGraph &graph, const Strategy &strategy,

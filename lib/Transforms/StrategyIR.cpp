@@ -8,6 +8,7 @@
 #include "soap/Transforms/StrategyIR.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Search/LaunchPolicy.h"
 
 using namespace mlir;
 
@@ -57,28 +58,60 @@ static ir::ConfigAttr toAttribute(MLIRContext *context,
                              regather);
 }
 
+/// The order of `soap.order` of the function, as nodes; empty if it has none.
+static FailureOr<std::vector<int32_t>>
+readOrder(const ExtractedGraph &extracted) {
+  Operation *main = extracted.ops.front()->getParentOp();
+  auto list =
+      main->getAttrOfType<ArrayAttr>(ir::SOAPDialect::getOrderAttrName());
+  if (!list || list.empty())
+    return std::vector<int32_t>();
+  SmallVector<StringRef> names;
+  for (Attribute name : list)
+    names.push_back(cast<StringAttr>(name).getValue());
+  llvm::Expected<std::vector<int32_t>> order =
+      orderOfNames(names, extracted.graph);
+  if (!order)
+    return emitError(main->getLoc(), "soap.order: ")
+           << llvm::toString(order.takeError());
+  return std::move(*order);
+}
+
 FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
                                  const Topology &topology) {
+  const OperatorGraph &graph = extracted.graph;
   Strategy strategy;
+  strategy.configs.resize(graph.numNodes());
+  std::vector<bool> given(graph.numNodes(), false);
   std::string missing;
-  for (auto [node, op] : llvm::zip(extracted.graph.nodes(), extracted.ops)) {
+  for (auto [id, op] : llvm::enumerate(extracted.ops)) {
+    const GraphNode &node = graph.node(id);
     ir::ConfigAttr attr = ir::getConfig(op);
     if (!attr) {
-      missing += "\n  " + node.name;
-      strategy.configs.emplace_back();
+      if (node.role == NodeRole::Compute)
+        missing += "\n  " + node.name;
       continue;
     }
-    strategy.configs.push_back(toConfiguration(attr, node, topology));
-    std::string error = verify(strategy.configs.back(), node, topology);
+    given[id] = true;
+    strategy.configs[id] = toConfiguration(attr, node, topology);
+    std::string error = verify(strategy.configs[id], node, topology);
     if (!error.empty())
       return emitError(op->getLoc(), error);
   }
+  Location loc = extracted.ops.front()->getParentOp()->getLoc();
   if (!missing.empty())
-    return emitError(extracted.ops.front()->getParentOp()->getLoc(),
+    return emitError(loc,
                      "expected a soap.config on every operation; run "
                      "soap-init-strategy, soap-import-strategy or soap-search; "
                      "missing on:")
            << missing;
+  deriveMissingEnds(strategy, given, graph, topology);
+  FailureOr<std::vector<int32_t>> order = readOrder(extracted);
+  if (failed(order))
+    return failure();
+  strategy.order = std::move(*order);
+  if (std::string error = verify(strategy, graph, topology); !error.empty())
+    return emitError(loc, error);
   return strategy;
 }
 
@@ -87,6 +120,9 @@ void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
   for (auto [index, op] : llvm::enumerate(extracted.ops))
     ir::setConfig(op, toAttribute(op->getContext(), strategy.configs[index],
                                   extracted.graph.node(index), topology));
+  // Block order is launch order.
+  extracted.ops.front()->getParentOp()->removeAttr(
+      ir::SOAPDialect::getOrderAttrName());
   if (strategy.order.empty())
     return;
   Operation *terminator = extracted.ops.front()->getBlock()->getTerminator();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Transforms/StrategyIR.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -80,6 +81,13 @@ void printStrategy(raw_ostream &os, const ModuleProblem &problem,
   }
   os << "simulated step time: "
      << formatv("{0:f3}", FullSimulator(tasks).stepNs() / 1e6) << " ms\n";
+  os << "by launch order: ";
+  interleaveComma(
+      simulatePolicies(graph, strategy, problem.topology, problem.costs), os,
+      [&](const PolicyTime &time) {
+        os << time.policy << formatv(" {0:f3} ms", time.stepNs / 1e6);
+      });
+  os << '\n';
 }
 
 void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports) {
@@ -97,6 +105,18 @@ void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports) {
        << right_justify(formatv("{0:f1}", row.idleShare * 100).str(), 10)
        << '\n';
   }
+}
+
+json::Object reportJSON(ArrayRef<StrategyReport> reports) {
+  json::Array rows;
+  for (const StrategyReport &row : reports)
+    rows.push_back(json::Object{{"name", row.name},
+                                {"step_ns", row.stepNs},
+                                {"communication_bytes", row.communicationBytes},
+                                {"communication_ns", row.communicationNs},
+                                {"peak_memory_bytes", row.peakMemoryBytes},
+                                {"idle_share", row.idleShare}});
+  return json::Object{{"strategies", std::move(rows)}};
 }
 
 } // namespace soap

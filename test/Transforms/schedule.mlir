@@ -20,7 +20,7 @@
 // ORDER: soap.transfer {{.*}} phase drain
 // ORDER: soap.task "out" 0
 
-// REPORT: remark: partition: 5 values, 8 reads, 36 elements, each covered once
+// REPORT: remark: partition: 5 values, 17 boxes, 8 reads, 36 elements, each covered once
 // REPORT: remark: schedule: {{[0-9]+}} rows, {{[0-9]+}} waits in streams, {{[0-9]+}} between streams, 5 rendezvous, none circular
 
 // MOVES: feed transfer host -> 0: 24 bytes

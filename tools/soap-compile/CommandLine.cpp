@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -98,6 +99,10 @@ static llvm::Error checkStrategy(const CommandLine &line) {
                    "got: '" +
                    strategy + "'");
   }
+  if (!line.schedule.empty() && !isLaunchPolicy(line.schedule))
+    return mistake(
+        "expected --schedule=" + llvm::join(launchPolicyNames(), " or ") +
+        ", got: '" + line.schedule + "'");
   if (!createSearchAlgorithm(line.search))
     return mistake(
         "expected --search=" + llvm::join(searchAlgorithmNames(), " or ") +
@@ -146,6 +151,13 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
       return mistake("expected -o to name a shared library (*.so), got: '" +
                      line.output + "'");
   }
+  bool printsLevel = line.emit != Emit::SharedObject &&
+                     line.emit != Emit::Report && line.output.empty();
+  if (line.json && (printsLevel || line.printStrategy))
+    return mistake(
+        "expected --json alone on standard output, got: " +
+        llvm::Twine(printsLevel ? "a level without -o" : "--print-strategy") +
+        "; " + (printsLevel ? "name a file with -o" : "leave one out"));
   llvm::StringRef folder = llvm::sys::path::parent_path(line.output);
   if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
     return mistake("expected -o in a folder that exists, got: '" + line.output +
@@ -224,8 +236,16 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->group("Output");
   app.add_option("--emit", texts.emit,
                  "Stop at a level and print it: so, nn, strategy, soap, "
-                 "soaprt, llvm; report: the table of strategies (default so)")
+                 "soaprt, llvm; report: the table of strategies (default so). "
+                 "What nn, strategy and soap print can be edited and compiled")
       ->type_name("LEVEL")
+      ->group("Output");
+  app.add_flag("--prove", line.prove,
+               "Prove plans, coverage, order and memory on what was made, and "
+               "print numbers")
+      ->group("Output");
+  app.add_flag("--json", line.json,
+               "Print --prove and --emit=report as one JSON object")
       ->group("Output");
   app.add_flag("--timing", line.timing, "Print where compile time goes")
       ->group("Output");
@@ -257,8 +277,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->group("Machine");
   CLI::Option *devices =
       app.add_option("--devices", texts.devices,
-                     "Equal devices of this machine (default 1, or as many as "
-                     "the strategy file names)")
+                     "Equal devices of this machine (default: those of the "
+                     "topology in an .mlir model, else as many as the strategy "
+                     "names, else 1)")
           ->type_name("N")
           ->group("Machine");
   app.add_option("--topology", line.topologyFile, "A described machine")
@@ -275,9 +296,14 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
 
   app.add_option("--strategy", line.strategy,
                  "single, data-parallel, model-parallel, tensor-parallel, "
-                 "spatial, random, search or a file (default: search if there "
-                 "is more than one device)")
+                 "spatial, random, search or a file (default: what an .mlir "
+                 "model carries, else search if there is more than one device)")
       ->type_name("NAME|FILE.json")
+      ->group("Strategy");
+  app.add_option("--schedule", line.schedule,
+                 "Launch order: program (the strategy's own), fifo or "
+                 "critical-path (default program)")
+      ->type_name("POLICY")
       ->group("Strategy");
   app.add_option("--search", line.search, "Algorithm of the search")
       ->type_name("NAME")

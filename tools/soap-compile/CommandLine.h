@@ -34,14 +34,19 @@ struct CommandLine {
   std::string calibration = "auto";
   NativeTarget target;
 
-  /// Name of an expert strategy, "search", a .json file, or empty (default).
+  /// Name of an expert strategy, "search", a .json file, or empty: what the
+  /// model carries, else the default.
   std::string strategy;
+  /// Name of a launch policy, or empty: the order that the strategy has.
+  std::string schedule;
   std::string search = "mcmc";
   double budgetSeconds = 60;
   uint64_t proposals = 0, seed = 0;
   std::string costFile; ///< Empty: analytic.
   std::string exportStrategy, exportMovements;
   bool printStrategy = false, timing = false;
+  bool prove = false; ///< Print what was proved.
+  bool json = false;  ///< Print reports and proofs as one JSON object.
 };
 
 /// Reads the command line. Fails with one line that says what was expected;

@@ -10,7 +10,10 @@
 #include "mlir/Parser/Parser.h"
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Machine.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Pipelines/Pipelines.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Target/Memory/LibraryMemory.h"
 #include "soap/Target/Native/NativeKernels.h"
 #include "soap/Target/Native/Passes.h"
@@ -44,9 +47,12 @@ bool Compilation::import() {
   TimingScope scope = timer.nest("import");
   if (StringRef(line.model).ends_with(".mlir")) {
     module = parseSourceFile<ModuleOp>(line.model, &context);
-    if (module && line.import.initWeightsSeed)
+    if (!module)
+      return false;
+    level = levelOf(*module);
+    if (line.import.initWeightsSeed)
       initializeWeights(*module, *line.import.initWeightsSeed);
-    return static_cast<bool>(module);
+    return true;
   }
   auto imported = importONNX(line.model, line.import, context);
   if (!imported) {
@@ -55,6 +61,19 @@ bool Compilation::import() {
   }
   module = std::move(*imported);
   return true;
+}
+
+Compilation::Level Compilation::levelOf(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isDeclaration())
+    return Level::Graph;
+  if (ir::isPartitioned(main))
+    return Level::Tasks;
+  bool configured = false;
+  for (Operation &op : main.getBody().front().without_terminator())
+    if (!isa<nn::InputOp, nn::OutputOp, nn::ParameterOp, nn::ConstantOp>(op))
+      configured |= bool(ir::getConfig(&op));
+  return configured ? Level::Configured : Level::Graph;
 }
 
 std::string Compilation::findCalibration(int32_t devices) {
@@ -79,22 +98,35 @@ std::string Compilation::findCalibration(int32_t devices) {
   return "";
 }
 
+llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
+  if (StringRef(line.strategy).ends_with(".json")) {
+    auto buffer = llvm::MemoryBuffer::getFile(line.strategy);
+    if (!buffer)
+      return llvm::createStringError("expected to read '" + line.strategy +
+                                     "', got: " + buffer.getError().message());
+    return soap::devicesOfStrategy((*buffer)->getBuffer());
+  }
+  int32_t devices = 1;
+  if (level == Level::Configured && line.strategy.empty())
+    module->walk([&](Operation *op) {
+      if (ir::ConfigAttr config = ir::getConfig(op))
+        for (int32_t device : config.getDevices())
+          devices = std::max(devices, device + 1);
+    });
+  return devices;
+}
+
 bool Compilation::attachTopology() {
+  // A model may bring its own.
+  if (ir::getTopology(*module) && !line.devices && line.topologyFile.empty())
+    return true;
   llvm::Expected<Topology> topology = [&]() -> llvm::Expected<Topology> {
     if (!line.topologyFile.empty())
       return Topology::load(line.topologyFile);
-    int32_t devices = line.devices.value_or(1);
-    if (!line.devices && StringRef(line.strategy).ends_with(".json")) {
-      auto buffer = llvm::MemoryBuffer::getFile(line.strategy);
-      if (!buffer)
-        return llvm::createStringError(
-            "expected to read '" + line.strategy +
-            "', got: " + buffer.getError().message());
-      llvm::Expected<int32_t> named = devicesOfStrategy((*buffer)->getBuffer());
-      if (!named)
-        return named.takeError();
-      devices = *named;
-    }
+    llvm::Expected<int32_t> named = devicesOfStrategy();
+    if (!named)
+      return named.takeError();
+    int32_t devices = line.devices.value_or(*named);
     return describeMachine(devices, line.coresPerDevice,
                            findCalibration(devices));
   }();
@@ -117,7 +149,7 @@ Compilation::importStrategy(const ModuleProblem &problem) {
     return llvm::createStringError("expected to read '" + line.strategy +
                                    "', got: " + buffer.getError().message());
   return parseStrategy((*buffer)->getBuffer(), problem.extracted.graph,
-                       problem.topology);
+                       problem.topology, /*info=*/nullptr, problem.costs);
 }
 
 llvm::Expected<Strategy>
@@ -127,6 +159,14 @@ Compilation::searchStrategy(const ModuleProblem &problem) {
   options.budgetSeconds = line.budgetSeconds;
   options.proposals = line.proposals;
   options.seed = line.seed;
+  if (level == Level::Configured) {
+    FailureOr<Strategy> own = readStrategy(problem.extracted, problem.topology);
+    if (failed(own))
+      return llvm::createStringError(
+          "expected configurations that can be a start of the search; correct "
+          "them, or remove them all");
+    options.starts.push_back(std::move(*own));
+  }
   bool terminal = isatty(STDERR_FILENO);
   if (terminal)
     options.progress = [](const SearchProgress &progress) {
@@ -149,31 +189,44 @@ Compilation::searchStrategy(const ModuleProblem &problem) {
   return std::move(result->strategy);
 }
 
+std::optional<Strategy>
+Compilation::decideStrategy(const ModuleProblem &problem) {
+  std::string name = line.strategy;
+  if (name.empty() && level == Level::Configured) {
+    FailureOr<Strategy> own = readStrategy(problem.extracted, problem.topology);
+    return failed(own) ? std::nullopt : std::optional(std::move(*own));
+  }
+  if (name.empty())
+    name = problem.topology.numDevices() > 1 ? "search" : "single";
+  llvm::Expected<Strategy> strategy =
+      name == "search" ? searchStrategy(problem)
+      : StringRef(name).ends_with(".json")
+          ? importStrategy(problem)
+          : expertStrategy(name, problem.extracted.graph, problem.topology,
+                           problem.costs, line.seed);
+  if (strategy)
+    return std::move(*strategy);
+  printError(llvm::toString(strategy.takeError()));
+  return std::nullopt;
+}
+
 bool Compilation::chooseStrategy() {
   FailureOr<ModuleProblem> problem = readProblem(*module, line.costFile);
   if (failed(problem))
     return false;
-  std::string name = line.strategy;
-  if (name.empty())
-    name = problem->topology.numDevices() > 1 ? "search" : "single";
-  llvm::Expected<Strategy> strategy =
-      name == "search" ? searchStrategy(*problem)
-      : StringRef(name).ends_with(".json")
-          ? importStrategy(*problem)
-          : expertStrategy(name, problem->extracted.graph, problem->topology,
-                           problem->costs, line.seed);
-  if (!strategy) {
-    printError(llvm::toString(strategy.takeError()));
+  std::optional<Strategy> strategy = decideStrategy(*problem);
+  if (!strategy)
     return false;
-  }
+  if (!line.schedule.empty())
+    strategy->order = launchOrder(line.schedule, problem->extracted.graph,
+                                  *strategy, problem->topology, problem->costs);
   TimingScope scope = timer.nest("strategy");
   StrategyInfo info;
   info.fingerprint = problem->extracted.graph.fingerprint;
   info.topology = problem->topology.name;
   info.seed = line.seed;
   simulated = std::make_unique<SimulatedProgram>(*problem, *strategy);
-  for (const Device &device : problem->topology.devices())
-    deviceMemory.push_back(device.memoryBytes);
+  movements = simulated->movements();
   info.simulatedNs = simulated->stepNs();
   model.fingerprint = info.fingerprint;
   model.simulatedNs = info.simulatedNs;
@@ -182,7 +235,7 @@ bool Compilation::chooseStrategy() {
       !writeText(line.exportStrategy, model.strategy + "\n"))
     return false;
   if (!line.exportMovements.empty() &&
-      !writeText(line.exportMovements, simulated->movementsJSON() + "\n"))
+      !writeText(line.exportMovements, movements.json() + "\n"))
     return false;
   if (line.printStrategy)
     printStrategy(llvm::outs(), *problem, *strategy);
@@ -209,24 +262,25 @@ bool Compilation::report() {
              expertStrategy(name, problem->extracted.graph, problem->topology,
                             problem->costs, line.seed)))
       return false;
-  if (StringRef(line.strategy).ends_with(".json")) {
-    if (!add(llvm::sys::path::filename(line.strategy),
-             importStrategy(*problem)))
+  StringRef name(line.strategy);
+  bool listed = llvm::any_of(
+      rows, [&](const StrategyReport &row) { return row.name == name; });
+  if (!listed) {
+    std::optional<Strategy> strategy = decideStrategy(*problem);
+    if (!strategy)
       return false;
-  } else if (line.strategy.empty() || line.strategy == "search") {
-    if (!add("found", searchStrategy(*problem)))
-      return false;
-  } else if (llvm::none_of(rows,
-                           [&](const StrategyReport &row) {
-                             return row.name == line.strategy;
-                           }) &&
-             !add(line.strategy,
-                  expertStrategy(line.strategy, problem->extracted.graph,
-                                 problem->topology, problem->costs,
-                                 line.seed))) {
-    return false;
+    bool carried = name.empty() && level == Level::Configured;
+    (void)add(carried ? "model"
+              : name.empty() || name == "search"
+                  ? "found"
+                  : llvm::sys::path::filename(name),
+              std::move(*strategy));
   }
-  printReport(llvm::outs(), rows);
+  if (line.json)
+    llvm::outs() << llvm::formatv("{0:2}\n",
+                                  llvm::json::Value(reportJSON(rows)));
+  else
+    printReport(llvm::outs(), rows);
   return true;
 }
 
@@ -268,8 +322,8 @@ int Compilation::planMemory() {
       llvm::errs() << "warning: " << llvm::toString(std::move(error))
                    << "; going on without the memory of library kernels\n";
   }
-  if (std::string error = checkDeviceMemory(*module, deviceMemory);
-      !error.empty()) {
+  // Exact, and for this strategy: bad input.
+  if (std::string error = checkDeviceMemory(*module); !error.empty()) {
     printError(error);
     return BadInput;
   }
@@ -293,9 +347,17 @@ int Compilation::emitSharedObject() {
   return succeeded(emitModel(*module, model, line.output)) ? Fine : Failed;
 }
 
-int Compilation::run() {
-  if (!import())
-    return BadInput;
+void Compilation::printProof() {
+  if (line.json)
+    llvm::outs() << llvm::formatv(
+        "{0:2}\n",
+        llvm::json::Value(llvm::json::Object{{"proof", proof.json()}}));
+  else
+    proof.print(llvm::outs());
+}
+
+int Compilation::makeTasks(bool &done) {
+  done = true;
   if (!runPasses(buildNormalizePipeline, "normalize"))
     return BadInput;
   if (line.emit == Emit::NN)
@@ -306,31 +368,86 @@ int Compilation::run() {
     return report() ? Fine : BadInput;
   if (!chooseStrategy())
     return BadInput;
+  if (line.prove && failed(proof.provePlans(*simulated, module->getLoc())))
+    return Failed;
   if (line.emit == Emit::Strategy)
     return print();
-  {
-    // What the strategy asks for may not fit: bad input, not a failure.
-    bool partitioned = runPasses(
-        [&](OpPassManager &passes) {
-          buildPartitionPipeline(passes, line.costFile);
-        },
-        "partition");
-    if (!partitioned)
-      return BadInput;
-  }
-  {
-    TimingScope scope = timer.nest("compare with the simulation");
-    FailureOr<func::FuncOp> main = getMainFunction(*module);
-    if (failed(main) || failed(simulated->compare(*main)))
-      return Failed;
-  }
-  if (line.emit == Emit::SOAP)
-    return print();
-  if (!runPasses(buildLowerPipeline, "lower") ||
-      failed(simulated->compare(*module)))
+  done = false;
+  // What the strategy asks for may not fit: bad input, not a failure.
+  bool partitioned = runPasses(
+      [&](OpPassManager &passes) {
+        buildPartitionPipeline(passes, line.costFile);
+      },
+      "partition");
+  if (!partitioned)
+    return BadInput;
+  TimingScope scope = timer.nest("compare with the simulation");
+  FailureOr<func::FuncOp> main = getMainFunction(*module);
+  if (failed(main) || failed(simulated->compare(*main)))
     return Failed;
-  if (int code = planMemory())
-    return code;
+  return Fine;
+}
+
+int Compilation::checkTasks() {
+  if (line.emit == Emit::NN || line.emit == Emit::Strategy ||
+      line.emit == Emit::Report) {
+    printError("expected --emit=soap, soaprt, llvm or so with '" + line.model +
+               "', whose operations are tasks already");
+    return BadInput;
+  }
+  if (!line.strategy.empty() || !line.schedule.empty() || line.devices ||
+      !line.topologyFile.empty() || !line.exportStrategy.empty() ||
+      line.printStrategy) {
+    printError("expected no --strategy, --schedule, --devices, --topology, "
+               "--export-strategy and --print-strategy with '" +
+               line.model +
+               "', whose tasks say all that; leave them out, or compile what "
+               "--emit=strategy prints");
+    return BadInput;
+  }
+  FailureOr<func::FuncOp> main = getMainFunction(*module);
+  ir::CoverageStatistics coverage;
+  ir::WaitStatistics waits;
+  if (failed(main) || failed(ir::verifyCoverage(*main, coverage)) ||
+      failed(ir::verifyWaits(*main, waits)))
+    return BadInput;
+  movements = MovementList::of(*main);
+  if (!line.exportMovements.empty() &&
+      !writeText(line.exportMovements, movements.json() + "\n"))
+    return BadInput;
+  return Fine;
+}
+
+int Compilation::run() {
+  if (!import())
+    return BadInput;
+  bool done = false;
+  int exit = level == Level::Tasks ? checkTasks() : makeTasks(done);
+  if (exit == Fine && line.prove && !done &&
+      failed(proof.proveTasks(*module, simulated.get())))
+    return Failed;
+  if (exit != Fine || done || line.emit == Emit::SOAP) {
+    if (exit == Fine && !done)
+      exit = print();
+    if (exit == Fine && line.prove)
+      printProof();
+    return exit;
+  }
+  if (!runPasses(buildLowerPipeline, "lower") ||
+      failed(movements.compare(*module)))
+    return Failed;
+  exit = planMemory();
+  if (exit != Fine)
+    return exit;
+  if (line.prove && failed(proof.provePrograms(*module)))
+    return Failed;
+  exit = emitPrograms();
+  if (exit == Fine && line.prove)
+    printProof();
+  return exit;
+}
+
+int Compilation::emitPrograms() {
   if (line.emit == Emit::SOAPRT)
     return print();
   if (line.emit == Emit::LLVM) {

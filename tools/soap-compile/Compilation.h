@@ -13,6 +13,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "soap/Pipelines/Proof.h"
 #include "soap/Pipelines/SimulatedProgram.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Transforms/StrategyIR.h"
@@ -31,13 +32,31 @@ private:
   /// Bad input (2) up to the strategy, a failure of ours (1) behind it.
   enum Exit { Fine = 0, Failed = 1, BadInput = 2 };
 
+  /// How far a model has been decided on before it came here.
+  enum class Level {
+    Graph,      ///< nn operations.
+    Configured, ///< nn operations, all that compute with a configuration.
+    Tasks       ///< What soap-partition made, perhaps edited.
+  };
+
   bool import();
+  /// The level of an .mlir model.
+  static Level levelOf(mlir::ModuleOp module);
+  /// From a graph to tasks: topology, strategy, partition. Fine and `done` if
+  /// the level to print came before.
+  int makeTasks(bool &done);
+  /// Checks tasks that the user wrote.
+  int checkTasks();
   bool attachTopology();
   /// The file with the rates of this machine; empty: round figures. Measures
   /// first if it must.
   std::string findCalibration(int32_t devices);
-  /// Configures all operations, by name, file or search.
+  /// Configures all operations, by name, file or search, or as they are.
   bool chooseStrategy();
+  /// The number of devices that the strategy names.
+  llvm::Expected<int32_t> devicesOfStrategy();
+  /// The strategy that was asked for; prints what is wrong.
+  std::optional<Strategy> decideStrategy(const ModuleProblem &problem);
   llvm::Expected<Strategy> importStrategy(const ModuleProblem &problem);
   llvm::Expected<Strategy> searchStrategy(const ModuleProblem &problem);
   /// The table of strategies: the experts' and the search's.
@@ -49,7 +68,11 @@ private:
   int planMemory();
   /// Prints the module to the output file or standard output.
   int print();
+  /// From planned programs to the level that was asked for.
+  int emitPrograms();
   int emitSharedObject();
+  /// Prints what was proved.
+  void printProof();
   bool writeText(llvm::StringRef path, llvm::StringRef text);
 
   const CommandLine &line;
@@ -58,10 +81,11 @@ private:
   mlir::TimingScope timer;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ModelOptions model;
-  /// Memory of the devices in bytes, 0: unlimited; set by chooseStrategy().
-  llvm::SmallVector<int64_t> deviceMemory;
+  Level level = Level::Graph;
   /// What the strategy's simulation promises; set by chooseStrategy().
   std::unique_ptr<SimulatedProgram> simulated;
+  MovementList movements; ///< What the program moves, as planned.
+  Proof proof;
 };
 
 } // namespace soap

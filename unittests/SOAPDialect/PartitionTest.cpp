@@ -21,6 +21,7 @@
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Dialect/SOAP/Transforms/Passes.h"
 #include "soap/Search/TaskGraph.h"
+#include "soap/Transforms/Passes.h"
 #include "soap/Transforms/ScheduleSimulation.h"
 #include "soap/Transforms/StrategyIR.h"
 #include "gtest/gtest.h"
@@ -164,7 +165,7 @@ protected:
     PassManager cleaning(&context_);
     cleaning.addPass(createCSEPass());
     cleaning.addPass(createCanonicalizerPass());
-    cleaning.addNestedPass<func::FuncOp>(ir::createSOAPSchedule());
+    cleaning.addPass(createSchedulePass());
     ASSERT_TRUE(succeeded(cleaning.run(*module)));
     EXPECT_EQ(before, print(*module));
 

@@ -27,7 +27,8 @@ void buildPartitionPipeline(mlir::OpPassManager &passes,
                             llvm::StringRef costFile = "");
 
 /// From tasks to planned programs: convert-soap-to-soaprt,
-/// soaprt-assign-streams, soaprt-plan-memory.
+/// soaprt-assign-streams, soaprt-plan-memory. `soap-lower` ends with
+/// soaprt-verify-memory.
 void buildLowerPipeline(mlir::OpPassManager &passes);
 
 /// Options of `soap-parallelize`.

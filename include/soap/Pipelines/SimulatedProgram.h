@@ -15,6 +15,7 @@
 #define SOAP_PIPELINES_SIMULATEDPROGRAM_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Pipelines/MovementList.h"
 #include "soap/Transforms/StrategyIR.h"
 
 namespace soap {
@@ -39,25 +40,24 @@ public:
 
   /// Compares the movements of all devices' programs (soaprt), as a set: their
   /// order is that of each device.
-  mlir::LogicalResult compare(mlir::ModuleOp programs) const;
+  mlir::LogicalResult compare(mlir::ModuleOp programs) const {
+    return movements_.compare(programs);
+  }
 
-  /// JSON: {"format": "soap-movements", "movements": [{"phase": "feed" | "step"
-  /// | "drain", "kind", "devices", "bytes"}]}, in launch order, in the form in
-  /// which soap-run --json prints what was counted. The host is -1.
-  std::string movementsJSON() const;
+  /// What moves, as planned; and as JSON.
+  const MovementList &movements() const { return movements_; }
+  std::string movementsJSON() const { return movements_.json(); }
+
+  const ModuleProblem &problem() const { return problem_; }
+  const Strategy &strategy() const { return tasks_.strategy(); }
 
 private:
-  struct PhasedMovement {
-    Phase phase;
-    Movement movement;
-  };
-  mlir::LogicalResult compareMovements(mlir::func::FuncOp main) const;
   mlir::LogicalResult compareOrder(mlir::func::FuncOp main) const;
 
   ModuleProblem problem_;
   TaskGraph tasks_;
   SimulationResult result_;
-  std::vector<PhasedMovement> movements_; ///< Feeds, step, drains.
+  MovementList movements_;
 };
 
 } // namespace soap

@@ -65,6 +65,11 @@ void deriveEnds(Strategy &strategy, const OperatorGraph &graph,
                 const Topology &topology, int32_t node = -1,
                 llvm::SmallVectorImpl<int32_t> *changed = nullptr);
 
+/// Derives the ends of the graph that are not `given` (one entry per node); all
+/// compute nodes are.
+void deriveMissingEnds(Strategy &strategy, const std::vector<bool> &given,
+                       const OperatorGraph &graph, const Topology &topology);
+
 //===----------------------------------------------------------------------===//
 // Expert strategies
 //===----------------------------------------------------------------------===//
@@ -117,14 +122,20 @@ std::string toJSON(const Strategy &strategy, const OperatorGraph &graph,
                    const StrategyInfo &info);
 
 /// Reads a strategy. An entry's `op` is a node's name or, if there is none
-/// called so, a regular expression that matches whole names; later entries win.
-/// Compute nodes that no entry names are an error that lists them; ends of the
-/// graph that no entry names are derived. The host is written "host". Errors: a
-/// fingerprint of another model, unknown nodes or loops, what verify() finds.
+/// called so, a regular expression that matches whole names; where several
+/// entries name a node, the last one wins. A regular expression means inputs
+/// and outputs only if its devices are the host. Compute nodes that no entry
+/// names are an error that lists them; ends of the graph that no entry names
+/// are derived. The host is written "host". `order` is "graph", the name of a
+/// policy (launchPolicyNames(), timed with `costs`) or a list of nodes; nodes
+/// that do not compute may be left out of it. Errors: a fingerprint of another
+/// model, unknown keys, nodes or loops (with the nearest known ones), a regular
+/// expression that matches nothing, what verify() finds.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef json,
                                        const OperatorGraph &graph,
                                        const Topology &topology,
-                                       StrategyInfo *info = nullptr);
+                                       StrategyInfo *info = nullptr,
+                                       const CostModel &costs = CostModel());
 
 /// The number of devices that a strategy file uses (highest id plus one).
 llvm::Expected<int32_t> devicesOfStrategy(llvm::StringRef json);

@@ -81,9 +81,13 @@ def ExportStrategyPass : Pass<"soap-export-strategy", "::mlir::ModuleOp"> {
 def VerifyStrategyPass : Pass<"soap-verify-strategy", "::mlir::ModuleOp"> {
   let summary = "Checks that the module's strategy can run on its topology";
   let description = [{
-    Every nn operation needs a configuration that fits its loops and the
-    topology's devices, and what every device has to hold at once must fit into
-    its memory (an upper bound by liveness in launch order). Changes nothing.
+    Every nn operation that computes needs a configuration that fits its loops
+    and the topology's devices; inputs and outputs are on the host, nothing else
+    is; a launch order (`soap.order`) names every node that computes, operands
+    first. What every device has to hold at once must fit into its memory: an
+    upper bound by liveness in launch order. The error names every device that is
+    too small, what it needs, what it has, when it needs most and the values that
+    fill it. `soaprt-verify-memory` checks the plan, exactly. Changes nothing.
   }];
   let options = [Option<"cost", "cost", "std::string", "\"\"",
                         "File of measured costs">];
@@ -132,6 +136,53 @@ def SimulatePass : Pass<"soap-simulate", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", "false", "Print the table">,
     Option<"cost", "cost", "std::string", "\"\"", "File of measured costs">,
   ];
+  let dependentDialects = ["::soap::ir::SOAPDialect"];
+}
+
+def SchedulePass : Pass<"soap-schedule", "::mlir::ModuleOp"> {
+  let summary = "Write a launch order as block order";
+  let description = [{
+    Block order is launch order, of nn operations with configurations and of what
+    `soap-partition` makes of them. Policies:
+
+    - `program`: the order of the attribute `soap.order` of the function, a list
+      of the names of all nodes that compute; without it, the order of the
+      block. In a partitioned function, actions and copies then follow their
+      nodes by the rule of `soap-partition`.
+    - `fifo`: whichever node is ready first is launched first (Jia et al.,
+      "Beyond data and model parallelism", Algorithm 1, on nodes).
+    - `critical-path`: whenever a device has time, the node that can start first;
+      among those, the one with the longest way to the end of the step, costs and
+      communication included.
+    - `simulated`: by the attribute `soap.start` (nanoseconds) of tasks, copies
+      and actions, then by position; what reads something stands behind it in any
+      case.
+    - `block`: the order of the block, to the last operation. For edited IR.
+
+    `fifo` and `critical-path` are decisions: they need the nn operations of
+    `@main`, a configuration on each and a `soap.topology`, so they run before
+    `soap-partition`. `simulated` and `block` are for partitioned functions.
+
+    In a partitioned function, the pass then proves that no wait is circular: it
+    projects the block on one compute and one communication stream per device,
+    adds the waits between streams and the rendezvous of every action, and finds
+    an order in which all of it can run. With `report`, says in a remark what
+    was proved, or the simulated step time of the order that was chosen.
+
+    Example: `soap-schedule{policy=critical-path}`
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"program\"",
+           "Where the order comes from: program, fifo, critical-path, simulated "
+           "or block">,
+    Option<"report", "report", "bool", "false",
+           "Say what was proved or chosen">,
+    Option<"cost", "cost", "std::string", "\"\"", "File of measured costs">];
+  let statistics = [
+    Statistic<"numRows", "rows", "Launches on all streams">,
+    Statistic<"numStreamEdges", "stream edges", "Waits within a stream">,
+    Statistic<"numEvents", "events", "Waits between streams of a device">,
+    Statistic<"numRendezvous", "rendezvous", "Actions that devices meet in">];
   let dependentDialects = ["::soap::ir::SOAPDialect"];
 }
 

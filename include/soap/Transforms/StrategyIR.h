@@ -15,6 +15,7 @@
 
 #include "soap/Search/SearchAlgorithm.h"
 #include "soap/Transforms/OperatorGraphExtraction.h"
+#include "llvm/Support/JSON.h"
 
 namespace soap {
 
@@ -25,13 +26,15 @@ mlir::FailureOr<Topology> readTopology(mlir::ModuleOp module);
 /// Adds a topology to a module, in place of the one it had.
 void writeTopology(mlir::ModuleOp module, const Topology &topology);
 
-/// The strategy that the operations of a graph carry. The launch order is block
-/// order. Emits an error that lists the operations without a configuration, or
-/// says what is wrong with one.
+/// The strategy that the operations of a graph carry. Ends of the graph without
+/// a configuration are derived. The launch order is block order, or that of
+/// `soap.order` of the function. Emits an error that lists the operations
+/// without a configuration, or says what is wrong with one.
 mlir::FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
                                        const Topology &topology);
 
-/// Configures the operations of a graph. A launch order becomes block order.
+/// Configures the operations of a graph. A launch order becomes block order;
+/// `soap.order` of the function goes.
 void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
                    const Topology &topology);
 
@@ -50,14 +53,17 @@ mlir::FailureOr<ModuleProblem> readProblem(mlir::ModuleOp module,
                                            llvm::StringRef costFile = "");
 
 /// Prints the table of operations of a simulated strategy: operation, kind,
-/// degrees, devices, simulated time, bytes sent of its results. Ends of the
-/// graph are left out.
+/// degrees, devices, simulated time, bytes sent of its results; then the step
+/// time, and that under every launch policy. Ends of the graph are left out.
 void printStrategy(llvm::raw_ostream &os, const ModuleProblem &problem,
                    const Strategy &strategy);
 
 /// Prints the table of strategies, simulated: step time, communication bytes
 /// and time, peak memory, idle share.
 void printReport(llvm::raw_ostream &os, llvm::ArrayRef<StrategyReport> reports);
+/// The same: {"strategies": [{"name", "step_ns", "communication_bytes",
+/// "communication_ns", "peak_memory_bytes", "idle_share"}]}.
+llvm::json::Object reportJSON(llvm::ArrayRef<StrategyReport> reports);
 
 } // namespace soap
 

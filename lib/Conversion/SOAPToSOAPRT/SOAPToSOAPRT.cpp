@@ -8,6 +8,7 @@
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Target/Native/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -45,12 +46,26 @@ void Lowering::createDevices(func::FuncOp main) {
           shard && !shard.isOnHost())
         count = std::max(count, shard.getDevice() + 1);
   });
+  // What soaprt-verify-memory compares with. The topology goes.
+  llvm::ArrayRef<soap::Device> known;
+  std::optional<Topology> topology;
+  if (ir::TopologyOp described = ir::getTopology(module)) {
+    if (llvm::Expected<Topology> parsed = described.getTopology()) {
+      topology = std::move(*parsed);
+      known = topology->devices();
+    } else {
+      llvm::consumeError(parsed.takeError()); // Its verifier has spoken.
+    }
+  }
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(module.getBody());
   for (int32_t id = 0; id < count; ++id) {
     auto op = builder.create<soaprt::DeviceOp>(
         main.getLoc(), ("d" + Twine(id)).str(), id, IntegerAttr(),
         IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
+    if (id < static_cast<int32_t>(known.size()) && known[id].memoryBytes)
+      op->setAttr(soaprt::memoryBytesAttrName(),
+                  builder.getI64IntegerAttr(known[id].memoryBytes));
     op.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockEnd(&op.getBlock());
     auto init = inner.create<soaprt::InitOp>(main.getLoc());

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Target/Memory/LibraryMemory.h"
+#include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Runtime/Runtime.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -58,21 +59,20 @@ std::string soap::describeMemory(ModuleOp module) {
       .str();
 }
 
-std::string soap::checkDeviceMemory(ModuleOp module,
-                                    ArrayRef<int64_t> memoryBytes) {
+std::string soap::checkDeviceMemory(ModuleOp module) {
+  std::string text;
   for (auto device : module.getOps<soaprt::DeviceOp>()) {
-    size_t id = device.getId();
-    uint64_t peak =
-        device.getPeakBytes().value_or(device.getActivationBytes().value_or(0) +
-                                       device.getParameterBytes().value_or(0));
-    if (id >= memoryBytes.size() || memoryBytes[id] == 0 ||
-        peak <= static_cast<uint64_t>(memoryBytes[id]))
+    int64_t capacity = soaprt::memoryOf(device);
+    int64_t peak = soaprt::plannedBytes(device);
+    if (capacity == 0 || peak <= capacity)
       continue;
-    return llvm::formatv("device {0}: expected at most {1} bytes of memory, "
-                         "got: a plan of {2} ({3}); use more devices, a "
-                         "smaller batch or another strategy",
-                         id, memoryBytes[id], peak, parts(device))
-        .str();
+    text += text.empty() ? "" : "\n  ";
+    text += llvm::formatv("device {0}: expected at most {1} bytes of memory, "
+                          "got: a plan of {2} ({3}); use more devices, a "
+                          "smaller batch or another strategy",
+                          device.getId(), capacity, peak, parts(device))
+                .str() +
+            soaprt::largestBuffers(device);
   }
-  return "";
+  return text;
 }

@@ -37,7 +37,7 @@ func.func @conv() {
   %w = nn.parameter {nn.name = "w"} : tensor<6x3x3x3xf32> from #nn.init<0>
   %b = nn.parameter {nn.name = "b"} : tensor<6xf32> from #nn.init<1>
   // CHECK-LABEL: conv: nn.conv
-  // CHECK-NEXT: loops: n=4 sample f=6 parameter h=5 attribute w=7 attribute c=3 parameter
+  // CHECK-NEXT: loops: n=4 sample f=6 parameter h=5 attribute w=7 attribute c=3 parameter reduction
   // CHECK-NEXT: operand 0: (n, c, h*2+[-1,1], w+[0,2])
   // CHECK-NEXT: operand 1: (f, c, [0,2], [0,2])
   // CHECK-NEXT: operand 2: (f) first only
@@ -96,7 +96,7 @@ func.func @padding(%x: tensor<1x2x2xf32>, %w: tensor<3x2x2xf32>, %b: tensor<3xf3
 // Tests batch dimensions that broadcast and operands that are transposed.
 func.func @matmul(%a: tensor<3x1x5x8xf32>, %b: tensor<2x6x8xf32>, %c: tensor<6xf32>) {
   // CHECK-LABEL: mm: nn.matmul
-  // CHECK-NEXT: loops: b0=3 attribute b1=2 attribute n=5 attribute f=6 attribute k=8 attribute
+  // CHECK-NEXT: loops: b0=3 attribute b1=2 attribute n=5 attribute f=6 attribute k=8 attribute reduction
   // CHECK-NEXT: operand 0: (b0, [0,0], n, k)
   // CHECK-NEXT: operand 1: (b1, f, k)
   // CHECK-NEXT: operand 2: (f) first only
@@ -132,7 +132,7 @@ func.func @pools(%x: tensor<1x2x6xf32>) {
 // Tests that a mean keeps the scale of the whole, and the combiner of a kind.
 func.func @reduce(%x: tensor<2x3x4xf32>) {
   // CHECK-LABEL: mean: nn.reduce
-  // CHECK-NEXT: loops: d0=2 attribute d1=3 attribute d2=4 attribute
+  // CHECK-NEXT: loops: d0=2 attribute d1=3 attribute reduction d2=4 attribute
   // CHECK-NEXT: operand 0: (d0, d1, d2)
   // CHECK-NEXT: result 0: (d0, [0,0], d2) sum
   // CHECK: task 2:

@@ -31,10 +31,10 @@ llvm::Error planLibraryMemory(mlir::ModuleOp module,
 /// nothing was planned.
 std::string describeMemory(mlir::ModuleOp module);
 
-/// Compares the planned peak of every device with what it has, in bytes by
-/// device id (0: unlimited). Returns an error message, or "" if all fit.
-std::string checkDeviceMemory(mlir::ModuleOp module,
-                              llvm::ArrayRef<int64_t> memoryBytes);
+/// Compares the planned peak of every device with its memory
+/// (`soaprt.memory_bytes`). Returns an error message with the largest buffers
+/// of every device that is too small, or "" if all fit.
+std::string checkDeviceMemory(mlir::ModuleOp module);
 
 } // namespace soap
 

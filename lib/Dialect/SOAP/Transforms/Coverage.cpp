@@ -100,6 +100,9 @@ LogicalResult ir::verifyCoverage(func::FuncOp func,
     return failure();
   llvm::MapVector<std::pair<StringAttr, int64_t>, MadeValue> values;
   for (Operation &op : func.getBody().front()) {
+    if (isa<ShardOpInterface>(op))
+      statistics.boxes += op.getNumResults();
+    statistics.actions += isa<CommunicationOpInterface>(op);
     // What is read without a box cannot be proved.
     if (auto shards = dyn_cast<ShardOpInterface>(op); shards)
       for (Value operand : op.getOperands())

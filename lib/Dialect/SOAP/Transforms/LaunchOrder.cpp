@@ -193,6 +193,11 @@ private:
 };
 } // namespace
 
+bool ir::isPartitioned(func::FuncOp func) {
+  return !func.isDeclaration() && func.getBody().hasOneBlock() &&
+         !func.getBody().front().getOps<TaskOp>().empty();
+}
+
 LogicalResult ir::writeLaunchOrder(func::FuncOp func,
                                    ArrayRef<StringRef> nodes) {
   return LaunchOrder(func).write(nodes);

@@ -7,6 +7,7 @@
 
 #include "PartitionBuilder.h"
 #include "soap/CostModel/CostModel.h"
+#include "soap/Partition/Needs.h"
 #include "soap/Testing/PlantedFault.h"
 
 using namespace mlir;
@@ -21,19 +22,18 @@ static SmallVector<int32_t> planDevices(Operation *op, int32_t host) {
   return devices;
 }
 
-static Need needOf(OpOperand &use, int32_t host) {
+static Need needOfUse(OpOperand &use, int32_t host) {
   Operation *op = use.getOwner();
   ConfigAttr config = getConfig(op);
   PartitionSpec spec = cast<nn::PartitionOpInterface>(op).getPartitionSpec();
-  // Outputs are drained by actions of their own, off the step.
+  Degrees degrees = config.toDegrees(spec);
+  SmallVector<int32_t> devices = planDevices(op, host);
+  unsigned operand = use.getOperandNumber();
   bool regather =
-      isa<nn::OutputOp>(op) ||
-      llvm::is_contained(config.getRegather(),
-                         static_cast<int64_t>(use.getOperandNumber()));
-  return makeNeed(spec, use.getOperandNumber(), config.toDegrees(spec),
-                  planDevices(op, host),
-                  cast<RankedTensorType>(use.get().getType()).getShape(),
-                  regather);
+      llvm::is_contained(config.getRegather(), static_cast<int64_t>(operand));
+  return soap::needOf(
+      {spec, operand, degrees, devices, regather, isa<nn::OutputOp>(op)},
+      cast<RankedTensorType>(use.get().getType()).getShape());
 }
 
 void PartitionBuilder::plan(OpResult result, ArrayRef<OpOperand *> uses) {
@@ -45,7 +45,7 @@ void PartitionBuilder::plan(OpResult result, ArrayRef<OpOperand *> uses) {
                  planDevices(op, host_), type.getShape());
   std::vector<Need> needs;
   for (OpOperand *use : uses)
-    needs.push_back(needOf(*use, host_));
+    needs.push_back(needOfUse(*use, host_));
 
   auto value = std::make_unique<PlannedValue>(op->getLoc());
   value->type = type;

@@ -40,6 +40,7 @@ private:
 
   /// Appends a row of `op` to one stream per device.
   void launch(Operation *op) {
+    statistics_.operands += op->getNumOperands();
     SmallVector<int32_t> devices;
     bool communicates = false;
     if (auto action = dyn_cast<CommunicationOpInterface>(op)) {

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // --test-partition-spec prints the loops of every nn op with their kinds and
-// the accesses of its operands and results. Where an op carries degrees
-// (`test.degrees = {n = 2}`, `test.replicate = 2`), it also prints what every
-// task reads and writes, what it costs, and its local operations.
+// the accesses of its operands and results. Where an op carries a configuration
+// (`soap.config`), or just degrees (`test.degrees = {n = 2}`), it also prints
+// what every task reads and writes, what it costs, and its local operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAP/IR/SOAPAttrs.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -40,8 +41,9 @@ struct TestPartitionSpec
 
 private:
   void printOp(PartitionOpInterface op, llvm::raw_ostream &os);
+  /// `config` may be null: then nothing says where the task runs.
   void printTask(PartitionOpInterface op, const Degrees &degrees, int64_t task,
-                 llvm::raw_ostream &os);
+                 ir::ConfigAttr config, llvm::raw_ostream &os);
 
   llvm::DenseMap<Value, DimTraits> traits;
 };
@@ -81,9 +83,15 @@ void printBoxes(ArrayRef<Box> boxes, llvm::raw_ostream &os) {
 
 void TestPartitionSpec::printTask(PartitionOpInterface op,
                                   const Degrees &degrees, int64_t task,
+                                  ir::ConfigAttr config,
                                   llvm::raw_ostream &os) {
   LocalTile tile = makeLocalTile(op, degrees, task);
-  os << "  task " << task << ": reads";
+  os << "  task " << task;
+  if (config && config.getDevices()[task] == ir::kHostDevice)
+    os << " on host";
+  else if (config)
+    os << " on " << config.getDevices()[task];
+  os << ": reads";
   printBoxes(tile.operandBoxes, os);
   os << " writes";
   printBoxes(tile.resultBoxes, os);
@@ -110,7 +118,7 @@ void TestPartitionSpec::printTask(PartitionOpInterface op,
   }
   for (Operation &local : block) {
     local.removeAttr("test.degrees");
-    local.removeAttr("test.replicate");
+    local.removeAttr(ir::SOAPDialect::getConfigAttrName());
     os << "    ";
     // The function has no terminator: it would be printed in generic form.
     local.print(os, OpPrintingFlags().assumeVerified());
@@ -130,8 +138,12 @@ void TestPartitionSpec::printOp(PartitionOpInterface op,
     traits[value] = trait;
 
   os << nn::getName(op) << ": " << op->getName() << "\n  loops:";
-  for (auto [loop, kind] : llvm::zip_equal(spec.loops, kinds))
-    os << ' ' << loop.name << '=' << loop.extent << ' ' << stringify(kind);
+  for (auto [index, loop] : llvm::enumerate(spec.loops)) {
+    os << ' ' << loop.name << '=' << loop.extent << ' '
+       << stringify(kinds[index]);
+    if (!spec.results.empty() && spec.isReduction(index))
+      os << " reduction";
+  }
   os << '\n';
   for (auto [i, access] : llvm::enumerate(spec.operands)) {
     os << "  operand " << i << ": ";
@@ -144,18 +156,21 @@ void TestPartitionSpec::printOp(PartitionOpInterface op,
     os << '\n';
   }
 
-  auto written = op->getAttrOfType<DictionaryAttr>("test.degrees");
-  if (!written)
-    return;
   Degrees degrees;
-  for (const LoopSpec &loop : spec.loops) {
-    auto degree = written.getAs<IntegerAttr>(loop.name);
-    degrees.loops.push_back(degree ? degree.getInt() : 1);
+  ir::ConfigAttr config = ir::getConfig(op);
+  if (config) {
+    degrees = config.toDegrees(spec);
+  } else {
+    auto written = op->getAttrOfType<DictionaryAttr>("test.degrees");
+    if (!written)
+      return;
+    for (const LoopSpec &loop : spec.loops) {
+      auto degree = written.getAs<IntegerAttr>(loop.name);
+      degrees.loops.push_back(degree ? degree.getInt() : 1);
+    }
   }
-  if (auto replicate = op->getAttrOfType<IntegerAttr>("test.replicate"))
-    degrees.replicate = replicate.getInt();
   for (int64_t task = 0, e = degrees.numTasks(); task != e; ++task)
-    printTask(op, degrees, task, os);
+    printTask(op, degrees, task, config, os);
 }
 
 void TestPartitionSpec::runOnOperation() {

@@ -14,8 +14,10 @@
 namespace soap::ir {
 
 struct CoverageStatistics {
-  int64_t values = 0;   ///< Values whose tiles partition them.
-  int64_t reads = 0;    ///< Operands of tasks that are covered exactly.
+  int64_t values = 0;  ///< Values whose tiles partition them.
+  int64_t boxes = 0;   ///< Shards whose box follows from what they are made of.
+  int64_t actions = 0; ///< Transfers and collectives among these operations.
+  int64_t reads = 0;   ///< Operands of tasks that are covered exactly.
   int64_t elements = 0; ///< Elements of these operands.
 };
 

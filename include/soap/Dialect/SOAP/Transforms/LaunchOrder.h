@@ -34,9 +34,18 @@ llvm::LogicalResult writeLaunchOrder(mlir::func::FuncOp func,
 /// stay right behind what they follow.
 llvm::LogicalResult writeSimulatedOrder(mlir::func::FuncOp func);
 
-/// How many waits of which kind a program has.
+/// True for functions that soap-partition made, as opposed to @init, @main
+/// before it, and declarations.
+bool isPartitioned(mlir::func::FuncOp func);
+
+/// What verifyWaits() went through.
 struct WaitStatistics {
-  int64_t rows = 0, streamEdges = 0, events = 0, rendezvous = 0;
+  int64_t rows = 0;        ///< Launches on all streams.
+  int64_t streamEdges = 0; ///< Waits within a stream.
+  int64_t events = 0;      ///< Waits between streams of a device.
+  int64_t rendezvous = 0;  ///< Actions that devices meet in.
+  int64_t operands = 0;    ///< Edges from a shard to its reader; all of them
+                           ///< point backwards in the order of the block.
 };
 
 /// Proves that no wait is circular: with one compute and one communication

@@ -76,34 +76,6 @@ def SOAPVerifyPartition
     Statistic<"numElements", "elements proved", "Elements of these reads">];
 }
 
-def SOAPSchedule : Pass<"soap-schedule", "::mlir::func::FuncOp"> {
-  let summary = "Write a launch order as block order";
-  let description = [{
-    Policy `program` writes the order of the attribute `soap.order` of the
-    function, a list of the names of all compute nodes; without it, the order of
-    the block stays. Actions and copies follow their nodes by the rule of
-    `soap-partition`. Policy `simulated` sorts by the attribute `soap.start`
-    (nanoseconds) of tasks, copies and actions, then by position; what reads
-    something stands behind it in any case.
-
-    Then the pass proves that no wait is circular: it projects the block on one
-    compute and one communication stream per device, adds the waits between
-    streams and the rendezvous of every action, and finds an order in which all
-    of it can run.
-
-    Example: `soap-schedule{policy=program}`
-  }];
-  let options = [
-    Option<"policy", "policy", "std::string", "\"program\"",
-           "Where the order comes from: program or simulated">,
-    Option<"report", "report", "bool", "false", "Say what was proved">];
-  let statistics = [
-    Statistic<"numRows", "rows", "Launches on all streams">,
-    Statistic<"numStreamEdges", "stream edges", "Waits within a stream">,
-    Statistic<"numEvents", "events", "Waits between streams of a device">,
-    Statistic<"numRendezvous", "rendezvous", "Actions that devices meet in">];
-}
-
 def SOAPPrintMovements
     : Pass<"soap-print-movements", "::mlir::func::FuncOp"> {
   let summary = "Print what moves between devices";

@@ -61,4 +61,36 @@ def SOAPRTPrintMovementsPass
   }];
 }
 
+def SOAPRTVerifyProgramsPass
+    : Pass<"soaprt-verify-programs", "::mlir::ModuleOp"> {
+  let summary = "Prove that planned programs read what was written";
+  let description = [{
+    Goes through the programs of every device row by row and keeps for every byte
+    of its arenas who wrote and who read it last. Proves on any printed or edited
+    IR:
+
+    - a row reads bytes that an earlier row (or a load) has written through the
+      buffer that it reads: none that no row wrote, none that another buffer has
+      taken over;
+    - streams and waits alone say that the row which writes what it reads has
+      ended, and, before it writes, that all rows which touch the same bytes have.
+
+    Expects streams and offsets. Changes nothing. With `report`, says in a remark
+    what was proved.
+  }];
+  let options = [
+    Option<"report", "report", "bool", "false", "Say what was proved">];
+}
+
+def SOAPRTVerifyMemoryPass : Pass<"soaprt-verify-memory", "::mlir::ModuleOp"> {
+  let summary = "Check that planned programs fit into the memory of devices";
+  let description = [{
+    The exact counterpart of the upper bound of `soap-verify-strategy`: arenas as
+    `soaprt-plan-memory` sized them against the `memory_bytes` of the topology,
+    which `convert-soap-to-soaprt` wrote on the devices (attribute
+    `soaprt.memory_bytes`; without it, memory is unlimited). Lists every device
+    that is too small, with its largest buffers. Changes nothing.
+  }];
+}
+
 #endif // SOAP_DIALECT_SOAPRT_TRANSFORMS_PASSES_TD

@@ -1,4 +1,5 @@
-//===- VerifyAndSchedule.cpp - Proofs and orders as passes ------*- C++ -*-===//
+//===- VerifyPartition.cpp - Proofs and movements as passes ------*- C++
+//-*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,7 +12,6 @@
 
 namespace soap::ir {
 #define GEN_PASS_DEF_SOAPVERIFYPARTITION
-#define GEN_PASS_DEF_SOAPSCHEDULE
 #define GEN_PASS_DEF_SOAPPRINTMOVEMENTS
 #include "soap/Dialect/SOAP/Transforms/Passes.h.inc"
 } // namespace soap::ir
@@ -19,12 +19,6 @@ namespace soap::ir {
 using namespace mlir;
 using namespace soap;
 using namespace soap::ir;
-
-/// Functions that soap-partition made, as opposed to @init and declarations.
-static bool isPartitioned(func::FuncOp func) {
-  return !func.isDeclaration() && func.getBody().hasOneBlock() &&
-         !func.getBody().front().getOps<TaskOp>().empty();
-}
 
 namespace {
 struct VerifyPartitionPass
@@ -42,46 +36,9 @@ struct VerifyPartitionPass
     numElements = coverage.elements;
     if (report)
       emitRemark(getOperation().getLoc())
-          << "partition: " << coverage.values << " values, " << coverage.reads
-          << " reads, " << coverage.elements << " elements, each covered once";
-  }
-};
-
-struct SchedulePass : ir::impl::SOAPScheduleBase<SchedulePass> {
-  using SOAPScheduleBase::SOAPScheduleBase;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isPartitioned(func))
-      return;
-    WaitStatistics waits;
-    if (failed(writeOrder(func)) || failed(verifyWaits(func, waits)))
-      return signalPassFailure();
-    numRows = waits.rows;
-    numStreamEdges = waits.streamEdges;
-    numEvents = waits.events;
-    numRendezvous = waits.rendezvous;
-    if (report)
-      emitRemark(func.getLoc())
-          << "schedule: " << waits.rows << " rows, " << waits.streamEdges
-          << " waits in streams, " << waits.events << " between streams, "
-          << waits.rendezvous << " rendezvous, none circular";
-  }
-
-private:
-  LogicalResult writeOrder(func::FuncOp func) {
-    if (policy == "simulated")
-      return writeSimulatedOrder(func);
-    if (policy != "program")
-      return emitError(func.getLoc())
-             << "expected policy=program or policy=simulated, got: "
-             << policy.getValue();
-    SmallVector<StringRef> nodes;
-    if (auto order =
-            func->getAttrOfType<ArrayAttr>(SOAPDialect::getOrderAttrName()))
-      for (Attribute name : order)
-        nodes.push_back(cast<StringAttr>(name).getValue());
-    return writeLaunchOrder(func, nodes);
+          << "partition: " << coverage.values << " values, " << coverage.boxes
+          << " boxes, " << coverage.reads << " reads, " << coverage.elements
+          << " elements, each covered once";
   }
 };
 

@@ -1,0 +1,78 @@
+//===- LaunchPolicy.h - Where a launch order comes from ---------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The launch order is part of a strategy. It is written down by name, node by
+// node, or made by a policy from everything else that the strategy says.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_LAUNCHPOLICY_H
+#define SOAP_SEARCH_LAUNCHPOLICY_H
+
+#include "soap/Search/Simulator.h"
+
+namespace soap {
+
+/// The names of the policies, for usage texts: "program", "fifo",
+/// "critical-path".
+llvm::ArrayRef<llvm::StringRef> launchPolicyNames();
+bool isLaunchPolicy(llvm::StringRef name);
+
+/// The order that a policy makes for the configurations of `strategy`:
+/// "program" keeps the order that it has (empty: the graph's), the others do
+/// not look at it. The strategy must be valid and `name` a policy.
+std::vector<int32_t> launchOrder(llvm::StringRef name,
+                                 const OperatorGraph &graph,
+                                 const Strategy &strategy,
+                                 const Topology &topology,
+                                 const CostModel &costs);
+
+/// Per node the longest way from its start to the end of the step, in
+/// nanoseconds: its own time on its slowest device, and for every use of a
+/// result the local reductions, actions and copies that the use waits for and
+/// the way from there (the upward ranks of Topcuoglu et al., "Performance-
+/// effective and low-complexity task scheduling", 2002, section 4.1; Yi et al.,
+/// "Fast training of deep learning models over multiple GPUs", 2020, order by
+/// them as well). Resources are free all the time. Nodes that do not compute
+/// count 0 by themselves.
+std::vector<int64_t> timeToEnd(const TaskGraph &tasks);
+
+/// Critical path first: whenever a device has time, the node that can start
+/// first is launched; among those that can start at the same time the one with
+/// the longest way to the end, then the lower position in the graph.
+std::vector<int32_t> criticalPathOrder(const OperatorGraph &graph,
+                                       const Strategy &strategy,
+                                       const Topology &topology,
+                                       const CostModel &costs);
+
+/// The order that a list of names means. Nodes that carry no time may be left
+/// out: they are launched right before their first user, outputs at the end.
+/// Errors: a name that no node has, twice the same, a compute node that is
+/// missing; whether operands come first, verify() says.
+llvm::Expected<std::vector<int32_t>>
+orderOfNames(llvm::ArrayRef<llvm::StringRef> names, const OperatorGraph &graph);
+
+/// The simulated step time of a strategy under every policy.
+struct PolicyTime {
+  llvm::StringRef policy;
+  int64_t stepNs = 0;
+};
+llvm::SmallVector<PolicyTime, 3> simulatePolicies(const OperatorGraph &graph,
+                                                  const Strategy &strategy,
+                                                  const Topology &topology,
+                                                  const CostModel &costs);
+
+/// The names of nodes that are nearest to `name`, as a hint behind an error:
+/// "; did you mean 'conv1' or 'conv10'?"; empty if none is near.
+std::string nearestNodes(llvm::StringRef name, const OperatorGraph &graph);
+/// The same among some words.
+std::string nearestWords(llvm::StringRef word,
+                         llvm::ArrayRef<llvm::StringRef> words);
+
+} // namespace soap
+
+#endif // SOAP_SEARCH_LAUNCHPOLICY_H

@@ -1,0 +1,34 @@
+//===- MemoryUse.h - What fills the memory of a device ----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_MEMORYUSE_H
+#define SOAP_SEARCH_MEMORYUSE_H
+
+#include "soap/Search/TaskGraph.h"
+
+namespace soap {
+
+/// What a device holds when it holds most, by the upper bound of
+/// TaskGraph::peakMemory().
+struct MemoryPeak {
+  int64_t bytes = 0;
+  int32_t node = -1; ///< The node that runs then; -1: none is needed for it.
+  /// Values and their bytes on the device, copies included, largest first.
+  std::vector<std::pair<int32_t, int64_t>> values;
+};
+
+/// The peak of `device`.
+MemoryPeak memoryPeak(const TaskGraph &tasks, int32_t device);
+
+/// An empty string if every device has the memory that it needs. Otherwise an
+/// error text: TaskGraph::checkMemory() for each device that has not, and
+/// below, indented, when it needs most and what for.
+std::string explainMemory(const TaskGraph &tasks);
+
+} // namespace soap
+
+#endif // SOAP_SEARCH_MEMORYUSE_H

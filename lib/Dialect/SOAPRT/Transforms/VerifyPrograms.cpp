@@ -1,0 +1,315 @@
+//===- VerifyPrograms.cpp - Every byte is read after it is written --------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The proof knows nothing of the rules by which streams, waits and offsets were
+// chosen. It goes through a program row by row and remembers for every byte of
+// an arena which buffer it belongs to and who touched it last; what streams and
+// waits say has ended is all that a row may rely on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/SOAPRT/Transforms/Passes.h"
+#include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
+#include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
+
+namespace soap::soaprt {
+#define GEN_PASS_DEF_SOAPRTVERIFYPROGRAMSPASS
+#define GEN_PASS_DEF_SOAPRTVERIFYMEMORYPASS
+#include "soap/Dialect/SOAPRT/Transforms/Passes.h.inc"
+} // namespace soap::soaprt
+
+using namespace mlir;
+using namespace soap::soaprt;
+
+namespace {
+
+/// What is known of a run of bytes.
+struct Cell {
+  BufferOp buffer; ///< Through which it was written last; null: never.
+  /// Last rows that wrote and read it, per stream; -1: none in this program.
+  std::array<int32_t, 2> writer = {-1, -1}, reader = {-1, -1};
+};
+
+/// The bytes of one arena.
+class Arena {
+public:
+  /// Calls `visit` for the cells that make up [lo, hi).
+  template <typename Visit>
+  LogicalResult forEach(int64_t lo, int64_t hi, Visit visit) {
+    split(lo);
+    split(hi);
+    for (auto it = cells_.find(lo); it != cells_.end() && it->first < hi; ++it)
+      if (failed(visit(it->second)))
+        return failure();
+    return success();
+  }
+
+  /// A new program: all rows of the one before have ended.
+  void forgetRows() {
+    for (auto &[start, cell] : cells_)
+      cell.writer = cell.reader = {-1, -1};
+  }
+
+private:
+  /// Makes `at` the start of a cell.
+  void split(int64_t at) {
+    auto after = cells_.upper_bound(at);
+    if (after == cells_.begin()) {
+      cells_[at] = Cell();
+      return;
+    }
+    auto before = std::prev(after);
+    if (before->first != at)
+      cells_[at] = before->second;
+  }
+
+  /// By first byte; a cell ends where the next one starts.
+  std::map<int64_t, Cell> cells_ = {{0, Cell()}};
+};
+
+class ProgramProof {
+public:
+  ProgramProof(DeviceOp device, ProgramStatistics &statistics)
+      : device_(device), statistics_(statistics) {}
+
+  LogicalResult prove() {
+    for (auto load : device_.getBlock().getOps<LoadOp>())
+      if (failed(write(load, load.getTarget(), -1, Stream::Compute, nullptr)))
+        return failure();
+    if (failed(prove(device_.getInit().getBlock())))
+      return failure();
+    // Activations do not outlive the program that makes them.
+    arenas_[0].forgetRows();
+    arenas_[1].forgetRows();
+    return prove(device_.getMain().getBlock());
+  }
+
+private:
+  LogicalResult prove(Block &program) {
+    ProgramOrder order(program);
+    rows_.clear();
+    for (auto row : program.getOps<RowOpInterface>()) {
+      ++statistics_.rows;
+      statistics_.waits += row.getWaits().size();
+      rows_.push_back(row);
+      int32_t position = order.position(row);
+      Stream stream = row.getStream().value_or(Stream::Compute);
+      const Clock &clock = order.clock(row);
+      for (Value value : row.getReads())
+        if (failed(read(row, value, position, stream, clock)))
+          return failure();
+      for (Value value : row.getWrites())
+        if (failed(write(row, value, position, stream, &clock)))
+          return failure();
+    }
+    return success();
+  }
+
+  Arena &arenaOf(BufferOp buffer) {
+    return arenas_[buffer.getType().getSpace() == Space::Parameters];
+  }
+
+  /// The bytes of a value in its arena.
+  static FailureOr<std::pair<int64_t, int64_t>> bytesOf(Value value) {
+    Storage storage = getStorage(value);
+    if (!storage.buffer.getOffset())
+      return storage.buffer.emitOpError("expected an offset; run "
+                                        "soaprt-plan-memory");
+    int64_t lo = *storage.buffer.getOffset() + storage.byteOffset;
+    return std::pair(lo, lo + cast<BufferType>(value.getType()).getBytes());
+  }
+
+  LogicalResult hasEnded(Operation *row, int32_t position, const Clock &clock,
+                         const std::array<int32_t, 2> &earlier, StringRef why) {
+    for (int stream = 0; stream < 2; ++stream) {
+      int32_t other = earlier[stream];
+      if (other < 0 || other == position)
+        continue;
+      ++statistics_.dependences;
+      statistics_.acrossStreams +=
+          streamOf(rows_[other]) != streamOf(rows_[position]);
+      if (clock.last[stream] >= other)
+        continue;
+      InFlightDiagnostic diagnostic =
+          row->emitOpError("expected to start after the row that ");
+      diagnostic << why
+                 << ", got no wait that says so; add its token to "
+                    "'waits'";
+      diagnostic.attachNote(rows_[other]->getLoc()) << "the row: " << why;
+      return diagnostic;
+    }
+    return success();
+  }
+
+  static Stream streamOf(RowOpInterface row) {
+    return row.getStream().value_or(Stream::Compute);
+  }
+
+  LogicalResult read(Operation *row, Value value, int32_t position,
+                     Stream stream, const Clock &clock) {
+    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
+    if (failed(bytes))
+      return failure();
+    BufferOp buffer = getStorage(value).buffer;
+    return arenaOf(buffer).forEach(
+        bytes->first, bytes->second, [&](Cell &cell) -> LogicalResult {
+          if (!cell.buffer) {
+            InFlightDiagnostic diagnostic = row->emitOpError(
+                "expected to read what an earlier row has written, got bytes "
+                "that none has");
+            diagnostic.attachNote(buffer.getLoc()) << "of this buffer";
+            return diagnostic;
+          }
+          if (cell.buffer != buffer) {
+            InFlightDiagnostic diagnostic = row->emitOpError(
+                "expected to read bytes of its buffer, got: bytes that belong "
+                "to another one by now; keep the two apart");
+            diagnostic.attachNote(cell.buffer.getLoc()) << "the other buffer";
+            return diagnostic;
+          }
+          if (failed(hasEnded(row, position, clock, cell.writer,
+                              "writes what it reads")))
+            return failure();
+          cell.reader[static_cast<int>(stream)] = position;
+          return success();
+        });
+  }
+
+  /// Without a clock: a load, before all rows.
+  LogicalResult write(Operation *row, Value value, int32_t position,
+                      Stream stream, const Clock *clock) {
+    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
+    if (failed(bytes))
+      return failure();
+    BufferOp buffer = getStorage(value).buffer;
+    return arenaOf(buffer).forEach(
+        bytes->first, bytes->second, [&](Cell &cell) -> LogicalResult {
+          if (clock && (failed(hasEnded(row, position, *clock, cell.writer,
+                                        "wrote these bytes before")) ||
+                        failed(hasEnded(row, position, *clock, cell.reader,
+                                        "still reads these bytes"))))
+            return failure();
+          statistics_.reuses += cell.buffer && cell.buffer != buffer;
+          cell.buffer = buffer;
+          cell.writer = cell.reader = {-1, -1};
+          cell.writer[static_cast<int>(stream)] = position;
+          return success();
+        });
+  }
+
+  DeviceOp device_;
+  ProgramStatistics &statistics_;
+  Arena arenas_[2]; ///< Activations, parameters.
+  SmallVector<RowOpInterface> rows_;
+};
+
+} // namespace
+
+LogicalResult soap::soaprt::verifyProgram(DeviceOp device,
+                                          ProgramStatistics &statistics) {
+  return ProgramProof(device, statistics).prove();
+}
+
+//===----------------------------------------------------------------------===//
+// Capacity
+//===----------------------------------------------------------------------===//
+
+/// Per buffer who fills it first: a parameter's name, or a row's node.
+static llvm::MapVector<Operation *, StringRef> fillers(DeviceOp device) {
+  llvm::MapVector<Operation *, StringRef> names;
+  for (auto load : device.getBlock().getOps<LoadOp>())
+    names.insert({getStorage(load.getTarget()).buffer, load.getNode()});
+  for (Block *program :
+       {&device.getInit().getBlock(), &device.getMain().getBlock()})
+    for (auto row : program->getOps<RowOpInterface>())
+      for (Value value : row.getWrites())
+        names.insert({getStorage(value).buffer, row.getNode()});
+  return names;
+}
+
+int64_t soap::soaprt::memoryOf(DeviceOp device) {
+  auto capacity = device->getAttrOfType<IntegerAttr>(memoryBytesAttrName());
+  return capacity ? capacity.getInt() : 0;
+}
+
+int64_t soap::soaprt::plannedBytes(DeviceOp device) {
+  return device.getPeakBytes().value_or(
+      device.getActivationBytes().value_or(0) +
+      device.getParameterBytes().value_or(0));
+}
+
+std::string soap::soaprt::largestBuffers(DeviceOp device) {
+  constexpr size_t mostBuffers = 5;
+  SmallVector<std::tuple<int64_t, size_t, StringRef, bool>> largest;
+  for (auto [op, name] : fillers(device)) {
+    BufferType type = cast<BufferOp>(op).getType();
+    largest.push_back({-type.getBytes(), largest.size(), name,
+                       type.getSpace() == Space::Parameters});
+  }
+  llvm::sort(largest);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto [bytes, index, name, isParameter] :
+       ArrayRef(largest).take_front(std::min(largest.size(), mostBuffers)))
+    os << "\n    " << -bytes << " bytes of '" << name << "' ("
+       << (isParameter ? "parameter" : "activation") << ")";
+  return text;
+}
+
+LogicalResult soap::soaprt::verifyCapacity(DeviceOp device) {
+  int64_t capacity = memoryOf(device), need = plannedBytes(device);
+  if (capacity == 0 || need <= capacity)
+    return success();
+  return emitError(device.getLoc())
+         << "device " << device.getId() << ": expected at most " << capacity
+         << " bytes of memory, got: a plan of " << need
+         << "; use more devices, a smaller batch or another strategy"
+         << largestBuffers(device);
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct VerifyProgramsPass
+    : soap::soaprt::impl::SOAPRTVerifyProgramsPassBase<VerifyProgramsPass> {
+  using SOAPRTVerifyProgramsPassBase::SOAPRTVerifyProgramsPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    ProgramStatistics statistics;
+    for (auto device : getOperation().getOps<DeviceOp>())
+      if (failed(verifyProgram(device, statistics)))
+        return signalPassFailure();
+    if (report)
+      emitRemark(getOperation().getLoc())
+          << "programs: " << statistics.rows << " rows, " << statistics.waits
+          << " waits, " << statistics.dependences << " dependences ("
+          << statistics.acrossStreams << " between streams), "
+          << statistics.reuses << " reuses of memory, all in order";
+  }
+};
+
+struct VerifyMemoryPass
+    : soap::soaprt::impl::SOAPRTVerifyMemoryPassBase<VerifyMemoryPass> {
+  using SOAPRTVerifyMemoryPassBase::SOAPRTVerifyMemoryPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    bool fits = true;
+    for (auto device : getOperation().getOps<DeviceOp>())
+      fits &= succeeded(verifyCapacity(device));
+    if (!fits)
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,15 @@
+//===- Needs.cpp - What a use of a value needs ----------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Partition/Needs.h"
+
+using namespace soap;
+
+Need soap::needOf(const ValueUse &use, llvm::ArrayRef<int64_t> shape) {
+  return makeNeed(use.spec, use.operand, use.degrees, use.devices, shape,
+                  use.regather || use.isOutput);
+}

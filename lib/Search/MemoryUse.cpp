@@ -1,0 +1,176 @@
+//===- MemoryUse.cpp - What fills the memory of a device ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/MemoryUse.h"
+#include "llvm/ADT/Twine.h"
+#include <algorithm>
+
+using namespace soap;
+using llvm::SmallVector;
+
+namespace {
+/// Goes through a step in launch order and says what appears and disappears:
+/// `change(value, shards, plan, sign)` for the shards that the producer of a
+/// value makes and for what its plan adds to them; `run(node)` when all that
+/// `node` needs is there. Parameters and inputs are there all the time.
+template <typename Change, typename Run>
+void walkMemory(const TaskGraph &tasks, Change change, Run run) {
+  const OperatorGraph &graph = tasks.graph();
+  llvm::ArrayRef<int32_t> order = tasks.order();
+  std::vector<SmallVector<int32_t, 2>> dying(order.size());
+  std::vector<int32_t> rank(graph.numNodes(), -1);
+  for (auto [index, id] : llvm::enumerate(order))
+    rank[id] = static_cast<int32_t>(index);
+  for (int32_t id = 0; id < graph.numValues(); ++id) {
+    const GraphValue &value = graph.value(id);
+    NodeRole role = graph.node(value.producer).role;
+    int32_t last = rank[value.producer];
+    bool escapes = false;
+    for (const GraphValue::Use &use : value.uses) {
+      last = std::max(last, rank[use.node]);
+      escapes |= graph.node(use.node).role == NodeRole::Output;
+    }
+    if (role != NodeRole::Compute)
+      change(id, true, role == NodeRole::Input, 1);
+    if (role != NodeRole::Input && last >= 0 && !escapes)
+      dying[last].push_back(id);
+  }
+  run(-1);
+  for (size_t position = 0; position < order.size(); ++position) {
+    for (int32_t value : tasks.prefetchesAt(static_cast<int32_t>(position)))
+      if (graph.node(graph.value(value).producer).role != NodeRole::Input)
+        change(value, false, true, 1);
+    for (int32_t value : graph.node(order[position]).results)
+      change(value, true, true, 1);
+    run(order[position]);
+    for (int32_t value : dying[position])
+      change(value,
+             graph.node(graph.value(value).producer).role == NodeRole::Compute,
+             true, -1);
+  }
+}
+
+/// Calls `add(device, bytes)` for what `change` means.
+template <typename Add>
+void forEachDevice(const detail::ValueTasks &value, bool shards, bool plan,
+                   int64_t sign, Add add) {
+  if (shards)
+    for (auto [device, bytes] : value.shardBytes)
+      add(device, sign * bytes);
+  if (plan)
+    for (auto [device, bytes] : value.planBytes)
+      add(device, sign * bytes);
+}
+} // namespace
+
+std::vector<int64_t> TaskGraph::peakMemory() const {
+  std::vector<int64_t> now(topology_.numDevices()), peak(now);
+  walkMemory(
+      *this,
+      [&](int32_t value, bool shards, bool plan, int64_t sign) {
+        forEachDevice(
+            valueTasks(value), shards, plan, sign,
+            [&](int32_t device, int64_t bytes) { now[device] += bytes; });
+      },
+      [&](int32_t) {
+        for (size_t device = 0; device < now.size(); ++device)
+          peak[device] = std::max(peak[device], now[device]);
+      });
+  return peak;
+}
+
+static std::string tooLittle(const Device &device, int64_t peak) {
+  return ("device " + llvm::Twine(device.id) + ": expected at most " +
+          llvm::Twine(device.memoryBytes) +
+          " bytes of memory, got: " + llvm::Twine(peak) +
+          " in use; use more devices, a smaller batch or another strategy")
+      .str();
+}
+
+static bool isLimited(const Topology &topology) {
+  return llvm::any_of(topology.devices(), [](const Device &device) {
+    return device.memoryBytes != 0;
+  });
+}
+
+std::string TaskGraph::checkMemory() const {
+  if (!isLimited(topology_))
+    return "";
+  std::vector<int64_t> peak = peakMemory();
+  for (const Device &device : topology_.devices())
+    if (device.memoryBytes && peak[device.id] > device.memoryBytes)
+      return tooLittle(device, peak[device.id]);
+  return "";
+}
+
+MemoryPeak soap::memoryPeak(const TaskGraph &tasks, int32_t device) {
+  std::vector<int64_t> held(tasks.graph().numValues(), 0);
+  int64_t now = 0;
+  MemoryPeak peak;
+  walkMemory(
+      tasks,
+      [&](int32_t value, bool shards, bool plan, int64_t sign) {
+        forEachDevice(tasks.valueTasks(value), shards, plan, sign,
+                      [&](int32_t where, int64_t bytes) {
+                        if (where != device)
+                          return;
+                        now += bytes;
+                        held[value] += bytes;
+                      });
+      },
+      [&](int32_t node) {
+        if (now <= peak.bytes)
+          return;
+        peak.bytes = now;
+        peak.node = node;
+        peak.values.clear();
+        for (auto [value, bytes] : llvm::enumerate(held))
+          if (bytes > 0)
+            peak.values.push_back({static_cast<int32_t>(value), bytes});
+      });
+  llvm::sort(peak.values, [](const auto &a, const auto &b) {
+    return std::pair(-a.second, a.first) < std::pair(-b.second, b.first);
+  });
+  return peak;
+}
+
+std::string soap::explainMemory(const TaskGraph &tasks) {
+  constexpr size_t mostValues = 5;
+  const Topology &topology = tasks.topology();
+  if (!isLimited(topology))
+    return "";
+  const OperatorGraph &graph = tasks.graph();
+  std::vector<int64_t> peaks = tasks.peakMemory();
+  std::string text;
+  for (const Device &device : topology.devices()) {
+    if (!device.memoryBytes || peaks[device.id] <= device.memoryBytes)
+      continue;
+    // The first device makes the error, the others follow as its lines do.
+    text += (text.empty() ? "" : "\n  ") + tooLittle(device, peaks[device.id]);
+    MemoryPeak peak = memoryPeak(tasks, device.id);
+    text += peak.node < 0
+                ? std::string("\n  all the time:")
+                : "\n  when '" + graph.node(peak.node).name + "' runs:";
+    size_t shown = std::min(peak.values.size(), mostValues);
+    int64_t rest = peak.bytes;
+    for (size_t i = 0; i < shown; ++i) {
+      auto [value, bytes] = peak.values[i];
+      const GraphNode &producer = graph.node(graph.value(value).producer);
+      text += "\n    " + std::to_string(bytes) + " bytes of '" + producer.name +
+              "' (" +
+              (producer.role == NodeRole::Compute
+                   ? producer.op
+                   : stringify(producer.role).str()) +
+              ")";
+      rest -= bytes;
+    }
+    if (shown < peak.values.size())
+      text += "\n    " + std::to_string(rest) + " bytes of " +
+              std::to_string(peak.values.size() - shown) + " other values";
+  }
+  return text;
+}

@@ -1,0 +1,87 @@
+//===- NodeNames.cpp - Orders and hints by name ---------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/LaunchPolicy.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace soap;
+
+std::string soap::nearestWords(llvm::StringRef word,
+                               llvm::ArrayRef<llvm::StringRef> words) {
+  // Near: a third of the letters may differ, or one contains the other.
+  constexpr size_t most = 3;
+  unsigned limit = std::max<size_t>(1, word.size() / 3);
+  std::vector<std::pair<unsigned, size_t>> near;
+  for (auto [index, other] : llvm::enumerate(words)) {
+    unsigned distance = word.edit_distance_insensitive(
+        other, /*AllowReplacements=*/true, /*MaxEditDistance=*/limit);
+    if (distance <= limit)
+      near.push_back({distance, index});
+    else if (word.size() >= 3 && other.contains_insensitive(word))
+      near.push_back({limit + 1, index});
+  }
+  llvm::sort(near);
+  std::string hint;
+  for (size_t i = 0; i < std::min(near.size(), most); ++i)
+    hint +=
+        (i ? " or '" : "; did you mean '") + words[near[i].second].str() + "'";
+  return hint.empty() ? hint : hint + "?";
+}
+
+std::string soap::nearestNodes(llvm::StringRef name,
+                               const OperatorGraph &graph) {
+  std::vector<llvm::StringRef> names;
+  for (const GraphNode &node : graph.nodes())
+    names.push_back(node.name);
+  return nearestWords(name, names);
+}
+
+llvm::Expected<std::vector<int32_t>>
+soap::orderOfNames(llvm::ArrayRef<llvm::StringRef> names,
+                   const OperatorGraph &graph) {
+  std::vector<bool> placed(graph.numNodes());
+  std::vector<int32_t> order;
+  auto place = [&](auto &&place, int32_t id) -> void {
+    if (placed[id])
+      return;
+    placed[id] = true;
+    for (int32_t value : graph.node(id).operands)
+      if (int32_t producer = graph.value(value).producer;
+          graph.node(producer).role != NodeRole::Compute)
+        place(place, producer);
+    order.push_back(id);
+  };
+  std::vector<bool> named(graph.numNodes());
+  for (llvm::StringRef name : names) {
+    int32_t id = graph.find(name);
+    if (id < 0)
+      return llvm::createStringError(
+          "expected names of nodes in the launch order, got: '" + name + "'" +
+          nearestNodes(name, graph));
+    if (named[id])
+      return llvm::createStringError(
+          "expected a launch order that names every node once, got: '" + name +
+          "' twice");
+    named[id] = true;
+    place(place, id);
+  }
+  std::string missing;
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    if (placed[id])
+      continue;
+    if (graph.node(id).role == NodeRole::Compute)
+      missing += "\n  " + graph.node(id).name;
+    else
+      place(place, id);
+  }
+  if (!missing.empty())
+    return llvm::createStringError(
+        "expected a launch order that names every node that computes; add the "
+        "missing:" +
+        missing);
+  return order;
+}

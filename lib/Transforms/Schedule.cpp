@@ -1,0 +1,117 @@
+//===- Schedule.cpp - Launch orders as block order ------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
+#include "soap/Search/LaunchPolicy.h"
+#include "soap/Transforms/Passes.h"
+#include "soap/Transforms/StrategyIR.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace soap {
+
+#define GEN_PASS_DEF_SCHEDULEPASS
+#include "soap/Transforms/Passes.h.inc"
+
+namespace {
+
+struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    SmallVector<StringRef> names(launchPolicyNames());
+    names.append({"simulated", "block"});
+    if (!llvm::is_contained(names, StringRef(policy))) {
+      emitError(getOperation().getLoc())
+          << "expected policy=" << llvm::join(names, ", ")
+          << ", got: " << policy;
+      return signalPassFailure();
+    }
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      LogicalResult result = success();
+      if (ir::isPartitioned(func))
+        result = scheduleTasks(func);
+      else if (func.getName() == "main" && !func.isDeclaration())
+        result = scheduleNodes();
+      if (failed(result))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  /// The order of nn operations: a decision.
+  LogicalResult scheduleNodes() {
+    Operation *main = getOperation().lookupSymbol("main");
+    Location loc = main->getLoc();
+    if (policy == "simulated" || policy == "block")
+      return emitError(loc) << "expected policy=program, fifo or critical-path "
+                               "before soap-partition, got: "
+                            << policy;
+    if (policy == "program" &&
+        !main->hasAttr(ir::SOAPDialect::getOrderAttrName()))
+      return success();
+    FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
+    if (failed(problem))
+      return failure();
+    FailureOr<Strategy> strategy =
+        readStrategy(problem->extracted, problem->topology);
+    if (failed(strategy))
+      return failure();
+    strategy->order = launchOrder(policy, problem->extracted.graph, *strategy,
+                                  problem->topology, problem->costs);
+    writeStrategy(problem->extracted, *strategy, problem->topology);
+    if (!report)
+      return success();
+    TaskGraph tasks(problem->extracted.graph, problem->topology,
+                    problem->costs);
+    tasks.setStrategy(*strategy);
+    emitRemark(loc) << "schedule: policy " << policy << ", simulated step time "
+                    << FullSimulator(tasks).stepNs() << " ns";
+    return success();
+  }
+
+  /// The order of tasks and actions, and its proof.
+  LogicalResult scheduleTasks(func::FuncOp func) {
+    ir::WaitStatistics waits;
+    if (failed(writeOrder(func)) || failed(ir::verifyWaits(func, waits)))
+      return failure();
+    numRows += waits.rows;
+    numStreamEdges += waits.streamEdges;
+    numEvents += waits.events;
+    numRendezvous += waits.rendezvous;
+    if (report)
+      emitRemark(func.getLoc())
+          << "schedule: " << waits.rows << " rows, " << waits.streamEdges
+          << " waits in streams, " << waits.events << " between streams, "
+          << waits.rendezvous << " rendezvous, none circular";
+    return success();
+  }
+
+  LogicalResult writeOrder(func::FuncOp func) {
+    if (policy == "block")
+      return success();
+    if (policy == "simulated")
+      return ir::writeSimulatedOrder(func);
+    if (policy != "program")
+      return emitError(func.getLoc())
+             << "expected policy=program, simulated or block behind "
+                "soap-partition, got: "
+             << policy << "; run soap-schedule{policy=" << policy
+             << "} before soap-partition";
+    SmallVector<StringRef> nodes;
+    if (auto order =
+            func->getAttrOfType<ArrayAttr>(ir::SOAPDialect::getOrderAttrName()))
+      for (Attribute name : order)
+        nodes.push_back(cast<StringAttr>(name).getValue());
+    return ir::writeLaunchOrder(func, nodes);
+  }
+};
+
+} // namespace
+} // namespace soap
