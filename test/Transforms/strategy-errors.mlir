@@ -49,3 +49,69 @@
 // RUN:   | sed -e 's/memory_bytes = [0-9]*/memory_bytes = 1000/' \
 // RUN:   | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=MEMORY
 // MEMORY: error: {{.*}}device 0{{.*}}1000
+
+// Tests that names, keys, loops, operands and policies that nobody knows are
+// answered by the nearest.
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%S/Inputs/misspelled-op.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=OP
+// OP: error: entry 1 ('cnv'): expected the name of a node of this model, or a regular expression that matches some, got: 'cnv'; did you mean 'conv'?
+// RUN: sed -e 's/"cnv"/"bn.*"/' %S/Inputs/misspelled-op.json > %t.unmatched.json
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.unmatched.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=UNMATCHED
+// UNMATCHED: error: entry 1 ('bn.*'): expected the name of a node of this model, or a regular expression that matches some, got: 'bn.*'; the strategy may be another model's
+// RUN: sed -e 's/"cnv", "degrees"/"conv", "degree"/' %S/Inputs/misspelled-op.json > %t.key.json
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.key.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=KEY
+// KEY: error: entry 1 ('conv'): expected the keys op, degrees, replicate, devices, regather, got: 'degree'; did you mean 'degrees'?
+// RUN: sed -e 's/"ops"/"orders": "fifo", "ops"/' %S/Inputs/misspelled-op.json > %t.root.json
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.root.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ROOT
+// ROOT: error: a strategy: expected the keys format, {{.*}}ops, got: 'orders'; did you mean 'order'?
+// RUN: sed -e 's/"cnv".*}/"conv", "devices": [0], "regather": ["ww"]}/' %S/Inputs/misspelled-op.json > %t.regather.json
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.regather.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REGATHER
+// REGATHER: error: entry 1 ('conv'): expected operands of node 'conv' in 'regather' (numbers below 2 or x, w), got: "ww"; did you mean 'w'?
+// RUN: sed -e 's/"cnv"/"conv"/' -e 's/"ops"/"order": "critical", "ops"/' %S/Inputs/misspelled-op.json > %t.policy.json
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.policy.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=POLICY
+// POLICY: error: expected 'order' to be "graph", "fifo", "critical-path" or a list of nodes, got: "critical"; did you mean 'critical-path'?
+// RUN: sed -e 's/"cnv"/"conv"/' -e 's/"ops"/"order": ["conv", "relus"], "ops"/' %S/Inputs/misspelled-op.json > %t.order.json
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.order.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=NODE
+// NODE: error: expected names of nodes in the launch order, got: 'relus'; did you mean 'relu'?
+// RUN: sed -e 's/"cnv"/"conv"/' -e 's/"ops"/"order": ["conv", "fc"], "ops"/' %S/Inputs/misspelled-op.json > %t.partial.json
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.partial.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=PARTIAL
+// PARTIAL: error: expected a launch order that names every node that computes; add the missing:
+// PARTIAL-NEXT: relu
+// PARTIAL-NEXT: flatten
+// RUN: sed -e 's/"cnv"/"conv"/' -e 's/"ops"/"order": ["fc", "conv", "relu", "flatten"], "ops"/' %S/Inputs/misspelled-op.json > %t.late.json
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.late.json 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=EARLY
+// EARLY: error: node 'fc': expected a launch order in which operands come first, got: 'flatten' later
+
+// Tests that too little memory names every device that is too small, when it
+// needs most, and what for.
+// RUN: soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-init-strategy=strategy=data-parallel \
+// RUN:   | sed -e 's/memory_bytes = [0-9]*/memory_bytes = 150000/' \
+// RUN:   | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=PEAK
+// PEAK: error: device 0: expected at most 150000 bytes of memory, got: {{[0-9]+}} in use; use more devices, a smaller batch or another strategy
+// PEAK-NEXT: {{^  }}when '{{.*}}' runs:
+// PEAK-NEXT: {{^    }}131072 bytes of 'v' (parameter)
+// PEAK: {{^    }}16384 bytes of '{{conv|relu|flatten}}' (nn.{{conv|relu|reshape}})
+// PEAK: {{^  }}device 1: expected at most 150000 bytes of memory
+
+// Tests that the host and the devices that compute are not confused in IR.
+// RUN: soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-init-strategy -o %t.single.mlir
+// RUN: sed -e '/"relu"/s/on \[0\]/on [host]/' %t.single.mlir | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=HOST
+// HOST: error: {{.*}}expected `host` for inputs and outputs only
+// RUN: sed -e '/nn.input/s/on \[host\]/on [0]/' %t.single.mlir | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=END
+// END: error: {{.*}}expected inputs and outputs to be on [host]
+// RUN: sed -e '/"relu"/s/on \[0\]/on [2]/' %t.single.mlir | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=BEYOND
+// BEYOND: error: {{.*}}expected devices of the topology, 0 to 1, got: 2
+// RUN: sed -e '/"relu"/s/<{} on \[0\]/<{d7 = 2} on [0, 1]/' %t.single.mlir | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=LOOP
+// LOOP: error: {{.*}}expected loops of the operation (d0, d1, d2, d3), got: d7
+// RUN: sed -e '/"relu"/s/<{} on \[0\]/<{d0 = 9} on [0, 1, 0, 1, 0, 1, 0, 1, 0]/' %t.single.mlir | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=EXTENT
+// EXTENT: error: {{.*}}expected a degree of at most 8, the extent of loop d0, got: 9
+// RUN: sed -e 's/@main() {/@main() attributes {soap.order = ["conv"]} {/' %t.single.mlir | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
+// ATTRIBUTE: error: soap.order: expected a launch order that names every node that computes; add the missing:

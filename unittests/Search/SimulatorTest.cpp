@@ -12,6 +12,7 @@
 
 #include "soap/Search/Simulator.h"
 #include "ExampleGraphs.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Random.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "gtest/gtest.h"
@@ -189,6 +190,61 @@ TEST_F(Simulator, FifoLaunchesWhatIsReady) {
   Simulated after(three, machine, costs, strategy);
   EXPECT_EQ(after.result.stepNs, 106 + 64);
   EXPECT_EQ(simulateTaskLevel(three, strategy, machine, costs), 106 + 64);
+}
+
+TEST_F(Simulator, CriticalPathLaunchesWhatMostWaitsFor) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {2, 4});
+  int32_t w = builder.parameter("w", {4, 4});
+  builder.matmul("leaf", x, w);
+  int32_t p = builder.matmul("p", x, w);
+  int32_t q = builder.matmul("q", p, w);
+  builder.matmul("r", q, w);
+  OperatorGraph graph = builder.finish();
+  Strategy strategy =
+      configure(graph, machine, {{"q", {1, 1, 1}, {1}}, {"r", {1, 1, 1}, {1}}});
+  TaskGraph tasks(graph, machine, costs);
+  tasks.setStrategy(strategy);
+  std::vector<int64_t> toEnd = timeToEnd(tasks);
+  int64_t leaf = toEnd[graph.find("leaf")];
+  EXPECT_EQ(leaf, tasks.nodeNs(graph.find("leaf")));
+  EXPECT_EQ(toEnd[graph.find("r")], leaf);
+  EXPECT_EQ(toEnd[graph.find("q")], 2 * leaf);
+  // The way from p to the other device takes time as well.
+  EXPECT_GT(toEnd[graph.find("p")], 3 * leaf);
+
+  // Both are ready; fifo takes the first in the graph, and r ends one later.
+  Strategy fifo = strategy;
+  fifo.order = fifoOrder(graph, strategy, machine, costs);
+  strategy.order = criticalPathOrder(graph, strategy, machine, costs);
+  EXPECT_EQ(verify(strategy, graph, machine), "");
+  int64_t late = Simulated(graph, machine, costs, fifo).result.stepNs;
+  int64_t early = Simulated(graph, machine, costs, strategy).result.stepNs;
+  EXPECT_EQ(early, toEnd[graph.find("p")]);
+  EXPECT_EQ(late, early + leaf);
+}
+
+TEST(SimulatorPolicies, OrdersAreValidAndTimedAsTheyRun) {
+  OperatorGraph graph = smallChain();
+  Topology machine = plainMachine(3);
+  CostModel costs;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    Strategy strategy = randomStrategy(graph, machine, seed);
+    int64_t longest = 0;
+    TaskGraph tasks(graph, machine, costs);
+    tasks.setStrategy(strategy);
+    for (int64_t time : timeToEnd(tasks))
+      longest = std::max(longest, time);
+    for (const PolicyTime &time :
+         simulatePolicies(graph, strategy, machine, costs)) {
+      Strategy ordered = strategy;
+      ordered.order = launchOrder(time.policy, graph, strategy, machine, costs);
+      EXPECT_EQ(verify(ordered, graph, machine), "") << time.policy.str();
+      Simulated simulated(graph, machine, costs, ordered);
+      EXPECT_EQ(simulated.result.stepNs, time.stepNs);
+    }
+    EXPECT_GT(longest, 0);
+  }
 }
 
 TEST(SimulatorCluster, SharedLinksAreUsedOneAtATime) {

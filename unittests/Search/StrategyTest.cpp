@@ -237,7 +237,14 @@ TEST(Strategy, FilesByHand) {
       {R"({"op": ".*[0-9l]", "devices": [0]})", R"(, "order": "magic")",
        "expected 'order'"},
       {R"({"op": ".*[0-9l]", "devices": [0]})", R"(, "order": ["pool"])",
-       "names every node once"},
+       "names every node that computes; add the missing:\n  conv1"},
+      {R"({"op": ".*[0-9l]", "devices": [0]})",
+       R"(, "order": ["conv1", "relu1", "pool", "conv2", "pool"])",
+       "got: 'pool' twice"},
+      {R"({"op": ".*", "device": [0]})", "", "did you mean 'devices'?"},
+      {R"({"op": ".*", "devices": [0]})", R"(, "order": 3)", "got: 3"},
+      {R"({"op": ".*", "devices": [0], "replicate": "2"})", "",
+       "expected 'replicate' to be a number"},
   };
   for (const auto &[ops, more, expected] : cases) {
     llvm::Expected<Strategy> bad = parse(ops, more);
@@ -245,6 +252,46 @@ TEST(Strategy, FilesByHand) {
     std::string error = llvm::toString(bad.takeError());
     EXPECT_NE(error.find(expected), std::string::npos) << error;
   }
+}
+
+TEST(Strategy, RegularExpressionsLeaveTheHostAlone) {
+  OperatorGraph graph = smallChain();
+  Topology machine = plainMachine(2);
+  auto parse = [&](std::string ops) {
+    return parseStrategy("{\"ops\": [" + ops + "]}", graph, machine);
+  };
+  llvm::Expected<Strategy> all = parse(R"({"op": ".*", "devices": [1]})");
+  ASSERT_TRUE(bool(all)) << llvm::toString(all.takeError());
+  EXPECT_EQ(all->configs[graph.find("conv1")].devices, Ints({1}));
+  EXPECT_EQ(all->configs[graph.find("conv1.weight")].devices, Ints({1}));
+  EXPECT_EQ(all->configs[graph.find("x")].devices, Ints({machine.host()}));
+  // By name, or about the host, they are meant.
+  llvm::Expected<Strategy> ends = parse(
+      R"({"op": ".*", "devices": [1]}, {"op": "x|y", "devices": ["host"]})");
+  ASSERT_TRUE(bool(ends)) << llvm::toString(ends.takeError());
+  EXPECT_EQ(*ends, *all);
+  llvm::Expected<Strategy> wrong =
+      parse(R"({"op": ".*", "devices": [1]}, {"op": "x", "devices": [1]})");
+  ASSERT_FALSE(bool(wrong));
+  EXPECT_NE(llvm::toString(wrong.takeError()).find("on the host"),
+            std::string::npos);
+}
+
+TEST(Strategy, OperandsToGatherAgainByName) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {8, 8});
+  int32_t w = builder.parameter("w", {8, 8});
+  int32_t a = builder.matmul("a", x, w);
+  builder.matmul("b", a, a);
+  OperatorGraph graph = builder.finish();
+  llvm::Expected<Strategy> strategy = parseStrategy(
+      R"({"ops": [{"op": ".*", "devices": [0]},
+                  {"op": "b", "devices": [0], "regather": ["a", 1]}]})",
+      graph, plainMachine(1));
+  ASSERT_TRUE(bool(strategy)) << llvm::toString(strategy.takeError());
+  // All operands that a node of that name makes, each once.
+  EXPECT_EQ(strategy->configs[graph.find("b")].regather,
+            (llvm::SmallVector<int32_t, 1>{0, 1}));
 }
 
 TEST(ConfigurationSpace, CountsAndDraws) {

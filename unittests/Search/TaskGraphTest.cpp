@@ -7,6 +7,7 @@
 
 #include "ExampleGraphs.h"
 #include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/MemoryUse.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"
 
@@ -162,6 +163,20 @@ TEST(TaskGraph, MemoryByHand) {
   EXPECT_EQ(error, "device 0: expected at most 639 bytes of memory, got: 640 "
                    "in use; use more devices, a smaller batch or another "
                    "strategy");
+  // What fills it, and when.
+  Topology machine = Topology::machine(1, kind, 1e9, 0, 639, 1, false);
+  TaskGraph tasks(graph, machine, costs);
+  tasks.setStrategy(dataParallel(graph, machine));
+  MemoryPeak peak = memoryPeak(tasks, 0);
+  EXPECT_EQ(peak.bytes, 640);
+  EXPECT_EQ(graph.node(peak.node).name, "b");
+  ASSERT_EQ(peak.values.size(), 4u);
+  EXPECT_EQ(peak.values[0], (std::pair<int32_t, int64_t>(w, 256)));
+  EXPECT_EQ(explainMemory(tasks), error + "\n  when 'b' runs:"
+                                          "\n    256 bytes of 'w' (parameter)"
+                                          "\n    128 bytes of 'x' (input)"
+                                          "\n    128 bytes of 'a' (nn.matmul)"
+                                          "\n    128 bytes of 'b' (nn.relu)");
 }
 
 TEST(TaskGraph, WorkIsAskedOncePerTileShape) {

@@ -19,6 +19,8 @@
 // RUN: not ls %t/small.so
 // RUN: soap-compile %s --topology=%t/fits.json --strategy=single -o %t/fits.so
 // SMALL: error: device 0: expected at most {{[0-9]+}} bytes of memory, got: a plan of {{[0-9]+}} (activations {{.*}}, scratchpad {{.*}} MiB); use more devices, a smaller batch or another strategy
+// SMALL-NEXT: {{^    }}147456 bytes of 'w' (parameter)
+// SMALL-NEXT: {{^    }}16384 bytes of '{{.*}}' (activation)
 
 // Tests that a library which cannot be asked is a warning: the plug-in does not
 // lie beside this copy of the runtime.

@@ -79,14 +79,20 @@ public:
       : device_(device), statistics_(statistics) {}
 
   LogicalResult prove() {
-    for (auto load : device_.getBlock().getOps<LoadOp>())
-      if (failed(write(load, load.getTarget(), -1, Stream::Compute, nullptr)))
+    for (auto load : device_.getBlock().getOps<LoadOp>()) {
+      BufferOp buffer = getStorage(load.getTarget()).buffer;
+      if (buffer.getType().getSpace() == Space::Activations)
+        lateLoads_[buffer] = load;
+      else if (failed(
+                   write(load, load.getTarget(), -1, Stream::Compute, nullptr)))
         return failure();
+    }
     if (failed(prove(device_.getInit().getBlock())))
       return failure();
     // Activations do not outlive the program that makes them.
-    arenas_[0].forgetRows();
+    arenas_[0] = Arena();
     arenas_[1].forgetRows();
+    lateLoads_.clear();
     return prove(device_.getMain().getBlock());
   }
 
@@ -102,13 +108,26 @@ private:
       Stream stream = row.getStream().value_or(Stream::Compute);
       const Clock &clock = order.clock(row);
       for (Value value : row.getReads())
-        if (failed(read(row, value, position, stream, clock)))
+        if (failed(loadLate(value, position, stream, clock)) ||
+            failed(read(row, value, position, stream, clock)))
           return failure();
       for (Value value : row.getWrites())
         if (failed(write(row, value, position, stream, &clock)))
           return failure();
     }
     return success();
+  }
+
+  /// What is loaded into the activations is loaded right before the first row
+  /// that reads it.
+  LogicalResult loadLate(Value value, int32_t position, Stream stream,
+                         const Clock &clock) {
+    auto load = lateLoads_.find(getStorage(value).buffer);
+    if (load == lateLoads_.end())
+      return success();
+    LoadOp op = load->second;
+    lateLoads_.erase(load);
+    return write(op, op.getTarget(), position, stream, &clock);
   }
 
   Arena &arenaOf(BufferOp buffer) {
@@ -207,6 +226,7 @@ private:
   ProgramStatistics &statistics_;
   Arena arenas_[2]; ///< Activations, parameters.
   SmallVector<RowOpInterface> rows_;
+  llvm::DenseMap<Operation *, LoadOp> lateLoads_; ///< By buffer.
 };
 
 } // namespace
