@@ -16,6 +16,7 @@ for name, change in {
     "device": {"devices": [0, 7]},
     "regather": {"regather": ["nothing"]},
     "replicate": {"replicate": 0},
+    "host": {"degrees": {}, "devices": ["host"]},
 }.items():
     broken = copy.deepcopy(strategy)
     for entry in broken["ops"]:
