@@ -41,7 +41,7 @@ Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
       device(model->table().devices()->Get(id)),
       activations(device->activation_bytes()),
       parameters(device->parameter_bytes()), scratch(device->scratch_bytes()),
-      kernels(model->table(), *device,
+      kernels(model->table(),
               [this](uint32_t symbol) { return model->native(symbol); }) {
   makeRows(meetings, transport);
   linkWaits();
@@ -206,17 +206,17 @@ void Device::runInit(const Safetensors *weights) {
 }
 
 void Device::prepare(const Safetensors *weights) {
-  scratchpad = Arena(std::max<uint64_t>(kernels.scratchpadBytes(),
+  scratchpad = Arena(std::max<uint64_t>(kernels.scratchpadBytes(*device),
                                         device->scratchpad_bytes()));
   needs = MemoryNeeds(*device);
-  needs.scratchpad = kernels.scratchpadBytes();
+  needs.scratchpad = kernels.scratchpadBytes(*device);
   runInit(weights);
   auto meter = [&] {
     needs.reordered = constants.bytes();
     needs.updatePeak();
   };
   meter();
-  ParameterUses uses(kernels);
+  ParameterUses uses(kernels, *device);
   for (StreamProgram &stream : streams)
     for (ProgramRow &row : stream.rows) {
       const auto *launch = row.row->body_as_Launch();

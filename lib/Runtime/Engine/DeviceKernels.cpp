@@ -17,9 +17,8 @@ using namespace soap::runtime;
 // DeviceKernels
 //===----------------------------------------------------------------------===//
 
-DeviceKernels::DeviceKernels(const fb::Model &model, const fb::Device &device,
-                             Natives natives)
-    : model(model), table(device), natives(std::move(natives)),
+DeviceKernels::DeviceKernels(const fb::Model &model, Natives natives)
+    : model(model), natives(std::move(natives)),
       chosen(items(model.kernels()).size()) {}
 
 static std::vector<bool> constantOperands(const fb::Launch &launch) {
@@ -42,9 +41,9 @@ Kernel &DeviceKernels::get(const fb::Launch &launch) {
   return *kernel;
 }
 
-size_t DeviceKernels::scratchpadBytes() {
+size_t DeviceKernels::scratchpadBytes(const fb::Device &device) {
   size_t bytes = 0;
-  for (const auto *rows : {table.init(), table.main()})
+  for (const auto *rows : {device.init(), device.main()})
     for (const fb::Row *row : items(rows))
       if (const auto *launch = row->body_as_Launch())
         bytes = std::max(bytes, get(*launch).scratchpadBytes());
@@ -104,10 +103,13 @@ static bool overlap(const fb::Buffer &a, const fb::Buffer &b) {
          b.offset() < a.offset() + a.bytes();
 }
 
-ParameterUses::ParameterUses(DeviceKernels &kernels) : kernels(kernels) {
-  const auto &buffers = *kernels.device().buffers();
+ParameterUses::ParameterUses(DeviceKernels &kernels, const fb::Device &device)
+    : kernels(kernels), device(device) {
+  if (!device.buffers())
+    return;
+  const auto &buffers = *device.buffers();
   std::set<uint32_t> read;
-  for (const fb::Row *row : items(kernels.device().main())) {
+  for (const fb::Row *row : items(device.main())) {
     std::set<size_t> operands;
     if (const auto *launch = row->body_as_Launch())
       for (const ConstantCopy &copy : kernels.get(*launch).constantCopies())
@@ -143,7 +145,7 @@ ParameterUses::release(const fb::Launch &launch) {
     auto it = copied.find(
         launch.operands()->Get(static_cast<uint32_t>(copy.operand)));
     if (it != copied.end() && --it->second == 0)
-      released.push_back(kernels.device().buffers()->Get(it->first));
+      released.push_back(device.buffers()->Get(it->first));
   }
   return released;
 }
@@ -152,11 +154,10 @@ ParameterUses::release(const fb::Launch &launch) {
 // The plan
 //===----------------------------------------------------------------------===//
 
-MemoryNeeds runtime::planMemory(const fb::Model &model,
+MemoryNeeds runtime::planMemory(DeviceKernels &kernels,
                                 const fb::Device &device) {
-  DeviceKernels kernels(model, device, [](uint32_t) { return nullptr; });
   MemoryNeeds needs(device);
-  needs.scratchpad = kernels.scratchpadBytes();
+  needs.scratchpad = kernels.scratchpadBytes(device);
   std::set<std::pair<uint64_t, std::string>> copies;
   auto bind = [&](const fb::Launch &launch) {
     for (const ConstantCopy &copy : kernels.get(launch).constantCopies()) {
@@ -172,7 +173,7 @@ MemoryNeeds runtime::planMemory(const fb::Model &model,
   for (const fb::Row *row : items(device.init()))
     if (const auto *launch = row->body_as_Launch())
       bind(*launch);
-  ParameterUses uses(kernels);
+  ParameterUses uses(kernels, device);
   for (fb::Stream stream : {fb::Stream::Compute, fb::Stream::Communication})
     for (const fb::Row *row : items(device.main())) {
       const auto *launch = row->body_as_Launch();

@@ -15,6 +15,7 @@
 #define SOAP_LIB_RUNTIME_ENGINE_DEVICEKERNELS_H
 
 #include "CPU/Kernel.h"
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -45,27 +46,24 @@ struct MemoryNeeds {
   void updatePeak() { peak = std::max(peak, total()); }
 };
 
-/// The kernels that one device launches. Used by one thread, whose number of
-/// cores the library sees.
+/// The kernels of a model for one number of cores: that of the thread that uses
+/// them.
 class DeviceKernels {
 public:
   using Natives = std::function<soap_native_kernel(uint32_t symbol)>;
   /// `model` outlives this; `natives` finds the functions of the model.
-  DeviceKernels(const fb::Model &model, const fb::Device &device,
-                Natives natives);
+  DeviceKernels(const fb::Model &model, Natives natives);
 
   /// The kernel of a launch, chosen at the first call. Throws SOAP_INVALID if
   /// nothing implements it.
   Kernel &get(const fb::Launch &launch);
-  const fb::Device &device() const { return table; }
-  /// The largest of all launches.
-  size_t scratchpadBytes();
+  /// The largest scratchpad of all launches of a device.
+  size_t scratchpadBytes(const fb::Device &device);
   /// The implementation that each kernel of the table got; "" if not launched.
   const std::vector<std::string> &implementations() const { return chosen; }
 
 private:
   const fb::Model &model;
-  const fb::Device &table;
   Natives natives;
   std::map<std::pair<uint32_t, std::vector<bool>>, std::unique_ptr<Kernel>>
       kernels;
@@ -77,20 +75,21 @@ private:
 /// bound.
 class ParameterUses {
 public:
-  explicit ParameterUses(DeviceKernels &kernels);
+  ParameterUses(DeviceKernels &kernels, const fb::Device &device);
   /// To be called for every launch of the main program, after it is bound: the
   /// buffers that nothing reads any more.
   std::vector<const fb::Buffer *> release(const fb::Launch &launch);
 
 private:
   DeviceKernels &kernels;
+  const fb::Device &device;
   /// Launches' operands that copy a buffer.
   std::map<uint32_t, uint32_t> copied;
 };
 
 /// What a device will need, without loading anything: the order of steps is
 /// that of Device::prepare().
-MemoryNeeds planMemory(const fb::Model &model, const fb::Device &device);
+MemoryNeeds planMemory(DeviceKernels &kernels, const fb::Device &device);
 
 } // namespace soap::runtime
 

@@ -91,16 +91,18 @@ std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
                  allowedCores());
   std::vector<MemoryNeeds> all;
   std::exception_ptr failure;
-  // A library sees the cores of the calling thread: one thread per device.
-  for (uint32_t d = 0; d != table.devices()->size(); ++d)
-    std::thread([&] {
-      try {
-        libraryBackend().setThreads(split.compute[d].size());
-        all.push_back(planMemory(table, *table.devices()->Get(d)));
-      } catch (...) {
-        failure = std::current_exception();
-      }
-    }).join();
+  // The library sees the cores of the thread that calls it. All devices have
+  // equally many.
+  std::thread([&] {
+    try {
+      libraryBackend().setThreads(split.compute[0].size());
+      DeviceKernels kernels(table, [](uint32_t) { return nullptr; });
+      for (const fb::Device *device : items(table.devices()))
+        all.push_back(planMemory(kernels, *device));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
   if (failure)
     std::rethrow_exception(failure);
   return all;
