@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Proposals.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include <algorithm>
 #include <atomic>
@@ -257,19 +258,19 @@ llvm::Expected<SearchResult> MCMC::run(const SearchProblem &problem,
   simplify({problem.graph, problem.topology, space}, problem.costs,
            result.strategy);
 
-  // The order is part of the strategy: keep the policy's where it is better.
-  std::vector<int32_t> order = fifoOrder(problem.graph, result.strategy,
-                                         problem.topology, problem.costs);
+  // The order is part of the strategy: keep a policy's where it is better.
   TaskGraph tasks(problem.graph, problem.topology, problem.costs);
   tasks.setStrategy(result.strategy);
   result.stepNs = FullSimulator(tasks).stepNs();
-  Strategy ordered = result.strategy;
-  ordered.order = std::move(order);
-  tasks.setStrategy(ordered);
-  if (int64_t step = FullSimulator(tasks).stepNs();
-      step < result.stepNs && tasks.checkMemory().empty()) {
-    result.stepNs = step;
-    result.strategy = std::move(ordered);
+  Strategy found = result.strategy;
+  for (llvm::StringRef policy : launchPolicyNames()) {
+    tasks.setOrder(launchOrder(policy, problem.graph, found, problem.topology,
+                               problem.costs));
+    if (int64_t step = FullSimulator(tasks).stepNs();
+        step < result.stepNs && tasks.checkMemory().empty()) {
+      result.stepNs = step;
+      result.strategy = tasks.strategy();
+    }
   }
   result.seconds = secondsSince(search.begin);
   return result;

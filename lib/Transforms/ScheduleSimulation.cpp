@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Transforms/ScheduleSimulation.h"
+#include "TaskCosts.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include <cmath>
 #include <map>
@@ -17,8 +18,10 @@ namespace {
 
 class ScheduleSimulation {
 public:
-  explicit ScheduleSimulation(const TaskGraph &tasks)
-      : tasks_(tasks), topology_(tasks.topology()),
+  /// With a task graph, costs are those of its nodes, else of `costs`.
+  ScheduleSimulation(const Topology &topology, const TaskGraph *tasks,
+                     const TaskCosts *costs)
+      : tasks_(tasks), costs_(costs), topology_(topology),
         compute_(topology_.numDevices() + 1, 0),
         communication_(topology_.numDevices() + 1, 0),
         links_(topology_.numResources(), 0) {}
@@ -120,8 +123,8 @@ private:
       FailureOr<int64_t> ns = costOf(op, device);
       if (failed(ns))
         return failure();
-      // A node's cost is that of all of its tasks on the device.
-      bool isNode = task && !task.getReduce();
+      // A node's cost in the task graph is that of all its tasks on the device.
+      bool isNode = tasks_ && task && !task.getReduce();
       cost[device] = isNode ? *ns : cost[device] + *ns;
       int64_t &ready =
           start.try_emplace(device, compute_[device]).first->second;
@@ -158,12 +161,14 @@ private:
       return CostModel::copyNs(bytesOf(op->getResult(0)) * (inputs + 1) / 2,
                                kind);
     }
-    int32_t node = tasks_.graph().find(task.getNode());
+    if (!tasks_)
+      return costs_->ns(task, kind);
+    int32_t node = tasks_->graph().find(task.getNode());
     if (node < 0)
       return emitError(op->getLoc(), "expected a task of an operation of the "
                                      "task graph, got: '")
              << task.getNode() << "'";
-    const detail::NodeTasks &costs = tasks_.nodeTasks(node);
+    const detail::NodeTasks &costs = tasks_->nodeTasks(node);
     auto at = llvm::find(costs.devices, device);
     if (at == costs.devices.end())
       return emitError(op->getLoc(), "expected '")
@@ -250,7 +255,8 @@ private:
     times_.ops[op] = time;
   }
 
-  const TaskGraph &tasks_;
+  const TaskGraph *tasks_;
+  const TaskCosts *costs_;
   const Topology &topology_;
   std::vector<int64_t> compute_, communication_, links_;
   llvm::DenseMap<Value, int64_t> ready_;
@@ -261,7 +267,16 @@ private:
 
 FailureOr<ScheduleTimes> simulateSchedule(func::FuncOp main,
                                           const TaskGraph &tasks) {
-  return ScheduleSimulation(tasks).run(main.getBody().front());
+  return ScheduleSimulation(tasks.topology(), &tasks, nullptr)
+      .run(main.getBody().front());
+}
+
+FailureOr<ScheduleTimes> simulateSchedule(func::FuncOp main,
+                                          const Topology &topology,
+                                          const CostModel &costs) {
+  Block &block = main.getBody().front();
+  TaskCosts taskCosts(block, costs);
+  return ScheduleSimulation(topology, nullptr, &taskCosts).run(block);
 }
 
 void writeTimes(const ScheduleTimes &times) {

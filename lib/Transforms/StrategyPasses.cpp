@@ -8,9 +8,12 @@
 #include "mlir/Support/FileUtilities.h"
 #include "soap/CostModel/Machine.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Transforms/Passes.h"
+#include "soap/Transforms/ScheduleSimulation.h"
 #include "soap/Transforms/StrategyIR.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -192,6 +195,12 @@ struct SimulatePass : impl::SimulatePassBase<SimulatePass> {
   using Base::Base;
 
   void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (main && ir::isPartitioned(main)) {
+      if (failed(simulateTasks(main)))
+        signalPassFailure();
+      return;
+    }
     FailureOr<ConfiguredProblem> read = readConfigured(getOperation(), cost);
     if (failed(read))
       return signalPassFailure();
@@ -206,6 +215,29 @@ struct SimulatePass : impl::SimulatePassBase<SimulatePass> {
       annotate(problem.extracted, result);
     if (report)
       printStrategy(llvm::outs(), problem, read->strategy);
+  }
+
+  LogicalResult simulateTasks(func::FuncOp main) {
+    FailureOr<Topology> topology = readTopology(getOperation());
+    if (failed(topology))
+      return failure();
+    CostModel costs;
+    if (!cost.empty() && cost != "analytic")
+      if (llvm::Error error = costs.loadMeasured(cost))
+        return emit(main, std::move(error));
+    FailureOr<ScheduleTimes> simulated =
+        simulateSchedule(main, *topology, costs);
+    if (failed(simulated))
+      return failure();
+    main->setAttr("soap.simulated_ns",
+                  Builder(&getContext()).getI64IntegerAttr(simulated->stepNs));
+    if (times)
+      writeTimes(*simulated);
+    if (report)
+      llvm::outs() << "simulated step time: "
+                   << llvm::formatv("{0:f3}", simulated->stepNs / 1e6)
+                   << " ms\n";
+    return success();
   }
 
   /// Sets `soap.times` on operations: [device, start, end] of every device.

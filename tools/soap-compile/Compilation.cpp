@@ -17,6 +17,7 @@
 #include "soap/Target/Memory/LibraryMemory.h"
 #include "soap/Target/Native/NativeKernels.h"
 #include "soap/Target/Native/Passes.h"
+#include "soap/Transforms/ScheduleSimulation.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -412,6 +413,21 @@ int Compilation::checkTasks() {
       failed(ir::verifyWaits(*main, waits)))
     return BadInput;
   movements = MovementList::of(*main);
+  if (ir::getTopology(*module)) {
+    FailureOr<Topology> topology = readTopology(*module);
+    CostModel costs;
+    if (!line.costFile.empty())
+      if (llvm::Error error = costs.loadMeasured(line.costFile)) {
+        printError(llvm::toString(std::move(error)));
+        return BadInput;
+      }
+    FailureOr<ScheduleTimes> times =
+        failed(topology) ? FailureOr<ScheduleTimes>(failure())
+                         : simulateSchedule(*main, *topology, costs);
+    if (failed(times))
+      return BadInput;
+    model.simulatedNs = times->stepNs;
+  }
   if (!line.exportMovements.empty() &&
       !writeText(line.exportMovements, movements.json() + "\n"))
     return BadInput;

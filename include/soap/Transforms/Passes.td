@@ -129,6 +129,12 @@ def SimulatePass : Pass<"soap-simulate", "::mlir::ModuleOp"> {
     order. Sets `soap.simulated_ns` on `@main` and, with `times`, an array of
     `[device, start, end]` in nanoseconds (`soap.times`) on every operation.
     `report` prints the table of operations: degrees, devices, time, bytes.
+
+    Of a partitioned `@main`, it simulates the operations in the order of their
+    block: costs of tasks follow from the operations in their regions. `times`
+    then sets `soap.start` and `soap.end` on tasks, copies and actions, which
+    `soap-schedule{policy=simulated}` reads.
+
     All numbers are simulated.
   }];
   let options = [

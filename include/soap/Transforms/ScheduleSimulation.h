@@ -39,6 +39,13 @@ struct ScheduleTimes {
 mlir::FailureOr<ScheduleTimes> simulateSchedule(mlir::func::FuncOp main,
                                                 const TaskGraph &tasks);
 
+/// The same without a strategy, for tasks that were edited: costs follow from
+/// the operations in their regions. The task graph takes tiles of equal shape
+/// for equal; here every task has a cost of its own.
+mlir::FailureOr<ScheduleTimes> simulateSchedule(mlir::func::FuncOp main,
+                                                const Topology &topology,
+                                                const CostModel &costs);
+
 /// Sets `soap.start` and `soap.end` (nanoseconds) on the operations of a step.
 void writeTimes(const ScheduleTimes &times);
 

@@ -1,0 +1,34 @@
+//===- KernelDescription.h - What a task is to the cost model ---*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_KERNELDESCRIPTION_H
+#define SOAP_SEARCH_KERNELDESCRIPTION_H
+
+#include "soap/CostModel/CostModel.h"
+#include "soap/Search/OperatorGraph.h"
+
+namespace soap {
+
+/// What one task touches. Boxes have the rank of their value; empty: not read.
+struct KernelAccess {
+  const PartitionSpec &spec;
+  llvm::ArrayRef<LoopKind> kinds; ///< Per loop of the spec.
+  Tile tile;
+  llvm::SmallVector<Box, 4> operands;
+  llvm::SmallVector<Box, 2> results;
+  llvm::SmallVector<int32_t, 4> operandBytes; ///< Bytes of an element.
+  llvm::SmallVector<int32_t, 2> resultBytes;
+};
+
+/// What the cost model wants to know about the task: traffic, and the matrix
+/// product that a contraction is. The key of the result is that of `work`,
+/// which must outlive it.
+KernelQuery describeKernel(const KernelAccess &access, const TaskWork &work);
+
+} // namespace soap
+
+#endif // SOAP_SEARCH_KERNELDESCRIPTION_H

@@ -1,0 +1,92 @@
+//===- KernelDescription.cpp - What a task is to the cost model -----------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/KernelDescription.h"
+#include "CompileTasks.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace soap;
+
+/// Does the task multiply two tensors and add up? Then small tiles are
+/// inefficient; all else is bound by memory.
+static bool isContraction(const KernelAccess &access) {
+  const PartitionSpec &spec = access.spec;
+  int large = 0;
+  for (const Box &box : access.operands)
+    large += box.size() >= 2;
+  if (large < 2 || spec.results.empty())
+    return false;
+  for (size_t loop = 0; loop < spec.loops.size(); ++loop)
+    if (spec.isReduction(loop))
+      return true;
+  // A convolution in groups: whole channels of a group on both sides.
+  return llvm::any_of(spec.operands[0].dims, [](const DimAccess &dim) {
+    return dim.loop >= 0 && dim.hi - dim.lo > 0;
+  });
+}
+
+KernelQuery soap::describeKernel(const KernelAccess &access,
+                                 const TaskWork &work) {
+  KernelQuery query;
+  query.key = work.key;
+  query.flops = work.flops;
+  for (auto [box, bytes] :
+       llvm::zip_equal(access.operands, access.operandBytes))
+    if (!isEmpty(box))
+      query.bytes += static_cast<double>(volume(box)) * bytes;
+  int64_t results = 1;
+  for (auto [index, box] : llvm::enumerate(access.results)) {
+    query.bytes += static_cast<double>(volume(box)) * access.resultBytes[index];
+    if (index == 0)
+      results = std::max<int64_t>(1, volume(box));
+  }
+  if (!isContraction(access))
+    return query;
+
+  // Columns are what the weights add to the result; without weights, its last
+  // loop.
+  int64_t columns = 1, last = 1;
+  bool hasParameter = false;
+  for (const DimAccess &dim : access.spec.results[0].dims) {
+    if (dim.loop < 0)
+      continue;
+    int64_t size = access.tile[dim.loop].size() * (dim.hi - dim.lo + 1);
+    last = size;
+    if (access.kinds[dim.loop] == LoopKind::Parameter) {
+      columns *= size;
+      hasParameter = true;
+    }
+  }
+  query.columns = std::max<int64_t>(1, hasParameter ? columns : last);
+  query.rows = std::max<int64_t>(1, results / query.columns);
+  query.depth = std::max<int64_t>(
+      1, std::llround(work.flops / (2.0 * query.rows * query.columns)));
+  return query;
+}
+
+KernelQuery detail::describeTask(const OperatorGraph &graph, int32_t id,
+                                 const Degrees &degrees, int64_t task,
+                                 const TaskWork &work) {
+  const GraphNode &node = graph.node(id);
+  KernelAccess access{
+      node.spec, node.kinds, tileOfTask(node.spec, degrees, task), {}, {},
+      {},        {}};
+  for (auto [index, valueId] : llvm::enumerate(node.operands)) {
+    const GraphValue &value = graph.value(valueId);
+    access.operands.push_back(
+        operandBox(node.spec, index, degrees, task, value.shape));
+    access.operandBytes.push_back(value.elementBytes);
+  }
+  for (auto [index, valueId] : llvm::enumerate(node.results)) {
+    const GraphValue &value = graph.value(valueId);
+    access.results.push_back(
+        resultBox(node.spec, index, degrees, task, value.shape));
+    access.resultBytes.push_back(value.elementBytes);
+  }
+  return describeKernel(access, work);
+}

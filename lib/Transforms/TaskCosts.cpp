@@ -1,0 +1,96 @@
+//===- TaskCosts.cpp - Costs of tasks from their regions ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TaskCosts.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Search/KernelDescription.h"
+
+using namespace mlir;
+
+namespace soap {
+
+template <typename Visit>
+TaskCosts::Operands TaskCosts::walk(ir::TaskOp task, Visit visit) const {
+  llvm::DenseMap<Value, Known> inside;
+  for (auto [argument, input] :
+       llvm::zip_equal(task.getBlock().getArguments(), task.getInputs()))
+    if (ir::BoxAttr box = ir::getBox(input))
+      inside[argument] = values_.lookup({box.getValue(), box.getResult()});
+  Operands returned;
+  for (Operation &op : task.getBlock()) {
+    Operands operands;
+    SmallVector<DimTraits> traits;
+    for (Value operand : op.getOperands()) {
+      operands.push_back(inside.lookup(operand));
+      traits.push_back(operands.back().traits);
+    }
+    if (auto node = dyn_cast<nn::PartitionOpInterface>(op)) {
+      visit(node, operands);
+      auto shapes = nn::resultShapes(node);
+      for (auto [index, trait] : llvm::enumerate(nn::inferTraits(node, traits)))
+        inside[op.getResult(index)] = {trait, shapes[index]};
+    } else if (isa<ir::ReturnOp>(op)) {
+      returned = std::move(operands);
+    }
+  }
+  return returned;
+}
+
+TaskCosts::TaskCosts(Block &block, const CostModel &costs) : costs_(costs) {
+  auto results = [](ir::TaskOp task) {
+    return llvm::map_range(task.getBoxes(), [](Attribute attribute) {
+      return cast<ir::BoxAttr>(attribute);
+    });
+  };
+  for (auto task : block.getOps<ir::TaskOp>())
+    for (ir::BoxAttr box : results(task)) {
+      auto &shape = values_[{box.getValue(), box.getResult()}].shape;
+      shape.resize(box.getRank());
+      for (auto [size, range] : llvm::zip_equal(shape, box.getBox()))
+        size = std::max(size, range.hi);
+    }
+  for (auto task : block.getOps<ir::TaskOp>()) {
+    if (task.getReduce())
+      continue;
+    Operands returned =
+        walk(task, [](nn::PartitionOpInterface, const Operands &) {});
+    for (auto [box, value] : llvm::zip(results(task), returned))
+      values_[{box.getValue(), box.getResult()}].traits = value.traits;
+  }
+}
+
+int64_t TaskCosts::ns(ir::TaskOp task, const DeviceKind &kind) const {
+  int64_t sum = 0;
+  walk(task, [&](nn::PartitionOpInterface op, const Operands &operands) {
+    if (isa<nn::ParameterOp, nn::ConstantOp>(*op))
+      return;
+    nn::LocalTile tile = nn::makeWholeTile(op);
+    // Kinds are those of the whole: a tile may be one element wide.
+    SmallVector<DimTraits> traits;
+    SmallVector<SmallVector<int64_t, 5>> shapes;
+    for (const Known &operand : operands) {
+      traits.push_back(operand.traits);
+      shapes.push_back(operand.shape);
+    }
+    SmallVector<LoopKind, 6> kinds = inferLoopKinds(tile.spec, traits, shapes);
+    TaskWork work{nn::kernelKey(op, tile), op.getFlops(tile)};
+    KernelAccess access{tile.spec,        kinds, tile.tile, tile.operandBoxes,
+                        tile.resultBoxes, {},    {}};
+    auto bytesOf = [](Value value) {
+      return static_cast<int32_t>(ir::elementBytes(
+          cast<RankedTensorType>(value.getType()).getElementType()));
+    };
+    for (Value operand : op->getOperands())
+      access.operandBytes.push_back(bytesOf(operand));
+    for (Value result : op->getResults())
+      access.resultBytes.push_back(bytesOf(result));
+    sum += costs_.kernelNs(describeKernel(access, work), kind);
+  });
+  return sum;
+}
+
+} // namespace soap
