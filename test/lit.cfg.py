@@ -6,7 +6,8 @@ Features say what a machine may lack; a test that needs one says
   mpi       mpirun
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
-  planted-faults  programs in which faults can be planted (SOAP_PLANTED_FAULTS)
+  planted-faults, faulty-property-worker
+            programs in which faults can be planted (SOAP_PLANTED_FAULTS)
   install   everything that is installed was built
   clang-format
 """
@@ -46,6 +47,9 @@ for tool in ("soap-opt", "soap-translate", "soap-compile", "soap-run"):
         config.available_features.add(tool)
 if os.access(os.path.join(config.soap_tools_dir, "soap-compile-faulty"), os.X_OK):
     config.available_features.add("planted-faults")
+if os.access(os.path.join(config.soap_obj_root, "test", "faults", "unittests",
+                          "soap-property-worker"), os.X_OK):
+    config.available_features.add("faulty-property-worker")
 if shutil.which("mpirun"):
     config.available_features.add("mpi")
 if os.path.exists("/dev/nvidiactl"):
