@@ -73,7 +73,7 @@ private:
     if (failed(object) ||
         llvm::sys::fs::createTemporaryFile("soap-benchmark", "so", path))
       abort();
-    if (llvm::Error error = linkSharedObject({*object}, "none", path)) {
+    if (llvm::Error error = linkSharedObject({*object}, {"none", ""}, path)) {
       llvm::errs() << llvm::toString(std::move(error)) << "\n";
       abort();
     }

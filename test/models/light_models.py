@@ -13,6 +13,8 @@ NAMES = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet5
          "shufflenet", "squeezenet", "vgg19", "zfnet512"]
 SEED = 1
 TOLERANCE = 1e-4  # Of the norm of the reference.
+# Where random strategies are compared tensor by tensor; all weigh little.
+VERIFIED = ["inception_v1", "shufflenet", "squeezenet"]
 MIN_SPREAD = 0.1  # Standard deviation over RMS of a reference that says something.
 
 

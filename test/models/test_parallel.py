@@ -7,7 +7,8 @@ to the times of the task graph, soap-compile itself checks whenever it compiles.
 """
 
 import pytest
-from light_models import NAMES, TOLERANCE, devices_of, movements, random_seeds
+from light_models import (NAMES, TOLERANCE, VERIFIED, devices_of, movements,
+                          random_seeds)
 
 CASES = [(name, strategy, devices) for name in NAMES
          for strategy in ("data-parallel", "model-parallel", "search")
@@ -42,6 +43,19 @@ def test_moves_what_is_planned(zoo, name, strategy, devices):
     # Inputs come from the host and outputs go there.
     assert {"feed", "drain"} <= {movement[0] for movement in planned}
     assert counted == planned
+
+
+@pytest.mark.parametrize("name, seed", [(name, seed) for name in VERIFIED
+                                        for seed in random_seeds(name)])
+def test_every_tensor_equals_one_device(zoo, name, seed):
+    result = run(zoo, name, f"random:{seed}", devices_of(seed))
+    verified = result.report["verify"]
+    assert verified["equal"] and verified["different"] == 0
+    assert 0 < verified["worst"]["norm_rel"] <= TOLERANCE
+    # Every op makes something, on some device or for the host.
+    assert verified["not_compared"] == []
+    assert verified["tensors"] >= len(result.strategy["ops"])
+    assert verified["tiles"] > verified["tensors"]
 
 
 @pytest.mark.parametrize("name", NAMES)

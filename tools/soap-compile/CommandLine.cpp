@@ -249,6 +249,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->group("Output");
   app.add_flag("--timing", line.timing, "Print where compile time goes")
       ->group("Output");
+  app.add_flag("!--no-reference", line.reference,
+               "Leave out the build for one device that soap-run --verify "
+               "compares with (it costs a fifth of the compile time and less "
+               "than a megabyte)")
+      ->group("Output");
 
   CLI::Option *batch =
       app.add_option("--batch", texts.batch, "Size of the batch")

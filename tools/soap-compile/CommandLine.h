@@ -47,6 +47,8 @@ struct CommandLine {
   bool printStrategy = false, timing = false;
   bool prove = false; ///< Print what was proved.
   bool json = false;  ///< Print reports and proofs as one JSON object.
+  /// Put what soap-run --verify needs into the model.
+  bool reference = true;
 };
 
 /// Reads the command line. Fails with one line that says what was expected;

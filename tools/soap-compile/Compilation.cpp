@@ -7,6 +7,7 @@
 
 #include "Compilation.h"
 #include "Diagnostics.h"
+#include "Reference.h"
 #include "mlir/Parser/Parser.h"
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Machine.h"
@@ -38,6 +39,7 @@ Compilation::Compilation(const CommandLine &line, MLIRContext &context)
   model.name = llvm::sys::path::stem(line.model).str();
   model.target = line.target;
   model.coresPerDevice = line.coresPerDevice;
+  model.tiles = line.reference;
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,8 +346,20 @@ int Compilation::print() {
 }
 
 int Compilation::emitSharedObject() {
+  // A program of one device is its own reference.
+  auto devices = module->getOps<soaprt::DeviceOp>();
+  ReferenceBuild reference;
+  bool hasReference = false;
+  if (normalized && !llvm::hasNItemsOrLess(devices, 1)) {
+    TimingScope scope = timer.nest("reference");
+    reference.module = *normalized;
+    hasReference = buildReference(reference, *module, model);
+  }
   TimingScope scope = timer.nest("emit");
-  return succeeded(emitModel(*module, model, line.output)) ? Fine : Failed;
+  return succeeded(emitModel(*module, model, line.output,
+                             hasReference ? &reference : nullptr))
+             ? Fine
+             : Failed;
 }
 
 void Compilation::printProof() {
@@ -363,6 +377,8 @@ int Compilation::makeTasks(bool &done) {
     return BadInput;
   if (line.emit == Emit::NN)
     return print();
+  if (line.emit == Emit::SharedObject && line.reference)
+    normalized = module->clone();
   if (!attachTopology())
     return BadInput;
   if (line.emit == Emit::Report)

@@ -80,6 +80,8 @@ private:
   mlir::DefaultTimingManager timing;
   mlir::TimingScope timer;
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The model as it was before a strategy was chosen; null if not needed.
+  mlir::OwningOpRef<mlir::ModuleOp> normalized;
   ModelOptions model;
   Level level = Level::Graph;
   /// What the strategy's simulation promises; set by chooseStrategy().

@@ -18,11 +18,14 @@ void run::require(soap_status status) {
     throw RunError(soap_last_error());
 }
 
-Session::Session(const std::string &path, uint32_t coresPerDevice) {
+Session::Session(const std::string &path, const Loading &loading) {
   soap_load_options options = {};
   options.size = sizeof(options);
   options.transport = SOAP_TRANSPORT_LOCAL;
-  options.cores_per_device = coresPerDevice;
+  options.cores_per_device = loading.coresPerDevice;
+  options.build = loading.build;
+  options.observe = loading.observe;
+  options.user = loading.user;
   soap_model *loaded = nullptr;
   require(soap_model_load(path.c_str(), &options, &loaded));
   model.reset(loaded);

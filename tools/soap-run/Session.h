@@ -17,11 +17,19 @@ namespace soap::run {
 /// Throws what soap_last_error() says if `status` is a failure.
 void require(soap_status status);
 
+/// How a model is loaded.
+struct Loading {
+  uint32_t coresPerDevice = 0; ///< 0: as compiled, else an even split.
+  soap_build build = SOAP_BUILD_MODEL;
+  soap_observer observe = nullptr; ///< Shown all tiles, with `user`.
+  void *user = nullptr;
+};
+
 class Session {
 public:
-  /// `sources`: per input name where its values come from.
-  Session(const std::string &path, uint32_t coresPerDevice);
-  /// Makes all inputs; those without a source get random:0.
+  Session(const std::string &path, const Loading &loading);
+  /// Makes all inputs; `sources`: per input name where its values come from,
+  /// those without a source get random:0.
   void setInputs(const std::map<std::string, std::string> &sources);
   /// Takes the inputs of another model. Throws UsageError if they differ.
   void setInputs(const Session &other);
@@ -34,6 +42,7 @@ public:
   const std::vector<soap_port> &outputs() const { return outputPorts; }
   /// Throws UsageError, with the names there are.
   size_t findOutput(const std::string &name) const;
+  const Tensor &input(size_t index) const { return inputTensors[index]; }
   const Tensor &output(size_t index) const { return outputTensors[index]; }
   const Tensor &output(const std::string &name) const {
     return output(findOutput(name));

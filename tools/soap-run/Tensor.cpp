@@ -29,8 +29,8 @@ static double halfToDouble(uint16_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
-double Tensor::at(size_t i) const {
-  const unsigned char *data = bytes.data();
+double run::elementAt(soap_element element, const unsigned char *data,
+                      size_t i) {
   switch (element) {
   case SOAP_F32:
     return load<float>(data, i);
@@ -65,7 +65,7 @@ double Tensor::at(size_t i) const {
   return NAN;
 }
 
-bool Tensor::isFloat() const {
+bool run::isFloat(soap_element element) {
   return element == SOAP_F32 || element == SOAP_F64 || element == SOAP_F16 ||
          element == SOAP_BF16;
 }

@@ -25,6 +25,10 @@ struct RunError : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
+/// Element i of a dense tensor, whatever its type.
+double elementAt(soap_element element, const unsigned char *data, size_t i);
+bool isFloat(soap_element element);
+
 /// A dense, row-major tensor.
 struct Tensor {
   soap_element element = SOAP_F32;
@@ -37,8 +41,8 @@ struct Tensor {
         bytes(port.bytes) {}
   size_t count() const { return bytes.size() / soap_element_size(element); }
   /// Element i, whatever its type.
-  double at(size_t i) const;
-  bool isFloat() const;
+  double at(size_t i) const { return elementAt(element, bytes.data(), i); }
+  bool isFloat() const { return run::isFloat(element); }
 };
 
 /// `f32 [1x3x224x224]`

@@ -7,6 +7,7 @@
 
 #include "Compare.h"
 #include "Measure.h"
+#include "Verification.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -28,7 +29,7 @@ struct Options {
   Tolerance tolerance;
   size_t iterations = 0, warmup = 0;
   uint32_t coresPerDevice = 0;
-  bool info = false, listDevices = false, json = false;
+  bool info = false, listDevices = false, json = false, verify = false;
 };
 } // namespace
 
@@ -43,6 +44,12 @@ static const char *example =
     "that of the expected tensor; a tensor whose root mean square is below "
     "atol\n"
     "may differ by atol per element. NaN is equal to nothing.\n"
+    "\n"
+    "--verify holds every tile of every tensor to this, with the root mean "
+    "square\n"
+    "of the tensor, and every element to 100 rtol of that or of itself; there "
+    "NaN\n"
+    "equals NaN. It reports the first tensor, in graph order, that differs.\n"
     "\n"
     "Exit codes: 0 fine, 1 the run or a comparison failed, 2 usage or bad "
     "input.\n";
@@ -72,6 +79,10 @@ static void declare(CLI::App &app, Options &o) {
   app.add_option("--compare", o.other,
                  "Run another model on the same inputs and compare outputs")
       ->type_name("OTHER.so")
+      ->group("Checks");
+  app.add_flag("--verify", o.verify,
+               "Compare every tensor of the model, tile by tile, with the "
+               "build for one device inside it, on the same inputs")
       ->group("Checks");
   app.add_option("--rtol", o.tolerance.relative, "Relative tolerance")
       ->capture_default_str()
@@ -207,6 +218,8 @@ static void printInfo(const Json &info) {
               << strategy.value("order", Json()).dump() << ", topology "
               << strategy.value("topology", Json()).dump()
               << " (--json prints it)\n";
+  if (info["reference"].get<bool>())
+    std::cout << "reference    a build for one device, for --verify\n";
 }
 
 /// `NAME[:TOPK]`; a name may have colons.
@@ -306,7 +319,17 @@ static int runModel(const Options &o) {
     checkFolder("--output", split("--output", text).second);
   checkFolder("--trace", o.trace);
   checkFolder("--profile-ops", o.profile);
-  Session session(o.model, o.coresPerDevice);
+  // The reference first: its memory is free again when the model is loaded.
+  std::unique_ptr<Verification> verification;
+  Loading loading;
+  loading.coresPerDevice = o.coresPerDevice;
+  if (o.verify && !o.info) {
+    verification =
+        std::make_unique<Verification>(o.model, sources, o.tolerance);
+    loading.observe = Verification::show;
+    loading.user = verification.get();
+  }
+  Session session(o.model, loading);
   if (o.info) {
     Json info = Json::parse(soap_model_info(session.get()));
     if (o.json)
@@ -333,12 +356,18 @@ static int runModel(const Options &o) {
   session.setInputs(sources);
   std::unique_ptr<Session> other;
   if (!o.other.empty()) {
-    other = std::make_unique<Session>(o.other, o.coresPerDevice);
+    Loading alike;
+    alike.coresPerDevice = o.coresPerDevice;
+    other = std::make_unique<Session>(o.other, alike);
     other->setInputs(session);
     for (const soap_port &port : other->outputs())
       session.findOutput(port.name);
   }
 
+  if (verification) {
+    session.step();
+    verification->finish(session);
+  }
   size_t iterations = std::max<size_t>(o.iterations, 1);
   StepTimes times = measure(session, o.warmup, iterations);
   Json report = {{"model", o.model},
@@ -355,6 +384,10 @@ static int runModel(const Options &o) {
     writeNpy(file, session.output(name));
   }
   bool equal = true;
+  if (verification) {
+    equal = verification->equal();
+    report["verify"] = verification->report(o.json);
+  }
   for (const auto &[name, tensor] : expected) {
     Comparison c = compare(name, session.output(name), tensor, o.tolerance);
     equal &= c.equal;
@@ -382,7 +415,8 @@ static int runModel(const Options &o) {
   if (o.json)
     std::cout << report.dump(2, ' ', false, Json::error_handler_t::replace)
               << "\n";
-  else if (!timed && o.prints.empty() && expected.empty() && !other)
+  else if (!timed && o.prints.empty() && expected.empty() && !other &&
+           !verification)
     std::printf("ran one step in %.3f ms on %zu device(s)\n",
                 static_cast<double>(times.median) / 1e6,
                 soap_model_device_count(session.get()));

@@ -51,7 +51,7 @@ void CompiledOps::compile(const std::string &text) {
 
   llvm::SmallString<128> path;
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("soap-native", "so", path));
-  llvm::Error error = linkSharedObject({*object}, "table", path, target);
+  llvm::Error error = linkSharedObject({*object}, {"table", ""}, path, target);
   ASSERT_FALSE(error) << llvm::toString(std::move(error));
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   llvm::sys::fs::remove(path);

@@ -52,7 +52,7 @@ TEST_F(Link, TableIsExportedAlignedAndSized) {
   std::string table = "\x20";
   for (int i = 0; i < 5000; ++i)
     table += static_cast<char>(i * 7);
-  Error error = linkSharedObject({}, table, path("model.so"));
+  Error error = linkSharedObject({}, {table, "one"}, path("model.so"));
   ASSERT_FALSE(error) << toString(std::move(error));
   EXPECT_EQ(files(), std::vector<std::string>{"model.so"});
 
@@ -66,29 +66,34 @@ TEST_F(Link, TableIsExportedAlignedAndSized) {
   const ElfW(Sym) *symbol = nullptr;
   ASSERT_TRUE(dladdr1(data, &info, (void **)&symbol, RTLD_DL_SYMENT));
   EXPECT_EQ(symbol->st_size, table.size());
+  void *reference = dlsym(library, "soap_reference_data");
+  ASSERT_NE(reference, nullptr);
+  EXPECT_EQ(std::memcmp(reference, "one", 3), 0);
   EXPECT_EQ(dlsym(library, "soap_native_kernels"), nullptr);
   dlclose(library);
 }
 
 TEST_F(Link, ReplacesAnOldFile) {
   for (const char *table : {"first", "second"}) {
-    Error error = linkSharedObject({}, table, path("model.so"));
+    Error error = linkSharedObject({}, {table, ""}, path("model.so"));
     ASSERT_FALSE(error) << toString(std::move(error));
   }
   auto contents = MemoryBuffer::getFile(path("model.so"));
   ASSERT_TRUE(bool(contents));
   EXPECT_TRUE((*contents)->getBuffer().contains("second"));
+  EXPECT_FALSE((*contents)->getBuffer().contains("soap_reference_data"));
   EXPECT_EQ(files().size(), 1u);
 }
 
 TEST_F(Link, FailsWithoutLeftovers) {
   // Not an object file: the linker's words, no output, no temporary file.
-  Error error = linkSharedObject({"this is no object"}, "t", path("model.so"));
+  Error error =
+      linkSharedObject({"this is no object"}, {"t", ""}, path("model.so"));
   ASSERT_TRUE(bool(error));
   EXPECT_NE(toString(std::move(error)).find("linker"), std::string::npos);
   EXPECT_TRUE(files().empty());
 
-  error = linkSharedObject({}, "t", path("no-such-folder/model.so"));
+  error = linkSharedObject({}, {"t", ""}, path("no-such-folder/model.so"));
   ASSERT_TRUE(bool(error));
   EXPECT_NE(toString(std::move(error)).find("cannot write"), std::string::npos);
   EXPECT_TRUE(files().empty());

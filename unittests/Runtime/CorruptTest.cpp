@@ -53,6 +53,9 @@ static ModelBuilder everything() {
     b.row(d, std::move(reduce), fb::Stream::Communication);
     if (d == 0)
       b.drain(d, output, z);
+    if (d == 0)
+      b.value("relu", {4, 8});
+    b.tile(d, 0, y, {fb::Range(0, 4), fb::Range(0, 8)}, 1);
   }
   return b;
 }
@@ -149,6 +152,43 @@ TEST(Corrupt, Ranges) {
               "without a combiner");
   breakDevice([&](auto &d) { row(d, 4).AsCollective()->send.pop_back(); },
               "0 sends");
+}
+
+TEST(Corrupt, Tiles) {
+  using Body = std::function<void(fb::TileT &)>;
+  auto breakTile = [](const Body &body, const std::string &reason) {
+    ModelBuilder b = everything();
+    body(*b.model.devices[1]->tiles[0]);
+    expectInvalid(b, reason);
+  };
+  breakTile([](auto &t) { t.value = 1; }, "value 1 of 1");
+  breakTile([](auto &t) { t.data = nullptr; }, "no memory");
+  breakTile([](auto &t) { *t.data = fb::Extent(7, 0, 128); }, "buffer 7 of 4");
+  breakTile([](auto &t) { *t.data = fb::Extent(1, 64, 128); },
+            "bytes 64 + 128 of buffer 1");
+  breakTile([](auto &t) { *t.data = fb::Extent(1, 0, 64); },
+            "64 bytes for [4x8]");
+  breakTile(
+      [](auto &t) {
+        *t.data = fb::Extent(1, 2, 64);
+        t.box[0] = fb::Range(2, 4);
+      },
+      "an offset of 2");
+  breakTile([](auto &t) { t.box.pop_back(); }, "a box of rank 1");
+  breakTile([](auto &t) { t.box[1] = fb::Range(1, 9); }, "range [1:9]");
+  breakTile([](auto &t) { t.parts = {0}; }, "part 0 of 0");
+  breakTile(
+      [](auto &t) {
+        t.parts = {1, 1};
+        t.part_count = 2;
+      },
+      "part 1 of 2");
+  breakTile([](auto &t) { t.row = 6; }, "row 6 of");
+  breakTile([](auto &t) { t.row = -2; }, "row -2 of");
+  breakTile([](auto &t) { t.row = -1; }, "nothing keeps");
+  ModelBuilder b = everything();
+  b.model.values[0]->shape = {-4, 8};
+  expectInvalid(b, "a negative extent");
 }
 
 TEST(Corrupt, Meetings) {

@@ -7,7 +7,7 @@
 //
 // Writes tables that CMake links into shared libraries: y = relu(x w) + 10 on
 // one device, the same on two devices (split over the inner dimension, so that
-// the parts are summed), and a different one.
+// the parts are summed), the latter with a wrong combiner, and a different one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -74,10 +74,18 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
   uint32_t add =
       b.kernel(std::move(native), {{rows, columns}}, {{rows, columns}});
   uint64_t bytes = rows * columns * 4;
+  uint32_t values[] = {
+      b.value("x", {rows, inner}), b.value("w", {inner, columns}),
+      b.value("product", {rows, columns}), b.value("relu", {rows, columns}),
+      b.value("sum", {rows, columns})};
+  const fb::Range allRows(0, rows), allColumns(0, columns);
   for (uint32_t d = 0; d != devices; ++d) {
     uint32_t x = b.buffer(d, rows * part * 4), y = b.buffer(d, bytes);
     uint32_t w = b.buffer(d, part * columns * 4, fb::Space::Parameters);
-    addLoad(b, d, w, fb::Range(d * part, (d + 1) * part), seed);
+    const fb::Range own(d * part, (d + 1) * part);
+    addLoad(b, d, w, own, seed);
+    b.tile(d, values[1], w, {own, allColumns}, -1);
+    b.tile(d, values[0], x, {allRows, own}, 0);
     fb::FeedT feed;
     feed.input = input;
     auto copy = denseCopy(0, x, part * 4, d * part * 4);
@@ -89,7 +97,10 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
     fb::LaunchT multiply = launch(product, {x, w}, y);
     multiply.constant_operands = {1};
     uint32_t last = b.row(d, std::move(multiply));
+    fb::TileT &partial = b.tile(d, values[2], y, {allRows, allColumns}, last);
     if (devices > 1) {
+      partial.parts = {d};
+      partial.part_count = devices;
       fb::CollectiveT sum;
       sum.kind = fb::CollectiveKind::AllReduce;
       sum.combine = fb::Combine::Sum;
@@ -100,15 +111,18 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
       sum.receive.emplace_back(y, 0, bytes);
       last = b.row(d, std::move(sum), fb::Stream::Communication,
                    fb::Phase::Step, {last});
+      b.tile(d, values[2], y, {allRows, allColumns}, last);
     }
     if (d != 0)
       continue;
     uint32_t z = b.buffer(d, bytes);
-    b.row(d, launch(relu, {y}, z), fb::Stream::Compute, fb::Phase::Step,
-          {last});
+    last = b.row(d, launch(relu, {y}, z), fb::Stream::Compute, fb::Phase::Step,
+                 {last});
+    b.tile(d, values[3], z, {allRows, allColumns}, last);
     fb::LaunchT plus = launch(add, {z}, z);
     plus.sizes = {rows * columns, 10};
-    b.row(d, std::move(plus));
+    last = b.row(d, std::move(plus));
+    b.tile(d, values[4], z, {allRows, allColumns}, last);
     b.drain(d, output, z);
   }
   return b;
@@ -130,6 +144,11 @@ int main(int argc, char **argv) {
   std::string folder = std::string(argv[1]) + "/";
   write(folder + "one.bin", makeModel(1, 1));
   write(folder + "two.bin", makeModel(2, 1));
+  write(folder + "bare.bin", makeModel(2, 1));
+  ModelBuilder wrong = makeModel(2, 1);
+  for (auto &device : wrong.model.devices)
+    device->main[2]->body.AsCollective()->combine = fb::Combine::Max;
+  write(folder + "wrong.bin", wrong);
   write(folder + "other.bin", makeModel(1, 2));
   ModelBuilder old = makeModel(1, 1);
   old.model.abi = SOAP_ABI_VERSION + 1;

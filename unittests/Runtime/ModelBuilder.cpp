@@ -133,6 +133,26 @@ void ModelBuilder::inlineLoad(uint32_t device, uint32_t buffer,
   model.devices[device]->loads.push_back(std::move(load));
 }
 
+uint32_t ModelBuilder::value(const std::string &name, const Shape &shape) {
+  auto value = std::make_unique<fb::ValueT>();
+  value->name = name;
+  value->shape = shape;
+  model.values.push_back(std::move(value));
+  return static_cast<uint32_t>(model.values.size() - 1);
+}
+
+fb::TileT &ModelBuilder::tile(uint32_t device, uint32_t value, uint32_t buffer,
+                              std::vector<fb::Range> box, int32_t row) {
+  auto tile = std::make_unique<fb::TileT>();
+  tile->value = value;
+  tile->data = std::make_unique<fb::Extent>(
+      buffer, 0, model.devices[device]->buffers[buffer].bytes());
+  tile->box = std::move(box);
+  tile->row = row;
+  model.devices[device]->tiles.push_back(std::move(tile));
+  return *model.devices[device]->tiles.back();
+}
+
 std::vector<uint8_t> ModelBuilder::finish() const {
   flatbuffers::FlatBufferBuilder builder;
   fb::FinishModelBuffer(builder, fb::CreateModel(builder, &model));
@@ -142,12 +162,15 @@ std::vector<uint8_t> ModelBuilder::finish() const {
 
 ModelPtr ModelBuilder::load(soap_status *status,
                             const std::vector<soap_native_kernel> &natives,
-                            uint32_t coresPerDevice) const {
+                            uint32_t coresPerDevice, soap_observer observe,
+                            void *user) const {
   std::vector<uint8_t> data = finish();
   soap_load_options options = {};
   options.size = sizeof(options);
   options.cores_per_device = coresPerDevice;
   options.warning = [](const char *, void *) {};
+  options.observe = observe;
+  options.user = user;
   soap_model *model = nullptr;
   soap_status result =
       soap_model_load_from_memory(data.data(), data.size(), natives.data(),

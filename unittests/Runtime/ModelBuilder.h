@@ -68,11 +68,18 @@ public:
   void inlineLoad(uint32_t device, uint32_t buffer, const Shape &shape,
                   const Floats &values);
 
+  uint32_t value(const std::string &name, const Shape &shape);
+  /// Says that a whole buffer of f32 holds a box of a value after a row (-1:
+  /// after init).
+  fb::TileT &tile(uint32_t device, uint32_t value, uint32_t buffer,
+                  std::vector<fb::Range> box, int32_t row);
+
   std::vector<uint8_t> finish() const;
   /// Loads; on failure returns null and sets `status`.
   ModelPtr load(soap_status *status = nullptr,
                 const std::vector<soap_native_kernel> &natives = {},
-                uint32_t coresPerDevice = 0) const;
+                uint32_t coresPerDevice = 0, soap_observer observe = nullptr,
+                void *user = nullptr) const;
 
 private:
   std::vector<std::vector<uint64_t>> used;

@@ -82,6 +82,40 @@ TEST_F(SoapRun, TwoDevicesEqualOne) {
          {"compare y: DIFFERENT", "elements differ"});
 }
 
+TEST_F(SoapRun, Verify) {
+  expect(0, file("two.so") + " --verify",
+         {"verify: equal, 6 tensors of 648 elements in 9 tiles, worst norm rel "
+          "error "});
+  // The combiner is wrong: the first tensor that sees it, where it shows.
+  expect(1, file("wrong.so") + " --verify",
+         {"verify: DIFFERENT, 6 tensors", "verify: 4 of 6 tensors differ",
+          "first in graph order: 'product', f32 [4x10]",
+          "tile [0:4, 0:10] on device 0, received by 'row2'", "worst element [",
+          "]: got "});
+  expect(0, file("wrong.so") + " --verify --rtol=1000");
+  expect(2, one() + " --verify",
+         {"expected a model of several devices, got: '", "--compare"});
+  expect(2, file("bare.so") + " --verify", {"without --no-reference"});
+  expect(0, file("two.so") + " --info", {"reference    a build"});
+}
+
+TEST_F(SoapRun, VerifyJson) {
+  json verify = json::parse(
+      expect(1, file("wrong.so") + " --verify --json").text)["verify"];
+  EXPECT_FALSE(verify["equal"]);
+  EXPECT_EQ(verify["tensors"], 6);
+  EXPECT_EQ(verify["different"], 4);
+  EXPECT_TRUE(verify["not_compared"].empty());
+  json first = verify["first"];
+  EXPECT_EQ(first["name"], "product");
+  EXPECT_EQ(first["device"], 0);
+  EXPECT_EQ(first["row_name"], "row2");
+  EXPECT_EQ(first["how"], "received");
+  EXPECT_EQ(first["box"], json::parse("[[0, 4], [0, 10]]"));
+  EXPECT_EQ(first["worst"]["index"].size(), 2u);
+  EXPECT_NE(first["worst"]["got"], first["worst"]["expected"]);
+}
+
 TEST_F(SoapRun, FilesInAndOut) {
   std::string npy = file("y.npy");
   expect(0, one() + " --input=x=random:5:-1:1 --output=y=" + npy);

@@ -5,21 +5,27 @@
 |*                                                                            *|
 |*===----------------------------------------------------------------------===*|
 |*                                                                            *|
-|* What soap-compile exports from a model: the table (TABLE, a file) and the  *|
-|* native kernels. The kernel adds sizes[1] to sizes[0] elements.             *|
+|* What soap-compile exports from a model: the table (TABLE, a file), that of *|
+|* a build for one device (REFERENCE, if there is one) and the native         *|
+|* kernels. The kernel adds sizes[1] to sizes[0] elements.                    *|
 |*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
 #include <stdint.h>
 
-__asm__(".section .rodata\n"
-        ".globl soap_model_data\n"
-        ".type soap_model_data, @object\n"
-        ".balign 64\n"
-        "soap_model_data:\n"
-        ".incbin \"" TABLE "\"\n"
-        ".size soap_model_data, . - soap_model_data\n"
-        ".text\n");
+#define DATA(NAME, FILE)                                                       \
+  __asm__(".section .rodata\n"                                                 \
+          ".globl " NAME "\n"                                                  \
+          ".type " NAME ", @object\n"                                          \
+          ".balign 64\n" NAME ":\n"                                            \
+          ".incbin \"" FILE "\"\n"                                             \
+          ".size " NAME ", . - " NAME "\n"                                     \
+          ".text\n")
+
+DATA("soap_model_data", TABLE);
+#ifdef REFERENCE
+DATA("soap_reference_data", REFERENCE);
+#endif
 
 static void add(void *const *buffers, const int64_t *sizes) {
   const float *x = buffers[0];

@@ -81,6 +81,40 @@ typedef enum soap_transport {
   SOAP_TRANSPORT_LOCAL = 1 /**< Threads of this process. */
 } soap_transport;
 
+/** What a compiled model for several devices may hold twice. */
+typedef enum soap_build {
+  SOAP_BUILD_MODEL = 0,    /**< As its strategy says. */
+  SOAP_BUILD_REFERENCE = 1 /**< The same model on one device. */
+} soap_build;
+
+/** What memory of a device holds: elements `box` of result `result` of node
+ * `value`, dense and row-major. `box` has two numbers per dimension, the first
+ * index and the one behind the last. */
+typedef struct soap_tile {
+  const char *value; /**< nn.name of the node. */
+  uint32_t result;
+  soap_element element;
+  size_t rank;
+  const int64_t *shape; /**< Of the whole value. */
+  const int64_t *box;
+  /** The memory holds parts[0] ... parts[parts_held - 1] of part_count partial
+   * results; 0 and 0: the value itself. */
+  size_t part_count, parts_held;
+  const uint32_t *parts;
+  uint32_t device;
+  /** Row of the device's main program that completed it; -1: it is made once,
+   * when the model is loaded. */
+  int32_t row;
+  const char *row_name; /**< Of that row. Never NULL. */
+  int32_t task;         /**< Index of the node's task, or -1. */
+  int received;         /**< 1: came from another device or the host. */
+  const void *data;     /**< Valid during the call. */
+} soap_tile;
+
+/** Shown a tile when it is complete, before anything else may use its memory.
+ * Called from the threads of the devices, at the same time by several. */
+typedef void (*soap_observer)(const soap_tile *tile, void *user);
+
 /** Zero-initialise, then set size, then what differs from the default. */
 typedef struct soap_load_options {
   size_t size; /**< sizeof(soap_load_options) */
@@ -90,6 +124,10 @@ typedef struct soap_load_options {
   /** Called with one line per warning; NULL: stderr. */
   void (*warning)(const char *line, void *user);
   void *user;
+  /** Which build of the model; SOAP_INVALID if the file lacks it. */
+  soap_build build;
+  /** Called with `user` for every tile; NULL (the default) costs nothing. */
+  soap_observer observe;
 } soap_load_options;
 
 /** Loads the model in the shared library `path` and its weights (a safetensors

@@ -70,6 +70,9 @@ private:
                   llvm::ArrayRef<soaprt::BoxCopyAttr> boxes,
                   mlir::TypedAttr fill, mlir::Location loc);
 
+  /// Writes which parts of which values the buffers hold.
+  void createTiles(mlir::func::FuncOp main);
+
   // Tasks (LowerTasks.cpp).
   mlir::LogicalResult lower(ir::TaskOp task);
   mlir::LogicalResult lowerOp(mlir::Operation *op, const Place &place,

@@ -177,6 +177,50 @@ void Lowering::createCopy(const Place &place, ValueRange sources,
 }
 
 //===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+void Lowering::createTiles(func::FuncOp main) {
+  struct Tile {
+    ir::BoxAttr box;
+    Value buffer;
+    Location loc;
+  };
+  SmallVector<Tile> tiles;
+  // The shape of a value: its tiles cover it.
+  DenseMap<std::pair<StringAttr, int64_t>, SmallVector<int64_t>> shapes;
+  DenseSet<std::pair<Value, Attribute>> seen;
+  for (auto op : main.getBody().getOps<ir::ShardOpInterface>())
+    for (OpResult shard : op->getResults()) {
+      ir::BoxAttr box = op.getBox(shard.getResultNumber());
+      SmallVector<int64_t> &shape = shapes[{box.getValue(), box.getResult()}];
+      shape.resize(box.getRank());
+      for (auto [size, range] : llvm::zip_equal(shape, box.getBox()))
+        size = std::max(size, range.hi);
+      // Shards on the host have no buffer; some are views with equal boxes.
+      if (Value buffer = shards.lookupOrNull(shard);
+          buffer && seen.insert({buffer, box}).second)
+        tiles.push_back({box, buffer, op.getLoc()});
+    }
+  OpBuilder builder(context);
+  for (auto &[box, buffer, loc] : tiles) {
+    auto type = cast<soaprt::BufferType>(buffer.getType());
+    if (type.getBytes() == 0)
+      continue;
+    auto device = cast<soaprt::DeviceOp>(buffer.getDefiningOp()->getParentOp());
+    builder.setInsertionPointToEnd(&device.getBlock());
+    builder.create<soaprt::TileOp>(
+        loc, box.getValue(), box.getResult(),
+        RankedTensorType::get(shapes[{box.getValue(), box.getResult()}],
+                              type.getElementType()),
+        lowerBounds(box.getBox()), box.getParts(),
+        box.isPartial() ? builder.getI64IntegerAttr(box.getNumParts())
+                        : IntegerAttr(),
+        buffer);
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -224,6 +268,7 @@ LogicalResult Lowering::run(func::FuncOp main) {
     if (failed(result))
       return failure();
   }
+  createTiles(main);
   // Feeds first, drains last.
   for (Device &device : devices) {
     SmallVector<Operation *> feeds, drains;

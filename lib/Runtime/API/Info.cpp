@@ -93,6 +93,7 @@ std::string runtime::describeModel(const Engine &engine) {
                  {"transport", "local"},
                  {"inputs", describePorts(table.inputs())},
                  {"outputs", describePorts(table.outputs())},
+                 {"reference", engine.model().hasReference()},
                  {"simulated_ns", table.simulated_ns()},
                  {"devices", std::move(devices)},
                  {"kernels", describeKernels(engine)},

@@ -76,6 +76,10 @@ static soap_status load(const soap_load_options *given, soap_model **model,
     soap_load_options options = {};
     if (given)
       std::memcpy(&options, given, std::min(given->size, sizeof(options)));
+    if (options.build != SOAP_BUILD_MODEL &&
+        options.build != SOAP_BUILD_REFERENCE)
+      invalid("expected the model or its reference as the build, got: ",
+              static_cast<int>(options.build));
     if (options.transport != SOAP_TRANSPORT_AUTO &&
         options.transport != SOAP_TRANSPORT_LOCAL)
       invalid("expected transport auto or local, got: ",
@@ -87,8 +91,10 @@ static soap_status load(const soap_load_options *given, soap_model **model,
       engineOptions.warning = [options](const std::string &line) {
         options.warning(line.c_str(), options.user);
       };
+    engineOptions.observer = {options.observe, options.user};
     auto result = std::make_unique<soap_model>();
-    result->engine = std::make_unique<Engine>(open(), engineOptions);
+    result->engine =
+        std::make_unique<Engine>(open(options.build), engineOptions);
     const fb::Model &table = result->engine->model().table();
     for (const fb::Port *port : items(table.inputs()))
       result->inputShapes.push_back(toVector(port->shape()));
@@ -100,10 +106,10 @@ static soap_status load(const soap_load_options *given, soap_model **model,
 
 soap_status soap_model_load(const char *path, const soap_load_options *options,
                             soap_model **model) {
-  return load(options, model, [&] {
+  return load(options, model, [&](soap_build build) {
     if (!path)
       invalid("expected the path of a model, got: null");
-    return CompiledModel::open(path);
+    return CompiledModel::open(path, build);
   });
 }
 
@@ -113,9 +119,12 @@ soap_status soap_model_load_from_memory(const void *data, size_t size,
                                         const char *directory,
                                         const soap_load_options *options,
                                         soap_model **model) {
-  return load(options, model, [&] {
+  return load(options, model, [&](soap_build build) {
     if (!data)
       invalid("expected the table of a model, got: null");
+    if (build == SOAP_BUILD_REFERENCE)
+      invalid("expected a shared library to load a reference from, got: one "
+              "table; pass the reference's table");
     return CompiledModel::fromMemory(data, size, natives, native_count,
                                      directory ? directory : ".");
   });

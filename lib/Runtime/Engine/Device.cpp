@@ -205,12 +205,14 @@ void Device::runInit(const Safetensors *weights) {
   }
 }
 
-void Device::prepare(const Safetensors *weights) {
+void Device::prepare(const Safetensors *weights, const Observer &observer) {
   scratchpad = Arena(std::max<uint64_t>(kernels.scratchpadBytes(*device),
                                         device->scratchpad_bytes()));
   needs = MemoryNeeds(*device);
   needs.scratchpad = kernels.scratchpadBytes(*device);
   runInit(weights);
+  if (observer)
+    observeParameters(observer);
   auto meter = [&] {
     needs.reordered = constants.bytes();
     needs.updatePeak();
@@ -227,4 +229,34 @@ void Device::prepare(const Safetensors *weights) {
       for (const fb::Buffer *buffer : uses.release(*launch))
         needs.released += parameters.discard(buffer->offset(), buffer->bytes());
     }
+  if (observer)
+    observeRows(observer);
+}
+
+//===----------------------------------------------------------------------===//
+// Observed tiles
+//===----------------------------------------------------------------------===//
+
+soap_tile Device::tileOf(const fb::Tile &tile) const {
+  const fb::Extent *data = tile.data();
+  return describeTile(model->table(), number, tile,
+                      address(data->buffer()) + data->offset());
+}
+
+void Device::observeParameters(const Observer &observer) const {
+  for (const fb::Tile *tile : items(device->tiles()))
+    if (tile->row() < 0)
+      observer(tileOf(*tile));
+}
+
+void Device::observeRows(const Observer &observer) {
+  std::map<uint32_t, std::vector<soap_tile>> tilesOfRow;
+  for (const fb::Tile *tile : items(device->tiles()))
+    if (tile->row() >= 0)
+      tilesOfRow[static_cast<uint32_t>(tile->row())].push_back(tileOf(*tile));
+  for (auto &[row, tiles] : tilesOfRow) {
+    auto [stream, position] = positions[row];
+    std::unique_ptr<RowAction> &action = streams[stream].rows[position].action;
+    action = observe(std::move(action), std::move(tiles), observer);
+  }
 }

@@ -16,6 +16,7 @@
 
 #include "Engine/DeviceKernels.h"
 #include "Engine/Memory.h"
+#include "Engine/Observer.h"
 #include "Engine/Row.h"
 #include "Model/CompiledModel.h"
 #include "Model/Meetings.h"
@@ -57,8 +58,9 @@ public:
          const Meetings &meetings, Transport &transport, unsigned streamSpins);
 
   /// On the compute thread, once: loads, init program, kernels of the main
-  /// program, reordered constants.
-  void prepare(const Safetensors *weights);
+  /// program, reordered constants. Tiles are shown to `observer`, now and in
+  /// the steps.
+  void prepare(const Safetensors *weights, const Observer &observer);
   /// Runs the rows of one phase of a stream. A row that fails does not stop the
   /// others, as other devices wait for them: the first failure is returned.
   std::exception_ptr run(fb::Stream stream, fb::Phase phase, const Step &step,
@@ -87,6 +89,9 @@ private:
   void linkWaits();
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
   void runInit(const Safetensors *weights);
+  soap_tile tileOf(const fb::Tile &tile) const;
+  void observeParameters(const Observer &observer) const;
+  void observeRows(const Observer &observer);
 
   uint32_t number;
   unsigned streamSpins;

@@ -17,7 +17,7 @@ using namespace soap::runtime;
 
 Engine::Engine(std::shared_ptr<const CompiledModel> model,
                const EngineOptions &options)
-    : compiled(std::move(model)) {
+    : compiled(std::move(model)), observer(options.observer) {
   const fb::Model &table = compiled->table();
   checkMemory();
   // Before threads are started: it may be missing.
@@ -160,7 +160,7 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
   bindThread(cores);
   libraryBackend().setThreads(cores.size());
   try {
-    device.prepare(weights.get());
+    device.prepare(weights.get(), observer);
   } catch (...) {
     fail(std::current_exception());
   }

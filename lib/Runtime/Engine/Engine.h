@@ -20,6 +20,7 @@ namespace soap::runtime {
 struct EngineOptions {
   size_t coresPerDevice = 0; ///< 0: as the model says, else an even share.
   std::function<void(const std::string &)> warning;
+  Observer observer;
 };
 
 /// What the devices of a model table need on this machine.
@@ -65,6 +66,7 @@ private:
   std::shared_ptr<const CompiledModel> compiled;
   std::unique_ptr<Safetensors> weights;
   CoreSplit split;
+  Observer observer;
   std::unique_ptr<Transport> transport;
   std::vector<std::unique_ptr<Device>> all;
 

@@ -95,6 +95,9 @@ private:
   void kernel(const fb::Kernel *kernel);
   void device(const fb::Device *device);
   void load(const fb::Load *load);
+  void box(const flatbuffers::Vector<const fb::Range *> *ranges,
+           const Shape &shape, Shape &extents);
+  void tile(const fb::Tile *tile);
   void row(const fb::Row *row, uint32_t index, bool init);
   void launch(const fb::Launch *launch);
   void exchange(const fb::Exchange *exchange);
@@ -124,6 +127,10 @@ void Checker::run() {
   for (const auto *k : items(model.kernels())) {
     where = text("kernel '", k->key()->str(), "'");
     kernel(k);
+  }
+  for (const auto *value : items(model.values())) {
+    where = text("value '", value->name()->str(), "'");
+    tensorBytes(value->element(), toVector(value->shape()));
   }
   where = "model";
   auto devices = items(model.devices());
@@ -209,16 +216,15 @@ void Checker::device(const fb::Device *device) {
       bad("phases out of order");
     phase = r->phase();
   }
+  for (const auto *t : items(device->tiles()))
+    tile(t);
 }
 
-void Checker::load(const fb::Load *load) {
-  where = text("device ", currentId, ", load '", toString(load->name()), "'");
-  Shape shape = toVector(load->shape());
-  int64_t all = tensorBytes(load->element(), shape);
-  auto box = items(load->box());
+void Checker::box(const flatbuffers::Vector<const fb::Range *> *ranges,
+                  const Shape &shape, Shape &extents) {
+  auto box = items(ranges);
   if (box.size() != shape.size())
     bad("a box of rank ", box.size(), " of ", toString(shape));
-  Shape extents;
   for (uint32_t d = 0; d != box.size(); ++d) {
     const fb::Range &range = *box[d];
     if (range.lo() < 0 || range.hi() < range.lo() || range.hi() > shape[d])
@@ -226,6 +232,46 @@ void Checker::load(const fb::Load *load) {
           toString(shape));
     extents.push_back(range.hi() - range.lo());
   }
+}
+
+void Checker::tile(const fb::Tile *tile) {
+  where = text("device ", currentId, ", tiles");
+  if (tile->value() >= items(model.values()).size())
+    bad("value ", tile->value(), " of ", items(model.values()).size());
+  const fb::Value *value = model.values()->Get(tile->value());
+  where =
+      text("device ", currentId, ", a tile of '", value->name()->str(), "'");
+  Shape extents;
+  box(tile->box(), toVector(value->shape()), extents);
+  if (!tile->data())
+    bad("no memory");
+  extent(*tile->data());
+  size_t size = elementSize(value->element());
+  if (static_cast<int64_t>(tile->data()->bytes()) !=
+      byteCount(value->element(), extents))
+    bad(tile->data()->bytes(), " bytes for ", toString(extents));
+  if (tile->data()->offset() % size)
+    bad("an offset of ", tile->data()->offset(), ", no multiple of ", size);
+  uint32_t next = 0;
+  for (uint32_t part : items(tile->parts())) {
+    if (part < next || part >= tile->part_count())
+      bad("part ", part, " of ", tile->part_count());
+    next = part + 1;
+  }
+  int64_t rows = items(current->main()).size();
+  if (tile->row() < -1 || tile->row() >= rows)
+    bad("row ", tile->row(), " of ", rows);
+  if (tile->row() == -1 &&
+      buffer(tile->data()->buffer())->space() != fb::Space::Parameters)
+    bad("memory that nothing keeps after init");
+}
+
+void Checker::load(const fb::Load *load) {
+  where = text("device ", currentId, ", load '", toString(load->name()), "'");
+  Shape shape = toVector(load->shape());
+  int64_t all = tensorBytes(load->element(), shape);
+  Shape extents;
+  box(load->box(), shape, extents);
   extent(load->buffer(), 0,
          static_cast<uint64_t>(byteCount(load->element(), extents)));
   if (load->init_row() < -1 ||

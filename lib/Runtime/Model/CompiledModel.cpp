@@ -40,13 +40,25 @@ std::string CompiledModel::weightsPath() const {
 }
 
 std::shared_ptr<const CompiledModel>
-CompiledModel::open(const std::string &path) {
+CompiledModel::open(const std::string &path, soap_build build) {
   auto file = MappedFile::open(path, "a model");
   ElfFile elf(*file);
   auto data = elf.find("soap_model_data");
+  auto reference = elf.find("soap_reference_data");
   if (!data)
     invalid("expected a model made by soap-compile, got: '", path,
             "', a library without soap_model_data");
+  if (build == SOAP_BUILD_REFERENCE && !reference) {
+    CompiledModel model(file->data() + data->offset, data->size);
+    if (items(model.table().devices()).size() == 1)
+      invalid("expected a model of several devices, got: '", path,
+              "', of one device, which has nothing to be verified against; "
+              "compare its outputs with --compare=OTHER.so");
+    invalid("expected a model with a build for one device inside, got: '", path,
+            "', which has none; compile it without --no-reference");
+  }
+  if (build == SOAP_BUILD_REFERENCE)
+    data = reference;
   std::shared_ptr<CompiledModel> result(
       new CompiledModel(file->data() + data->offset, data->size));
   char resolved[PATH_MAX];
@@ -54,6 +66,7 @@ CompiledModel::open(const std::string &path) {
     invalid("cannot resolve '", path, "', got: ", std::strerror(errno));
   result->directory = resolved;
   result->directory.resize(result->directory.rfind('/'));
+  result->reference = reference.has_value();
 
   uint32_t count = result->model->native_kernels();
   if (count == 0)

@@ -16,9 +16,11 @@ namespace soap::runtime {
 /// A checked table, the native kernels that it names and where its weights lie.
 class CompiledModel {
 public:
-  /// Reads a shared library. Its code is loaded only after the table has been
-  /// checked, and only if the table names native kernels.
-  static std::shared_ptr<const CompiledModel> open(const std::string &path);
+  /// Reads a build of the model in a shared library. Its code is loaded only
+  /// after the table has been checked, and only if the table names native
+  /// kernels.
+  static std::shared_ptr<const CompiledModel>
+  open(const std::string &path, soap_build build = SOAP_BUILD_MODEL);
   /// Takes a table in memory.
   static std::shared_ptr<const CompiledModel>
   fromMemory(const void *data, size_t size, const soap_native_kernel *natives,
@@ -27,6 +29,8 @@ public:
   CompiledModel(const CompiledModel &) = delete;
 
   const fb::Model &table() const { return *model; }
+  /// True if the shared library holds a build for one device, too.
+  bool hasReference() const { return reference; }
   soap_native_kernel native(uint32_t symbol) const { return natives[symbol]; }
   /// The weights file, or "" if the model has none.
   std::string weightsPath() const;
@@ -38,6 +42,7 @@ private:
   const fb::Model *model = nullptr;
   std::vector<soap_native_kernel> natives;
   std::string directory;
+  bool reference = false;
   void *library = nullptr;
 };
 

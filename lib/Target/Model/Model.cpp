@@ -14,16 +14,26 @@ using namespace mlir;
 using namespace soap;
 
 LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
-                              StringRef outputPath) {
+                              StringRef outputPath,
+                              const ReferenceBuild *reference) {
   SmallString<128> weightsPath(outputPath);
   llvm::sys::path::replace_extension(weightsPath, "safetensors");
+  StringRef weightsName = llvm::sys::path::filename(weightsPath);
   WeightsFile weights;
-  FailureOr<std::string> tables = emitTables(
-      module, options, weights, llvm::sys::path::filename(weightsPath));
-  if (failed(tables))
+  ModelTables tables;
+  auto emit = [&](ModuleOp from, const ModelOptions &how, std::string &table) {
+    FailureOr<std::string> emitted =
+        emitTables(from, how, weights, weightsName);
+    if (succeeded(emitted))
+      table = std::move(*emitted);
+    return emitted;
+  };
+  if (failed(emit(module, options, tables.model)) ||
+      (reference &&
+       failed(emit(reference->module, reference->options, tables.reference))))
     return failure();
   SmallVector<std::string, 1> objects;
-  NativeKernels natives(module);
+  NativeKernels natives(reference ? reference->module : module);
   if (natives.size()) {
     FailureOr<std::string> object =
         emitNativeObject(natives.getModule(), options.target);
@@ -37,7 +47,7 @@ LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
       return module.emitError(llvm::toString(std::move(error)));
   }
   if (llvm::Error error =
-          linkSharedObject(objects, *tables, outputPath, options.target))
+          linkSharedObject(objects, tables, outputPath, options.target))
     return module.emitError(llvm::toString(std::move(error)));
   return success();
 }

@@ -262,7 +262,9 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
     if (static_cast<size_t>(op.getId()) != model.devices.size())
       return op.emitOpError("expected devices in the order of their ids");
     model.devices.push_back(std::make_unique<fb::DeviceT>());
-    if (failed(DeviceTable(op, index, weights).build(*model.devices.back())))
+    DeviceTable table(op, index, weights);
+    if (failed(table.build(*model.devices.back())) ||
+        (options.tiles && failed(table.buildTiles(model.values))))
       return failure();
   }
   if (!weights.empty())

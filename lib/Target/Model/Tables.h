@@ -31,6 +31,8 @@ struct ModelIndex {
   llvm::DenseMap<mlir::Operation *, uint32_t> ports, kernels;
   /// Numbers the nodes, in order of appearance.
   llvm::StringMap<uint32_t> nodes;
+  /// Entries of the table of values, by node and number of the result.
+  llvm::DenseMap<std::pair<mlir::StringAttr, int64_t>, uint32_t> values;
   mlir::SymbolTable symbols;
 
   explicit ModelIndex(mlir::ModuleOp module) : symbols(module) {}
@@ -43,6 +45,9 @@ public:
       : op(op), index(index), weights(weights) {}
 
   mlir::LogicalResult build(fb::DeviceT &table);
+  /// Adds what buffers hold, after build(); `values` are the model's.
+  mlir::LogicalResult
+  buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values);
 
 private:
   mlir::LogicalResult buildLoad(soaprt::LoadOp load, fb::DeviceT &table);

@@ -34,16 +34,22 @@ Expected<std::string> soap::findLinker() {
                            ", got: none; install lld-19");
 }
 
-/// An object file that defines `soap_model_data`.
-static Expected<std::string> emitTable(StringRef table, NativeTarget target) {
+/// An object file that defines the tables.
+static Expected<std::string> emitData(const ModelTables &tables,
+                                      NativeTarget target) {
   LLVMContext context;
   Module module("soap_model", context);
-  Constant *bytes =
-      ConstantDataArray::getRaw(table, table.size(), Type::getInt8Ty(context));
-  auto *data = new GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
-                                  GlobalValue::ExternalLinkage, bytes,
-                                  "soap_model_data");
-  data->setAlignment(Align(64));
+  auto define = [&](StringRef name, StringRef table) {
+    Constant *bytes = ConstantDataArray::getRaw(table, table.size(),
+                                                Type::getInt8Ty(context));
+    auto *data =
+        new GlobalVariable(module, bytes->getType(), /*isConstant=*/true,
+                           GlobalValue::ExternalLinkage, bytes, name);
+    data->setAlignment(Align(64));
+  };
+  define("soap_model_data", tables.model);
+  if (!tables.reference.empty())
+    define("soap_reference_data", tables.reference);
   target.optLevel = 0;
   return emitObject(module, target);
 }
@@ -107,14 +113,14 @@ static Error runLinker(StringRef linker, ArrayRef<StringRef> arguments,
 }
 
 Error soap::linkSharedObject(ArrayRef<std::string> objects,
-                             StringRef modelTable, StringRef outputPath,
+                             const ModelTables &tables, StringRef outputPath,
                              const NativeTarget &target) {
   Expected<std::string> linker = findLinker();
   if (!linker)
     return linker.takeError();
-  Expected<std::string> table = emitTable(modelTable, target);
-  if (!table)
-    return table.takeError();
+  Expected<std::string> data = emitData(tables, target);
+  if (!data)
+    return data.takeError();
 
   // Temporary files lie beside the output, so that the last step is a rename.
   SmallString<128> directory(sys::path::parent_path(outputPath));
@@ -122,7 +128,7 @@ Error soap::linkSharedObject(ArrayRef<std::string> objects,
     directory = ".";
   TemporaryFiles files;
   SmallVector<std::string> inputs;
-  if (Error error = files.write(*table, directory))
+  if (Error error = files.write(*data, directory))
     return error;
   inputs.push_back(files.back());
   for (const std::string &object : objects) {

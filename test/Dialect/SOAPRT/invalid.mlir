@@ -67,6 +67,39 @@ soaprt.device @d0 id 0 {
 
 // -----
 
+// Tests that a tile lies inside of its value.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+  // expected-error @+1 {{expected a box inside of 'tensor<6xf32>', got: [4, 8) in dim 0}}
+  soaprt.tile "v" : 0 of tensor<6xf32> at [4] in %a : !soaprt.buffer<4xf32, activations>
+}
+
+// -----
+
+// Tests that the parts of a tile are in order and exist.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+  // expected-error @+1 {{expected ascending parts below 2, got: 2}}
+  soaprt.tile "v" : 0 of tensor<4xf32> at [0] parts [0, 2] of 2 in %a : !soaprt.buffer<4xf32, activations>
+}
+
+// -----
+
+// Tests that a tile belongs to a named value.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+  // expected-error @+1 {{expected a node and the number of a result}}
+  soaprt.tile "" : 0 of tensor<4xf32> at [0] in %a : !soaprt.buffer<4xf32, activations>
+}
+
+// -----
+
 // Tests that init does not communicate.
 soaprt.device @d0 id 0 {
   %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>

@@ -59,4 +59,8 @@ soaprt.device @d0 id 0 activations 4096 parameters 256 {
     // CHECK: soaprt.drain "prob" @out0 from(%[[Y]] : !soaprt.buffer<2x8xf32, activations>) [#soaprt.box<[0, 0] to [2, 0] sizes [2, 8]>]
     soaprt.drain "prob" @out0 from (%y : !soaprt.buffer<2x8xf32, activations>) [#soaprt.box<[0, 0] to [2, 0] sizes [2, 8]>]
   }
+  // CHECK: soaprt.tile "relu1" : 0 of tensor<4x8xf32> at [2, 0] in %[[Y]] : <2x8xf32, activations>
+  soaprt.tile "relu1" : 0 of tensor<4x8xf32> at [2, 0] in %y : !soaprt.buffer<2x8xf32, activations>
+  // CHECK: soaprt.tile "fc" : 1 of tensor<2x8xf32> at [0, 0] parts [0, 2] of 3 in %[[V]] : <2x8xf32, activations>
+  soaprt.tile "fc" : 1 of tensor<2x8xf32> at [0, 0] parts [0, 2] of 3 in %v : !soaprt.buffer<2x8xf32, activations>
 }

@@ -27,6 +27,7 @@ struct ModelOptions {
   std::string strategy;    ///< A strategy file, JSON.
   uint64_t simulatedNs = 0;
   uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly.
+  bool tiles = true; ///< Say what buffers hold, for soap-run --verify.
   NativeTarget target;
 };
 
@@ -66,12 +67,21 @@ mlir::FailureOr<std::string> emitTables(mlir::ModuleOp module,
                                         WeightsFile &weights,
                                         llvm::StringRef weightsName);
 
+/// The same model on one device, to travel inside a compiled model.
+struct ReferenceBuild {
+  /// Planned soaprt programs. Its `module @kernels` starts with the kernels of
+  /// the model that it travels in, so that one list serves both.
+  mlir::ModuleOp module;
+  ModelOptions options;
+};
+
 /// Writes the compiled model `outputPath` and, if any parameter is loaded from
 /// a file, its weights beside it (`m.so`: `m.safetensors`). Both appear whole
-/// or not at all.
+/// or not at all. `reference`, if not null, goes in too.
 mlir::LogicalResult emitModel(mlir::ModuleOp module,
                               const ModelOptions &options,
-                              llvm::StringRef outputPath);
+                              llvm::StringRef outputPath,
+                              const ReferenceBuild *reference = nullptr);
 
 } // namespace soap
 

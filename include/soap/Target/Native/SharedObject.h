@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Writes the shared library of a compiled model. It exports what
-// include/soap/Runtime/Model.fbs says: `soap_model_data`, and
-// `soap_native_kernels` if an object defines it. Functions of the C library and
+// include/soap/Runtime/Model.fbs says: `soap_model_data`,
+// `soap_reference_data` if there is a reference, and `soap_native_kernels` if
+// an object defines it. Functions of the C library and
 // libm that kernels call are resolved when the library is loaded.
 //
 //===----------------------------------------------------------------------===//
@@ -25,13 +26,18 @@ namespace soap {
 /// at.
 llvm::Expected<std::string> findLinker();
 
+/// Finished FlatBuffers tables.
+struct ModelTables {
+  std::string model;     ///< Becomes `soap_model_data`.
+  std::string reference; ///< Becomes `soap_reference_data`; empty: none.
+};
+
 /// Links `objects` (contents of object files, from emitNativeObject; may be
-/// none) and the finished FlatBuffers table `modelTable` (becomes
-/// `soap_model_data`, aligned to 64 bytes) to the shared library `outputPath`.
+/// none) and `tables` (aligned to 64 bytes) to the shared library `outputPath`.
 /// The file appears whole or not at all, an old one is replaced, and no
 /// temporary file stays.
 llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
-                             llvm::StringRef modelTable,
+                             const ModelTables &tables,
                              llvm::StringRef outputPath,
                              const NativeTarget &target = NativeTarget::host());
 

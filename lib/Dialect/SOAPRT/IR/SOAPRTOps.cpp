@@ -114,9 +114,9 @@ LogicalResult DeviceOp::verify() {
       ++inits;
     else if (isa<MainOp>(op))
       ++mains;
-    else if (!isa<BufferOp, ViewOp, LoadOp>(op))
-      return emitOpError("expected buffers, views, loads and two programs, "
-                         "got: '")
+    else if (!isa<BufferOp, ViewOp, LoadOp, TileOp>(op))
+      return emitOpError("expected buffers, views, loads, tiles and two "
+                         "programs, got: '")
              << op.getName() << "'; rows stand in soaprt.init or soaprt.main";
   }
   if (inits != 1 || mains != 1)
@@ -182,20 +182,36 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
-LogicalResult LoadOp::verify() {
-  BufferType target = getTarget().getType();
-  auto type = cast<RankedTensorType>(getType());
-  if (target.getElementType() != type.getElementType())
-    return emitOpError("expected a buffer of ")
-           << type.getElementType() << ", got: " << target;
-  if (static_cast<int64_t>(getLo().size()) != type.getRank() ||
-      static_cast<int64_t>(target.getShape().size()) != type.getRank())
-    return emitOpError("expected a box of rank ") << type.getRank();
+/// A buffer holds the elements from `lo` on of a tensor of `type`.
+static LogicalResult verifyBox(Operation *op, BufferType buffer,
+                               RankedTensorType type, ArrayRef<int64_t> lo) {
+  if (buffer.getElementType() != type.getElementType())
+    return op->emitOpError("expected a buffer of ")
+           << type.getElementType() << ", got: " << buffer;
+  if (static_cast<int64_t>(lo.size()) != type.getRank() ||
+      static_cast<int64_t>(buffer.getShape().size()) != type.getRank())
+    return op->emitOpError("expected a box of rank ") << type.getRank();
   for (int64_t d = 0; d < type.getRank(); ++d)
-    if (getLo()[d] < 0 ||
-        getLo()[d] + target.getShape()[d] > type.getDimSize(d))
-      return emitOpError("expected a box inside of ")
-             << type << ", got: [" << getLo()[d] << ", "
-             << getLo()[d] + target.getShape()[d] << ") in dim " << d;
+    if (lo[d] < 0 || lo[d] + buffer.getShape()[d] > type.getDimSize(d))
+      return op->emitOpError("expected a box inside of ")
+             << type << ", got: [" << lo[d] << ", "
+             << lo[d] + buffer.getShape()[d] << ") in dim " << d;
   return success();
+}
+
+LogicalResult LoadOp::verify() {
+  return verifyBox(*this, getTarget().getType(),
+                   cast<RankedTensorType>(getType()), getLo());
+}
+
+LogicalResult TileOp::verify() {
+  if (getValue().empty() || static_cast<int64_t>(getResult()) < 0)
+    return emitOpError("expected a node and the number of a result");
+  int64_t last = -1, numParts = getNumParts().value_or(0);
+  for (int64_t part : getParts())
+    if (part <= last || (last = part) >= numParts)
+      return emitOpError("expected ascending parts below ")
+             << numParts << ", got: " << part;
+  return verifyBox(*this, getBuffer().getType(),
+                   cast<RankedTensorType>(getType()), getLo());
 }

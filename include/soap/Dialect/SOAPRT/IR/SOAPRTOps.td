@@ -108,7 +108,8 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
   let summary = "all that one device holds and runs";
   let description = [{
     Holds `soaprt.buffer`, `soaprt.view` and `soaprt.load` ops, then one
-    `soaprt.init` (run once, after the loads) and one `soaprt.main` (one step).
+    `soaprt.init` (run once, after the loads) and one `soaprt.main` (one step);
+    `soaprt.tile` ops say what the buffers hold.
     The sizes of the arenas are written by `soaprt-plan-memory`, and what the
     library's kernels need beside them by `planLibraryMemory`: the scratchpad
     that all launches share, copies of parameters in the library's layouts, and
@@ -219,6 +220,33 @@ def SOAPRT_LoadOp : SOAPRT_Op<"load", [HasParent<"DeviceOp">]> {
   let assemblyFormat = [{
     $node `from` $source `of` $type `at` $lo `into` $target attr-dict
     `:` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def SOAPRT_TileOp : SOAPRT_Op<"tile", [HasParent<"DeviceOp">]> {
+  let summary = "which part of which value of the model a buffer holds";
+  let description = [{
+    Result `result` of node `value` has `type` as a whole; the buffer holds its
+    elements `[lo, lo + size)`. `parts`: the buffer holds only these of
+    `num_parts` partial results. A tile is there after the last row that writes
+    the buffer, for people and `soap-run --verify`; it keeps nothing alive.
+
+    Example:
+    ```mlir
+    soaprt.tile "conv1" : 0 of tensor<4x64x56x56xf32> at [0, 32, 0, 0]
+        parts [1] of 4 in %b : !soaprt.buffer<4x32x56x56xf32, activations>
+    ```
+  }];
+  let arguments = (ins StrAttr:$value, I64Attr:$result,
+                       TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       DenseI64ArrayAttr:$lo,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts,
+                       OptionalAttr<I64Attr>:$num_parts,
+                       SOAPRT_BufferType:$buffer);
+  let assemblyFormat = [{
+    $value `:` $result `of` $type `at` $lo (`parts` $parts^ `of` $num_parts)?
+    `in` $buffer attr-dict `:` type($buffer)
   }];
   let hasVerifier = 1;
 }

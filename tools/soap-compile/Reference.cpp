@@ -1,0 +1,81 @@
+//===- Reference.cpp - The single-device build in a model -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reference.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "soap/CostModel/Machine.h"
+#include "soap/Pipelines/Pipelines.h"
+#include "soap/Target/Native/NativeKernels.h"
+#include "soap/Transforms/StrategyIR.h"
+
+using namespace mlir;
+using namespace soap;
+
+/// Places the whole model on the one device of this machine.
+static llvm::Error placeOnOneDevice(ModuleOp module, ModelOptions &options) {
+  llvm::Expected<Topology> machine =
+      describeMachine(/*devices=*/1, /*coresPerDevice=*/0, "");
+  if (!machine)
+    return machine.takeError();
+  writeTopology(module, *machine);
+  FailureOr<ModuleProblem> problem = readProblem(module);
+  if (failed(problem))
+    return llvm::createStringError("the graph cannot be read");
+  const OperatorGraph &graph = problem->extracted.graph;
+  llvm::Expected<Strategy> strategy =
+      expertStrategy("single", graph, problem->topology, problem->costs, 0);
+  if (!strategy)
+    return strategy.takeError();
+  StrategyInfo info;
+  info.fingerprint = graph.fingerprint;
+  info.topology = problem->topology.name;
+  options.strategy = toJSON(*strategy, graph, info);
+  writeStrategy(problem->extracted, *strategy, problem->topology);
+  return llvm::Error::success();
+}
+
+bool soap::buildReference(ReferenceBuild &reference, ModuleOp model,
+                          const ModelOptions &options) {
+  ModuleOp module = reference.module;
+  reference.options = options;
+  reference.options.coresPerDevice = 0;
+  reference.options.simulatedNs = 0;
+  // The model itself is fine: what is wrong here is a warning.
+  std::string reason;
+  auto build = [&] {
+    ScopedDiagnosticHandler diagnostics(
+        module.getContext(), [&](Diagnostic &diagnostic) {
+          if (reason.empty() &&
+              diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            reason = diagnostic.str();
+        });
+    if (llvm::Error error = placeOnOneDevice(module, reference.options)) {
+      if (reason.empty())
+        reason = llvm::toString(std::move(error));
+      else
+        llvm::consumeError(std::move(error));
+      return false;
+    }
+    PassManager partition(module.getContext());
+    buildPartitionPipeline(partition, "");
+    if (failed(partition.run(module)))
+      return false;
+    if (ModuleOp kernels = NativeKernels(model).getModule())
+      module.push_back(kernels.clone());
+    PassManager lower(module.getContext());
+    buildLowerPipeline(lower);
+    return succeeded(lower.run(module));
+  };
+  if (build())
+    return true;
+  llvm::errs() << "warning: expected to build the model for one device too, "
+                  "got: "
+               << reason
+               << "; soap-run --verify will have nothing to compare with\n";
+  return false;
+}

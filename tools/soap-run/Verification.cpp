@@ -1,0 +1,330 @@
+//===- Verification.cpp - A strategy against one device -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Verification.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <tuple>
+
+using namespace soap;
+using namespace soap::run;
+
+/// True if `boxes` together hold every element of `shape`.
+static bool covers(const std::vector<Box> &boxes,
+                   const std::vector<int64_t> &shape) {
+  Box whole;
+  size_t count = 1;
+  for (int64_t extent : shape) {
+    whole.emplace_back(0, extent);
+    count *= static_cast<size_t>(extent);
+  }
+  if (std::find(boxes.begin(), boxes.end(), whole) != boxes.end())
+    return true;
+  std::vector<bool> held(count);
+  for (const Box &box : boxes)
+    forEachRow(shape, box, [&](size_t to, size_t, size_t run) {
+      auto begin = held.begin() + static_cast<std::ptrdiff_t>(to);
+      std::fill(begin, begin + static_cast<std::ptrdiff_t>(run), true);
+    });
+  return std::find(held.begin(), held.end(), false) == held.end();
+}
+
+static std::vector<int64_t> shapeOf(const soap_tile &tile) {
+  return {tile.shape, tile.shape + tile.rank};
+}
+
+//===----------------------------------------------------------------------===//
+// The reference
+//===----------------------------------------------------------------------===//
+
+Verification::Verification(const std::string &path,
+                           const std::map<std::string, std::string> &inputs,
+                           const Tolerance &tolerance)
+    : tolerance(tolerance) {
+  Session reference(path,
+                    {/*coresPerDevice=*/0, SOAP_BUILD_REFERENCE, record, this});
+  reference.setInputs(inputs);
+  // The host has inputs and outputs whole.
+  for (size_t i = 0; i != reference.inputs().size(); ++i) {
+    Value &value = addPort(reference.inputs()[i], reference.input(i));
+    value.input = true;
+    valueOf[{value.name, 0}] = values.size() - 1;
+  }
+  reference.step();
+  for (size_t i = 0; i != reference.outputs().size(); ++i)
+    addPort(reference.outputs()[i], reference.output(i)).output = true;
+  for (Value &value : values) {
+    value.known = covers(value.boxes, value.tensor.shape);
+    value.scale = rootMeanSquare(value.tensor);
+  }
+  holdings.resize(values.size());
+}
+
+Verification::Value &Verification::addPort(const soap_port &port,
+                                           const Tensor &tensor) {
+  Value &value = values.emplace_back();
+  value.name = port.name;
+  value.tensor = tensor;
+  Box &box = value.boxes.emplace_back();
+  for (int64_t extent : tensor.shape)
+    box.emplace_back(0, extent);
+  return value;
+}
+
+void Verification::record(const soap_tile *tile, void *verification) {
+  static_cast<Verification *>(verification)->keep(*tile);
+}
+
+void Verification::keep(const soap_tile &tile) {
+  if (tile.parts_held)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto [entry, isNew] =
+      valueOf.try_emplace({tile.value, tile.result}, values.size());
+  if (isNew) {
+    // The one device runs its program in graph order.
+    Value &value = values.emplace_back();
+    value.name = tile.value;
+    value.result = tile.result;
+    value.tensor.element = tile.element;
+    value.tensor.shape = shapeOf(tile);
+    size_t bytes = soap_element_size(tile.element);
+    for (int64_t extent : value.tensor.shape)
+      bytes *= static_cast<size_t>(extent);
+    value.tensor.bytes.resize(bytes);
+  }
+  Value &value = values[entry->second];
+  if (value.input)
+    return;
+  const auto *data = static_cast<const unsigned char *>(tile.data);
+  size_t size = soap_element_size(tile.element);
+  value.boxes.push_back(boxOf(tile));
+  forEachRow(value.tensor.shape, value.boxes.back(),
+             [&](size_t to, size_t from, size_t run) {
+               std::memcpy(value.tensor.bytes.data() + to * size,
+                           data + from * size, run * size);
+             });
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+bool Verification::Difference::operator<(const Difference &other) const {
+  // What was computed comes before what was received.
+  auto key = [](const Difference &d) {
+    return std::make_tuple(d.value, d.received, d.row, d.device);
+  };
+  return key(*this) < key(other);
+}
+
+void Verification::show(const soap_tile *tile, void *verification) {
+  static_cast<Verification *>(verification)->compare(*tile);
+}
+
+void Verification::compare(const soap_tile &tile) {
+  if (!running)
+    return;
+  auto known = valueOf.find({tile.value, tile.result});
+  if (known != valueOf.end())
+    return compare(tile, known->second);
+  std::lock_guard<std::mutex> lock(mutex);
+  unknown.try_emplace({tile.value, tile.result},
+                      "the build for one device does not have it");
+}
+
+void Verification::compare(const soap_tile &tile, size_t index) {
+  const Value &value = values[index];
+  if (!value.known)
+    return;
+  bool alike = value.tensor.element == tile.element &&
+               value.tensor.shape == shapeOf(tile);
+  Difference difference;
+  if (alike && !tile.parts_held)
+    difference.comparison =
+        compareTile(tile, value.tensor, value.scale, tolerance);
+  const TileComparison &comparison = difference.comparison;
+
+  std::lock_guard<std::mutex> lock(mutex);
+  Holdings &held = holdings[index];
+  if (tile.parts_held) {
+    // Partial results are compared when they are combined.
+    ++held.partials;
+    return;
+  }
+  ++tiles;
+  elements += comparison.elements;
+  held.boxes.push_back(boxOf(tile));
+  held.squaredError += comparison.squaredError;
+  held.squaredExpected += comparison.squaredExpected;
+  if (alike && comparison.equal)
+    return;
+  held.different = true;
+  if (!alike)
+    difference.reason = "expected " + typeOf(value.tensor) +
+                        ", got: " + typeOf(tile.element, shapeOf(tile));
+  difference.value = index;
+  difference.box = boxOf(tile);
+  difference.device = tile.device;
+  difference.row = tile.row;
+  difference.task = tile.task;
+  difference.rowName = tile.row_name;
+  difference.received = tile.received;
+  differences.push_back(std::move(difference));
+}
+
+void Verification::finish(const Session &session) {
+  running = false;
+  for (size_t i = 0; i != values.size(); ++i) {
+    if (!values[i].output)
+      continue;
+    const Tensor &tensor = session.output(values[i].name);
+    soap_tile tile = {};
+    tile.element = tensor.element;
+    tile.rank = tensor.shape.size();
+    tile.shape = tensor.shape.data();
+    std::vector<int64_t> box;
+    for (int64_t extent : tensor.shape)
+      box.insert(box.end(), {0, extent});
+    tile.box = box.data();
+    tile.row = tile.task = -1;
+    tile.row_name = "";
+    tile.data = tensor.bytes.data();
+    compare(tile, i);
+  }
+  for (size_t i = 0; i != values.size(); ++i) {
+    const Value &value = values[i];
+    const Holdings &held = holdings[i];
+    different += held.different;
+    if (!held.boxes.empty() &&
+        (value.input || covers(held.boxes, value.tensor.shape))) {
+      ++tensors;
+      double error = held.squaredError == 0
+                         ? 0
+                         : std::sqrt(held.squaredError / held.squaredExpected);
+      if (error > worstError) {
+        worstError = error;
+        worst = i;
+      }
+      continue;
+    }
+    const char *reason = !value.known    ? "one device has only some of it"
+                         : held.partials ? "its parts are never combined"
+                         : !held.boxes.empty() ? "the devices have only some"
+                         : value.input         ? "no device reads it"
+                                               : "no device has it";
+    omissions.push_back({value.name, reason, value.result});
+  }
+  for (const auto &[key, reason] : unknown)
+    omissions.push_back({key.first, reason, key.second});
+  std::sort(differences.begin(), differences.end());
+  if (tensors == 0 && different == 0)
+    throw UsageError("expected tensors that both builds have, got: none; "
+                     "compile the model again");
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+std::string Verification::nameOf(const Value &value) const {
+  if (value.output)
+    return "output '" + value.name + "'";
+  return "'" + value.name + "'" +
+         (value.result ? " result " + std::to_string(value.result) : "");
+}
+
+static const char *howItGotThere(bool received, int32_t row) {
+  return row < 0 ? "made at load" : received ? "received" : "computed";
+}
+
+Json Verification::describe(const Difference &d) const {
+  const Value &value = values[d.value];
+  const TileComparison &c = d.comparison;
+  Json box = Json::array();
+  for (auto [lo, hi] : d.box)
+    box.push_back({lo, hi});
+  Json result = {{"name", value.name},
+                 {"result", value.result},
+                 {"output", value.output},
+                 {"type", typeOf(value.tensor)},
+                 {"box", std::move(box)}};
+  if (!value.output) {
+    result["device"] = d.device;
+    result["row"] = d.row;
+    result["row_name"] = d.rowName;
+    result["task"] = d.task;
+    result["how"] = howItGotThere(d.received, d.row);
+  }
+  if (!d.reason.empty()) {
+    result["reason"] = d.reason;
+    return result;
+  }
+  result["elements"] = c.elements;
+  result["unequal"] = c.unequal;
+  result["norm_rel"] = c.normRelative();
+  result["worst"] = {
+      {"index", c.worst}, {"got", c.got}, {"expected", c.expected}};
+  return result;
+}
+
+void Verification::print(const Difference &d) const {
+  const Value &value = values[d.value];
+  const TileComparison &c = d.comparison;
+  std::printf("verify: first in graph order: %s, %s\n", nameOf(value).c_str(),
+              typeOf(value.tensor).c_str());
+  if (value.output)
+    std::printf("  tile %s on the host\n", toString(d.box).c_str());
+  else
+    std::printf("  tile %s on device %u, %s%s%s%s%s\n", toString(d.box).c_str(),
+                d.device, howItGotThere(d.received, d.row),
+                d.row < 0 ? "" : " by '", d.rowName.c_str(),
+                d.row < 0 ? "" : "'",
+                d.task < 0 ? "" : (", task " + std::to_string(d.task)).c_str());
+  if (!d.reason.empty())
+    std::printf("  %s\n", d.reason.c_str());
+  else
+    std::printf("  worst element %s: got %.9g, expected %.9g; %zu of %zu "
+                "unequal, norm rel error %.3g\n",
+                toString(c.worst).c_str(), c.got, c.expected, c.unequal,
+                c.elements, c.normRelative());
+}
+
+Json Verification::report(bool json) const {
+  Json result = {{"equal", equal()},
+                 {"tensors", tensors},
+                 {"tiles", tiles},
+                 {"elements", elements},
+                 {"different", different}};
+  if (tensors)
+    result["worst"] = {{"name", values[worst].name}, {"norm_rel", worstError}};
+  if (!differences.empty())
+    result["first"] = describe(differences.front());
+  result["not_compared"] = Json::array();
+  for (const Omission &omission : omissions)
+    result["not_compared"].push_back({{"name", omission.name},
+                                      {"result", omission.result},
+                                      {"reason", omission.reason}});
+  if (json)
+    return result;
+  std::printf("verify: %s, %zu tensors of %zu elements in %zu tiles",
+              equal() ? "equal" : "DIFFERENT", tensors, elements, tiles);
+  if (tensors)
+    std::printf(", worst norm rel error %.3g in %s", worstError,
+                nameOf(values[worst]).c_str());
+  std::printf("\n");
+  for (const Omission &omission : omissions)
+    std::printf("verify: not compared: '%s': %s\n", omission.name.c_str(),
+                omission.reason.c_str());
+  if (!differences.empty()) {
+    std::printf("verify: %zu of %zu tensors differ\n", different,
+                values.size());
+    print(differences.front());
+  }
+  return result;
+}

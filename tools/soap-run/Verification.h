@@ -1,0 +1,105 @@
+//===- Verification.h - A strategy against one device -----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// soap-run --verify: runs the build for one device that a compiled model holds,
+// keeps all its values, then compares every tile that the model's devices
+// compute or receive with them, while the model runs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPRUN_VERIFICATION_H
+#define SOAP_TOOLS_SOAPRUN_VERIFICATION_H
+
+#include "Measure.h"
+#include "TileComparison.h"
+#include <mutex>
+
+namespace soap::run {
+
+class Verification {
+public:
+  /// Runs the reference in `path` once. Throws UsageError if there is none.
+  Verification(const std::string &path,
+               const std::map<std::string, std::string> &inputs,
+               const Tolerance &tolerance);
+
+  /// For loading the model: compares what it is shown, until finish().
+  static void show(const soap_tile *tile, void *verification);
+  /// After one step of the model: compares its outputs, too, and looks at what
+  /// was not compared. Throws UsageError if nothing was.
+  void finish(const Session &session);
+
+  bool equal() const { return different == 0; }
+  /// Prints the summary and the first difference; returns both as JSON.
+  Json report(bool json) const;
+
+private:
+  /// A value of the reference, in graph order.
+  struct Value {
+    std::string name;
+    uint32_t result = 0;
+    bool input = false;  ///< Of the model: devices hold what they read of it.
+    bool output = false; ///< Of the model, as it reaches the host.
+    Tensor tensor;
+    std::vector<Box> boxes; ///< What is known of `tensor`.
+    bool known = false;     ///< All of it is.
+    double scale = 0;       ///< Its root mean square.
+  };
+
+  /// What the devices of the model hold of it.
+  struct Holdings {
+    std::vector<Box> boxes; ///< Of complete tiles.
+    size_t partials = 0;    ///< Tiles of partial results.
+    double squaredError = 0, squaredExpected = 0;
+    bool different = false;
+  };
+
+  /// A tile that differs.
+  struct Difference {
+    size_t value = 0;
+    Box box;
+    uint32_t device = 0;
+    int32_t row = 0, task = 0;
+    std::string rowName, reason;
+    bool received = false;
+    TileComparison comparison;
+
+    bool operator<(const Difference &other) const;
+  };
+
+  struct Omission {
+    std::string name, reason;
+    uint32_t result;
+  };
+
+  Value &addPort(const soap_port &port, const Tensor &tensor);
+  static void record(const soap_tile *tile, void *verification);
+  void keep(const soap_tile &tile);
+  void compare(const soap_tile &tile);
+  void compare(const soap_tile &tile, size_t value);
+  std::string nameOf(const Value &value) const;
+  Json describe(const Difference &difference) const;
+  void print(const Difference &difference) const;
+
+  Tolerance tolerance;
+  std::mutex mutex; ///< Devices show their tiles at the same time.
+  std::vector<Value> values;
+  std::map<std::pair<std::string, uint32_t>, size_t> valueOf;
+  std::vector<Holdings> holdings; ///< Of each value.
+  std::map<std::pair<std::string, uint32_t>, std::string> unknown;
+  bool running = true;
+
+  size_t tensors = 0, tiles = 0, elements = 0, different = 0;
+  size_t worst = 0; ///< Value with the largest error, if `tensors` > 0.
+  double worstError = -1;
+  std::vector<Difference> differences;
+  std::vector<Omission> omissions;
+};
+
+} // namespace soap::run
+
+#endif // SOAP_TOOLS_SOAPRUN_VERIFICATION_H
