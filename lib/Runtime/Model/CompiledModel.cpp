@@ -55,7 +55,8 @@ CompiledModel::open(const std::string &path, soap_build build) {
               "', of one device, which has nothing to be verified against; "
               "compare its outputs with --compare=OTHER.so");
     invalid("expected a model with a build for one device inside, got: '", path,
-            "', which has none; compile it without --no-reference");
+            "', which has none; compile it without --no-reference, and not "
+            "from tasks");
   }
   if (build == SOAP_BUILD_REFERENCE)
     data = reference;

@@ -6,8 +6,7 @@
 
 // CHECK-LABEL: soaprt.device @d0
 // CHECK: soaprt.main {
-// CHECK: }
-// CHECK-NEXT: soaprt.tile "w" : 0 of tensor<6x4xf32> at [0, 0] in %[[W:.*]] : <3x4xf32, parameters>
+// CHECK: soaprt.tile "w" : 0 of tensor<6x4xf32> at [0, 0] in %[[W:.*]] : <3x4xf32, parameters>
 // CHECK-NEXT: soaprt.tile "x" : 0 of tensor<2x6xf32> at [0, 0] in %{{.*}} : <2x3xf32, activations>
 // CHECK-NEXT: soaprt.tile "fc" : 0 of tensor<2x4xf32> at [0, 0] parts [0] of 2 in %{{.*}} : <2x4xf32, activations>
 // CHECK-NEXT: soaprt.tile "fc" : 0 of tensor<2x4xf32> at [0, 0] in %{{.*}} : <2x4xf32, activations>
