@@ -51,7 +51,7 @@ def test_every_tensor_equals_one_device(zoo, name, seed):
     result = run(zoo, name, f"random:{seed}", devices_of(seed))
     verified = result.report["verify"]
     assert verified["equal"] and verified["different"] == 0
-    assert 0 < verified["worst"]["norm_rel"] <= TOLERANCE
+    assert verified["worst"]["norm_rel"] <= TOLERANCE
     # Every op makes something, on some device or for the host.
     assert verified["not_compared"] == []
     assert verified["tensors"] >= len(result.strategy["ops"])
