@@ -6,11 +6,13 @@ usage: plant.py BUILD WORK MODEL FAULT[,FAULT]...
 MODEL.mlir is compiled for one device by the real compiler and run: the judge.
 Then MODEL.mlir is compiled with MODEL.json by a compiler and run by a runtime in
 which faults are planted; `none` plants none. One line per argument: what caught
-it (the compiler or the loader with its error, or the comparison of outputs).
+it (the compiler or the loader with its error, or the comparison of outputs, and
+then the first operation that soap-run --verify blames).
 """
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -31,6 +33,14 @@ def message(result):
     return lines[0].split("error: ", 1)[1] if lines else "no error message"
 
 
+def blame(run_faulty):
+    """What --verify says: the first operation that differs, and where."""
+    said = run_faulty(["--verify"]).stdout
+    name = re.search(r"first in graph order: '(.*?)'", said)
+    place = re.search(r"on (device \d+|the host)", said)
+    return f"'{name[1]}' on {place[1]}" if name and place else "nothing"
+
+
 def catcher(build, work, model, judge, faults):
     compiled = work / f"{faults}.so"
     result = run([build / "bin" / "soap-compile-faulty", model,
@@ -38,12 +48,16 @@ def catcher(build, work, model, judge, faults):
                  faults, build / "test" / "faults")
     if result.returncode:
         return "the compiler: " + message(result)
-    result = run([build / "bin" / "soap-run", compiled, "--input=x=random:3",
-                  f"--expected=y={judge}"], faults, build / "test" / "faults")
+
+    def run_faulty(arguments):
+        return run([build / "bin" / "soap-run", compiled, "--input=x=random:3",
+                    *arguments], faults, build / "test" / "faults")
+
+    result = run_faulty([f"--expected=y={judge}"])
     if result.returncode == 0:
         return "nothing"
     if result.returncode == 1 and "expected y: DIFFERENT" in result.stdout:
-        return "the comparison"
+        return f"the comparison; --verify blames {blame(run_faulty)}"
     return "the runtime: " + message(result)
 
 
