@@ -9,6 +9,7 @@
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Transforms/Passes.h"
+#include "soap/Transforms/ScheduleSimulation.h"
 #include "soap/Transforms/StrategyIR.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -98,18 +99,28 @@ private:
       return success();
     if (policy == "simulated")
       return ir::writeSimulatedOrder(func);
-    if (policy != "program")
-      return emitError(func.getLoc())
-             << "expected policy=program, simulated or block behind "
-                "soap-partition, got: "
-             << policy << "; run soap-schedule{policy=" << policy
-             << "} before soap-partition";
     SmallVector<StringRef> nodes;
     if (auto order =
             func->getAttrOfType<ArrayAttr>(ir::SOAPDialect::getOrderAttrName()))
       for (Attribute name : order)
         nodes.push_back(cast<StringAttr>(name).getValue());
-    return ir::writeLaunchOrder(func, nodes);
+    if (failed(ir::writeLaunchOrder(func, nodes)))
+      return failure();
+    return policy == "program" ? success() : decideOrder(func);
+  }
+
+  /// The order of nodes that a policy makes of the tasks alone.
+  LogicalResult decideOrder(func::FuncOp func) {
+    FailureOr<Topology> topology = readTopology(getOperation());
+    FailureOr<CostModel> costs = readCosts(getOperation(), cost);
+    if (failed(topology) || failed(costs))
+      return failure();
+    FailureOr<SmallVector<StringRef>> order =
+        chooseTaskOrder(func, *topology, *costs, policy);
+    if (failed(order))
+      return failure();
+    func->removeAttr(ir::SOAPDialect::getOrderAttrName());
+    return ir::writeLaunchOrder(func, *order);
   }
 };
 

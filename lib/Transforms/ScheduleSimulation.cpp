@@ -10,6 +10,7 @@
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include <cmath>
 #include <map>
+#include <set>
 
 using namespace mlir;
 
@@ -27,25 +28,52 @@ public:
         links_(topology_.numResources(), 0) {}
 
   FailureOr<ScheduleTimes> run(Block &block) {
-    SmallVector<Operation *> running;
-    for (Operation &op : block)
-      if (runsInStep(&op))
-        running.push_back(&op);
-    for (auto it = running.begin(); it != running.end();) {
-      // A launch group: the operations that stand together for one purpose.
-      auto first = it;
-      while (it != running.end() && belongs(*first, *it))
-        ++it;
-      if (failed(launch(ArrayRef(first, it))))
+    for (ArrayRef<Operation *> group : groupsOf(block))
+      if (failed(launch(group)))
         return failure();
-    }
-    for (auto *times : {&compute_, &communication_, &links_})
-      for (int64_t time : *times)
-        times_.stepNs = std::max(times_.stepNs, time);
+    times_.stepNs = stepNs();
     return std::move(times_);
   }
 
-private:
+  using Group = SmallVector<Operation *>;
+  /// The launch groups of a step in block order: operations that stand together
+  /// for one purpose.
+  static std::vector<Group> groupsOf(Block &block) {
+    std::vector<Group> groups;
+    for (Operation &op : block) {
+      if (!runsInStep(&op))
+        continue;
+      if (groups.empty() || !belongs(groups.back().front(), &op))
+        groups.emplace_back();
+      groups.back().push_back(&op);
+    }
+    return groups;
+  }
+
+  /// When the last resource is free.
+  int64_t stepNs() const {
+    int64_t last = 0;
+    for (auto *times : {&compute_, &communication_, &links_})
+      for (int64_t time : *times)
+        last = std::max(last, time);
+    return last;
+  }
+  /// When a shard is there; 0 if nothing made it yet.
+  int64_t readyTime(Value shard) const { return ready_.lookup(shard); }
+  /// When the compute stream of a device is free.
+  int64_t computeTime(int32_t device) const { return compute_[device]; }
+
+  /// Tasks of the strategy, as opposed to copies, actions and reductions.
+  static bool isNode(Operation *op) {
+    auto task = dyn_cast<ir::TaskOp>(op);
+    return task && !task.getReduce();
+  }
+  /// True for copies that a task reads.
+  static bool isUnpack(Operation *op) {
+    Operation *purpose = isCopy(op) ? purposeOf(op) : nullptr;
+    return purpose && isNode(purpose);
+  }
+
   static bool isCopy(Operation *op) {
     return isa<ir::SliceOp, ir::AssembleOp>(op);
   }
@@ -105,6 +133,7 @@ private:
     return cast<ir::ShardType>(shard.getType()).getSizeInBytes();
   }
 
+  /// Launches a group behind all that was launched before.
   LogicalResult launch(ArrayRef<Operation *> group) {
     Operation *first = group.front();
     if (auto move = dyn_cast<ir::CommunicationOpInterface>(first)) {
@@ -143,6 +172,7 @@ private:
     return success();
   }
 
+private:
   FailureOr<int64_t> costOf(Operation *op, int32_t device) const {
     const DeviceKind &kind = topology_.kindOf(device);
     if (isCopy(op) && op->getNumOperands() == 1) {
@@ -263,6 +293,140 @@ private:
   ScheduleTimes times_;
 };
 
+/// Launches nodes one after the other and simulates as it goes. Copies that a
+/// node reads are launched before it, what moves its results behind it.
+class TaskListScheduler {
+public:
+  TaskListScheduler(Block &block, const Topology &topology,
+                    const TaskCosts &costs)
+      : topology_(topology), costs_(costs),
+        groups_(ScheduleSimulation::groupsOf(block)), sources_(groups_.size()),
+        launched_(groups_.size(), false),
+        simulation_(topology, nullptr, &costs) {
+    for (auto [id, group] : llvm::enumerate(groups_))
+      for (Operation *op : group)
+        groupOf_[op] = id;
+    for (auto [id, group] : llvm::enumerate(groups_))
+      for (Operation *op : group)
+        for (Value operand : op->getOperands())
+          if (auto it = groupOf_.find(operand.getDefiningOp());
+              it != groupOf_.end() && it->second != id)
+            sources_[id].insert(it->second);
+  }
+
+  FailureOr<SmallVector<StringRef>> run(bool byCriticalPath) {
+    std::vector<int64_t> toEnd(groups_.size(), 0);
+    if (byCriticalPath && failed(findWaysToEnd(toEnd)))
+      return failure();
+    std::vector<std::set<size_t>> missing(groups_.size());
+    SmallVector<size_t> waiting;
+    for (size_t id = 0; id < groups_.size(); ++id)
+      if (isNode(id)) {
+        findNodes(id, missing[id]);
+        waiting.push_back(id);
+      }
+    SmallVector<StringRef> order;
+    while (!waiting.empty()) {
+      using Key = std::tuple<int64_t, int64_t, size_t>;
+      std::optional<Key> best;
+      for (size_t id : waiting) {
+        if (!missing[id].empty())
+          continue;
+        int64_t start = readyTime(id);
+        if (byCriticalPath)
+          for (Operation *op : groups_[id])
+            start = std::max(start, simulation_.computeTime(
+                                        cast<ir::TaskOp>(op).getDevice()));
+        Key key{start, -toEnd[id], id};
+        if (!best || key < *best)
+          best = key;
+      }
+      size_t id = std::get<2>(*best);
+      if (failed(launch(id)))
+        return failure();
+      order.push_back(cast<ir::TaskOp>(groups_[id].front()).getNode());
+      llvm::erase(waiting, id);
+      for (size_t other : waiting)
+        missing[other].erase(id);
+    }
+    return order;
+  }
+
+private:
+  bool isNode(size_t id) const {
+    return ScheduleSimulation::isNode(groups_[id].front());
+  }
+
+  /// Nodes that a group reads of, through copies and actions.
+  void findNodes(size_t id, std::set<size_t> &nodes) const {
+    for (size_t source : sources_[id]) {
+      if (isNode(source))
+        nodes.insert(source);
+      else
+        findNodes(source, nodes);
+    }
+  }
+
+  /// When all that a node reads is there, but for the copies before it.
+  int64_t readyTime(size_t id) const {
+    int64_t time = 0;
+    for (Operation *op : groups_[id])
+      for (Value operand : op->getOperands())
+        time = std::max(time, simulation_.readyTime(operand));
+    for (size_t source : sources_[id])
+      if (!launched_[source])
+        time = std::max(time, readyTime(source));
+    return time;
+  }
+
+  /// A node, what it needs that is no node, and what moves its results.
+  LogicalResult launch(size_t id) {
+    if (launched_[id])
+      return success();
+    launched_[id] = true;
+    for (size_t source : sources_[id])
+      if (failed(launch(source)))
+        return failure();
+    if (failed(simulation_.launch(groups_[id])))
+      return failure();
+    if (!isNode(id))
+      return success();
+    StringRef node = cast<ir::TaskOp>(groups_[id].front()).getNode();
+    for (size_t other = 0; other < groups_.size(); ++other) {
+      Operation *first = groups_[other].front();
+      auto shards = dyn_cast<ir::ShardOpInterface>(first);
+      if (!launched_[other] && !isNode(other) && shards &&
+          !ScheduleSimulation::isUnpack(first) &&
+          shards.getBox(0).getValue() == node && failed(launch(other)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// The longest way from the start of every group to the end of the step, were
+  /// all resources free.
+  LogicalResult findWaysToEnd(std::vector<int64_t> &toEnd) {
+    for (size_t id = groups_.size(); id-- > 0;) {
+      ScheduleSimulation alone(topology_, nullptr, &costs_);
+      if (failed(alone.launch(groups_[id])))
+        return failure();
+      toEnd[id] += alone.stepNs();
+      // Groups stand behind what they read.
+      for (size_t source : sources_[id])
+        toEnd[source] = std::max(toEnd[source], toEnd[id]);
+    }
+    return success();
+  }
+
+  const Topology &topology_;
+  const TaskCosts &costs_;
+  std::vector<ScheduleSimulation::Group> groups_;
+  std::vector<std::set<size_t>> sources_; ///< Groups that a group reads of.
+  llvm::DenseMap<Operation *, size_t> groupOf_;
+  std::vector<bool> launched_;
+  ScheduleSimulation simulation_;
+};
+
 } // namespace
 
 FailureOr<ScheduleTimes> simulateSchedule(func::FuncOp main,
@@ -277,6 +441,17 @@ FailureOr<ScheduleTimes> simulateSchedule(func::FuncOp main,
   Block &block = main.getBody().front();
   TaskCosts taskCosts(block, costs);
   return ScheduleSimulation(topology, nullptr, &taskCosts).run(block);
+}
+
+FailureOr<SmallVector<StringRef>> chooseTaskOrder(func::FuncOp main,
+                                                  const Topology &topology,
+                                                  const CostModel &costs,
+                                                  StringRef policy) {
+  assert((policy == "fifo" || policy == "critical-path") && "no such policy");
+  Block &block = main.getBody().front();
+  TaskCosts taskCosts(block, costs);
+  return TaskListScheduler(block, topology, taskCosts)
+      .run(policy == "critical-path");
 }
 
 void writeTimes(const ScheduleTimes &times) {

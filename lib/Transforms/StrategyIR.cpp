@@ -130,6 +130,14 @@ void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
     extracted.ops[node]->moveBefore(terminator);
 }
 
+FailureOr<CostModel> readCosts(ModuleOp module, StringRef costFile) {
+  CostModel costs;
+  if (!costFile.empty() && costFile != "analytic")
+    if (llvm::Error error = costs.loadMeasured(costFile))
+      return emitError(module.getLoc(), llvm::toString(std::move(error)));
+  return costs;
+}
+
 FailureOr<ModuleProblem> readProblem(ModuleOp module, StringRef costFile) {
   FailureOr<func::FuncOp> main = getMainFunction(module);
   if (failed(main))
@@ -140,11 +148,11 @@ FailureOr<ModuleProblem> readProblem(ModuleOp module, StringRef costFile) {
   FailureOr<ExtractedGraph> extracted = extractOperatorGraph(*main);
   if (failed(extracted))
     return failure();
-  ModuleProblem problem{std::move(*extracted), std::move(*topology), {}};
-  if (!costFile.empty() && costFile != "analytic")
-    if (llvm::Error error = problem.costs.loadMeasured(costFile))
-      return emitError(module.getLoc(), llvm::toString(std::move(error)));
-  return problem;
+  FailureOr<CostModel> costs = readCosts(module, costFile);
+  if (failed(costs))
+    return failure();
+  return ModuleProblem{std::move(*extracted), std::move(*topology),
+                       std::move(*costs)};
 }
 
 } // namespace soap

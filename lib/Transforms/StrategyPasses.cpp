@@ -219,14 +219,11 @@ struct SimulatePass : impl::SimulatePassBase<SimulatePass> {
 
   LogicalResult simulateTasks(func::FuncOp main) {
     FailureOr<Topology> topology = readTopology(getOperation());
-    if (failed(topology))
+    FailureOr<CostModel> costs = readCosts(getOperation(), cost);
+    if (failed(topology) || failed(costs))
       return failure();
-    CostModel costs;
-    if (!cost.empty() && cost != "analytic")
-      if (llvm::Error error = costs.loadMeasured(cost))
-        return emit(main, std::move(error));
     FailureOr<ScheduleTimes> simulated =
-        simulateSchedule(main, *topology, costs);
+        simulateSchedule(main, *topology, *costs);
     if (failed(simulated))
       return failure();
     main->setAttr("soap.simulated_ns",

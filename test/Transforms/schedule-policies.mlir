@@ -5,7 +5,9 @@
 // RUN: soap-compile %s --schedule=fifo --export-strategy=%t.fifo.json --emit=strategy | FileCheck %s --check-prefix=COMPILED
 // RUN: soap-compile %s --schedule=critical-path --emit=strategy --print-strategy | FileCheck %s --check-prefix=TABLE
 // RUN: FileCheck %s --check-prefix=JSON --input-file=%t.fifo.json
-// RUN: not soap-opt %s -soap-attach-topology=devices=2 -soap-partition -soap-schedule=policy=fifo 2>&1 | FileCheck %s --check-prefix=LATE
+// RUN: soap-opt %s -soap-attach-topology=devices=2 -soap-partition '-soap-schedule=policy=fifo report' 2>&1 | FileCheck %s --check-prefix=TASKFIFO
+// RUN: soap-opt %s -soap-attach-topology=devices=2 -soap-partition '-soap-schedule=policy=critical-path' -soap-verify-partition | FileCheck %s --check-prefix=TASKPATH
+// RUN: soap-opt %s -soap-partition '-soap-schedule=policy=program' | not soap-opt -soap-schedule=policy=fifo 2>&1 | FileCheck %s --check-prefix=TOPOLOGY
 // RUN: not soap-opt %s -soap-attach-topology=devices=2 -soap-schedule=policy=simulated 2>&1 | FileCheck %s --check-prefix=EARLY
 // RUN: not soap-opt %s -soap-schedule=policy=best 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not soap-opt %s -soap-schedule=policy=fifo 2>&1 | FileCheck %s --check-prefix=TOPOLOGY
@@ -46,8 +48,15 @@
 // JSON: "long",
 // TABLE: by launch order: program {{[0-9.]+}} ms, fifo {{[0-9.]+}} ms, critical-path {{[0-9.]+}} ms
 
-// Tests that a policy stands before soap-partition, and what it needs.
-// LATE: error: expected policy=program, simulated or block behind soap-partition, got: fifo; run soap-schedule{policy=fifo} before soap-partition
+// Tests that tasks alone are ordered in the same way.
+// TASKFIFO: remark: schedule: {{[0-9]+}} rows, {{.*}} none circular
+// TASKFIFO: soap.task "leaf" 0
+// TASKFIFO: soap.task "long" 0
+// TASKFIFO: soap.task "late" 0
+// TASKPATH: soap.task "long" 0
+// TASKPATH: soap.task "leaf" 0
+
+// Tests what policies need.
 // EARLY: error: expected policy=program, fifo or critical-path before soap-partition, got: simulated
 // UNKNOWN: error: expected policy=program, fifo, critical-path, simulated, block, got: best
 // TOPOLOGY: error: expected a soap.topology in the module, got none

@@ -431,15 +431,10 @@ int Compilation::checkTasks() {
   movements = MovementList::of(*main);
   if (ir::getTopology(*module)) {
     FailureOr<Topology> topology = readTopology(*module);
-    CostModel costs;
-    if (!line.costFile.empty())
-      if (llvm::Error error = costs.loadMeasured(line.costFile)) {
-        printError(llvm::toString(std::move(error)));
-        return BadInput;
-      }
-    FailureOr<ScheduleTimes> times =
-        failed(topology) ? FailureOr<ScheduleTimes>(failure())
-                         : simulateSchedule(*main, *topology, costs);
+    FailureOr<CostModel> costs = readCosts(*module, line.costFile);
+    if (failed(topology) || failed(costs))
+      return BadInput;
+    FailureOr<ScheduleTimes> times = simulateSchedule(*main, *topology, *costs);
     if (failed(times))
       return BadInput;
     model.simulatedNs = times->stepNs;

@@ -181,6 +181,22 @@ protected:
         simulateSchedule(main, tasks.topology(), tasks.costs());
     ASSERT_TRUE(succeeded(alone));
     EXPECT_NEAR(alone->stepNs, times->stepNs, times->stepNs / 100.0);
+    // Policies find orders that can run.
+    SmallVector<StringRef> written;
+    for (StringRef policy : {"fifo", "critical-path"}) {
+      FailureOr<SmallVector<StringRef>> order =
+          chooseTaskOrder(main, tasks.topology(), tasks.costs(), policy);
+      ASSERT_TRUE(succeeded(order));
+      if (written.empty())
+        written = *order;
+      EXPECT_EQ(written.size(), order->size());
+      ASSERT_TRUE(succeeded(ir::writeLaunchOrder(main, *order)));
+      ir::WaitStatistics reordered;
+      EXPECT_TRUE(succeeded(ir::verifyWaits(main, reordered)));
+      EXPECT_EQ(reordered.rows, waits.rows);
+      EXPECT_TRUE(
+          succeeded(simulateSchedule(main, tasks.topology(), tasks.costs())));
+    }
     numEqual_ += alone->stepNs == times->stepNs;
     ++numSimulated_;
     writeTimes(*times);

@@ -165,9 +165,11 @@ def SchedulePass : Pass<"soap-schedule", "::mlir::ModuleOp"> {
       case.
     - `block`: the order of the block, to the last operation. For edited IR.
 
-    `fifo` and `critical-path` are decisions: they need the nn operations of
-    `@main`, a configuration on each and a `soap.topology`, so they run before
-    `soap-partition`. `simulated` and `block` are for partitioned functions.
+    `fifo` and `critical-path` are decisions and need a `soap.topology`. Before
+    `soap-partition` they are made on the operator graph, as by `soap-compile
+    --schedule`; behind it on the tasks alone, whose costs follow from the
+    operations in their regions. `simulated` and `block` are for partitioned
+    functions.
 
     In a partitioned function, the pass then proves that no wait is circular: it
     projects the block on one compute and one communication stream per device,

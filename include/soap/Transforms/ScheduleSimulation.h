@@ -46,6 +46,14 @@ mlir::FailureOr<ScheduleTimes> simulateSchedule(mlir::func::FuncOp main,
                                                 const Topology &topology,
                                                 const CostModel &costs);
 
+/// The launch order of the nodes of a partitioned function that policy "fifo"
+/// or "critical-path" chooses (soap/Search/LaunchPolicy.h), from tasks alone.
+/// The function must be in the order of ir::writeLaunchOrder(), which also
+/// writes the result.
+mlir::FailureOr<llvm::SmallVector<llvm::StringRef>>
+chooseTaskOrder(mlir::func::FuncOp main, const Topology &topology,
+                const CostModel &costs, llvm::StringRef policy);
+
 /// Sets `soap.start` and `soap.end` (nanoseconds) on the operations of a step.
 void writeTimes(const ScheduleTimes &times);
 

@@ -38,6 +38,11 @@ mlir::FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
 void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
                    const Topology &topology);
 
+/// Costs with the measured ones of `costFile` (none if empty or "analytic").
+/// Errors are emitted at the module.
+mlir::FailureOr<CostModel> readCosts(mlir::ModuleOp module,
+                                     llvm::StringRef costFile);
+
 /// A module, read: its graph, topology and costs.
 struct ModuleProblem {
   ExtractedGraph extracted;
@@ -47,8 +52,7 @@ struct ModuleProblem {
   SearchProblem get() const { return {extracted.graph, topology, costs}; }
 };
 
-/// Reads graph and topology of a module, and measured costs from `costFile`
-/// (none if empty or "analytic"). Errors are emitted at the module.
+/// Reads graph and topology of a module, and its costs as readCosts() does.
 mlir::FailureOr<ModuleProblem> readProblem(mlir::ModuleOp module,
                                            llvm::StringRef costFile = "");
 
