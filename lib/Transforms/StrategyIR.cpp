@@ -58,9 +58,8 @@ static ir::ConfigAttr toAttribute(MLIRContext *context,
                              regather);
 }
 
-/// The order of `soap.order` of the function, as nodes; empty if it has none.
-static FailureOr<std::vector<int32_t>>
-readOrder(const ExtractedGraph &extracted) {
+FailureOr<std::vector<int32_t>>
+readLaunchOrder(const ExtractedGraph &extracted) {
   Operation *main = extracted.ops.front()->getParentOp();
   auto list =
       main->getAttrOfType<ArrayAttr>(ir::SOAPDialect::getOrderAttrName());
@@ -106,7 +105,7 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
                      "missing on:")
            << missing;
   deriveMissingEnds(strategy, given, graph, topology);
-  FailureOr<std::vector<int32_t>> order = readOrder(extracted);
+  FailureOr<std::vector<int32_t>> order = readLaunchOrder(extracted);
   if (failed(order))
     return failure();
   strategy.order = std::move(*order);
@@ -120,11 +119,11 @@ void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
   for (auto [index, op] : llvm::enumerate(extracted.ops))
     ir::setConfig(op, toAttribute(op->getContext(), strategy.configs[index],
                                   extracted.graph.node(index), topology));
+  if (strategy.order.empty())
+    return;
   // Block order is launch order.
   extracted.ops.front()->getParentOp()->removeAttr(
       ir::SOAPDialect::getOrderAttrName());
-  if (strategy.order.empty())
-    return;
   Operation *terminator = extracted.ops.front()->getBlock()->getTerminator();
   for (int32_t node : strategy.order)
     extracted.ops[node]->moveBefore(terminator);

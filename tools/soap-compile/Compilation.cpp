@@ -11,14 +11,11 @@
 #include "mlir/Parser/Parser.h"
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Machine.h"
-#include "soap/Dialect/NN/IR/NN.h"
-#include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Target/Memory/LibraryMemory.h"
 #include "soap/Target/Native/NativeKernels.h"
 #include "soap/Target/Native/Passes.h"
-#include "soap/Transforms/ScheduleSimulation.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -64,19 +61,6 @@ bool Compilation::import() {
   }
   module = std::move(*imported);
   return true;
-}
-
-Compilation::Level Compilation::levelOf(ModuleOp module) {
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  if (!main || main.isDeclaration())
-    return Level::Graph;
-  if (ir::isPartitioned(main))
-    return Level::Tasks;
-  bool configured = false;
-  for (Operation &op : main.getBody().front().without_terminator())
-    if (!isa<nn::InputOp, nn::OutputOp, nn::ParameterOp, nn::ConstantOp>(op))
-      configured |= bool(ir::getConfig(&op));
-  return configured ? Level::Configured : Level::Graph;
 }
 
 std::string Compilation::findCalibration(int32_t devices) {
@@ -220,6 +204,19 @@ bool Compilation::chooseStrategy() {
   std::optional<Strategy> strategy = decideStrategy(*problem);
   if (!strategy)
     return false;
+  if (strategy->order.empty()) {
+    // The order that the model asks for, whatever the configurations.
+    FailureOr<std::vector<int32_t>> order = readLaunchOrder(problem->extracted);
+    if (failed(order))
+      return false;
+    strategy->order = std::move(*order);
+    if (std::string error =
+            verify(*strategy, problem->extracted.graph, problem->topology);
+        !error.empty()) {
+      printError(error);
+      return false;
+    }
+  }
   if (!line.schedule.empty())
     strategy->order = launchOrder(line.schedule, problem->extracted.graph,
                                   *strategy, problem->topology, problem->costs);
@@ -402,46 +399,6 @@ int Compilation::makeTasks(bool &done) {
   FailureOr<func::FuncOp> main = getMainFunction(*module);
   if (failed(main) || failed(simulated->compare(*main)))
     return Failed;
-  return Fine;
-}
-
-int Compilation::checkTasks() {
-  if (line.emit == Emit::NN || line.emit == Emit::Strategy ||
-      line.emit == Emit::Report) {
-    printError("expected --emit=soap, soaprt, llvm or so with '" + line.model +
-               "', whose operations are tasks already");
-    return BadInput;
-  }
-  if (!line.strategy.empty() || !line.schedule.empty() || line.devices ||
-      !line.topologyFile.empty() || !line.exportStrategy.empty() ||
-      line.printStrategy) {
-    printError("expected no --strategy, --schedule, --devices, --topology, "
-               "--export-strategy and --print-strategy with '" +
-               line.model +
-               "', whose tasks say all that; leave them out, or compile what "
-               "--emit=strategy prints");
-    return BadInput;
-  }
-  FailureOr<func::FuncOp> main = getMainFunction(*module);
-  ir::CoverageStatistics coverage;
-  ir::WaitStatistics waits;
-  if (failed(main) || failed(ir::verifyCoverage(*main, coverage)) ||
-      failed(ir::verifyWaits(*main, waits)))
-    return BadInput;
-  movements = MovementList::of(*main);
-  if (ir::getTopology(*module)) {
-    FailureOr<Topology> topology = readTopology(*module);
-    FailureOr<CostModel> costs = readCosts(*module, line.costFile);
-    if (failed(topology) || failed(costs))
-      return BadInput;
-    FailureOr<ScheduleTimes> times = simulateSchedule(*main, *topology, *costs);
-    if (failed(times))
-      return BadInput;
-    model.simulatedNs = times->stepNs;
-  }
-  if (!line.exportMovements.empty() &&
-      !writeText(line.exportMovements, movements.json() + "\n"))
-    return BadInput;
   return Fine;
 }
 

@@ -33,8 +33,13 @@ void writeTopology(mlir::ModuleOp module, const Topology &topology);
 mlir::FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
                                        const Topology &topology);
 
-/// Configures the operations of a graph. A launch order becomes block order;
-/// `soap.order` of the function goes.
+/// The launch order of `soap.order` of the function, as nodes; empty if it has
+/// none. Emits an error if a name is unknown, repeated or missing.
+mlir::FailureOr<std::vector<int32_t>>
+readLaunchOrder(const ExtractedGraph &extracted);
+
+/// Configures the operations of a graph. A launch order becomes block order, in
+/// place of `soap.order` of the function.
 void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
                    const Topology &topology);
 
