@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/RandomStrategies.h"
 #include "soap/Search/TaskGraph.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
@@ -167,8 +168,13 @@ llvm::Expected<Strategy> soap::expertStrategy(llvm::StringRef name,
     return spatial(graph, topology);
   if (name == "random")
     return randomStrategy(graph, topology, seed);
+  if (name == "random-uniform")
+    return uniformStrategy(graph, topology, seed);
+  if (name == "random-team")
+    return teamStrategy(graph, topology, seed);
   return llvm::createStringError(
       "expected a strategy single, data-parallel, model-parallel, "
-      "tensor-parallel, spatial or random, got: '" +
+      "tensor-parallel, spatial, random, random-uniform or random-team, got: "
+      "'" +
       name + "'");
 }

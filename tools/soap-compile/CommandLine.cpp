@@ -85,9 +85,16 @@ static llvm::Error checkShapes(const Texts &texts, ONNXImportOptions &import) {
 }
 
 static llvm::Error checkStrategy(const CommandLine &line) {
-  static constexpr llvm::StringLiteral names[] = {
-      "",        "single", "data-parallel", "model-parallel", "tensor-parallel",
-      "spatial", "random", "search"};
+  static constexpr llvm::StringLiteral names[] = {"",
+                                                  "single",
+                                                  "data-parallel",
+                                                  "model-parallel",
+                                                  "tensor-parallel",
+                                                  "spatial",
+                                                  "random",
+                                                  "random-uniform",
+                                                  "random-team",
+                                                  "search"};
   llvm::StringRef strategy(line.strategy);
   if (strategy.ends_with(".json")) {
     if (!llvm::sys::fs::exists(strategy))
@@ -95,7 +102,8 @@ static llvm::Error checkStrategy(const CommandLine &line) {
                      "', which does not exist; --export-strategy writes one");
   } else if (!llvm::is_contained(names, strategy)) {
     return mistake("expected --strategy=single, data-parallel, model-parallel, "
-                   "tensor-parallel, spatial, random, search or a .json file, "
+                   "tensor-parallel, spatial, random, random-uniform, "
+                   "random-team, search or a .json file, "
                    "got: '" +
                    strategy + "'");
   }
@@ -301,8 +309,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
 
   app.add_option("--strategy", line.strategy,
                  "single, data-parallel, model-parallel, tensor-parallel, "
-                 "spatial, random, search or a file (default: what an .mlir "
-                 "model carries, else search if there is more than one device)")
+                 "spatial, random, random-uniform, random-team, search or a "
+                 "file (default: what an .mlir model carries, else search if "
+                 "there is more than one device)")
       ->type_name("NAME|FILE.json")
       ->group("Strategy");
   app.add_option("--schedule", line.schedule,

@@ -1,0 +1,187 @@
+//===- RandomStrategies.cpp - Any valid strategy --------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/RandomStrategies.h"
+#include "soap/Search/ConfigurationSpace.h"
+#include <numeric>
+
+using namespace soap;
+using llvm::SmallVector;
+
+/// Streams of random numbers, one per kind of decision.
+enum Chain : uint64_t { Team = 0x7465616d, Groups, Ends, Regather, Order };
+
+static void shuffle(llvm::MutableArrayRef<int32_t> list, Random &random) {
+  for (size_t i = list.size(); i > 1; --i)
+    std::swap(list[i - 1], list[random.below(i)]);
+}
+
+/// Any launch order in which operands come first.
+static std::vector<int32_t> anyOrder(const OperatorGraph &graph,
+                                     Random &random) {
+  std::vector<int32_t> waiting(graph.numNodes()), ready, order;
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (waiting[id] = static_cast<int32_t>(graph.node(id).operands.size());
+        waiting[id] == 0)
+      ready.push_back(id);
+  while (!ready.empty()) {
+    std::swap(ready[random.below(ready.size())], ready.back());
+    int32_t id = ready.back();
+    ready.pop_back();
+    order.push_back(id);
+    for (int32_t value : graph.node(id).results)
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        if (--waiting[use.node] == 0)
+          ready.push_back(use.node);
+  }
+  return order;
+}
+
+/// Any degrees of a node with at most `maxTasks` tasks.
+static Degrees anyDegrees(const GraphNode &node, int64_t maxTasks,
+                          Random &random) {
+  Degrees degrees;
+  degrees.loops.assign(node.spec.loops.size(), 1);
+  SmallVector<int32_t> loops(node.spec.loops.size() + 1);
+  std::iota(loops.begin(), loops.end(), 0);
+  shuffle(loops, random);
+  int64_t left = maxTasks;
+  for (int32_t loop : loops) {
+    bool copies = loop == static_cast<int32_t>(node.spec.loops.size());
+    int64_t limit =
+        copies ? left
+               : std::min<int64_t>(
+                     left, std::max<int64_t>(1, node.spec.loops[loop].extent));
+    int32_t degree = static_cast<int32_t>(1 + random.below(limit));
+    (copies ? degrees.replicate : degrees.loops[loop]) = degree;
+    left /= degree;
+  }
+  return degrees;
+}
+
+/// Marks operands of compute nodes to be gathered again, one in `rarity`.
+static void regatherSome(Strategy &strategy, const OperatorGraph &graph,
+                         uint64_t rarity, Random &random) {
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (graph.node(id).role == NodeRole::Compute)
+      for (size_t i = 0; i < graph.node(id).operands.size(); ++i)
+        if (random.below(rarity) == 0)
+          strategy.configs[id].regather.push_back(static_cast<int32_t>(i));
+}
+
+static bool isStored(const GraphNode &node) {
+  return node.role == NodeRole::Parameter || node.role == NodeRole::Constant;
+}
+
+Strategy soap::uniformStrategy(const OperatorGraph &graph,
+                               const Topology &topology, uint64_t seed) {
+  Strategy strategy;
+  for (const GraphNode &node : graph.nodes())
+    strategy.configs.push_back(onDevice(node, 0));
+  // Now and then more tasks than devices.
+  Random draw(seed, Team, 0);
+  int32_t devices = topology.numDevices();
+  ConfigurationSpace space(graph, topology,
+                           draw.below(4) ? devices : devices + 4);
+  for (int32_t group : space.groups()) {
+    Random random(seed, Groups, group);
+    space.assign(strategy, group, space.sample(group, random));
+  }
+  deriveEnds(strategy, graph, topology);
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    Random random(seed, Ends, id);
+    if (!isStored(graph.node(id)) || random.below(2))
+      continue;
+    Configuration &config = strategy.configs[id];
+    config.degrees = anyDegrees(graph.node(id), topology.numDevices(), random);
+    config.devices.resize(config.degrees.numTasks());
+    for (int32_t &device : config.devices)
+      device = static_cast<int32_t>(random.below(topology.numDevices()));
+  }
+  Random regather(seed, Regather, 0), order(seed, Order, 0);
+  regatherSome(strategy, graph, 4, regather);
+  if (order.below(2))
+    strategy.order = anyOrder(graph, order);
+  return strategy;
+}
+
+//===----------------------------------------------------------------------===//
+// One set of devices
+//===----------------------------------------------------------------------===//
+
+/// Degrees with as many tasks as the team has devices, split along one loop
+/// only if `single`; if there are none, any that the team can hold.
+static Degrees teamDegrees(llvm::ArrayRef<Degrees> choices, int64_t size,
+                           bool single, Random &random) {
+  auto isSingle = [](const Degrees &degrees) {
+    return (degrees.replicate > 1) +
+               llvm::count_if(degrees.loops,
+                              [](int32_t degree) { return degree > 1; }) ==
+           1;
+  };
+  SmallVector<const Degrees *> whole, fits;
+  for (const Degrees &degrees : choices) {
+    if (degrees.numTasks() > size)
+      continue;
+    fits.push_back(&degrees);
+    if (degrees.numTasks() == size && (!single || isSingle(degrees)))
+      whole.push_back(&degrees);
+  }
+  SmallVector<const Degrees *> &from = whole.empty() ? fits : whole;
+  return *from[random.below(from.size())];
+}
+
+Strategy soap::teamStrategy(const OperatorGraph &graph,
+                            const Topology &topology, uint64_t seed) {
+  Random draw(seed, Team, 0);
+  SmallVector<int32_t> team(topology.numDevices());
+  std::iota(team.begin(), team.end(), 0);
+  shuffle(team, draw);
+  size_t least = std::min<size_t>(2, team.size());
+  team.resize(least + draw.below(team.size() - least + 1));
+
+  Strategy strategy;
+  for (const GraphNode &node : graph.nodes())
+    strategy.configs.push_back(onDevice(node, team[0]));
+  ConfigurationSpace space(graph, topology);
+  for (int32_t group : space.groups()) {
+    Random random(seed, Groups, group);
+    int32_t id = graph.group(group).front();
+    int32_t operand = mainOperand(graph, id);
+    Configuration config;
+    if (operand >= 0 && random.below(3) == 0) {
+      config = followOperand(graph, strategy, id, operand);
+    } else {
+      bool all = random.below(4) != 0;
+      size_t size = all ? team.size() : 1 + random.below(team.size());
+      config.degrees =
+          teamDegrees(space.degrees(group), size, random.below(2) == 0, random);
+      config.devices.assign(team.begin(),
+                            team.begin() + config.degrees.numTasks());
+      if (random.below(8) == 0)
+        shuffle(config.devices, random);
+    }
+    space.assign(strategy, group, config);
+  }
+  deriveEnds(strategy, graph, topology);
+  bool moves = draw.below(2) == 0;
+  for (int32_t id = 0; moves && id < graph.numNodes(); ++id) {
+    Random random(seed, Ends, id);
+    if (!isStored(graph.node(id)) || random.below(2))
+      continue;
+    Configuration &config = strategy.configs[id];
+    config.degrees = anyDegrees(graph.node(id), team.size(), random);
+    config.devices.assign(team.begin(),
+                          team.begin() + config.degrees.numTasks());
+  }
+  Random regather(seed, Regather, 0), order(seed, Order, 0);
+  if (draw.below(2))
+    regatherSome(strategy, graph, 8, regather);
+  if (order.below(4) == 0)
+    strategy.order = anyOrder(graph, order);
+  return strategy;
+}
