@@ -143,6 +143,9 @@ static std::optional<Configuration> placeLike(const Need &need,
         return std::nullopt;
     if (count == 1)
       continue;
+    // Some tasks read nothing: fewer elements than tiles.
+    if (count > shape[dim])
+      return std::nullopt;
     int16_t loop = node.spec.results[0].dims[dim].loop;
     if (loop < 0 || node.spec.loops[loop].extent != shape[dim])
       return std::nullopt;
