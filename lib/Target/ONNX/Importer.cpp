@@ -471,6 +471,21 @@ void GraphImporter::importNode(int index) {
     }
 }
 
+Value GraphImporter::copyOf(Value value, llvm::StringRef name) {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  OperationState state(NameLoc::get(builder.getStringAttr(name)),
+                       nn::SliceOp::getOperationName());
+  state.addOperands(value);
+  state.addTypes(value.getType());
+  state.addAttribute("nn.name",
+                     builder.getStringAttr(uniqueName((name + "_copy").str())));
+  state.addAttribute(
+      "starts", builder.getDenseI64ArrayAttr(SmallVector<int64_t>(rank, 0)));
+  state.addAttribute(
+      "steps", builder.getDenseI64ArrayAttr(SmallVector<int64_t>(rank, 1)));
+  return builder.create(state)->getResult(0);
+}
+
 llvm::Error GraphImporter::importOutputs() {
   for (const onnx::ValueInfoProto &output : model.graph().output()) {
     const std::string &name = output.name();
@@ -482,6 +497,8 @@ llvm::Error GraphImporter::importOutputs() {
       return makeError("expected outputs with elements, got: " +
                        toString(value.shape) + " for " + quoted(name));
     Value result = materialize(value, name);
+    if (result.getDefiningOp<nn::InputOp>())
+      result = copyOf(result, name);
     OperationState state(NameLoc::get(builder.getStringAttr(name)),
                          nn::OutputOp::getOperationName());
     state.addOperands(result);

@@ -388,6 +388,14 @@ def external_short():
     return external(offset=16, length=24)[0]
 
 
+def identity():
+    """An output that is an input."""
+    return model(
+        [node("Identity", "x", "y"), node("Relu", "x", "z")],
+        {"x": [2, 3]}, {"y": [2, 3], "z": [2, 3]},
+    )
+
+
 def names():
     """Two nodes of one name, nodes without a name, a node called as a tensor."""
     return model(
