@@ -128,6 +128,8 @@ private:
     Phase phase = phaseOf(action, plan_, topology_.host());
     if (phase != Phase::Step) {
       (phase == Phase::Feed ? out_.feedBytes : out_.drainBytes) += bytes;
+      if (phase == Phase::Drain)
+        addDrainPacks(index);
       return;
     }
     out_.stepBytes += bytes;
@@ -202,13 +204,39 @@ private:
     return nullptr;
   }
 
-  /// Copies what is not one whole shard, each box once per device. Returns, per
-  /// input, the slot of the copy's end, or -1 where nothing is copied.
-  SmallVector<int32_t, 8> addPacks(ActionTasks &tasks, const Action &action) {
+  /// True if a task of the step reads what is copied for a drain.
+  bool isRead(const Port &port) const {
+    return llvm::any_of(plan_.reads, [&](const Read &read) {
+      return in_.consumers[read.consumer].tasks && read.device == port.device &&
+             read.box == port.box && samePieces(read.pieces, port.pieces);
+    });
+  }
+
+  /// The copies for a drain that the step uses too: they stand behind the
+  /// producer, where the drain wants them. An action that moves nothing.
+  void addDrainPacks(int32_t index) {
+    ActionTasks tasks;
+    tasks.action = index;
+    tasks.packSlot = out_.numSlots;
+    addPacks(tasks, plan_.actions[index], /*drain=*/true);
+    out_.numSlots += static_cast<int32_t>(tasks.packDevices.size());
+    tasks.slot = out_.numSlots;
+    makeUnique(tasks.packWaits);
+    forget(packIndex_, tasks.packDevices);
+    if (!tasks.packDevices.empty())
+      out_.actions.push_back(std::move(tasks));
+  }
+
+  /// Copies what is not one whole shard, each box once per device; for a drain
+  /// only what is read in the step. Returns, per input, the slot of the copy's
+  /// end, or -1 where nothing is copied.
+  SmallVector<int32_t, 8> addPacks(ActionTasks &tasks, const Action &action,
+                                   bool drain = false) {
     SmallVector<int32_t, 8> slots;
     for (const Port &port : action.inputs) {
       slots.push_back(-1);
-      if (isEmpty(port.box) || isWholeShard(port.pieces, port.box, plan_))
+      if (isEmpty(port.box) || isWholeShard(port.pieces, port.box, plan_) ||
+          (drain && !isRead(port)))
         continue;
       if (const Copy *copy = findCopy(port.device, port.box, port.pieces)) {
         slots.back() = copy->slot;
@@ -287,8 +315,17 @@ private:
         reads[read.consumer].push_back(&read);
 
     // In launch order, because the first consumer unpacks for those after it.
+    // What one node reads twice it unpacks at once, at the first operand.
+    int32_t first = -1;
     for (int32_t consumer : in_.launchOrder) {
       UseTasks &use = out_.uses[consumer];
+      if (first < 0 ||
+          in_.consumers[first].tasks != in_.consumers[consumer].tasks) {
+        if (first >= 0)
+          forget(indexOf_, out_.uses[first].unpackDevices);
+        first = consumer;
+      }
+      UseTasks &unpack = out_.uses[first];
       for (const Read *read : reads[consumer]) {
         int32_t device = read->device;
         if (isWholeShard(read->pieces, read->box, plan_)) {
@@ -303,19 +340,21 @@ private:
           continue;
         copies_[device].push_back(
             {hashOf(read->box), &read->box, read->pieces, -1});
-        int32_t at = findOrAdd(indexOf_, use.unpackDevices, device);
-        use.unpackNs.resize(use.unpackDevices.size());
+        int32_t at = findOrAdd(indexOf_, unpack.unpackDevices, device);
+        unpack.unpackNs.resize(unpack.unpackDevices.size());
         int64_t bytes = bytesOf(read->box);
-        use.unpackNs[at] += assembleNs(read->box, read->pieces, device);
+        unpack.unpackNs[at] += assembleNs(read->box, read->pieces, device);
         planBytes_[device] += bytes;
         for (const Piece &piece : read->pieces)
           if (int32_t slot = slotOf(piece.shard); slot >= 0)
-            use.unpackWaits.push_back({at, slot});
+            unpack.unpackWaits.push_back({at, slot});
       }
-      forget(indexOf_, use.unpackDevices);
       makeUnique(use.computeWaits);
-      makeUnique(use.unpackWaits);
     }
+    if (first >= 0)
+      forget(indexOf_, out_.uses[first].unpackDevices);
+    for (UseTasks &use : out_.uses)
+      makeUnique(use.unpackWaits);
   }
 
   void addMemory() {

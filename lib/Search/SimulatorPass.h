@@ -138,6 +138,8 @@ public:
       if (!action.packDevices.empty())
         copy(action.packDevices, action.packNs, &action.packWaits, slots,
              slots + action.packSlot);
+      if (action.devices.empty())
+        continue; // The copies for a drain.
       if (action.isCollective)
         collective(action, slots, producer);
       else

@@ -10,6 +10,7 @@
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 using namespace soap;
 using namespace soap::detail;
@@ -138,6 +139,17 @@ void TaskGraph::setOrder(llvm::ArrayRef<int32_t> order) {
     updateValue(id);
 }
 
+/// All values by the launch of their producers.
+std::vector<int32_t> TaskGraph::valuesInOrder() const {
+  std::vector<int32_t> values(graph_.numValues());
+  std::iota(values.begin(), values.end(), 0);
+  llvm::stable_sort(values, [&](int32_t a, int32_t b) {
+    return position_[graph_.value(a).producer] <
+           position_[graph_.value(b).producer];
+  });
+  return values;
+}
+
 void TaskGraph::updateOrder() {
   position_.assign(graph_.numNodes(), 0);
   order_.clear();
@@ -157,7 +169,7 @@ void TaskGraph::updateOrder() {
   for (auto [index, id] : llvm::enumerate(order_))
     rank[id] = static_cast<int32_t>(index);
   prefetches_.assign(order_.size(), {});
-  for (int32_t id = 0; id < graph_.numValues(); ++id) {
+  for (int32_t id : valuesInOrder()) {
     const GraphValue &value = graph_.value(id);
     NodeRole role = graph_.node(value.producer).role;
     if (role == NodeRole::Compute)
@@ -316,6 +328,8 @@ std::vector<TaskNode> TaskGraph::nodes() const {
     for (const ActionTasks &action : tasks.actions) {
       if (!action.packDevices.empty())
         add(TaskNode::Kind::Pack, -1, value, action.action, action.packDevices);
+      if (action.devices.empty())
+        continue;
       TaskNode &move =
           add(TaskNode::Kind::Move, -1, value, action.action, action.devices);
       move.actionKind = action.kind;
@@ -364,7 +378,7 @@ std::vector<Movement> TaskGraph::movements(Phase phase) const {
     for (int32_t value : graph_.node(node).results)
       addOnce(value);
   }
-  for (int32_t id = 0; id < graph_.numValues(); ++id)
+  for (int32_t id : valuesInOrder())
     addOnce(id);
   return result;
 }

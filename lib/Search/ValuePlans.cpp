@@ -7,6 +7,7 @@
 
 #include "soap/Partition/Needs.h"
 #include "soap/Search/TaskGraph.h"
+#include <numeric>
 
 using namespace soap;
 
@@ -54,16 +55,45 @@ Need soap::needOf(const OperatorGraph &graph, const Strategy &strategy,
                       value.shape);
 }
 
+/// The uses of a value in launch order, in which the partitioner finds them.
+static llvm::SmallVector<int32_t, 4> usesInOrder(const GraphValue &value,
+                                                 const Strategy &strategy) {
+  llvm::SmallVector<int32_t, 4> uses(value.uses.size());
+  std::iota(uses.begin(), uses.end(), 0);
+  if (strategy.order.empty() || uses.size() < 2)
+    return uses;
+  auto position = [&](int32_t use) {
+    return llvm::find(strategy.order, value.uses[use].node);
+  };
+  llvm::stable_sort(
+      uses, [&](int32_t a, int32_t b) { return position(a) < position(b); });
+  return uses;
+}
+
 ValuePlan soap::planOf(const OperatorGraph &graph, const Strategy &strategy,
                        const Topology &topology, int32_t id) {
+  llvm::SmallVector<int32_t, 4> uses = usesInOrder(graph.value(id), strategy);
   llvm::SmallVector<Need, 4> needs;
-  for (size_t use = 0; use < graph.value(id).uses.size(); ++use)
-    needs.push_back(needOf(graph, strategy, id, static_cast<int32_t>(use)));
+  for (int32_t use : uses)
+    needs.push_back(needOf(graph, strategy, id, use));
   auto route = [&](int32_t from, int32_t to) {
     return topology.routeCost(from, to);
   };
-  return planValue(layoutOf(graph, strategy, id), needs, route,
-                   topology.host());
+  ValuePlan plan =
+      planValue(layoutOf(graph, strategy, id), needs, route, topology.host());
+  if (llvm::is_sorted(uses))
+    return plan;
+  for (Action &action : plan.actions) {
+    for (int32_t &consumer : action.consumers)
+      consumer = uses[consumer];
+    llvm::sort(action.consumers);
+  }
+  for (Read &read : plan.reads)
+    read.consumer = uses[read.consumer];
+  llvm::stable_sort(plan.reads, [](const Read &a, const Read &b) {
+    return a.consumer < b.consumer;
+  });
+  return plan;
 }
 
 bool soap::isWholeShard(llvm::ArrayRef<Piece> pieces, const Box &box,

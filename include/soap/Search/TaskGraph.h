@@ -84,7 +84,8 @@ struct TransferTask {
 struct ActionTasks {
   int32_t action = 0; ///< Index into the plan.
   ActionKind kind = ActionKind::Transfer;
-  std::vector<int32_t> devices; ///< Members.
+  /// Members. None: only the copies for a drain that the step uses too.
+  std::vector<int32_t> devices;
   int32_t slot = 0;             ///< Of the end on devices[0].
   int64_t bytes = 0;
   /// Pack: devices, cost, slot of the end on the first, and waits for earlier
@@ -203,6 +204,7 @@ public:
 private:
   struct Cache;
   void updateOrder();
+  std::vector<int32_t> valuesInOrder() const;
   void updateNode(int32_t node);
   void updateValue(int32_t value);
   detail::NodeTasks compileNode(int32_t node) const;

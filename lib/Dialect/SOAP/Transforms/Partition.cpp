@@ -162,14 +162,15 @@ LogicalResult PartitionPass::writeTasks(
   Degrees degrees = config.toDegrees(node.getPartitionSpec());
   Phase phase =
       isa<nn::ParameterOp, nn::ConstantOp>(op) ? Phase::Init : Phase::Step;
-  // Copies of one operand for all tasks, then of the next, then the tasks: one
-  // unpack per operand and one launch group, as in the task graph.
-  for (OpOperand &operand : op->getOpOperands()) {
-    auto &all = uses[operand.get()];
-    int32_t use = llvm::find(all, &operand) - all.begin();
-    for (int64_t number = 0; number < degrees.numTasks(); ++number)
-      (void)builder.read(operand.get(), use, number);
-  }
+  // Copies of one value for all operands that read it and all tasks, then of
+  // the next value, then the tasks: one unpack per value and one launch group,
+  // as in the task graph.
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  for (Value value : values)
+    for (auto [use, operand] : llvm::enumerate(uses[value]))
+      for (int64_t number = 0;
+           operand->getOwner() == op && number < degrees.numTasks(); ++number)
+        (void)builder.read(value, static_cast<int32_t>(use), number);
   for (int64_t number = 0; number < degrees.numTasks(); ++number) {
     nn::LocalTile tile = nn::makeLocalTile(node, degrees, number);
     // A shard that two operands read is an input once.
