@@ -3,7 +3,8 @@
 # The last line is `N passed, N failed, N skipped`, summed from the runners' own
 # reports. Exit status 0 only if nothing failed.
 #
-#   scripts/test.sh [--preset=NAME] [--no-setup] [--only=unit|lit|models|zoo]
+#   scripts/test.sh [--preset=NAME] [--no-setup]
+#                   [--only=unit|lit|models|zoo|property|sanitizers]
 set -euo pipefail
 # Strategies that tests search must not depend on the machine.
 export SOAP_CALIBRATION_DIR=
@@ -17,15 +18,13 @@ for arg in "$@"; do
     --preset=*) preset="${arg#*=}" ;;
     --no-setup) setup=0 ;;
     --only=*) only="${arg#*=}" ;;
-    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "error: unknown argument '$arg'; see scripts/test.sh --help" >&2; exit 2 ;;
   esac
 done
 
 build="build/$preset"
-# LLVM's libraries are not instrumented: containers and pools that they fill look
-# overflowed, and they keep what they allocate until the process ends.
-export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_container_overflow=0:detect_leaks=0:allow_user_poisoning=0}"
+source test/property/sanitizers.sh
 venv="$PWD/build/venv"
 [ "$setup" = 0 ] || scripts/setup.sh
 cmake --preset "$preset"
@@ -70,6 +69,23 @@ fi
 if wants zoo; then
   run zoo "$reports/zoo.xml" "$venv/bin/python" -m pytest -q test/zoo \
     "--build-dir=$build" "--junitxml=$reports/zoo.xml"
+fi
+property() { # property BUILD NAME [OPTION...]
+  local folder="$1" name="$2"
+  shift 2
+  run "$name" "$reports/$name.xml" "$venv/bin/python" test/property/run.py \
+    "--build-dir=$folder" "--junitxml=$reports/$name.xml" "$@"
+}
+if wants property; then
+  property "$build" property --cases=1000
+fi
+# The same under sanitizers: builds of what these cases run, and nothing else.
+if wants sanitizers && [ "$preset" = release ]; then
+  for sanitizer in asan tsan; do
+    cmake --preset "$sanitizer" > "$reports/$sanitizer.log"
+    cmake --build "build/$sanitizer" --target soap-property-worker || status=1
+    property "build/$sanitizer" "property-$sanitizer" --cases=50 --seed=2 --allow-missing
+  done
 fi
 
 "$venv/bin/python" scripts/summarize_tests.py "$reports"/*.xml || status=1

@@ -1,0 +1,187 @@
+//===- Case.cpp - One graph under several strategies ----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Case.h"
+#include "Adapt.h"
+#include "Coverage.h"
+#include "Execution.h"
+#include "soap/CostModel/Machine.h"
+#include "soap/Pipelines/Pipelines.h"
+#include "soap/Target/Model/Model.h"
+#include "soap/Target/ONNX/Import.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::property;
+namespace json = llvm::json;
+
+static std::string printed(const json::Value &value) {
+  return llvm::formatv("{0}", value).str();
+}
+
+Case::Case(MLIRContext &context, NativeCode &code, std::string folder)
+    : context(context), code(code), folder(std::move(folder)) {
+  handler = context.getDiagEngine().registerHandler([this](Diagnostic &said) {
+    if (said.getSeverity() != DiagnosticSeverity::Error)
+      return;
+    if (!diagnostics.empty())
+      diagnostics += "; ";
+    diagnostics += said.str();
+  });
+}
+
+Case::~Case() { context.getDiagEngine().eraseHandler(handler); }
+
+llvm::Error Case::fail(StringRef what) {
+  std::string text = (what + ": " + diagnostics).str();
+  diagnostics.clear();
+  return llvm::createStringError(text);
+}
+
+bool Case::runPasses(ModuleOp module,
+                     llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager passes(&context);
+  build(passes);
+  return succeeded(passes.run(module));
+}
+
+llvm::Error Case::import(StringRef path) {
+  auto imported = importONNX(path, {}, context);
+  if (!imported)
+    return imported.takeError();
+  model = std::move(*imported);
+  if (!runPasses(*model, buildNormalizePipeline))
+    return fail("normalize");
+  return llvm::Error::success();
+}
+
+llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
+                                              const json::Object &request,
+                                              StringRef name) {
+  const OperatorGraph &graph = problem.extracted.graph;
+  if (!name.empty())
+    return expertStrategy(name, graph, problem.topology, problem.costs,
+                          request.getInteger("seed").value_or(0));
+  const json::Object *file = request.getObject("strategy");
+  if (!file)
+    return llvm::createStringError("expected a strategy, got: none");
+  json::Object object = request.getBoolean("adapt").value_or(false)
+                            ? adaptStrategy(*file, graph, problem.topology)
+                            : *file;
+  return parseStrategy(printed(std::move(object)), graph, problem.topology);
+}
+
+/// The first difference between what was planned and what was counted, or "".
+static std::string compareMovements(const json::Array &planned,
+                                    const json::Array &counted) {
+  auto sorted = [](const json::Array &movements) {
+    std::vector<std::string> texts;
+    for (const json::Value &movement : movements)
+      texts.push_back(printed(movement));
+    llvm::sort(texts);
+    return texts;
+  };
+  std::vector<std::string> expected = sorted(planned), got = sorted(counted);
+  auto [left, right] =
+      std::mismatch(expected.begin(), expected.end(), got.begin(), got.end());
+  if (left == expected.end() && right == got.end())
+    return "";
+  return "expected the movements that were planned, " +
+         (left == expected.end() ? "no more" : *left) +
+         ", got: " + (right == got.end() ? "no more" : *right);
+}
+
+llvm::Expected<json::Object>
+Case::run(const json::Object &request,
+          const llvm::StringMap<std::string> &inputs, StringRef output) {
+  OwningOpRef<ModuleOp> module(model->clone());
+  auto topology = describeMachine(
+      static_cast<int32_t>(request.getInteger("devices").value_or(1)),
+      /*coresPerDevice=*/1, /*calibrationFile=*/"");
+  if (!topology)
+    return topology.takeError();
+  writeTopology(*module, *topology);
+  FailureOr<ModuleProblem> problem = readProblem(*module);
+  if (failed(problem))
+    return fail("graph");
+  const OperatorGraph &graph = problem->extracted.graph;
+  StringRef name = request.getString("strategy").value_or("");
+  llvm::Expected<Strategy> strategy = chooseStrategy(*problem, request, name);
+  if (!strategy)
+    return strategy.takeError();
+
+  StrategyInfo info;
+  info.fingerprint = graph.fingerprint;
+  info.topology = topology->name;
+  json::Object result;
+  auto text = json::parse(toJSON(*strategy, graph, info));
+  if (!text)
+    return text.takeError();
+  result["strategy"] = std::move(*text);
+  result["coverage"] = coverageOf(graph, *strategy, *topology);
+  // What fails from here on is the strategy's failure.
+  auto failed = [&](llvm::Error error) {
+    result["error"] = llvm::toString(std::move(error));
+    return std::move(result);
+  };
+
+  SimulatedProgram simulated(*problem, *strategy);
+  auto planned = json::parse(simulated.movementsJSON());
+  if (!planned)
+    return planned.takeError();
+  writeStrategy(problem->extracted, *strategy, *topology);
+  auto partition = [](OpPassManager &passes) {
+    buildPartitionPipeline(passes);
+  };
+  if (!runPasses(*module, partition))
+    return failed(fail("partition"));
+  FailureOr<func::FuncOp> main = getMainFunction(*module);
+  if (mlir::failed(main) || mlir::failed(simulated.compare(*main)))
+    return failed(fail("compare with the simulation"));
+  if (!runPasses(*module, buildLowerPipeline) ||
+      mlir::failed(simulated.compare(*module)))
+    return failed(fail("lower"));
+
+  FailureOr<std::vector<soap_native_kernel>> natives = code.kernelsOf(*module);
+  if (mlir::failed(natives))
+    return failed(fail("native kernels"));
+  ModelOptions options;
+  options.name = "case";
+  options.target = NativeTarget::host();
+  options.coresPerDevice = 1;
+  WeightsFile weights;
+  FailureOr<std::string> tables =
+      emitTables(*module, options, weights, "case.safetensors");
+  if (mlir::failed(tables))
+    return failed(fail("tables"));
+  if (!weights.empty())
+    if (llvm::Error error = weights.write(folder + "/case.safetensors"))
+      return failed(std::move(error));
+
+  llvm::Expected<Executed> executed =
+      execute(*tables, *natives, folder, inputs);
+  if (!executed)
+    return failed(executed.takeError());
+  std::error_code code;
+  llvm::raw_fd_ostream file(output, code);
+  file << executed->outputs;
+  file.close();
+  if (code || file.has_error()) {
+    file.clear_error();
+    return llvm::createStringError("expected to write '" + output + "'");
+  }
+  result["outputs"] = std::move(executed->names);
+  result["movements"] = static_cast<int64_t>(executed->movements.size());
+  if (std::string difference = compareMovements(
+          *planned->getAsObject()->getArray("movements"), executed->movements);
+      !difference.empty())
+    return failed(llvm::createStringError(difference));
+  return result;
+}

@@ -1,0 +1,58 @@
+//===- Case.h - One graph under several strategies --------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TEST_PROPERTY_CASE_H
+#define SOAP_TEST_PROPERTY_CASE_H
+
+#include "NativeCode.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "soap/Pipelines/SimulatedProgram.h"
+#include "llvm/Support/JSON.h"
+
+namespace soap::property {
+
+/// An imported model that is compiled and run under strategies, all in this
+/// process: what soap-compile and soap-run do, without a shared library.
+/// Functions that fail say why in an llvm::Error; diagnostics of MLIR are part
+/// of it.
+class Case {
+public:
+  /// Files that models need at run time are written to `folder`.
+  Case(mlir::MLIRContext &context, NativeCode &code, std::string folder);
+  ~Case();
+
+  llvm::Error import(llvm::StringRef model);
+
+  /// Compiles and runs the model under the strategy that `request` describes:
+  /// {"devices": n, "strategy": NAME or a strategy file's object, "seed": n}.
+  /// With "adapt", what a strategy file says of another graph is ignored.
+  /// `inputs` holds the bytes of each input by name. Writes the outputs, one
+  /// after another, to the file `output`. Returns what is known of the run:
+  /// {"strategy", "coverage", "outputs": [NAME...], "movements": n}.
+  llvm::Expected<llvm::json::Object>
+  run(const llvm::json::Object &request,
+      const llvm::StringMap<std::string> &inputs, llvm::StringRef output);
+
+private:
+  llvm::Expected<Strategy> chooseStrategy(const ModuleProblem &problem,
+                                          const llvm::json::Object &request,
+                                          llvm::StringRef name);
+  llvm::Error fail(llvm::StringRef what);
+  bool runPasses(mlir::ModuleOp module,
+                 llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+  mlir::MLIRContext &context;
+  NativeCode &code;
+  std::string folder, diagnostics;
+  mlir::DiagnosticEngine::HandlerID handler;
+  mlir::OwningOpRef<mlir::ModuleOp> model;
+};
+
+} // namespace soap::property
+
+#endif // SOAP_TEST_PROPERTY_CASE_H

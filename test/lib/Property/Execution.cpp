@@ -1,0 +1,110 @@
+//===- Execution.cpp - Run a compiled table in this process ---------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Execution.h"
+#include <algorithm>
+#include <memory>
+
+using namespace soap;
+using namespace soap::property;
+
+static llvm::Error runtimeError(const char *what) {
+  return llvm::createStringError(llvm::Twine(what) + ": " + soap_last_error());
+}
+
+static const char *phaseName(soap_phase phase) {
+  switch (phase) {
+  case SOAP_FEED:
+    return "feed";
+  case SOAP_STEP:
+    return "step";
+  case SOAP_DRAIN:
+    return "drain";
+  }
+  return "unknown";
+}
+
+static llvm::Expected<llvm::json::Array> movementsOf(soap_model *model) {
+  const soap_movement *movements = nullptr;
+  size_t count = 0;
+  if (soap_model_movements(model, &movements, &count) != SOAP_OK)
+    return runtimeError("movements");
+  llvm::json::Array list;
+  for (const soap_movement &moved : llvm::ArrayRef(movements, count))
+    list.push_back(llvm::json::Object{
+        {"phase", phaseName(moved.phase)},
+        {"kind", soap_movement_kind_name(moved.kind)},
+        {"devices",
+         llvm::json::Array(llvm::ArrayRef(moved.devices, moved.device_count))},
+        {"bytes",
+         llvm::json::Array(llvm::ArrayRef(moved.bytes, moved.byte_count))}});
+  return list;
+}
+
+llvm::Expected<Executed> property::execute(
+    const std::string &table, const std::vector<soap_native_kernel> &natives,
+    const std::string &folder, const llvm::StringMap<std::string> &inputs) {
+  soap_load_options options = {};
+  options.size = sizeof(options);
+  options.transport = SOAP_TRANSPORT_LOCAL;
+  options.cores_per_device = 1;
+  // More devices than cores are what is wanted.
+  options.warning = [](const char *, void *) {};
+  soap_model *loaded = nullptr;
+  if (soap_model_load_from_memory(table.data(), table.size(), natives.data(),
+                                  natives.size(), folder.c_str(), &options,
+                                  &loaded) != SOAP_OK)
+    return runtimeError("loading");
+  std::unique_ptr<soap_model, void (*)(soap_model *)> model(loaded,
+                                                            soap_model_release);
+
+  // Other inputs of the same values: the rows of each tensor, rotated.
+  std::vector<std::string> others;
+  std::vector<const void *> values, before;
+  for (size_t i = 0; i < soap_model_input_count(loaded); ++i) {
+    soap_port port;
+    if (soap_model_input(loaded, i, &port) != SOAP_OK)
+      return runtimeError("inputs");
+    auto value = inputs.find(port.name);
+    if (value == inputs.end() || value->second.size() != port.bytes)
+      return llvm::createStringError(
+          "expected " + std::to_string(port.bytes) + " bytes of input '" +
+          port.name + "', got: " +
+          (value == inputs.end() ? "none"
+                                 : std::to_string(value->second.size())));
+    values.push_back(value->second.data());
+    size_t size = soap_element_size(port.element);
+    std::string &other = others.emplace_back(value->second);
+    std::rotate(other.begin(), other.begin() + (port.bytes / size / 2) * size,
+                other.end());
+  }
+  for (const std::string &other : others)
+    before.push_back(other.data());
+
+  Executed result;
+  std::vector<std::string> buffers;
+  for (size_t i = 0; i < soap_model_output_count(loaded); ++i) {
+    soap_port port;
+    if (soap_model_output(loaded, i, &port) != SOAP_OK)
+      return runtimeError("outputs");
+    result.names.push_back(std::string(port.name));
+    buffers.emplace_back(port.bytes, '\xff'); // NaNs, if nobody writes them.
+  }
+  std::vector<void *> outputs;
+  for (std::string &buffer : buffers)
+    outputs.push_back(buffer.data());
+  if (soap_model_run(loaded, before.data(), outputs.data()) != SOAP_OK ||
+      soap_model_run(loaded, values.data(), outputs.data()) != SOAP_OK)
+    return runtimeError("running");
+  for (const std::string &buffer : buffers)
+    result.outputs += buffer;
+  auto movements = movementsOf(loaded);
+  if (!movements)
+    return movements.takeError();
+  result.movements = std::move(*movements);
+  return result;
+}

@@ -1,0 +1,82 @@
+"""One case: a random graph, one device against onnxruntime, and strategies
+against one device."""
+
+import dataclasses
+import random
+
+import graphs
+import judge
+import worker
+
+# How often each kind of random strategy is drawn.
+KINDS = {"random-team": 5, "random-uniform": 3, "random": 2}
+
+
+@dataclasses.dataclass
+class Failure:
+    graph: graphs.Graph
+    run: dict  # The request of the run that failed; None: one device.
+    strategy: dict  # Its file, where it got that far.
+    message: str
+
+
+def draw_graph(seed, number):
+    """The first tame graph of this number, and its reference."""
+    for attempt in range(1000):
+        graph = graphs.draw(f"{seed} {number} {attempt}")
+        if not graph.model.graph.output:
+            continue
+        outputs = judge.reference(graph)
+        if outputs:
+            return graph, outputs, attempt
+    raise AssertionError(f"no tame graph for seed {seed}, number {number}")
+
+
+def draw_runs(seed, number, count):
+    rng = random.Random(f"strategies {seed} {number}")
+    kinds = rng.choices(list(KINDS), list(KINDS.values()), k=count)
+    return [{"devices": rng.randint(2, 8) if rng.random() < 0.97 else 1,
+             "strategy": kind, "seed": rng.randrange(2**31)} for kind in kinds]
+
+
+def worst(got, wanted):
+    """The largest error and its output."""
+    errors = {name: judge.error(got[name], value) for name, value in wanted.items()}
+    name = max(errors, key=errors.get)
+    return errors[name], name
+
+
+def check(tool, graph, reference, runs):
+    """Runs everything; the answers of all runs and the failures."""
+    single = {"devices": 1, "strategy": "single"}
+    try:
+        answers = tool.run(graph, [single, *runs])
+    except worker.Crash as crash:
+        return [], [find_crash(tool, graph, single, runs, str(crash))]
+    failures, base = [], answers[0]
+    if "error" not in base:
+        size, name = worst(base["outputs"], reference)
+        if size > judge.TOLERANCE:
+            base["error"] = f"output {name}: error {size:.2e} against onnxruntime"
+    if "error" in base:
+        return answers[1:], [Failure(graph, None, None, base["error"])]
+    for run, answer in zip(runs, answers[1:]):
+        if "error" not in answer:
+            size, name = worst(answer["outputs"], base["outputs"])
+            answer["difference"] = size
+            if size > judge.TOLERANCE:
+                answer["error"] = f"output {name}: error {size:.2e} against one device"
+        if "error" in answer:
+            failures.append(Failure(graph, run, answer.get("strategy"),
+                                    answer["error"]))
+    return answers[1:], failures
+
+
+def find_crash(tool, graph, single, runs, message):
+    """Which run it was."""
+    for run in [single, *runs]:
+        try:
+            tool.run(graph, [run])
+        except worker.Crash as crash:
+            return Failure(graph, None if run is single else run, None, str(crash))
+    return Failure(graph, None, None, f"not again: {message}")

@@ -1,0 +1,64 @@
+"""onnxruntime as the judge: what a model computes, and whether its values can
+be compared at all."""
+
+import numpy as np
+import onnx
+import onnxruntime
+
+TOLERANCE = 1e-4  # Of the norm.
+LARGEST = 30.0  # Root mean square of any tensor.
+SMALLEST = 0.02  # Root mean square of an output.
+MIN_SPREAD = 0.01  # Standard deviation over root mean square of an output.
+
+
+def evaluate(model, inputs, names=None):
+    """Output name to array."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
+    names = names or [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, inputs)))
+
+
+def rms(array):
+    return float(np.sqrt(np.mean(np.square(array.astype(np.float64)))))
+
+
+def reference(graph):
+    """The outputs of a graph, or None if values vanish, explode or are all the
+    same: such graphs compare rounding errors."""
+    everything = onnx.ModelProto()
+    everything.CopyFrom(graph.model)
+    known = {output.name for output in everything.graph.output}
+    for node in everything.graph.node:
+        for name in node.output:
+            if name not in known:
+                everything.graph.output.append(onnx.ValueInfoProto(name=name))
+    values = evaluate(everything, graph.inputs)
+    if not values or not all(np.isfinite(value).all() and rms(value) < LARGEST
+                             for value in values.values()):
+        return None
+    outputs = {}
+    for output in graph.model.graph.output:
+        outputs[output.name] = value = values[output.name]
+        declared = tuple(dim.dim_value for dim in output.type.tensor_type.shape.dim)
+        assert value.shape == declared, f"{output.name}: {value.shape}, not {declared}"
+    for value in outputs.values():
+        if rms(value) < SMALLEST or (value.size > 1 and
+                                     value.std() < MIN_SPREAD * rms(value)):
+            return None
+    return outputs
+
+
+def error(got, wanted):
+    """The distance over the norm of what is wanted; NaN counts as infinite."""
+    if got.shape != wanted.shape:
+        return float("inf")
+    got, wanted = got.astype(np.float64), wanted.astype(np.float64)
+    norm = np.linalg.norm(wanted)
+    distance = np.linalg.norm(got - wanted)
+    ratio = distance / norm if norm else float("inf" if distance else 0)
+    return ratio if np.isfinite(ratio) else float("inf")

@@ -1,0 +1,70 @@
+"""Counts what the cases of a run exercised, and what none did."""
+
+import collections
+
+# The rows of the communication plan's table (docs/Partition.md), and more that
+# a strategy may say.
+ROWS = ["local", "local reduction", "broadcast", "all_gather", "all_to_all",
+        "halo_exchange", "all_reduce", "reduce_scatter", "home layout", "transfer",
+        "feed", "drain"]
+USES = ["launch order", "regather", "replicate", "repeated devices",
+        "permuted devices", "partial results", "split parameter",
+        "parameter elsewhere"]
+
+
+# A loop that this many nodes could split must have been split in both ways.
+MIN_NODES = 40
+
+
+class Coverage:
+    def __init__(self):
+        self.loops = {}  # Loop to nodes, split evenly, split unevenly.
+        self.rows, self.uses = collections.Counter(), collections.Counter()
+        self.operators = collections.Counter()
+
+    def add(self, coverage):
+        for loop, counts in coverage["loops"].items():
+            known = self.loops.setdefault(loop, [0, 0, 0])
+            for i, count in enumerate(counts):
+                known[i] += count
+        self.rows.update(coverage["rows"])
+        self.uses.update(coverage["uses"])
+
+    def merge(self, other):
+        self.add({"loops": other.loops, "rows": other.rows, "uses": other.uses})
+        self.operators.update(other.operators)
+
+    def add_graph(self, graph):
+        self.operators.update(node.op_type for node in graph.model.graph.node)
+
+    def missing(self, operators):
+        """What should have occurred and did not."""
+        lines = [f"operator {name}" for name in operators if not self.operators[name]]
+        lines += [f"row {name}" for name in ROWS if not self.rows[name]]
+        lines += [f"use {name}" for name in USES if not self.uses[name]]
+        for loop, (nodes, even, uneven) in sorted(self.loops.items()):
+            if nodes >= MIN_NODES and not even:
+                lines.append(f"loop {loop} split evenly ({nodes} nodes)")
+            if nodes >= MIN_NODES and not uneven:
+                lines.append(f"loop {loop} split unevenly ({nodes} nodes)")
+        return lines
+
+    def print(self):
+        print("\nONNX operators:")
+        print_columns([f"{name} {count}" for name, count in
+                       sorted(self.operators.items())])
+        print("\nloops that were split (nodes that could: evenly, unevenly):")
+        print_columns([f"{loop} ({nodes}: {even}, {uneven})" for loop,
+                       (nodes, even, uneven) in sorted(self.loops.items())])
+        print("\ncommunication plans:")
+        print_columns([f"{name} {self.rows[name]}" for name in ROWS])
+        print("\nstrategies:")
+        print_columns([f"{name} {self.uses[name]}" for name in USES], flush=True)
+
+
+def print_columns(texts, width=100, flush=False):
+    cell = max(map(len, texts), default=0) + 2
+    columns = max(1, width // cell)
+    for i in range(0, len(texts), columns):
+        print("  " + "".join(text.ljust(cell) for text in texts[i:i + columns]).rstrip(),
+              flush=flush)

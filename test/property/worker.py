@@ -1,0 +1,97 @@
+"""A soap-property-worker and what it says about a graph."""
+
+import json
+import pathlib
+import select
+import subprocess
+
+import numpy as np
+
+TIMEOUT = 300  # Seconds until a request counts as hung.
+
+
+class Crash(Exception):
+    """The worker ended or hung."""
+
+
+class Worker:
+    def __init__(self, build, folder, level=3):
+        self.program = pathlib.Path(build).resolve() / "unittests" / "soap-property-worker"
+        self.level = level
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log = self.folder / "stderr.txt"
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [str(self.program), str(self.level)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=open(self.log, "w"), text=True)
+
+    def stop(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def ask(self, request):
+        """One request; raises Crash, and then a new worker serves the next."""
+        if not self.process:
+            self.start()
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT)
+            if not ready:
+                raise Crash(f"the worker hung for {TIMEOUT} s")
+            line = self.process.stdout.readline()
+            if not line:
+                code = self.process.wait()
+                said = self.log.read_text(errors="replace")[-4000:]
+                raise Crash(f"the worker ended with {code}: {said}")
+            return json.loads(line)
+        except (Crash, BrokenPipeError) as error:
+            self.stop()
+            raise Crash(str(error)) from None
+
+    def finish(self):
+        """Ends the worker; its exit code, where a sanitizer may have its say."""
+        if not self.process:
+            return 0
+        self.process.stdin.close()
+        code = self.process.wait(timeout=TIMEOUT)
+        self.process = None
+        return code
+
+    def run(self, graph, runs):
+        """Compiles and runs a graph under strategies. The answers with "outputs":
+        name to array, where a run did not fail."""
+        model = self.folder / "case.onnx"
+        graph.save(model)
+        files = {}
+        for number, (name, value) in enumerate(graph.inputs.items()):
+            files[name] = str(self.folder / f"input{number}.bin")
+            value.tofile(files[name])
+        answer = self.ask({"model": str(model), "inputs": files,
+                           "folder": str(self.folder), "runs": runs})
+        if "error" in answer:
+            return [{"error": answer["error"]} for _ in runs]
+        for number, result in enumerate(answer["runs"]):
+            if "outputs" in result:
+                result["outputs"] = read(graph, result["outputs"],
+                                         self.folder / f"run{number}.bin")
+        return answer["runs"]
+
+
+def read(graph, names, file):
+    """The outputs of a run: name to array."""
+    shapes = {output.name: [dim.dim_value for dim in output.type.tensor_type.shape.dim]
+              for output in graph.model.graph.output}
+    data, outputs, offset = file.read_bytes(), {}, 0
+    for name in names:
+        count = int(np.prod(shapes[name], dtype=np.int64))
+        outputs[name] = np.frombuffer(data, np.float32, count,
+                                      offset).reshape(shapes[name])
+        offset += 4 * count
+    assert offset == len(data), f"{file} has {len(data)} bytes, not {offset}"
+    return outputs
