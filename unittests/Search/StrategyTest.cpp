@@ -7,6 +7,7 @@
 
 #include "ExampleGraphs.h"
 #include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/RandomStrategies.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"
 
@@ -69,6 +70,41 @@ TEST(Strategy, Experts) {
   auto unknown = expertStrategy("best", graph, machine, costs);
   EXPECT_NE(llvm::toString(unknown.takeError()).find("got: 'best'"),
             std::string::npos);
+}
+
+TEST(Strategy, RandomStrategiesSayEverything) {
+  OperatorGraph graph = smallChain(4);
+  Topology machine = plainMachine(4);
+  for (auto draw : {uniformStrategy, teamStrategy}) {
+    int repeated = 0, elsewhere = 0, regathered = 0, ordered = 0, partial = 0;
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+      Strategy random = draw(graph, machine, seed);
+      ASSERT_EQ(verify(random, graph, machine), "") << "seed " << seed;
+      EXPECT_EQ(random, draw(graph, machine, seed));
+      ordered += !random.order.empty();
+      Strategy derived = random;
+      deriveEnds(derived, graph, machine);
+      elsewhere += derived.configs != random.configs;
+      for (auto [config, node] : llvm::zip(random.configs, graph.nodes())) {
+        llvm::SmallVector<int32_t> devices(config.devices.begin(),
+                                           config.devices.end());
+        llvm::sort(devices);
+        repeated +=
+            std::unique(devices.begin(), devices.end()) != devices.end();
+        regathered += !config.regather.empty();
+        for (size_t loop = 0; loop < node.spec.loops.size(); ++loop)
+          partial += config.degrees.loops[loop] > 1 &&
+                     !node.spec.results.empty() &&
+                     node.spec.isReduction(static_cast<unsigned>(loop));
+      }
+    }
+    EXPECT_EQ(repeated > 0, draw == uniformStrategy);
+    EXPECT_GT(elsewhere, 0);
+    EXPECT_GT(regathered, 0);
+    EXPECT_GT(ordered, 0);
+    EXPECT_LT(ordered, 200);
+    EXPECT_GT(partial, 0);
+  }
 }
 
 TEST(Strategy, ParametersLieWhereTheyAreRead) {
