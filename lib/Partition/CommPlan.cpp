@@ -209,7 +209,7 @@ SourceGrid Planner::reduceLocally() {
       plan.shards[holders[0].shard].part = -1;
     grid.addCell(holders);
   }
-  grid.formBlocks();
+  grid.formBlocks(plan);
   return grid;
 }
 

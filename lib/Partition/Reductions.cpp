@@ -279,6 +279,6 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
     }
     grid.addCell(holders);
   });
-  grid.formBlocks();
+  grid.formBlocks(plan);
   return grid;
 }

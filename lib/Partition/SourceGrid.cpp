@@ -47,12 +47,29 @@ void SourceGrid::addCell(ArrayRef<Holder> cellHolders) {
   begin.push_back(static_cast<int32_t>(holders.size()));
 }
 
-void SourceGrid::formBlocks() {
-  auto sameDevices = [&](int32_t a, int32_t b) {
+/// True if two shards sum up the same parts, or are both complete.
+static bool sameParts(const ValuePlan &plan, int32_t a, int32_t b) {
+  auto partsOf = [&](int32_t index) {
+    const Shard &shard = plan.shards[index];
+    SmallVector<int32_t, 4> parts;
+    if (shard.part >= 0 && shard.origin == Shard::Origin::Reduction)
+      for (int32_t input : plan.reductions[shard.index].inputs)
+        parts.push_back(plan.shards[input].part);
+    else
+      parts.push_back(shard.part);
+    return parts;
+  };
+  return plan.shards[a].part == plan.shards[b].part &&
+         (plan.shards[a].part < 0 || partsOf(a) == partsOf(b));
+}
+
+void SourceGrid::formBlocks(const ValuePlan &plan) {
+  auto sameHolders = [&](int32_t a, int32_t b) {
     ArrayRef<Holder> x = cellHolders(a), y = cellHolders(b);
     return x.size() == y.size() &&
-           std::equal(x.begin(), x.end(), y.begin(),
-                      [](Holder p, Holder q) { return p.device == q.device; });
+           std::equal(x.begin(), x.end(), y.begin(), [&](Holder p, Holder q) {
+             return p.device == q.device && sameParts(plan, p.shard, q.shard);
+           });
   };
   blockCuts.resize(rank());
   blockStart.resize(rank());
@@ -64,7 +81,7 @@ void SourceGrid::formBlocks() {
       for (int32_t cell = 0, e = numCells(); cell != e; ++cell) {
         int32_t index = cell / cellStride[d] % count;
         if (index != 0 && !keep[index])
-          keep[index] = !sameDevices(cell, cell - cellStride[d]);
+          keep[index] = !sameHolders(cell, cell - cellStride[d]);
       }
     for (int32_t index = 0; index != count; ++index)
       if (index == 0 || keep[index]) {

@@ -68,8 +68,9 @@ public:
   /// A grid without holders; addCell() must follow for every cell, row-major.
   explicit SourceGrid(Cuts cuts);
   void addCell(llvm::ArrayRef<Holder> holders);
-  /// Forms the blocks. Call once all cells are there.
-  void formBlocks();
+  /// Forms the blocks: adjacent cells that the same devices hold, of partial
+  /// values the same parts. Call once all cells are there.
+  void formBlocks(const ValuePlan &plan);
 
   size_t rank() const { return cuts.size(); }
   int32_t numCells() const { return static_cast<int32_t>(begin.size()) - 1; }
