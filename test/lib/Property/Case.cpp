@@ -11,6 +11,8 @@
 #include "Execution.h"
 #include "soap/CostModel/Machine.h"
 #include "soap/Pipelines/Pipelines.h"
+#include "soap/Pipelines/Proof.h"
+#include "soap/Target/Memory/LibraryMemory.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Target/ONNX/Import.h"
 #include "llvm/Support/FileSystem.h"
@@ -136,6 +138,9 @@ Case::run(const json::Object &request,
   auto planned = json::parse(simulated.movementsJSON());
   if (!planned)
     return planned.takeError();
+  Proof proof;
+  if (mlir::failed(proof.provePlans(simulated, module->getLoc())))
+    return failed(fail("proof of plans"));
   writeStrategy(problem->extracted, *strategy, *topology);
   auto partition = [](OpPassManager &passes) {
     buildPartitionPipeline(passes);
@@ -145,17 +150,23 @@ Case::run(const json::Object &request,
   FailureOr<func::FuncOp> main = getMainFunction(*module);
   if (mlir::failed(main) || mlir::failed(simulated.compare(*main)))
     return failed(fail("compare with the simulation"));
+  if (mlir::failed(proof.proveTasks(*module, &simulated)))
+    return failed(fail("proof of tasks"));
   if (!runPasses(*module, buildLowerPipeline) ||
       mlir::failed(simulated.compare(*module)))
     return failed(fail("lower"));
 
-  FailureOr<std::vector<soap_native_kernel>> natives = code.kernelsOf(*module);
-  if (mlir::failed(natives))
-    return failed(fail("native kernels"));
   ModelOptions options;
   options.name = "case";
   options.target = NativeTarget::host();
   options.coresPerDevice = 1;
+  if (llvm::Error error = planLibraryMemory(*module, options))
+    return failed(std::move(error));
+  if (mlir::failed(proof.provePrograms(*module)))
+    return failed(fail("proof of programs"));
+  FailureOr<std::vector<soap_native_kernel>> natives = code.kernelsOf(*module);
+  if (mlir::failed(natives))
+    return failed(fail("native kernels"));
   WeightsFile weights;
   FailureOr<std::string> tables =
       emitTables(*module, options, weights, "case.safetensors");
