@@ -86,7 +86,7 @@ struct ActionTasks {
   ActionKind kind = ActionKind::Transfer;
   /// Members. None: only the copies for a drain that the step uses too.
   std::vector<int32_t> devices;
-  int32_t slot = 0;             ///< Of the end on devices[0].
+  int32_t slot = 0; ///< Of the end on devices[0].
   int64_t bytes = 0;
   /// Pack: devices, cost, slot of the end on the first, and waits for earlier
   /// actions (at: index into packDevices).

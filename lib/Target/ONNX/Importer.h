@@ -63,7 +63,8 @@ private:
   bool checkNode(const onnx::NodeProto &node);
   void importNode(int index);
   llvm::Error importOutputs();
-  /// A copy that an operation makes: what an output reads has to be on a device.
+  /// A copy that an operation makes: what an output reads has to be on a
+  /// device.
   mlir::Value copyOf(mlir::Value value, llvm::StringRef name);
 
   /// The op that holds a value; makes nn.parameter or nn.constant on first use.

@@ -47,11 +47,14 @@ function(soap_add_sanitized_worker folder sanitizers)
   add_executable(${worker} EXCLUDE_FROM_ALL soap-property-worker.cpp ${objects})
   target_compile_options(${worker} PRIVATE ${options})
   target_link_options(${worker} PRIVATE "-fsanitize=${sanitizers}")
-  target_link_libraries(${worker} PRIVATE ${runtime} SOAPTestProperty)
-  add_dependencies(${worker} soap-headers soap-${folder}-backend)
+  # As files where a target would bring the other runtime along.
+  target_link_libraries(${worker} PRIVATE $<TARGET_FILE:SOAPTestProperty>
+    $<TARGET_FILE:SOAPTargetMemory> SOAPTargetModel SOAPTargetONNX SOAPPipelines
+    ${runtime})
+  target_include_directories(${worker} PRIVATE "${SOAP_SOURCE_DIR}/include")
+  add_dependencies(${worker} soap-headers SOAPTestProperty SOAPTargetMemory
+    soap-${folder}-backend)
   set_target_properties(${worker} PROPERTIES
     OUTPUT_NAME soap-property-worker
-    # Not the runtime of the release build, which its libraries name too.
-    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${output}/lib;${LLVM_LIBRARY_DIR}"
     RUNTIME_OUTPUT_DIRECTORY "${output}/unittests")
 endfunction()
