@@ -116,9 +116,9 @@ void Verification::keep(const soap_tile &tile) {
 //===----------------------------------------------------------------------===//
 
 bool Verification::Difference::operator<(const Difference &other) const {
-  // What was computed comes before what was received.
+  // What was computed comes before what was made of it.
   auto key = [](const Difference &d) {
-    return std::make_tuple(d.value, d.received, d.row, d.device);
+    return std::make_tuple(d.value, d.origin, d.row, d.device);
   };
   return key(*this) < key(other);
 }
@@ -174,7 +174,7 @@ void Verification::compare(const soap_tile &tile, size_t index) {
   difference.row = tile.row;
   difference.task = tile.task;
   difference.rowName = tile.row_name;
-  difference.received = tile.received;
+  difference.origin = tile.origin;
   differences.push_back(std::move(difference));
 }
 
@@ -239,10 +239,6 @@ std::string Verification::nameOf(const Value &value) const {
          (value.result ? " result " + std::to_string(value.result) : "");
 }
 
-static const char *howItGotThere(bool received, int32_t row) {
-  return row < 0 ? "made at load" : received ? "received" : "computed";
-}
-
 Json Verification::describe(const Difference &d) const {
   const Value &value = values[d.value];
   const TileComparison &c = d.comparison;
@@ -259,7 +255,7 @@ Json Verification::describe(const Difference &d) const {
     result["row"] = d.row;
     result["row_name"] = d.rowName;
     result["task"] = d.task;
-    result["how"] = howItGotThere(d.received, d.row);
+    result["how"] = soap_origin_name(d.origin);
   }
   if (!d.reason.empty()) {
     result["reason"] = d.reason;
@@ -282,9 +278,8 @@ void Verification::print(const Difference &d) const {
     std::printf("  tile %s on the host\n", toString(d.box).c_str());
   else
     std::printf("  tile %s on device %u, %s%s%s%s%s\n", toString(d.box).c_str(),
-                d.device, howItGotThere(d.received, d.row),
-                d.row < 0 ? "" : " by '", d.rowName.c_str(),
-                d.row < 0 ? "" : "'",
+                d.device, soap_origin_name(d.origin), d.row < 0 ? "" : " by '",
+                d.rowName.c_str(), d.row < 0 ? "" : "'",
                 d.task < 0 ? "" : (", task " + std::to_string(d.task)).c_str());
   if (!d.reason.empty())
     std::printf("  %s\n", d.reason.c_str());

@@ -65,7 +65,7 @@ private:
     uint32_t device = 0;
     int32_t row = 0, task = 0;
     std::string rowName, reason;
-    bool received = false;
+    soap_origin origin = SOAP_COMPUTED;
     TileComparison comparison;
 
     bool operator<(const Difference &other) const;

@@ -22,7 +22,7 @@ struct Seen {
   size_t partCount;
   uint32_t device;
   int32_t row;
-  bool received;
+  soap_origin origin;
   Floats data;
 };
 
@@ -40,7 +40,7 @@ struct Log {
                  tile->part_count,
                  tile->device,
                  tile->row,
-                 tile->received != 0,
+                 tile->origin,
                  {}};
     int64_t elements = 1;
     for (size_t d = 0; d != tile->rank; ++d)
@@ -119,11 +119,12 @@ TEST(Observer, SeesReusedMemoryInTime) {
   EXPECT_EQ(y, (Floats{12, 18, 24, 30}));
   const Seen &fed = log.seen[5], &plus = log.seen[6], &twice = log.seen[7];
   EXPECT_EQ(fed.value, "x");
-  EXPECT_TRUE(fed.received);
+  EXPECT_EQ(log.seen[0].origin, SOAP_LOADED);
+  EXPECT_EQ(fed.origin, SOAP_RECEIVED);
   EXPECT_EQ(fed.data, x);
   EXPECT_EQ(plus.value, "plus");
   EXPECT_EQ(plus.rowName, "row1");
-  EXPECT_FALSE(plus.received);
+  EXPECT_EQ(plus.origin, SOAP_COMPUTED);
   EXPECT_TRUE(plus.parts.empty());
   EXPECT_EQ(plus.data, (Floats{2, 3, 4, 5}));
   EXPECT_EQ(twice.parts, (std::vector<uint32_t>{1}));
@@ -167,7 +168,7 @@ TEST(Observer, SeesTilesOfBothStreams) {
     for (const Seen &seen : log.seen) {
       // Row 0 feeds; row 2r + 1 receives r, row 2r + 2 makes r + 1 of it.
       auto expected = static_cast<float>(seen.row / 2);
-      EXPECT_EQ(seen.received, seen.row % 2 == 1);
+      EXPECT_EQ(seen.origin, seen.row % 2 ? SOAP_RECEIVED : SOAP_COMPUTED);
       EXPECT_EQ(seen.data, Floats(64, expected)) << "row " << seen.row;
     }
   }

@@ -87,6 +87,17 @@ typedef enum soap_build {
   SOAP_BUILD_REFERENCE = 1 /**< The same model on one device. */
 } soap_build;
 
+/** How a tile came into its memory, in the order in which data flows. */
+typedef enum soap_origin {
+  SOAP_LOADED,    /**< Made once, when the model is loaded. */
+  SOAP_COMPUTED,  /**< By a task of its node. */
+  SOAP_RECEIVED,  /**< From another device or the host. */
+  SOAP_ASSEMBLED  /**< Copied from what the device had. */
+} soap_origin;
+
+/** "loaded", "computed", "received", "assembled" */
+const char *soap_origin_name(soap_origin origin);
+
 /** What memory of a device holds: elements `box` of result `result` of node
  * `value`, dense and row-major. `box` has two numbers per dimension, the first
  * index and the one behind the last. */
@@ -107,7 +118,7 @@ typedef struct soap_tile {
   int32_t row;
   const char *row_name; /**< Of that row. Never NULL. */
   int32_t task;         /**< Index of the node's task, or -1. */
-  int received;         /**< 1: came from another device or the host. */
+  soap_origin origin;
   const void *data;     /**< Valid during the call. */
 } soap_tile;
 

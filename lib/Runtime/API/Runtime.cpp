@@ -146,6 +146,20 @@ soap_status soap_plan_memory(const void *data, size_t size,
   });
 }
 
+const char *soap_origin_name(soap_origin origin) {
+  switch (origin) {
+  case SOAP_LOADED:
+    return "loaded";
+  case SOAP_COMPUTED:
+    return "computed";
+  case SOAP_RECEIVED:
+    return "received";
+  case SOAP_ASSEMBLED:
+    return "assembled";
+  }
+  return "unknown";
+}
+
 void soap_model_release(soap_model *model) { delete model; }
 
 //===----------------------------------------------------------------------===//

@@ -37,9 +37,14 @@ soap_tile runtime::describeTile(const fb::Model &model, uint32_t device,
     if (row->name())
       result.row_name = row->name()->c_str();
     result.task = row->task();
-    result.received = row->body_type() == fb::RowBody::Exchange ||
-                      row->body_type() == fb::RowBody::Collective ||
-                      row->body_type() == fb::RowBody::Feed;
+    bool received = row->body_type() == fb::RowBody::Exchange ||
+                    row->body_type() == fb::RowBody::Collective ||
+                    row->body_type() == fb::RowBody::Feed;
+    // Copies between tasks belong to none.
+    bool assembled = row->body_type() == fb::RowBody::Copy && row->task() < 0;
+    result.origin = received    ? SOAP_RECEIVED
+                    : assembled ? SOAP_ASSEMBLED
+                                : SOAP_COMPUTED;
   }
   result.data = data;
   return result;
