@@ -37,7 +37,7 @@ def blame(run_faulty):
     """What --verify says: the first operation that differs, and where."""
     said = run_faulty(["--verify"]).stdout
     name = re.search(r"first in graph order: '(.*?)'", said)
-    place = re.search(r"on (device \d+|the host)", said)
+    place = re.search(r"on (device \d+, \w+|the host)", said)
     return f"'{name[1]}' on {place[1]}" if name and place else "nothing"
 
 
