@@ -89,10 +89,10 @@ typedef enum soap_build {
 
 /** How a tile came into its memory, in the order in which data flows. */
 typedef enum soap_origin {
-  SOAP_LOADED,    /**< Made once, when the model is loaded. */
-  SOAP_COMPUTED,  /**< By a task of its node. */
-  SOAP_RECEIVED,  /**< From another device or the host. */
-  SOAP_ASSEMBLED  /**< Copied from what the device had. */
+  SOAP_LOADED,   /**< Made once, when the model is loaded. */
+  SOAP_COMPUTED, /**< By a task of its node. */
+  SOAP_RECEIVED, /**< From another device or the host. */
+  SOAP_ASSEMBLED /**< Copied from what the device had. */
 } soap_origin;
 
 /** "loaded", "computed", "received", "assembled" */
@@ -119,7 +119,7 @@ typedef struct soap_tile {
   const char *row_name; /**< Of that row. Never NULL. */
   int32_t task;         /**< Index of the node's task, or -1. */
   soap_origin origin;
-  const void *data;     /**< Valid during the call. */
+  const void *data; /**< Valid during the call. */
 } soap_tile;
 
 /** Shown a tile when it is complete, before anything else may use its memory.
