@@ -271,6 +271,12 @@ void Lowering::lowerCollective(Operation *op, soaprt::CollectiveKind kind,
     if (!packs.empty())
       createCopy(place, packFrom, packTo, packs, {}, loc);
     OpBuilder builder = rowBuilder(place);
+    if (SOAP_FAULT("order-differs") && member % 2)
+      for (auto other :
+           devices[place.device].main->getOps<soaprt::CollectiveOp>()) {
+        builder.setInsertionPoint(other);
+        break;
+      }
     builder.create<soaprt::CollectiveOp>(
         loc, soaprt::TokenType::get(context),
         soaprt::CollectiveKindAttr::get(context, kind),
