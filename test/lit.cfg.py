@@ -3,7 +3,7 @@
 Features say what a machine may lack; a test that needs one says
 `REQUIRES: <feature>` and is reported as unsupported elsewhere:
   cuda      a CUDA device and its driver
-  mpi       mpirun
+  mpi       mpirun, and the MPI transport was built
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
   planted-faults, faulty-property-worker
@@ -50,8 +50,17 @@ if os.access(os.path.join(config.soap_tools_dir, "soap-compile-faulty"), os.X_OK
 if os.access(os.path.join(config.soap_obj_root, "test", "faults", "unittests",
                           "soap-property-worker"), os.X_OK):
     config.available_features.add("faulty-property-worker")
-if shutil.which("mpirun"):
+if shutil.which("mpirun") and os.path.exists(
+    os.path.join(config.soap_obj_root, "lib", "libSOAPTransportMPI.so")
+):
     config.available_features.add("mpi")
+# As root, and with more processes than cores. What mpirun says itself about a
+# process that failed is not tested.
+config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
+config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+config.substitutions.append(
+    ("%mpirun", "mpirun --quiet --oversubscribe --bind-to none -np")
+)
 if os.path.exists("/dev/nvidiactl"):
     config.available_features.add("cuda")
 if os.access(python, os.X_OK):

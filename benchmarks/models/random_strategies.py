@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the light models with twenty random structured strategies each (grids
-over all loops, reductions and replicated work included, on few devices) and
-compares with one device: the outputs, the tensor before the softmax and ten
-intermediate tensors, and what moves with what the compiler planned.
+"""Runs the light models with thirty random structured strategies each (grids
+over all loops, reductions and replicated work included, on few of two to six
+devices), in one process and under mpirun, and compares with one device: the
+outputs, the tensor before the softmax and ten intermediate tensors, what moves
+with what the compiler planned, and that each process ran its own devices only.
 
   random_strategies.py --build-dir=build/release [--models=resnet50,vgg19]
 
@@ -21,22 +22,53 @@ import light_models
 from compiled_models import Tools, Zoo
 
 
-def check(zoo, name, batch, seed, devices):
-    """One line of the table and whether the strategy is right."""
-    try:
-        result = zoo.parallel_run(name, batch, f"random:{seed}", devices)
-    except AssertionError as error:
-        return f"failed: {str(error).strip().splitlines()[-1]}", False
-    outputs = result.report["expected"]
-    # NaN is the largest error.
-    worst = max((c["norm_rel"] for c in outputs),
-                key=lambda error: error if error == error else float("inf"))
-    planned = light_models.movements(result.planned)
-    counted = light_models.movements(result.report["movements"])
-    moved = sum(sum(m[3]) for m in counted if m[0] == "step")
-    passes = result.report["equal"] and planned == counted
-    text = f"error {worst:.1e}, {len(counted):5d} movements, {moved / 1e6:8.2f} MB"
-    return text + ("" if planned == counted else ", NOT AS PLANNED"), passes
+def worst_error(report):
+    """NaN is the largest."""
+    return max((c["norm_rel"] for c in report["expected"]),
+               key=lambda error: error if error == error else float("inf"))
+
+
+def problems(result, alone, ranks, devices):
+    """What is wrong with a run, as words."""
+    report = result.report
+    if not report["equal"]:
+        yield "DIFFERENT"
+    if light_models.movements(report["movements"]) != \
+            light_models.movements(result.planned):
+        yield "NOT AS PLANNED"
+    processes = report["processes"]
+    own = processes[0]["devices"] if ranks == 1 else \
+        [d for p in processes for d in p["devices"]]
+    shares = all(sum(p[what] for p in processes) == alone["processes"][0][what]
+                 for what in ("rows_run", "arena_bytes"))
+    if len({p["pid"] for p in processes}) != ranks or \
+            own != list(range(devices)) or not shares:
+        yield "NOT ITS OWN DEVICES"
+
+
+def check(zoo, name, batch, seed, devices, all_ranks):
+    """One line of the table and how many runs are wrong."""
+    wrong, texts, alone = 0, [], None
+    for ranks in all_ranks:
+        try:
+            result = zoo.parallel_run(name, batch, f"random:{seed}", devices, ranks)
+        except AssertionError as error:
+            texts.append(f"{ranks}: failed: {str(error).strip().splitlines()[-1]}")
+            wrong += 1
+            if alone is None:
+                break
+            continue
+        if alone is None:
+            alone = result.report
+            moved = [m for m in alone["movements"] if m["phase"] == "step"]
+            total = sum(sum(m["bytes"]) for m in moved)
+            texts.append(f"{len(moved):5d} movements, {total / 1e6:8.2f} MB")
+        found = list(problems(result, alone, ranks, devices))
+        wrong += bool(found)
+        texts.append(f"{ranks}: " + ", ".join(
+            [f"error {worst_error(result.report):.1e}", *found]))
+    zoo.parallel(name, batch, f"random:{seed}", devices).unlink()
+    return "; ".join(texts), wrong
 
 
 def main():
@@ -45,27 +77,33 @@ def main():
     parser.add_argument("--build-dir", default=str(ROOT / "build" / "release"))
     parser.add_argument("--models", default=",".join(light_models.NAMES))
     parser.add_argument("--batch", type=int, default=4)
-    parser.add_argument("--devices", type=int, help="default: 2, 3, 4 in turn")
-    parser.add_argument("--strategies", type=int, default=20)
+    parser.add_argument("--devices", type=int, help="default: 2 to 6 in turn")
+    parser.add_argument("--strategies", type=int, default=30)
+    parser.add_argument("--ranks", default="1,2,4",
+                        help="numbers of processes, of devices at most")
     arguments = parser.parse_args()
     models = arguments.models.split(",")
     if unknown := sorted(set(models) - set(light_models.NAMES)):
         parser.error(f"expected models of {', '.join(light_models.NAMES)}, got: "
                      f"{', '.join(unknown)}")
 
-    wrong = 0
+    wrong = runs = 0
     for name in models:
         with tempfile.TemporaryDirectory() as folder:
             zoo = Zoo(Tools(arguments.build_dir), pathlib.Path(folder))
             for seed in range(arguments.strategies):
                 start = time.monotonic()
                 devices = arguments.devices or light_models.devices_of(seed)
-                text, passes = check(zoo, name, arguments.batch, seed, devices)
-                print(f"{'ok   ' if passes else 'WRONG'} {name:13} seed {seed:2d} on "
+                ranks = sorted({min(int(n), devices)
+                                for n in arguments.ranks.split(",")})
+                text, failures = check(zoo, name, arguments.batch, seed, devices,
+                                       ranks)
+                print(f"{'WRONG' if failures else 'ok   '} {name:13} seed {seed:2d} on "
                       f"{devices}: "
                       f"{text}, {time.monotonic() - start:.1f} s", flush=True)
-                wrong += not passes
-    print(f"{wrong} wrong")
+                wrong += failures
+                runs += len(ranks)
+    print(f"{runs} runs, {wrong} wrong")
     sys.exit(1 if wrong else 0)
 
 

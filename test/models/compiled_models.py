@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 
+import launcher
 import light_models
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -19,10 +20,12 @@ class Tools:
     def __init__(self, build):
         self.bin = pathlib.Path(build).resolve() / "bin"
 
-    def run(self, tool, *args, check=True):
+    def run(self, tool, *args, check=True, ranks=1):
         command = [str(self.bin / tool), *map(str, args)]
+        if ranks > 1:
+            command = launcher.command(ranks, *command)
         result = subprocess.run(command, capture_output=True, text=True,
-                                timeout=600)
+                                timeout=600, env=launcher.environment())
         if check and result.returncode != 0:
             raise AssertionError(
                 f"{' '.join(command)}\nexit {result.returncode}\n"
@@ -59,7 +62,7 @@ class Zoo:
         self.tools = tools
         self.folder = folder
         for name in ("model", "one_device", "one_device_info", "one_device_outputs",
-                     "parallel_run"):
+                     "parallel", "parallel_run"):
             setattr(self, name, functools.cache(getattr(self, name)))
 
     def model(self, name, batch):
@@ -88,28 +91,36 @@ class Zoo:
                        *(f"--output={n}={file}" for n, file in files.items()))
         return files
 
-    def parallel_run(self, name, batch, strategy, devices):
-        """Compiles with a strategy (`random:SEED` too) and compares with one
-        device."""
+    def parallel(self, name, batch, strategy, devices):
+        """The model, compiled with a strategy (`random:SEED` too). Beside it lie
+        .movements.json and .strategy.json."""
         model = self.model(name, batch)
         kind, _, seed = strategy.partition(":")
         compiled = model.folder / f"{kind}{seed}-{devices}.so"
-        planned = compiled.with_suffix(".movements.json")
-        exported = compiled.with_suffix(".strategy.json")
         self.tools.run("soap-compile", *model.compile_arguments(),
                        f"--devices={devices}", f"--strategy={kind}",
                        f"--seed={seed or light_models.SEED}", "--proposals=200",
-                       f"--export-movements={planned}",
-                       f"--export-strategy={exported}", "-o", compiled)
+                       "--export-movements="
+                       f"{compiled.with_suffix('.movements.json')}",
+                       "--export-strategy="
+                       f"{compiled.with_suffix('.strategy.json')}",
+                       "-o", compiled)
+        return compiled
+
+    def parallel_run(self, name, batch, strategy, devices, ranks=1):
+        """Runs in so many processes and compares with one device."""
+        model = self.model(name, batch)
+        compiled = self.parallel(name, batch, strategy, devices)
         expected = [f"--expected={output}={file}" for output, file in
                     self.one_device_outputs(name, batch).items()]
         result = self.tools.run(
             "soap-run", compiled, *model.input_arguments(), *expected,
             f"--rtol={light_models.TOLERANCE}", "--atol=0", "--json",
-            *(["--verify"] if kind == "random" and name in light_models.VERIFIED
-              else []), check=False)
+            *(["--verify"] if ranks == 1 and strategy.startswith("random") and
+              name in light_models.VERIFIED else []), check=False, ranks=ranks)
         assert result.stdout, result.stderr
         report = json.loads(result.stdout)
         assert result.returncode == (0 if report["equal"] else 1), result.stderr
-        return ParallelRun(report, json.loads(planned.read_text())["movements"],
-                           json.loads(exported.read_text()))
+        planned = json.loads(compiled.with_suffix(".movements.json").read_text())
+        strategy = json.loads(compiled.with_suffix(".strategy.json").read_text())
+        return ParallelRun(report, planned["movements"], strategy)

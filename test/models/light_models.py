@@ -75,14 +75,15 @@ def spread(reference):
     return reference.std() / np.sqrt(np.mean(reference**2))
 
 
-def random_seeds(name, count=3, of=20):
+def random_seeds(name, count=3, of=30):
     """A sample of the seeds of random strategies, fixed for each model."""
     return sorted(random.Random(f"{SEED} {name}").sample(range(of), count))
 
 
 def devices_of(seed):
-    """For a random strategy. Three devices split most dimensions unevenly."""
-    return 2 + seed % 3
+    """For a random strategy: 2 to 6. Three and five devices split most
+    dimensions unevenly."""
+    return 2 + seed % 5
 
 
 def movements(listed):

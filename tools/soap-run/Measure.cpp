@@ -25,7 +25,7 @@ static T median(std::vector<T> values) {
 }
 
 StepTimes run::measure(Session &session, size_t warmup, size_t iterations) {
-  bool terminal = isatty(STDERR_FILENO);
+  bool terminal = session.isRoot() && isatty(STDERR_FILENO);
   uint64_t spent = 0;
   std::vector<uint64_t> times;
   for (size_t i = 0; i != warmup + iterations; ++i) {
@@ -64,6 +64,25 @@ Json run::movementsOf(Session &session) {
           std::vector<int32_t>(m.devices, m.devices + m.device_count)},
          {"bytes", std::vector<int64_t>(m.bytes, m.bytes + m.byte_count)},
          {"name", m.name}});
+  }
+  return result;
+}
+
+Json run::processesOf(Session &session) {
+  const soap_process *list = nullptr;
+  size_t count = 0;
+  require(soap_model_processes(session.get(), &list, &count));
+  Json result = Json::array();
+  for (size_t i = 0; i != count; ++i) {
+    const soap_process &p = list[i];
+    result.push_back({{"rank", i},
+                      {"host", p.host},
+                      {"pid", p.pid},
+                      {"devices", std::vector<uint32_t>(
+                                      p.devices, p.devices + p.device_count)},
+                      {"arena_bytes", p.arena_bytes},
+                      {"resident_bytes", p.resident_bytes},
+                      {"rows_run", p.rows_run}});
   }
   return result;
 }
@@ -122,7 +141,9 @@ void run::writeTrace(Session &session, const std::string &path) {
                       {"tid", stream},
                       {"args", thread}});
   }
-  writeJson(path, {{"displayTimeUnit", "ms"}, {"traceEvents", events}});
+  session.onRoot([&] {
+    writeJson(path, {{"displayTimeUnit", "ms"}, {"traceEvents", events}});
+  });
 }
 
 void run::writeProfile(Session &session, size_t iterations,
@@ -136,7 +157,9 @@ void run::writeProfile(Session &session, size_t iterations,
   for (auto &[key, samples] : times)
     entries.push_back({{"key", key}, {"ns", median(samples)}});
   Json info = Json::parse(soap_model_info(session.get()));
-  writeJson(path, {{"format", "soap-costs"},
-                   {"device_kind", info["target"]},
-                   {"entries", std::move(entries)}});
+  session.onRoot([&] {
+    writeJson(path, {{"format", "soap-costs"},
+                     {"device_kind", info["target"]},
+                     {"entries", std::move(entries)}});
+  });
 }

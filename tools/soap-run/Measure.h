@@ -15,6 +15,8 @@ namespace soap::run {
 
 using Json = nlohmann::ordered_json;
 
+// All functions are collective; rank 0 has the results and writes the files.
+
 struct StepTimes {
   uint64_t median = 0, min = 0, max = 0; ///< ns.
   size_t iterations = 0;
@@ -26,6 +28,10 @@ StepTimes measure(Session &session, size_t warmup, size_t iterations);
 
 /// What the last step moved: [{kind, phase, devices, bytes, name}].
 Json movementsOf(Session &session);
+
+/// The processes that run the model: [{rank, host, pid, devices, arena_bytes,
+/// resident_bytes, rows_run}].
+Json processesOf(Session &session);
 
 /// Runs one traced step and writes it in the format of chrome://tracing and
 /// Perfetto: one track per device and stream.

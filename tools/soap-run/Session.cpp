@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Session.h"
+#include <cstdio>
 #include <cstring>
 
 using namespace soap;
@@ -18,14 +19,23 @@ void run::require(soap_status status) {
     throw RunError(soap_last_error());
 }
 
-Session::Session(const std::string &path, const Loading &loading) {
+Session::Session(const std::string &path, const Loading &given) {
   soap_load_options options = {};
   options.size = sizeof(options);
-  options.transport = SOAP_TRANSPORT_LOCAL;
-  options.cores_per_device = loading.coresPerDevice;
-  options.build = loading.build;
-  options.observe = loading.observe;
-  options.user = loading.user;
+  options.transport = given.transport;
+  options.cores_per_device = given.coresPerDevice;
+  options.map = given.map.empty() ? nullptr : given.map.data();
+  options.map_count = given.map.size();
+  options.timeout_seconds = given.timeoutSeconds;
+  options.build = given.build;
+  options.observe = given.observe;
+  options.user = given.user;
+  // Warnings are the same everywhere.
+  if (given.transport != SOAP_TRANSPORT_LOCAL && soap_launch_rank() != 0)
+    options.warning = [](const char *line, void *) {
+      if (std::strncmp(line, "rank ", 5) == 0)
+        std::fprintf(stderr, "warning: %s\n", line);
+    };
   soap_model *loaded = nullptr;
   require(soap_model_load(path.c_str(), &options, &loaded));
   model.reset(loaded);
@@ -36,8 +46,29 @@ Session::Session(const std::string &path, const Loading &loading) {
   for (size_t i = 0; i != soap_model_output_count(loaded); ++i) {
     outputPorts.emplace_back();
     require(soap_model_output(loaded, i, &outputPorts.back()));
-    outputTensors.emplace_back(outputPorts.back());
+    if (isRoot())
+      outputTensors.emplace_back(outputPorts.back());
   }
+}
+
+void Session::onRoot(const std::function<void()> &body) {
+  soap_status status = SOAP_OK;
+  std::string reason;
+  try {
+    if (isRoot())
+      body();
+  } catch (const UsageError &error) {
+    status = SOAP_INVALID;
+    reason = error.what();
+  } catch (const std::exception &error) {
+    status = SOAP_FAILED;
+    reason = error.what();
+  }
+  soap_status all = soap_model_agree(model.get(), status);
+  if (all == SOAP_INVALID)
+    throw UsageError(reason);
+  if (all != SOAP_OK)
+    throw RunError(reason);
 }
 
 static std::string namesOf(const std::vector<soap_port> &ports) {
@@ -85,6 +116,9 @@ uint64_t Session::step() {
     in.push_back(tensor.bytes.data());
   for (Tensor &tensor : outputTensors)
     out.push_back(tensor.bytes.data());
+  // Only rank 0 has tensors.
+  in.resize(inputPorts.size());
+  out.resize(outputPorts.size());
   require(soap_model_run(model.get(), in.data(), out.data()));
   return soap_model_step_ns(model.get());
 }

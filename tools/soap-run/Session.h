@@ -9,6 +9,7 @@
 #define SOAP_TOOLS_SOAPRUN_SESSION_H
 
 #include "Tensor.h"
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -19,22 +20,34 @@ void require(soap_status status);
 
 /// How a model is loaded.
 struct Loading {
-  uint32_t coresPerDevice = 0; ///< 0: as compiled, else an even split.
+  soap_transport transport = SOAP_TRANSPORT_AUTO;
+  uint32_t coresPerDevice = 0; ///< 0: as compiled.
+  std::vector<uint32_t> map;   ///< Rank of each device; empty: even.
+  double timeoutSeconds = 0;   ///< 0: the default.
   soap_build build = SOAP_BUILD_MODEL;
   soap_observer observe = nullptr; ///< Shown all tiles, with `user`.
   void *user = nullptr;
 };
 
+/// With several processes, all of them make a session and the same calls of
+/// those marked collective.
 class Session {
 public:
-  Session(const std::string &path, const Loading &loading);
-  /// Makes all inputs; `sources`: per input name where its values come from,
-  /// those without a source get random:0.
+  /// Collective.
+  Session(const std::string &path, const Loading &options);
+  /// Runs `body`, on rank 0 alone, and throws on all ranks if it does.
+  /// Collective.
+  void onRoot(const std::function<void()> &body);
+  /// True in the process that has inputs and outputs and prints.
+  bool isRoot() const { return soap_model_rank(model.get()) == 0; }
+
+  /// Makes all inputs; those without a source get random:0. `sources`: per
+  /// input name where its values come from.
   void setInputs(const std::map<std::string, std::string> &sources);
   /// Takes the inputs of another model. Throws UsageError if they differ.
   void setInputs(const Session &other);
 
-  /// One step; its time in ns.
+  /// One step; its time in ns. Collective.
   uint64_t step();
 
   soap_model *get() const { return model.get(); }

@@ -46,8 +46,12 @@ Verification::Verification(const std::string &path,
                            const std::map<std::string, std::string> &inputs,
                            const Tolerance &tolerance)
     : tolerance(tolerance) {
-  Session reference(path,
-                    {/*coresPerDevice=*/0, SOAP_BUILD_REFERENCE, record, this});
+  Loading loading;
+  loading.transport = SOAP_TRANSPORT_LOCAL;
+  loading.build = SOAP_BUILD_REFERENCE;
+  loading.observe = record;
+  loading.user = this;
+  Session reference(path, loading);
   reference.setInputs(inputs);
   // The host has inputs and outputs whole.
   for (size_t i = 0; i != reference.inputs().size(); ++i) {

@@ -5,30 +5,27 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Compare.h"
-#include "Measure.h"
+#include "Report.h"
 #include "Verification.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <numeric>
 #include <unistd.h>
 
 using namespace soap::run;
 
 namespace {
 struct Options {
-  std::string model, other, transport = "auto", trace, profile;
+  std::string model, other, trace, profile;
   std::vector<std::string> inputs, expected, outputs, prints;
   Tolerance tolerance;
   size_t iterations = 0, warmup = 0;
-  uint32_t coresPerDevice = 0;
+  Loading load;
   bool info = false, listDevices = false, json = false, verify = false;
 };
 } // namespace
@@ -111,12 +108,31 @@ static void declare(CLI::App &app, Options &o) {
       ->type_name("FILE.json")
       ->group("Measuring");
 
-  app.add_option("--transport", o.transport, "How devices communicate")
-      ->check(CLI::IsMember({"auto", "local", "mpi"}))
-      ->capture_default_str()
+  static const std::map<std::string, soap_transport> transports = {
+      {"auto", SOAP_TRANSPORT_AUTO},
+      {"local", SOAP_TRANSPORT_LOCAL},
+      {"mpi", SOAP_TRANSPORT_MPI}};
+  app.add_option("--transport", o.load.transport,
+                 "How devices communicate: auto, local, mpi (default auto: mpi "
+                 "where a launcher started several processes)")
+      ->transform(CLI::CheckedTransformer(transports).description(""))
       ->type_name("NAME")
       ->group("Devices");
-  app.add_option("--cores-per-device", o.coresPerDevice,
+  app.add_option("--map", o.load.map,
+                 "The process of each device, as in 0,0,1,1 (default: spread "
+                 "evenly)")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("RANK,...")
+      ->group("Devices");
+  app.add_option(
+         "--timeout", o.load.timeoutSeconds,
+         "After so many silent seconds a process is lost and the others "
+         "end (default 10)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS")
+      ->group("Devices");
+  app.add_option("--cores-per-device", o.load.coresPerDevice,
                  "Cores of each device (default: as compiled, else even)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("K")
@@ -152,192 +168,13 @@ static void checkFolder(const char *option, const std::string &file) {
                      std::strerror(errno) + "); choose another one");
 }
 
-/// A launcher such as mpirun started this process as one of several.
-static bool startedByLauncher() {
-  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
-    if (const char *size = std::getenv(name))
-      return std::atoi(size) > 1;
-  return false;
-}
-
-static void checkTransport(const Options &o) {
-  if (o.transport == "mpi" || (o.transport == "auto" && startedByLauncher()))
-    throw UsageError("expected --transport=local, got: " +
-                     std::string(o.transport == "mpi" ? "mpi" : "a launcher") +
-                     "; mpi is not built yet, use local in one process");
-}
-
-//===----------------------------------------------------------------------===//
-// Reports
-//===----------------------------------------------------------------------===//
-
-static void printInfo(const Json &info) {
-  auto text = [&](const char *key) { return info[key].get<std::string>(); };
-  std::cout << "model        " << text("name") << "\nfingerprint  "
-            << text("fingerprint") << "\ncompiler     " << text("compiler")
-            << "\nruntime      " << text("runtime") << " (ABI " << info["abi"]
-            << ", " << info["libraries"][0].get<std::string>() << ")\n";
-  for (const char *ports : {"inputs", "outputs"})
-    for (const Json &port : info[ports]) {
-      std::cout << (ports[0] == 'i' ? "input        " : "output       ")
-                << port["name"].get<std::string>() << ": "
-                << port["element"].get<std::string>() << " "
-                << port["shape"].dump();
-      if (port.contains("index_bound"))
-        std::cout << " in [0, " << port["index_bound"] << ")";
-      std::cout << "\n";
-    }
-  for (const Json &device : info["devices"]) {
-    auto mebibytes = [&](const char *key) {
-      return std::to_string((device[key].get<uint64_t>() + (1 << 20) - 1) >>
-                            20) +
-             " MiB";
-    };
-    std::cout << "device " << device["id"] << "     "
-              << device["kind"].get<std::string>() << ", cores "
-              << device["cores"].dump() << ", activations "
-              << mebibytes("activation_bytes") << ", parameters "
-              << mebibytes("parameter_bytes") << " (reordered "
-              << mebibytes("reordered_parameter_bytes") << "), scratchpad "
-              << mebibytes("scratchpad_bytes") << ", peak "
-              << mebibytes("peak_bytes") << ", " << device["rows"] << " rows\n";
-  }
-  std::map<std::string, int> implementations;
-  for (const Json &kernel : info["kernels"])
-    ++implementations[kernel["op"].get<std::string>() + " " +
-                      kernel["implementation"].get<std::string>()];
-  for (const auto &[name, count] : implementations)
-    std::cout << "kernels      " << count << " x " << name << "\n";
-  if (info["simulated_ns"].get<uint64_t>())
-    std::printf("simulated    %.3f ms\n",
-                static_cast<double>(info["simulated_ns"].get<uint64_t>()) /
-                    1e6);
-  const Json &strategy = info["strategy"];
-  if (strategy.is_object() && strategy.contains("ops"))
-    std::cout << "strategy     " << strategy["ops"].size() << " ops, order "
-              << strategy.value("order", Json()).dump() << ", topology "
-              << strategy.value("topology", Json()).dump()
-              << " (--json prints it)\n";
-  if (info["reference"].get<bool>())
-    std::cout << "reference    a build for one device, for --verify\n";
-}
-
-/// `NAME[:TOPK]`; a name may have colons.
-static std::pair<std::string, size_t> splitPrint(const std::string &text) {
-  size_t at = text.rfind(':');
-  if (at == std::string::npos || at + 1 == text.size() ||
-      text.find_first_not_of("0123456789", at + 1) != std::string::npos ||
-      text.size() - at > 9)
-    return {text, 0};
-  return {text.substr(0, at), std::stoul(text.substr(at + 1))};
-}
-
-static Json printTensor(const std::string &request, const Session &session,
-                        bool json) {
-  auto [name, top] = splitPrint(request);
-  const Tensor &tensor = session.output(name);
-  std::vector<size_t> order(tensor.count());
-  std::iota(order.begin(), order.end(), 0);
-  size_t shown = std::min(order.size(), top ? top : size_t{1000});
-  if (top)
-    std::partial_sort(order.begin(),
-                      order.begin() + static_cast<std::ptrdiff_t>(shown),
-                      order.end(), [&](size_t a, size_t b) {
-                        double x = tensor.at(a), y = tensor.at(b);
-                        if (std::isnan(x) || std::isnan(y))
-                          return std::isnan(y) && !std::isnan(x);
-                        return x != y ? x > y : a < b;
-                      });
-  if (!json)
-    std::cout << name << ": " << typeOf(tensor) << "\n";
-  Json elements = Json::array();
-  for (size_t i = 0; i != shown; ++i) {
-    double value = tensor.at(order[i]);
-    if (!json)
-      std::printf("  [%zu] %.9g\n", order[i], value);
-    elements.push_back({{"index", order[i]}, {"value", value}});
-  }
-  if (!json && shown < order.size() && !top)
-    std::cout << "  and " << order.size() - shown << " more\n";
-  std::fflush(stdout);
-  return {{"name", name},
-          {"element", soap_element_name(tensor.element)},
-          {"shape", tensor.shape},
-          {"elements", std::move(elements)}};
-}
-
-static Json printComparison(const char *what, const Comparison &c, bool json) {
-  if (!json)
-    std::printf("%s %s: %s, max abs error %.3g, max rel error %.3g, norm rel "
-                "error %.3g%s%s\n",
-                what, c.name.c_str(), c.equal ? "equal" : "DIFFERENT",
-                c.maxAbsolute, c.maxRelative, c.normRelative,
-                c.reason.empty() ? "" : "; ", c.reason.c_str());
-  Json result = {{"name", c.name},
-                 {"equal", c.equal},
-                 {"max_abs", c.maxAbsolute},
-                 {"max_rel", c.maxRelative},
-                 {"norm_rel", c.normRelative}};
-  if (!c.reason.empty())
-    result["reason"] = c.reason;
-  return result;
-}
-
-static Json printTimes(const char *what, const StepTimes &times, int64_t batch,
-                       bool json) {
-  auto ms = [](uint64_t ns) { return static_cast<double>(ns) / 1e6; };
-  double rate = times.median ? static_cast<double>(batch) * 1e9 /
-                                   static_cast<double>(times.median)
-                             : 0;
-  if (!json)
-    std::printf("%s: median %.3f ms, min %.3f ms, max %.3f ms over %zu steps, "
-                "%.1f samples/s\n",
-                what, ms(times.median), ms(times.min), ms(times.max),
-                times.iterations, rate);
-  return {{"median_ns", times.median},
-          {"min_ns", times.min},
-          {"max_ns", times.max},
-          {"iterations", times.iterations},
-          {"batch", batch},
-          {"samples_per_second", rate}};
-}
-
 //===----------------------------------------------------------------------===//
 // Runs
 //===----------------------------------------------------------------------===//
 
-static int runModel(const Options &o) {
-  // Files and names are checked before anything runs.
-  std::map<std::string, std::string> sources;
-  for (const std::string &text : o.inputs) {
-    auto source = split("--input", text);
-    if (!sources.insert(source).second)
-      throw UsageError("expected one --input for each input, got: two for '" +
-                       source.first + "'; leave one out");
-  }
-  for (const std::string &text : o.outputs)
-    checkFolder("--output", split("--output", text).second);
-  checkFolder("--trace", o.trace);
-  checkFolder("--profile-ops", o.profile);
-  // The reference first: its memory is free again when the model is loaded.
-  std::unique_ptr<Verification> verification;
-  Loading loading;
-  loading.coresPerDevice = o.coresPerDevice;
-  if (o.verify && !o.info) {
-    verification =
-        std::make_unique<Verification>(o.model, sources, o.tolerance);
-    loading.observe = Verification::show;
-    loading.user = verification.get();
-  }
-  Session session(o.model, loading);
-  if (o.info) {
-    Json info = Json::parse(soap_model_info(session.get()));
-    if (o.json)
-      std::cout << info.dump(2) << "\n";
-    else
-      printInfo(info);
-    return 0;
-  }
+/// Files and their outputs.
+static std::vector<std::pair<std::string, Tensor>>
+readExpected(const Options &o, const Session &session) {
   std::vector<std::pair<std::string, Tensor>> expected;
   for (const std::string &text : o.expected) {
     auto [name, file] = split("--expected", text);
@@ -349,20 +186,64 @@ static int runModel(const Options &o) {
                        "; convert the file, or compile the model for it");
     expected.emplace_back(name, std::move(tensor));
   }
+  return expected;
+}
+
+static int runModel(const Options &o) {
+  // Files and names are checked before anything runs.
+  std::map<std::string, std::string> sources;
+  for (const std::string &text : o.inputs) {
+    auto source = split("--input", text);
+    if (!sources.insert(source).second)
+      throw UsageError("expected one --input for each input, got: two for '" +
+                       source.first + "'; leave one out");
+  }
   for (const std::string &text : o.outputs)
-    session.findOutput(split("--output", text).first);
-  for (const std::string &text : o.prints)
-    session.findOutput(splitPrint(text).first);
-  session.setInputs(sources);
+    split("--output", text);
+  // The reference first: its memory is free again when the model is loaded.
+  std::unique_ptr<Verification> verification;
+  Loading loading = o.load;
+  if (o.verify && !o.info) {
+    if (o.load.transport != SOAP_TRANSPORT_LOCAL && soap_launch_size() > 1)
+      throw UsageError("expected one process with --verify, got: " +
+                       std::to_string(soap_launch_size()) +
+                       "; run it without mpirun");
+    verification =
+        std::make_unique<Verification>(o.model, sources, o.tolerance);
+    loading.observe = Verification::show;
+    loading.user = verification.get();
+  }
+  Session session(o.model, loading);
+  if (o.info) {
+    Json info = Json::parse(soap_model_info(session.get()));
+    if (session.isRoot())
+      o.json ? void(std::cout << info.dump(2) << "\n") : printInfo(info);
+    return 0;
+  }
+  std::vector<std::pair<std::string, Tensor>> expected;
   std::unique_ptr<Session> other;
-  if (!o.other.empty()) {
-    Loading alike;
-    alike.coresPerDevice = o.coresPerDevice;
-    other = std::make_unique<Session>(o.other, alike);
+  session.onRoot([&] {
+    for (const std::string &text : o.outputs)
+      checkFolder("--output", split("--output", text).second);
+    checkFolder("--trace", o.trace);
+    checkFolder("--profile-ops", o.profile);
+    expected = readExpected(o, session);
+    for (const std::string &text : o.outputs)
+      session.findOutput(split("--output", text).first);
+    for (const std::string &text : o.prints)
+      session.findOutput(splitPrint(text).first);
+    session.setInputs(sources);
+    if (o.other.empty())
+      return;
+    // The other model runs in this process alone.
+    Loading here = o.load;
+    here.transport = SOAP_TRANSPORT_LOCAL;
+    here.map.clear();
+    other = std::make_unique<Session>(o.other, here);
     other->setInputs(session);
     for (const soap_port &port : other->outputs())
       session.findOutput(port.name);
-  }
+  });
 
   if (verification) {
     session.step();
@@ -372,59 +253,68 @@ static int runModel(const Options &o) {
   StepTimes times = measure(session, o.warmup, iterations);
   Json report = {{"model", o.model},
                  {"devices", soap_model_device_count(session.get())}};
-  bool timed = o.iterations > 0;
-  Json step = printTimes("step", times, session.batch(), o.json || !timed);
-  report["step"] = std::move(step);
+  bool timed = o.iterations > 0, quiet = o.json || !timed;
+  report["processes"] = processesOf(session);
+  if (session.isRoot())
+    report["step"] = printTimes("step", times, session.batch(), quiet);
   report["movements"] = movementsOf(session);
-
-  for (const std::string &text : o.prints)
-    report["outputs"].push_back(printTensor(text, session, o.json));
-  for (const std::string &text : o.outputs) {
-    auto [name, file] = split("--output", text);
-    writeNpy(file, session.output(name));
-  }
-  bool equal = true;
-  if (verification) {
-    equal = verification->equal();
-    report["verify"] = verification->report(o.json);
-  }
-  for (const auto &[name, tensor] : expected) {
-    Comparison c = compare(name, session.output(name), tensor, o.tolerance);
-    equal &= c.equal;
-    report["expected"].push_back(printComparison("expected", c, o.json));
-  }
-  if (other) {
-    StepTimes otherTimes = measure(*other, o.warmup, iterations);
-    Json compared = {{"model", o.other},
-                     {"devices", soap_model_device_count(other->get())}};
-    compared["step"] =
-        printTimes("other", otherTimes, other->batch(), o.json || !timed);
-    for (const soap_port &port : other->outputs()) {
-      Comparison c = compare(port.name, session.output(port.name),
-                             other->output(port.name), o.tolerance);
-      equal &= c.equal;
-      compared["outputs"].push_back(printComparison("compare", c, o.json));
-    }
-    report["compare"] = std::move(compared);
-  }
   if (!o.trace.empty())
     writeTrace(session, o.trace);
   if (!o.profile.empty())
     writeProfile(session, std::max<size_t>(iterations, 5), o.profile);
-  report["equal"] = equal;
-  if (o.json)
-    std::cout << report.dump(2, ' ', false, Json::error_handler_t::replace)
-              << "\n";
-  else if (!timed && o.prints.empty() && expected.empty() && !other &&
-           !verification)
-    std::printf("ran one step in %.3f ms on %zu device(s)\n",
-                static_cast<double>(times.median) / 1e6,
-                soap_model_device_count(session.get()));
-  return equal ? 0 : 1;
+
+  bool equal = true;
+  session.onRoot([&] {
+    if (verification) {
+      equal = verification->equal();
+      report["verify"] = verification->report(o.json);
+    }
+    for (const std::string &text : o.prints)
+      report["outputs"].push_back(printTensor(text, session, o.json));
+    for (const std::string &text : o.outputs) {
+      auto [name, file] = split("--output", text);
+      writeNpy(file, session.output(name));
+    }
+    for (const auto &[name, tensor] : expected) {
+      Comparison c = compare(name, session.output(name), tensor, o.tolerance);
+      equal &= c.equal;
+      report["expected"].push_back(printComparison("expected", c, o.json));
+    }
+    if (other) {
+      StepTimes otherTimes = measure(*other, o.warmup, iterations);
+      Json compared = {{"model", o.other},
+                       {"devices", soap_model_device_count(other->get())}};
+      compared["step"] = printTimes("other", otherTimes, other->batch(), quiet);
+      for (const soap_port &port : other->outputs()) {
+        Comparison c = compare(port.name, session.output(port.name),
+                               other->output(port.name), o.tolerance);
+        equal &= c.equal;
+        compared["outputs"].push_back(printComparison("compare", c, o.json));
+      }
+      report["compare"] = std::move(compared);
+    }
+    report["equal"] = equal;
+    if (o.json)
+      std::cout << report.dump(2, ' ', false, Json::error_handler_t::replace)
+                << "\n";
+    else if (!timed && o.prints.empty() && expected.empty() && !other &&
+             !verification)
+      std::printf("ran one step in %.3f ms on %zu device(s)\n",
+                  static_cast<double>(times.median) / 1e6,
+                  soap_model_device_count(session.get()));
+  });
+  // All processes end alike.
+  return soap_model_agree(session.get(), equal ? SOAP_OK : SOAP_FAILED) ==
+                 SOAP_OK
+             ? 0
+             : 1;
 }
 
-static int report(int code, const std::string &message) {
-  std::cerr << "error: " << message << "\n";
+/// Rank 0 alone reports; mistakes in the command are the same on all.
+static int report(const Options &options, int code,
+                  const std::string &message) {
+  if (options.load.transport == SOAP_TRANSPORT_LOCAL || soap_launch_rank() == 0)
+    std::cerr << "error: " << message << "\n";
   return code;
 }
 
@@ -438,8 +328,9 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return app.exit(error);
-    return report(2, std::string(error.what()) +
-                         "; soap-run --help lists the options");
+    return report(options, 2,
+                  std::string(error.what()) +
+                      "; soap-run --help lists the options");
   }
   try {
     if (options.listDevices) {
@@ -449,11 +340,10 @@ int main(int argc, char **argv) {
     if (options.model.empty())
       throw UsageError("expected a compiled model, got: none; soap-run --help "
                        "shows an example");
-    checkTransport(options);
     return runModel(options);
   } catch (const UsageError &error) {
-    return report(2, error.what());
+    return report(options, 2, error.what());
   } catch (const std::exception &error) {
-    return report(1, error.what());
+    return report(options, 1, error.what());
   }
 }

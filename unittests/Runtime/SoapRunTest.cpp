@@ -67,10 +67,12 @@ TEST_F(SoapRun, Usage) {
   expect(2, "", {"error: expected a compiled model"});
   expect(2, "--no-such-option", {"error: ", "--help"});
   expect(2, "no-such.so", {"error: expected a model", "No such file"});
-  expect(2, one() + " --transport=mpi", {"not built yet, use local"});
   expect(2, one() + " --transport=telepathy", {"error: "});
-  expect(2, one(), {"not built yet"}, "OMPI_COMM_WORLD_SIZE=2 ");
-  expect(0, one() + " --transport=local", {}, "OMPI_COMM_WORLD_SIZE=2 ");
+  expect(0, one() + " --transport=local", {},
+         "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 ");
+  expect(2, one() + " --map=0,0", {"expected the ranks of 1 devices, got: 2"});
+  expect(2, one() + " --map=1", {"expected ranks below 1, got: 1"});
+  expect(2, one() + " --timeout=0", {"error: --timeout", "--help"});
   expect(2, one() + " --cores-per-device=9999", {"cores per device"});
   expect(2, file("abi.so"), {"expected a model of ABI 1, got: ABI 2"});
 }
@@ -250,6 +252,10 @@ TEST_F(SoapRun, MissingBackend) {
 
   fs::copy(backend, folder / backend.filename());
   expect(0, one(), {}, here);
+  // Without the MPI transport, in a process that a launcher started.
+  expect(2, one(),
+         {"error: expected the MPI transport '", "no such file; install it"},
+         here + "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 ");
   std::ofstream(folder / "libdnnl.so.2") << "no library";
   expect(
       2, one(),

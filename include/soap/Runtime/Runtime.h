@@ -77,8 +77,16 @@ const char *soap_element_name(soap_element element);
 typedef struct soap_model soap_model;
 
 typedef enum soap_transport {
+  /** MPI where a launcher such as mpirun started several processes, else
+   * local. */
   SOAP_TRANSPORT_AUTO = 0,
-  SOAP_TRANSPORT_LOCAL = 1 /**< Threads of this process. */
+  SOAP_TRANSPORT_LOCAL = 1, /**< Threads of this process. */
+  /** The processes that a launcher started together. All ranks make the same
+   * calls in the same order; those marked collective wait for each other and
+   * return the same status on all ranks. Inputs, outputs and measurements are
+   * rank 0's. MPI starts with the first such model (unless the program has
+   * started it, with MPI_THREAD_MULTIPLE) and ends when the program exits. */
+  SOAP_TRANSPORT_MPI = 2
 } soap_transport;
 
 /** What a compiled model for several devices may hold twice. */
@@ -139,11 +147,28 @@ typedef struct soap_load_options {
   soap_build build;
   /** Called with `user` for every tile; NULL (the default) costs nothing. */
   soap_observer observe;
+  /** The rank of every device; NULL: spread evenly, in order. Every rank has a
+   * device. */
+  const uint32_t *map;
+  size_t map_count;
+  /** Seconds without a sign of life after which a process is lost; 0: 10. The
+   * first model's counts. */
+  double timeout_seconds;
+  /** Called by a thread of the runtime, with one line that names the rank, host
+   * and process, when another process is lost: this one cannot go on, and is
+   * expected to end. NULL: print the line on stderr and end with code 1. */
+  void (*lost)(const char *line, void *user);
 } soap_load_options;
+
+/** The rank that a launcher gave to this process, and the number of processes
+ * that it started together; without one, 0 and 1. Before any model is loaded,
+ * too. */
+uint32_t soap_launch_rank(void);
+uint32_t soap_launch_size(void);
 
 /** Loads the model in the shared library `path` and its weights (a safetensors
  * file beside it): checks everything, makes the parameters and the kernels.
- * `options` may be NULL. On failure *model is NULL. */
+ * `options` may be NULL. On failure *model is NULL. Collective. */
 soap_status soap_model_load(const char *path, const soap_load_options *options,
                             soap_model **model);
 
@@ -181,11 +206,14 @@ soap_status soap_model_input(const soap_model *model, size_t index,
                              soap_port *port);
 soap_status soap_model_output(const soap_model *model, size_t index,
                               soap_port *port);
+/** Of all processes. */
 size_t soap_model_device_count(const soap_model *model);
+/** Of this process among those that run the model together. */
+uint32_t soap_model_rank(const soap_model *model);
 
 /** Everything about the model as one JSON object: name, fingerprint, compiler,
- * inputs, outputs, strategy, memory per device, cores, kernels with the
- * implementation that each got. */
+ * inputs, outputs, strategy, processes, memory per device, cores, kernels with
+ * the implementation that each got. Collective. */
 const char *soap_model_info(soap_model *model);
 
 /** What one device of a model needs, in bytes. */
@@ -218,16 +246,22 @@ soap_status soap_plan_memory(const void *data, size_t size,
  * row-major host tensors of the ports' sizes that must stay valid until the
  * step has ended; an output that is NULL is not written. Values of an indexing
  * input outside of its bound are SOAP_INVALID. A step that is still running is
- * waited for first. */
+ * waited for first. Collective; ranks other than 0 may give NULL. */
 soap_status soap_model_run_async(soap_model *model, const void *const *inputs,
                                  void *const *outputs);
-/** Waits for the step that was started last; its failure is returned here. */
+/** Waits for the step that was started last; its failure is returned here.
+ * Collective. */
 soap_status soap_model_wait(soap_model *model);
-/** 1 if no step is running, 0 otherwise. */
+/** 1 if no step is running in this process, 0 otherwise. */
 int soap_model_is_done(const soap_model *model);
 /** Run_async, then wait. */
 soap_status soap_model_run(soap_model *model, const void *const *inputs,
                            void *const *outputs);
+
+/** Lets the processes of a model agree whether what each did by itself went
+ * well: returns the status of the lowest rank that failed, with its
+ * soap_last_error(), on all ranks. Collective. */
+soap_status soap_model_agree(soap_model *model, soap_status mine);
 
 /** Nanoseconds of the last step from its start barrier to its end barrier:
  * without feeding inputs and draining outputs. */
@@ -266,13 +300,14 @@ typedef struct soap_movement {
 } soap_movement;
 
 /** The movements of the last step, counted while they happened, in a fixed
- * order (phase, then the receiver's program). Valid until the next step. */
+ * order (phase, then the receiver's program); on ranks other than 0, of their
+ * own devices. Valid until the next step. Collective. */
 soap_status soap_model_movements(soap_model *model,
                                  const soap_movement **movements,
                                  size_t *count);
 
-/** One executed row. Times in ns since the step's start barrier (feeds are
- * negative). */
+/** One executed row. Times in ns since the step's start barrier, as the
+ * device's process saw it (feeds are negative). */
 typedef struct soap_event {
   const char *name;
   const char *kernel; /**< KernelKey of a launch, NULL for other rows. */
@@ -289,10 +324,26 @@ typedef struct soap_event {
 /** Switches the recording of row times on (1) or off (0, the default) for the
  * steps that follow. */
 soap_status soap_model_set_tracing(soap_model *model, int enabled);
-/** The rows of the last traced step, by device, stream and start. Valid until
- * the next step. */
+/** The rows of the last traced step, by device, stream and start; on ranks
+ * other than 0, of their own devices. Valid until the next step. Collective. */
 soap_status soap_model_events(soap_model *model, const soap_event **events,
                               size_t *count);
+
+/** A process and what it holds. */
+typedef struct soap_process {
+  const char *host;
+  int64_t pid;
+  size_t device_count;
+  const uint32_t *devices;
+  uint64_t arena_bytes;    /**< Of its devices. */
+  uint64_t resident_bytes; /**< Of the process. */
+  uint64_t rows_run;       /**< By its devices, in all steps since load. */
+} soap_process;
+
+/** The processes that run the model, by rank; on ranks other than 0, itself.
+ * Valid until the next call. Collective. */
+soap_status soap_model_processes(soap_model *model,
+                                 const soap_process **processes, size_t *count);
 
 /** The devices that this process could use, as one JSON object. Valid until the
  * next call in this thread. */

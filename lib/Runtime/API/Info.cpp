@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "API/Info.h"
+#include "API/Reports.h"
 #include "CPU/Backend.h"
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 using namespace soap;
@@ -37,14 +39,15 @@ describePorts(const flatbuffers::Vector<flatbuffers::Offset<fb::Port>> *ports) {
 }
 
 /// One entry per kernel and implementation (devices may get different ones).
-static Json describeKernels(const Engine &engine) {
+static Json describeKernels(const fb::Model &table, const Json &devices) {
   Json result = Json::array();
-  const fb::Model &table = engine.model().table();
   for (uint32_t k = 0; k != items(table.kernels()).size(); ++k) {
     std::map<std::string, std::vector<uint32_t>> users;
-    for (const auto &device : engine.devices())
-      if (!device->implementations()[k].empty())
-        users[device->implementations()[k]].push_back(device->id());
+    for (const Json &device : devices) {
+      std::string implementation = device["implementations"][k];
+      if (!implementation.empty())
+        users[implementation].push_back(device["id"]);
+    }
     const fb::Kernel *kernel = table.kernels()->Get(k);
     for (const auto &[implementation, devices] : users)
       result.push_back({{"key", kernel->key()->str()},
@@ -56,21 +59,18 @@ static Json describeKernels(const Engine &engine) {
   return result;
 }
 
-std::string runtime::describeModel(const Engine &engine) {
-  const fb::Model &table = engine.model().table();
-  Json strategy = Json::parse(toString(table.strategy()), nullptr,
-                              /*allow_exceptions=*/false);
-  if (strategy.is_discarded())
-    strategy = toString(table.strategy()).empty()
-                   ? Json(nullptr)
-                   : Json(toString(table.strategy()));
-  Json devices = Json::array();
+/// The devices of all processes, by number; on other ranks than 0 its own.
+static Json describeDevices(Engine &engine) {
+  std::string target = toString(engine.model().table().target());
+  Json mine = Json::array();
+  size_t position = 0;
   for (const auto &device : engine.devices())
-    devices.push_back(
+    mine.push_back(
         {{"id", device->id()},
-         {"kind", toString(table.target())},
+         {"rank", engine.placed().rank},
+         {"kind", target},
          {"name", cpuName()},
-         {"cores", engine.cores().compute[device->id()]},
+         {"cores", engine.coresOf(position++)},
          {"activation_bytes", device->table().activation_bytes()},
          {"parameter_bytes", device->table().parameter_bytes()},
          {"scratch_bytes", device->table().scratch_bytes()},
@@ -82,21 +82,68 @@ std::string runtime::describeModel(const Engine &engine) {
           {{"scratchpad_bytes", device->table().scratchpad_bytes()},
            {"reordered_parameter_bytes", device->table().reordered_bytes()},
            {"peak_bytes", device->table().peak_bytes()}}},
-         {"rows", items(device->table().main()).size()}});
+         {"rows", items(device->table().main()).size()},
+         {"implementations", device->implementations()}});
+  Group *group = engine.processes();
+  if (!group)
+    return mine;
+  std::vector<std::string> all = group->gather(mine.dump());
+  if (group->rank() != 0)
+    return mine;
+  Json result = Json::array();
+  for (const std::string &text : all)
+    for (Json &device : Json::parse(text))
+      result.push_back(std::move(device));
+  std::sort(result.begin(), result.end(), [](const Json &a, const Json &b) {
+    return a["id"].get<uint32_t>() < b["id"].get<uint32_t>();
+  });
+  return result;
+}
+
+static Json describeProcesses(Engine &engine) {
+  Json result = Json::array();
+  uint32_t rank = 0;
+  for (const ProcessReport &process : collectProcesses(engine))
+    result.push_back({{"rank", rank++},
+                      {"host", process.name.host},
+                      {"pid", process.name.pid},
+                      {"devices", process.devices},
+                      {"arena_bytes", process.arenaBytes},
+                      {"resident_bytes", process.residentBytes}});
+  return result;
+}
+
+std::string runtime::describeModel(Engine &engine) {
+  const fb::Model &table = engine.model().table();
+  Json strategy = Json::parse(toString(table.strategy()), nullptr,
+                              /*allow_exceptions=*/false);
+  if (strategy.is_discarded())
+    strategy = toString(table.strategy()).empty()
+                   ? Json(nullptr)
+                   : Json(toString(table.strategy()));
+  Group *group = engine.processes();
+  Json libraries = {libraryVersion()};
+  if (group)
+    libraries.push_back(group->library());
+  Json devices = describeDevices(engine);
+  Json kernels = describeKernels(table, devices);
+  for (Json &device : devices)
+    device.erase("implementations");
   Json result = {{"name", toString(table.name())},
                  {"fingerprint", toString(table.fingerprint())},
                  {"compiler", toString(table.compiler())},
                  {"runtime", soap_version()},
                  {"abi", table.abi()},
                  {"target", toString(table.target())},
-                 {"libraries", {libraryVersion()}},
-                 {"transport", "local"},
+                 {"libraries", std::move(libraries)},
+                 {"transport", group ? "mpi" : "local"},
                  {"inputs", describePorts(table.inputs())},
                  {"outputs", describePorts(table.outputs())},
                  {"reference", engine.model().hasReference()},
                  {"simulated_ns", table.simulated_ns()},
+                 {"processes", describeProcesses(engine)},
                  {"devices", std::move(devices)},
-                 {"kernels", describeKernels(engine)},
+                 {"kernels", std::move(kernels)},
                  {"strategy", std::move(strategy)}};
   // Names come from the model: bytes that are no UTF-8 are replaced.
   return result.dump(2, ' ', false, Json::error_handler_t::replace);
@@ -109,8 +156,11 @@ std::string runtime::describeMachine() {
                  {"cores", cores},
                  {"memory_bytes", availableMemory()},
                  {"library", libraryVersion()}};
+  Json transports = {"local"};
+  if (hasPlugin(mpiPlugin))
+    transports.push_back("mpi");
   Json result = {{"devices", Json::array({device})},
-                 {"transports", {"local"}},
+                 {"transports", transports},
                  {"runtime", soap_version()}};
   return result.dump(2);
 }

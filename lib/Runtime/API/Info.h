@@ -12,8 +12,8 @@
 
 namespace soap::runtime {
 
-/// soap_model_info()'s JSON object.
-std::string describeModel(const Engine &engine);
+/// soap_model_info()'s JSON object. Collective.
+std::string describeModel(Engine &engine);
 /// soap_list_devices()'s JSON object.
 std::string describeMachine();
 

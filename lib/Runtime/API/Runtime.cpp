@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "API/Info.h"
+#include "API/Reports.h"
 #include "Engine/Engine.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <map>
+#include <unistd.h>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -20,8 +22,10 @@ struct soap_model {
   std::unique_ptr<Engine> engine;
   std::vector<std::vector<int64_t>> inputShapes, outputShapes;
   std::string info;
-  std::vector<Movement> moved;
+  std::vector<MovedRow> moved;
   std::vector<soap_movement> movements;
+  std::vector<ProcessReport> reports;
+  std::vector<soap_process> processes;
   std::vector<soap_event> events;
 };
 
@@ -66,6 +70,45 @@ static void warnOnStderr(const std::string &line) {
   std::fprintf(stderr, "warning: %s\n", line.c_str());
 }
 
+/// Another process is lost: nobody can go on, and MPI might wait for ever, so
+/// this one ends.
+static void printLost(const std::string &line) {
+  std::string message = "error: " + line + "\n";
+  (void)!write(STDERR_FILENO, message.data(), message.size());
+  // What has been printed, unless a thread is just printing.
+  if (ftrylockfile(stdout) == 0)
+    (void)std::fflush(stdout);
+}
+
+/// The processes that were started with this one, or null.
+static std::shared_ptr<Group> joinOthers(const soap_load_options &options) {
+  switch (options.transport) {
+  case SOAP_TRANSPORT_LOCAL:
+    return nullptr;
+  case SOAP_TRANSPORT_AUTO:
+    if (currentLaunch().size == 1)
+      return nullptr;
+    break;
+  case SOAP_TRANSPORT_MPI:
+    break;
+  default:
+    invalid("expected transport auto, local or mpi, got: ",
+            static_cast<int>(options.transport), "; use auto");
+  }
+  GroupOptions group;
+  if (options.timeout_seconds < 0 || std::isnan(options.timeout_seconds))
+    invalid("expected a timeout above 0 s, got: ", options.timeout_seconds);
+  if (options.timeout_seconds > 0)
+    group.timeoutSeconds = options.timeout_seconds;
+  group.lost = printLost;
+  group.exitsWhenLost = !options.lost;
+  if (options.lost)
+    group.lost = [options](const std::string &line) {
+      options.lost(line.c_str(), options.user);
+    };
+  return joinGroup(group);
+}
+
 template <typename Open>
 static soap_status load(const soap_load_options *given, soap_model **model,
                         Open open) {
@@ -80,10 +123,6 @@ static soap_status load(const soap_load_options *given, soap_model **model,
         options.build != SOAP_BUILD_REFERENCE)
       invalid("expected the model or its reference as the build, got: ",
               static_cast<int>(options.build));
-    if (options.transport != SOAP_TRANSPORT_AUTO &&
-        options.transport != SOAP_TRANSPORT_LOCAL)
-      invalid("expected transport auto or local, got: ",
-              static_cast<int>(options.transport), "; use local");
     EngineOptions engineOptions;
     engineOptions.coresPerDevice = options.cores_per_device;
     engineOptions.warning = warnOnStderr;
@@ -92,9 +131,22 @@ static soap_status load(const soap_load_options *given, soap_model **model,
         options.warning(line.c_str(), options.user);
       };
     engineOptions.observer = {options.observe, options.user};
+    try {
+      engineOptions.group = joinOthers(options);
+    } catch (const Error &error) {
+      // Rank 0 will not hear of it.
+      if (currentLaunch().rank != 0)
+        engineOptions.warning(text("rank ", currentLaunch().rank, " (host ",
+                                   hostName(), "): ", error.what()));
+      throw;
+    }
+    if (options.map)
+      engineOptions.map.assign(options.map, options.map + options.map_count);
+    std::shared_ptr<const CompiledModel> compiled;
+    agree(engineOptions.group.get(), [&] { compiled = open(options.build); });
     auto result = std::make_unique<soap_model>();
     result->engine =
-        std::make_unique<Engine>(open(options.build), engineOptions);
+        std::make_unique<Engine>(std::move(compiled), engineOptions);
     const fb::Model &table = result->engine->model().table();
     for (const fb::Port *port : items(table.inputs()))
       result->inputShapes.push_back(toVector(port->shape()));
@@ -179,7 +231,24 @@ size_t soap_model_output_count(const soap_model *model) {
 }
 
 size_t soap_model_device_count(const soap_model *model) {
-  return model->engine->devices().size();
+  return tableOf(model).devices()->size();
+}
+
+uint32_t soap_model_rank(const soap_model *model) {
+  return model->engine->placed().rank;
+}
+
+uint32_t soap_launch_rank(void) { return currentLaunch().rank; }
+
+uint32_t soap_launch_size(void) { return currentLaunch().size; }
+
+soap_status soap_model_agree(soap_model *model, soap_status mine) {
+  return guarded([&] {
+    agree(model->engine->processes(), [&] {
+      if (mine != SOAP_OK)
+        throw Error(mine, lastError);
+    });
+  });
 }
 
 template <typename Ports>
@@ -311,56 +380,18 @@ static const char *kindOf(const fb::Row *row) {
   return "unknown";
 }
 
-/// Joins what the members of a collective report, in the place of member 0.
-static void joinMeetings(std::vector<Movement> &moved,
-                         std::vector<const fb::Row *> &rows) {
-  std::map<int64_t, std::vector<int64_t>> sums;
-  for (const Movement &movement : moved)
-    if (movement.meeting >= 0) {
-      std::vector<int64_t> &sum = sums[movement.meeting];
-      sum.resize(movement.bytes.size());
-      for (size_t m = 0; m != sum.size(); ++m)
-        sum[m] += movement.bytes[m];
-    }
-  size_t kept = 0;
-  for (size_t i = 0; i != moved.size(); ++i) {
-    if (moved[i].meeting >= 0) {
-      if (rows[i]->body_as_Collective()->member() != 0)
-        continue;
-      moved[i].bytes = sums[moved[i].meeting];
-    }
-    std::swap(moved[kept], moved[i]);
-    std::swap(rows[kept++], rows[i]);
-  }
-  moved.resize(kept);
-  rows.resize(kept);
-}
-
 soap_status soap_model_movements(soap_model *model,
                                  const soap_movement **movements,
                                  size_t *count) {
   return guarded([&] {
     model->engine->wait();
-    model->moved.clear();
-    std::vector<const fb::Row *> rows;
-    for (fb::Phase phase : fb::EnumValuesPhase())
-      for (const auto &device : model->engine->devices())
-        for (const auto &[stream, position] : device->order()) {
-          const ProgramRow &row = device->stream(stream).rows[position];
-          if (row.row->phase() != phase)
-            continue;
-          row.action->movements(model->moved);
-          rows.resize(model->moved.size(), row.row);
-        }
-    joinMeetings(model->moved, rows);
+    model->moved = collectMovements(*model->engine);
     model->movements.clear();
-    for (size_t i = 0; i != rows.size(); ++i) {
-      const Movement &moved = model->moved[i];
+    for (const MovedRow &row : model->moved)
       model->movements.push_back(
-          {moved.kind, static_cast<soap_phase>(rows[i]->phase()),
-           rowName(rows[i]), moved.devices.size(), moved.bytes.size(),
-           moved.devices.data(), moved.bytes.data()});
-    }
+          {row.moved.kind, static_cast<soap_phase>(row.row->phase()),
+           rowName(row.row), row.moved.devices.size(), row.moved.bytes.size(),
+           row.moved.devices.data(), row.moved.bytes.data()});
     *movements = model->movements.data();
     *count = model->movements.size();
   });
@@ -383,24 +414,35 @@ soap_status soap_model_events(soap_model *model, const soap_event **events,
       invalid("expected a traced step, got: none; call "
               "soap_model_set_tracing before the step");
     const fb::Model &table = engine.model().table();
-    for (const auto &device : engine.devices())
-      for (unsigned s = 0; s != 2; ++s) {
-        const StreamProgram &stream = device->stream(s);
-        for (size_t i = 0; i != stream.rows.size(); ++i) {
-          const fb::Row *row = stream.rows[i].row;
-          const auto *launch = row->body_as_Launch();
-          model->events.push_back(
-              {rowName(row),
-               launch ? table.kernels()->Get(launch->kernel())->key()->c_str()
-                      : nullptr,
-               kindOf(row), device->id(), s, row->node(), row->task(),
-               static_cast<soap_phase>(row->phase()),
-               stream.times[i].start - engine.stepStart(),
-               stream.times[i].end - engine.stepStart(),
-               stream.rows[i].action->bytes()});
-        }
-      }
+    for (const TimedRow &timed : collectTimes(engine)) {
+      const fb::Row *row = timed.row;
+      const auto *launch = row->body_as_Launch();
+      model->events.push_back(
+          {rowName(row),
+           launch ? table.kernels()->Get(launch->kernel())->key()->c_str()
+                  : nullptr,
+           kindOf(row), timed.device, static_cast<uint32_t>(row->stream()),
+           row->node(), row->task(), static_cast<soap_phase>(row->phase()),
+           timed.start, timed.end, timed.bytes});
+    }
     *events = model->events.data();
     *count = model->events.size();
+  });
+}
+
+soap_status soap_model_processes(soap_model *model,
+                                 const soap_process **processes,
+                                 size_t *count) {
+  return guarded([&] {
+    model->engine->wait();
+    model->reports = collectProcesses(*model->engine);
+    model->processes.clear();
+    for (const ProcessReport &report : model->reports)
+      model->processes.push_back({report.name.host.c_str(), report.name.pid,
+                                  report.devices.size(), report.devices.data(),
+                                  report.arenaBytes, report.residentBytes,
+                                  report.rowsRun});
+    *processes = model->processes.data();
+    *count = model->processes.size();
   });
 }

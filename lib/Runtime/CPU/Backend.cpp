@@ -6,38 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/Backend.h"
-#include <dlfcn.h>
-#include <unistd.h>
+#include "Plugin.h"
 
 using namespace soap;
 using namespace soap::runtime;
 
-/// The folder of the runtime's own file.
-static std::string runtimeFolder() {
-  Dl_info info;
-  if (!dladdr(reinterpret_cast<void *>(&runtimeFolder), &info) ||
-      !info.dli_fname)
-    return ".";
-  std::string path = info.dli_fname;
-  size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash);
-}
-
 static const LibraryBackend &loadBackend() {
-  std::string path = runtimeFolder() + "/libSOAPBackendCPU.so";
-  if (access(path.c_str(), F_OK) != 0)
-    invalid("expected the CPU backend '", path,
-            "', got: no such file; install it beside libSOAPRuntime.so");
-  // Kept until the process ends: kernels' threads may outlive any model.
-  void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
-    invalid("expected the CPU backend '", path, "' to load, got: ", dlerror(),
-            "; install oneDNN 2 (package libdnnl2 on Debian)");
-  auto entry =
-      reinterpret_cast<BackendEntry>(dlsym(handle, "soap_cpu_backend"));
-  const LibraryBackend *backend = entry ? entry(soap_version()) : nullptr;
+  auto entry = reinterpret_cast<BackendEntry>(
+      loadPlugin({"libSOAPBackendCPU.so", "the CPU backend", "soap_cpu_backend",
+                  "install oneDNN 2 (package libdnnl2 on Debian)"}));
+  const LibraryBackend *backend = entry(soap_version());
   if (!backend)
-    invalid("expected the CPU backend '", path, "' of SOAP ", soap_version(),
+    invalid("expected the CPU backend of SOAP ", soap_version(),
             ", got: another version's; install SOAP again");
   return *backend;
 }

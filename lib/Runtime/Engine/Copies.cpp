@@ -93,7 +93,7 @@ void StridedCopy::execute(const char *source, char *target) const {
            (to ? to : target) + toOffset);
 }
 
-static StridedCopy makeStrided(const fb::BoxCopy &box) {
+StridedCopy runtime::makeStrided(const fb::BoxCopy &box) {
   StridedCopy copy;
   copy.fromOffset = box.from_offset();
   copy.toOffset = box.to_offset();

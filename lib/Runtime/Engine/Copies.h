@@ -29,6 +29,9 @@ struct StridedCopy {
   void execute(const char *source, char *target) const;
 };
 
+/// The copy of a box, without addresses.
+StridedCopy makeStrided(const fb::BoxCopy &box);
+
 std::unique_ptr<RowAction> makeCopy(const fb::Copy &copy,
                                     const BufferAddress &address);
 std::unique_ptr<RowAction> makeFeed(const fb::Feed &feed, uint32_t device,

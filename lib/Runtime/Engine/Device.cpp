@@ -36,14 +36,14 @@ private:
 
 Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
                const Meetings &meetings, Transport &transport,
-               unsigned streamSpins)
+               const HostLinks &links, unsigned streamSpins)
     : number(id), streamSpins(streamSpins), model(std::move(compiled)),
       device(model->table().devices()->Get(id)),
       activations(device->activation_bytes()),
       parameters(device->parameter_bytes()), scratch(device->scratch_bytes()),
       kernels(model->table(),
               [this](uint32_t symbol) { return model->native(symbol); }) {
-  makeRows(meetings, transport);
+  makeRows(meetings, transport, links);
   linkWaits();
 }
 
@@ -59,22 +59,33 @@ char *Device::address(uint32_t index) const {
 // Rows
 //===----------------------------------------------------------------------===//
 
-void Device::makeRows(const Meetings &meetings, Transport &transport) {
+void Device::makeRows(const Meetings &meetings, Transport &transport,
+                      const HostLinks &hostLinks) {
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
   auto span = [&](const fb::Extent &extent) {
     return Span{address(extent.buffer()) + extent.offset(), extent.bytes()};
   };
   uint32_t index = 0;
   for (const fb::Row *row : items(device->main())) {
+    uint64_t hostChannel =
+        hostLinks.group ? hostLinks.channelOf(number, index) : 0;
     const Meetings::RowLinks &links = meetings.rows[number][index++];
     ProgramRow result;
     result.row = row;
     if (const auto *copy = row->body_as_Copy()) {
       result.action = makeCopy(*copy, at);
     } else if (const auto *feed = row->body_as_Feed()) {
-      result.action = makeFeed(*feed, number, at);
+      result.action =
+          hostLinks.areRemote()
+              ? makeRemoteFeed(*feed, number, at,
+                               hostLinks.group->makeReceiver(hostChannel, 0))
+              : makeFeed(*feed, number, at);
     } else if (const auto *drain = row->body_as_Drain()) {
-      result.action = makeDrain(*drain, number, at);
+      result.action =
+          hostLinks.areRemote()
+              ? makeRemoteDrain(*drain, number, at,
+                                hostLinks.group->makeSender(hostChannel, 0))
+              : makeDrain(*drain, number, at);
     } else if (const auto *exchange = row->body_as_Exchange()) {
       ExchangePart part;
       part.device = number;
@@ -159,6 +170,7 @@ std::exception_ptr Device::run(fb::Stream streamKind, fb::Phase phase,
     }
     if (trace)
       stream.times[i].end = now();
+    ++stream.rowsRun;
     if (row.signals)
       stream.progress.set(base + i + 1);
   }

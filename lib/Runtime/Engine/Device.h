@@ -15,6 +15,7 @@
 #define SOAP_LIB_RUNTIME_ENGINE_DEVICE_H
 
 #include "Engine/DeviceKernels.h"
+#include "Engine/HostRows.h"
 #include "Engine/Memory.h"
 #include "Engine/Observer.h"
 #include "Engine/Row.h"
@@ -48,6 +49,7 @@ struct StreamProgram {
   /// Rows ended since load; set only after rows that signal.
   Counter progress;
   std::vector<RowTime> times; ///< Of the last traced step.
+  uint64_t rowsRun = 0;       ///< Since load.
 };
 
 class Device {
@@ -55,7 +57,8 @@ public:
   /// Reserves arenas and makes all rows but launches, whose kernels belong to
   /// the device's own thread. `model` and `transport` outlive the device.
   Device(uint32_t id, std::shared_ptr<const CompiledModel> model,
-         const Meetings &meetings, Transport &transport, unsigned streamSpins);
+         const Meetings &meetings, Transport &transport, const HostLinks &links,
+         unsigned streamSpins);
 
   /// On the compute thread, once: loads, init program, kernels of the main
   /// program, reordered constants. Tiles are shown to `observer`, now and in
@@ -74,6 +77,13 @@ public:
   /// What prepare() found; `scratchpad` is what the kernels ask for, even if
   /// the table plans more.
   const MemoryNeeds &memory() const { return needs; }
+  /// Of all its arenas.
+  uint64_t arenaBytes() const {
+    return activations.size() + parameters.size() + scratch.size() +
+           scratchpad.size();
+  }
+  /// Rows of main that ended since load. No step runs.
+  uint64_t rowsRun() const { return streams[0].rowsRun + streams[1].rowsRun; }
   /// The implementation that each kernel of the table got; "" if not launched.
   const std::vector<std::string> &implementations() const {
     return kernels.implementations();
@@ -85,7 +95,8 @@ public:
 
 private:
   char *address(uint32_t buffer) const;
-  void makeRows(const Meetings &meetings, Transport &transport);
+  void makeRows(const Meetings &meetings, Transport &transport,
+                const HostLinks &links);
   void linkWaits();
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
   void runInit(const Safetensors *weights);

@@ -8,6 +8,7 @@
 #include "Engine/Engine.h"
 #include "CPU/Backend.h"
 #include "Model/Check.h"
+#include "Process/HostShare.h"
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -17,30 +18,64 @@ using namespace soap::runtime;
 
 Engine::Engine(std::shared_ptr<const CompiledModel> model,
                const EngineOptions &options)
-    : compiled(std::move(model)), observer(options.observer) {
-  const fb::Model &table = compiled->table();
-  checkMemory();
-  // Before threads are started: it may be missing.
-  (void)libraryBackend();
-  size_t perDevice = options.coresPerDevice ? options.coresPerDevice
-                                            : table.cores_per_device();
-  split = splitCores(table.devices()->size(), perDevice, allowedCores());
-  if (!split.warning.empty() && options.warning)
-    options.warning(split.warning);
-  std::string weightsPath = compiled->weightsPath();
-  if (!weightsPath.empty())
-    weights = std::make_unique<Safetensors>(
-        MappedFile::open(weightsPath, "the weights of the model"));
-
-  Meetings meetings = matchRows(table);
-  transport = makeLocalTransport(split.transportSpins);
-  for (uint32_t d = 0; d != table.devices()->size(); ++d)
-    all.push_back(std::make_unique<Device>(d, compiled, meetings, *transport,
-                                           split.streamSpins));
-  startThreads();
+    : compiled(std::move(model)), observer(options.observer),
+      group(options.group) {
+  agree(group.get(), [&] {
+    placement = placeDevices(compiled->table().devices()->size(), options.map,
+                             group.get());
+    // Before threads are started: it may be missing.
+    (void)libraryBackend();
+    std::string weightsPath = compiled->weightsPath();
+    if (!weightsPath.empty())
+      weights = std::make_unique<Safetensors>(
+          MappedFile::open(weightsPath, "the weights of the model"));
+  });
+  place(options);
+  try {
+    agree(group.get(), [&] {
+      makeDevices();
+      startThreads();
+    });
+  } catch (...) {
+    stopThreads();
+    throw;
+  }
 }
 
 Engine::~Engine() { stopThreads(); }
+
+/// Gives this process's devices their share of its host.
+void Engine::place(const EngineOptions &options) {
+  const fb::Model &table = compiled->table();
+  size_t perDevice = options.coresPerDevice ? options.coresPerDevice
+                                            : table.cores_per_device();
+  std::string same = text(toString(table.fingerprint()), ' ',
+                          std::hash<std::string>()(toString(table.strategy())),
+                          ' ', perDevice);
+  for (const fb::Device *device : items(table.devices()))
+    same += ' ' + std::to_string(items(device->main()).size());
+  for (uint32_t rank : placement.rankOf)
+    same += ' ' + std::to_string(rank);
+  std::vector<int> allowed = allowedCores();
+  HostShare share =
+      shareHost(group.get(), placement, allowed, neededMemory(), same);
+  agree(group.get(), [&] {
+    uint64_t available = availableMemory();
+    if (share.neededBytes > available)
+      invalid("expected ", share.neededBytes >> 20,
+              " MiB of free memory, got: ", available >> 20,
+              " MiB; compile with a smaller --batch, or free memory");
+    split = splitCores(share.devices, perDevice, allowed);
+  });
+  if (!split.warning.empty() && options.warning)
+    options.warning(split.warning);
+  size_t count = placement.localDevices().size();
+  for (auto *cores : {&split.compute, &split.communication})
+    *cores = std::vector<std::vector<int>>(
+        cores->begin() + static_cast<std::ptrdiff_t>(share.firstDevice),
+        cores->begin() +
+            static_cast<std::ptrdiff_t>(share.firstDevice + count));
+}
 
 /// The largest parameter that a library kernel may want in another layout:
 /// while a model loads, one of them exists twice.
@@ -55,13 +90,14 @@ static uint64_t largestConstantOperand(const fb::Device &device) {
   return bytes;
 }
 
-void Engine::checkMemory() const {
+uint64_t Engine::neededMemory() const {
   uint64_t needed = 0;
   auto add = [&](uint64_t bytes) {
     if (__builtin_add_overflow(needed, bytes, &needed))
       needed = UINT64_MAX;
   };
-  for (const fb::Device *device : items(compiled->table().devices())) {
+  for (uint32_t number : placement.localDevices()) {
+    const fb::Device *device = compiled->table().devices()->Get(number);
     if (device->peak_bytes()) {
       add(device->peak_bytes());
       continue;
@@ -71,11 +107,47 @@ void Engine::checkMemory() const {
     add(device->scratch_bytes());
     add(largestConstantOperand(*device));
   }
-  uint64_t available = availableMemory();
-  if (needed > available)
-    invalid("expected ", needed >> 20,
-            " MiB of free memory, got: ", available >> 20,
-            " MiB; compile with a smaller --batch, or free memory");
+  return needed;
+}
+
+void Engine::makeDevices() {
+  Meetings meetings = matchRows(compiled->table());
+  transport = makeLocalTransport(split.transportSpins);
+  HostLinks links;
+  if (group) {
+    links.number(compiled->table());
+    links.group = group.get();
+    // A look at MPI takes some ten times as long as one at memory.
+    group->setSpins(split.transportSpins / 10);
+    links.firstChannel =
+        group->reserveChannels(meetings.channelCount + links.count) +
+        meetings.channelCount;
+    transport = makeGroupTransport(std::move(transport), *group, placement,
+                                   links.firstChannel - meetings.channelCount);
+  }
+  for (uint32_t number : placement.localDevices())
+    all.push_back(std::make_unique<Device>(
+        number, compiled, meetings, *transport, links, split.streamSpins));
+  if (group && placement.rank == 0)
+    makeHostSides(links);
+}
+
+void Engine::makeHostSides(const HostLinks &links) {
+  auto devices = items(compiled->table().devices());
+  for (uint32_t d = 0; d != devices.size(); ++d) {
+    if (placement.isLocal(d))
+      continue;
+    uint32_t rank = placement.rankOf[d], index = 0;
+    for (const fb::Row *row : items(devices[d]->main())) {
+      uint64_t channel = links.channelOf(d, index++);
+      if (const auto *feed = row->body_as_Feed())
+        feedSources.push_back(
+            makeFeedSource(*feed, group->makeSender(channel, rank)));
+      else if (const auto *drain = row->body_as_Drain())
+        drainTargets.push_back(
+            makeDrainTarget(*drain, group->makeReceiver(channel, rank)));
+    }
+  }
 }
 
 std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
@@ -156,6 +228,31 @@ void Engine::runPhase(Device &device, fb::Stream stream, fb::Phase phase) {
     fail(std::move(failure));
 }
 
+/// All threads of this process come together, then all processes.
+void Engine::meet(const Device &device, bool computes, uint32_t &visits) {
+  barrier->arrive(visits);
+  if (!group)
+    return;
+  if (computes && leads(device)) {
+    try {
+      group->barrier();
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+  barrier->arrive(visits);
+}
+
+void Engine::onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
+                         void (HostSide::*what)(const Step &)) {
+  try {
+    for (const auto &side : sides)
+      (side.get()->*what)(step);
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
 void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
   bindThread(cores);
   libraryBackend().setThreads(cores.size());
@@ -170,15 +267,24 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
     go.wait(next);
     if (stopping)
       return;
+    // Rank 0 is the host of other ranks' devices, too.
+    if (leads(device))
+      onHostSides(feedSources, &HostSide::start);
     runPhase(device, fb::Stream::Compute, fb::Phase::Feed);
-    barrier->arrive(visits);
-    if (device.id() == 0)
+    if (leads(device))
+      onHostSides(feedSources, &HostSide::finish);
+    meet(device, /*computes=*/true, visits);
+    if (leads(device))
       startTime = now();
     runPhase(device, fb::Stream::Compute, fb::Phase::Step);
-    barrier->arrive(visits);
-    if (device.id() == 0)
+    meet(device, /*computes=*/true, visits);
+    if (leads(device)) {
       endTime = now();
+      onHostSides(drainTargets, &HostSide::start);
+    }
     runPhase(device, fb::Stream::Compute, fb::Phase::Drain);
+    if (leads(device))
+      onHostSides(drainTargets, &HostSide::finish);
     done.increment();
   }
 }
@@ -191,9 +297,9 @@ void Engine::communicationLoop(Device &device, const std::vector<int> &cores) {
     go.wait(next);
     if (stopping)
       return;
-    barrier->arrive(visits);
+    meet(device, /*computes=*/false, visits);
     runPhase(device, fb::Stream::Communication, fb::Phase::Step);
-    barrier->arrive(visits);
+    meet(device, /*computes=*/false, visits);
     done.increment();
   }
 }
@@ -213,10 +319,14 @@ static void checkBound(const void *data, int64_t count, int64_t bound,
               "; they index a table of that size");
 }
 
-void Engine::checkIndices(const void *const *inputs) const {
-  size_t i = 0;
+void Engine::checkInputs(const void *const *inputs) const {
+  uint32_t i = 0;
   for (const fb::Port *port : items(compiled->table().inputs())) {
-    const void *data = inputs[i++];
+    const void *data = inputs ? inputs[i] : nullptr;
+    ++i;
+    if (!data && byteCount(port->element(), toVector(port->shape())) != 0)
+      invalid("expected data of input '", port->name()->str(),
+              "', got: null; pass all inputs");
     int64_t count = elementCount(toVector(port->shape()));
     if (port->index_bound() <= 0 || count == 0)
       continue;
@@ -232,24 +342,33 @@ void Engine::start(const void *const *inputs, void *const *outputs) {
   wait();
   size_t inputCount = items(compiled->table().inputs()).size();
   size_t outputCount = items(compiled->table().outputs()).size();
-  for (uint32_t i = 0; i != inputCount; ++i) {
-    const fb::Port *port = compiled->table().inputs()->Get(i);
-    if ((!inputs || !inputs[i]) &&
-        byteCount(port->element(), toVector(port->shape())) != 0)
-      invalid("expected data of input '", port->name()->str(),
-              "', got: null; pass all inputs");
-  }
-  checkIndices(inputs);
-  stepInputs.assign(inputs, inputs + inputCount);
+  bool hosts = placement.rank == 0;
+  agree(group.get(), [&] {
+    if (hosts)
+      checkInputs(inputs);
+  });
+  stepInputs.assign(inputCount, nullptr);
+  if (hosts && inputs)
+    stepInputs.assign(inputs, inputs + inputCount);
   stepOutputs.assign(outputCount, nullptr);
-  if (outputs)
+  if (hosts && outputs)
     stepOutputs.assign(outputs, outputs + outputCount);
+  if (group) {
+    // Elsewhere an address only says that rank 0 wants the output.
+    std::string wanted;
+    for (size_t i = 0; hosts && i != outputCount; ++i)
+      wanted += stepOutputs[i] ? '1' : '0';
+    wanted = group->allGather(wanted)[0];
+    for (size_t i = 0; !hosts && i != wanted.size(); ++i)
+      stepOutputs[i] = wanted[i] == '1' ? this : nullptr;
+  }
   step.inputs = stepInputs.data();
   step.outputs = stepOutputs.data();
   traceThisStep = tracing;
   ++step.number;
   if (traceThisStep)
     tracedStep = step.number;
+  stepOpen = true;
   go.set(step.number);
 }
 
@@ -259,9 +378,11 @@ bool Engine::isDone() const {
 
 void Engine::wait() {
   done.wait(step.number * static_cast<uint32_t>(threads.size()));
-  std::lock_guard<std::mutex> lock(errorMutex);
-  if (error) {
-    std::exception_ptr failure = std::exchange(error, nullptr);
-    std::rethrow_exception(failure);
-  }
+  if (!std::exchange(stepOpen, false))
+    return;
+  agree(group.get(), [&] {
+    std::lock_guard<std::mutex> lock(errorMutex);
+    if (error)
+      std::rethrow_exception(std::exchange(error, nullptr));
+  });
 }

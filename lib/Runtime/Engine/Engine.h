@@ -10,6 +10,8 @@
 
 #include "Engine/Cores.h"
 #include "Engine/Device.h"
+#include "Engine/HostRows.h"
+#include "Process/Group.h"
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -19,6 +21,9 @@ namespace soap::runtime {
 
 struct EngineOptions {
   size_t coresPerDevice = 0; ///< 0: as the model says, else an even share.
+  /// The processes that run the model together; null: this one alone.
+  std::shared_ptr<Group> group;
+  std::vector<uint32_t> map; ///< Rank of each device; empty: an even spread.
   std::function<void(const std::string &)> warning;
   Observer observer;
 };
@@ -28,21 +33,32 @@ std::vector<MemoryNeeds> planMemory(const void *table, size_t size,
                                     size_t coresPerDevice);
 
 /// A loaded model: its devices, their threads and the transport between them.
+/// A loaded model: this process's devices, their threads and the transport
+/// between all devices. In a group, functions marked collective are called by
+/// all ranks, in the same order; they throw the same Error on all.
 class Engine {
 public:
-  /// Throws Error; then no thread is left behind.
+  /// Throws Error; then no thread is left behind. Collective.
   Engine(std::shared_ptr<const CompiledModel> model,
          const EngineOptions &options);
   ~Engine();
 
   const CompiledModel &model() const { return *compiled; }
+  /// Those of this process.
   const std::vector<std::unique_ptr<Device>> &devices() const { return all; }
-  const CoreSplit &cores() const { return split; }
+  /// Of one of these devices, by its position.
+  const std::vector<int> &coresOf(size_t position) const {
+    return split.compute[position];
+  }
+  /// Null if there is one process.
+  Group *processes() const { return group.get(); }
+  const Placement &placed() const { return placement; }
 
   /// Starts a step; waits for the one before. Throws SOAP_INVALID if an index
-  /// input is out of its bound.
+  /// input is out of its bound. Rank 0 has the inputs and gets the outputs;
+  /// other ranks may give null. Collective.
   void start(const void *const *inputs, void *const *outputs);
-  /// Waits for the last step; throws if it failed.
+  /// Waits for the last step; throws if it failed. Collective.
   void wait();
   bool isDone() const;
 
@@ -54,12 +70,19 @@ public:
   int64_t stepEnd() const { return endTime; }
 
 private:
-  void checkMemory() const;
-  void checkIndices(const void *const *inputs) const;
+  void place(const EngineOptions &options);
+  void makeDevices();
+  void makeHostSides(const HostLinks &links);
+  uint64_t neededMemory() const;
+  void checkInputs(const void *const *inputs) const;
+  void meet(const Device &device, bool computes, uint32_t &visits);
+  void onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
+                   void (HostSide::*what)(const Step &));
   void startThreads();
   void stopThreads();
   void computeLoop(Device &device, const std::vector<int> &cores);
   void communicationLoop(Device &device, const std::vector<int> &cores);
+  bool leads(const Device &device) const { return &device == all[0].get(); }
   void runPhase(Device &device, fb::Stream stream, fb::Phase phase);
   void fail(std::exception_ptr error);
 
@@ -67,7 +90,11 @@ private:
   std::unique_ptr<Safetensors> weights;
   CoreSplit split;
   Observer observer;
+  std::shared_ptr<Group> group;
+  Placement placement;
   std::unique_ptr<Transport> transport;
+  /// On rank 0: inputs and outputs of other ranks' devices.
+  std::vector<std::unique_ptr<HostSide>> feedSources, drainTargets;
   std::vector<std::unique_ptr<Device>> all;
 
   std::vector<std::thread> threads;
@@ -80,6 +107,7 @@ private:
   Step step;
   std::vector<const void *> stepInputs;
   std::vector<void *> stepOutputs;
+  bool stepOpen = false; ///< Started, and not yet waited for.
   bool tracing = false, traceThisStep = false;
   uint32_t tracedStep = ~0u;
   int64_t startTime = 0, endTime = 0;

@@ -1,0 +1,151 @@
+//===- Group.cpp - Processes that run a model together --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Process/Group.h"
+#include <algorithm>
+#include <mutex>
+
+using namespace soap;
+using namespace soap::runtime;
+
+const Plugin runtime::mpiPlugin = {
+    "libSOAPTransportMPI.so", "the MPI transport", "soap_mpi_transport",
+    "install Open MPI (packages libopenmpi3 and openmpi-bin on Debian), or use "
+    "--transport=local in one process"};
+
+static std::shared_ptr<Group> connect(const GroupOptions &options) {
+  Launch launch = currentLaunch();
+  auto entry = reinterpret_cast<JoinEntry>(loadPlugin(mpiPlugin));
+  JoinFunction join = entry(soap_version());
+  if (!join)
+    invalid("expected an MPI transport of SOAP ", soap_version(),
+            ", got: another version's; install SOAP again");
+  // Until the process ends: it watches while others end, too.
+  auto *monitor = new Monitor(launch, options.timeoutSeconds, options.lost,
+                              options.exitsWhenLost);
+  return join(launch, *monitor);
+}
+
+std::shared_ptr<Group> runtime::joinGroup(const GroupOptions &options) {
+  static std::mutex mutex;
+  static std::shared_ptr<Group> group;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!group)
+    group = connect(options);
+  return group;
+}
+
+void runtime::agree(Group *group, const std::function<void()> &body) {
+  if (!group)
+    return body();
+  std::string mine; // Status and text of a failure, or empty.
+  try {
+    body();
+  } catch (const Error &error) {
+    mine = text(static_cast<int>(error.status), error.what());
+  } catch (const std::bad_alloc &) {
+    mine = text(static_cast<int>(SOAP_INVALID),
+                "expected enough memory, got: an allocation that failed; use "
+                "more processes, or free memory");
+  } catch (const std::exception &error) {
+    mine = text(static_cast<int>(SOAP_FAILED), error.what());
+  }
+  std::vector<std::string> all = group->allGather(mine);
+  for (uint32_t rank = 0; rank != all.size(); ++rank) {
+    if (all[rank].empty())
+      continue;
+    auto status = static_cast<soap_status>(all[rank][0] - '0');
+    std::string what = all[rank].substr(1);
+    if (rank != 0)
+      what = text("rank ", rank, " (host ", group->names()[rank].host,
+                  "): ", what);
+    throw Error(status, what);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Placement
+//===----------------------------------------------------------------------===//
+
+std::vector<uint32_t> Placement::localDevices() const {
+  std::vector<uint32_t> result;
+  for (uint32_t device = 0; device != rankOf.size(); ++device)
+    if (isLocal(device))
+      result.push_back(device);
+  return result;
+}
+
+Placement runtime::placeDevices(size_t devices,
+                                const std::vector<uint32_t> &map,
+                                const Group *group) {
+  Placement placement;
+  uint32_t ranks = group ? group->size() : 1;
+  placement.rank = group ? group->rank() : 0;
+  if (ranks > devices)
+    invalid("expected at most as many processes as the model has devices (",
+            devices, "), got: ", ranks, "; use mpirun -np ", devices,
+            ", or compile with --devices=", ranks);
+  if (map.empty()) {
+    for (size_t device = 0; device != devices; ++device)
+      placement.rankOf.push_back(
+          static_cast<uint32_t>(device * ranks / devices));
+    return placement;
+  }
+  if (map.size() != devices)
+    invalid("expected the ranks of ", devices, " devices, got: ", map.size(),
+            "; --map lists one rank per device");
+  for (uint32_t rank : map)
+    if (rank >= ranks)
+      invalid("expected ranks below ", ranks, ", got: ", rank,
+              "; --map lists ranks that mpirun starts");
+  for (uint32_t rank = 0; rank != ranks; ++rank)
+    if (std::find(map.begin(), map.end(), rank) == map.end())
+      invalid("expected a device for every rank, got: none for rank ", rank,
+              "; start fewer processes, or name the rank in --map");
+  placement.rankOf = map;
+  return placement;
+}
+
+//===----------------------------------------------------------------------===//
+// Transport
+//===----------------------------------------------------------------------===//
+
+namespace {
+class GroupTransport final : public Transport {
+public:
+  GroupTransport(std::unique_ptr<Transport> local, Group &group,
+                 const Placement &placement, uint64_t firstChannel)
+      : local(std::move(local)), group(group), placement(placement),
+        firstChannel(firstChannel) {}
+
+  std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
+                                     uint32_t to) override {
+    return placement.isLocal(to)
+               ? local->makeSender(channel, from, to)
+               : group.makeSender(firstChannel + channel, placement.rankOf[to]);
+  }
+  std::unique_ptr<Receiver> makeReceiver(uint32_t channel, uint32_t from,
+                                         uint32_t to) override {
+    return placement.isLocal(from) ? local->makeReceiver(channel, from, to)
+                                   : group.makeReceiver(firstChannel + channel,
+                                                        placement.rankOf[from]);
+  }
+
+private:
+  std::unique_ptr<Transport> local;
+  Group &group;
+  const Placement &placement;
+  uint64_t firstChannel;
+};
+} // namespace
+
+std::unique_ptr<Transport>
+runtime::makeGroupTransport(std::unique_ptr<Transport> local, Group &group,
+                            const Placement &placement, uint64_t firstChannel) {
+  return std::make_unique<GroupTransport>(std::move(local), group, placement,
+                                          firstChannel);
+}

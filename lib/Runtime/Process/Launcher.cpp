@@ -1,0 +1,130 @@
+//===- Launcher.cpp - Who started this process ----------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Process/Launcher.h"
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <unistd.h>
+
+using namespace soap::runtime;
+
+/// A number of the environment, or -1.
+static long readVariable(const char *name) {
+  const char *text = std::getenv(name);
+  if (!text || !*text)
+    return -1;
+  char *end = nullptr;
+  long value = std::strtol(text, &end, 10);
+  return *end ? -1 : value;
+}
+
+Launch soap::runtime::currentLaunch() {
+  struct Names {
+    const char *rank, *size, *localSize;
+  };
+  // Open MPI; MPICH, Intel MPI and Slurm.
+  static constexpr Names known[] = {
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+       "OMPI_COMM_WORLD_LOCAL_SIZE"},
+      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"}};
+  Launch launch;
+  for (const Names &names : known) {
+    long rank = readVariable(names.rank), size = readVariable(names.size);
+    if (rank < 0 || size < 1)
+      continue;
+    launch.rank = static_cast<uint32_t>(rank);
+    launch.size = static_cast<uint32_t>(size);
+    launch.oneHost = readVariable(names.localSize) == size;
+    // The launcher removes this folder when the job ends.
+    const char *folder = std::getenv("PMIX_SERVER_TMPDIR");
+    const char *job = std::getenv("PMIX_NAMESPACE");
+    if (folder && job)
+      launch.jobFolder = std::string(folder) + "/soap-" + job + "-";
+    break;
+  }
+  return launch;
+}
+
+std::string soap::runtime::hostName() {
+  char name[256] = "";
+  if (gethostname(name, sizeof(name) - 1) != 0)
+    return "unknown";
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// Registry
+//===----------------------------------------------------------------------===//
+
+Registry::Registry(const Launch &launch) : folder(launch.jobFolder) {
+  if (folder.empty())
+    return;
+  own = fileOf(launch.rank);
+  // Written aside and renamed, so that nobody reads half a number.
+  std::string draft = own + ".new";
+  std::ofstream(draft) << getpid() << '\n';
+  if (std::rename(draft.c_str(), own.c_str()) != 0)
+    own.clear();
+}
+
+Registry::~Registry() {
+  if (!own.empty())
+    (void)unlink(own.c_str());
+}
+
+std::string Registry::fileOf(uint32_t rank) const {
+  return folder + std::to_string(rank) + ".pid";
+}
+
+void Registry::publishVerdict(const std::string &verdict) const {
+  if (own.empty())
+    return;
+  // Complete before it has its name, which only the first one gets.
+  std::string draft = own + ".verdict";
+  std::ofstream(draft) << verdict << '\n';
+  (void)link(draft.c_str(), (folder + "verdict").c_str());
+  (void)unlink(draft.c_str());
+}
+
+std::string Registry::verdict() const {
+  std::string line;
+  if (!folder.empty())
+    std::getline(std::ifstream(folder + "verdict") >> std::ws, line);
+  return line;
+}
+
+pid_t Registry::processOf(uint32_t rank) const {
+  pid_t process = 0;
+  if (!folder.empty())
+    std::ifstream(fileOf(rank)) >> process;
+  return process;
+}
+
+Registry::State Registry::stateOf(uint32_t rank) const {
+  pid_t process = processOf(rank);
+  if (process <= 0)
+    return State::Unknown;
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  if (!std::getline(file, text))
+    return State::Ended;
+  // The state follows the program's name, which may hold anything.
+  size_t at = text.rfind(')');
+  char state =
+      at != std::string::npos && at + 2 < text.size() ? text[at + 2] : 'R';
+  switch (state) {
+  case 'T':
+  case 't':
+    return State::Stopped;
+  case 'Z':
+  case 'X':
+    return State::Ended;
+  default:
+    return State::Running;
+  }
+}

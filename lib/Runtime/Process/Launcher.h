@@ -1,0 +1,58 @@
+//===- Launcher.h - Who started this process --------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_PROCESS_LAUNCHER_H
+#define SOAP_LIB_RUNTIME_PROCESS_LAUNCHER_H
+
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+
+namespace soap::runtime {
+
+/// What a launcher such as mpirun tells its processes in their environment.
+struct Launch {
+  uint32_t rank = 0, size = 1;
+  bool oneHost = true;   ///< All ranks run on this host.
+  std::string jobFolder; ///< Of this run on this host; "" if unknown.
+};
+
+/// Of this process. Without a launcher: rank 0 of 1.
+Launch currentLaunch();
+
+std::string hostName();
+
+/// Tells the ranks of one host of each other's processes, from their first
+/// moments, before any of them can communicate: a file per rank in the job's
+/// folder holds its process id, and the kernel knows the rest.
+class Registry {
+public:
+  enum class State { Unknown, Running, Stopped, Ended };
+
+  explicit Registry(const Launch &launch);
+  ~Registry();
+  Registry(const Registry &) = delete;
+
+  /// Of the process of a rank on this host; 0 if it has not come yet.
+  pid_t processOf(uint32_t rank) const;
+  State stateOf(uint32_t rank) const;
+
+  /// What the first process of this host found out about a lost one, for those
+  /// that see it end, and others with it. The first verdict counts.
+  void publishVerdict(const std::string &verdict) const;
+  /// "" if there is none.
+  std::string verdict() const;
+
+private:
+  std::string fileOf(uint32_t rank) const;
+
+  std::string folder, own;
+};
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_PROCESS_LAUNCHER_H

@@ -1,0 +1,132 @@
+//===- Monitor.h - Notices processes that are lost --------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every process of a run has a thread that exchanges heartbeats with rank 0
+// over a TCP connection of its own, whatever the other threads do and wait for.
+//
+//   a connection that closes without a word    the process has ended
+//   no heartbeat for the timeout               the process, or its host,
+//   stopped SIGTERM from the launcher                  somebody has ended: the
+//                                              connections say who
+//
+// Rank 0 tells the others who is lost; that rank 0 is lost, all see. Until the
+// connections exist (while MPI starts), the ranks of one host are watched
+// through the Registry.
+//
+// Time that this process itself did not run does not count as silence of
+// others.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_PROCESS_MONITOR_H
+#define SOAP_LIB_RUNTIME_PROCESS_MONITOR_H
+
+#include "Process/Launcher.h"
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace soap::runtime {
+
+/// One process of a run.
+struct ProcessName {
+  std::string host;
+  int64_t pid = 0;
+};
+
+class Monitor {
+public:
+  /// Called once, by the monitor's thread, with one line that names the process
+  /// that is lost.
+  using Lost = std::function<void(const std::string &line)>;
+
+  /// `exits`: this process ends, with code 1, when `lost` has returned.
+  Monitor(const Launch &launch, double timeoutSeconds, Lost lost, bool exits);
+  ~Monitor();
+  Monitor(const Monitor &) = delete;
+
+  /// Rank 0: opens the socket. Returns one line for join().
+  std::string invite();
+  /// Other ranks: connects to rank 0. Throws SOAP_FAILED if it cannot.
+  void join(const std::string &invitation);
+  /// All processes by rank, for messages. Everybody has joined.
+  void introduce(std::vector<ProcessName> names);
+
+  /// Says that this process takes part in no more steps.
+  void announceLeaving();
+  /// A rank that said so, or -1.
+  int64_t leaver() const { return whoLeaves; }
+
+  /// The regular end: returns when all processes have said that they end (rank
+  /// 0: when they have). Losses until then are reported as usual.
+  void leave();
+
+private:
+  enum class Kind : uint32_t { Hello, Beat, Lost, Leaving, Bye };
+  enum class Reason : uint32_t { Ended, Silent, Stopped };
+  struct Frame {
+    std::array<char, 16> token;
+    Kind kind;
+    uint32_t rank;
+    Reason reason;
+    uint32_t milliseconds;
+  };
+  struct Connection {
+    int socket = -1;
+    int64_t rank = -1; ///< -1: has not said hello.
+    std::vector<char> buffer;
+    int64_t heard = 0; ///< When, in ns.
+    bool saidBye = false, closed = false;
+  };
+
+  void run();
+  void turn();
+  void acceptOne();
+  void receive(Connection &connection);
+  void handle(Connection &connection, const Frame &frame);
+  void send(const Connection &connection, Kind kind, uint32_t rank,
+            Reason reason = Reason::Ended, uint32_t milliseconds = 0);
+  void sendAll(Kind kind, uint32_t rank, Reason reason = Reason::Ended,
+               uint32_t milliseconds = 0);
+  void checkSilence(int64_t now);
+  void checkRegistry(int64_t now);
+  void checkTermination(int64_t now);
+  void declareLost(uint32_t rank, Reason reason, uint32_t milliseconds);
+  void followVerdict();
+  void report(const std::string &line);
+  bool everybodyJoined() const;
+  std::string nameOf(uint32_t rank) const;
+
+  Launch launch;
+  int64_t timeout, interval; ///< ns
+  Lost lost;
+  bool exits;
+  Registry registry;
+
+  std::thread thread;
+  int wakeRead = -1, wakeWrite = -1;
+  mutable std::mutex mutex; ///< Of all that follows.
+  std::condition_variable changed;
+  int listener = -1;
+  std::array<char, 16> token{};
+  std::vector<Connection> connections;
+  std::vector<ProcessName> names;
+  std::vector<int64_t> stoppedSince; ///< By rank; 0: runs. While starting.
+  /// When this process ran again after it had not for long, and for how long.
+  int64_t resumed = 0, paused = 0;
+  int64_t begun = 0, lastTurn = 0, lastBeat = 0, terminatedAt = 0;
+  bool leaving = false, stopping = false, reported = false;
+  std::atomic<int64_t> whoLeaves{-1};
+};
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_PROCESS_MONITOR_H

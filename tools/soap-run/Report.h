@@ -1,0 +1,35 @@
+//===- Report.h - What soap-run prints --------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPRUN_REPORT_H
+#define SOAP_TOOLS_SOAPRUN_REPORT_H
+
+#include "Compare.h"
+#include "Measure.h"
+
+namespace soap::run {
+
+/// Prints soap_model_info() as text.
+void printInfo(const Json &info);
+
+/// Splits `NAME[:TOPK]`; 0: the whole tensor. A name may have colons.
+std::pair<std::string, size_t> splitPrint(const std::string &text);
+
+// The others print unless `json`, and return the same as JSON.
+
+/// An output, as a --print asks for it.
+Json printTensor(const std::string &request, const Session &session, bool json);
+
+Json printComparison(const char *what, const Comparison &comparison, bool json);
+
+/// `batch`: samples per step.
+Json printTimes(const char *what, const StepTimes &times, int64_t batch,
+                bool json);
+
+} // namespace soap::run
+
+#endif // SOAP_TOOLS_SOAPRUN_REPORT_H

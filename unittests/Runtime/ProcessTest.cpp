@@ -1,0 +1,180 @@
+//===- ProcessTest.cpp - Several processes of one run ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Process/Group.h"
+#include <csignal>
+#include <future>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace soap::runtime;
+
+namespace {
+/// A rank whose process is this one.
+struct Rank {
+  Rank(uint32_t rank, uint32_t size, double timeout)
+      : monitor(
+            Launch{rank, size, true, ""}, timeout,
+            [this](const std::string &line) { lost.set_value(line); },
+            /*exits=*/false) {}
+
+  /// What it says about a lost one; "" if nothing within some seconds.
+  std::string said() {
+    auto line = lost.get_future();
+    return line.wait_for(std::chrono::seconds(20)) == std::future_status::ready
+               ? line.get()
+               : "";
+  }
+
+  std::promise<std::string> lost;
+  Monitor monitor;
+};
+
+/// A child process that is rank 2 of 3 and does nothing else.
+pid_t startRank2(const std::string &invitation, double timeout) {
+  pid_t child = fork();
+  if (child == 0) {
+    Rank rank(2, 3, timeout);
+    rank.monitor.join(invitation);
+    while (true)
+      pause();
+  }
+  return child;
+}
+
+class Monitors : public testing::Test {
+protected:
+  static constexpr double timeout = 1;
+  void SetUp() override {
+    std::string invitation = zero.monitor.invite();
+    child = startRank2(invitation, timeout);
+    one.monitor.join(invitation);
+    std::vector<ProcessName> names = {{"a", 10}, {"b", 11}, {"c", child}};
+    zero.monitor.introduce(names);
+    one.monitor.introduce(names);
+    // Its heartbeats are on their way.
+    usleep(500'000);
+  }
+  void TearDown() override {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  Rank zero{0, 3, timeout}, one{1, 3, timeout};
+  pid_t child = 0;
+};
+} // namespace
+
+TEST_F(Monitors, AProcessThatEndsIsNamedByAll) {
+  kill(child, SIGKILL);
+  std::string name = "rank 2 (host c, pid " + std::to_string(child) + ") ";
+  EXPECT_EQ(zero.said().rfind(name + "has ended", 0), 0u);
+  EXPECT_EQ(one.said().rfind(name + "has ended", 0), 0u);
+}
+
+TEST_F(Monitors, AProcessThatStopsIsNamedByAll) {
+  kill(child, SIGSTOP);
+  std::string name = "rank 2 (host c, pid " + std::to_string(child) + ") ";
+  EXPECT_EQ(zero.said().rfind(name + "has not answered for 1.", 0), 0u);
+  EXPECT_EQ(one.said().rfind(name + "has not answered for 1.", 0), 0u);
+}
+
+TEST_F(Monitors, WhoLeavesIsKnownToAll) {
+  EXPECT_EQ(one.monitor.leaver(), -1);
+  zero.monitor.announceLeaving();
+  for (int i = 0; i != 1000 && one.monitor.leaver() < 0; ++i)
+    usleep(10'000);
+  EXPECT_EQ(one.monitor.leaver(), 0);
+}
+
+TEST(Monitor, ARegularEndIsNoLoss) {
+  auto zero = std::make_unique<Rank>(0, 2, 1),
+       one = std::make_unique<Rank>(1, 2, 1);
+  one->monitor.join(zero->monitor.invite());
+  usleep(300'000);
+  std::thread other([&] {
+    one->monitor.leave();
+    one.reset();
+  });
+  zero->monitor.leave();
+  other.join();
+  EXPECT_EQ(zero->lost.get_future().wait_for(std::chrono::seconds(0)),
+            std::future_status::timeout);
+}
+
+//===----------------------------------------------------------------------===//
+// Placement
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A group of a size.
+class FakeGroup final : public Group {
+public:
+  explicit FakeGroup(uint32_t size) : all(size) {}
+  uint32_t rank() const override { return 1; }
+  const std::vector<ProcessName> &names() const override { return all; }
+  std::string library() const override { return ""; }
+  void setSpins(unsigned) override {}
+  void barrier() override {}
+  std::vector<std::string> allGather(const std::string &mine) override {
+    return std::vector<std::string>(all.size(), mine);
+  }
+  std::vector<std::string> gather(const std::string &mine) override {
+    return allGather(mine);
+  }
+  uint64_t reserveChannels(uint64_t) override { return 0; }
+  std::unique_ptr<Sender> makeSender(uint64_t, uint32_t) override {
+    return nullptr;
+  }
+  std::unique_ptr<Receiver> makeReceiver(uint64_t, uint32_t) override {
+    return nullptr;
+  }
+
+private:
+  std::vector<ProcessName> all;
+};
+} // namespace
+
+TEST(Placement, SpreadsDevicesEvenlyAndInOrder) {
+  for (uint32_t ranks = 1; ranks != 9; ++ranks)
+    for (size_t devices = ranks; devices != 12; ++devices) {
+      FakeGroup group(ranks);
+      Placement placement = placeDevices(devices, {}, &group);
+      std::vector<size_t> count(ranks, 0);
+      for (size_t d = 0; d != devices; ++d) {
+        ++count[placement.rankOf[d]];
+        if (d)
+          EXPECT_GE(placement.rankOf[d], placement.rankOf[d - 1]);
+      }
+      for (size_t c : count) {
+        EXPECT_GE(c, devices / ranks);
+        EXPECT_LE(c, (devices + ranks - 1) / ranks);
+      }
+    }
+}
+
+TEST(Placement, FollowsTheMap) {
+  FakeGroup group(3);
+  Placement placement = placeDevices(4, {2, 1, 0, 1}, &group);
+  EXPECT_EQ(placement.localDevices(), (std::vector<uint32_t>{1, 3}));
+  EXPECT_THROW(placeDevices(2, {}, &group), Error);
+  EXPECT_THROW(placeDevices(4, {0, 1, 2}, &group), Error);
+  EXPECT_THROW(placeDevices(4, {0, 1, 2, 3}, &group), Error);
+  EXPECT_THROW(placeDevices(4, {0, 0, 2, 2}, &group), Error);
+}
+
+TEST(Agreement, AllThrowWhatTheLowestRankDid) {
+  FakeGroup group(2);
+  try {
+    agree(&group, [] { invalid("no such ", "file"); });
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status, SOAP_INVALID);
+    EXPECT_STREQ(error.what(), "no such file");
+  }
+  agree(&group, [] {});
+}
