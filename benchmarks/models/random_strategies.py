@@ -19,7 +19,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "models"))
 import light_models
-from compiled_models import Tools, Zoo
+from compiled_models import Tools, Zoo, steps
 
 
 def worst_error(report):
@@ -39,8 +39,10 @@ def problems(result, alone, ranks, devices):
     processes = report["processes"]
     own = processes[0]["devices"] if ranks == 1 else \
         [d for p in processes for d in p["devices"]]
-    shares = all(sum(p[what] for p in processes) == alone["processes"][0][what]
-                 for what in ("rows_run", "arena_bytes"))
+    whole = alone["processes"][0]
+    shares = (sum(p["arena_bytes"] for p in processes) == whole["arena_bytes"] and
+              sum(p["rows_run"] for p in processes) // steps(report) ==
+              whole["rows_run"] // steps(alone))
     if len({p["pid"] for p in processes}) != ranks or \
             own != list(range(devices)) or not shares:
         yield "NOT ITS OWN DEVICES"
