@@ -182,8 +182,107 @@ void Verification::compare(const soap_tile &tile, size_t index) {
   differences.push_back(std::move(difference));
 }
 
-void Verification::finish(const Session &session) {
+/// @{ Boxes as JSON.
+static Json toJson(const Box &box) {
+  Json result = Json::array();
+  for (auto [lo, hi] : box)
+    result.push_back({lo, hi});
+  return result;
+}
+
+static Box fromJson(const Json &json) {
+  Box box;
+  for (const Json &range : json)
+    box.emplace_back(range[0].get<int64_t>(), range[1].get<int64_t>());
+  return box;
+}
+/// @}
+
+std::vector<uint8_t> Verification::share() const {
+  // Values have the same numbers everywhere: all processes run one reference.
+  Json result = {{"tiles", tiles}, {"elements", elements}};
+  Json &held = result["held"] = Json::array();
+  for (size_t i = 0; i != values.size(); ++i) {
+    const Holdings &h = holdings[i];
+    if (h.boxes.empty() && h.partials == 0)
+      continue;
+    Json boxes = Json::array();
+    for (const Box &box : h.boxes)
+      boxes.push_back(toJson(box));
+    held.push_back({i, std::move(boxes), h.partials, h.squaredError,
+                    h.squaredExpected, h.different});
+  }
+  Json &wrong = result["differences"] = Json::array();
+  for (const Difference &d : differences) {
+    const TileComparison &c = d.comparison;
+    wrong.push_back({d.value, toJson(d.box), d.device, d.row, d.task, d.rowName,
+                     d.reason, static_cast<int>(d.origin), c.elements,
+                     c.unequal, c.squaredError, c.squaredExpected, c.worst,
+                     c.got, c.expected});
+  }
+  Json &others = result["unknown"] = Json::array();
+  for (const auto &[key, reason] : unknown)
+    others.push_back({key.first, key.second, reason});
+  // Binary: it has infinities, and names need not be UTF-8.
+  return Json::to_cbor(result);
+}
+
+void Verification::add(const void *share, size_t size) {
+  const auto *bytes = static_cast<const uint8_t *>(share);
+  Json found = Json::from_cbor(bytes, bytes + size);
+  tiles += found["tiles"].get<size_t>();
+  elements += found["elements"].get<size_t>();
+  for (const Json &h : found["held"]) {
+    Holdings &held = holdings[h[0].get<size_t>()];
+    for (const Json &box : h[1])
+      held.boxes.push_back(fromJson(box));
+    held.partials += h[2].get<size_t>();
+    held.squaredError += h[3].get<double>();
+    held.squaredExpected += h[4].get<double>();
+    held.different |= h[5].get<bool>();
+  }
+  for (const Json &w : found["differences"]) {
+    Difference &d = differences.emplace_back();
+    d.value = w[0];
+    d.box = fromJson(w[1]);
+    d.device = w[2];
+    d.row = w[3];
+    d.task = w[4];
+    d.rowName = w[5];
+    d.reason = w[6];
+    d.origin = static_cast<soap_origin>(w[7].get<int>());
+    TileComparison &c = d.comparison;
+    c.equal = false;
+    c.elements = w[8];
+    c.unequal = w[9];
+    c.squaredError = w[10];
+    c.squaredExpected = w[11];
+    c.worst = w[12].get<std::vector<int64_t>>();
+    c.got = w[13];
+    c.expected = w[14];
+  }
+  for (const Json &other : found["unknown"])
+    unknown.try_emplace({other[0].get<std::string>(), other[1].get<uint32_t>()},
+                        other[2].get<std::string>());
+}
+
+void Verification::finish(Session &session) {
   running = false;
+  std::vector<uint8_t> mine = share();
+  const void *const *all;
+  const size_t *sizes;
+  size_t count;
+  require(soap_model_gather(session.get(), mine.data(), mine.size(), &all,
+                            &sizes, &count));
+  session.onRoot([&] {
+    for (size_t rank = 1; rank < count; ++rank)
+      add(all[rank], sizes[rank]);
+    compareOutputs(session);
+    sumUp();
+  });
+}
+
+void Verification::compareOutputs(const Session &session) {
   for (size_t i = 0; i != values.size(); ++i) {
     if (!values[i].output)
       continue;
@@ -201,6 +300,9 @@ void Verification::finish(const Session &session) {
     tile.data = tensor.bytes.data();
     compare(tile, i);
   }
+}
+
+void Verification::sumUp() {
   for (size_t i = 0; i != values.size(); ++i) {
     const Value &value = values[i];
     const Holdings &held = holdings[i];
@@ -246,14 +348,11 @@ std::string Verification::nameOf(const Value &value) const {
 Json Verification::describe(const Difference &d) const {
   const Value &value = values[d.value];
   const TileComparison &c = d.comparison;
-  Json box = Json::array();
-  for (auto [lo, hi] : d.box)
-    box.push_back({lo, hi});
   Json result = {{"name", value.name},
                  {"result", value.result},
                  {"output", value.output},
                  {"type", typeOf(value.tensor)},
-                 {"box", std::move(box)}};
+                 {"box", toJson(d.box)}};
   if (!value.output) {
     result["device"] = d.device;
     result["row"] = d.row;

@@ -29,9 +29,10 @@ public:
 
   /// For loading the model: compares what it is shown, until finish().
   static void show(const soap_tile *tile, void *verification);
-  /// After one step of the model: compares its outputs, too, and looks at what
-  /// was not compared. Throws UsageError if nothing was.
-  void finish(const Session &session);
+  /// After one step of the model: brings what all processes found to rank 0,
+  /// which compares the outputs, too, and looks at what was not compared.
+  /// Throws UsageError if nothing was. Collective.
+  void finish(Session &session);
 
   bool equal() const { return different == 0; }
   /// Prints the summary and the first difference; returns both as JSON.
@@ -82,6 +83,10 @@ private:
   void compare(const soap_tile &tile);
   void compare(const soap_tile &tile, size_t value);
   std::string nameOf(const Value &value) const;
+  std::vector<uint8_t> share() const;
+  void add(const void *share, size_t size);
+  void compareOutputs(const Session &session);
+  void sumUp();
   Json describe(const Difference &difference) const;
   void print(const Difference &difference) const;
 

@@ -204,10 +204,6 @@ static int runModel(const Options &o) {
   std::unique_ptr<Verification> verification;
   Loading loading = o.load;
   if (o.verify && !o.info) {
-    if (o.load.transport != SOAP_TRANSPORT_LOCAL && soap_launch_size() > 1)
-      throw UsageError("expected one process with --verify, got: " +
-                       std::to_string(soap_launch_size()) +
-                       "; run it without mpirun");
     verification =
         std::make_unique<Verification>(o.model, sources, o.tolerance);
     loading.observe = Verification::show;

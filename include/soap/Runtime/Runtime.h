@@ -263,6 +263,13 @@ soap_status soap_model_run(soap_model *model, const void *const *inputs,
  * soap_last_error(), on all ranks. Collective. */
 soap_status soap_model_agree(soap_model *model, soap_status mine);
 
+/** Brings what each process gives to rank 0: entry r of `all` and `sizes` is
+ * that of rank r, valid until the next call; on ranks other than 0, `count` is
+ * 0. Collective. */
+soap_status soap_model_gather(soap_model *model, const void *mine, size_t size,
+                              const void *const **all, const size_t **sizes,
+                              size_t *count);
+
 /** Nanoseconds of the last step from its start barrier to its end barrier:
  * without feeding inputs and draining outputs. */
 uint64_t soap_model_step_ns(const soap_model *model);

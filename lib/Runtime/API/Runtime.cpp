@@ -27,6 +27,9 @@ struct soap_model {
   std::vector<ProcessReport> reports;
   std::vector<soap_process> processes;
   std::vector<soap_event> events;
+  std::vector<std::string> gathered;
+  std::vector<const void *> gatheredData;
+  std::vector<size_t> gatheredSizes;
 };
 
 static thread_local std::string lastError;
@@ -248,6 +251,25 @@ soap_status soap_model_agree(soap_model *model, soap_status mine) {
       if (mine != SOAP_OK)
         throw Error(mine, lastError);
     });
+  });
+}
+
+soap_status soap_model_gather(soap_model *model, const void *mine, size_t size,
+                              const void *const **all, const size_t **sizes,
+                              size_t *count) {
+  return guarded([&] {
+    std::string own(static_cast<const char *>(mine), size);
+    Group *group = model->engine->processes();
+    model->gathered = group ? group->gather(own) : std::vector{own};
+    model->gatheredData.clear();
+    model->gatheredSizes.clear();
+    for (const std::string &bytes : model->gathered) {
+      model->gatheredData.push_back(bytes.data());
+      model->gatheredSizes.push_back(bytes.size());
+    }
+    *all = model->gatheredData.data();
+    *sizes = model->gatheredSizes.data();
+    *count = model->gathered.size();
   });
 }
 
