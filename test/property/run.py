@@ -53,10 +53,7 @@ class Job:
     def finish(self):
         """Ends the worker; what it has to say, if it did not end well."""
         code = self.tool.finish()
-        if not code:
-            return ""
-        said = self.tool.log.read_text(errors="replace")[-4000:]
-        return f"the worker ended with {code}: {said}"
+        return f"the worker ended with {code}: {self.tool.said()}" if code else ""
 
     def run(self, number):
         """All strategies of one graph: their number, what they cover, the largest

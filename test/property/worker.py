@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import select
 import subprocess
 
@@ -46,13 +47,17 @@ class Worker:
                 raise Crash(f"the worker hung for {TIMEOUT} s")
             line = self.process.stdout.readline()
             if not line:
-                code = self.process.wait()
-                said = self.log.read_text(errors="replace")[-4000:]
-                raise Crash(f"the worker ended with {code}: {said}")
+                raise Crash(f"the worker ended with {self.process.wait()}: {self.said()}")
             return json.loads(line)
         except (Crash, BrokenPipeError) as error:
             self.stop()
             raise Crash(str(error)) from None
+
+    def said(self):
+        """What it wrote to stderr: the end, or the report of a sanitizer."""
+        text = self.log.read_text(errors="replace")
+        report = re.search(r"(WARNING|ERROR): \w+Sanitizer|runtime error:", text)
+        return text[report.start():][:4000] if report else text[-4000:]
 
     def finish(self):
         """Ends the worker; its exit code, where a sanitizer may have its say."""
