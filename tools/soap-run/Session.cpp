@@ -27,6 +27,8 @@ Session::Session(const std::string &path, const Loading &given) {
   options.map = given.map.empty() ? nullptr : given.map.data();
   options.map_count = given.map.size();
   options.timeout_seconds = given.timeoutSeconds;
+  options.link_bandwidth = given.link.bandwidth;
+  options.link_latency_ns = static_cast<uint64_t>(given.link.latencyNs);
   options.build = given.build;
   options.observe = given.observe;
   options.user = given.user;

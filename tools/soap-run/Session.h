@@ -9,6 +9,7 @@
 #define SOAP_TOOLS_SOAPRUN_SESSION_H
 
 #include "Tensor.h"
+#include "soap/Runtime/LinkSpeed.h"
 #include <functional>
 #include <map>
 #include <memory>
@@ -27,6 +28,7 @@ struct Loading {
   soap_build build = SOAP_BUILD_MODEL;
   soap_observer observe = nullptr; ///< Shown all tiles, with `user`.
   void *user = nullptr;
+  LinkSpeed link; ///< Bandwidth 0: links are not throttled.
 };
 
 /// With several processes, all of them make a session and the same calls of

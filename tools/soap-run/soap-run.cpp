@@ -26,6 +26,7 @@ struct Options {
   Tolerance tolerance;
   size_t iterations = 0, warmup = 0;
   Loading load;
+  std::string link;
   bool info = false, listDevices = false, json = false, verify = false;
 };
 } // namespace
@@ -137,6 +138,11 @@ static void declare(CLI::App &app, Options &o) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("K")
       ->group("Devices");
+  app.add_option("--link", o.link,
+                 "Makes communication slow: a link of this bandwidth and "
+                 "latency between every two devices, for example 1GB/s:10us")
+      ->type_name("BANDWIDTH:LATENCY")
+      ->group("Devices");
   app.add_flag("--list-devices", o.listDevices,
                "Print what this machine has, as JSON")
       ->group("Devices");
@@ -166,6 +172,14 @@ static void checkFolder(const char *option, const std::string &file) {
     throw UsageError(std::string("expected ") + option +
                      " in a folder that can be written, got: '" + file + "' (" +
                      std::strerror(errno) + "); choose another one");
+}
+
+static void readLink(Options &o) {
+  if (o.link.empty())
+    return;
+  std::string error = parseLinkSpeed(o.link, o.load.link);
+  if (!error.empty())
+    throw UsageError(error);
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,6 +350,7 @@ int main(int argc, char **argv) {
     if (options.model.empty())
       throw UsageError("expected a compiled model, got: none; soap-run --help "
                        "shows an example");
+    readLink(options);
     return runModel(options);
   } catch (const UsageError &error) {
     return report(options, 2, error.what());

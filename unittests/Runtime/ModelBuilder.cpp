@@ -163,11 +163,13 @@ std::vector<uint8_t> ModelBuilder::finish() const {
 ModelPtr ModelBuilder::load(soap_status *status,
                             const std::vector<soap_native_kernel> &natives,
                             uint32_t coresPerDevice, soap_observer observe,
-                            void *user) const {
+                            void *user, const LinkSpeed &link) const {
   std::vector<uint8_t> data = finish();
   soap_load_options options = {};
   options.size = sizeof(options);
   options.cores_per_device = coresPerDevice;
+  options.link_bandwidth = link.bandwidth;
+  options.link_latency_ns = static_cast<uint64_t>(link.latencyNs);
   options.warning = [](const char *, void *) {};
   options.observe = observe;
   options.user = user;

@@ -8,6 +8,7 @@
 #ifndef SOAP_UNITTESTS_RUNTIME_MODELBUILDER_H
 #define SOAP_UNITTESTS_RUNTIME_MODELBUILDER_H
 
+#include "soap/Runtime/LinkSpeed.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Runtime/Runtime.h"
 #include <functional>
@@ -79,7 +80,7 @@ public:
   ModelPtr load(soap_status *status = nullptr,
                 const std::vector<soap_native_kernel> &natives = {},
                 uint32_t coresPerDevice = 0, soap_observer observe = nullptr,
-                void *user = nullptr) const;
+                void *user = nullptr, const LinkSpeed &link = {}) const;
 
 private:
   std::vector<std::vector<uint64_t>> used;

@@ -158,6 +158,12 @@ typedef struct soap_load_options {
    * and process, when another process is lost: this one cannot go on, and is
    * expected to end. NULL: print the line on stderr and end with code 1. */
   void (*lost)(const char *line, void *user);
+  /** If above 0, every directed pair of devices is a link of this bandwidth, in
+   * bytes/s: messages keep it one after the other, in the order in which both
+   * ends have come to them, and are there `link_latency_ns` later. Makes
+   * communication slow, to see what overlaps with it; one host only. */
+  double link_bandwidth;
+  uint64_t link_latency_ns;
 } soap_load_options;
 
 /** The rank that a launcher gave to this process, and the number of processes

@@ -128,6 +128,15 @@ static soap_status load(const soap_load_options *given, soap_model **model,
               static_cast<int>(options.build));
     EngineOptions engineOptions;
     engineOptions.coresPerDevice = options.cores_per_device;
+    if (options.link_bandwidth < 0 || std::isnan(options.link_bandwidth) ||
+        options.link_latency_ns > INT64_MAX / 2)
+      invalid("expected a link bandwidth of 0 (no throttled links) or more and "
+              "a latency below 2^62 ns, got: ",
+              options.link_bandwidth, " and ", options.link_latency_ns);
+    if (options.link_bandwidth > 0)
+      engineOptions.link =
+          LinkSpeed{options.link_bandwidth,
+                    static_cast<int64_t>(options.link_latency_ns)};
     engineOptions.warning = warnOnStderr;
     if (options.warning)
       engineOptions.warning = [options](const std::string &line) {

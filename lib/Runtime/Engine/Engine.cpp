@@ -9,6 +9,7 @@
 #include "CPU/Backend.h"
 #include "Model/Check.h"
 #include "Process/HostShare.h"
+#include "Transport/Throttle.h"
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -33,7 +34,7 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
   place(options);
   try {
     agree(group.get(), [&] {
-      makeDevices();
+      makeDevices(options.link);
       startThreads();
     });
   } catch (...) {
@@ -110,7 +111,7 @@ uint64_t Engine::neededMemory() const {
   return needed;
 }
 
-void Engine::makeDevices() {
+void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   Meetings meetings = matchRows(compiled->table());
   transport = makeLocalTransport(split.transportSpins);
   HostLinks links;
@@ -119,12 +120,16 @@ void Engine::makeDevices() {
     links.group = group.get();
     // A look at MPI takes some ten times as long as one at memory.
     group->setSpins(split.transportSpins / 10);
+    // A throttled link takes a channel back, too.
+    uint64_t channels = uint64_t{meetings.channelCount} * (link ? 2 : 1);
     links.firstChannel =
-        group->reserveChannels(meetings.channelCount + links.count) +
-        meetings.channelCount;
+        group->reserveChannels(channels + links.count) + channels;
     transport = makeGroupTransport(std::move(transport), *group, placement,
-                                   links.firstChannel - meetings.channelCount);
+                                   links.firstChannel - channels);
   }
+  if (link)
+    transport = makeThrottledTransport(std::move(transport), *link,
+                                       meetings.channelCount);
   for (uint32_t number : placement.localDevices())
     all.push_back(std::make_unique<Device>(
         number, compiled, meetings, *transport, links, split.streamSpins));

@@ -12,9 +12,11 @@
 #include "Engine/Device.h"
 #include "Engine/HostRows.h"
 #include "Process/Group.h"
+#include "soap/Runtime/LinkSpeed.h"
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace soap::runtime {
@@ -24,6 +26,7 @@ struct EngineOptions {
   /// The processes that run the model together; null: this one alone.
   std::shared_ptr<Group> group;
   std::vector<uint32_t> map; ///< Rank of each device; empty: an even spread.
+  std::optional<LinkSpeed> link; ///< Throttles all links to this speed.
   std::function<void(const std::string &)> warning;
   Observer observer;
 };
@@ -71,7 +74,7 @@ public:
 
 private:
   void place(const EngineOptions &options);
-  void makeDevices();
+  void makeDevices(const std::optional<LinkSpeed> &link);
   void makeHostSides(const HostLinks &links);
   uint64_t neededMemory() const;
   void checkInputs(const void *const *inputs) const;

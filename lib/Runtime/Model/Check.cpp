@@ -464,6 +464,14 @@ void Checker::collective(const fb::Collective *c) {
     sends = n;
     break;
   }
+  kind(c->algorithm(), fb::Algorithm::MAX);
+  bool byRing = c->kind() != fb::CollectiveKind::AllToAll,
+       byTree = c->kind() == fb::CollectiveKind::AllReduce ||
+                c->kind() == fb::CollectiveKind::Broadcast;
+  if ((c->algorithm() == fb::Algorithm::Ring && !byRing) ||
+      (c->algorithm() == fb::Algorithm::Tree && !byTree))
+    bad(fb::EnumNameCollectiveKind(c->kind()), " by ",
+        fb::EnumNameAlgorithm(c->algorithm()), ", which does not exist");
   if (items(c->send()).size() != sends ||
       items(c->receive()).size() != receives)
     bad("a collective with ", items(c->send()).size(), " sends and ",

@@ -145,6 +145,7 @@ static void matchCollectives(const fb::Model &model, Meetings &result) {
                      result.meetings[id].group[m]);
       first = first ? first : member;
       if (member->kind() != first->kind() ||
+          member->algorithm() != first->algorithm() ||
           member->combine() != first->combine() ||
           member->element() != first->element())
         inconsistent("a collective whose members disagree on its kind");

@@ -24,7 +24,8 @@
 
 namespace soap::runtime {
 
-/// How many messages an end may have posted and not yet finished.
+/// How many messages an end may have posted and not yet finished. Rows post
+/// half as many, since a throttled link makes two of each.
 constexpr unsigned maxPostedMessages = 4;
 
 /// The end of a channel that sends.

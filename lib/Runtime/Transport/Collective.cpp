@@ -115,10 +115,13 @@ std::unique_ptr<RowAction> runtime::makeCollective(Transport &transport,
     invalid("expected a reduction that the runtime knows, got: ",
             fb::EnumNameCombine(part.combine), " of ",
             elementName(part.element), "; compile with another strategy");
-  std::unique_ptr<RowAction> action;
-  if (part.algorithm == fb::Algorithm::Ring)
-    action = makeRing(transport, part);
-  else if (part.algorithm == fb::Algorithm::Tree)
-    action = makeTree(transport, part);
-  return action ? std::move(action) : makeDirect(transport, std::move(part));
+  switch (part.algorithm) {
+  case fb::Algorithm::Direct:
+    return makeDirect(transport, std::move(part));
+  case fb::Algorithm::Ring:
+    return makeRing(transport, std::move(part));
+  case fb::Algorithm::Tree:
+    return makeTree(transport, std::move(part));
+  }
+  return nullptr;
 }

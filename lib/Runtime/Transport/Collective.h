@@ -91,7 +91,8 @@ private:
   std::vector<const char *> addresses;
 };
 
-/// @{ By algorithm; null if the kind of collective does not have it.
+/// @{ By algorithm; null for kinds of collectives that do not have it, which no
+/// checked table asks for.
 std::unique_ptr<RowAction> makeDirect(Transport &transport,
                                       CollectivePart part);
 std::unique_ptr<RowAction> makeRing(Transport &transport, CollectivePart part);

@@ -1,0 +1,204 @@
+//===- Throttle.cpp - Links that are slower than the transport ------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Over one channel of the inner transport go, for every message, the time at
+// which it was posted, then the message; back over another one goes a byte when
+// it has arrived, which is what the sender waits for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Transport/Throttle.h"
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <sys/prctl.h>
+#include <time.h>
+
+using namespace soap;
+using namespace soap::runtime;
+
+/// Messages that one end of a throttled channel may have posted: each is two
+/// of the inner one.
+static constexpr unsigned maxPosted = maxPostedMessages / 2;
+
+static int64_t clockNs() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
+}
+
+static void sleepUntil(int64_t ns) {
+  // Sleeps end up to 50 us late unless asked for less.
+  static thread_local bool exact = false;
+  if (!exact) {
+    prctl(PR_SET_TIMERSLACK, 1UL);
+    exact = true;
+  }
+  timespec time{ns / 1000000000, ns % 1000000000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) != 0) {
+  }
+}
+
+namespace {
+/// A directed pair of devices, kept where its receiver is.
+class ThrottledLink {
+public:
+  explicit ThrottledLink(const LinkSpeed &speed) : speed(speed) {}
+
+  /// A message is ready to enter; returns when it will have arrived.
+  int64_t enter(int64_t ready, uint64_t bytes) {
+    std::lock_guard<std::mutex> lock(mutex);
+    free = std::max(free, ready) + speed.busyNs(bytes);
+    return free + speed.latencyNs;
+  }
+
+private:
+  LinkSpeed speed;
+  std::mutex mutex;
+  int64_t free = 0;
+};
+
+class ThrottledSender final : public Sender {
+public:
+  ThrottledSender(std::unique_ptr<Sender> forward,
+                  std::unique_ptr<Receiver> back)
+      : forward(std::move(forward)), back(std::move(back)) {}
+
+  void post(const char *data, uint64_t bytes) override {
+    int64_t &time = times[posted++ % maxPosted];
+    time = clockNs();
+    forward->post(reinterpret_cast<const char *>(&time), sizeof(time));
+    forward->post(data, bytes);
+  }
+
+  void finish() override {
+    forward->finish();
+    for (; finished != posted; ++finished) {
+      back->post(&arrived, 1);
+      back->finish();
+    }
+  }
+
+private:
+  std::unique_ptr<Sender> forward;
+  std::unique_ptr<Receiver> back;
+  int64_t times[maxPosted] = {};
+  uint32_t posted = 0, finished = 0;
+  char arrived = 0;
+};
+
+class ThrottledReceiver final : public Receiver {
+public:
+  ThrottledReceiver(std::unique_ptr<Receiver> forward,
+                    std::unique_ptr<Sender> back,
+                    std::shared_ptr<ThrottledLink> link)
+      : forward(std::move(forward)), back(std::move(back)),
+        link(std::move(link)) {}
+
+  void post(char *buffer, uint64_t bytes) override {
+    Message &message = messages[posted++ % maxPosted];
+    message.receiverTime = clockNs();
+    message.bytes = bytes;
+    forward->post(reinterpret_cast<char *>(&message.senderTime),
+                  sizeof(message.senderTime));
+    forward->post(buffer, bytes);
+  }
+
+  void finish() override {
+    forward->finish();
+    for (; finished != posted; ++finished) {
+      arrive(messages[finished % maxPosted]);
+      tellSender();
+    }
+  }
+
+  bool sharesMemory() const override { return forward->sharesMemory(); }
+
+  const char *view(uint64_t bytes) override {
+    Message message;
+    message.receiverTime = clockNs();
+    message.bytes = bytes;
+    forward->post(reinterpret_cast<char *>(&message.senderTime),
+                  sizeof(message.senderTime));
+    forward->finish();
+    const char *data = forward->view(bytes);
+    arrive(message);
+    return data;
+  }
+
+  void release() override {
+    forward->release();
+    tellSender();
+  }
+
+private:
+  struct Message {
+    int64_t senderTime = 0, receiverTime = 0;
+    uint64_t bytes = 0;
+  };
+
+  void arrive(const Message &message) {
+    sleepUntil(link->enter(std::max(message.senderTime, message.receiverTime),
+                           message.bytes));
+  }
+
+  void tellSender() {
+    // The sender has finished the messages before its last maxPosted ones, so
+    // this wait is short; it finishes the last ones when it comes to it.
+    if (told == maxPosted) {
+      back->finish();
+      told = 0;
+    }
+    back->post(&arrived, 1);
+    ++told;
+  }
+
+  std::unique_ptr<Receiver> forward;
+  std::unique_ptr<Sender> back;
+  std::shared_ptr<ThrottledLink> link;
+  Message messages[maxPosted];
+  uint32_t posted = 0, finished = 0, told = 0;
+  char arrived = 0;
+};
+
+class ThrottledTransport final : public Transport {
+public:
+  ThrottledTransport(std::unique_ptr<Transport> inner, const LinkSpeed &speed,
+                     uint32_t channels)
+      : inner(std::move(inner)), speed(speed), channels(channels) {}
+
+  std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
+                                     uint32_t to) override {
+    return std::make_unique<ThrottledSender>(
+        inner->makeSender(channel, from, to),
+        inner->makeReceiver(channels + channel, to, from));
+  }
+
+  std::unique_ptr<Receiver> makeReceiver(uint32_t channel, uint32_t from,
+                                         uint32_t to) override {
+    std::shared_ptr<ThrottledLink> &link = links[{from, to}];
+    if (!link)
+      link = std::make_shared<ThrottledLink>(speed);
+    return std::make_unique<ThrottledReceiver>(
+        inner->makeReceiver(channel, from, to),
+        inner->makeSender(channels + channel, to, from), link);
+  }
+
+private:
+  std::unique_ptr<Transport> inner;
+  LinkSpeed speed;
+  uint32_t channels;
+  std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<ThrottledLink>> links;
+};
+} // namespace
+
+std::unique_ptr<Transport>
+runtime::makeThrottledTransport(std::unique_ptr<Transport> inner,
+                                const LinkSpeed &speed, uint32_t channels) {
+  return std::make_unique<ThrottledTransport>(std::move(inner), speed,
+                                              channels);
+}
