@@ -28,7 +28,7 @@ struct Loading {
   soap_build build = SOAP_BUILD_MODEL;
   soap_observer observe = nullptr; ///< Shown all tiles, with `user`.
   void *user = nullptr;
-  LinkSpeed link; ///< Bandwidth 0: links are not throttled.
+  LinkSpeed link{}; ///< Bandwidth 0: links are not throttled.
 };
 
 /// With several processes, all of them make a session and the same calls of

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Shows that transfers overlap with computation, and how well that is simulated.
+
+  build/venv/bin/python benchmarks/overlap/overlap.py [--quick] [--only=hidden,fit]
+
+  hidden  a network whose transfers can hide behind computation, over slow links: compute
+          time, transfer time, and what a step takes
+  fit     simulated against measured step time of 20 strategies over a slow link, two
+          devices: AlexNet and a perceptron, mean error and Kendall's tau
+
+The link is the same for soap-run --link and soap-compile --link. Compute costs are
+measured (soap-run --profile-ops, soap-compile --cost). On a busy machine --favour
+helps, and --minimum compares with the fastest steps. Needs the targets soap-compile and
+soap-run, and the environment of scripts/setup.sh.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks/figures"))
+from figures import (LIGHT, STRATEGIES, WEIGHTS, Tools, alternate,  # noqa: E402
+                     kendall_tau, merge_costs, simulated_ms)
+
+
+def perceptron(path, batch=64, width=1024, layers=6):
+    """Matrix products with ReLUs between."""
+    random = np.random.default_rng(1)
+    nodes, weights, value = [], [], "x"
+    for i in range(layers):
+        w = random.standard_normal((width, width), dtype=np.float32) / width**0.5
+        weights.append(numpy_helper.from_array(w, f"w{i}"))
+        nodes.append(helper.make_node("MatMul", [value, f"w{i}"], [f"h{i}"], name=f"fc{i}"))
+        value = f"y{i}"
+        nodes.append(helper.make_node("Relu", [f"h{i}"], [value], name=f"relu{i}"))
+    save(path, nodes, [batch, width], value, weights)
+
+
+def branches(path, count=6, channels=64, size=56):
+    """Branches of two convolutions each, which are added up in the end."""
+    random = np.random.default_rng(1)
+    nodes, weights, total = [], [], None
+    for i in range(count):
+        for part, source in (("first", "x"), ("second", f"a{i}")):
+            w = random.standard_normal((channels, channels, 3, 3), dtype=np.float32)
+            weights.append(numpy_helper.from_array(w / (channels * 9)**0.5, f"{part}{i}_w"))
+            nodes.append(helper.make_node(
+                "Conv", [source, f"{part}{i}_w"], [f"{'a' if part == 'first' else 'b'}{i}"],
+                name=f"{part}{i}", pads=[1, 1, 1, 1]))
+        if total is None:
+            total = f"b{i}"
+        else:
+            nodes.append(helper.make_node("Add", [total, f"b{i}"], [f"s{i}"],
+                                          name=f"second_sum{i}"))
+            total = f"s{i}"
+    save(path, nodes, [1, channels, size, size], total, weights)
+
+
+def save(path, nodes, shape, output, weights):
+    graph = helper.make_graph(
+        nodes, "network", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, shape)], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)],
+                                ir_version=8), path)
+
+
+def link_seconds(text):
+    """Bandwidth in bytes/s and latency in s of units that are used here."""
+    rate, latency = text.split(":")
+    factor = {"MB/s": 1e6, "GB/s": 1e9}[rate[-4:]]
+    return float(rate[:-4]) * factor, float(latency[:-2]) * {"us": 1e-6, "ms": 1e-3}[latency[-2:]]
+
+
+def compute_ms(trace):
+    """How long the busiest compute stream of a trace is busy, in ms."""
+    busy = {}
+    for event in json.loads(trace.read_text())["traceEvents"]:
+        if event["ph"] == "X" and event["tid"] == 0 and event["ts"] >= 0:
+            busy[event["pid"]] = busy.get(event["pid"], 0) + event["dur"] / 1e3
+    return max(busy.values())
+
+
+def transfer_ms(movements, link):
+    """How long the busiest link is busy, latencies included, in ms."""
+    bandwidth, latency = link_seconds(link)
+    links = {}
+    for moved in movements:
+        if moved["phase"] == "step" and moved["kind"] == "transfer":
+            pair = tuple(moved["devices"])
+            links[pair] = links.get(pair, 0) + sum(moved["bytes"]) / bandwidth + latency
+    return 1e3 * max(links.values())
+
+
+def hidden(tools, options):
+    model, strategy = tools.work / "branches.onnx", tools.work / "branches.json"
+    branches(model)
+    strategy.write_text(json.dumps({"ops": [
+        {"op": "first.*", "devices": [0]}, {"op": "second.*", "devices": [1]}]}))
+    rows = []
+    for link in options.links:
+        so = model.with_suffix(".so")
+        described = tools.work / "branches.out.json"
+        common = [model, "--devices=2", "--cores-per-device=1", f"--link={link}"]
+        tools.run("bin/soap-compile", *common, f"--strategy={strategy}", "-o", so)
+        costs, trace = tools.work / "branches.costs", tools.work / "branches.trace"
+        with tools.priority():
+            tools.run("bin/soap-run", so, f"--profile-ops={costs}", "--iterations=5",
+                      f"--trace={trace}", show=False)
+        tools.run("bin/soap-compile", *common, f"--strategy={strategy}", f"--cost={costs}",
+                  f"--export-strategy={described}", "-o", so)
+        step = tools.steps(so, 20, f"--link={link}")[options.minimum]
+        moved = json.loads(tools.run("bin/soap-run", so, "--json", f"--link={link}"))
+        compute, transfer = compute_ms(trace), transfer_ms(moved["movements"], link)
+        rows.append([link, *(f"{x:.2f}" for x in (
+            compute, transfer, compute + transfer, step, simulated_ms(described)))])
+    tools.table("Six branches on two devices, ms: first convolutions on device 0, second "
+                "ones on device 1",
+                ["link", "compute", "transfer", "sum", "step", "simulated"], rows)
+
+
+def fit(tools, options):
+    mlp = tools.work / "perceptron.onnx"
+    perceptron(mlp)
+    every = []
+    for name, model, more in (
+            ("AlexNet", LIGHT / "light_bvlc_alexnet.onnx", [WEIGHTS, "--batch=4"]),
+            ("perceptron", mlp, [])):
+        common = [model, *more, "--devices=2", "--cores-per-device=1",
+                  f"--link={options.link}"]
+        names, sos, files, profiles = [], [], [], []
+        for strategy, *choice in STRATEGIES[:4 if options.quick else None]:
+            names.append(" ".join([strategy, *(c.split("=")[1] for c in choice
+                                               if "seed" in c)]))
+            stem = tools.work / f"{name}.{names[-1].replace(' ', '.')}"
+            files.append(stem.with_name(stem.name + ".json"))
+            sos.append(stem.with_name(stem.name + ".so"))
+            tools.run("bin/soap-compile", *common, f"--strategy={strategy}", *choice,
+                      f"--export-strategy={files[-1]}", "-o", sos[-1])
+        count = 3 if options.quick else 7
+        measured = [m[options.minimum] for m in alternate(
+            options.rounds, *(lambda so=so: tools.steps(so, count, f"--link={options.link}")
+                              for so in sos))]
+        for so in sos:
+            profiles.append(so.with_suffix(".profile.json"))
+            with tools.priority():
+                tools.run("bin/soap-run", so, f"--profile-ops={profiles[-1]}",
+                          f"--iterations={count}", show=False)
+        costs = tools.work / f"{name}.costs.json"
+        merge_costs(profiles, costs)
+        simulated = []
+        for file in files:
+            again = file.with_suffix(".profiled.json")
+            tools.run("bin/soap-compile", *common, f"--strategy={file}", f"--cost={costs}",
+                      "--emit=strategy", "-o", file.with_suffix(".mlir"),
+                      f"--export-strategy={again}")
+            simulated.append(simulated_ms(again))
+        every += [(name, n, m, s) for n, m, s in zip(names, measured, simulated)]
+    rows = [[f"{model}, {n}", f"{m:.2f}", f"{s:.2f}", f"{s / m - 1:+.0%}"]
+            for model, n, m, s in every]
+    errors = [abs(s / m - 1) for _, _, m, s in every]
+    rows.append(["mean |error|", "", "", f"{statistics.fmean(errors):.1%}"])
+    rows.append(["max |error|", "", "", f"{max(errors):.0%}"])
+    for model in dict.fromkeys(row[0] for row in every):
+        measured, simulated = zip(*((m, s) for x, _, m, s in every if x == model))
+        rows.append([f"Kendall tau, {model}", "", "",
+                     f"{kendall_tau(simulated, measured):.2f}"])
+    tools.table(f"Simulated and measured steps over links of {options.link}, two devices, ms",
+                ["strategy", "measured", "simulated", "error"], rows)
+
+
+FIGURES = {"hidden": hidden, "fit": fit}
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--work", type=pathlib.Path, help="default: BUILD/overlap")
+    parser.add_argument("--only", default=",".join(FIGURES), metavar="FIGURE,...")
+    parser.add_argument("--links", default="100MB/s:100us,200MB/s:100us,1GB/s:20us",
+                        metavar="LINK,...", help="hidden: for soap-run --link")
+    parser.add_argument("--link", default="500MB/s:100us", help="fit: likewise")
+    parser.add_argument("--rounds", type=int, help="alternating rounds (default 5)")
+    parser.add_argument("--quick", action="store_true", help="few strategies and runs")
+    parser.add_argument("--favour", action="store_true",
+                        help="give measured runs more of a busy Linux machine (as root)")
+    parser.add_argument("--minimum", action="store_const", const=1, default=0,
+                        help="compare with minima, on a busy machine")
+    options = parser.parse_args()
+    unknown = [name for name in options.only.split(",") if name not in FIGURES]
+    if unknown:
+        parser.error(f"expected figures of {', '.join(FIGURES)}, got: {unknown}")
+    options.links = options.links.split(",")
+    options.rounds = options.rounds or (2 if options.quick else 5)
+    tools = Tools(options.build.resolve(), options.work or options.build.resolve() / "overlap",
+                  options.favour)
+    for name in options.only.split(","):
+        FIGURES[name](tools, options)
+
+
+if __name__ == "__main__":
+    main()
