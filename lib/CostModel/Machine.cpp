@@ -39,7 +39,8 @@ MachineInfo inspectMachine() {
 
 llvm::Expected<Topology> describeMachine(int32_t devices,
                                          int32_t coresPerDevice,
-                                         llvm::StringRef calibrationFile) {
+                                         llvm::StringRef calibrationFile,
+                                         std::optional<LinkSpeed> link) {
   if (devices < 1)
     return llvm::createStringError(
         "expected at least one device, got: %d; ask for 1 or more", devices);
@@ -58,8 +59,11 @@ llvm::Expected<Topology> describeMachine(int32_t devices,
     calibration = std::move(*loaded);
   }
   bool spareCore = static_cast<int64_t>(devices) * coresPerDevice < info.cores;
-  return calibration.topology(devices, info.memoryBytes / devices,
-                              coresPerDevice, spareCore);
+  Topology topology = calibration.topology(devices, info.memoryBytes / devices,
+                                           coresPerDevice, spareCore);
+  if (link)
+    topology.throttle(*link);
+  return topology;
 }
 
 } // namespace soap

@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <queue>
 
@@ -128,7 +129,14 @@ void Topology::findRoutes() {
           const Link &link = links_[routeLinks_[i]];
           route.latencyNs += link.latencyNs;
           route.bandwidth = std::min(route.bandwidth, link.bandwidth);
-          route.occupiesReceiver |= link.occupiesReceiver;
+          if (link.occupiesReceiver) {
+            double rate =
+                link.copyBandwidth > 0 ? link.copyBandwidth : link.bandwidth;
+            route.copyBandwidth = route.occupiesReceiver
+                                      ? std::min(route.copyBandwidth, rate)
+                                      : rate;
+            route.occupiesReceiver = true;
+          }
         }
       }
       extents.push_back({begin, routeLinks_.size()});
@@ -222,6 +230,27 @@ Topology Topology::machine(int32_t count, const DeviceKind &kind,
   }
   topology.finish();
   return topology;
+}
+
+int64_t Route::copyNs(double bytes) const {
+  return occupiesReceiver ? std::llround(bytes / copyBandwidth * 1e9) : 0;
+}
+
+void Topology::throttle(const LinkSpeed &speed) {
+  name += "-link";
+  for (Link &link : links_) {
+    if (link.from >= numDevices() || link.to >= numDevices())
+      continue;
+    link.copyBandwidth =
+        std::min(link.bandwidth, link.copyBandwidth > 0
+                                     ? link.copyBandwidth
+                                     : std::numeric_limits<double>::infinity());
+    link.bandwidth = speed.bandwidth;
+    link.latencyNs = speed.latencyNs;
+    link.shared.clear();
+    link.resource = numResources_++;
+  }
+  findRoutes();
 }
 
 Topology::Topology(const Topology &other)

@@ -170,6 +170,11 @@ private:
                             "got: \"" +
                             occupies + "\"");
       link.occupiesReceiver = !occupies.empty();
+      link.copyBandwidth =
+          reader_.number(*object, "copy_bandwidth_bytes_per_s", where, 0);
+      if (link.copyBandwidth < 0)
+        return reader_.fail(where + ": expected a copy_bandwidth_bytes_per_s "
+                                    "of 0 (that of the link) or more");
       if (object->getBoolean("duplex").value_or(false))
         topology_.addDuplexLink(link);
       else
@@ -238,6 +243,8 @@ std::string Topology::toJSON() const {
       entry["shared"] = link.shared;
     if (link.occupiesReceiver)
       entry["occupies"] = "receiver";
+    if (link.copyBandwidth > 0)
+      entry["copy_bandwidth_bytes_per_s"] = link.copyBandwidth;
     links.push_back(std::move(entry));
   }
   json::Value root = json::Object{{"format", "soap-topology"},

@@ -173,7 +173,7 @@ private:
       CollectiveCost cost = CostModel::collective(
           action.kind, action.group, moved.front().bytes, topology_);
       tasks.ns = cost.ns;
-      tasks.occupiesReceiver = cost.occupiesReceiver;
+      tasks.occupiesNs = cost.occupiesNs;
       tasks.links.assign(cost.links.begin(), cost.links.end());
     } else {
       addTransfers(tasks, action);
@@ -269,8 +269,9 @@ private:
       transfer.target = indexOf_[target.device];
       transfer.latencyNs = route.latencyNs;
       transfer.ns = std::llround(bytes / route.bandwidth * 1e9);
-      transfer.occupiesReceiver =
-          route.occupiesReceiver && target.device != topology_.host();
+      transfer.occupiesNs = target.device == topology_.host()
+                                ? 0
+                                : route.copyNs(static_cast<double>(bytes));
       transfer.linkBegin = static_cast<int32_t>(tasks.links.size());
       for (int32_t id : route.links) {
         const Link &link = topology_.links()[id];

@@ -196,8 +196,7 @@ private:
     for (size_t i = 0; i < action.devices.size(); ++i) {
       slots[action.slot + i] = end;
       communication_[action.devices[i]] = end;
-      if (action.occupiesReceiver)
-        compute_[action.devices[i]] += action.ns;
+      compute_[action.devices[i]] += action.occupiesNs;
     }
     record_.collective(action, start, end);
   }
@@ -226,8 +225,7 @@ private:
       int64_t done = begin + transfer.latencyNs + transfer.ns;
       end[transfer.source] = std::max(end[transfer.source], done);
       end[transfer.target] = std::max(end[transfer.target], done);
-      if (transfer.occupiesReceiver)
-        compute_[action.devices[transfer.target]] += transfer.ns;
+      compute_[action.devices[transfer.target]] += transfer.occupiesNs;
     }
     for (size_t i = 0; i < count; ++i)
       communication_[action.devices[i]] = end[i];

@@ -219,8 +219,8 @@ private:
   void collective(ir::CommunicationOpInterface op) {
     SmallVector<int32_t> group = op.getGroup();
     Movement moved = op.getMovements(topology_.host()).front();
-    CollectiveCost cost = CostModel::collective(op.getActionKind(), group,
-                                                moved.bytes, topology_);
+    CollectiveCost cost = CostModel::collective(
+        op.getActionKind(), group, moved.bytes, algorithmOf(op), topology_);
     int64_t start = 0;
     for (int32_t device : group)
       start = std::max(start, communication_[device]);
@@ -234,12 +234,25 @@ private:
     int64_t end = start + cost.ns;
     for (int32_t device : group) {
       communication_[device] = end;
-      if (cost.occupiesReceiver)
-        compute_[device] += cost.ns;
+      compute_[device] += cost.occupiesNs;
     }
     for (Value result : op->getResults())
       ready_[result] = end;
     times_.ops[op] = {start, end};
+  }
+
+  /// What the operation says: it may have been edited.
+  static CollectiveAlgorithm algorithmOf(Operation *op) {
+    auto algorithm = op->getAttrOfType<ir::AlgorithmAttr>("algorithm");
+    switch (algorithm ? algorithm.getValue() : ir::Algorithm::Direct) {
+    case ir::Algorithm::Ring:
+      return CollectiveAlgorithm::Ring;
+    case ir::Algorithm::Tree:
+      return CollectiveAlgorithm::Tree;
+    case ir::Algorithm::Direct:
+      return CollectiveAlgorithm::Direct;
+    }
+    llvm_unreachable("unknown algorithm");
   }
 
   void transfers(ir::CommunicationOpInterface op) {
@@ -271,8 +284,8 @@ private:
       int64_t done = begin + route.latencyNs + ns;
       end[source] = std::max(end[source], done);
       end[target] = std::max(end[target], done);
-      if (route.occupiesReceiver && target != topology_.host())
-        compute_[target] += ns;
+      if (target != topology_.host())
+        compute_[target] += route.copyNs(static_cast<double>(bytes));
     }
     ScheduledTime time;
     for (auto [device, done] : end) {

@@ -40,7 +40,7 @@ namespace {
 struct Texts {
   std::vector<std::string> dims, batchDims, bindings;
   std::string initWeights, target = "cpu", emit = "so", mcpu = "native",
-                           cost = "analytic";
+                           cost = "analytic", link;
   int64_t batch = 0;
   int32_t devices = 0;
   bool train = false;
@@ -197,6 +197,14 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
   if (hasDevices && !line.topologyFile.empty())
     return mistake("expected --devices or --topology, got: both; leave "
                    "--devices out");
+  if (!texts.link.empty()) {
+    if (!line.topologyFile.empty())
+      return mistake("expected --link with --devices, got: --topology, whose "
+                     "file describes the links; leave --link out");
+    std::string error = parseLinkSpeed(texts.link, line.link.emplace());
+    if (!error.empty())
+      return mistake(error);
+  }
   if (line.coresPerDevice < 0)
     return mistake("expected --cores-per-device of at least 1, got: " +
                    llvm::Twine(line.coresPerDevice));
@@ -297,6 +305,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
           ->group("Machine");
   app.add_option("--topology", line.topologyFile, "A described machine")
       ->type_name("FILE.json")
+      ->group("Machine");
+  app.add_option("--link", texts.link,
+                 "Links between the devices of this machine, as slow as with "
+                 "soap-run --link: for example 1GB/s:10us")
+      ->type_name("BANDWIDTH:LATENCY")
       ->group("Machine");
   app.add_option("--cores-per-device", line.coresPerDevice,
                  "Cores of a device (default: an even split)")

@@ -8,6 +8,7 @@
 #ifndef SOAP_TOOLS_SOAPCOMPILE_COMMANDLINE_H
 #define SOAP_TOOLS_SOAPCOMPILE_COMMANDLINE_H
 
+#include "soap/Runtime/LinkSpeed.h"
 #include "soap/Target/Native/NativeTarget.h"
 #include "soap/Target/ONNX/Import.h"
 #include "llvm/Support/Error.h"
@@ -29,6 +30,8 @@ struct CommandLine {
   std::optional<int32_t> devices;
   std::string topologyFile;
   int32_t coresPerDevice = 0;
+  /// Links of this speed between the devices of this machine (soap-run --link).
+  std::optional<LinkSpeed> link;
   /// Rates of this machine: a file, "auto" (measured once and kept, where there
   /// is more than one device), or "none" (round figures).
   std::string calibration = "auto";

@@ -115,7 +115,7 @@ bool Compilation::attachTopology() {
       return named.takeError();
     int32_t devices = line.devices.value_or(*named);
     return describeMachine(devices, line.coresPerDevice,
-                           findCalibration(devices));
+                           findCalibration(devices), line.link);
   }();
   if (!topology) {
     printError(llvm::toString(topology.takeError()));

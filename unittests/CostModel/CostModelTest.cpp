@@ -88,32 +88,124 @@ TEST(CostModel, MeasuredEntriesWin) {
   EXPECT_EQ(costs.numMeasured(), 1u);
 }
 
-TEST(CostModel, CollectivesByHand) {
+TEST(CostModel, DirectCollectivesByHand) {
   // Every device takes in 1 byte per ns; a hop costs 10 ns of latency.
   Topology machine =
       Topology::machine(4, testKind(), 1e9, 10, 0, 1, /*occupies=*/false);
   llvm::SmallVector<int32_t> group{0, 1, 2, 3};
   llvm::SmallVector<int64_t> equal{400, 400, 400, 400};
   auto cost = [&](ActionKind kind, llvm::ArrayRef<int64_t> bytes) {
-    return CostModel::collective(kind, group, bytes, machine);
+    CollectiveCost best = CostModel::collective(kind, group, bytes, machine);
+    // Receivers copy, so nothing beats reading from the source.
+    EXPECT_EQ(best.algorithm, CollectiveAlgorithm::Direct);
+    EXPECT_EQ(best.occupiesNs, 0);
+    return best;
   };
-  // Ring: 3 steps, and 3 * 400 bytes into each.
-  EXPECT_EQ(cost(ActionKind::AllGather, equal).ns, 3 * 10 + 1200);
+  // 3 * 400 bytes into each, one latency.
+  EXPECT_EQ(cost(ActionKind::AllGather, equal).ns, 10 + 1200);
   EXPECT_EQ(cost(ActionKind::AllGather, equal).links.size(), 4u);
-  // 6 steps and 2 * 3/4 * 400 bytes; 300 bytes are added up, that is 900 bytes
-  // of memory traffic at 10 bytes per ns.
-  EXPECT_EQ(cost(ActionKind::AllReduce, equal).ns, 6 * 10 + 600 + 90);
-  EXPECT_EQ(cost(ActionKind::ReduceScatter, equal).ns, 3 * 10 + 300 + 90);
-  EXPECT_EQ(cost(ActionKind::AllToAll, equal).ns, 3 * 10 + 300);
-  // A tree takes 2 rounds where a chain takes 3; a device takes in 400 bytes.
-  CollectiveCost broadcast = cost(ActionKind::Broadcast, {400, 0, 0, 0});
-  EXPECT_EQ(broadcast.algorithm, CollectiveAlgorithm::Tree);
-  EXPECT_EQ(broadcast.ns, 2 * 10 + 400);
-  // Few bytes: all-reduce in a tree needs fewer rounds.
-  EXPECT_EQ(cost(ActionKind::AllReduce, {4, 4, 4, 4}).algorithm,
-            CollectiveAlgorithm::Tree);
+  EXPECT_EQ(cost(ActionKind::AllGather, equal).links[0].ns, 1200);
+  EXPECT_EQ(cost(ActionKind::AllToAll, equal).ns, 10 + 300);
+  EXPECT_EQ(cost(ActionKind::Broadcast, {400, 0, 0, 0}).ns, 10 + 400);
+  // 3 shares of 100 bytes come and are joined with one's own: 5 * 100 bytes of
+  // memory traffic at 10 bytes per ns. An all-reduce collects 3 slices then.
+  EXPECT_EQ(cost(ActionKind::ReduceScatter, equal).ns, 10 + 300 + 50);
+  EXPECT_EQ(cost(ActionKind::AllReduce, equal).ns, 2 * (10 + 300) + 50);
+  EXPECT_EQ(cost(ActionKind::AllReduce, equal).links[0].ns, 600);
   // Uneven inputs: the member that takes in most decides.
-  EXPECT_EQ(cost(ActionKind::AllGather, {100, 200, 300, 400}).ns, 3 * 10 + 900);
+  EXPECT_EQ(cost(ActionKind::AllGather, {100, 200, 300, 400}).ns, 10 + 900);
+}
+
+TEST(CostModel, RingsAndTreesByHand) {
+  Topology machine =
+      Topology::machine(4, testKind(), 1e9, 10, 0, 1, /*occupies=*/false);
+  llvm::SmallVector<int32_t> group{0, 1, 2, 3};
+  llvm::SmallVector<int64_t> equal{400, 400, 400, 400};
+  auto cost = [&](ActionKind kind, CollectiveAlgorithm algorithm,
+                  llvm::ArrayRef<int64_t> bytes) {
+    return CostModel::collective(kind, group, bytes, algorithm, machine).ns;
+  };
+  constexpr auto ring = CollectiveAlgorithm::Ring,
+                 tree = CollectiveAlgorithm::Tree;
+  EXPECT_EQ(cost(ActionKind::AllGather, ring, equal), 3 * (10 + 400));
+  // A round of a reduction: 100 bytes come, 300 bytes of traffic join them.
+  EXPECT_EQ(cost(ActionKind::ReduceScatter, ring, equal), 3 * (10 + 100 + 30));
+  EXPECT_EQ(cost(ActionKind::AllReduce, ring, equal),
+            3 * (10 + 100 + 30) + 3 * (10 + 100));
+  // One segment: a chain. Two levels: 1 and 2, then 3; back up before, where 1
+  // joins two and 0 joins three, one child after the other.
+  EXPECT_EQ(cost(ActionKind::Broadcast, ring, {400, 0, 0, 0}), 3 * (10 + 400));
+  EXPECT_EQ(cost(ActionKind::Broadcast, tree, {400, 0, 0, 0}), 2 * (10 + 400));
+  // Up: 3 to 1 (410, joined 120), then 1 to 0 while the link into 0 has taken
+  // in what 2 sent.
+  EXPECT_EQ(cost(ActionKind::AllReduce, tree, equal),
+            410 + 120 + 410 + 160 + 2 * 410);
+  // 4 segments of 64 KiB down a chain of 4: 6 hops one after the other.
+  int64_t hop = 10 + (1 << 16);
+  EXPECT_EQ(cost(ActionKind::Broadcast, ring, {4 << 16, 0, 0, 0}), 6 * hop);
+}
+
+/// Every algorithm is at hand, and the cheapest one is taken.
+TEST(CostModel, TopologyChoosesTheAlgorithm) {
+  // Two machines of 4 devices; the wire between them is slow.
+  std::string json = R"({"kinds": {"g": {"peak_flops": 1e12,
+    "memory_bandwidth_bytes_per_s": 1e13}}, "devices": [)";
+  std::string links;
+  for (int device = 0; device < 8; ++device) {
+    std::string node = device < 4 ? "\"a\"" : "\"b\"";
+    json += (device ? "," : "") + std::string("{\"id\": ") +
+            std::to_string(device) + R"(, "kind": "g"})";
+    links += R"({"from": )" + std::to_string(device) + R"(, "to": )" + node +
+             R"(, "bandwidth_bytes_per_s": 1e11, "latency_s": 1e-6,
+                 "duplex": true},)";
+  }
+  json += R"(], "links": [)" + links + R"(
+    {"from": "a", "to": "b", "bandwidth_bytes_per_s": 1e9, "latency_s": 1e-5,
+     "duplex": true},
+    {"from": "host", "to": "a", "bandwidth_bytes_per_s": 1e9,
+     "duplex": true}]})";
+  llvm::Expected<Topology> topology = Topology::parse(json);
+  ASSERT_TRUE(bool(topology)) << llvm::toString(topology.takeError());
+  llvm::SmallVector<int32_t> group{0, 1, 2, 3, 4, 5, 6, 7};
+  auto best = [&](ActionKind kind, int64_t bytes) {
+    llvm::SmallVector<int64_t> all(8, bytes);
+    CollectiveCost chosen = CostModel::collective(kind, group, all, *topology);
+    for (CollectiveAlgorithm algorithm : algorithmsOf(kind)) {
+      CollectiveCost other =
+          CostModel::collective(kind, group, all, algorithm, *topology);
+      EXPECT_EQ(other.algorithm, algorithm);
+      EXPECT_LE(chosen.ns, other.ns) << stringify(algorithm).str();
+    }
+    return chosen.algorithm;
+  };
+  // Much data: a ring crosses the wire once per round. Little: few rounds.
+  EXPECT_EQ(best(ActionKind::AllReduce, 64 << 20), CollectiveAlgorithm::Ring);
+  EXPECT_EQ(best(ActionKind::AllGather, 8 << 20), CollectiveAlgorithm::Ring);
+  EXPECT_EQ(best(ActionKind::AllReduce, 64), CollectiveAlgorithm::Direct);
+  EXPECT_EQ(best(ActionKind::AllToAll, 64 << 20), CollectiveAlgorithm::Direct);
+}
+
+/// Copying and joining take the members' compute time where links say so.
+TEST(CostModel, CollectivesOccupyTheirMembers) {
+  Topology machine =
+      Topology::machine(2, testKind(), 1e9, 10, 0, 1, /*occupies=*/true);
+  CollectiveCost cost =
+      CostModel::collective(ActionKind::AllReduce, {0, 1}, {400, 400}, machine);
+  // 200 bytes come twice; one message is joined: 3 * 200 bytes of traffic.
+  EXPECT_EQ(cost.occupiesNs, 200 + 200 + 60);
+  // A slow link does not make copies slower.
+  machine.throttle({1e8, 1000});
+  EXPECT_EQ(machine.check(), "");
+  cost =
+      CostModel::collective(ActionKind::AllReduce, {0, 1}, {400, 400}, machine);
+  EXPECT_EQ(cost.occupiesNs, 200 + 200 + 60);
+  EXPECT_EQ(cost.ns, 2 * (1000 + 2000) + 60);
+  EXPECT_EQ(cost.links.size(), 2u);
+  // Throttled links survive a file.
+  llvm::Expected<Topology> again = Topology::parse(machine.toJSON());
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(again->route(0, 1).copyNs(400), 400);
+  EXPECT_EQ(again->route(0, 1).latencyNs, 1000);
 }
 
 TEST(CostModel, SharedLinksAddUp) {

@@ -33,6 +33,8 @@ struct KernelQuery {
 
 enum class CollectiveAlgorithm : uint8_t { Ring, Tree, Direct };
 llvm::StringRef stringify(CollectiveAlgorithm algorithm);
+/// The algorithms that a kind of collective has; none for transfers.
+llvm::ArrayRef<CollectiveAlgorithm> algorithmsOf(ActionKind kind);
 
 /// A link resource and how long a collective keeps it.
 struct LinkUse {
@@ -41,10 +43,11 @@ struct LinkUse {
 };
 
 struct CollectiveCost {
-  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Direct;
   int64_t ns = 0;
   llvm::SmallVector<LinkUse, 8> links;
-  bool occupiesReceiver = false;
+  /// How long it holds the compute stream of each member.
+  int64_t occupiesNs = 0;
 };
 
 class CostModel {
@@ -61,6 +64,9 @@ public:
   /// The analytic time alone: launch + max(flops / (peak * efficiency),
   /// bytes / bandwidth).
   static int64_t analyticNs(const KernelQuery &query, const DeviceKind &kind);
+  /// Seconds for memory traffic of activations: what fits into caches, then
+  /// the rest.
+  static double trafficSeconds(double bytes, const DeviceKind &kind);
   /// Time of a local copy (pack, unpack) of `bytes`.
   static int64_t copyNs(int64_t bytes, const DeviceKind &kind);
   /// Time to cut `box` out of a shard that holds `shard`. None where it lies
@@ -68,11 +74,18 @@ public:
   static int64_t cutNs(const Box &box, const Box &shard, int32_t elementBytes,
                        const DeviceKind &kind);
 
-  /// Time of a collective over `group`; `bytes` per member as in Movement. The
-  /// cheapest algorithm of those the kind of collective has.
+  /// Time of a collective over `group`; `bytes` per member as in Movement: of
+  /// the algorithm that is cheapest on this topology. Every algorithm is played
+  /// message by message, as docs/Runtime.md describes it.
   static CollectiveCost collective(ActionKind kind,
                                    llvm::ArrayRef<int32_t> group,
                                    llvm::ArrayRef<int64_t> bytes,
+                                   const Topology &topology);
+  /// The same by a given algorithm, one of algorithmsOf(kind).
+  static CollectiveCost collective(ActionKind kind,
+                                   llvm::ArrayRef<int32_t> group,
+                                   llvm::ArrayRef<int64_t> bytes,
+                                   CollectiveAlgorithm algorithm,
                                    const Topology &topology);
 
 private:

@@ -27,11 +27,13 @@ MachineInfo inspectMachine();
 /// memory and `coresPerDevice` cores (0: an even split of the allowed ones).
 /// Where devices and cores are as many, there is no spare core: transfers
 /// occupy the receiver. Rates come from the calibration file, or are round
-/// figures if the path is empty. Errors: no device; a calibration that cannot
-/// be read.
+/// figures if the path is empty. `link`: what
+/// devices exchange passes links of this speed, as with soap-run --link.
+/// Errors: no device; a calibration that cannot be read.
 llvm::Expected<Topology> describeMachine(int32_t devices,
                                          int32_t coresPerDevice,
-                                         llvm::StringRef calibrationFile);
+                                         llvm::StringRef calibrationFile,
+                                         std::optional<LinkSpeed> link = {});
 
 } // namespace soap
 

@@ -16,6 +16,7 @@
 #ifndef SOAP_COSTMODEL_TOPOLOGY_H
 #define SOAP_COSTMODEL_TOPOLOGY_H
 
+#include "soap/Runtime/LinkSpeed.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -64,6 +65,9 @@ struct Link {
   std::string shared;
   int32_t resource = -1;         ///< Index of the resource, filled by finish().
   bool occupiesReceiver = false; ///< Transfers hold the receiver's compute.
+  /// Bytes/s at which they do, where the link is slower than the copy; 0: at
+  /// the link's bandwidth.
+  double copyBandwidth = 0;
 };
 
 /// The way from one device to another.
@@ -72,6 +76,10 @@ struct Route {
   int64_t latencyNs = 0;         ///< Sum over the links.
   double bandwidth = 0;          ///< Smallest of the links, bytes/s.
   bool occupiesReceiver = false; ///< If any link says so.
+  double copyBandwidth = 0;      ///< Smallest of those links, bytes/s.
+
+  /// How long a transfer holds the receiver's compute stream.
+  int64_t copyNs(double bytes) const;
 };
 
 class Topology {
@@ -100,6 +108,10 @@ public:
                           double copyBandwidth, int64_t latencyNs,
                           int64_t memoryBytes, int32_t coresPerDevice,
                           bool occupiesReceiver);
+  /// Puts a link of this speed in place of each that joins two devices, as
+  /// soap-run --link does: one in each direction of a pair, shared with no
+  /// other. Receivers copy as fast as before. After finish().
+  void throttle(const LinkSpeed &speed);
 
   static llvm::Expected<Topology> parse(llvm::StringRef json);
   static llvm::Expected<Topology> load(llvm::StringRef path);

@@ -76,7 +76,7 @@ struct TransferTask {
   int32_t source, target; ///< Indices into the action's devices.
   int64_t latencyNs, ns;  ///< ns: bytes / smallest bandwidth.
   int32_t linkBegin, linkEnd;
-  bool occupiesReceiver;
+  int64_t occupiesNs; ///< How long it holds the target's compute stream.
 };
 
 /// Compiled: one action in phase Step, with its pack. Slots are places in the
@@ -99,8 +99,8 @@ struct ActionTasks {
   std::vector<Wait> moveWaits, producerWaits;
   std::vector<char> sends; ///< Per member: does it put something in?
   /// Collectives: cost and links. Transfers: one entry each.
-  bool isCollective = false, occupiesReceiver = false;
-  int64_t ns = 0;
+  bool isCollective = false;
+  int64_t ns = 0, occupiesNs = 0;
   std::vector<LinkUse> links;
   std::vector<TransferTask> transfers;
 };

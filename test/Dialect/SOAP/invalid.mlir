@@ -237,6 +237,33 @@ func.func @alone(%a: !soap.shard<tensor<4xf32>, on 0>) {
 
 // -----
 
+// Tests that there is no all_gather along a tree.
+func.func @gather_tree(%a: !soap.shard<tensor<4xf32>, on 0>, %b: !soap.shard<tensor<4xf32>, on 1>) {
+  // expected-error @below {{expected algorithm direct or ring, got: tree}}
+  %g:2 = soap.all_gather %a, %b over [0, 1] algorithm tree action 0 : !soap.shard<tensor<4xf32>, on 0>, !soap.shard<tensor<4xf32>, on 1> -> (!soap.shard<tensor<8xf32>, on 0> as #soap.box<"x":0, [0:8]>, !soap.shard<tensor<8xf32>, on 1> as #soap.box<"x":0, [0:8]>)
+  return
+}
+
+// -----
+
+// Tests that an all_to_all goes from all to all.
+func.func @exchange_ring(%a: !soap.shard<tensor<2x4xf32>, on 0>, %b: !soap.shard<tensor<2x4xf32>, on 1>) {
+  // expected-error @below {{expected algorithm direct, got: ring}}
+  %g:2 = soap.all_to_all %a, %b over [0, 1] algorithm ring action 0 : !soap.shard<tensor<2x4xf32>, on 0>, !soap.shard<tensor<2x4xf32>, on 1> -> (!soap.shard<tensor<4x2xf32>, on 0> as #soap.box<"x":0, [0:4, 0:2]>, !soap.shard<tensor<4x2xf32>, on 1> as #soap.box<"x":0, [0:4, 2:4]>)
+  return
+}
+
+// -----
+
+// Tests that there is no reduce_scatter along a tree.
+func.func @scatter_tree(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>, %b: !soap.shard<tensor<4xf32>, on 1, partial = sum>) {
+  // expected-error @below {{expected algorithm direct or ring, got: tree}}
+  %g:2 = soap.reduce_scatter %a, %b over [0, 1] algorithm tree action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<2xf32>, on 0> as #soap.box<"x":0, [0:2]>, !soap.shard<tensor<2xf32>, on 1> as #soap.box<"x":0, [2:4]>)
+  return
+}
+
+// -----
+
 // Tests that tiles cover what is gathered.
 func.func @gather_gap() {
   %a = soap.remote -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>)

@@ -141,6 +141,18 @@ static LogicalResult verifyGroup(Operation *op, ArrayRef<int32_t> group) {
   return success();
 }
 
+/// Not every kind has every algorithm (docs/Runtime.md).
+static LogicalResult verifyAlgorithm(Operation *op, Algorithm algorithm,
+                                     ArrayRef<Algorithm> known) {
+  if (llvm::is_contained(known, algorithm))
+    return success();
+  auto diagnostic = op->emitOpError() << "expected algorithm ";
+  llvm::interleave(
+      known, [&](Algorithm one) { diagnostic << stringifyAlgorithm(one); },
+      [&] { diagnostic << " or "; });
+  return diagnostic << ", got: " << stringifyAlgorithm(algorithm);
+}
+
 static LogicalResult verifyComplete(Operation *op, ValueRange values) {
   for (Value value : values)
     if (shardOf(value).isPartial())
@@ -257,6 +269,8 @@ LogicalResult BroadcastOp::verify() {
 
 LogicalResult AllGatherOp::verify() {
   if (failed(verifyGroup(*this, getOver())) ||
+      failed(verifyAlgorithm(*this, getAlgorithm(),
+                             {Algorithm::Direct, Algorithm::Ring})) ||
       failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
       failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
       failed(verifyComplete(*this, (*this)->getOperands())) ||
@@ -273,6 +287,7 @@ LogicalResult AllGatherOp::verify() {
 
 LogicalResult AllToAllOp::verify() {
   if (failed(verifyGroup(*this, getOver())) ||
+      failed(verifyAlgorithm(*this, getAlgorithm(), {Algorithm::Direct})) ||
       failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
       failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
       failed(verifyComplete(*this, (*this)->getOperands())) ||
@@ -312,6 +327,8 @@ LogicalResult AllReduceOp::verify() {
 LogicalResult ReduceScatterOp::verify() {
   BoxAttr whole;
   if (failed(verifyGroup(*this, getOver())) ||
+      failed(verifyAlgorithm(*this, getAlgorithm(),
+                             {Algorithm::Direct, Algorithm::Ring})) ||
       failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
       failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
       failed(verifyReduction(*this, whole)) || failed(verifyAction(*this)))

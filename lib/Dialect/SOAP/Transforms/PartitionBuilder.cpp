@@ -195,12 +195,19 @@ LogicalResult PartitionBuilder::writeReduction(PlannedValue &value,
 Algorithm PartitionBuilder::algorithmOf(const PlannedValue &value,
                                         const Action &action) const {
   if (!topology_)
-    return Algorithm::Ring;
+    return Algorithm::Direct;
   auto moved = movements(action, elementBytes(value.type.getElementType()));
   CollectiveCost cost = CostModel::collective(action.kind, action.group,
                                               moved.front().bytes, *topology_);
-  return cost.algorithm == CollectiveAlgorithm::Tree ? Algorithm::Tree
-                                                     : Algorithm::Ring;
+  switch (cost.algorithm) {
+  case CollectiveAlgorithm::Ring:
+    return Algorithm::Ring;
+  case CollectiveAlgorithm::Tree:
+    return Algorithm::Tree;
+  case CollectiveAlgorithm::Direct:
+    return Algorithm::Direct;
+  }
+  llvm_unreachable("unknown algorithm");
 }
 
 LogicalResult PartitionBuilder::writeAction(PlannedValue &value,

@@ -148,9 +148,12 @@ def SOAP_PhaseAttr : I32EnumAttr<"Phase", "when an operation runs", [
   let cppNamespace = "::soap::ir";
 }
 
+/// `direct`: every member to every other. `ring`: to the next one, in rounds.
+/// `tree`: along a binary tree.
 def SOAP_AlgorithmAttr : I32EnumAttr<"Algorithm", "algorithm of a collective", [
     I32EnumAttrCase<"Ring", 0, "ring">,
-    I32EnumAttrCase<"Tree", 1, "tree">]> {
+    I32EnumAttrCase<"Tree", 1, "tree">,
+    I32EnumAttrCase<"Direct", 2, "direct">]> {
   let cppNamespace = "::soap::ir";
 }
 

@@ -312,7 +312,7 @@ class SOAP_CollectiveOp<string mnemonic> : SOAP_CommunicationOp<mnemonic> {
       Variadic<SOAP_ShardType>:$inputs,
       DenseI32ArrayAttr:$over,
       DefaultValuedAttr<SOAP_AlgorithmAttr,
-        "::soap::ir::Algorithm::Ring">:$algorithm), common);
+        "::soap::ir::Algorithm::Direct">:$algorithm), common);
   let results = (outs Variadic<SOAP_ShardType>:$outputs);
   let assemblyFormat = [{
     $inputs `over` custom<Devices>($over) (`algorithm` $algorithm^)?
@@ -363,6 +363,7 @@ def SOAP_AllGatherOp : SOAP_CollectiveOp<"all_gather"> {
       member i
     - nothing is partial
     - operands cover every result exactly
+    - the algorithm is `direct` or `ring`
   }];
 }
 
@@ -386,6 +387,7 @@ def SOAP_AllToAllOp : SOAP_CollectiveOp<"all_to_all"> {
       member i
     - nothing is partial
     - operands are disjoint and cover every result
+    - the algorithm is `direct`
   }];
 }
 
@@ -437,6 +439,7 @@ def SOAP_ReduceScatterOp : SOAP_CollectiveOp<"reduce_scatter"> {
     - operands are partial in the same way, have the same box, and hold every
       part exactly once
     - results are complete, disjoint, and cover that box
+    - the algorithm is `direct` or `ring`
   }];
 }
 
