@@ -4,7 +4,7 @@
 # reports. Exit status 0 only if nothing failed.
 #
 #   scripts/test.sh [--preset=NAME] [--no-setup]
-#                   [--only=unit|lit|models|zoo|property|sanitizers]
+#                   [--only=unit|lit|models|zoo|onnx|property|sanitizers]
 set -euo pipefail
 # Strategies that tests search must not depend on the machine.
 export SOAP_CALIBRATION_DIR=
@@ -86,6 +86,11 @@ if wants sanitizers && [ "$preset" = release ]; then
     property "$build/sanitized/$sanitizer" "property-$sanitizer" --cases=50 --seed=2 \
       --allow-missing
   done
+fi
+
+if wants onnx; then
+  run onnx_backend "$reports/onnx_backend.xml" "$venv/bin/python" -m pytest -q test/onnx_backend \
+    "--build-dir=$build" "--junitxml=$reports/onnx_backend.xml"
 fi
 
 "$venv/bin/python" scripts/summarize_tests.py "$reports"/*.xml || status=1

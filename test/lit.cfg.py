@@ -20,7 +20,7 @@ import lit.formats
 config.name = "SOAP"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["CMakeLists.txt", "Inputs", "lib", "models", "zoo"]
+config.excludes = ["CMakeLists.txt", "Inputs", "lib", "models", "onnx_backend", "zoo"]
 config.test_source_root = os.path.dirname(__file__)
 
 config.environment["PATH"] = os.pathsep.join(

@@ -33,8 +33,10 @@ private:
   RankedTensorType type(ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, builder.getF32Type());
   }
-  Value argument(ArrayRef<int64_t> shape) {
-    return block.addArgument(type(shape), loc);
+  Value argument(ArrayRef<int64_t> shape, Type element = nullptr) {
+    return block.addArgument(
+        RankedTensorType::get(shape, element ? element : builder.getF32Type()),
+        loc);
   }
   List shape(int64_t loRank, int64_t hiRank, int64_t hi = 6) {
     List result(random.in(loRank, hiRank));
@@ -65,6 +67,11 @@ private:
   Operation *reshape();
   Operation *binary(StringRef kind);
   Operation *unary(StringRef kind);
+  Operation *convBackward(bool grouped);
+  Operation *where();
+  Operation *gather();
+  Operation *resize();
+  Operation *lstm();
   Operation *create(StringRef name, ValueRange operands, Type result);
 
   Random &random;
@@ -200,6 +207,85 @@ Operation *Generator::reshape() {
   return builder.create<ReshapeOp>(loc, type(to), argument(from));
 }
 
+Operation *Generator::convBackward(bool grouped) {
+  size_t spatial = random.in(1, 2);
+  int64_t groups = grouped ? random.in(2, 4) : 1;
+  int64_t inputs = random.in(1, 3), outputs = random.in(1, 3);
+  List dy = {random.in(1, 3), groups * inputs};
+  List weight = {groups * inputs, outputs};
+  List result = {dy[0], groups * outputs};
+  List strides = list(spatial, 1, 4), dilations = list(spatial, 1, 2);
+  List pads = list(spatial, 0, 4);
+  for (size_t i = 0; i != spatial; ++i) {
+    weight.push_back(random.in(1, 3));
+    dy.push_back(random.in(1, 5));
+    // Any size: what no window reaches is the bias.
+    result.push_back(random.in(1, 12));
+  }
+  Value x = argument(dy), w = argument(weight), b;
+  if (random.flip())
+    b = argument({groups * outputs});
+  return builder.create<ConvBackwardDataOp>(loc, type(result), x, w, b, strides,
+                                            dilations, pads, groups);
+}
+
+Operation *Generator::where() {
+  List shapes[3], result = shape(0, 3, 5);
+  size_t rank = 0;
+  for (List &each : shapes) {
+    each = narrowed(result);
+    rank = std::max(rank, each.size());
+  }
+  result.assign(rank, 1);
+  for (const List &each : shapes)
+    for (size_t i = 1; i <= each.size(); ++i)
+      result[rank - i] = std::max(result[rank - i], each[each.size() - i]);
+  Value condition = argument(shapes[0], builder.getI1Type());
+  Value a = argument(shapes[1]), b = argument(shapes[2]);
+  return builder.create<WhereOp>(loc, type(result), condition, a, b);
+}
+
+Operation *Generator::gather() {
+  List data = shape(1, 3, 6), indices = shape(0, 2, 4);
+  auto axis = static_cast<size_t>(random.in(0, data.size() - 1));
+  List result(ArrayRef(data).take_front(axis));
+  llvm::append_range(result, indices);
+  llvm::append_range(result, ArrayRef(data).drop_front(axis + 1));
+  Value table = argument(data);
+  Value at = argument(indices, random.flip() ? builder.getI64Type()
+                                             : builder.getI32Type());
+  return builder.create<GatherOp>(loc, type(result), table, at, axis,
+                                  uint64_t(0), IntegerAttr());
+}
+
+Operation *Generator::resize() {
+  List x = shape(1, 3), result = shape(x.size(), x.size(), 9);
+  List numerators = list(x.size(), 1, 5), offsets = list(x.size(), -6, 6),
+       denominators = list(x.size(), 1, 5);
+  return builder.create<ResizeOp>(loc, type(result), argument(x),
+                                  random.flip() ? ResizeMode::Nearest
+                                                : ResizeMode::Linear,
+                                  numerators, offsets, denominators);
+}
+
+Operation *Generator::lstm() {
+  int64_t steps = random.in(1, 3), batch = random.in(1, 4);
+  int64_t directions = random.in(1, 2), inputs = random.in(1, 3);
+  int64_t hidden = random.in(1, 3);
+  List state = {directions, batch, hidden};
+  SmallVector<Value> operands = {argument({steps, batch, inputs}),
+                                 argument({directions, 4, hidden, inputs}),
+                                 argument({directions, 4, hidden, hidden}),
+                                 argument({directions, 4, hidden}),
+                                 argument(state),
+                                 argument(state)};
+  auto op = builder.create<LSTMOp>(
+      loc, type({steps, directions, batch, hidden}), type(state), operands[0],
+      operands[1], operands[2], operands[3], operands[4], operands[5],
+      directions == 1 && random.flip());
+  return op;
+}
+
 Operation *Generator::binary(StringRef kind) {
   List result = shape(0, 4, 5), a = narrowed(result), b = narrowed(result);
   size_t rank = std::max(a.size(), b.size());
@@ -207,15 +293,35 @@ Operation *Generator::binary(StringRef kind) {
   for (size_t i = rank; i != 0; --i)
     result.push_back(std::max(i <= a.size() ? a[a.size() - i] : 1,
                               i <= b.size() ? b[b.size() - i] : 1));
-  Value x = argument(a), y = argument(b);
-  return create(kind, {x, y}, type(result));
+  bool logical = kind == "nn.and" || kind == "nn.or" || kind == "nn.xor";
+  Type element = logical ? Type(builder.getI1Type()) : builder.getF32Type();
+  if (kind == "nn.compare" && random.flip())
+    element = builder.getI64Type();
+  Value x = argument(a, element), y = argument(b, element);
+  if (kind == "nn.compare")
+    return builder.create<CompareOp>(
+        loc, RankedTensorType::get(result, builder.getI1Type()), x, y,
+        static_cast<Predicate>(random.in(0, 5)));
+  return create(kind, {x, y}, RankedTensorType::get(result, element));
 }
 
 Operation *Generator::unary(StringRef kind) {
-  Value x = argument(shape(0, 4));
+  List size = shape(0, 4);
+  if (kind == "nn.not") {
+    Value x = argument(size, builder.getI1Type());
+    return create(kind, x, x.getType());
+  }
+  Value x = argument(size);
+  if (kind == "nn.cast") {
+    Type types[] = {builder.getI1Type(), builder.getI32Type(),
+                    builder.getF64Type()};
+    return create(kind, x, RankedTensorType::get(size, types[random.in(0, 2)]));
+  }
   if (kind == "nn.clip")
     return builder.create<ClipOp>(loc, x, llvm::APFloat(-0.5f),
                                   llvm::APFloat(0.5f));
+  if (kind == "nn.gelu")
+    return builder.create<GeluOp>(loc, x, random.flip());
   return create(kind, x, x.getType());
 }
 
@@ -264,7 +370,38 @@ Operation *Generator::build(StringRef kind) {
   if (kind == "nn.softmax") {
     List x = shape(1, 4);
     return builder.create<SoftmaxOp>(loc, argument(x),
-                                     random.in(0, x.size() - 1));
+                                     random.in(0, x.size() - 1), random.flip());
+  }
+  if (kind == "nn.layer_norm") {
+    List x = shape(1, 4);
+    int64_t axis = random.in(0, x.size() - 1);
+    Value input = argument(x), bias;
+    ArrayRef<int64_t> inner = ArrayRef(x).drop_front(axis);
+    Value scale = argument(inner);
+    if (random.flip())
+      bias = argument(inner);
+    return builder.create<LayerNormOp>(loc, type(x), input, scale, bias, axis,
+                                       llvm::APFloat(1e-3f));
+  }
+  if (kind == "nn.conv_backward_data")
+    return convBackward(random.in(0, 2) == 0);
+  if (kind == "nn.where")
+    return where();
+  if (kind == "nn.gather")
+    return gather();
+  if (kind == "nn.resize")
+    return resize();
+  if (kind == "nn.lstm")
+    return lstm();
+  if (kind == "nn.expand") {
+    List result = shape(0, 4, 5);
+    return create(kind, argument(narrowed(result)), type(result));
+  }
+  if (kind == "nn.tile") {
+    List x = shape(1, 3, 4), result = x;
+    for (int64_t &size : result)
+      size *= random.flip() ? random.in(1, 4) : 1;
+    return create(kind, argument(x), type(result));
   }
   if (kind == "nn.concat") {
     List result = shape(1, 4);
@@ -310,8 +447,9 @@ Operation *Generator::build(StringRef kind) {
     return builder.create<TransposeOp>(loc, type(result), argument(x),
                                        permutation);
   }
-  static constexpr StringLiteral binaries[] = {"nn.add", "nn.sub", "nn.mul",
-                                               "nn.div", "nn.max", "nn.min"};
+  static constexpr StringLiteral binaries[] = {
+      "nn.add", "nn.sub", "nn.mul", "nn.div", "nn.max",    "nn.min",
+      "nn.pow", "nn.and", "nn.or",  "nn.xor", "nn.compare"};
   return llvm::is_contained(binaries, kind) ? binary(kind) : unary(kind);
 }
 
@@ -319,13 +457,24 @@ Operation *Generator::build(StringRef kind) {
 
 ArrayRef<StringRef> soap::nn::test::allKinds() {
   static const StringRef kinds[] = {
-      "nn.input",      "nn.parameter", "nn.constant", "nn.conv",
-      "nn.matmul",     "nn.max_pool",  "nn.avg_pool", "nn.reduce",
-      "nn.batch_norm", "nn.lrn",       "nn.softmax",  "nn.add",
-      "nn.sub",        "nn.mul",       "nn.div",      "nn.max",
-      "nn.min",        "nn.relu",      "nn.sigmoid",  "nn.tanh",
-      "nn.sqrt",       "nn.clip",      "nn.concat",   "nn.slice",
-      "nn.pad",        "nn.reshape",   "nn.transpose"};
+      "nn.input",    "nn.parameter",  "nn.constant",
+      "nn.conv",     "nn.matmul",     "nn.max_pool",
+      "nn.avg_pool", "nn.reduce",     "nn.batch_norm",
+      "nn.lrn",      "nn.softmax",    "nn.add",
+      "nn.sub",      "nn.mul",        "nn.div",
+      "nn.max",      "nn.min",        "nn.relu",
+      "nn.sigmoid",  "nn.tanh",       "nn.sqrt",
+      "nn.clip",     "nn.concat",     "nn.slice",
+      "nn.pad",      "nn.reshape",    "nn.transpose",
+      "nn.pow",      "nn.and",        "nn.or",
+      "nn.xor",      "nn.compare",    "nn.where",
+      "nn.exp",      "nn.log",        "nn.erf",
+      "nn.sin",      "nn.cos",        "nn.reciprocal",
+      "nn.floor",    "nn.ceil",       "nn.round",
+      "nn.neg",      "nn.abs",        "nn.not",
+      "nn.gelu",     "nn.cast",       "nn.expand",
+      "nn.tile",     "nn.gather",     "nn.resize",
+      "nn.lstm",     "nn.layer_norm", "nn.conv_backward_data"};
   return kinds;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reference.h"
+#include "ReferenceOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <limits>
@@ -95,8 +96,16 @@ static Tensor source(Operation *op, std::optional<ArrayRef<int64_t>> offsets,
 
 static Tensor constant(ConstantOp op) {
   Tensor result = resultOf(op);
-  for (auto [i, value] : llvm::enumerate(
-           cast<DenseElementsAttr>(op.getValue()).getValues<APFloat>())) {
+  auto elements = cast<DenseElementsAttr>(op.getValue());
+  if (elements.getElementType().isInteger()) {
+    bool isBool = elements.getElementType().isInteger(1);
+    for (auto [i, value] : llvm::enumerate(elements.getValues<APInt>()))
+      result.data[i] = static_cast<double>(
+          isBool ? static_cast<int64_t>(value.getZExtValue())
+                 : value.getSExtValue());
+    return result;
+  }
+  for (auto [i, value] : llvm::enumerate(elements.getValues<APFloat>())) {
     APFloat number = value;
     bool lossy;
     number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lossy);
@@ -299,13 +308,14 @@ static Tensor softmax(SoftmaxOp op, const Tensor &x) {
       at[op.getAxis()] = i;
       sum += std::exp(x.at(at));
     }
-    result.at(index) = std::exp(x.at(index)) / sum;
+    result.at(index) =
+        op.getLog() ? x.at(index) - std::log(sum) : std::exp(x.at(index)) / sum;
   });
   return result;
 }
 
-static Tensor binary(Operation *op, ArrayRef<Tensor> operands,
-                     function_ref<double(double, double)> function) {
+/// An operation per element, by its formula on scalars.
+static Tensor perElement(Operation *op, ArrayRef<Tensor> operands) {
   Tensor result = resultOf(op);
   auto element = [](const Tensor &x, ArrayRef<int64_t> index) {
     SmallVector<int64_t> at(index.take_back(x.shape.size()));
@@ -315,17 +325,11 @@ static Tensor binary(Operation *op, ArrayRef<Tensor> operands,
     return x.at(at);
   };
   forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
-    result.at(index) =
-        function(element(operands[0], index), element(operands[1], index));
+    SmallVector<double, 3> elements;
+    for (const Tensor &operand : operands)
+      elements.push_back(element(operand, index));
+    result.at(index) = elementOf(op, elements);
   });
-  return result;
-}
-
-static Tensor unary(Operation *op, const Tensor &x,
-                    function_ref<double(double)> function) {
-  Tensor result = resultOf(op);
-  for (size_t i = 0; i != x.data.size(); ++i)
-    result.data[i] = function(x.data[i]);
   return result;
 }
 
@@ -376,6 +380,57 @@ static Tensor transpose(TransposeOp op, const Tensor &x) {
   return result;
 }
 
+static Tensor layerNorm(LayerNormOp op, ArrayRef<Tensor> operands) {
+  const Tensor &x = operands[0];
+  Tensor result = resultOf(op);
+  size_t axis = op.getAxis();
+  double epsilon = op.getEpsilon().convertToFloat();
+  ArrayRef<int64_t> inner = ArrayRef(x.shape).drop_front(axis);
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    double sum = 0, squares = 0, count = 0;
+    forEachIndex(inner, [&](ArrayRef<int64_t> row) {
+      SmallVector<int64_t> at(index.take_front(axis));
+      at.append(row.begin(), row.end());
+      sum += x.at(at);
+      squares += x.at(at) * x.at(at);
+      ++count;
+    });
+    double mean = sum / count, variance = squares / count - mean * mean;
+    ArrayRef<int64_t> at = index.drop_front(axis);
+    double value = (x.at(index) - mean) / std::sqrt(variance + epsilon) *
+                   operands[1].at(at);
+    result.at(index) = operands.size() > 2 ? value + operands[2].at(at) : value;
+  });
+  return result;
+}
+
+/// Every element of dy is scattered to the elements that its convolution read.
+static Tensor convBackward(ConvBackwardDataOp op, ArrayRef<Tensor> operands) {
+  const Tensor &dy = operands[0], &weight = operands[1];
+  Tensor result = resultOf(op);
+  int64_t inputs = dy.shape[1] / op.getGroups(), outputs = weight.shape[1];
+  if (operands.size() > 2)
+    forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+      result.at(index) = operands[2].data[index[1]];
+    });
+  forEachIndex(dy.shape, [&](ArrayRef<int64_t> from) {
+    forEachIndex(ArrayRef(weight.shape).drop_front(), [&](ArrayRef<int64_t> k) {
+      SmallVector<int64_t> to = {from[0], from[1] / inputs * outputs + k[0]};
+      bool inside = true;
+      for (size_t d = 0; d + 1 != k.size(); ++d) {
+        to.push_back(from[2 + d] * op.getStrides()[d] - op.getPadsLo()[d] +
+                     k[1 + d] * op.getDilations()[d]);
+        inside &= to.back() >= 0 && to.back() < result.shape[2 + d];
+      }
+      SmallVector<int64_t> at = {from[1]};
+      at.append(k.begin(), k.end());
+      if (inside)
+        result.at(to) += dy.at(from) * weight.at(at);
+    });
+  });
+  return result;
+}
+
 Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
   return llvm::TypeSwitch<Operation *, Tensor>(op)
       .Case<InputOp, ParameterOp>([](auto op) {
@@ -390,38 +445,12 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
       .Case([&](BatchNormOp op) { return batchNorm(op, operands); })
       .Case([&](LRNOp op) { return lrn(op, operands[0]); })
       .Case([&](SoftmaxOp op) { return softmax(op, operands[0]); })
-      .Case([&](AddOp op) { return binary(op, operands, std::plus<>()); })
-      .Case([&](SubOp op) { return binary(op, operands, std::minus<>()); })
-      .Case([&](MulOp op) { return binary(op, operands, std::multiplies<>()); })
-      .Case([&](DivOp op) { return binary(op, operands, std::divides<>()); })
-      .Case([&](MaxOp op) {
-        return binary(op, operands,
-                      [](double a, double b) { return std::max(a, b); });
-      })
-      .Case([&](MinOp op) {
-        return binary(op, operands,
-                      [](double a, double b) { return std::min(a, b); });
-      })
-      .Case([&](ReluOp op) {
-        return unary(op, operands[0],
-                     [](double x) { return std::max(x, 0.0); });
-      })
-      .Case([&](SigmoidOp op) {
-        return unary(op, operands[0],
-                     [](double x) { return 1 / (1 + std::exp(-x)); });
-      })
-      .Case([&](TanhOp op) {
-        return unary(op, operands[0], [](double x) { return std::tanh(x); });
-      })
-      .Case([&](SqrtOp op) {
-        return unary(op, operands[0], [](double x) { return std::sqrt(x); });
-      })
-      .Case([&](ClipOp op) {
-        double lo = op.getMin().convertToFloat(),
-               hi = op.getMax().convertToFloat();
-        return unary(op, operands[0],
-                     [&](double x) { return std::min(std::max(x, lo), hi); });
-      })
+      .Case([&](LayerNormOp op) { return layerNorm(op, operands); })
+      .Case([&](ConvBackwardDataOp op) { return convBackward(op, operands); })
+      .Case([&](GatherOp op) { return gather(op, operands); })
+      .Case([&](LSTMOp op) { return evaluateLSTM(op, operands).front(); })
+      .Case([&](TileOp op) { return tile(op, operands[0]); })
+      .Case([&](ResizeOp op) { return resize(op, operands[0]); })
       .Case([&](ConcatOp op) { return concat(op, operands); })
       .Case([&](SliceOp op) { return slice(op, operands[0]); })
       .Case([&](PadOp op) { return pad(op, operands[0]); })
@@ -430,7 +459,15 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
         result.data = operands[0].data;
         return result;
       })
-      .Case([&](TransposeOp op) { return transpose(op, operands[0]); });
+      .Case([&](TransposeOp op) { return transpose(op, operands[0]); })
+      .Default([&](Operation *op) { return perElement(op, operands); });
+}
+
+std::vector<Tensor> soap::nn::test::evaluateAll(Operation *op,
+                                                ArrayRef<Tensor> operands) {
+  if (auto lstm = dyn_cast<LSTMOp>(op))
+    return evaluateLSTM(lstm, operands);
+  return {evaluate(op, operands)};
 }
 
 void soap::nn::test::evaluate(Block &block, Environment &environment) {
@@ -438,6 +475,8 @@ void soap::nn::test::evaluate(Block &block, Environment &environment) {
     std::vector<Tensor> operands;
     for (Value operand : op.getOperands())
       operands.push_back(environment.lookup(operand));
-    environment[op.getResult(0)] = evaluate(&op, operands);
+    std::vector<Tensor> results = evaluateAll(&op, operands);
+    for (auto [result, tensor] : llvm::zip_equal(op.getResults(), results))
+      environment[result] = tensor;
   }
 }

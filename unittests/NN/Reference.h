@@ -39,9 +39,13 @@ struct Tensor {
 void forEachIndex(llvm::ArrayRef<int64_t> shape,
                   llvm::function_ref<void(llvm::ArrayRef<int64_t>)> body);
 
-/// The result of `op`, shaped as its result type. Inputs and parameters have
-/// the values that `sourceValue` gives their global elements.
+/// The first result of `op`, shaped as its result type. Inputs and parameters
+/// have the values that `sourceValue` gives their global elements.
 Tensor evaluate(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
+
+/// All results of `op`.
+std::vector<Tensor> evaluateAll(mlir::Operation *op,
+                                llvm::ArrayRef<Tensor> operands);
 
 /// Element `linear` of a whole input or parameter.
 double sourceValue(int64_t linear);

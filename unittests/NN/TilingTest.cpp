@@ -17,7 +17,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdlib>
@@ -41,7 +43,10 @@ enum class Mistake {
   BiasInEveryPart,
   GlobalPads,
   LocalMeanCount,
-  DroppedHalo
+  DroppedHalo,
+  NoBase,
+  AlwaysForward,
+  GlobalOffsets
 };
 
 /// A function whose arguments are operands; its block has no terminator.
@@ -84,14 +89,26 @@ protected:
 
   std::vector<Tensor> randomOperands(Operation *op, Random &random) {
     std::vector<Tensor> operands;
-    for (Shape &shape : operandShapes(op)) {
+    // Indices count from the end too, and some name no row.
+    int64_t rows = 2;
+    if (auto gather = dyn_cast<GatherOp>(op))
+      rows = gather.getData().getType().getDimSize(gather.getAxis()) + 1;
+    for (auto [operand, shape] :
+         llvm::zip_equal(op->getOperands(), operandShapes(op))) {
+      Type element = getElementTypeOrSelf(operand);
       operands.emplace_back(shape);
       for (double &value : operands.back().data)
-        value = random.normal();
+        value = element.isInteger(1) ? static_cast<double>(random.in(0, 1))
+                : element.isInteger()
+                    ? static_cast<double>(random.in(-rows, rows))
+                    : random.normal();
     }
-    // Variances and arguments of a square root are positive.
-    if (isa<BatchNormOp, SqrtOp>(op))
+    // Variances, bases and arguments of roots and logarithms are positive.
+    if (isa<BatchNormOp, SqrtOp, LogOp>(op))
       for (double &value : operands.back().data)
+        value = 0.1 + std::abs(value);
+    if (isa<PowOp>(op))
+      for (double &value : operands.front().data)
         value = 0.1 + std::abs(value);
     return operands;
   }
@@ -99,12 +116,13 @@ protected:
   /// Builds and computes the local operations of `tile`. Empty if they cannot
   /// be built; adds failures if they are malformed.
   std::optional<Tensor> compute(PartitionOpInterface op, const LocalTile &tile,
-                                ArrayRef<Tensor> operands, Mistake mistake);
+                                ArrayRef<Tensor> operands, Mistake mistake,
+                                unsigned result = 0);
 
-  /// Computes all tasks and combines them.
+  /// Computes all tasks and combines them to result `number`.
   Tensor combineTasks(PartitionOpInterface op, const Degrees &degrees,
                       ArrayRef<Tensor> operands,
-                      Mistake mistake = Mistake::None);
+                      Mistake mistake = Mistake::None, unsigned number = 0);
 
   static bool equal(const Tensor &a, const Tensor &b) {
     return a.shape == b.shape &&
@@ -117,7 +135,7 @@ protected:
 std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
                                       const LocalTile &tile,
                                       ArrayRef<Tensor> operands,
-                                      Mistake mistake) {
+                                      Mistake mistake, unsigned result) {
   Scope scope(&context);
   Environment environment;
   SmallVector<Value> local;
@@ -133,7 +151,7 @@ std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
   OpBuilder builder(&context);
   builder.setInsertionPointToEnd(&scope.block);
   FailureOr<SmallVector<Value>> results = op.buildLocal(builder, local, tile);
-  if (failed(results) || results->size() != 1)
+  if (failed(results) || results->size() != op->getNumResults())
     return std::nullopt;
 
   for (Operation &localOp : scope.block) {
@@ -141,6 +159,15 @@ std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
       cast<ConvOp>(localOp).setPadsLo(cast<ConvOp>(*op).getPadsLo());
       cast<ConvOp>(localOp).setPadsHi(cast<ConvOp>(*op).getPadsHi());
     }
+    if (mistake == Mistake::NoBase && isa<GatherOp>(localOp))
+      cast<GatherOp>(localOp).setBase(0);
+    if (mistake == Mistake::AlwaysForward && isa<LSTMOp>(localOp))
+      cast<LSTMOp>(localOp).setReverse(false);
+    if (mistake == Mistake::GlobalOffsets && isa<ResizeOp>(localOp))
+      cast<ResizeOp>(localOp).setOffsets(cast<ResizeOp>(*op).getOffsets());
+    if (mistake == Mistake::GlobalPads && isa<ConvBackwardDataOp>(localOp))
+      cast<ConvBackwardDataOp>(localOp).setPadsLo(
+          cast<ConvBackwardDataOp>(*op).getPadsLo());
     if (mistake == Mistake::LocalMeanCount && isa<ReduceOp>(localOp)) {
       float ratio = static_cast<float>(volume(tile.operandBoxes[0])) /
                     static_cast<float>(volume(tile.resultBoxes[0]));
@@ -152,14 +179,15 @@ std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
     }
   }
   evaluate(scope.block, environment);
-  return environment.lookup(results->front());
+  return environment.lookup((*results)[result]);
 }
 
 Tensor Tiling::combineTasks(PartitionOpInterface op, const Degrees &degrees,
-                            ArrayRef<Tensor> operands, Mistake mistake) {
-  Shape shape = resultShapes(op).front();
+                            ArrayRef<Tensor> operands, Mistake mistake,
+                            unsigned number) {
+  Shape shape = resultShapes(op)[number];
   Tensor sum(shape), parts(shape);
-  Combine how = op.getPartitionSpec().results[0].combine;
+  Combine how = op.getPartitionSpec().results[number].combine;
   for (int64_t task = 0, e = degrees.numTasks(); task != e; ++task) {
     LocalTile tile = makeLocalTile(op, degrees, task);
     if (mistake == Mistake::BiasInEveryPart)
@@ -174,12 +202,12 @@ Tensor Tiling::combineTasks(PartitionOpInterface op, const Degrees &degrees,
       Range own = {tile.tile[h].lo * stride, tile.tile[h].hi * stride};
       tile.operandBoxes[0][2] = intersect(tile.operandBoxes[0][2], own);
     }
-    std::optional<Tensor> result = compute(op, tile, operands, mistake);
+    std::optional<Tensor> result = compute(op, tile, operands, mistake, number);
     if (!result) {
       ADD_FAILURE() << "task " << task << " cannot be built";
       return sum;
     }
-    const Box &box = tile.resultBoxes[0];
+    const Box &box = tile.resultBoxes[number];
     EXPECT_EQ(result->shape, Shape(soap::shapeOf(box)));
     forEachIndex(result->shape, [&](ArrayRef<int64_t> index) {
       SmallVector<int64_t> to(index);
@@ -193,7 +221,7 @@ Tensor Tiling::combineTasks(PartitionOpInterface op, const Degrees &degrees,
   // Every element exists once per part.
   int64_t expected = 1;
   for (size_t i = 0; i != degrees.loops.size(); ++i)
-    if (op.getPartitionSpec().isReduction(i))
+    if (op.getPartitionSpec().isReduction(i, number))
       expected *= degrees.loops[i];
   for (double count : parts.data)
     if (count != static_cast<double>(expected)) {
@@ -252,13 +280,15 @@ TEST_F(Tiling, TasksCombineToTheWhole) {
           buildRandomOp(scope.block, kind, random, &context);
       ASSERT_TRUE(succeeded(verify(op))) << kind.str() << " case " << i;
       std::vector<Tensor> operands = randomOperands(op, random);
-      Tensor whole = evaluate(op, operands);
+      std::vector<Tensor> whole = evaluateAll(op, operands);
 
       PartitionSpec spec = op.getPartitionSpec();
       Degrees degrees = randomDegrees(spec, random);
-      Tensor tiled = combineTasks(op, degrees, operands);
-      ASSERT_TRUE(equal(tiled, whole))
-          << "case " << i << ": " << describe(op, degrees);
+      for (unsigned r = 0; r != whole.size(); ++r)
+        ASSERT_TRUE(equal(combineTasks(op, degrees, operands, Mistake::None, r),
+                          whole[r]))
+            << "case " << i << ", result " << r << ": "
+            << describe(op, degrees);
       ASSERT_FALSE(HasFailure())
           << "case " << i << ": " << describe(op, degrees);
       for (auto [loop, degree] : llvm::zip(spec.loops, degrees.loops))
@@ -279,6 +309,12 @@ TEST_F(Tiling, TasksCombineToTheWhole) {
                              {"nn.lrn", "n c h w"},
                              {"nn.reduce", "d0 d1 d2 d3"},
                              {"nn.reshape", "d0 d1 d2"},
+                             {"nn.conv_backward_data", "n c g h w f"},
+                             {"nn.gather", "d0 d1 d2 v"},
+                             {"nn.tile", "d0 d1 d2"},
+                             {"nn.resize", "d0 d1 d2"},
+                             {"nn.lstm", "n"},
+                             {"nn.layer_norm", "d0 d1"},
                              {"nn.concat", "d0 d1 d2 d3"}}) {
     SmallVector<StringRef> names;
     StringRef(loops).split(names, ' ');
@@ -394,6 +430,57 @@ TEST_F(Mistakes, LocalMeanCount) {
     setName(op, "op");
     EXPECT_TRUE(isNoticed(op, splitOf(op, "d2", degree),
                           Mistake::LocalMeanCount, degree));
+  }
+}
+
+/// An operation of `text`, as the only one of a function.
+PartitionOpInterface parseOp(Scope &scope, StringRef text) {
+  MLIRContext *context = scope.function->getContext();
+  auto module = parseSourceString<ModuleOp>(
+      ("func.func @f(" + text + "\n return }").str(), context);
+  auto function = *module->getOps<func::FuncOp>().begin();
+  scope.function = function.clone();
+  return cast<PartitionOpInterface>(scope.function->getBody().front().front());
+}
+
+struct Slip {
+  const char *op, *loop;
+  int32_t degree;
+  Mistake mistake;
+};
+
+TEST_F(Mistakes, OfLookUpsAndRecurrence) {
+  for (const Slip &slip :
+       {Slip{"%x: tensor<6x3xf32>, %i: tensor<8xi64>) { "
+             "%0 = nn.gather %x, %i {nn.name = \"op\", axis = 0 : i64} : "
+             "(tensor<6x3xf32>, tensor<8xi64>) -> tensor<8x3xf32>",
+             "v", 3, Mistake::NoBase},
+        Slip{"%x: tensor<3x2x2xf32>, %w: tensor<2x4x2x2xf32>, "
+             "%r: tensor<2x4x2x2xf32>, %b: tensor<2x4x2xf32>, "
+             "%h: tensor<2x2x2xf32>, %c: tensor<2x2x2xf32>) { "
+             "%0:2 = nn.lstm %x, %w, %r, %b, %h, %c {nn.name = \"op\"} : "
+             "(tensor<3x2x2xf32>, tensor<2x4x2x2xf32>, "
+             "tensor<2x4x2x2xf32>, tensor<2x4x2xf32>, tensor<2x2x2xf32>, "
+             "tensor<2x2x2xf32>) -> (tensor<3x2x2x2xf32>, "
+             "tensor<2x2x2xf32>)",
+             "dir", 2, Mistake::AlwaysForward},
+        Slip{"%x: tensor<6xf32>) { %0 = nn.resize %x {nn.name = \"op\", "
+             "mode = #nn.resize_mode<linear>, "
+             "numerators = array<i64: 3>, offsets = array<i64: -1>, "
+             "denominators = array<i64: 4>} : (tensor<6xf32>) "
+             "-> tensor<8xf32>",
+             "d0", 3, Mistake::GlobalOffsets},
+        Slip{"%x: tensor<1x2x5xf32>, %w: tensor<2x3x3xf32>) { "
+             "%0 = nn.conv_backward_data %x, %w {nn.name = \"op\", "
+             "strides = array<i64: 2>, dilations = array<i64: 1>, "
+             "pads_lo = array<i64: 1>} : (tensor<1x2x5xf32>, "
+             "tensor<2x3x3xf32>) -> tensor<1x3x10xf32>",
+             "w", 3, Mistake::GlobalPads}}) {
+    Scope scope(&context);
+    PartitionOpInterface op = parseOp(scope, slip.op);
+    EXPECT_TRUE(isNoticed(op, splitOf(op, slip.loop, slip.degree), slip.mistake,
+                          /*seed=*/7))
+        << slip.op;
   }
 }
 

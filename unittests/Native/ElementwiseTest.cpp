@@ -47,6 +47,14 @@ static const Unary unaries[] = {
     {"sigmoid", "", [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"tanh", "", [](double x) { return std::tanh(x); }},
     {"sqrt", "", [](double x) { return std::sqrt(x); }},
+    {"exp", "", [](double x) { return std::exp(x); }},
+    {"erf", "", [](double x) { return std::erf(x); }},
+    {"reciprocal", "", [](double x) { return 1 / x; }},
+    {"floor", "", [](double x) { return std::floor(x); }},
+    {"ceil", "", [](double x) { return std::ceil(x); }},
+    {"round", "", [](double x) { return std::nearbyint(x); }},
+    {"neg", "", [](double x) { return -x; }},
+    {"abs", "", [](double x) { return std::abs(x); }},
     {"clip", ", min = -0.5 : f32, max = 6.0 : f32",
      [](double x) { return x < -0.5 ? -0.5
                            : x > 6  ? 6

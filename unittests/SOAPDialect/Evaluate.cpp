@@ -23,7 +23,9 @@ static void evaluateBlock(Block &block, nn::test::Environment &values) {
     std::vector<Tensor> operands;
     for (Value operand : op.getOperands())
       operands.push_back(values.at(operand));
-    values[op.getResult(0)] = nn::test::evaluate(&op, operands);
+    std::vector<Tensor> results = nn::test::evaluateAll(&op, operands);
+    for (auto [result, tensor] : llvm::zip_equal(op.getResults(), results))
+      values[result] = tensor;
   }
 }
 

@@ -13,17 +13,16 @@ using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
-/// Adds `a * b` to the element of the output.
-static Value multiplyAdd(OpBuilder &builder, Location loc, Value a, Value b,
-                         Value sum) {
+Value linalg_lowering::multiplyAdd(OpBuilder &builder, Location loc, Value a,
+                                   Value b, Value sum) {
   auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), sumFlags);
   Value product = builder.create<arith::MulFOp>(loc, a, b, flags);
   return builder.create<arith::AddFOp>(loc, sum, product, flags);
 }
 
-/// What the products are added to: the bias along dim `dim`, else zeros.
-static Value initialSum(OpBuilder &builder, Location loc, RankedTensorType type,
-                        Value bias, int64_t dim) {
+Value linalg_lowering::initialSum(OpBuilder &builder, Location loc,
+                                  RankedTensorType type, Value bias,
+                                  int64_t dim) {
   if (!bias)
     return filled(builder, loc, type.getShape(),
                   scalar(builder, loc, type.getElementType(), 0));
@@ -34,6 +33,31 @@ static Value initialSum(OpBuilder &builder, Location loc, RankedTensorType type,
   Value output = empty(builder, loc, type.getShape(), type.getElementType());
   return builder.create<linalg::BroadcastOp>(loc, bias, output, broadcast)
       .getResult()[0];
+}
+
+/// Every dim alone, but dim `split`, which is two.
+static SmallVector<ReassociationIndices> groupDims(unsigned rank,
+                                                   unsigned split) {
+  SmallVector<ReassociationIndices> groups;
+  int64_t next = 0;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    groups.push_back({next++});
+    if (dim == split)
+      groups.back().push_back(next++);
+  }
+  return groups;
+}
+
+/// Dim `dim` as `groups` times the rest.
+static Value splitGroups(OpBuilder &builder, Location loc, Value value,
+                         unsigned dim, int64_t groups) {
+  RankedTensorType from = tensorType(value);
+  SmallVector<int64_t> shape(from.getShape());
+  shape[dim] /= groups;
+  shape.insert(shape.begin() + dim, groups);
+  return builder.create<tensor::ExpandShapeOp>(
+      loc, RankedTensorType::get(shape, from.getElementType()), value,
+      groupDims(from.getRank(), dim));
 }
 
 namespace {
@@ -57,15 +81,9 @@ struct ConvLowering : public OpRewritePattern<nn::ConvOp> {
     int64_t groups = op.getGroups();
     bool grouped = groups > 1;
     if (grouped) {
-      auto split = [&](Value value, unsigned dim) {
-        SmallVector<int64_t> shape(tensorType(value).getShape());
-        shape[dim] /= groups;
-        shape.insert(shape.begin() + dim, groups);
-        return expand(rewriter, loc, value, shape, dim);
-      };
-      input = split(input, 1);
-      weight = split(weight, 0);
-      sum = split(sum, 1);
+      input = splitGroups(rewriter, loc, input, 1, groups);
+      weight = splitGroups(rewriter, loc, weight, 0, groups);
+      sum = splitGroups(rewriter, loc, sum, 1, groups);
     }
 
     // Loops: n, (g), f, rows, c, kernel, then the columns, which are
@@ -119,27 +137,121 @@ struct ConvLowering : public OpRewritePattern<nn::ConvOp> {
     rewriter.replaceOp(op, result);
     return success();
   }
+};
 
-private:
-  /// Every dim alone, but dim `split`, which is two.
-  static SmallVector<ReassociationIndices> groupDims(unsigned rank,
-                                                     unsigned split) {
-    SmallVector<ReassociationIndices> groups;
-    int64_t next = 0;
-    for (unsigned dim = 0; dim < rank; ++dim) {
-      groups.push_back({next++});
-      if (dim == split)
-        groups.back().push_back(next++);
+/// A convolution of dy, spread out by the strides, with the kernel turned
+/// round.
+struct ConvBackwardDataLowering
+    : public OpRewritePattern<nn::ConvBackwardDataOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::ConvBackwardDataOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getResult());
+    unsigned spatial = type.getRank() - 2;
+    Value input = spread(rewriter, op), weight = op.getWeight();
+    Value sum = initialSum(rewriter, loc, type, op.getBias(), 1);
+    int64_t groups = op.getGroups();
+    bool grouped = groups > 1;
+    if (grouped) {
+      input = splitGroups(rewriter, loc, input, 1, groups);
+      weight = splitGroups(rewriter, loc, weight, 0, groups);
+      sum = splitGroups(rewriter, loc, sum, 1, groups);
     }
-    return groups;
+    // Loops: n, (g), c, rows, f, kernel, then the columns.
+    SmallVector<Iterator> iterators;
+    auto loop = [&](Iterator kind) {
+      iterators.push_back(kind);
+      return rewriter.getAffineDimExpr(iterators.size() - 1);
+    };
+    SmallVector<AffineExpr> inputExprs, weightExprs, resultExprs, out, kernel;
+    inputExprs.push_back(loop(Iterator::parallel));
+    resultExprs.push_back(inputExprs.front());
+    if (grouped) {
+      AffineExpr g = loop(Iterator::parallel);
+      inputExprs.push_back(g);
+      weightExprs.push_back(g);
+      resultExprs.push_back(g);
+    }
+    AffineExpr c = loop(Iterator::parallel);
+    for (unsigned i = 0; i + 1 < spatial; ++i)
+      out.push_back(loop(Iterator::parallel));
+    AffineExpr f = loop(Iterator::reduction);
+    for (unsigned i = 0; i < spatial; ++i)
+      kernel.push_back(loop(Iterator::reduction));
+    out.push_back(loop(Iterator::parallel));
+    inputExprs.push_back(f);
+    weightExprs.append({f, c});
+    resultExprs.push_back(c);
+    for (unsigned i = 0; i < spatial; ++i) {
+      int64_t dilation = op.getDilations()[i];
+      inputExprs.push_back(out[i] + reach(op, i) - kernel[i] * dilation);
+      weightExprs.push_back(kernel[i]);
+      resultExprs.push_back(out[i]);
+    }
+    SmallVector<AffineMap> maps;
+    for (ArrayRef<AffineExpr> exprs :
+         {ArrayRef<AffineExpr>(inputExprs), ArrayRef<AffineExpr>(weightExprs),
+          ArrayRef<AffineExpr>(resultExprs)})
+      maps.push_back(
+          AffineMap::get(iterators.size(), 0, exprs, rewriter.getContext()));
+    Value result =
+        generic(rewriter, loc, {input, weight}, sum, maps, iterators,
+                [](OpBuilder &builder, Location location, ValueRange elements) {
+                  return multiplyAdd(builder, location, elements[0],
+                                     elements[1], elements[2]);
+                });
+    if (grouped)
+      result = rewriter.create<tensor::CollapseShapeOp>(
+          loc, type, result, groupDims(type.getRank(), 1));
+    rewriter.replaceOp(op, result);
+    return success();
   }
 
-  static Value expand(OpBuilder &builder, Location loc, Value value,
-                      ArrayRef<int64_t> shape, unsigned dim) {
-    RankedTensorType from = tensorType(value);
-    return builder.create<tensor::ExpandShapeOp>(
-        loc, RankedTensorType::get(shape, from.getElementType()), value,
-        groupDims(from.getRank(), dim));
+private:
+  /// Elements from the first to the last position of the kernel, less one.
+  static int64_t reach(nn::ConvBackwardDataOp op, unsigned i) {
+    return (tensorType(op.getWeight()).getDimSize(2 + i) - 1) *
+           op.getDilations()[i];
+  }
+
+  /// Zeros with element o of dy at `o*stride + reach - pad`, as far as the
+  /// result reads.
+  static Value spread(OpBuilder &builder, nn::ConvBackwardDataOp op) {
+    Location loc = op.getLoc();
+    RankedTensorType dy = tensorType(op.getDy());
+    auto number = [&](int64_t value) -> OpFoldResult {
+      return builder.getIndexAttr(value);
+    };
+    SmallVector<int64_t> shape(dy.getShape());
+    SmallVector<OpFoldResult> from(2, number(0)), to(2, number(0)), sizes,
+        strides(2, number(1)), ones(shape.size(), number(1));
+    sizes = {number(shape[0]), number(shape[1])};
+    bool none = false;
+    for (unsigned i = 0; i + 2 < shape.size(); ++i) {
+      int64_t stride = op.getStrides()[i];
+      int64_t origin = reach(op, i) - op.getPadsLo()[i];
+      int64_t &size = shape[2 + i], length = size;
+      size = tensorType(op.getResult()).getDimSize(2 + i) + reach(op, i);
+      int64_t first = origin < 0 ? (-origin + stride - 1) / stride : 0;
+      int64_t end = origin >= size
+                        ? 0
+                        : std::min(length, (size - 1 - origin) / stride + 1);
+      none |= end <= first;
+      from.push_back(number(first));
+      to.push_back(number(origin + first * stride));
+      sizes.push_back(number(end - first));
+      strides.push_back(number(stride));
+    }
+    Value zeros = filled(builder, loc, shape,
+                         scalar(builder, loc, dy.getElementType(), 0));
+    if (none)
+      return zeros;
+    Value read = builder.create<tensor::ExtractSliceOp>(loc, op.getDy(), from,
+                                                        sizes, ones);
+    return builder.create<tensor::InsertSliceOp>(loc, read, zeros, to, sizes,
+                                                 strides);
   }
 };
 
@@ -198,5 +310,6 @@ struct MatMulLowering : public OpRewritePattern<nn::MatMulOp> {
 } // namespace
 
 void linalg_lowering::populateContractionPatterns(RewritePatternSet &patterns) {
-  patterns.add<ConvLowering, MatMulLowering>(patterns.getContext());
+  patterns.add<ConvLowering, ConvBackwardDataLowering, MatMulLowering>(
+      patterns.getContext());
 }

@@ -10,15 +10,15 @@
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::linalg_lowering;
 
 bool soap::isElementwise(Operation *op) {
-  return isa<nn::AddOp, nn::SubOp, nn::MulOp, nn::DivOp, nn::MaxOp, nn::MinOp,
-             nn::ReluOp, nn::SigmoidOp, nn::TanhOp, nn::SqrtOp, nn::ClipOp,
-             nn::BatchNormOp>(op);
+  return op->hasTrait<nn::PerElement>();
 }
 
 llvm::SmallBitVector soap::elementwiseAccess(Operation *op, unsigned operand) {
@@ -51,6 +51,115 @@ static Value replaceIf(OpBuilder &builder, Location loc,
                        Value bound) {
   Value outside = builder.create<arith::CmpFOp>(loc, predicate, value, bound);
   return builder.create<arith::SelectOp>(loc, outside, bound, value);
+}
+
+Value linalg_lowering::sigmoid(OpBuilder &builder, Location loc, Value x) {
+  Value one = scalar(builder, loc, x.getType(), 1);
+  Value negated = builder.create<arith::NegFOp>(loc, x);
+  Value exponential = builder.create<math::ExpOp>(loc, negated);
+  Value sum = builder.create<arith::AddFOp>(loc, one, exponential);
+  return builder.create<arith::DivFOp>(loc, one, sum);
+}
+
+template <typename Op>
+static Value unary(OpBuilder &builder, Location loc, ValueRange elements) {
+  return builder.create<Op>(loc, elements[0]);
+}
+
+static Value compare(OpBuilder &builder, Location loc, nn::Predicate predicate,
+                     ValueRange elements) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  static constexpr std::pair<F, I> predicates[] = {
+      {F::OEQ, I::eq},  {F::UNE, I::ne},  {F::OLT, I::slt},
+      {F::OLE, I::sle}, {F::OGT, I::sgt}, {F::OGE, I::sge}};
+  auto [ofFloats, ofIntegers] = predicates[static_cast<unsigned>(predicate)];
+  if (isa<FloatType>(elements[0].getType()))
+    return builder.create<arith::CmpFOp>(loc, ofFloats, elements[0],
+                                         elements[1]);
+  return builder.create<arith::CmpIOp>(loc, ofIntegers, elements[0],
+                                       elements[1]);
+}
+
+static Value cast(OpBuilder &builder, Location loc, Value x, Type to) {
+  Type from = x.getType();
+  if (from == to)
+    return x;
+  bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
+  if (to.isInteger(1)) {
+    Value zero = scalar(builder, loc, from, 0);
+    return compare(builder, loc, nn::Predicate::Ne, {x, zero});
+  }
+  if (from.isInteger(1)) {
+    if (toFloat)
+      return builder.create<arith::UIToFPOp>(loc, to, x);
+    return builder.create<arith::ExtUIOp>(loc, to, x);
+  }
+  if (fromFloat && !toFloat)
+    return builder.create<arith::FPToSIOp>(loc, to, x);
+  if (!fromFloat && toFloat)
+    return builder.create<arith::SIToFPOp>(loc, to, x);
+  bool wider = to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth();
+  if (fromFloat)
+    return wider ? Value(builder.create<arith::ExtFOp>(loc, to, x))
+                 : Value(builder.create<arith::TruncFOp>(loc, to, x));
+  return wider ? Value(builder.create<arith::ExtSIOp>(loc, to, x))
+               : Value(builder.create<arith::TruncIOp>(loc, to, x));
+}
+
+/// |x|^y = exp(y * log |x|), with the sign of C's pow. No library is linked to
+/// the kernels, and these two have vector code.
+static Value power(OpBuilder &builder, Location loc, Value x, Value y) {
+  Type type = x.getType();
+  auto number = [&](double value) { return scalar(builder, loc, type, value); };
+  auto holds = [&](arith::CmpFPredicate predicate, Value a, Value b) -> Value {
+    return builder.create<arith::CmpFOp>(loc, predicate, a, b);
+  };
+  auto floor = [&](Value value) -> Value {
+    return builder.create<math::FloorOp>(loc, value);
+  };
+  using P = arith::CmpFPredicate;
+  Value zero = number(0), one = number(1), two = number(2);
+  Value magnitude = builder.create<math::AbsFOp>(loc, x);
+  Value logarithm = builder.create<math::LogOp>(loc, magnitude);
+  Value result = builder.create<math::ExpOp>(
+      loc, builder.create<arith::MulFOp>(loc, y, logarithm));
+  // Of a negative base, integers have a power, the odd ones a negative one.
+  Value half = builder.create<arith::DivFOp>(loc, y, two);
+  Value isInteger = holds(P::OEQ, floor(y), y);
+  Value isEven = holds(P::OEQ, floor(half), half);
+  Value negated = builder.create<arith::NegFOp>(loc, result);
+  Value ofInteger =
+      builder.create<arith::SelectOp>(loc, isEven, result, negated);
+  Value ofNegative = builder.create<arith::SelectOp>(
+      loc, isInteger, ofInteger,
+      number(std::numeric_limits<double>::quiet_NaN()));
+  result = builder.create<arith::SelectOp>(loc, holds(P::OLT, x, zero),
+                                           ofNegative, result);
+  Value isOne = builder.create<arith::OrIOp>(loc, holds(P::OEQ, y, zero),
+                                             holds(P::OEQ, x, one));
+  return builder.create<arith::SelectOp>(loc, isOne, one, result);
+}
+
+static Value gelu(OpBuilder &builder, Location loc, nn::GeluOp op, Value x) {
+  Type type = x.getType();
+  auto number = [&](double value) { return scalar(builder, loc, type, value); };
+  auto mul = [&](Value a, Value b) -> Value {
+    return builder.create<arith::MulFOp>(loc, a, b);
+  };
+  auto add = [&](Value a, Value b) -> Value {
+    return builder.create<arith::AddFOp>(loc, a, b);
+  };
+  Value bend;
+  if (op.getApproximate()) {
+    Value cube = mul(mul(x, x), x);
+    Value inner =
+        mul(number(std::sqrt(2 / M_PI)), add(x, mul(number(0.044715), cube)));
+    bend = builder.create<math::TanhOp>(loc, inner);
+  } else {
+    bend = builder.create<math::ErfOp>(loc, mul(x, number(M_SQRT1_2)));
+  }
+  return mul(mul(number(0.5), x), add(number(1), bend));
 }
 
 static Value buildBatchNorm(OpBuilder &builder, Location loc,
@@ -109,19 +218,77 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
         return replaceIf(builder, loc, arith::CmpFPredicate::OGT, raised,
                          upper);
       })
-      .Case([&](nn::SigmoidOp) -> Value {
-        Value one = scalar(builder, loc, type, 1);
-        Value negated = builder.create<arith::NegFOp>(loc, elements[0]);
-        Value exponential = builder.create<math::ExpOp>(loc, negated);
-        Value sum = builder.create<arith::AddFOp>(loc, one, exponential);
-        return builder.create<arith::DivFOp>(loc, one, sum);
-      })
+      .Case([&](nn::SigmoidOp) { return sigmoid(builder, loc, elements[0]); })
       .Case([&](nn::TanhOp) -> Value {
         return builder.create<math::TanhOp>(loc, elements[0]);
       })
-      .Case([&](nn::SqrtOp) -> Value {
-        return builder.create<math::SqrtOp>(loc, elements[0]);
+      .Case([&](nn::SqrtOp) {
+        return unary<math::SqrtOp>(builder, loc, elements);
       })
+      .Case(
+          [&](nn::ExpOp) { return unary<math::ExpOp>(builder, loc, elements); })
+      .Case(
+          [&](nn::LogOp) { return unary<math::LogOp>(builder, loc, elements); })
+      .Case(
+          [&](nn::ErfOp) { return unary<math::ErfOp>(builder, loc, elements); })
+      .Case(
+          [&](nn::SinOp) { return unary<math::SinOp>(builder, loc, elements); })
+      .Case(
+          [&](nn::CosOp) { return unary<math::CosOp>(builder, loc, elements); })
+      .Case([&](nn::FloorOp) {
+        return unary<math::FloorOp>(builder, loc, elements);
+      })
+      .Case([&](nn::CeilOp) {
+        return unary<math::CeilOp>(builder, loc, elements);
+      })
+      .Case([&](nn::RoundOp) {
+        return unary<math::RoundEvenOp>(builder, loc, elements);
+      })
+      .Case([&](nn::ReciprocalOp) -> Value {
+        return builder.create<arith::DivFOp>(loc, scalar(builder, loc, type, 1),
+                                             elements[0]);
+      })
+      .Case([&](nn::NegOp) -> Value {
+        if (isa<FloatType>(type))
+          return builder.create<arith::NegFOp>(loc, elements[0]);
+        return builder.create<arith::SubIOp>(loc, scalar(builder, loc, type, 0),
+                                             elements[0]);
+      })
+      .Case([&](nn::AbsOp) -> Value {
+        if (isa<FloatType>(type))
+          return builder.create<math::AbsFOp>(loc, elements[0]);
+        return builder.create<math::AbsIOp>(loc, elements[0]);
+      })
+      .Case([&](nn::NotOp) -> Value {
+        return builder.create<arith::XOrIOp>(
+            loc, elements[0],
+            builder.create<arith::ConstantOp>(loc, builder.getBoolAttr(true)));
+      })
+      .Case([&](nn::AndOp) -> Value {
+        return builder.create<arith::AndIOp>(loc, elements[0], elements[1]);
+      })
+      .Case([&](nn::OrOp) -> Value {
+        return builder.create<arith::OrIOp>(loc, elements[0], elements[1]);
+      })
+      .Case([&](nn::XorOp) -> Value {
+        return builder.create<arith::XOrIOp>(loc, elements[0], elements[1]);
+      })
+      .Case([&](nn::PowOp) {
+        return power(builder, loc, elements[0], elements[1]);
+      })
+      .Case([&](nn::GeluOp op) { return gelu(builder, loc, op, elements[0]); })
+      .Case([&](nn::CompareOp op) {
+        return compare(builder, loc, op.getPredicate(), elements);
+      })
+      .Case([&](nn::WhereOp) -> Value {
+        return builder.create<arith::SelectOp>(loc, elements[0], elements[1],
+                                               elements[2]);
+      })
+      .Case([&](nn::CastOp op) {
+        return cast(builder, loc, elements[0],
+                    tensorType(op.getResult()).getElementType());
+      })
+      .Case([&](nn::ExpandOp) { return elements[0]; })
       .Case([&](nn::BatchNormOp batchNorm) {
         return buildBatchNorm(builder, loc, batchNorm, elements);
       })

@@ -8,6 +8,7 @@
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "soap/Dialect/NN/IR/NN.h"
@@ -132,6 +133,8 @@ Value linalg_lowering::elementwise(OpBuilder &builder, Location loc,
 void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
   linalg_lowering::populateContractionPatterns(patterns);
   linalg_lowering::populateElementwisePatterns(patterns);
+  linalg_lowering::populateIndexPatterns(patterns);
+  linalg_lowering::populateRecurrentPatterns(patterns);
   linalg_lowering::populateReductionPatterns(patterns);
   linalg_lowering::populateShapePatterns(patterns);
   linalg_lowering::populateWindowPatterns(patterns);
@@ -143,7 +146,8 @@ struct ConvertNNToLinalg
   void runOnOperation() override {
     ConversionTarget target(getContext());
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,
-                           math::MathDialect, tensor::TensorDialect>();
+                           math::MathDialect, scf::SCFDialect,
+                           tensor::TensorDialect>();
     target.addIllegalDialect<nn::NNDialect>();
     target.addLegalOp<nn::InputOp, nn::ParameterOp, nn::OutputOp>();
     RewritePatternSet patterns(&getContext());

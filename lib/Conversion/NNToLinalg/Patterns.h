@@ -12,12 +12,15 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "soap/Dialect/NN/IR/NN.h"
 
 namespace soap {
 namespace linalg_lowering {
 
 void populateContractionPatterns(mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(mlir::RewritePatternSet &patterns);
+void populateIndexPatterns(mlir::RewritePatternSet &patterns);
+void populateRecurrentPatterns(mlir::RewritePatternSet &patterns);
 void populateReductionPatterns(mlir::RewritePatternSet &patterns);
 void populateShapePatterns(mlir::RewritePatternSet &patterns);
 void populateWindowPatterns(mlir::RewritePatternSet &patterns);
@@ -51,6 +54,23 @@ mlir::Value padded(mlir::OpBuilder &builder, mlir::Location loc,
 /// The same elements in another shape.
 mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value tensor, llvm::ArrayRef<int64_t> shape);
+
+/// `input` without `axes`, each element joined from all along them.
+mlir::Value reduce(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value input, llvm::ArrayRef<int64_t> axes,
+                   nn::ReduceKind kind);
+
+/// What products are added to: the bias along dim `dim`, else zeros.
+mlir::Value initialSum(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::RankedTensorType type, mlir::Value bias,
+                       int64_t dim);
+/// Adds `a * b` to `sum`.
+mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value a, mlir::Value b, mlir::Value sum);
+
+/// 1 / (1 + exp(-x)).
+mlir::Value sigmoid(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value x);
 
 /// Builds the result element from elements of inputs and of the output.
 using ElementBuilder = llvm::function_ref<mlir::Value(

@@ -47,9 +47,8 @@ static Value join(OpBuilder &builder, Location loc, nn::ReduceKind kind,
                                loc, a, b);
 }
 
-/// `input` without `axes`, each element joined from all along them.
-static Value reduce(OpBuilder &builder, Location loc, Value input,
-                    ArrayRef<int64_t> axes, nn::ReduceKind kind) {
+Value linalg_lowering::reduce(OpBuilder &builder, Location loc, Value input,
+                              ArrayRef<int64_t> axes, nn::ReduceKind kind) {
   RankedTensorType type = tensorType(input);
   Type element = type.getElementType();
   SmallVector<Iterator> iterators;
@@ -130,18 +129,37 @@ struct SoftmaxLowering : public OpRewritePattern<nn::SoftmaxOp> {
 
     Value maxima =
         reduce(rewriter, loc, op.getX(), {axis}, nn::ReduceKind::Max);
-    Value exponentials =
-        generic(rewriter, loc, {op.getX(), maxima},
-                empty(rewriter, loc, type.getShape(), type.getElementType()),
-                {identity, rows, identity}, iterators,
-                [](OpBuilder &builder, Location location,
-                   ValueRange elements) -> Value {
-                  Value shifted = builder.create<arith::SubFOp>(
-                      location, elements[0], elements[1]);
-                  return builder.create<math::ExpOp>(location, shifted);
-                });
+    auto shift = [](OpBuilder &builder, Location location,
+                    ValueRange elements) -> Value {
+      return builder.create<arith::SubFOp>(location, elements[0], elements[1]);
+    };
+    auto mapped = [&](ElementBuilder element) {
+      return generic(
+          rewriter, loc, {op.getX(), maxima},
+          empty(rewriter, loc, type.getShape(), type.getElementType()),
+          {identity, rows, identity}, iterators, element);
+    };
+    Value exponentials = mapped([&](OpBuilder &builder, Location location,
+                                    ValueRange elements) -> Value {
+      return builder.create<math::ExpOp>(location,
+                                         shift(builder, location, elements));
+    });
     Value sums =
         reduce(rewriter, loc, exponentials, {axis}, nn::ReduceKind::Sum);
+    if (op.getLog()) {
+      // x - maximum - log(sum).
+      rewriter.replaceOp(op, generic(rewriter, loc, sums, mapped(shift),
+                                     {rows, identity}, iterators,
+                                     [](OpBuilder &builder, Location location,
+                                        ValueRange elements) -> Value {
+                                       Value logarithm =
+                                           builder.create<math::LogOp>(
+                                               location, elements[0]);
+                                       return builder.create<arith::SubFOp>(
+                                           location, elements[1], logarithm);
+                                     }));
+      return success();
+    }
     rewriter.replaceOp(op, generic(rewriter, loc, sums, exponentials,
                                    {rows, identity}, iterators,
                                    [](OpBuilder &builder, Location location,
@@ -152,8 +170,96 @@ struct SoftmaxLowering : public OpRewritePattern<nn::SoftmaxOp> {
     return success();
   }
 };
+/// Mean and variance of every row, then one pass over the elements.
+struct LayerNormLowering : public OpRewritePattern<nn::LayerNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::LayerNormOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getResult());
+    Type element = type.getElementType();
+    auto axes =
+        llvm::to_vector(llvm::seq<int64_t>(op.getAxis(), type.getRank()));
+    double count = 1;
+    SmallVector<AffineExpr> outer, inner;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      bool normalised = dim >= static_cast<int64_t>(op.getAxis());
+      (normalised ? inner : outer).push_back(rewriter.getAffineDimExpr(dim));
+      if (normalised)
+        count *= static_cast<double>(type.getDimSize(dim));
+    }
+    MLIRContext *context = rewriter.getContext();
+    AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
+    AffineMap rows = AffineMap::get(type.getRank(), 0, outer, context);
+    AffineMap columns = AffineMap::get(type.getRank(), 0, inner, context);
+    SmallVector<Iterator> iterators(type.getRank(), Iterator::parallel);
+    auto scaled = [&](Value sums) {
+      return elementwise(rewriter, loc, {}, sums,
+                         [&](OpBuilder &builder, Location location,
+                             ValueRange elements) -> Value {
+                           return builder.create<arith::MulFOp>(
+                               location, elements[0],
+                               scalar(builder, location, element, 1 / count));
+                         });
+    };
+    Value means =
+        scaled(reduce(rewriter, loc, op.getX(), axes, nn::ReduceKind::Sum));
+    Value deviations = generic(rewriter, loc, {op.getX(), means},
+                               empty(rewriter, loc, type.getShape(), element),
+                               {identity, rows, identity}, iterators,
+                               [](OpBuilder &builder, Location location,
+                                  ValueRange elements) -> Value {
+                                 return builder.create<arith::SubFOp>(
+                                     location, elements[0], elements[1]);
+                               });
+    Value squares = elementwise(rewriter, loc, deviations,
+                                empty(rewriter, loc, type.getShape(), element),
+                                [](OpBuilder &builder, Location location,
+                                   ValueRange elements) -> Value {
+                                  return builder.create<arith::MulFOp>(
+                                      location, elements[0], elements[0]);
+                                });
+    Value variances =
+        scaled(reduce(rewriter, loc, squares, axes, nn::ReduceKind::Sum));
+    double epsilon = op.getEpsilon().convertToDouble();
+    Value factors =
+        elementwise(rewriter, loc, {}, variances,
+                    [&](OpBuilder &builder, Location location,
+                        ValueRange elements) -> Value {
+                      Value sum = builder.create<arith::AddFOp>(
+                          location, elements[0],
+                          scalar(builder, location, element, epsilon));
+                      return builder.create<arith::DivFOp>(
+                          location, scalar(builder, location, element, 1),
+                          builder.create<math::SqrtOp>(location, sum));
+                    });
+    SmallVector<Value> inputs = {factors, op.getScale()};
+    SmallVector<AffineMap> maps = {rows, columns};
+    if (op.getBias()) {
+      inputs.push_back(op.getBias());
+      maps.push_back(columns);
+    }
+    maps.push_back(identity);
+    rewriter.replaceOp(
+        op, generic(rewriter, loc, inputs, deviations, maps, iterators,
+                    [&](OpBuilder &builder, Location location,
+                        ValueRange elements) -> Value {
+                      Value result = builder.create<arith::MulFOp>(
+                          location, elements.back(), elements[0]);
+                      result = builder.create<arith::MulFOp>(location, result,
+                                                             elements[1]);
+                      if (op.getBias())
+                        result = builder.create<arith::AddFOp>(location, result,
+                                                               elements[2]);
+                      return result;
+                    }));
+    return success();
+  }
+};
 } // namespace
 
 void linalg_lowering::populateReductionPatterns(RewritePatternSet &patterns) {
-  patterns.add<ReduceLowering, SoftmaxLowering>(patterns.getContext());
+  patterns.add<ReduceLowering, SoftmaxLowering, LayerNormLowering>(
+      patterns.getContext());
 }

@@ -66,7 +66,9 @@ static LogicalResult setLibraryOp(Operation *op, fb::KernelT &kernel) {
         return success();
       })
       .Case([&](nn::SoftmaxOp softmax) {
-        set<fb::SoftmaxT>(kernel)->axis = softmax.getAxis();
+        auto *table = set<fb::SoftmaxT>(kernel);
+        table->axis = softmax.getAxis();
+        table->log = softmax.getLog();
         return success();
       })
       .Case([&](nn::LRNOp lrn) {

@@ -157,6 +157,12 @@ LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
             return success();
           })
           .Case([&](DenseElementsAttr elements) {
+            if (elements.isSplat() && elements.getNumElements() > 1) {
+              fb::SplatT table;
+              table.value = elementBytes(elements.getSplatValue<Attribute>());
+              load->source.Set(std::move(table));
+              return success();
+            }
             fb::InlineT table;
             if (isa<FloatType>(type.getElementType()))
               for (const APFloat &value : elements.getValues<APFloat>())

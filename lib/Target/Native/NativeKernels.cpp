@@ -81,6 +81,7 @@ static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
       os << (varies[dim] ? 'x' : '-');
     os << ']';
   }
+  os << " -> " << getElementTypeOrSelf(op->getResult(0));
   return key;
 }
 
@@ -210,8 +211,10 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op) {
   if (isElementwise(op)) {
     collapsed = collapse(op);
     call.sizes = collapsed->sizes;
+    Type result = getElementTypeOrSelf(op->getResult(0));
     for (auto [index, varies] : llvm::enumerate(collapsed->varies))
-      call.inPlace[index] = varies.all();
+      call.inPlace[index] =
+          varies.all() && getElementTypeOrSelf(op->getOperand(index)) == result;
   }
   std::string key = kernelKey(op, collapsed ? &*collapsed : nullptr);
   auto [entry, isNew] = indexOfKey.try_emplace(key, count);

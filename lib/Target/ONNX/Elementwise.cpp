@@ -7,6 +7,7 @@
 
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <cmath>
 #include <limits>
 
@@ -14,15 +15,93 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::onnx_import;
 
-/// A chain of binary ops over all operands (Sum, Max and Min take any number).
-template <typename Op>
-static LogicalResult importChain(NodeContext &node) {
-  auto result = node.tensor(0);
+namespace {
+/// What a node per element becomes, and the types of its operands.
+struct PerElement {
+  llvm::StringLiteral onnx, op;
+  ElementTypes types;
+};
+} // namespace
+
+static constexpr PerElement unaries[] = {
+    {"Abs", "nn.abs", ElementTypes::Numbers},
+    {"Ceil", "nn.ceil", ElementTypes::Floats},
+    {"Cos", "nn.cos", ElementTypes::Floats},
+    {"Erf", "nn.erf", ElementTypes::Floats},
+    {"Exp", "nn.exp", ElementTypes::Floats},
+    {"Floor", "nn.floor", ElementTypes::Floats},
+    {"Log", "nn.log", ElementTypes::Floats},
+    {"Neg", "nn.neg", ElementTypes::Numbers},
+    {"Not", "nn.not", ElementTypes::Booleans},
+    {"Reciprocal", "nn.reciprocal", ElementTypes::Floats},
+    {"Relu", "nn.relu", ElementTypes::Floats},
+    {"Round", "nn.round", ElementTypes::Floats},
+    {"Sigmoid", "nn.sigmoid", ElementTypes::Floats},
+    {"Sin", "nn.sin", ElementTypes::Floats},
+    {"Sqrt", "nn.sqrt", ElementTypes::Floats},
+    {"Tanh", "nn.tanh", ElementTypes::Floats},
+};
+
+static constexpr PerElement binaries[] = {
+    {"Add", "nn.add", ElementTypes::Numbers},
+    {"And", "nn.and", ElementTypes::Booleans},
+    {"Div", "nn.div", ElementTypes::Numbers},
+    {"Max", "nn.max", ElementTypes::Numbers},
+    {"Min", "nn.min", ElementTypes::Numbers},
+    {"Mul", "nn.mul", ElementTypes::Numbers},
+    {"Or", "nn.or", ElementTypes::Booleans},
+    {"Pow", "nn.pow", ElementTypes::Floats},
+    {"Sub", "nn.sub", ElementTypes::Numbers},
+    {"Sum", "nn.add", ElementTypes::Floats},
+    {"Xor", "nn.xor", ElementTypes::Booleans},
+};
+
+static const PerElement &entryOf(llvm::ArrayRef<PerElement> table,
+                                 NodeContext &node) {
+  return *llvm::find_if(table, [&](const PerElement &entry) {
+    return entry.onnx == node.node.op_type();
+  });
+}
+
+/// Reports operands of different types.
+static LogicalResult checkEqualTypes(NodeContext &node, size_t first) {
+  for (size_t i = first + 1; i < node.numInputs(); ++i)
+    if (node.input(i).elementType != node.input(first).elementType)
+      return node.fail("expected operands of one type, got: " +
+                       typeName(node.input(first).elementType) + " and " +
+                       typeName(node.input(i).elementType));
+  return success();
+}
+
+static LogicalResult setOnly(NodeContext &node, FailureOr<Value> result) {
   if (failed(result))
+    return failure();
+  node.setResult(0, *result);
+  return success();
+}
+
+LogicalResult soap::onnx_import::importUnary(NodeContext &node) {
+  const PerElement &entry = entryOf(unaries, node);
+  auto x = node.tensor(0, entry.types);
+  if (failed(x))
+    return failure();
+  auto op =
+      node.createNamed(entry.op, cast<RankedTensorType>(x->getType()), *x);
+  if (failed(op))
+    return failure();
+  node.setResult(0, (*op)->getResult(0));
+  return success();
+}
+
+/// A chain over all operands (Sum, Max and Min take any number).
+LogicalResult soap::onnx_import::importBinary(NodeContext &node) {
+  const PerElement &entry = entryOf(binaries, node);
+  auto result = node.tensor(0, entry.types);
+  if (failed(result) || failed(checkEqualTypes(node, 0)))
     return failure();
   Shape shape(node.shape(0));
   for (size_t i = 1, e = node.numInputs(); i != e; ++i) {
-    auto operand = node.tensor(i);
+    auto operand = node.tensor(i, entry.types);
     if (failed(operand))
       return failure();
     auto joined = node.broadcast(shape, node.shape(i));
@@ -30,55 +109,113 @@ static LogicalResult importChain(NodeContext &node) {
       return failure();
     shape = *joined;
     std::string suffix = i + 1 == e ? "" : "_" + std::to_string(i);
-    result = node.create<Op>(shape, {*result, *operand}, {}, suffix);
-    if (failed(result))
+    auto op = node.createNamed(
+        entry.op, cast<RankedTensorType>(result->getType()).clone(shape),
+        {*result, *operand}, {}, suffix);
+    if (failed(op))
       return failure();
+    result = (*op)->getResult(0);
   }
-  node.setResult(0, *result);
-  return success();
+  return setOnly(node, result);
 }
 
-template <typename Op>
-static LogicalResult importUnary(NodeContext &node) {
+/// Powers that occur in networks, by what computes them well: squares and cubes
+/// of decomposed normalisations and of GPT-2's Gelu.
+LogicalResult soap::onnx_import::importPow(NodeContext &node) {
+  if (!node.isConstant(1) || countElements(node.shape(1)) != 1 ||
+      node.shape(1).size() > node.shape(0).size()) {
+    if (node.input(1).elementType == node.input(0).elementType)
+      return importBinary(node);
+    auto base = node.tensor(0),
+         exponent = node.tensor(1, ElementTypes::Numbers);
+    if (failed(base) || failed(exponent))
+      return failure();
+    auto shape = node.broadcast(node.shape(0), node.shape(1));
+    if (failed(shape))
+      return failure();
+    auto floats = node.createOf<nn::CastOp>(
+        node.builder().getF32Type(), node.shape(1), *exponent, {}, "_exponent");
+    if (failed(floats))
+      return failure();
+    return setOnly(node, node.create<nn::PowOp>(*shape, {*base, *floats}));
+  }
+  auto x = node.tensor(0);
+  auto exponent = node.constant(1, "exponents");
+  if (failed(x) || failed(exponent))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  double value = exponent->number(0);
+  if (value == 1)
+    return importIdentity(node);
+  if (value == 0.5)
+    return setOnly(node, node.create<nn::SqrtOp>(shape, *x));
+  if (value == -1)
+    return setOnly(node, node.create<nn::ReciprocalOp>(shape, *x));
+  if (value == 2 || value == 3) {
+    auto square = node.create<nn::MulOp>(shape, {*x, *x}, {},
+                                         value == 2 ? "" : "_square");
+    if (succeeded(square) && value == 3)
+      square = node.create<nn::MulOp>(shape, {*square, *x});
+    return setOnly(node, square);
+  }
+  Value power = node.scalar(static_cast<float>(value), "_exponent");
+  return setOnly(node, node.create<nn::PowOp>(shape, {*x, power}));
+}
+
+LogicalResult soap::onnx_import::importGelu(NodeContext &node) {
   auto x = node.tensor(0);
   if (failed(x))
     return failure();
-  auto result = node.create<Op>(node.shape(0), *x);
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  std::string approximate = node.string("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    return node.fail("expected approximate none or tanh, got: '" + approximate +
+                     "'");
+  SmallVector<NamedAttribute> attributes;
+  if (approximate == "tanh")
+    attributes.push_back(node.unitAttr("approximate"));
+  return setOnly(node, node.create<nn::GeluOp>(node.shape(0), *x, attributes));
 }
 
-LogicalResult soap::onnx_import::importAdd(NodeContext &node) {
-  return importChain<nn::AddOp>(node);
+LogicalResult soap::onnx_import::importCompare(NodeContext &node) {
+  llvm::StringRef name = node.node.op_type();
+  nn::Predicate predicate = llvm::StringSwitch<nn::Predicate>(name)
+                                .Case("Equal", nn::Predicate::Eq)
+                                .Case("Less", nn::Predicate::Lt)
+                                .Case("LessOrEqual", nn::Predicate::Le)
+                                .Case("Greater", nn::Predicate::Gt)
+                                .Default(nn::Predicate::Ge);
+  ElementTypes types = predicate == nn::Predicate::Eq ? ElementTypes::Any
+                                                      : ElementTypes::Numbers;
+  auto a = node.tensor(0, types), b = node.tensor(1, types);
+  if (failed(a) || failed(b) || failed(checkEqualTypes(node, 0)))
+    return failure();
+  auto shape = node.broadcast(node.shape(0), node.shape(1));
+  if (failed(shape))
+    return failure();
+  return setOnly(
+      node, node.createOf<nn::CompareOp>(
+                node.builder().getI1Type(), *shape, {*a, *b},
+                {node.attr("predicate",
+                           nn::PredicateAttr::get(node.builder().getContext(),
+                                                  predicate))}));
 }
-LogicalResult soap::onnx_import::importSub(NodeContext &node) {
-  return importChain<nn::SubOp>(node);
-}
-LogicalResult soap::onnx_import::importMul(NodeContext &node) {
-  return importChain<nn::MulOp>(node);
-}
-LogicalResult soap::onnx_import::importDiv(NodeContext &node) {
-  return importChain<nn::DivOp>(node);
-}
-LogicalResult soap::onnx_import::importMax(NodeContext &node) {
-  return importChain<nn::MaxOp>(node);
-}
-LogicalResult soap::onnx_import::importMin(NodeContext &node) {
-  return importChain<nn::MinOp>(node);
-}
-LogicalResult soap::onnx_import::importRelu(NodeContext &node) {
-  return importUnary<nn::ReluOp>(node);
-}
-LogicalResult soap::onnx_import::importSigmoid(NodeContext &node) {
-  return importUnary<nn::SigmoidOp>(node);
-}
-LogicalResult soap::onnx_import::importTanh(NodeContext &node) {
-  return importUnary<nn::TanhOp>(node);
-}
-LogicalResult soap::onnx_import::importSqrt(NodeContext &node) {
-  return importUnary<nn::SqrtOp>(node);
+
+LogicalResult soap::onnx_import::importWhere(NodeContext &node) {
+  auto condition = node.tensor(0, ElementTypes::Booleans);
+  auto a = node.tensor(1, ElementTypes::Any),
+       b = node.tensor(2, ElementTypes::Any);
+  if (failed(condition) || failed(a) || failed(b) ||
+      failed(checkEqualTypes(node, 1)))
+    return failure();
+  auto values = node.broadcast(node.shape(1), node.shape(2));
+  if (failed(values))
+    return failure();
+  auto shape = node.broadcast(node.shape(0), *values);
+  if (failed(shape))
+    return failure();
+  return setOnly(node, node.createOf<nn::WhereOp>(
+                           node.elementType(node.input(1).elementType), *shape,
+                           {*condition, *a, *b}));
 }
 
 /// A bound of Clip: an attribute before operator set 11, an operand since.
@@ -118,10 +255,32 @@ LogicalResult soap::onnx_import::importClip(NodeContext &node) {
 }
 
 LogicalResult soap::onnx_import::importCast(NodeContext &node) {
-  if (node.input(0).elementType != node.integer("to", 0))
-    return node.fail(
-        "expected a cast to the same type or of a constant, got: " +
-        typeName(node.input(0).elementType) + " to " +
-        typeName(static_cast<int>(node.integer("to", 0))));
-  return importIdentity(node);
+  auto type = static_cast<int>(node.integer("to", 0));
+  if (node.input(0).elementType == type)
+    return importIdentity(node);
+  auto x = node.tensor(0, ElementTypes::Any);
+  if (failed(x))
+    return failure();
+  if (type != onnx::TensorProto::FLOAT && type != onnx::TensorProto::INT32 &&
+      type != onnx::TensorProto::INT64 && type != onnx::TensorProto::BOOL)
+    return node.fail("expected a cast to FLOAT, INT32, INT64 or BOOL, or of a "
+                     "constant, got: " +
+                     typeName(type));
+  return setOnly(node, node.createOf<nn::CastOp>(node.elementType(type),
+                                                 node.shape(0), *x));
+}
+
+LogicalResult soap::onnx_import::importExpand(NodeContext &node) {
+  auto wanted = node.constantIntegers(1, "shapes");
+  if (failed(wanted))
+    return failure();
+  auto shape = node.broadcast(node.shape(0), *wanted);
+  if (failed(shape))
+    return failure();
+  if (llvm::ArrayRef<int64_t>(*shape) == node.shape(0))
+    return importIdentity(node);
+  auto x = node.tensor(0, ElementTypes::Any);
+  if (failed(x))
+    return failure();
+  return setOnly(node, node.create<nn::ExpandOp>(*shape, *x));
 }

@@ -57,12 +57,16 @@ static void copyElement(const HostTensor &from, int64_t i, HostTensor &to,
     to.floats[j] = from.floats[i];
 }
 
-/// Zeros of a shape that is small enough to fold.
+/// Zeros of a shape that is small enough to fold; else the node is computed at
+/// run time, if that is possible.
 static FailureOr<HostTensor> makeResult(NodeContext &node, int elementType,
                                         llvm::ArrayRef<int64_t> shape) {
-  if (countElements(shape).value_or(maxElements) > maxHostElements)
+  if (countElements(shape).value_or(maxElements) > maxHostElements) {
+    if (node.canRun)
+      return node.tooLargeToFold();
     return node.fail("expected a small constant, got: shape " +
                      toString(shape));
+  }
   return HostTensor::zeros(elementType, shape);
 }
 
@@ -92,6 +96,7 @@ static FailureOr<int64_t> applyInteger(NodeContext &node, llvm::StringRef op,
       .Case("GreaterOrEqual", a >= b)
       .Case("And", a && b)
       .Case("Or", a || b)
+      .Case("Xor", !a != !b)
       .Default(0);
 }
 
@@ -116,7 +121,7 @@ LogicalResult soap::onnx_import::foldBinary(NodeContext &node) {
   llvm::StringRef op = node.node.op_type();
   bool compares = llvm::StringSwitch<bool>(op)
                       .Cases("Equal", "Less", "LessOrEqual", "Greater",
-                             "GreaterOrEqual", "And", "Or", true)
+                             "GreaterOrEqual", "And", "Or", "Xor", true)
                       .Default(false);
   HostTensor result = node.input(0).host;
   for (size_t i = 1, e = node.numInputs(); i != e; ++i) {
@@ -176,7 +181,14 @@ LogicalResult soap::onnx_import::foldUnary(NodeContext &node) {
                             .Case("Abs", std::fabs(x))
                             .Case("Floor", std::floor(x))
                             .Case("Ceil", std::ceil(x))
+                            .Case("Round", std::nearbyint(x))
                             .Case("Sqrt", std::sqrt(x))
+                            .Case("Exp", std::exp(x))
+                            .Case("Log", std::log(x))
+                            .Case("Erf", std::erf(x))
+                            .Case("Sin", std::sin(x))
+                            .Case("Cos", std::cos(x))
+                            .Case("Reciprocal", 1 / x)
                             .Case("Relu", std::max(x, 0.0))
                             .Case("Sigmoid", 1 / (1 + std::exp(-x)))
                             .Case("Tanh", std::tanh(x))
@@ -332,6 +344,52 @@ LogicalResult soap::onnx_import::foldExpand(NodeContext &node) {
     return failure();
   forEachElement(*shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
     copyElement(x, broadcastIndex(x.shape, at), *result, flat);
+  });
+  node.setResult(0, std::move(*result));
+  return success();
+}
+
+LogicalResult soap::onnx_import::foldTile(NodeContext &node) {
+  auto repeats = node.constantIntegers(1, "repeats");
+  if (failed(repeats))
+    return failure();
+  const HostTensor &x = node.input(0).host;
+  Shape shape(x.shape);
+  if (repeats->size() != shape.size())
+    return node.fail("expected one repeat per dimension of " + toString(shape) +
+                     ", got: " + toString(*repeats));
+  for (auto [size, repeat] : llvm::zip_equal(shape, *repeats)) {
+    if (repeat < 0 || repeat > maxDim || size > maxDim)
+      return node.fail("expected repeats within bounds, got: " +
+                       toString(*repeats));
+    size *= repeat;
+  }
+  auto result = makeResult(node, x.elementType, shape);
+  if (failed(result))
+    return failure();
+  SmallVector<int64_t> strides = rowMajorStrides(x.shape);
+  forEachElement(shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
+    int64_t from = 0;
+    for (size_t d = 0; d != at.size(); ++d)
+      from += at[d] % x.shape[d] * strides[d];
+    copyElement(x, from, *result, flat);
+  });
+  node.setResult(0, std::move(*result));
+  return success();
+}
+
+/// Powers with an exponent of another type.
+LogicalResult soap::onnx_import::foldPow(NodeContext &node) {
+  const HostTensor &x = node.input(0).host, &y = node.input(1).host;
+  auto shape = node.broadcast(x.shape, y.shape);
+  if (failed(shape))
+    return failure();
+  auto result = makeResult(node, x.elementType, *shape);
+  if (failed(result))
+    return failure();
+  forEachElement(*shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
+    result->setNumber(flat, std::pow(x.number(broadcastIndex(x.shape, at)),
+                                     y.number(broadcastIndex(y.shape, at))));
   });
   node.setResult(0, std::move(*result));
   return success();

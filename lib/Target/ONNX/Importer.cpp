@@ -315,8 +315,10 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
   const onnx::TypeProto::Tensor &type = input.type().tensor_type();
   if (type.elem_type() != TensorProto::FLOAT &&
       type.elem_type() != TensorProto::INT32 &&
-      type.elem_type() != TensorProto::INT64)
-    return makeError("expected inputs of type FLOAT, INT32 or INT64, got: " +
+      type.elem_type() != TensorProto::INT64 &&
+      type.elem_type() != TensorProto::BOOL)
+    return makeError("expected inputs of type FLOAT, INT32, INT64 or BOOL, "
+                     "got: " +
                      typeName(type.elem_type()) + " for " + quoted(name));
   if (!type.has_shape())
     return makeError("expected a rank for every input, got: none for " +
@@ -450,6 +452,7 @@ void GraphImporter::importNode(int index) {
     allHost &= value.kind == ImportedValue::Kind::Host;
   }
   NodeContext context(*this, node, index);
+  context.canRun = entry.import != nullptr;
   auto function = entry.fold && allHost ? entry.fold : entry.import;
   if (!function) {
     addProblem(node, "expected operands that are known at compile time, got: "
@@ -457,7 +460,10 @@ void GraphImporter::importNode(int index) {
     return;
   }
   size_t before = problems.size();
-  if (failed(function(context))) {
+  LogicalResult result = function(context);
+  if (failed(result) && context.isTooLargeToFold)
+    result = entry.import(context);
+  if (failed(result)) {
     if (problems.size() == before)
       addProblem(node, "the node could not be imported");
     return;

@@ -97,6 +97,15 @@ private:
   std::optional<int64_t> oldBatch;
 };
 
+/// Element types that an operator reads; nn ops have no others.
+enum class ElementTypes : uint8_t {
+  Floats,   ///< FLOAT.
+  Integers, ///< INT32, INT64.
+  Numbers,  ///< FLOAT, INT32, INT64.
+  Booleans, ///< BOOL.
+  Any       ///< All of these.
+};
+
 /// What the importer of one operator sees: attributes, operands and results of
 /// one node. A method that fails has reported why.
 class NodeContext {
@@ -112,6 +121,15 @@ public:
   std::optional<int64_t> oldBatch() const { return graph.oldBatch; }
 
   mlir::LogicalResult fail(const llvm::Twine &message);
+  /// Fails to fold, without a message: the result has too many elements for a
+  /// constant, and the node can be computed at run time.
+  mlir::LogicalResult tooLargeToFold() {
+    isTooLargeToFold = true;
+    return mlir::failure();
+  }
+  bool isTooLargeToFold = false;
+  /// False if only constant operands are supported.
+  bool canRun = true;
 
   // Attributes. A wrong type counts as absent here; checkAttributes() reports
   // it.
@@ -139,8 +157,14 @@ public:
   constantIntegers(size_t i, llvm::StringRef role);
   /// True if the values of operand i are known and few.
   bool isConstant(size_t i);
-  /// The operand as float tensor of an nn op. Reports other element types.
-  mlir::FailureOr<mlir::Value> tensor(size_t i);
+  /// The operand as tensor of an nn op, by default one of floats. Reports
+  /// other element types.
+  mlir::FailureOr<mlir::Value>
+  tensor(size_t i, ElementTypes types = ElementTypes::Floats);
+  /// The operand as float tensor of another shape with as many elements;
+  /// parameters stay parameters.
+  mlir::FailureOr<mlir::Value> tensorAs(size_t i, llvm::ArrayRef<int64_t> shape,
+                                        llvm::StringRef suffix);
 
   // Results.
   bool usesOutput(size_t i) const;
@@ -149,28 +173,51 @@ public:
   void setResult(size_t i, ImportedValue value);
   void setResult(size_t i, HostTensor value);
 
-  /// Creates an nn op with one result of `shape` (float unless the operands
-  /// say otherwise). The main op of a node takes its name; the others get
+  /// Creates an nn op with one result of `shape` and the element type of its
+  /// first operand. The main op of a node takes its name; the others get
   /// `suffix` behind it. Reports shapes that are empty or too large.
   template <typename Op>
   mlir::FailureOr<mlir::Value>
   create(llvm::ArrayRef<int64_t> shape, mlir::ValueRange operands,
          llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
          llvm::StringRef suffix = "") {
-    return createOp(Op::getOperationName(), shape, operands, attributes,
+    return createOp(Op::getOperationName(), {}, shape, operands, attributes,
                     suffix);
   }
+  /// The same with another element type.
+  template <typename Op>
+  mlir::FailureOr<mlir::Value>
+  createOf(mlir::Type element, llvm::ArrayRef<int64_t> shape,
+           mlir::ValueRange operands,
+           llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+           llvm::StringRef suffix = "") {
+    return createOp(Op::getOperationName(), element, shape, operands,
+                    attributes, suffix);
+  }
+  /// The same with several results, by the name of the op.
+  mlir::FailureOr<mlir::Operation *>
+  createNamed(llvm::StringRef opName,
+              llvm::ArrayRef<mlir::RankedTensorType> types,
+              mlir::ValueRange operands,
+              llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+              llvm::StringRef suffix = "");
+  /// The element type of an ONNX type (one of ElementTypes::Any).
+  mlir::Type elementType(int onnxType);
   /// Creates nn.reshape, or nothing where the shape is the same.
   mlir::FailureOr<mlir::Value> reshape(mlir::Value value,
                                        llvm::ArrayRef<int64_t> shape,
                                        llvm::StringRef suffix = "");
   /// The scalar constant `value`.
   mlir::Value scalar(float value, llvm::StringRef suffix);
+  /// A constant of `shape`, all of whose elements are `value`.
+  mlir::Value splat(llvm::ArrayRef<int64_t> shape, float value,
+                    llvm::StringRef suffix);
 
   mlir::NamedAttribute attr(llvm::StringRef name, llvm::ArrayRef<int64_t> v);
   mlir::NamedAttribute attr(llvm::StringRef name, int64_t v);
   mlir::NamedAttribute attr(llvm::StringRef name, float v);
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute v);
+  mlir::NamedAttribute unitAttr(llvm::StringRef name);
 
   /// Shape of the broadcast of two shapes (numpy rules). Reports a mismatch.
   mlir::FailureOr<Shape> broadcast(llvm::ArrayRef<int64_t> a,
@@ -182,8 +229,8 @@ public:
 
 private:
   mlir::FailureOr<mlir::Value>
-  createOp(llvm::StringRef opName, llvm::ArrayRef<int64_t> shape,
-           mlir::ValueRange operands,
+  createOp(llvm::StringRef opName, mlir::Type element,
+           llvm::ArrayRef<int64_t> shape, mlir::ValueRange operands,
            llvm::ArrayRef<mlir::NamedAttribute> attributes,
            llvm::StringRef suffix);
 

@@ -46,6 +46,7 @@ private:
   void assign(Value operand, Recipe recipe);
   double assignContraction(Operation *op);
   double assignBatchNorm(nn::BatchNormOp norm);
+  void assignLSTM(nn::LSTMOp lstm);
   /// The second moment of the result of `op`, whose operands are known.
   double estimate(Operation *op);
   double power(Value value) const {
@@ -135,6 +136,15 @@ static int64_t fanIn(Operation *op) {
     RankedTensorType type = conv.getWeight().getType();
     return type.getNumElements() / type.getDimSize(0);
   }
+  if (auto conv = dyn_cast<nn::ConvBackwardDataOp>(op)) {
+    // Every element of dy meets the kernel once, spread over the strides.
+    RankedTensorType type = conv.getWeight().getType();
+    int64_t products = type.getNumElements() / type.getDimSize(1) /
+                       static_cast<int64_t>(conv.getGroups());
+    for (int64_t stride : conv.getStrides())
+      products = std::max<int64_t>(1, products / stride);
+    return products;
+  }
   auto matmul = cast<nn::MatMulOp>(op);
   RankedTensorType type = matmul.getB().getType();
   return type.getDimSize(type.getRank() - (matmul.getTransposeB() ? 1 : 2));
@@ -222,14 +232,49 @@ double WeightInitializer::assignBatchNorm(nn::BatchNormOp norm) {
   return (power(norm.getX()) + mean) * inverse * scale + shift;
 }
 
+void WeightInitializer::assignLSTM(nn::LSTMOp lstm) {
+  // Gates of about unit variance: neither linear nor saturated.
+  auto inputs = static_cast<double>(
+      cast<RankedTensorType>(lstm.getX().getType()).getDimSize(2));
+  auto hidden = static_cast<double>(
+      cast<RankedTensorType>(lstm.getLastCell().getType()).getDimSize(2));
+  double products = inputs * std::max(power(lstm.getX()), 1e-6);
+  assign(lstm.getInputWeight(),
+         {nn::Distribution::Normal, 0.0, 1 / std::sqrt(products)});
+  assign(lstm.getRecurrentWeight(),
+         {nn::Distribution::Normal, 0.0, 1 / std::sqrt(hidden)});
+  // A sum of halves of one tensor.
+  Operation *sum = lstm.getBias().getDefiningOp();
+  if (auto add = dyn_cast_or_null<nn::AddOp>(sum))
+    if (auto half = add.getA().getDefiningOp<nn::SliceOp>())
+      assign(half.getX(), shiftRecipe);
+}
+
 double WeightInitializer::estimate(Operation *op) {
   if (isa<nn::InputOp>(op))
     return inputPower;
-  if (isa<nn::ConvOp, nn::MatMulOp>(op))
+  if (isa<nn::ConvOp, nn::ConvBackwardDataOp, nn::MatMulOp>(op))
     return assignContraction(op);
   if (auto norm = dyn_cast<nn::BatchNormOp>(op))
     return assignBatchNorm(norm);
-  if (isa<nn::ReluOp>(op))
+  if (auto norm = dyn_cast<nn::LayerNormOp>(op)) {
+    assign(norm.getScale(), scaleRecipe);
+    if (norm.getBias())
+      assign(norm.getBias(), shiftRecipe);
+    return scaleRecipe.meanSquare() + shiftRecipe.meanSquare();
+  }
+  if (auto gather = dyn_cast<nn::GatherOp>(op)) {
+    constexpr Recipe tableRecipe{nn::Distribution::Normal, 0.0, 1.0};
+    assign(gather.getData(), tableRecipe);
+    return parameterOf(gather.getData()) ? 1.0 : power(gather.getData());
+  }
+  if (auto choice = dyn_cast<nn::WhereOp>(op))
+    return power(choice.getB());
+  if (auto lstm = dyn_cast<nn::LSTMOp>(op)) {
+    assignLSTM(lstm);
+    return 0.25;
+  }
+  if (isa<nn::ReluOp, nn::GeluOp>(op))
     return power(op->getOperand(0)) / 2;
   if (isa<nn::MaxPoolOp>(op))
     return power(op->getOperand(0)) * 1.5;
@@ -267,9 +312,10 @@ void WeightInitializer::run() {
   if (!main || main.isExternal())
     return;
   for (Operation &op : main.front())
-    if (op.getNumResults() == 1) {
+    if (op.getNumResults() != 0) {
       double moment = estimate(&op);
-      powers[op.getResult(0)] = std::isfinite(moment) ? moment : 1.0;
+      for (Value result : op.getResults())
+        powers[result] = std::isfinite(moment) ? moment : 1.0;
     }
 }
 

@@ -46,7 +46,7 @@ static LogicalResult reshapeTo(NodeContext &node,
     node.setResult(0, std::move(view));
     return success();
   }
-  auto x = node.tensor(0);
+  auto x = node.tensor(0, ElementTypes::Any);
   if (failed(x))
     return failure();
   auto result = node.reshape(*x, shape);
@@ -223,7 +223,7 @@ LogicalResult soap::onnx_import::importTranspose(NodeContext &node) {
   if (input.kind == ImportedValue::Kind::Stored &&
       isa<nn::SplatAttr>(input.source) && shape == input.shape)
     return importIdentity(node);
-  auto x = node.tensor(0);
+  auto x = node.tensor(0, ElementTypes::Any);
   if (failed(x))
     return failure();
   auto result = node.create<nn::TransposeOp>(
@@ -244,17 +244,19 @@ LogicalResult soap::onnx_import::importConcat(NodeContext &node) {
   shape[along] = 0;
   for (size_t i = 0, e = node.numInputs(); i != e; ++i) {
     llvm::ArrayRef<int64_t> x = node.shape(i);
-    bool fits = node.hasInput(i) && x.size() == shape.size();
+    bool fits = node.hasInput(i) && x.size() == shape.size() &&
+                node.input(i).elementType == node.input(0).elementType;
     for (size_t d = 0; fits && d != shape.size(); ++d)
       fits = d == along || x[d] == shape[d];
     if (!fits)
-      return node.fail(
-          "expected shapes that are equal but for axis " + llvm::Twine(along) +
-          ", got: " + toString(node.shape(0)) + " and " + toString(x));
+      return node.fail("expected operands of one type and of shapes that are "
+                       "equal but for axis " +
+                       llvm::Twine(along) + ", got: " +
+                       toString(node.shape(0)) + " and " + toString(x));
     shape[along] += x[along];
     if (x[along] == 0)
       continue;
-    auto operand = node.tensor(i);
+    auto operand = node.tensor(i, ElementTypes::Any);
     if (failed(operand))
       return failure();
     operands.push_back(*operand);
@@ -345,7 +347,7 @@ FailureOr<SliceBounds> soap::onnx_import::sliceBounds(NodeContext &node) {
 }
 
 LogicalResult soap::onnx_import::importSlice(NodeContext &node) {
-  auto x = node.tensor(0);
+  auto x = node.tensor(0, ElementTypes::Any);
   auto bounds = sliceBounds(node);
   if (failed(x) || failed(bounds))
     return failure();
@@ -383,7 +385,7 @@ static FailureOr<SmallVector<int64_t>> splitSizes(NodeContext &node,
 }
 
 LogicalResult soap::onnx_import::importSplit(NodeContext &node) {
-  auto x = node.tensor(0);
+  auto x = node.tensor(0, ElementTypes::Any);
   if (failed(x))
     return failure();
   llvm::ArrayRef<int64_t> shape = node.shape(0);

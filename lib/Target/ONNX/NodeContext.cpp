@@ -130,16 +130,52 @@ NodeContext::constantIntegers(size_t i, llvm::StringRef role) {
   return SmallVector<int64_t>(host->ints.begin(), host->ints.end());
 }
 
-FailureOr<Value> NodeContext::tensor(size_t i) {
+static bool isOneOf(int type, ElementTypes types) {
+  switch (types) {
+  case ElementTypes::Floats:
+    return type == TensorProto::FLOAT;
+  case ElementTypes::Integers:
+    return type == TensorProto::INT32 || type == TensorProto::INT64;
+  case ElementTypes::Numbers:
+    return isOneOf(type, ElementTypes::Floats) ||
+           isOneOf(type, ElementTypes::Integers);
+  case ElementTypes::Booleans:
+    return type == TensorProto::BOOL;
+  case ElementTypes::Any:
+    return isOneOf(type, ElementTypes::Numbers) ||
+           isOneOf(type, ElementTypes::Booleans);
+  }
+  return false;
+}
+
+FailureOr<Value> NodeContext::tensor(size_t i, ElementTypes types) {
+  static constexpr llvm::StringLiteral names[] = {
+      "FLOAT", "INT32 or INT64", "FLOAT, INT32 or INT64", "BOOL",
+      "FLOAT, INT32, INT64 or BOOL"};
   ImportedValue &value = input(i);
   const std::string &name = node.input(static_cast<int>(i));
-  if (value.elementType != TensorProto::FLOAT)
-    return fail("expected operands of type FLOAT, got: " +
-                typeName(value.elementType) + " for '" + name + "'");
+  if (!isOneOf(value.elementType, types))
+    return fail(
+        "expected operands of type " + names[static_cast<size_t>(types)] +
+        ", got: " + typeName(value.elementType) + " for '" + name + "'");
   if (countElements(value.shape).value_or(0) == 0)
     return fail("expected operands with elements, got: " +
                 toString(value.shape) + " for '" + name + "'");
   return graph.materialize(value, name);
+}
+
+FailureOr<Value> NodeContext::tensorAs(size_t i, llvm::ArrayRef<int64_t> shape,
+                                       llvm::StringRef suffix) {
+  ImportedValue &value = input(i);
+  if (value.kind == ImportedValue::Kind::Stored &&
+      llvm::ArrayRef<int64_t>(value.shape) != shape) {
+    ImportedValue view = value;
+    view.shape.assign(shape.begin(), shape.end());
+    view.value = nullptr;
+    return graph.materialize(view, node.input(static_cast<int>(i)));
+  }
+  auto x = tensor(i);
+  return failed(x) ? x : reshape(*x, shape, suffix);
 }
 
 FailureOr<Shape> NodeContext::broadcast(llvm::ArrayRef<int64_t> a,
@@ -174,7 +210,11 @@ void NodeContext::setResult(size_t i, Value value) {
   ImportedValue result;
   result.kind = ImportedValue::Kind::Tensor;
   auto type = cast<RankedTensorType>(value.getType());
-  result.elementType = TensorProto::FLOAT;
+  Type element = type.getElementType();
+  result.elementType = element.isInteger(1)    ? TensorProto::BOOL
+                       : element.isInteger(32) ? TensorProto::INT32
+                       : element.isInteger(64) ? TensorProto::INT64
+                                               : TensorProto::FLOAT;
   result.shape.assign(type.getShape().begin(), type.getShape().end());
   result.value = value;
   setResult(i, std::move(result));
@@ -228,14 +268,38 @@ NamedAttribute NodeContext::attr(llvm::StringRef name, int64_t v) {
 NamedAttribute NodeContext::attr(llvm::StringRef name, float v) {
   return attr(name, Attribute(graph.builder.getF32FloatAttr(v)));
 }
+NamedAttribute NodeContext::unitAttr(llvm::StringRef name) {
+  return attr(name, Attribute(graph.builder.getUnitAttr()));
+}
 
-FailureOr<Value> NodeContext::createOp(
-    llvm::StringRef opName, llvm::ArrayRef<int64_t> shape, ValueRange operands,
-    llvm::ArrayRef<NamedAttribute> attributes, llvm::StringRef suffix) {
-  std::optional<int64_t> count = countElements(shape);
-  if (!count || *count == 0)
-    return fail("expected a result with elements and within bounds, got: " +
-                toString(shape));
+Type NodeContext::elementType(int onnxType) {
+  return graph.tensorType({}, onnxType).getElementType();
+}
+
+FailureOr<Value>
+NodeContext::createOp(llvm::StringRef opName, Type element,
+                      llvm::ArrayRef<int64_t> shape, ValueRange operands,
+                      llvm::ArrayRef<NamedAttribute> attributes,
+                      llvm::StringRef suffix) {
+  if (!element)
+    element = cast<RankedTensorType>(operands[0].getType()).getElementType();
+  auto op = createNamed(opName, RankedTensorType::get(shape, element), operands,
+                        attributes, suffix);
+  if (failed(op))
+    return failure();
+  return (*op)->getResult(0);
+}
+
+FailureOr<Operation *> NodeContext::createNamed(
+    llvm::StringRef opName, llvm::ArrayRef<RankedTensorType> types,
+    ValueRange operands, llvm::ArrayRef<NamedAttribute> attributes,
+    llvm::StringRef suffix) {
+  for (RankedTensorType type : types) {
+    std::optional<int64_t> count = countElements(type.getShape());
+    if (!count || *count == 0)
+      return fail("expected a result with elements and within bounds, got: " +
+                  toString(type.getShape()));
+  }
   const std::string &base = node.name().empty() ? node.output(0) : node.name();
   OpBuilder &builder = graph.builder;
   OperationState state(NameLoc::get(builder.getStringAttr(base)), opName);
@@ -243,8 +307,9 @@ FailureOr<Value> NodeContext::createOp(
   state.addAttributes(attributes);
   state.addAttribute(
       "nn.name", builder.getStringAttr(graph.uniqueName(base + suffix.str())));
-  state.addTypes(graph.tensorType(shape, TensorProto::FLOAT));
-  return builder.create(state)->getResult(0);
+  for (RankedTensorType type : types)
+    state.addTypes(type);
+  return builder.create(state);
 }
 
 FailureOr<Value> NodeContext::reshape(Value value,
@@ -263,4 +328,16 @@ Value NodeContext::scalar(float value, llvm::StringRef suffix) {
   constant.host.setNumber(0, value);
   const std::string &base = node.name().empty() ? node.output(0) : node.name();
   return graph.materialize(constant, base + suffix.str());
+}
+
+Value NodeContext::splat(llvm::ArrayRef<int64_t> shape, float value,
+                         llvm::StringRef suffix) {
+  OpBuilder &builder = graph.builder;
+  const std::string &base = node.name().empty() ? node.output(0) : node.name();
+  auto constant = builder.create<nn::ConstantOp>(
+      NameLoc::get(builder.getStringAttr(base)),
+      cast<ElementsAttr>(DenseElementsAttr::get(
+          RankedTensorType::get(shape, builder.getF32Type()), value)));
+  nn::setName(constant, graph.uniqueName(base + suffix.str()));
+  return constant.getResult();
 }

@@ -104,9 +104,11 @@ LogicalResult soap::onnx_import::importSoftmax(NodeContext &node) {
   auto rows = node.reshape(*x, flat, "_rows");
   if (failed(rows))
     return failure();
-  auto result =
-      node.create<nn::SoftmaxOp>(flat, *rows, {node.attr("axis", rowAxis)},
-                                 flat == shape ? "" : "_softmax");
+  SmallVector<NamedAttribute> attributes = {node.attr("axis", rowAxis)};
+  if (node.node.op_type() == "LogSoftmax")
+    attributes.push_back(node.unitAttr("log"));
+  auto result = node.create<nn::SoftmaxOp>(flat, *rows, attributes,
+                                           flat == shape ? "" : "_softmax");
   if (succeeded(result))
     result = node.reshape(*result, shape);
   if (failed(result))
@@ -130,7 +132,12 @@ LogicalResult soap::onnx_import::importDropout(NodeContext &node) {
 }
 
 LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
-  auto x = node.tensor(0);
+  llvm::StringRef name = node.node.op_type();
+  bool mean = name == "ReduceMean", absolute = name == "ReduceL1";
+  bool root = name == "ReduceL2", logarithm = name == "ReduceLogSum";
+  bool squares = name == "ReduceSumSquare" || root;
+  auto x = node.tensor(0, mean || root || logarithm ? ElementTypes::Floats
+                                                    : ElementTypes::Numbers);
   if (failed(x))
     return failure();
   llvm::ArrayRef<int64_t> shape = node.shape(0);
@@ -166,8 +173,13 @@ LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
     if (keep)
       result.push_back(1);
   }
-  llvm::StringRef name = node.node.op_type();
-  bool mean = name == "ReduceMean";
+  // L1 and L2 norms and the like are sums of something else.
+  if (squares || absolute) {
+    x = squares ? node.create<nn::MulOp>(shape, {*x, *x}, {}, "_squares")
+                : node.create<nn::AbsOp>(shape, *x, {}, "_magnitudes");
+    if (failed(x))
+      return failure();
+  }
   nn::ReduceKind kind = name == "ReduceMax"    ? nn::ReduceKind::Max
                         : name == "ReduceMin"  ? nn::ReduceKind::Min
                         : name == "ReduceProd" ? nn::ReduceKind::Prod
@@ -178,7 +190,12 @@ LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
                  nn::ReduceKindAttr::get(node.builder().getContext(), kind)),
        node.attr("axes", axes),
        node.attr("keepdims", Attribute(node.builder().getBoolAttr(keep))),
-       node.attr("scale", mean ? 1.0f / static_cast<float>(count) : 1.0f)});
+       node.attr("scale", mean ? 1.0f / static_cast<float>(count) : 1.0f)},
+      root || logarithm ? "_sum" : "");
+  if (succeeded(value) && root)
+    value = node.create<nn::SqrtOp>(result, *value);
+  if (succeeded(value) && logarithm)
+    value = node.create<nn::LogOp>(result, *value);
   if (failed(value))
     return failure();
   node.setResult(0, *value);
@@ -210,6 +227,100 @@ LogicalResult soap::onnx_import::importGlobalPool(NodeContext &node) {
        node.attr("axes", axes),
        node.attr("keepdims", Attribute(node.builder().getBoolAttr(true))),
        node.attr("scale", mean ? 1.0f / static_cast<float>(count) : 1.0f)});
+  if (failed(value))
+    return failure();
+  node.setResult(0, *value);
+  return success();
+}
+
+/// Operand i with the shape `inner`, to which it broadcasts.
+static FailureOr<Value> expanded(NodeContext &node, size_t i,
+                                 llvm::ArrayRef<int64_t> inner,
+                                 llvm::StringRef suffix) {
+  llvm::ArrayRef<int64_t> shape = node.shape(i);
+  if (countElements(shape) == countElements(inner))
+    return node.tensorAs(i, inner, suffix);
+  auto joined = node.broadcast(shape, inner);
+  if (failed(joined))
+    return failure();
+  if (llvm::ArrayRef<int64_t>(*joined) != inner)
+    return node.fail("expected scale and bias that broadcast to " +
+                     toString(inner) + ", got: " + toString(shape));
+  auto value = node.tensor(i);
+  return failed(value) ? value
+                       : node.create<nn::ExpandOp>(inner, *value, {}, suffix);
+}
+
+LogicalResult soap::onnx_import::importLayerNormalization(NodeContext &node) {
+  for (size_t i = 1; i < node.numOutputs(); ++i)
+    if (node.usesOutput(i))
+      return node.fail("expected inference, got: a use of the statistics in "
+                       "output " +
+                       llvm::Twine(i));
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  auto axis = node.axis(node.integer("axis", -1), shape.size());
+  if (failed(axis))
+    return failure();
+  llvm::ArrayRef<int64_t> inner = shape.drop_front(static_cast<size_t>(*axis));
+  SmallVector<Value> operands = {*x};
+  for (size_t i = 1; i != 3; ++i) {
+    if (!node.hasInput(i))
+      continue;
+    auto operand = expanded(node, i, inner, i == 1 ? "_scale" : "_bias");
+    if (failed(operand))
+      return failure();
+    operands.push_back(*operand);
+  }
+  auto result = node.create<nn::LayerNormOp>(
+      shape, operands,
+      {node.attr("axis", *axis),
+       node.attr("epsilon", node.number("epsilon", 1e-5f))});
+  if (failed(result))
+    return failure();
+  node.setResult(0, *result);
+  return success();
+}
+
+/// x / sqrt(mean of squares + epsilon) * scale: there is no layer for it in the
+/// libraries, so that it stays a sum of parts.
+LogicalResult soap::onnx_import::importRMSNormalization(NodeContext &node) {
+  auto x = node.tensor(0), scale = node.tensor(1);
+  if (failed(x) || failed(scale))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  auto axis = node.axis(node.integer("axis", -1), shape.size());
+  if (failed(axis))
+    return failure();
+  Shape row(shape);
+  SmallVector<int64_t> axes;
+  float count = 1;
+  for (auto d = static_cast<size_t>(*axis); d != shape.size(); ++d) {
+    count *= static_cast<float>(shape[d]);
+    axes.push_back(static_cast<int64_t>(d));
+    row[d] = 1;
+  }
+  Value epsilon = node.scalar(node.number("epsilon", 1e-5f), "_epsilon");
+  auto kind =
+      nn::ReduceKindAttr::get(node.builder().getContext(), nn::ReduceKind::Sum);
+  auto value = node.create<nn::MulOp>(shape, {*x, *x}, {}, "_squares");
+  if (succeeded(value))
+    value = node.create<nn::ReduceOp>(
+        row, *value,
+        {node.attr("kind", kind), node.attr("axes", axes),
+         node.attr("keepdims", Attribute(node.builder().getBoolAttr(true))),
+         node.attr("scale", 1 / count)},
+        "_mean");
+  if (succeeded(value))
+    value = node.create<nn::AddOp>(row, {*value, epsilon}, {}, "_sum");
+  if (succeeded(value))
+    value = node.create<nn::SqrtOp>(row, *value, {}, "_root");
+  if (succeeded(value))
+    value = node.create<nn::DivOp>(shape, {*x, *value}, {}, "_normalized");
+  if (succeeded(value))
+    value = node.create<nn::MulOp>(shape, {*value, *scale});
   if (failed(value))
     return failure();
   node.setResult(0, *value);

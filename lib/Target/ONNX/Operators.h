@@ -33,31 +33,38 @@ struct OperatorEntry {
 llvm::ArrayRef<OperatorEntry> operators();
 const OperatorEntry *findOperator(llvm::StringRef name);
 
-// Convolution.cpp, Linear.cpp
+// Windows.cpp, Linear.cpp, Einsum.cpp
 mlir::LogicalResult importConv(NodeContext &);
 mlir::LogicalResult importMaxPool(NodeContext &);
 mlir::LogicalResult importAveragePool(NodeContext &);
 mlir::LogicalResult importGemm(NodeContext &);
 mlir::LogicalResult importMatMul(NodeContext &);
+mlir::LogicalResult importConvTranspose(NodeContext &);
+mlir::LogicalResult importEinsum(NodeContext &);
 
 // Elementwise.cpp
-mlir::LogicalResult importAdd(NodeContext &);
-mlir::LogicalResult importSub(NodeContext &);
-mlir::LogicalResult importMul(NodeContext &);
-mlir::LogicalResult importDiv(NodeContext &);
-mlir::LogicalResult importMax(NodeContext &);
-mlir::LogicalResult importMin(NodeContext &);
-mlir::LogicalResult importRelu(NodeContext &);
-mlir::LogicalResult importSigmoid(NodeContext &);
-mlir::LogicalResult importTanh(NodeContext &);
-mlir::LogicalResult importSqrt(NodeContext &);
+mlir::LogicalResult importUnary(NodeContext &);
+mlir::LogicalResult importBinary(NodeContext &);
+mlir::LogicalResult importPow(NodeContext &);
+mlir::LogicalResult importGelu(NodeContext &);
+mlir::LogicalResult importCompare(NodeContext &);
+mlir::LogicalResult importWhere(NodeContext &);
 mlir::LogicalResult importClip(NodeContext &);
 mlir::LogicalResult importCast(NodeContext &);
+mlir::LogicalResult importExpand(NodeContext &);
+
+// Indices.cpp, Recurrent.cpp
+mlir::LogicalResult importGather(NodeContext &);
+mlir::LogicalResult importTile(NodeContext &);
+mlir::LogicalResult importResize(NodeContext &);
+mlir::LogicalResult importLSTM(NodeContext &);
 
 // Normalization.cpp
 mlir::LogicalResult importBatchNormalization(NodeContext &);
 mlir::LogicalResult importLRN(NodeContext &);
 mlir::LogicalResult importSoftmax(NodeContext &);
+mlir::LogicalResult importLayerNormalization(NodeContext &);
+mlir::LogicalResult importRMSNormalization(NodeContext &);
 mlir::LogicalResult importDropout(NodeContext &);
 mlir::LogicalResult importReduce(NodeContext &);
 mlir::LogicalResult importGlobalPool(NodeContext &);
@@ -89,6 +96,8 @@ mlir::LogicalResult foldConcat(NodeContext &);
 mlir::LogicalResult foldSlice(NodeContext &);
 mlir::LogicalResult foldTranspose(NodeContext &);
 mlir::LogicalResult foldExpand(NodeContext &);
+mlir::LogicalResult foldTile(NodeContext &);
+mlir::LogicalResult foldPow(NodeContext &);
 mlir::LogicalResult foldWhere(NodeContext &);
 mlir::LogicalResult foldRange(NodeContext &);
 mlir::LogicalResult foldReduce(NodeContext &);

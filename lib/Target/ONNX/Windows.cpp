@@ -163,6 +163,96 @@ LogicalResult soap::onnx_import::importConv(NodeContext &node) {
   return success();
 }
 
+/// The low pads and the spatial result sizes of a ConvTranspose node.
+static FailureOr<Window> transposedWindow(NodeContext &node,
+                                          llvm::ArrayRef<int64_t> input,
+                                          llvm::ArrayRef<int64_t> kernel) {
+  size_t rank = input.size();
+  Window window;
+  auto strides = bounded(node, "strides", rank, 1, 1);
+  auto dilations = bounded(node, "dilations", rank, 1, 1);
+  auto pads = bounded(node, "pads", 2 * rank, 0, 0);
+  auto extra = bounded(node, "output_padding", rank, 0, 0);
+  if (failed(strides) || failed(dilations) || failed(pads) || failed(extra))
+    return failure();
+  window.strides = *strides;
+  window.dilations = *dilations;
+  std::string autoPad = node.string("auto_pad", "NOTSET");
+  bool same = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
+  if (!same && autoPad != "NOTSET" && autoPad != "VALID")
+    return node.fail("expected auto_pad NOTSET, VALID, SAME_UPPER or "
+                     "SAME_LOWER, got: '" +
+                     autoPad + "'");
+  auto wanted = node.integers("output_shape");
+  if (wanted && wanted->size() != rank)
+    return node.fail(
+        "expected " + llvm::Twine(rank) +
+        " sizes in attribute 'output_shape', got: " + toString(*wanted));
+  for (size_t i = 0; i != rank; ++i) {
+    int64_t full = (*strides)[i] * (input[i] - 1) + (*extra)[i] +
+                   (*dilations)[i] * (kernel[i] - 1) + 1;
+    int64_t lo = 0, hi = 0, result;
+    if (wanted || same) {
+      result = wanted ? (*wanted)[i] : input[i] * (*strides)[i];
+      int64_t total = std::max<int64_t>(full - result, 0);
+      lo = autoPad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    } else {
+      if (autoPad == "NOTSET") {
+        lo = (*pads)[i];
+        hi = (*pads)[rank + i];
+      }
+      result = full - lo - hi;
+    }
+    if (result < 1 || result > maxDim)
+      return node.fail("expected positive result sizes, got: " +
+                       llvm::Twine(result));
+    window.padsLo.push_back(lo);
+    window.result.push_back(result);
+  }
+  return window;
+}
+
+LogicalResult soap::onnx_import::importConvTranspose(NodeContext &node) {
+  auto input = node.tensor(0), weight = node.tensor(1);
+  if (failed(input) || failed(weight) || failed(checkRank(node)))
+    return failure();
+  llvm::ArrayRef<int64_t> x = node.shape(0), w = node.shape(1);
+  int64_t groups = node.integer("group", 1);
+  if (w.size() != x.size() || groups < 1 || groups > maxDim || x[1] != w[0] ||
+      x[1] % groups != 0)
+    return node.fail("expected a weight that fits the input and " +
+                     llvm::Twine(groups) + " groups, got: input " +
+                     toString(x) + ", weight " + toString(w));
+  auto kernel = node.integers("kernel_shape");
+  if (kernel && llvm::ArrayRef<int64_t>(*kernel) != w.drop_front(2))
+    return node.fail("expected the kernel_shape of the weight " + toString(w) +
+                     ", got: " + toString(*kernel));
+  auto window = transposedWindow(node, x.drop_front(2), w.drop_front(2));
+  if (failed(window))
+    return failure();
+  Shape shape = {x[0], w[1] * groups};
+  llvm::append_range(shape, window->result);
+  SmallVector<Value> operands = {*input, *weight};
+  if (node.hasInput(2)) {
+    auto bias = node.tensor(2);
+    if (failed(bias))
+      return failure();
+    if (node.shape(2) != llvm::ArrayRef<int64_t>{shape[1]})
+      return node.fail("expected a bias of shape " + toString(shape[1]) +
+                       ", got: " + toString(node.shape(2)));
+    operands.push_back(*bias);
+  }
+  auto result = node.create<nn::ConvBackwardDataOp>(
+      shape, operands,
+      {node.attr("strides", window->strides),
+       node.attr("dilations", window->dilations),
+       node.attr("pads_lo", window->padsLo), node.attr("groups", groups)});
+  if (failed(result))
+    return failure();
+  node.setResult(0, *result);
+  return success();
+}
+
 static LogicalResult importPool(NodeContext &node, bool average) {
   auto input = node.tensor(0);
   if (failed(input) || failed(checkRank(node)))

@@ -113,3 +113,84 @@ func.func @shapes(%x: tensor<2x4x6xf32>, %y: tensor<2x3x6xf32>) {
   %4 = nn.transpose %x {nn.name = "transpose", permutation = array<i64: 2, 0, 1>} : (tensor<2x4x6xf32>) -> tensor<6x2x4xf32>
   return
 }
+
+// CHECK-LABEL: func.func @choices
+func.func @choices(%a: tensor<8x1xi64>, %b: tensor<4xi64>, %m: tensor<8x4xi1>, %x: tensor<8x4xf32>, %s: tensor<f32>) {
+  // CHECK: nn.compare %{{.*}}, %{{.*}} {nn.name = "less", predicate = #nn.predicate<lt>} : (tensor<8x1xi64>, tensor<4xi64>) -> tensor<8x4xi1>
+  %0 = nn.compare %a, %b {nn.name = "less", predicate = #nn.predicate<lt>} : (tensor<8x1xi64>, tensor<4xi64>) -> tensor<8x4xi1>
+  // CHECK: nn.where %{{.*}}, %{{.*}}, %{{.*}} {nn.name = "where"} : (tensor<8x4xi1>, tensor<f32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = nn.where %m, %s, %x {nn.name = "where"} : (tensor<8x4xi1>, tensor<f32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK: nn.and %{{.*}}, %{{.*}} {nn.name = "and"} : (tensor<8x4xi1>, tensor<8x4xi1>) -> tensor<8x4xi1>
+  %2 = nn.and %m, %m {nn.name = "and"} : (tensor<8x4xi1>, tensor<8x4xi1>) -> tensor<8x4xi1>
+  // CHECK: nn.or
+  %3 = nn.or %m, %m {nn.name = "or"} : (tensor<8x4xi1>, tensor<8x4xi1>) -> tensor<8x4xi1>
+  // CHECK: nn.xor
+  %4 = nn.xor %m, %m {nn.name = "xor"} : (tensor<8x4xi1>, tensor<8x4xi1>) -> tensor<8x4xi1>
+  // CHECK: nn.not %{{.*}} {nn.name = "not"} : tensor<8x4xi1>
+  %5 = nn.not %m {nn.name = "not"} : tensor<8x4xi1>
+  // CHECK: nn.pow %{{.*}}, %{{.*}} {nn.name = "pow"} : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  %6 = nn.pow %x, %s {nn.name = "pow"} : (tensor<8x4xf32>, tensor<f32>) -> tensor<8x4xf32>
+  // CHECK: nn.cast %{{.*}} {nn.name = "cast"} : (tensor<8x1xi64>) -> tensor<8x1xf32>
+  %7 = nn.cast %a {nn.name = "cast"} : (tensor<8x1xi64>) -> tensor<8x1xf32>
+  // CHECK: nn.expand %{{.*}} {nn.name = "expand"} : (tensor<8x1xi64>) -> tensor<3x8x4xi64>
+  %8 = nn.expand %a {nn.name = "expand"} : (tensor<8x1xi64>) -> tensor<3x8x4xi64>
+  return
+}
+
+// CHECK-LABEL: func.func @functions
+func.func @functions(%x: tensor<8x4xf32>, %i: tensor<8x4xi64>) {
+  // CHECK: nn.exp %{{.*}} {nn.name = "exp"} : tensor<8x4xf32>
+  %0 = nn.exp %x {nn.name = "exp"} : tensor<8x4xf32>
+  // CHECK: nn.log
+  %1 = nn.log %x {nn.name = "log"} : tensor<8x4xf32>
+  // CHECK: nn.erf
+  %2 = nn.erf %x {nn.name = "erf"} : tensor<8x4xf32>
+  // CHECK: nn.sin
+  %3 = nn.sin %x {nn.name = "sin"} : tensor<8x4xf32>
+  // CHECK: nn.cos
+  %4 = nn.cos %x {nn.name = "cos"} : tensor<8x4xf32>
+  // CHECK: nn.reciprocal
+  %5 = nn.reciprocal %x {nn.name = "reciprocal"} : tensor<8x4xf32>
+  // CHECK: nn.floor
+  %6 = nn.floor %x {nn.name = "floor"} : tensor<8x4xf32>
+  // CHECK: nn.ceil
+  %7 = nn.ceil %x {nn.name = "ceil"} : tensor<8x4xf32>
+  // CHECK: nn.round
+  %8 = nn.round %x {nn.name = "round"} : tensor<8x4xf32>
+  // CHECK: nn.neg %{{.*}} {nn.name = "neg"} : tensor<8x4xi64>
+  %9 = nn.neg %i {nn.name = "neg"} : tensor<8x4xi64>
+  // CHECK: nn.abs
+  %10 = nn.abs %x {nn.name = "abs"} : tensor<8x4xf32>
+  // CHECK: nn.gelu %{{.*}} {approximate, nn.name = "gelu"} : tensor<8x4xf32>
+  %11 = nn.gelu %x {nn.name = "gelu", approximate} : tensor<8x4xf32>
+  // CHECK: nn.softmax %{{.*}} {axis = 1 : i64, log, nn.name = "log_softmax"} : tensor<8x4xf32>
+  %12 = nn.softmax %x {nn.name = "log_softmax", axis = 1 : i64, log} : tensor<8x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @lookups
+func.func @lookups(%table: tensor<10x6xf32>, %i: tensor<2x3xi64>, %x: tensor<2x3x4xf32>, %s: tensor<4xf32>) {
+  // CHECK: nn.gather %{{.*}}, %{{.*}} {axis = 0 : i64, nn.name = "gather"} : (tensor<10x6xf32>, tensor<2x3xi64>) -> tensor<2x3x6xf32>
+  %0 = nn.gather %table, %i {nn.name = "gather", axis = 0 : i64} : (tensor<10x6xf32>, tensor<2x3xi64>) -> tensor<2x3x6xf32>
+  // CHECK: nn.gather %{{.*}}, %{{.*}} {axis = 0 : i64, base = 5 : i64, nn.name = "part", table_size = 20 : i64}
+  %1 = nn.gather %table, %i {nn.name = "part", axis = 0 : i64, base = 5 : i64, table_size = 20 : i64} : (tensor<10x6xf32>, tensor<2x3xi64>) -> tensor<2x3x6xf32>
+  // CHECK: nn.tile %{{.*}} {nn.name = "tile"} : (tensor<2x3x4xf32>) -> tensor<4x3x12xf32>
+  %2 = nn.tile %x {nn.name = "tile"} : (tensor<2x3x4xf32>) -> tensor<4x3x12xf32>
+  // CHECK: nn.resize %{{.*}} {denominators = array<i64: 1, 1, 4>, mode = #nn.resize_mode<linear>, nn.name = "resize", numerators = array<i64: 1, 1, 2>, offsets = array<i64: 0, 0, -1>} : (tensor<2x3x4xf32>) -> tensor<2x3x8xf32>
+  %3 = nn.resize %x {nn.name = "resize", mode = #nn.resize_mode<linear>, numerators = array<i64: 1, 1, 2>, offsets = array<i64: 0, 0, -1>, denominators = array<i64: 1, 1, 4>} : (tensor<2x3x4xf32>) -> tensor<2x3x8xf32>
+  // CHECK: nn.layer_norm %{{.*}}, %{{.*}} bias %{{.*}} {axis = 2 : i64, epsilon = 9.99999974E-6 : f32, nn.name = "norm"} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  %4 = nn.layer_norm %x, %s bias %s {nn.name = "norm", axis = 2 : i64, epsilon = 1.0e-05 : f32} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  // CHECK: nn.layer_norm %{{.*}}, %{{.*}} {axis = 2 : i64
+  %5 = nn.layer_norm %x, %s {nn.name = "unbiased", axis = 2 : i64, epsilon = 1.0e-05 : f32} : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @layers
+func.func @layers(%x: tensor<5x2x3xf32>, %w: tensor<1x4x6x3xf32>, %r: tensor<1x4x6x6xf32>, %b: tensor<1x4x6xf32>, %s: tensor<1x2x6xf32>,
+                  %dy: tensor<1x4x5x5xf32>, %k: tensor<4x3x2x2xf32>, %c: tensor<3xf32>) {
+  // CHECK: %{{.*}}, %{{.*}} = nn.lstm %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {nn.name = "lstm", reverse} : (tensor<5x2x3xf32>, tensor<1x4x6x3xf32>, tensor<1x4x6x6xf32>, tensor<1x4x6xf32>, tensor<1x2x6xf32>, tensor<1x2x6xf32>) -> (tensor<5x1x2x6xf32>, tensor<1x2x6xf32>)
+  %y, %last = nn.lstm %x, %w, %r, %b, %s, %s {nn.name = "lstm", reverse} : (tensor<5x2x3xf32>, tensor<1x4x6x3xf32>, tensor<1x4x6x6xf32>, tensor<1x4x6xf32>, tensor<1x2x6xf32>, tensor<1x2x6xf32>) -> (tensor<5x1x2x6xf32>, tensor<1x2x6xf32>)
+  // CHECK: nn.conv_backward_data %{{.*}}, %{{.*}} bias %{{.*}} {dilations = array<i64: 1, 1>, nn.name = "up", pads_lo = array<i64: 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x4x5x5xf32>, tensor<4x3x2x2xf32>, tensor<3xf32>) -> tensor<1x3x10x10xf32>
+  %0 = nn.conv_backward_data %dy, %k bias %c {nn.name = "up", strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>} : (tensor<1x4x5x5xf32>, tensor<4x3x2x2xf32>, tensor<3xf32>) -> tensor<1x3x10x10xf32>
+  return
+}

@@ -5,7 +5,7 @@
 // CHECK-LABEL: func @shared
 // CHECK: module @kernels {
 // CHECK-NEXT: func.func @soap_native_0_relu(%[[X:.*]]: memref<?xf32> {native.sizes = array<i64: 0>}, %[[Y:.*]]: memref<?xf32> {native.sizes = array<i64: 0>})
-// CHECK-SAME: native.key = "nn.relu f32[x]", native.parallel
+// CHECK-SAME: native.key = "nn.relu f32[x] -> f32", native.parallel
 // CHECK: linalg.generic {{.*}} ins(%[[X]] : memref<?xf32>) outs(%[[Y]] : memref<?xf32>)
 // CHECK-NOT: func.func
 func.func @shared(%x: tensor<1x64x112x112xf32>, %y: tensor<8x10xf32>) {
@@ -21,13 +21,13 @@ func.func @shared(%x: tensor<1x64x112x112xf32>, %y: tensor<8x10xf32>) {
 // nothing.
 // CHECK-LABEL: func @collapsed
 // CHECK: @soap_native_0_add
-// CHECK-SAME: "nn.add f32[x] f32[x]"
+// CHECK-SAME: "nn.add f32[x] f32[x] -> f32"
 // CHECK: @soap_native_1_add(%{{.*}}: memref<?x?x?xf32> {native.sizes = array<i64: 0, 1, 2>}, %{{.*}}: memref<?xf32> {native.noalias, native.sizes = array<i64: 1>}, %{{.*}}: memref<?x?x?xf32> {native.sizes = array<i64: 0, 1, 2>})
-// CHECK-SAME: "nn.add f32[xxx] f32[-x-]"
+// CHECK-SAME: "nn.add f32[xxx] f32[-x-] -> f32"
 // CHECK: @soap_native_2_add
-// CHECK-SAME: "nn.add f32[xx] f32[x-]"
+// CHECK-SAME: "nn.add f32[xx] f32[x-] -> f32"
 // CHECK: @soap_native_3_add(%{{.*}}: memref<?xf32> {{.*}}, %{{.*}}: memref<f32> {native.noalias, native.sizes = array<i64>}
-// CHECK-SAME: "nn.add f32[x] f32[-]"
+// CHECK-SAME: "nn.add f32[x] f32[-] -> f32"
 func.func @collapsed(%x: tensor<2x6x4x5xf32>, %c: tensor<6x1x1xf32>, %y: tensor<1x6x4x5xf32>, %s: tensor<f32>) {
   %0 = nn.add %x, %x {nn.name = "a"} : (tensor<2x6x4x5xf32>, tensor<2x6x4x5xf32>) -> tensor<2x6x4x5xf32>
   %1 = nn.add %x, %c {nn.name = "b"} : (tensor<2x6x4x5xf32>, tensor<6x1x1xf32>) -> tensor<2x6x4x5xf32>
@@ -74,7 +74,7 @@ func.func @again() {
   return
 }
 module @kernels {
-  func.func @soap_native_0_relu(%x: memref<?xf32>, %y: memref<?xf32>) attributes {native.key = "nn.relu f32[x]"} {
+  func.func @soap_native_0_relu(%x: memref<?xf32>, %y: memref<?xf32>) attributes {native.key = "nn.relu f32[x] -> f32"} {
     return
   }
 }

@@ -15,7 +15,7 @@ def ConvertNNToLinalg : Pass<"convert-nn-to-linalg"> {
   let description = [{
     Rewrites every operation of the nn dialect, except the ends of the graph
     (`nn.input`, `nn.parameter`, `nn.output`), to operations of linalg, tensor,
-    arith and math on tensors of the same static shapes. This is the code of
+    scf, arith and math on tensors of the same static shapes. This is the code of
     kernels that no library provides, and the reference that library kernels are
     tested against.
 
@@ -45,7 +45,8 @@ def ConvertNNToLinalg : Pass<"convert-nn-to-linalg"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
   ];
 }
 

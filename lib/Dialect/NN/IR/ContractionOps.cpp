@@ -101,25 +101,46 @@ PartitionSpec ConvOp::getPartitionSpec() {
   return spec;
 }
 
+/// A tile all of whose windows lie in the padding: only the bias, which may be
+/// null, is left. It lies along dimension 1.
+static SmallVector<Value> buildBiasOnly(OpBuilder &builder, Operation *op,
+                                        Value bias, const LocalTile &tile) {
+  RankedTensorType type =
+      localType(op->getResult(0).getType(), tile.resultBoxes[0]);
+  if (!bias)
+    return {createSplat(builder, op, "", type, 0)};
+  Value zero = createSplat(builder, op, ".zero", type, 0);
+  Shape channels(type.getRank(), 1);
+  channels[1] = type.getDimSize(1);
+  auto column = builder.create<ReshapeOp>(
+      op->getLoc(), RankedTensorType::get(channels, type.getElementType()),
+      bias);
+  setName(column, getName(op) + ".bias");
+  auto sum = builder.create<AddOp>(op->getLoc(), type, zero, column);
+  setName(sum, getName(op));
+  return {sum.getResult()};
+}
+
+/// Attributes of a tile's kernel: it has as many groups as the tile.
+template <typename OpTy>
+static SmallVector<NamedAttribute, 8>
+attributesOfGroups(OpTy op, const LocalTile &tile) {
+  SmallVector<NamedAttribute, 8> attributes = costAttributes(op);
+  if (int g = tile.spec.findLoop("g"); g >= 0)
+    for (NamedAttribute &attribute : attributes)
+      if (attribute.getName() == op.getGroupsAttrName())
+        attribute.setValue(
+            Builder(op.getContext()).getI64IntegerAttr(tile.tile[g].size()));
+  return attributes;
+}
+
 FailureOr<SmallVector<Value>> ConvOp::buildLocal(OpBuilder &builder,
                                                  ArrayRef<Value> operands,
                                                  const LocalTile &tile) {
   if (operands[0])
     return detail::cloneLocal(*this, builder, operands, tile);
-  // All windows lie in the padding: only the bias is left.
-  RankedTensorType type = localType(getResult().getType(), tile.resultBoxes[0]);
-  Value bias = operands.size() > 2 ? operands[2] : Value();
-  if (!bias)
-    return SmallVector<Value>{createSplat(builder, *this, "", type, 0)};
-  Value zero = createSplat(builder, *this, ".zero", type, 0);
-  Shape channels(type.getRank(), 1);
-  channels[1] = type.getDimSize(1);
-  auto column = builder.create<ReshapeOp>(
-      getLoc(), RankedTensorType::get(channels, type.getElementType()), bias);
-  setName(column, getName(*this) + ".bias");
-  auto sum = builder.create<AddOp>(getLoc(), type, zero, column);
-  setName(sum, getName(*this));
-  return SmallVector<Value>{sum.getResult()};
+  return buildBiasOnly(builder, *this,
+                       operands.size() > 2 ? operands[2] : Value(), tile);
 }
 
 void ConvOp::setLocalAccess(const LocalTile &tile) {
@@ -139,13 +160,133 @@ double ConvOp::getFlops(const LocalTile &tile) {
 }
 
 void ConvOp::appendKernelKey(llvm::raw_ostream &os, const LocalTile &tile) {
-  SmallVector<NamedAttribute, 8> attributes = costAttributes(*this);
+  appendKernel(os, *this, attributesOfGroups(*this, tile), tile.operandBoxes,
+               tile.resultBoxes);
+}
+
+//===----------------------------------------------------------------------===//
+// nn.conv_backward_data
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConvBackwardDataOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  ArrayRef<int64_t> dy = shapeOf(getDy()), weight = shapeOf(getWeight());
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  size_t rank = dy.size();
+  if (rank < 3 || rank > 5)
+    return emitOpError() << "expected a dy of rank 3 to 5, got: " << rank;
+  if (weight.size() != rank || result.size() != rank)
+    return emitOpError() << "expected weight and result of rank " << rank
+                         << ", got: " << weight.size() << " and "
+                         << result.size();
+  if (failed(verifyList(*this, "strides", getStrides(), rank - 2, 1)) ||
+      failed(verifyList(*this, "dilations", getDilations(), rank - 2, 1)) ||
+      failed(verifyList(*this, "pads_lo", getPadsLo(), rank - 2, 0)))
+    return failure();
+  int64_t groups = getGroups();
+  if (groups < 1 || dy[1] % groups != 0 || result[1] % groups != 0)
+    return emitOpError() << "expected 'groups' to divide " << dy[1]
+                         << " channels of dy and " << result[1]
+                         << " of the result, got: " << groups;
+  if (weight[0] != dy[1] || weight[1] != result[1] / groups)
+    return emitOpError() << "expected a weight with "
+                         << toString({dy[1], result[1] / groups})
+                         << " channels, got: "
+                         << toString(weight.take_front(2));
+  if (dy[0] != result[0])
+    return emitOpError() << "expected a result of batch size " << dy[0]
+                         << ", got: " << result[0];
+  if (getBias() && shapeOf(getBias()) != ArrayRef(result[1]))
+    return emitOpError() << "expected a bias of shape [" << result[1]
+                         << "], got: " << toString(shapeOf(getBias()));
+  return success();
+}
+
+PartitionSpec ConvBackwardDataOp::getPartitionSpec() {
+  ArrayRef<int64_t> dy = shapeOf(getDy()), weight = shapeOf(getWeight());
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  unsigned spatial = dy.size() - 2;
+  int64_t groups = getGroups();
+
+  PartitionSpec spec;
+  spec.loops = {{"n", result[0]}};
+  if (groups == 1)
+    spec.loops.push_back({"c", result[1]});
+  else
+    spec.loops.push_back({"g", groups});
+  for (auto [i, name] : llvm::enumerate(spatialLoopNames(spatial)))
+    spec.loops.push_back({name, result[2 + i]});
+
+  ValueAccess in, filter, bias, out;
+  in.dims.push_back(DimAccess::identity(0));
+  out.dims.push_back(DimAccess::identity(0));
+  if (groups == 1) {
+    unsigned f = spec.loops.size();
+    spec.loops.push_back({"f", dy[1]});
+    in.dims.push_back(DimAccess::identity(f));
+    filter.dims = {DimAccess::identity(f), DimAccess::identity(1)};
+    bias.dims = {DimAccess::identity(1)};
+    bias.firstOnly = true;
+    out.dims.push_back(DimAccess::identity(1));
+    out.combine = Combine::Sum;
+  } else {
+    int64_t inputs = dy[1] / groups, outputs = result[1] / groups;
+    auto ofInputs = DimAccess::window(1, inputs, 0, inputs - 1);
+    auto ofOutputs = DimAccess::window(1, outputs, 0, outputs - 1);
+    in.dims.push_back(ofInputs);
+    filter.dims = {ofInputs, DimAccess::whole(outputs)};
+    bias.dims = {ofOutputs};
+    out.dims.push_back(ofOutputs);
+  }
+  for (unsigned i = 0; i != spatial; ++i) {
+    int64_t stride = getStrides()[i], pad = getPadsLo()[i];
+    int64_t reach = (weight[2 + i] - 1) * getDilations()[i];
+    in.dims.push_back({static_cast<int16_t>(2 + i), 1,
+                       std::min(pad - reach + stride - 1, pad), pad, stride});
+    filter.dims.push_back(DimAccess::whole(weight[2 + i]));
+    out.dims.push_back(DimAccess::identity(2 + i));
+  }
+  spec.operands = {in, filter};
+  if (getBias())
+    spec.operands.push_back(bias);
+  spec.results = {out};
+  return spec;
+}
+
+FailureOr<SmallVector<Value>>
+ConvBackwardDataOp::buildLocal(OpBuilder &builder, ArrayRef<Value> operands,
+                               const LocalTile &tile) {
+  if (operands[0])
+    return detail::cloneLocal(*this, builder, operands, tile);
+  return buildBiasOnly(builder, *this,
+                       operands.size() > 2 ? operands[2] : Value(), tile);
+}
+
+void ConvBackwardDataOp::setLocalAccess(const LocalTile &tile) {
+  // The shift rule, for o*stride = h + pad.
+  SmallVector<int64_t, 3> pads(getPadsLo());
+  for (auto [i, pad] : llvm::enumerate(pads))
+    pad +=
+        tile.tile[2 + i].lo - getStrides()[i] * tile.operandBoxes[0][2 + i].lo;
+  setPadsLo(pads);
   if (int g = tile.spec.findLoop("g"); g >= 0)
-    for (NamedAttribute &attribute : attributes)
-      if (attribute.getName() == getGroupsAttrName())
-        attribute.setValue(
-            Builder(getContext()).getI64IntegerAttr(tile.tile[g].size()));
-  appendKernel(os, *this, attributes, tile.operandBoxes, tile.resultBoxes);
+    setGroups(tile.tile[g].size());
+}
+
+double ConvBackwardDataOp::getFlops(const LocalTile &tile) {
+  // Every element of dy meets all of the kernel, but for the borders.
+  if (isEmpty(tile.operandBoxes[0]))
+    return 0;
+  const Box &weight = tile.operandBoxes[1];
+  double perElement = static_cast<double>(volume(weight)) / weight[0].size();
+  return 2 * perElement * volume(tile.operandBoxes[0]);
+}
+
+void ConvBackwardDataOp::appendKernelKey(llvm::raw_ostream &os,
+                                         const LocalTile &tile) {
+  appendKernel(os, *this, attributesOfGroups(*this, tile), tile.operandBoxes,
+               tile.resultBoxes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpSupport.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace soap;
@@ -33,21 +32,97 @@ PartitionSpec soap::nn::detail::elementwiseSpec(Operation *op) {
 LogicalResult soap::nn::detail::verifyBroadcast(Operation *op) {
   if (failed(verifyElementTypes(op)))
     return failure();
-  ArrayRef<int64_t> a = shapeOf(op->getOperand(0)),
-                    b = shapeOf(op->getOperand(1));
-  size_t rank = std::max(a.size(), b.size());
-  Shape shape(rank, 1);
-  for (size_t i = 1; i <= rank; ++i) {
-    int64_t x = i <= a.size() ? a[a.size() - i] : 1;
-    int64_t y = i <= b.size() ? b[b.size() - i] : 1;
-    if (x != y && x != 1 && y != 1)
-      return op->emitOpError()
-             << "expected operands that broadcast to one shape, got: "
-             << toString(a) << ", " << toString(b)
-             << "; sizes must be equal or 1, aligned on the right";
-    shape[rank - i] = std::max(x, y);
+  return verifyBroadcastShape(op);
+}
+
+LogicalResult soap::nn::detail::verifyBroadcastShape(Operation *op) {
+  Shape shape;
+  for (Value operand : op->getOperands()) {
+    ArrayRef<int64_t> other = shapeOf(operand);
+    if (other.size() > shape.size())
+      shape.insert(shape.begin(), other.size() - shape.size(), 1);
+    size_t missing = shape.size() - other.size();
+    for (auto [i, size] : llvm::enumerate(other)) {
+      int64_t &joined = shape[missing + i];
+      if (joined != size && joined != 1 && size != 1) {
+        std::string shapes;
+        for (Value value : op->getOperands())
+          shapes += (shapes.empty() ? "" : ", ") + toString(shapeOf(value));
+        return op->emitOpError()
+               << "expected operands that broadcast to one shape, got: "
+               << shapes << "; sizes must be equal or 1, aligned on the right";
+      }
+      joined = std::max(joined, size);
+    }
   }
   return verifyResultShape(op, shape);
+}
+
+//===----------------------------------------------------------------------===//
+// nn.compare, nn.where
+//===----------------------------------------------------------------------===//
+
+LogicalResult CompareOp::verify() {
+  if (elementType(getA()) != elementType(getB()))
+    return emitOpError() << "expected operands of one element type, got: "
+                         << elementType(getA()) << ", " << elementType(getB())
+                         << "; cast one of them";
+  if (!elementType(getResult()).isInteger(1))
+    return emitOpError() << "expected a result of booleans (i1), got: "
+                         << elementType(getResult());
+  return detail::verifyBroadcastShape(*this);
+}
+
+PartitionSpec CompareOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+
+LogicalResult WhereOp::verify() {
+  Type expected = elementType(getResult());
+  for (Value value : {getA(), getB()})
+    if (elementType(value) != expected)
+      return emitOpError() << "expected the result's element type " << expected
+                           << " in both values, got: " << elementType(value);
+  return detail::verifyBroadcastShape(*this);
+}
+
+PartitionSpec WhereOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// nn.cast, nn.expand
+//===----------------------------------------------------------------------===//
+
+LogicalResult CastOp::verify() {
+  return verifyResultShape(*this, shapeOf(getX()));
+}
+
+PartitionSpec CastOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+
+LogicalResult ExpandOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  ArrayRef<int64_t> x = shapeOf(getX()), shape = shapeOf(getResult());
+  bool broadcasts = x.size() <= shape.size();
+  for (size_t i = 1; broadcasts && i <= x.size(); ++i)
+    broadcasts =
+        x[x.size() - i] == 1 || x[x.size() - i] == shape[shape.size() - i];
+  if (!broadcasts)
+    return emitOpError() << "expected an operand that broadcasts to "
+                         << toString(shape) << ", got: " << toString(x);
+  return success();
+}
+
+PartitionSpec ExpandOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+double ExpandOp::getFlops(const LocalTile &tile) { return 0; }
+
+OpFoldResult ExpandOp::fold(FoldAdaptor adaptor) {
+  return getX().getType() == getResult().getType() ? getX() : Value();
 }
 
 //===----------------------------------------------------------------------===//

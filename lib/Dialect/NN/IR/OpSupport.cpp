@@ -164,7 +164,7 @@ Value soap::nn::createSplat(OpBuilder &builder, Operation *op, StringRef suffix,
 static bool isCostNeutral(StringRef attribute) {
   return llvm::is_contained({"pads_lo", "pads_hi", "counted_lo", "counted_hi",
                              "starts", "offsets", "global_shape", "source",
-                             "value"},
+                             "value", "base", "table_size", "reverse"},
                             attribute);
 }
 

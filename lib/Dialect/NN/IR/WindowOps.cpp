@@ -321,3 +321,43 @@ PartitionSpec SoftmaxOp::getPartitionSpec() {
 double SoftmaxOp::getFlops(const LocalTile &tile) {
   return 4.0 * volume(tile.resultBoxes[0]);
 }
+
+//===----------------------------------------------------------------------===//
+// nn.layer_norm
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  ArrayRef<int64_t> x = shapeOf(getX());
+  int64_t rank = x.size(), axis = getAxis();
+  if (axis < 0 || axis >= rank)
+    return emitOpError() << "expected an axis in [0, " << rank
+                         << "), got: " << axis;
+  ArrayRef<int64_t> expected = x.drop_front(axis);
+  for (Value value : {getScale(), getBias()})
+    if (value && shapeOf(value) != expected)
+      return emitOpError() << "expected scale and bias of shape "
+                           << toString(expected)
+                           << ", got: " << toString(shapeOf(value));
+  return success();
+}
+
+PartitionSpec LayerNormOp::getPartitionSpec() {
+  PartitionSpec spec;
+  ArrayRef<int64_t> shape = shapeOf(getX());
+  addDimLoops(spec, shape.take_front(getAxis()));
+  ValueAccess x = identityAccess(getAxis()), inner;
+  for (int64_t size : shape.drop_front(getAxis())) {
+    x.dims.push_back(DimAccess::whole(size));
+    inner.dims.push_back(DimAccess::whole(size));
+  }
+  spec.operands.assign(getNumOperands(), inner);
+  spec.operands[0] = x;
+  spec.results = {x};
+  return spec;
+}
+
+double LayerNormOp::getFlops(const LocalTile &tile) {
+  return 8.0 * volume(tile.resultBoxes[0]);
+}

@@ -167,6 +167,14 @@ static std::optional<double> apply(Operation *op, ArrayRef<double> x) {
       .Case<SigmoidOp>([&](auto) { return 1 / (1 + std::exp(-x[0])); })
       .Case<TanhOp>([&](auto) { return std::tanh(x[0]); })
       .Case<SqrtOp>([&](auto) { return std::sqrt(x[0]); })
+      .Case<ExpOp>([&](auto) { return std::exp(x[0]); })
+      .Case<LogOp>([&](auto) { return std::log(x[0]); })
+      .Case<ErfOp>([&](auto) { return std::erf(x[0]); })
+      .Case<NegOp>([&](auto) { return -x[0]; })
+      .Case<AbsOp>([&](auto) { return std::fabs(x[0]); })
+      .Case<ReciprocalOp>([&](auto) { return 1 / x[0]; })
+      .Case<PowOp>([&](auto) { return std::pow(x[0], x[1]); })
+      .Case<ExpandOp>([&](auto) { return x[0]; })
       .Case<ClipOp>([&](ClipOp clip) {
         return std::fmin(std::fmax(x[0], clip.getMin().convertToDouble()),
                          clip.getMax().convertToDouble());
@@ -188,6 +196,8 @@ static std::optional<int64_t> apply(Operation *op, ArrayRef<int64_t> x) {
       })
       .Case<MaxOp>([&](auto) { return std::max(x[0], x[1]); })
       .Case<MinOp>([&](auto) { return std::min(x[0], x[1]); })
+      .Case<NegOp>([&](auto) { return static_cast<int64_t>(-u(0)); })
+      .Case<ExpandOp>([&](auto) { return x[0]; })
       .Default([](auto) { return std::nullopt; });
 }
 

@@ -26,11 +26,13 @@ def node(op, inputs, outputs, **attributes):
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=17, ir_version=8):
-    """`inputs` and `outputs`: name -> shape."""
+    """`inputs` and `outputs`: name -> shape, or (element type, shape)."""
 
     def infos(values):
         return [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+            helper.make_tensor_value_info(
+                name, *(shape if isinstance(shape, tuple)
+                        else (TensorProto.FLOAT, shape)))
             for name, shape in values.items()
         ]
 
@@ -211,6 +213,174 @@ def folding():
             weight("t", 4), weight("m", 4), variance,
         ],
         opset=13,
+    )
+
+
+def powers():
+    return model(
+        [
+            node("Pow", "x two", "a", name="square"),
+            node("Pow", "x three", "b", name="cube"),
+            node("Exp", "x", "p"),
+            node("Pow", "p half", "c", name="root"),
+            node("Pow", "p minus", "d", name="inverse"),
+            node("Pow", "p other", "e", name="other"),
+            node("Pow", "p x", "f", name="general"),
+            node("Erf", "x", "g", name="erf"),
+            node("Neg", "x", "h", name="neg"),
+            node("Log", "p", "i", name="log"),
+            node("LogSoftmax", "x", "j", axis=1, name="log_softmax"),
+            node("LayerNormalization", "x s t", "k", name="norm", axis=-1),
+            node("LayerNormalization", "x one", "l", name="norm2", axis=0),
+            node("ReduceL2", "x", "m", axes=[1], name="l2"),
+            node("ReduceL1", "x", "n", axes=[0], keepdims=0, name="l1"),
+        ],
+        {"x": [3, 4]},
+        {k: None for k in "abcdefghijklmn"},
+        [
+            numpy_helper.from_array(np.array(v, t), n)
+            for n, v, t in [("two", 2, np.float32), ("three", 3, np.int64),
+                            ("half", 0.5, np.float32), ("minus", -1, np.float32),
+                            ("other", [1.7], np.float32)]
+        ] + [weight("s", 4), weight("t", 4), weight("one", 1, 4)],
+    )
+
+
+# --- Sequences ---------------------------------------------------------------
+
+
+def lstm():
+    return model(
+        [
+            node("LSTM", "x w r b", "y", hidden_size=4, name="forward"),
+            helper.make_node("LSTM", ["x", "w", "r", "", "", "h", "c"],
+                             ["", "z", "zc"], hidden_size=4, name="backward",
+                             direction="reverse"),
+            node("LSTM", "x w2 r2 b2", "v vh vc", hidden_size=4, name="both",
+                 direction="bidirectional"),
+        ],
+        {"x": [3, 2, 5], "h": [1, 2, 4], "c": [1, 2, 4]},
+        {k: None for k in ["y", "z", "zc", "v", "vh", "vc"]},
+        [
+            weight("w", 1, 16, 5), weight("r", 1, 16, 4), weight("b", 1, 32),
+            weight("w2", 2, 16, 5), weight("r2", 2, 16, 4), weight("b2", 2, 32),
+        ],
+        opset=14,
+    )
+
+
+def lstm_forms():
+    """What is refused, and why."""
+    def layer(name, inputs="x w r", **attributes):
+        return helper.make_node("LSTM", inputs.split(" "), [name], name=name,
+                                hidden_size=4, **attributes)
+
+    return model(
+        [
+            layer("layout", layout=1),
+            layer("peepholes", "x w r     p"),
+            layer("clipped", clip=1.0),
+            layer("activated", activations=["Relu", "Tanh", "Tanh"]),
+            layer("short", "x w r  lengths"),
+        ],
+        {"x": [3, 2, 5]},
+        {k: None for k in ["layout", "peepholes", "clipped", "activated", "short"]},
+        [
+            weight("w", 1, 16, 5), weight("r", 1, 16, 4), weight("p", 1, 12),
+            numpy_helper.from_array(np.array([3, 2], np.int32), "lengths"),
+        ],
+        opset=14,
+    )
+
+
+def lookups():
+    return model(
+        [
+            node("Gather", "table ids", "a", name="embedding"),
+            node("Gather", "x rows", "b", axis=1, name="rows"),
+            node("Gather", "x last", "c", axis=1, name="last"),
+            node("Gather", "x mixed", "d", axis=1, name="mixed"),
+            node("Equal", "ids zero", "m", name="padding"),
+            node("Cast", "m", "mf", to=TensorProto.FLOAT, name="mask"),
+            node("Unsqueeze", "mf axis", "e", name="column"),
+            node("Where", "m x0 x1", "f", name="choice"),
+            node("Expand", "x1 shape", "g", name="expand"),
+            node("Tile", "x1 repeats", "h", name="tile"),
+        ],
+        {"ids": (TensorProto.INT64, [2, 3]), "x": [2, 4, 3], "x0": [3],
+         "x1": [2, 1]},
+        {k: None for k in "abcdefgh"},
+        [
+            weight("table", 10, 6), ints("rows", 0, 2),
+            numpy_helper.from_array(np.array(-1, np.int64), "last"),
+            ints("mixed", 2, 0, 1), ints("zero", 0), ints("axis", 2),
+            ints("shape", 2, 1, 4), ints("repeats", 3, 2),
+        ],
+    )
+
+
+def causal_mask():
+    """A mask of too many elements for a constant."""
+    steps = np.arange(512, dtype=np.int64)
+    return model(
+        [
+            node("Greater", "columns rows", "mask", name="mask"),
+            node("Where", "mask minus x", "y", name="masked"),
+        ],
+        {"x": [512, 512]}, {"y": [512, 512]},
+        [
+            numpy_helper.from_array(steps[None, :], "columns"),
+            numpy_helper.from_array(steps[:, None], "rows"),
+            numpy_helper.from_array(np.float32(-1e4), "minus"),
+        ],
+    )
+
+
+def einsum():
+    equations = {
+        "a": ("x y", "bij,bjk->bik"), "b": ("x y", "bij,bjk->kb"),
+        "c": ("x z", "bij,kj->bki"), "d": ("x", "bij->jb"), "e": ("x", "bij->i"),
+        "f": ("x y z", "bij,bjk,lj->ilk"), "g": ("x z", "...ij,kj->...ik"),
+        "h": ("v v", "i,j"), "i": ("v v", "i,i"), "j": ("x", "bij"),
+    }
+    return model(
+        [node("Einsum", inputs, name, equation=equation, name=f"e_{name}")
+         for name, (inputs, equation) in equations.items()],
+        {"x": [2, 3, 4], "y": [2, 4, 5], "z": [6, 4], "v": [3]},
+        {k: None for k in equations},
+    )
+
+
+def resize():
+    def layer(name, scales, **attributes):
+        return helper.make_node("Resize", ["x", "", scales], [name], name=name,
+                                **attributes)
+
+    return model(
+        [
+            layer("a", "double", coordinate_transformation_mode="asymmetric",
+                  nearest_mode="floor"),
+            layer("b", "double", mode="linear"),
+            layer("c", "half", mode="linear",
+                  coordinate_transformation_mode="align_corners"),
+            layer("d", "fifths", mode="linear"),
+            layer("e", "fifths"),
+            helper.make_node("Resize", ["x", "", "", "sizes"], ["f"], name="f",
+                             mode="linear",
+                             coordinate_transformation_mode="pytorch_half_pixel"),
+            node("ConvTranspose", "x w b2", "g", strides=[2, 2], name="up"),
+            node("ConvTranspose", "x w3", "h", strides=[2, 1], pads=[1, 0, 0, 1],
+                 output_padding=[1, 0], dilations=[1, 2], name="odd"),
+            node("ConvTranspose", "x w4", "i", group=2, name="grouped"),
+        ],
+        {"x": [1, 2, 5, 4]},
+        {k: None for k in "abcdefghi"},
+        [
+            numpy_helper.from_array(np.array(v, np.float32), n)
+            for n, v in [("double", [1, 1, 2, 2]), ("half", [1, 1, 0.8, 0.5]),
+                         ("fifths", [1, 1, 1.2, 1.5])]
+        ] + [ints("sizes", 1, 2, 8, 3), weight("w", 2, 3, 2, 2), weight("b2", 3),
+             weight("w3", 2, 3, 3, 2), weight("w4", 2, 2, 3, 3)],
     )
 
 

@@ -56,6 +56,8 @@ void printAccess(const ValueAccess &access, const PartitionSpec &spec,
       os << '[' << dim.lo << ',' << dim.hi << ']';
       return;
     }
+    if (dim.div != 1)
+      os << "floor((";
     os << spec.loops[dim.loop].name;
     if (dim.mul != 1)
       os << '*' << dim.mul;
@@ -63,6 +65,8 @@ void printAccess(const ValueAccess &access, const PartitionSpec &spec,
       os << (dim.lo > 0 ? "+" : "") << dim.lo;
     else if (dim.lo != dim.hi)
       os << "+[" << dim.lo << ',' << dim.hi << ']';
+    if (dim.div != 1)
+      os << ")/" << dim.div << ')';
   });
   os << ')';
   if (access.combine != Combine::None)

@@ -146,7 +146,9 @@ static std::vector<Tensor> run(func::FuncOp function, ArrayRef<Tensor> init) {
       if (outputFiles.contains(name))
         writeNumpy(outputFiles[name], operands[0]);
     } else {
-      values[op.getResult(0)] = nn::test::evaluate(&op, operands);
+      std::vector<Tensor> results = nn::test::evaluateAll(&op, operands);
+      for (auto [result, tensor] : llvm::zip_equal(op.getResults(), results))
+        values[result] = tensor;
     }
   }
   return returned;

@@ -115,4 +115,27 @@ def NN_ReduceKindAttr : EnumAttr<NN_Dialect, NN_ReduceKind, "reduce_kind"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def NN_Predicate : I32EnumAttr<"Predicate", "predicate of a comparison", [
+    I32EnumAttrCase<"Eq", 0, "eq">, I32EnumAttrCase<"Ne", 1, "ne">,
+    I32EnumAttrCase<"Lt", 2, "lt">, I32EnumAttrCase<"Le", 3, "le">,
+    I32EnumAttrCase<"Gt", 4, "gt">, I32EnumAttrCase<"Ge", 5, "ge">]> {
+  let cppNamespace = "::soap::nn";
+  let genSpecializedAttr = 0;
+}
+
+def NN_PredicateAttr : EnumAttr<NN_Dialect, NN_Predicate, "predicate"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def NN_ResizeMode : I32EnumAttr<"ResizeMode", "interpolation of a resize", [
+    I32EnumAttrCase<"Nearest", 0, "nearest">,
+    I32EnumAttrCase<"Linear", 1, "linear">]> {
+  let cppNamespace = "::soap::nn";
+  let genSpecializedAttr = 0;
+}
+
+def NN_ResizeModeAttr : EnumAttr<NN_Dialect, NN_ResizeMode, "resize_mode"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
 #endif // SOAP_DIALECT_NN_IR_NNATTRS_TD

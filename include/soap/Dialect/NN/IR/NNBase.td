@@ -55,6 +55,8 @@ class NN_TensorOf<list<Type> elements, string what> :
 
 def NN_Tensor : NN_TensorOf<[AnyFloat, AnyInteger], "floats or integers">;
 def NN_FloatTensor : NN_TensorOf<[AnyFloat], "floats">;
+def NN_BoolTensor : NN_TensorOf<[I1], "booleans">;
+def NN_IndexTensor : NN_TensorOf<[I32, I64], "indices (i32 or i64)">;
 
 //===----------------------------------------------------------------------===//
 // Operations
@@ -62,6 +64,12 @@ def NN_FloatTensor : NN_TensorOf<[AnyFloat], "floats">;
 
 class NN_Op<string mnemonic, list<Trait> traits = []> :
     Op<NN_Dialect, mnemonic, traits>;
+
+/// Each result element depends on one element of each operand, which broadcasts
+/// to the result (or, for nn.batch_norm, belongs to its channel).
+def NN_PerElement : NativeOpTrait<"PerElement"> {
+  let cppNamespace = "::soap::nn";
+}
 
 /// An operation whose only effect is its result.
 class NN_PureOp<string mnemonic, list<Trait> traits = [],

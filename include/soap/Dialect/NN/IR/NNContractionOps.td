@@ -57,6 +57,55 @@ def NN_ConvOp : NN_PureOp<"conv", [],
   let hasVerifier = 1;
 }
 
+def NN_ConvBackwardDataOp : NN_PureOp<"conv_backward_data", [],
+    ["buildLocal", "setLocalAccess", "getFlops", "appendKernelKey"]> {
+  let summary = "Gradient of a convolution's input; transposed convolution";
+  let description = [{
+    ONNX ConvTranspose. For the convolution of a result-shaped tensor (N, C,
+    spatial...) with weight (F, C/G, K...) that gives dy (N, F, spatial...):
+    element h of the result is the sum over all positions o of dy and k of the
+    kernel with `o*stride = h + pads_lo - k*dilation`, plus the optional bias
+    (C). The result shape is explicit: what output_padding adds is part of it.
+
+    Loops without groups: `n c h w`, R: `f`; dy
+    `(n, f, floor((h+[min(p-(K-1)d+s-1, p), p])/s), ...)`, weight
+    `(f, c, [K], [K])`, bias `(c)` (first part of a reduction only), result
+    `(n, c, h, w)`, parts are summed.
+
+    Loops with G groups, C' = C/G and F' = F/G: `n g h w`; dy
+    `(n, g*F'+[0, F'-1], ...)`, weight `(g*F'+[0, F'-1], [C'], [K], [K])`, bias
+    and result `g*C'+[0, C'-1]`.
+
+    Example:
+
+    ```mlir
+    %1 = nn.conv_backward_data %dy, %w bias %b {nn.name = "up1",
+           strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+           pads_lo = array<i64: 0, 0>}
+       : (tensor<1x64x28x28xf32>, tensor<64x32x2x2xf32>, tensor<32xf32>)
+       -> tensor<1x32x56x56xf32>
+    ```
+
+    Constraints:
+    - all element types are equal
+    - dy, weight and result have the same rank, 3 to 5
+    - one stride, dilation and pad per spatial dimension; strides and dilations
+      are positive, pads not negative
+    - `groups` divides the channels of dy and result
+    - weight and bias have the shapes above
+  }];
+  let arguments = (ins NN_FloatTensor:$dy, NN_FloatTensor:$weight,
+      Optional<NN_FloatTensor>:$bias,
+      DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+      DenseI64ArrayAttr:$pads_lo,
+      DefaultValuedAttr<I64Attr, "1">:$groups);
+  let assemblyFormat = [{
+    $dy `,` $weight (`bias` $bias^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def NN_MatMulOp : NN_PureOp<"matmul", [], ["getFlops"]> {
   let summary = "Batched matrix product";
   let description = [{

@@ -8,10 +8,15 @@
 #ifndef SOAP_DIALECT_NN_IR_NNELEMENTWISEOPS_TD
 #define SOAP_DIALECT_NN_IR_NNELEMENTWISEOPS_TD
 
-include "soap/Dialect/NN/IR/NNBase.td"
+include "soap/Dialect/NN/IR/NNAttrs.td"
 
-class NN_BinaryOp<string mnemonic, string onnx, string meaning> :
-    NN_PureOp<mnemonic> {
+//===----------------------------------------------------------------------===//
+// Two operands
+//===----------------------------------------------------------------------===//
+
+class NN_BinaryOp<string mnemonic, string onnx, string meaning,
+                  Type operand = NN_Tensor> :
+    NN_PureOp<mnemonic, [NN_PerElement]> {
   let summary = meaning # ", per element";
   let description = [{
     ONNX }] # onnx # [{. Dimensions broadcast as in numpy, aligned on the right.
@@ -30,7 +35,7 @@ class NN_BinaryOp<string mnemonic, string onnx, string meaning> :
     - operands and result have the same element type
     - the result has the shape to which the operands broadcast
   }];
-  let arguments = (ins NN_Tensor:$a, NN_Tensor:$b);
+  let arguments = (ins operand:$a, operand:$b);
   let assemblyFormat = [{
     $a `,` $b attr-dict `:` functional-type(operands, results)
   }];
@@ -51,10 +56,74 @@ def NN_MulOp : NN_BinaryOp<"mul", "Mul", "a * b">;
 def NN_DivOp : NN_BinaryOp<"div", "Div", "a / b">;
 def NN_MaxOp : NN_BinaryOp<"max", "Max", "max(a, b)">;
 def NN_MinOp : NN_BinaryOp<"min", "Min", "min(a, b)">;
+def NN_PowOp : NN_BinaryOp<"pow", "Pow", "a to the power of b",
+                           NN_FloatTensor>;
+def NN_AndOp : NN_BinaryOp<"and", "And", "a and b", NN_BoolTensor>;
+def NN_OrOp : NN_BinaryOp<"or", "Or", "a or b", NN_BoolTensor>;
+def NN_XorOp : NN_BinaryOp<"xor", "Xor", "a or b, not both", NN_BoolTensor>;
+
+def NN_CompareOp : NN_PureOp<"compare", [NN_PerElement]> {
+  let summary = "Comparison, per element";
+  let description = [{
+    ONNX Equal, Greater, GreaterOrEqual, Less, LessOrEqual: whether `a`
+    `predicate` `b` holds. Comparisons with NaN do not hold, but for `ne`.
+    Dimensions broadcast as in numpy.
+
+    Loops: `d0 .. dk` of the result, as for `nn.add`.
+
+    Example:
+
+    ```mlir
+    %2 = nn.compare %a, %b {nn.name = "mask",
+           predicate = #nn.predicate<lt>}
+       : (tensor<8x64xi64>, tensor<64xi64>) -> tensor<8x64xi1>
+    ```
+
+    Constraints:
+    - operands have the same element type, the result has booleans
+    - the result has the shape to which the operands broadcast
+  }];
+  let arguments = (ins NN_Tensor:$a, NN_Tensor:$b,
+                       NN_PredicateAttr:$predicate);
+  let assemblyFormat = [{
+    $a `,` $b attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_WhereOp : NN_PureOp<"where", [NN_PerElement]> {
+  let summary = "Choice between two values, per element";
+  let description = [{
+    ONNX Where: `a` where the condition holds, else `b`. Dimensions of all three
+    operands broadcast as in numpy.
+
+    Loops: `d0 .. dk` of the result, as for `nn.add`.
+
+    Example:
+
+    ```mlir
+    %3 = nn.where %c, %a, %b {nn.name = "masked"}
+       : (tensor<8x64xi1>, tensor<8x64xf32>, tensor<f32>) -> tensor<8x64xf32>
+    ```
+
+    Constraints:
+    - a, b and the result have the same element type
+    - the result has the shape to which the operands broadcast
+  }];
+  let arguments = (ins NN_BoolTensor:$condition, NN_Tensor:$a, NN_Tensor:$b);
+  let assemblyFormat = [{
+    $condition `,` $a `,` $b attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// One operand
+//===----------------------------------------------------------------------===//
 
 class NN_UnaryOp<string mnemonic, string onnx, string meaning,
-                 dag attributes = (ins)> :
-    NN_PureOp<mnemonic, [SameOperandsAndResultType]> {
+                 Type operand = NN_FloatTensor, dag attributes = (ins)> :
+    NN_PureOp<mnemonic, [NN_PerElement, SameOperandsAndResultType]> {
   let summary = meaning # ", per element";
   let description = [{
     ONNX }] # onnx # [{.
@@ -67,7 +136,7 @@ class NN_UnaryOp<string mnemonic, string onnx, string meaning,
     %1 = nn.}] # mnemonic # [{ %x {nn.name = "}] # mnemonic # [{1"} : tensor<8x64xf32>
     ```
   }];
-  let arguments = !con((ins NN_FloatTensor:$x), attributes);
+  let arguments = !con((ins operand:$x), attributes);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let extraClassDefinition = [{
     ::soap::PartitionSpec $cppClass::getPartitionSpec() {
@@ -80,8 +149,76 @@ def NN_ReluOp : NN_UnaryOp<"relu", "Relu", "max(x, 0)">;
 def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "Sigmoid", "1 / (1 + exp(-x))">;
 def NN_TanhOp : NN_UnaryOp<"tanh", "Tanh", "tanh(x)">;
 def NN_SqrtOp : NN_UnaryOp<"sqrt", "Sqrt", "square root of x">;
+def NN_ExpOp : NN_UnaryOp<"exp", "Exp", "exp(x)">;
+def NN_LogOp : NN_UnaryOp<"log", "Log", "natural logarithm of x">;
+def NN_ErfOp : NN_UnaryOp<"erf", "Erf", "error function of x">;
+def NN_SinOp : NN_UnaryOp<"sin", "Sin", "sin(x)">;
+def NN_CosOp : NN_UnaryOp<"cos", "Cos", "cos(x)">;
+def NN_ReciprocalOp : NN_UnaryOp<"reciprocal", "Reciprocal", "1 / x">;
+def NN_FloorOp : NN_UnaryOp<"floor", "Floor", "largest integer up to x">;
+def NN_CeilOp : NN_UnaryOp<"ceil", "Ceil", "smallest integer from x on">;
+def NN_RoundOp : NN_UnaryOp<"round", "Round", "nearest integer, ties to even">;
+def NN_NegOp : NN_UnaryOp<"neg", "Neg", "-x", NN_Tensor>;
+def NN_AbsOp : NN_UnaryOp<"abs", "Abs", "absolute value of x", NN_Tensor>;
+def NN_NotOp : NN_UnaryOp<"not", "Not", "not x", NN_BoolTensor>;
 
-def NN_ClipOp : NN_PureOp<"clip", [SameOperandsAndResultType]> {
+/// `approximate`: by tanh, as GPT-2 has it.
+def NN_GeluOp : NN_UnaryOp<"gelu", "Gelu",
+    "x / 2 * (1 + erf(x / sqrt(2))), or approximately x / 2 * "
+    "(1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))",
+    NN_FloatTensor, (ins UnitAttr:$approximate)>;
+
+def NN_CastOp : NN_PureOp<"cast", [NN_PerElement]> {
+  let summary = "Conversion to another element type";
+  let description = [{
+    ONNX Cast between floats, integers and booleans. Floats become integers by
+    truncation; what is not 0 is true.
+
+    Loops: `d0 .. dk`; operand and result `(d0, .., dk)`.
+
+    Example:
+
+    ```mlir
+    %1 = nn.cast %x {nn.name = "cast1"} : (tensor<8x64xi64>) -> tensor<8x64xf32>
+    ```
+
+    Constraints:
+    - operand and result have the same shape
+  }];
+  let arguments = (ins NN_Tensor:$x);
+  let assemblyFormat = [{
+    $x attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_ExpandOp : NN_PureOp<"expand", [NN_PerElement], ["getFlops"]> {
+  let summary = "Broadcast to a larger shape";
+  let description = [{
+    ONNX Expand: dimensions of size 1 are repeated, missing ones on the left are
+    added.
+
+    Loops: `d0 .. dk` of the result; a repeated dimension of x uses no loop.
+
+    Example:
+
+    ```mlir
+    %1 = nn.expand %x {nn.name = "cls"} : (tensor<1x1x64xf32>) -> tensor<8x1x64xf32>
+    ```
+
+    Constraints:
+    - x and result have the same element type
+    - x broadcasts to the result
+  }];
+  let arguments = (ins NN_Tensor:$x);
+  let assemblyFormat = [{
+    $x attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def NN_ClipOp : NN_PureOp<"clip", [NN_PerElement, SameOperandsAndResultType]> {
   let summary = "min(max(x, min), max), per element";
   let description = [{
     ONNX Clip. A bound that the model leaves open is infinite.

@@ -13,5 +13,7 @@ include "soap/Dialect/NN/IR/NNContractionOps.td"
 include "soap/Dialect/NN/IR/NNWindowOps.td"
 include "soap/Dialect/NN/IR/NNElementwiseOps.td"
 include "soap/Dialect/NN/IR/NNShapeOps.td"
+include "soap/Dialect/NN/IR/NNIndexOps.td"
+include "soap/Dialect/NN/IR/NNRecurrentOps.td"
 
 #endif // SOAP_DIALECT_NN_IR_NNOPS_TD

@@ -123,7 +123,8 @@ def NN_ReduceOp : NN_PureOp<"reduce", [], ["getFlops"]> {
 // Normalisation
 //===----------------------------------------------------------------------===//
 
-def NN_BatchNormOp : NN_PureOp<"batch_norm", [AllTypesMatch<["x", "result"]>,
+def NN_BatchNormOp : NN_PureOp<"batch_norm", [NN_PerElement,
+    AllTypesMatch<["x", "result"]>,
     AllTypesMatch<["scale", "bias", "mean", "variance"]>], ["getFlops"]> {
   let summary = "Batch normalisation in inference";
   let description = [{
@@ -187,7 +188,8 @@ def NN_SoftmaxOp : NN_PureOp<"softmax", [SameOperandsAndResultType],
     ["getFlops"]> {
   let summary = "Softmax along one dimension";
   let description = [{
-    ONNX Softmax of opset 13 and later: exp(x) / sum(exp(x)) along `axis`.
+    ONNX Softmax of opset 13 and later: exp(x) / sum(exp(x)) along `axis`; with
+    `log` its logarithm, ONNX LogSoftmax.
 
     Loops: all dimensions but the axis, `d0 .. dk`; the axis is whole.
 
@@ -200,8 +202,41 @@ def NN_SoftmaxOp : NN_PureOp<"softmax", [SameOperandsAndResultType],
     Constraints:
     - `axis` is inside the rank
   }];
-  let arguments = (ins NN_FloatTensor:$x, I64Attr:$axis);
+  let arguments = (ins NN_FloatTensor:$x, I64Attr:$axis, UnitAttr:$log);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def NN_LayerNormOp : NN_PureOp<"layer_norm", [AllTypesMatch<["x", "result"]>],
+    ["getFlops"]> {
+  let summary = "Normalisation over the last dimensions";
+  let description = [{
+    ONNX LayerNormalization: `(x - mean) / sqrt(variance + epsilon) * scale +
+    bias`, where mean and variance are those of all elements that differ only in
+    dimensions `axis` and later.
+
+    Loops: the dimensions before the axis, `d0 .. dk`; the others are whole.
+
+    Example:
+
+    ```mlir
+    %1 = nn.layer_norm %x, %scale bias %bias {nn.name = "ln1", axis = 2 : i64,
+           epsilon = 1.0e-05 : f32}
+       : (tensor<8x128x768xf32>, tensor<768xf32>, tensor<768xf32>)
+       -> tensor<8x128x768xf32>
+    ```
+
+    Constraints:
+    - all element types are equal
+    - `axis` is inside the rank
+    - scale and bias have the shape of x from the axis on
+  }];
+  let arguments = (ins NN_FloatTensor:$x, NN_FloatTensor:$scale,
+      Optional<NN_FloatTensor>:$bias, I64Attr:$axis, F32Attr:$epsilon);
+  let assemblyFormat = [{
+    $x `,` $scale (`bias` $bias^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

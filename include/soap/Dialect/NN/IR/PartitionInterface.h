@@ -84,6 +84,11 @@ inferTraits(PartitionOpInterface op, llvm::ArrayRef<DimTraits> operandTraits);
 llvm::SmallVector<LoopKind, 6>
 inferKinds(PartitionOpInterface op, llvm::ArrayRef<DimTraits> operandTraits);
 
+/// Trait of operations each of whose result elements depends on one element of
+/// each operand.
+template <typename ConcreteType>
+class PerElement : public mlir::OpTrait::TraitBase<ConcreteType, PerElement> {};
+
 /// `type` with the shape of `box`.
 mlir::RankedTensorType localType(mlir::Type type, const Box &box);
 
@@ -100,6 +105,8 @@ mlir::LogicalResult verifyPartitionOp(mlir::Operation *op);
 PartitionSpec elementwiseSpec(mlir::Operation *op);
 /// Checks that operands of equal element type broadcast to the result.
 mlir::LogicalResult verifyBroadcast(mlir::Operation *op);
+/// The same for operands of any element types.
+mlir::LogicalResult verifyBroadcastShape(mlir::Operation *op);
 } // namespace detail
 
 } // namespace nn

@@ -1,0 +1,192 @@
+//===- Indices.cpp - Look-ups of nn to linalg -----------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::linalg_lowering;
+using Iterator = mlir::utils::IteratorType;
+
+namespace {
+/// Every element of the result reads the row that its index names.
+struct GatherLowering : public OpRewritePattern<nn::GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getResult());
+    RankedTensorType data = tensorType(op.getData());
+    unsigned rank = type.getRank(), axis = op.getAxis();
+    unsigned indexRank = tensorType(op.getIndices()).getRank();
+    int64_t size = data.getDimSize(axis);
+    int64_t tableSize = op.getTableSize().value_or(size), base = op.getBase();
+    SmallVector<AffineExpr> exprs;
+    for (unsigned dim = 0; dim < indexRank; ++dim)
+      exprs.push_back(rewriter.getAffineDimExpr(axis + dim));
+    SmallVector<AffineMap> maps = {
+        AffineMap::get(rank, 0, exprs, rewriter.getContext()),
+        rewriter.getMultiDimIdentityMap(rank)};
+    SmallVector<Iterator> iterators(rank, Iterator::parallel);
+    Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
+    auto element = [&](OpBuilder &builder, Location location,
+                       ValueRange elements) -> Value {
+      Value index = elements[0];
+      Type indexType = index.getType();
+      auto number = [&](int64_t value) -> Value {
+        return builder.create<arith::ConstantOp>(
+            location, builder.getIntegerAttr(indexType, value));
+      };
+      Value zero = number(0);
+      Value fromEnd =
+          builder.create<arith::AddIOp>(location, index, number(tableSize));
+      Value isNegative = builder.create<arith::CmpIOp>(
+          location, arith::CmpIPredicate::slt, index, zero);
+      Value row =
+          builder.create<arith::SelectOp>(location, isNegative, fromEnd, index);
+      row = builder.create<arith::SubIOp>(location, row, number(base));
+      Value isInside = builder.create<arith::CmpIOp>(
+          location, arith::CmpIPredicate::ult, row, number(size));
+      row = builder.create<arith::SelectOp>(location, isInside, row, zero);
+      SmallVector<Value> position;
+      for (unsigned dim = 0, end = data.getRank(); dim < end; ++dim)
+        position.push_back(
+            dim == axis
+                ? Value(builder.create<arith::IndexCastOp>(
+                      location, builder.getIndexType(), row))
+                : Value(builder.create<linalg::IndexOp>(
+                      location, dim < axis ? dim : dim - 1 + indexRank)));
+      Value found =
+          builder.create<tensor::ExtractOp>(location, op.getData(), position);
+      return builder.create<arith::SelectOp>(
+          location, isInside, found,
+          scalar(builder, location, type.getElementType(), 0));
+    };
+    rewriter.replaceOp(op, generic(rewriter, loc, op.getIndices(), output, maps,
+                                   iterators, element));
+    return success();
+  }
+};
+
+/// A repeated dim is two: the repetition and the element.
+struct TileLowering : public OpRewritePattern<nn::TileOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::TileOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType x = tensorType(op.getX());
+    RankedTensorType type = tensorType(op.getResult());
+    SmallVector<int64_t> shape;
+    SmallVector<AffineExpr> exprs;
+    for (auto [size, total] : llvm::zip_equal(x.getShape(), type.getShape())) {
+      if (size != total)
+        shape.push_back(total / size);
+      exprs.push_back(rewriter.getAffineDimExpr(shape.size()));
+      shape.push_back(size);
+    }
+    SmallVector<AffineMap> maps = {
+        AffineMap::get(shape.size(), 0, exprs, rewriter.getContext()),
+        rewriter.getMultiDimIdentityMap(shape.size())};
+    SmallVector<Iterator> iterators(shape.size(), Iterator::parallel);
+    Value output = empty(rewriter, loc, shape, type.getElementType());
+    Value repeated = generic(
+        rewriter, loc, op.getX(), output, maps, iterators,
+        [](OpBuilder &, Location, ValueRange elements) { return elements[0]; });
+    rewriter.replaceOp(op, reshaped(rewriter, loc, repeated, type.getShape()));
+    return success();
+  }
+};
+
+/// One dim after the other.
+struct ResizeLowering : public OpRewritePattern<nn::ResizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::ResizeOp op,
+                                PatternRewriter &rewriter) const override {
+    Value result = op.getX();
+    ArrayRef<int64_t> shape = tensorType(op.getResult()).getShape();
+    for (unsigned dim = 0; dim < shape.size(); ++dim)
+      result = resize(rewriter, op, result, dim, shape[dim]);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+private:
+  static Value resize(OpBuilder &rewriter, nn::ResizeOp op, Value x,
+                      unsigned dim, int64_t wanted) {
+    Location loc = op.getLoc();
+    int64_t num = op.getNumerators()[dim], offset = op.getOffsets()[dim];
+    int64_t den = op.getDenominators()[dim];
+    RankedTensorType type = tensorType(x);
+    int64_t size = type.getDimSize(dim);
+    if (num == den && offset == 0 && size == wanted)
+      return x;
+    bool exact = num % den == 0 && offset % den == 0;
+    bool linear = op.getMode() == nn::ResizeMode::Linear && !exact;
+    // Divisions are of numbers that are not negative.
+    int64_t shift = offset < 0 ? (-offset + den - 1) / den : 0;
+
+    SmallVector<int64_t> shape(type.getShape());
+    shape[dim] = wanted;
+    unsigned rank = shape.size();
+    Type element = type.getElementType();
+    auto body = [&](OpBuilder &builder, Location location,
+                    ValueRange) -> Value {
+      auto number = [&](int64_t value) -> Value {
+        return builder.create<arith::ConstantIndexOp>(location, value);
+      };
+      Value at = builder.create<linalg::IndexOp>(location, dim);
+      Value scaled = builder.create<arith::MulIOp>(location, at, number(num));
+      scaled = builder.create<arith::AddIOp>(location, scaled,
+                                             number(offset + shift * den));
+      Value below =
+          builder.create<arith::DivUIOp>(location, scaled, number(den));
+      below = builder.create<arith::SubIOp>(location, below, number(shift));
+      auto read = [&](Value row) -> Value {
+        row = builder.create<arith::MaxSIOp>(location, row, number(0));
+        row = builder.create<arith::MinSIOp>(location, row, number(size - 1));
+        SmallVector<Value> position;
+        for (unsigned i = 0; i < rank; ++i)
+          position.push_back(
+              i == dim ? row
+                       : Value(builder.create<linalg::IndexOp>(location, i)));
+        return builder.create<tensor::ExtractOp>(location, x, position);
+      };
+      Value first = read(below);
+      if (!linear)
+        return first;
+      Value second =
+          read(builder.create<arith::AddIOp>(location, below, number(1)));
+      Value rest =
+          builder.create<arith::RemUIOp>(location, scaled, number(den));
+      Value integer = builder.create<arith::IndexCastOp>(
+          location, builder.getI64Type(), rest);
+      Value weight =
+          builder.create<arith::SIToFPOp>(location, element, integer);
+      weight = builder.create<arith::DivFOp>(
+          location, weight,
+          scalar(builder, location, element, static_cast<double>(den)));
+      Value other = builder.create<arith::SubFOp>(
+          location, scalar(builder, location, element, 1), weight);
+      return builder.create<arith::AddFOp>(
+          location, builder.create<arith::MulFOp>(location, first, other),
+          builder.create<arith::MulFOp>(location, second, weight));
+    };
+    SmallVector<AffineMap> maps = {rewriter.getMultiDimIdentityMap(rank)};
+    SmallVector<Iterator> iterators(rank, Iterator::parallel);
+    return generic(rewriter, loc, {}, empty(rewriter, loc, shape, element),
+                   maps, iterators, body);
+  }
+};
+} // namespace
+
+void linalg_lowering::populateIndexPatterns(RewritePatternSet &patterns) {
+  patterns.add<GatherLowering, TileLowering, ResizeLowering>(
+      patterns.getContext());
+}

@@ -1,0 +1,176 @@
+//===- IndexOps.cpp - Operations that look elements up --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpSupport.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+//===----------------------------------------------------------------------===//
+// nn.gather
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherOp::verify() {
+  if (elementType(getData()) != elementType(getResult()))
+    return emitOpError() << "expected a result of the data's element type "
+                         << elementType(getData())
+                         << ", got: " << elementType(getResult());
+  ArrayRef<int64_t> data = shapeOf(getData());
+  int64_t rank = data.size(), axis = getAxis(), base = getBase();
+  if (axis < 0 || axis >= rank)
+    return emitOpError() << "expected an axis in [0, " << rank
+                         << "), got: " << axis;
+  int64_t size = getTableSize().value_or(data[axis]);
+  if (base < 0 || base > maxTensorElements || size < base + data[axis])
+    return emitOpError() << "expected rows inside of a table of " << size
+                         << ", got: rows " << base << " to "
+                         << base + data[axis];
+  Shape expected(data.take_front(axis));
+  llvm::append_range(expected, shapeOf(getIndices()));
+  llvm::append_range(expected, data.drop_front(axis + 1));
+  return verifyResultShape(*this, expected);
+}
+
+PartitionSpec GatherOp::getPartitionSpec() {
+  PartitionSpec spec;
+  ArrayRef<int64_t> data = shapeOf(getData());
+  unsigned axis = getAxis(), indexRank = shapeOf(getIndices()).size();
+  unsigned rank = shapeOf(getResult()).size();
+  addDimLoops(spec, shapeOf(getResult()));
+  ValueAccess table, indices, out = identityAccess(rank);
+  for (unsigned i = 0; i != data.size(); ++i) {
+    if (i != axis) {
+      table.dims.push_back(
+          DimAccess::identity(i < axis ? i : i - 1 + indexRank));
+      continue;
+    }
+    // Sums of booleans would have to be another operation.
+    if (elementType(getData()).isInteger(1)) {
+      table.dims.push_back(DimAccess::whole(data[i]));
+      continue;
+    }
+    table.dims.push_back(DimAccess::identity(spec.loops.size()));
+    spec.loops.push_back({"v", data[i]});
+    out.combine = Combine::Sum;
+  }
+  for (unsigned i = 0; i != indexRank; ++i)
+    indices.dims.push_back(DimAccess::identity(axis + i));
+  spec.operands = {table, indices};
+  spec.results = {out};
+  return spec;
+}
+
+void GatherOp::setLocalAccess(const LocalTile &tile) {
+  int v = tile.spec.findLoop("v");
+  int64_t size = v >= 0 ? tile.spec.loops[v].extent : 0;
+  if (v < 0 || tile.tile[v].size() == size)
+    return;
+  if (!getTableSize())
+    setTableSize(size);
+  setBase(getBase() + tile.tile[v].lo);
+}
+
+double GatherOp::getFlops(const LocalTile &tile) { return 0; }
+
+//===----------------------------------------------------------------------===//
+// nn.tile
+//===----------------------------------------------------------------------===//
+
+LogicalResult TileOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  ArrayRef<int64_t> x = shapeOf(getX()), shape = shapeOf(getResult());
+  bool multiples = x.size() == shape.size();
+  for (size_t i = 0; multiples && i != x.size(); ++i)
+    multiples = shape[i] % x[i] == 0;
+  if (!multiples)
+    return emitOpError() << "expected sizes that are multiples of "
+                         << toString(x) << ", got: " << toString(shape);
+  return success();
+}
+
+PartitionSpec TileOp::getPartitionSpec() {
+  PartitionSpec spec;
+  ValueAccess in, out;
+  for (auto [i, size, total] :
+       llvm::enumerate(shapeOf(getX()), shapeOf(getResult()))) {
+    bool repeats = size != total;
+    spec.loops.push_back({dimLoopName(i), repeats ? total / size : size});
+    in.dims.push_back(repeats ? DimAccess::whole(size)
+                              : DimAccess::identity(i));
+    out.dims.push_back(repeats ? DimAccess::window(i, size, 0, size - 1)
+                               : DimAccess::identity(i));
+  }
+  spec.operands = {in};
+  spec.results = {out};
+  return spec;
+}
+
+double TileOp::getFlops(const LocalTile &tile) { return 0; }
+
+//===----------------------------------------------------------------------===//
+// nn.resize
+//===----------------------------------------------------------------------===//
+
+LogicalResult ResizeOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  size_t rank = shapeOf(getX()).size();
+  if (shapeOf(getResult()).size() != rank)
+    return emitOpError() << "expected a result of rank " << rank
+                         << ", got: " << shapeOf(getResult()).size();
+  if (failed(verifyList(*this, "numerators", getNumerators(), rank, 1)) ||
+      failed(verifyList(*this, "denominators", getDenominators(), rank, 1)) ||
+      failed(verifyList(*this, "offsets", getOffsets(), rank, -maxListEntry)))
+    return failure();
+  return success();
+}
+
+PartitionSpec ResizeOp::getPartitionSpec() {
+  PartitionSpec spec;
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  addDimLoops(spec, shape);
+  ValueAccess access;
+  for (auto [i, size] : llvm::enumerate(shapeOf(getX()))) {
+    int64_t num = getNumerators()[i], offset = getOffsets()[i];
+    int64_t den = getDenominators()[i];
+    bool exact = num % den == 0 && offset % den == 0;
+    bool linear = getMode() == ResizeMode::Linear && !exact;
+    DimAccess dim{static_cast<int16_t>(i), num, offset,
+                  offset + (linear ? den : 0), den};
+    // A window outside of x reads the element at the border: it is at most so
+    // far away. What no window reads goes to a neighbour, so that tiles leave
+    // no gaps.
+    Range first = unclampedRange(dim, {0, 1});
+    Range last = unclampedRange(dim, {shape[i] - 1, shape[i]});
+    dim.hi += (std::max<int64_t>(0, 1 - first.hi) +
+               std::max<int64_t>(0, size - last.hi)) *
+              den;
+    dim.lo -= (std::max<int64_t>(0, first.lo) +
+               std::max<int64_t>(0, last.lo + 1 - size)) *
+              den;
+    access.dims.push_back(dim);
+  }
+  spec.operands = {access};
+  spec.results = {identityAccess(shape.size())};
+  return spec;
+}
+
+void ResizeOp::setLocalAccess(const LocalTile &tile) {
+  // The shift rule, for q alone.
+  SmallVector<int64_t> offsets(getOffsets());
+  for (auto [i, offset] : llvm::enumerate(offsets))
+    offset += getNumerators()[i] * tile.tile[i].lo -
+              getDenominators()[i] * tile.operandBoxes[0][i].lo;
+  setOffsets(offsets);
+}
+
+double ResizeOp::getFlops(const LocalTile &tile) {
+  bool linear = getMode() == ResizeMode::Linear;
+  return linear ? 3.0 * volume(tile.resultBoxes[0]) : 0;
+}

@@ -1,0 +1,26 @@
+//===- ReferenceOps.h - Parts of the naive evaluator ------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_UNITTESTS_NN_REFERENCEOPS_H
+#define SOAP_UNITTESTS_NN_REFERENCEOPS_H
+
+#include "Reference.h"
+
+namespace soap::nn::test {
+
+/// One element of an operation per element (nn.add, nn.exp, ...), from one
+/// element of every operand. Booleans are 0 and 1.
+double elementOf(mlir::Operation *op, llvm::ArrayRef<double> x);
+
+Tensor gather(GatherOp op, llvm::ArrayRef<Tensor> operands);
+Tensor tile(TileOp op, const Tensor &x);
+Tensor resize(ResizeOp op, const Tensor &x);
+std::vector<Tensor> evaluateLSTM(LSTMOp op, llvm::ArrayRef<Tensor> operands);
+
+} // namespace soap::nn::test
+
+#endif // SOAP_UNITTESTS_NN_REFERENCEOPS_H
