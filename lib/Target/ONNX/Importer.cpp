@@ -11,6 +11,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include <set>
@@ -86,7 +87,19 @@ llvm::Error GraphImporter::run() {
   if (llvm::Error error = importOutputs())
     return error;
   builder.create<func::ReturnOp>(module.getLoc());
+  eraseUnread();
   return llvm::Error::success();
+}
+
+void GraphImporter::eraseUnread() {
+  // Readers come behind what they read; an op may be listed twice.
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  llvm::sort(replaced, [](Operation *a, Operation *b) {
+    return a != b && b->isBeforeInBlock(a);
+  });
+  for (Operation *op : replaced)
+    if (seen.insert(op).second && op->use_empty())
+      op->erase();
 }
 
 void GraphImporter::addProblem(const NodeProto &node,

@@ -10,6 +10,7 @@
 
 #include "Model.h"
 #include "mlir/IR/Builders.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Target/ONNX/Import.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -76,6 +77,8 @@ private:
   /// `base`, with a number behind it if it is taken.
   std::string uniqueName(llvm::StringRef base);
   void addProblem(const onnx::NodeProto &node, const llvm::Twine &message);
+  /// Erases what normal forms left behind.
+  void eraseUnread();
 
   const Model &model;
   const ONNXImportOptions &options;
@@ -93,6 +96,8 @@ private:
   std::vector<bool> needed;
   std::vector<std::string> problems;
   std::vector<std::string> missingDims;
+  /// Ops whose readers may have been imported in another form, in order.
+  llvm::SmallVector<mlir::Operation *> replaced;
   /// The size of the batch in the file, if `--batch` replaces it.
   std::optional<int64_t> oldBatch;
 };
@@ -165,6 +170,15 @@ public:
   /// parameters stay parameters.
   mlir::FailureOr<mlir::Value> tensorAs(size_t i, llvm::ArrayRef<int64_t> shape,
                                         llvm::StringRef suffix);
+
+  /// How many nodes and outputs read operand i.
+  size_t numReaders(size_t i) const;
+  /// Elements [start, start + size) of dimension `dim` of a whole parameter, as
+  /// a parameter.
+  mlir::Value partOf(nn::ParameterOp whole, int64_t dim, int64_t start,
+                     int64_t size);
+  /// `op` goes at the end if nobody reads it then.
+  void mayGo(mlir::Operation *op) { graph.replaced.push_back(op); }
 
   // Results.
   bool usesOutput(size_t i) const;

@@ -333,8 +333,12 @@ void soap::writeRecipes(ModuleOp module, llvm::raw_ostream &os) {
       return;
     json.object([&] {
       json.attribute("tensor", recipe.getName());
-      json.attribute("elements",
-                     parameter.getResult().getType().getNumElements());
+      // Of the whole tensor, also where an op reads a part of it.
+      int64_t elements = 1;
+      for (int64_t size : parameter.getGlobalShape().value_or(
+               parameter.getResult().getType().getShape()))
+        elements *= size;
+      json.attribute("elements", elements);
       json.attribute("seed", std::to_string(recipe.getSeed()));
       json.attribute("distribution",
                      nn::stringifyDistribution(recipe.getDistribution()));

@@ -406,6 +406,11 @@ LogicalResult soap::onnx_import::importSplit(NodeContext &node) {
     return node.fail("expected " + llvm::Twine(node.numOutputs()) +
                      " sizes that add up to " + llvm::Twine(shape[along]) +
                      ", got: " + toString(*sizes));
+  if (along + 1 == shape.size()) {
+    FailureOr<bool> split = splitProduct(node, *sizes);
+    if (failed(split) || *split)
+      return success(succeeded(split));
+  }
   SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
   for (size_t i = 0; i != sizes->size(); ++i) {
     Shape part(shape);

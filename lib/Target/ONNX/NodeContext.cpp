@@ -192,6 +192,33 @@ FailureOr<Shape> NodeContext::broadcast(llvm::ArrayRef<int64_t> a,
   return result;
 }
 
+size_t NodeContext::numReaders(size_t i) const {
+  const std::string &name = node.input(static_cast<int>(i));
+  const onnx::GraphProto &all = graph.model.graph();
+  size_t count = 0;
+  for (const onnx::NodeProto &reader : all.node())
+    count += static_cast<size_t>(llvm::count(reader.input(), name));
+  for (const onnx::ValueInfoProto &output : all.output())
+    count += output.name() == name;
+  return count;
+}
+
+Value NodeContext::partOf(nn::ParameterOp whole, int64_t dim, int64_t start,
+                          int64_t size) {
+  RankedTensorType type = whole.getResult().getType();
+  SmallVector<int64_t> offsets(type.getShape().size(), 0),
+      part(type.getShape());
+  offsets[static_cast<size_t>(dim)] = start;
+  part[static_cast<size_t>(dim)] = size;
+  // The location stays that of the tensor, of which this is a view.
+  auto result = graph.builder.create<nn::ParameterOp>(
+      whole.getLoc(), type.clone(part), whole.getSource());
+  result.setOffsets(offsets);
+  result.setGlobalShape(type.getShape());
+  nn::setName(result, graph.uniqueName(nn::getName(whole)));
+  return result.getResult();
+}
+
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//

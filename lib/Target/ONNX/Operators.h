@@ -102,6 +102,11 @@ mlir::LogicalResult foldWhere(NodeContext &);
 mlir::LogicalResult foldRange(NodeContext &);
 mlir::LogicalResult foldReduce(NodeContext &);
 
+/// A Split of a product with a parameter, along its columns, becomes one
+/// product per part (SplitProducts.cpp). True if it did.
+mlir::FailureOr<bool> splitProduct(NodeContext &,
+                                   llvm::ArrayRef<int64_t> sizes);
+
 // Shared by Layout.cpp and Folding.cpp.
 
 /// The permutation of a Transpose node.

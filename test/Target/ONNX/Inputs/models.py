@@ -118,6 +118,27 @@ def linear():
     )
 
 
+def fused():
+    """Products that are split afterwards: query, key and value of attention."""
+    return model(
+        [
+            node("MatMul", "x w", "m", name="product"),
+            node("Add", "m b", "j", name="joint"),
+            node("Split", "j sizes", "q k v", axis=-1, name="split"),
+            node("Gemm", "y t b", "g", transB=1, name="gemm"),
+            node("Split", "g halves", "c d", axis=1, name="parts"),
+            # Another reader needs the whole.
+            node("MatMul", "x u", "n", name="kept"),
+            node("Split", "n halves", "e f", axis=2, name="slices"),
+            node("Relu", "n", "r", name="reader"),
+        ],
+        {"x": [2, 3, 4], "y": [5, 4]},
+        {k: None for k in "qkvcdefr"},
+        [weight("w", 4, 6), weight("b", 6), weight("t", 6, 4), weight("u", 4, 6),
+         ints("sizes", 2, 2, 2), ints("halves", 2, 4)],
+    )
+
+
 # --- Elements ----------------------------------------------------------------
 
 

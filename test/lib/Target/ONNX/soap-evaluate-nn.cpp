@@ -104,8 +104,11 @@ static Tensor makeRandom(nn::RandomAttr recipe, RankedTensorType type) {
   return tensor;
 }
 
-static Tensor parameterValue(nn::ParameterOp op, ArrayRef<Tensor> init) {
+/// The whole of what a parameter reads, maybe a part.
+static Tensor wholeValue(nn::ParameterOp op, ArrayRef<Tensor> init) {
   RankedTensorType type = op.getResult().getType();
+  if (op.getGlobalShape())
+    type = type.clone(*op.getGlobalShape());
   Attribute source = op.getSource();
   if (auto file = dyn_cast<nn::FileAttr>(source))
     return readFloats(file.getPath(), static_cast<uint64_t>(file.getOffset()),
@@ -119,6 +122,17 @@ static Tensor parameterValue(nn::ParameterOp op, ArrayRef<Tensor> init) {
   if (index >= init.size())
     fail("@init has no result " + llvm::Twine(index));
   return init[index];
+}
+
+static Tensor parameterValue(nn::ParameterOp op, ArrayRef<Tensor> init) {
+  Tensor whole = wholeValue(op, init);
+  if (!op.getOffsets())
+    return whole;
+  Box box;
+  for (auto [offset, size] :
+       llvm::zip_equal(*op.getOffsets(), op.getResult().getType().getShape()))
+    box.push_back({offset, offset + size});
+  return whole.slice(box);
 }
 
 /// Evaluates a function and returns what it returns.
