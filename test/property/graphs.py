@@ -10,6 +10,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import operators
+import sequence_operators  # noqa: F401 (registers its functions)
+
+
+OPSETS = [11, 13, 18]
 
 
 @dataclasses.dataclass
@@ -29,7 +33,7 @@ class Builder:
     def __init__(self, seed):
         self.rng = random.Random(f"graph {seed}")
         self.values = np.random.default_rng(abs(hash_of(seed)))
-        self.opset = self.rng.choice([11, 13, 18])
+        self.opset = self.rng.choice(OPSETS)
         self.nodes, self.initializers, self.inputs = [], [], {}
         self.shapes = {}  # Tensors that an operator may read.
         self.parameters = []  # (name, shape, role), to be shared.
@@ -63,6 +67,11 @@ class Builder:
         self.initializers.append(
             numpy_helper.from_array(np.array(numbers, dtype=np.int64), name))
         return name
+
+    def add_constant(self, name, numbers):
+        """A constant operand of floats."""
+        self.initializers.append(
+            numpy_helper.from_array(np.array(numbers, dtype=np.float32), name))
 
     def scalar(self, number):
         name = self.name("s")
