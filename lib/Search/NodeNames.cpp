@@ -83,5 +83,17 @@ soap::orderOfNames(llvm::ArrayRef<llvm::StringRef> names,
         "expected a launch order that names every node that computes; add the "
         "missing:" +
         missing);
+  keepPorts(order, graph);
   return order;
+}
+
+void soap::keepPorts(std::vector<int32_t> &order, const OperatorGraph &graph) {
+  auto place = [&](int32_t id) {
+    NodeRole role = graph.node(id).role;
+    return role == NodeRole::Input    ? std::pair(0, id)
+           : role == NodeRole::Output ? std::pair(2, id)
+                                      : std::pair(1, 0);
+  };
+  llvm::stable_sort(order,
+                    [&](int32_t a, int32_t b) { return place(a) < place(b); });
 }

@@ -7,6 +7,7 @@
 
 #include "soap/Search/RandomStrategies.h"
 #include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/LaunchPolicy.h"
 #include <numeric>
 
 using namespace soap;
@@ -38,6 +39,7 @@ static std::vector<int32_t> anyOrder(const OperatorGraph &graph,
         if (--waiting[use.node] == 0)
           ready.push_back(use.node);
   }
+  keepPorts(order, graph);
   return order;
 }
 

@@ -49,8 +49,14 @@ std::vector<int32_t> criticalPathOrder(const OperatorGraph &graph,
                                        const Topology &topology,
                                        const CostModel &costs);
 
+/// Moves inputs to the front and outputs to the end of a launch order, each in
+/// the graph's order: a model's inputs and outputs are numbered alike whatever
+/// its launch order.
+void keepPorts(std::vector<int32_t> &order, const OperatorGraph &graph);
+
 /// The order that a list of names means. Nodes that carry no time may be left
-/// out: they are launched right before their first user, outputs at the end.
+/// out: they are launched right before their first user. Inputs and outputs
+/// stand as keepPorts() puts them.
 /// Errors: a name that no node has, twice the same, a compute node that is
 /// missing; whether operands come first, verify() says.
 llvm::Expected<std::vector<int32_t>>
