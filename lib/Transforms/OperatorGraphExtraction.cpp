@@ -82,6 +82,10 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
       values[value] = result.graph.valueOf(id, static_cast<int32_t>(index));
     result.ops.push_back(&op);
   }
+  if (result.ops.empty())
+    return emitError(main.getLoc(), "expected operations of the nn dialect in "
+                                    "@main, got: none; import a model with "
+                                    "soap-translate");
   result.graph.setTaskWork(
       [ops = result.ops](int32_t node, const Degrees &degrees, int64_t task) {
         auto op = cast<nn::PartitionOpInterface>(ops[node]);

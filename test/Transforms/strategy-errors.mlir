@@ -2,6 +2,11 @@
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-init-strategy 2>&1 | FileCheck %s --check-prefix=TOPOLOGY
 // TOPOLOGY: error: expected a soap.topology in the module, got none; run soap-attach-topology
 
+// Tests that a strategy needs a model.
+// RUN: echo 'func.func @main() { return }' | not soap-opt -soap-attach-topology=devices=2 -soap-init-strategy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=EMPTY
+// EMPTY: error: expected operations of the nn dialect in @main, got: none; import a model with soap-translate
+
 // Tests that a machine needs a device.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=0 2>&1 | FileCheck %s --check-prefix=DEVICES
 // DEVICES: error: expected at least one device, got: 0; ask for 1 or more

@@ -43,7 +43,9 @@ static std::optional<Product> productOf(Value value) {
     value = a;
   }
   product.matmul = value.getDefiningOp<nn::MatMulOp>();
-  if (!product.matmul)
+  // A bias may broadcast one column to many.
+  if (!product.matmul ||
+      cast<RankedTensorType>(value.getType()).getShape().back() != columns)
     return std::nullopt;
   product.weight = wholeParameter(product.matmul.getB());
   if (!product.weight || product.weight.getResult().getType().getRank() != 2)

@@ -131,11 +131,15 @@ def fused():
             node("MatMul", "x u", "n", name="kept"),
             node("Split", "n halves", "e f", axis=2, name="slices"),
             node("Relu", "n", "r", name="reader"),
+            # The bias makes six columns of one.
+            node("MatMul", "x column", "o", name="narrow"),
+            node("Add", "o b", "p", name="wide"),
+            node("Split", "p halves", "s a", axis=2, name="columns"),
         ],
         {"x": [2, 3, 4], "y": [5, 4]},
-        {k: None for k in "qkvcdefr"},
+        {k: None for k in "qkvcdefrsa"},
         [weight("w", 4, 6), weight("b", 6), weight("t", 6, 4), weight("u", 4, 6),
-         ints("sizes", 2, 2, 2), ints("halves", 2, 4)],
+         weight("column", 4, 1), ints("sizes", 2, 2, 2), ints("halves", 2, 4)],
     )
 
 
