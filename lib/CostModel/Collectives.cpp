@@ -94,7 +94,6 @@ public:
     double bytes;
   };
   /// A round: every member posts all that it sends and receives, then waits.
-  /// The receivers join `bytes` of what came with their own, if asked.
   void round(ArrayRef<Message> messages) {
     SmallVector<int64_t, 16> start(clocks_);
     for (auto [from, to, bytes] : messages) {

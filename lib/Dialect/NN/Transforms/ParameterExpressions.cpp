@@ -1,5 +1,4 @@
-//===- ParameterExpressions.cpp - What depends on parameters only *- C++
-//-*-===//
+//===- ParameterExpressions.cpp - What depends on parameters only ---------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

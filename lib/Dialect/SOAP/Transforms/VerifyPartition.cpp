@@ -1,5 +1,4 @@
-//===- VerifyPartition.cpp - Proofs and movements as passes ------*- C++
-//-*-===//
+//===- VerifyPartition.cpp - Proofs and movements as passes ---------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

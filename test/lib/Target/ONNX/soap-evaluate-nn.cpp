@@ -1,5 +1,4 @@
-//===- soap-evaluate-nn.cpp - Runs nn graphs in the reference evaluator *- C++
-//-*-===//
+//===- soap-evaluate-nn.cpp - Runs nn graphs in the reference evaluator ---===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
