@@ -5,7 +5,7 @@ The batch is 1 and that of the network's paper (zoo.NETWORKS), all devices toget
 
   zoo_strategies.py --build-dir=build/release [--networks=alexnet,nmt] [--devices=4]
 
-A network that cannot be imported yet is listed below the table.
+What has no row, because it fits into no device, say, is listed below the table with the compiler's reason.
 """
 
 import argparse
@@ -25,16 +25,15 @@ ROW = re.compile(r"^([a-z-]+) +([\d.]+) +([\d.]+) +[\d.]+ +([\d.]+) +[\d.]+$")
 
 
 def report(tool, model, batch, devices, budget):
-    """Strategy to (step ms, moved MB, peak MiB), or None if the import fails."""
+    """Strategy to (step ms, moved MB, peak MiB), and what the compiler says if there is none."""
     topology = ROOT / "topologies" / f"{TOPOLOGIES[devices]}.json"
     result = subprocess.run(
         [tool, model, f"--batch={batch}", f"--topology={topology}", "--emit=report",
          f"--budget={budget}"], capture_output=True, text=True)
     if result.returncode:
-        print(result.stderr.strip().splitlines()[0], file=sys.stderr)
-        return None
+        return None, result.stderr.strip().splitlines()[0].removeprefix("error: ")
     rows = filter(None, map(ROW.match, result.stdout.splitlines()))
-    return {row[1]: tuple(map(float, row.groups()[1:])) for row in rows}
+    return {row[1]: tuple(map(float, row.groups()[1:])) for row in rows}, ""
 
 
 def line(name, batch, devices, rows):
@@ -78,13 +77,14 @@ def main():
                                      else TOPOLOGIES)
                      for batch in sorted({1, zoo.NETWORKS[name].batch})]
             for batch, devices in cases:
-                rows = report(tool, model, batch, devices, arguments.budget)
-                if not rows:
-                    missing.append(name)
-                    break
-                print(line(name, batch, devices, rows), flush=True)
+                rows, reason = report(tool, model, batch, devices, arguments.budget)
+                if rows:
+                    print(line(name, batch, devices, rows), flush=True)
+                else:
+                    missing.append(f"- {name}, batch {batch}, {devices} devices: {reason}")
     if missing:
-        print(f"\nNot imported yet: {', '.join(missing)}.")
+        print("\nWithout a row:\n")
+        print("\n".join(missing))
 
 
 if __name__ == "__main__":
