@@ -156,7 +156,7 @@ void run::writeProfile(Session &session, size_t iterations,
   Json entries = Json::array();
   for (auto &[key, samples] : times)
     entries.push_back({{"key", key}, {"ns", median(samples)}});
-  Json info = Json::parse(soap_model_info(session.get()));
+  Json info = Json::parse(session.info());
   session.onRoot([&] {
     writeJson(path, {{"format", "soap-costs"},
                      {"device_kind", info["target"]},

@@ -53,6 +53,13 @@ Session::Session(const std::string &path, const Loading &given) {
   }
 }
 
+std::string Session::info() {
+  const char *text = soap_model_info(model.get());
+  if (!text)
+    throw RunError(soap_last_error());
+  return text;
+}
+
 void Session::onRoot(const std::function<void()> &body) {
   soap_status status = SOAP_OK;
   std::string reason;
@@ -67,6 +74,8 @@ void Session::onRoot(const std::function<void()> &body) {
     reason = error.what();
   }
   soap_status all = soap_model_agree(model.get(), status);
+  if (all != SOAP_OK && status == SOAP_OK)
+    reason = soap_last_error();
   if (all == SOAP_INVALID)
     throw UsageError(reason);
   if (all != SOAP_OK)

@@ -37,6 +37,9 @@ class Session {
 public:
   /// Collective.
   Session(const std::string &path, const Loading &options);
+  /// soap_model_info(). Throws RunError if another process has left.
+  /// Collective.
+  std::string info();
   /// Runs `body`, on rank 0 alone, and throws on all ranks if it does.
   /// Collective.
   void onRoot(const std::function<void()> &body);

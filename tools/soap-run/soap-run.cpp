@@ -225,7 +225,7 @@ static int runModel(const Options &o) {
   }
   Session session(o.model, loading);
   if (o.info) {
-    Json info = Json::parse(soap_model_info(session.get()));
+    Json info = Json::parse(session.info());
     if (session.isRoot())
       o.json ? void(std::cout << info.dump(2) << "\n") : printInfo(info);
     return 0;
@@ -314,10 +314,11 @@ static int runModel(const Options &o) {
                   soap_model_device_count(session.get()));
   });
   // All processes end alike.
-  return soap_model_agree(session.get(), equal ? SOAP_OK : SOAP_FAILED) ==
-                 SOAP_OK
-             ? 0
-             : 1;
+  soap_status all =
+      soap_model_agree(session.get(), equal ? SOAP_OK : SOAP_FAILED);
+  if (equal)
+    require(all);
+  return equal ? 0 : 1;
 }
 
 /// Rank 0 alone reports; mistakes in the command are the same on all.

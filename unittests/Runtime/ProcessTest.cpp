@@ -6,9 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Process/Group.h"
+#include "Process/Sockets.h"
 #include <csignal>
 #include <future>
 #include <gtest/gtest.h>
+#include <limits>
+#include <poll.h>
+#include <sstream>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +86,39 @@ TEST_F(Monitors, AProcessThatStopsIsNamedByAll) {
   std::string name = "rank 2 (host c, pid " + std::to_string(child) + ") ";
   EXPECT_EQ(zero.said().rfind(name + "has not answered for 1.", 0), 0u);
   EXPECT_EQ(one.said().rfind(name + "has not answered for 1.", 0), 0u);
+  EXPECT_TRUE(zero.monitor.hasLost());
+  // Nobody waits for the goodbye of one that does not answer.
+  zero.monitor.leave();
+  one.monitor.leave();
+}
+
+TEST(Monitor, StrangersAreTurnedAway) {
+  Rank zero(0, 2, 1), one(1, 2, 1);
+  std::string invitation = zero.monitor.invite(), token;
+  uint16_t port = 0;
+  std::istringstream(invitation) >> token >> port;
+  int stranger = connectTo("127.0.0.1", port, 3000);
+  ASSERT_GE(stranger, 0);
+  one.monitor.join(invitation);
+  std::string noise(1 << 16, 'x');
+  (void)send(stranger, noise.data(), noise.size(), MSG_NOSIGNAL);
+  // The connection is closed, not just forgotten.
+  pollfd end = {stranger, POLLIN, 0};
+  EXPECT_EQ(poll(&end, 1, 20'000), 1);
+  char byte;
+  EXPECT_LE(recv(stranger, &byte, 1, 0), 0);
+  close(stranger);
+  EXPECT_FALSE(zero.monitor.hasLost());
+  EXPECT_FALSE(one.monitor.hasLost());
+}
+
+TEST(Monitor, ATimeoutMayBeEndless) {
+  double endless = std::numeric_limits<double>::infinity();
+  Rank zero(0, 2, endless), one(1, 2, endless);
+  one.monitor.join(zero.monitor.invite());
+  usleep(300'000);
+  EXPECT_FALSE(zero.monitor.hasLost());
+  EXPECT_FALSE(one.monitor.hasLost());
 }
 
 TEST_F(Monitors, WhoLeavesIsKnownToAll) {

@@ -151,26 +151,26 @@ typedef struct soap_load_options {
    * device. */
   const uint32_t *map;
   size_t map_count;
-  /** Seconds without a sign of life after which a process is lost; 0: 10. The
-   * first model's counts. */
+  /** Seconds (0.1 at least) without a sign of life after which a process is
+   * lost; 0: 10. The first model's counts. */
   double timeout_seconds;
   /** Called by a thread of the runtime, with one line that names the rank, host
    * and process, when another process is lost: this one cannot go on, and is
-   * expected to end. NULL: print the line on stderr and end with code 1. */
+   * expected to end; exit() does not wait for MPI then. The first model's
+   * counts, and its `user` must be valid until the program ends. NULL: print
+   * the line on stderr and end with code 1. */
   void (*lost)(const char *line, void *user);
-  /** If above 0, every directed pair of devices is a link of this bandwidth, in
-   * bytes/s: messages keep it one after the other, in the order in which both
-   * ends have come to them, and are there `link_latency_ns` later. Makes
+  /** If not 0, every directed pair of devices is a link of this bandwidth, in
+   * bytes/s (1 at least): messages keep it one after the other, in the order in
+   * which both ends have come, and are there `link_latency_ns` later. Makes
    * communication slow, to see what overlaps with it; one host only. */
   double link_bandwidth;
   uint64_t link_latency_ns;
 } soap_load_options;
 
-/** The rank that a launcher gave to this process, and the number of processes
- * that it started together; without one, 0 and 1. Before any model is loaded,
- * too. */
+/** The rank that a launcher gave to this process; without one, 0. Before any
+ * model is loaded, too. */
 uint32_t soap_launch_rank(void);
-uint32_t soap_launch_size(void);
 
 /** Loads the model in the shared library `path` and its weights (a safetensors
  * file beside it): checks everything, makes the parameters and the kernels.
@@ -219,7 +219,8 @@ uint32_t soap_model_rank(const soap_model *model);
 
 /** Everything about the model as one JSON object: name, fingerprint, compiler,
  * inputs, outputs, strategy, processes, memory per device, cores, kernels with
- * the implementation that each got. Collective. */
+ * the implementation that each got. NULL, with soap_last_error(), if another
+ * process has left. Waits for a running step. Collective. */
 const char *soap_model_info(soap_model *model);
 
 /** What one device of a model needs, in bytes. */
@@ -266,12 +267,12 @@ soap_status soap_model_run(soap_model *model, const void *const *inputs,
 
 /** Lets the processes of a model agree whether what each did by itself went
  * well: returns the status of the lowest rank that failed, with its
- * soap_last_error(), on all ranks. Collective. */
+ * soap_last_error(), on all ranks. Waits for a running step. Collective. */
 soap_status soap_model_agree(soap_model *model, soap_status mine);
 
 /** Brings what each process gives to rank 0: entry r of `all` and `sizes` is
  * that of rank r, valid until the next call; on ranks other than 0, `count` is
- * 0. Collective. */
+ * 0. Waits for a running step. Collective. */
 soap_status soap_model_gather(soap_model *model, const void *mine, size_t size,
                               const void *const **all, const size_t **sizes,
                               size_t *count);

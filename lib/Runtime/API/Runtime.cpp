@@ -128,10 +128,10 @@ static soap_status load(const soap_load_options *given, soap_model **model,
               static_cast<int>(options.build));
     EngineOptions engineOptions;
     engineOptions.coresPerDevice = options.cores_per_device;
-    if (options.link_bandwidth < 0 || std::isnan(options.link_bandwidth) ||
+    if ((options.link_bandwidth != 0 && !(options.link_bandwidth >= 1)) ||
         options.link_latency_ns > INT64_MAX / 2)
-      invalid("expected a link bandwidth of 0 (no throttled links) or more and "
-              "a latency below 2^62 ns, got: ",
+      invalid("expected a link bandwidth of 0 (no throttled links) or of 1 "
+              "byte/s or more, and a latency below 2^62 ns, got: ",
               options.link_bandwidth, " and ", options.link_latency_ns);
     if (options.link_bandwidth > 0)
       engineOptions.link =
@@ -252,10 +252,9 @@ uint32_t soap_model_rank(const soap_model *model) {
 
 uint32_t soap_launch_rank(void) { return currentLaunch().rank; }
 
-uint32_t soap_launch_size(void) { return currentLaunch().size; }
-
 soap_status soap_model_agree(soap_model *model, soap_status mine) {
   return guarded([&] {
+    model->engine->rest();
     agree(model->engine->processes(), [&] {
       if (mine != SOAP_OK)
         throw Error(mine, lastError);
@@ -267,6 +266,7 @@ soap_status soap_model_gather(soap_model *model, const void *mine, size_t size,
                               const void *const **all, const size_t **sizes,
                               size_t *count) {
   return guarded([&] {
+    model->engine->rest();
     std::string own(static_cast<const char *>(mine), size);
     Group *group = model->engine->processes();
     model->gathered = group ? group->gather(own) : std::vector{own};
@@ -312,9 +312,12 @@ soap_status soap_model_output(const soap_model *model, size_t index,
 }
 
 const char *soap_model_info(soap_model *model) {
-  if (model->info.empty())
-    model->info = describeModel(*model->engine);
-  return model->info.c_str();
+  soap_status status = guarded([&] {
+    model->engine->rest();
+    if (model->info.empty())
+      model->info = describeModel(*model->engine);
+  });
+  return status == SOAP_OK ? model->info.c_str() : nullptr;
 }
 
 const char *soap_list_devices(void) {

@@ -53,6 +53,8 @@ void Engine::place(const EngineOptions &options) {
   std::string same = text(toString(table.fingerprint()), ' ',
                           std::hash<std::string>()(toString(table.strategy())),
                           ' ', perDevice);
+  if (options.link)
+    same += text(' ', options.link->bandwidth, ' ', options.link->latencyNs);
   for (const fb::Device *device : items(table.devices()))
     same += ' ' + std::to_string(items(device->main()).size());
   for (uint32_t rank : placement.rankOf)
@@ -381,8 +383,12 @@ bool Engine::isDone() const {
   return done.reached(step.number * static_cast<uint32_t>(threads.size()));
 }
 
-void Engine::wait() {
+void Engine::rest() {
   done.wait(step.number * static_cast<uint32_t>(threads.size()));
+}
+
+void Engine::wait() {
+  rest();
   if (!std::exchange(stepOpen, false))
     return;
   agree(group.get(), [&] {

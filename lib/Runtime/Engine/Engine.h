@@ -63,6 +63,9 @@ public:
   void start(const void *const *inputs, void *const *outputs);
   /// Waits for the last step; throws if it failed. Collective.
   void wait();
+  /// Waits until no step runs in this process; wait() still throws if the last
+  /// one failed. Before anything else uses the group: a step does.
+  void rest();
   bool isDone() const;
 
   void setTracing(bool enabled) { tracing = enabled; }

@@ -57,7 +57,7 @@ public:
   int rank = 0, size = 1;
   uint64_t largestTag = 32767;
   uint64_t nextTag = 0;
-  unsigned spins = 0;
+  std::atomic<unsigned> spins{0};
   bool ours = false; ///< Who starts MPI ends it.
 };
 
@@ -192,10 +192,8 @@ public:
 
 private:
   std::vector<std::string> gatherOn(const std::string &mine, bool everywhere) {
-    // The lengths on all ranks, in pieces that fit an int.
-    if (mine.size() > INT_MAX)
-      failed("expected less than 2 GiB of text, got: ", mine.size());
-    auto length = static_cast<int>(mine.size());
+    // The lengths on all ranks; -1 says that one does not fit an int.
+    int length = mine.size() > INT_MAX ? -1 : static_cast<int>(mine.size());
     std::vector<int> lengths(static_cast<size_t>(world.size));
     MPI_Request request = MPI_REQUEST_NULL;
     require(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT,
@@ -207,7 +205,8 @@ private:
     for (int bytes : lengths) {
       offsets.push_back(static_cast<int>(total));
       total += bytes;
-      if (total > INT_MAX)
+      // On all ranks alike, so that nobody waits for the others.
+      if (bytes < 0 || total > INT_MAX)
         failed("expected less than 2 GiB of text of all ranks, got: more");
     }
     std::vector<std::string> result(lengths.size());
@@ -299,6 +298,10 @@ void World::wait(MPI_Request &request, const char *what) const {
 void World::end() {
   int ended = 0;
   if (!world || MPI_Finalized(&ended) != MPI_SUCCESS || ended)
+    return;
+  // MPI would wait for the lost one for ever. This may be the monitor's own
+  // thread, if the program exits when it is told.
+  if (world->monitor.hasLost())
     return;
   world->monitor.announceLeaving();
   if (world->ours)

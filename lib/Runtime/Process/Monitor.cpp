@@ -73,7 +73,8 @@ static void catchTermination(int pipe) {
 
 Monitor::Monitor(const Launch &launch, double timeoutSeconds, Lost lost,
                  bool exits)
-    : launch(launch), timeout(static_cast<int64_t>(timeoutSeconds * 1e9)),
+    : launch(launch),
+      timeout(static_cast<int64_t>(std::clamp(timeoutSeconds, 0.1, 1e9) * 1e9)),
       interval(std::clamp<int64_t>(timeout / 10, 20'000'000, 1'000'000'000)),
       lost(std::move(lost)), exits(exits), registry(launch), names(launch.size),
       stoppedSince(launch.size, 0) {
@@ -169,12 +170,11 @@ void Monitor::leave() {
   std::unique_lock<std::mutex> lock(mutex);
   leaving = true;
   auto all = [&](bool Connection::*what) {
-    return std::all_of(
-        connections.begin(), connections.end(),
-        [&](const Connection &c) { return c.rank < 0 || c.closed || c.*what; });
+    return reported || std::all_of(connections.begin(), connections.end(),
+                                   [&](const Connection &c) {
+                                     return c.rank < 0 || c.closed || c.*what;
+                                   });
   };
-  // A process that is lost now is reported by the thread, which does not
-  // return.
   if (launch.rank == 0) {
     changed.wait(lock, [&] { return all(&Connection::saidBye); });
     sendAll(Kind::Bye, 0);
@@ -251,6 +251,7 @@ void Monitor::turn() {
   for (size_t i = 0; i != connections.size(); ++i)
     if (!connections[i].closed)
       receive(connections[i]);
+  dropStrangers();
   if (time - lastBeat >= interval) {
     sendAll(Kind::Beat, launch.rank);
     lastBeat = time;
@@ -276,9 +277,24 @@ void Monitor::acceptOne() {
   }
 }
 
+/// Closes the connections of those who hung up, or said something else than
+/// hello, before anybody knew them.
+void Monitor::dropStrangers() {
+  auto stranger = [](const Connection &connection) {
+    if (!connection.closed || connection.rank >= 0)
+      return false;
+    close(connection.socket);
+    return true;
+  };
+  connections.erase(
+      std::remove_if(connections.begin(), connections.end(), stranger),
+      connections.end());
+}
+
 void Monitor::receive(Connection &connection) {
   char block[512];
-  while (true) {
+  // A little at a time, whoever sends how much: the rest is for the next turn.
+  while (connection.buffer.size() < 64 * sizeof(Frame)) {
     ssize_t count = recv(connection.socket, block, sizeof(block), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR)
       continue;

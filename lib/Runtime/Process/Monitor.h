@@ -48,7 +48,8 @@ public:
   /// that is lost.
   using Lost = std::function<void(const std::string &line)>;
 
-  /// `exits`: this process ends, with code 1, when `lost` has returned.
+  /// `exits`: this process ends, with code 1, when `lost` has returned. The
+  /// timeout is one of 0.1 s to 1e9 s, or the nearest of them.
   Monitor(const Launch &launch, double timeoutSeconds, Lost lost, bool exits);
   ~Monitor();
   Monitor(const Monitor &) = delete;
@@ -64,9 +65,11 @@ public:
   void announceLeaving();
   /// A rank that said so, or -1.
   int64_t leaver() const { return whoLeaves; }
+  /// True when a loss is reported: nobody may be waited for any more.
+  bool hasLost() const { return reported; }
 
   /// The regular end: returns when all processes have said that they end (rank
-  /// 0: when they have). Losses until then are reported as usual.
+  /// 0: when they have). Losses until then are reported as usual, and end it.
   void leave();
 
 private:
@@ -90,6 +93,7 @@ private:
   void run();
   void turn();
   void acceptOne();
+  void dropStrangers();
   void receive(Connection &connection);
   void handle(Connection &connection, const Frame &frame);
   void send(const Connection &connection, Kind kind, uint32_t rank,
@@ -123,7 +127,8 @@ private:
   /// When this process ran again after it had not for long, and for how long.
   int64_t resumed = 0, paused = 0;
   int64_t begun = 0, lastTurn = 0, lastBeat = 0, terminatedAt = 0;
-  bool leaving = false, stopping = false, reported = false;
+  bool leaving = false, stopping = false;
+  std::atomic<bool> reported{false};
   std::atomic<int64_t> whoLeaves{-1};
 };
 

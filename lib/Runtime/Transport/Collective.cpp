@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transport/Collective.h"
+#include <algorithm>
 #include <cstring>
 
 using namespace soap;
@@ -63,13 +64,18 @@ Span Collective::slice(const Span &whole, uint32_t i) const {
 
 void Collective::reserveIncoming(size_t messages, uint64_t bytes) {
   addresses.reserve(messages + 1);
-  for (const auto &receiver : receivers)
-    if (receiver && !receiver->sharesMemory()) {
-      // Rows of cache lines, so that a copy starts aligned.
-      incomingBytes = (bytes + 63) / 64 * 64;
-      incoming.resize(messages * incomingBytes);
-      return;
-    }
+  if (sharesMemory())
+    return;
+  // Rows of cache lines, so that a copy starts aligned.
+  incomingBytes = (bytes + 63) / 64 * 64;
+  incoming.resize(messages * incomingBytes);
+}
+
+bool Collective::sharesMemory() const {
+  return std::all_of(receivers.begin(), receivers.end(),
+                     [](const std::unique_ptr<Receiver> &receiver) {
+                       return !receiver || receiver->sharesMemory();
+                     });
 }
 
 void Collective::join(const std::vector<uint32_t> &order, const char *own,

@@ -75,6 +75,10 @@ protected:
   /// none: once, after all channels are open.
   void reserveIncoming(size_t messages, uint64_t bytes);
 
+  /// True if the transport shares memory with all members that send to this
+  /// one.
+  bool sharesMemory() const;
+
   static void copy(const Span &from, const Span &to);
 
   CollectivePart part;

@@ -118,8 +118,7 @@ public:
     // In place, what the others have joined comes to lie where our slices were.
     // Memory that is shared is not written before they have posted it, and that
     // is after they have read ours.
-    if (part.receive[0].data == part.send[0].data && members > 1 &&
-        !receivers[after(1)]->sharesMemory())
+    if (part.receive[0].data == part.send[0].data && !sharesMemory())
       finishSends();
     for (uint32_t i = 1; i < members; ++i) {
       Span theirs = slice(part.receive[0], after(i));

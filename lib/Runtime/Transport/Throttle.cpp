@@ -13,6 +13,7 @@
 
 #include "Transport/Throttle.h"
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <mutex>
 #include <sys/prctl.h>
@@ -39,7 +40,8 @@ static void sleepUntil(int64_t ns) {
     exact = true;
   }
   timespec time{ns / 1000000000, ns % 1000000000};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) != 0) {
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr) ==
+         EINTR) {
   }
 }
 
