@@ -41,9 +41,8 @@ echo "== Running on $devices devices and comparing with one"
 "$bin/soap-run" "$out/parallel.so" --compare="$out/one.so"
 echo "== Step times, measured"
 for so in one parallel; do
-  printf '%-9s ' "$so"
   "$bin/soap-run" "$out/$so.so" --iterations=10 --warmup=2 --json |
-    build/venv/bin/python -c 'import json, sys; t = json.load(sys.stdin)["step"]; print("median {:.1f} ms, min {:.1f} ms, max {:.1f} ms".format(*(t[k] / 1e6 for k in ("median_ns", "min_ns", "max_ns"))))'
+    build/venv/bin/python -c 'import json, sys; t = json.load(sys.stdin)["step"]; print(f"{sys.argv[1]:9}", "median {:.1f} ms, min {:.1f} ms, max {:.1f} ms".format(*(t[k] / 1e6 for k in ("median_ns", "min_ns", "max_ns"))))' "$so"
 done
 echo "== Strategies, simulated"
 "$bin/soap-compile" "$model" --batch="$batch" $weights --devices="$devices" \
