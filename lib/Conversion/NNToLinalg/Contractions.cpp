@@ -60,6 +60,24 @@ static Value splitGroups(OpBuilder &builder, Location loc, Value value,
       groupDims(from.getRank(), dim));
 }
 
+/// Adds a product of elements of the two `inputs` to `sum` for every point of
+/// the loops; `accesses` are those of the inputs and of the sum.
+static Value sumOfProducts(PatternRewriter &rewriter, Location loc,
+                           ValueRange inputs, Value sum,
+                           ArrayRef<SmallVector<AffineExpr>> accesses,
+                           ArrayRef<Iterator> iterators) {
+  SmallVector<AffineMap> maps;
+  for (ArrayRef<AffineExpr> exprs : accesses)
+    maps.push_back(
+        AffineMap::get(iterators.size(), 0, exprs, rewriter.getContext()));
+  return generic(
+      rewriter, loc, inputs, sum, maps, iterators,
+      [](OpBuilder &builder, Location location, ValueRange elements) {
+        return multiplyAdd(builder, location, elements[0], elements[1],
+                           elements[2]);
+      });
+}
+
 namespace {
 struct ConvLowering : public OpRewritePattern<nn::ConvOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -119,18 +137,9 @@ struct ConvLowering : public OpRewritePattern<nn::ConvOp> {
       weightExprs.push_back(kernel[i]);
       resultExprs.push_back(out[i]);
     }
-    SmallVector<AffineMap> maps;
-    for (ArrayRef<AffineExpr> exprs :
-         {ArrayRef<AffineExpr>(inputExprs), ArrayRef<AffineExpr>(weightExprs),
-          ArrayRef<AffineExpr>(resultExprs)})
-      maps.push_back(
-          AffineMap::get(iterators.size(), 0, exprs, rewriter.getContext()));
     Value result =
-        generic(rewriter, loc, {input, weight}, sum, maps, iterators,
-                [](OpBuilder &builder, Location location, ValueRange elements) {
-                  return multiplyAdd(builder, location, elements[0],
-                                     elements[1], elements[2]);
-                });
+        sumOfProducts(rewriter, loc, {input, weight}, sum,
+                      {inputExprs, weightExprs, resultExprs}, iterators);
     if (grouped)
       result = rewriter.create<tensor::CollapseShapeOp>(
           loc, type, result, groupDims(type.getRank(), 1));
@@ -190,18 +199,9 @@ struct ConvBackwardDataLowering
       weightExprs.push_back(kernel[i]);
       resultExprs.push_back(out[i]);
     }
-    SmallVector<AffineMap> maps;
-    for (ArrayRef<AffineExpr> exprs :
-         {ArrayRef<AffineExpr>(inputExprs), ArrayRef<AffineExpr>(weightExprs),
-          ArrayRef<AffineExpr>(resultExprs)})
-      maps.push_back(
-          AffineMap::get(iterators.size(), 0, exprs, rewriter.getContext()));
     Value result =
-        generic(rewriter, loc, {input, weight}, sum, maps, iterators,
-                [](OpBuilder &builder, Location location, ValueRange elements) {
-                  return multiplyAdd(builder, location, elements[0],
-                                     elements[1], elements[2]);
-                });
+        sumOfProducts(rewriter, loc, {input, weight}, sum,
+                      {inputExprs, weightExprs, resultExprs}, iterators);
     if (grouped)
       result = rewriter.create<tensor::CollapseShapeOp>(
           loc, type, result, groupDims(type.getRank(), 1));
