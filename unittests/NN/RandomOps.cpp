@@ -89,9 +89,10 @@ Operation *Generator::create(StringRef name, ValueRange operands, Type result) {
 
 Operation *Generator::conv(bool grouped) {
   size_t spatial = random.in(1, 2);
-  int64_t groups = grouped ? random.in(2, 4) : 1;
-  int64_t inputs = random.in(1, 3), outputs = random.in(1, 3);
-  List input = {random.in(1, 3), groups * inputs};
+  int64_t groups = grouped ? random.in(2, 5) : 1;
+  int64_t most = grouped ? 3 : 5;
+  int64_t inputs = random.in(1, most), outputs = random.in(1, most);
+  List input = {random.in(1, 5), groups * inputs};
   List weight = {groups * outputs, inputs};
   List result = {input[0], groups * outputs};
   List strides = list(spatial, 1, 3), dilations = list(spatial, 1, 2);
@@ -113,7 +114,7 @@ Operation *Generator::conv(bool grouped) {
 }
 
 Operation *Generator::matmul() {
-  List batch = shape(0, 2, 3);
+  List batch = shape(0, 2, 5);
   int64_t n = random.in(1, 6), f = random.in(1, 6), k = random.in(1, 6);
   bool transposeA = random.flip(), transposeB = random.flip();
   List a = narrowed(batch), b = narrowed(batch);
@@ -135,7 +136,7 @@ Operation *Generator::matmul() {
 
 Operation *Generator::pool(bool average) {
   size_t spatial = random.in(1, 2);
-  List input = {random.in(1, 3), random.in(1, 3)}, result = input;
+  List input = {random.in(1, 5), random.in(1, 5)}, result = input;
   List kernel = list(spatial, 1, 4), strides = list(spatial, 1, 5),
        dilations = list(spatial, 1, 2), padsLo, padsHi, countedLo, countedHi;
   for (size_t i = 0; i != spatial; ++i) {
@@ -180,7 +181,7 @@ Operation *Generator::reduce() {
 Operation *Generator::reshape() {
   auto random1 = [&] { return random.in(0, 4) == 0 ? 1 : 0; };
   List primes, from, to;
-  for (int64_t i = 0, e = random.in(1, 5); i != e; ++i)
+  for (int64_t i = 0, e = random.in(1, 6); i != e; ++i)
     primes.push_back(random.flip() ? 2 : 3);
   auto grouped = [&](List &out) {
     int64_t product = 1;
@@ -209,9 +210,10 @@ Operation *Generator::reshape() {
 
 Operation *Generator::convBackward(bool grouped) {
   size_t spatial = random.in(1, 2);
-  int64_t groups = grouped ? random.in(2, 4) : 1;
-  int64_t inputs = random.in(1, 3), outputs = random.in(1, 3);
-  List dy = {random.in(1, 3), groups * inputs};
+  int64_t groups = grouped ? random.in(2, 5) : 1;
+  int64_t most = grouped ? 3 : 5;
+  int64_t inputs = random.in(1, most), outputs = random.in(1, most);
+  List dy = {random.in(1, 5), groups * inputs};
   List weight = {groups * inputs, outputs};
   List result = {dy[0], groups * outputs};
   List strides = list(spatial, 1, 4), dilations = list(spatial, 1, 2);
@@ -246,7 +248,7 @@ Operation *Generator::where() {
 }
 
 Operation *Generator::gather() {
-  List data = shape(1, 3, 6), indices = shape(0, 2, 4);
+  List data = shape(1, 3, 6), indices = shape(0, 2, 5);
   auto axis = static_cast<size_t>(random.in(0, data.size() - 1));
   List result(ArrayRef(data).take_front(axis));
   llvm::append_range(result, indices);
@@ -269,7 +271,7 @@ Operation *Generator::resize() {
 }
 
 Operation *Generator::lstm() {
-  int64_t steps = random.in(1, 3), batch = random.in(1, 4);
+  int64_t steps = random.in(1, 3), batch = random.in(1, 5);
   int64_t directions = random.in(1, 2), inputs = random.in(1, 3);
   int64_t hidden = random.in(1, 3);
   List state = {directions, batch, hidden};
@@ -400,7 +402,7 @@ Operation *Generator::build(StringRef kind) {
   if (kind == "nn.tile") {
     List x = shape(1, 3, 4), result = x;
     for (int64_t &size : result)
-      size *= random.flip() ? random.in(1, 4) : 1;
+      size *= random.flip() ? random.in(1, 5) : 1;
     return create(kind, argument(x), type(result));
   }
   if (kind == "nn.concat") {

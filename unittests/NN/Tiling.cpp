@@ -1,0 +1,198 @@
+//===- Tiling.cpp - Compute an operation by its tiles ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/IR/Verifier.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+using namespace soap::nn::test;
+
+static double combine(Combine how, double a, double b) {
+  switch (how) {
+  case Combine::Sum:
+    return a + b;
+  case Combine::Prod:
+    return a * b;
+  case Combine::Max:
+    return std::max(a, b);
+  case Combine::Min:
+    return std::min(a, b);
+  default:
+    ADD_FAILURE() << "no combiner for several parts";
+    return a;
+  }
+}
+
+static bool near(double a, double b) {
+  return a == b || std::abs(a - b) <= 1e-9 * (1 + std::abs(b)) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+Scope::Scope(MLIRContext *context)
+    : function(func::FuncOp::create(UnknownLoc::get(context), "f",
+                                    FunctionType::get(context, {}, {}))),
+      block(function->getBody().emplaceBlock()) {}
+
+std::string soap::nn::test::describe(PartitionOpInterface op,
+                                     const Degrees &degrees) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  op->print(os, OpPrintingFlags().assumeVerified());
+  os << "\n  degrees";
+  for (auto [loop, degree] :
+       llvm::zip(op.getPartitionSpec().loops, degrees.loops))
+    os << ' ' << loop.name << '=' << degree;
+  return text;
+}
+
+Degrees soap::nn::test::splitOf(const PartitionSpec &spec, StringRef loop,
+                                int32_t degree) {
+  Degrees degrees;
+  degrees.loops.assign(spec.loops.size(), 1);
+  degrees.loops[spec.findLoop(loop)] = degree;
+  return degrees;
+}
+
+Tiling::Tiling() {
+  context.loadDialect<NNDialect, func::FuncDialect>();
+  context.disableMultithreading();
+}
+
+bool Tiling::equal(const Tensor &a, const Tensor &b) {
+  return a.shape == b.shape &&
+         std::equal(a.data.begin(), a.data.end(), b.data.begin(), near);
+}
+
+std::vector<Tensor> Tiling::randomOperands(Operation *op, Random &random) {
+  std::vector<Tensor> operands;
+  // Indices count from the end too, and some name no row.
+  int64_t rows = 2;
+  if (auto gather = dyn_cast<GatherOp>(op))
+    rows = gather.getData().getType().getDimSize(gather.getAxis()) + 1;
+  for (auto [operand, shape] :
+       llvm::zip_equal(op->getOperands(), operandShapes(op))) {
+    Type element = getElementTypeOrSelf(operand);
+    operands.emplace_back(shape);
+    for (double &value : operands.back().data)
+      value = element.isInteger(1) ? static_cast<double>(random.in(0, 1))
+              : element.isInteger()
+                  ? static_cast<double>(random.in(-rows, rows))
+                  : random.normal();
+  }
+  // Variances, bases and arguments of roots and logarithms are positive.
+  if (isa<BatchNormOp, SqrtOp, LogOp>(op))
+    for (double &value : operands.back().data)
+      value = 0.1 + std::abs(value);
+  if (isa<PowOp>(op))
+    for (double &value : operands.front().data)
+      value = 0.1 + std::abs(value);
+  return operands;
+}
+
+std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
+                                      const LocalTile &tile,
+                                      ArrayRef<Tensor> operands,
+                                      Mistake mistake, unsigned result) {
+  Scope scope(&context);
+  Environment environment;
+  SmallVector<Value> local;
+  for (auto [i, box] : llvm::enumerate(tile.operandBoxes)) {
+    if (isEmpty(box)) {
+      local.push_back(nullptr);
+      continue;
+    }
+    local.push_back(scope.block.addArgument(
+        localType(op->getOperand(i).getType(), box), op.getLoc()));
+    environment[local.back()] = operands[i].slice(box);
+  }
+  OpBuilder builder(&context);
+  builder.setInsertionPointToEnd(&scope.block);
+  FailureOr<SmallVector<Value>> results = op.buildLocal(builder, local, tile);
+  if (failed(results) || results->size() != op->getNumResults())
+    return std::nullopt;
+
+  for (Operation &localOp : scope.block) {
+    if (mistake == Mistake::GlobalPads && isa<ConvOp>(localOp)) {
+      cast<ConvOp>(localOp).setPadsLo(cast<ConvOp>(*op).getPadsLo());
+      cast<ConvOp>(localOp).setPadsHi(cast<ConvOp>(*op).getPadsHi());
+    }
+    if (mistake == Mistake::NoBase && isa<GatherOp>(localOp))
+      cast<GatherOp>(localOp).setBase(0);
+    if (mistake == Mistake::AlwaysForward && isa<LSTMOp>(localOp))
+      cast<LSTMOp>(localOp).setReverse(false);
+    if (mistake == Mistake::GlobalOffsets && isa<ResizeOp>(localOp))
+      cast<ResizeOp>(localOp).setOffsets(cast<ResizeOp>(*op).getOffsets());
+    if (mistake == Mistake::GlobalPads && isa<ConvBackwardDataOp>(localOp))
+      cast<ConvBackwardDataOp>(localOp).setPadsLo(
+          cast<ConvBackwardDataOp>(*op).getPadsLo());
+    if (mistake == Mistake::LocalMeanCount && isa<ReduceOp>(localOp)) {
+      float ratio = static_cast<float>(volume(tile.operandBoxes[0])) /
+                    static_cast<float>(volume(tile.resultBoxes[0]));
+      cast<ReduceOp>(localOp).setScale(llvm::APFloat(1 / ratio));
+    }
+    if (mistake == Mistake::None) {
+      EXPECT_TRUE(succeeded(verify(&localOp)));
+      EXPECT_EQ(getName(&localOp).take_front(2), "op");
+    }
+  }
+  evaluate(scope.block, environment);
+  return environment.lookup((*results)[result]);
+}
+
+Tensor Tiling::combineTasks(PartitionOpInterface op, const Degrees &degrees,
+                            ArrayRef<Tensor> operands, Mistake mistake,
+                            unsigned number) {
+  Shape shape = resultShapes(op)[number];
+  Tensor sum(shape), parts(shape);
+  Combine how = op.getPartitionSpec().results[number].combine;
+  for (int64_t task = 0, e = degrees.numTasks(); task != e; ++task) {
+    LocalTile tile = makeLocalTile(op, degrees, task);
+    if (mistake == Mistake::BiasInEveryPart)
+      for (auto [i, access] : llvm::enumerate(tile.spec.operands))
+        if (access.firstOnly)
+          tile.operandBoxes[i] =
+              accessBox(access, tile.tile, operandShapes(op)[i]);
+    if (mistake == Mistake::DroppedHalo) {
+      // Each task keeps only the elements at its own positions.
+      int h = tile.spec.findLoop("h");
+      int64_t stride = tile.spec.operands[0].dims[2].mul;
+      Range own = {tile.tile[h].lo * stride, tile.tile[h].hi * stride};
+      tile.operandBoxes[0][2] = intersect(tile.operandBoxes[0][2], own);
+    }
+    std::optional<Tensor> result = compute(op, tile, operands, mistake, number);
+    if (!result) {
+      ADD_FAILURE() << "task " << task << " cannot be built";
+      return sum;
+    }
+    const Box &box = tile.resultBoxes[number];
+    EXPECT_EQ(result->shape, Shape(soap::shapeOf(box)));
+    forEachIndex(result->shape, [&](ArrayRef<int64_t> index) {
+      SmallVector<int64_t> to(index);
+      for (auto [d, range] : llvm::enumerate(box))
+        to[d] += range.lo;
+      double &element = sum.at(to), value = result->at(index);
+      element = parts.at(to) == 0 ? value : combine(how, element, value);
+      parts.at(to) += 1;
+    });
+  }
+  // Every element exists once per part.
+  int64_t expected = 1;
+  for (size_t i = 0; i != degrees.loops.size(); ++i)
+    if (op.getPartitionSpec().isReduction(i, number))
+      expected *= degrees.loops[i];
+  for (double count : parts.data)
+    if (count != static_cast<double>(expected)) {
+      ADD_FAILURE() << "an element has " << count << " parts, expected "
+                    << expected;
+      break;
+    }
+  return sum;
+}
