@@ -9,8 +9,9 @@
           devices: AlexNet and a perceptron, mean error and Kendall's tau
 
 The link is the same for soap-run --link and soap-compile --link. Compute costs are
-measured (soap-run --profile-ops, soap-compile --cost). On a busy machine --favour
-helps, and --minimum compares with the fastest steps. Needs the targets soap-compile and
+measured (soap-run --profile-ops, soap-compile --cost), in turn with the steps, since the
+speed of a machine drifts. On a busy machine
+--favour helps, and --minimum compares with the fastest steps. Needs soap-compile and
 soap-run, and the environment of scripts/setup.sh.
 """
 
@@ -135,6 +136,16 @@ def fit(tools, options):
         common = [model, *more, "--devices=2", "--cores-per-device=1",
                   f"--link={options.link}"]
         names, sos, files, profiles = [], [], [], []
+        count = 3 if options.quick else 7
+
+        def step_and_profile(so):
+            step = tools.steps(so, count, f"--link={options.link}")
+            profiles.append(so.with_suffix(f".profile.{len(profiles)}.json"))
+            with tools.priority():
+                tools.run("bin/soap-run", so, f"--profile-ops={profiles[-1]}",
+                          f"--iterations={count}", f"--link={options.link}", show=False)
+            return step
+
         for strategy, *choice in STRATEGIES[:4 if options.quick else None]:
             names.append(" ".join([strategy, *(c.split("=")[1] for c in choice
                                                if "seed" in c)]))
@@ -143,15 +154,8 @@ def fit(tools, options):
             sos.append(stem.with_name(stem.name + ".so"))
             tools.run("bin/soap-compile", *common, f"--strategy={strategy}", *choice,
                       f"--export-strategy={files[-1]}", "-o", sos[-1])
-        count = 3 if options.quick else 7
         measured = [m[options.minimum] for m in alternate(
-            options.rounds, *(lambda so=so: tools.steps(so, count, f"--link={options.link}")
-                              for so in sos))]
-        for so in sos:
-            profiles.append(so.with_suffix(".profile.json"))
-            with tools.priority():
-                tools.run("bin/soap-run", so, f"--profile-ops={profiles[-1]}",
-                          f"--iterations={count}", show=False)
+            options.rounds, *(lambda so=so: step_and_profile(so) for so in sos))]
         costs = tools.work / f"{name}.costs.json"
         merge_costs(profiles, costs)
         simulated = []

@@ -246,7 +246,7 @@ void Topology::throttle(const LinkSpeed &speed) {
                                      ? link.copyBandwidth
                                      : std::numeric_limits<double>::infinity());
     link.bandwidth = speed.bandwidth;
-    link.latencyNs = speed.latencyNs;
+    link.latencyNs += speed.latencyNs;
     link.shared.clear();
     link.resource = numResources_++;
   }

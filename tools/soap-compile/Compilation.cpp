@@ -10,6 +10,7 @@
 #include "Reference.h"
 #include "mlir/Parser/Parser.h"
 #include "soap/Calibration/MachineCalibration.h"
+#include "soap/CostModel/Calibration.h"
 #include "soap/CostModel/Machine.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Search/LaunchPolicy.h"
@@ -21,6 +22,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
+#include <cmath>
 #include <unistd.h>
 
 using namespace mlir;
@@ -63,6 +65,18 @@ bool Compilation::import() {
   return true;
 }
 
+/// On a quiet machine the model is within a factor of 1.2 to 1.5 of the probes.
+static void warnOfNoise(const std::string &path) {
+  llvm::Expected<Calibration> calibration = Calibration::load(path);
+  double factor = calibration ? std::exp(calibration->fitError) : 1;
+  llvm::consumeError(calibration.takeError());
+  if (factor > 1.6)
+    llvm::errs() << llvm::formatv(
+        "warning: calibration: times are off by a factor of {0:f1} from what "
+        "was measured, as on a busy machine; remove '{1}' to measure again\n",
+        factor, path);
+}
+
 std::string Compilation::findCalibration(int32_t devices) {
   if (line.calibration == "none")
     return "";
@@ -72,14 +86,19 @@ std::string Compilation::findCalibration(int32_t devices) {
   if (devices < 2 || calibrationPath(devices, line.coresPerDevice).empty())
     return "";
   TimingScope scope = timer.nest("calibration");
+  bool measured = false;
   llvm::Expected<std::string> path =
       ensureCalibration(devices, line.coresPerDevice, [&] {
+        measured = true;
         llvm::errs() << "calibration: measuring this machine with " << devices
                      << " busy devices, once; kept in '"
                      << calibrationPath(devices, line.coresPerDevice) << "'\n";
       });
-  if (path)
+  if (path) {
+    if (measured)
+      warnOfNoise(*path);
     return *path;
+  }
   llvm::errs() << "warning: " << llvm::toString(path.takeError())
                << "; going on with round figures, as --calibration=none\n";
   return "";

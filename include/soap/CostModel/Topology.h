@@ -110,7 +110,8 @@ public:
                           bool occupiesReceiver);
   /// Puts a link of this speed in place of each that joins two devices, as
   /// soap-run --link does: one in each direction of a pair, shared with no
-  /// other. Receivers copy as fast as before. After finish().
+  /// other. Receivers copy as fast as before, and what it takes to hand over
+  /// adds to the latency. After finish().
   void throttle(const LinkSpeed &speed);
 
   static llvm::Expected<Topology> parse(llvm::StringRef json);
