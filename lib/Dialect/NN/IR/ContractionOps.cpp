@@ -13,6 +13,106 @@ using namespace soap;
 using namespace soap::nn;
 
 //===----------------------------------------------------------------------===//
+// Shared by nn.conv and nn.conv_backward_data
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Names of the channel loops: of the result, and of operand 0, which is
+/// summed over.
+struct ChannelLoops {
+  StringRef made, summed;
+};
+} // namespace
+
+/// The spec of a convolution, which turns operand 0 with the weight (f, c,
+/// kernel) and perhaps a bias to its result, or of its gradient by data, which
+/// turns them the other way round. `spatial` says what operand 0 is read for
+/// loops 2, 3, ...; without groups both kinds of channels are loops, else the
+/// groups are.
+template <typename OpTy>
+static PartitionSpec convolutionSpec(OpTy op, ChannelLoops channels,
+                                     ArrayRef<DimAccess> spatial) {
+  ArrayRef<int64_t> source = shapeOf(op->getOperand(0));
+  ArrayRef<int64_t> weight = shapeOf(op.getWeight());
+  ArrayRef<int64_t> result = shapeOf(op.getResult());
+  int64_t groups = op.getGroups();
+
+  PartitionSpec spec;
+  spec.loops = {{"n", result[0]}};
+  if (groups == 1)
+    spec.loops.push_back({channels.made, result[1]});
+  else
+    spec.loops.push_back({"g", groups});
+  for (auto [i, name] : llvm::enumerate(spatialLoopNames(spatial.size())))
+    spec.loops.push_back({name, result[2 + i]});
+
+  ValueAccess in, filter, bias, out;
+  DimAccess made, summed;
+  if (groups == 1) {
+    made = DimAccess::identity(1);
+    summed = DimAccess::identity(spec.loops.size());
+    spec.loops.push_back({channels.summed, source[1]});
+    bias.firstOnly = !SOAP_FAULT("bias-in-every-part");
+    out.combine = Combine::Sum;
+  } else {
+    int64_t inputs = source[1] / groups, outputs = result[1] / groups;
+    made = DimAccess::window(1, outputs, 0, outputs - 1);
+    summed = DimAccess::window(1, inputs, 0, inputs - 1);
+  }
+  in.dims = {DimAccess::identity(0), summed};
+  out.dims = {DimAccess::identity(0), made};
+  bias.dims = {made};
+  // The weight counts f over all groups, and c within one.
+  filter.dims = channels.made == "f" ? decltype(filter.dims){made, summed}
+                                     : decltype(filter.dims){summed, made};
+  if (groups != 1)
+    filter.dims[1] = DimAccess::whole(weight[1]);
+  for (unsigned i = 0, e = spatial.size(); i != e; ++i) {
+    in.dims.push_back(spatial[i]);
+    filter.dims.push_back(DimAccess::whole(weight[2 + i]));
+    out.dims.push_back(DimAccess::identity(2 + i));
+  }
+  spec.operands = {in, filter};
+  if (op.getBias())
+    spec.operands.push_back(bias);
+  spec.results = {out};
+  return spec;
+}
+
+/// A tile all of whose windows lie in the padding: only the bias, which may be
+/// null, is left. It lies along dimension 1.
+static SmallVector<Value> buildBiasOnly(OpBuilder &builder, Operation *op,
+                                        Value bias, const LocalTile &tile) {
+  RankedTensorType type =
+      localType(op->getResult(0).getType(), tile.resultBoxes[0]);
+  if (!bias)
+    return {createSplat(builder, op, "", type, 0)};
+  Value zero = createSplat(builder, op, ".zero", type, 0);
+  Shape channels(type.getRank(), 1);
+  channels[1] = type.getDimSize(1);
+  auto column = builder.create<ReshapeOp>(
+      op->getLoc(), RankedTensorType::get(channels, type.getElementType()),
+      bias);
+  setName(column, getName(op) + ".bias");
+  auto sum = builder.create<AddOp>(op->getLoc(), type, zero, column);
+  setName(sum, getName(op));
+  return {sum.getResult()};
+}
+
+/// Attributes of a tile's kernel: it has as many groups as the tile.
+template <typename OpTy>
+static SmallVector<NamedAttribute, 8>
+attributesOfGroups(OpTy op, const LocalTile &tile) {
+  SmallVector<NamedAttribute, 8> attributes = costAttributes(op);
+  if (int g = tile.spec.findLoop("g"); g >= 0)
+    for (NamedAttribute &attribute : attributes)
+      if (attribute.getName() == op.getGroupsAttrName())
+        attribute.setValue(
+            Builder(op.getContext()).getI64IntegerAttr(tile.tile[g].size()));
+  return attributes;
+}
+
+//===----------------------------------------------------------------------===//
 // nn.conv
 //===----------------------------------------------------------------------===//
 
@@ -54,84 +154,11 @@ LogicalResult ConvOp::verify() {
 }
 
 PartitionSpec ConvOp::getPartitionSpec() {
-  ArrayRef<int64_t> input = shapeOf(getInput()), weight = shapeOf(getWeight());
-  ArrayRef<int64_t> result = shapeOf(getResult());
-  unsigned spatial = input.size() - 2;
-  int64_t groups = getGroups();
   Windows windows = windowsOf(*this);
-
-  PartitionSpec spec;
-  spec.loops = {{"n", result[0]}};
-  if (groups == 1)
-    spec.loops.push_back({"f", result[1]});
-  else
-    spec.loops.push_back({"g", groups});
-  for (auto [i, name] : llvm::enumerate(spatialLoopNames(spatial)))
-    spec.loops.push_back({name, result[2 + i]});
-
-  ValueAccess in, filter, bias, out;
-  in.dims.push_back(DimAccess::identity(0));
-  out.dims.push_back(DimAccess::identity(0));
-  if (groups == 1) {
-    unsigned c = spec.loops.size();
-    spec.loops.push_back({"c", input[1]});
-    in.dims.push_back(DimAccess::identity(c));
-    filter.dims = {DimAccess::identity(1), DimAccess::identity(c)};
-    bias.dims = {DimAccess::identity(1)};
-    bias.firstOnly = !SOAP_FAULT("bias-in-every-part");
-    out.dims.push_back(DimAccess::identity(1));
-    out.combine = Combine::Sum;
-  } else {
-    int64_t inputs = input[1] / groups, outputs = result[1] / groups;
-    auto ofGroup = DimAccess::window(1, outputs, 0, outputs - 1);
-    in.dims.push_back(DimAccess::window(1, inputs, 0, inputs - 1));
-    filter.dims = {ofGroup, DimAccess::whole(inputs)};
-    bias.dims = {ofGroup};
-    out.dims.push_back(ofGroup);
-  }
-  for (unsigned i = 0; i != spatial; ++i) {
-    in.dims.push_back(windows.access(2 + i, i));
-    filter.dims.push_back(DimAccess::whole(weight[2 + i]));
-    out.dims.push_back(DimAccess::identity(2 + i));
-  }
-  spec.operands = {in, filter};
-  if (getBias())
-    spec.operands.push_back(bias);
-  spec.results = {out};
-  return spec;
-}
-
-/// A tile all of whose windows lie in the padding: only the bias, which may be
-/// null, is left. It lies along dimension 1.
-static SmallVector<Value> buildBiasOnly(OpBuilder &builder, Operation *op,
-                                        Value bias, const LocalTile &tile) {
-  RankedTensorType type =
-      localType(op->getResult(0).getType(), tile.resultBoxes[0]);
-  if (!bias)
-    return {createSplat(builder, op, "", type, 0)};
-  Value zero = createSplat(builder, op, ".zero", type, 0);
-  Shape channels(type.getRank(), 1);
-  channels[1] = type.getDimSize(1);
-  auto column = builder.create<ReshapeOp>(
-      op->getLoc(), RankedTensorType::get(channels, type.getElementType()),
-      bias);
-  setName(column, getName(op) + ".bias");
-  auto sum = builder.create<AddOp>(op->getLoc(), type, zero, column);
-  setName(sum, getName(op));
-  return {sum.getResult()};
-}
-
-/// Attributes of a tile's kernel: it has as many groups as the tile.
-template <typename OpTy>
-static SmallVector<NamedAttribute, 8>
-attributesOfGroups(OpTy op, const LocalTile &tile) {
-  SmallVector<NamedAttribute, 8> attributes = costAttributes(op);
-  if (int g = tile.spec.findLoop("g"); g >= 0)
-    for (NamedAttribute &attribute : attributes)
-      if (attribute.getName() == op.getGroupsAttrName())
-        attribute.setValue(
-            Builder(op.getContext()).getI64IntegerAttr(tile.tile[g].size()));
-  return attributes;
+  SmallVector<DimAccess, 3> spatial;
+  for (unsigned i = 0, e = windows.strides.size(); i != e; ++i)
+    spatial.push_back(windows.access(2 + i, i));
+  return convolutionSpec(*this, {"f", "c"}, spatial);
 }
 
 FailureOr<SmallVector<Value>> ConvOp::buildLocal(OpBuilder &builder,
@@ -204,54 +231,15 @@ LogicalResult ConvBackwardDataOp::verify() {
 }
 
 PartitionSpec ConvBackwardDataOp::getPartitionSpec() {
-  ArrayRef<int64_t> dy = shapeOf(getDy()), weight = shapeOf(getWeight());
-  ArrayRef<int64_t> result = shapeOf(getResult());
-  unsigned spatial = dy.size() - 2;
-  int64_t groups = getGroups();
-
-  PartitionSpec spec;
-  spec.loops = {{"n", result[0]}};
-  if (groups == 1)
-    spec.loops.push_back({"c", result[1]});
-  else
-    spec.loops.push_back({"g", groups});
-  for (auto [i, name] : llvm::enumerate(spatialLoopNames(spatial)))
-    spec.loops.push_back({name, result[2 + i]});
-
-  ValueAccess in, filter, bias, out;
-  in.dims.push_back(DimAccess::identity(0));
-  out.dims.push_back(DimAccess::identity(0));
-  if (groups == 1) {
-    unsigned f = spec.loops.size();
-    spec.loops.push_back({"f", dy[1]});
-    in.dims.push_back(DimAccess::identity(f));
-    filter.dims = {DimAccess::identity(f), DimAccess::identity(1)};
-    bias.dims = {DimAccess::identity(1)};
-    bias.firstOnly = true;
-    out.dims.push_back(DimAccess::identity(1));
-    out.combine = Combine::Sum;
-  } else {
-    int64_t inputs = dy[1] / groups, outputs = result[1] / groups;
-    auto ofInputs = DimAccess::window(1, inputs, 0, inputs - 1);
-    auto ofOutputs = DimAccess::window(1, outputs, 0, outputs - 1);
-    in.dims.push_back(ofInputs);
-    filter.dims = {ofInputs, DimAccess::whole(outputs)};
-    bias.dims = {ofOutputs};
-    out.dims.push_back(ofOutputs);
-  }
-  for (unsigned i = 0; i != spatial; ++i) {
+  ArrayRef<int64_t> weight = shapeOf(getWeight());
+  SmallVector<DimAccess, 3> spatial;
+  for (unsigned i = 0, e = getStrides().size(); i != e; ++i) {
     int64_t stride = getStrides()[i], pad = getPadsLo()[i];
     int64_t reach = (weight[2 + i] - 1) * getDilations()[i];
-    in.dims.push_back({static_cast<int16_t>(2 + i), 1,
+    spatial.push_back({static_cast<int16_t>(2 + i), 1,
                        std::min(pad - reach + stride - 1, pad), pad, stride});
-    filter.dims.push_back(DimAccess::whole(weight[2 + i]));
-    out.dims.push_back(DimAccess::identity(2 + i));
   }
-  spec.operands = {in, filter};
-  if (getBias())
-    spec.operands.push_back(bias);
-  spec.results = {out};
-  return spec;
+  return convolutionSpec(*this, {"c", "f"}, spatial);
 }
 
 FailureOr<SmallVector<Value>>
