@@ -1,0 +1,131 @@
+"""Element by element, normalization."""
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from .build import RNG, model, node, weight
+
+
+def clip6():
+    return model(
+        [node("Clip", "x", "y", min=0.0, max=6.0, name="c")],
+        {"x": [2]}, {"y": [2]}, opset=10,
+    )
+
+
+def elementwise():
+    return model(
+        [
+            node("Sum", "x w s", "a", name="sum"),
+            helper.make_node("Clip", ["a", "", "hi"], ["b2"], name="clip2"),
+            node("Max", "b2 x", "c", name="max"),
+            node("Dropout", "c ratio", "d mask", name="drop"),
+            node("Identity", "d", "e", name="id"),
+            node("Cast", "e", "f", to=TensorProto.FLOAT, name="cast"),
+            node("Div", "f two", "g", name="div"),
+        ],
+        {"x": [2, 3]},
+        {"g": [2, 3]},
+        [
+            weight("w", 3),
+            weight("s", 2, 1),
+            numpy_helper.from_array(np.float32(6), "hi"),
+            numpy_helper.from_array(np.float32(0.5), "ratio"),
+            numpy_helper.from_array(np.float32(2), "two"),
+        ],
+    )
+
+
+def softmax(opset):
+    return model(
+        [
+            node("Softmax", "x", "a", name="s1"),
+            node("Softmax", "x", "b", axis=1, name="s2"),
+            node("Softmax", "y", "c", axis=1, name="s3"),
+        ],
+        {"x": [2, 3, 4], "y": [2, 10, 1, 1]},
+        {k: None for k in "abc"},
+        opset=opset,
+    )
+
+
+def softmax12():
+    return softmax(12)
+
+
+def softmax13():
+    return softmax(13)
+
+
+def batchnorm(**attributes):
+    return model(
+        [node("BatchNormalization", "x s b m v", "y", name="bn", **attributes)],
+        {"x": [1, 3, 4, 4]}, {"y": [1, 3, 4, 4]},
+        [weight(k, 3) for k in "sbm"]
+        + [numpy_helper.from_array(np.array([0.5, 1, 2], np.float32), "v")],
+        opset=15,
+    )
+
+
+def training():
+    return batchnorm(training_mode=1)
+
+
+def folding():
+    """Batch norms and scales behind convolutions and matrix products."""
+    variance = numpy_helper.from_array(
+        RNG.uniform(0.5, 1.5, 4).astype(np.float32), "v"
+    )
+    return model(
+        [
+            node("Conv", "x w b", "a", pads=[1, 1, 1, 1], name="c1"),
+            node("BatchNormalization", "a s t m v", "b1", name="bn1"),
+            node("Relu", "b1", "r"),
+            node("Conv", "r w2", "c", group=2, name="c2"),
+            node("BatchNormalization", "c s t m v", "d", name="bn2"),
+            node("Mul", "d k", "e", name="mul"),
+            node("Add", "k e", "f", name="add"),
+            node("BatchNormalization", "f2 s t m v", "g", name="bn3"),
+            node("Mul", "g k", "h", name="mul2"),
+            node("Gemm", "i w3", "j", transB=1, name="fc"),
+            node("BatchNormalization", "j s t m v", "l", name="bn4"),
+        ],
+        {"x": [2, 3, 5, 5], "f2": [2, 4, 3, 3], "i": [2, 3]},
+        {k: None for k in "fhl"},
+        [
+            weight("w", 4, 3, 3, 3), weight("b", 4), weight("w2", 4, 2, 3, 3),
+            weight("w3", 4, 3), weight("k", 4, 1, 1), weight("s", 4),
+            weight("t", 4), weight("m", 4), variance,
+        ],
+        opset=13,
+    )
+
+
+def powers():
+    return model(
+        [
+            node("Pow", "x two", "a", name="square"),
+            node("Pow", "x three", "b", name="cube"),
+            node("Exp", "x", "p"),
+            node("Pow", "p half", "c", name="root"),
+            node("Pow", "p minus", "d", name="inverse"),
+            node("Pow", "p other", "e", name="other"),
+            node("Pow", "p x", "f", name="general"),
+            node("Erf", "x", "g", name="erf"),
+            node("Neg", "x", "h", name="neg"),
+            node("Log", "p", "i", name="log"),
+            node("LogSoftmax", "x", "j", axis=1, name="log_softmax"),
+            node("LayerNormalization", "x s t", "k", name="norm", axis=-1),
+            node("LayerNormalization", "x one", "l", name="norm2", axis=0),
+            node("ReduceL2", "x", "m", axes=[1], name="l2"),
+            node("ReduceL1", "x", "n", axes=[0], keepdims=0, name="l1"),
+        ],
+        {"x": [3, 4]},
+        {k: None for k in "abcdefghijklmn"},
+        [
+            numpy_helper.from_array(np.array(v, t), n)
+            for n, v, t in [("two", 2, np.float32), ("three", 3, np.int64),
+                            ("half", 0.5, np.float32), ("minus", -1, np.float32),
+                            ("other", [1.7], np.float32)]
+        ] + [weight("s", 4), weight("t", 4), weight("one", 1, 4)],
+    )
