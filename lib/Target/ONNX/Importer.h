@@ -19,6 +19,9 @@ namespace soap::onnx_import {
 
 struct OperatorEntry;
 
+/// The name that --dim gives to dimension `k` of an input without a size.
+std::string keyOfDim(const onnx::ValueInfoProto &input, int k);
+
 /// What a name of the ONNX graph stands for. Constants become ops only when an
 /// op reads them.
 struct ImportedValue {
@@ -53,6 +56,10 @@ private:
   llvm::Error importInitializers();
   llvm::Error importInputs();
   llvm::Error importInput(const onnx::ValueInfoProto &input);
+  /// The sizes of an input, and which dimensions are the batch. Dimensions
+  /// without a size go to `missingDims`.
+  llvm::Error resolveShape(const onnx::ValueInfoProto &input, Shape &shape,
+                           llvm::SmallVectorImpl<int64_t> &sampleDims);
   llvm::Error bindInput(const std::string &name, llvm::StringRef file);
   llvm::Error checkOptions() const;
   /// Checks names: what a node reads was defined before it, and nothing is

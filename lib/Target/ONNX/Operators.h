@@ -69,7 +69,7 @@ mlir::LogicalResult importDropout(NodeContext &);
 mlir::LogicalResult importReduce(NodeContext &);
 mlir::LogicalResult importGlobalPool(NodeContext &);
 
-// Layout.cpp: operators that move elements; also on constants.
+// Layout.cpp, Pieces.cpp: operators that move elements; also on constants.
 mlir::LogicalResult importIdentity(NodeContext &);
 mlir::LogicalResult importReshape(NodeContext &);
 mlir::LogicalResult importFlatten(NodeContext &);
@@ -87,7 +87,7 @@ mlir::LogicalResult importConstantOfShape(NodeContext &);
 mlir::LogicalResult importShape(NodeContext &);
 mlir::LogicalResult importSize(NodeContext &);
 
-// Folding.cpp: shape arithmetic.
+// Folding.cpp, FoldLayout.cpp: shape arithmetic.
 mlir::LogicalResult foldBinary(NodeContext &);
 mlir::LogicalResult foldUnary(NodeContext &);
 mlir::LogicalResult foldCast(NodeContext &);
@@ -107,7 +107,7 @@ mlir::LogicalResult foldReduce(NodeContext &);
 mlir::FailureOr<bool> splitProduct(NodeContext &,
                                    llvm::ArrayRef<int64_t> sizes);
 
-// Shared by Layout.cpp and Folding.cpp.
+// Shared with FoldLayout.cpp.
 
 /// The permutation of a Transpose node.
 mlir::FailureOr<llvm::SmallVector<int64_t>> permutationOf(NodeContext &);
@@ -117,8 +117,6 @@ struct SliceBounds {
   Shape shape;
 };
 mlir::FailureOr<SliceBounds> sliceBounds(NodeContext &);
-/// Element strides of a row-major tensor.
-llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
 } // namespace soap::onnx_import
 

@@ -76,6 +76,26 @@ llvm::Error soap::onnx_import::makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message.str());
 }
 
+/// Problems beyond this many are counted, not listed.
+static constexpr size_t maxListed = 100;
+
+std::string soap::onnx_import::quoted(llvm::StringRef name) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::printEscapedString(name, os);
+  return "'" + os.str() + "'";
+}
+
+llvm::Error soap::onnx_import::listError(const llvm::Twine &headline,
+                                         llvm::ArrayRef<std::string> lines) {
+  std::string text = headline.str();
+  for (const std::string &line : lines.take_front(maxListed))
+    text += "\n  " + line;
+  if (lines.size() > maxListed)
+    text += "\n  and " + std::to_string(lines.size() - maxListed) + " more";
+  return makeError(text);
+}
+
 llvm::Expected<TensorRecord>
 soap::onnx_import::parseTensor(llvm::StringRef message) {
   constexpr uint32_t floatDataField = 4, rawDataField = 9;

@@ -49,6 +49,11 @@ bool isIntegral(int elementType);
 
 /// A message that becomes (part of) an `error:` line.
 llvm::Error makeError(const llvm::Twine &message);
+/// The same with one indented line per problem; many are counted, not listed.
+llvm::Error listError(const llvm::Twine &headline,
+                      llvm::ArrayRef<std::string> lines);
+/// A name of the file in quotes, safe to print.
+std::string quoted(llvm::StringRef name);
 
 /// Bytes of a file.
 struct DataReference {

@@ -1,0 +1,132 @@
+//===- Checks.cpp - Is the graph well-formed, do options fit? ---*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+#include "llvm/ADT/StringExtras.h"
+#include <set>
+
+using namespace soap;
+using namespace soap::onnx_import;
+using onnx::NodeProto;
+
+llvm::Error GraphImporter::checkNames() const {
+  const onnx::GraphProto &graph = model.graph();
+  std::vector<std::string> lines;
+  llvm::StringMap<int> definedBy; // Node, or -1.
+  llvm::StringSet<> initializers;
+  for (const TensorRecord &tensor : model.initializers()) {
+    initializers.insert(tensor.proto.name());
+    if (!definedBy.try_emplace(tensor.proto.name(), -1).second)
+      lines.push_back("initializer " + quoted(tensor.proto.name()) +
+                      " is defined twice");
+  }
+  for (const onnx::ValueInfoProto &input : graph.input())
+    if (!definedBy.try_emplace(input.name(), -1).second &&
+        !initializers.erase(input.name()))
+      lines.push_back("input " + quoted(input.name()) + " is defined twice");
+  for (int i = 0; i != graph.node_size(); ++i)
+    for (const std::string &output : graph.node(i).output())
+      if (!output.empty() && !definedBy.try_emplace(output, i).second)
+        lines.push_back("tensor " + quoted(output) + " is defined twice");
+  for (int i = 0; i != graph.node_size(); ++i)
+    for (const std::string &name : graph.node(i).input()) {
+      if (name.empty())
+        continue;
+      auto it = definedBy.find(name);
+      if (it == definedBy.end())
+        lines.push_back("tensor " + quoted(name) + " is read but not defined");
+      else if (it->second >= i)
+        lines.push_back("tensor " + quoted(name) +
+                        " is read before it is defined (a cycle, or nodes that "
+                        "are not sorted)");
+    }
+  for (const onnx::ValueInfoProto &output : graph.output())
+    if (!definedBy.contains(output.name()))
+      lines.push_back("output " + quoted(output.name()) + " is not defined");
+  if (graph.output_size() == 0)
+    lines.push_back("the graph has no outputs");
+  if (lines.empty())
+    return llvm::Error::success();
+  return listError(
+      "expected a well-formed graph, got: " + llvm::Twine(lines.size()) +
+          (lines.size() == 1 ? " mistake" : " mistakes") +
+          "; check the model with onnx.checker",
+      lines);
+}
+
+void GraphImporter::findNeededNodes() {
+  const onnx::GraphProto &graph = model.graph();
+  for (const onnx::ValueInfoProto &output : graph.output())
+    read.insert(output.name());
+  needed.assign(static_cast<size_t>(graph.node_size()), false);
+  // Nodes are sorted, so that one pass from the end suffices.
+  for (int i = graph.node_size() - 1; i >= 0; --i) {
+    const NodeProto &node = graph.node(i);
+    if (llvm::none_of(node.output(), [&](const std::string &output) {
+          return read.contains(output);
+        }))
+      continue;
+    needed[static_cast<size_t>(i)] = true;
+    for (const std::string &input : node.input())
+      read.insert(input);
+  }
+}
+
+/// What --dim may name.
+static std::set<std::string> symbolicDims(const onnx::GraphProto &graph) {
+  std::set<std::string> result;
+  for (const onnx::ValueInfoProto &input : graph.input()) {
+    const auto &shape = input.type().tensor_type().shape();
+    for (int k = 0; k != shape.dim_size(); ++k)
+      if (!shape.dim(k).has_dim_value())
+        result.insert(keyOfDim(input, k));
+  }
+  return result;
+}
+
+llvm::Error GraphImporter::checkOptions() const {
+  std::map<std::string, bool> inputs;
+  std::string list;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    if (!initializerNames.contains(input.name())) {
+      inputs[input.name()] = true;
+      list += (list.empty() ? "" : ", ") + quoted(input.name());
+    }
+  auto unknown = [&](llvm::StringRef flag, const std::string &name) {
+    return makeError("expected one of the inputs " + list + " in " + flag +
+                     ", got: " + quoted(name));
+  };
+  for (const auto &[name, dim] : options.batchDims)
+    if (!inputs.count(name))
+      return unknown("--batch-dim", name);
+  for (const auto &[name, file] : options.bindings)
+    if (!inputs.count(name))
+      return unknown("--bind", name);
+  auto checkSize = [](const llvm::Twine &flag, int64_t size) -> llvm::Error {
+    if (size > 0 && size <= maxDim)
+      return llvm::Error::success();
+    return makeError("expected a positive size in " + flag +
+                     ", got: " + llvm::Twine(size));
+  };
+  if (options.batch)
+    if (llvm::Error error = checkSize("--batch", *options.batch))
+      return error;
+  std::set<std::string> symbols = symbolicDims(model.graph());
+  for (const auto &[name, size] : options.dims) {
+    if (!symbols.count(name))
+      return makeError(
+          symbols.empty()
+              ? "expected no --dim, as all dimensions have sizes, got: " +
+                    quoted(name) + "; --batch=N replaces the batch size"
+              : "expected one of the symbolic dimensions '" +
+                    llvm::join(symbols, "', '") +
+                    "' in --dim, got: " + quoted(name));
+    if (llvm::Error error = checkSize("--dim=" + name, size))
+      return error;
+  }
+  return llvm::Error::success();
+}

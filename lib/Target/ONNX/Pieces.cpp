@@ -1,0 +1,302 @@
+//===- Pieces.cpp - Operators that cut and join tensors ---------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operators.h"
+#include "soap/Dialect/NN/IR/NN.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::onnx_import;
+
+LogicalResult soap::onnx_import::importConcat(NodeContext &node) {
+  Shape shape(node.shape(0));
+  auto axis = node.axis(node.integer("axis", 0), shape.size());
+  if (failed(axis))
+    return failure();
+  auto along = static_cast<size_t>(*axis);
+  SmallVector<Value> operands;
+  shape[along] = 0;
+  for (size_t i = 0, e = node.numInputs(); i != e; ++i) {
+    llvm::ArrayRef<int64_t> x = node.shape(i);
+    bool fits = node.hasInput(i) && x.size() == shape.size() &&
+                node.input(i).elementType == node.input(0).elementType;
+    for (size_t d = 0; fits && d != shape.size(); ++d)
+      fits = d == along || x[d] == shape[d];
+    if (!fits)
+      return node.fail("expected operands of one type and of shapes that are "
+                       "equal but for axis " +
+                       llvm::Twine(along) + ", got: " +
+                       toString(node.shape(0)) + " and " + toString(x));
+    shape[along] += x[along];
+    if (x[along] == 0)
+      continue;
+    auto operand = node.tensor(i, ElementTypes::Any);
+    if (failed(operand))
+      return failure();
+    operands.push_back(*operand);
+  }
+  if (operands.size() == 1) {
+    node.setResult(0, operands.front());
+    return success();
+  }
+  auto result =
+      node.create<nn::ConcatOp>(shape, operands, {node.attr("axis", *axis)});
+  if (failed(result))
+    return failure();
+  node.setResult(0, *result);
+  return success();
+}
+
+FailureOr<SliceBounds> soap::onnx_import::sliceBounds(NodeContext &node) {
+  llvm::ArrayRef<int64_t> x = node.shape(0);
+  SmallVector<int64_t> starts, ends, axes, steps;
+  bool hasAxes = false;
+  if (node.opset() < 10) {
+    starts = node.integers("starts").value_or(SmallVector<int64_t>());
+    ends = node.integers("ends").value_or(SmallVector<int64_t>());
+    auto attribute = node.integers("axes");
+    hasAxes = attribute.has_value();
+    axes = attribute.value_or(SmallVector<int64_t>());
+  } else {
+    SmallVector<int64_t> *lists[] = {&starts, &ends, &axes, &steps};
+    for (size_t i = 1; i != 5; ++i) {
+      if (!node.hasInput(i))
+        continue;
+      auto list = node.constantIntegers(i, "bounds");
+      if (failed(list))
+        return failure();
+      *lists[i - 1] = *list;
+    }
+    hasAxes = node.hasInput(3);
+  }
+  if (!hasAxes)
+    for (size_t i = 0; i != starts.size(); ++i)
+      axes.push_back(static_cast<int64_t>(i));
+  if (steps.empty())
+    steps.assign(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size())
+    return node.fail(
+        "expected as many starts, ends, axes and steps, got: " +
+        llvm::Twine(starts.size()) + ", " + llvm::Twine(ends.size()) + ", " +
+        llvm::Twine(axes.size()) + ", " + llvm::Twine(steps.size()));
+  SliceBounds bounds;
+  bounds.shape = Shape(x);
+  bounds.starts.assign(x.size(), 0);
+  bounds.steps.assign(x.size(), 1);
+  SmallVector<bool> seen(x.size(), false);
+  for (size_t i = 0; i != starts.size(); ++i) {
+    auto axis = node.axis(axes[i], x.size());
+    if (failed(axis))
+      return failure();
+    auto d = static_cast<size_t>(*axis);
+    int64_t size = x[d], step = steps[i];
+    if (step == 0 || step < -maxDim || seen[d])
+      return node.fail("expected one step other than 0 per axis, got: " +
+                       toString(steps));
+    seen[d] = true;
+    step = std::min(step, maxDim);
+    // Negative bounds count from the end; then both are clamped.
+    auto clamp = [&](int64_t bound, int64_t low, int64_t high) {
+      if (bound < 0)
+        bound = bound < -size ? low : bound + size;
+      return std::clamp(bound, low, high);
+    };
+    int64_t count;
+    int64_t start, end;
+    if (step > 0) {
+      start = clamp(starts[i], 0, size);
+      end = clamp(ends[i], 0, size);
+      count = end > start ? (end - start + step - 1) / step : 0;
+    } else {
+      start = size == 0 ? 0 : clamp(starts[i], 0, size - 1);
+      end = clamp(ends[i], -1, size - 1);
+      count = size != 0 && start > end ? (start - end - step - 1) / -step : 0;
+    }
+    bounds.starts[d] = start;
+    bounds.steps[d] = step;
+    bounds.shape[d] = count;
+  }
+  return bounds;
+}
+
+LogicalResult soap::onnx_import::importSlice(NodeContext &node) {
+  auto x = node.tensor(0, ElementTypes::Any);
+  auto bounds = sliceBounds(node);
+  if (failed(x) || failed(bounds))
+    return failure();
+  auto result = node.create<nn::SliceOp>(
+      bounds->shape, *x,
+      {node.attr("starts", bounds->starts), node.attr("steps", bounds->steps)});
+  if (failed(result))
+    return failure();
+  node.setResult(0, *result);
+  return success();
+}
+
+/// The sizes of the results of a Split node.
+static FailureOr<SmallVector<int64_t>> splitSizes(NodeContext &node,
+                                                  int64_t size) {
+  size_t parts = node.numOutputs();
+  if (node.opset() < 13) {
+    if (auto attribute = node.integers("split"))
+      return *attribute;
+  } else if (node.hasInput(1)) {
+    return node.constantIntegers(1, "sizes");
+  }
+  int64_t wanted = node.integer("num_outputs", static_cast<int64_t>(parts));
+  if (wanted != static_cast<int64_t>(parts))
+    return node.fail("expected " + llvm::Twine(wanted) +
+                     " outputs, got: " + llvm::Twine(parts));
+  bool unevenAllowed = node.hasAttribute("num_outputs");
+  if (!unevenAllowed && size % wanted != 0)
+    return node.fail("expected a size that " + llvm::Twine(wanted) +
+                     " divides, got: " + llvm::Twine(size));
+  int64_t chunk = (size + wanted - 1) / wanted;
+  SmallVector<int64_t> sizes(parts, chunk);
+  sizes.back() = size - chunk * (wanted - 1);
+  return sizes;
+}
+
+LogicalResult soap::onnx_import::importSplit(NodeContext &node) {
+  auto x = node.tensor(0, ElementTypes::Any);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  auto axis = node.axis(node.integer("axis", 0), shape.size());
+  if (failed(axis))
+    return failure();
+  auto along = static_cast<size_t>(*axis);
+  auto sizes = splitSizes(node, shape[along]);
+  if (failed(sizes))
+    return failure();
+  int64_t total = 0;
+  bool valid = sizes->size() == node.numOutputs();
+  for (int64_t size : *sizes) {
+    valid &= size >= 0 && size <= shape[along];
+    total += valid ? size : 0;
+  }
+  if (!valid || total != shape[along])
+    return node.fail("expected " + llvm::Twine(node.numOutputs()) +
+                     " sizes that add up to " + llvm::Twine(shape[along]) +
+                     ", got: " + toString(*sizes));
+  if (along + 1 == shape.size()) {
+    FailureOr<bool> split = splitProduct(node, *sizes);
+    if (failed(split) || *split)
+      return success(succeeded(split));
+  }
+  SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+  for (size_t i = 0; i != sizes->size(); ++i) {
+    Shape part(shape);
+    part[along] = (*sizes)[i];
+    if (node.usesOutput(i)) {
+      auto result = node.create<nn::SliceOp>(
+          part, *x, {node.attr("starts", starts), node.attr("steps", steps)},
+          "_" + std::to_string(i));
+      if (failed(result))
+        return failure();
+      node.setResult(i, *result);
+    }
+    starts[along] += part[along];
+  }
+  return success();
+}
+
+LogicalResult soap::onnx_import::importPad(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  if (node.string("mode", "constant") != "constant")
+    return node.fail("expected mode constant, got: '" +
+                     node.string("mode", "") + "'");
+  SmallVector<int64_t> pads, axes;
+  float value = node.number("value", 0);
+  bool hasAxes = false;
+  if (node.opset() < 11) {
+    pads = node.integers("pads").value_or(SmallVector<int64_t>());
+  } else {
+    if (!node.hasInput(1))
+      return node.fail("expected pads, got: none");
+    auto operand = node.constantIntegers(1, "pads");
+    if (failed(operand))
+      return failure();
+    pads = *operand;
+    if (node.hasInput(2)) {
+      auto constant = node.constant(2, "values");
+      if (failed(constant))
+        return failure();
+      if (constant->size() != 1)
+        return node.fail("expected one number as value, got: shape " +
+                         toString(constant->shape));
+      value = static_cast<float>(constant->number(0));
+    }
+    if (node.hasInput(3)) {
+      auto operand = node.constantIntegers(3, "axes");
+      if (failed(operand))
+        return failure();
+      axes = *operand;
+      hasAxes = true;
+    }
+  }
+  if (!hasAxes)
+    for (size_t i = 0; i != shape.size(); ++i)
+      axes.push_back(static_cast<int64_t>(i));
+  if (pads.size() != 2 * axes.size())
+    return node.fail(
+        "expected two pads per axis, got: " + llvm::Twine(pads.size()) +
+        " for " + llvm::Twine(axes.size()) + " axes");
+  SmallVector<int64_t> lo(shape.size(), 0), hi(shape.size(), 0);
+  Shape result(shape);
+  bool crops = false;
+  for (size_t i = 0; i != axes.size(); ++i) {
+    auto axis = node.axis(axes[i], shape.size());
+    if (failed(axis))
+      return failure();
+    auto d = static_cast<size_t>(*axis);
+    int64_t before = pads[i], behind = pads[axes.size() + i];
+    if (std::abs(before) > maxDim || std::abs(behind) > maxDim)
+      return node.fail("expected pads within bounds, got: " + toString(pads));
+    crops |= before < 0 || behind < 0;
+    lo[d] = before;
+    hi[d] = behind;
+    result[d] = shape[d] + before + behind;
+  }
+  // Negative pads crop: a slice first.
+  Value source = *x;
+  if (crops) {
+    SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+    Shape cropped(shape);
+    for (size_t d = 0; d != shape.size(); ++d) {
+      starts[d] = std::max<int64_t>(-lo[d], 0);
+      cropped[d] -= starts[d] + std::max<int64_t>(-hi[d], 0);
+      lo[d] = std::max<int64_t>(lo[d], 0);
+      hi[d] = std::max<int64_t>(hi[d], 0);
+    }
+    bool pads = llvm::any_of(lo, [](int64_t p) { return p != 0; }) ||
+                llvm::any_of(hi, [](int64_t p) { return p != 0; });
+    auto slice = node.create<nn::SliceOp>(
+        cropped, source,
+        {node.attr("starts", starts), node.attr("steps", steps)},
+        pads ? "_crop" : "");
+    if (failed(slice))
+      return failure();
+    source = *slice;
+    if (!pads) {
+      node.setResult(0, source);
+      return success();
+    }
+  }
+  auto padded = node.create<nn::PadOp>(result, source,
+                                       {node.attr("pads_lo", lo),
+                                        node.attr("pads_hi", hi),
+                                        node.attr("value", value)});
+  if (failed(padded))
+    return failure();
+  node.setResult(0, *padded);
+  return success();
+}
