@@ -9,12 +9,11 @@ the operations of the found strategy are split, and its step time beside that of
 device: simulated, and measured in alternating runs. The outputs are compared, too.
 """
 
-import argparse
 import collections
-import pathlib
 import re
 
-from figures import LIGHT, ROOT, WEIGHTS, Tools, alternate, merge_costs, simulated_ms
+from measure import (LIGHT, WEIGHTS, Tools, alternate, create_parser, merge_costs,
+                     simulated_ms)
 
 SPLITS = {"n": "sample", "h": "height", "w": "width", "f": "output channels",
           "c": "input channels", "g": "groups", "k": "depth"}
@@ -33,16 +32,12 @@ def splits_of(table):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser = create_parser(__doc__)
     parser.add_argument("--models", default="bvlc_alexnet,vgg19", metavar="NAME,...")
     parser.add_argument("--proposals", type=int, default=4000)
     parser.add_argument("--searches", type=int, default=3,
                         help="searches, each with what the last one's kernels took")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--favour", action="store_true",
-                        help="give measured runs more of a busy Linux machine (as root)")
     options = parser.parse_args()
     tools = Tools(options.build.resolve(), options.build.resolve() / "figures",
                   options.favour)

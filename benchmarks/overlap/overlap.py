@@ -15,7 +15,6 @@ speed of a machine drifts. On a busy machine
 soap-run, and the environment of scripts/setup.sh.
 """
 
-import argparse
 import json
 import pathlib
 import statistics
@@ -27,8 +26,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks/figures"))
-from figures import (LIGHT, STRATEGIES, WEIGHTS, Tools, alternate,  # noqa: E402
-                     kendall_tau, merge_costs, simulated_ms)
+from measure import (LIGHT, STRATEGIES, WEIGHTS, alternate, kendall_tau,  # noqa: E402
+                     merge_costs, parse_figures, simulated_ms)
 
 
 def perceptron(path, batch=64, width=1024, layers=6):
@@ -183,29 +182,14 @@ FIGURES = {"hidden": hidden, "fit": fit}
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
-    parser.add_argument("--work", type=pathlib.Path, help="default: BUILD/overlap")
-    parser.add_argument("--only", default=",".join(FIGURES), metavar="FIGURE,...")
-    parser.add_argument("--links", default="100MB/s:100us,200MB/s:100us,1GB/s:20us",
-                        metavar="LINK,...", help="hidden: for soap-run --link")
-    parser.add_argument("--link", default="500MB/s:100us", help="fit: likewise")
-    parser.add_argument("--rounds", type=int, help="alternating rounds (default 5)")
-    parser.add_argument("--quick", action="store_true", help="few strategies and runs")
-    parser.add_argument("--favour", action="store_true",
-                        help="give measured runs more of a busy Linux machine (as root)")
-    parser.add_argument("--minimum", action="store_const", const=1, default=0,
-                        help="compare with minima, on a busy machine")
-    options = parser.parse_args()
-    unknown = [name for name in options.only.split(",") if name not in FIGURES]
-    if unknown:
-        parser.error(f"expected figures of {', '.join(FIGURES)}, got: {unknown}")
+    def more(parser):
+        parser.add_argument("--links", default="100MB/s:100us,200MB/s:100us,1GB/s:20us",
+                            metavar="LINK,...", help="hidden: for soap-run --link")
+        parser.add_argument("--link", default="500MB/s:100us", help="fit: likewise")
+
+    tools, options = parse_figures(__doc__, FIGURES, "overlap", more)
     options.links = options.links.split(",")
-    options.rounds = options.rounds or (2 if options.quick else 5)
-    tools = Tools(options.build.resolve(), options.work or options.build.resolve() / "overlap",
-                  options.favour)
-    for name in options.only.split(","):
+    for name in options.only:
         FIGURES[name](tools, options)
 
 
