@@ -229,6 +229,113 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
   return llvm::Error::success();
 }
 
+static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
+  app.option_defaults()->group("Output");
+  app.add_option("-o,--output", line.output,
+                 "Shared library to write; its weights go beside it")
+      ->type_name("OUT.so");
+  app.add_option("--emit", texts.emit,
+                 "Stop at a level and print it: so, nn, strategy, soap, "
+                 "soaprt, llvm; report: the table of strategies (default so). "
+                 "What nn, strategy and soap print can be edited and compiled")
+      ->type_name("LEVEL");
+  app.add_flag("--prove", line.prove,
+               "Prove plans, coverage, order and memory on what was made, and "
+               "print numbers");
+  app.add_flag("--json", line.json,
+               "Print --prove and --emit=report as one JSON object");
+  app.add_flag("--timing", line.timing, "Print where compile time goes");
+  app.add_flag("!--no-reference", line.reference,
+               "Leave out the build for one device that soap-run --verify "
+               "compares with: a tenth of the compile time, a third of the "
+               "file without weights");
+}
+
+static void declareModel(CLI::App &app, Texts &texts) {
+  app.option_defaults()->group("Model");
+  app.add_option("--batch", texts.batch, "Size of the batch")->type_name("N");
+  app.add_option("--dim", texts.dims, "Size of a symbolic dimension")
+      ->type_name("NAME=N");
+  app.add_option("--batch-dim", texts.batchDims,
+                 "Which dimension of an input is the batch, if not the first")
+      ->type_name("INPUT=K");
+  app.add_option("--bind", texts.bindings,
+                 "Make an input a constant, from a .npy or .pb file")
+      ->type_name("INPUT=FILE");
+  app.add_option("--init-weights", texts.initWeights,
+                 "Seeded values for parameters that the model leaves constant")
+      ->type_name("random:SEED");
+  app.add_flag("--train", texts.train, "Compile a training step (not yet)");
+}
+
+static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
+  app.option_defaults()->group("Machine");
+  app.add_option("--target", texts.target, "cpu (default) or cuda (not yet)")
+      ->type_name("TARGET");
+  app.add_option("--devices", texts.devices,
+                 "Equal devices of this machine (default: those of the "
+                 "topology in an .mlir model, else as many as the strategy "
+                 "names, else 1)")
+      ->type_name("N");
+  app.add_option("--topology", line.topologyFile, "A described machine")
+      ->type_name("FILE.json");
+  app.add_option("--link", texts.link,
+                 "Links between the devices of this machine, as slow as with "
+                 "soap-run --link: for example 1GB/s:10us")
+      ->type_name("BANDWIDTH:LATENCY");
+  app.add_option("--cores-per-device", line.coresPerDevice,
+                 "Cores of a device (default: an even split)")
+      ->type_name("K");
+  app.add_option("--mcpu", texts.mcpu,
+                 "Processor to make code for, LLVM's name (default native)")
+      ->type_name("NAME");
+}
+
+static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
+  app.option_defaults()->group("Strategy");
+  app.add_option("--strategy", line.strategy,
+                 "single, data-parallel, model-parallel, tensor-parallel, "
+                 "spatial, random, random-uniform, random-team, search or a "
+                 "file (default: what an .mlir model carries, else search if "
+                 "there is more than one device)")
+      ->type_name("NAME|FILE.json");
+  app.add_option("--schedule", line.schedule,
+                 "Launch order: program (the strategy's own), fifo or "
+                 "critical-path (default program)")
+      ->type_name("POLICY");
+  app.add_option("--search", line.search, "Algorithm of the search")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--budget", line.budgetSeconds, "Limit of the search")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("--proposals", line.proposals,
+                 "Limit of the search (default: by graph size)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  app.add_option("--seed", line.seed, "Seed of search and random")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--cost", texts.cost,
+                 "analytic, or a file of measured costs over the analytic ones")
+      ->type_name("analytic|FILE.json");
+  app.add_option("--calibration", line.calibration,
+                 "Rates of this machine: measured once and kept (auto, with "
+                 "more than one device), a file, or round figures (none)")
+      ->type_name("auto|none|FILE.json")
+      ->capture_default_str();
+  app.add_option("--export-strategy", line.exportStrategy,
+                 "Write the strategy, keyed by node name")
+      ->type_name("FILE.json");
+  app.add_option("--export-movements", line.exportMovements,
+                 "Write what a step moves between devices, as planned; "
+                 "soap-run --json prints the same, counted")
+      ->type_name("FILE.json");
+  app.add_flag("--print-strategy", line.printStrategy,
+               "Print a table: op, degrees, devices, time, bytes");
+}
+
 llvm::Expected<std::optional<CommandLine>>
 soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   CommandLine line;
@@ -246,132 +353,10 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_option("model", line.model, "Model to compile")
       ->type_name("MODEL.onnx|MODEL.mlir")
       ->required();
-  app.add_option("-o,--output", line.output,
-                 "Shared library to write; its weights go beside it")
-      ->type_name("OUT.so")
-      ->group("Output");
-  app.add_option("--emit", texts.emit,
-                 "Stop at a level and print it: so, nn, strategy, soap, "
-                 "soaprt, llvm; report: the table of strategies (default so). "
-                 "What nn, strategy and soap print can be edited and compiled")
-      ->type_name("LEVEL")
-      ->group("Output");
-  app.add_flag("--prove", line.prove,
-               "Prove plans, coverage, order and memory on what was made, and "
-               "print numbers")
-      ->group("Output");
-  app.add_flag("--json", line.json,
-               "Print --prove and --emit=report as one JSON object")
-      ->group("Output");
-  app.add_flag("--timing", line.timing, "Print where compile time goes")
-      ->group("Output");
-  app.add_flag("!--no-reference", line.reference,
-               "Leave out the build for one device that soap-run --verify "
-               "compares with: a tenth of the compile time, a third of the "
-               "file without weights")
-      ->group("Output");
-
-  CLI::Option *batch =
-      app.add_option("--batch", texts.batch, "Size of the batch")
-          ->type_name("N")
-          ->group("Model");
-  app.add_option("--dim", texts.dims, "Size of a symbolic dimension")
-      ->type_name("NAME=N")
-      ->group("Model");
-  app.add_option("--batch-dim", texts.batchDims,
-                 "Which dimension of an input is the batch, if not the first")
-      ->type_name("INPUT=K")
-      ->group("Model");
-  app.add_option("--bind", texts.bindings,
-                 "Make an input a constant, from a .npy or .pb file")
-      ->type_name("INPUT=FILE")
-      ->group("Model");
-  app.add_option("--init-weights", texts.initWeights,
-                 "Seeded values for parameters that the model leaves constant")
-      ->type_name("random:SEED")
-      ->group("Model");
-  app.add_flag("--train", texts.train, "Compile a training step (not yet)")
-      ->group("Model");
-
-  app.add_option("--target", texts.target, "cpu (default) or cuda (not yet)")
-      ->type_name("TARGET")
-      ->group("Machine");
-  CLI::Option *devices =
-      app.add_option("--devices", texts.devices,
-                     "Equal devices of this machine (default: those of the "
-                     "topology in an .mlir model, else as many as the strategy "
-                     "names, else 1)")
-          ->type_name("N")
-          ->group("Machine");
-  app.add_option("--topology", line.topologyFile, "A described machine")
-      ->type_name("FILE.json")
-      ->group("Machine");
-  app.add_option("--link", texts.link,
-                 "Links between the devices of this machine, as slow as with "
-                 "soap-run --link: for example 1GB/s:10us")
-      ->type_name("BANDWIDTH:LATENCY")
-      ->group("Machine");
-  app.add_option("--cores-per-device", line.coresPerDevice,
-                 "Cores of a device (default: an even split)")
-      ->type_name("K")
-      ->group("Machine");
-  app.add_option("--mcpu", texts.mcpu,
-                 "Processor to make code for, LLVM's name (default native)")
-      ->type_name("NAME")
-      ->group("Machine");
-
-  app.add_option("--strategy", line.strategy,
-                 "single, data-parallel, model-parallel, tensor-parallel, "
-                 "spatial, random, random-uniform, random-team, search or a "
-                 "file (default: what an .mlir model carries, else search if "
-                 "there is more than one device)")
-      ->type_name("NAME|FILE.json")
-      ->group("Strategy");
-  app.add_option("--schedule", line.schedule,
-                 "Launch order: program (the strategy's own), fifo or "
-                 "critical-path (default program)")
-      ->type_name("POLICY")
-      ->group("Strategy");
-  app.add_option("--search", line.search, "Algorithm of the search")
-      ->type_name("NAME")
-      ->capture_default_str()
-      ->group("Strategy");
-  app.add_option("--budget", line.budgetSeconds, "Limit of the search")
-      ->type_name("SECONDS")
-      ->capture_default_str()
-      ->group("Strategy");
-  app.add_option("--proposals", line.proposals,
-                 "Limit of the search (default: by graph size)")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N")
-      ->group("Strategy");
-  app.add_option("--seed", line.seed, "Seed of search and random")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N")
-      ->capture_default_str()
-      ->group("Strategy");
-  app.add_option("--cost", texts.cost,
-                 "analytic, or a file of measured costs over the analytic ones")
-      ->type_name("analytic|FILE.json")
-      ->group("Strategy");
-  app.add_option("--calibration", line.calibration,
-                 "Rates of this machine: measured once and kept (auto, with "
-                 "more than one device), a file, or round figures (none)")
-      ->type_name("auto|none|FILE.json")
-      ->capture_default_str()
-      ->group("Strategy");
-  app.add_option("--export-strategy", line.exportStrategy,
-                 "Write the strategy, keyed by node name")
-      ->type_name("FILE.json")
-      ->group("Strategy");
-  app.add_option("--export-movements", line.exportMovements,
-                 "Write what a step moves between devices, as planned; "
-                 "soap-run --json prints the same, counted")
-      ->type_name("FILE.json")
-      ->group("Strategy");
-  app.add_flag("--print-strategy", line.printStrategy,
-               "Print a table: op, degrees, devices, time, bytes")
-      ->group("Strategy");
+  declareOutput(app, line, texts);
+  declareModel(app, texts);
+  declareMachine(app, line, texts);
+  declareStrategy(app, line, texts);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -381,8 +366,8 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
     exitCode = app.exit(error);
     return std::nullopt;
   }
-  if (llvm::Error error =
-          check(line, texts, batch->count() != 0, devices->count() != 0))
+  if (llvm::Error error = check(line, texts, app.count("--batch") != 0,
+                                app.count("--devices") != 0))
     return std::move(error);
   return line;
 }

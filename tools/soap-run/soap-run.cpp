@@ -58,100 +58,85 @@ static void declare(CLI::App &app, Options &o) {
   app.footer(example);
   app.add_option("model", o.model, "Compiled model")->type_name("OUT.so");
 
+  app.option_defaults()->group("Data");
   app.add_option("--input", o.inputs,
                  "Values of an input: a file, random:SEED[:LOW:HIGH] or zeros "
                  "(default random:0; integers stay in the table they index)")
-      ->type_name("NAME=SOURCE")
-      ->group("Data");
+      ->type_name("NAME=SOURCE");
   app.add_option("--output", o.outputs, "Write an output")
-      ->type_name("NAME=FILE.npy")
-      ->group("Data");
+      ->type_name("NAME=FILE.npy");
   app.add_option("--print", o.prints,
                  "Print an output, or its largest elements")
-      ->type_name("NAME[:TOPK]")
-      ->group("Data");
+      ->type_name("NAME[:TOPK]");
 
+  app.option_defaults()->group("Checks");
   app.add_option("--expected", o.expected, "Compare an output with a file")
-      ->type_name("NAME=FILE")
-      ->group("Checks");
+      ->type_name("NAME=FILE");
   app.add_option("--compare", o.other,
                  "Run another model on the same inputs and compare outputs")
-      ->type_name("OTHER.so")
-      ->group("Checks");
+      ->type_name("OTHER.so");
   app.add_flag("--verify", o.verify,
                "Compare every tensor of the model, tile by tile, with the "
-               "build for one device inside it, on the same inputs")
-      ->group("Checks");
+               "build for one device inside it, on the same inputs");
   app.add_option("--rtol", o.tolerance.relative, "Relative tolerance")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->group("Checks");
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--atol", o.tolerance.absolute, "Absolute tolerance")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->group("Checks");
+      ->check(CLI::NonNegativeNumber);
 
+  app.option_defaults()->group("Measuring");
   app.add_option("--iterations", o.iterations,
                  "Time this many steps: median, min, max, samples/s")
       ->check(CLI::NonNegativeNumber)
-      ->type_name("N")
-      ->group("Measuring");
+      ->type_name("N");
   app.add_option("--warmup", o.warmup, "Steps before that")
       ->check(CLI::NonNegativeNumber)
-      ->type_name("N")
-      ->group("Measuring");
+      ->type_name("N");
   app.add_option("--trace", o.trace,
                  "Write the timeline of one more step for Chrome or Perfetto")
-      ->type_name("FILE.json")
-      ->group("Measuring");
+      ->type_name("FILE.json");
   app.add_option("--profile-ops", o.profile,
                  "Write the time per kernel, as soap-compile --cost reads it")
-      ->type_name("FILE.json")
-      ->group("Measuring");
+      ->type_name("FILE.json");
 
   static const std::map<std::string, soap_transport> transports = {
       {"auto", SOAP_TRANSPORT_AUTO},
       {"local", SOAP_TRANSPORT_LOCAL},
       {"mpi", SOAP_TRANSPORT_MPI}};
+  app.option_defaults()->group("Devices");
   app.add_option("--transport", o.load.transport,
                  "How devices communicate: auto, local, mpi (default auto: mpi "
                  "where a launcher started several processes)")
       ->transform(CLI::CheckedTransformer(transports).description(""))
-      ->type_name("NAME")
-      ->group("Devices");
+      ->type_name("NAME");
   app.add_option("--map", o.load.map,
                  "The process of each device, as in 0,0,1,1 (default: spread "
                  "evenly)")
       ->delimiter(',')
       ->check(CLI::NonNegativeNumber)
-      ->type_name("RANK,...")
-      ->group("Devices");
+      ->type_name("RANK,...");
   app.add_option(
          "--timeout", o.load.timeoutSeconds,
          "After so many silent seconds a process is lost and the others "
          "end (default 10)")
       ->check(CLI::PositiveNumber)
-      ->type_name("SECONDS")
-      ->group("Devices");
+      ->type_name("SECONDS");
   app.add_option("--cores-per-device", o.load.coresPerDevice,
                  "Cores of each device (default: as compiled, else even)")
       ->check(CLI::NonNegativeNumber)
-      ->type_name("K")
-      ->group("Devices");
+      ->type_name("K");
   app.add_option("--link", o.link,
                  "Makes communication slow: a link of this bandwidth and "
                  "latency between every two devices, for example 1GB/s:10us")
-      ->type_name("BANDWIDTH:LATENCY")
-      ->group("Devices");
+      ->type_name("BANDWIDTH:LATENCY");
   app.add_flag("--list-devices", o.listDevices,
-               "Print what this machine has, as JSON")
-      ->group("Devices");
+               "Print what this machine has, as JSON");
 
+  app.option_defaults()->group("Reports");
   app.add_flag("--info", o.info,
-               "Print inputs, outputs, devices, memory, kernels, strategy")
-      ->group("Reports");
-  app.add_flag("--json", o.json, "Print one JSON object instead of text")
-      ->group("Reports");
+               "Print inputs, outputs, devices, memory, kernels, strategy");
+  app.add_flag("--json", o.json, "Print one JSON object instead of text");
 }
 
 /// Splits `NAME=VALUE` at the last equals sign (ONNX names may have some).

@@ -71,31 +71,27 @@ int main(int argc, char **argv) {
   modes->add_flag("--list-onnx-ops", list,
                   "Print the table of supported operators");
   modes->require_option(1);
+  app.option_defaults()->group("Output");
   app.add_option("-o,--output", output, "File to write; - is standard output")
-      ->type_name("FILE")
-      ->group("Output");
+      ->type_name("FILE");
   app.add_option("--emit-recipes", recipes,
                  "Write the recipes of seeded weights as JSON")
-      ->type_name("FILE.json")
-      ->group("Output");
+      ->type_name("FILE.json");
+  app.option_defaults()->group("Shapes");
   auto *batchOption =
       app.add_option("--batch", batch, "Size of the batch")->type_name("N");
-  batchOption->group("Shapes");
   app.add_option("--dim", dims, "Size of a symbolic dimension")
-      ->type_name("NAME=N")
-      ->group("Shapes");
+      ->type_name("NAME=N");
   app.add_option("--batch-dim", batchDims,
                  "Which dimension of an input is the batch, if not the first")
-      ->type_name("INPUT=K")
-      ->group("Shapes");
+      ->type_name("INPUT=K");
+  app.option_defaults()->group("Values");
   app.add_option("--bind", bindings,
                  "Make an input a constant, from a .npy or .pb file")
-      ->type_name("INPUT=FILE")
-      ->group("Values");
+      ->type_name("INPUT=FILE");
   app.add_option("--init-weights", weights,
                  "Seeded values for parameters that the model leaves constant")
-      ->type_name("random:SEED")
-      ->group("Values");
+      ->type_name("random:SEED");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
