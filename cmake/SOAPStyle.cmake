@@ -13,7 +13,7 @@ if(SOAP_CLANG_FORMAT)
 endif()
 if(SOAP_RUN_CLANG_TIDY AND SOAP_CLANG_TIDY)
   add_custom_target(tidy
-    COMMAND ${SOAP_RUN_CLANG_TIDY} -quiet -p ${SOAP_BINARY_DIR}
-      -clang-tidy-binary ${SOAP_CLANG_TIDY} "${SOAP_SOURCE_DIR}/(lib|tools)/.*"
-    VERBATIM)
+    COMMAND ${SOAP_SOURCE_DIR}/scripts/tidy.py --build=${SOAP_BINARY_DIR}
+      --clang-tidy=${SOAP_CLANG_TIDY} --run-clang-tidy=${SOAP_RUN_CLANG_TIDY}
+    VERBATIM USES_TERMINAL)
 endif()
