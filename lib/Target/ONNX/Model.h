@@ -29,7 +29,6 @@ public:
   const onnx::GraphProto &graph() const { return graphProto; }
   llvm::ArrayRef<TensorRecord> initializers() const { return tensors; }
   int64_t opset() const { return opsetVersion; }
-  int64_t irVersion() const { return header.ir_version(); }
 
   /// The tensor attribute `name` of node `index`, with its place in the file.
   llvm::Expected<TensorRecord> tensorAttribute(int index,

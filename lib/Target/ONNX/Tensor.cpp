@@ -176,7 +176,7 @@ void HostTensor::setInteger(int64_t i, int64_t value) {
     ints[i] = value != 0;
     break;
   case TensorProto::INT8:
-    ints[i] = static_cast<int8_t>(value);
+    ints[i] = llvm::SignExtend64<8>(static_cast<uint64_t>(value));
     break;
   case TensorProto::UINT8:
     ints[i] = static_cast<uint8_t>(value);
