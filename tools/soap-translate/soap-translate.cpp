@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
   ONNXImportOptions options;
   if (batchOption->count() != 0)
     options.batch = batch;
-  std::string name, value;
+  std::string name;
   int64_t number;
   for (const std::string &text : dims) {
     if (!splitNumber(text, name, number))

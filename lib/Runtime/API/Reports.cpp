@@ -18,7 +18,7 @@ using namespace soap::runtime;
 using Json = nlohmann::json;
 
 /// What the ranks say: all of it on rank 0, this rank's own elsewhere.
-static std::vector<Json> gather(Engine &engine, Json mine) {
+static std::vector<Json> gather(Engine &engine, const Json &mine) {
   Group *group = engine.processes();
   std::vector<Json> result;
   if (!group || group->rank() != 0)
@@ -79,7 +79,7 @@ std::vector<MovedRow> runtime::collectMovements(Engine &engine) {
   // By phase, device and row.
   std::map<std::tuple<fb::Phase, uint32_t, uint32_t>, std::vector<MovedRow>>
       sorted;
-  for (const Json &list : gather(engine, std::move(mine)))
+  for (const Json &list : gather(engine, mine))
     for (const Json &item : list) {
       MovedRow entry;
       entry.row = rowOf(engine, item[0], item[1]);
@@ -114,13 +114,14 @@ std::vector<TimedRow> runtime::collectTimes(Engine &engine) {
     }
   }
   std::map<std::tuple<uint32_t, fb::Stream, uint32_t>, TimedRow> sorted;
-  for (const Json &list : gather(engine, std::move(mine)))
+  for (const Json &list : gather(engine, mine))
     for (const Json &item : list) {
       const fb::Row *row = rowOf(engine, item[0], item[1]);
       sorted[{item[0], row->stream(), item[1]}] = {item[0], row, item[2],
                                                    item[3], item[4]};
     }
   std::vector<TimedRow> result;
+  result.reserve(sorted.size());
   for (const auto &[key, timed] : sorted)
     result.push_back(timed);
   return result;
@@ -148,7 +149,7 @@ std::vector<ProcessReport> runtime::collectProcesses(Engine &engine) {
   mine[3] = arenas;
   mine[5] = rows;
   std::vector<ProcessReport> result;
-  for (const Json &item : gather(engine, std::move(mine)))
+  for (const Json &item : gather(engine, mine))
     result.push_back({{item[0], item[1]},
                       item[2].get<std::vector<uint32_t>>(),
                       item[3],
