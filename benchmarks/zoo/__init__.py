@@ -32,13 +32,8 @@ def _graph(name, batch, seq, opset, loss, options):
     for what, number in (("batch", batch), ("sequence length", seq)):
         if number is not None and number < 1:
             raise ValueError(f"expected a {what} of at least 1, got: {number}")
-    known = network.builder_options()
-    for option in options:
-        if not known:
-            raise ValueError(f"expected no option for {name}, got: {option}")
-        if option not in known:
-            raise ValueError(f"expected an option of {', '.join(known)} for {name}, "
-                             f"got: {option}")
+    options = {option: network.option(option, value)
+               for option, value in options.items()}
     arguments = network.options | options
     if network.seq:
         arguments["seq"] = seq or network.seq

@@ -14,13 +14,15 @@ from . import DEFAULT_OPSET, NETWORKS, build, count, save
 
 
 def parse_options(texts):
-    """Integers, numbers of the builder."""
+    """KEY=N or KEY=N,N,…, sizes of the builder."""
     options = {}
     for text in texts:
         key, _, value = text.partition("=")
-        if not key.isidentifier() or not value.isdecimal():
-            raise ValueError(f"expected --option KEY=N, got: {text}")
-        options[key] = int(value)
+        numbers = value.split(",")
+        if not key.isidentifier() or not all(map(str.isdecimal, numbers)):
+            raise ValueError(f"expected --option KEY=N or KEY=N,N,…, got: {text}")
+        sizes = tuple(map(int, numbers))
+        options[key] = sizes if len(sizes) > 1 else sizes[0]
     return options
 
 
@@ -54,8 +56,9 @@ def main():
     parser.add_argument("--loss", action="store_true",
                         help="end in a loss, with an input 'labels'")
     parser.add_argument("--option", action="append", default=[], metavar="KEY=N",
-                        help="another size, as layers=2; the builders name them")
-    parser.add_argument("-o", "--output", metavar="FILE.onnx")
+                        help="another size, as layers=2 or blocks=1,1,1,1; an unknown "
+                        "KEY lists those of the network")
+    parser.add_argument("-o", "--output", metavar="FILE.onnx", help="the model")
     arguments = parser.parse_args()
     if arguments.list:
         return list_networks()

@@ -11,6 +11,9 @@ from .layers import linear
 
 def heads_of(g, name, x, heads, perm=(0, 2, 1, 3)):
     """(b, s, d) as (b, heads, s, d / heads), or another order of these."""
+    if x.shape[-1] % heads:
+        raise ValueError(f"expected a number of heads that divides {x.shape[-1]} features, "
+                         f"got: {heads}")
     parts = reshape(g, f"{name}.heads", x, (0, 0, heads, x.shape[-1] // heads))
     return transpose(g, f"{name}.transpose", parts, perm)
 

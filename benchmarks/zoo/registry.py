@@ -21,9 +21,35 @@ class Network:
     minimum_opset: int = 9  # ConstantOfShape.
 
     def builder_options(self):
-        """Names of the sizes that the builder takes."""
-        names = inspect.signature(self.builder).parameters
-        return [name for name in names if name not in ("g", "seq")]
+        """The sizes that the builder takes, by name."""
+        parameters = inspect.signature(self.builder).parameters.values()
+        return {p.name: self.options.get(p.name, p.default) for p in parameters
+                if p.name not in ("g", "seq")}
+
+    def option(self, option, value):
+        """The value as the builder takes it. Raises ValueError if it does not."""
+        known = self.builder_options()
+        if not known:
+            raise ValueError(f"expected no option for {self.name}, got: {option}")
+        if option not in known:
+            raise ValueError(f"expected an option of {', '.join(known)} for {self.name}, "
+                             f"got: {option}")
+        like = known[option]
+        if isinstance(like, bool):
+            fits, wanted = value in (0, 1), "0 or 1"
+        elif isinstance(like, tuple):
+            value = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+            fits = value and all(map(is_size, value))
+            wanted = "sizes of at least 1, separated by commas"
+        else:
+            fits, wanted = is_size(value), "a size of at least 1"
+        if not fits:
+            raise ValueError(f"expected {wanted} for {option}, got: {value}")
+        return value
+
+
+def is_size(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 RESNET50 = {"blocks": (3, 4, 6, 3)}

@@ -1,15 +1,20 @@
 """What publications say of the networks: trainable parameters and flops per sample.
 
-A count is published with the network, or it is worked out here from the sizes in the
-publication, layer by layer, by arithmetic that shares nothing with the builders.
-Multiply-adds are doubled to flops."""
+A count is published with the network or in the documentation of a library, or it is
+worked out here from the sizes in the publication, layer by layer, by arithmetic that
+shares nothing with the builders: where the publication has no number, or a round one
+(ROUND below). Multiply-adds are doubled to flops."""
 
 import dataclasses
 
-TORCHVISION = "torchvision, table of pre-trained weights"
-BVLC = "Caffe, bvlc_alexnet"
+# num_params and GFLOPS (multiply-adds, in fact, and rounded) of the pages under
+# https://docs.pytorch.org/vision/stable/models.html
+TORCHVISION = "torchvision, models and pre-trained weights"
+# Efficient processing of deep neural networks: a tutorial and survey; rounded.
 SZE = "Sze, Chen, Yang, Emer, 2017, table II"
-HE = "He et al., 2016, table 1"
+HE = "He et al., 2016, Deep residual learning, table 1, rounded"
+# PreResNet-200b in https://github.com/osmr/imgclsmob/blob/master/pytorch/README.md
+IMGCLSMOB = "imgclsmob, table of pre-trained models"
 SIZES = "counted from the sizes in the publication"
 
 
@@ -36,27 +41,33 @@ def linear(c, f):
     return c * f + f
 
 
+def alexnet():
+    """Krizhevsky et al., 2012, section 3.5. Convolutions as (maps, inputs per map,
+    kernel, height and width of the result)."""
+    parameters, products = 0, 0
+    for maps, inputs, kernel, size in ((96, 3, 11, 55), (256, 48, 5, 27),
+                                       (384, 256, 3, 13), (384, 192, 3, 13),
+                                       (256, 192, 3, 13)):
+        parameters += linear(inputs * kernel**2, maps)
+        products += maps * inputs * kernel**2 * size**2
+    for layer in ((256 * 6 * 6, 4096), (4096, 4096), (4096, 1000)):
+        parameters += linear(*layer)
+        products += layer[0] * layer[1]
+    return parameters, 2 * products
+
+
 def resnet200():
-    """Parameters and multiply-adds; bottlenecks of [3, 24, 36, 3] with widths 64 to
-    512, the strides in the 3x3 convolutions."""
-    weights, norms = 3 * 64 * 49, 2 * 64
-    products = 3 * 64 * 49 * 112 * 112
-    c, size = 64, 56
-    for width, blocks, stride in ((64, 3, 1), (128, 24, 2), (256, 36, 2), (512, 3, 2)):
+    """Parameters: bottlenecks of [3, 24, 36, 3] with widths 64 to 512."""
+    weights, norms, c = 3 * 64 * 49, 2 * 64, 64
+    for width, blocks in ((64, 3), (128, 24), (256, 36), (512, 3)):
         for block in range(blocks):
-            before = size
             if block == 0:
-                size //= stride
                 weights += c * 4 * width
-                products += c * 4 * width * size**2
             weights += c * width + 9 * width * width + 4 * width * width
-            products += c * width * before**2
-            products += (9 + 4) * width * width * size**2
             # Normalisation in front of each convolution; not of the first of all.
             norms += 2 * (2 * width) + (0 if width == 64 and block == 0 else 2 * c)
             c = 4 * width
-    norms += 2 * 2048
-    return weights + norms + linear(2048, 1000), products + 2048 * 1000
+    return weights + norms + 2 * 2048 + linear(2048, 1000)
 
 
 def unet():
@@ -90,6 +101,34 @@ def transformer_flops(tokens, width, inner, layers, attended=None, matrices=4):
     attended = attended or tokens
     per_token = matrices * width * width + 2 * width * inner + 2 * attended * width
     return 2 * tokens * layers * per_token
+
+
+def layer_norm(width):
+    return 2 * width
+
+
+def blocks(width, layers):
+    """Parameters of encoder blocks: four projections and an inner layer of four times
+    the width, with biases, and two normalisations."""
+    return layers * (4 * linear(width, width) + linear(width, 4 * width)
+                     + linear(4 * width, width) + 2 * layer_norm(width))
+
+
+def bert(width, layers, classes=2):
+    """Devlin et al., 2019, section 3; 30,522 word pieces, 512 positions, two segments
+    and the pooled first token as in https://github.com/google-research/bert."""
+    return ((30522 + 512 + 2) * width + layer_norm(width) + blocks(width, layers)
+            + linear(width, width) + linear(width, classes))
+
+
+def gpt2(width, layers):
+    """Radford et al., 2019, section 2.3 and table 2."""
+    return (50257 + 1024) * width + blocks(width, layers) + layer_norm(width)
+
+
+def llama(width, layers, inner, words):
+    """Touvron et al., 2023, section 2.2: no biases, and normalisations have a scale."""
+    return layers * (4 * width**2 + 3 * width * inner + 2 * width) + width + 2 * width * words
 
 
 def bert_flops(tokens, width, layers):
@@ -165,18 +204,22 @@ LENET = 156 + 12 + 1516 + 32 + 48120 + 10164
 LENET_FLOPS = 2 * (25 * 6 * 28**2 + 25 * 6 * 16 * 10**2 + 25 * 16 * 120 + 120 * 84
                    + 84 * 10)
 
+# The auxiliary head of Inception-v3: 1x1 to 128, 5x5 to 768, classes; each convolution
+# with a normalisation and no bias.
+AUXILIARY = 768 * 128 + 2 * 128 + 25 * 128 * 768 + 2 * 768 + linear(768, 1000)
+
 PUBLISHED = {
     "lenet5": Published(
         LENET, "LeCun et al., 1998, section II.B", LENET_FLOPS, SIZES,
         36 * 25 - 12 - 32 + linear(84, 10), "C3 in full, plain pools, linear output"),
-    "alexnet": Published(60_965_224, BVLC, 2 * 724e6, SZE),
+    "alexnet": Published(alexnet()[0], SIZES, 2 * 724e6, SZE),
     "inception_v3": Published(
-        27_161_264 - 3_326_696, f"{TORCHVISION}, without the auxiliary head",
+        27_161_264 - AUXILIARY, f"{TORCHVISION}, without the auxiliary head",
         2 * 5.71e9, TORCHVISION),
     "inception_v3_aux": Published(27_161_264, TORCHVISION, 2 * 5.71e9, TORCHVISION),
     "resnet50": Published(25_557_032, TORCHVISION, 2 * 3.8e9, HE),
     "resnet101": Published(44_549_160, TORCHVISION, 2 * 7.6e9, HE),
-    "resnet200": counted(resnet200()[0], 2 * resnet200()[1]),
+    "resnet200": Published(resnet200(), SIZES, 2 * 15_068.63e6, IMGCLSMOB),
     "vgg19": Published(143_667_240, TORCHVISION, 2 * 19.6e9,
                        "He et al., 2016, section 3.3"),
     "rnntc": counted(*rnntc()),
@@ -185,20 +228,15 @@ PUBLISHED = {
     "nmt": counted(*nmt()),
     "gnmt": counted(*gnmt()),
     "transformer": counted(*vaswani()),
-    "bert_base": Published(
-        109_482_240, "checkpoint bert-base-uncased", 22.5e9, "Jiao et al., 2020, TinyBERT, table 1",
-        linear(768, 2), "the classifier"),
-    "bert_large": Published(
-        335_141_888, "checkpoint bert-large-uncased", bert_flops(64, 1024, 24), SIZES, linear(1024, 2),
-        "the classifier"),
-    "gpt2_small": Published(124_439_808, "checkpoint gpt2", gpt2_flops(768, 12), SIZES),
-    "gpt2_medium": Published(354_823_168, "checkpoint gpt2-medium", gpt2_flops(1024, 24),
-                             SIZES),
+    "bert_base": Published(bert(768, 12), SIZES, 22.5e9,
+                           "Jiao et al., 2020, TinyBERT, table 1, rounded"),
+    "bert_large": counted(bert(1024, 24), bert_flops(64, 1024, 24)),
+    "gpt2_small": counted(gpt2(768, 12), gpt2_flops(768, 12)),
+    "gpt2_medium": counted(gpt2(1024, 24), gpt2_flops(1024, 24)),
     "vit_b16": Published(86_567_656, TORCHVISION, 2 * 17.56e9, TORCHVISION),
-    "llama_7b": Published(
-        6_738_415_616, "checkpoint LLaMA-7B",
-        transformer_flops(2048, 4096, 11008 * 3 // 2, 32) + 2 * 2048 * 4096 * 32000,
-        SIZES),
+    "llama_7b": counted(
+        llama(4096, 32, 11008, 32000),
+        transformer_flops(2048, 4096, 11008 * 3 // 2, 32) + 2 * 2048 * 4096 * 32000),
     "dlrm": counted(*dlrm()),
     "unet": counted(unet()[0], 2 * unet()[1]),
     "unet_resize": counted(unet()[0], 2 * unet()[2]),
@@ -207,16 +245,17 @@ PUBLISHED = {
 # Round numbers in millions of the publications themselves, and why the zoo has others.
 ROUND = {
     "lenet5": (0.06, "LeCun et al., 1998, section II.B", "see the builder's choices"),
-    "alexnet": (60, "Krizhevsky et al., 2012, section 1", ""),
+    "alexnet": (61, "Sze et al., 2017, table II; Krizhevsky et al., 2012, abstract: 60", ""),
+    "resnet200": (64.666_280, IMGCLSMOB, ""),  # A normalisation more, of 64 channels.
     "vgg19": (144, "Simonyan and Zisserman, 2015, table 2", ""),
     "transformer": (65, "Vaswani et al., 2017, table 3",
-                    "the vocabulary is said to be about 37000"),
+                    "44.1 million and a vocabulary that is said to be about 37000"),
     "bert_base": (110, "Devlin et al., 2019, section 3", ""),
     "bert_large": (340, "Devlin et al., 2019, section 3", ""),
     "gpt2_small": (117, "Radford et al., 2019, table 2",
-                   "the authors corrected the number to 124 later"),
+                   "the authors corrected it to 124, https://github.com/openai/gpt-2"),
     "gpt2_medium": (345, "Radford et al., 2019, table 2",
-                    "the authors corrected the number to 355 later"),
+                    "the authors corrected it to 355, https://github.com/openai/gpt-2"),
     "vit_b16": (86, "Dosovitskiy et al., 2021, table 1", ""),
     "llama_7b": (6700, "Touvron et al., 2023, table 2", ""),
     "dlrm": (540, "Naumov et al., 2019, section 5.1", ""),

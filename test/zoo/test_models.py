@@ -137,6 +137,13 @@ def test_small_weights_are_inside(tmp_path):
     ({"name": "lenet5", "weights": "random"}, "expected light or random:SEED, got: "),
     ({"name": "lenet5", "layers": 2}, "expected no option for lenet5, got: layers"),
     ({"name": "bert_base", "depth": 2}, "expected an option of .*layers.*, got: depth"),
+    ({"name": "bert_base", "layers": 0}, "expected a size of at least 1 for layers"),
+    ({"name": "bert_base", "layers": "2"}, "expected a size of at least 1 for layers"),
+    ({"name": "bert_base", "heads": 7}, "heads that divides 768 features, got: 7"),
+    ({"name": "llama_7b", "features": 32}, "expected heads of an even size, got: 1"),
+    ({"name": "transformer", "features": 7, "heads": 7}, "even number of features"),
+    ({"name": "resnet50", "blocks": (1, 0)}, "expected sizes of at least 1, .*blocks"),
+    ({"name": "unet", "resize": 2}, "expected 0 or 1 for resize, got: 2"),
 ])
 def test_wrong_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
@@ -157,6 +164,16 @@ def test_command_line(tmp_path):
                                         loss=True, layers=2)
 
 
+def test_command_line_takes_several_sizes(tmp_path):
+    path = tmp_path / "model.onnx"
+    for name, text, options in (("resnet50", "blocks=1,1,1,1", {"blocks": (1, 1, 1, 1)}),
+                                ("dlrm", "tables=9", {"tables": (9,)}),
+                                ("unet", "resize=1", {"resize": True})):
+        result = run(name, f"--option={text}", "-o", path)
+        assert result.returncode == 0, result.stderr
+        assert onnx.load(path) == zoo.build(name, **options)
+
+
 def test_command_line_lists_all():
     lines = run("--list").stdout.splitlines()
     assert [line.split()[0] for line in lines[1:]] == NAMES
@@ -167,6 +184,7 @@ def test_command_line_lists_all():
     (("lenet", "-o", "x.onnx"), "expected one of"),
     (("lenet5", "-o", "/nowhere/x.onnx"), "No such file"),
     (("lenet5", "--option=layers", "-o", "x.onnx"), "expected --option KEY=N"),
+    (("resnet50", "--option=blocks=1,,1", "-o", "x.onnx"), "expected --option KEY=N"),
     (("lenet5",), "expected --list, or NAME and -o"),
 ])
 def test_command_line_errors(arguments, message):

@@ -20,6 +20,8 @@ EPSILON = 1e-6
 
 def rotation(g, seq, features):
     """Cosines and sines (seq, features / 2) of the angles of every position."""
+    if features % 2:
+        raise ValueError(f"expected heads of an even size, got: {features}")
     frequencies = 10000.0 ** (-np.arange(0, features, 2) / features)
     angles = np.arange(seq)[:, None] * frequencies
     return (g.constant("rotary.cos", np.cos(angles).astype(np.float32)),

@@ -19,6 +19,8 @@ from ..layers import embedding_table, gather, layer_norm, relu, tokens
 
 def sinusoids(seq, features):
     """Section 3.5, with sines and cosines in turn."""
+    if features % 2:
+        raise ValueError(f"expected an even number of features, got: {features}")
     angles = np.arange(seq)[:, None] / 10000 ** (
         np.arange(0, features, 2)[None, :] / features)
     return np.stack([np.sin(angles), np.cos(angles)], -1).reshape(
