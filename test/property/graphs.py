@@ -13,7 +13,9 @@ import operators
 import sequence_operators  # noqa: F401 (registers its functions)
 
 
-OPSETS = [11, 13, 18]
+# The oldest has Upsample, 20 Gelu, 23 RMSNormalization; what else sets change is in the
+# functions.
+OPSETS = [9, 11, 11, 13, 13, 18, 18, 20, 23, 25]
 
 
 @dataclasses.dataclass
@@ -134,8 +136,10 @@ class Builder:
             name, TensorProto.FLOAT, self.shapes[name])
         graph = helper.make_graph(self.nodes, "random", [info(n) for n in used],
                                   [info(n) for n in outputs], self.initializers)
+        opsets = [helper.make_opsetid("", self.opset)]
         model = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+            graph, opset_imports=opsets,
+            ir_version=max(8, helper.find_min_ir_version_for(opsets)))
         return Graph(model, used)
 
 

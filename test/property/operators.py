@@ -4,22 +4,25 @@ builder and returns true, or returns false if no tensor fits."""
 import math
 
 FUNCTIONS = {}  # ONNX operator to function.
+SETS = {}  # ONNX operator to the first and last operator set of its function.
 WEIGHTS = {"Conv": 5, "MaxPool": 2, "AveragePool": 2, "Gemm": 3, "MatMul": 2,
            "Cast": 0.3, "Identity": 0.3, "Dropout": 0.3}  # Else 1.
 MAX_ELEMENTS = 20000
 
 
-def operator(*names):
+def operator(*names, since=1, until=math.inf):
     def register(function):
         for name in names:
             FUNCTIONS[name] = function
+            SETS[name] = since, until
         return function
     return register
 
 
 def add_any(b):
     """Adds one random operator, if it fits."""
-    names = sorted(FUNCTIONS)
+    names = sorted(name for name, (since, until) in SETS.items()
+                   if since <= b.opset <= until)
     name, = b.rng.choices(names, [WEIGHTS.get(name, 1) for name in names])
     return FUNCTIONS[name](b, name)
 
@@ -71,7 +74,7 @@ def add_all(b, op):
     return True
 
 
-@operator("Div")
+@operator("Div", since=11)
 def divide(b, op):
     x = b.pick()
     if not x:
@@ -95,7 +98,7 @@ def unary(b, op):
     return True
 
 
-@operator("Sqrt")
+@operator("Sqrt", since=11)
 def root(b, op):
     x = b.pick()
     if not x:
@@ -106,7 +109,7 @@ def root(b, op):
     return True
 
 
-@operator("Clip")
+@operator("Clip", since=11)
 def clip(b, op):
     x = b.pick()
     if not x:
@@ -193,20 +196,20 @@ def conv(b, op):
     return True
 
 
-@operator("MaxPool", "AveragePool")
+@operator("MaxPool", "AveragePool", since=10)
 def pool(b, op):
     x = b.pick(spatial)
     average = op == "AveragePool"
-    dilates = not average and b.rng.random() < 0.3
+    dilates = (not average or b.opset >= 19) and b.rng.random() < 0.3
     window = x and windows(b, b.shapes[x], dilates,
                            lambda k, d: k - 1, kernel_limit=4)
     if not window:
         return False
     kernel, strides, dilations, lo, hi, result = window
     attributes = {"kernel_shape": kernel, "strides": strides, "pads": lo + hi}
-    if not average:
+    if dilates or not average:
         attributes["dilations"] = dilations
-    elif b.rng.random() < 0.5:
+    if average and b.rng.random() < 0.5:
         attributes["count_include_pad"] = 1
     if b.rng.random() < 0.3:
         attributes["ceil_mode"] = 1
@@ -283,7 +286,8 @@ def reduce(b, op):
     keep = b.rng.random() < 0.6
     result = [1 if i in axes else n for i, n in enumerate(shape)
               if keep or i not in axes]
-    signed = [a - len(shape) if b.rng.random() < 0.3 else a for a in axes]
+    signed = [a - len(shape) if b.rng.random() < 0.3 and b.opset >= 11 else a
+              for a in axes]
     if b.opset >= (13 if op == "ReduceSum" else 18):
         b.node(op, [x, b.integers(signed)], result, keepdims=int(keep))
     else:
@@ -294,7 +298,7 @@ def reduce(b, op):
 # -- Contractions
 
 
-@operator("Gemm")
+@operator("Gemm", since=11)
 def gemm(b, op):
     x = b.pick(lambda shape: len(shape) == 2)
     if not x:
@@ -455,11 +459,12 @@ def concat(b, op):
     result = [total if i == axis else n for i, n in enumerate(shape)]
     if size(result) > MAX_ELEMENTS:
         return False
-    b.node(op, parts, result, axis=axis - (len(shape) if b.rng.random() < 0.3 else 0))
+    negative = b.rng.random() < 0.3 and b.opset >= 11
+    b.node(op, parts, result, axis=axis - (len(shape) if negative else 0))
     return True
 
 
-@operator("Slice")
+@operator("Slice", since=10)
 def cut(b, op):
     x = b.pick()
     if not x:
@@ -500,7 +505,7 @@ def split(b, op):
     return True
 
 
-@operator("Pad")
+@operator("Pad", since=11)
 def pad(b, op):
     x = b.pick()
     if not x:

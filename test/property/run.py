@@ -7,6 +7,7 @@ the first may be left over.
 
   run.py --build-dir=build/release [--cases=1000] [--seed=1]
   run.py --build-dir=build/release --repeat=FOLDER
+  run.py --build-dir=build/release --check-operators
 
 Runs in the environment of scripts/setup.sh. A failure is made small, written to
 a folder of --failures and printed with the command that repeats it. Exit code 1
@@ -157,16 +158,26 @@ def write_junit(path, results, missing):
 
 
 def known_operators(build):
-    """What the importer computes, as it lists it, in the operator sets of random
-    graphs."""
+    """What the importer computes, as it lists it."""
     listed = subprocess.run([f"{build}/bin/soap-translate", "--list-onnx-ops"],
                             capture_output=True, text=True, check=True).stdout
     rows = [line.split("|")[1:-1] for line in listed.splitlines()[2:]]
-    folds = {"Constant", "ConstantOfShape", "Shape", "Size"}
-    ended = {"Upsample"}
-    return [name for name, since, becomes, _ in ([c.strip() for c in row] for row in rows)
-            if becomes != "folds" and name not in folds | ended
-            and int(since) <= max(graphs.OPSETS)]
+    folds = {"Constant", "ConstantOfShape"}
+    return [name for name, _, becomes, _ in ([c.strip() for c in row] for row in rows)
+            if becomes != "folds" and name not in folds]
+
+
+def differences(build):
+    """Where operators.py has other operators than the importer, or other sets."""
+    known, drawn = set(known_operators(build)), set(operators.FUNCTIONS)
+    lines = [f"a generator of {name} in test/property/operators.py"
+             for name in sorted(known - drawn)]
+    lines += [f"{name} of test/property/operators.py in the importer"
+              for name in sorted(drawn - known)]
+    for name, (since, until) in operators.SETS.items():
+        if not any(since <= opset <= until for opset in graphs.OPSETS):
+            lines.append(f"an operator set that has {name} in test/property/graphs.py")
+    return lines
 
 
 def report(number, folder, message, small, arguments):
@@ -217,6 +228,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--level", type=int, default=3,
                         help="how much native kernels are optimised")
+    parser.add_argument("--check-operators", action="store_true",
+                        help="only say whether the operators are the importer's")
     parser.add_argument("--allow-missing", action="store_true",
                         help="a run too short for everything to occur")
     parser.add_argument("--failures", help="folder, default in the build folder")
@@ -225,6 +238,11 @@ def main():
     arguments = parser.parse_args()
     if arguments.cases < 1 or arguments.strategies < 1 or arguments.jobs < 1:
         parser.error("expected at least one case, strategy and job")
+    if arguments.check_operators:
+        lines = differences(arguments.build_dir)
+        print("\n".join(f"missing: {line}" for line in lines)
+              or f"all {len(operators.FUNCTIONS)} operators of the importer are drawn")
+        sys.exit(1 if lines else 0)
     arguments.failures = arguments.failures or f"{arguments.build_dir}/property-failures"
 
     arguments.scratch = tempfile.mkdtemp(prefix="soap-property-")
@@ -238,11 +256,8 @@ def main():
         coverage.print()
         missing = []
         if not arguments.allow_missing:
-            wanted = known_operators(arguments.build_dir)
-            unknown = sorted(set(wanted) - set(operators.FUNCTIONS))
-            missing = [f"a generator of {name} in test/property/operators.py"
-                       for name in unknown]
-            missing += coverage.missing(sorted(set(wanted) - set(unknown)))
+            missing = differences(arguments.build_dir)
+            missing += coverage.missing(sorted(operators.FUNCTIONS))
         for line in missing:
             print(f"missing: {line}")
         if arguments.junitxml:

@@ -8,7 +8,7 @@ from operators import MAX_ELEMENTS, WEIGHTS, broadcast_operand, operator, size
 WEIGHTS.update({
     "Cast": 1, "Conv": 9, "ConvTranspose": 2, "Dropout": 1, "Einsum": 2, "Gather": 2,
     "Gemm": 5, "Identity": 1, "LSTM": 4, "LayerNormalization": 2, "MatMul": 4,
-    "MaxPool": 3, "Resize": 2,
+    "MaxPool": 3, "RMSNormalization": 4, "Resize": 2, "Upsample": 6,
     **dict.fromkeys(["Abs", "Ceil", "Cos", "Erf", "Floor", "Neg", "Round", "Sin",
                      "And", "Not", "Or", "Xor", "Equal", "Greater", "Less",
                      "GreaterOrEqual", "LessOrEqual", "Exp", "Log",
@@ -41,6 +41,13 @@ def unary(b, op):
     return True
 
 
+@operator("Gelu", since=20)
+def gelu(b, op):
+    x = b.pick(lambda shape: True)
+    b.node(op, [x], b.shapes[x], approximate=b.rng.choice(["none", "tanh"]))
+    return True
+
+
 @operator("Exp")
 def exp(b, op):
     x = b.pick(lambda shape: True)
@@ -65,7 +72,7 @@ def power(b, op):
     return True
 
 
-@operator("Ceil", "Floor", "Round")
+@operator("Ceil", "Floor", "Round", since=11)
 def rounded(b, op):
     x = pick_input(b)
     b.node(op, [x], b.shapes[x])
@@ -79,13 +86,13 @@ def compare(b, op, x):
     return hidden(b, op, [x, b.scalar(b.rng.uniform(-0.5, 0.5))], b.shapes[x])
 
 
-@operator("And", "Not", "Or", "Where", "Xor", *COMPARISONS)
+@operator("And", "Not", "Or", "Where", "Xor", "Greater", "Less")
+@operator("Equal", since=11)
+@operator("GreaterOrEqual", "LessOrEqual", since=12)
 def choice(b, op):
     """A mask from comparisons, then a choice between two values."""
     x = pick_input(b)
     shape = b.shapes[x]
-    if op in COMPARISONS[3:] and b.opset < 12:
-        return False
     mask = compare(b, op if op in COMPARISONS else b.rng.choice(COMPARISONS[1:3]), x)
     if op in ("And", "Or", "Xor"):
         mask = hidden(b, op, [mask, compare(b, "Less", x)], shape)
@@ -131,7 +138,8 @@ def gather(b, op):
         return False
     shape = b.shapes.get(x) or next(s for n, s, _ in b.parameters if n == x)
     axis = b.rng.randrange(len(shape))
-    indices = [b.rng.randrange(-shape[axis], shape[axis])
+    lowest = -shape[axis] if b.opset >= 11 else 0
+    indices = [b.rng.randrange(lowest, shape[axis])
                for _ in range(b.rng.randint(2, 6))]
     result = (*shape[:axis], len(indices), *shape[axis + 1:])
     if size(result) > MAX_ELEMENTS:
@@ -140,10 +148,11 @@ def gather(b, op):
     return True
 
 
-@operator("Resize")
+@operator("Resize", since=13)
+@operator("Upsample", until=9)
 def resize(b, op):
     x = b.pick(lambda shape: len(shape) == 4)
-    if not x or b.opset < 13:
+    if not x:
         return False
     shape = b.shapes[x]
     scales = [1, 1, b.rng.choice([1, 2, 3]), b.rng.choice([1, 2])]
@@ -153,7 +162,11 @@ def resize(b, op):
     linear = b.rng.random() < 0.5
     operand = b.name("scales")
     b.add_constant(operand, scales)
-    b.node(op, [x, "", operand], result, mode="linear" if linear else "nearest",
+    mode = "linear" if linear else "nearest"
+    if op == "Upsample":
+        b.node(op, [x, operand], result, mode=mode)
+        return True
+    b.node(op, [x, "", operand], result, mode=mode,
            coordinate_transformation_mode=b.rng.choice(["half_pixel", "asymmetric"]),
            nearest_mode=None if linear else "floor")
     return True
@@ -171,15 +184,16 @@ def log_softmax(b, op):
     return True
 
 
-@operator("LayerNormalization")
+@operator("LayerNormalization", since=17)
+@operator("RMSNormalization", since=23)
 def layer_norm(b, op):
     x = b.pick(lambda shape: len(shape) > 1 and shape[-1] > 2)
-    if not x or b.opset < 17:
+    if not x:
         return False
     shape = b.shapes[x]
     axis = b.rng.randrange(1, len(shape))
     operands = [x, b.parameter(shape[axis:], positive=True)]
-    if b.rng.random() < 0.5:
+    if op == "LayerNormalization" and b.rng.random() < 0.5:
         operands.append(b.parameter(shape[axis:]))
     b.node(op, operands, shape, axis=axis - b.rng.choice([0, len(shape)]))
     return True
@@ -201,10 +215,10 @@ def norm(b, op):
     return True
 
 
-@operator("Einsum")
+@operator("Einsum", since=12)
 def einsum(b, op):
     x = b.pick(lambda shape: len(shape) in (2, 3))
-    if not x or b.opset < 12:
+    if not x:
         return False
     shape = b.shapes[x]
     features = b.rng.randint(2, 8)
