@@ -187,6 +187,9 @@ static std::optional<Coordinates> coordinatesOf(llvm::StringRef mode,
     return Coordinates{2 * q, q - p, 2 * p};
   if (mode == "half_pixel_symmetric")
     return Coordinates{2 * q, q + p * size - result * q - p, 2 * p};
+  // Operator sets 11 and 12. As in onnxruntime, a scale of 1 moves nothing.
+  if (mode == "tf_half_pixel_for_nn")
+    return p == q ? Coordinates{} : Coordinates{2 * q, q, 2 * p};
   return std::nullopt;
 }
 
@@ -303,6 +306,9 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
   if (!nearest && request.mode != "linear")
     return node.fail("expected mode nearest or linear, got: '" + request.mode +
                      "'");
+  if (!nearest && request.coordinates == "tf_half_pixel_for_nn")
+    return node.fail("expected mode nearest for tf_half_pixel_for_nn, got: '" +
+                     request.mode + "'");
   if (node.integer("antialias", 0) != 0 ||
       node.integer("exclude_outside", 0) != 0)
     return node.fail("expected no antialias and no exclude_outside, got: 1");
@@ -319,7 +325,8 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
     if (!at)
       return node.fail("expected coordinate_transformation_mode half_pixel, "
                        "half_pixel_symmetric, pytorch_half_pixel, "
-                       "align_corners or asymmetric, got: '" +
+                       "tf_half_pixel_for_nn, align_corners or asymmetric, "
+                       "got: '" +
                        request.coordinates + "'");
     reduce(*at, /*nearest=*/false);
     if (nearest && !applyRounding(request.rounding, *at))

@@ -1,6 +1,7 @@
 """Models that are refused."""
 
-from onnx import helper
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 from .build import ints, model, node, weight
 
@@ -19,6 +20,25 @@ def unsupported():
         {"x": [2, 3]},
         {k: None for k in "abcefg"},
         [weight("w", 4, 3, 2, 2)],
+    )
+
+
+def runtime_operands():
+    """Operators whose operands must be known at compile time."""
+    return model(
+        [node("Range", "zero n one", "r", name="range"),
+         node("Cast", "r", "f", to=1, name="cast"),
+         helper.make_node("Resize", ["x", "", "scales"], ["u"], name="resize"),
+         helper.make_node("Resize", ["x", "", "double"], ["v"], name="cropped",
+                          coordinate_transformation_mode="tf_crop_and_resize"),
+         helper.make_node("Resize", ["x", "", "double"], ["w"], name="smooth",
+                          mode="linear",
+                          coordinate_transformation_mode="tf_half_pixel_for_nn")],
+        {"x": [1, 1, 2, 2], "n": (TensorProto.INT64, []), "scales": [4]},
+        {k: None for k in "fuvw"},
+        [numpy_helper.from_array(np.array(value, np.int64), k)
+         for k, value in [("zero", 0), ("one", 1)]] +
+        [numpy_helper.from_array(np.array([1, 1, 2, 2], np.float32), "double")],
     )
 
 

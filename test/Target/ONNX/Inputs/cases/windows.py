@@ -79,3 +79,18 @@ def resize():
         ] + [ints("sizes", 1, 2, 8, 3), weight("w", 2, 3, 2, 2), weight("b2", 3),
              weight("w3", 2, 3, 3, 2), weight("w4", 2, 2, 3, 3)],
     )
+
+
+def resize_opset11():
+    """Coordinates that later operator sets do not have."""
+    scales = {"double": [1, 1, 2, 2], "mixed": [1, 1, 1.5, 0.5]}
+    roundings = ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"]
+    nodes = [
+        helper.make_node("Resize", ["x", "region", name], [f"{name}_{rounding}"],
+                         mode="nearest", nearest_mode=rounding,
+                         coordinate_transformation_mode="tf_half_pixel_for_nn")
+        for name in scales for rounding in roundings]
+    return model(
+        nodes, {"x": [1, 2, 6, 4]}, {n.output[0]: None for n in nodes},
+        [numpy_helper.from_array(np.array(v, np.float32), n)
+         for n, v in [("region", []), *scales.items()]], opset=11)
