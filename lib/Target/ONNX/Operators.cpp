@@ -48,7 +48,7 @@ static constexpr OperatorEntry table[] = {
      "inference; without the mask"},
     {"Einsum", 12, importEinsum, nullptr, 1, any, "equation",
      "`nn.transpose`, `nn.reshape`, `nn.reduce`, `nn.matmul`",
-     "no repeated letters in one operand"},
+     "no repeated letters in one operand; products of rank 8 or less"},
     {"Equal", 7, importCompare, foldBinary, 2, 2, "", "`nn.compare`", ""},
     {"Erf", 9, importUnary, foldUnary, 1, 1, "", "`nn.erf`", ""},
     {"Exp", 7, importUnary, foldUnary, 1, 1, "", "`nn.exp`", ""},
@@ -137,8 +137,9 @@ static constexpr OperatorEntry table[] = {
      "exclude_outside extrapolation_value antialias axes "
      "keep_aspect_ratio_policy",
      "`nn.resize`",
-     "nearest and linear; constant sizes or scales; not tf_crop_and_resize; no "
-     "antialias"},
+     "nearest and linear, not cubic; constant sizes or scales; not "
+     "tf_crop_and_resize, tf_half_pixel_for_nn for nearest; no antialias, no "
+     "exclude_outside; keep_aspect_ratio_policy stretch"},
     {"Round", 11, importUnary, foldUnary, 1, 1, "", "`nn.round`", ""},
     {"Shape", 7, importShape, importShape, 1, 1, "start end", "folds", ""},
     {"Sigmoid", 7, importUnary, foldUnary, 1, 1, "", "`nn.sigmoid`", ""},
