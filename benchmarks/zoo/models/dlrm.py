@@ -1,5 +1,5 @@
 """DLRM: Naumov et al., 2019, "Deep learning recommendation model for personalization and
-recommendation systems", sections 2.5 and 5.1: embedding tables, an MLP of the dense
+recommendation systems", sections 2.2 and 5.1: embedding tables, an MLP of the dense
 features, dot products of all pairs, an MLP on top.
 
 Choices from the authors' benchmark for the Criteo Kaggle data (dlrm_s_criteo_kaggle.sh in

@@ -18,7 +18,9 @@ zero.
 Differences from both publications: attention is not fed back through the decoder. There
 a decoder step reads the context of the step before; here NMT has no input feeding, and
 the bottom layer of GNMT reads words only, so that every recurrent layer is one node over
-the whole sequence. GNMT's score is h_t W h_s in place of a small network.
+the whole sequence. The score h_t W h_s stands in both for the small network of Bahdanau,
+Cho, Bengio, 2014, "Neural machine translation by jointly learning to align and translate",
+which the papers name, so that attention is products of matrices.
 """
 
 from ..graph import add, concat

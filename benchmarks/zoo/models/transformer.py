@@ -3,7 +3,7 @@
 
 Choices: one vocabulary of exactly 37,000 (the paper: about 37000), shared with the linear
 layer in front of the softmax (section 3.4), which has no bias; projections of attention
-have none, as in equation 4. 64 steps, so that 64 sentences are the 4096 tokens of a batch
+have none, as in section 3.2.2. 64 steps, so that 64 sentences are the 4096 tokens of a batch
 in the FastT paper. The sinusoids of section 3.5 are a constant table. No padding mask.
 Dropout is left out.
 """
