@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 
+import onnx
 import pytest
 import zoo
 
@@ -19,10 +20,10 @@ def read_expected():
     return {name: operators for name, *operators in lines}
 
 
-def lacking(soap_translate, name, folder):
+def lacking(soap_translate, name, folder, opset=zoo.DEFAULT_OPSET):
     """Operators that stop the import; raises if something else does."""
     path = folder / "model.onnx"
-    zoo.save(path, name)
+    zoo.save(path, name, opset=opset)
     result = subprocess.run(
         [soap_translate, "--import-onnx", path, "--batch=2", "-o", folder / "model.mlir"],
         capture_output=True, text=True)
@@ -44,6 +45,12 @@ def test_imports(soap_translate, tmp_path, request):
         lines = [" ".join([name, *operators]) for name, operators in failures.items()]
         EXPECTED.write_text("\n".join(head + lines) + "\n")
     assert failures == read_expected()
+
+
+@pytest.mark.parametrize("opset", [9, onnx.defs.onnx_opset_version()])
+def test_imports_from_other_operator_sets(soap_translate, tmp_path, opset):
+    assert not [name for name in zoo.NETWORKS if name not in read_expected()
+                and lacking(soap_translate, name, tmp_path, opset)]
 
 
 def test_list_is_of_networks():
