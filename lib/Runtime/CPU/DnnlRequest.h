@@ -69,7 +69,7 @@ typename Primitive::primitive_desc describe(const Request &request,
     if (result &&
         (request.allowReference || !isReference(result.impl_info_str())))
       return result;
-  } catch (const dnnl::error &) {
+  } catch (const dnnl::error &) { // NOLINT(bugprone-empty-catch)
     // The arguments describe no operation that oneDNN knows.
   }
   return {};
