@@ -11,6 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 import operators
 import sequence_operators  # noqa: F401 (registers its functions)
+import shape_operators  # noqa: F401
+import window_operators  # noqa: F401
 
 
 # The oldest has Upsample, 20 Gelu, 23 RMSNormalization; what else sets change is in the

@@ -2,7 +2,8 @@
 jumps (comparisons, rounding) reads inputs of the graph only, which are equal in
 every strategy to the bit."""
 
-from operators import MAX_ELEMENTS, WEIGHTS, broadcast_operand, operator, size
+from operators import (MAX_ELEMENTS, WEIGHTS, anything, broadcast_operand, of_rank,
+                       operator, ranked, size)
 
 # Layers have most loops and rules.
 WEIGHTS.update({
@@ -34,41 +35,36 @@ def pick_input(b):
 # -- Per element
 
 
-@operator("Abs", "Cos", "Erf", "Neg", "Sin")
-def unary(b, op):
-    x = b.pick(lambda shape: True)
-    b.node(op, [x], b.shapes[x])
+@operator("Abs", "Cos", "Erf", "Neg", "Sin", of=anything)
+def unary(b, op, x, shape):
+    b.node(op, [x], shape)
     return True
 
 
-@operator("Gelu", since=20)
-def gelu(b, op):
-    x = b.pick(lambda shape: True)
-    b.node(op, [x], b.shapes[x], approximate=b.rng.choice(["none", "tanh"]))
+@operator("Gelu", since=20, of=anything)
+def gelu(b, op, x, shape):
+    b.node(op, [x], shape, approximate=b.rng.choice(["none", "tanh"]))
     return True
 
 
-@operator("Exp")
-def exp(b, op):
-    x = b.pick(lambda shape: True)
-    b.node(op, [hidden(b, "Tanh", [x], b.shapes[x])], b.shapes[x])
+@operator("Exp", of=anything)
+def exp(b, op, x, shape):
+    b.node(op, [hidden(b, "Tanh", [x], shape)], shape)
     return True
 
 
-@operator("Log", "Reciprocal")
-def of_positive(b, op):
-    x = b.pick(lambda shape: True)
-    b.node(op, [positive(b, x)], b.shapes[x])
+@operator("Log", "Reciprocal", of=anything)
+def of_positive(b, op, x, shape):
+    b.node(op, [positive(b, x)], shape)
     return True
 
 
-@operator("Pow")
-def power(b, op):
-    x = b.pick(lambda shape: True)
+@operator("Pow", of=anything)
+def power(b, op, x, shape):
     exponent = b.rng.choice([0.5, -1, 1.5, 2, 3])
     base = x if exponent in (2, 3) else positive(b, x)
-    bounded = hidden(b, "Tanh", [base], b.shapes[x]) if base == x else base
-    b.node(op, [bounded, b.scalar(exponent)], b.shapes[x])
+    bounded = hidden(b, "Tanh", [base], shape) if base == x else base
+    b.node(op, [bounded, b.scalar(exponent)], shape)
     return True
 
 
@@ -109,12 +105,8 @@ def choice(b, op):
 # -- Repetition and look-ups
 
 
-@operator("Expand", "Tile")
-def repeat(b, op):
-    x = b.pick()
-    if not x:
-        return False
-    shape = b.shapes[x]
+@operator("Expand", "Tile", of=ranked)
+def repeat(b, op, x, shape):
     if op == "Tile":
         repeats = [b.rng.choice([1, 1, 2, 3]) for _ in shape]
         result = [n * r for n, r in zip(shape, repeats)]
@@ -148,13 +140,9 @@ def gather(b, op):
     return True
 
 
-@operator("Resize", since=13)
-@operator("Upsample", until=9)
-def resize(b, op):
-    x = b.pick(lambda shape: len(shape) == 4)
-    if not x:
-        return False
-    shape = b.shapes[x]
+@operator("Resize", since=13, of=of_rank(4))
+@operator("Upsample", until=9, of=of_rank(4))
+def resize(b, op, x, shape):
     scales = [1, 1, b.rng.choice([1, 2, 3]), b.rng.choice([1, 2])]
     result = [int(n * s) for n, s in zip(shape, scales)]
     if size(result) > MAX_ELEMENTS or scales[2:] == [1, 1]:
@@ -175,22 +163,19 @@ def resize(b, op):
 # -- Layers
 
 
-@operator("LogSoftmax")
-def log_softmax(b, op):
-    x = b.pick()
-    if not x:
-        return False
-    b.node(op, [x], b.shapes[x], axis=b.rng.randrange(len(b.shapes[x])))
+@operator("LogSoftmax", of=ranked)
+def log_softmax(b, op, x, shape):
+    b.node(op, [x], shape, axis=b.rng.randrange(len(shape)))
     return True
 
 
-@operator("LayerNormalization", since=17)
-@operator("RMSNormalization", since=23)
-def layer_norm(b, op):
-    x = b.pick(lambda shape: len(shape) > 1 and shape[-1] > 2)
-    if not x:
-        return False
-    shape = b.shapes[x]
+def of_wide_rows(shape):
+    return len(shape) > 1 and shape[-1] > 2
+
+
+@operator("LayerNormalization", since=17, of=of_wide_rows)
+@operator("RMSNormalization", since=23, of=of_wide_rows)
+def layer_norm(b, op, x, shape):
     axis = b.rng.randrange(1, len(shape))
     operands = [x, b.parameter(shape[axis:], positive=True)]
     if op == "LayerNormalization" and b.rng.random() < 0.5:
@@ -199,12 +184,8 @@ def layer_norm(b, op):
     return True
 
 
-@operator("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare")
-def norm(b, op):
-    x = b.pick()
-    if not x:
-        return False
-    shape = b.shapes[x]
+@operator("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare", of=ranked)
+def norm(b, op, x, shape):
     axis = b.rng.randrange(len(shape))
     result = [1 if i == axis else n for i, n in enumerate(shape)]
     source = positive(b, x) if op == "ReduceLogSum" else hidden(b, "Tanh", [x], shape)
@@ -215,12 +196,8 @@ def norm(b, op):
     return True
 
 
-@operator("Einsum", since=12)
-def einsum(b, op):
-    x = b.pick(lambda shape: len(shape) in (2, 3))
-    if not x:
-        return False
-    shape = b.shapes[x]
+@operator("Einsum", since=12, of=of_rank(2, 3))
+def einsum(b, op, x, shape):
     features = b.rng.randint(2, 8)
     scale = shape[-1] ** -0.5
     if len(shape) == 2:
@@ -234,12 +211,9 @@ def einsum(b, op):
     return True
 
 
-@operator("LSTM")
-def lstm(b, op):
-    x = b.pick(lambda shape: len(shape) == 3)
-    if not x:
-        return False
-    steps, batch, inputs = b.shapes[x]
+@operator("LSTM", of=of_rank(3))
+def lstm(b, op, x, shape):
+    steps, batch, inputs = shape
     direction = b.rng.choice(["forward", "reverse", "bidirectional"])
     directions = 2 if direction == "bidirectional" else 1
     hidden_size = b.rng.randint(2, 6)
@@ -255,12 +229,9 @@ def lstm(b, op):
     return True
 
 
-@operator("ConvTranspose")
-def conv_transpose(b, op):
-    x = b.pick(lambda shape: len(shape) in (3, 4))
-    if not x:
-        return False
-    batch, channels, *image = b.shapes[x]
+@operator("ConvTranspose", of=of_rank(3, 4))
+def conv_transpose(b, op, x, shape):
+    batch, channels, *image = shape
     groups = b.rng.choice([g for g in (1, 1, 2, 3) if channels % g == 0])
     outputs = b.rng.randint(1, 3)
     kernel, strides, dilations, extra, lo, hi, result = ([] for _ in range(7))
