@@ -17,10 +17,9 @@ using namespace soap;
 namespace json = llvm::json;
 
 llvm::Expected<Calibration> Calibration::parse(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJSON(text, "a calibration");
   if (!value)
-    return llvm::createStringError("expected a calibration in JSON, got: " +
-                                   llvm::toString(value.takeError()));
+    return value.takeError();
   const json::Object *root = value->getAsObject();
   const json::Object *kind = root ? root->getObject("kind") : nullptr;
   if (!kind || root->getString("format").value_or("") != "soap-calibration")

@@ -19,10 +19,9 @@ namespace json = llvm::json;
 //===----------------------------------------------------------------------===//
 
 llvm::Error CostModel::addMeasured(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJSON(text, "measured costs");
   if (!value)
-    return llvm::createStringError("expected measured costs in JSON, got: " +
-                                   llvm::toString(value.takeError()));
+    return value.takeError();
   const json::Object *root = value->getAsObject();
   if (!root || root->getString("format").value_or("") != "soap-costs")
     return llvm::createStringError(

@@ -8,9 +8,9 @@
 #ifndef SOAP_LIB_COSTMODEL_JSONREADER_H
 #define SOAP_LIB_COSTMODEL_JSONREADER_H
 
+#include "soap/CostModel/JSON.h"
 #include "soap/CostModel/Topology.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/JSON.h"
 #include <optional>
 
 namespace soap::detail {

@@ -190,10 +190,9 @@ private:
 } // namespace
 
 llvm::Expected<Topology> Topology::parse(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJSON(text, "a topology");
   if (!value)
-    return llvm::createStringError("expected a topology in JSON, got: " +
-                                   llvm::toString(value.takeError()));
+    return value.takeError();
   const json::Object *root = value->getAsObject();
   if (!root)
     return llvm::createStringError("expected a JSON object with 'kinds', "

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/CostModel/JSON.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Strategy.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/Regex.h"
 
 using namespace soap;
@@ -63,15 +63,20 @@ static std::string unknownKey(const json::Object &object,
   return "";
 }
 
+/// A value as it stands in the file.
+static std::string textOf(const json::Value *value) {
+  return value ? llvm::formatv("{0}", *value).str() : "none";
+}
+
 static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJSON(text, "a strategy");
   if (!value)
-    return llvm::createStringError("expected a strategy in JSON, got: " +
-                                   llvm::toString(value.takeError()));
+    return value.takeError();
   json::Object *root = value->getAsObject();
   if (!root || !root->getArray("ops"))
     return llvm::createStringError(
-        "expected a strategy: a JSON object with an array 'ops'");
+        "expected a strategy: a JSON object with an array 'ops', as "
+        "--export-strategy writes");
   if (std::string error =
           unknownKey(*root, {"format", "model_fingerprint", "topology",
                              "simulated_ns", "seed", "order", "ops"});
@@ -210,11 +215,14 @@ private:
           std::tuple("replicate", !!entry->getInteger("replicate"), "a number"),
           std::tuple("regather", !!entry->getArray("regather"), "an array")})
       if (entry->get(key) && !isRight)
-        return fail(where + ": expected '" + key + "' to be " + what);
+        return fail(where + ": expected '" + key + "' to be " + what +
+                    ", got: " + textOf(entry->get(key)));
     const json::Array *devices = entry->getArray("devices");
     if (!devices || devices->empty())
-      return fail(where + ": expected an array 'devices' with one device per "
-                          "task");
+      return fail(where +
+                  ": expected an array 'devices' with one device per task, "
+                  "got: " +
+                  textOf(entry->get("devices")));
     bool onHost = devices->size() == 1 && (*devices)[0].getAsString() == "host";
     for (int32_t id : nodesCalled(*name, onHost, where)) {
       const GraphNode &node = graph_.node(id);
@@ -234,7 +242,7 @@ private:
           }
           if (!degree || *degree < 1 || *degree > INT32_MAX)
             return fail(where + ": expected a degree of 1 or more for '" +
-                        key.str() + "'");
+                        key.str() + "', got: " + textOf(&value));
           config.degrees.loops[loop] = static_cast<int32_t>(*degree);
         }
       int64_t replicate = entry->getInteger("replicate").value_or(1);
@@ -245,7 +253,8 @@ private:
       for (const json::Value &value : *devices) {
         std::optional<int32_t> device = readDevice(value);
         if (!device)
-          return fail(where + ": expected device numbers in 'devices'");
+          return fail(where + ": expected device numbers in 'devices', got: " +
+                      textOf(&value));
         config.devices.push_back(*device);
       }
       if (const json::Array *regather = entry->getArray("regather")) {
@@ -255,8 +264,8 @@ private:
             std::vector<llvm::StringRef> known;
             for (int32_t id : node.operands)
               known.push_back(graph_.node(graph_.value(id).producer).name);
-            std::string hint =
-                nearestWords(value.getAsString().value_or(""), known);
+            std::optional<llvm::StringRef> word = value.getAsString();
+            std::string hint = word ? nearestWords(*word, known) : "";
             return fail(where + ": expected operands of node '" + node.name +
                         "' in 'regather' (numbers below " +
                         llvm::Twine(known.size()) + " or " +

@@ -280,7 +280,15 @@ TEST(Strategy, FilesByHand) {
       {R"({"op": ".*", "device": [0]})", "", "did you mean 'devices'?"},
       {R"({"op": ".*", "devices": [0]})", R"(, "order": 3)", "got: 3"},
       {R"({"op": ".*", "devices": [0], "replicate": "2"})", "",
-       "expected 'replicate' to be a number"},
+       "expected 'replicate' to be a number, got: \"2\""},
+      {R"({"op": ".*", "devices": []})", "", "one device per task, got: []"},
+      {R"({"op": ".*", "devices": [0, -1]})", "",
+       "expected device numbers in 'devices', got: -1"},
+      {R"({"op": "conv1", "degrees": {"n": 1.5}, "devices": [0]})", "",
+       "of 1 or more for 'n', got: 1.5"},
+      {R"({"op": "conv1", "devices": [0], "regather": [7]})", "", "got: 7"},
+      {R"({"op": ".*", "devices": [0], "devices": [1]})", "",
+       "got: the key 'devices' twice in one object"},
   };
   for (const auto &[ops, more, expected] : cases) {
     llvm::Expected<Strategy> bad = parse(ops, more);

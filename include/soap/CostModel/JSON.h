@@ -1,0 +1,30 @@
+//===- JSON.h - JSON that people write --------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Strategies, topologies and costs are files that people edit. llvm::json keeps
+// the last of two equal keys without a word and recurses as deep as the text
+// does; both are errors here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_COSTMODEL_JSON_H
+#define SOAP_COSTMODEL_JSON_H
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+namespace soap {
+
+/// Parses `text`, which has to be `what` ("a strategy"). Fails if it is not
+/// JSON, if an object has a key twice, or if it is nested deeper than 64
+/// levels.
+llvm::Expected<llvm::json::Value> parseJSON(llvm::StringRef text,
+                                            llvm::StringRef what);
+
+} // namespace soap
+
+#endif // SOAP_COSTMODEL_JSON_H

@@ -1,0 +1,73 @@
+//===- JSON.cpp - JSON that people write ----------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/CostModel/JSON.h"
+#include "llvm/ADT/StringSet.h"
+#include <vector>
+
+using namespace soap;
+namespace json = llvm::json;
+
+static constexpr int maxDepth = 64;
+
+/// The end of the string whose quote is at `begin`: its closing quote.
+static size_t endOfString(llvm::StringRef text, size_t begin) {
+  size_t end = begin + 1;
+  while (end < text.size() && text[end] != '"')
+    end += text[end] == '\\' ? 2 : 1;
+  return end;
+}
+
+/// What is wrong with the text although it may be JSON; empty if nothing is.
+static std::string findProblem(llvm::StringRef text) {
+  std::vector<llvm::StringSet<>> objects; // The keys of those that are open.
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '{')
+      objects.emplace_back();
+    else if (c == '}' && !objects.empty())
+      objects.pop_back();
+    if (c == '{' || c == '[') {
+      if (++depth > maxDepth)
+        return "more than " + std::to_string(maxDepth) + " levels of nesting";
+    } else if (c == '}' || c == ']') {
+      --depth;
+    } else if (c == '"') {
+      size_t end = endOfString(text, i);
+      llvm::StringRef name = text.slice(i + 1, end);
+      // Only keys stand before colons.
+      bool isKey = text.drop_front(std::min(end + 1, text.size()))
+                       .ltrim(" \t\r\n")
+                       .starts_with(":");
+      if (isKey && !objects.empty() && !objects.back().insert(name).second)
+        return "the key '" + name.str() + "' twice in one object, again in " +
+               "line " + std::to_string(text.take_front(i).count('\n') + 1) +
+               "; remove one of them";
+      i = end;
+    }
+  }
+  return "";
+}
+
+llvm::Expected<json::Value> soap::parseJSON(llvm::StringRef text,
+                                            llvm::StringRef what) {
+  auto error = [&](const llvm::Twine &got) {
+    return llvm::createStringError("expected " + what +
+                                   " in JSON, got: " + got);
+  };
+  // A recursive parser must not see what is nested too deeply.
+  std::string problem = findProblem(text);
+  if (llvm::StringRef(problem).ends_with("nesting"))
+    return error(problem);
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return error(llvm::toString(value.takeError()));
+  if (!problem.empty())
+    return error(problem);
+  return value;
+}
