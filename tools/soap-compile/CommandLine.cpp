@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "../Numbers.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <CLI/CLI.hpp>
 
 using namespace soap;
 
@@ -205,11 +205,6 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
     if (!error.empty())
       return mistake(error);
   }
-  if (line.coresPerDevice < 0)
-    return mistake("expected --cores-per-device of at least 1, got: " +
-                   llvm::Twine(line.coresPerDevice));
-  if (line.budgetSeconds <= 0)
-    return mistake("expected --budget in seconds, more than 0");
   if (texts.cost != "analytic")
     line.costFile = texts.cost;
   if (model.ends_with(".mlir") &&
@@ -253,7 +248,9 @@ static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
 
 static void declareModel(CLI::App &app, Texts &texts) {
   app.option_defaults()->group("Model");
-  app.add_option("--batch", texts.batch, "Size of the batch")->type_name("N");
+  app.add_option("--batch", texts.batch, "Size of the batch")
+      ->check(wholeNumber<int64_t>())
+      ->type_name("N");
   app.add_option("--dim", texts.dims, "Size of a symbolic dimension")
       ->type_name("NAME=N");
   app.add_option("--batch-dim", texts.batchDims,
@@ -276,6 +273,7 @@ static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
                  "Equal devices of this machine (default: those of the "
                  "topology in an .mlir model, else as many as the strategy "
                  "names, else 1)")
+      ->check(wholeNumber<int32_t>())
       ->type_name("N");
   app.add_option("--topology", line.topologyFile, "A described machine")
       ->type_name("FILE.json");
@@ -285,6 +283,7 @@ static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
       ->type_name("BANDWIDTH:LATENCY");
   app.add_option("--cores-per-device", line.coresPerDevice,
                  "Cores of a device (default: an even split)")
+      ->check(wholeNumber<int32_t>(1))
       ->type_name("K");
   app.add_option("--mcpu", texts.mcpu,
                  "Processor to make code for, LLVM's name (default native)")
@@ -307,14 +306,15 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--budget", line.budgetSeconds, "Limit of the search")
+      ->check(positiveNumber(/*orZero=*/false))
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--proposals", line.proposals,
                  "Limit of the search (default: by graph size)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(wholeNumber<uint64_t>())
       ->type_name("N");
   app.add_option("--seed", line.seed, "Seed of search and random")
-      ->check(CLI::NonNegativeNumber)
+      ->check(wholeNumber<uint64_t>())
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--cost", texts.cost,

@@ -12,6 +12,7 @@
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Calibration.h"
 #include "soap/CostModel/Machine.h"
+#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Target/Memory/LibraryMemory.h"
@@ -51,6 +52,13 @@ bool Compilation::import() {
     module = parseSourceFile<ModuleOp>(line.model, &context);
     if (!module)
       return false;
+    if (!module->getOps<soaprt::DeviceOp>().empty()) {
+      printError("expected what --emit=nn, strategy or soap prints, got: '" +
+                 line.model +
+                 "', whose programs are planned; compile what "
+                 "--emit=soap prints");
+      return false;
+    }
     level = levelOf(*module);
     if (line.import.initWeightsSeed)
       initializeWeights(*module, *line.import.initWeightsSeed);

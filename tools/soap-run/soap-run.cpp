@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Numbers.h"
 #include "Report.h"
 #include "Verification.h"
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -80,18 +80,18 @@ static void declare(CLI::App &app, Options &o) {
                "build for one device inside it, on the same inputs");
   app.add_option("--rtol", o.tolerance.relative, "Relative tolerance")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(soap::positiveNumber(/*orZero=*/true));
   app.add_option("--atol", o.tolerance.absolute, "Absolute tolerance")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(soap::positiveNumber(/*orZero=*/true));
 
   app.option_defaults()->group("Measuring");
   app.add_option("--iterations", o.iterations,
                  "Time this many steps: median, min, max, samples/s")
-      ->check(CLI::NonNegativeNumber)
+      ->check(soap::wholeNumber<size_t>())
       ->type_name("N");
   app.add_option("--warmup", o.warmup, "Steps before that")
-      ->check(CLI::NonNegativeNumber)
+      ->check(soap::wholeNumber<size_t>())
       ->type_name("N");
   app.add_option("--trace", o.trace,
                  "Write the timeline of one more step for Chrome or Perfetto")
@@ -100,31 +100,38 @@ static void declare(CLI::App &app, Options &o) {
                  "Write the time per kernel, as soap-compile --cost reads it")
       ->type_name("FILE.json");
 
-  static const std::map<std::string, soap_transport> transports = {
-      {"auto", SOAP_TRANSPORT_AUTO},
-      {"local", SOAP_TRANSPORT_LOCAL},
-      {"mpi", SOAP_TRANSPORT_MPI}};
+  auto readTransport = [&o](const std::string &name) {
+    static const std::map<std::string, soap_transport> transports = {
+        {"auto", SOAP_TRANSPORT_AUTO},
+        {"local", SOAP_TRANSPORT_LOCAL},
+        {"mpi", SOAP_TRANSPORT_MPI}};
+    auto found = transports.find(name);
+    if (found == transports.end())
+      throw CLI::ValidationError(
+          "--transport", "expected auto, local or mpi, got: '" + name + "'");
+    o.load.transport = found->second;
+  };
   app.option_defaults()->group("Devices");
-  app.add_option("--transport", o.load.transport,
-                 "How devices communicate: auto, local, mpi (default auto: mpi "
-                 "where a launcher started several processes)")
-      ->transform(CLI::CheckedTransformer(transports).description(""))
+  app.add_option_function<std::string>(
+         "--transport", readTransport,
+         "How devices communicate: auto, local, mpi (default auto: mpi "
+         "where a launcher started several processes)")
       ->type_name("NAME");
   app.add_option("--map", o.load.map,
                  "The process of each device, as in 0,0,1,1 (default: spread "
                  "evenly)")
       ->delimiter(',')
-      ->check(CLI::NonNegativeNumber)
+      ->check(soap::wholeNumber<uint32_t>())
       ->type_name("RANK,...");
   app.add_option(
          "--timeout", o.load.timeoutSeconds,
          "After so many silent seconds a process is lost and the others "
          "end (default 10)")
-      ->check(CLI::PositiveNumber)
+      ->check(soap::positiveNumber(/*orZero=*/false))
       ->type_name("SECONDS");
   app.add_option("--cores-per-device", o.load.coresPerDevice,
                  "Cores of each device (default: as compiled, else even)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(soap::wholeNumber<uint32_t>())
       ->type_name("K");
   app.add_option("--link", o.link,
                  "Makes communication slow: a link of this bandwidth and "

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Numbers.h"
 #include "mlir/IR/MLIRContext.h"
 #include "soap/Target/ONNX/Import.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/ToolOutputFile.h"
-#include <CLI/CLI.hpp>
 
 using namespace soap;
 
@@ -78,8 +78,9 @@ int main(int argc, char **argv) {
                  "Write the recipes of seeded weights as JSON")
       ->type_name("FILE.json");
   app.option_defaults()->group("Shapes");
-  auto *batchOption =
-      app.add_option("--batch", batch, "Size of the batch")->type_name("N");
+  auto *batchOption = app.add_option("--batch", batch, "Size of the batch")
+                          ->check(wholeNumber<int64_t>())
+                          ->type_name("N");
   app.add_option("--dim", dims, "Size of a symbolic dimension")
       ->type_name("NAME=N");
   app.add_option("--batch-dim", batchDims,

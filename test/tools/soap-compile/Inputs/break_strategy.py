@@ -29,6 +29,8 @@ texts = {
     "missing": json.dumps({**strategy, "ops": missing}),
     "syntax": '{"ops": [',
     "type": '{"ops": 3}',
+    "deep": '{"ops": ' + "[" * 1000000,
+    "twice": '{"ops": [{"op": ".*",\n "devices": [0], "devices": [1]}]}',
 }
 for name, text in texts.items():
     path.with_name(f"{path.stem}-{name}.json").write_text(text)
