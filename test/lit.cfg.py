@@ -4,6 +4,8 @@ Features say what a machine may lack; a test that needs one says
 `REQUIRES: <feature>` and is reported as unsupported elsewhere:
   cuda      a CUDA device and its driver
   mpi       mpirun, and the MPI transport was built
+  host-names
+            processes may have a host name of their own (unshare --uts)
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
   planted-faults, faulty-property-worker
@@ -14,6 +16,7 @@ Features say what a machine may lack; a test that needs one says
 
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -54,6 +57,10 @@ if shutil.which("mpirun") and os.path.exists(
     os.path.join(config.soap_obj_root, "lib", "libSOAPTransportMPI.so")
 ):
     config.available_features.add("mpi")
+if shutil.which("unshare") and not subprocess.run(
+    ["unshare", "--uts", "hostname", "probe"], capture_output=True
+).returncode:
+    config.available_features.add("host-names")
 # As root, and with more processes than cores. What mpirun says itself about a
 # process that failed is not tested.
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"

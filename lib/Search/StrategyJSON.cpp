@@ -180,8 +180,7 @@ private:
     std::optional<int64_t> id = value.getAsInteger();
     if (!id || *id < 0 || *id > INT32_MAX)
       return std::nullopt;
-    // A number never means the host: it is a device that does not exist.
-    return static_cast<int32_t>(*id == topology_.host() ? *id + 1 : *id);
+    return static_cast<int32_t>(*id);
   }
 
   /// The operand that a number says, or all that a node of that name makes.
@@ -251,6 +250,13 @@ private:
                     llvm::Twine(replicate));
       config.degrees.replicate = static_cast<int32_t>(replicate);
       for (const json::Value &value : *devices) {
+        // A number never means the host.
+        if (value.getAsInteger().value_or(0) >= topology_.numDevices())
+          return fail(where + ": expected devices from 0 to " +
+                      llvm::Twine(topology_.numDevices() - 1) +
+                      " of topology '" + topology_.name +
+                      "', got: " + textOf(&value) +
+                      "; use a topology with more devices or another strategy");
         std::optional<int32_t> device = readDevice(value);
         if (!device)
           return fail(where + ": expected device numbers in 'devices', got: " +

@@ -130,6 +130,16 @@ func.func @function() attributes {soap.config = #soap.config<{} on [0]>} {
 
 // -----
 
+// Tests that a configuration on an operation that is not sound is no problem
+// but the operation's own.
+func.func @unsound(%x: tensor<1x1x4x4xf32>) {
+  // expected-error @below {{requires attribute 'strides'}}
+  %y = nn.max_pool %x {nn.name = "y", kernel = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>, pads_hi = array<i64: 0, 0>, soap.config = #soap.config<{h = 2} on [0, 1]>} : (tensor<1x1x4x4xf32>) -> tensor<1x1x2x2xf32>
+  return
+}
+
+// -----
+
 // Tests that a launch order is a list of names.
 // expected-error @below {{expected soap.order to be a list of names of nodes, got: [1]}}
 func.func @order() attributes {soap.order = [1]} {

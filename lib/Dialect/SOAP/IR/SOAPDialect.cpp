@@ -104,5 +104,9 @@ LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError() << "expected soap.config to be a #soap.config, "
                                 "got: "
                              << attribute.getValue();
+  // Discardable attributes are verified first, but the loops of an operation
+  // are known only if it is sound itself.
+  if (failed(op->getName().verifyInvariants(op)))
+    return failure();
   return verifyConfig(op, config);
 }

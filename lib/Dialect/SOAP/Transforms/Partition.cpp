@@ -80,8 +80,8 @@ struct PartitionPass : ir::impl::SOAPPartitionBase<PartitionPass> {
     numReads = coverage.reads;
     numElements = coverage.elements;
     countOperations(main);
-    if (!devices.empty())
-      project(main);
+    if (!devices.empty() && failed(project(main)))
+      return signalPassFailure();
   }
 
 private:
@@ -147,7 +147,7 @@ private:
     }
   }
 
-  void project(func::FuncOp main);
+  LogicalResult project(func::FuncOp main);
 
   func::FuncOp init_;
 };
@@ -254,21 +254,30 @@ LogicalResult PartitionPass::writeBody(TaskOp task, Operation *op,
 }
 
 /// Keeps operations with an operand or a result on one of the devices. What
-/// they read of others becomes soap.remote.
-void PartitionPass::project(func::FuncOp main) {
+/// they read of others becomes soap.remote. Fails if a device has nothing.
+LogicalResult PartitionPass::project(func::FuncOp main) {
+  llvm::SmallDenseSet<int32_t> used;
   auto touches = [&](Operation *op) {
-    auto isListed = [&](Value value) {
-      auto shard = dyn_cast<ShardType>(value.getType());
-      return shard && llvm::is_contained(devices, shard.getDevice());
-    };
-    return llvm::any_of(op->getOperands(), isListed) ||
-           llvm::any_of(op->getResults(), isListed);
+    bool result = false;
+    for (ValueRange values :
+         {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+      for (Value value : values)
+        if (auto shard = dyn_cast<ShardType>(value.getType());
+            shard && llvm::is_contained(devices, shard.getDevice())) {
+          used.insert(shard.getDevice());
+          result = true;
+        }
+    return result;
   };
   Block &block = main.getBody().front();
   llvm::SetVector<Operation *> dropped;
   for (Operation &op : block.without_terminator())
     if (!touches(&op))
       dropped.insert(&op);
+  for (int32_t device : devices)
+    if (!used.contains(device))
+      return main.emitError("expected devices that the strategy uses, got: ")
+             << device << "; change the option 'devices'";
   for (Operation *op : llvm::reverse(dropped)) {
     OpBuilder builder(op);
     for (OpResult result : op->getResults()) {
@@ -280,4 +289,5 @@ void PartitionPass::project(func::FuncOp main) {
     }
     op->erase();
   }
+  return success();
 }
