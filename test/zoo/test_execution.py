@@ -6,6 +6,7 @@ import json
 import sys
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 import zoo
@@ -27,6 +28,21 @@ CASES = {
     "bert_2layers": ("bert_base", 2, {"layers": 2}),
     "gpt2_2layers": ("gpt2_small", 2, {"layers": 2, "seq": 64}),
     "vit_b16": ("vit_b16", 2, {}),
+    # The other families, small.
+    "rnntc_small": ("rnntc", 4, {"layers": 2, "hidden": 64}),
+    "nmt_small": ("nmt", 4, {"seq": 12, "hidden": 64, "vocabulary": 1000}),
+    "gnmt_small": ("gnmt", 4, {"seq": 12, "hidden": 64, "vocabulary": 1000}),
+    "transformer_small": ("transformer", 4, {
+        "seq": 12, "layers": 1, "features": 64, "inner": 128, "vocabulary": 1000}),
+    "llama_small": ("llama_7b", 4, {"seq": 12, "layers": 1, "features": 64, "heads": 4,
+                                    "inner": 128, "vocabulary": 1000}),
+    "dlrm_small": ("dlrm", 8, {"tables": (1000,) * 4}),
+    "unet_small": ("unet", 1, {"size": 188}),
+    "unet_resize_small": ("unet_resize", 1, {"size": 188}),
+    # With the operators of the newest set.
+    "bert_newest": ("bert_base", 2, {
+        "opset": onnx.defs.onnx_opset_version(), "seq": 16, "layers": 1, "features": 96,
+        "vocabulary": 1000}),
 }
 
 
