@@ -96,6 +96,8 @@ double CostModel::trafficSeconds(double bytes, const DeviceKind &kind) {
 
 int64_t CostModel::analyticNs(const KernelQuery &query,
                               const DeviceKind &kind) {
+  if (query.flops <= 0 && query.bytes <= 0)
+    return 0;
   double efficiency = 1;
   if (query.depth > 0)
     for (auto [size, half] : {std::pair(query.rows, kind.halfRows),
@@ -106,6 +108,10 @@ int64_t CostModel::analyticNs(const KernelQuery &query,
   // Weights come from memory in every step.
   double memory = query.depth > 0 ? query.bytes / kind.memoryBandwidth
                                   : trafficSeconds(query.bytes, kind);
+  // What is walked over again stays in a cache if all of it fits.
+  bool fits = kind.cacheBandwidth > 0 && query.bytes <= kind.cacheBytes;
+  memory +=
+      query.bytesAgain / (fits ? kind.cacheBandwidth : kind.memoryBandwidth);
   return kind.launchNs + std::llround(std::max(compute, memory) * 1e9);
 }
 

@@ -14,7 +14,9 @@ using namespace soap;
 
 /// Does the task multiply two tensors and add up? Then small tiles are
 /// inefficient; all else is bound by memory.
-static bool isContraction(const KernelAccess &access) {
+static bool isContraction(const KernelAccess &access, const TaskWork &work) {
+  if (work.flops <= 0)
+    return false;
   const PartitionSpec &spec = access.spec;
   int large = 0;
   for (const Box &box : access.operands)
@@ -35,17 +37,21 @@ KernelQuery soap::describeKernel(const KernelAccess &access,
   KernelQuery query;
   query.key = work.key;
   query.flops = work.flops;
+  double boxes = 0;
   for (auto [box, bytes] :
        llvm::zip_equal(access.operands, access.operandBytes))
     if (!isEmpty(box))
-      query.bytes += static_cast<double>(volume(box)) * bytes;
+      boxes += static_cast<double>(volume(box)) * bytes;
   int64_t results = 1;
   for (auto [index, box] : llvm::enumerate(access.results)) {
-    query.bytes += static_cast<double>(volume(box)) * access.resultBytes[index];
+    boxes += static_cast<double>(volume(box)) * access.resultBytes[index];
     if (index == 0)
       results = std::max<int64_t>(1, volume(box));
   }
-  if (!isContraction(access))
+  double touched = work.bytes.value_or(boxes);
+  query.bytes = std::min(touched, boxes);
+  query.bytesAgain = std::max(0.0, touched - boxes);
+  if (!isContraction(access, work))
     return query;
 
   // Columns are what the weights add to the result; without weights, its last

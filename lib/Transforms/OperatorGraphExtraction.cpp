@@ -90,7 +90,8 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
       [ops = result.ops](int32_t node, const Degrees &degrees, int64_t task) {
         auto op = cast<nn::PartitionOpInterface>(ops[node]);
         nn::LocalTile tile = nn::makeLocalTile(op, degrees, task);
-        return TaskWork{nn::kernelKey(op, tile), op.getFlops(tile)};
+        return TaskWork{nn::kernelKey(op, tile), op.getFlops(tile),
+                        op.getBytes(tile)};
       });
   if (auto module = main->getParentOfType<ModuleOp>())
     result.graph.name = module.getName().value_or("").str();

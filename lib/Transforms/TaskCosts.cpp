@@ -77,7 +77,8 @@ int64_t TaskCosts::ns(ir::TaskOp task, const DeviceKind &kind) const {
       shapes.push_back(operand.shape);
     }
     SmallVector<LoopKind, 6> kinds = inferLoopKinds(tile.spec, traits, shapes);
-    TaskWork work{nn::kernelKey(op, tile), op.getFlops(tile)};
+    TaskWork work{nn::kernelKey(op, tile), op.getFlops(tile),
+                  op.getBytes(tile)};
     KernelAccess access{tile.spec,        kinds, tile.tile, tile.operandBoxes,
                         tile.resultBoxes, {},    {}};
     auto bytesOf = [](Value value) {

@@ -48,6 +48,28 @@ TEST(CostModel, RooflineByHand) {
   EXPECT_EQ(CostModel::copyNs(5000, kind), 1000 + 1000);
 }
 
+TEST(CostModel, ViewsHaveNoKernel) {
+  EXPECT_EQ(CostModel::analyticNs(KernelQuery(), testKind()), 0);
+  CostModel costs;
+  EXPECT_EQ(costs.kernelNs(KernelQuery(), testKind()), 0);
+}
+
+TEST(CostModel, WhatIsReadAgainComesFromACacheIfItFits) {
+  DeviceKind kind = testKind();
+  kind.launchNs = 0;
+  KernelQuery query;
+  query.bytes = 10'000;
+  query.bytesAgain = 40'000;
+  // No cache: 50,000 bytes at 10 GB/s.
+  EXPECT_EQ(CostModel::analyticNs(query, kind), 5'000);
+  kind.cacheBandwidth = 100e9;
+  kind.cacheBytes = 10'000;
+  EXPECT_EQ(CostModel::analyticNs(query, kind), 500);
+  // A little less, and the next reading finds nothing that it wants.
+  kind.cacheBytes = 9'000;
+  EXPECT_EQ(CostModel::analyticNs(query, kind), 90 + 100 + 4'000);
+}
+
 TEST(CostModel, SmallTilesAreInefficient) {
   DeviceKind kind = testKind();
   kind.launchNs = 0;

@@ -204,4 +204,32 @@ TEST(TaskGraph, WorkIsAskedOncePerTileShape) {
   tasks.setStrategy(moved);
   EXPECT_EQ(calls, 2);
 }
+
+TEST(TaskGraph, CostsTheBytesThatAnOperationStates) {
+  DeviceKind kind;
+  kind.name = "plain";
+  kind.peakFlops = 1e18;
+  kind.memoryBandwidth = 1e9;
+  kind.launchNs = 7;
+  Topology machine = Topology::machine(2, kind, 1e9, 10, 0, 1, false);
+  for (auto [flops, bytes, ns] : {std::tuple(1.0, std::optional<double>(), 647),
+                                  std::tuple(1.0, std::optional(100.0), 107),
+                                  std::tuple(1.0, std::optional(1000.0), 1007),
+                                  // A view.
+                                  std::tuple(0.0, std::optional(0.0), 0)}) {
+    GraphBuilder builder;
+    builder.relu("a", builder.input("x", {10, 8}));
+    OperatorGraph graph = builder.finish();
+    graph.setTaskWork(
+        [&, flops = flops, bytes = bytes](int32_t, const Degrees &, int64_t) {
+          return TaskWork{"", flops, bytes};
+        });
+    Strategy strategy = singleDevice(graph, machine, 0);
+    CostModel costs;
+    TaskGraph tasks(graph, machine, costs);
+    tasks.setStrategy(strategy);
+    EXPECT_EQ(FullSimulator(tasks).stepNs(), ns);
+    EXPECT_EQ(simulateTaskLevel(graph, strategy, machine, costs), ns);
+  }
+}
 } // namespace

@@ -23,11 +23,14 @@ namespace soap {
 
 /// One local kernel. Rows, columns and depth describe a contraction
 /// (m, n, k of its matrix product); depth 0 means that there is none, and only
-/// the memory traffic counts.
+/// the memory traffic counts. Without flops and bytes there is no kernel: the
+/// result is a view.
 struct KernelQuery {
   llvm::StringRef key; ///< KernelKey; empty: never measured.
   double flops = 0;
   double bytes = 0; ///< Read plus written.
+  /// Read once more, from the bytes above: by a layer that runs step by step.
+  double bytesAgain = 0;
   int64_t rows = 1, columns = 1, depth = 0;
 };
 
@@ -62,7 +65,7 @@ public:
   /// Time of one kernel: the measured one where there is one.
   int64_t kernelNs(const KernelQuery &query, const DeviceKind &kind) const;
   /// The analytic time alone: launch + max(flops / (peak * efficiency),
-  /// bytes / bandwidth).
+  /// bytes / bandwidth); 0 if there is no kernel.
   static int64_t analyticNs(const KernelQuery &query, const DeviceKind &kind);
   /// Seconds for memory traffic of activations: what fits into caches, then
   /// the rest.

@@ -15,6 +15,7 @@
 
 #include "soap/Partition/PartitionSpec.h"
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,11 +62,13 @@ struct GraphNode {
   uint32_t sampleDims = 1;
 };
 
-/// What one task of a node is, as far as only the op knows. Memory traffic and
-/// the shape of a contraction follow from the spec.
+/// What one task of a node is, as far as only the op knows. The shape of a
+/// contraction follows from the spec.
 struct TaskWork {
   std::string key;  ///< KernelKey.
   double flops = 0; ///< Closed form on the task's boxes.
+  /// Read from and written to memory. Absent: every element of the boxes once.
+  std::optional<double> bytes = std::nullopt;
 };
 /// Thread-safe; called once per distinct tile shape of (node, degrees).
 using TaskWorkFn =
@@ -82,9 +85,9 @@ public:
   int32_t addNode(GraphNode node,
                   llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> resultShapes,
                   llvm::ArrayRef<int32_t> elementBytes);
-  /// The callback for flops and KernelKey. Without it, flops are twice the
-  /// product of all loop extents and the non-unit window sizes, and keys are
-  /// empty.
+  /// The callback for flops, bytes and KernelKey. Without it, flops are twice
+  /// the product of all loop extents and the non-unit window sizes, and keys
+  /// are empty.
   void setTaskWork(TaskWorkFn work) { work_ = std::move(work); }
   /// Fills uses, traits, loop kinds and groups. Returns check().
   std::string finish();

@@ -186,6 +186,10 @@ double ConvOp::getFlops(const LocalTile &tile) {
   return 2 * perElement * volume(tile.resultBoxes[0]);
 }
 
+double ConvOp::getBytes(const LocalTile &tile) {
+  return windowBytes(*this, tile, windowsOf(*this));
+}
+
 void ConvOp::appendKernelKey(llvm::raw_ostream &os, const LocalTile &tile) {
   appendKernel(os, *this, attributesOfGroups(*this, tile), tile.operandBoxes,
                tile.resultBoxes);

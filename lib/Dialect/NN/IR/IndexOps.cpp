@@ -77,6 +77,17 @@ void GatherOp::setLocalAccess(const LocalTile &tile) {
 
 double GatherOp::getFlops(const LocalTile &tile) { return 0; }
 
+double GatherOp::getBytes(const LocalTile &tile) {
+  // One row per index, and none twice. Indices that another part of the table
+  // answers are not known to be so: the bytes do not depend on them.
+  const Box &table = tile.operandBoxes[0], &indices = tile.operandBoxes[1];
+  int64_t rows = table[getAxis()].size();
+  int64_t read = std::min(rows, volume(indices));
+  return boxBytes(getData(), table) / rows * read +
+         boxBytes(getIndices(), indices) +
+         boxBytes(getResult(), tile.resultBoxes[0]);
+}
+
 //===----------------------------------------------------------------------===//
 // nn.tile
 //===----------------------------------------------------------------------===//
@@ -173,4 +184,16 @@ void ResizeOp::setLocalAccess(const LocalTile &tile) {
 double ResizeOp::getFlops(const LocalTile &tile) {
   bool linear = getMode() == ResizeMode::Linear;
   return linear ? 3.0 * volume(tile.resultBoxes[0]) : 0;
+}
+
+double ResizeOp::getBytes(const LocalTile &tile) {
+  // Where the result has fewer elements than x, some of x is not read.
+  const Box &box = tile.operandBoxes[0];
+  bool linear = getMode() == ResizeMode::Linear;
+  double bytes = boxBytes(getX(), box);
+  for (auto [i, range] : llvm::enumerate(box)) {
+    int64_t read = tile.resultBoxes[0][i].size() * (linear ? 2 : 1);
+    bytes *= static_cast<double>(std::min(range.size(), read)) / range.size();
+  }
+  return bytes + boxBytes(getResult(), tile.resultBoxes[0]);
 }

@@ -157,6 +157,31 @@ Value soap::nn::createSplat(OpBuilder &builder, Operation *op, StringRef suffix,
 }
 
 //===----------------------------------------------------------------------===//
+// Memory traffic
+//===----------------------------------------------------------------------===//
+
+double soap::nn::boxBytes(Value value, const Box &box) {
+  if (isEmpty(box))
+    return 0;
+  unsigned bits = elementType(value).getIntOrFloatBitWidth();
+  return static_cast<double>(volume(box)) * ((bits + 7) / 8);
+}
+
+double soap::nn::windowBytes(Operation *op, const LocalTile &tile,
+                             const Windows &windows) {
+  const Box &box = tile.operandBoxes[0];
+  double whole = boxBytes(op->getOperand(0), box), read = whole;
+  if (whole == 0)
+    return detail::boxBytes(op, tile);
+  for (auto [i, kernel] : llvm::enumerate(windows.kernel)) {
+    int64_t size = box[2 + i].size();
+    int64_t units = tile.tile[tile.spec.operands[0].dims[2 + i].loop].size();
+    read *= static_cast<double>(std::min(size, units * kernel)) / size;
+  }
+  return detail::boxBytes(op, tile) - whole + read;
+}
+
+//===----------------------------------------------------------------------===//
 // Kernel keys
 //===----------------------------------------------------------------------===//
 

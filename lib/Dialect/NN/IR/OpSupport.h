@@ -88,6 +88,13 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Operation *op,
                         llvm::StringRef suffix, mlir::RankedTensorType type,
                         double value);
 
+/// Bytes of the elements of `value` in `box`; 0 for a box that is not read.
+double boxBytes(mlir::Value value, const Box &box);
+/// Bytes that a tile touches whose operand 0 is read through `windows` along
+/// dimensions 2, 3, ..: what lies between windows is in the box, but not read.
+double windowBytes(mlir::Operation *op, const LocalTile &tile,
+                   const Windows &windows);
+
 /// Appends the kernel key's common part: operation, the given attributes,
 /// shapes of operands that are read, shapes of results, element types.
 void appendKernel(llvm::raw_ostream &os, mlir::Operation *op,

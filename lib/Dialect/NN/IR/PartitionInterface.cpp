@@ -152,6 +152,16 @@ double soap::nn::detail::defaultFlops(const LocalTile &tile) {
   return flops;
 }
 
+double soap::nn::detail::boxBytes(Operation *op, const LocalTile &tile) {
+  double bytes = 0;
+  for (auto [operand, box] :
+       llvm::zip_equal(op->getOperands(), tile.operandBoxes))
+    bytes += nn::boxBytes(operand, box);
+  for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.resultBoxes))
+    bytes += nn::boxBytes(result, box);
+  return bytes;
+}
+
 void soap::nn::detail::appendDefaultKernelKey(llvm::raw_ostream &os,
                                               Operation *op,
                                               const LocalTile &tile) {

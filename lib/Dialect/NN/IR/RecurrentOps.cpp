@@ -90,3 +90,11 @@ double LSTMOp::getFlops(const LocalTile &tile) {
   double units = steps * volume(tile.resultBoxes[1]);
   return units * (8 * (inputs + hidden) + 9);
 }
+
+double LSTMOp::getBytes(const LocalTile &tile) {
+  // What inputs add to the gates is one product for all steps, but every step
+  // reads the recurrent weight again.
+  double again = static_cast<double>(tile.operandBoxes[0][0].size() - 1);
+  return detail::boxBytes(*this, tile) +
+         again * boxBytes(getRecurrentWeight(), tile.operandBoxes[2]);
+}

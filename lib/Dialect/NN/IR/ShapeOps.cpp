@@ -126,6 +126,14 @@ void SliceOp::setLocalAccess(const LocalTile &tile) {
 
 double SliceOp::getFlops(const LocalTile &tile) { return 0; }
 
+double SliceOp::getBytes(const LocalTile &tile) {
+  // A tile reads exactly its box: cutting that out of a shard is the
+  // communication plan's work, and without steps nothing is left to do.
+  if (llvm::all_of(getSteps(), [](int64_t step) { return step == 1; }))
+    return 0;
+  return 2 * boxBytes(getResult(), tile.resultBoxes[0]);
+}
+
 //===----------------------------------------------------------------------===//
 // nn.pad
 //===----------------------------------------------------------------------===//
@@ -252,6 +260,7 @@ PartitionSpec ReshapeOp::getPartitionSpec() {
 }
 
 double ReshapeOp::getFlops(const LocalTile &tile) { return 0; }
+double ReshapeOp::getBytes(const LocalTile &tile) { return 0; }
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   return getX().getType() == getResult().getType() ? getX() : Value();

@@ -84,6 +84,9 @@ PartitionSpec MaxPoolOp::getPartitionSpec() { return poolSpec(*this); }
 double MaxPoolOp::getFlops(const LocalTile &tile) {
   return poolFlops(*this, tile);
 }
+double MaxPoolOp::getBytes(const LocalTile &tile) {
+  return windowBytes(*this, tile, windowsOf(*this));
+}
 
 void MaxPoolOp::setLocalAccess(const LocalTile &tile) {
   TilePads pads = localPadsOf(tile, windowsOf(*this));
@@ -113,6 +116,9 @@ LogicalResult AvgPoolOp::verify() {
 PartitionSpec AvgPoolOp::getPartitionSpec() { return poolSpec(*this); }
 double AvgPoolOp::getFlops(const LocalTile &tile) {
   return poolFlops(*this, tile);
+}
+double AvgPoolOp::getBytes(const LocalTile &tile) {
+  return windowBytes(*this, tile, windowsOf(*this));
 }
 
 void AvgPoolOp::setLocalAccess(const LocalTile &tile) {
@@ -282,6 +288,11 @@ FailureOr<SmallVector<Value>> LRNOp::buildLocal(OpBuilder &builder,
 
 double LRNOp::getFlops(const LocalTile &tile) {
   return (static_cast<double>(getSize()) + 4) * volume(tile.operandBoxes[0]);
+}
+
+double LRNOp::getBytes(const LocalTile &tile) {
+  // The channels of the halo are normalised too.
+  return 2 * boxBytes(getX(), tile.operandBoxes[0]);
 }
 
 void LRNOp::appendKernelKey(llvm::raw_ostream &os, const LocalTile &tile) {

@@ -99,7 +99,8 @@ void TestPartitionSpec::printTask(PartitionOpInterface op,
   printBoxes(tile.operandBoxes, os);
   os << " writes";
   printBoxes(tile.resultBoxes, os);
-  os << " flops " << static_cast<int64_t>(op.getFlops(tile)) << "\n    key "
+  os << " flops " << static_cast<int64_t>(op.getFlops(tile)) << " bytes "
+     << static_cast<int64_t>(op.getBytes(tile)) << "\n    key "
      << kernelKey(op, tile) << '\n';
 
   // The arguments of a function stand for the pieces that the task reads.

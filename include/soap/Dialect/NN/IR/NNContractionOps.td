@@ -11,7 +11,7 @@
 include "soap/Dialect/NN/IR/NNBase.td"
 
 def NN_ConvOp : NN_PureOp<"conv", [],
-    ["buildLocal", "setLocalAccess", "getFlops", "appendKernelKey"]> {
+    ["buildLocal", "setLocalAccess", "getFlops", "getBytes", "appendKernelKey"]> {
   let summary = "Convolution";
   let description = [{
     ONNX Conv: input (N, C, spatial...), weight (F, C/G, K...), optional bias

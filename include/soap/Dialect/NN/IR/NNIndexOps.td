@@ -10,7 +10,8 @@
 
 include "soap/Dialect/NN/IR/NNAttrs.td"
 
-def NN_GatherOp : NN_PureOp<"gather", [], ["setLocalAccess", "getFlops"]> {
+def NN_GatherOp : NN_PureOp<"gather", [],
+    ["setLocalAccess", "getFlops", "getBytes"]> {
   let summary = "Look-up of slices by index";
   let description = [{
     ONNX Gather: the result has the indices' dimensions in place of dimension
@@ -74,7 +75,8 @@ def NN_TileOp : NN_PureOp<"tile", [], ["getFlops"]> {
   let hasVerifier = 1;
 }
 
-def NN_ResizeOp : NN_PureOp<"resize", [], ["setLocalAccess", "getFlops"]> {
+def NN_ResizeOp : NN_PureOp<"resize", [],
+    ["setLocalAccess", "getFlops", "getBytes"]> {
   let summary = "Interpolation along dimensions";
   let description = [{
     ONNX Resize and Upsample. Element i of a dimension of the result lies at

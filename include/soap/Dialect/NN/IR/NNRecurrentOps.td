@@ -12,7 +12,7 @@ include "soap/Dialect/NN/IR/NNBase.td"
 
 def NN_LSTMOp : NN_Op<"lstm", [Pure,
     DeclareOpInterfaceMethods<PartitionOpInterface,
-      ["getPartitionSpec", "setLocalAccess", "getFlops"]>]> {
+      ["getPartitionSpec", "setLocalAccess", "getFlops", "getBytes"]>]> {
   let summary = "LSTM layer over a whole sequence";
   let description = [{
     ONNX LSTM with its default activations. Operands: x (T, N, X), input weight

@@ -39,7 +39,7 @@ def NN_ConcatOp : NN_PureOp<"concat", [], ["buildLocal", "getFlops"]> {
 }
 
 def NN_SliceOp : NN_PureOp<"slice", [],
-    ["setLocalAccess", "getFlops"]> {
+    ["setLocalAccess", "getFlops", "getBytes"]> {
   let summary = "Strided slice";
   let description = [{
     ONNX Slice and Split: result element x is element `starts + x*steps` of the
@@ -97,7 +97,7 @@ def NN_PadOp : NN_PureOp<"pad", [],
   let hasVerifier = 1;
 }
 
-def NN_ReshapeOp : NN_PureOp<"reshape", [], ["getFlops"]> {
+def NN_ReshapeOp : NN_PureOp<"reshape", [], ["getFlops", "getBytes"]> {
   let summary = "The same elements in another shape";
   let description = [{
     ONNX Reshape, Flatten, Squeeze, Unsqueeze: row-major order stays.

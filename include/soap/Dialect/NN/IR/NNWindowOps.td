@@ -14,7 +14,8 @@ include "soap/Dialect/NN/IR/NNAttrs.td"
 // Pooling
 //===----------------------------------------------------------------------===//
 
-def NN_MaxPoolOp : NN_PureOp<"max_pool", [], ["setLocalAccess", "getFlops"]> {
+def NN_MaxPoolOp : NN_PureOp<"max_pool", [],
+    ["setLocalAccess", "getFlops", "getBytes"]> {
   let summary = "Maximum over windows";
   let description = [{
     ONNX MaxPool: input and result (N, C, spatial...). Padding is -inf. The
@@ -47,7 +48,8 @@ def NN_MaxPoolOp : NN_PureOp<"max_pool", [], ["setLocalAccess", "getFlops"]> {
   let hasVerifier = 1;
 }
 
-def NN_AvgPoolOp : NN_PureOp<"avg_pool", [], ["setLocalAccess", "getFlops"]> {
+def NN_AvgPoolOp : NN_PureOp<"avg_pool", [],
+    ["setLocalAccess", "getFlops", "getBytes"]> {
   let summary = "Average over windows";
   let description = [{
     ONNX AveragePool: as `nn.max_pool`, with padding 0. A window is divided by
@@ -157,7 +159,7 @@ def NN_BatchNormOp : NN_PureOp<"batch_norm", [NN_PerElement,
 }
 
 def NN_LRNOp : NN_PureOp<"lrn", [SameOperandsAndResultType],
-    ["buildLocal", "getFlops", "appendKernelKey"]> {
+    ["buildLocal", "getFlops", "getBytes", "appendKernelKey"]> {
   let summary = "Local response normalisation across channels";
   let description = [{
     ONNX LRN: `x / (bias + alpha/size * sum)^beta`, where the sum is over the

@@ -97,6 +97,8 @@ mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 cloneLocal(mlir::Operation *op, mlir::OpBuilder &builder,
            llvm::ArrayRef<mlir::Value> operands, const LocalTile &tile);
 double defaultFlops(const LocalTile &tile);
+/// Bytes of all elements of the boxes of a tile of `op`, each counted once.
+double boxBytes(mlir::Operation *op, const LocalTile &tile);
 void appendDefaultKernelKey(llvm::raw_ostream &os, mlir::Operation *op,
                             const LocalTile &tile);
 mlir::LogicalResult verifyPartitionOp(mlir::Operation *op);

@@ -60,6 +60,16 @@ def PartitionOpInterface : OpInterface<"PartitionOpInterface"> {
       [{ return ::soap::nn::detail::defaultFlops(tile); }]>,
 
     InterfaceMethod<[{
+        Bytes that the kernel of a tile reads from and writes to memory. By
+        default every element of its boxes once. Less where it skips elements
+        (rows that no index names), more where it walks over an operand again,
+        0 where there is no kernel because the result is a view of the operand.
+        Equal for tiles of one kernel key.
+      }],
+      "double", "getBytes", (ins "const ::soap::nn::LocalTile &":$tile), [{}],
+      [{ return ::soap::nn::detail::boxBytes($_op, tile); }]>,
+
+    InterfaceMethod<[{
         Appends what determines the cost of a tile: operation, attributes, local
         shapes and element types. Names, configurations and what only says
         where a tile lies (pads, starts, offsets) stay out.
