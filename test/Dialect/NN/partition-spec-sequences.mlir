@@ -10,7 +10,7 @@ func.func @gather() {
   // CHECK-NEXT: operand 0: (v, d2)
   // CHECK-NEXT: operand 1: (d0, d1)
   // CHECK-NEXT: result 0: (d0, d1, d2) sum
-  // CHECK: task 1: reads [3:7, 0:4] [0:3, 0:2] writes [0:3, 0:2, 0:4] flops 0
+  // CHECK: task 1: reads [3:7, 0:4] [0:3, 0:2] writes [0:3, 0:2, 0:4] flops 0 bytes 208
   // CHECK-NEXT: key nn.gather axis=0 4x4xf32 3x2xi64 -> 3x2x4xf32
   // CHECK-NEXT: nn.gather {{.*}} {axis = 0 : i64, base = 3 : i64, nn.name = "embedding", table_size = 7 : i64}
   %0 = nn.gather %x, %i {nn.name = "embedding", axis = 0 : i64, test.degrees = {v = 2}} : (tensor<7x4xf32>, tensor<3x2xi64>) -> tensor<3x2x4xf32>

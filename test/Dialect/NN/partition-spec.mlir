@@ -42,7 +42,7 @@ func.func @conv() {
   // CHECK-NEXT: operand 1: (f, c, [0,2], [0,2])
   // CHECK-NEXT: operand 2: (f) first only
   // CHECK-NEXT: result 0: (n, f, h, w) sum
-  // CHECK-NEXT: task 0: reads [0:4, 0:1, 0:4, 0:7] [0:6, 0:1, 0:3, 0:3] [0:6] writes [0:4, 0:6, 0:2, 0:7] flops 6048
+  // CHECK-NEXT: task 0: reads [0:4, 0:1, 0:4, 0:7] [0:6, 0:1, 0:3, 0:3] [0:6] writes [0:4, 0:6, 0:2, 0:7] flops 6048 bytes 2032
   // CHECK-NEXT: key nn.conv dilations=1x1 groups=1 strides=2x1 4x1x4x7xf32 6x1x3x3xf32 6xf32 -> 4x6x2x7xf32
   // CHECK-NEXT: nn.conv %arg0, %arg1 bias %arg2 {{{.*}}pads_hi = array<i64: 0, 2>, pads_lo = array<i64: 1, 0>
   // CHECK-NEXT: task 1: reads [0:4, 1:3, 0:4, 0:7] [0:6, 1:3, 0:3, 0:3] none writes [0:4, 0:6, 0:2, 0:7]
