@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
 
 using namespace soap;
 namespace json = llvm::json;
@@ -29,9 +30,8 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
   kind.halfColumns =
       reader.number(object, "half_columns", where, kind.halfColumns);
   kind.halfDepth = reader.number(object, "half_depth", where, kind.halfDepth);
-  kind.launchNs = static_cast<int64_t>(
-      reader.number(object, "launch_s", where, kind.launchNs * 1e-9) * 1e9 +
-      0.5);
+  kind.launchNs = std::llround(
+      reader.number(object, "launch_s", where, kind.launchNs * 1e-9) * 1e9);
   return kind;
 }
 
@@ -160,8 +160,8 @@ private:
       link.from = readEnd(*object, "from", where);
       link.to = readEnd(*object, "to", where);
       link.bandwidth = reader_.number(*object, "bandwidth_bytes_per_s", where);
-      link.latencyNs = static_cast<int64_t>(
-          reader_.number(*object, "latency_s", where, 0) * 1e9 + 0.5);
+      link.latencyNs =
+          std::llround(reader_.number(*object, "latency_s", where, 0) * 1e9);
       link.shared = object->getString("shared").value_or("").str();
       llvm::StringRef occupies = object->getString("occupies").value_or("");
       if (!occupies.empty() && occupies != "receiver")

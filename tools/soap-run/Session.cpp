@@ -123,6 +123,8 @@ void Session::setInputs(const Session &other) {
 uint64_t Session::step() {
   std::vector<const void *> in;
   std::vector<void *> out;
+  in.reserve(inputPorts.size());
+  out.reserve(outputPorts.size());
   for (const Tensor &tensor : inputTensors)
     in.push_back(tensor.bytes.data());
   for (Tensor &tensor : outputTensors)
