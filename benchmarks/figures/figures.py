@@ -25,8 +25,8 @@ import time
 
 import numpy as np
 
-from measure import (LIGHT, ROOT, STRATEGIES, WEIGHTS, alternate, kendall_tau, merge_costs,
-                     parse_figures, simulated_ms)
+from measure import (LIGHT, ROOT, WEIGHTS, alternate, fit_strategies, kendall_tau,
+                     parse_figures)
 
 MODELS = ["bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50",
           "shufflenet", "squeezenet", "vgg19", "zfnet512"]
@@ -132,36 +132,9 @@ def simulation(tools, options):
 
 def fit(tools, options):
     for model in options.fit_models:
-        batch = f"--batch={options.fit_batch}"
-        names, sos, files, profiles = [], [], [], []
-        for strategy, *more in STRATEGIES:
-            names.append(strategy + "".join(f" {m.split('=')[1]}" for m in more
-                                            if "seed" in m))
-            stem = f"{model}.fit.{names[-1].replace(' ', '.')}"
-            files.append(tools.work / f"{stem}.json")
-            sos.append(tools.compile(model, tools.work / f"{stem}.so", batch, "--devices=2",
-                                     "--cores-per-device=1",
-                                     f"--strategy={strategy}", *more,
-                                     f"--export-strategy={files[-1]}"))
-        count = 3 if options.quick else 7
-        measured = [m[options.minimum] for m in alternate(
-            options.rounds, *(lambda so=so: tools.steps(so, count) for so in sos))]
-        for so in sos:
-            profiles.append(so.with_suffix(".profile.json"))
-            with tools.priority():
-                tools.run("bin/soap-run", so, f"--profile-ops={profiles[-1]}",
-                          f"--iterations={count}", show=False)
-        costs = tools.work / f"{model}.costs.json"
-        merge_costs(profiles, costs)
-        analytic = [simulated_ms(file) for file in files]
-        profiled = []
-        for file in files:
-            again = file.with_suffix(".profiled.json")
-            tools.run("bin/soap-compile", LIGHT / f"light_{model}.onnx", WEIGHTS, batch,
-                      "--cores-per-device=1", "--devices=2",
-                      f"--strategy={file}", f"--cost={costs}", "--emit=strategy", "-o",
-                      file.with_suffix(".mlir"), f"--export-strategy={again}")
-            profiled.append(simulated_ms(again))
+        names, measured, analytic, profiled = fit_strategies(
+            tools, options, model, [LIGHT / f"light_{model}.onnx", WEIGHTS,
+                                    f"--batch={options.fit_batch}"])
         rows = [[name, f"{m:.2f}", *(f"{x:.2f} ({x / m - 1:+.0%})" for x in pair)]
                 for name, m, *pair in zip(names, measured, analytic, profiled)]
         for what, pick in (("mean |error|", lambda e: f"{statistics.fmean(e):.0%}"),

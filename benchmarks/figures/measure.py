@@ -116,6 +116,43 @@ def merge_costs(files, target):
     target.write_text(json.dumps(merged))
 
 
+def fit_strategies(tools, options, name, common, strategies=STRATEGIES, link=()):
+    """Compiles what `common` says with every strategy, for two one-core devices, and runs
+    and profiles them in turn. Returns their names, measured steps, and simulated ones
+    without and with the profiled costs, in ms."""
+    names, sos, files, profiles = [], [], [], []
+    count = 3 if options.quick else 7
+    common = [*common, "--devices=2", "--cores-per-device=1", *link]
+    for strategy, *choice in strategies:
+        names.append(" ".join([strategy, *(c.split("=")[1] for c in choice if "seed" in c)]))
+        stem = f"{name}.fit.{names[-1].replace(' ', '.')}"
+        files.append(tools.work / f"{stem}.json")
+        sos.append(tools.work / f"{stem}.so")
+        tools.run("bin/soap-compile", *common, f"--strategy={strategy}", *choice,
+                  f"--export-strategy={files[-1]}", "-o", sos[-1])
+
+    def step_and_profile(so):
+        step = tools.steps(so, count, *link)
+        profiles.append(so.with_suffix(f".profile.{len(profiles)}.json"))
+        with tools.priority():
+            tools.run("bin/soap-run", so, f"--profile-ops={profiles[-1]}",
+                      f"--iterations={count}", *link, show=False)
+        return step
+
+    measured = [m[options.minimum] for m in alternate(
+        options.rounds, *(lambda so=so: step_and_profile(so) for so in sos))]
+    costs = tools.work / f"{name}.costs.json"
+    merge_costs(profiles, costs)
+    profiled = []
+    for file in files:
+        again = file.with_suffix(".profiled.json")
+        tools.run("bin/soap-compile", *common, f"--strategy={file}", f"--cost={costs}",
+                  "--emit=strategy", "-o", file.with_suffix(".mlir"),
+                  f"--export-strategy={again}")
+        profiled.append(simulated_ms(again))
+    return names, measured, [simulated_ms(file) for file in files], profiled
+
+
 def create_parser(doc):
     """The options of all."""
     parser = argparse.ArgumentParser(

@@ -26,8 +26,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks/figures"))
-from measure import (LIGHT, STRATEGIES, WEIGHTS, alternate, kendall_tau,  # noqa: E402
-                     merge_costs, parse_figures, simulated_ms)
+from measure import (LIGHT, STRATEGIES, WEIGHTS, fit_strategies,  # noqa: E402
+                     kendall_tau, parse_figures, simulated_ms)
 
 
 def perceptron(path, batch=64, width=1024, layers=6):
@@ -132,38 +132,9 @@ def fit(tools, options):
     for name, model, more in (
             ("AlexNet", LIGHT / "light_bvlc_alexnet.onnx", [WEIGHTS, "--batch=4"]),
             ("perceptron", mlp, [])):
-        common = [model, *more, "--devices=2", "--cores-per-device=1",
-                  f"--link={options.link}"]
-        names, sos, files, profiles = [], [], [], []
-        count = 3 if options.quick else 7
-
-        def step_and_profile(so):
-            step = tools.steps(so, count, f"--link={options.link}")
-            profiles.append(so.with_suffix(f".profile.{len(profiles)}.json"))
-            with tools.priority():
-                tools.run("bin/soap-run", so, f"--profile-ops={profiles[-1]}",
-                          f"--iterations={count}", f"--link={options.link}", show=False)
-            return step
-
-        for strategy, *choice in STRATEGIES[:4 if options.quick else None]:
-            names.append(" ".join([strategy, *(c.split("=")[1] for c in choice
-                                               if "seed" in c)]))
-            stem = tools.work / f"{name}.{names[-1].replace(' ', '.')}"
-            files.append(stem.with_name(stem.name + ".json"))
-            sos.append(stem.with_name(stem.name + ".so"))
-            tools.run("bin/soap-compile", *common, f"--strategy={strategy}", *choice,
-                      f"--export-strategy={files[-1]}", "-o", sos[-1])
-        measured = [m[options.minimum] for m in alternate(
-            options.rounds, *(lambda so=so: step_and_profile(so) for so in sos))]
-        costs = tools.work / f"{name}.costs.json"
-        merge_costs(profiles, costs)
-        simulated = []
-        for file in files:
-            again = file.with_suffix(".profiled.json")
-            tools.run("bin/soap-compile", *common, f"--strategy={file}", f"--cost={costs}",
-                      "--emit=strategy", "-o", file.with_suffix(".mlir"),
-                      f"--export-strategy={again}")
-            simulated.append(simulated_ms(again))
+        names, measured, _, simulated = fit_strategies(
+            tools, options, name, [model, *more],
+            STRATEGIES[:4 if options.quick else None], [f"--link={options.link}"])
         every += [(name, n, m, s) for n, m, s in zip(names, measured, simulated)]
     rows = [[f"{model}, {n}", f"{m:.2f}", f"{s:.2f}", f"{s / m - 1:+.0%}"]
             for model, n, m, s in every]
