@@ -101,7 +101,7 @@ std::unique_ptr<fb::KernelT> streamKernel(int64_t elements) {
   kernel->key = "probe.relu";
   fb::UnaryT unary;
   unary.kind = fb::UnaryKind::Relu;
-  kernel->op.Set(std::move(unary));
+  kernel->op.Set(unary);
   kernel->operands.push_back(tensor({elements}));
   kernel->results.push_back(tensor({elements}));
   return kernel;

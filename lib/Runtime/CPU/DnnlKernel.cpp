@@ -106,7 +106,7 @@ private:
 } // namespace
 
 size_t DnnlKernel::addSlot(Slot slot) {
-  slots.push_back(std::move(slot));
+  slots.push_back(slot);
   return slots.size() - 1;
 }
 
@@ -184,6 +184,7 @@ std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
     if (!stage.primitive)
       stage.primitive = stage.make();
     std::vector<std::pair<int, memory>> arguments;
+    arguments.reserve(stage.arguments.size() + 1);
     for (const auto &[arg, slot] : stage.arguments)
       arguments.emplace_back(arg, objects[slot]);
     if (stage.scratchpad.get_size())

@@ -127,7 +127,7 @@ static int64_t place(llvm::MapVector<Operation *, Life> &lives) {
     }
     life->offset = best < 0 ? end : best;
     arena = std::max(arena, life->offset + life->bytes);
-    auto at = llvm::upper_bound(
+    auto *at = llvm::upper_bound(
         placed, life, [](Life *a, Life *b) { return a->offset < b->offset; });
     placed.insert(at, life);
   }
@@ -231,7 +231,7 @@ LogicalResult PlanMemoryPass::plan(DeviceOp device) {
       parameters += llvm::alignTo(buffer.getType().getBytes(), alignment);
     } else {
       // A buffer that no row touches needs no room of its own.
-      auto it = lives.find(buffer);
+      auto *it = lives.find(buffer);
       buffer.setOffset(it == lives.end() ? 0 : it->second.offset);
       if (it == lives.end())
         activations = std::max<int64_t>(
