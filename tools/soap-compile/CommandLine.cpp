@@ -144,6 +144,11 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
                    texts.emit + "'");
   line.emit = level->second;
 
+  if (line.prove && (line.emit == Emit::NN || line.emit == Emit::Report))
+    return mistake("expected --prove with a strategy that is compiled, got: "
+                   "--emit=" +
+                   texts.emit + "; leave one of them out");
+
   llvm::StringRef model(line.model);
   if (!model.ends_with(".onnx") && !model.ends_with(".mlir"))
     return mistake("expected a model called *.onnx or *.mlir, got: '" + model +

@@ -195,8 +195,26 @@ readExpected(const Options &o, const Session &session) {
   return expected;
 }
 
+/// --info describes a model and runs nothing: nobody shall believe that a check
+/// has passed.
+static void checkInfo(const Options &o) {
+  for (auto [option, given] : {std::pair("--verify", o.verify),
+                               {"--compare", !o.other.empty()},
+                               {"--expected", !o.expected.empty()},
+                               {"--output", !o.outputs.empty()},
+                               {"--print", !o.prints.empty()},
+                               {"--iterations", o.iterations != 0},
+                               {"--trace", !o.trace.empty()},
+                               {"--profile-ops", !o.profile.empty()}})
+    if (o.info && given)
+      throw UsageError(std::string("expected --info alone, which runs "
+                                   "nothing, got: ") +
+                       option + " too; leave one of them out");
+}
+
 static int runModel(const Options &o) {
   // Files and names are checked before anything runs.
+  checkInfo(o);
   std::map<std::string, std::string> sources;
   for (const std::string &text : o.inputs) {
     auto source = split("--input", text);
@@ -209,7 +227,7 @@ static int runModel(const Options &o) {
   // The reference first: its memory is free again when the model is loaded.
   std::unique_ptr<Verification> verification;
   Loading loading = o.load;
-  if (o.verify && !o.info) {
+  if (o.verify) {
     verification =
         std::make_unique<Verification>(o.model, sources, o.tolerance);
     loading.observe = Verification::show;
