@@ -105,6 +105,14 @@ int64_t CostModel::analyticNs(const KernelQuery &query,
                               std::pair(query.depth, kind.halfDepth)})
       efficiency *= size / (size + half);
   double compute = query.flops / (kind.peakFlops * std::max(efficiency, 1e-6));
+  // A product of few rows or columns is no slower than so many products of a
+  // matrix and a vector, which memory bounds.
+  if (query.depth > 0) {
+    auto vectors = static_cast<double>(std::min(query.rows, query.columns));
+    compute = std::min(compute,
+                       std::max(query.flops / kind.peakFlops,
+                                vectors * query.bytes / kind.memoryBandwidth));
+  }
   // Weights come from memory in every step.
   double memory = query.depth > 0 ? query.bytes / kind.memoryBandwidth
                                   : trafficSeconds(query.bytes, kind);

@@ -48,6 +48,21 @@ TEST(CostModel, RooflineByHand) {
   EXPECT_EQ(CostModel::copyNs(5000, kind), 1000 + 1000);
 }
 
+TEST(CostModel, FewRowsAreProductsWithVectors) {
+  DeviceKind kind = testKind();
+  kind.launchNs = 0;
+  kind.halfRows = kind.halfColumns = 192;
+  kind.halfDepth = 0;
+  // One row, or column: the weights at 10 GB/s, not 1/193 of the peak.
+  KernelQuery vector = gemm(1, 1000, 1000);
+  EXPECT_EQ(CostModel::analyticNs(vector, kind), 400'800);
+  std::swap(vector.rows, vector.columns);
+  EXPECT_EQ(CostModel::analyticNs(vector, kind), 400'800);
+  // Two are at most two of them, many what the curve says.
+  EXPECT_EQ(CostModel::analyticNs(gemm(2, 1000, 1000), kind), 2 * 401'600);
+  EXPECT_GT(CostModel::analyticNs(gemm(50, 1000, 1000), kind), 5'000'000);
+}
+
 TEST(CostModel, ViewsHaveNoKernel) {
   EXPECT_EQ(CostModel::analyticNs(KernelQuery(), testKind()), 0);
   CostModel costs;
@@ -73,7 +88,7 @@ TEST(CostModel, WhatIsReadAgainComesFromACacheIfItFits) {
 TEST(CostModel, SmallTilesAreInefficient) {
   DeviceKind kind = testKind();
   kind.launchNs = 0;
-  kind.memoryBandwidth = 1e15;
+  kind.memoryBandwidth = 100e9;
   double whole = CostModel::analyticNs(gemm(64, 64, 256), kind);
   for (auto [m, n, k] : {std::tuple(4, 64, 256), std::tuple(64, 4, 256),
                          std::tuple(64, 64, 16)}) {

@@ -65,7 +65,8 @@ public:
   /// Time of one kernel: the measured one where there is one.
   int64_t kernelNs(const KernelQuery &query, const DeviceKind &kind) const;
   /// The analytic time alone: launch + max(flops / (peak * efficiency),
-  /// bytes / bandwidth); 0 if there is no kernel.
+  /// bytes / bandwidth); 0 if there is no kernel. The first of them is at most
+  /// min(rows, columns) * bytes / bandwidth.
   static int64_t analyticNs(const KernelQuery &query, const DeviceKind &kind);
   /// Seconds for memory traffic of activations: what fits into caches, then
   /// the rest.
