@@ -9,6 +9,7 @@
 #define SOAP_LIB_RUNTIME_ERROR_H
 
 #include "soap/Runtime/Runtime.h"
+#include <exception>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,17 @@ template <typename... Ts>
 template <typename... Ts>
 [[noreturn]] void failed(const Ts &...parts) {
   throw Error(SOAP_FAILED, text(parts...));
+}
+
+/// What an exception says.
+inline std::string messageOf(const std::exception_ptr &exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception &error) {
+    return error.what();
+  } catch (...) {
+    return "an exception of another program";
+  }
 }
 
 } // namespace soap::runtime

@@ -45,27 +45,38 @@ public:
   }
 
   /// Waits until the value has reached `target`, first by looking at it
-  /// `spins` times.
-  void wait(uint32_t target, unsigned spins = 0) {
+  /// `spins` times. False if the counter has been abandoned.
+  bool wait(uint32_t target, unsigned spins = 0) {
     for (unsigned spin = 0; spin != spins; ++spin) {
       if (reached(target))
-        return;
+        return !isAbandoned();
       pause();
     }
     while (true) {
       waiters.fetch_add(1, std::memory_order_seq_cst);
       uint32_t seen = value.load(std::memory_order_seq_cst);
-      bool done = static_cast<int32_t>(seen - target) >= 0;
+      // After the value: abandon() changes both, the value last.
+      bool done = abandoned.load(std::memory_order_seq_cst) ||
+                  static_cast<int32_t>(seen - target) >= 0;
       if (!done)
         syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value),
                 FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
       waiters.fetch_sub(1, std::memory_order_relaxed);
       if (done || reached(target))
-        return;
+        return !isAbandoned();
     }
   }
 
+  /// Nobody waits any more; what the value says has no meaning.
+  void abandon() {
+    abandoned.store(true, std::memory_order_seq_cst);
+    value.fetch_add(1, std::memory_order_seq_cst);
+    wake();
+  }
+
 private:
+  bool isAbandoned() const { return abandoned.load(std::memory_order_acquire); }
+
   static void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -80,6 +91,7 @@ private:
 
   std::atomic<uint32_t> value{0};
   std::atomic<uint32_t> waiters{0};
+  std::atomic<bool> abandoned{false};
 };
 
 /// A barrier for a fixed set of threads, each of which counts how often it

@@ -1,17 +1,29 @@
 """The memory plan: what the compiler plans for library kernels is what the
 runtime takes, and parameters lie in memory once."""
 
+import json
+
+import launcher
 import pytest
 from light_models import NAMES
 
 NAMED = pytest.mark.parametrize("name", NAMES)
-PLANNED = ("scratchpad_bytes", "reordered_parameter_bytes", "peak_bytes")
+PLANNED = ("scratchpad_bytes", "reordered_parameter_bytes",
+           "communication_bytes", "peak_bytes")
 
 
-def check_plan(devices):
+def check_plan(devices, processes=1):
+    """What communication takes beside buffers is planned for devices that are
+    each in a process of their own, away from the inputs and outputs on rank 0."""
     for device in devices:
         taken = {key: device[key] for key in PLANNED}
-        assert taken == device["planned"], f"device {device['id']}"
+        planned = device["planned"]
+        if processes != len(devices) or device["rank"] == 0:
+            spared = planned["communication_bytes"] - taken["communication_bytes"]
+            assert spared >= 0
+            taken["communication_bytes"] += spared
+            taken["peak_bytes"] += spared
+        assert taken == planned, f"device {device['id']}"
         arenas = sum(device[key] for key in (
             "activation_bytes", "parameter_bytes", "scratch_bytes"))
         assert arenas + device["scratchpad_bytes"] <= device["peak_bytes"]
@@ -35,8 +47,28 @@ def test_two_devices(tools, zoo, name):
     info = tools.json("soap-run", compiled, "--info")
     assert len(info["devices"]) == 2
     check_plan(info["devices"])
-    peak = max(device["peak_bytes"] for device in info["devices"])
+    # Halos are received in place.
+    assert {d["communication_bytes"] for d in info["devices"]} == {0}
+    assert {p["staging_bytes"] for p in info["processes"]} == {0}
+    peak = max(device["planned"]["peak_bytes"] for device in info["devices"])
     assert f"memory: peak {peak / 2**20:.1f} MiB, " in compiler.stderr
+
+
+@pytest.mark.skipif(not launcher.FOUND, reason="mpirun is missing")
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_processes(tools, zoo, tmp_path, ranks):
+    """Between processes, messages that are summed and inputs need memory."""
+    model = zoo.model("squeezenet", 1)
+    compiled = tmp_path / "model-parallel.so"
+    tools.run("soap-compile", *model.compile_arguments(), "--devices=3",
+              "--strategy=model-parallel", "-o", compiled)
+    info = json.loads(tools.run("soap-run", compiled, "--info", "--json",
+                                ranks=ranks).stdout)
+    check_plan(info["devices"], ranks)
+    assert all(d["communication_bytes"] > 0 for d in info["devices"] if d["rank"])
+    # Rank 0 has the input of the others, packed.
+    staged = [p["staging_bytes"] for p in info["processes"]]
+    assert staged[0] > 0 and not any(staged[1:])
 
 
 def test_parameters_lie_in_memory_once(zoo):

@@ -19,7 +19,7 @@ void run::require(soap_status status) {
     throw RunError(soap_last_error());
 }
 
-Session::Session(const std::string &path, const Loading &given) {
+static soap_load_options optionsOf(const Loading &given) {
   soap_load_options options = {};
   options.size = sizeof(options);
   options.transport = given.transport;
@@ -33,11 +33,21 @@ Session::Session(const std::string &path, const Loading &given) {
   options.observe = given.observe;
   options.user = given.user;
   // Warnings are the same everywhere.
-  if (given.transport != SOAP_TRANSPORT_LOCAL && soap_launch_rank() != 0)
+  if (!given.isRoot())
     options.warning = [](const char *line, void *) {
       if (std::strncmp(line, "rank ", 5) == 0)
         std::fprintf(stderr, "warning: %s\n", line);
     };
+  return options;
+}
+
+void run::join(const Loading &given) {
+  soap_load_options options = optionsOf(given);
+  require(soap_join(&options));
+}
+
+Session::Session(const std::string &path, const Loading &given) {
+  soap_load_options options = optionsOf(given);
   soap_model *loaded = nullptr;
   require(soap_model_load(path.c_str(), &options, &loaded));
   model.reset(loaded);

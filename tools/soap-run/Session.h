@@ -21,6 +21,11 @@ void require(soap_status status);
 
 /// How a model is loaded.
 struct Loading {
+  /// True in the process that has inputs and outputs and prints.
+  bool isRoot() const {
+    return transport == SOAP_TRANSPORT_LOCAL || soap_launch_rank() == 0;
+  }
+
   soap_transport transport = SOAP_TRANSPORT_AUTO;
   uint32_t coresPerDevice = 0; ///< 0: as compiled.
   std::vector<uint32_t> map;   ///< Rank of each device; empty: even.
@@ -30,6 +35,9 @@ struct Loading {
   void *user = nullptr;
   LinkSpeed link{}; ///< Bandwidth 0: links are not throttled.
 };
+
+/// Meets the other processes of this run before any session does.
+void join(const Loading &options);
 
 /// With several processes, all of them make a session and the same calls of
 /// those marked collective.

@@ -42,10 +42,8 @@ static std::vector<int64_t> shapeOf(const soap_tile &tile) {
 // The reference
 //===----------------------------------------------------------------------===//
 
-Verification::Verification(const std::string &path,
-                           const std::map<std::string, std::string> &inputs,
-                           const Tolerance &tolerance)
-    : tolerance(tolerance) {
+void Verification::runReference(
+    const std::string &path, const std::map<std::string, std::string> &inputs) {
   Loading loading;
   loading.transport = SOAP_TRANSPORT_LOCAL;
   loading.build = SOAP_BUILD_REFERENCE;
@@ -67,6 +65,7 @@ Verification::Verification(const std::string &path,
     value.scale = rootMeanSquare(value.tensor);
   }
   holdings.resize(values.size());
+  hasReference = true;
 }
 
 Verification::Value &Verification::addPort(const soap_port &port,
@@ -81,10 +80,10 @@ Verification::Value &Verification::addPort(const soap_port &port,
 }
 
 void Verification::record(const soap_tile *tile, void *verification) {
-  static_cast<Verification *>(verification)->keep(*tile);
+  static_cast<Verification *>(verification)->record(*tile);
 }
 
-void Verification::keep(const soap_tile &tile) {
+void Verification::record(const soap_tile &tile) {
   if (tile.parts_held)
     return;
   std::lock_guard<std::mutex> lock(mutex);
@@ -128,12 +127,16 @@ bool Verification::Difference::operator<(const Difference &other) const {
 }
 
 void Verification::show(const soap_tile *tile, void *verification) {
-  static_cast<Verification *>(verification)->compare(*tile);
+  auto *self = static_cast<Verification *>(verification);
+  if (!self->running)
+    return;
+  if (self->hasReference)
+    return self->compare(*tile);
+  std::lock_guard<std::mutex> lock(self->mutex);
+  self->kept.emplace_back(*tile);
 }
 
 void Verification::compare(const soap_tile &tile) {
-  if (!running)
-    return;
   auto known = valueOf.find({tile.value, tile.result});
   if (known != valueOf.end())
     return compare(tile, known->second);
@@ -182,7 +185,6 @@ void Verification::compare(const soap_tile &tile, size_t index) {
   differences.push_back(std::move(difference));
 }
 
-/// @{ Boxes as JSON.
 static Json toJson(const Box &box) {
   Json result = Json::array();
   for (auto [lo, hi] : box)
@@ -190,93 +192,12 @@ static Json toJson(const Box &box) {
   return result;
 }
 
-static Box fromJson(const Json &json) {
-  Box box;
-  for (const Json &range : json)
-    box.emplace_back(range[0].get<int64_t>(), range[1].get<int64_t>());
-  return box;
-}
-/// @}
-
-std::vector<uint8_t> Verification::share() const {
-  // Values have the same numbers everywhere: all processes run one reference.
-  Json result = {{"tiles", tiles}, {"elements", elements}};
-  Json &held = result["held"] = Json::array();
-  for (size_t i = 0; i != values.size(); ++i) {
-    const Holdings &h = holdings[i];
-    if (h.boxes.empty() && h.partials == 0)
-      continue;
-    Json boxes = Json::array();
-    for (const Box &box : h.boxes)
-      boxes.push_back(toJson(box));
-    held.push_back({i, std::move(boxes), h.partials, h.squaredError,
-                    h.squaredExpected, h.different});
-  }
-  Json &wrong = result["differences"] = Json::array();
-  for (const Difference &d : differences) {
-    const TileComparison &c = d.comparison;
-    wrong.push_back({d.value, toJson(d.box), d.device, d.row, d.task, d.rowName,
-                     d.reason, static_cast<int>(d.origin), c.elements,
-                     c.unequal, c.squaredError, c.squaredExpected, c.worst,
-                     c.got, c.expected});
-  }
-  Json &others = result["unknown"] = Json::array();
-  for (const auto &[key, reason] : unknown)
-    others.push_back({key.first, key.second, reason});
-  // Binary: it has infinities, and names need not be UTF-8.
-  return Json::to_cbor(result);
-}
-
-void Verification::add(const void *share, size_t size) {
-  const auto *bytes = static_cast<const uint8_t *>(share);
-  Json found = Json::from_cbor(bytes, bytes + size);
-  tiles += found["tiles"].get<size_t>();
-  elements += found["elements"].get<size_t>();
-  for (const Json &h : found["held"]) {
-    Holdings &held = holdings[h[0].get<size_t>()];
-    for (const Json &box : h[1])
-      held.boxes.push_back(fromJson(box));
-    held.partials += h[2].get<size_t>();
-    held.squaredError += h[3].get<double>();
-    held.squaredExpected += h[4].get<double>();
-    held.different |= h[5].get<bool>();
-  }
-  for (const Json &w : found["differences"]) {
-    Difference &d = differences.emplace_back();
-    d.value = w[0];
-    d.box = fromJson(w[1]);
-    d.device = w[2];
-    d.row = w[3];
-    d.task = w[4];
-    d.rowName = w[5];
-    d.reason = w[6];
-    d.origin = static_cast<soap_origin>(w[7].get<int>());
-    TileComparison &c = d.comparison;
-    c.equal = false;
-    c.elements = w[8];
-    c.unequal = w[9];
-    c.squaredError = w[10];
-    c.squaredExpected = w[11];
-    c.worst = w[12].get<std::vector<int64_t>>();
-    c.got = w[13];
-    c.expected = w[14];
-  }
-  for (const Json &other : found["unknown"])
-    unknown.try_emplace({other[0].get<std::string>(), other[1].get<uint32_t>()},
-                        other[2].get<std::string>());
-}
-
 void Verification::finish(Session &session) {
   running = false;
-  std::vector<uint8_t> mine = share();
-  const void *const *all;
-  const size_t *sizes;
-  size_t count;
-  require(soap_model_gather(session.get(), mine.data(), mine.size(), &all,
-                            &sizes, &count));
+  bringTiles(session, kept,
+             [&](const KeptTile &tile) { compare(tile.view()); });
+  kept.clear();
   session.onRoot([&] {
-    for (size_t rank = 1; rank < count; ++rank)
-      add(all[rank], sizes[rank]);
     compareOutputs(session);
     sumUp();
   });

@@ -9,11 +9,15 @@
 // keeps all its values, then compares every tile that the model's devices
 // compute or receive with them, while the model runs.
 //
+// With several processes, rank 0 does so. The others have no reference: they
+// keep the tiles of their devices and bring them to rank 0 after the step.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SOAP_TOOLS_SOAPRUN_VERIFICATION_H
 #define SOAP_TOOLS_SOAPRUN_VERIFICATION_H
 
+#include "KeptTile.h"
 #include "Measure.h"
 #include "TileComparison.h"
 #include <mutex>
@@ -22,14 +26,16 @@ namespace soap::run {
 
 class Verification {
 public:
-  /// Runs the reference in `path` once. Throws UsageError if there is none.
-  Verification(const std::string &path,
-               const std::map<std::string, std::string> &inputs,
-               const Tolerance &tolerance);
+  explicit Verification(const Tolerance &tolerance) : tolerance(tolerance) {}
 
-  /// For loading the model: compares what it is shown, until finish().
+  /// Runs the reference in `path` once; to be called before the model is loaded
+  /// where all is compared. Throws UsageError if there is none.
+  void runReference(const std::string &path,
+                    const std::map<std::string, std::string> &inputs);
+
+  /// For loading the model: compares or keeps what it is shown, until finish().
   static void show(const soap_tile *tile, void *verification);
-  /// After one step of the model: brings what all processes found to rank 0,
+  /// After one step of the model: brings what all processes kept to rank 0,
   /// which compares the outputs, too, and looks at what was not compared.
   /// Throws UsageError if nothing was. Collective.
   void finish(Session &session);
@@ -79,12 +85,10 @@ private:
 
   Value &addPort(const soap_port &port, const Tensor &tensor);
   static void record(const soap_tile *tile, void *verification);
-  void keep(const soap_tile &tile);
+  void record(const soap_tile &tile);
   void compare(const soap_tile &tile);
   void compare(const soap_tile &tile, size_t value);
   std::string nameOf(const Value &value) const;
-  std::vector<uint8_t> share() const;
-  void add(const void *share, size_t size);
   void compareOutputs(const Session &session);
   void sumUp();
   Json describe(const Difference &difference) const;
@@ -96,7 +100,8 @@ private:
   std::map<std::pair<std::string, uint32_t>, size_t> valueOf;
   std::vector<Holdings> holdings; ///< Of each value.
   std::map<std::pair<std::string, uint32_t>, std::string> unknown;
-  bool running = true;
+  std::vector<KeptTile> kept; ///< Without a reference.
+  bool hasReference = false, running = true;
 
   size_t tensors = 0, tiles = 0, elements = 0, different = 0;
   size_t worst = 0; ///< Value with the largest error, if `tensors` > 0.

@@ -227,13 +227,25 @@ static int runModel(const Options &o) {
   // The reference first: its memory is free again when the model is loaded.
   std::unique_ptr<Verification> verification;
   Loading loading = o.load;
+  std::exception_ptr mistake;
   if (o.verify) {
-    verification =
-        std::make_unique<Verification>(o.model, sources, o.tolerance);
+    verification = std::make_unique<Verification>(o.tolerance);
     loading.observe = Verification::show;
     loading.user = verification.get();
+    // The others wait for rank 0 meanwhile, and know that it lives.
+    join(loading);
+    try {
+      if (loading.isRoot())
+        verification->runReference(o.model, sources);
+    } catch (...) {
+      mistake = std::current_exception();
+    }
   }
   Session session(o.model, loading);
+  session.onRoot([&] {
+    if (mistake)
+      std::rethrow_exception(mistake);
+  });
   if (o.info) {
     Json info = Json::parse(session.info());
     if (session.isRoot())
@@ -334,7 +346,7 @@ static int runModel(const Options &o) {
 /// Rank 0 alone reports; mistakes in the command are the same on all.
 static int report(const Options &options, int code,
                   const std::string &message) {
-  if (options.load.transport == SOAP_TRANSPORT_LOCAL || soap_launch_rank() == 0)
+  if (options.load.isRoot())
     std::cerr << "error: " << message << "\n";
   return code;
 }

@@ -13,6 +13,7 @@
 #include "ModelBuilder.h"
 #include <cstring>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <random>
 
 using namespace soap;
@@ -127,6 +128,25 @@ public:
             << fb::EnumNameCombine(what.combine) << " "
             << fb::EnumNameElementType(what.element);
     }
+  }
+
+  /// Loads the model; what its first device needs for communication beside
+  /// buffers, and what is planned for it.
+  std::pair<uint64_t, uint64_t> ownBytes() {
+    std::vector<uint8_t> table = builder.finish();
+    std::vector<soap_memory> plan(n);
+    ModelPtr model = builder.load();
+    if (!model || soap_plan_memory(table.data(), table.size(), 0, plan.data(),
+                                   n) != SOAP_OK) {
+      ADD_FAILURE() << soap_last_error();
+      return {};
+    }
+    auto device = nlohmann::json::parse(
+        soap_model_info(model.get()))["devices"][deviceOf(0)];
+    const soap_memory &planned = plan[deviceOf(0)];
+    uint64_t taken = device["communication_bytes"], peak = device["peak_bytes"];
+    EXPECT_EQ(peak - taken, planned.peak_bytes - planned.communication_bytes);
+    return {taken, planned.communication_bytes};
   }
 
 private:
@@ -317,6 +337,30 @@ TEST_P(Algorithms, Reduce) {
   checkReductions<int8_t>(n, ElementType::I8, {Combine::Sum, Combine::Max});
   checkReductions<uint8_t>(n, ElementType::U8, {Combine::Sum, Combine::Min});
   checkReductions<uint8_t>(n, ElementType::Bool, {Combine::And, Combine::Or});
+}
+
+// What joins need beside buffers: a place for each message that comes from
+// another process, and for sums on their way. A feed from another process is
+// packed; rows that run one after the other share their memory.
+TEST(AlgorithmMemory, IsPlanned) {
+  using Sizes = std::pair<uint64_t, uint64_t>; // In one process, at most.
+  auto sizes = [](CollectiveKind kind, Algorithm algorithm, int64_t count) {
+    return Rehearsal<float>({kind, algorithm, fb::Combine::Sum}, 3,
+                            [=](uint32_t, uint32_t) { return count; })
+        .ownBytes();
+  };
+  // Of three pieces of 40 elements, in whole cache lines; the feed has 480.
+  EXPECT_EQ(sizes(CollectiveKind::ReduceScatter, Algorithm::Ring, 40),
+            Sizes(2 * 192, 3 * 192));
+  EXPECT_EQ(sizes(CollectiveKind::ReduceScatter, Algorithm::Direct, 40),
+            Sizes(0, 3 * 160));
+  // Of 160 elements: 54 per slice at most; both children; the feed has 640.
+  EXPECT_EQ(sizes(CollectiveKind::AllReduce, Algorithm::Ring, 160),
+            Sizes(0, 640));
+  EXPECT_EQ(sizes(CollectiveKind::AllReduce, Algorithm::Tree, 160),
+            Sizes(0, 2 * 640));
+  EXPECT_EQ(sizes(CollectiveKind::AllGather, Algorithm::Ring, 160),
+            Sizes(0, 3 * 640));
 }
 
 INSTANTIATE_TEST_SUITE_P(Members, Algorithms, testing::Range(1u, 9u));

@@ -132,6 +132,15 @@ TEST(Corrupt, Ranges) {
         row(d, 2).AsCopy()->copies[0]->from_strides = {int64_t{1} << 62};
       },
       "a copy outside");
+  // Strides of 0 stay inside; all bytes together need not.
+  auto repeat = [](auto &copy) {
+    copy->extents = {int64_t{1} << 32, int64_t{1} << 31};
+    copy->from_strides = copy->to_strides = {0, 0};
+  };
+  breakDevice([&](auto &d) { repeat(row(d, 2).AsCopy()->copies[0]); },
+              "a copy of more bytes than its target has (128)");
+  breakDevice([&](auto &d) { repeat(row(d, 0).AsFeed()->copies[0]); },
+              "a copy of more bytes than its target has (128)");
   breakDevice(
       [&](auto &d) {
         row(d, 3).AsExchange()->sends[0] =

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Engine/Engine.h"
+#include "ModelBuilder.h"
 #include "Process/Group.h"
 #include "Process/Sockets.h"
 #include <csignal>
@@ -129,6 +131,50 @@ TEST_F(Monitors, WhoLeavesIsKnownToAll) {
   EXPECT_EQ(one.monitor.leaver(), 0);
 }
 
+TEST_F(Monitors, AFailureIsKnownToAllWithItsReason) {
+  auto heard = [](const Monitor &monitor, uint32_t group) {
+    for (int i = 0; i != 1000 && monitor.failureOf(group).empty(); ++i)
+      usleep(10'000);
+    return monitor.failureOf(group);
+  };
+  EXPECT_EQ(zero.monitor.failureOf(3), "");
+  one.monitor.announceFailure(3, "no more paper");
+  EXPECT_EQ(heard(zero.monitor, 3), "rank 1 (host b, pid 11): no more paper");
+  zero.monitor.announceFailure(4, "no ink");
+  EXPECT_EQ(heard(one.monitor, 4), "rank 0 (host a, pid 10): no ink");
+  // Only of that group, and nobody is lost.
+  EXPECT_EQ(one.monitor.failureOf(3), "");
+  EXPECT_FALSE(zero.monitor.hasLost());
+}
+
+TEST(Monitor, SigtermEndsAProgramThatOnlyListens) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    Monitor monitor(
+        Launch{1, 2, true, ""}, 10,
+        [&](const std::string &line) {
+          (void)!write(ends[1], line.data(), line.size());
+        },
+        /*exits=*/false);
+    while (true)
+      pause();
+  }
+  usleep(300'000);
+  kill(child, SIGTERM);
+  char text[256] = "";
+  EXPECT_GT(read(ends[0], text, sizeof(text) - 1), 0);
+  EXPECT_NE(std::string(text).find("SIGTERM"), std::string::npos) << text;
+  int status = 0;
+  for (int i = 0; i != 1000 && waitpid(child, &status, WNOHANG) == 0; ++i)
+    usleep(10'000);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+  kill(child, SIGKILL);
+  close(ends[0]);
+  close(ends[1]);
+}
+
 TEST(Monitor, ARegularEndIsNoLoss) {
   auto zero = std::make_unique<Rank>(0, 2, 1),
        one = std::make_unique<Rank>(1, 2, 1);
@@ -149,7 +195,13 @@ TEST(Monitor, ARegularEndIsNoLoss) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A group of a size.
+class BrokenReceiver final : public Receiver {
+public:
+  void post(char *, uint64_t) override {}
+  void finish() override { failed("the cable is cut"); }
+};
+
+/// A group of a size, whose messages do not come.
 class FakeGroup final : public Group {
 public:
   explicit FakeGroup(uint32_t size) : all(size) {}
@@ -164,13 +216,21 @@ public:
   std::vector<std::string> gather(const std::string &mine) override {
     return allGather(mine);
   }
-  uint64_t reserveChannels(uint64_t) override { return 0; }
+  void fail(const std::string &why) override {
+    if (reason.empty())
+      reason = why;
+  }
+  bool hasFailed() const override { return !reason.empty(); }
+  std::shared_ptr<Group> duplicate() override { return nullptr; }
+  void needChannels(uint64_t) const override {}
   std::unique_ptr<Sender> makeSender(uint64_t, uint32_t) override {
     return nullptr;
   }
   std::unique_ptr<Receiver> makeReceiver(uint64_t, uint32_t) override {
-    return nullptr;
+    return std::make_unique<BrokenReceiver>();
   }
+
+  std::string reason;
 
 private:
   std::vector<ProcessName> all;
@@ -215,4 +275,46 @@ TEST(Agreement, AllThrowWhatTheLowestRankDid) {
     EXPECT_STREQ(error.what(), "no such file");
   }
   agree(&group, [] {});
+}
+
+//===----------------------------------------------------------------------===//
+// Messages that fail
+//===----------------------------------------------------------------------===//
+
+// Device 0 fails to get what it needs from another process, so that it never
+// takes what device 1 sends to it: device 1 and all that wait for it end, too.
+TEST(Abandonment, NobodyWaitsForARowThatFailed) {
+  soap::test::ModelBuilder b(3);
+  uint32_t buffers[3];
+  for (uint32_t d = 0; d != 3; ++d)
+    buffers[d] = b.buffer(d, 128);
+  soap::fb::ExchangeT exchanges[3];
+  for (uint32_t from : {2u, 1u}) {
+    exchanges[from].sends.emplace_back(0, from,
+                                       soap::fb::Extent(buffers[from], 0, 64));
+    exchanges[0].receives.emplace_back(
+        from, from, soap::fb::Extent(buffers[0], 64 * (from - 1), 64));
+  }
+  for (uint32_t d = 0; d != 3; ++d)
+    b.row(d, std::move(exchanges[d]), soap::fb::Stream::Communication);
+  std::vector<uint8_t> table = b.finish();
+  EngineOptions options;
+  auto group = std::make_shared<FakeGroup>(2);
+  options.group = group;
+  options.map = {1, 1, 0};
+  Engine engine(
+      CompiledModel::fromMemory(table.data(), table.size(), nullptr, 0, "."),
+      options);
+  auto step = [&] {
+    try {
+      engine.start(nullptr, nullptr);
+      engine.wait();
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(step(), "the cable is cut");
+  EXPECT_EQ(group->reason, "the cable is cut");
+  EXPECT_EQ(step(), "the cable is cut");
 }

@@ -67,12 +67,28 @@ TEST_F(SoapRun, Usage) {
   expect(2, "", {"error: expected a compiled model"});
   expect(2, "--no-such-option", {"error: ", "--help"});
   expect(2, "no-such.so", {"error: expected a model", "No such file"});
-  expect(2, one() + " --transport=telepathy", {"error: "});
+  expect(2, one() + " --transport=telepathy",
+         {"error: --transport: expected auto, local or mpi, got: 'telepathy'"});
   expect(0, one() + " --transport=local", {},
          "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 ");
   expect(2, one() + " --map=0,0", {"expected the ranks of 1 devices, got: 2"});
   expect(2, one() + " --map=1", {"expected ranks below 1, got: 1"});
-  expect(2, one() + " --timeout=0", {"error: --timeout", "--help"});
+  for (const char *map : {"x", "0,-1", "4294967296", "1.5"})
+    expect(2, one() + " --map=" + map, {"error: --map: expected ", ", got: "});
+  for (const char *timeout : {"0", "-1", "soon", "1s", "inf", "nan"})
+    expect(2, one() + " --timeout=" + timeout,
+           {"error: --timeout: expected ", ", got: '", timeout});
+  for (const char *timeout : {"0.01", "1e7"})
+    for (const char *transport : {"local", "auto"})
+      expect(2, one() + " --transport=" + transport + " --timeout=" + timeout,
+             {"error: expected a timeout of 0.1 to 1000000 s, got: "});
+  for (const char *link : {"fast", "1GB/s", "1GB/s:", ":1us", "-1GB/s:1us",
+                           "1GB/s:-1us", "nanGB/s:1us", "0B/s:1us"})
+    expect(2, one() + " --link=" + link, {"error: expected ", ", got: '"});
+  expect(2, one() + " --iterations=many",
+         {"error: --iterations: expected ", ", got: 'many'"});
+  expect(2, one() + " --cores-per-device=-1",
+         {"error: --cores-per-device: expected "});
   expect(2, one() + " --cores-per-device=9999", {"cores per device"});
   expect(2, file("abi.so"), {"expected a model of ABI 1, got: ABI 2"});
 }

@@ -81,11 +81,13 @@ typedef enum soap_transport {
    * local. */
   SOAP_TRANSPORT_AUTO = 0,
   SOAP_TRANSPORT_LOCAL = 1, /**< Threads of this process. */
-  /** The processes that a launcher started together. All ranks make the same
-   * calls in the same order; those marked collective wait for each other and
-   * return the same status on all ranks. Inputs, outputs and measurements are
-   * rank 0's. MPI starts with the first such model (unless the program has
-   * started it, with MPI_THREAD_MULTIPLE) and ends when the program exits. */
+  /** The processes that a launcher started together. All ranks load the same
+   * models in the same order and make the same calls for each; those marked
+   * collective wait for each other and return the same status on all ranks.
+   * Inputs, outputs and measurements are rank 0's. A model whose step failed
+   * because messages did can only be released. MPI starts with the first such
+   * model (unless the program has started it, with MPI_THREAD_MULTIPLE) and
+   * ends when the program exits. */
   SOAP_TRANSPORT_MPI = 2
 } soap_transport;
 
@@ -151,14 +153,16 @@ typedef struct soap_load_options {
    * device. */
   const uint32_t *map;
   size_t map_count;
-  /** Seconds (0.1 at least) without a sign of life after which a process is
-   * lost; 0: 10. The first model's counts. */
+  /** Seconds (0.1 to 1000000) without a sign of life after which a process is
+   * lost; 0: 10. What the processes do meanwhile does not count: a thread of
+   * the runtime gives the signs. The first model's counts. */
   double timeout_seconds;
   /** Called by a thread of the runtime, with one line that names the rank, host
    * and process, when another process is lost: this one cannot go on, and is
-   * expected to end; exit() does not wait for MPI then. The first model's
-   * counts, and its `user` must be valid until the program ends. NULL: print
-   * the line on stderr and end with code 1. */
+   * expected to end; exit() does not wait for MPI then, and SIGTERM ends the
+   * program again when this has returned. The first model's counts, and its
+   * `user` must be valid until the program ends. NULL: print the line on stderr
+   * and end with code 1. */
   void (*lost)(const char *line, void *user);
   /** If not 0, every directed pair of devices is a link of this bandwidth, in
    * bytes/s (1 at least): messages keep it one after the other, in the order in
@@ -171,6 +175,13 @@ typedef struct soap_load_options {
 /** The rank that a launcher gave to this process; without one, 0. Before any
  * model is loaded, too. */
 uint32_t soap_launch_rank(void);
+
+/** Connects this process with those that a launcher started with it, as loading
+ * the first model does, with its `transport`, `timeout_seconds`, `lost` and
+ * `warning`. From then on they know of each other's life, so it stands before
+ * long work that not all of them do alike. Nothing happens without a launcher.
+ * Collective. */
+soap_status soap_join(const soap_load_options *options);
 
 /** Loads the model in the shared library `path` and its weights (a safetensors
  * file beside it): checks everything, makes the parameters and the kernels.
@@ -236,6 +247,9 @@ typedef struct soap_memory {
   uint64_t released_bytes;
   /** The largest sum of all while the model loads; a step needs no more. */
   uint64_t peak_bytes;
+  /** What communication takes beside buffers, in whatever processes the devices
+   * are: a device needs most in one of its own, away from rank 0. */
+  uint64_t communication_bytes;
 } soap_memory;
 
 /** Describes, for each of the `count` devices of a model table, what it will
@@ -276,6 +290,10 @@ soap_status soap_model_agree(soap_model *model, soap_status mine);
 soap_status soap_model_gather(soap_model *model, const void *mine, size_t size,
                               const void *const **all, const size_t **sizes,
                               size_t *count);
+
+/** Brings `size` bytes of rank 0 to `data` on all other ranks. Waits for a
+ * running step. Collective. */
+soap_status soap_model_broadcast(soap_model *model, void *data, size_t size);
 
 /** Nanoseconds of the last step from its start barrier to its end barrier:
  * without feeding inputs and draining outputs. */
@@ -352,6 +370,8 @@ typedef struct soap_process {
   uint64_t arena_bytes;    /**< Of its devices. */
   uint64_t resident_bytes; /**< Of the process. */
   uint64_t rows_run;       /**< By its devices, in all steps since load. */
+  /** Rank 0's, for inputs and outputs of other ranks' devices. */
+  uint64_t staging_bytes;
 } soap_process;
 
 /** The processes that run the model, by rank; on ranks other than 0, itself.

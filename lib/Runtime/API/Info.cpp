@@ -77,10 +77,12 @@ static Json describeDevices(Engine &engine) {
          {"scratchpad_bytes", device->memory().scratchpad},
          {"reordered_parameter_bytes", device->memory().reordered},
          {"released_parameter_bytes", device->memory().released},
+         {"communication_bytes", device->memory().communication},
          {"peak_bytes", device->memory().peak},
          {"planned",
           {{"scratchpad_bytes", device->table().scratchpad_bytes()},
            {"reordered_parameter_bytes", device->table().reordered_bytes()},
+           {"communication_bytes", device->table().communication_bytes()},
            {"peak_bytes", device->table().peak_bytes()}}},
          {"rows", items(device->table().main()).size()},
          {"implementations", device->implementations()}});
@@ -109,6 +111,7 @@ static Json describeProcesses(Engine &engine) {
                       {"pid", process.name.pid},
                       {"devices", process.devices},
                       {"arena_bytes", process.arenaBytes},
+                      {"staging_bytes", process.stagingBytes},
                       {"resident_bytes", process.residentBytes}});
   return result;
 }

@@ -139,7 +139,8 @@ static uint64_t residentBytes() {
 }
 
 std::vector<ProcessReport> runtime::collectProcesses(Engine &engine) {
-  Json mine = {hostName(), getpid(), Json::array(), 0, residentBytes(), 0};
+  Json mine = {hostName(),      getpid(), Json::array(),        0,
+               residentBytes(), 0,        engine.stagingBytes()};
   uint64_t arenas = 0, rows = 0;
   for (const auto &device : engine.devices()) {
     mine[2].push_back(device->id());
@@ -154,6 +155,7 @@ std::vector<ProcessReport> runtime::collectProcesses(Engine &engine) {
                       item[2].get<std::vector<uint32_t>>(),
                       item[3],
                       item[4],
-                      item[5]});
+                      item[5],
+                      item[6]});
   return result;
 }

@@ -40,7 +40,7 @@ std::vector<TimedRow> collectTimes(Engine &engine);
 struct ProcessReport {
   ProcessName name;
   std::vector<uint32_t> devices;
-  uint64_t arenaBytes = 0, residentBytes = 0, rowsRun = 0;
+  uint64_t arenaBytes = 0, residentBytes = 0, rowsRun = 0, stagingBytes = 0;
 };
 /// By rank.
 std::vector<ProcessReport> collectProcesses(Engine &engine);

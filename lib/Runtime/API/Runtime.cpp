@@ -9,9 +9,9 @@
 #include "API/Reports.h"
 #include "Engine/Engine.h"
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <unistd.h>
 
 using namespace soap;
@@ -83,14 +83,26 @@ static void printLost(const std::string &line) {
     (void)std::fflush(stdout);
 }
 
-/// The processes that were started with this one, or null.
-static std::shared_ptr<Group> joinOthers(const soap_load_options &options) {
+/// @{ The range of timeouts, in seconds.
+static constexpr double leastTimeout = 0.1, largestTimeout = 1e6;
+/// @}
+
+/// How to join the processes that were started with this one; nothing if it is
+/// to run models alone.
+static std::optional<GroupOptions> joiningOf(const soap_load_options &options) {
+  // Also where nobody is to be joined: a mistake is one everywhere.
+  if (options.timeout_seconds != 0 &&
+      !(options.timeout_seconds >= leastTimeout &&
+        options.timeout_seconds <= largestTimeout))
+    invalid("expected a timeout of ", leastTimeout, " to ",
+            static_cast<int>(largestTimeout),
+            " s, got: ", options.timeout_seconds, "; 10 s is the default");
   switch (options.transport) {
   case SOAP_TRANSPORT_LOCAL:
-    return nullptr;
+    return std::nullopt;
   case SOAP_TRANSPORT_AUTO:
     if (currentLaunch().size == 1)
-      return nullptr;
+      return std::nullopt;
     break;
   case SOAP_TRANSPORT_MPI:
     break;
@@ -99,8 +111,6 @@ static std::shared_ptr<Group> joinOthers(const soap_load_options &options) {
             static_cast<int>(options.transport), "; use auto");
   }
   GroupOptions group;
-  if (options.timeout_seconds < 0 || std::isnan(options.timeout_seconds))
-    invalid("expected a timeout above 0 s, got: ", options.timeout_seconds);
   if (options.timeout_seconds > 0)
     group.timeoutSeconds = options.timeout_seconds;
   group.lost = printLost;
@@ -109,7 +119,47 @@ static std::shared_ptr<Group> joinOthers(const soap_load_options &options) {
     group.lost = [options](const std::string &line) {
       options.lost(line.c_str(), options.user);
     };
-  return joinGroup(group);
+  return group;
+}
+
+/// What the caller gave, and defaults for what its version does not know.
+static soap_load_options completed(const soap_load_options *given) {
+  soap_load_options options = {};
+  if (given)
+    std::memcpy(&options, given, std::min(given->size, sizeof(options)));
+  return options;
+}
+
+static std::function<void(const std::string &)>
+warningOf(const soap_load_options &options) {
+  if (!options.warning)
+    return warnOnStderr;
+  return [options](const std::string &line) {
+    options.warning(line.c_str(), options.user);
+  };
+}
+
+/// Runs `join`; rank 0 would not hear of its failure.
+template <typename Fn>
+static void joining(const soap_load_options &options, Fn join) {
+  try {
+    join();
+  } catch (const Error &error) {
+    if (currentLaunch().rank != 0)
+      warningOf(options)(text("rank ", currentLaunch().rank, " (host ",
+                              hostName(), "): ", error.what()));
+    throw;
+  }
+}
+
+soap_status soap_join(const soap_load_options *given) {
+  return guarded([&] {
+    soap_load_options options = completed(given);
+    joining(options, [&] {
+      if (std::optional<GroupOptions> group = joiningOf(options))
+        joinGroup(*group);
+    });
+  });
 }
 
 template <typename Open>
@@ -119,9 +169,7 @@ static soap_status load(const soap_load_options *given, soap_model **model,
     if (!model)
       invalid("expected a place for the model, got: null");
     *model = nullptr;
-    soap_load_options options = {};
-    if (given)
-      std::memcpy(&options, given, std::min(given->size, sizeof(options)));
+    soap_load_options options = completed(given);
     if (options.build != SOAP_BUILD_MODEL &&
         options.build != SOAP_BUILD_REFERENCE)
       invalid("expected the model or its reference as the build, got: ",
@@ -137,21 +185,12 @@ static soap_status load(const soap_load_options *given, soap_model **model,
       engineOptions.link =
           LinkSpeed{options.link_bandwidth,
                     static_cast<int64_t>(options.link_latency_ns)};
-    engineOptions.warning = warnOnStderr;
-    if (options.warning)
-      engineOptions.warning = [options](const std::string &line) {
-        options.warning(line.c_str(), options.user);
-      };
+    engineOptions.warning = warningOf(options);
     engineOptions.observer = {options.observe, options.user};
-    try {
-      engineOptions.group = joinOthers(options);
-    } catch (const Error &error) {
-      // Rank 0 will not hear of it.
-      if (currentLaunch().rank != 0)
-        engineOptions.warning(text("rank ", currentLaunch().rank, " (host ",
-                                   hostName(), "): ", error.what()));
-      throw;
-    }
+    joining(options, [&] {
+      if (std::optional<GroupOptions> group = joiningOf(options))
+        engineOptions.group = makeGroup(*group);
+    });
     if (options.map)
       engineOptions.map.assign(options.map, options.map + options.map_count);
     std::shared_ptr<const CompiledModel> compiled;
@@ -204,9 +243,9 @@ soap_status soap_plan_memory(const void *data, size_t size,
     if (all.size() != count)
       invalid("expected room for ", all.size(), " devices, got: ", count);
     for (const MemoryNeeds &needs : all)
-      *devices++ = {needs.activations, needs.parameters, needs.scratch,
-                    needs.scratchpad,  needs.reordered,  needs.released,
-                    needs.peak};
+      *devices++ = {needs.activations, needs.parameters,   needs.scratch,
+                    needs.scratchpad,  needs.reordered,    needs.released,
+                    needs.peak,        needs.communication};
   });
 }
 
@@ -279,6 +318,22 @@ soap_status soap_model_gather(soap_model *model, const void *mine, size_t size,
     *all = model->gatheredData.data();
     *sizes = model->gatheredSizes.data();
     *count = model->gathered.size();
+  });
+}
+
+soap_status soap_model_broadcast(soap_model *model, void *data, size_t size) {
+  return guarded([&] {
+    model->engine->rest();
+    Group *group = model->engine->processes();
+    if (!group)
+      return;
+    bool gives = group->rank() == 0;
+    std::string own(static_cast<const char *>(data), gives ? size : 0);
+    std::string given = group->allGather(own)[0];
+    if (given.size() != size)
+      invalid("expected the same size on all ranks, got: ", size,
+              " bytes, and ", given.size(), " on rank 0");
+    std::memcpy(data, given.data(), size);
   });
 }
 
@@ -475,7 +530,7 @@ soap_status soap_model_processes(soap_model *model,
       model->processes.push_back({report.name.host.c_str(), report.name.pid,
                                   report.devices.size(), report.devices.data(),
                                   report.arenaBytes, report.residentBytes,
-                                  report.rowsRun});
+                                  report.rowsRun, report.stagingBytes});
     *processes = model->processes.data();
     *count = model->processes.size();
   });

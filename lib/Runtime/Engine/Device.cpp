@@ -8,6 +8,7 @@
 #include "Engine/Device.h"
 #include "Engine/Copies.h"
 #include "Engine/Loads.h"
+#include "Engine/MovingRows.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 #include <chrono>
@@ -41,9 +42,10 @@ Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
       device(model->table().devices()->Get(id)),
       activations(device->activation_bytes()),
       parameters(device->parameter_bytes()), scratch(device->scratch_bytes()),
-      kernels(model->table(),
-              [this](uint32_t symbol) { return model->native(symbol); }) {
-  makeRows(meetings, transport, links);
+      transport(transport), kernels(model->table(), [this](uint32_t symbol) {
+        return model->native(symbol);
+      }) {
+  makeRows(meetings, links);
   linkWaits();
 }
 
@@ -59,68 +61,37 @@ char *Device::address(uint32_t index) const {
 // Rows
 //===----------------------------------------------------------------------===//
 
-void Device::makeRows(const Meetings &meetings, Transport &transport,
-                      const HostLinks &hostLinks) {
+void Device::makeRows(const Meetings &meetings, const HostLinks &hostLinks) {
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
-  auto span = [&](const fb::Extent &extent) {
-    return Span{address(extent.buffer()) + extent.offset(), extent.bytes()};
-  };
+  MovingRows moving{number, meetings, transport, hostLinks, at};
   uint32_t index = 0;
   for (const fb::Row *row : items(device->main())) {
-    uint64_t hostChannel =
-        hostLinks.group ? hostLinks.channelOf(number, index) : 0;
-    const Meetings::RowLinks &links = meetings.rows[number][index++];
     ProgramRow result;
     result.row = row;
-    if (const auto *copy = row->body_as_Copy()) {
+    if (const auto *copy = row->body_as_Copy())
       result.action = makeCopy(*copy, at);
-    } else if (const auto *feed = row->body_as_Feed()) {
-      result.action =
-          hostLinks.areRemote()
-              ? makeRemoteFeed(*feed, number, at,
-                               hostLinks.group->makeReceiver(hostChannel, 0))
-              : makeFeed(*feed, number, at);
-    } else if (const auto *drain = row->body_as_Drain()) {
-      result.action =
-          hostLinks.areRemote()
-              ? makeRemoteDrain(*drain, number, at,
-                                hostLinks.group->makeSender(hostChannel, 0))
-              : makeDrain(*drain, number, at);
-    } else if (const auto *exchange = row->body_as_Exchange()) {
-      ExchangePart part;
-      part.device = number;
-      for (uint32_t i = 0; i != links.sends.size(); ++i) {
-        const fb::Message *message = exchange->sends()->Get(i);
-        part.sends.push_back(
-            {links.sends[i], message->peer(), span(message->data())});
-      }
-      for (uint32_t i = 0; i != links.receives.size(); ++i) {
-        const fb::Message *message = exchange->receives()->Get(i);
-        part.receives.push_back(
-            {links.receives[i], message->peer(), span(message->data())});
-      }
-      result.action = makeExchange(transport, std::move(part));
-    } else if (const auto *collective = row->body_as_Collective()) {
-      CollectivePart part{collective->kind(),
-                          collective->algorithm(),
-                          links.meeting,
-                          meetings.meetings[links.meeting].firstChannel,
-                          collective->member(),
-                          toVector(collective->group()),
-                          collective->combine(),
-                          collective->element(),
-                          {},
-                          {}};
-      for (const fb::Extent *extent : items(collective->send()))
-        part.send.push_back(span(*extent));
-      for (const fb::Extent *extent : items(collective->receive()))
-        part.receive.push_back(span(*extent));
-      result.action = makeCollective(transport, std::move(part));
-    } // Launches: prepare().
+    else if (movesData(*row))
+      result.action = moving.make(*row, index);
+    // Launches: prepare().
+    ++index;
     auto stream = static_cast<uint8_t>(row->stream());
     positions.emplace_back(stream, streams[stream].rows.size());
     streams[stream].rows.push_back(std::move(result));
   }
+  // Rows that move data run one after the other: feeds and drains outside of
+  // the step, the others in one stream.
+  uint64_t bytes = 0;
+  auto forEachMoving = [&](auto fn) {
+    for (StreamProgram &stream : streams)
+      for (ProgramRow &row : stream.rows)
+        if (movesData(*row.row))
+          fn(*row.action);
+  };
+  forEachMoving(
+      [&](RowAction &row) { bytes = std::max(bytes, row.ownBytes()); });
+  communication = Arena(bytes);
+  forEachMoving(
+      [&](RowAction &row) { row.setOwnMemory(communication.data()); });
   for (StreamProgram &stream : streams)
     stream.times.resize(stream.rows.size());
 }
@@ -167,6 +138,9 @@ std::exception_ptr Device::run(fb::Stream streamKind, fb::Phase phase,
     } catch (...) {
       if (!failure)
         failure = std::current_exception();
+      // Half of its messages would be waited for, for ever.
+      if (movesData(*row.row))
+        transport.abandon(messageOf(std::current_exception()));
     }
     if (trace)
       stream.times[i].end = now();
@@ -221,6 +195,7 @@ void Device::prepare(const Safetensors *weights, const Observer &observer) {
   scratchpad = Arena(std::max<uint64_t>(kernels.scratchpadBytes(*device),
                                         device->scratchpad_bytes()));
   needs = MemoryNeeds(*device);
+  needs.communication = communication.size();
   needs.scratchpad = kernels.scratchpadBytes(*device);
   runInit(weights);
   if (observer)

@@ -65,7 +65,9 @@ public:
   /// the steps.
   void prepare(const Safetensors *weights, const Observer &observer);
   /// Runs the rows of one phase of a stream. A row that fails does not stop the
-  /// others, as other devices wait for them: the first failure is returned.
+  /// others, as other devices wait for them: the first failure is returned. If
+  /// it is one that moves data, the transport is abandoned: later ones fail at
+  /// once, here and elsewhere.
   std::exception_ptr run(fb::Stream stream, fb::Phase phase, const Step &step,
                          bool trace);
 
@@ -77,7 +79,7 @@ public:
   /// What prepare() found; `scratchpad` is what the kernels ask for, even if
   /// the table plans more.
   const MemoryNeeds &memory() const { return needs; }
-  /// Of all its arenas.
+  /// Of its arenas, without what communication needs: wherever it runs.
   uint64_t arenaBytes() const {
     return activations.size() + parameters.size() + scratch.size() +
            scratchpad.size();
@@ -95,8 +97,7 @@ public:
 
 private:
   char *address(uint32_t buffer) const;
-  void makeRows(const Meetings &meetings, Transport &transport,
-                const HostLinks &links);
+  void makeRows(const Meetings &meetings, const HostLinks &links);
   void linkWaits();
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
   void runInit(const Safetensors *weights);
@@ -109,6 +110,8 @@ private:
   std::shared_ptr<const CompiledModel> model;
   const fb::Device *device;
   Arena activations, parameters, scratch, scratchpad;
+  Arena communication; ///< Of the rows that move data.
+  Transport &transport;
   StreamProgram streams[2];
   std::vector<std::pair<uint8_t, uint32_t>> positions;
   DeviceKernels kernels;

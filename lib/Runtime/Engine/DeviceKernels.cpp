@@ -155,8 +155,10 @@ ParameterUses::release(const fb::Launch &launch) {
 //===----------------------------------------------------------------------===//
 
 MemoryNeeds runtime::planMemory(DeviceKernels &kernels,
-                                const fb::Device &device) {
+                                const fb::Device &device,
+                                uint64_t communication) {
   MemoryNeeds needs(device);
+  needs.communication = communication;
   needs.scratchpad = kernels.scratchpadBytes(device);
   std::set<std::pair<uint64_t, std::string>> copies;
   auto bind = [&](const fb::Launch &launch) {

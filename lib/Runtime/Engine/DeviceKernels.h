@@ -31,6 +31,8 @@ struct MemoryNeeds {
   uint64_t reordered = 0;
   /// Whole pages of parameters that are read from such copies only.
   uint64_t released = 0;
+  /// What rows that move data need beside buffers.
+  uint64_t communication = 0;
   /// The largest total() while a model loads.
   uint64_t peak = 0;
 
@@ -40,8 +42,8 @@ struct MemoryNeeds {
       : activations(device.activation_bytes()),
         parameters(device.parameter_bytes()), scratch(device.scratch_bytes()) {}
   uint64_t total() const {
-    return activations + parameters + scratch + scratchpad + reordered -
-           released;
+    return activations + parameters + scratch + scratchpad + reordered +
+           communication - released;
   }
   void updatePeak() { peak = std::max(peak, total()); }
 };
@@ -88,8 +90,9 @@ private:
 };
 
 /// What a device will need, without loading anything: the order of steps is
-/// that of Device::prepare().
-MemoryNeeds planMemory(DeviceKernels &kernels, const fb::Device &device);
+/// that of Device::prepare(). `communication`: bytes for rows that move data.
+MemoryNeeds planMemory(DeviceKernels &kernels, const fb::Device &device,
+                       uint64_t communication);
 
 } // namespace soap::runtime
 

@@ -7,6 +7,7 @@
 
 #include "Engine/Engine.h"
 #include "CPU/Backend.h"
+#include "Engine/MovingRows.h"
 #include "Model/Check.h"
 #include "Process/HostShare.h"
 #include "Transport/Throttle.h"
@@ -43,7 +44,18 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
   }
 }
 
-Engine::~Engine() { stopThreads(); }
+Engine::~Engine() {
+  stopThreads();
+  if (!group || !group->hasFailed())
+    return;
+  // Messages of the step that failed may still come to these.
+  for (auto &device : all)
+    (void)device.release();
+  for (auto *sides : {&feedSources, &drainTargets})
+    for (auto &side : *sides)
+      (void)side.release();
+  (void)new Arena(std::move(staging));
+}
 
 /// Gives this process's devices their share of its host.
 void Engine::place(const EngineOptions &options) {
@@ -123,11 +135,9 @@ void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
     // A look at MPI takes some ten times as long as one at memory.
     group->setSpins(split.transportSpins / 10);
     // A throttled link takes a channel back, too.
-    uint64_t channels = uint64_t{meetings.channelCount} * (link ? 2 : 1);
-    links.firstChannel =
-        group->reserveChannels(channels + links.count) + channels;
-    transport = makeGroupTransport(std::move(transport), *group, placement,
-                                   links.firstChannel - channels);
+    links.firstChannel = uint64_t{meetings.channelCount} * (link ? 2 : 1);
+    group->needChannels(links.firstChannel + links.count);
+    transport = makeGroupTransport(std::move(transport), *group, placement);
   }
   if (link)
     transport = makeThrottledTransport(std::move(transport), *link,
@@ -155,6 +165,25 @@ void Engine::makeHostSides(const HostLinks &links) {
             makeDrainTarget(*drain, group->makeReceiver(channel, rank)));
     }
   }
+  // All feeds of a step are on their way at once, then all drains.
+  auto bytesOf = [](const std::unique_ptr<HostSide> &side) {
+    return (side->ownBytes() + 63) / 64 * 64;
+  };
+  uint64_t most = 0;
+  for (auto *sides : {&feedSources, &drainTargets}) {
+    uint64_t bytes = 0;
+    for (const auto &side : *sides)
+      bytes += bytesOf(side);
+    most = std::max(most, bytes);
+  }
+  staging = Arena(most);
+  for (auto *sides : {&feedSources, &drainTargets}) {
+    char *memory = staging.data();
+    for (const auto &side : *sides) {
+      side->setOwnMemory(memory);
+      memory += bytesOf(side);
+    }
+  }
 }
 
 std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
@@ -163,6 +192,7 @@ std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
   std::memcpy(storage.data(), data, size);
   const fb::Model &table = *checkedModel(storage.data(), size);
   checkTable(table);
+  Meetings meetings = matchRows(table);
   (void)libraryBackend();
   CoreSplit split =
       splitCores(table.devices()->size(),
@@ -176,8 +206,12 @@ std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
     try {
       libraryBackend().setThreads(split.compute[0].size());
       DeviceKernels kernels(table, [](uint32_t) { return nullptr; });
-      for (const fb::Device *device : items(table.devices()))
-        all.push_back(planMemory(kernels, *device));
+      uint32_t number = 0;
+      for (const fb::Device *device : items(table.devices())) {
+        all.push_back(planMemory(
+            kernels, *device, mostCommunicationBytes(table, meetings, number)));
+        ++number;
+      }
     } catch (...) {
       failure = std::current_exception();
     }
@@ -256,6 +290,7 @@ void Engine::onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
     for (const auto &side : sides)
       (side.get()->*what)(step);
   } catch (...) {
+    transport->abandon(messageOf(std::current_exception()));
     fail(std::current_exception());
   }
 }

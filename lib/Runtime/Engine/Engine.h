@@ -35,7 +35,6 @@ struct EngineOptions {
 std::vector<MemoryNeeds> planMemory(const void *table, size_t size,
                                     size_t coresPerDevice);
 
-/// A loaded model: its devices, their threads and the transport between them.
 /// A loaded model: this process's devices, their threads and the transport
 /// between all devices. In a group, functions marked collective are called by
 /// all ranks, in the same order; they throw the same Error on all.
@@ -56,6 +55,8 @@ public:
   /// Null if there is one process.
   Group *processes() const { return group.get(); }
   const Placement &placed() const { return placement; }
+  /// Of rank 0: inputs and outputs of other ranks' devices, packed.
+  uint64_t stagingBytes() const { return staging.size(); }
 
   /// Starts a step; waits for the one before. Throws SOAP_INVALID if an index
   /// input is out of its bound. Rank 0 has the inputs and gets the outputs;
@@ -101,6 +102,7 @@ private:
   std::unique_ptr<Transport> transport;
   /// On rank 0: inputs and outputs of other ranks' devices.
   std::vector<std::unique_ptr<HostSide>> feedSources, drainTargets;
+  Arena staging; ///< Of these.
   std::vector<std::unique_ptr<Device>> all;
 
   std::vector<std::thread> threads;

@@ -31,7 +31,6 @@ public:
       total += copy.bytes();
       copies.push_back(std::move(copy));
     }
-    staging.resize(total);
   }
 
   /// Between the packed side and `memory`, or, if that is null, the addresses
@@ -39,12 +38,11 @@ public:
   void execute(const void *memory) {
     auto *other = static_cast<char *>(const_cast<void *>(memory));
     for (const StridedCopy &copy : copies)
-      packs ? copy.execute(other, staging.data())
-            : copy.execute(staging.data(), other);
+      packs ? copy.execute(other, staging) : copy.execute(staging, other);
   }
 
   std::vector<StridedCopy> copies;
-  std::vector<char> staging;
+  char *staging = nullptr; ///< The packed side.
   uint64_t total = 0;
 
 private:
@@ -59,6 +57,8 @@ public:
         device(static_cast<int32_t>(device)) {}
 
   uint64_t bytes() const final { return moved ? boxes.total : 0; }
+  uint64_t ownBytes() const final { return boxes.total; }
+  void setOwnMemory(char *memory) final { boxes.staging = memory; }
   void movements(std::vector<Movement> &result) const final {
     for (const StridedCopy &copy : boxes.copies) {
       Movement movement;
@@ -90,7 +90,7 @@ public:
   }
 
   void run(const Step &) override {
-    end->post(boxes.staging.data(), boxes.total);
+    end->post(boxes.staging, boxes.total);
     end->finish();
     boxes.execute(nullptr);
     moved = true;
@@ -116,7 +116,7 @@ public:
     if (!moved)
       return; // An output that nobody asked for.
     boxes.execute(nullptr);
-    end->post(boxes.staging.data(), boxes.total);
+    end->post(boxes.staging, boxes.total);
     end->finish();
   }
 
@@ -133,9 +133,11 @@ public:
 
   void start(const Step &step) override {
     boxes.execute(step.inputs[port]);
-    end->post(boxes.staging.data(), boxes.total);
+    end->post(boxes.staging, boxes.total);
   }
   void finish(const Step &) override { end->finish(); }
+  uint64_t ownBytes() const override { return boxes.total; }
+  void setOwnMemory(char *memory) override { boxes.staging = memory; }
 
 private:
   PackedBoxes boxes;
@@ -151,7 +153,7 @@ public:
 
   void start(const Step &step) override {
     if (step.outputs[port])
-      end->post(boxes.staging.data(), boxes.total);
+      end->post(boxes.staging, boxes.total);
   }
   void finish(const Step &step) override {
     if (!step.outputs[port])
@@ -159,6 +161,8 @@ public:
     end->finish();
     boxes.execute(step.outputs[port]);
   }
+  uint64_t ownBytes() const override { return boxes.total; }
+  void setOwnMemory(char *memory) override { boxes.staging = memory; }
 
 private:
   PackedBoxes boxes;

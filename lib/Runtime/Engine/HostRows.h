@@ -36,6 +36,10 @@ public:
   virtual void start(const Step &step) = 0;
   /// Waits until the inputs have left, or the outputs have come.
   virtual void finish(const Step &step) = 0;
+  /// @{ What it needs from start() to finish().
+  virtual uint64_t ownBytes() const = 0;
+  virtual void setOwnMemory(char *memory) = 0;
+  /// @}
 };
 std::unique_ptr<HostSide> makeFeedSource(const fb::Feed &feed,
                                          std::unique_ptr<Sender> sender);

@@ -41,6 +41,12 @@ public:
   /// Appends what the last run moved between devices, if this is the side that
   /// reports it.
   virtual void movements(std::vector<Movement> &result) const {}
+
+  /// Bytes that the row needs beside buffers, while it runs: rows that run one
+  /// after the other share them.
+  virtual uint64_t ownBytes() const { return 0; }
+  /// Gives it so many bytes, at a multiple of 64, before the first run.
+  virtual void setOwnMemory(char *memory) {}
 };
 
 } // namespace soap::runtime

@@ -14,6 +14,7 @@
 #include "Process/Group.h"
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdlib>
 #include <ctime>
@@ -29,7 +30,7 @@ constexpr uint64_t largestPiece = uint64_t(1) << 30;
 
 /// How long a wait goes on after another process said that it leaves: what it
 /// sent before may still be on its way.
-constexpr int64_t graceAfterLeaving = 3;
+constexpr std::chrono::seconds graceAfterLeaving(3);
 
 void require(int code, const char *what) {
   if (code == MPI_SUCCESS)
@@ -41,6 +42,8 @@ void require(int code, const char *what) {
          "; see what mpirun says");
 }
 
+class Context;
+
 /// What the process has of MPI, for as long as it runs.
 class World {
 public:
@@ -49,24 +52,50 @@ public:
   /// Ends MPI when the program exits.
   static void end();
 
-  /// Waits for a request: looks, then sleeps for longer and longer.
-  void wait(MPI_Request &request, const char *what) const;
-
   Monitor &monitor;
-  MPI_Comm control = MPI_COMM_NULL, data = MPI_COMM_NULL;
   int rank = 0, size = 1;
   uint64_t largestTag = 32767;
-  uint64_t nextTag = 0;
-  std::atomic<unsigned> spins{0};
   bool ours = false; ///< Who starts MPI ends it.
+  std::vector<ProcessName> processes;
+  /// By number, the same on all ranks. The first is for what concerns no model.
+  std::vector<std::unique_ptr<Context>> contexts;
 };
 
 World *world = nullptr;
 
+/// A communicator, with what became of it: one for each model that is loaded at
+/// the same time. Used again after the model, if all ranks can.
+class Context {
+public:
+  /// Collective; no other thread does the same.
+  Context(const World &world, uint32_t number);
+
+  /// Waits for a request: looks, then sleeps for longer and longer.
+  void wait(MPI_Request &request, const char *what);
+
+  /// From now on all waits throw this; the first reason counts. False if there
+  /// is one.
+  bool breakBy(const std::string &why);
+  bool isBroken() const { return broken; }
+  /// Throws the reason if there is one.
+  void check();
+
+  const World &world;
+  const uint32_t number;
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::atomic<unsigned> spins{0};
+  std::atomic<bool> isUsed{true};
+
+private:
+  std::atomic<bool> broken{false};
+  std::mutex mutex;
+  std::string reason;
+};
+
 /// The requests that an end of a channel has open.
 class Requests {
 public:
-  explicit Requests(const World &world) : world(world) {}
+  explicit Requests(Context &context) : context(context) {}
 
   /// Calls start(offset, count, request) for every piece of a message.
   template <typename Fn>
@@ -80,68 +109,66 @@ public:
   }
   void finish(const char *what) {
     for (MPI_Request &request : open)
-      world.wait(request, what);
+      context.wait(request, what);
     open.clear();
   }
 
 private:
-  const World &world;
+  Context &context;
   std::vector<MPI_Request> open;
 };
 
 class MpiSender final : public Sender {
 public:
-  MpiSender(const World &world, int tag, int target)
-      : comm(world.data), tag(tag), target(target), requests(world) {}
+  MpiSender(Context &context, int tag, int target)
+      : context(context), tag(tag), target(target), requests(context) {}
 
   void post(const char *data, uint64_t bytes) override {
+    context.check();
     requests.add(bytes, "MPI_Isend",
                  [&](uint64_t at, int count, MPI_Request *request) {
                    return MPI_Isend(data + at, count, MPI_BYTE, target, tag,
-                                    comm, request);
+                                    context.comm, request);
                  });
   }
   void finish() override { requests.finish("a send"); }
 
 private:
-  MPI_Comm comm;
+  Context &context;
   int tag, target;
   Requests requests;
 };
 
 class MpiReceiver final : public Receiver {
 public:
-  MpiReceiver(const World &world, int tag, int source)
-      : comm(world.data), tag(tag), source(source), requests(world) {}
+  MpiReceiver(Context &context, int tag, int source)
+      : context(context), tag(tag), source(source), requests(context) {}
 
   void post(char *buffer, uint64_t bytes) override {
+    context.check();
     requests.add(bytes, "MPI_Irecv",
                  [&](uint64_t at, int count, MPI_Request *request) {
                    return MPI_Irecv(buffer + at, count, MPI_BYTE, source, tag,
-                                    comm, request);
+                                    context.comm, request);
                  });
   }
   void finish() override { requests.finish("a receive"); }
 
 private:
-  MPI_Comm comm;
+  Context &context;
   int tag, source;
   Requests requests;
 };
 
 class MpiGroup final : public Group {
 public:
-  MpiGroup(World &world) : world(world) {
-    for (const std::string &line :
-         allGather(hostName() + " " + std::to_string(getpid()))) {
-      size_t space = line.rfind(' ');
-      processes.push_back(
-          {line.substr(0, space), std::stoll(line.substr(space + 1))});
-    }
-  }
+  MpiGroup(World &world, Context &context) : world(world), context(context) {}
+  ~MpiGroup() override { context.isUsed = false; }
 
   uint32_t rank() const override { return static_cast<uint32_t>(world.rank); }
-  const std::vector<ProcessName> &names() const override { return processes; }
+  const std::vector<ProcessName> &names() const override {
+    return world.processes;
+  }
 
   std::string library() const override {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -152,12 +179,14 @@ public:
     return name.substr(0, name.find_first_of(",\n"));
   }
 
-  void setSpins(unsigned spins) override { world.spins = spins; }
+  void setSpins(unsigned spins) override { context.spins = spins; }
 
   void barrier() override {
-    MPI_Request request = MPI_REQUEST_NULL;
-    require(MPI_Ibarrier(world.control, &request), "MPI_Ibarrier");
-    world.wait(request, "a barrier");
+    collective([&] {
+      MPI_Request request = MPI_REQUEST_NULL;
+      require(MPI_Ibarrier(context.comm, &request), "MPI_Ibarrier");
+      context.wait(request, "a barrier");
+    });
   }
 
   std::vector<std::string> allGather(const std::string &mine) override {
@@ -167,72 +196,190 @@ public:
     return gatherOn(mine, /*everywhere=*/false);
   }
 
-  uint64_t reserveChannels(uint64_t count) override {
+  void fail(const std::string &reason) override {
+    if (context.breakBy(reason))
+      world.monitor.announceFailure(context.number, reason);
+  }
+  bool hasFailed() const override { return context.isBroken(); }
+
+  std::shared_ptr<Group> duplicate() override;
+
+  void needChannels(uint64_t count) const override {
     if (count > world.largestTag)
       invalid("expected at most ", world.largestTag,
               " messages between processes in a step, got: ", count,
               "; compile with another strategy");
-    // Messages of models that loaded before are complete.
-    if (count > world.largestTag - world.nextTag)
-      world.nextTag = 0;
-    uint64_t first = world.nextTag;
-    world.nextTag += count;
-    return first;
   }
 
   std::unique_ptr<Sender> makeSender(uint64_t channel, uint32_t to) override {
-    return std::make_unique<MpiSender>(world, static_cast<int>(channel),
+    return std::make_unique<MpiSender>(context, static_cast<int>(channel),
                                        static_cast<int>(to));
   }
   std::unique_ptr<Receiver> makeReceiver(uint64_t channel,
                                          uint32_t from) override {
-    return std::make_unique<MpiReceiver>(world, static_cast<int>(channel),
+    return std::make_unique<MpiReceiver>(context, static_cast<int>(channel),
                                          static_cast<int>(from));
   }
 
 private:
+  /// Whoever cannot take part in a collective tells the others.
+  template <typename Fn>
+  void collective(Fn body) {
+    try {
+      context.check();
+      body();
+    } catch (const Error &error) {
+      fail(error.what());
+      throw;
+    }
+  }
+
+  /// What MPI reads and writes while texts are gathered.
+  struct Gathering {
+    std::string mine, all;
+    int length = 0; ///< Of `mine`; -1 says that it does not fit an int.
+    std::vector<int> lengths, offsets;
+  };
+
   std::vector<std::string> gatherOn(const std::string &mine, bool everywhere) {
-    // The lengths on all ranks; -1 says that one does not fit an int.
-    int length = mine.size() > INT_MAX ? -1 : static_cast<int>(mine.size());
-    std::vector<int> lengths(static_cast<size_t>(world.size));
-    MPI_Request request = MPI_REQUEST_NULL;
-    require(MPI_Iallgather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT,
-                           world.control, &request),
-            "MPI_Iallgather");
-    world.wait(request, "an exchange of lengths");
-    std::vector<int> offsets;
+    auto owner = std::make_unique<Gathering>();
+    Gathering &g = *owner;
+    g.mine = mine;
+    g.length = mine.size() > INT_MAX ? -1 : static_cast<int>(mine.size());
+    g.lengths.resize(static_cast<size_t>(world.size));
+    auto exchange = [&](const char *what, auto start) {
+      try {
+        collective([&] {
+          MPI_Request request = MPI_REQUEST_NULL;
+          require(start(&request), what);
+          context.wait(request, what);
+        });
+      } catch (...) {
+        (void)owner.release(); // MPI may still write to it.
+        throw;
+      }
+    };
+    exchange("an exchange of lengths", [&](MPI_Request *request) {
+      return MPI_Iallgather(&g.length, 1, MPI_INT, g.lengths.data(), 1, MPI_INT,
+                            context.comm, request);
+    });
     int64_t total = 0;
-    for (int bytes : lengths) {
-      offsets.push_back(static_cast<int>(total));
+    for (int bytes : g.lengths) {
+      g.offsets.push_back(static_cast<int>(total));
       total += bytes;
       // On all ranks alike, so that nobody waits for the others.
       if (bytes < 0 || total > INT_MAX)
         failed("expected less than 2 GiB of text of all ranks, got: more");
     }
-    std::vector<std::string> result(lengths.size());
+    std::vector<std::string> result(g.lengths.size());
     if (total == 0)
       return result;
-    std::string all(static_cast<size_t>(total), '\0');
-    require(everywhere
-                ? MPI_Iallgatherv(mine.data(), length, MPI_CHAR, all.data(),
-                                  lengths.data(), offsets.data(), MPI_CHAR,
-                                  world.control, &request)
-                : MPI_Igatherv(mine.data(), length, MPI_CHAR, all.data(),
-                               lengths.data(), offsets.data(), MPI_CHAR, 0,
-                               world.control, &request),
-            "MPI_Igatherv");
-    world.wait(request, "an exchange of text");
+    g.all.resize(static_cast<size_t>(total));
+    exchange("an exchange of text", [&](MPI_Request *request) {
+      return everywhere
+                 ? MPI_Iallgatherv(g.mine.data(), g.length, MPI_CHAR,
+                                   g.all.data(), g.lengths.data(),
+                                   g.offsets.data(), MPI_CHAR, context.comm,
+                                   request)
+                 : MPI_Igatherv(g.mine.data(), g.length, MPI_CHAR, g.all.data(),
+                                g.lengths.data(), g.offsets.data(), MPI_CHAR, 0,
+                                context.comm, request);
+    });
     if (everywhere || world.rank == 0)
       for (size_t i = 0; i != result.size(); ++i)
-        result[i] = all.substr(static_cast<size_t>(offsets[i]),
-                               static_cast<size_t>(lengths[i]));
+        result[i] = g.all.substr(static_cast<size_t>(g.offsets[i]),
+                                 static_cast<size_t>(g.lengths[i]));
     return result;
   }
 
   World &world;
-  std::vector<ProcessName> processes;
+  Context &context;
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Contexts
+//===----------------------------------------------------------------------===//
+
+Context::Context(const World &world, uint32_t number)
+    : world(world), number(number) {
+  require(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  require(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
+          "MPI_Comm_set_errhandler");
+}
+
+bool Context::breakBy(const std::string &why) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (broken)
+    return false;
+  reason = why;
+  broken = true;
+  return true;
+}
+
+void Context::check() {
+  if (!broken)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  failed(reason);
+}
+
+void Context::wait(MPI_Request &request, const char *what) {
+  using Clock = std::chrono::steady_clock;
+  long nanoseconds = 10'000;
+  bool leaves = false;
+  Clock::time_point seen;
+  for (unsigned look = 0;; ++look) {
+    check();
+    int done = 0;
+    require(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
+    if (done)
+      return;
+    if (look < spins)
+      continue;
+    timespec pause = {0, nanoseconds};
+    (void)nanosleep(&pause, nullptr);
+    nanoseconds = std::min(nanoseconds + nanoseconds / 2, 500'000L);
+    std::string failure = world.monitor.failureOf(number);
+    if (!failure.empty()) {
+      breakBy(failure);
+      continue;
+    }
+    int64_t leaver = world.monitor.leaver();
+    if (leaver < 0)
+      continue;
+    if (!leaves)
+      seen = Clock::now();
+    leaves = true;
+    // All see that it leaves: nobody has to be told.
+    if (Clock::now() - seen > graceAfterLeaving)
+      breakBy(text("expected ",
+                   world.monitor.describe(static_cast<uint32_t>(leaver)),
+                   " to take part in ", what,
+                   ", got: its end; make the same calls on all ranks"));
+  }
+}
+
+std::shared_ptr<Group> MpiGroup::duplicate() {
+  // Which ones are free depends on when each rank has released its models.
+  std::string mine;
+  for (const auto &other : world.contexts)
+    mine += other->isUsed || other->isBroken() ? '1' : '0';
+  std::vector<std::string> all = allGather(mine);
+  for (size_t i = 0; i != mine.size(); ++i)
+    if (std::all_of(all.begin(), all.end(),
+                    [&](const std::string &used) { return used[i] == '0'; })) {
+      world.contexts[i]->isUsed = true;
+      return std::make_shared<MpiGroup>(world, *world.contexts[i]);
+    }
+  world.contexts.push_back(std::make_unique<Context>(
+      world, static_cast<uint32_t>(world.contexts.size())));
+  return std::make_shared<MpiGroup>(world, *world.contexts.back());
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
 
 World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
   int started = 0, level = MPI_THREAD_SINGLE;
@@ -250,13 +397,9 @@ World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
   if (level < MPI_THREAD_MULTIPLE)
     invalid("expected an MPI with MPI_THREAD_MULTIPLE, got: level ", level,
             "; ask for it in MPI_Init_thread, or use an MPI that has it");
-  require(MPI_Comm_dup(MPI_COMM_WORLD, &control), "MPI_Comm_dup");
-  require(MPI_Comm_dup(MPI_COMM_WORLD, &data), "MPI_Comm_dup");
-  for (MPI_Comm comm : {control, data})
-    require(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
-            "MPI_Comm_set_errhandler");
-  MPI_Comm_rank(control, &rank);
-  MPI_Comm_size(control, &size);
+  contexts.push_back(std::make_unique<Context>(*this, 0));
+  MPI_Comm_rank(contexts[0]->comm, &rank);
+  MPI_Comm_size(contexts[0]->comm, &size);
   // The monitor went by what the launcher says.
   if (static_cast<uint32_t>(size) != launch.size ||
       static_cast<uint32_t>(rank) != launch.rank)
@@ -265,34 +408,10 @@ World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
             rank, " of ", size, " from MPI, ", launch.rank, " of ", launch.size,
             " from the environment; use mpirun");
   int *bound = nullptr, found = 0;
-  require(MPI_Comm_get_attr(data, MPI_TAG_UB, &bound, &found),
+  require(MPI_Comm_get_attr(contexts[0]->comm, MPI_TAG_UB, &bound, &found),
           "MPI_Comm_get_attr");
   if (found)
     largestTag = static_cast<uint64_t>(*bound);
-}
-
-void World::wait(MPI_Request &request, const char *what) const {
-  long nanoseconds = 10'000;
-  int64_t leaverSeen = 0;
-  for (unsigned look = 0;; ++look) {
-    int done = 0;
-    require(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
-    if (done)
-      return;
-    if (look < spins)
-      continue;
-    timespec pause = {0, nanoseconds};
-    (void)nanosleep(&pause, nullptr);
-    nanoseconds = std::min(nanoseconds + nanoseconds / 2, 500'000L);
-    int64_t leaver = monitor.leaver();
-    if (leaver < 0)
-      continue;
-    auto second = static_cast<int64_t>(time(nullptr));
-    leaverSeen = leaverSeen ? leaverSeen : second;
-    if (second - leaverSeen > graceAfterLeaving)
-      failed("expected rank ", leaver, " to take part in ", what,
-             ", got: its end; make the same calls on all ranks");
-  }
 }
 
 void World::end() {
@@ -303,15 +422,25 @@ void World::end() {
   // thread, if the program exits when it is told.
   if (world->monitor.hasLost())
     return;
+  bool broken = std::any_of(
+      world->contexts.begin(), world->contexts.end(),
+      [](const std::unique_ptr<Context> &c) { return c->isBroken(); });
   world->monitor.announceLeaving();
-  if (world->ours)
+  // Nor after a failure: messages are left that nobody takes.
+  if (world->ours && !broken)
     MPI_Finalize();
-  world->monitor.leave();
+  world->monitor.leave(broken);
 }
 
 static std::shared_ptr<Group> join(const Launch &launch, Monitor &monitor) {
   world = new World(launch, monitor);
-  auto group = std::make_shared<MpiGroup>(*world);
+  auto group = std::make_shared<MpiGroup>(*world, *world->contexts[0]);
+  for (const std::string &line :
+       group->allGather(hostName() + " " + std::to_string(getpid()))) {
+    size_t space = line.rfind(' ');
+    world->processes.push_back(
+        {line.substr(0, space), std::stoll(line.substr(space + 1))});
+  }
   if (world->size > 1) {
     std::string invitation = world->rank == 0 ? monitor.invite() : "";
     invitation = group->allGather(invitation)[0];

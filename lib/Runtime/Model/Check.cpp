@@ -103,7 +103,10 @@ private:
   void exchange(const fb::Exchange *exchange);
   void collective(const fb::Collective *collective);
   /// `from` and `to`: bytes available on a side that is no buffer, else -1.
-  void boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to);
+  /// Returns the bytes that it copies.
+  uint64_t boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to);
+  template <typename Copies>
+  void hostCopies(const Copies *copies, int64_t from, int64_t to);
   void strided(uint64_t offset, uint64_t run, const Shape &extents,
                const Shape &strides, uint64_t bytes);
   const fb::Buffer *buffer(uint32_t index);
@@ -341,9 +344,8 @@ void Checker::row(const fb::Row *row, uint32_t index, bool init) {
     if (feed->input() >= items(model.inputs()).size())
       bad("input ", feed->input(), " of ", items(model.inputs()).size());
     const auto *p = model.inputs()->Get(feed->input());
-    for (const auto *c : items(feed->copies()))
-      boxCopy(c, byteCount(p->element(), toVector(p->shape())), -1);
-    return;
+    return hostCopies(feed->copies(),
+                      byteCount(p->element(), toVector(p->shape())), -1);
   }
   case fb::RowBody::Drain: {
     const auto *drain = row->body_as_Drain();
@@ -352,9 +354,8 @@ void Checker::row(const fb::Row *row, uint32_t index, bool init) {
     if (drain->output() >= items(model.outputs()).size())
       bad("output ", drain->output(), " of ", items(model.outputs()).size());
     const auto *p = model.outputs()->Get(drain->output());
-    for (const auto *c : items(drain->copies()))
-      boxCopy(c, -1, byteCount(p->element(), toVector(p->shape())));
-    return;
+    return hostCopies(drain->copies(), -1,
+                      byteCount(p->element(), toVector(p->shape())));
   }
   case fb::RowBody::NONE:
     break;
@@ -396,20 +397,29 @@ void Checker::strided(uint64_t offset, uint64_t run, const Shape &extents,
   if (strides.size() != extents.size())
     bad("a copy with ", extents.size(), " extents and ", strides.size(),
         " strides");
-  __int128 lowest = offset, highest = static_cast<__int128>(offset) + run;
   bool empty = run == 0;
-  for (size_t d = 0; d != extents.size(); ++d) {
-    if (extents[d] < 0)
+  for (int64_t extent : extents) {
+    if (extent < 0)
       bad("a copy with a negative extent");
-    empty |= extents[d] == 0;
+    empty |= extent == 0;
+  }
+  if (empty)
+    return;
+  // In every step, so that sums cannot overflow.
+  __int128 lowest = offset, highest = static_cast<__int128>(offset) + run;
+  auto check = [&] {
+    if (lowest < 0 || highest > static_cast<__int128>(bytes))
+      bad("a copy outside of a buffer of ", bytes, " bytes");
+  };
+  check();
+  for (size_t d = 0; d != extents.size(); ++d) {
     __int128 reach = static_cast<__int128>(extents[d] - 1) * strides[d];
     (reach < 0 ? lowest : highest) += reach;
+    check();
   }
-  if (!empty && (lowest < 0 || highest > static_cast<__int128>(bytes)))
-    bad("a copy outside of a buffer of ", bytes, " bytes");
 }
 
-void Checker::boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to) {
+uint64_t Checker::boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to) {
   Shape extents = toVector(copy->extents());
   if (extents.size() > 12)
     bad("a copy of ", extents.size(), " dimensions");
@@ -419,6 +429,26 @@ void Checker::boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to) {
           toVector(copy->from_strides()), source);
   strided(copy->to_offset(), copy->run(), extents, toVector(copy->to_strides()),
           target);
+  // Strides of 0 reach nowhere; still every byte has a place of its own.
+  __int128 bytes = copy->run();
+  for (int64_t extent : extents)
+    if (extent == 0)
+      bytes = 0;
+  for (int64_t extent : extents) {
+    bytes *= extent;
+    if (bytes > static_cast<__int128>(target))
+      bad("a copy of more bytes than its target has (", target, ")");
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+template <typename Copies>
+void Checker::hostCopies(const Copies *copies, int64_t from, int64_t to) {
+  uint64_t total = 0;
+  for (const fb::BoxCopy *copy : items(copies))
+    if (__builtin_add_overflow(total, boxCopy(copy, from, to), &total) ||
+        total > INT64_MAX)
+      bad("copies of 2^63 bytes or more");
 }
 
 void Checker::exchange(const fb::Exchange *exchange) {

@@ -30,13 +30,24 @@ static std::shared_ptr<Group> connect(const GroupOptions &options) {
   return join(launch, *monitor);
 }
 
-std::shared_ptr<Group> runtime::joinGroup(const GroupOptions &options) {
-  static std::mutex mutex;
+static std::mutex joining;
+
+/// All processes; `joining` is locked.
+static Group &everybody(const GroupOptions &options) {
   static std::shared_ptr<Group> group;
-  std::lock_guard<std::mutex> lock(mutex);
   if (!group)
     group = connect(options);
-  return group;
+  return *group;
+}
+
+void runtime::joinGroup(const GroupOptions &options) {
+  std::lock_guard<std::mutex> lock(joining);
+  (void)everybody(options);
+}
+
+std::shared_ptr<Group> runtime::makeGroup(const GroupOptions &options) {
+  std::lock_guard<std::mutex> lock(joining);
+  return everybody(options).duplicate();
 }
 
 void runtime::agree(Group *group, const std::function<void()> &body) {
@@ -118,34 +129,36 @@ namespace {
 class GroupTransport final : public Transport {
 public:
   GroupTransport(std::unique_ptr<Transport> local, Group &group,
-                 const Placement &placement, uint64_t firstChannel)
-      : local(std::move(local)), group(group), placement(placement),
-        firstChannel(firstChannel) {}
+                 const Placement &placement)
+      : local(std::move(local)), group(group), placement(placement) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
                                      uint32_t to) override {
     return placement.isLocal(to)
                ? local->makeSender(channel, from, to)
-               : group.makeSender(firstChannel + channel, placement.rankOf[to]);
+               : group.makeSender(channel, placement.rankOf[to]);
   }
   std::unique_ptr<Receiver> makeReceiver(uint32_t channel, uint32_t from,
                                          uint32_t to) override {
-    return placement.isLocal(from) ? local->makeReceiver(channel, from, to)
-                                   : group.makeReceiver(firstChannel + channel,
-                                                        placement.rankOf[from]);
+    return placement.isLocal(from)
+               ? local->makeReceiver(channel, from, to)
+               : group.makeReceiver(channel, placement.rankOf[from]);
+  }
+
+  void abandon(const std::string &reason) override {
+    group.fail(reason);
+    local->abandon(reason);
   }
 
 private:
   std::unique_ptr<Transport> local;
   Group &group;
   const Placement &placement;
-  uint64_t firstChannel;
 };
 } // namespace
 
 std::unique_ptr<Transport>
 runtime::makeGroupTransport(std::unique_ptr<Transport> local, Group &group,
-                            const Placement &placement, uint64_t firstChannel) {
-  return std::make_unique<GroupTransport>(std::move(local), group, placement,
-                                          firstChannel);
+                            const Placement &placement) {
+  return std::make_unique<GroupTransport>(std::move(local), group, placement);
 }

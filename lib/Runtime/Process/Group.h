@@ -44,8 +44,18 @@ public:
   /// What every rank gave, on rank 0; elsewhere empty.
   virtual std::vector<std::string> gather(const std::string &mine) = 0;
 
-  /// Reserves channels, numbered from the result; the same on every rank.
-  virtual uint64_t reserveChannels(uint64_t count) = 0;
+  /// Says that this process cannot go on with the steps of this group, and why:
+  /// whoever waits for it in the group, here or in other processes, throws this
+  /// at once. The first reason counts.
+  virtual void fail(const std::string &reason) = 0;
+  virtual bool hasFailed() const = 0;
+
+  /// Another group of the same processes, whose messages do not mix with this
+  /// one's. Collective.
+  virtual std::shared_ptr<Group> duplicate() = 0;
+
+  /// Throws SOAP_INVALID if there are not so many channels, from 0.
+  virtual void needChannels(uint64_t count) const = 0;
   /// @{ The ends of a channel to or from another process.
   virtual std::unique_ptr<Sender> makeSender(uint64_t channel, uint32_t to) = 0;
   virtual std::unique_ptr<Receiver> makeReceiver(uint64_t channel,
@@ -62,10 +72,14 @@ struct GroupOptions {
   bool exitsWhenLost = true;
 };
 
-/// The processes that were started with this one, connected by MPI; made by the
-/// first call, until the process ends. Throws SOAP_INVALID, with the cure, if
-/// the plug-in or MPI are missing.
-std::shared_ptr<Group> joinGroup(const GroupOptions &options);
+/// Connects the processes that were started with this one, by MPI, until the
+/// process ends; does nothing if they are. Throws SOAP_INVALID, with the cure,
+/// if the plug-in or MPI are missing. Collective.
+void joinGroup(const GroupOptions &options);
+
+/// These processes as a group of its own, for one model: others may run at the
+/// same time. Collective.
+std::shared_ptr<Group> makeGroup(const GroupOptions &options);
 
 /// What the plug-in exports, by the name `soap_mpi_transport`: a function that
 /// joins, if `runtime` is the version that the plug-in was built with, else
@@ -87,12 +101,10 @@ struct Placement {
   std::vector<uint32_t> localDevices() const;
 };
 
-/// Channels between devices, through memory where both are of this process. The
-/// group's channels have numbers from `firstChannel`.
+/// Channels between devices, through memory where both are of this process.
 std::unique_ptr<Transport> makeGroupTransport(std::unique_ptr<Transport> local,
                                               Group &group,
-                                              const Placement &placement,
-                                              uint64_t firstChannel);
+                                              const Placement &placement);
 
 /// Devices as `map` says, or spread evenly, in order, if it is empty. Throws
 /// SOAP_INVALID for more ranks than devices, and for a map that does not name a

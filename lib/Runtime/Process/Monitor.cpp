@@ -10,6 +10,7 @@
 #include "Process/Sockets.h"
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -34,6 +35,9 @@ static constexpr int64_t graceAfterResuming = 2'000'000'000;
 
 /// How often a process looks at the others of its host while they start.
 static constexpr int64_t lookWhileStarting = 100'000'000;
+
+/// How long a process waits for the others' goodbye after a failure.
+static constexpr std::chrono::seconds goodbyeAfterFailure(3);
 
 /// The least time that processes get to start, on one host and on several.
 static constexpr int64_t slowStart = 10'000'000'000,
@@ -65,6 +69,19 @@ static void catchTermination(int pipe) {
   action.sa_handler = onTermination;
   action.sa_flags = SA_RESTART;
   (void)sigaction(SIGTERM, &action, nullptr);
+}
+
+/// SIGTERM ends the process again, at once if it has come already.
+static void releaseTermination() {
+  struct sigaction action = {};
+  if (sigaction(SIGTERM, nullptr, &action) != 0 ||
+      action.sa_handler != onTermination)
+    return;
+  action.sa_handler = SIG_DFL;
+  action.sa_flags = 0;
+  (void)sigaction(SIGTERM, &action, nullptr);
+  if (terminated)
+    (void)kill(getpid(), SIGTERM);
 }
 
 //===----------------------------------------------------------------------===//
@@ -100,8 +117,10 @@ Monitor::~Monitor() {
     (void)!write(wakeWrite, "s", 1);
     thread.join();
   }
-  if (terminationPipe == wakeWrite)
+  if (terminationPipe == wakeWrite) {
     terminationPipe = -1;
+    releaseTermination();
+  }
   for (const Connection &connection : connections)
     close(connection.socket);
   if (listener >= 0)
@@ -150,7 +169,7 @@ void Monitor::join(const std::string &invitation) {
   token = fromHex(hex);
   names[0].host = host;
   connections.push_back(std::move(connection));
-  send(connections.back(), Kind::Hello, launch.rank);
+  send(connections.back(), frameOf(Kind::Hello, launch.rank));
   (void)!write(wakeWrite, "j", 1);
 }
 
@@ -161,27 +180,54 @@ void Monitor::introduce(std::vector<ProcessName> processes) {
 
 void Monitor::announceLeaving() {
   std::lock_guard<std::mutex> lock(mutex);
-  sendAll(Kind::Leaving, launch.rank);
+  sendAll(frameOf(Kind::Leaving, launch.rank));
 }
 
-void Monitor::leave() {
+void Monitor::announceFailure(uint32_t number, const std::string &reason) {
+  std::lock_guard<std::mutex> lock(mutex);
+  sendAll(frameOf(Kind::Failed, launch.rank, Reason::Ended, number, reason));
+}
+
+std::string Monitor::failureOf(uint32_t number) const {
+  if (!hasFailures)
+    return "";
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = failures.find(number);
+  return found == failures.end() ? "" : found->second;
+}
+
+std::string Monitor::describe(uint32_t rank) const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return nameOf(rank);
+}
+
+void Monitor::leave(bool failed) {
   if (!thread.joinable())
     return;
   std::unique_lock<std::mutex> lock(mutex);
   leaving = true;
-  auto all = [&](bool Connection::*what) {
-    return reported || std::all_of(connections.begin(), connections.end(),
-                                   [&](const Connection &c) {
-                                     return c.rank < 0 || c.closed || c.*what;
-                                   });
+  givesUp = failed;
+  auto waitForAll = [&](bool Connection::*what) {
+    auto all = [&] {
+      return reported || std::all_of(connections.begin(), connections.end(),
+                                     [&](const Connection &c) {
+                                       return c.rank < 0 || c.closed ||
+                                              c.*what ||
+                                              (failed && c.saidLeaving);
+                                     });
+    };
+    if (failed)
+      changed.wait_for(lock, goodbyeAfterFailure, all);
+    else
+      changed.wait(lock, all);
   };
   if (launch.rank == 0) {
-    changed.wait(lock, [&] { return all(&Connection::saidBye); });
-    sendAll(Kind::Bye, 0);
-    changed.wait(lock, [&] { return all(&Connection::closed); });
+    waitForAll(&Connection::saidBye);
+    sendAll(frameOf(Kind::Bye, 0));
+    waitForAll(&Connection::closed);
   } else {
-    sendAll(Kind::Bye, launch.rank);
-    changed.wait(lock, [&] { return all(&Connection::saidBye); });
+    sendAll(frameOf(Kind::Bye, launch.rank));
+    waitForAll(&Connection::saidBye);
   }
 }
 
@@ -253,7 +299,7 @@ void Monitor::turn() {
       receive(connections[i]);
   dropStrangers();
   if (time - lastBeat >= interval) {
-    sendAll(Kind::Beat, launch.rank);
+    sendAll(frameOf(Kind::Beat, launch.rank));
     lastBeat = time;
   }
   if (everybodyJoined())
@@ -321,7 +367,8 @@ void Monitor::receive(Connection &connection) {
       connection.buffer.begin(),
       connection.buffer.begin() +
           static_cast<std::ptrdiff_t>(std::min(at, connection.buffer.size())));
-  if (connection.closed && connection.rank >= 0 && !connection.saidBye)
+  if (connection.closed && connection.rank >= 0 && !connection.saidBye &&
+      !(connection.saidLeaving && givesUp))
     declareLost(static_cast<uint32_t>(connection.rank), Reason::Ended, 0);
 }
 
@@ -335,32 +382,51 @@ void Monitor::handle(Connection &connection, const Frame &frame) {
   case Kind::Beat:
     break;
   case Kind::Lost:
-    declareLost(frame.rank, frame.reason, frame.milliseconds);
+    declareLost(frame.rank, frame.reason, frame.number);
     break;
   case Kind::Leaving:
     whoLeaves = frame.rank;
+    if (connection.rank == frame.rank)
+      connection.saidLeaving = true;
     if (launch.rank == 0)
-      sendAll(Kind::Leaving, frame.rank);
+      sendAll(frameOf(Kind::Leaving, frame.rank));
     break;
+  case Kind::Failed: {
+    // The others hear of it before anybody acts on it and ends.
+    if (launch.rank == 0)
+      sendAll(frame);
+    auto end = std::find(frame.text.begin(), frame.text.end(), '\0');
+    failures.try_emplace(frame.number,
+                         nameOf(frame.rank) + ": " +
+                             std::string(frame.text.begin(), end));
+    hasFailures = true;
+    break;
+  }
   case Kind::Bye:
     connection.saidBye = true;
     break;
   }
 }
 
-void Monitor::send(const Connection &connection, Kind kind, uint32_t rank,
-                   Reason reason, uint32_t milliseconds) {
-  Frame frame{token, kind, rank, reason, milliseconds};
+Monitor::Frame Monitor::frameOf(Kind kind, uint32_t rank, Reason reason,
+                                uint32_t number,
+                                const std::string &text) const {
+  Frame frame{token, kind, rank, reason, number, {}};
+  std::copy_n(text.begin(), std::min(text.size(), frame.text.size()),
+              frame.text.begin());
+  return frame;
+}
+
+void Monitor::send(const Connection &connection, const Frame &frame) {
   // A full buffer means that nobody reads: silence will tell.
   (void)!::send(connection.socket, &frame, sizeof(frame),
                 MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-void Monitor::sendAll(Kind kind, uint32_t rank, Reason reason,
-                      uint32_t milliseconds) {
+void Monitor::sendAll(const Frame &frame) {
   for (const Connection &connection : connections)
     if (connection.rank >= 0 && !connection.closed)
-      send(connection, kind, rank, reason, milliseconds);
+      send(connection, frame);
 }
 
 //===----------------------------------------------------------------------===//
@@ -390,7 +456,12 @@ void Monitor::checkRegistry(int64_t time) {
     if (rank == launch.rank)
       continue;
     Registry::State state = states[rank];
-    if (state == Registry::State::Ended)
+    bool saidBye =
+        std::any_of(connections.begin(), connections.end(),
+                    [&](const Connection &connection) {
+                      return connection.rank == rank && connection.saidBye;
+                    });
+    if (state == Registry::State::Ended && !saidBye)
       declareLost(rank, Reason::Ended, 0);
     if (state == Registry::State::Unknown && known &&
         waited > std::max(timeout, slowStart))
@@ -464,7 +535,7 @@ void Monitor::declareLost(uint32_t rank, Reason reason, uint32_t milliseconds) {
   registry.publishVerdict(
       text(rank, ' ', static_cast<uint32_t>(reason), ' ', milliseconds));
   if (launch.rank == 0)
-    sendAll(Kind::Lost, rank, reason, milliseconds);
+    sendAll(frameOf(Kind::Lost, rank, reason, milliseconds));
   switch (reason) {
   case Reason::Ended:
     return report(nameOf(rank) + " has ended before the run has; look for its "
@@ -490,4 +561,6 @@ void Monitor::report(const std::string &line) {
   usleep(timeForLastWords);
   if (exits)
     _exit(1);
+  // The program was told, and is its own master again.
+  releaseTermination();
 }

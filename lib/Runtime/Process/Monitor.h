@@ -17,6 +17,9 @@
 // connections exist (while MPI starts), the ranks of one host are watched
 // through the Registry.
 //
+// A process that lives, but cannot go on with a step that others are in, says
+// so with its reason, on the same way.
+//
 // Time that this process itself did not run does not count as silence of
 // others.
 //
@@ -30,6 +33,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -65,29 +69,40 @@ public:
   void announceLeaving();
   /// A rank that said so, or -1.
   int64_t leaver() const { return whoLeaves; }
+
+  /// Says that this process cannot go on with the steps of group `number`.
+  void announceFailure(uint32_t number, const std::string &reason);
+  /// What the first rank that said so of this group gave as its reason, with
+  /// its name; "" if there is none. Cheap as long as there is none at all.
+  std::string failureOf(uint32_t number) const;
+
+  /// `rank 1 (host a, pid 4711)`
+  std::string describe(uint32_t rank) const;
   /// True when a loss is reported: nobody may be waited for any more.
   bool hasLost() const { return reported; }
 
   /// The regular end: returns when all processes have said that they end (rank
   /// 0: when they have). Losses until then are reported as usual, and end it.
-  void leave();
+  /// After a failure nobody waits for long, nor for those that leave.
+  void leave(bool failed = false);
 
 private:
-  enum class Kind : uint32_t { Hello, Beat, Lost, Leaving, Bye };
+  enum class Kind : uint32_t { Hello, Beat, Lost, Leaving, Failed, Bye };
   enum class Reason : uint32_t { Ended, Silent, Stopped };
   struct Frame {
     std::array<char, 16> token;
     Kind kind;
     uint32_t rank;
     Reason reason;
-    uint32_t milliseconds;
+    uint32_t number; ///< Milliseconds of a silence, or a group.
+    std::array<char, 480> text;
   };
   struct Connection {
     int socket = -1;
     int64_t rank = -1; ///< -1: has not said hello.
     std::vector<char> buffer;
     int64_t heard = 0; ///< When, in ns.
-    bool saidBye = false, closed = false;
+    bool saidLeaving = false, saidBye = false, closed = false;
   };
 
   void run();
@@ -96,10 +111,10 @@ private:
   void dropStrangers();
   void receive(Connection &connection);
   void handle(Connection &connection, const Frame &frame);
-  void send(const Connection &connection, Kind kind, uint32_t rank,
-            Reason reason = Reason::Ended, uint32_t milliseconds = 0);
-  void sendAll(Kind kind, uint32_t rank, Reason reason = Reason::Ended,
-               uint32_t milliseconds = 0);
+  void send(const Connection &connection, const Frame &frame);
+  void sendAll(const Frame &frame);
+  Frame frameOf(Kind kind, uint32_t rank, Reason reason = Reason::Ended,
+                uint32_t number = 0, const std::string &text = "") const;
   void checkSilence(int64_t now);
   void checkRegistry(int64_t now);
   void checkTermination(int64_t now);
@@ -127,9 +142,11 @@ private:
   /// When this process ran again after it had not for long, and for how long.
   int64_t resumed = 0, paused = 0;
   int64_t begun = 0, lastTurn = 0, lastBeat = 0, terminatedAt = 0;
-  bool leaving = false, stopping = false;
+  bool leaving = false, givesUp = false, stopping = false;
   std::atomic<bool> reported{false};
   std::atomic<int64_t> whoLeaves{-1};
+  std::map<uint32_t, std::string> failures; ///< By group.
+  std::atomic<bool> hasFailures{false};
 };
 
 } // namespace soap::runtime

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace soap::runtime {
 
@@ -69,6 +70,10 @@ public:
                                              uint32_t to) = 0;
   virtual std::unique_ptr<Receiver>
   makeReceiver(uint32_t channel, uint32_t from, uint32_t to) = 0;
+
+  /// Says that a step cannot go on, from any thread: all waits of ends, now and
+  /// later, throw SOAP_FAILED with the first reason.
+  virtual void abandon(const std::string &reason) = 0;
 };
 
 /// Threads of one process: a receiver copies from the sender's memory. A wait

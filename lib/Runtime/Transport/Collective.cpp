@@ -62,13 +62,23 @@ Span Collective::slice(const Span &whole, uint32_t i) const {
   return {whole.data + begin * elementBytes, (end - begin) * elementBytes};
 }
 
-void Collective::reserveIncoming(size_t messages, uint64_t bytes) {
-  addresses.reserve(messages + 1);
-  if (sharesMemory())
-    return;
-  // Rows of cache lines, so that a copy starts aligned.
-  incomingBytes = (bytes + 63) / 64 * 64;
-  incoming.resize(messages * incomingBytes);
+/// Whole cache lines, so that copies start aligned.
+static uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+uint64_t Collective::reserve(uint64_t bytes) {
+  uint64_t offset = reserved;
+  reserved += aligned(bytes);
+  return offset;
+}
+
+void Collective::reserveIncoming(const std::vector<uint32_t> &sources,
+                                 uint64_t bytes) {
+  addresses.reserve(sources.size() + 1);
+  incomingBytes = aligned(bytes);
+  auto far = std::count_if(sources.begin(), sources.end(), [&](uint32_t m) {
+    return m != member && !receivers[m]->sharesMemory();
+  });
+  incoming = reserve(static_cast<uint64_t>(far) * incomingBytes);
 }
 
 bool Collective::sharesMemory() const {
@@ -78,22 +88,22 @@ bool Collective::sharesMemory() const {
                      });
 }
 
-void Collective::join(const std::vector<uint32_t> &order, const char *own,
+void Collective::join(const std::vector<uint32_t> &order, const char *mine,
                       char *target, uint64_t bytes) {
   if (!bytes)
     return;
   // All are posted before the first is waited for.
-  char *place = incoming.data();
+  char *place = ownMemory(incoming);
   for (uint32_t m : order)
     if (m != member && !receivers[m]->sharesMemory()) {
       receivers[m]->post(place, bytes);
       place += incomingBytes;
     }
   addresses.clear();
-  place = incoming.data();
+  place = ownMemory(incoming);
   for (uint32_t m : order) {
     if (m == member) {
-      addresses.push_back(own);
+      addresses.push_back(mine);
     } else if (receivers[m]->sharesMemory()) {
       addresses.push_back(receivers[m]->view(bytes));
     } else {

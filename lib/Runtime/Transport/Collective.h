@@ -32,6 +32,8 @@ public:
   }
   uint64_t bytes() const final;
   void movements(std::vector<Movement> &result) const final;
+  uint64_t ownBytes() const final { return reserved; }
+  void setOwnMemory(char *memory) final { own = memory; }
 
 protected:
   /// Does this member's part.
@@ -67,13 +69,18 @@ protected:
   uint64_t count(uint64_t bytes) const { return bytes / elementBytes; }
 
   /// Joins what the members of `order` hold, in this order, into `target`: this
-  /// member's `own` data, of the others the next message, `bytes` long each.
-  /// `target` may be `own`.
-  void join(const std::vector<uint32_t> &order, const char *own, char *target,
+  /// member's `mine` data, of the others the next message, `bytes` long each.
+  /// `target` may be `mine`.
+  void join(const std::vector<uint32_t> &order, const char *mine, char *target,
             uint64_t bytes);
-  /// Reserves memory for so many messages of join(), where the transport shares
-  /// none: once, after all channels are open.
-  void reserveIncoming(size_t messages, uint64_t bytes);
+  /// @{ Called while the action is made, after all channels are open. Reserves
+  /// memory for messages of join(), one from each member of `sources` with
+  /// which the transport shares none; other memory, of which it returns the
+  /// offset.
+  void reserveIncoming(const std::vector<uint32_t> &sources, uint64_t bytes);
+  uint64_t reserve(uint64_t bytes);
+  /// @}
+  char *ownMemory(uint64_t offset) const { return own + offset; }
 
   /// True if the transport shares memory with all members that send to this
   /// one.
@@ -90,8 +97,9 @@ private:
   Transport &transport;
   uint64_t elementBytes;
   int64_t put = 0; ///< Bytes that this member put in, in the last run.
-  std::vector<char> incoming;
-  uint64_t incomingBytes = 0; ///< Of one source.
+  char *own = nullptr;
+  uint64_t reserved = 0;
+  uint64_t incoming = 0, incomingBytes = 0; ///< Where; bytes of one source.
   std::vector<const char *> addresses;
 };
 

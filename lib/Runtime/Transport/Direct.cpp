@@ -88,7 +88,7 @@ class DirectReduceScatter final : public DirectCollective {
 public:
   DirectReduceScatter(Transport &transport, CollectivePart parts)
       : DirectCollective(transport, std::move(parts)) {
-    reserveIncoming(members - 1, part.receive[0].bytes);
+    reserveIncoming(memberOrder, part.receive[0].bytes);
   }
 
   void move() override {
@@ -105,7 +105,7 @@ class DirectAllReduce final : public DirectCollective {
 public:
   DirectAllReduce(Transport &transport, CollectivePart parts)
       : DirectCollective(transport, std::move(parts)) {
-    reserveIncoming(members - 1, slice(part.receive[0], member).bytes);
+    reserveIncoming(memberOrder, slice(part.receive[0], member).bytes);
   }
 
   void move() override {

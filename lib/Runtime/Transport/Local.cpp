@@ -5,18 +5,45 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Error.h"
 #include "Transport/Channel.h"
 #include "Wait.h"
 #include "soap/Testing/PlantedFault.h"
 #include <cstring>
+#include <mutex>
 #include <unordered_map>
 
 using namespace soap::runtime;
 
 namespace {
+/// Why the steps of a transport cannot go on.
+class Abandonment {
+public:
+  void because(const std::string &why) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (reason.empty())
+      reason = why;
+  }
+  [[noreturn]] void raise() {
+    std::lock_guard<std::mutex> lock(mutex);
+    failed(reason);
+  }
+
+private:
+  std::mutex mutex;
+  std::string reason;
+};
+
 /// What both ends see. Counts are of messages since load; the address of
 /// message i lies in slot i modulo the number of slots.
 struct LocalChannel {
+  explicit LocalChannel(Abandonment &abandonment) : abandonment(abandonment) {}
+  void wait(Counter &counter, uint32_t target, unsigned spins) {
+    if (!counter.wait(target, spins))
+      abandonment.raise();
+  }
+
+  Abandonment &abandonment;
   Counter posted, taken;
   const char *slots[maxPostedMessages] = {};
 };
@@ -32,7 +59,7 @@ public:
   }
   void finish() override {
     if (!SOAP_FAULT("sender-leaves"))
-      channel->taken.wait(count, spins);
+      channel->wait(channel->taken, count, spins);
   }
 
 private:
@@ -69,7 +96,7 @@ public:
 
 private:
   const char *next() {
-    channel->posted.wait(count + 1, spins);
+    channel->wait(channel->posted, count + 1, spins);
     return channel->slots[count++ % maxPostedMessages];
   }
 
@@ -96,15 +123,24 @@ public:
     return std::make_unique<LocalReceiver>(find(channel), spins);
   }
 
+  void abandon(const std::string &reason) override {
+    abandonment.because(reason);
+    for (const auto &[id, channel] : channels) {
+      channel->posted.abandon();
+      channel->taken.abandon();
+    }
+  }
+
 private:
   std::shared_ptr<LocalChannel> find(uint32_t id) {
     std::shared_ptr<LocalChannel> &channel = channels[id];
     if (!channel)
-      channel = std::make_shared<LocalChannel>();
+      channel = std::make_shared<LocalChannel>(abandonment);
     return channel;
   }
 
   unsigned spins;
+  Abandonment abandonment;
   std::unordered_map<uint32_t, std::shared_ptr<LocalChannel>> channels;
 };
 } // namespace

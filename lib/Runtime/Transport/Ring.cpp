@@ -80,10 +80,10 @@ public:
     uint64_t largest = 0;
     for (const Span &span : part.send)
       largest = std::max(largest, span.bytes);
-    reserveIncoming(1, largest);
+    reserveIncoming({before(1)}, largest);
     // One sum is sent while the next is made.
-    for (std::vector<char> &sum : sums)
-      sum.resize(members > 2 ? largest : 0);
+    for (uint64_t &sum : sums)
+      sum = reserve(members > 2 ? largest : 0);
   }
 
   void move() override {
@@ -91,12 +91,13 @@ public:
       return copy(part.send[0], part.receive[0]);
     scatter([&](uint32_t m) { return part.send[m]; },
             [&](uint32_t m, uint32_t step) {
-              return m == member ? part.receive[0].data : sums[step % 2].data();
+              return m == member ? part.receive[0].data
+                                 : ownMemory(sums[step % 2]);
             });
   }
 
 private:
-  std::vector<char> sums[2];
+  uint64_t sums[2]; ///< Where.
 };
 
 class RingAllReduce final : public RingCollective {
@@ -106,7 +107,7 @@ public:
     uint64_t largest = 0;
     for (uint32_t m = 0; m != members; ++m)
       largest = std::max(largest, slice(part.receive[0], m).bytes);
-    reserveIncoming(1, largest);
+    reserveIncoming({before(1)}, largest);
   }
 
   void move() override {

@@ -190,6 +190,8 @@ public:
         inner->makeSender(channels + channel, to, from), link);
   }
 
+  void abandon(const std::string &reason) override { inner->abandon(reason); }
+
 private:
   std::unique_ptr<Transport> inner;
   LinkSpeed speed;

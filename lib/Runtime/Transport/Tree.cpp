@@ -63,7 +63,7 @@ public:
     }
     if (member != 0)
       connectTo(parent());
-    reserveIncoming(children.size(), part.receive[0].bytes);
+    reserveIncoming(order, part.receive[0].bytes);
   }
 
   void move() override {

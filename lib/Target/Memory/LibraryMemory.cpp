@@ -30,6 +30,9 @@ llvm::Error soap::planLibraryMemory(ModuleOp module,
     device.setScratchpadBytes(needs.scratchpad_bytes);
     device.setReorderedBytes(needs.reordered_bytes);
     device.setPeakBytes(needs.peak_bytes);
+    device->setAttr(communicationBytesAttrName(),
+                    Builder(device).getI64IntegerAttr(
+                        static_cast<int64_t>(needs.communication_bytes)));
   }
   return llvm::Error::success();
 }
@@ -42,7 +45,8 @@ static std::string parts(soaprt::DeviceOp device) {
   return "activations " + mebibytes(device.getActivationBytes()) +
          ", parameters " + mebibytes(device.getParameterBytes()) +
          ", their reordered copies " + mebibytes(device.getReorderedBytes()) +
-         ", scratchpad " + mebibytes(device.getScratchpadBytes());
+         ", scratchpad " + mebibytes(device.getScratchpadBytes()) +
+         ", communication " + mebibytes(communicationBytes(device));
 }
 
 std::string soap::describeMemory(ModuleOp module) {

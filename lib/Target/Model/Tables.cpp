@@ -182,6 +182,11 @@ LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
   return result;
 }
 
+uint64_t soap::communicationBytes(soaprt::DeviceOp device) {
+  auto bytes = device->getAttrOfType<IntegerAttr>(communicationBytesAttrName());
+  return bytes ? static_cast<uint64_t>(bytes.getInt()) : 0;
+}
+
 LogicalResult DeviceTable::build(fb::DeviceT &table) {
   device = &table;
   if (failed(soaprt::checkMemoryPlan(op)))
@@ -191,6 +196,7 @@ LogicalResult DeviceTable::build(fb::DeviceT &table) {
   table.scratchpad_bytes = op.getScratchpadBytes().value_or(0);
   table.reordered_bytes = op.getReorderedBytes().value_or(0);
   table.peak_bytes = op.getPeakBytes().value_or(0);
+  table.communication_bytes = communicationBytes(op);
   for (auto buffer : op.getBlock().getOps<soaprt::BufferOp>()) {
     buffers[buffer] = table.buffers.size();
     table.buffers.emplace_back(

@@ -19,11 +19,12 @@
 namespace soap {
 
 /// Asks the runtime of this machine what the library's kernels need beside the
-/// planned arenas, and writes `scratchpad_bytes`, `reordered_bytes` and
-/// `peak_bytes` of every soaprt.device. Fails with the reason, and leaves the
-/// module as it is, if the programs are not planned, or if this machine cannot
-/// run the model: the library is missing, or code is made for another
-/// processor.
+/// planned arenas, and rows that move data beside buffers, and writes
+/// `scratchpad_bytes`, `reordered_bytes`, `peak_bytes` and
+/// `soaprt.communication_bytes` of every soaprt.device. Fails with the reason,
+/// and leaves the module as it is, if the programs are not planned, or if this
+/// machine cannot run the model: the library is missing, or code is made for
+/// another processor.
 llvm::Error planLibraryMemory(mlir::ModuleOp module,
                               const ModelOptions &options);
 

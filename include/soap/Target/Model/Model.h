@@ -31,6 +31,14 @@ struct ModelOptions {
   NativeTarget target;
 };
 
+/// The attribute of a soaprt.device with what its rows that move data need
+/// beside buffers, in bytes, in whatever processes the devices are.
+inline llvm::StringLiteral communicationBytesAttrName() {
+  return "soaprt.communication_bytes";
+}
+/// 0: not planned.
+uint64_t communicationBytes(soaprt::DeviceOp device);
+
 /// The weights of a compiled model: a safetensors file beside it
 /// (github.com/huggingface/safetensors, README, "Format").
 class WeightsFile {

@@ -1,0 +1,40 @@
+//===- MovingRows.h - Rows that others take part in -------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_ENGINE_MOVINGROWS_H
+#define SOAP_LIB_RUNTIME_ENGINE_MOVINGROWS_H
+
+#include "Engine/Copies.h"
+#include "Engine/HostRows.h"
+#include "Model/Meetings.h"
+#include "Transport/Communication.h"
+
+namespace soap::runtime {
+
+/// True for exchanges, collectives, feeds and drains.
+bool movesData(const fb::Row &row);
+
+/// Makes the rows of a device that move data.
+struct MovingRows {
+  uint32_t device;
+  const Meetings &meetings;
+  Transport &transport;
+  const HostLinks &hostLinks;
+  const BufferAddress &address;
+
+  /// Row `index` of the main program.
+  std::unique_ptr<RowAction> make(const fb::Row &row, uint32_t index) const;
+};
+
+/// The most memory that the rows of a device need beside its buffers, whatever
+/// processes the devices are in: as if each, and the host, had one for itself.
+uint64_t mostCommunicationBytes(const fb::Model &model,
+                                const Meetings &meetings, uint32_t device);
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_ENGINE_MOVINGROWS_H

@@ -1,0 +1,146 @@
+//===- KeptTile.cpp - Tiles for another process ---------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KeptTile.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace soap;
+using namespace soap::run;
+
+/// A message that brings tiles ends with the tile that makes it so long.
+static constexpr size_t messageBytes = size_t{64} << 20;
+
+KeptTile::KeptTile(const soap_tile &tile)
+    : numbers(tile), value(tile.value), rowName(tile.row_name),
+      shape(tile.shape, tile.shape + tile.rank),
+      box(tile.box, tile.box + 2 * tile.rank),
+      parts(tile.parts, tile.parts + tile.parts_held) {
+  if (tile.parts_held)
+    return;
+  size_t size = soap_element_size(tile.element);
+  for (size_t d = 0; d != tile.rank; ++d)
+    size *= static_cast<size_t>(box[2 * d + 1] - box[2 * d]);
+  data.assign(static_cast<const char *>(tile.data), size);
+}
+
+soap_tile KeptTile::view() const {
+  soap_tile tile = numbers;
+  tile.value = value.c_str();
+  tile.row_name = rowName.c_str();
+  tile.rank = shape.size();
+  tile.shape = shape.data();
+  tile.box = box.data();
+  tile.parts_held = parts.size();
+  tile.parts = parts.data();
+  tile.data = data.data();
+  return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes
+//===----------------------------------------------------------------------===//
+
+// The processes of a run are of one program: numbers are as they lie in memory,
+// after their count.
+template <typename List>
+static void appendList(std::string &message, const List &list) {
+  size_t count = list.size();
+  message.append(reinterpret_cast<const char *>(&count), sizeof(count));
+  message.append(reinterpret_cast<const char *>(list.data()),
+                 count * sizeof(typename List::value_type));
+}
+
+template <typename List>
+static void takeList(const char *&at, List &list) {
+  size_t count;
+  std::memcpy(&count, at, sizeof(count));
+  at += sizeof(count);
+  list.resize(count);
+  size_t bytes = count * sizeof(typename List::value_type);
+  if (bytes)
+    std::memcpy(list.data(), at, bytes);
+  at += bytes;
+}
+
+void KeptTile::append(std::string &message) const {
+  message.append(reinterpret_cast<const char *>(&numbers), sizeof(numbers));
+  appendList(message, value);
+  appendList(message, rowName);
+  appendList(message, shape);
+  appendList(message, box);
+  appendList(message, parts);
+  appendList(message, data);
+}
+
+KeptTile KeptTile::take(const char *&at) {
+  KeptTile tile;
+  std::memcpy(&tile.numbers, at, sizeof(tile.numbers));
+  at += sizeof(tile.numbers);
+  takeList(at, tile.value);
+  takeList(at, tile.rowName);
+  takeList(at, tile.shape);
+  takeList(at, tile.box);
+  takeList(at, tile.parts);
+  takeList(at, tile.data);
+  return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// Messages
+//===----------------------------------------------------------------------===//
+
+/// What every rank gives, on rank 0.
+static std::vector<std::pair<const char *, size_t>>
+gather(Session &session, const std::string &mine) {
+  const void *const *all;
+  const size_t *sizes;
+  size_t count;
+  require(soap_model_gather(session.get(), mine.data(), mine.size(), &all,
+                            &sizes, &count));
+  std::vector<std::pair<const char *, size_t>> result;
+  for (size_t rank = 0; rank != count; ++rank)
+    result.emplace_back(static_cast<const char *>(all[rank]), sizes[rank]);
+  return result;
+}
+
+void run::bringTiles(Session &session, const std::vector<KeptTile> &mine,
+                     const std::function<void(const KeptTile &)> &use) {
+  // The first tile of every message.
+  std::vector<size_t> starts;
+  size_t filled = messageBytes;
+  for (size_t i = 0; i != mine.size(); ++i) {
+    if (filled >= messageBytes) {
+      starts.push_back(i);
+      filled = 0;
+    }
+    filled += mine[i].bytes();
+  }
+  starts.push_back(mine.size());
+  uint64_t messages = mine.empty() ? 0 : starts.size() - 1;
+  std::string count(reinterpret_cast<const char *>(&messages),
+                    sizeof(messages));
+  std::vector<uint64_t> counts;
+  for (auto [data, size] : gather(session, count))
+    std::memcpy(&counts.emplace_back(), data, size);
+  uint64_t ranks = counts.size();
+  require(soap_model_broadcast(session.get(), &ranks, sizeof(ranks)));
+  counts.resize(ranks);
+  require(soap_model_broadcast(session.get(), counts.data(),
+                               ranks * sizeof(uint64_t)));
+  // One rank after the other: rank 0 has room for one message at a time.
+  for (uint32_t rank = 0; rank != ranks; ++rank)
+    for (uint64_t i = 0; i != counts[rank]; ++i) {
+      std::string message;
+      if (rank == soap_model_rank(session.get()))
+        for (size_t t = starts[i]; t != starts[i + 1]; ++t)
+          mine[t].append(message);
+      for (auto [data, size] : gather(session, message))
+        for (const char *at = data; at != data + size;)
+          use(KeptTile::take(at));
+    }
+}

@@ -1,0 +1,201 @@
+//===- ProcessProgram.cpp - What programs do in several processes ---------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Started by mpirun on two ranks, by MpiTest.cpp:
+//
+//   two            two models take steps at the same time, in two threads; then
+//                  models are loaded and released many times
+//   skew           rank 1 works before it loads anything, then rank 0 does
+//   kernel-throws  a kernel on rank 1 fails in the third step
+//   kernel-exits   a kernel on rank 1 ends its process in the third step
+//   leaves         rank 1 ends between steps
+//
+// Rank 0 prints "fine", or what went wrong and ends with code 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelBuilder.h"
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <thread>
+
+using namespace soap;
+using namespace soap::test;
+
+static constexpr int64_t elements = 1000;
+static std::string mode;
+static std::atomic<int> kernelRuns{0};
+
+/// y = x + 1, on device 1.
+static void addOne(void *const *buffers, const int64_t *) {
+  if (++kernelRuns == 3 && mode == "kernel-throws")
+    throw std::runtime_error("the kernel broke");
+  if (kernelRuns == 3 && mode == "kernel-exits")
+    std::exit(7);
+  const auto *x = static_cast<const float *>(buffers[0]);
+  auto *y = static_cast<float *>(buffers[1]);
+  for (int64_t i = 0; i != elements; ++i)
+    y[i] = x[i] + 1;
+}
+
+/// Device 0 sends x to device 1 and gets y back, `rounds` times in a step.
+static ModelBuilder roundTrips(int rounds) {
+  ModelBuilder b(2);
+  fb::KernelOpUnion native;
+  native.Set(fb::NativeT());
+  b.model.native_kernels = 1;
+  uint32_t kernel = b.kernel(std::move(native), {{elements}}, {{elements}});
+  uint64_t bytes = elements * 4;
+  uint32_t values[2], results[2];
+  for (uint32_t d = 0; d != 2; ++d) {
+    values[d] = b.buffer(d, bytes);
+    results[d] = b.buffer(d, bytes);
+  }
+  b.feed(0, b.input("x", {elements}), values[0]);
+  std::vector<uint32_t> last[2] = {{0}, {}};
+  uint32_t tag = 0;
+  auto move = [&](uint32_t from, uint32_t source, uint32_t target) {
+    for (uint32_t d = 0; d != 2; ++d) {
+      fb::ExchangeT exchange;
+      if (d == from)
+        exchange.sends.emplace_back(1 - d, tag, fb::Extent(source, 0, bytes));
+      else
+        exchange.receives.emplace_back(from, tag, fb::Extent(target, 0, bytes));
+      last[d] = {b.row(d, std::move(exchange), fb::Stream::Communication,
+                       fb::Phase::Step, last[d])};
+    }
+    ++tag;
+  };
+  for (int round = 0; round != rounds; ++round) {
+    move(0, values[0], values[1]);
+    fb::LaunchT launch;
+    launch.kernel = kernel;
+    launch.operands = {values[1]};
+    launch.results = {results[1]};
+    last[1] = {b.row(1, std::move(launch), fb::Stream::Compute, fb::Phase::Step,
+                     last[1])};
+    move(1, results[1], values[0]);
+  }
+  b.drain(0, b.output("y", {elements}), values[0]);
+  return b;
+}
+
+[[noreturn]] static void wrong(const std::string &what) {
+  std::printf("rank %u: %s\n", soap_launch_rank(), what.c_str());
+  std::fflush(stdout);
+  std::_Exit(1);
+}
+
+static ModelPtr loadOrEnd(const ModelBuilder &builder) {
+  ModelPtr model = builder.load(nullptr, {addOne});
+  if (!model)
+    wrong(soap_last_error());
+  return model;
+}
+
+/// Takes steps; returns why one failed, or "".
+static std::string run(soap_model *model, int rounds, int steps) {
+  Floats x(elements), y(elements);
+  const void *in = x.data();
+  void *out = y.data();
+  for (int step = 0; step != steps; ++step) {
+    for (int64_t i = 0; i != elements; ++i)
+      x[i] = static_cast<float>(step + i);
+    if (soap_model_run(model, &in, &out) != SOAP_OK)
+      return soap_last_error();
+    for (int64_t i = 0; soap_model_rank(model) == 0 && i != elements; ++i)
+      if (y[i] != static_cast<float>(step + i + rounds))
+        wrong("expected " + std::to_string(step + i + rounds) +
+              ", got: " + std::to_string(y[i]));
+  }
+  return "";
+}
+
+static void runTwo() {
+  ModelBuilder few = roundTrips(2), many = roundTrips(5);
+  ModelPtr one = loadOrEnd(few), two = loadOrEnd(many);
+  // In another order on each rank, if all goes badly.
+  std::string failures[2];
+  std::thread other([&] { failures[1] = run(two.get(), 5, 100); });
+  failures[0] = run(one.get(), 2, 200);
+  other.join();
+  for (const std::string &failure : failures)
+    if (!failure.empty())
+      wrong(failure);
+  // Ranks release models in another order than they have loaded them.
+  for (int i = 0; i != 20; ++i) {
+    ModelPtr three = loadOrEnd(few);
+    if (soap_launch_rank() == 0)
+      one = std::move(three);
+    else
+      std::swap(one, three);
+    std::string failure = run(one.get(), 2, 2);
+    if (!failure.empty())
+      wrong(failure);
+  }
+}
+
+/// A rank that is busy is alive, whatever the timeout.
+static void runSkewed() {
+  soap_load_options options = {};
+  options.size = sizeof(options);
+  options.timeout_seconds = 0.5;
+  if (soap_join(&options) != SOAP_OK)
+    wrong(soap_last_error());
+  auto work = [] { std::this_thread::sleep_for(std::chrono::seconds(2)); };
+  if (soap_launch_rank() == 1)
+    work();
+  ModelPtr model = loadOrEnd(roundTrips(1));
+  std::string failure = run(model.get(), 1, 3);
+  if (soap_launch_rank() == 0)
+    work();
+  failure += run(model.get(), 1, 3);
+  if (!failure.empty())
+    wrong(failure);
+}
+
+/// Rank 0 waits for rank 1, which is not there any more, or has failed. There
+/// are many rows that could wait, and many steps.
+static void runFailing(const std::string &expected) {
+  ModelPtr model = loadOrEnd(roundTrips(50));
+  auto start = std::chrono::steady_clock::now();
+  if (mode == "leaves" && soap_launch_rank() == 1) {
+    std::string failure = run(model.get(), 50, 3);
+    if (!failure.empty())
+      wrong(failure);
+    std::exit(7);
+  }
+  std::string failure = run(model.get(), 50, 1000000);
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  if (failure.find("rank 1 (host ") == std::string::npos ||
+      failure.find(expected) == std::string::npos)
+    wrong("expected the rank and its reason, got: " + failure);
+  if (seconds.count() > 10)
+    wrong("it took " + std::to_string(seconds.count()) + " s");
+  // A model whose messages failed says so again, at once.
+  if (mode == "leaves" && run(model.get(), 50, 1) != failure)
+    wrong("expected the same failure again");
+}
+
+int main(int, char **argv) {
+  mode = argv[1];
+  if (mode == "two")
+    runTwo();
+  else if (mode == "skew")
+    runSkewed();
+  else
+    runFailing(mode == "kernel-throws" ? "the kernel broke"
+                                       : "got: its end; make the same calls");
+  if (soap_launch_rank() == 0)
+    std::puts("fine");
+  return 0;
+}
