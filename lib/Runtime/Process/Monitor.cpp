@@ -392,6 +392,8 @@ void Monitor::handle(Connection &connection, const Frame &frame) {
       sendAll(frameOf(Kind::Leaving, frame.rank));
     break;
   case Kind::Failed: {
+    if (frame.rank == launch.rank)
+      break; // By way of rank 0.
     // The others hear of it before anybody acts on it and ends.
     if (launch.rank == 0)
       sendAll(frame);
