@@ -57,16 +57,17 @@ def test_two_devices(tools, zoo, name):
 @pytest.mark.skipif(not launcher.FOUND, reason="mpirun is missing")
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_processes(tools, zoo, tmp_path, ranks):
-    """Between processes, messages that are summed and inputs need memory."""
-    model = zoo.model("squeezenet", 1)
-    compiled = tmp_path / "model-parallel.so"
+    """Between processes, inputs and outputs are packed."""
+    model = zoo.model("squeezenet", 4)
+    compiled = tmp_path / "data-parallel.so"
     tools.run("soap-compile", *model.compile_arguments(), "--devices=3",
-              "--strategy=model-parallel", "-o", compiled)
+              "--strategy=data-parallel", "-o", compiled)
     info = json.loads(tools.run("soap-run", compiled, "--info", "--json",
                                 ranks=ranks).stdout)
     check_plan(info["devices"], ranks)
-    assert all(d["communication_bytes"] > 0 for d in info["devices"] if d["rank"])
-    # Rank 0 has the input of the others, packed.
+    # Each packs its part of the input; rank 0 those of the others, too.
+    assert all((d["communication_bytes"] > 0) == (d["rank"] > 0)
+               for d in info["devices"])
     staged = [p["staging_bytes"] for p in info["processes"]]
     assert staged[0] > 0 and not any(staged[1:])
 

@@ -347,7 +347,8 @@ static int runModel(const Options &o) {
 static int report(const Options &options, int code,
                   const std::string &message) {
   if (options.load.isRoot())
-    std::cerr << "error: " << message << "\n";
+    // In one piece: other processes write to the same place.
+    std::cerr << "error: " + message + "\n";
   return code;
 }
 

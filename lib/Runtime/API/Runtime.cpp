@@ -155,10 +155,8 @@ static void joining(const soap_load_options &options, Fn join) {
 soap_status soap_join(const soap_load_options *given) {
   return guarded([&] {
     soap_load_options options = completed(given);
-    joining(options, [&] {
-      if (std::optional<GroupOptions> group = joiningOf(options))
-        joinGroup(*group);
-    });
+    if (std::optional<GroupOptions> group = joiningOf(options))
+      joining(options, [&] { joinGroup(*group); });
   });
 }
 
@@ -187,10 +185,8 @@ static soap_status load(const soap_load_options *given, soap_model **model,
                     static_cast<int64_t>(options.link_latency_ns)};
     engineOptions.warning = warningOf(options);
     engineOptions.observer = {options.observe, options.user};
-    joining(options, [&] {
-      if (std::optional<GroupOptions> group = joiningOf(options))
-        engineOptions.group = makeGroup(*group);
-    });
+    if (std::optional<GroupOptions> group = joiningOf(options))
+      joining(options, [&] { engineOptions.group = makeGroup(*group); });
     if (options.map)
       engineOptions.map.assign(options.map, options.map + options.map_count);
     std::shared_ptr<const CompiledModel> compiled;
