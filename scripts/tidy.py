@@ -63,7 +63,8 @@ def main():
         sys.exit("error: expected sources in lib or tools, got: none that match")
     (folder / "compile_commands.json").write_text(json.dumps(list(sources.values())))
     done = subprocess.run([options.run_clang_tidy, "-quiet", f"-j{options.j}", "-p",
-                           str(folder), "-clang-tidy-binary", options.clang_tidy])
+                           str(folder), "-clang-tidy-binary", options.clang_tidy,
+                           "-warnings-as-errors=*"])
     sys.exit(1 if done.returncode else 0)
 
 
