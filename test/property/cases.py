@@ -39,6 +39,15 @@ def draw_runs(seed, number, count):
              "strategy": kind, "seed": rng.randrange(2**31)} for kind in kinds]
 
 
+def aimed_run(seed, number, loop, even):
+    """A strategy that splits this loop ("OPERATION LOOP") of a graph."""
+    op, loop = loop.split()
+    rng = random.Random(f"aimed {seed} {number} {op} {loop} {even}")
+    return {"devices": rng.randint(2, 8), "strategy": "random-team",
+            "seed": rng.randrange(2**31),
+            "split": {"op": op, "loop": loop, "even": even}}
+
+
 def worst(got, wanted):
     """The largest error and its output."""
     errors = {name: judge.error(got[name], value) for name, value in wanted.items()}

@@ -16,6 +16,7 @@ if a case fails, or if something that a strategy can do did not occur.
 
 import argparse
 import concurrent.futures
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -41,6 +42,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS_PER_WORKER = 150  # Code that was linked in is never freed.
 MAX_SHRUNK = 5  # Failures per job that are made small.
 
+@dataclasses.dataclass
+class Result:
+    """What the strategies of one graph did."""
+
+    number: int  # Of the graph.
+    aimed: bool  # At loops that random strategies had left out.
+    count: int  # Strategies.
+    coverage: tables.Coverage
+    difference: float  # The largest.
+    failures: list  # (folder, message, message once made small).
+
+
 class Job:
     """A worker and the cases that it is given."""
 
@@ -56,13 +69,14 @@ class Job:
         code = self.tool.finish()
         return f"the worker ended with {code}: {self.tool.said()}" if code else ""
 
-    def run(self, number):
-        """All strategies of one graph: their number, what they cover, the largest
-        difference, and the folders of failures."""
+    def run(self, number, runs=None):
+        """Strategies of one graph, by default as many random ones as it is given."""
         options = self.options
         graph, reference, _ = cases.draw_graph(options.seed, number)
-        count = min(options.strategies, options.cases - number * options.strategies)
-        runs = cases.draw_runs(options.seed, number, count)
+        aimed = runs is not None
+        if not aimed:
+            count = min(options.strategies, options.cases - number * options.strategies)
+            runs = cases.draw_runs(options.seed, number, count)
         answers, failures = cases.check(self.tool, graph, reference, runs)
         coverage = tables.Coverage()
         coverage.add_graph(graph)
@@ -71,7 +85,8 @@ class Job:
                 coverage.add(answer["coverage"])
         folders = []
         for index, failure in enumerate(failures):
-            folder = pathlib.Path(options.failures) / f"{options.seed}-{number}-{index}"
+            name = f"{options.seed}-{number}-{'aimed-' if aimed else ''}{index}"
+            folder = pathlib.Path(options.failures) / name
             message = failure.message
             if self.shrunk < MAX_SHRUNK:
                 self.shrunk += 1
@@ -82,7 +97,7 @@ class Job:
         if self.served % GRAPHS_PER_WORKER == 0 and (message := self.finish()):
             folders.append((None, message, ""))
         difference = max((answer.get("difference", 0) for answer in answers), default=0)
-        return number, count, coverage, difference, folders
+        return Result(number, aimed, len(runs), coverage, difference, folders)
 
 
 # -- Failures
@@ -141,15 +156,17 @@ def repeat(folder, arguments):
 
 
 def write_junit(path, results, missing):
-    total = sum(count for _, count, *_ in results) + 1
+    total = sum(result.count for result in results) + 1
     with open(path, "w") as file:
         file.write(f'<testsuite name="property" tests="{total}">\n')
-        for number, count, _, _, folders in results:
-            for index in range(count):
-                name = quoteattr(f"graph {number} strategy {index}")
+        for result in results:
+            kind = "aimed strategy" if result.aimed else "strategy"
+            for index in range(result.count):
+                name = quoteattr(f"graph {result.number} {kind} {index}")
                 body = ""
-                if index < len(folders):
-                    body = f"<failure message={quoteattr(folders[index][1][:500])}/>"
+                if index < len(result.failures):
+                    message = result.failures[index][1][:500]
+                    body = f"<failure message={quoteattr(message)}/>"
                 file.write(f'<testcase classname="property" name={name}>{body}'
                            "</testcase>\n")
         body = f"<failure message={quoteattr('; '.join(missing))}/>" if missing else ""
@@ -190,31 +207,49 @@ def report(number, folder, message, small, arguments):
 
 def run_all(arguments):
     numbers = range(-(-arguments.cases // arguments.strategies))
-    results, coverage, difference, failed = [], tables.Coverage(), 0.0, 0
+    results, coverage, operations = [], tables.Coverage(), []
+    places = {}  # (loop, evenly) to graphs in which it could be split so.
     local, jobs = threading.local(), []
 
     def start():
         local.job = Job(arguments)
         jobs.append(local.job)
 
+    def add(result):
+        results.append(result)
+        coverage.merge(result.coverage)
+        for failure in result.failures:
+            report(result.number, *failure, arguments)
+
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs, initializer=start) as pool:
         for result in pool.map(lambda number: local.job.run(number), numbers):
-            results.append(result)
-            number, _, counted, largest, folders = result
-            coverage.merge(counted)
-            difference = max(difference, largest)
-            failed += len(folders)
-            for folder in folders:
-                report(number, *folder, arguments)
-            if (number + 1) % 250 == 0:
-                print(f"{(number + 1) * arguments.strategies} cases, {failed} failed",
-                      flush=True)
+            add(result)
+            for loop, (_, _, even, uneven) in result.coverage.loops.items():
+                for evenly, could in ((True, even), (False, uneven)):
+                    if could:
+                        places.setdefault((loop, evenly), result.number)
+            if (result.number + 1) % 250 == 0:
+                print(f"{(result.number + 1) * arguments.strategies} cases, "
+                      f"{failures_of(results)} failed", flush=True)
+        if not arguments.allow_missing:
+            # Chance leaves some loops of rare operations out.
+            aims = {}
+            for loop, even in coverage.unsplit():
+                number = places[loop, even]
+                aims.setdefault(number, []).append(
+                    cases.aimed_run(arguments.seed, number, loop, even))
+            for result in pool.map(lambda aim: local.job.run(*aim), aims.items()):
+                add(result)
+            operations = pool.submit(lambda: local.job.tool.operations()).result()
     for job in jobs:
         if message := job.finish():
-            failed += 1
-            results[-1][-1].append((None, message, ""))
-            report(results[-1][0], None, message, "", arguments)
-    return results, coverage, difference, failed
+            results[-1].failures.append((None, message, ""))
+            report(results[-1].number, None, message, "", arguments)
+    return results, coverage, operations
+
+
+def failures_of(results):
+    return sum(len(result.failures) for result in results)
 
 
 def main():
@@ -252,19 +287,25 @@ def main():
         print(f"seed {arguments.seed}: {arguments.cases} cases, "
               f"{arguments.strategies} strategies per graph", flush=True)
         start = time.monotonic()
-        results, coverage, difference, failed = run_all(arguments)
+        results, coverage, operations = run_all(arguments)
         coverage.print()
         missing = []
         if not arguments.allow_missing:
+            ends = {"nn.input", "nn.output", "nn.parameter", "nn.constant"}
             missing = differences(arguments.build_dir)
-            missing += coverage.missing(sorted(operators.FUNCTIONS))
+            missing += coverage.missing(sorted(operators.FUNCTIONS),
+                                        sorted(set(operations) - ends))
         for line in missing:
             print(f"missing: {line}")
         if arguments.junitxml:
             write_junit(arguments.junitxml, results, missing)
-        print(f"seed {arguments.seed}: {arguments.cases} cases on {len(results)} graphs "
-              f"in {time.monotonic() - start:.0f} s, largest difference "
-              f"{difference:.1e}, {failed} failed")
+        failed = failures_of(results)
+        aimed = sum(result.count for result in results if result.aimed)
+        difference = max(result.difference for result in results)
+        print(f"seed {arguments.seed}: {arguments.cases} cases on "
+              f"{sum(not result.aimed for result in results)} graphs, {aimed} more "
+              f"aimed at loops that were not split, in {time.monotonic() - start:.0f} s, "
+              f"largest difference {difference:.1e}, {failed} failed")
         sys.exit(1 if failed or missing else 0)
     finally:
         shutil.rmtree(arguments.scratch, ignore_errors=True)

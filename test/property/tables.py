@@ -12,22 +12,17 @@ USES = ["launch order", "regather", "replicate", "repeated devices",
         "parameter elsewhere"]
 
 
-# A loop that this many nodes could split must have been split in both ways. Four
-# strategies share a node's sizes, so of fewer it may be that none is split evenly.
-MIN_NODES = 60
-# Two directions have no uneven tiles.
-EVEN = ["nn.lstm dir"]
-
-
 class Coverage:
     def __init__(self):
-        self.loops = {}  # Loop to nodes, split evenly, split unevenly.
+        # "OPERATION LOOP" to how often it was split evenly, unevenly, and how
+        # often it could have been.
+        self.loops = {}
         self.rows, self.uses = collections.Counter(), collections.Counter()
         self.operators = collections.Counter()
 
     def add(self, coverage):
         for loop, counts in coverage["loops"].items():
-            known = self.loops.setdefault(loop, [0, 0, 0])
+            known = self.loops.setdefault(loop, [0, 0, 0, 0])
             for i, count in enumerate(counts):
                 known[i] += count
         self.rows.update(coverage["rows"])
@@ -40,16 +35,23 @@ class Coverage:
     def add_graph(self, graph):
         self.operators.update(node.op_type for node in graph.model.graph.node)
 
-    def missing(self, operators):
+    def unsplit(self):
+        """Loops that could be split evenly (unevenly) and never were: (loop, True
+        or False)."""
+        return [(loop, even) for loop, counts in sorted(self.loops.items())
+                for even, done, could in ((True, counts[0], counts[2]),
+                                          (False, counts[1], counts[3]))
+                if could and not done]
+
+    def missing(self, operators, operations):
         """What should have occurred and did not."""
         lines = [f"operator {name}" for name in operators if not self.operators[name]]
+        seen = {loop.split()[0] for loop in self.loops}
+        lines += [f"operation {name}" for name in operations if name not in seen]
         lines += [f"row {name}" for name in ROWS if not self.rows[name]]
         lines += [f"use {name}" for name in USES if not self.uses[name]]
-        for loop, (nodes, even, uneven) in sorted(self.loops.items()):
-            if nodes >= MIN_NODES and not even:
-                lines.append(f"loop {loop} split evenly ({nodes} nodes)")
-            if nodes >= MIN_NODES and not uneven and loop not in EVEN:
-                lines.append(f"loop {loop} split unevenly ({nodes} nodes)")
+        lines += [f"loop {loop} split {'evenly' if even else 'unevenly'}"
+                  for loop, even in self.unsplit()]
         return lines
 
     def print(self):
@@ -58,7 +60,7 @@ class Coverage:
                        sorted(self.operators.items())])
         print("\nloops that were split (nodes that could: evenly, unevenly):")
         print_columns([f"{loop} ({nodes}: {even}, {uneven})" for loop,
-                       (nodes, even, uneven) in sorted(self.loops.items())])
+                       (even, uneven, nodes, _) in sorted(self.loops.items())])
         print("\ncommunication plans:")
         print_columns([f"{name} {self.rows[name]}" for name in ROWS])
         print("\nstrategies:")

@@ -59,6 +59,10 @@ class Worker:
         report = re.search(r"(WARNING|ERROR): \w+Sanitizer|runtime error:", text)
         return text[report.start():][:4000] if report else text[-4000:]
 
+    def operations(self):
+        """All of the nn dialect that can be split."""
+        return self.ask({"list": "operations"})["operations"]
+
     def finish(self):
         """Ends the worker; its exit code, where a sanitizer may have its say."""
         if not self.process:

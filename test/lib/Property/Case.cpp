@@ -7,6 +7,7 @@
 
 #include "Case.h"
 #include "Adapt.h"
+#include "Aim.h"
 #include "Coverage.h"
 #include "Execution.h"
 #include "soap/CostModel/Machine.h"
@@ -68,9 +69,17 @@ llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
                                               const json::Object &request,
                                               StringRef name) {
   const OperatorGraph &graph = problem.extracted.graph;
-  if (!name.empty())
-    return expertStrategy(name, graph, problem.topology, problem.costs,
-                          request.getInteger("seed").value_or(0));
+  if (!name.empty()) {
+    llvm::Expected<Strategy> strategy =
+        expertStrategy(name, graph, problem.topology, problem.costs,
+                       request.getInteger("seed").value_or(0));
+    const json::Object *aim = request.getObject("split");
+    if (strategy && aim)
+      if (llvm::Error error = aimStrategy(*strategy, *aim, graph,
+                                          problem.topology.numDevices()))
+        return std::move(error);
+    return strategy;
+  }
   const json::Object *file = request.getObject("strategy");
   if (!file)
     return llvm::createStringError("expected a strategy, got: none");

@@ -30,6 +30,7 @@ public:
 
   /// Compiles and runs the model under the strategy that `request` describes:
   /// {"devices": n, "strategy": NAME or a strategy file's object, "seed": n}.
+  /// With "split", one loop of a named strategy is split as aimStrategy() says.
   /// With "adapt", what a strategy file says of another graph is ignored.
   /// `inputs` holds the bytes of each input by name. Writes the outputs, one
   /// after another, to the file `output`. Returns what is known of the run:

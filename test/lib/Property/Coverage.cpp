@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Coverage.h"
+#include "Aim.h"
 #include "soap/Search/TaskGraph.h"
 #include <map>
 #include <set>
@@ -85,7 +86,7 @@ llvm::json::Object property::coverageOf(const OperatorGraph &graph,
                                         const Strategy &strategy,
                                         const Topology &topology) {
   struct Splits {
-    int64_t nodes = 0, even = 0, uneven = 0;
+    int64_t even = 0, uneven = 0, couldEven = 0, couldUneven = 0;
   };
   std::map<std::string, Splits> loops;
   for (int32_t id = 0; id < graph.numNodes(); ++id) {
@@ -97,7 +98,8 @@ llvm::json::Object property::coverageOf(const OperatorGraph &graph,
       if (loop.extent < 2)
         continue;
       Splits &splits = loops[node.op + " " + loop.name.str()];
-      ++splits.nodes;
+      splits.couldEven += degreeThatCuts(loop.extent, true) != 0;
+      splits.couldUneven += degreeThatCuts(loop.extent, false) != 0;
       if (degree > 1)
         ++(loop.extent % degree ? splits.uneven : splits.even);
     }
@@ -109,7 +111,8 @@ llvm::json::Object property::coverageOf(const OperatorGraph &graph,
 
   llvm::json::Object table;
   for (const auto &[loop, splits] : loops)
-    table[loop] = llvm::json::Array{splits.nodes, splits.even, splits.uneven};
+    table[loop] = llvm::json::Array{splits.even, splits.uneven,
+                                    splits.couldEven, splits.couldUneven};
   return llvm::json::Object{{"loops", std::move(table)},
                             {"rows", toObject(rows)},
                             {"uses", toObject(uses)}};

@@ -12,6 +12,9 @@
 //    "runs": [{"devices": n, "strategy": NAME or object, "seed": n}, ...]}
 //   {"runs": [{"strategy", "coverage", "outputs", "movements", "error"}, ...]}
 //
+//   {"list": "operations"}
+//   {"operations": [NAME, ...]}, all of the nn dialect that can be split
+//
 // Input files hold the bytes of a tensor. Run k writes the bytes of all outputs
 // to FOLDER/run<k>.bin, in the order in which it names them.
 //
@@ -54,8 +57,19 @@ static json::Object errorObject(llvm::Error error) {
   return json::Object{{"error", llvm::toString(std::move(error))}};
 }
 
+static json::Object listOperations(mlir::MLIRContext &context) {
+  json::Array names;
+  for (mlir::RegisteredOperationName name : context.getRegisteredOperations())
+    if (name.getDialectNamespace() == nn::NNDialect::getDialectNamespace() &&
+        name.hasInterface<nn::PartitionOpInterface>())
+      names.push_back(name.getStringRef());
+  return json::Object{{"operations", std::move(names)}};
+}
+
 static json::Object answer(const json::Object &request,
                            mlir::MLIRContext &context, NativeCode &code) {
+  if (request.getString("list") == "operations")
+    return listOperations(context);
   std::string folder = request.getString("folder").value_or(".").str();
   Case current(context, code, folder);
   if (llvm::Error error =
