@@ -37,16 +37,21 @@ llvm::Error soap::planLibraryMemory(ModuleOp module,
   return llvm::Error::success();
 }
 
+/// In mebibytes, or what is less in kibibytes.
+static std::string sizeText(uint64_t bytes) {
+  if (bytes < 1 << 20)
+    return llvm::formatv("{0:f1} KiB", bytes / 1024.0).str();
+  return llvm::formatv("{0:f1} MiB", bytes / 1048576.0).str();
+}
+
 /// What `device` needs at most, with the parts that are known.
 static std::string parts(soaprt::DeviceOp device) {
-  auto mebibytes = [](std::optional<uint64_t> bytes) {
-    return llvm::formatv("{0:f1} MiB", bytes.value_or(0) / 1048576.0).str();
-  };
-  return "activations " + mebibytes(device.getActivationBytes()) +
-         ", parameters " + mebibytes(device.getParameterBytes()) +
-         ", their reordered copies " + mebibytes(device.getReorderedBytes()) +
-         ", scratchpad " + mebibytes(device.getScratchpadBytes()) +
-         ", communication " + mebibytes(communicationBytes(device));
+  return "activations " + sizeText(device.getActivationBytes().value_or(0)) +
+         ", parameters " + sizeText(device.getParameterBytes().value_or(0)) +
+         ", their reordered copies " +
+         sizeText(device.getReorderedBytes().value_or(0)) + ", scratchpad " +
+         sizeText(device.getScratchpadBytes().value_or(0)) +
+         ", communication " + sizeText(communicationBytes(device));
 }
 
 std::string soap::describeMemory(ModuleOp module) {
@@ -57,8 +62,8 @@ std::string soap::describeMemory(ModuleOp module) {
       largest = device;
   if (!largest)
     return "";
-  return llvm::formatv("memory: peak {0:f1} MiB, on device {1} ({2})",
-                       *largest.getPeakBytes() / 1048576.0, largest.getId(),
+  return llvm::formatv("memory: peak {0}, on device {1} ({2})",
+                       sizeText(*largest.getPeakBytes()), largest.getId(),
                        parts(largest))
       .str();
 }

@@ -8,7 +8,7 @@
 // Tests that the plan of a device says what the library's kernels need, and
 // that it is printed.
 // CHECK: soaprt.device @d0 id 0 activations {{[1-9][0-9]*}} parameters 147456 scratchpad {{[0-9]+}} reordered 147456 peak {{[1-9][0-9]*}}
-// PRINT: memory: peak 0.{{[0-9]}} MiB, on device 0 (activations 0.{{[0-9]}} MiB, parameters 0.1 MiB, their reordered copies 0.1 MiB, scratchpad {{.*}} MiB)
+// PRINT: memory: peak {{[0-9]+\.[0-9]}} KiB, on device 0 (activations {{[0-9.]+}} KiB, parameters 144.0 KiB, their reordered copies 144.0 KiB, scratchpad {{[0-9.]+}} KiB
 // INFO: reordered 1 MiB), scratchpad {{[01]}} MiB, peak 1 MiB
 
 // Tests that it is compared with what the devices have: one byte too little,
@@ -18,7 +18,7 @@
 // RUN: not soap-compile %s --topology=%t/small.json --strategy=single -o %t/small.so 2>&1 | FileCheck %s --check-prefix=SMALL
 // RUN: not ls %t/small.so
 // RUN: soap-compile %s --topology=%t/fits.json --strategy=single -o %t/fits.so
-// SMALL: error: device 0: expected at most {{[0-9]+}} bytes of memory, got: a plan of {{[0-9]+}} (activations {{.*}}, scratchpad {{.*}} MiB); use more devices, a smaller batch or another strategy
+// SMALL: error: device 0: expected at most {{[0-9]+}} bytes of memory, got: a plan of {{[0-9]+}} (activations {{.*}}, scratchpad {{.*}} KiB); use more devices, a smaller batch or another strategy
 // SMALL-NEXT: {{^    }}147456 bytes of 'w' (parameter)
 // SMALL-NEXT: {{^    }}16384 bytes of '{{.*}}' (activation)
 
