@@ -9,6 +9,7 @@
 #include "ModelBuilder.h"
 #include "Process/Group.h"
 #include "Process/Sockets.h"
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <gtest/gtest.h>
@@ -173,6 +174,34 @@ TEST(Monitor, SigtermEndsAProgramThatOnlyListens) {
   kill(child, SIGKILL);
   close(ends[0]);
   close(ends[1]);
+}
+
+// Whether the launcher has ended rank 0 before it could say goodbye.
+TEST(Monitor, WhoLeavesAtTheLaunchersWordMissesNobody) {
+  for (bool terminates : {false, true}) {
+    auto zero = std::make_unique<Rank>(0, 2, 10);
+    std::string invitation = zero->monitor.invite();
+    pid_t child = fork();
+    if (child == 0) {
+      std::atomic<bool> missed{false};
+      Monitor monitor(
+          Launch{1, 2, true, ""}, 10,
+          [&](const std::string &) { missed = true; }, /*exits=*/false);
+      monitor.join(invitation);
+      monitor.leave();
+      _exit(missed ? 1 : 0);
+    }
+    usleep(500'000);
+    if (terminates)
+      kill(child, SIGTERM);
+    zero.reset();
+    int status = 0;
+    for (int i = 0; i != 1000 && waitpid(child, &status, WNOHANG) == 0; ++i)
+      usleep(10'000);
+    EXPECT_TRUE(WIFEXITED(status)) << status;
+    EXPECT_EQ(WEXITSTATUS(status), terminates ? 0 : 1);
+    kill(child, SIGKILL);
+  }
 }
 
 TEST(Monitor, ARegularEndIsNoLoss) {

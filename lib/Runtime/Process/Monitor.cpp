@@ -71,6 +71,14 @@ static void catchTermination(int pipe) {
   (void)sigaction(SIGTERM, &action, nullptr);
 }
 
+/// True from when the launcher has sent SIGTERM, even if no thread has taken
+/// it.
+static bool isTerminated() {
+  sigset_t pending;
+  return terminated ||
+         (sigpending(&pending) == 0 && sigismember(&pending, SIGTERM) == 1);
+}
+
 /// SIGTERM ends the process again, at once if it has come already.
 static void releaseTermination() {
   struct sigaction action = {};
@@ -367,8 +375,12 @@ void Monitor::receive(Connection &connection) {
       connection.buffer.begin(),
       connection.buffer.begin() +
           static_cast<std::ptrdiff_t>(std::min(at, connection.buffer.size())));
+  // Launchers end all as soon as one has ended with another code than 0: then
+  // rank 0 may not get to say goodbye to those that are just about to end, too.
+  bool together =
+      leaving && (isTerminated() || (givesUp && connection.saidLeaving));
   if (connection.closed && connection.rank >= 0 && !connection.saidBye &&
-      !(connection.saidLeaving && givesUp))
+      !together)
     declareLost(static_cast<uint32_t>(connection.rank), Reason::Ended, 0);
 }
 
