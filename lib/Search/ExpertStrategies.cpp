@@ -32,11 +32,15 @@ static Configuration splitLoop(const GraphNode &node, int loop,
 }
 
 /// Splits, in the first member of every compute group, the loop that `choose`
-/// names (-1: follow the main operand). With `followFirst`, nodes without
-/// parameter loops choose only if following leaves them one task.
+/// names (-1: follow the main operand) over devices 0 to `devices`-1 (0: all).
+/// With `followFirst`, nodes without parameter loops choose only if following
+/// leaves them one task.
 template <typename Choose>
 static Strategy splitEach(const OperatorGraph &graph, const Topology &topology,
-                          Choose choose, bool followFirst = false) {
+                          int32_t devices, Choose choose,
+                          bool followFirst = false) {
+  if (devices <= 0)
+    devices = topology.numDevices();
   Strategy strategy = emptyStrategy(graph);
   ConfigurationSpace space(graph, topology);
   for (int32_t group : space.groups()) {
@@ -49,12 +53,12 @@ static Strategy splitEach(const OperatorGraph &graph, const Topology &topology,
     bool follow =
         loop < 0 || (followFirst && follower.degrees.numTiles() > 1 &&
                      !llvm::is_contained(node.kinds, LoopKind::Parameter));
-    space.assign(
-        strategy, group,
-        follow ? follower
-               : splitLoop(node, loop,
-                           std::min<int64_t>(topology.numDevices(),
-                                             node.spec.loops[loop].extent)));
+    space.assign(strategy, group,
+                 follow
+                     ? follower
+                     : splitLoop(node, loop,
+                                 std::min<int64_t>(
+                                     devices, node.spec.loops[loop].extent)));
   }
   deriveEnds(strategy, graph, topology);
   return strategy;
@@ -71,7 +75,7 @@ Strategy soap::singleDevice(const OperatorGraph &graph,
 
 Strategy soap::dataParallel(const OperatorGraph &graph,
                             const Topology &topology) {
-  return splitEach(graph, topology, [](const GraphNode &node) {
+  return splitEach(graph, topology, 0, [](const GraphNode &node) {
     for (auto [loop, kind] : llvm::enumerate(node.kinds))
       if (kind == LoopKind::Sample)
         return static_cast<int>(loop);
@@ -80,8 +84,8 @@ Strategy soap::dataParallel(const OperatorGraph &graph,
 }
 
 Strategy soap::tensorParallel(const OperatorGraph &graph,
-                              const Topology &topology) {
-  return splitEach(graph, topology, [](const GraphNode &node) {
+                              const Topology &topology, int32_t devices) {
+  return splitEach(graph, topology, devices, [](const GraphNode &node) {
     for (auto [loop, kind] : llvm::enumerate(node.kinds))
       if (kind == LoopKind::Parameter && node.spec.loops[loop].extent > 1 &&
           !node.spec.results.empty() && !node.spec.isReduction(loop))
@@ -90,7 +94,8 @@ Strategy soap::tensorParallel(const OperatorGraph &graph,
   });
 }
 
-Strategy soap::spatial(const OperatorGraph &graph, const Topology &topology) {
+Strategy soap::spatial(const OperatorGraph &graph, const Topology &topology,
+                       int32_t devices) {
   auto largestLoop = [](const GraphNode &node) {
     int best = -1;
     auto largest = [&](LoopKind wanted) {
@@ -107,7 +112,8 @@ Strategy soap::spatial(const OperatorGraph &graph, const Topology &topology) {
       largest(LoopKind::Parameter);
     return best;
   };
-  return splitEach(graph, topology, largestLoop, /*followFirst=*/true);
+  return splitEach(graph, topology, devices, largestLoop,
+                   /*followFirst=*/true);
 }
 
 Strategy soap::modelParallel(const OperatorGraph &graph,

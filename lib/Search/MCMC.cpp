@@ -165,6 +165,15 @@ public:
 };
 } // namespace
 
+/// How many devices, from device 0 on, sit in the first machine.
+static int32_t devicesOfFirstMachine(const Topology &topology) {
+  int32_t count = 1;
+  while (count < topology.numDevices() &&
+         topology.device(count).node == topology.device(0).node)
+    ++count;
+  return count;
+}
+
 /// The starts that fit, by name, each once.
 static std::vector<std::pair<std::string, Strategy>>
 collectStarts(const SearchProblem &problem, const SearchOptions &options,
@@ -180,6 +189,14 @@ collectStarts(const SearchProblem &problem, const SearchOptions &options,
       {"model-parallel", modelParallel(graph, topology, problem.costs)});
   candidates.push_back({"tensor-parallel", tensorParallel(graph, topology)});
   candidates.push_back({"spatial", spatial(graph, topology)});
+  // What moves much may be fastest inside one machine of a cluster.
+  if (int32_t devices = devicesOfFirstMachine(topology);
+      devices > 1 && devices < topology.numDevices()) {
+    candidates.push_back({"tensor-parallel, one machine",
+                          tensorParallel(graph, topology, devices)});
+    candidates.push_back(
+        {"spatial, one machine", spatial(graph, topology, devices)});
+  }
   candidates.push_back(
       {"random", randomStrategy(graph, topology, options.seed)});
   TaskGraph tasks(graph, topology, problem.costs);

@@ -7,6 +7,7 @@
 
 #include "ExampleGraphs.h"
 #include "soap/Search/SearchAlgorithm.h"
+#include "llvm/ADT/StringMap.h"
 #include "gtest/gtest.h"
 
 using namespace soap;
@@ -117,6 +118,36 @@ TEST(Search, BeatsItsStartsAtBatchOne) {
     splits |= graph.node(id).op == "nn.conv" &&
               found->strategy.configs[id].degrees.numTiles() > 1;
   EXPECT_TRUE(splits);
+}
+
+/// A cluster is no worse than one of its machines: chains also start in one.
+TEST(Search, ClustersHaveStartsInOneMachine) {
+  llvm::Expected<Topology> cluster =
+      Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json");
+  ASSERT_TRUE(bool(cluster)) << llvm::toString(cluster.takeError());
+  CostModel costs;
+  OperatorGraph graph = inception(1, 2);
+  SearchOptions options;
+  options.proposals = 800;
+  auto found = run(createMCMC(), {graph, *cluster, costs}, options);
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  llvm::StringMap<int64_t> starts;
+  for (const auto &[name, step] : found->starts)
+    starts[name] = step;
+  ASSERT_TRUE(starts.count("spatial, one machine"));
+  ASSERT_TRUE(starts.count("tensor-parallel, one machine"));
+  EXPECT_LT(starts["spatial, one machine"], starts["spatial"]);
+  EXPECT_LE(found->stepNs, starts["spatial, one machine"]);
+  Strategy within = spatial(graph, *cluster, 4);
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (graph.node(id).role == NodeRole::Compute)
+      for (int32_t device : within.configs[id].devices)
+        EXPECT_LT(device, 4);
+
+  auto alone = run(createMCMC(), {graph, realistic(4), costs}, options);
+  ASSERT_TRUE(bool(alone)) << llvm::toString(alone.takeError());
+  for (const auto &[name, step] : alone->starts)
+    EXPECT_FALSE(llvm::StringRef(name).contains("machine")) << name;
 }
 
 TEST(Search, MemoryIsAConstraint) {

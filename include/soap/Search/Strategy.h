@@ -82,12 +82,14 @@ Strategy dataParallel(const OperatorGraph &graph, const Topology &topology);
 /// Consecutive nodes, in blocks of about equal work, one block per device.
 Strategy modelParallel(const OperatorGraph &graph, const Topology &topology,
                        const CostModel &costs);
-/// Parameter loops are split over all devices, else whatever the operand that a
-/// node reads is split by.
-Strategy tensorParallel(const OperatorGraph &graph, const Topology &topology);
-/// The largest attribute loop that indexes the result is split over all
-/// devices; what has no parameters follows its operand.
-Strategy spatial(const OperatorGraph &graph, const Topology &topology);
+/// Parameter loops are split over devices 0 to `devices`-1 (0: all), else
+/// whatever the operand that a node reads is split by.
+Strategy tensorParallel(const OperatorGraph &graph, const Topology &topology,
+                        int32_t devices = 0);
+/// The largest attribute loop that indexes the result is split over devices 0
+/// to `devices`-1 (0: all); what has no parameters follows its operand.
+Strategy spatial(const OperatorGraph &graph, const Topology &topology,
+                 int32_t devices = 0);
 /// Every node at random. Structured: grids over all loops, reductions and
 /// replicate included, on contiguous device sets. Otherwise uniform over
 /// degrees and devices.
