@@ -1,0 +1,236 @@
+//===- CheckRows.cpp - Checks the rows of a model's table -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Model/Checker.h"
+#include <set>
+
+using namespace soap;
+using namespace soap::runtime;
+
+void Checker::row(const fb::Row *row, uint32_t index, bool init) {
+  where = text("device ", currentId, ", ", init ? "init " : "", "row ", index,
+               " ('", toString(row->name()), "')");
+  kind(row->stream(), fb::Stream::MAX);
+  kind(row->phase(), fb::Phase::MAX);
+  for (uint32_t wait : items(row->waits()))
+    if (wait >= index)
+      bad("a wait for row ", wait, ", which is no earlier one");
+  bool communicates = row->body_type() == fb::RowBody::Exchange ||
+                      row->body_type() == fb::RowBody::Collective;
+  bool host = row->body_type() == fb::RowBody::Feed ||
+              row->body_type() == fb::RowBody::Drain;
+  if (init && (communicates || host || row->stream() != fb::Stream::Compute))
+    bad("an init row other than a launch or a copy on the compute stream");
+  if (communicates && (row->stream() != fb::Stream::Communication ||
+                       row->phase() != fb::Phase::Step))
+    bad("communication outside of the communication stream or the step");
+  if (row->phase() != fb::Phase::Step && row->stream() != fb::Stream::Compute)
+    bad("a feed or drain row outside of the compute stream");
+  switch (row->body_type()) {
+  case fb::RowBody::Launch:
+    return launch(row->body_as_Launch());
+  case fb::RowBody::Copy: {
+    const auto *copy = row->body_as_Copy();
+    for (const auto *fill : items(copy->fills())) {
+      extent(fill->buffer(), fill->offset(), fill->bytes());
+      uint32_t size = items(fill->pattern()).size();
+      if (size && fill->bytes() % size)
+        bad("a fill of ", fill->bytes(), " bytes with a pattern of ", size);
+    }
+    for (const auto *c : items(copy->copies()))
+      boxCopy(c, -1, -1);
+    return;
+  }
+  case fb::RowBody::Exchange:
+    return exchange(row->body_as_Exchange());
+  case fb::RowBody::Collective:
+    return collective(row->body_as_Collective());
+  case fb::RowBody::Feed: {
+    const auto *feed = row->body_as_Feed();
+    if (row->phase() != fb::Phase::Feed)
+      bad("a feed outside of its phase");
+    if (feed->input() >= items(model.inputs()).size())
+      bad("input ", feed->input(), " of ", items(model.inputs()).size());
+    const auto *p = model.inputs()->Get(feed->input());
+    return hostCopies(feed->copies(),
+                      byteCount(p->element(), toVector(p->shape())), -1);
+  }
+  case fb::RowBody::Drain: {
+    const auto *drain = row->body_as_Drain();
+    if (row->phase() != fb::Phase::Drain)
+      bad("a drain outside of its phase");
+    if (drain->output() >= items(model.outputs()).size())
+      bad("output ", drain->output(), " of ", items(model.outputs()).size());
+    const auto *p = model.outputs()->Get(drain->output());
+    return hostCopies(drain->copies(), -1,
+                      byteCount(p->element(), toVector(p->shape())));
+  }
+  case fb::RowBody::NONE:
+    break;
+  }
+  bad("an unknown kind of row");
+}
+
+void Checker::launch(const fb::Launch *launch) {
+  if (launch->kernel() >= items(model.kernels()).size())
+    bad("kernel ", launch->kernel(), " of ", items(model.kernels()).size());
+  const auto *k = model.kernels()->Get(launch->kernel());
+  auto tensors = [&](const flatbuffers::Vector<uint32_t> *buffers,
+                     const auto *types, const char *what) {
+    auto list = items(buffers);
+    auto declared = items(types);
+    if (list.size() != declared.size())
+      bad(list.size(), " ", what, " for kernel '", k->key()->str(),
+          "', which has ", declared.size());
+    for (uint32_t i = 0; i != list.size(); ++i)
+      extent(list[i], 0,
+             static_cast<uint64_t>(byteCount(declared[i]->element(),
+                                             toVector(declared[i]->shape()))));
+  };
+  tensors(launch->operands(), k->operands(), "operands");
+  tensors(launch->results(), k->results(), "results");
+  for (uint32_t b : items(launch->scratch()))
+    buffer(b);
+  for (uint32_t operand : items(launch->constant_operands())) {
+    if (operand >= items(launch->operands()).size())
+      bad("constant operand ", operand);
+    if (buffer(launch->operands()->Get(operand))->space() !=
+        fb::Space::Parameters)
+      bad("constant operand ", operand, " outside of the parameters");
+  }
+}
+
+void Checker::strided(uint64_t offset, uint64_t run, const Shape &extents,
+                      const Shape &strides, uint64_t bytes) {
+  if (strides.size() != extents.size())
+    bad("a copy with ", extents.size(), " extents and ", strides.size(),
+        " strides");
+  bool empty = run == 0;
+  for (int64_t extent : extents) {
+    if (extent < 0)
+      bad("a copy with a negative extent");
+    empty |= extent == 0;
+  }
+  if (empty)
+    return;
+  // In every step, so that sums cannot overflow.
+  __int128 lowest = offset, highest = static_cast<__int128>(offset) + run;
+  auto check = [&] {
+    if (lowest < 0 || highest > static_cast<__int128>(bytes))
+      bad("a copy outside of a buffer of ", bytes, " bytes");
+  };
+  check();
+  for (size_t d = 0; d != extents.size(); ++d) {
+    __int128 reach = static_cast<__int128>(extents[d] - 1) * strides[d];
+    (reach < 0 ? lowest : highest) += reach;
+    check();
+  }
+}
+
+uint64_t Checker::boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to) {
+  Shape extents = toVector(copy->extents());
+  if (extents.size() > 12)
+    bad("a copy of ", extents.size(), " dimensions");
+  uint64_t source = from >= 0 ? from : buffer(copy->from())->bytes();
+  uint64_t target = to >= 0 ? to : buffer(copy->to())->bytes();
+  strided(copy->from_offset(), copy->run(), extents,
+          toVector(copy->from_strides()), source);
+  strided(copy->to_offset(), copy->run(), extents, toVector(copy->to_strides()),
+          target);
+  // Strides of 0 reach nowhere; still every byte has a place of its own.
+  __int128 bytes = copy->run();
+  for (int64_t extent : extents)
+    if (extent == 0)
+      bytes = 0;
+  for (int64_t extent : extents) {
+    bytes *= extent;
+    if (bytes > static_cast<__int128>(target))
+      bad("a copy of more bytes than its target has (", target, ")");
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+template <typename Copies>
+void Checker::hostCopies(const Copies *copies, int64_t from, int64_t to) {
+  uint64_t total = 0;
+  for (const fb::BoxCopy *copy : items(copies))
+    if (__builtin_add_overflow(total, boxCopy(copy, from, to), &total) ||
+        total > INT64_MAX)
+      bad("copies of 2^63 bytes or more");
+}
+
+void Checker::exchange(const fb::Exchange *exchange) {
+  auto messages = [&](const flatbuffers::Vector<const fb::Message *> *list) {
+    for (const fb::Message *message : items(list)) {
+      if (message->peer() >= items(model.devices()).size() ||
+          message->peer() == currentId)
+        bad("a transfer with device ", message->peer());
+      extent(message->data());
+    }
+  };
+  messages(exchange->sends());
+  messages(exchange->receives());
+}
+
+void Checker::collective(const fb::Collective *c) {
+  kind(c->kind(), fb::CollectiveKind::MAX);
+  kind(c->combine(), fb::Combine::MAX);
+  kind(c->element(), fb::ElementType::MAX);
+  std::vector<uint32_t> group = toVector(c->group());
+  if (group.empty() || c->member() >= group.size() ||
+      group[c->member()] != currentId)
+    bad("a collective in which this device is not member ", c->member());
+  std::set<uint32_t> distinct(group.begin(), group.end());
+  if (distinct.size() != group.size() ||
+      *distinct.rbegin() >= items(model.devices()).size())
+    bad("a collective over unknown or repeated devices");
+  uint32_t n = group.size(), sends = 1, receives = 1;
+  switch (c->kind()) {
+  case fb::CollectiveKind::Broadcast:
+    sends = c->member() == 0;
+    receives = c->member() != 0;
+    break;
+  case fb::CollectiveKind::AllGather:
+    receives = n;
+    break;
+  case fb::CollectiveKind::AllToAll:
+    sends = receives = n;
+    break;
+  case fb::CollectiveKind::AllReduce:
+    break;
+  case fb::CollectiveKind::ReduceScatter:
+    sends = n;
+    break;
+  }
+  kind(c->algorithm(), fb::Algorithm::MAX);
+  bool byRing = c->kind() != fb::CollectiveKind::AllToAll,
+       byTree = c->kind() == fb::CollectiveKind::AllReduce ||
+                c->kind() == fb::CollectiveKind::Broadcast;
+  if ((c->algorithm() == fb::Algorithm::Ring && !byRing) ||
+      (c->algorithm() == fb::Algorithm::Tree && !byTree))
+    bad(fb::EnumNameCollectiveKind(c->kind()), " by ",
+        fb::EnumNameAlgorithm(c->algorithm()), ", which does not exist");
+  if (items(c->send()).size() != sends ||
+      items(c->receive()).size() != receives)
+    bad("a collective with ", items(c->send()).size(), " sends and ",
+        items(c->receive()).size(), " receives, not ", sends, " and ",
+        receives);
+  bool reduces = c->kind() == fb::CollectiveKind::AllReduce ||
+                 c->kind() == fb::CollectiveKind::ReduceScatter;
+  if (reduces && c->combine() == fb::Combine::None)
+    bad("a reduction without a combiner");
+  auto extents = [&](const flatbuffers::Vector<const fb::Extent *> *list) {
+    for (const fb::Extent *e : items(list)) {
+      extent(*e);
+      if (reduces && (e->bytes() % elementSize(c->element()) ||
+                      e->offset() % elementSize(c->element())))
+        bad("a reduction of a part of an element");
+    }
+  };
+  extents(c->send());
+  extents(c->receive());
+}

@@ -1,0 +1,67 @@
+//===- Checker.h - Checks the entries of a model's table --------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_MODEL_CHECKER_H
+#define SOAP_LIB_RUNTIME_MODEL_CHECKER_H
+
+#include "Types.h"
+
+namespace soap::runtime {
+
+/// Checks a table whose structure is sound: every index, offset, size and kind.
+/// Knows where in the table it is, for messages; throws SOAP_INVALID.
+class Checker {
+public:
+  explicit Checker(const fb::Model &model) : model(model) {}
+  /// Checks all of it.
+  void run();
+
+private:
+  template <typename... Ts>
+  [[noreturn]] void bad(const Ts &...parts) {
+    invalid("expected a consistent model table, got: ", where, ": ", parts...,
+            "; compile the model again");
+  }
+  template <typename Enum>
+  void kind(Enum value, Enum last) {
+    if (static_cast<unsigned>(value) > static_cast<unsigned>(last))
+      bad("a kind ", static_cast<unsigned>(value), " beyond ",
+          static_cast<unsigned>(last));
+  }
+
+  int64_t tensorBytes(fb::ElementType element, const Shape &shape);
+  void port(const fb::Port *port);
+  void kernel(const fb::Kernel *kernel);
+  void device(const fb::Device *device);
+  void load(const fb::Load *load);
+  void box(const flatbuffers::Vector<const fb::Range *> *ranges,
+           const Shape &shape, Shape &extents);
+  void tile(const fb::Tile *tile);
+  void row(const fb::Row *row, uint32_t index, bool init);
+  void launch(const fb::Launch *launch);
+  void exchange(const fb::Exchange *exchange);
+  void collective(const fb::Collective *collective);
+  /// `from` and `to`: bytes available on a side that is no buffer, else -1.
+  /// Returns the bytes that it copies.
+  uint64_t boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to);
+  template <typename Copies>
+  void hostCopies(const Copies *copies, int64_t from, int64_t to);
+  void strided(uint64_t offset, uint64_t run, const Shape &extents,
+               const Shape &strides, uint64_t bytes);
+  const fb::Buffer *buffer(uint32_t index);
+  void extent(const fb::Extent &extent);
+  void extent(uint32_t buffer, uint64_t offset, uint64_t bytes);
+
+  const fb::Model &model;
+  const fb::Device *current = nullptr;
+  uint32_t currentId = 0;
+  std::string where;
+};
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_MODEL_CHECKER_H
