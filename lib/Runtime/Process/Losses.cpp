@@ -1,0 +1,164 @@
+//===- Losses.cpp - Who is lost, and what is said about it ----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Error.h"
+#include "Process/Monitor.h"
+#include "Process/Sockets.h"
+#include "Process/Termination.h"
+#include <algorithm>
+#include <sstream>
+#include <unistd.h>
+
+using namespace soap;
+using namespace soap::runtime;
+
+/// How long a process that the launcher ends looks for the reason: launchers
+/// kill a second later.
+static constexpr int64_t graceAfterTermination = 500'000'000;
+
+/// How long a process stays after it has named a lost one, in us.
+static constexpr useconds_t timeForLastWords = 400'000;
+
+/// What a process sees in so short a time after it did not run for long is its
+/// own fault.
+static constexpr int64_t graceAfterResuming = 2'000'000'000;
+
+/// The least time that processes get to start, on one host and on several.
+static constexpr int64_t slowStart = 10'000'000'000,
+                         slowerStart = 60'000'000'000;
+
+void Monitor::checkSilence(int64_t time) {
+  for (const Connection &connection : connections) {
+    if (connection.rank < 0 || connection.closed)
+      continue;
+    int64_t silence = time - connection.heard;
+    if (silence > timeout)
+      declareLost(static_cast<uint32_t>(connection.rank), Reason::Silent,
+                  static_cast<uint32_t>(silence / 1'000'000));
+  }
+}
+
+void Monitor::checkRegistry(int64_t time) {
+  // States first: who ends because of a verdict has published it before.
+  std::vector<Registry::State> states;
+  for (uint32_t rank = 0; rank != launch.size; ++rank)
+    states.push_back(registry.stateOf(rank));
+  followVerdict();
+  bool known = launch.oneHost && !launch.jobFolder.empty();
+  int64_t waited = time - begun;
+  for (uint32_t rank = 0; rank != launch.size; ++rank) {
+    if (rank == launch.rank)
+      continue;
+    Registry::State state = states[rank];
+    bool saidBye =
+        std::any_of(connections.begin(), connections.end(),
+                    [&](const Connection &connection) {
+                      return connection.rank == rank && connection.saidBye;
+                    });
+    if (state == Registry::State::Ended && !saidBye)
+      declareLost(rank, Reason::Ended, 0);
+    if (state == Registry::State::Unknown && known &&
+        waited > std::max(timeout, slowStart))
+      declareLost(rank, Reason::Silent,
+                  static_cast<uint32_t>(waited / 1'000'000));
+    if (state != Registry::State::Stopped) {
+      stoppedSince[rank] = 0;
+      continue;
+    }
+    if (!stoppedSince[rank])
+      stoppedSince[rank] = time;
+    if (time - stoppedSince[rank] > timeout)
+      declareLost(rank, Reason::Stopped, 0);
+  }
+  if (!known && waited > std::max(timeout, slowerStart))
+    report(text("expected ", launch.size, " processes to meet within ",
+                waited / 1'000'000'000,
+                " s, got: fewer; see whether a host "
+                "has stopped, or raise --timeout"));
+}
+
+void Monitor::checkTermination(int64_t time) {
+  if (!tookTermination() || leaving)
+    return;
+  followVerdict();
+  if (!terminatedAt)
+    terminatedAt = time;
+  if (time - terminatedAt < graceAfterTermination)
+    return;
+  checkRegistry(time);
+  for (uint32_t rank = 0; rank != launch.size; ++rank)
+    if (rank != launch.rank && launch.oneHost && !launch.jobFolder.empty() &&
+        registry.stateOf(rank) == Registry::State::Unknown)
+      declareLost(rank, Reason::Ended, 0);
+  report("the launcher ends this process (SIGTERM); it says why");
+}
+
+std::string Monitor::nameOf(uint32_t rank) const {
+  std::string host = names[rank].host;
+  int64_t pid = names[rank].pid;
+  if (host.empty() && launch.oneHost)
+    host = hostName();
+  if (!pid && (launch.oneHost || host == hostName()))
+    pid = registry.processOf(rank);
+  std::string details;
+  if (!host.empty())
+    details = "host " + host;
+  if (pid)
+    details += (details.empty() ? "pid " : ", pid ") + std::to_string(pid);
+  return text("rank ", rank, details.empty() ? "" : " (" + details + ")");
+}
+
+/// Says what another process of this host has found out, if one has.
+void Monitor::followVerdict() {
+  std::istringstream line(registry.verdict());
+  uint32_t rank = 0, reason = 0, milliseconds = 0;
+  if (!(line >> rank >> reason >> milliseconds) || rank >= launch.size ||
+      reason > static_cast<uint32_t>(Reason::Stopped))
+    return;
+  declareLost(rank, static_cast<Reason>(reason), milliseconds);
+}
+
+void Monitor::declareLost(uint32_t rank, Reason reason, uint32_t milliseconds) {
+  if (reported)
+    return;
+  if (rank == launch.rank ||
+      (resumed && lastTurn - resumed < graceAfterResuming))
+    return report(text("rank ", launch.rank, " (this process) did not run for ",
+                       paused / 1'000'000'000,
+                       " s and is given up by the others"));
+  registry.publishVerdict(
+      text(rank, ' ', static_cast<uint32_t>(reason), ' ', milliseconds));
+  if (launch.rank == 0)
+    sendAll(frameOf(Kind::Lost, rank, reason, milliseconds));
+  switch (reason) {
+  case Reason::Ended:
+    return report(nameOf(rank) + " has ended before the run has; look for its "
+                                 "last words, or for who killed it");
+  case Reason::Silent:
+    return report(text(nameOf(rank), " has not answered for ",
+                       milliseconds / 1000, '.', milliseconds / 100 % 10,
+                       " s; see whether it or its host has stopped, or raise "
+                       "--timeout if it was busy"));
+  case Reason::Stopped:
+    return report(nameOf(rank) + " has been stopped (SIGSTOP) while it "
+                                 "started; let it continue, or run again");
+  }
+}
+
+void Monitor::report(const std::string &line) {
+  if (reported)
+    return;
+  reported = true;
+  // Printed at once: launchers leave little time. The first process that ends
+  // makes them stop listening to the others, which have theirs to say, too.
+  lost(line);
+  usleep(timeForLastWords);
+  if (exits)
+    _exit(1);
+  // The program was told, and is its own master again.
+  releaseTermination();
+}

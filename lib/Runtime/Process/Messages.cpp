@@ -1,0 +1,144 @@
+//===- Messages.cpp - What processes say to each other --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Process/Monitor.h"
+#include "Process/Sockets.h"
+#include "Process/Termination.h"
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sys/socket.h>
+#include <unistd.h>
+
+using namespace soap;
+using namespace soap::runtime;
+
+void Monitor::acceptOne() {
+  if (listener < 0)
+    return;
+  while (true) {
+    int socket = acceptFrom(listener);
+    if (socket < 0)
+      return;
+    Connection connection;
+    connection.socket = socket;
+    connection.heard = steadyTime();
+    connections.push_back(std::move(connection));
+  }
+}
+
+/// Closes the connections of those who hung up, or said something else than
+/// hello, before anybody knew them.
+void Monitor::dropStrangers() {
+  auto stranger = [](const Connection &connection) {
+    if (!connection.closed || connection.rank >= 0)
+      return false;
+    close(connection.socket);
+    return true;
+  };
+  connections.erase(
+      std::remove_if(connections.begin(), connections.end(), stranger),
+      connections.end());
+}
+
+void Monitor::receive(Connection &connection) {
+  char block[512];
+  // A little at a time, whoever sends how much: the rest is for the next turn.
+  while (connection.buffer.size() < 64 * sizeof(Frame)) {
+    ssize_t count = recv(connection.socket, block, sizeof(block), MSG_DONTWAIT);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      break;
+    if (count <= 0) {
+      connection.closed = true;
+      break;
+    }
+    connection.buffer.insert(connection.buffer.end(), block, block + count);
+  }
+  size_t at = 0;
+  for (; at + sizeof(Frame) <= connection.buffer.size(); at += sizeof(Frame)) {
+    Frame frame;
+    std::memcpy(&frame, connection.buffer.data() + at, sizeof(Frame));
+    if (frame.token != token) {
+      connection.closed = true; // A stranger.
+      break;
+    }
+    connection.heard = steadyTime();
+    handle(connection, frame);
+  }
+  connection.buffer.erase(
+      connection.buffer.begin(),
+      connection.buffer.begin() +
+          static_cast<std::ptrdiff_t>(std::min(at, connection.buffer.size())));
+  // Launchers end all as soon as one has ended with another code than 0: then
+  // rank 0 may not get to say goodbye to those that are just about to end, too.
+  bool together =
+      leaving && (isTerminated() || (givesUp && connection.saidLeaving));
+  if (connection.closed && connection.rank >= 0 && !connection.saidBye &&
+      !together)
+    declareLost(static_cast<uint32_t>(connection.rank), Reason::Ended, 0);
+}
+
+void Monitor::handle(Connection &connection, const Frame &frame) {
+  if (frame.rank >= launch.size)
+    return;
+  switch (frame.kind) {
+  case Kind::Hello:
+    connection.rank = frame.rank;
+    break;
+  case Kind::Beat:
+    break;
+  case Kind::Lost:
+    declareLost(frame.rank, frame.reason, frame.number);
+    break;
+  case Kind::Leaving:
+    whoLeaves = frame.rank;
+    if (connection.rank == frame.rank)
+      connection.saidLeaving = true;
+    if (launch.rank == 0)
+      sendAll(frameOf(Kind::Leaving, frame.rank));
+    break;
+  case Kind::Failed: {
+    if (frame.rank == launch.rank)
+      break; // By way of rank 0.
+    // The others hear of it before anybody acts on it and ends.
+    if (launch.rank == 0)
+      sendAll(frame);
+    auto end = std::find(frame.text.begin(), frame.text.end(), '\0');
+    failures.try_emplace(frame.number,
+                         nameOf(frame.rank) + ": " +
+                             std::string(frame.text.begin(), end));
+    hasFailures = true;
+    break;
+  }
+  case Kind::Bye:
+    connection.saidBye = true;
+    break;
+  }
+}
+
+Monitor::Frame Monitor::frameOf(Kind kind, uint32_t rank, Reason reason,
+                                uint32_t number,
+                                const std::string &text) const {
+  Frame frame{token, kind, rank, reason, number, {}};
+  std::copy_n(text.begin(), std::min(text.size(), frame.text.size()),
+              frame.text.begin());
+  return frame;
+}
+
+void Monitor::send(const Connection &connection, const Frame &frame) {
+  // A full buffer means that nobody reads: silence will tell.
+  (void)!::send(connection.socket, &frame, sizeof(frame),
+                MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void Monitor::sendAll(const Frame &frame) {
+  for (const Connection &connection : connections)
+    if (connection.rank >= 0 && !connection.closed)
+      send(connection, frame);
+}
