@@ -368,7 +368,8 @@ int main(int argc, char **argv) {
   }
   try {
     if (options.listDevices) {
-      std::cout << soap_list_devices() << "\n";
+      if (options.load.isRoot())
+        std::cout << soap_list_devices() << "\n";
       return 0;
     }
     if (options.model.empty())
