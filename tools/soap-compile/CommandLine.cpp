@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommandLine.h"
+#include "../ImportOptions.h"
 #include "../Numbers.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/SearchAlgorithm.h"
@@ -20,69 +21,19 @@ static llvm::Error mistake(const llvm::Twine &text) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
 }
 
-/// Splits `NAME=VALUE`, at the last equals sign if `last` (names of ONNX may
-/// have some).
-static bool split(const std::string &text, bool last, std::string &name,
-                  std::string &value) {
-  size_t at = last ? text.rfind('=') : text.find('=');
-  if (at == std::string::npos || at == 0 || at + 1 == text.size())
-    return false;
-  name = text.substr(0, at);
-  value = text.substr(at + 1);
-  return true;
-}
-
 /// Equal devices that share one machine: each pair of them is a link.
 static constexpr int32_t maxDevices = 256;
 
 namespace {
 /// The options as they were written.
 struct Texts {
-  std::vector<std::string> dims, batchDims, bindings;
-  std::string initWeights, target = "cpu", emit = "so", mcpu = "native",
-                           cost = "analytic", link;
-  int64_t batch = 0;
+  ImportOptions import;
+  std::string target = "cpu", emit = "so", mcpu = "native", cost = "analytic",
+              link;
   int32_t devices = 0;
   bool train = false;
 };
 } // namespace
-
-static llvm::Error readNumbers(const std::vector<std::string> &texts,
-                               llvm::StringRef option,
-                               std::map<std::string, int64_t> &numbers) {
-  for (const std::string &text : texts) {
-    std::string name, value;
-    int64_t number;
-    if (!split(text, /*last=*/true, name, value) ||
-        llvm::StringRef(value).getAsInteger(10, number) || number < 0)
-      return mistake("expected " + option + ", got: '" + text + "'");
-    numbers[name] = number;
-  }
-  return llvm::Error::success();
-}
-
-static llvm::Error checkShapes(const Texts &texts, ONNXImportOptions &import) {
-  if (llvm::Error error = readNumbers(texts.dims, "--dim=NAME=N", import.dims))
-    return error;
-  if (llvm::Error error =
-          readNumbers(texts.batchDims, "--batch-dim=INPUT=K", import.batchDims))
-    return error;
-  for (const std::string &text : texts.bindings) {
-    std::string name, value;
-    if (!split(text, /*last=*/false, name, value))
-      return mistake("expected --bind=INPUT=FILE, got: '" + text + "'");
-    import.bindings[name] = value;
-  }
-  if (!texts.initWeights.empty()) {
-    llvm::StringRef seed(texts.initWeights);
-    uint64_t number;
-    if (!seed.consume_front("random:") || seed.getAsInteger(10, number))
-      return mistake("expected --init-weights=random:SEED, got: '" +
-                     texts.initWeights + "'");
-    import.initWeightsSeed = number;
-  }
-  return llvm::Error::success();
-}
 
 static llvm::Error checkStrategy(const CommandLine &line) {
   static constexpr llvm::StringLiteral names[] = {"",
@@ -122,7 +73,7 @@ static llvm::Error checkStrategy(const CommandLine &line) {
   return llvm::Error::success();
 }
 
-static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
+static llvm::Error check(CommandLine &line, const Texts &texts,
                          bool hasDevices) {
   if (texts.target == "cuda")
     return mistake("expected --target=cpu, got: 'cuda', which cannot be "
@@ -181,11 +132,6 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
     return mistake("expected -o in a folder that can be written, got: '" +
                    line.output + "'; choose another one");
 
-  if (hasBatch && texts.batch < 1)
-    return mistake("expected --batch of at least 1, got: " +
-                   llvm::Twine(texts.batch));
-  if (hasBatch)
-    line.import.batch = texts.batch;
   if (hasDevices && texts.devices < 1)
     return mistake("expected --devices of at least 1, got: " +
                    llvm::Twine(texts.devices));
@@ -212,14 +158,14 @@ static llvm::Error check(CommandLine &line, const Texts &texts, bool hasBatch,
   }
   if (texts.cost != "analytic")
     line.costFile = texts.cost;
-  if (model.ends_with(".mlir") &&
-      (hasBatch || !texts.dims.empty() || !texts.batchDims.empty() ||
-       !texts.bindings.empty()))
+  if (model.ends_with(".mlir") && texts.import.needONNX())
     return mistake("expected --batch, --dim, --batch-dim and --bind with a "
                    "model called *.onnx, got: '" +
                    model + "', whose shapes are fixed; leave them out");
-  if (llvm::Error error = checkShapes(texts, line.import))
-    return error;
+  llvm::Expected<ONNXImportOptions> import = texts.import.read();
+  if (!import)
+    return import.takeError();
+  line.import = std::move(*import);
   if (llvm::Error error = checkStrategy(line))
     return error;
   llvm::Expected<NativeTarget> target = NativeTarget::forCPU(texts.mcpu);
@@ -249,25 +195,6 @@ static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
                "Leave out the build for one device that soap-run --verify "
                "compares with: a tenth of the compile time, a third of the "
                "file without weights");
-}
-
-static void declareModel(CLI::App &app, Texts &texts) {
-  app.option_defaults()->group("Model");
-  app.add_option("--batch", texts.batch, "Size of the batch")
-      ->check(wholeNumber<int64_t>())
-      ->type_name("N");
-  app.add_option("--dim", texts.dims, "Size of a symbolic dimension")
-      ->type_name("NAME=N");
-  app.add_option("--batch-dim", texts.batchDims,
-                 "Which dimension of an input is the batch, if not the first")
-      ->type_name("INPUT=K");
-  app.add_option("--bind", texts.bindings,
-                 "Make an input a constant, from a .npy or .pb file")
-      ->type_name("INPUT=FILE");
-  app.add_option("--init-weights", texts.initWeights,
-                 "Seeded values for parameters that the model leaves constant")
-      ->type_name("random:SEED");
-  app.add_flag("--train", texts.train, "Compile a training step (not yet)");
 }
 
 static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
@@ -359,7 +286,8 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->type_name("MODEL.onnx|MODEL.mlir")
       ->required();
   declareOutput(app, line, texts);
-  declareModel(app, texts);
+  texts.import.declare(app, "Model", "Model");
+  app.add_flag("--train", texts.train, "Compile a training step (not yet)");
   declareMachine(app, line, texts);
   declareStrategy(app, line, texts);
   try {
@@ -371,8 +299,7 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
     exitCode = app.exit(error);
     return std::nullopt;
   }
-  if (llvm::Error error = check(line, texts, app.count("--batch") != 0,
-                                app.count("--devices") != 0))
+  if (llvm::Error error = check(line, texts, app.count("--devices") != 0))
     return std::move(error);
   return line;
 }

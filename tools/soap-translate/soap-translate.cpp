@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Numbers.h"
+#include "../ImportOptions.h"
 #include "mlir/IR/MLIRContext.h"
-#include "soap/Target/ONNX/Import.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -16,24 +15,6 @@ using namespace soap;
 static int report(const std::string &message) {
   llvm::errs() << "error: " << message << "\n";
   return 2;
-}
-
-/// Splits `NAME=VALUE` at the last equals sign (ONNX names may have some).
-static bool split(const std::string &text, std::string &name,
-                  std::string &value) {
-  size_t at = text.rfind('=');
-  if (at == std::string::npos || at == 0)
-    return false;
-  name = text.substr(0, at);
-  value = text.substr(at + 1);
-  return true;
-}
-
-static bool splitNumber(const std::string &text, std::string &name,
-                        int64_t &number) {
-  std::string value;
-  return split(text, name, value) &&
-         !llvm::StringRef(value).getAsInteger(10, number);
 }
 
 /// Writes to `path`, or to standard output for "-".
@@ -61,9 +42,8 @@ int main(int argc, char **argv) {
                "--init-weights=random:1 -o resnet50.mlir\n",
                "soap-translate");
   app.set_version_flag("--version", "soap-translate " SOAP_VERSION);
-  std::string model, output = "-", weights, recipes;
-  int64_t batch = 0;
-  std::vector<std::string> dims, batchDims, bindings;
+  std::string model, output = "-", recipes;
+  ImportOptions import;
   bool list = false;
   auto *modes = app.add_option_group("What to do");
   modes->add_option("--import-onnx", model, "ONNX model to read")
@@ -77,22 +57,7 @@ int main(int argc, char **argv) {
   app.add_option("--emit-recipes", recipes,
                  "Write the recipes of seeded weights as JSON")
       ->type_name("FILE.json");
-  app.option_defaults()->group("Shapes");
-  auto *batchOption = app.add_option("--batch", batch, "Size of the batch")
-                          ->check(wholeNumber<int64_t>())
-                          ->type_name("N");
-  app.add_option("--dim", dims, "Size of a symbolic dimension")
-      ->type_name("NAME=N");
-  app.add_option("--batch-dim", batchDims,
-                 "Which dimension of an input is the batch, if not the first")
-      ->type_name("INPUT=K");
-  app.option_defaults()->group("Values");
-  app.add_option("--bind", bindings,
-                 "Make an input a constant, from a .npy or .pb file")
-      ->type_name("INPUT=FILE");
-  app.add_option("--init-weights", weights,
-                 "Seeded values for parameters that the model leaves constant")
-      ->type_name("random:SEED");
+  import.declare(app, "Shapes", "Values");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -104,38 +69,11 @@ int main(int argc, char **argv) {
   if (list)
     return write(output, listONNXOperators);
 
-  ONNXImportOptions options;
-  if (batchOption->count() != 0)
-    options.batch = batch;
-  std::string name;
-  int64_t number;
-  for (const std::string &text : dims) {
-    if (!splitNumber(text, name, number))
-      return report("expected --dim=NAME=N, got: '" + text + "'");
-    options.dims[name] = number;
-  }
-  for (const std::string &text : batchDims) {
-    if (!splitNumber(text, name, number))
-      return report("expected --batch-dim=INPUT=K, got: '" + text + "'");
-    options.batchDims[name] = number;
-  }
-  for (const std::string &text : bindings) {
-    size_t at = text.find('=');
-    if (at == std::string::npos || at == 0)
-      return report("expected --bind=INPUT=FILE, got: '" + text + "'");
-    options.bindings[text.substr(0, at)] = text.substr(at + 1);
-  }
-  if (!weights.empty()) {
-    llvm::StringRef seed(weights);
-    uint64_t parsed;
-    if (!seed.consume_front("random:") || seed.getAsInteger(10, parsed))
-      return report("expected --init-weights=random:SEED, got: '" + weights +
-                    "'");
-    options.initWeightsSeed = parsed;
-  }
-
+  llvm::Expected<ONNXImportOptions> options = import.read();
+  if (!options)
+    return report(llvm::toString(options.takeError()));
   mlir::MLIRContext context;
-  auto module = importONNX(model, options, context);
+  auto module = importONNX(model, *options, context);
   if (!module)
     return report(llvm::toString(module.takeError()));
   if (!recipes.empty())
