@@ -109,10 +109,9 @@ void Monitor::handle(Connection &connection, const Frame &frame) {
     // The others hear of it before anybody acts on it and ends.
     if (launch.rank == 0)
       sendAll(frame);
-    auto end = std::find(frame.text.begin(), frame.text.end(), '\0');
-    failures.try_emplace(frame.number,
-                         nameOf(frame.rank) + ": " +
-                             std::string(frame.text.begin(), end));
+    std::string reason(frame.text.data(),
+                       strnlen(frame.text.data(), frame.text.size()));
+    failures.try_emplace(frame.number, nameOf(frame.rank) + ": " + reason);
     hasFailures = true;
     break;
   }
