@@ -40,11 +40,14 @@ TEST_P(Mpi, Program) {
       std::string(GetParam()));
   EXPECT_NE(text.find("fine\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("rank 0: "), std::string::npos) << text;
+  // Nobody is lost, nor ended by the launcher while it ends.
+  EXPECT_EQ(text.find("error: "), std::string::npos) << text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, Mpi,
                          testing::Values("two", "skew", "kernel-throws",
-                                         "kernel-exits", "leaves"),
+                                         "kernel-exits", "leaves", "alone",
+                                         "own-mpi"),
                          [](const auto &info) {
                            std::string name = info.param;
                            for (char &c : name)

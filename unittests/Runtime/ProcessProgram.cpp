@@ -13,6 +13,9 @@
 //   kernel-throws  a kernel on rank 1 fails in the third step
 //   kernel-exits   a kernel on rank 1 ends its process in the third step
 //   leaves         rank 1 ends between steps
+//   alone          rank 1 waits for a call that rank 0 does not make
+//   own-mpi        the program starts MPI and ends it; rank 0 goes on for a
+//   while
 //
 // Rank 0 prints "fine", or what went wrong and ends with code 1.
 //
@@ -26,6 +29,9 @@
 #include <cstring>
 #include <stdexcept>
 #include <thread>
+#if SOAP_HAS_MPI
+#include <mpi.h>
+#endif
 
 using namespace soap;
 using namespace soap::test;
@@ -130,6 +136,11 @@ static void runTwo() {
   for (const std::string &failure : failures)
     if (!failure.empty())
       wrong(failure);
+  // What is wrong on one rank is so on all.
+  char bytes[2] = {'a', 'b'};
+  if (soap_model_broadcast(one.get(), bytes, 1 + soap_launch_rank()) !=
+      SOAP_INVALID)
+    wrong("expected one size for all ranks");
   // Ranks release models in another order than they have loaded them.
   for (int i = 0; i != 20; ++i) {
     ModelPtr three = loadOrEnd(few);
@@ -162,6 +173,30 @@ static void runSkewed() {
     wrong(failure);
 }
 
+static void runAlone() {
+  ModelPtr model = loadOrEnd(roundTrips(1));
+  int value = 0;
+  if (soap_launch_rank() == 1 &&
+      soap_model_broadcast(model.get(), &value, sizeof(value)) != SOAP_FAILED)
+    wrong("expected a failure");
+}
+
+static void runOwnMpi() {
+#if SOAP_HAS_MPI
+  int level = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
+  {
+    ModelPtr model = loadOrEnd(roundTrips(2));
+    std::string failure = run(model.get(), 2, 3);
+    if (!failure.empty())
+      wrong(failure);
+  }
+  MPI_Finalize();
+  if (soap_launch_rank() == 0)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+#endif
+}
+
 /// Rank 0 waits for rank 1, which is not there any more, or has failed. There
 /// are many rows that could wait, and many steps.
 static void runFailing(const std::string &expected) {
@@ -192,6 +227,10 @@ int main(int, char **argv) {
     runTwo();
   else if (mode == "skew")
     runSkewed();
+  else if (mode == "alone")
+    runAlone();
+  else if (mode == "own-mpi")
+    runOwnMpi();
   else
     runFailing(mode == "kernel-throws" ? "the kernel broke"
                                        : "got: its end; make the same calls");

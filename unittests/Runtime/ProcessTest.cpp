@@ -80,8 +80,15 @@ protected:
 TEST_F(Monitors, AProcessThatEndsIsNamedByAll) {
   kill(child, SIGKILL);
   std::string name = "rank 2 (host c, pid " + std::to_string(child) + ") ";
-  EXPECT_EQ(zero.said().rfind(name + "has ended", 0), 0u);
-  EXPECT_EQ(one.said().rfind(name + "has ended", 0), 0u);
+  for (Rank *rank : {&zero, &one}) {
+    std::string line = rank->said();
+    EXPECT_EQ(line.rfind(name + "has ended", 0), 0u);
+    // A program that goes on waits in vain in no group.
+    for (int i = 0; i != 1000 && rank->monitor.failureOf(7).empty(); ++i)
+      usleep(10'000);
+    EXPECT_EQ(rank->monitor.failureOf(7), line);
+    EXPECT_EQ(rank->monitor.leaveTogether(), false);
+  }
 }
 
 TEST_F(Monitors, AProcessThatStopsIsNamedByAll) {
@@ -130,6 +137,13 @@ TEST_F(Monitors, WhoLeavesIsKnownToAll) {
   for (int i = 0; i != 1000 && one.monitor.leaver() < 0; ++i)
     usleep(10'000);
   EXPECT_EQ(one.monitor.leaver(), 0);
+  EXPECT_EQ(one.monitor.leaveTogether(), std::nullopt);
+  // One that has failed is waited for no more, nor are others.
+  one.monitor.announceLeaving(/*failed=*/true);
+  for (int i = 0; i != 1000 && !zero.monitor.leaveTogether(); ++i)
+    usleep(10'000);
+  EXPECT_EQ(zero.monitor.leaveTogether(), false);
+  EXPECT_EQ(one.monitor.leaveTogether(), false);
 }
 
 TEST_F(Monitors, AFailureIsKnownToAllWithItsReason) {
@@ -204,11 +218,35 @@ TEST(Monitor, WhoLeavesAtTheLaunchersWordMissesNobody) {
   }
 }
 
+TEST(Monitor, WhatRank0SaysReachesThoseWhoJoinLate) {
+  Rank zero(0, 2, 10), one(1, 2, 10);
+  std::string invitation = zero.monitor.invite();
+  std::thread late([&] {
+    usleep(300'000);
+    one.monitor.join(invitation);
+  });
+  zero.monitor.introduce({{"a", 10}, {"b", 11}});
+  zero.monitor.announceLeaving();
+  late.join();
+  for (int i = 0; i != 500 && one.monitor.leaver() < 0; ++i)
+    usleep(10'000);
+  EXPECT_EQ(one.monitor.leaver(), 0);
+}
+
 TEST(Monitor, ARegularEndIsNoLoss) {
   auto zero = std::make_unique<Rank>(0, 2, 1),
        one = std::make_unique<Rank>(1, 2, 1);
   one->monitor.join(zero->monitor.invite());
   usleep(300'000);
+  for (Rank *rank : {zero.get(), one.get()}) {
+    EXPECT_EQ(rank->monitor.leaveTogether(), std::nullopt);
+    rank->monitor.announceLeaving();
+  }
+  for (Rank *rank : {zero.get(), one.get()}) {
+    for (int i = 0; i != 1000 && !rank->monitor.leaveTogether(); ++i)
+      usleep(10'000);
+    EXPECT_EQ(rank->monitor.leaveTogether(), true);
+  }
   std::thread other([&] {
     one->monitor.leave();
     one.reset();
@@ -304,6 +342,13 @@ TEST(Agreement, AllThrowWhatTheLowestRankDid) {
     EXPECT_STREQ(error.what(), "no such file");
   }
   agree(&group, [] {});
+  // Callbacks may throw anything; the others must hear of it, too.
+  try {
+    agree(&group, [] { throw 1; });
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status, SOAP_FAILED);
+  }
 }
 
 //===----------------------------------------------------------------------===//

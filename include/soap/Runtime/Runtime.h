@@ -159,10 +159,10 @@ typedef struct soap_load_options {
   double timeout_seconds;
   /** Called by a thread of the runtime, with one line that names the rank, host
    * and process, when another process is lost: this one cannot go on, and is
-   * expected to end; exit() does not wait for MPI then, and SIGTERM ends the
-   * program again when this has returned. The first model's counts, and its
-   * `user` must be valid until the program ends. NULL: print the line on stderr
-   * and end with code 1. */
+   * expected to end; exit() does not wait for MPI then. When this has returned,
+   * steps and other collective calls fail with the line, and SIGTERM ends the
+   * program again. The first model's counts, and its `user` must be valid until
+   * the program ends. NULL: print the line on stderr and end with code 1. */
   void (*lost)(const char *line, void *user);
   /** If not 0, every directed pair of devices is a link of this bandwidth, in
    * bytes/s (1 at least): messages keep it one after the other, in the order in

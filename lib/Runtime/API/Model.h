@@ -48,8 +48,8 @@ soap_status guarded(Fn body) {
     lastError() = "expected enough memory, got: an allocation that failed; "
                   "compile with a smaller --batch, or free memory";
     return SOAP_INVALID;
-  } catch (const std::exception &error) {
-    lastError() = error.what();
+  } catch (...) {
+    lastError() = messageOf(std::current_exception());
     return SOAP_FAILED;
   }
 }

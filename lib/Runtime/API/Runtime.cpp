@@ -108,9 +108,11 @@ soap_status soap_model_broadcast(soap_model *model, void *data, size_t size) {
     bool gives = group->rank() == 0;
     std::string own(static_cast<const char *>(data), gives ? size : 0);
     std::string given = group->allGather(own)[0];
-    if (given.size() != size)
-      invalid("expected the same size on all ranks, got: ", size,
-              " bytes, and ", given.size(), " on rank 0");
+    agree(group, [&] {
+      if (given.size() != size)
+        invalid("expected the same size on all ranks, got: ", size,
+                " bytes, and ", given.size(), " on rank 0");
+    });
     std::memcpy(data, given.data(), size);
   });
 }

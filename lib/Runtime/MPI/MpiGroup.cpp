@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <mpi.h>
+#include <optional>
 #include <unistd.h>
 
 using namespace soap;
@@ -415,21 +416,34 @@ World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
 }
 
 void World::end() {
+  // The program may have ended its own MPI.
   int ended = 0;
-  if (!world || MPI_Finalized(&ended) != MPI_SUCCESS || ended)
+  if (!world || MPI_Finalized(&ended) != MPI_SUCCESS)
     return;
   // MPI would wait for the lost one for ever. This may be the monitor's own
   // thread, if the program exits when it is told.
-  if (world->monitor.hasLost())
+  Monitor &monitor = world->monitor;
+  if (monitor.hasLost())
     return;
   bool broken = std::any_of(
       world->contexts.begin(), world->contexts.end(),
       [](const std::unique_ptr<Context> &c) { return c->isBroken(); });
-  world->monitor.announceLeaving();
-  // Nor after a failure: messages are left that nobody takes.
-  if (world->ours && !broken)
+  monitor.announceLeaving(broken);
+  // Nor does MPI end after a failure, wherever it was: messages are left that
+  // nobody takes, and who has failed does not come.
+  std::optional<bool> together = monitor.leaveTogether();
+  for (; !together; together = monitor.leaveTogether()) {
+    // What was sent may still be on its way.
+    int flag = 0;
+    if (!ended)
+      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world->contexts[0]->comm, &flag,
+                 MPI_STATUS_IGNORE);
+    timespec pause = {0, 500'000};
+    (void)nanosleep(&pause, nullptr);
+  }
+  if (world->ours && !ended && *together)
     MPI_Finalize();
-  world->monitor.leave(broken);
+  monitor.leave(!*together);
 }
 
 static std::shared_ptr<Group> join(const Launch &launch, Monitor &monitor) {

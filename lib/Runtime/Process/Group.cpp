@@ -62,8 +62,9 @@ void runtime::agree(Group *group, const std::function<void()> &body) {
     mine = text(static_cast<int>(SOAP_INVALID),
                 "expected enough memory, got: an allocation that failed; use "
                 "more processes, or free memory");
-  } catch (const std::exception &error) {
-    mine = text(static_cast<int>(SOAP_FAILED), error.what());
+  } catch (...) {
+    mine = text(static_cast<int>(SOAP_FAILED),
+                messageOf(std::current_exception()));
   }
   std::vector<std::string> all = group->allGather(mine);
   for (uint32_t rank = 0; rank != all.size(); ++rank) {

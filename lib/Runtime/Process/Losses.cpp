@@ -159,6 +159,8 @@ void Monitor::report(const std::string &line) {
   usleep(timeForLastWords);
   if (exits)
     _exit(1);
+  loss = line;
+  hasFailures = true;
   // The program was told, and is its own master again.
   releaseTermination();
 }

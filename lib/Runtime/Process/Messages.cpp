@@ -97,11 +97,15 @@ void Monitor::handle(Connection &connection, const Frame &frame) {
     declareLost(frame.rank, frame.reason, frame.number);
     break;
   case Kind::Leaving:
+    if (frame.rank == launch.rank)
+      break; // By way of rank 0.
     whoLeaves = frame.rank;
+    leavers[frame.rank] = true;
+    oneFailed |= frame.number != 0;
     if (connection.rank == frame.rank)
       connection.saidLeaving = true;
     if (launch.rank == 0)
-      sendAll(frameOf(Kind::Leaving, frame.rank));
+      sendAll(frame);
     break;
   case Kind::Failed: {
     if (frame.rank == launch.rank)

@@ -38,7 +38,7 @@ Monitor::Monitor(const Launch &launch, double timeoutSeconds, Lost lost,
       timeout(static_cast<int64_t>(std::clamp(timeoutSeconds, 0.1, 1e9) * 1e9)),
       interval(std::clamp<int64_t>(timeout / 10, 20'000'000, 1'000'000'000)),
       lost(std::move(lost)), exits(exits), registry(launch), names(launch.size),
-      stoppedSince(launch.size, 0) {
+      stoppedSince(launch.size, 0), leavers(launch.size, false) {
   int ends[2];
   if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
     failed("expected a pipe, got: ", std::strerror(errno),
@@ -115,13 +115,27 @@ void Monitor::join(const std::string &invitation) {
 }
 
 void Monitor::introduce(std::vector<ProcessName> processes) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_lock<std::mutex> lock(mutex);
   names = std::move(processes);
+  changed.wait(lock, [&] { return reported || everybodyJoined(); });
 }
 
-void Monitor::announceLeaving() {
+void Monitor::announceLeaving(bool failed) {
   std::lock_guard<std::mutex> lock(mutex);
-  sendAll(frameOf(Kind::Leaving, launch.rank));
+  leavers[launch.rank] = true;
+  oneFailed |= failed;
+  sendAll(frameOf(Kind::Leaving, launch.rank, Reason::Ended, failed));
+}
+
+std::optional<bool> Monitor::leaveTogether() const {
+  if (hasLost())
+    return false;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (oneFailed)
+    return false;
+  if (std::find(leavers.begin(), leavers.end(), false) == leavers.end())
+    return true;
+  return std::nullopt;
 }
 
 void Monitor::announceFailure(uint32_t number, const std::string &reason) {
@@ -134,7 +148,7 @@ std::string Monitor::failureOf(uint32_t number) const {
     return "";
   std::lock_guard<std::mutex> lock(mutex);
   auto found = failures.find(number);
-  return found == failures.end() ? "" : found->second;
+  return found == failures.end() ? loss : found->second;
 }
 
 std::string Monitor::describe(uint32_t rank) const {

@@ -35,6 +35,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -62,18 +63,24 @@ public:
   std::string invite();
   /// Other ranks: connects to rank 0. Throws SOAP_FAILED if it cannot.
   void join(const std::string &invitation);
-  /// All processes by rank, for messages. Everybody has joined.
+  /// All processes by rank, for messages. Rank 0 waits until all have joined:
+  /// what it says from now on reaches everybody.
   void introduce(std::vector<ProcessName> names);
 
-  /// Says that this process takes part in no more steps.
-  void announceLeaving();
+  /// Says that this process takes part in no more steps, and whether it leaves
+  /// after a failure.
+  void announceLeaving(bool failed = false);
   /// A rank that said so, or -1.
   int64_t leaver() const { return whoLeaves; }
+  /// True when all have said so, false as soon as one leaves after a failure or
+  /// is lost: then nobody waits for all to end MPI together.
+  std::optional<bool> leaveTogether() const;
 
   /// Says that this process cannot go on with the steps of group `number`.
   void announceFailure(uint32_t number, const std::string &reason);
   /// What the first rank that said so of this group gave as its reason, with
-  /// its name; "" if there is none. Cheap as long as there is none at all.
+  /// its name, or which process is lost, if this one goes on; "" if there is
+  /// nothing. Cheap as long as that holds for all groups.
   std::string failureOf(uint32_t number) const;
 
   /// `rank 1 (host a, pid 4711)`
@@ -145,7 +152,10 @@ private:
   bool leaving = false, givesUp = false, stopping = false;
   std::atomic<bool> reported{false};
   std::atomic<int64_t> whoLeaves{-1};
+  std::vector<bool> leavers;                ///< By rank.
+  bool oneFailed = false;                   ///< Of these.
   std::map<uint32_t, std::string> failures; ///< By group.
+  std::string loss; ///< What was reported, if the program goes on.
   std::atomic<bool> hasFailures{false};
 };
 

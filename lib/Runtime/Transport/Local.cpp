@@ -19,10 +19,13 @@ namespace {
 /// Why the steps of a transport cannot go on.
 class Abandonment {
 public:
-  void because(const std::string &why) {
+  /// The first reason counts; false if there is one.
+  bool because(const std::string &why) {
     std::lock_guard<std::mutex> lock(mutex);
-    if (reason.empty())
-      reason = why;
+    if (isKnown)
+      return false;
+    reason = why;
+    return isKnown = true;
   }
   [[noreturn]] void raise() {
     std::lock_guard<std::mutex> lock(mutex);
@@ -31,6 +34,7 @@ public:
 
 private:
   std::mutex mutex;
+  bool isKnown = false;
   std::string reason;
 };
 
@@ -124,7 +128,9 @@ public:
   }
 
   void abandon(const std::string &reason) override {
-    abandonment.because(reason);
+    // Of many rows that fail, one ends the waits.
+    if (!abandonment.because(reason))
+      return;
     for (const auto &[id, channel] : channels) {
       channel->posted.abandon();
       channel->taken.abandon();
