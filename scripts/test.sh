@@ -62,25 +62,37 @@ if wants lit; then
   run lit "$reports/lit.xml" "$venv/bin/python" /usr/lib/llvm-19/build/utils/lit/lit.py -sv \
     --xunit-xml-output="$reports/lit.xml" "$build/test"
 fi
-if wants models; then
-  run models "$reports/models.xml" "$venv/bin/python" -m pytest -q  test/models \
-    "--build-dir=$build" "--junitxml=$reports/models.xml"
-fi
-# Beside the tests of the zoo: both are mostly busy with one core.
-onnx_backend=
-if wants onnx; then
-  run onnx_backend "$reports/onnx_backend.xml" "$venv/bin/python" -m pytest -q test/onnx_backend \
-    "--build-dir=$build" "--junitxml=$reports/onnx_backend.xml" \
-    > "$reports/onnx_backend.log" 2>&1 &
-  onnx_backend=$!
-fi
-if wants zoo; then
-  run zoo "$reports/zoo.xml" "$venv/bin/python" -m pytest -q test/zoo \
-    "--build-dir=$build" "--junitxml=$reports/zoo.xml"
-fi
-if [ -n "$onnx_backend" ]; then
-  wait "$onnx_backend" || status=1
-  cat "$reports/onnx_backend.log"
+# Models, beside ONNX's node tests and the zoo: each is mostly busy with one core.
+models() {
+  if wants models; then
+    run models "$reports/models.xml" "$venv/bin/python" -m pytest -q test/models \
+      "--build-dir=$build" "--junitxml=$reports/models.xml"
+  fi
+}
+networks() {
+  if wants onnx; then
+    run onnx_backend "$reports/onnx_backend.xml" "$venv/bin/python" -m pytest -q \
+      test/onnx_backend "--build-dir=$build" "--junitxml=$reports/onnx_backend.xml"
+  fi
+  if wants zoo; then
+    run zoo "$reports/zoo.xml" "$venv/bin/python" -m pytest -q test/zoo \
+      "--build-dir=$build" "--junitxml=$reports/zoo.xml"
+  fi
+  [ "$status" = 0 ]
+}
+if [ -n "$only" ]; then
+  models
+  networks || status=1
+else
+  set -m # A process group of its own, to end it together with this script.
+  networks > "$reports/networks.log" 2>&1 &
+  beside=$!
+  set +m
+  trap 'kill -- "-$beside" 2> /dev/null || true' EXIT
+  models
+  wait "$beside" || status=1
+  trap - EXIT
+  cat "$reports/networks.log"
 fi
 property() { # property BUILD NAME [OPTION...]
   local folder="$1" name="$2"
