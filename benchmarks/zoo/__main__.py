@@ -7,6 +7,7 @@
 """
 
 import argparse
+import inspect
 import signal
 import sys
 
@@ -21,6 +22,9 @@ def parse_options(texts):
         numbers = value.split(",")
         if not key.isidentifier() or not all(map(str.isdecimal, numbers)):
             raise ValueError(f"expected --option KEY=N or KEY=N,N,…, got: {text}")
+        if key in inspect.signature(save).parameters:
+            raise ValueError(f"expected --option for a size of the network, got: {text}; "
+                             f"'{key}' has an argument of its own")
         sizes = tuple(map(int, numbers))
         options[key] = sizes if len(sizes) > 1 else sizes[0]
     return options

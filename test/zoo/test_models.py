@@ -184,6 +184,7 @@ def test_command_line_lists_all():
     (("lenet", "-o", "x.onnx"), "expected one of"),
     (("lenet5", "-o", "/nowhere/x.onnx"), "No such file"),
     (("lenet5", "--option=layers", "-o", "x.onnx"), "expected --option KEY=N"),
+    (("gnmt", "--option=seq=8", "-o", "x.onnx"), "'seq' has an argument of its own"),
     (("resnet50", "--option=blocks=1,,1", "-o", "x.onnx"), "expected --option KEY=N"),
     (("lenet5",), "expected --list, or NAME and -o"),
 ])

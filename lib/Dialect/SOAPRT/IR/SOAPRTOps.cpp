@@ -97,10 +97,12 @@ TypeRange KernelOp::getResultTypes() {
 // DeviceOp, InitOp, MainOp
 //===----------------------------------------------------------------------===//
 
+/// Programs stand behind what they use.
 template <typename OpT>
 static OpT findProgram(DeviceOp device) {
-  for (auto op : device.getBlock().getOps<OpT>())
-    return op;
+  for (Operation &op : llvm::reverse(device.getBlock()))
+    if (auto program = dyn_cast<OpT>(op))
+      return program;
   return {};
 }
 

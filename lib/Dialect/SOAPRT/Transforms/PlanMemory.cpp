@@ -135,14 +135,18 @@ static int64_t place(llvm::MapVector<Operation *, Life> &lives) {
 }
 
 /// A load into the activations ends when init does.
-static LogicalResult checkLoad(LoadOp load) {
-  BufferOp buffer = getStorage(load.getTarget()).buffer;
-  if (buffer.getType().getSpace() != Space::Activations)
+static LogicalResult checkLoads(DeviceOp device) {
+  llvm::DenseMap<Operation *, LoadOp> loads;
+  for (auto load : device.getBlock().getOps<LoadOp>()) {
+    BufferOp buffer = getStorage(load.getTarget()).buffer;
+    if (buffer.getType().getSpace() == Space::Activations)
+      loads.try_emplace(buffer, load);
+  }
+  if (loads.empty())
     return success();
-  MainOp main = load->getParentOfType<DeviceOp>().getMain();
-  for (auto row : main.getBlock().getOps<RowOpInterface>())
+  for (auto row : device.getMain().getBlock().getOps<RowOpInterface>())
     for (Value read : row.getReads())
-      if (getStorage(read).buffer == buffer) {
+      if (LoadOp load = loads.lookup(getStorage(read).buffer)) {
         auto diagnostic = load.emitOpError(
             "expected a parameter, got: activations that soaprt.main reads");
         diagnostic.attachNote(row.getLoc()) << "the row";
@@ -164,10 +168,15 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
       return buffer.emitOpError("expected to lie inside of its arena of ")
              << *arena << " bytes";
   }
-  auto overlap = [](BufferOp a, BufferOp b) {
-    int64_t aOffset = *a.getOffset(), bOffset = *b.getOffset();
-    return aOffset < bOffset + b.getType().getBytes() &&
-           bOffset < aOffset + a.getType().getBytes();
+  /// The bytes of a buffer in its arena.
+  struct Range {
+    int64_t begin, end;
+    explicit Range(BufferOp buffer)
+        : begin(*buffer.getOffset()), end(begin + buffer.getType().getBytes()) {
+    }
+    bool overlaps(const Range &other) const {
+      return begin < other.end && other.begin < end;
+    }
   };
   auto complain = [](BufferOp a, BufferOp b) {
     auto diagnostic = a.emitOpError("expected no overlap with a buffer that is "
@@ -175,15 +184,17 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
     diagnostic.attachNote(b.getLoc()) << "the other buffer";
     return diagnostic;
   };
-  for (auto load : device.getBlock().getOps<LoadOp>())
-    if (failed(checkLoad(load)))
-      return failure();
+  if (failed(checkLoads(device)))
+    return failure();
   if (SOAP_FAULT("no-proof"))
     return success();
   auto lives = collectLives(device).takeVector();
+  std::vector<Range> ranges;
+  for (const auto &entry : lives)
+    ranges.emplace_back(entry.second.buffer);
   for (size_t i = 0; i < lives.size(); ++i)
     for (size_t j = 0; j < i; ++j)
-      if (overlap(lives[i].second.buffer, lives[j].second.buffer) &&
+      if (ranges[i].overlaps(ranges[j]) &&
           liveTogether(lives[i].second, lives[j].second))
         return complain(lives[i].second.buffer, lives[j].second.buffer);
   SmallVector<BufferOp> parameters;
@@ -195,7 +206,7 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
     return *a.getOffset() < *b.getOffset();
   });
   for (size_t i = 1; i < parameters.size(); ++i)
-    if (overlap(parameters[i - 1], parameters[i]))
+    if (Range(parameters[i - 1]).overlaps(Range(parameters[i])))
       return complain(parameters[i - 1], parameters[i]);
   return success();
 }
