@@ -142,7 +142,10 @@ Expected<std::vector<std::string>> NativeTarget::requiredCPUFeatures() const {
 
 static void optimize(Module &module, TargetMachine &machine, int optLevel) {
   PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = optLevel >= 2;
+  tuning.LoopVectorization = optLevel >= 2;
+  // LLVM 19's SLP vectoriser makes wrong shuffles of small unrolled kernels
+  // (Structured.ConvBackwardDataOfFewChannels).
+  tuning.SLPVectorization = false;
   PassBuilder builder(&machine, tuning);
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;

@@ -56,9 +56,10 @@ void NNHoistInit::runOnOperation() {
   // What the rest of @main reads, in order.
   SmallVector<Value> results;
   for (Operation *op : hoisted)
-    if (llvm::any_of(op->getUsers(),
-                     [&](Operation *user) { return !moves.contains(user); }))
-      results.push_back(op->getResult(0));
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !moves.contains(user); }))
+        results.push_back(result);
 
   OpBuilder builder(main);
   SmallVector<Type> types;
@@ -91,7 +92,13 @@ void NNHoistInit::runOnOperation() {
     auto parameter = builder.create<ParameterOp>(
         op->getLoc(), result.getType(),
         InitAttr::get(&getContext(), static_cast<int64_t>(index)));
-    parameter->setAttr("nn.name", op->getAttr("nn.name"));
+    // Nodes have names, results numbers: parameters are nodes of their own.
+    auto name = op->getAttrOfType<StringAttr>("nn.name");
+    unsigned number = cast<OpResult>(result).getResultNumber();
+    if (name && number > 0)
+      name = builder.getStringAttr(name.getValue() + "." + Twine(number));
+    if (name)
+      parameter->setAttr("nn.name", name);
     result.replaceAllUsesWith(parameter.getResult());
   }
   numHoisted += hoisted.size();

@@ -43,3 +43,25 @@ func.func @main() {
   nn.output %y {nn.name = "out"} : tensor<2xf32>
   return
 }
+
+// -----
+
+// Tests that every result that is read becomes a parameter.
+
+// CHECK: func.func private @init
+// CHECK: %[[Y:.*]], %[[C:.*]] = nn.lstm
+// CHECK: return %[[Y]], %[[C]]
+// CHECK: func.func @main
+// CHECK-DAG: nn.parameter {nn.name = "lstm"} : tensor<1x1x2x4xf32> from #nn.init<0>
+// CHECK-DAG: nn.parameter {nn.name = "lstm.1"} : tensor<1x2x4xf32> from #nn.init<1>
+func.func @main() {
+  %x = nn.parameter {nn.name = "x"} : tensor<1x2x3xf32> from #nn.splat<1.0 : f32>
+  %w = nn.parameter {nn.name = "w"} : tensor<1x4x4x3xf32> from #nn.splat<1.0 : f32>
+  %r = nn.parameter {nn.name = "r"} : tensor<1x4x4x4xf32> from #nn.splat<1.0 : f32>
+  %b = nn.parameter {nn.name = "b"} : tensor<1x4x4xf32> from #nn.splat<1.0 : f32>
+  %s = nn.parameter {nn.name = "s"} : tensor<1x2x4xf32> from #nn.splat<0.0 : f32>
+  %y, %c = nn.lstm %x, %w, %r, %b, %s, %s {nn.name = "lstm"} : (tensor<1x2x3xf32>, tensor<1x4x4x3xf32>, tensor<1x4x4x4xf32>, tensor<1x4x4xf32>, tensor<1x2x4xf32>, tensor<1x2x4xf32>) -> (tensor<1x1x2x4xf32>, tensor<1x2x4xf32>)
+  nn.output %y {nn.name = "out"} : tensor<1x1x2x4xf32>
+  nn.output %c {nn.name = "last"} : tensor<1x2x4xf32>
+  return
+}
