@@ -22,8 +22,15 @@ static size_t endOfString(llvm::StringRef text, size_t begin) {
   return end;
 }
 
-/// What is wrong with the text although it may be JSON; empty if nothing is.
-static std::string findProblem(llvm::StringRef text) {
+namespace {
+/// What is wrong with a text although it may be JSON; empty if nothing is.
+struct Problem {
+  std::string text;
+  bool tooDeep = false; ///< A recursive parser must not see it.
+};
+} // namespace
+
+static Problem findProblem(llvm::StringRef text) {
   std::vector<llvm::StringSet<>> objects; // The keys of those that are open.
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -34,7 +41,8 @@ static std::string findProblem(llvm::StringRef text) {
       objects.pop_back();
     if (c == '{' || c == '[') {
       if (++depth > maxDepth)
-        return "more than " + std::to_string(maxDepth) + " levels of nesting";
+        return {"more than " + std::to_string(maxDepth) + " levels of nesting",
+                /*tooDeep=*/true};
     } else if (c == '}' || c == ']') {
       --depth;
     } else if (c == '"') {
@@ -45,13 +53,13 @@ static std::string findProblem(llvm::StringRef text) {
                        .ltrim(" \t\r\n")
                        .starts_with(":");
       if (isKey && !objects.empty() && !objects.back().insert(name).second)
-        return "the key '" + name.str() + "' twice in one object, again in " +
-               "line " + std::to_string(text.take_front(i).count('\n') + 1) +
-               "; remove one of them";
+        return {"the key '" + name.str() + "' twice in one object, again in " +
+                "line " + std::to_string(text.take_front(i).count('\n') + 1) +
+                "; remove one of them"};
       i = end;
     }
   }
-  return "";
+  return {};
 }
 
 llvm::Expected<json::Value> soap::parseJSON(llvm::StringRef text,
@@ -60,14 +68,13 @@ llvm::Expected<json::Value> soap::parseJSON(llvm::StringRef text,
     return llvm::createStringError("expected " + what +
                                    " in JSON, got: " + got);
   };
-  // A recursive parser must not see what is nested too deeply.
-  std::string problem = findProblem(text);
-  if (llvm::StringRef(problem).ends_with("nesting"))
-    return error(problem);
+  Problem problem = findProblem(text);
+  if (problem.tooDeep)
+    return error(problem.text);
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)
     return error(llvm::toString(value.takeError()));
-  if (!problem.empty())
-    return error(problem);
+  if (!problem.text.empty())
+    return error(problem.text);
   return value;
 }

@@ -81,6 +81,7 @@ void NNHoistInit::runOnOperation() {
     returned.push_back(mapping.lookup(result));
   builder.create<func::ReturnOp>(main.getLoc(), returned);
 
+  ExpressionBuilder names(main, expressions);
   for (auto [index, result] : llvm::enumerate(results)) {
     Operation *op = result.getDefiningOp();
     // Right before the first reader.
@@ -94,11 +95,9 @@ void NNHoistInit::runOnOperation() {
         InitAttr::get(&getContext(), static_cast<int64_t>(index)));
     // Nodes have names, results numbers: parameters are nodes of their own.
     auto name = op->getAttrOfType<StringAttr>("nn.name");
-    unsigned number = cast<OpResult>(result).getResultNumber();
-    if (name && number > 0)
-      name = builder.getStringAttr(name.getValue() + "." + Twine(number));
-    if (name)
-      parameter->setAttr("nn.name", name);
+    if (unsigned number = cast<OpResult>(result).getResultNumber())
+      name = names.uniqueName((name.getValue() + "." + Twine(number)).str());
+    parameter->setAttr("nn.name", name);
     result.replaceAllUsesWith(parameter.getResult());
   }
   numHoisted += hoisted.size();

@@ -48,11 +48,12 @@ public:
                       llvm::ArrayRef<int64_t> shape);
   /// The scalar `number` as nn.constant.
   mlir::Value scalar(llvm::StringRef name, mlir::Type element, double number);
+  /// `base`, with a number behind it if a node has that name already.
+  mlir::StringAttr uniqueName(llvm::StringRef base);
 
 private:
   mlir::Value create(llvm::StringRef opName, llvm::StringRef name,
                      mlir::ValueRange operands);
-  mlir::StringAttr uniqueName(llvm::StringRef base);
 
   mlir::OpBuilder builder;
   ParameterExpressions &expressions;
