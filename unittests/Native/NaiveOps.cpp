@@ -135,7 +135,7 @@ static std::vector<float> avgPool(nn::AvgPoolOp op, const Operands &operands) {
       if (x.contains(from))
         sum += x[from];
     });
-    return sum / count;
+    return count == 0 ? 0 : sum / count;
   });
 }
 

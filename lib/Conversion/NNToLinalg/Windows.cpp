@@ -62,7 +62,7 @@ static Value pool(OpBuilder &builder, PoolOp op, double neutral,
 }
 
 /// By how many counted positions the windows along one dim of an average pool
-/// are divided.
+/// are divided: 1 where dilated windows count none, whose sum is 0.
 static SmallVector<float> countPositions(nn::AvgPoolOp op, unsigned dim) {
   int64_t size = tensorType(op.getInput()).getDimSize(dim + 2);
   int64_t first = -op.getCountedLo()[dim];
@@ -75,7 +75,7 @@ static SmallVector<float> countPositions(nn::AvgPoolOp op, unsigned dim) {
                          k * op.getDilations()[dim];
       count += position >= first && position < end;
     }
-    counts.push_back(count);
+    counts.push_back(std::max<int64_t>(count, 1));
   }
   return counts;
 }

@@ -12,14 +12,21 @@
 using namespace mlir;
 using namespace soap;
 
-/// All padding counts, or none does: what the library has.
-static bool countsUniformly(nn::AvgPoolOp op) {
+/// What the library has: all padding counts, or none does. In the latter case
+/// it refuses dilations larger than the input, as a window might then step over
+/// it and have nothing to count, even where none does.
+static bool isLibraryAverage(nn::AvgPoolOp op) {
   auto isZero = [](int64_t pad) { return pad == 0; };
-  bool none = llvm::all_of(op.getCountedLo(), isZero) &&
-              llvm::all_of(op.getCountedHi(), isZero);
-  bool all = op.getCountedLo() == op.getPadsLo() &&
-             op.getCountedHi() == op.getPadsHi();
-  return none || all;
+  if (!llvm::all_of(op.getCountedLo(), isZero) ||
+      !llvm::all_of(op.getCountedHi(), isZero))
+    return op.getCountedLo() == op.getPadsLo() &&
+           op.getCountedHi() == op.getPadsHi();
+  ArrayRef<int64_t> extents = op.getInput().getType().getShape().drop_front(2);
+  return llvm::all_of(llvm::zip_equal(op.getDilations(), extents),
+                      [](auto dim) {
+                        auto [dilation, extent] = dim;
+                        return dilation <= extent;
+                      });
 }
 
 bool soap::isLibraryKernel(Operation *op) {
@@ -32,7 +39,7 @@ bool soap::isLibraryKernel(Operation *op) {
   return TypeSwitch<Operation *, bool>(op)
       .Case<nn::ConvOp, nn::MatMulOp, nn::MaxPoolOp, nn::SoftmaxOp>(
           [](auto) { return true; })
-      .Case([](nn::AvgPoolOp pool) { return countsUniformly(pool); })
+      .Case([](nn::AvgPoolOp pool) { return isLibraryAverage(pool); })
       .Case([](nn::LRNOp lrn) {
         return lrn.getSize() % 2 == 1 &&
                cast<ShapedType>(lrn.getType()).getRank() >= 3;

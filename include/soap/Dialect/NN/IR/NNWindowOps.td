@@ -55,7 +55,8 @@ def NN_AvgPoolOp : NN_PureOp<"avg_pool", [],
     ONNX AveragePool: as `nn.max_pool`, with padding 0. A window is divided by
     the number of its positions inside the input or inside the counted padding:
     the `counted_lo` and `counted_hi` elements next to the input (all zero for
-    count_include_pad = 0; never what ceil_mode adds).
+    count_include_pad = 0; never what ceil_mode adds). Dilated windows that
+    count none (they step over the input) give 0, as in onnxruntime.
 
     Loops: `n c h w`; input `(n, c, h*s+[-p, max((K-1)d, s-1)-p], ...)`. Counted pads of a
     tile are those that its windows can reach.

@@ -1,0 +1,25 @@
+// RUN: soap-opt %s --convert-soap-to-soaprt | FileCheck %s
+
+// Tests that an average pool is left to the library, unless its padding counts
+// in part or a dilated window might step over the whole input: then it is
+// native.
+
+// CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x1x2x3xf32 -> 1x1x2x3xf32" (
+// CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x1x1x3xf32 -> 1x1x1x3xf32" native @kernels::
+// CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=1x1 {{.*}}1x1x1x3xf32 -> 1x1x2x3xf32" native @kernels::
+func.func @main() {
+  %x = soap.task "x" 0 () -> (!soap.shard<tensor<1x1x2x3xf32>, on host> as #soap.box<"x":0, [0:1, 0:1, 0:2, 0:3]>) {
+    %0 = nn.input {nn.name = "x"} : tensor<1x1x2x3xf32>
+    soap.return %0 : tensor<1x1x2x3xf32>
+  }
+  %f = soap.transfer %x action 0 phase feed : !soap.shard<tensor<1x1x2x3xf32>, on host> -> (!soap.shard<tensor<1x1x2x3xf32>, on 0> as #soap.box<"x":0, [0:1, 0:1, 0:2, 0:3]>)
+  %y = soap.task "y" 0 (%a = %f : !soap.shard<tensor<1x1x2x3xf32>, on 0>) -> (!soap.shard<tensor<1x1x2x3xf32>, on 0> as #soap.box<"y":0, [0:1, 0:1, 0:2, 0:3]>) {
+    %0 = nn.avg_pool %a {nn.name = "two", kernel = array<i64: 2, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads_lo = array<i64: 1, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 0, 0>, counted_hi = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>) -> tensor<1x1x2x3xf32>
+    %1 = nn.slice %0 {nn.name = "row", starts = array<i64: 0, 0, 1, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x1x2x3xf32>) -> tensor<1x1x1x3xf32>
+    %2 = nn.avg_pool %1 {nn.name = "one", kernel = array<i64: 2, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads_lo = array<i64: 1, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 0, 0>, counted_hi = array<i64: 0, 0>} : (tensor<1x1x1x3xf32>) -> tensor<1x1x1x3xf32>
+    %3 = nn.avg_pool %2 {nn.name = "y", kernel = array<i64: 3, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 2, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 1, 0>, counted_hi = array<i64: 1, 0>} : (tensor<1x1x1x3xf32>) -> tensor<1x1x2x3xf32>
+    soap.return %3 : tensor<1x1x2x3xf32>
+  }
+  soap.discard %y : !soap.shard<tensor<1x1x2x3xf32>, on 0>
+  return
+}
