@@ -109,6 +109,11 @@ static Error runLinker(StringRef linker, ArrayRef<StringRef> arguments,
     return Error::success();
   if (ErrorOr<std::unique_ptr<MemoryBuffer>> text = MemoryBuffer::getFile(log))
     message += (*text)->getBuffer().rtrim();
+  // The linker writes through mapped memory: a full disk kills it by SIGBUS.
+  ErrorOr<sys::fs::space_info> space = sys::fs::disk_space(directory);
+  if (space && space->available < (1 << 20))
+    message += "; free space in '" + directory.str() + "', which has " +
+               std::to_string(space->available) + " bytes left";
   return createStringError("the linker " + linker + " failed: " + message);
 }
 
