@@ -92,6 +92,12 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
       continue;
     }
     given[id] = true;
+    // Past the last device, a number would mean the host.
+    for (int32_t device : attr.getDevices())
+      if (device >= topology.numDevices())
+        return op->emitOpError("expected devices of the topology, 0 to ")
+               << topology.numDevices() - 1 << ", got: " << device
+               << "; change the configuration or attach a larger topology";
     strategy.configs[id] = toConfiguration(attr, node, topology);
     std::string error = verify(strategy.configs[id], node, topology);
     if (!error.empty())

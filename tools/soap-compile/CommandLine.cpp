@@ -21,9 +21,6 @@ static llvm::Error mistake(const llvm::Twine &text) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), text);
 }
 
-/// Equal devices that share one machine: each pair of them is a link.
-static constexpr int32_t maxDevices = 256;
-
 namespace {
 /// The options as they were written.
 struct Texts {
@@ -243,7 +240,7 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
       ->capture_default_str();
   app.add_option("--proposals", line.proposals,
                  "Limit of the search (default: by graph size)")
-      ->check(wholeNumber<uint64_t>())
+      ->check(wholeNumber<uint64_t>(1))
       ->type_name("N");
   app.add_option("--seed", line.seed, "Seed of search and random")
       ->check(wholeNumber<uint64_t>())

@@ -20,6 +20,9 @@ namespace soap {
 /// How far a model is compiled.
 enum class Emit { NN, Strategy, SOAP, SOAPRT, LLVM, Report, SharedObject };
 
+/// Equal devices that share one machine: each pair of them is a link.
+constexpr int32_t maxDevices = 256;
+
 /// What was asked for, checked.
 struct CommandLine {
   std::string model;  ///< .onnx or .mlir

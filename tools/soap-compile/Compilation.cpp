@@ -141,6 +141,11 @@ bool Compilation::attachTopology() {
     if (!named)
       return named.takeError();
     int32_t devices = line.devices.value_or(*named);
+    if (devices > maxDevices)
+      return llvm::createStringError(
+          "expected devices below " + llvm::Twine(maxDevices) +
+          " in the strategy, got: " + llvm::Twine(devices - 1) +
+          "; describe larger machines with --topology");
     return describeMachine(devices, line.coresPerDevice,
                            findCalibration(devices), line.link);
   }();

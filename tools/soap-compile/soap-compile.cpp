@@ -14,6 +14,7 @@
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Target/Native/Passes.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace soap;
 
@@ -39,5 +40,16 @@ int main(int argc, char **argv) {
   // Diagnostics name the node; whole modules are never printed.
   context.printOpOnDiagnostic(false);
   DiagnosticPrinter diagnostics(&context);
-  return Compilation(**line, context).run();
+  exitCode = Compilation(**line, context).run();
+  // Checked here, so that LLVM does not end the program for it. Messages that
+  // nobody sees are no failure.
+  llvm::errs().clear_error();
+  llvm::outs().flush();
+  if (std::error_code error = llvm::outs().error()) {
+    llvm::outs().clear_error();
+    printError("expected to write to the standard output, got: " +
+               error.message());
+    return exitCode == 0 ? 1 : exitCode;
+  }
+  return exitCode;
 }
