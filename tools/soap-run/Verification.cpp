@@ -240,11 +240,13 @@ void Verification::sumUp() {
       }
       continue;
     }
-    const char *reason = !value.known    ? "one device has only some of it"
+    bool some = !held.boxes.empty();
+    const char *reason = !value.known            ? "one device has only some"
+                         : held.partials && some ? "only some is combined"
                          : held.partials ? "its parts are never combined"
-                         : !held.boxes.empty() ? "the devices have only some"
-                         : value.input         ? "no device reads it"
-                                               : "no device has it";
+                         : some          ? "the devices have only some"
+                         : value.input   ? "no device reads it"
+                                         : "no device has it";
     omissions.push_back({value.name, reason, value.result});
   }
   for (const auto &[key, reason] : unknown)

@@ -212,6 +212,29 @@ static void checkInfo(const Options &o) {
                        option + " too; leave one of them out");
 }
 
+/// All ranks make the same collective calls only if they were asked for the
+/// same. Files and names of outputs are rank 0's alone.
+static void checkRanks(const Options &o, Session &session) {
+  Json mine = {o.verify,         o.info,
+               o.warmup,         std::max<size_t>(o.iterations, 1),
+               !o.trace.empty(), !o.profile.empty()};
+  std::string text = mine.dump();
+  const void *const *all = nullptr;
+  const size_t *sizes = nullptr;
+  size_t count = 0;
+  require(soap_model_gather(session.get(), text.data(), text.size(), &all,
+                            &sizes, &count));
+  session.onRoot([&] {
+    for (size_t rank = 0; rank != count; ++rank)
+      if (text !=
+          std::string(static_cast<const char *>(all[rank]), sizes[rank]))
+        throw UsageError("expected the same options on all ranks, got: others "
+                         "on rank " +
+                         std::to_string(rank) +
+                         " than on rank 0; start all ranks with one command");
+  });
+}
+
 static int runModel(const Options &o) {
   // Files and names are checked before anything runs.
   checkInfo(o);
@@ -246,6 +269,7 @@ static int runModel(const Options &o) {
     if (mistake)
       std::rethrow_exception(mistake);
   });
+  checkRanks(o, session);
   if (o.info) {
     Json info = Json::parse(session.info());
     if (session.isRoot())
@@ -352,6 +376,16 @@ static int report(const Options &options, int code,
   return code;
 }
 
+/// Results that nobody got are a failure.
+static void flushOutput() {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) || !std::cout)
+    throw RunError(
+        std::string("expected to write to the standard output, got: ") +
+        std::strerror(errno ? errno : EIO));
+}
+
 int main(int argc, char **argv) {
   Options options;
   CLI::App app("Runs a model that soap-compile made: checks, times, traces.",
@@ -370,13 +404,16 @@ int main(int argc, char **argv) {
     if (options.listDevices) {
       if (options.load.isRoot())
         std::cout << soap_list_devices() << "\n";
+      flushOutput();
       return 0;
     }
     if (options.model.empty())
       throw UsageError("expected a compiled model, got: none; soap-run --help "
                        "shows an example");
     readLink(options);
-    return runModel(options);
+    int code = runModel(options);
+    flushOutput();
+    return code;
   } catch (const UsageError &error) {
     return report(options, 2, error.what());
   } catch (const std::exception &error) {
