@@ -211,7 +211,8 @@ private:
       return fail(where + ": " + error);
     for (auto [key, isRight, what] :
          {std::tuple("degrees", !!entry->getObject("degrees"), "an object"),
-          std::tuple("replicate", !!entry->getInteger("replicate"), "a number"),
+          std::tuple("replicate", !!entry->getInteger("replicate"),
+                     "a whole number"),
           std::tuple("regather", !!entry->getArray("regather"), "an array")})
       if (entry->get(key) && !isRight)
         return fail(where + ": expected '" + key + "' to be " + what +
@@ -240,8 +241,10 @@ private:
                         ") in 'degrees', got: '" + key.str() + "'");
           }
           if (!degree || *degree < 1 || *degree > INT32_MAX)
-            return fail(where + ": expected a degree of 1 or more for '" +
-                        key.str() + "', got: " + textOf(&value));
+            return fail(where + ": expected a degree of loop '" + key.str() +
+                        "' from 1 to " +
+                        llvm::Twine(node.spec.loops[loop].extent) +
+                        ", got: " + textOf(&value));
           config.degrees.loops[loop] = static_cast<int32_t>(*degree);
         }
       int64_t replicate = entry->getInteger("replicate").value_or(1);
