@@ -15,7 +15,10 @@
 //   leaves         rank 1 ends between steps
 //   alone          rank 1 waits for a call that rank 0 does not make
 //   own-mpi        the program starts MPI and ends it; rank 0 goes on for a
-//   while
+//                  while
+//   no-connection  rank 1 cannot connect to rank 0 at first; both join again
+//   no-socket      rank 0 cannot listen at first; both join again
+//   in-vain        rank 1 cannot connect to rank 0; both go on without
 //
 // Rank 0 prints "fine", or what went wrong and ends with code 1.
 //
@@ -23,12 +26,17 @@
 
 #include "ModelBuilder.h"
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <stdexcept>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #if SOAP_HAS_MPI
 #include <mpi.h>
 #endif
@@ -39,6 +47,31 @@ using namespace soap::test;
 static constexpr int64_t elements = 1000;
 static std::string mode;
 static std::atomic<int> kernelRuns{0};
+
+/// While true, the runtime gets no TCP connections: it finds these functions
+/// before those of the C library. What MPI opens is not touched.
+static std::atomic<bool> netIsDown{false};
+
+static bool refuses(const void *caller) {
+  Dl_info info;
+  if (!netIsDown || !dladdr(caller, &info) ||
+      !std::strstr(info.dli_fname, "libSOAPRuntime"))
+    return false;
+  errno = ENETUNREACH;
+  return true;
+}
+
+extern "C" int connect(int socket, const sockaddr *address, socklen_t length) {
+  if (refuses(__builtin_return_address(0)))
+    return -1;
+  return static_cast<int>(syscall(SYS_connect, socket, address, length));
+}
+
+extern "C" int listen(int socket, int backlog) noexcept {
+  if (refuses(__builtin_return_address(0)))
+    return -1;
+  return static_cast<int>(syscall(SYS_listen, socket, backlog));
+}
 
 /// y = x + 1, on device 1.
 static void addOne(void *const *buffers, const int64_t *) {
@@ -181,6 +214,38 @@ static void runAlone() {
     wrong("expected a failure");
 }
 
+/// Joining fails on both ranks, though only `rank` has no net.
+static void runWithoutNet(uint32_t rank, const std::string &expected,
+                          bool joinsAgain) {
+  soap_load_options options = {};
+  options.size = sizeof(options);
+  options.timeout_seconds = 5;
+  options.warning = [](const char *line, void *) { wrong(line); };
+  netIsDown = soap_launch_rank() == rank;
+  auto start = std::chrono::steady_clock::now();
+  if (soap_join(&options) != SOAP_FAILED)
+    wrong("expected a failure");
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  std::string failure = soap_last_error();
+  if (failure.find(expected) == std::string::npos ||
+      failure.find("Network is unreachable") == std::string::npos)
+    wrong("expected the rank and its reason, got: " + failure);
+  if (seconds.count() > options.timeout_seconds)
+    wrong("it took " + std::to_string(seconds.count()) + " s");
+  netIsDown = false;
+  // Nobody watches, and misses a rank that does not answer.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  if (!joinsAgain)
+    return;
+  if (soap_join(&options) != SOAP_OK)
+    wrong(soap_last_error());
+  ModelPtr model = loadOrEnd(roundTrips(2));
+  failure = run(model.get(), 2, 3);
+  if (!failure.empty())
+    wrong(failure);
+}
+
 static void runOwnMpi() {
 #if SOAP_HAS_MPI
   int level = 0;
@@ -231,6 +296,12 @@ int main(int, char **argv) {
     runAlone();
   else if (mode == "own-mpi")
     runOwnMpi();
+  else if (mode == "no-connection")
+    runWithoutNet(1, "rank 1 (host ", true);
+  else if (mode == "no-socket")
+    runWithoutNet(0, "expected a TCP socket", true);
+  else if (mode == "in-vain")
+    runWithoutNet(1, "rank 1 (host ", false);
   else
     runFailing(mode == "kernel-throws" ? "the kernel broke"
                                        : "got: its end; make the same calls");

@@ -85,11 +85,13 @@ warningOf(const soap_load_options &options) {
   };
 }
 
-/// Runs `join`; rank 0 would not hear of its failure.
+/// Runs `join`; rank 0 would not hear of a failure that is not agreed on.
 template <typename Fn>
 static void joining(const soap_load_options &options, Fn join) {
   try {
     join();
+  } catch (const AgreedError &) {
+    throw;
   } catch (const Error &error) {
     if (currentLaunch().rank != 0)
       warningOf(options)(text("rank ", currentLaunch().rank, " (host ",

@@ -21,6 +21,7 @@
 #include <mpi.h>
 #include <optional>
 #include <unistd.h>
+#include <utility>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -56,13 +57,15 @@ public:
   Monitor &monitor;
   int rank = 0, size = 1;
   uint64_t largestTag = 32767;
-  bool ours = false; ///< Who starts MPI ends it.
   std::vector<ProcessName> processes;
   /// By number, the same on all ranks. The first is for what concerns no model.
   std::vector<std::unique_ptr<Context>> contexts;
 };
 
-World *world = nullptr;
+World *world = nullptr;     ///< Null until all have joined.
+bool startedMpi = false;    ///< Who starts MPI ends it.
+bool endsMpi = false;       ///< World::end() is called when the program exits.
+bool allHaveFailed = false; ///< To join, the last time, and all know.
 
 /// A communicator, with what became of it: one for each model that is loaded at
 /// the same time. Used again after the model, if all ranks can.
@@ -393,7 +396,7 @@ World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
     setenv("OMPI_MCA_mpi_yield_when_idle", "0", /*overwrite=*/0);
     require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level),
             "MPI_Init_thread");
-    ours = true;
+    startedMpi = true;
   }
   if (level < MPI_THREAD_MULTIPLE)
     invalid("expected an MPI with MPI_THREAD_MULTIPLE, got: level ", level,
@@ -418,8 +421,14 @@ World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
 void World::end() {
   // The program may have ended its own MPI.
   int ended = 0;
-  if (!world || MPI_Finalized(&ended) != MPI_SUCCESS)
+  if (MPI_Finalized(&ended) != MPI_SUCCESS)
     return;
+  if (!world) {
+    // Nobody is watched, and all come here.
+    if (allHaveFailed && startedMpi && !ended)
+      MPI_Finalize();
+    return;
+  }
   // MPI would wait for the lost one for ever. This may be the monitor's own
   // thread, if the program exits when it is told.
   Monitor &monitor = world->monitor;
@@ -441,29 +450,51 @@ void World::end() {
     timespec pause = {0, 500'000};
     (void)nanosleep(&pause, nullptr);
   }
-  if (world->ours && !ended && *together)
+  if (startedMpi && !ended && *together)
     MPI_Finalize();
   monitor.leave(!*together);
 }
 
+/// Connects the monitors of all ranks. What fails on one of them is thrown on
+/// all.
+static void connectMonitors(MpiGroup &group, Monitor &monitor) {
+  std::string invitation;
+  bool invites = group.rank() == 0;
+  agree(&group, [&] {
+    if (invites)
+      invitation = monitor.invite();
+  });
+  invitation = group.allGather(invitation)[0];
+  agree(&group, [&] {
+    if (!invites)
+      monitor.join(invitation);
+  });
+  agree(&group, [&] { monitor.introduce(group.names()); });
+}
+
 static std::shared_ptr<Group> join(const Launch &launch, Monitor &monitor) {
-  world = new World(launch, monitor);
-  auto group = std::make_shared<MpiGroup>(*world, *world->contexts[0]);
+  allHaveFailed = false;
+  auto joined = std::make_unique<World>(launch, monitor);
+  // Once, after what MPI does at exit; the program may have joined in vain
+  // before.
+  if (!std::exchange(endsMpi, true))
+    std::atexit(World::end);
+  auto group = std::make_shared<MpiGroup>(*joined, *joined->contexts[0]);
   for (const std::string &line :
        group->allGather(hostName() + " " + std::to_string(getpid()))) {
     size_t space = line.rfind(' ');
-    world->processes.push_back(
+    joined->processes.push_back(
         {line.substr(0, space), std::stoll(line.substr(space + 1))});
   }
-  if (world->size > 1) {
-    std::string invitation = world->rank == 0 ? monitor.invite() : "";
-    invitation = group->allGather(invitation)[0];
-    if (world->rank != 0)
-      monitor.join(invitation);
-    monitor.introduce(group->names());
-    group->barrier();
+  if (joined->size > 1) {
+    try {
+      connectMonitors(*group, monitor);
+    } catch (const AgreedError &) {
+      allHaveFailed = true;
+      throw;
+    }
   }
-  std::atexit(World::end);
+  world = joined.release();
   return group;
 }
 

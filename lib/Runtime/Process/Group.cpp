@@ -24,10 +24,17 @@ static std::shared_ptr<Group> connect(const GroupOptions &options) {
   if (!join)
     invalid("expected an MPI transport of SOAP ", soap_version(),
             ", got: another version's; install SOAP again");
-  // Until the process ends: it watches while others end, too.
-  auto *monitor = new Monitor(launch, options.timeoutSeconds, options.lost,
-                              options.exitsWhenLost);
-  return join(launch, *monitor);
+  auto monitor = std::make_unique<Monitor>(launch, options.timeoutSeconds,
+                                           options.lost, options.exitsWhenLost);
+  try {
+    std::shared_ptr<Group> group = join(launch, *monitor);
+    // Until the process ends: it watches while others end, too.
+    (void)monitor.release();
+    return group;
+  } catch (const AgreedError &) {
+    monitor.release()->dissolve();
+    throw;
+  }
 }
 
 static std::mutex joining;
@@ -75,7 +82,7 @@ void runtime::agree(Group *group, const std::function<void()> &body) {
     if (rank != 0)
       what = text("rank ", rank, " (host ", group->names()[rank].host,
                   "): ", what);
-    throw Error(status, what);
+    throw AgreedError(status, what);
   }
 }
 

@@ -15,6 +15,7 @@
 #ifndef SOAP_LIB_RUNTIME_PROCESS_GROUP_H
 #define SOAP_LIB_RUNTIME_PROCESS_GROUP_H
 
+#include "Error.h"
 #include "Plugin.h"
 #include "Process/Monitor.h"
 #include "Transport/Channel.h"
@@ -74,7 +75,8 @@ struct GroupOptions {
 
 /// Connects the processes that were started with this one, by MPI, until the
 /// process ends; does nothing if they are. Throws SOAP_INVALID, with the cure,
-/// if the plug-in or MPI are missing. Collective.
+/// if the plug-in or MPI are missing, and on all ranks if one cannot connect:
+/// then all may try again. Collective.
 void joinGroup(const GroupOptions &options);
 
 /// These processes as a group of its own, for one model: others may run at the
@@ -88,8 +90,14 @@ using JoinFunction = std::shared_ptr<Group> (*)(const Launch &launch,
                                                 Monitor &monitor);
 using JoinEntry = JoinFunction (*)(const char *runtime);
 
+/// What went wrong on some rank, and is thrown on all of them.
+class AgreedError final : public Error {
+public:
+  using Error::Error;
+};
+
 /// Runs `body` on every rank of a group (null: just runs it). If it throws on
-/// some rank, all throw what the lowest such rank did.
+/// some rank, all throw an AgreedError of what the lowest such rank did.
 void agree(Group *group, const std::function<void()> &body);
 
 /// Which rank runs which device.

@@ -17,7 +17,7 @@
 using namespace soap;
 using namespace soap::runtime;
 
-void Monitor::acceptOne() {
+void Monitor::acceptAll() {
   if (listener < 0)
     return;
   while (true) {
@@ -29,6 +29,17 @@ void Monitor::acceptOne() {
     connection.heard = steadyTime();
     connections.push_back(std::move(connection));
   }
+}
+
+/// Nobody else is to come.
+void Monitor::closeDoor() {
+  if (listener < 0)
+    return;
+  close(listener);
+  listener = -1;
+  for (Connection &connection : connections)
+    if (connection.rank < 0)
+      connection.closed = true;
 }
 
 /// Closes the connections of those who hung up, or said something else than
@@ -134,14 +145,34 @@ Monitor::Frame Monitor::frameOf(Kind kind, uint32_t rank, Reason reason,
   return frame;
 }
 
-void Monitor::send(const Connection &connection, const Frame &frame) {
-  // A full buffer means that nobody reads: silence will tell.
-  (void)!::send(connection.socket, &frame, sizeof(frame),
-                MSG_DONTWAIT | MSG_NOSIGNAL);
+void Monitor::send(Connection &connection, const Frame &frame) {
+  // One that does not read, for now, needs no heartbeats: silence will tell.
+  if (frame.kind == Kind::Beat && !connection.unsent.empty())
+    return;
+  const char *bytes = reinterpret_cast<const char *>(&frame);
+  connection.unsent.insert(connection.unsent.end(), bytes,
+                           bytes + sizeof(frame));
+  sendRest(connection);
+}
+
+/// Sends what the connection takes; the rest is for the next turn.
+void Monitor::sendRest(Connection &connection) {
+  std::vector<char> &rest = connection.unsent;
+  size_t sent = 0;
+  while (sent != rest.size()) {
+    ssize_t count = ::send(connection.socket, rest.data() + sent,
+                           rest.size() - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      break;
+    sent += static_cast<size_t>(count);
+  }
+  rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(sent));
 }
 
 void Monitor::sendAll(const Frame &frame) {
-  for (const Connection &connection : connections)
+  for (Connection &connection : connections)
     if (connection.rank >= 0 && !connection.closed)
       send(connection, frame);
 }

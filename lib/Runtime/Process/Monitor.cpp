@@ -25,6 +25,10 @@ using namespace soap::runtime;
 /// How often a process looks at the others of its host while they start.
 static constexpr int64_t lookWhileStarting = 100'000'000;
 
+/// The shortest and the longest time that a connection to one address may take.
+static constexpr int64_t quickConnection = 100'000'000,
+                         slowConnection = 3'000'000'000;
+
 /// How long a process waits for the others' goodbye after a failure.
 static constexpr std::chrono::seconds goodbyeAfterFailure(3);
 
@@ -49,10 +53,19 @@ Monitor::Monitor(const Launch &launch, double timeoutSeconds, Lost lost,
   if (launch.size == 1)
     return;
   catchTermination(wakeWrite);
-  thread = std::thread([this] { run(); });
+  try {
+    thread = std::thread([this] { run(); });
+  } catch (const std::system_error &error) {
+    stop();
+    close(wakeRead);
+    close(wakeWrite);
+    failed("expected a thread, got: ", error.what(),
+           "; raise the limit of threads (ulimit -u)");
+  }
 }
 
-Monitor::~Monitor() {
+/// Ends the thread and leaves SIGTERM alone.
+void Monitor::stop() {
   if (thread.joinable()) {
     {
       std::lock_guard<std::mutex> lock(mutex);
@@ -62,6 +75,10 @@ Monitor::~Monitor() {
     thread.join();
   }
   releaseTermination(wakeWrite);
+}
+
+Monitor::~Monitor() {
+  stop();
   for (const Connection &connection : connections)
     close(connection.socket);
   if (listener >= 0)
@@ -93,9 +110,15 @@ void Monitor::join(const std::string &invitation) {
     addresses = {"127.0.0.1", "::1"};
   for (std::string address; line >> address;)
     addresses.push_back(address);
+  // All together take no longer than a silence may.
+  int64_t each = std::clamp(
+      timeout / std::max<int64_t>(1, static_cast<int64_t>(addresses.size())),
+      quickConnection, slowConnection);
   Connection connection;
+  errno = EADDRNOTAVAIL;
   for (const std::string &address : addresses) {
-    connection.socket = connectTo(address, port, 3000);
+    connection.socket =
+        connectTo(address, port, static_cast<int>(each / 1'000'000));
     if (connection.socket >= 0)
       break;
   }
@@ -117,8 +140,18 @@ void Monitor::join(const std::string &invitation) {
 void Monitor::introduce(std::vector<ProcessName> processes) {
   std::unique_lock<std::mutex> lock(mutex);
   names = std::move(processes);
-  changed.wait(lock, [&] { return reported || everybodyJoined(); });
+  if (changed.wait_for(lock, std::chrono::nanoseconds(timeout),
+                       [&] { return reported || everybodyJoined(); }))
+    return;
+  uint32_t missing = 1;
+  while (std::any_of(connections.begin(), connections.end(),
+                     [&](const Connection &c) { return c.rank == missing; }))
+    ++missing;
+  failed("expected a word of ", nameOf(missing), " within ", timeout / 1e9,
+         " s, got: nothing; see what takes connections between the hosts");
 }
+
+void Monitor::dissolve() { stop(); }
 
 void Monitor::announceLeaving(bool failed) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -216,7 +249,11 @@ void Monitor::run() {
         waits.push_back({listener, POLLIN, 0});
       for (const Connection &connection : connections)
         if (!connection.closed)
-          waits.push_back({connection.socket, POLLIN, 0});
+          waits.push_back(
+              {connection.socket,
+               static_cast<short>(POLLIN |
+                                  (connection.unsent.empty() ? 0 : POLLOUT)),
+               0});
     }
     // After SIGTERM there is little time.
     int64_t pause = tookTermination() ? 20'000'000
@@ -248,10 +285,14 @@ void Monitor::turn() {
     begun += gap;
   }
   lastTurn = time;
-  acceptOne();
-  for (size_t i = 0; i != connections.size(); ++i)
-    if (!connections[i].closed)
-      receive(connections[i]);
+  acceptAll();
+  for (Connection &connection : connections)
+    if (!connection.closed) {
+      receive(connection);
+      sendRest(connection);
+    }
+  if (everybodyJoined())
+    closeDoor();
   dropStrangers();
   if (time - lastBeat >= interval) {
     sendAll(frameOf(Kind::Beat, launch.rank));

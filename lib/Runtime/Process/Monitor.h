@@ -61,11 +61,17 @@ public:
 
   /// Rank 0: opens the socket. Returns one line for join().
   std::string invite();
-  /// Other ranks: connects to rank 0. Throws SOAP_FAILED if it cannot.
+  /// Other ranks: connects to rank 0. Throws SOAP_FAILED if it cannot, after
+  /// about the timeout at the latest.
   void join(const std::string &invitation);
   /// All processes by rank, for messages. Rank 0 waits until all have joined:
-  /// what it says from now on reaches everybody.
+  /// what it says from now on reaches everybody. Throws SOAP_FAILED if one has
+  /// not after the timeout.
   void introduce(std::vector<ProcessName> names);
+  /// When all processes know that they could not all join: nobody is watched,
+  /// and SIGTERM ends the process. Connections stay open, since those who have
+  /// not heard yet would take a closed one for a loss.
+  void dissolve();
 
   /// Says that this process takes part in no more steps, and whether it leaves
   /// after a failure.
@@ -106,19 +112,23 @@ private:
   };
   struct Connection {
     int socket = -1;
-    int64_t rank = -1; ///< -1: has not said hello.
-    std::vector<char> buffer;
-    int64_t heard = 0; ///< When, in ns.
+    int64_t rank = -1;        ///< -1: has not said hello.
+    std::vector<char> buffer; ///< What came, up to whole frames.
+    std::vector<char> unsent; ///< What must wait until the other end reads.
+    int64_t heard = 0;        ///< When, in ns.
     bool saidLeaving = false, saidBye = false, closed = false;
   };
 
   void run();
+  void stop();
   void turn();
-  void acceptOne();
+  void acceptAll();
+  void closeDoor();
   void dropStrangers();
   void receive(Connection &connection);
   void handle(Connection &connection, const Frame &frame);
-  void send(const Connection &connection, const Frame &frame);
+  void send(Connection &connection, const Frame &frame);
+  void sendRest(Connection &connection);
   void sendAll(const Frame &frame);
   Frame frameOf(Kind kind, uint32_t rank, Reason reason = Reason::Ended,
                 uint32_t number = 0, const std::string &text = "") const;
