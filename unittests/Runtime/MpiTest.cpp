@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(Mpi, Mpi,
                          testing::Values("two", "skew", "kernel-throws",
                                          "kernel-exits", "leaves", "alone",
                                          "own-mpi", "no-connection",
-                                         "no-socket", "in-vain"),
+                                         "no-socket", "in-vain", "exits"),
                          [](const auto &info) {
                            std::string name = info.param;
                            for (char &c : name)

@@ -18,6 +18,7 @@
 //                  while
 //   no-connection  rank 1 cannot connect to rank 0 at first; both join again
 //   no-socket      rank 0 cannot listen at first; both join again
+//   exits          both ranks exit while a step runs
 //   in-vain        rank 1 cannot connect to rank 0; both go on without
 //
 // Rank 0 prints "fine", or what went wrong and ends with code 1.
@@ -79,6 +80,8 @@ static void addOne(void *const *buffers, const int64_t *) {
     throw std::runtime_error("the kernel broke");
   if (kernelRuns == 3 && mode == "kernel-exits")
     std::exit(7);
+  if (mode == "exits")
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const auto *x = static_cast<const float *>(buffers[0]);
   auto *y = static_cast<float *>(buffers[1]);
   for (int64_t i = 0; i != elements; ++i)
@@ -246,6 +249,20 @@ static void runWithoutNet(uint32_t rank, const std::string &expected,
     wrong(failure);
 }
 
+static void runExiting() {
+  // When all else has ended, so has the step.
+  static Floats x(elements), y(elements);
+  std::atexit([] {
+    if (soap_launch_rank() == 0 && y[7] != 5)
+      wrong("expected 5, got: " + std::to_string(y[7]));
+  });
+  const void *in = x.data();
+  void *out = y.data();
+  soap_model *model = loadOrEnd(roundTrips(5)).release();
+  if (soap_model_run_async(model, &in, &out) != SOAP_OK)
+    wrong(soap_last_error());
+}
+
 static void runOwnMpi() {
 #if SOAP_HAS_MPI
   int level = 0;
@@ -296,6 +313,8 @@ int main(int, char **argv) {
     runAlone();
   else if (mode == "own-mpi")
     runOwnMpi();
+  else if (mode == "exits")
+    runExiting();
   else if (mode == "no-connection")
     runWithoutNet(1, "rank 1 (host ", true);
   else if (mode == "no-socket")

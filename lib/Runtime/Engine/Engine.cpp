@@ -12,11 +12,55 @@
 #include "Process/HostShare.h"
 #include "Transport/Throttle.h"
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 using namespace soap;
 using namespace soap::runtime;
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Models that several processes run. When the program exits, their steps end
+/// first: they need what connects the processes, which ends then, too.
+struct SharedEngines {
+  std::mutex mutex;
+  std::vector<Engine *> all;
+
+  static SharedEngines &get() {
+    static auto *engines = [] {
+      std::atexit(restAll);
+      return new SharedEngines;
+    }();
+    return *engines;
+  }
+  void add(Engine *engine) {
+    std::lock_guard<std::mutex> lock(mutex);
+    all.push_back(engine);
+  }
+  void remove(Engine *engine) {
+    std::lock_guard<std::mutex> lock(mutex);
+    all.erase(std::remove(all.begin(), all.end(), engine), all.end());
+  }
+  static void restAll();
+};
+
+/// A kernel that ends the program does not wait for its own step.
+thread_local bool runsDevice = false;
+} // namespace
+
+void SharedEngines::restAll() {
+  if (runsDevice)
+    return;
+  SharedEngines &engines = get();
+  std::lock_guard<std::mutex> lock(engines.mutex);
+  for (Engine *engine : engines.all)
+    if (!engine->processes()->hasFailed())
+      engine->rest();
+}
 
 Engine::Engine(std::shared_ptr<const CompiledModel> model,
                const EngineOptions &options)
@@ -42,11 +86,16 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
     stopThreads();
     throw;
   }
+  if (group)
+    SharedEngines::get().add(this);
 }
 
 Engine::~Engine() {
   stopThreads();
-  if (!group || !group->hasFailed())
+  if (!group)
+    return;
+  SharedEngines::get().remove(this);
+  if (!group->hasFailed())
     return;
   // Messages of the step that failed may still come to these.
   for (auto &device : all)
@@ -229,6 +278,7 @@ void Engine::startThreads() {
   uint32_t count = 0;
   for (const auto &device : all)
     count += device->communicates() ? 2 : 1;
+  threadCount = count;
   barrier = std::make_unique<Barrier>(count, split.transportSpins);
   for (size_t d = 0; d != all.size(); ++d) {
     Device &device = *all[d];
@@ -250,7 +300,7 @@ void Engine::stopThreads() {
   if (threads.empty())
     return;
   // A step that runs ends first.
-  done.wait(step.number * static_cast<uint32_t>(threads.size()));
+  rest();
   stopping = true;
   go.set(step.number + 1);
   for (std::thread &thread : threads)
@@ -296,6 +346,7 @@ void Engine::onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
 }
 
 void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
+  runsDevice = true;
   bindThread(cores);
   libraryBackend().setThreads(cores.size());
   try {
@@ -332,6 +383,7 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
 }
 
 void Engine::communicationLoop(Device &device, const std::vector<int> &cores) {
+  runsDevice = true;
   bindThread(cores);
   ready.increment();
   uint32_t visits = 0;
@@ -414,13 +466,9 @@ void Engine::start(const void *const *inputs, void *const *outputs) {
   go.set(step.number);
 }
 
-bool Engine::isDone() const {
-  return done.reached(step.number * static_cast<uint32_t>(threads.size()));
-}
+bool Engine::isDone() const { return done.reached(step.number * threadCount); }
 
-void Engine::rest() {
-  done.wait(step.number * static_cast<uint32_t>(threads.size()));
-}
+void Engine::rest() { done.wait(step.number * threadCount); }
 
 void Engine::wait() {
   rest();

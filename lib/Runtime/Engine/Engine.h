@@ -106,6 +106,7 @@ private:
   std::vector<std::unique_ptr<Device>> all;
 
   std::vector<std::thread> threads;
+  uint32_t threadCount = 0; ///< Of these, also when they have ended.
   std::unique_ptr<Barrier> barrier;
   Counter ready; ///< Threads that have prepared.
   Counter go;    ///< The step to run.

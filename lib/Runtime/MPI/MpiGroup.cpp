@@ -204,7 +204,9 @@ public:
     if (context.breakBy(reason))
       world.monitor.announceFailure(context.number, reason);
   }
-  bool hasFailed() const override { return context.isBroken(); }
+  bool hasFailed() const override {
+    return context.isBroken() || world.monitor.hasLost();
+  }
 
   std::shared_ptr<Group> duplicate() override;
 

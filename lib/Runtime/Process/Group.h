@@ -49,6 +49,7 @@ public:
   /// whoever waits for it in the group, here or in other processes, throws this
   /// at once. The first reason counts.
   virtual void fail(const std::string &reason) = 0;
+  /// True also when a process is lost.
   virtual bool hasFailed() const = 0;
 
   /// Another group of the same processes, whose messages do not mix with this
