@@ -22,7 +22,7 @@ def evaluate(model, inputs, names=None):
     session = onnxruntime.InferenceSession(model.SerializeToString(), options,
                                            providers=["CPUExecutionProvider"])
     names = names or [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, inputs)))
+    return dict(zip(names, map(np.asarray, session.run(names, inputs))))
 
 
 def rms(array):
@@ -38,11 +38,11 @@ def reference(graph):
     known = {output.name for output in everything.graph.output}
     for node in everything.graph.node:
         for name in node.output:
-            if name not in known:
+            if name and name not in known:
                 everything.graph.output.append(onnx.ValueInfoProto(name=name))
     values = evaluate(everything, graph.inputs)
     if not values or not all(np.isfinite(value).all() and rms(value) < LARGEST
-                             for value in values.values()):
+                             for value in values.values() if value.dtype.kind == "f"):
         return None
     outputs = {}
     for output in graph.model.graph.output:
@@ -62,9 +62,9 @@ def reference(graph):
 def with_noise(inputs):
     """Floating-point inputs, each element changed by about NOISE of itself."""
     generator = np.random.default_rng(0)
-    return {name: (value * (1 + NOISE * generator.standard_normal(value.shape))).astype(
-        value.dtype) if value.dtype.kind == "f" else value
-        for name, value in inputs.items()}
+    return {name: np.asarray(value * (1 + NOISE * generator.standard_normal(value.shape)),
+                             value.dtype) if value.dtype.kind == "f" else value
+            for name, value in inputs.items()}
 
 
 def error(got, wanted):

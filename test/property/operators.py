@@ -1,11 +1,14 @@
 """One function per ONNX operator: adds a node with random attributes to a
 builder and returns true, or returns false if no tensor fits. Here are those per
-element, normalisation, reduction and products; *_operators.py have the others."""
+element, normalisation and reduction; *_operators.py have the others."""
 
 import math
 
+import numpy as np
+
 FUNCTIONS = {}  # ONNX operator to function.
 SETS = {}  # ONNX operator to the first and last operator set of its function.
+COMBINATIONS = []  # Functions of a builder that add several operators.
 WEIGHTS = {"Conv": 5, "MaxPool": 2, "AveragePool": 2, "Gemm": 3, "MatMul": 2,
            "Cast": 0.3, "Identity": 0.3, "Dropout": 0.3}  # Else 1.
 MAX_ELEMENTS = 20000
@@ -42,8 +45,15 @@ def of_rank(low, high=None):
 spatial = of_rank(3, 5)
 
 
+def combination(function):
+    COMBINATIONS.append(function)
+    return function
+
+
 def add_any(b):
     """Adds one random operator, if it fits."""
+    if b.chance(0.07):
+        return b.rng.choice(COMBINATIONS)(b)
     names = sorted(name for name, (since, until) in SETS.items()
                    if since <= b.opset <= until)
     name, = b.rng.choices(names, [WEIGHTS.get(name, 1) for name in names])
@@ -70,32 +80,77 @@ def broadcast_operand(b, shape):
     return b.parameter(dims) if dims else b.scalar(b.rng.uniform(0.5, 2))
 
 
+def wider_operand(b, shape):
+    """A tensor or parameter where each may broadcast to the other, and the shape of
+    both; nothing if that is too large."""
+    def joined(other):
+        try:
+            return np.broadcast_shapes(shape, other)
+        except ValueError:
+            return None
+
+    def fits(other):
+        return joined(other) is not None and size(joined(other)) <= MAX_ELEMENTS
+
+    y = b.pick(fits)
+    if y and b.chance(0.5):
+        return y, joined(b.shapes[y])
+    dims = [b.rng.choice([1, n]) if n > 1 else b.rng.randint(1, 4) for n in shape]
+    if len(dims) < 6 and b.chance(0.4):
+        dims.insert(0, b.rng.randint(1, 3))
+    if not dims or not fits(tuple(dims)):
+        return None, None
+    return b.operand(dims), joined(tuple(dims))
+
+
 @operator("Add", "Sub", "Mul", "Max", "Min", of=anything)
 def binary(b, op, x, shape):
-    operands = [x, broadcast_operand(b, shape)]
+    variadic = op in ("Max", "Min")
+    if variadic and b.opset < 8:  # They do not broadcast yet.
+        y = b.pick(lambda other: other == shape)
+    elif variadic and b.chance(0.1):
+        return unary(b, op, x, shape)
+    elif b.chance(0.2):
+        y, shape = wider_operand(b, shape)
+    else:
+        y = broadcast_operand(b, shape)
+    if not y:
+        return False
+    operands = [x, y]
     b.rng.shuffle(operands)
-    if op in ("Max", "Min") and b.rng.random() < 0.3:
+    if variadic and b.opset >= 8 and b.chance(0.3):
         operands.append(broadcast_operand(b, shape))
     b.node(op, operands, shape)
     return True
 
 
-@operator("Sum", of=ranked)
+@operator("Sum", since=8, of=ranked)
 def add_all(b, op, x, shape):
-    b.node(op, [x] + [broadcast_operand(b, shape) for _ in range(b.rng.randint(1, 2))],
+    b.node(op, [x] + [broadcast_operand(b, shape) for _ in range(b.rng.randint(0, 2))],
            shape)
     return True
 
 
-@operator("Div", since=11, of=ranked)
+def clipped(b, x, low, high, shape):
+    """Between bounds, each of which may be None."""
+    if b.opset < 11:
+        return b.node("Clip", [x], shape, min=low, max=high)
+    bounds = ["" if bound is None else b.scalar(bound) for bound in (low, high)]
+    while bounds and not bounds[-1]:
+        bounds.pop()
+    return b.node("Clip", [x, *bounds], shape)
+
+
+@operator("Div", of=ranked)
 def divide(b, op, x, shape):
-    if b.rng.random() < 0.5:
-        dims = [1 if b.rng.random() < 0.3 else n for n in shape]
+    if b.chance(0.5):
+        dims = [1 if b.chance(0.3) else n for n in shape]
         divisor = b.parameter(dims, positive=True)
     else:  # A divisor that is computed: in (0.2, 0.8).
         y = b.pick(lambda other: other == shape)
-        squashed = b.node("Sigmoid", [y], shape)
-        divisor = b.node("Clip", [squashed, b.scalar(0.2), b.scalar(0.8)], shape)
+        divisor = clipped(b, b.node("Sigmoid", [y], shape), 0.2, 0.8, shape)
+        if b.chance(0.3):
+            x = broadcast_operand(b, shape)
     b.node(op, [x, divisor], shape)
     return True
 
@@ -106,32 +161,33 @@ def unary(b, op, x, shape):
     return True
 
 
-@operator("Sqrt", since=11, of=ranked)
+@operator("Sqrt", of=anything)
 def root(b, op, x, shape):
-    positive = b.node("Clip", [x, b.scalar(0.1)], shape)
-    b.node(op, [positive], shape)
+    b.node(op, [clipped(b, x, 0.1, None, shape)], shape)
     return True
 
 
-@operator("Clip", since=11, of=ranked)
+@operator("Clip", of=anything)
 def clip(b, op, x, shape):
-    low, high = b.rng.uniform(-2, 0), b.rng.uniform(0.3, 2)
-    bounds = b.rng.choice([[b.scalar(low), b.scalar(high)], [b.scalar(low)],
-                           ["", b.scalar(high)]])
-    b.node(op, [x, *bounds], shape)
+    low = None if b.chance(0.25) else b.rng.uniform(-2, 0)
+    high = None if b.chance(0.25) else b.rng.uniform(0.3, 2)
+    clipped(b, x, low, high, shape)
     return True
 
 
-@operator("Dropout", of=ranked)
+@operator("Dropout", of=anything)
 def dropout(b, op, x, shape):
-    if b.opset >= 12:
-        b.node(op, [x, b.scalar(0.5)], shape)
-    else:
-        b.node(op, [x], shape, ratio=0.5)
+    if b.opset < 12:
+        b.node(op, [x], shape, ratio=b.rng.choice([0.5, 0.2]))
+        return True
+    operands = b.rng.choice([[], [b.scalar(0.5)]])
+    if operands and b.chance(0.3):
+        operands.append(b.initializer(np.array(False)))
+    b.node(op, [x, *operands], shape, seed=3 if b.chance(0.2) else None)
     return True
 
 
-@operator("Cast", of=ranked)
+@operator("Cast", of=anything)
 def cast(b, op, x, shape):
     b.node(op, [x], shape, to=1)
     return True
@@ -145,81 +201,65 @@ def batch_norm(b, op, x, shape):
     channels = shape[1]
     operands = [b.parameter((channels,), 0.3, f"bn{i}", positive)
                 for i, positive in enumerate([True, False, False, True])]
-    b.node(op, [x, *operands], shape, epsilon=b.rng.choice([1e-5, 1e-3]))
+    for i in range(3):
+        if b.chance(0.05):  # What cannot be folded into a convolution.
+            operands[i] = b.operand((channels,), 0.3)
+    b.node(op, [x, *operands], shape, epsilon=b.rng.choice([1e-5, 1e-3, 0.1]))
     return True
 
 
-@operator("LRN", of=of_rank(4))  # All that onnxruntime knows.
+@operator("LRN", of=of_rank(4))  # All that onnxruntime knows, and odd sizes.
 def lrn(b, op, x, shape):
-    b.node(op, [x], shape, size=b.rng.choice([1, 3, 5]),
-           alpha=b.rng.uniform(1e-4, 0.5), beta=0.75, bias=b.rng.choice([1.0, 2.0]))
+    b.node(op, [x], shape, size=b.rng.choice([1, 3, 5, 7, 11]),
+           alpha=b.rng.choice([1e-4, b.rng.uniform(1e-4, 0.5)]),
+           beta=b.rng.choice([0.75, 0.5, 1.0]), bias=b.rng.choice([1.0, 2.0]))
     return True
 
 
-@operator("Softmax", of=ranked)
+@operator("Softmax", "LogSoftmax", of=ranked)
 def softmax(b, op, x, shape):
-    b.node(op, [x], shape, axis=b.rng.randrange(-len(shape), len(shape))
-           if b.opset >= 13 else b.rng.randrange(len(shape)))
+    b.node(op, [x], shape, axis=b.axis(b.rng.randrange(len(shape)), len(shape)))
     return True
+
+
+def reduced(b, op, x, shape, axes):
+    """Over these axes; over all if there are none."""
+    keep = b.chance(0.6)
+    over = axes or range(len(shape))
+    result = [1 if i in over else n for i, n in enumerate(shape)
+              if keep or i not in over]
+    signed = b.axes(axes, len(shape))
+    if b.opset < (13 if op == "ReduceSum" else 18):
+        b.node(op, [x], result, axes=signed or None, keepdims=int(keep))
+    elif not axes:
+        operands = b.rng.choice([[], [""], [b.initializer(np.array([], np.int64))]])
+        b.node(op, [x, *operands], result, keepdims=int(keep), noop_with_empty_axes=0)
+    else:
+        b.node(op, [x, b.integers(signed)], result, keepdims=int(keep),
+               noop_with_empty_axes=b.rng.choice([0, 1]))
+    return True
+
+
+def some_axes(b, shape):
+    axes = b.rng.sample(range(len(shape)), b.rng.randint(1, len(shape)))
+    return axes if b.chance(0.3) else sorted(axes)
 
 
 @operator("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", of=ranked)
 def reduce(b, op, x, shape):
-    axes = sorted(b.rng.sample(range(len(shape)), b.rng.randint(1, len(shape))))
-    if op == "ReduceProd":
-        axes = axes[:1]
-        if shape[axes[0]] > 8:
-            return False
-    keep = b.rng.random() < 0.6
-    result = [1 if i in axes else n for i, n in enumerate(shape)
-              if keep or i not in axes]
-    signed = [a - len(shape) if b.rng.random() < 0.3 and b.opset >= 11 else a
-              for a in axes]
-    if b.opset >= (13 if op == "ReduceSum" else 18):
-        b.node(op, [x, b.integers(signed)], result, keepdims=int(keep))
-    else:
-        b.node(op, [x], result, axes=signed, keepdims=int(keep))
-    return True
-
-
-# -- Contractions
-
-
-@operator("Gemm", since=11, of=of_rank(2))
-def gemm(b, op, x, shape):
-    transposes, n = b.rng.random() < 0.3, b.rng.randint(1, 10)
-    rows, inner = shape[::-1] if transposes else shape
-    turned = b.rng.random() < 0.5
-    y = b.pick(lambda shape: len(shape) == 2 and shape[1 if turned else 0] == inner)
-    if y and b.rng.random() < 0.3:
-        n = b.shapes[y][0 if turned else 1]
-    else:
-        y = b.parameter((n, inner) if turned else (inner, n), inner**-0.5)
-    bias = [] if b.rng.random() < 0.3 else [b.parameter(b.rng.choice(
-        [(n,), (1, n), (rows, n), (rows, 1), (1,)]), 0.5)]
-    b.node(op, [x, y, *bias], (rows, n), alpha=b.rng.choice([1.0, 0.5, 2.0]),
-           beta=b.rng.choice([1.0, 0.5]), transA=int(transposes), transB=int(turned))
-    return True
-
-
-@operator("MatMul", of=of_rank(2, 5))
-def matmul(b, op, x, shape):
-    inner, n = shape[-1], b.rng.randint(1, 10)
-    y = b.pick(lambda other: len(other) >= 2 and other[-2] == inner
-               and all(p == q or 1 in (p, q) for p, q in
-                       zip(other[-3::-1], shape[-3::-1])))
-    if not y or b.rng.random() < 0.5:
-        batch = [m if b.rng.random() < 0.5 else 1 for m in shape[:-2]]
-        batch = batch[b.rng.randint(0, len(batch)):]
-        y = b.parameter((*batch, inner, n), inner**-0.5)
-        other = (*batch, inner, n)
-    else:
-        other = b.shapes[y]
-    rank = max(len(shape), len(other)) - 2
-    pad = lambda s: (1,) * (rank + 2 - len(s)) + tuple(s)
-    result = [max(p, q) for p, q in zip(pad(shape)[:-2], pad(other)[:-2])]
-    result += [shape[-2], other[-1]]
-    if size(result) > MAX_ELEMENTS:
+    if b.opset >= (13 if op == "ReduceSum" else 18) and b.chance(0.05):
+        b.node(op, [x], shape, noop_with_empty_axes=1)  # Nothing at all.
+        return True
+    axes = [] if b.chance(0.15) else some_axes(b, shape)
+    if op == "ReduceProd" and size([shape[a] for a in axes] or shape) > 12:
         return False
-    b.node(op, [x, y], result)
-    return True
+    return reduced(b, op, x, shape, axes)
+
+
+@operator("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare", of=ranked)
+def norm(b, op, x, shape):
+    source = b.hidden("Tanh", [x], shape)
+    if op == "ReduceLogSum":
+        magnitude = b.hidden("Abs", [x], shape)
+        source = b.hidden("Add", [magnitude, b.scalar(0.5)], shape)
+    return reduced(b, op, source, shape, [] if b.chance(0.15) else some_axes(b, shape))

@@ -118,7 +118,8 @@ def write(failure, folder):
 def read(folder):
     model = onnx.load(folder / "graph.onnx")
     inputs = {value.name: np.load(folder / f"{value.name}.npy")
-              for value in model.graph.input}
+              for value in model.graph.input
+              if (folder / f"{value.name}.npy").exists()}
     return graphs.Graph(model, inputs), json.loads((folder / "run.json").read_text())
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 import cases
 import graphs
@@ -85,8 +85,9 @@ class Shrinker:
         """The result of a node becomes an output or an input of the graph."""
         model = self.best.graph.model.graph
         for node in model.node[:-1]:
-            if self.keep(keep_outputs(self.best.graph, [node.output[0]]),
-                         self.strategy(), self.devices()):
+            name = next(filter(None, node.output))
+            if self.keep(keep_outputs(self.best.graph, [name]), self.strategy(),
+                         self.devices()):
                 return True
         if len(model.node) < 2:
             return False
@@ -164,13 +165,11 @@ def rebuild(graph, nodes, inputs, outputs):
         if needed & set(node.output):
             kept.insert(0, node)
             needed.update(node.input)
-    info = lambda name, shape: helper.make_tensor_value_info(
-        name, TensorProto.FLOAT, shape)
     values = judge_shapes(graph)
     inputs = {name: value for name, value in inputs.items() if name in needed}
     made = helper.make_graph(
-        kept, old.name, [info(n, v.shape) for n, v in inputs.items()],
-        [info(n, values[n].shape) for n in outputs],
+        kept, old.name, [graphs.info_of(*item) for item in inputs.items()],
+        [graphs.info_of(n, values[n]) for n in outputs],
         [tensor for tensor in old.initializer if tensor.name in needed])
     model = helper.make_model(made, opset_imports=graph.model.opset_import,
                               ir_version=graph.model.ir_version)
@@ -184,7 +183,7 @@ def judge_shapes(graph):
     del everything.graph.output[:]
     for node in everything.graph.node:
         everything.graph.output.extend(onnx.ValueInfoProto(name=name)
-                                       for name in node.output)
+                                       for name in node.output if name)
     return judge.evaluate(everything, graph.inputs)
 
 
@@ -195,9 +194,9 @@ def keep_outputs(graph, names):
 def make_input(graph, node):
     values = judge_shapes(graph)
     nodes = [other for other in graph.model.graph.node if other is not node]
-    inputs = {**graph.inputs, **{name: values[name] for name in node.output}}
+    inputs = {**graph.inputs, **{name: values[name] for name in node.output if name}}
     outputs = [o.name for o in graph.model.graph.output if o.name not in node.output]
-    return rebuild(graph, nodes, inputs, outputs or [nodes[-1].output[0]])
+    return rebuild(graph, nodes, inputs, outputs or [next(filter(None, nodes[-1].output))])
 
 
 def resize(graph, size, smaller):
@@ -233,8 +232,7 @@ def resize(graph, size, smaller):
         return resized
     del model.graph.output[:]
     for name, array in outputs.items():
-        model.graph.output.append(helper.make_tensor_value_info(
-            name, TensorProto.FLOAT, array.shape))
+        model.graph.output.append(graphs.info_of(name, array))
     return resized
 
 

@@ -1,29 +1,51 @@
 """Random convolutions and poolings, as operators.py."""
 
-from operators import operator, size, spatial
+from operators import MAX_ELEMENTS, operator, size, spatial
 
 
-def windows(b, shape, dilates=True, pad_limit=None, kernel_limit=5):
+def windows(b, shape, dilates=True, pools=False, kernel_limit=5):
     """Kernel, strides, dilations, pads and result of a spatial operator; None if
     the drawn window does not fit."""
     kernel, strides, dilations, lo, hi, result = [], [], [], [], [], []
+    wide = b.chance(0.2)  # Windows that reach over the whole input.
     for n in shape[2:]:
         k = b.rng.choice([1, 2, 3, 3, 3, 4, kernel_limit])
         s = b.rng.choice([1, 1, 1, 2, 2, 3, 4])
-        d = b.rng.choice([1, 1, 1, 2]) if dilates else 1
+        d = b.rng.choice([1, 1, 1, 2, 3]) if dilates else 1
+        if dilates and wide and k > 1:
+            d = max(d, -(-n // (k - 1)) + b.rng.randint(0, 1))
         reach = (k - 1) * d + 1
-        # Mostly what keeps the size, sometimes anything.
-        most = min(reach - 1, 4) if pad_limit is None else min(pad_limit(k, d), 4)
-        p, q = ((reach - 1) // 2, (reach - 1) // 2) if b.rng.random() < 0.5 else (
-            b.rng.randint(0, max(0, most)), b.rng.randint(0, max(0, most)))
+        # Mostly what keeps the size, sometimes anything. onnxruntime wants less than
+        # the kernel of a pooling.
+        most = k - 1 if pools else min(reach - 1, 4)
+        if wide:
+            most = k - 1 if pools else reach + 1
+        p, q = ((reach - 1) // 2, (reach - 1) // 2) if b.chance(0.5) else (
+            b.rng.randint(0, most), b.rng.randint(0, most))
+        if pools or not wide:
+            p, q = min(p, most), min(q, most)
         if n + p + q < reach:
             return None
         kernel.append(k), strides.append(s), dilations.append(d)
-        lo.append(min(p, max(0, most))), hi.append(min(q, max(0, most)))
-        if n + lo[-1] + hi[-1] < reach:
-            return None
-        result.append((n + lo[-1] + hi[-1] - reach) // s + 1)
+        lo.append(p), hi.append(q)
+        result.append((n + p + q - reach) // s + 1)
     return kernel, strides, dilations, lo, hi, result
+
+
+def auto_pads(b, shape, kernel, strides, dilations):
+    """The name of a rule that makes the pads, and the result's sizes; None if there
+    is none. onnxruntime refuses dilations with SAME, and crops where strides are
+    larger than windows."""
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
+    rule = b.rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID"])
+    if rule == "VALID":
+        result = [(n - r) // s + 1 for n, r, s in zip(shape[2:], reach, strides)]
+        return (rule, result) if min(result) > 0 else None
+    result = [-(-n // s) for n, s in zip(shape[2:], strides)]
+    if max(dilations) > 1 or any((count - 1) * s + k < n for count, s, k, n in
+                                 zip(result, strides, kernel, shape[2:])):
+        return None
+    return rule, result
 
 
 @operator("Conv", of=spatial)
@@ -37,47 +59,56 @@ def conv(b, op, x, shape):
                                        if channels % g == 0])
     filters = groups * b.rng.randint(1, max(1, 8 // groups))
     fan_in = channels // groups * size(kernel)
-    weight = b.parameter((filters, channels // groups, *kernel), fan_in**-0.5)
-    bias = [b.parameter((filters,), 0.5)] if b.rng.random() < 0.6 else []
+    weight = b.operand((filters, channels // groups, *kernel), fan_in**-0.5)
+    bias = [b.operand((filters,), 0.5)] if b.chance(0.6) else []
     attributes = {"group": groups, "strides": strides, "dilations": dilations,
-                  "kernel_shape": kernel}
-    if b.rng.random() < 0.15 and all(d == 1 for d in dilations):
-        attributes["auto_pad"] = b.rng.choice(["SAME_UPPER", "SAME_LOWER"])
-        result = [-(-n // s) for n, s in zip(shape[2:], strides)]
-        if any((r - 1) * s + k < n for r, s, k, n in
-               zip(result, strides, kernel, shape[2:])):
-            return False
-    else:
-        attributes["pads"] = lo + hi
+                  "kernel_shape": kernel, "pads": lo + hi}
+    rule = auto_pads(b, shape, kernel, strides, dilations) if b.chance(0.2) else None
+    if rule:
+        attributes["auto_pad"], result = rule
+        del attributes["pads"]
+    if size(result) * batch * filters > MAX_ELEMENTS:
+        return False
     b.node(op, [x, weight, *bias], (batch, filters, *result), **attributes)
     return True
 
 
-@operator("MaxPool", "AveragePool", since=10, of=spatial)
+def ceil_sizes(shape, kernel, strides, dilations, lo, hi):
+    """What ceil_mode makes; None where onnx and onnxruntime disagree: a window
+    that starts in the padding behind."""
+    result = []
+    for n, k, s, d, p, q in zip(shape[2:], kernel, strides, dilations, lo, hi):
+        count = -(-(n + p + q - (k - 1) * d - 1) // s) + 1
+        if (count - 1) * s >= n + p:
+            return None
+        result.append(count)
+    return result
+
+
+@operator("MaxPool", "AveragePool", of=spatial)
 def pool(b, op, x, shape):
     average = op == "AveragePool"
-    dilates = (not average or b.opset >= 19) and b.rng.random() < 0.3
-    window = windows(b, shape, dilates,
-                           lambda k, d: k - 1, kernel_limit=4)
+    dilates = b.opset >= (19 if average else 10) and b.chance(0.5 if average else 0.3)
+    window = windows(b, shape, dilates, pools=True, kernel_limit=b.rng.choice([4, 7]))
     if not window:
         return False
     kernel, strides, dilations, lo, hi, result = window
     attributes = {"kernel_shape": kernel, "strides": strides, "pads": lo + hi}
-    if dilates or not average:
+    if dilates or (not average and b.opset >= 10):
         attributes["dilations"] = dilations
-    if average and b.rng.random() < 0.5:
-        attributes["count_include_pad"] = 1
-    if b.rng.random() < 0.3:
+    if average:
+        attributes["count_include_pad"] = b.rng.choice([0, 1])
+    elif b.opset >= 8:
+        attributes["storage_order"] = b.rng.choice([0, 0, 1])
+    rule = auto_pads(b, shape, kernel, strides, dilations) if b.chance(0.2) else None
+    if rule:
+        attributes["auto_pad"], result = rule
+        del attributes["pads"]
+    elif b.opset >= 10 and b.chance(0.3):
         attributes["ceil_mode"] = 1
-        result = []
-        for n, k, s, d, p, q in zip(shape[2:], kernel, strides, dilations, lo, hi):
-            reach = (k - 1) * d + 1
-            count = -(-(n + p + q - reach) // s) + 1
-            # onnx and onnxruntime disagree about a window that starts in the
-            # padding behind.
-            if (count - 1) * s >= n + p:
-                return False
-            result.append(count)
+        result = ceil_sizes(shape, kernel, strides, dilations, lo, hi)
+    if result is None:
+        return False
     b.node(op, [x], (*shape[:2], *result), **attributes)
     return True
 
@@ -85,4 +116,43 @@ def pool(b, op, x, shape):
 @operator("GlobalAveragePool", "GlobalMaxPool", of=spatial)
 def global_pool(b, op, x, shape):
     b.node(op, [x], (*shape[:2], *(1 for _ in shape[2:])))
+    return True
+
+
+@operator("ConvTranspose", of=spatial)
+def conv_transpose(b, op, x, shape):
+    batch, channels, *image = shape
+    groups = b.rng.choice([g for g in (1, 1, 2, 3, channels) if channels % g == 0])
+    outputs = b.rng.randint(1, 3)
+    kernel, strides, dilations, extra, lo, hi, full = ([] for _ in range(7))
+    # Not output_shape: onnx infers a result of spatial dimensions only.
+    kind = b.rng.choice(["pads", "pads", "pads", "SAME_UPPER", "SAME_LOWER", "VALID"])
+    for n in image:
+        kernel.append(b.rng.choice([1, 2, 3, 3, 4]))
+        strides.append(b.rng.randint(1, 3))
+        dilations.append(b.rng.choice([1, 1, 2]))
+        # Rules for pads have no agreed meaning together with it.
+        extra.append(b.rng.randrange(strides[-1]) if kind == "pads" else 0)
+        reach = (kernel[-1] - 1) * dilations[-1]
+        lo.append(b.rng.randint(0, reach))
+        hi.append(b.rng.randint(0, reach))
+        full.append(strides[-1] * (n - 1) + extra[-1] + reach + 1)
+    attributes = {"strides": strides, "dilations": dilations, "group": groups,
+                  "kernel_shape": kernel, "output_padding": extra}
+    result = [n - p - q for n, p, q in zip(full, lo, hi)]
+    if kind == "pads":
+        attributes["pads"] = lo + hi
+    else:
+        attributes["auto_pad"] = kind
+        result = full if kind == "VALID" else [n * s for n, s in zip(image, strides)]
+        if any(n < r for n, r in zip(full, result)):
+            return False
+    shape = (batch, outputs * groups, *result)
+    if min(result) < 1 or size(shape) > MAX_ELEMENTS:
+        return False
+    operands = [x, b.operand((channels, outputs, *kernel),
+                             (channels / groups * size(kernel)) ** -0.5)]
+    if b.chance(0.5):
+        operands.append(b.operand((outputs * groups,)))
+    b.node(op, operands, shape, **attributes)
     return True

@@ -7,6 +7,7 @@ import select
 import subprocess
 
 import numpy as np
+import onnx
 
 TIMEOUT = 300  # Seconds until a request counts as hung.
 
@@ -94,13 +95,13 @@ class Worker:
 
 def read(graph, names, file):
     """The outputs of a run: name to array."""
-    shapes = {output.name: [dim.dim_value for dim in output.type.tensor_type.shape.dim]
-              for output in graph.model.graph.output}
+    types = {output.name: output.type.tensor_type for output in graph.model.graph.output}
     data, outputs, offset = file.read_bytes(), {}, 0
     for name in names:
-        count = int(np.prod(shapes[name], dtype=np.int64))
-        outputs[name] = np.frombuffer(data, np.float32, count,
-                                      offset).reshape(shapes[name])
-        offset += 4 * count
+        shape = [dim.dim_value for dim in types[name].shape.dim]
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(types[name].elem_type)
+        count = int(np.prod(shape, dtype=np.int64))
+        outputs[name] = np.frombuffer(data, dtype, count, offset).reshape(shape)
+        offset += dtype.itemsize * count
     assert offset == len(data), f"{file} has {len(data)} bytes, not {offset}"
     return outputs
