@@ -29,6 +29,9 @@ static bool isLibraryAverage(nn::AvgPoolOp op) {
                       });
 }
 
+/// Of the dimensions that the runtime hands to the library.
+static constexpr int64_t maxLibraryRank = 6;
+
 bool soap::isLibraryKernel(Operation *op) {
   auto isF32 = [](Type type) {
     return cast<ShapedType>(type).getElementType().isF32();
@@ -37,8 +40,10 @@ bool soap::isLibraryKernel(Operation *op) {
       !llvm::all_of(op->getResultTypes(), isF32))
     return false;
   return TypeSwitch<Operation *, bool>(op)
-      .Case<nn::ConvOp, nn::MatMulOp, nn::MaxPoolOp, nn::SoftmaxOp>(
-          [](auto) { return true; })
+      .Case<nn::ConvOp, nn::MaxPoolOp, nn::SoftmaxOp>([](auto) { return true; })
+      .Case([](nn::MatMulOp product) {
+        return product.getResult().getType().getRank() <= maxLibraryRank;
+      })
       .Case([](nn::AvgPoolOp pool) { return isLibraryAverage(pool); })
       .Case([](nn::LRNOp lrn) {
         return lrn.getSize() % 2 == 1 &&
