@@ -9,7 +9,7 @@ import numpy as np
 FUNCTIONS = {}  # ONNX operator to function.
 SETS = {}  # ONNX operator to the first and last operator set of its function.
 COMBINATIONS = []  # Functions of a builder that add several operators.
-WEIGHTS = {"Conv": 5, "MaxPool": 2, "AveragePool": 2, "Gemm": 3, "MatMul": 2,
+WEIGHTS = {"Conv": 5, "MaxPool": 2, "AveragePool": 3, "Gemm": 3, "MatMul": 2,
            "Cast": 0.3, "Identity": 0.3, "Dropout": 0.3}  # Else 1.
 MAX_ELEMENTS = 20000
 

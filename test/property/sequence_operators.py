@@ -11,7 +11,7 @@ from operators import (MAX_ELEMENTS, WEIGHTS, anything, broadcast_operand, of_ra
 WEIGHTS.update({
     "Cast": 1, "Conv": 9, "ConvTranspose": 2, "Dropout": 1, "Einsum": 2, "Gather": 2,
     "Gemm": 5, "Identity": 1, "LSTM": 4, "LayerNormalization": 2, "MatMul": 4,
-    "MaxPool": 3, "RMSNormalization": 4, "Resize": 2, "Upsample": 6,
+    "MaxPool": 3, "RMSNormalization": 4, "Resize": 4, "Upsample": 6,
     **dict.fromkeys(["Abs", "Ceil", "Cos", "Erf", "Floor", "Neg", "Round", "Sin",
                      "And", "Not", "Or", "Xor", "Equal", "Greater", "Less",
                      "GreaterOrEqual", "LessOrEqual", "Exp", "Log",

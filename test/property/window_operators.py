@@ -7,12 +7,15 @@ def windows(b, shape, dilates=True, pools=False, kernel_limit=5):
     """Kernel, strides, dilations, pads and result of a spatial operator; None if
     the drawn window does not fit."""
     kernel, strides, dilations, lo, hi, result = [], [], [], [], [], []
-    wide = b.chance(0.2)  # Windows that reach over the whole input.
+    # Windows that reach over the whole input.
+    wide = b.chance(0.5 if min(shape[2:]) < 3 or (pools and dilates) else 0.2)
     for n in shape[2:]:
         k = b.rng.choice([1, 2, 3, 3, 3, 4, kernel_limit])
         s = b.rng.choice([1, 1, 1, 2, 2, 3, 4])
         d = b.rng.choice([1, 1, 1, 2, 3]) if dilates else 1
-        if dilates and wide and k > 1:
+        if dilates and wide and pools and b.chance(0.4):
+            k, d = 2, n + 1  # It may step over the whole input.
+        elif dilates and wide and k > 1:
             d = max(d, -(-n // (k - 1)) + b.rng.randint(0, 1))
         reach = (k - 1) * d + 1
         # Mostly what keeps the size, sometimes anything. onnxruntime wants less than
@@ -20,8 +23,9 @@ def windows(b, shape, dilates=True, pools=False, kernel_limit=5):
         most = k - 1 if pools else min(reach - 1, 4)
         if wide:
             most = k - 1 if pools else reach + 1
-        p, q = ((reach - 1) // 2, (reach - 1) // 2) if b.chance(0.5) else (
-            b.rng.randint(0, most), b.rng.randint(0, most))
+        p = q = (reach - 1) // 2
+        if b.chance(0.5) and not (pools and wide):
+            p, q = b.rng.randint(0, most), b.rng.randint(0, most)
         if pools or not wide:
             p, q = min(p, most), min(q, most)
         if n + p + q < reach:
@@ -88,7 +92,7 @@ def ceil_sizes(shape, kernel, strides, dilations, lo, hi):
 @operator("MaxPool", "AveragePool", of=spatial)
 def pool(b, op, x, shape):
     average = op == "AveragePool"
-    dilates = b.opset >= (19 if average else 10) and b.chance(0.5 if average else 0.3)
+    dilates = b.opset >= (19 if average else 10) and b.chance(0.7 if average else 0.4)
     window = windows(b, shape, dilates, pools=True, kernel_limit=b.rng.choice([4, 7]))
     if not window:
         return False
