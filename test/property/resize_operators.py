@@ -11,8 +11,9 @@ EXACT = [0.25, 0.5, 0.75, 1.25, 1.5, 2, 2, 2.5, 3]
 
 
 def scaled(b, shape, linear, choices):
-    """Scales and sizes; None if nothing changes or onnxruntime has no such thing:
-    linear over other dimensions than the last one to three."""
+    """Scales and sizes; None if onnxruntime has no such thing: linear over other
+    dimensions than the last one to three. Where no size changes it copies, whatever
+    the scales."""
     scales = [1.0] * len(shape)
     images = {2: 0, 3: 0, 4: 2, 5: 2}.get(len(shape)) if linear else 0
     if images is None:
@@ -21,7 +22,7 @@ def scaled(b, shape, linear, choices):
         if linear or axis > 1 or b.chance(0.2):
             scales[axis] = float(b.rng.choice([1, *choices]))
     result = [int(n * s) for n, s in zip(shape, scales)]
-    if min(result) < 1 or size(result) > MAX_ELEMENTS or set(scales) == {1.0}:
+    if min(result) < 1 or size(result) > MAX_ELEMENTS or result == list(shape):
         return None
     return scales, result
 
