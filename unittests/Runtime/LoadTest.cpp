@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 using namespace soap;
 using namespace soap::test;
@@ -218,4 +219,27 @@ TEST(Load, Safetensors) {
   fails("w", "no JSON object");
   std::remove(name.c_str());
   fails("w", "No such file");
+}
+
+/// No thread has a stack as large as the address space.
+TEST(Load, ThreadsThatCannotStart) {
+  pthread_attr_t kept, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&kept), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t(1) << 47), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  auto load = [](soap_status *status) {
+    ModelBuilder b;
+    return loadBox(
+        b, randomLoad({3}, {fb::Range(0, 3)}, fb::Distribution::Uniform, 0, 1),
+        status);
+  };
+  soap_status status = SOAP_OK;
+  EXPECT_TRUE(load(&status).empty());
+  EXPECT_EQ(status, SOAP_FAILED);
+  std::string reason = soap_last_error();
+  EXPECT_EQ(reason.find("expected to start 1 threads, got: 0 ("), 0u) << reason;
+  EXPECT_NE(reason.find("; use more processes"), std::string::npos) << reason;
+  ASSERT_EQ(pthread_setattr_default_np(&kept), 0);
+  EXPECT_EQ(load(&status).size(), 3u);
 }

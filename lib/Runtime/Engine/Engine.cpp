@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 using namespace soap;
@@ -280,12 +281,21 @@ void Engine::startThreads() {
     count += device->communicates() ? 2 : 1;
   threadCount = count;
   barrier = std::make_unique<Barrier>(count, split.transportSpins);
+  auto startThread = [&](auto body) {
+    try {
+      threads.emplace_back(body);
+    } catch (const std::system_error &error) {
+      failed("expected to start ", count, " threads, got: ", threads.size(),
+             " (", error.code().message(),
+             "); use more processes, or raise the limits of threads and memory "
+             "(ulimit -u, ulimit -v)");
+    }
+  };
   for (size_t d = 0; d != all.size(); ++d) {
     Device &device = *all[d];
-    threads.emplace_back(
-        [this, &device, d] { computeLoop(device, split.compute[d]); });
+    startThread([this, &device, d] { computeLoop(device, split.compute[d]); });
     if (device.communicates())
-      threads.emplace_back([this, &device, d] {
+      startThread([this, &device, d] {
         communicationLoop(device, split.communication[d]);
       });
   }
