@@ -106,15 +106,6 @@ void TaskGraph::setStrategy(const Strategy &strategy) {
     updateValue(id);
 }
 
-void TaskGraph::setConfiguration(int32_t node, const Configuration &config) {
-  strategy_.configs[node] = config;
-  updateNode(node);
-  for (int32_t value : graph_.node(node).operands)
-    updateValue(value);
-  for (int32_t value : graph_.node(node).results)
-    updateValue(value);
-}
-
 void TaskGraph::update(const Strategy &strategy,
                        llvm::ArrayRef<int32_t> nodes) {
   SmallVector<int32_t, 32> values;

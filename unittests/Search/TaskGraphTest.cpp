@@ -63,7 +63,7 @@ TEST(TaskGraph, IncrementalEqualsRebuilt) {
       }
       if (step % 5 == 0)
         for (int32_t node : changed)
-          tasks.setConfiguration(node, strategy.configs[node]);
+          tasks.update(strategy, node);
       else
         tasks.update(strategy, changed);
       if (step % 20 == 7) {

@@ -138,9 +138,8 @@ public:
 
   /// Plans everything. The strategy must be valid (verify()).
   void setStrategy(const Strategy &strategy);
-  /// Changes one configuration; replans only the values at that node.
-  void setConfiguration(int32_t node, const Configuration &config);
-  /// Takes over the configurations of some nodes from `strategy`.
+  /// Takes over the configurations of some nodes from `strategy`; replans only
+  /// the values at those nodes.
   void update(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   /// Changes the launch order.
   void setOrder(llvm::ArrayRef<int32_t> order);
