@@ -40,14 +40,6 @@ int64_t runtime::checkedMul(int64_t a, int64_t b) {
   return result;
 }
 
-int64_t runtime::checkedAdd(int64_t a, int64_t b) {
-  int64_t result;
-  if (a < 0 || b < 0 || __builtin_add_overflow(a, b, &result))
-    invalid("expected a size below 2^63, got: ", a, " + ", b,
-            "; compile the model again");
-  return result;
-}
-
 int64_t runtime::elementCount(const Shape &shape) {
   int64_t count = 1;
   for (int64_t extent : shape)

@@ -23,9 +23,8 @@ size_t elementSize(fb::ElementType element);
 /// "f32", "i64", ...
 const char *elementName(fb::ElementType element);
 
-/// a * b and a + b; throw on overflow and on negative operands.
+/// a * b; throws on overflow and on negative operands.
 int64_t checkedMul(int64_t a, int64_t b);
-int64_t checkedAdd(int64_t a, int64_t b);
 
 /// Number of elements; throws on a negative extent or overflow.
 int64_t elementCount(const Shape &shape);
