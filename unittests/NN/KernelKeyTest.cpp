@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomOps.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "gtest/gtest.h"
+#include "Tiling.h"
 
 using namespace mlir;
 using namespace soap;
@@ -16,30 +14,7 @@ using namespace soap::nn::test;
 
 namespace {
 
-class KernelKey : public testing::Test {
-protected:
-  KernelKey() { context.loadDialect<NNDialect, func::FuncDialect>(); }
-  MLIRContext context;
-};
-
-/// The operation that a local one was cloned to, with operands of its boxes.
-PartitionOpInterface buildLocal(PartitionOpInterface op, const LocalTile &tile,
-                                Block &block) {
-  OpBuilder builder(op.getContext());
-  builder.setInsertionPointToEnd(&block);
-  SmallVector<Value> operands;
-  for (auto [operand, box] :
-       llvm::zip_equal(op->getOperands(), tile.operandBoxes))
-    operands.push_back(
-        isEmpty(box) ? Value()
-                     : block.addArgument(localType(operand.getType(), box),
-                                         op.getLoc()));
-  EXPECT_TRUE(succeeded(op.buildLocal(builder, operands, tile)));
-  for (Operation &local : block)
-    if (local.getName() == op->getName())
-      return cast<PartitionOpInterface>(&local);
-  return nullptr;
-}
+class KernelKey : public Tiling {};
 
 TEST_F(KernelKey, IsThatOfTheLocalOperation) {
   for (StringRef kind : allKinds()) {

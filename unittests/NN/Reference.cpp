@@ -8,6 +8,7 @@
 #include "Reference.h"
 #include "ReferenceOps.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -17,6 +18,21 @@ using namespace soap::nn;
 using namespace soap::nn::test;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double soap::nn::test::combine(Combine how, double a, double b) {
+  switch (how) {
+  case Combine::Sum:
+    return a + b;
+  case Combine::Prod:
+    return a * b;
+  case Combine::Max:
+    return std::max(a, b);
+  case Combine::Min:
+    return std::min(a, b);
+  default:
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // Tensors

@@ -39,6 +39,9 @@ struct Tensor {
 void forEachIndex(llvm::ArrayRef<int64_t> shape,
                   llvm::function_ref<void(llvm::ArrayRef<int64_t>)> body);
 
+/// Two parts of one element as one. NaN if `how` joins none.
+double combine(Combine how, double a, double b);
+
 /// The first result of `op`, shaped as its result type. Inputs and parameters
 /// have the values that `sourceValue` gives their global elements.
 Tensor evaluate(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);

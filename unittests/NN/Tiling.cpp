@@ -15,22 +15,6 @@ using namespace soap;
 using namespace soap::nn;
 using namespace soap::nn::test;
 
-static double combine(Combine how, double a, double b) {
-  switch (how) {
-  case Combine::Sum:
-    return a + b;
-  case Combine::Prod:
-    return a * b;
-  case Combine::Max:
-    return std::max(a, b);
-  case Combine::Min:
-    return std::min(a, b);
-  default:
-    ADD_FAILURE() << "no combiner for several parts";
-    return a;
-  }
-}
-
 static bool near(double a, double b) {
   return a == b || std::abs(a - b) <= 1e-9 * (1 + std::abs(b)) ||
          (std::isnan(a) && std::isnan(b));
@@ -59,6 +43,25 @@ Degrees soap::nn::test::splitOf(const PartitionSpec &spec, StringRef loop,
   degrees.loops.assign(spec.loops.size(), 1);
   degrees.loops[spec.findLoop(loop)] = degree;
   return degrees;
+}
+
+PartitionOpInterface soap::nn::test::buildLocal(PartitionOpInterface op,
+                                                const LocalTile &tile,
+                                                Block &block) {
+  OpBuilder builder(op.getContext());
+  builder.setInsertionPointToEnd(&block);
+  SmallVector<Value> operands;
+  for (auto [operand, box] :
+       llvm::zip_equal(op->getOperands(), tile.operandBoxes))
+    operands.push_back(
+        isEmpty(box) ? Value()
+                     : block.addArgument(localType(operand.getType(), box),
+                                         op.getLoc()));
+  EXPECT_TRUE(succeeded(op.buildLocal(builder, operands, tile)));
+  for (Operation &local : block)
+    if (local.getName() == op->getName())
+      return cast<PartitionOpInterface>(&local);
+  return nullptr;
 }
 
 Tiling::Tiling() {

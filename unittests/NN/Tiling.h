@@ -48,6 +48,11 @@ std::string describe(PartitionOpInterface op, const Degrees &degrees);
 Degrees splitOf(const PartitionSpec &spec, llvm::StringRef loop,
                 int32_t degree);
 
+/// Builds the local operations of `tile` in `block`. The one that has the kind
+/// of `op`, or null (a tile in the padding).
+PartitionOpInterface buildLocal(PartitionOpInterface op, const LocalTile &tile,
+                                mlir::Block &block);
+
 class Tiling : public testing::Test {
 protected:
   Tiling();

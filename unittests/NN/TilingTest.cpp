@@ -13,21 +13,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
+#include "../FromEnvironment.h"
 #include "mlir/IR/Verifier.h"
-#include <cstdlib>
 #include <map>
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
 using namespace soap::nn::test;
+using soap::test::fromEnvironment;
 
 namespace {
 
-uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 /// How often a loop of a kind of operation was split into equal and unequal
 /// tiles.
 using Counts =

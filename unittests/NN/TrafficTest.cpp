@@ -42,26 +42,6 @@ Degrees randomDegrees(const PartitionSpec &spec, Random &random) {
 
 class Traffic : public Tiling {
 protected:
-  /// The operation that a tile's kernel computes; null if it has none of its
-  /// kind (a tile in the padding).
-  PartitionOpInterface buildLocal(PartitionOpInterface op,
-                                  const LocalTile &tile, Block &block) {
-    OpBuilder builder(&context);
-    builder.setInsertionPointToEnd(&block);
-    SmallVector<Value> operands;
-    for (auto [operand, box] :
-         llvm::zip_equal(op->getOperands(), tile.operandBoxes))
-      operands.push_back(
-          isEmpty(box) ? Value()
-                       : block.addArgument(localType(operand.getType(), box),
-                                           op->getLoc()));
-    EXPECT_TRUE(succeeded(op.buildLocal(builder, operands, tile)));
-    for (Operation &local : block)
-      if (local.getName() == op->getName())
-        return cast<PartitionOpInterface>(&local);
-    return nullptr;
-  }
-
   /// The bytes of the whole operation `text`, whose operands are `arguments`.
   double bytes(StringRef arguments, StringRef text, StringRef results = "%0") {
     auto module =

@@ -10,23 +10,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../FromEnvironment.h"
 #include "CompiledOps.h"
 #include "NaiveOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "gtest/gtest.h"
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 #include <random>
 
 using namespace soap;
 using namespace soap::test;
 using Shape = std::vector<int64_t>;
-
-static uint64_t environment(const char *name, uint64_t otherwise) {
-  const char *value = std::getenv(name);
-  return value ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 namespace {
 /// Writes random operations as text.
@@ -133,8 +128,8 @@ Shape operator+(Shape a, const Shape &b) {
 /// Compiles what `generate` adds and compares every operation.
 static void check(const char *what, void (*generate)(Generator &),
                   double relative = 2e-5, double absolute = 1e-5) {
-  uint64_t seed = environment("SOAP_NATIVE_SEED", 1);
-  uint64_t count = environment("SOAP_NATIVE_COUNT", 15);
+  uint64_t seed = fromEnvironment("SOAP_NATIVE_SEED", 1);
+  uint64_t count = fromEnvironment("SOAP_NATIVE_COUNT", 15);
   SCOPED_TRACE(std::string(what) +
                ", SOAP_NATIVE_SEED=" + std::to_string(seed));
   Generator generator(seed);

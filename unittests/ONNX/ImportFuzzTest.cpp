@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../FromEnvironment.h"
 #include "mlir/IR/MLIRContext.h"
 #include "onnx/onnx-ml.pb.h"
 #include "soap/Target/ONNX/Import.h"
@@ -163,13 +164,6 @@ void mutateField(onnx::ModelProto &model, Random &random) {
   }
 }
 
-uint64_t environment(const char *name, uint64_t otherwise) {
-  const char *text = std::getenv(name);
-  uint64_t value;
-  return text && !llvm::StringRef(text).getAsInteger(10, value) ? value
-                                                                : otherwise;
-}
-
 std::vector<std::string> lightModels() {
   std::vector<std::string> paths;
   std::error_code code;
@@ -192,8 +186,8 @@ TEST(ImportFuzz, MutatedModelsNeverCrash) {
   ASSERT_FALSE(small.empty());
   ASSERT_FALSE(large.empty());
 
-  uint64_t cases = environment("SOAP_FUZZ_CASES", 2000);
-  uint64_t first = environment("SOAP_FUZZ_FIRST", 0);
+  uint64_t cases = soap::test::fromEnvironment("SOAP_FUZZ_CASES", 2000);
+  uint64_t first = soap::test::fromEnvironment("SOAP_FUZZ_FIRST", 0);
   llvm::SmallString<128> path(::testing::TempDir());
   llvm::sys::path::append(path, "soap-import-fuzz.onnx");
   uint64_t imported = 0, refused = 0;

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../FromEnvironment.h"
 #include "PlanSimulation.h"
 #include "RandomPlans.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -18,8 +18,7 @@ using namespace soap::test;
 
 /// SOAP_TEST_SEED, else a fixed seed; printed with every failure.
 static uint64_t baseSeed() {
-  const char *text = std::getenv("SOAP_TEST_SEED");
-  return text ? std::strtoull(text, nullptr, 10) : 20190331;
+  return fromEnvironment("SOAP_TEST_SEED", 20190331);
 }
 
 /// True if a reduce-scatter brings every piece straight to a reader.

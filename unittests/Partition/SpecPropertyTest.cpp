@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../FromEnvironment.h"
 #include "ExampleSpecs.h"
 #include "PlanSimulation.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 #include <random>
 
 using namespace soap;
@@ -17,8 +17,7 @@ using Shape = llvm::SmallVector<int64_t, 5>;
 using Ids = llvm::SmallVector<int32_t, 8>;
 
 static uint64_t baseSeed() {
-  const char *text = std::getenv("SOAP_TEST_SEED");
-  return text ? std::strtoull(text, nullptr, 10) : 20190331;
+  return fromEnvironment("SOAP_TEST_SEED", 20190331);
 }
 
 namespace {

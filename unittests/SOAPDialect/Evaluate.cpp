@@ -52,21 +52,6 @@ static void copyPiece(const Box &piece, const Tensor &from, const Box &fromBox,
   });
 }
 
-static double join(Combine combine, double a, double b) {
-  switch (combine) {
-  case Combine::Sum:
-    return a + b;
-  case Combine::Prod:
-    return a * b;
-  case Combine::Max:
-    return std::max(a, b);
-  case Combine::Min:
-    return std::min(a, b);
-  default:
-    return NAN;
-  }
-}
-
 namespace {
 class Program {
 public:
@@ -118,9 +103,9 @@ private:
         }
         Tensor part(shapeOf(box), NAN);
         copyPiece(piece, from, fromBox, part, box);
-        Combine combine = cast<ShardType>(operand.getType()).getPartial();
+        Combine how = cast<ShardType>(operand.getType()).getPartial();
         for (auto [a, b] : llvm::zip_equal(made.data, part.data))
-          a = join(combine, a, b);
+          a = nn::test::combine(how, a, b);
       }
       values_[result.getAsOpaquePointer()] = std::move(made);
     }
