@@ -20,13 +20,8 @@ LogicalResult soap::onnx_import::importConstant(NodeContext &node) {
                      llvm::Twine(node.node.attribute_size()));
   const AttributeProto &attribute = node.node.attribute(0);
   const std::string &name = attribute.name();
-  if (name == "value") {
-    auto value = node.tensorAttribute("value");
-    if (failed(value))
-      return failure();
-    node.setResult(0, std::move(*value));
-    return success();
-  }
+  if (name == "value")
+    return node.finish(node.tensorAttribute("value"));
   bool list = name == "value_ints" || name == "value_floats";
   bool integral = name == "value_int" || name == "value_ints";
   int64_t count = !list      ? 1

@@ -73,13 +73,6 @@ static LogicalResult checkEqualTypes(NodeContext &node, size_t first) {
   return success();
 }
 
-static LogicalResult setOnly(NodeContext &node, FailureOr<Value> result) {
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
-}
-
 LogicalResult soap::onnx_import::importUnary(NodeContext &node) {
   const PerElement &entry = entryOf(unaries, node);
   auto x = node.tensor(0, entry.types);
@@ -116,7 +109,7 @@ LogicalResult soap::onnx_import::importBinary(NodeContext &node) {
       return failure();
     result = (*op)->getResult(0);
   }
-  return setOnly(node, result);
+  return node.finish(result);
 }
 
 /// Powers that occur in networks, by what computes them well: squares and cubes
@@ -137,7 +130,7 @@ LogicalResult soap::onnx_import::importPow(NodeContext &node) {
         node.builder().getF32Type(), node.shape(1), *exponent, {}, "_exponent");
     if (failed(floats))
       return failure();
-    return setOnly(node, node.create<nn::PowOp>(*shape, {*base, *floats}));
+    return node.finish(node.create<nn::PowOp>(*shape, {*base, *floats}));
   }
   auto x = node.tensor(0);
   auto exponent = node.constant(1, "exponents");
@@ -148,18 +141,18 @@ LogicalResult soap::onnx_import::importPow(NodeContext &node) {
   if (value == 1)
     return importIdentity(node);
   if (value == 0.5)
-    return setOnly(node, node.create<nn::SqrtOp>(shape, *x));
+    return node.finish(node.create<nn::SqrtOp>(shape, *x));
   if (value == -1)
-    return setOnly(node, node.create<nn::ReciprocalOp>(shape, *x));
+    return node.finish(node.create<nn::ReciprocalOp>(shape, *x));
   if (value == 2 || value == 3) {
     auto square = node.create<nn::MulOp>(shape, {*x, *x}, {},
                                          value == 2 ? "" : "_square");
     if (succeeded(square) && value == 3)
       square = node.create<nn::MulOp>(shape, {*square, *x});
-    return setOnly(node, square);
+    return node.finish(square);
   }
   Value power = node.scalar(static_cast<float>(value), "_exponent");
-  return setOnly(node, node.create<nn::PowOp>(shape, {*x, power}));
+  return node.finish(node.create<nn::PowOp>(shape, {*x, power}));
 }
 
 LogicalResult soap::onnx_import::importGelu(NodeContext &node) {
@@ -173,7 +166,7 @@ LogicalResult soap::onnx_import::importGelu(NodeContext &node) {
   SmallVector<NamedAttribute> attributes;
   if (approximate == "tanh")
     attributes.push_back(node.unitAttr("approximate"));
-  return setOnly(node, node.create<nn::GeluOp>(node.shape(0), *x, attributes));
+  return node.finish(node.create<nn::GeluOp>(node.shape(0), *x, attributes));
 }
 
 LogicalResult soap::onnx_import::importCompare(NodeContext &node) {
@@ -192,12 +185,10 @@ LogicalResult soap::onnx_import::importCompare(NodeContext &node) {
   auto shape = node.broadcast(node.shape(0), node.shape(1));
   if (failed(shape))
     return failure();
-  return setOnly(
-      node, node.createOf<nn::CompareOp>(
-                node.builder().getI1Type(), *shape, {*a, *b},
-                {node.attr("predicate",
-                           nn::PredicateAttr::get(node.builder().getContext(),
-                                                  predicate))}));
+  return node.finish(node.createOf<nn::CompareOp>(
+      node.builder().getI1Type(), *shape, {*a, *b},
+      {node.attr("predicate", nn::PredicateAttr::get(
+                                  node.builder().getContext(), predicate))}));
 }
 
 LogicalResult soap::onnx_import::importWhere(NodeContext &node) {
@@ -213,9 +204,9 @@ LogicalResult soap::onnx_import::importWhere(NodeContext &node) {
   auto shape = node.broadcast(node.shape(0), *values);
   if (failed(shape))
     return failure();
-  return setOnly(node, node.createOf<nn::WhereOp>(
-                           node.elementType(node.input(1).elementType), *shape,
-                           {*condition, *a, *b}));
+  return node.finish(
+      node.createOf<nn::WhereOp>(node.elementType(node.input(1).elementType),
+                                 *shape, {*condition, *a, *b}));
 }
 
 /// A bound of Clip: an attribute before operator set 11, an operand since.
@@ -248,10 +239,7 @@ LogicalResult soap::onnx_import::importClip(NodeContext &node) {
     return node.fail("expected bounds that are numbers, got: NaN");
   auto result = node.create<nn::ClipOp>(
       node.shape(0), *x, {node.attr("min", *lo), node.attr("max", *hi)});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importCast(NodeContext &node) {
@@ -266,8 +254,8 @@ LogicalResult soap::onnx_import::importCast(NodeContext &node) {
     return node.fail("expected a cast to FLOAT, INT32, INT64 or BOOL, or of a "
                      "constant, got: " +
                      typeName(type));
-  return setOnly(node, node.createOf<nn::CastOp>(node.elementType(type),
-                                                 node.shape(0), *x));
+  return node.finish(
+      node.createOf<nn::CastOp>(node.elementType(type), node.shape(0), *x));
 }
 
 LogicalResult soap::onnx_import::importExpand(NodeContext &node) {
@@ -282,5 +270,5 @@ LogicalResult soap::onnx_import::importExpand(NodeContext &node) {
   auto x = node.tensor(0, ElementTypes::Any);
   if (failed(x))
     return failure();
-  return setOnly(node, node.create<nn::ExpandOp>(*shape, *x));
+  return node.finish(node.create<nn::ExpandOp>(*shape, *x));
 }

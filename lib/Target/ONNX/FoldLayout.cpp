@@ -63,6 +63,18 @@ soap::onnx_import::makeResult(NodeContext &node, int elementType,
   return HostTensor::zeros(elementType, shape);
 }
 
+LogicalResult soap::onnx_import::foldElements(
+    NodeContext &node, int elementType, llvm::ArrayRef<int64_t> shape,
+    llvm::function_ref<void(HostTensor &, llvm::ArrayRef<int64_t>, int64_t)>
+        compute) {
+  auto result = makeResult(node, elementType, shape);
+  if (succeeded(result))
+    forEachElement(shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
+      compute(*result, at, flat);
+    });
+  return node.finish(std::move(result));
+}
+
 LogicalResult soap::onnx_import::foldGather(NodeContext &node) {
   const HostTensor &data = node.input(0).host, &indices = node.input(1).host;
   auto axis = node.axis(node.integer("axis", 0), data.shape.size());
@@ -81,48 +93,31 @@ LogicalResult soap::onnx_import::foldGather(NodeContext &node) {
   llvm::append_range(shape, indices.shape);
   llvm::append_range(shape,
                      llvm::ArrayRef<int64_t>(data.shape).drop_front(along + 1));
-  auto result = makeResult(node, data.elementType, shape);
-  if (failed(result))
-    return failure();
   SmallVector<int64_t> strides = rowMajorStrides(data.shape);
   size_t indexRank = indices.shape.size();
-  forEachElement(shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
-    int64_t index =
-        indices.ints[broadcastIndex(indices.shape, at.slice(along, indexRank))];
-    int64_t from = (index < 0 ? index + size : index) * strides[along];
-    for (size_t d = 0; d != along; ++d)
-      from += at[d] * strides[d];
-    for (size_t d = along + 1; d != data.shape.size(); ++d)
-      from += at[d - 1 + indexRank] * strides[d];
-    copyElement(data, from, *result, flat);
-  });
-  node.setResult(0, std::move(*result));
-  return success();
+  return foldElements(
+      node, data.elementType, shape,
+      [&](HostTensor &result, llvm::ArrayRef<int64_t> at, int64_t flat) {
+        int64_t index = indices.ints[broadcastIndex(
+            indices.shape, at.slice(along, indexRank))];
+        int64_t from = (index < 0 ? index + size : index) * strides[along];
+        for (size_t d = 0; d != along; ++d)
+          from += at[d] * strides[d];
+        for (size_t d = along + 1; d != data.shape.size(); ++d)
+          from += at[d - 1 + indexRank] * strides[d];
+        copyElement(data, from, result, flat);
+      });
 }
 
 LogicalResult soap::onnx_import::foldConcat(NodeContext &node) {
-  Shape shape(node.shape(0));
-  auto axis = node.axis(node.integer("axis", 0), shape.size());
-  if (failed(axis))
+  auto joined = concatShape(node);
+  if (failed(joined))
     return failure();
-  auto along = static_cast<size_t>(*axis);
-  shape[along] = 0;
-  for (size_t i = 0, e = node.numInputs(); i != e; ++i) {
-    const HostTensor &x = node.input(i).host;
-    bool fits = node.hasInput(i) && x.shape.size() == shape.size() &&
-                x.elementType == node.input(0).elementType;
-    for (size_t d = 0; fits && d != shape.size(); ++d)
-      fits = d == along || x.shape[d] == shape[d];
-    if (!fits)
-      return node.fail("expected operands of one type and of shapes that are "
-                       "equal but for axis " +
-                       llvm::Twine(along) + ", got: " + toString(x.shape));
-    shape[along] += x.shape[along];
-  }
-  auto result = makeResult(node, node.input(0).elementType, shape);
+  auto result = makeResult(node, node.input(0).elementType, joined->shape);
   if (failed(result))
     return failure();
-  SmallVector<int64_t> strides = rowMajorStrides(shape);
+  auto along = static_cast<size_t>(joined->axis);
+  SmallVector<int64_t> strides = rowMajorStrides(joined->shape);
   int64_t offset = 0;
   for (size_t i = 0, e = node.numInputs(); i != e; ++i) {
     const HostTensor &x = node.input(i).host;
@@ -134,8 +129,7 @@ LogicalResult soap::onnx_import::foldConcat(NodeContext &node) {
     });
     offset += x.shape[along];
   }
-  node.setResult(0, std::move(*result));
-  return success();
+  return node.finish(std::move(result));
 }
 
 LogicalResult soap::onnx_import::foldSlice(NodeContext &node) {
@@ -143,18 +137,15 @@ LogicalResult soap::onnx_import::foldSlice(NodeContext &node) {
   if (failed(bounds))
     return failure();
   const HostTensor &x = node.input(0).host;
-  auto result = makeResult(node, x.elementType, bounds->shape);
-  if (failed(result))
-    return failure();
   SmallVector<int64_t> strides = rowMajorStrides(x.shape);
-  forEachElement(bounds->shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
-    int64_t from = 0;
-    for (size_t d = 0; d != at.size(); ++d)
-      from += (bounds->starts[d] + at[d] * bounds->steps[d]) * strides[d];
-    copyElement(x, from, *result, flat);
-  });
-  node.setResult(0, std::move(*result));
-  return success();
+  return foldElements(
+      node, x.elementType, bounds->shape,
+      [&](HostTensor &result, llvm::ArrayRef<int64_t> at, int64_t flat) {
+        int64_t from = 0;
+        for (size_t d = 0; d != at.size(); ++d)
+          from += (bounds->starts[d] + at[d] * bounds->steps[d]) * strides[d];
+        copyElement(x, from, result, flat);
+      });
 }
 
 LogicalResult soap::onnx_import::foldTranspose(NodeContext &node) {
@@ -188,14 +179,11 @@ LogicalResult soap::onnx_import::foldExpand(NodeContext &node) {
   auto shape = node.broadcast(x.shape, *wanted);
   if (failed(shape))
     return failure();
-  auto result = makeResult(node, x.elementType, *shape);
-  if (failed(result))
-    return failure();
-  forEachElement(*shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
-    copyElement(x, broadcastIndex(x.shape, at), *result, flat);
-  });
-  node.setResult(0, std::move(*result));
-  return success();
+  return foldElements(
+      node, x.elementType, *shape,
+      [&](HostTensor &result, llvm::ArrayRef<int64_t> at, int64_t flat) {
+        copyElement(x, broadcastIndex(x.shape, at), result, flat);
+      });
 }
 
 LogicalResult soap::onnx_import::foldTile(NodeContext &node) {
@@ -213,16 +201,13 @@ LogicalResult soap::onnx_import::foldTile(NodeContext &node) {
                        toString(*repeats));
     size *= repeat;
   }
-  auto result = makeResult(node, x.elementType, shape);
-  if (failed(result))
-    return failure();
   SmallVector<int64_t> strides = rowMajorStrides(x.shape);
-  forEachElement(shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
-    int64_t from = 0;
-    for (size_t d = 0; d != at.size(); ++d)
-      from += at[d] % x.shape[d] * strides[d];
-    copyElement(x, from, *result, flat);
-  });
-  node.setResult(0, std::move(*result));
-  return success();
+  return foldElements(
+      node, x.elementType, shape,
+      [&](HostTensor &result, llvm::ArrayRef<int64_t> at, int64_t flat) {
+        int64_t from = 0;
+        for (size_t d = 0; d != at.size(); ++d)
+          from += at[d] % x.shape[d] * strides[d];
+        copyElement(x, from, result, flat);
+      });
 }

@@ -164,15 +164,12 @@ LogicalResult soap::onnx_import::foldPow(NodeContext &node) {
   auto shape = node.broadcast(x.shape, y.shape);
   if (failed(shape))
     return failure();
-  auto result = makeResult(node, x.elementType, *shape);
-  if (failed(result))
-    return failure();
-  forEachElement(*shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
-    result->setNumber(flat, std::pow(x.number(broadcastIndex(x.shape, at)),
-                                     y.number(broadcastIndex(y.shape, at))));
-  });
-  node.setResult(0, std::move(*result));
-  return success();
+  return foldElements(
+      node, x.elementType, *shape,
+      [&](HostTensor &result, llvm::ArrayRef<int64_t> at, int64_t flat) {
+        result.setNumber(flat, std::pow(x.number(broadcastIndex(x.shape, at)),
+                                        y.number(broadcastIndex(y.shape, at))));
+      });
 }
 
 LogicalResult soap::onnx_import::foldWhere(NodeContext &node) {
@@ -188,16 +185,13 @@ LogicalResult soap::onnx_import::foldWhere(NodeContext &node) {
   auto shape = node.broadcast(condition.shape, *values);
   if (failed(shape))
     return failure();
-  auto result = makeResult(node, a.elementType, *shape);
-  if (failed(result))
-    return failure();
-  forEachElement(*shape, [&](llvm::ArrayRef<int64_t> at, int64_t flat) {
-    bool first = condition.ints[broadcastIndex(condition.shape, at)] != 0;
-    const HostTensor &from = first ? a : b;
-    copyElement(from, broadcastIndex(from.shape, at), *result, flat);
-  });
-  node.setResult(0, std::move(*result));
-  return success();
+  return foldElements(
+      node, a.elementType, *shape,
+      [&](HostTensor &result, llvm::ArrayRef<int64_t> at, int64_t flat) {
+        bool first = condition.ints[broadcastIndex(condition.shape, at)] != 0;
+        const HostTensor &from = first ? a : b;
+        copyElement(from, broadcastIndex(from.shape, at), result, flat);
+      });
 }
 
 LogicalResult soap::onnx_import::foldRange(NodeContext &node) {

@@ -34,6 +34,13 @@ void copyElement(const HostTensor &from, int64_t i, HostTensor &to, int64_t j);
 mlir::FailureOr<HostTensor> makeResult(NodeContext &node, int elementType,
                                        llvm::ArrayRef<int64_t> shape);
 
+/// Makes result 0 of such a shape; `compute(result, indices, flat)` sets one
+/// element of it.
+mlir::LogicalResult foldElements(
+    NodeContext &node, int elementType, llvm::ArrayRef<int64_t> shape,
+    llvm::function_ref<void(HostTensor &, llvm::ArrayRef<int64_t>, int64_t)>
+        compute);
+
 } // namespace soap::onnx_import
 
 #endif // SOAP_LIB_TARGET_ONNX_FOLDING_H

@@ -193,6 +193,14 @@ public:
   void setResult(size_t i, mlir::Value value);
   void setResult(size_t i, ImportedValue value);
   void setResult(size_t i, HostTensor value);
+  /// Result 0, unless it could not be made.
+  template <typename T>
+  mlir::LogicalResult finish(mlir::FailureOr<T> result) {
+    if (mlir::failed(result))
+      return mlir::failure();
+    setResult(0, std::move(*result));
+    return mlir::success();
+  }
 
   /// Creates an nn op with one result of `shape` and the element type of its
   /// first operand. The main op of a node takes its name; the others get

@@ -84,10 +84,7 @@ LogicalResult soap::onnx_import::importGather(NodeContext &node) {
           sliced == shape ? "" : "_slice");
       if (succeeded(result))
         result = node.reshape(*result, shape);
-      if (failed(result))
-        return failure();
-      node.setResult(0, *result);
-      return success();
+      return node.finish(result);
     }
   }
   auto indices = node.tensor(1, ElementTypes::Integers);
@@ -96,10 +93,7 @@ LogicalResult soap::onnx_import::importGather(NodeContext &node) {
   boundIndices(node, *indices, x[along]);
   result = node.create<nn::GatherOp>(shape, {*data, *indices},
                                      {node.attr("axis", *axis)});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importTile(NodeContext &node) {
@@ -124,10 +118,7 @@ LogicalResult soap::onnx_import::importTile(NodeContext &node) {
   if (failed(x))
     return failure();
   auto result = node.create<nn::TileOp>(shape, *x);
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -348,8 +339,5 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
       request.shape, *x,
       {node.attr("mode", mode), node.attr("numerators", numerators),
        node.attr("offsets", offsets), node.attr("denominators", denominators)});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }

@@ -50,10 +50,7 @@ static LogicalResult reshapeTo(NodeContext &node,
   if (failed(x))
     return failure();
   auto result = node.reshape(*x, shape);
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importReshape(NodeContext &node) {
@@ -228,8 +225,5 @@ LogicalResult soap::onnx_import::importTranspose(NodeContext &node) {
     return failure();
   auto result = node.create<nn::TransposeOp>(
       shape, *x, {node.attr("permutation", *permutation)});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }

@@ -76,10 +76,7 @@ LogicalResult soap::onnx_import::importGemm(NodeContext &node) {
                                           addend ? "_product" : "");
   if (succeeded(result) && addend)
     result = node.create<nn::AddOp>({rows, columns}, {*result, addend});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
@@ -122,8 +119,5 @@ LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
                                           shape == full ? "" : "_product");
   if (succeeded(result))
     result = node.reshape(*result, shape);
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }

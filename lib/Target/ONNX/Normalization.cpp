@@ -39,10 +39,7 @@ LogicalResult soap::onnx_import::importBatchNormalization(NodeContext &node) {
                        ", got: " + toString(node.shape(i)));
   auto result = node.create<nn::BatchNormOp>(
       x, operands, {node.attr("epsilon", node.number("epsilon", 1e-5f))});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importLRN(NodeContext &node) {
@@ -61,10 +58,7 @@ LogicalResult soap::onnx_import::importLRN(NodeContext &node) {
       {node.attr("size", size), node.attr("alpha", node.number("alpha", 1e-4f)),
        node.attr("beta", node.number("beta", 0.75f)),
        node.attr("bias", node.number("bias", 1.0f))});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importSoftmax(NodeContext &node) {
@@ -111,10 +105,7 @@ LogicalResult soap::onnx_import::importSoftmax(NodeContext &node) {
                                            flat == shape ? "" : "_softmax");
   if (succeeded(result))
     result = node.reshape(*result, shape);
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importDropout(NodeContext &node) {
@@ -196,10 +187,7 @@ LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
     value = node.create<nn::SqrtOp>(result, *value);
   if (succeeded(value) && logarithm)
     value = node.create<nn::LogOp>(result, *value);
-  if (failed(value))
-    return failure();
-  node.setResult(0, *value);
-  return success();
+  return node.finish(value);
 }
 
 LogicalResult soap::onnx_import::importGlobalPool(NodeContext &node) {
@@ -227,10 +215,7 @@ LogicalResult soap::onnx_import::importGlobalPool(NodeContext &node) {
        node.attr("axes", axes),
        node.attr("keepdims", Attribute(node.builder().getBoolAttr(true))),
        node.attr("scale", mean ? 1.0f / static_cast<float>(count) : 1.0f)});
-  if (failed(value))
-    return failure();
-  node.setResult(0, *value);
-  return success();
+  return node.finish(value);
 }
 
 /// Operand i with the shape `inner`, to which it broadcasts.
@@ -278,10 +263,7 @@ LogicalResult soap::onnx_import::importLayerNormalization(NodeContext &node) {
       shape, operands,
       {node.attr("axis", *axis),
        node.attr("epsilon", node.number("epsilon", 1e-5f))});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 /// x / sqrt(mean of squares + epsilon) * scale: there is no layer for it in the
@@ -321,8 +303,5 @@ LogicalResult soap::onnx_import::importRMSNormalization(NodeContext &node) {
     value = node.create<nn::DivOp>(shape, {*x, *value}, {}, "_normalized");
   if (succeeded(value))
     value = node.create<nn::MulOp>(shape, {*value, *scale});
-  if (failed(value))
-    return failure();
-  node.setResult(0, *value);
-  return success();
+  return node.finish(value);
 }

@@ -117,6 +117,12 @@ struct SliceBounds {
   Shape shape;
 };
 mlir::FailureOr<SliceBounds> sliceBounds(NodeContext &);
+/// The shape of the result of a Concat node, and the axis that it joins.
+struct ConcatShape {
+  Shape shape;
+  int64_t axis;
+};
+mlir::FailureOr<ConcatShape> concatShape(NodeContext &);
 
 } // namespace soap::onnx_import
 

@@ -12,13 +12,12 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::onnx_import;
 
-LogicalResult soap::onnx_import::importConcat(NodeContext &node) {
+FailureOr<ConcatShape> soap::onnx_import::concatShape(NodeContext &node) {
   Shape shape(node.shape(0));
   auto axis = node.axis(node.integer("axis", 0), shape.size());
   if (failed(axis))
     return failure();
   auto along = static_cast<size_t>(*axis);
-  SmallVector<Value> operands;
   shape[along] = 0;
   for (size_t i = 0, e = node.numInputs(); i != e; ++i) {
     llvm::ArrayRef<int64_t> x = node.shape(i);
@@ -32,7 +31,17 @@ LogicalResult soap::onnx_import::importConcat(NodeContext &node) {
                        llvm::Twine(along) + ", got: " +
                        toString(node.shape(0)) + " and " + toString(x));
     shape[along] += x[along];
-    if (x[along] == 0)
+  }
+  return ConcatShape{shape, *axis};
+}
+
+LogicalResult soap::onnx_import::importConcat(NodeContext &node) {
+  auto joined = concatShape(node);
+  if (failed(joined))
+    return failure();
+  SmallVector<Value> operands;
+  for (size_t i = 0, e = node.numInputs(); i != e; ++i) {
+    if (node.shape(i)[static_cast<size_t>(joined->axis)] == 0)
       continue;
     auto operand = node.tensor(i, ElementTypes::Any);
     if (failed(operand))
@@ -43,12 +52,8 @@ LogicalResult soap::onnx_import::importConcat(NodeContext &node) {
     node.setResult(0, operands.front());
     return success();
   }
-  auto result =
-      node.create<nn::ConcatOp>(shape, operands, {node.attr("axis", *axis)});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(node.create<nn::ConcatOp>(
+      joined->shape, operands, {node.attr("axis", joined->axis)}));
 }
 
 FailureOr<SliceBounds> soap::onnx_import::sliceBounds(NodeContext &node) {
@@ -132,10 +137,7 @@ LogicalResult soap::onnx_import::importSlice(NodeContext &node) {
   auto result = node.create<nn::SliceOp>(
       bounds->shape, *x,
       {node.attr("starts", bounds->starts), node.attr("steps", bounds->steps)});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 /// The sizes of the results of a Split node.
@@ -295,8 +297,5 @@ LogicalResult soap::onnx_import::importPad(NodeContext &node) {
                                        {node.attr("pads_lo", lo),
                                         node.attr("pads_hi", hi),
                                         node.attr("value", value)});
-  if (failed(padded))
-    return failure();
-  node.setResult(0, *padded);
-  return success();
+  return node.finish(padded);
 }

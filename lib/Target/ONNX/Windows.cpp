@@ -157,10 +157,7 @@ LogicalResult soap::onnx_import::importConv(NodeContext &node) {
        node.attr("dilations", window->dilations),
        node.attr("pads_lo", window->padsLo),
        node.attr("pads_hi", window->padsHi), node.attr("groups", groups)});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 /// The low pads and the spatial result sizes of a ConvTranspose node.
@@ -247,10 +244,7 @@ LogicalResult soap::onnx_import::importConvTranspose(NodeContext &node) {
       {node.attr("strides", window->strides),
        node.attr("dilations", window->dilations),
        node.attr("pads_lo", window->padsLo), node.attr("groups", groups)});
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 static LogicalResult importPool(NodeContext &node, bool average) {
@@ -286,10 +280,7 @@ static LogicalResult importPool(NodeContext &node, bool average) {
   } else {
     result = node.create<nn::MaxPoolOp>(shape, *input, attributes);
   }
-  if (failed(result))
-    return failure();
-  node.setResult(0, *result);
-  return success();
+  return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importMaxPool(NodeContext &node) {
