@@ -78,6 +78,72 @@ static Value sumOfProducts(PatternRewriter &rewriter, Location loc,
       });
 }
 
+/// Replaces a convolution, in either direction, by sums of products of `input`
+/// and the weight. Element `kernel` of its spatial dimension i meets, for
+/// element `out` of the result, element `position(i, out, kernel)`. The weight
+/// has the channels of the result first, or second if it is `turned`.
+template <typename Op>
+static void
+lowerConvolution(PatternRewriter &rewriter, Op op, Value input, bool turned,
+                 llvm::function_ref<AffineExpr(unsigned i, AffineExpr out,
+                                               AffineExpr kernel)>
+                     position) {
+  Location loc = op.getLoc();
+  RankedTensorType type = tensorType(op.getResult());
+  unsigned spatial = type.getRank() - 2;
+  Value weight = op.getWeight();
+  Value sum = initialSum(rewriter, loc, type, op.getBias(), 1);
+
+  // Groups become a dim of their own in all three.
+  int64_t groups = op.getGroups();
+  bool grouped = groups > 1;
+  if (grouped) {
+    input = splitGroups(rewriter, loc, input, 1, groups);
+    weight = splitGroups(rewriter, loc, weight, 0, groups);
+    sum = splitGroups(rewriter, loc, sum, 1, groups);
+  }
+
+  // Loops: n, (g), channel of the result, rows, channel of the input, kernel,
+  // then the columns, which are contiguous.
+  SmallVector<Iterator> iterators;
+  auto loop = [&](Iterator kind) {
+    iterators.push_back(kind);
+    return rewriter.getAffineDimExpr(iterators.size() - 1);
+  };
+  SmallVector<AffineExpr> inputExprs, weightExprs, resultExprs, out, kernel;
+  inputExprs.push_back(loop(Iterator::parallel));
+  resultExprs.push_back(inputExprs.front());
+  if (grouped) {
+    AffineExpr g = loop(Iterator::parallel);
+    inputExprs.push_back(g);
+    weightExprs.push_back(g);
+    resultExprs.push_back(g);
+  }
+  AffineExpr made = loop(Iterator::parallel);
+  for (unsigned i = 0; i + 1 < spatial; ++i)
+    out.push_back(loop(Iterator::parallel));
+  AffineExpr summed = loop(Iterator::reduction);
+  for (unsigned i = 0; i < spatial; ++i)
+    kernel.push_back(loop(Iterator::reduction));
+  out.push_back(loop(Iterator::parallel));
+  inputExprs.push_back(summed);
+  weightExprs.push_back(turned ? summed : made);
+  weightExprs.push_back(turned ? made : summed);
+  resultExprs.push_back(made);
+  for (unsigned i = 0; i < spatial; ++i) {
+    inputExprs.push_back(position(i, out[i], kernel[i]));
+    weightExprs.push_back(kernel[i]);
+    resultExprs.push_back(out[i]);
+  }
+  Value result =
+      sumOfProducts(rewriter, loc, {input, weight}, sum,
+                    {inputExprs, weightExprs, resultExprs}, iterators);
+  if (grouped)
+    result = rewriter.create<tensor::CollapseShapeOp>(
+        loc, type, result, groupDims(type.getRank(), 1));
+  rewriter.replaceOp(op, result);
+}
+
 namespace {
 struct ConvLowering : public OpRewritePattern<nn::ConvOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -85,65 +151,17 @@ struct ConvLowering : public OpRewritePattern<nn::ConvOp> {
   LogicalResult matchAndRewrite(nn::ConvOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    RankedTensorType type = tensorType(op.getResult());
-    unsigned spatial = type.getRank() - 2;
+    Type element = tensorType(op.getResult()).getElementType();
     SmallVector<int64_t> lo(2, 0), hi(2, 0);
     llvm::append_range(lo, op.getPadsLo());
     llvm::append_range(hi, op.getPadsHi());
     Value input = padded(rewriter, loc, op.getInput(), lo, hi,
-                         scalar(rewriter, loc, type.getElementType(), 0));
-    Value weight = op.getWeight();
-    Value sum = initialSum(rewriter, loc, type, op.getBias(), 1);
-
-    // Groups become a dim of their own in all three.
-    int64_t groups = op.getGroups();
-    bool grouped = groups > 1;
-    if (grouped) {
-      input = splitGroups(rewriter, loc, input, 1, groups);
-      weight = splitGroups(rewriter, loc, weight, 0, groups);
-      sum = splitGroups(rewriter, loc, sum, 1, groups);
-    }
-
-    // Loops: n, (g), f, rows, c, kernel, then the columns, which are
-    // contiguous.
-    SmallVector<Iterator> iterators;
-    auto loop = [&](Iterator kind) {
-      iterators.push_back(kind);
-      return rewriter.getAffineDimExpr(iterators.size() - 1);
-    };
-    AffineExpr n = loop(Iterator::parallel);
-    AffineExpr g = grouped ? loop(Iterator::parallel) : AffineExpr();
-    AffineExpr f = loop(Iterator::parallel);
-    SmallVector<AffineExpr> out, kernel;
-    for (unsigned i = 0; i + 1 < spatial; ++i)
-      out.push_back(loop(Iterator::parallel));
-    AffineExpr c = loop(Iterator::reduction);
-    for (unsigned i = 0; i < spatial; ++i)
-      kernel.push_back(loop(Iterator::reduction));
-    out.push_back(loop(Iterator::parallel));
-
-    SmallVector<AffineExpr> inputExprs{n}, weightExprs, resultExprs{n};
-    if (grouped) {
-      inputExprs.push_back(g);
-      weightExprs.push_back(g);
-      resultExprs.push_back(g);
-    }
-    inputExprs.push_back(c);
-    weightExprs.append({f, c});
-    resultExprs.push_back(f);
-    for (unsigned i = 0; i < spatial; ++i) {
-      inputExprs.push_back(out[i] * op.getStrides()[i] +
-                           kernel[i] * op.getDilations()[i]);
-      weightExprs.push_back(kernel[i]);
-      resultExprs.push_back(out[i]);
-    }
-    Value result =
-        sumOfProducts(rewriter, loc, {input, weight}, sum,
-                      {inputExprs, weightExprs, resultExprs}, iterators);
-    if (grouped)
-      result = rewriter.create<tensor::CollapseShapeOp>(
-          loc, type, result, groupDims(type.getRank(), 1));
-    rewriter.replaceOp(op, result);
+                         scalar(rewriter, loc, element, 0));
+    lowerConvolution(rewriter, op, input, /*turned=*/false,
+                     [&](unsigned i, AffineExpr out, AffineExpr kernel) {
+                       return out * op.getStrides()[i] +
+                              kernel * op.getDilations()[i];
+                     });
     return success();
   }
 };
@@ -156,56 +174,11 @@ struct ConvBackwardDataLowering
 
   LogicalResult matchAndRewrite(nn::ConvBackwardDataOp op,
                                 PatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    RankedTensorType type = tensorType(op.getResult());
-    unsigned spatial = type.getRank() - 2;
-    Value input = spread(rewriter, op), weight = op.getWeight();
-    Value sum = initialSum(rewriter, loc, type, op.getBias(), 1);
-    int64_t groups = op.getGroups();
-    bool grouped = groups > 1;
-    if (grouped) {
-      input = splitGroups(rewriter, loc, input, 1, groups);
-      weight = splitGroups(rewriter, loc, weight, 0, groups);
-      sum = splitGroups(rewriter, loc, sum, 1, groups);
-    }
-    // Loops: n, (g), c, rows, f, kernel, then the columns.
-    SmallVector<Iterator> iterators;
-    auto loop = [&](Iterator kind) {
-      iterators.push_back(kind);
-      return rewriter.getAffineDimExpr(iterators.size() - 1);
-    };
-    SmallVector<AffineExpr> inputExprs, weightExprs, resultExprs, out, kernel;
-    inputExprs.push_back(loop(Iterator::parallel));
-    resultExprs.push_back(inputExprs.front());
-    if (grouped) {
-      AffineExpr g = loop(Iterator::parallel);
-      inputExprs.push_back(g);
-      weightExprs.push_back(g);
-      resultExprs.push_back(g);
-    }
-    AffineExpr c = loop(Iterator::parallel);
-    for (unsigned i = 0; i + 1 < spatial; ++i)
-      out.push_back(loop(Iterator::parallel));
-    AffineExpr f = loop(Iterator::reduction);
-    for (unsigned i = 0; i < spatial; ++i)
-      kernel.push_back(loop(Iterator::reduction));
-    out.push_back(loop(Iterator::parallel));
-    inputExprs.push_back(f);
-    weightExprs.append({f, c});
-    resultExprs.push_back(c);
-    for (unsigned i = 0; i < spatial; ++i) {
-      int64_t dilation = op.getDilations()[i];
-      inputExprs.push_back(out[i] + reach(op, i) - kernel[i] * dilation);
-      weightExprs.push_back(kernel[i]);
-      resultExprs.push_back(out[i]);
-    }
-    Value result =
-        sumOfProducts(rewriter, loc, {input, weight}, sum,
-                      {inputExprs, weightExprs, resultExprs}, iterators);
-    if (grouped)
-      result = rewriter.create<tensor::CollapseShapeOp>(
-          loc, type, result, groupDims(type.getRank(), 1));
-    rewriter.replaceOp(op, result);
+    lowerConvolution(rewriter, op, spread(rewriter, op), /*turned=*/true,
+                     [&](unsigned i, AffineExpr out, AffineExpr kernel) {
+                       return out + reach(op, i) -
+                              kernel * op.getDilations()[i];
+                     });
     return success();
   }
 
