@@ -163,8 +163,8 @@ Value soap::nn::createSplat(OpBuilder &builder, Operation *op, StringRef suffix,
 double soap::nn::boxBytes(Value value, const Box &box) {
   if (isEmpty(box))
     return 0;
-  unsigned bits = elementType(value).getIntOrFloatBitWidth();
-  return static_cast<double>(volume(box)) * ((bits + 7) / 8);
+  unsigned bytes = (elementType(value).getIntOrFloatBitWidth() + 7) / 8;
+  return static_cast<double>(volume(box)) * bytes;
 }
 
 double soap::nn::windowBytes(Operation *op, const LocalTile &tile,

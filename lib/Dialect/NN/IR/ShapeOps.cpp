@@ -68,8 +68,7 @@ FailureOr<SmallVector<Value>> ConcatOp::buildLocal(OpBuilder &builder,
   for (Value operand : operands)
     if (operand)
       present.push_back(operand);
-  LocalTile local = tile;
-  return detail::cloneLocal(*this, builder, present, local);
+  return detail::cloneLocal(*this, builder, present, tile);
 }
 
 double ConcatOp::getFlops(const LocalTile &tile) { return 0; }
