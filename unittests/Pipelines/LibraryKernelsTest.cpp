@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../FromEnvironment.h"
 #include "../NN/RandomOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -23,17 +24,12 @@
 #include "soap/Target/Memory/LibraryMemory.h"
 #include "soap/Target/Model/Model.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 
 using namespace mlir;
 using namespace soap;
+using soap::test::fromEnvironment;
 
 namespace {
-uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 /// A model of one operation of `kind`, all of whose operands are inputs.
 OwningOpRef<ModuleOp> buildModel(MLIRContext &context, StringRef kind,
                                  nn::test::Random &random) {

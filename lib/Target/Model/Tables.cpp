@@ -44,8 +44,9 @@ std::optional<fb::ElementType> soap::elementType(Type type) {
     return isUnsigned ? E::U32 : E::I32;
   case 64:
     return isUnsigned ? E::U64 : E::I64;
+  default:
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 static void appendBytes(const APInt &bits, std::vector<uint8_t> &bytes) {
@@ -153,7 +154,7 @@ LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
                     : fb::Distribution::Uniform;
             table.a = random.getA().convertToDouble();
             table.b = random.getB().convertToDouble();
-            load->source.Set(std::move(table));
+            load->source.Set(table);
             return success();
           })
           .Case([&](DenseElementsAttr elements) {
@@ -259,8 +260,7 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
     if (failed(kernel))
       return failure();
     if (op.getNative())
-      model.native_kernels =
-          std::max(model.native_kernels, uint32_t(op.getIndex()) + 1);
+      model.native_kernels = std::max(model.native_kernels, op.getIndex() + 1);
     index.kernels[op] = model.kernels.size();
     model.kernels.push_back(std::move(*kernel));
   }

@@ -69,7 +69,7 @@ static llvm::Error copyBytes(StringRef path, int64_t offset, int64_t length,
     offset += *read;
     length -= *read;
   }
-  llvm::sys::fs::closeFile(*file);
+  (void)llvm::sys::fs::closeFile(*file); // It was only read.
   return error;
 }
 

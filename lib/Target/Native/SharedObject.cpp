@@ -60,7 +60,7 @@ class TemporaryFiles {
 public:
   ~TemporaryFiles() {
     for (const std::string &path : paths) {
-      sys::fs::remove(path);
+      (void)sys::fs::remove(path);
       sys::DontRemoveFileOnSignal(path);
     }
   }

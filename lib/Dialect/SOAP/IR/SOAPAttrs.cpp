@@ -199,6 +199,9 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> regather) {
   // Bounded so that the number of tasks cannot overflow.
   constexpr int64_t limit = 1 << 20;
+  if (replicate < 1 || replicate > limit)
+    return emitError() << "expected `replicate` to be at least 1 and at most "
+                       << limit << ", got: " << replicate;
   int64_t tasks = replicate;
   if (loops.size() != degrees.size())
     return emitError() << "expected one degree per loop, got: "
@@ -211,13 +214,11 @@ LogicalResult ConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (degrees[i] < 1)
       return emitError() << "expected a degree of at least 1 for loop "
                          << loop.getValue() << ", got: " << degrees[i];
-    if (degrees[i] > limit || (tasks = tasks * degrees[i]) > limit)
+    if (degrees[i] > limit / tasks)
       return emitError() << "expected at most " << limit
                          << " tasks, got more; lower the degrees";
+    tasks *= degrees[i];
   }
-  if (replicate < 1 || replicate > limit)
-    return emitError() << "expected `replicate` to be at least 1 and at most "
-                       << limit << ", got: " << replicate;
   if (devices.empty())
     return emitError() << "expected at least one device, got: on []; list one "
                           "device per task";
