@@ -210,10 +210,12 @@ LogicalResult TileOp::verify() {
   if (getValue().empty() || static_cast<int64_t>(getResult()) < 0)
     return emitOpError("expected a node and the number of a result");
   int64_t last = -1, numParts = getNumParts().value_or(0);
-  for (int64_t part : getParts())
-    if (part <= last || (last = part) >= numParts)
+  for (int64_t part : getParts()) {
+    if (part <= last || part >= numParts)
       return emitOpError("expected ascending parts below ")
              << numParts << ", got: " << part;
+    last = part;
+  }
   return verifyBox(*this, getBuffer().getType(),
                    cast<RankedTensorType>(getType()), getLo());
 }
