@@ -187,7 +187,7 @@ LogicalResult PartitionPass::writeTasks(
         return op->emitOpError() << "expected the plan to serve operand "
                                  << operand.getOperandNumber() << " of task "
                                  << number << ", got none";
-      auto known = llvm::find(inputs, shard);
+      auto *known = llvm::find(inputs, shard);
       argumentOf.back() = known - inputs.begin();
       if (known == inputs.end())
         inputs.push_back(shard);
