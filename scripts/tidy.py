@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over lib and tools, or over the sources whose paths match.
+"""Runs clang-tidy over lib, tools and test/lib, or over the sources whose paths match.
 
   scripts/tidy.py [--build=build/release] [-j N] [REGEX...]
 
@@ -19,7 +19,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-
+FOLDERS = ("lib", "tools", "test/lib")
 HEADER = ROOT / "lib/PrecompiledHeaders/PrecompiledHeaders.h"
 
 
@@ -54,13 +54,13 @@ def main():
         file = pathlib.Path(entry["file"])
         if file.name == "cmake_pch.hxx.cxx":
             subprocess.run(words(entry, precompiled), cwd=entry["directory"], check=True)
-        elif file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in (
-                "lib", "tools") and wanted.search(str(file.relative_to(ROOT))):
+        elif any(file.is_relative_to(ROOT / folder) for folder in FOLDERS) and \
+                wanted.search(str(file.relative_to(ROOT))):
             sources.setdefault(entry["file"], {
                 "directory": entry["directory"], "file": entry["file"],
                 "arguments": words(entry, precompiled)})
     if not sources:
-        sys.exit("error: expected sources in lib or tools, got: none that match")
+        sys.exit("error: expected sources in lib, tools or test/lib, got: none that match")
     (folder / "compile_commands.json").write_text(json.dumps(list(sources.values())))
     done = subprocess.run([options.run_clang_tidy, "-quiet", f"-j{options.j}", "-p",
                            str(folder), "-clang-tidy-binary", options.clang_tidy,

@@ -95,6 +95,7 @@ llvm::Expected<Executed> property::execute(
     buffers.emplace_back(port.bytes, '\xff'); // NaNs, if nobody writes them.
   }
   std::vector<void *> outputs;
+  outputs.reserve(buffers.size());
   for (std::string &buffer : buffers)
     outputs.push_back(buffer.data());
   if (soap_model_run(loaded, before.data(), outputs.data()) != SOAP_OK ||

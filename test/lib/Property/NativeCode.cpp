@@ -29,7 +29,8 @@ NativeCode::create(const NativeTarget &target) {
       new NativeCode(target, std::move(*linker)));
 }
 
-llvm::Expected<llvm::orc::ExecutorAddr> NativeCode::link(std::string object) {
+llvm::Expected<llvm::orc::ExecutorAddr>
+NativeCode::link(const std::string &object) {
   auto library =
       linker->createJITDylib("kernels" + std::to_string(libraries++));
   if (!library)
@@ -68,7 +69,7 @@ NativeCode::kernelsOf(ModuleOp module) {
     FailureOr<std::string> object = emitNativeObject(*fresh, target);
     if (failed(object))
       return failure();
-    auto table = link(std::move(*object));
+    auto table = link(*object);
     if (!table)
       return module.emitError(llvm::toString(table.takeError()));
     auto *entries = table->toPtr<const soap_native_kernel *>();

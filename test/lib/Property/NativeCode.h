@@ -36,7 +36,7 @@ private:
   NativeCode(const NativeTarget &target,
              std::unique_ptr<llvm::orc::LLJIT> linker)
       : target(target), linker(std::move(linker)) {}
-  llvm::Expected<llvm::orc::ExecutorAddr> link(std::string object);
+  llvm::Expected<llvm::orc::ExecutorAddr> link(const std::string &object);
 
   NativeTarget target;
   std::unique_ptr<llvm::orc::LLJIT> linker;
