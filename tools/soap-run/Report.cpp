@@ -15,6 +15,17 @@
 using namespace soap;
 using namespace soap::run;
 
+/// "1.5 KiB"
+static std::string sizeOf(const Json &bytes) {
+  double kibibytes = bytes.get<double>() / 1024;
+  char text[32];
+  if (kibibytes < 1024)
+    std::snprintf(text, sizeof(text), "%.1f KiB", kibibytes);
+  else
+    std::snprintf(text, sizeof(text), "%.1f MiB", kibibytes / 1024);
+  return text;
+}
+
 void run::printInfo(const Json &info) {
   auto text = [&](const char *key) { return info[key].get<std::string>(); };
   std::cout << "model        " << text("name") << "\nfingerprint  "
@@ -42,19 +53,15 @@ void run::printInfo(const Json &info) {
                 << process["pid"] << ", devices " << process["devices"].dump()
                 << "\n";
   for (const Json &device : info["devices"]) {
-    auto mebibytes = [&](const char *key) {
-      return std::to_string((device[key].get<uint64_t>() + (1 << 20) - 1) >>
-                            20) +
-             " MiB";
-    };
+    auto size = [&](const char *key) { return sizeOf(device[key]); };
     std::cout << "device " << device["id"] << "     "
               << device["kind"].get<std::string>() << ", cores "
               << device["cores"].dump() << ", activations "
-              << mebibytes("activation_bytes") << ", parameters "
-              << mebibytes("parameter_bytes") << " (reordered "
-              << mebibytes("reordered_parameter_bytes") << "), scratchpad "
-              << mebibytes("scratchpad_bytes") << ", peak "
-              << mebibytes("peak_bytes") << ", " << device["rows"] << " rows\n";
+              << size("activation_bytes") << ", parameters "
+              << size("parameter_bytes") << " (reordered "
+              << size("reordered_parameter_bytes") << "), scratchpad "
+              << size("scratchpad_bytes") << ", peak " << size("peak_bytes")
+              << ", " << device["rows"] << " rows\n";
   }
   std::map<std::string, int> implementations;
   for (const Json &kernel : info["kernels"])
@@ -76,20 +83,30 @@ void run::printInfo(const Json &info) {
     std::cout << "reference    a build for one device, for --verify\n";
 }
 
-/// `NAME[:TOPK]`; a name may have colons.
-std::pair<std::string, size_t> run::splitPrint(const std::string &text) {
+std::pair<size_t, size_t> run::findPrinted(const std::string &text,
+                                           const Session &session) {
   size_t at = text.rfind(':');
+  for (size_t i = 0; i != session.outputs().size(); ++i)
+    if (text == session.outputs()[i].name)
+      at = std::string::npos;
   if (at == std::string::npos || at + 1 == text.size() ||
       text.find_first_not_of("0123456789", at + 1) != std::string::npos ||
       text.size() - at > 9)
-    return {text, 0};
-  return {text.substr(0, at), std::stoul(text.substr(at + 1))};
+    return {session.findOutput(text), 0};
+  size_t output = session.findOutput(text.substr(0, at));
+  size_t top = std::stoul(text.substr(at + 1));
+  if (top == 0)
+    throw UsageError("expected --print=NAME or --print=NAME:K with a K from 1, "
+                     "got: '" +
+                     text + "'");
+  return {output, top};
 }
 
 Json run::printTensor(const std::string &request, const Session &session,
                       bool json) {
-  auto [name, top] = splitPrint(request);
-  const Tensor &tensor = session.output(name);
+  auto [output, top] = findPrinted(request, session);
+  std::string name = session.outputs()[output].name;
+  const Tensor &tensor = session.output(output);
   std::vector<size_t> order(tensor.count());
   std::iota(order.begin(), order.end(), 0);
   size_t shown = std::min(order.size(), top ? top : size_t{1000});

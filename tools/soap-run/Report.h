@@ -16,8 +16,10 @@ namespace soap::run {
 /// Prints soap_model_info() as text.
 void printInfo(const Json &info);
 
-/// Splits `NAME[:TOPK]`; 0: the whole tensor. A name may have colons.
-std::pair<std::string, size_t> splitPrint(const std::string &text);
+/// The output that `NAME[:TOPK]` asks for, and how many of its elements, 0 for
+/// all. A name may have colons. Throws UsageError.
+std::pair<size_t, size_t> findPrinted(const std::string &text,
+                                      const Session &session);
 
 // The others print unless `json`, and return the same as JSON.
 

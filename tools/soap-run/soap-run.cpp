@@ -287,7 +287,7 @@ static int runModel(const Options &o) {
     for (const std::string &text : o.outputs)
       session.findOutput(split("--output", text).first);
     for (const std::string &text : o.prints)
-      session.findOutput(splitPrint(text).first);
+      findPrinted(text, session);
     session.setInputs(sources);
     if (o.other.empty())
       return;

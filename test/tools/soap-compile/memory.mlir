@@ -9,7 +9,7 @@
 // that it is printed.
 // CHECK: soaprt.device @d0 id 0 activations {{[1-9][0-9]*}} parameters 147456 scratchpad {{[0-9]+}} reordered 147456 peak {{[1-9][0-9]*}}
 // PRINT: memory: peak {{[0-9]+\.[0-9]}} KiB, on device 0 (activations {{[0-9.]+}} KiB, parameters 144.0 KiB, their reordered copies 144.0 KiB, scratchpad {{[0-9.]+}} KiB
-// INFO: reordered 1 MiB), scratchpad {{[01]}} MiB, peak 1 MiB
+// INFO: parameters 144.0 KiB (reordered 144.0 KiB), scratchpad {{[0-9.]+}} KiB, peak {{[0-9.]+}} KiB
 
 // Tests that it is compared with what the devices have: one byte too little,
 // and just enough.
