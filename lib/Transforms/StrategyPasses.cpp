@@ -97,6 +97,9 @@ struct ImportStrategyPass : impl::ImportStrategyPassBase<ImportStrategyPass> {
   }
 
   LogicalResult import(ModuleProblem &problem) {
+    if (file.empty())
+      return emitError(getOperation().getLoc(),
+                       "expected file=FILE.json, a strategy, got: none");
     std::string message;
     auto buffer = mlir::openInputFile(file, &message);
     if (!buffer)
@@ -127,6 +130,9 @@ struct ExportStrategyPass : impl::ExportStrategyPassBase<ExportStrategyPass> {
     TaskGraph tasks(problem.extracted.graph, problem.topology, problem.costs);
     tasks.setStrategy(strategy);
     info.simulatedNs = FullSimulator(tasks).stepNs();
+    if (file.empty())
+      return emitError(getOperation().getLoc(),
+                       "expected file=FILE.json to write, got: none");
     std::string message;
     auto output = mlir::openOutputFile(file, &message);
     if (!output)

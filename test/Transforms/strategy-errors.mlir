@@ -15,6 +15,12 @@
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=file=%t.none 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: error: {{.*}}none
 
+// Tests that strategies are read from and written to a file.
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy 2>&1 | FileCheck %s --check-prefix=IMPORT
+// IMPORT: error: expected file=FILE.json, a strategy, got: none
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-init-strategy -soap-export-strategy 2>&1 | FileCheck %s --check-prefix=EXPORT
+// EXPORT: error: expected file=FILE.json to write, got: none
+
 // Tests that an unknown strategy is answered by the known ones.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-init-strategy=strategy=fastest 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=STRATEGY
