@@ -159,6 +159,14 @@ void TaskGraph::updateOrder() {
   std::vector<int32_t> rank(graph_.numNodes(), 0);
   for (auto [index, id] : llvm::enumerate(order_))
     rank[id] = static_cast<int32_t>(index);
+  // Windows may all lie in the padding: then nothing is read.
+  auto reads = [&](const GraphValue &value, const GraphValue::Use &use) {
+    const PartitionSpec &spec = graph_.node(use.node).spec;
+    Tile whole;
+    for (const LoopSpec &loop : spec.loops)
+      whole.push_back({0, loop.extent});
+    return !isEmpty(accessBox(spec.operands[use.operand], whole, value.shape));
+  };
   prefetches_.assign(order_.size(), {});
   for (int32_t id : valuesInOrder()) {
     const GraphValue &value = graph_.value(id);
@@ -167,7 +175,7 @@ void TaskGraph::updateOrder() {
       continue;
     int32_t first = INT32_MAX;
     for (const GraphValue::Use &use : value.uses)
-      if (graph_.node(use.node).role == NodeRole::Compute)
+      if (graph_.node(use.node).role == NodeRole::Compute && reads(value, use))
         first = std::min(first, rank[use.node]);
     if (first != INT32_MAX)
       prefetches_[std::max(0, first - 1)].push_back(id);
