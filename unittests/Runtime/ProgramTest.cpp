@@ -9,6 +9,8 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -317,6 +319,29 @@ TEST(Program, Asynchronous) {
   EXPECT_EQ(soap_model_is_done(model.get()), 1);
   // A release in the middle of a step waits for it.
   ASSERT_EQ(soap_model_run_async(model.get(), nullptr, nullptr), SOAP_OK);
+}
+
+/// Loads a model whose kernel takes a while, and exits while a step runs.
+[[noreturn]] static void exitInStep() {
+  static bool ended = false;
+  // Called when all else has ended.
+  std::atexit([] { std::fputs(ended ? "ended\n" : "running\n", stderr); });
+  ModelBuilder b;
+  uint32_t slow = nativeKernel(b, 0, {}, {});
+  b.row(0, launch(slow, {}, {}, {}));
+  ModelPtr model =
+      b.load(nullptr, {+[](void *const *, const int64_t *) {
+               std::this_thread::sleep_for(std::chrono::milliseconds(300));
+               ended = true;
+             }});
+  (void)soap_model_run_async(model.get(), nullptr, nullptr);
+  std::exit(0);
+}
+
+TEST(ProgramDeathTest, ItsExitWaitsForAStep) {
+  // Starts anew: nothing forks with threads.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(exitInStep(), testing::ExitedWithCode(0), "ended");
 }
 
 TEST(Program, FeedsAndDrainsCountAsTransfersOfTheHost) {

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 using namespace soap;
@@ -25,20 +26,25 @@ using namespace soap::runtime;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Models that several processes run. When the program exits, their steps end
-/// first: they need what connects the processes, which ends then, too.
-struct SharedEngines {
+/// All of the program. When it exits, their steps end first: they use tensors
+/// of the program, and what connects its processes, which end then, too.
+struct LiveEngines {
   std::mutex mutex;
   std::vector<Engine *> all;
+  pid_t process = getpid(); ///< Not one that it forks, which has no steps.
 
-  static SharedEngines &get() {
-    static auto *engines = [] {
-      std::atexit(restAll);
-      return new SharedEngines;
-    }();
+  static LiveEngines &get() {
+    static auto *engines = new LiveEngines;
     return *engines;
   }
   void add(Engine *engine) {
+    static const int atEnd = std::atexit(restAll);
+    (void)atEnd;
+    if (engine->processes()) {
+      // Again, to come before the end of what connects the processes.
+      static const int beforeOthers = std::atexit(restAll);
+      (void)beforeOthers;
+    }
     std::lock_guard<std::mutex> lock(mutex);
     all.push_back(engine);
   }
@@ -53,13 +59,13 @@ struct SharedEngines {
 thread_local bool runsDevice = false;
 } // namespace
 
-void SharedEngines::restAll() {
-  if (runsDevice)
+void LiveEngines::restAll() {
+  LiveEngines &engines = get();
+  if (runsDevice || getpid() != engines.process)
     return;
-  SharedEngines &engines = get();
   std::lock_guard<std::mutex> lock(engines.mutex);
   for (Engine *engine : engines.all)
-    if (!engine->processes()->hasFailed())
+    if (!engine->processes() || !engine->processes()->hasFailed())
       engine->rest();
 }
 
@@ -87,16 +93,13 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
     stopThreads();
     throw;
   }
-  if (group)
-    SharedEngines::get().add(this);
+  LiveEngines::get().add(this);
 }
 
 Engine::~Engine() {
   stopThreads();
-  if (!group)
-    return;
-  SharedEngines::get().remove(this);
-  if (!group->hasFailed())
+  LiveEngines::get().remove(this);
+  if (!group || !group->hasFailed())
     return;
   // Messages of the step that failed may still come to these.
   for (auto &device : all)

@@ -58,6 +58,7 @@ public:
   int rank = 0, size = 1;
   uint64_t largestTag = 32767;
   std::vector<ProcessName> processes;
+  pid_t process = getpid(); ///< Not one that it forks.
   /// By number, the same on all ranks. The first is for what concerns no model.
   std::vector<std::unique_ptr<Context>> contexts;
 };
@@ -431,6 +432,8 @@ void World::end() {
       MPI_Finalize();
     return;
   }
+  if (getpid() != world->process)
+    return;
   // MPI would wait for the lost one for ever. This may be the monitor's own
   // thread, if the program exits when it is told.
   Monitor &monitor = world->monitor;
