@@ -44,18 +44,19 @@ def resize(b, op, x, shape):
         b.node(op, [x, floats(b, scales)], result, mode=mode)
         return True
     coordinates = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"]
-    if b.opset >= 19:
-        coordinates.append("half_pixel_symmetric")
-    elif b.opset < 13 and not linear:
+    if b.opset < 13 and not linear:
         coordinates.append("tf_half_pixel_for_nn")
     drawn = scaled(b, shape, linear, EXACT)
     if not drawn:
         return False
     scales, result = drawn
+    exact = all(n * s == r for n, s, r in zip(shape, scales, result))
+    if b.opset >= 19 and (linear or exact):  # Else positions are rounded.
+        coordinates.append("half_pixel_symmetric")
     by_size = b.chance(0.5)
     if by_size and linear:  # Any size, as nothing jumps.
         result = [n if s == 1 else b.rng.randint(1, 2 * n) for n, s in zip(shape, scales)]
-    elif by_size and any(n * s != r for n, s, r in zip(shape, scales, result)):
+    elif not exact:
         by_size = False
     axes = None
     numbers = result if by_size else scales

@@ -291,8 +291,7 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
   request.coordinates =
       old ? "asymmetric"
           : node.string("coordinate_transformation_mode", "half_pixel");
-  request.rounding =
-      old ? "floor" : node.string("nearest_mode", "round_prefer_floor");
+  request.rounding = node.string("nearest_mode", "round_prefer_floor");
   bool nearest = request.mode == "nearest";
   if (!nearest && request.mode != "linear")
     return node.fail("expected mode nearest or linear, got: '" + request.mode +
@@ -320,9 +319,14 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
                        "got: '" +
                        request.coordinates + "'");
     reduce(*at, /*nearest=*/false);
-    if (nearest && !applyRounding(request.rounding, *at))
-      return node.fail("expected a nearest_mode of ONNX, got: '" +
-                       request.rounding + "'");
+    // Operator set 10 does not say; its test data and onnxruntime do.
+    Rational scale = request.scales[d];
+    std::string rounding = !old                ? request.rounding
+                           : scale.p < scale.q ? "ceil"
+                                               : "floor";
+    if (nearest && !applyRounding(rounding, *at))
+      return node.fail("expected a nearest_mode of ONNX, got: '" + rounding +
+                       "'");
     reduce(*at, nearest);
     int64_t greatest = std::max({at->num, at->den, std::abs(at->off)});
     if (greatest > maxDim / request.shape[d])

@@ -94,3 +94,14 @@ def resize_opset11():
         nodes, {"x": [1, 2, 6, 4]}, {n.output[0]: None for n in nodes},
         [numpy_helper.from_array(np.array(v, np.float32), n)
          for n, v in [("region", []), *scales.items()]], opset=11)
+
+
+def resize_opset10():
+    """Rounds up where it makes smaller, down where it makes larger."""
+    scales = {"smaller": [1, 1, 0.75, 0.6], "mixed": [1, 1, 1.5, 0.5]}
+    nodes = [node("Resize", f"x {name}", f"{name}_{mode}", mode=mode)
+             for name in scales for mode in ("nearest", "linear")]
+    return model(
+        nodes, {"x": [1, 2, 6, 4]}, {n.output[0]: None for n in nodes},
+        [numpy_helper.from_array(np.array(v, np.float32), n)
+         for n, v in scales.items()], opset=10)
