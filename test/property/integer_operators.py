@@ -146,7 +146,8 @@ class Integers:
 
     def transpose(self):
         order = self.b.rng.sample(range(len(self.shape)), len(self.shape))
-        self.add("Transpose", [self.name], [self.shape[i] for i in order], perm=order)
+        self.add("Transpose", [self.name], [self.shape[i] for i in order],
+                 perm=order or None)
 
     def reshape(self):
         self.add("Reshape", [self.name, self.b.integers([-1])], [size(self.shape)])

@@ -25,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -70,7 +71,15 @@ class Job:
         return f"the worker ended with {code}: {self.tool.said()}" if code else ""
 
     def run(self, number, runs=None):
-        """Strategies of one graph, by default as many random ones as it is given."""
+        """Strategies of one graph, by default as many random ones as it is given. A
+        defect of the test is a failure, too, and loses no other graph."""
+        try:
+            return self.check(number, runs)
+        except Exception:
+            return Result(number, runs is not None, 0, tables.Coverage(), 0,
+                          [(None, traceback.format_exc(), "")])
+
+    def check(self, number, runs):
         options = self.options
         graph, reference, _ = cases.draw_graph(options.seed, number)
         aimed = runs is not None
