@@ -3,8 +3,8 @@
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   add_compile_options(-fcolor-diagnostics)
-  # std::stable_sort of libstdc++ 12 uses what C++17 deprecates; the pragmas
-  # around it are known to GCC only.
+  # std::stable_sort of libstdc++ 12 uses what C++17 deprecates, which Clang says
+  # wherever it is instantiated.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wno-deprecated-declarations>")
   # A precompiled header must not depend on time stamps, or ccache never hits.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")

@@ -146,7 +146,7 @@ Monitor::Frame Monitor::frameOf(Kind kind, uint32_t rank, Reason reason,
 }
 
 void Monitor::send(Connection &connection, const Frame &frame) {
-  // One that does not read, for now, needs no heartbeats: silence will tell.
+  // One that does not read needs no more heartbeats: silence will tell.
   if (frame.kind == Kind::Beat && !connection.unsent.empty())
     return;
   const char *bytes = reinterpret_cast<const char *>(&frame);

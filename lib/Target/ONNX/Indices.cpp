@@ -319,7 +319,7 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
                        "got: '" +
                        request.coordinates + "'");
     reduce(*at, /*nearest=*/false);
-    // Operator set 10 does not say; its test data and onnxruntime do.
+    // Operator set 10 does not say how; as in onnxruntime.
     Rational scale = request.scales[d];
     std::string rounding = !old                ? request.rounding
                            : scale.p < scale.q ? "ceil"
