@@ -8,7 +8,7 @@ Features say what a machine may lack; a test that needs one says
             processes may have a host name of their own (unshare --uts)
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
-  planted-faults, faulty-property-worker
+  planted-faults, faulty-property-worker, faulty-search-tests
             programs in which faults can be planted (SOAP_PLANTED_FAULTS)
   install   everything that is installed was built
   clang-format
@@ -53,6 +53,9 @@ if os.access(os.path.join(config.soap_tools_dir, "soap-compile-faulty"), os.X_OK
 if os.access(os.path.join(config.soap_obj_root, "test", "faults", "unittests",
                           "soap-property-worker"), os.X_OK):
     config.available_features.add("faulty-property-worker")
+if os.access(os.path.join(config.soap_obj_root, "test", "faults", "unittests",
+                          "SOAPSearchTests"), os.X_OK):
+    config.available_features.add("faulty-search-tests")
 if shutil.which("mpirun") and os.path.exists(
     os.path.join(config.soap_obj_root, "lib", "libSOAPTransportMPI.so")
 ):

@@ -10,21 +10,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cluster.h"
 #include "ExampleGraphs.h"
 #include "soap/Search/ConfigurationSpace.h"
-#include "soap/Search/Simulator.h"
+#include "soap/Search/LowerBound.h"
+#include "soap/Search/SearchAlgorithm.h"
 #include <benchmark/benchmark.h>
 
 using namespace soap;
 using namespace soap::test;
-
-static Topology cluster(int32_t devices) {
-  DeviceKind kind;
-  kind.name = "gpu";
-  kind.peakFlops = 9e12;
-  kind.memoryBandwidth = 5e11;
-  return Topology::machine(devices, kind, 1e10, 2000, 0, 0, false);
-}
 
 static Strategy strategyOf(int64_t kind, const OperatorGraph &graph,
                            const Topology &topology) {
@@ -90,3 +84,45 @@ static void proposal(benchmark::State &state) {
 }
 BENCHMARK(proposal)->ArgName("devices")->Arg(4)->Arg(16)->Arg(64)->Unit(
     benchmark::kMicrosecond);
+
+/// The bound of a large network.
+static void bound(benchmark::State &state) {
+  OperatorGraph graph = inception(1, 10);
+  Topology topology = cluster(static_cast<int32_t>(state.range(0)));
+  CostModel costs;
+  LowerBound bound;
+  for (auto _ : state)
+    bound = lowerBound(graph, topology, costs);
+  state.counters["ms"] = static_cast<double>(bound.stepNs) / 1e6;
+}
+BENCHMARK(bound)->ArgName("devices")->Arg(4)->Arg(16)->Arg(64)->Unit(
+    benchmark::kMillisecond);
+
+/// How far the bound is from the optimum of tiny graphs on two to four devices,
+/// found by trying all strategies: median, 90th percentile and largest gap in
+/// percent.
+static void boundGap(benchmark::State &state) {
+  CostModel costs;
+  std::vector<double> gaps;
+  for (auto _ : state) {
+    gaps.clear();
+    for (uint64_t seed = 0; seed < 600; ++seed) {
+      OperatorGraph graph = randomLayers(seed);
+      Topology machine = randomMachine(seed);
+      SearchOptions options;
+      options.maxTasks = fewTasks(graph, machine, 50'000);
+      if (options.maxTasks < 2)
+        continue; // Nothing may be split.
+      SearchResult optimum = llvm::cantFail(
+          createExhaustive()->run({graph, machine, costs}, options));
+      gaps.push_back(100 * lowerBound(graph, machine, costs, options.maxTasks)
+                               .gap(optimum.stepNs));
+    }
+  }
+  llvm::sort(gaps);
+  state.counters["graphs"] = static_cast<double>(gaps.size());
+  state.counters["median"] = gaps[gaps.size() / 2];
+  state.counters["p90"] = gaps[gaps.size() * 9 / 10];
+  state.counters["max"] = gaps.back();
+}
+BENCHMARK(boundGap)->Iterations(1)->Unit(benchmark::kSecond);

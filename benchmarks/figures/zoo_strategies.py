@@ -9,8 +9,8 @@ What has no row, because it fits into no device, say, is listed below the table 
 """
 
 import argparse
+import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -19,31 +19,36 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import zoo
 
-TOPOLOGIES = {4: "p100-node", 16: "p100-cluster"}
-# strategy, step ms, moved MB, moving ms, peak MiB, idle %.
-ROW = re.compile(r"^([a-z-]+) +([\d.]+) +([\d.]+) +[\d.]+ +([\d.]+) +[\d.]+$")
+TOPOLOGIES = {4: "p100:nodes=1", 16: "p100:nodes=4"}
+NAMED = ("single", "data-parallel", "model-parallel", "tensor-parallel", "spatial", "owt",
+         "expert-rnn")
 
 
 def report(tool, model, batch, devices, budget):
-    """Strategy to (step ms, moved MB, peak MiB), and what the compiler says if there is none."""
-    topology = ROOT / "topologies" / f"{TOPOLOGIES[devices]}.json"
+    """The compiler's report, and what it says if there is none."""
     result = subprocess.run(
-        [tool, model, f"--batch={batch}", f"--topology={topology}", "--emit=report",
-         f"--budget={budget}"], capture_output=True, text=True)
+        [tool, model, f"--batch={batch}", f"--topology={TOPOLOGIES[devices]}", "--emit=report",
+         "--json", f"--budget={budget}"], capture_output=True, text=True)
     if result.returncode:
         return None, result.stderr.strip().splitlines()[0].removeprefix("error: ")
-    rows = filter(None, map(ROW.match, result.stdout.splitlines()))
-    return {row[1]: tuple(map(float, row.groups()[1:])) for row in rows}, ""
+    return json.loads(result.stdout), ""
 
 
-def line(name, batch, devices, rows):
+def line(name, batch, devices, report):
+    rows = {row["name"]: row for row in report["strategies"]}
     found = rows["found"]
-    baseline = min(rows["single"][0], rows["data-parallel"][0])
+
+    def milliseconds(row):
+        return f"{row['step_ns'] / 1e6:.3f}" + ("" if row["fits"] else " (!)")
+
+    baseline = min(rows["single"]["step_ns"], rows["data-parallel"]["step_ns"])
     cells = [name, batch, devices]
-    cells += [f"{rows[strategy][0]:.3f}"
-              for strategy in ("single", "data-parallel", "model-parallel", "found")]
-    cells += [f"**{baseline / found[0]:.2f}**", f"{found[1]:.1f}",
-              f"{rows['data-parallel'][2]:.0f}", f"{found[2]:.0f}"]
+    cells += [milliseconds(rows[strategy]) for strategy in NAMED]
+    cells += [milliseconds(found), f"**{baseline / found['step_ns']:.2f}**",
+              f"{report['lower_bound']['step_ns'] / 1e6:.3f}", f"{100 * found['gap']:.0f}",
+              f"{found['communication_bytes'] / 1e6:.1f}",
+              f"{rows['data-parallel']['peak_memory_bytes'] / 2**20:.0f}",
+              f"{found['peak_memory_bytes'] / 2**20:.0f}"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -62,11 +67,14 @@ def main():
                      f"{', '.join(unknown)}")
     tool = pathlib.Path(arguments.build_dir) / "bin" / "soap-compile"
 
-    print("Simulated milliseconds per step. Gain: the better of single and data parallel "
-          "over found.\n")
-    print("| network | batch | devices | single | data parallel | model parallel | found "
-          "| gain | found moves MB | peak MiB, data parallel | peak MiB, found |")
-    print("|---" * 11 + "|")
+    print("Simulated milliseconds per step; (!) does not fit into a device. Gain: the better "
+          "of single and data parallel over found. Gap: how much longer found takes than the "
+          "lower bound of all strategies.\n")
+    columns = ["network", "batch", "devices", *(name.replace("-", " ") for name in NAMED),
+               "found", "gain", "lower bound", "gap %", "found moves MB",
+               "peak MiB, data parallel", "peak MiB, found"]
+    print("| " + " | ".join(columns) + " |")
+    print("|---" * len(columns) + "|")
     missing = []
     with tempfile.TemporaryDirectory() as folder:
         model = pathlib.Path(folder) / "model.onnx"

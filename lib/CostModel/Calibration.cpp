@@ -8,7 +8,6 @@
 #include "soap/CostModel/Calibration.h"
 #include "JSONReader.h"
 #include "soap/CostModel/CostModel.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
 #include <cmath>
@@ -61,15 +60,21 @@ llvm::Expected<Calibration> Calibration::load(llvm::StringRef path) {
 }
 
 std::string Calibration::toJSON() const {
-  json::Value root = json::Object{{"format", "soap-calibration"},
-                                  {"machine", machine},
-                                  {"devices", devices},
-                                  {"device_kind", kind.name},
-                                  {"kind", detail::writeKind(kind)},
-                                  {"copy_bandwidth_bytes_per_s", copyBandwidth},
-                                  {"copy_latency_s", copyLatencyNs * 1e-9},
-                                  {"fit_error", fitError}};
-  return llvm::formatv("{0:2}\n", root).str();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  json::OStream json(os, /*IndentSize=*/2);
+  json.object([&] {
+    json.attribute("format", "soap-calibration");
+    json.attribute("machine", machine);
+    json.attribute("devices", devices);
+    json.attribute("device_kind", kind.name);
+    json.attributeObject("kind", [&] { detail::writeKind(json, kind); });
+    detail::writeNumber(json, "copy_bandwidth_bytes_per_s", copyBandwidth);
+    detail::writeNumber(json, "copy_latency_s", copyLatencyNs / 1e9);
+    detail::writeNumber(json, "fit_error", fitError);
+  });
+  os << '\n';
+  return text;
 }
 
 Topology Calibration::topology(int32_t count, int64_t memoryBytes,

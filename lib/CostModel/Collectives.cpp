@@ -77,16 +77,15 @@ public:
     for (int32_t id : route.links)
       begin = std::max(begin, linkOf(id).free);
     for (int32_t id : route.links) {
-      LinkState &link = linkOf(id);
-      double ns = bytes / topology_.links()[id].bandwidth * 1e9;
-      link.free = begin + std::llround(ns);
-      link.busy += ns;
+      const Link &link = topology_.links()[id];
+      LinkState &state = linkOf(id);
+      state.free = begin + link.ns(bytes);
+      state.busy += bytes / link.bandwidth * 1e9;
     }
     if (group_[to] != topology_.host())
       copyNs_[to] += route.copyNs(bytes);
     occupies_ |= route.occupiesReceiver;
-    return begin + route.latencyNs +
-           std::llround(bytes / route.bandwidth * 1e9);
+    return begin + route.latencyNs + route.ns(bytes);
   }
 
   struct Message {

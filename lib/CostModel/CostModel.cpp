@@ -127,16 +127,25 @@ int64_t CostModel::copyNs(int64_t bytes, const DeviceKind &kind) {
   return kind.launchNs + std::llround(1e9 * trafficSeconds(2.0 * bytes, kind));
 }
 
-int64_t CostModel::cutNs(const Box &box, const Box &shard, int32_t elementBytes,
-                         const DeviceKind &kind) {
-  int64_t copied = copyNs(volume(box) * elementBytes, kind);
+bool CostModel::isView(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
+                       int32_t elementBytes) {
   bool leading = true;
   int64_t first = 0;
   for (auto [part, whole] : llvm::zip_equal(box, shard)) {
     if (!leading && part.size() != whole.size())
-      return copied;
+      return false;
     leading &= part.size() == 1;
     first = first * whole.size() + part.lo - whole.lo;
   }
-  return first * elementBytes % 64 ? copied : 0;
+  return first * elementBytes % 64 == 0;
+}
+
+int64_t CostModel::cutNs(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
+                         int32_t elementBytes, const DeviceKind &kind) {
+  if (isView(box, shard, elementBytes))
+    return 0;
+  int64_t elements = 1;
+  for (Range range : box)
+    elements *= range.size();
+  return copyNs(elements * elementBytes, kind);
 }

@@ -1,4 +1,4 @@
-//===- JSONReader.h - Numbers from JSON objects -----------------*- C++ -*-===//
+//===- JSONReader.h - Numbers from and to JSON objects ----------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -55,7 +55,11 @@ public:
 
 DeviceKind readKind(JSONReader &reader, llvm::StringRef name,
                     const llvm::json::Object &object);
-llvm::json::Object writeKind(const DeviceKind &kind);
+/// Writes the fields of a kind into the object that is open.
+void writeKind(llvm::json::OStream &json, const DeviceKind &kind);
+/// Writes a number in the shortest form that is read back as the same one.
+/// llvm::json prints 3e-06 as 3.0000000000000001e-06.
+void writeNumber(llvm::json::OStream &json, llvm::StringRef key, double value);
 
 } // namespace soap::detail
 

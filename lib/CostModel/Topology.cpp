@@ -9,9 +9,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <queue>
 
 using namespace soap;
 
@@ -71,82 +69,6 @@ std::string Topology::finish() {
   return check();
 }
 
-void Topology::findRoutes() {
-  // Dijkstra from every device. Only junctions pass traffic on. Ties: fewer
-  // links, then the link that was named first.
-  int32_t ends = numDevices() + 1;
-  int32_t numVertices = ends + static_cast<int32_t>(junctions_.size());
-  std::vector<std::vector<int32_t>> outgoing(numVertices);
-  std::vector<int64_t> weight;
-  for (auto [index, link] : llvm::enumerate(links_)) {
-    outgoing[link.from].push_back(static_cast<int32_t>(index));
-    weight.push_back(link.latencyNs +
-                     static_cast<int64_t>(0x1p20 / link.bandwidth * 1e9));
-  }
-
-  struct Extent {
-    size_t begin, end;
-  };
-  std::vector<Extent> extents;
-  routes_.assign(static_cast<size_t>(ends) * ends, {});
-  routeLinks_.clear();
-  using Key = std::tuple<int64_t, int32_t, int32_t>; // Cost, hops, vertex.
-  std::vector<std::pair<int64_t, int32_t>> best(numVertices);
-  std::vector<int32_t> via(numVertices);
-  for (int32_t from = 0; from < ends; ++from) {
-    std::fill(best.begin(), best.end(),
-              std::make_pair(std::numeric_limits<int64_t>::max(), 0));
-    std::fill(via.begin(), via.end(), -1);
-    std::priority_queue<Key, std::vector<Key>, std::greater<>> queue;
-    best[from] = {0, 0};
-    queue.push({0, 0, from});
-    while (!queue.empty()) {
-      auto [cost, hops, vertex] = queue.top();
-      queue.pop();
-      if (std::make_pair(cost, hops) != best[vertex] ||
-          (vertex != from && vertex < ends))
-        continue;
-      for (int32_t index : outgoing[vertex]) {
-        int32_t to = links_[index].to;
-        std::pair<int64_t, int32_t> next{cost + weight[index], hops + 1};
-        if (next >= best[to])
-          continue;
-        best[to] = next;
-        via[to] = index;
-        queue.push({next.first, next.second, to});
-      }
-    }
-    for (int32_t to = 0; to < ends; ++to) {
-      Route &route = routes_[static_cast<size_t>(from) * ends + to];
-      size_t begin = routeLinks_.size();
-      if (to != from && via[to] >= 0) {
-        for (int32_t vertex = to; vertex != from;
-             vertex = links_[via[vertex]].from)
-          routeLinks_.push_back(via[vertex]);
-        std::reverse(routeLinks_.begin() + begin, routeLinks_.end());
-        route.bandwidth = std::numeric_limits<double>::max();
-        for (size_t i = begin; i < routeLinks_.size(); ++i) {
-          const Link &link = links_[routeLinks_[i]];
-          route.latencyNs += link.latencyNs;
-          route.bandwidth = std::min(route.bandwidth, link.bandwidth);
-          if (link.occupiesReceiver) {
-            double rate =
-                link.copyBandwidth > 0 ? link.copyBandwidth : link.bandwidth;
-            route.copyBandwidth = route.occupiesReceiver
-                                      ? std::min(route.copyBandwidth, rate)
-                                      : rate;
-            route.occupiesReceiver = true;
-          }
-        }
-      }
-      extents.push_back({begin, routeLinks_.size()});
-    }
-  }
-  for (auto [route, extent] : llvm::zip(routes_, extents))
-    route.links = llvm::ArrayRef(routeLinks_.data() + extent.begin,
-                                 extent.end - extent.begin);
-}
-
 std::string Topology::check() const {
   auto text = [](const llvm::Twine &twine) { return twine.str(); };
   if (devices_.empty())
@@ -193,17 +115,10 @@ std::string Topology::check() const {
   };
   for (int32_t from = 0; from < ends; ++from)
     for (int32_t to = 0; to < ends; ++to)
-      if (from != to && route(from, to).links.empty())
+      if (from != to && rates_[wayOf(from, to).rates].numLinks == 0)
         return "expected a route from " + endName(from) + " to " + endName(to) +
                ", got: none; add a link, or links through a junction";
   return "";
-}
-
-int64_t Topology::routeCost(int32_t from, int32_t to) const {
-  if (from == to)
-    return 0;
-  const Route &way = route(from, to);
-  return way.latencyNs + static_cast<int64_t>(0x1p20 / way.bandwidth * 1e9);
 }
 
 Topology Topology::machine(int32_t count, const DeviceKind &kind,
@@ -232,8 +147,10 @@ Topology Topology::machine(int32_t count, const DeviceKind &kind,
   return topology;
 }
 
-int64_t Route::copyNs(double bytes) const {
-  return occupiesReceiver ? std::llround(bytes / copyBandwidth * 1e9) : 0;
+void Topology::reserveMemory(int32_t device, int64_t bytes) {
+  int64_t &memory = devices_[device].memoryBytes;
+  if (memory > 0)
+    memory = std::max<int64_t>(1, memory - bytes);
 }
 
 void Topology::throttle(const LinkSpeed &speed) {
@@ -251,18 +168,4 @@ void Topology::throttle(const LinkSpeed &speed) {
     link.resource = numResources_++;
   }
   findRoutes();
-}
-
-Topology::Topology(const Topology &other)
-    : name(other.name), kinds_(other.kinds_), devices_(other.devices_),
-      junctions_(other.junctions_), links_(other.links_),
-      numResources_(other.numResources_), finished_(other.finished_) {
-  if (finished_ && !other.routes_.empty())
-    findRoutes();
-}
-
-Topology &Topology::operator=(const Topology &other) {
-  if (this != &other)
-    *this = Topology(other);
-  return *this;
 }

@@ -8,9 +8,10 @@
 #include "JSONReader.h"
 #include "soap/CostModel/Topology.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include <charconv>
 #include <cmath>
+#include <map>
 
 using namespace soap;
 namespace json = llvm::json;
@@ -35,18 +36,26 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
   return kind;
 }
 
-json::Object soap::detail::writeKind(const DeviceKind &kind) {
-  json::Object object{{"peak_flops", kind.peakFlops},
-                      {"memory_bandwidth_bytes_per_s", kind.memoryBandwidth},
-                      {"half_rows", kind.halfRows},
-                      {"half_columns", kind.halfColumns},
-                      {"half_depth", kind.halfDepth},
-                      {"launch_s", kind.launchNs * 1e-9}};
+void soap::detail::writeNumber(json::OStream &json, llvm::StringRef key,
+                               double value) {
+  char text[32];
+  char *end = std::to_chars(text, std::end(text), value).ptr;
+  json.attributeBegin(key);
+  json.rawValue(llvm::StringRef(text, end - text));
+  json.attributeEnd();
+}
+
+void soap::detail::writeKind(json::OStream &json, const DeviceKind &kind) {
+  writeNumber(json, "peak_flops", kind.peakFlops);
+  writeNumber(json, "memory_bandwidth_bytes_per_s", kind.memoryBandwidth);
   if (kind.cacheBytes > 0) {
-    object["cache_bytes"] = kind.cacheBytes;
-    object["cache_bandwidth_bytes_per_s"] = kind.cacheBandwidth;
+    writeNumber(json, "cache_bytes", kind.cacheBytes);
+    writeNumber(json, "cache_bandwidth_bytes_per_s", kind.cacheBandwidth);
   }
-  return object;
+  writeNumber(json, "half_rows", kind.halfRows);
+  writeNumber(json, "half_columns", kind.halfColumns);
+  writeNumber(json, "half_depth", kind.halfDepth);
+  writeNumber(json, "launch_s", kind.launchNs / 1e9);
 }
 
 namespace {
@@ -57,6 +66,7 @@ public:
 
   llvm::Expected<Topology> read() {
     topology_.name = root_.getString("name").value_or("topology").str();
+    readComments();
     readKinds();
     readDevices();
     readLinks();
@@ -68,6 +78,16 @@ public:
   }
 
 private:
+  /// A text or a list of them; what else people write there is theirs.
+  void readComments() {
+    if (std::optional<llvm::StringRef> text = root_.getString("comment"))
+      topology_.comments.push_back(text->str());
+    if (const json::Array *list = root_.getArray("comment"))
+      for (const json::Value &line : *list)
+        if (std::optional<llvm::StringRef> text = line.getAsString())
+          topology_.comments.push_back(text->str());
+  }
+
   void readKinds() {
     const json::Object *kinds = root_.getObject("kinds");
     if (!kinds)
@@ -212,44 +232,123 @@ llvm::Expected<Topology> Topology::load(llvm::StringRef path) {
   return topology;
 }
 
-std::string Topology::toJSON() const {
-  json::Object kinds;
-  for (const DeviceKind &kind : kinds_)
-    kinds[kind.name] = detail::writeKind(kind);
-  json::Array devices, links;
-  for (const Device &device : devices_) {
-    json::Object entry{{"id", device.id},
-                       {"kind", kinds_[device.kind].name},
-                       {"node", device.node},
-                       {"memory_bytes", device.memoryBytes}};
-    if (device.cores)
-      entry["cores"] = device.cores;
-    devices.push_back(std::move(entry));
+namespace {
+/// Prints the parts of a topology, each device and each link on one line.
+class TopologyWriter {
+public:
+  TopologyWriter(const Topology &topology,
+                 llvm::ArrayRef<std::string> junctions, llvm::raw_ostream &os)
+      : topology_(topology), junctions_(junctions),
+        json_(os, /*IndentSize=*/2) {}
+
+  void write() {
+    json_.object([&] {
+      json_.attribute("format", "soap-topology");
+      json_.attribute("name", topology_.name);
+      if (!topology_.comments.empty())
+        json_.attributeArray("comment", [&] {
+          for (const std::string &comment : topology_.comments)
+            json_.value(comment);
+        });
+      writeKinds();
+      json_.attributeArray("devices", [&] { writeDevices(); });
+      json_.attributeArray("links", [&] { writeLinks(); });
+    });
   }
-  devices.push_back(json::Object{{"id", host()}, {"kind", "host"}});
-  auto end = [&](int32_t vertex) -> json::Value {
-    if (vertex < host())
+
+private:
+  /// An object on a line of its own.
+  void line(llvm::function_ref<void(json::OStream &)> fields) {
+    json_.rawValue([&](llvm::raw_ostream &os) {
+      json::OStream json(os);
+      json.object([&] { fields(json); });
+    });
+  }
+
+  void writeKinds() {
+    // The order in the object means nothing; it shall not depend on the order
+    // in which a file had them.
+    std::map<llvm::StringRef, const DeviceKind *> kinds;
+    for (const DeviceKind &kind : topology_.kinds())
+      kinds[kind.name] = &kind;
+    json_.attributeObject("kinds", [&] {
+      for (auto [name, kind] : kinds) {
+        json_.attributeBegin(name);
+        line([kind = kind](json::OStream &json) {
+          detail::writeKind(json, *kind);
+        });
+        json_.attributeEnd();
+      }
+    });
+  }
+
+  void writeDevices() {
+    for (const Device &device : topology_.devices())
+      line([&](json::OStream &json) {
+        json.attribute("id", device.id);
+        json.attribute("kind", topology_.kindOf(device.id).name);
+        json.attribute("node", device.node);
+        json.attribute("memory_bytes", device.memoryBytes);
+        if (device.cores)
+          json.attribute("cores", device.cores);
+      });
+    line([&](json::OStream &json) {
+      json.attribute("id", topology_.host());
+      json.attribute("kind", "host");
+    });
+  }
+
+  json::Value end(int32_t vertex) const {
+    if (vertex < topology_.host())
       return vertex;
-    return vertex == host() ? std::string("host")
-                            : junctions_[vertex - host() - 1];
-  };
-  for (const Link &link : links_) {
-    json::Object entry{{"from", end(link.from)},
-                       {"to", end(link.to)},
-                       {"bandwidth_bytes_per_s", link.bandwidth},
-                       {"latency_s", link.latencyNs * 1e-9}};
-    if (!link.shared.empty())
-      entry["shared"] = link.shared;
-    if (link.occupiesReceiver)
-      entry["occupies"] = "receiver";
-    if (link.copyBandwidth > 0)
-      entry["copy_bandwidth_bytes_per_s"] = link.copyBandwidth;
-    links.push_back(std::move(entry));
+    return vertex == topology_.host()
+               ? "host"
+               : junctions_[vertex - topology_.host() - 1];
   }
-  json::Value root = json::Object{{"format", "soap-topology"},
-                                  {"name", name},
-                                  {"kinds", std::move(kinds)},
-                                  {"devices", std::move(devices)},
-                                  {"links", std::move(links)}};
-  return llvm::formatv("{0:2}\n", root).str();
+
+  /// Whether what addDuplexLink() made of one is two links in a row.
+  static bool areDuplex(const Link &one, const Link &other) {
+    return one.from == other.to && one.to == other.from &&
+           one.bandwidth == other.bandwidth &&
+           one.latencyNs == other.latencyNs && one.shared == other.shared &&
+           one.occupiesReceiver == other.occupiesReceiver &&
+           one.copyBandwidth == other.copyBandwidth;
+  }
+
+  void writeLinks() {
+    llvm::ArrayRef<Link> links = topology_.links();
+    for (size_t i = 0; i < links.size(); ++i) {
+      const Link &link = links[i];
+      bool duplex = i + 1 < links.size() && areDuplex(link, links[i + 1]);
+      line([&](json::OStream &json) {
+        json.attribute("from", end(link.from));
+        json.attribute("to", end(link.to));
+        detail::writeNumber(json, "bandwidth_bytes_per_s", link.bandwidth);
+        detail::writeNumber(json, "latency_s", link.latencyNs / 1e9);
+        if (!link.shared.empty())
+          json.attribute("shared", link.shared);
+        if (link.occupiesReceiver)
+          json.attribute("occupies", "receiver");
+        if (link.copyBandwidth > 0)
+          detail::writeNumber(json, "copy_bandwidth_bytes_per_s",
+                              link.copyBandwidth);
+        if (duplex)
+          json.attribute("duplex", true);
+      });
+      i += duplex;
+    }
+  }
+
+  const Topology &topology_;
+  llvm::ArrayRef<std::string> junctions_;
+  json::OStream json_;
+};
+} // namespace
+
+std::string Topology::toJSON() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  TopologyWriter(*this, junctions_, os).write();
+  os << '\n';
+  return text;
 }

@@ -30,45 +30,83 @@ static std::pair<int32_t, int32_t> deviceBounds(const Layout &producer,
   return {lowest, highest};
 }
 
-Planner::Planner(const Layout &producer, ArrayRef<Need> consumers,
-                 RouteCost route, int32_t host)
-    : producer(producer), consumers(consumers), route(route), host(host),
-      firstNeed(0, 0), ownBlock(0, 0), seen(0, 0) {
-  std::tie(lowestDevice, highestDevice) = deviceBounds(producer, consumers);
-  firstNeed = DeviceTable<int32_t>(lowestDevice, highestDevice);
-  ownBlock = seen = firstNeed;
+void Planner::reset(const Layout &layout, ArrayRef<Need> needsOfAll,
+                    RouteCost routeCost, int32_t hostDevice) {
+  producer = &layout;
+  consumers = needsOfAll;
+  route = routeCost;
+  host = hostDevice;
+  plan.clear(layout.cuts.size());
+  numDemands = numTransfers = 0;
+  std::tie(lowestDevice, highestDevice) = deviceBounds(layout, needsOfAll);
+  for (DeviceTable<int32_t> *table : {&firstNeed, &ownBlock, &seen})
+    table->reset(lowestDevice, highestDevice);
 }
 
 //===----------------------------------------------------------------------===//
 // Shards, actions, reads
 //===----------------------------------------------------------------------===//
 
-int32_t Planner::addShard(int32_t device, Box box, int32_t action,
-                          int32_t position) {
-  Shard shard;
-  shard.device = device;
-  shard.box = std::move(box);
-  shard.origin = Shard::Origin::Action;
-  shard.index = action;
-  shard.position = position;
-  plan.shards.push_back(std::move(shard));
-  return static_cast<int32_t>(plan.shards.size()) - 1;
+int32_t Planner::addBox(ArrayRef<Range> ranges) {
+  int32_t id = plan.addBox();
+  std::copy(ranges.begin(), ranges.end(), plan.rangesOf(id));
+  plan.setVolume(id);
+  return id;
 }
 
-int32_t Planner::addAction(ActionKind kind, SmallVector<int32_t, 8> group) {
-  Action &action = plan.actions.emplace_back();
+/// Adds the boxes of a grid, row-major, where range i of dimension d is
+/// `rangeAt(d, i)`; returns the first.
+template <typename RangeAt>
+static int32_t addGrid(FlatPlan &plan, ArrayRef<int32_t> counts,
+                       RangeAt rangeAt) {
+  auto first = static_cast<int32_t>(plan.volumes.size());
+  Spans all;
+  for (int32_t count : counts)
+    all.push_back({0, count});
+  SmallVector<int32_t, 5> strides(counts.size(), 0);
+  forEachIndex(all, strides, [&](ArrayRef<int32_t> index, int32_t) {
+    int32_t id = plan.addBox();
+    Range *ranges = plan.rangesOf(id);
+    for (size_t d = 0; d != index.size(); ++d)
+      ranges[d] = rangeAt(d, index[d]);
+    plan.setVolume(id);
+  });
+  return first;
+}
+
+int32_t Planner::addAction(ActionKind kind, ArrayRef<int32_t> members,
+                           Combine combine) {
+  FlatPlan::Action action;
   action.kind = kind;
-  action.inputs.reserve(group.size());
-  action.group = std::move(group);
+  action.combine = combine;
+  action.group.begin = static_cast<int32_t>(plan.members.size());
+  plan.members.append(members.begin(), members.end());
+  action.group.end = static_cast<int32_t>(plan.members.size());
+  action.inputs.begin = action.inputs.end =
+      static_cast<int32_t>(plan.ports.size());
+  action.outputs.begin = action.outputs.end =
+      static_cast<int32_t>(plan.outputs.size());
+  plan.actions.push_back(action);
   return static_cast<int32_t>(plan.actions.size()) - 1;
 }
 
-void Planner::addInput(const SourceGrid &grid, int32_t action, int32_t device,
-                       const Box &box) {
-  Port &port = plan.actions[action].inputs.emplace_back();
-  port.device = device;
-  port.box = box;
-  grid.assemble(device, box, plan.shards, port.pieces);
+void Planner::addInput(const SourceGrid &grid, int32_t device, int32_t box) {
+  FlatPlan::Port port{device, box, {}};
+  port.pieces.begin = static_cast<int32_t>(plan.pieces.size());
+  grid.assemble(device, box, plan);
+  port.pieces.end = static_cast<int32_t>(plan.pieces.size());
+  plan.ports.push_back(port);
+  ++plan.actions.back().inputs.end;
+}
+
+int32_t Planner::addOutput(int32_t device, int32_t box) {
+  FlatPlan::Action &action = plan.actions.back();
+  int32_t shard =
+      addShard(device, box, static_cast<int32_t>(plan.actions.size()) - 1,
+               action.outputs.size());
+  plan.outputs.push_back(shard);
+  ++action.outputs.end;
+  return shard;
 }
 
 void soap::detail::sortGroup(llvm::SmallVectorImpl<int32_t> &group) {
@@ -76,11 +114,9 @@ void soap::detail::sortGroup(llvm::SmallVectorImpl<int32_t> &group) {
     std::sort(group.begin(), group.end());
 }
 
-void Planner::serve(const Request &request, ArrayRef<Piece> pieces) {
-  const Demand &demand = *request.demand;
-  for (int32_t base : demand.readBase)
-    plan.reads[base + request.read()].pieces.assign(pieces.begin(),
-                                                    pieces.end());
+void Planner::serve(const Request &request, FlatPlan::Slice pieces) {
+  for (int32_t base : request.demand->readBase)
+    plan.reads[base + request.read()].pieces = pieces;
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,8 +128,8 @@ void Planner::collectDemands() {
     return a.copies == b.copies && a.devices == b.devices &&
            a.tasks == b.tasks && a.ranges == b.ranges;
   };
-  demands.reserve(consumers.size());
-  size_t numReads = 0;
+  int32_t numReads = 0;
+  SmallVector<int32_t, 5> sizes;
   for (size_t i = 0, e = consumers.size(); i != e; ++i) {
     const Need &need = consumers[i];
     assert(need.devices.size() == need.tasks.size() &&
@@ -101,88 +137,103 @@ void Planner::collectDemands() {
            "one device and one task per tile and copy");
     Demand *demand = nullptr;
     if (!need.regather)
-      for (Demand &other : demands)
-        if (!other.need->regather && equal(*other.need, need))
-          demand = &other;
+      for (size_t k = 0; k != numDemands; ++k)
+        if (!demands[k].need->regather && equal(*demands[k].need, need))
+          demand = &demands[k];
     if (!demand) {
-      demand = &demands.emplace_back();
+      if (numDemands == demands.size())
+        demands.emplace_back();
+      demand = &demands[numDemands];
       demand->need = &need;
-      demand->index = static_cast<int32_t>(demands.size()) - 1;
+      demand->index = static_cast<int32_t>(numDemands++);
+      demand->consumers.clear();
+      demand->readBase.clear();
+      demand->firstRead.clear();
+      sizes.clear();
+      for (const auto &ranges : need.ranges)
+        sizes.push_back(static_cast<int32_t>(ranges.size()));
+      demand->firstBox = addGrid(
+          plan, sizes, [&](size_t d, int32_t k) { return need.ranges[d][k]; });
       int32_t reads = 0;
-      auto tiles = static_cast<int32_t>(need.numTiles());
-      demand->boxes.reserve(tiles);
-      demand->firstRead.reserve(tiles);
-      for (int32_t tile = 0; tile != tiles; ++tile) {
-        demand->boxes.push_back(need.tileBox(tile));
-        bool empty = isEmpty(demand->boxes.back());
-        demand->firstRead.push_back(empty ? -1 : reads);
-        reads += empty ? 0 : need.copies;
+      for (int64_t volume :
+           ArrayRef<int64_t>(plan.volumes).drop_front(demand->firstBox)) {
+        demand->firstRead.push_back(volume == 0 ? -1 : reads);
+        reads += volume == 0 ? 0 : need.copies;
       }
     }
     demand->consumers.push_back(static_cast<int32_t>(i));
-    demand->readBase.push_back(static_cast<int32_t>(numReads));
+    demand->readBase.push_back(numReads);
     for (int32_t first : demand->firstRead)
       numReads += first < 0 ? 0 : need.copies;
   }
 
-  plan.reads.resize(numReads);
-  for (const Demand &demand : demands)
+  plan.reads.resize_for_overwrite(numReads);
+  for (const Demand &demand : allDemands())
     for (size_t k = 0; k != demand.consumers.size(); ++k) {
-      Read *read = plan.reads.begin() + demand.readBase[k];
-      for (size_t tile = 0; tile != demand.boxes.size(); ++tile) {
+      const Need &need = *demand.need;
+      FlatPlan::Read *read = plan.reads.begin() + demand.readBase[k];
+      for (int32_t tile = 0, e = demand.firstRead.size(); tile != e; ++tile) {
         if (demand.firstRead[tile] < 0)
           continue;
-        for (int32_t copy = 0; copy != demand.need->copies; ++copy, ++read) {
-          size_t slot = tile * demand.need->copies + copy;
-          read->consumer = demand.consumers[k];
-          read->task = demand.need->tasks[slot];
-          read->device = demand.need->devices[slot];
-          read->box = demand.boxes[tile];
+        for (int32_t copy = 0; copy != need.copies; ++copy, ++read) {
+          size_t slot = size_t(tile) * need.copies + copy;
+          *read = {demand.consumers[k],
+                   need.tasks[slot],
+                   need.devices[slot],
+                   demand.firstBox + tile,
+                   {}};
         }
       }
     }
 }
 
 void Planner::createTaskShards() {
-  plan.shards.reserve(producer.tasks.size() + plan.reads.size());
-  plan.shards.resize(producer.tasks.size());
-  const int32_t *task = producer.tasks.begin();
-  const int32_t *device = producer.devices.begin();
-  for (int64_t tile = 0, e = producer.numTiles(); tile != e; ++tile) {
-    Box box = producer.tileBox(tile);
-    for (int32_t part = 0; part != producer.parts; ++part)
-      for (int32_t copy = 0; copy != producer.copies;
-           ++copy, ++task, ++device) {
-        Shard &shard = plan.shards[*task];
-        shard.device = *device;
-        shard.box = box;
-        shard.part = producer.parts == 1 ? -1 : part;
-        shard.index = *task;
-      }
-  }
+  plan.shards.resize(producer->tasks.size());
+  SmallVector<int32_t, 5> sizes;
+  for (const auto &cuts : producer->cuts)
+    sizes.push_back(static_cast<int32_t>(cuts.size()) - 1);
+  firstTileBox = addGrid(plan, sizes, [&](size_t d, int32_t i) {
+    return Range{producer->cuts[d][i], producer->cuts[d][i + 1]};
+  });
+  const int32_t *task = producer->tasks.begin();
+  const int32_t *device = producer->devices.begin();
+  auto tiles = static_cast<int32_t>(producer->numTiles());
+  for (int32_t tile = 0; tile != tiles; ++tile)
+    for (int32_t part = 0; part != producer->parts; ++part)
+      for (int32_t copy = 0; copy != producer->copies; ++copy, ++task, ++device)
+        plan.shards[*task] = {*device,
+                              firstTileBox + tile,
+                              producer->parts == 1 ? -1 : part,
+                              Shard::Origin::Task,
+                              *task,
+                              0};
 }
 
-SourceGrid Planner::reduceLocally() {
-  SourceGrid grid(producer.cuts);
-  SmallVector<Holder, 8> holders;
-  for (int64_t tile = 0, e = producer.numTiles(); tile != e; ++tile) {
+void Planner::reduceLocally(SourceGrid &grid) {
+  grid.reset(producer->cuts);
+  // Of one tile: the reduction of every holder, and what enters which.
+  SmallVector<int32_t, 8> reductionOf;
+  SmallVector<std::pair<int32_t, int32_t>, 16> entries;
+  for (int64_t tile = 0, e = producer->numTiles(); tile != e; ++tile) {
     holders.clear();
     seen.clear();
-    int64_t first = tile * producer.parts * producer.copies;
-    if (producer.parts == 1) {
+    int64_t first = tile * producer->parts * producer->copies;
+    if (producer->parts == 1) {
       // Copies on one device count once.
-      for (int32_t copy = 0; copy != producer.copies; ++copy)
-        if (seen.insert(producer.devices[first + copy], 0))
+      for (int32_t copy = 0; copy != producer->copies; ++copy)
+        if (seen.insert(producer->devices[first + copy], 0))
           holders.push_back(
-              {producer.devices[first + copy], producer.tasks[first + copy]});
+              {producer->devices[first + copy], producer->tasks[first + copy]});
       grid.addCell(holders);
       continue;
     }
     // Copy 0 of every part; parts that share a device join there.
-    SmallVector<int32_t, 8> reductionOf;
-    for (int32_t part = 0; part != producer.parts; ++part) {
-      int64_t slot = first + int64_t(part) * producer.copies;
-      int32_t device = producer.devices[slot], shard = producer.tasks[slot];
+    reductionOf.clear();
+    entries.clear();
+    size_t firstReduction = plan.reductions.size();
+    for (int32_t part = 0; part != producer->parts; ++part) {
+      int64_t slot = first + int64_t(part) * producer->copies;
+      int32_t device = producer->devices[slot], shard = producer->tasks[slot];
       int32_t *position = seen.find(device);
       if (!position) {
         seen.insert(device, static_cast<int32_t>(holders.size()));
@@ -193,61 +244,40 @@ SourceGrid Planner::reduceLocally() {
       int32_t &index = reductionOf[*position];
       if (index < 0) {
         index = static_cast<int32_t>(plan.reductions.size());
-        Shard output = plan.shards[holders[*position].shard];
+        int32_t &held = holders[*position].shard;
+        entries.push_back({index, held});
+        FlatPlan::Shard output = plan.shards[held];
         output.origin = Shard::Origin::Reduction;
         output.index = index;
-        LocalReduction &reduction = plan.reductions.emplace_back();
-        reduction.combine = producer.combine;
-        reduction.inputs.push_back(holders[*position].shard);
-        reduction.output = static_cast<int32_t>(plan.shards.size());
-        holders[*position].shard = reduction.output;
-        plan.shards.push_back(std::move(output));
+        held = static_cast<int32_t>(plan.shards.size());
+        plan.shards.push_back(output);
+        plan.reductions.push_back({producer->combine, held, {}});
       }
-      plan.reductions[index].inputs.push_back(shard);
+      entries.push_back({index, shard});
+    }
+    for (size_t i = firstReduction; i != plan.reductions.size(); ++i) {
+      FlatPlan::Slice &inputs = plan.reductions[i].inputs;
+      inputs.begin = static_cast<int32_t>(plan.shardLists.size());
+      for (auto [index, shard] : entries)
+        if (index == static_cast<int32_t>(i))
+          plan.shardLists.push_back(shard);
+      inputs.end = static_cast<int32_t>(plan.shardLists.size());
     }
     if (holders.size() == 1)
       plan.shards[holders[0].shard].part = -1;
     grid.addCell(holders);
   }
   grid.formBlocks(plan);
-  return grid;
 }
 
 //===----------------------------------------------------------------------===//
 // The whole plan
 //===----------------------------------------------------------------------===//
 
-void Planner::findConsumersOfActions() {
-  size_t numActions = plan.actions.size(), numConsumers = consumers.size();
-  if (numActions == 0)
-    return;
-  SmallVector<bool, 64> waits(numActions * numConsumers, false);
-  for (const Read &read : plan.reads)
-    for (const Piece &piece : read.pieces) {
-      const Shard &shard = plan.shards[piece.shard];
-      if (shard.origin == Shard::Origin::Action)
-        waits[shard.index * numConsumers + read.consumer] = true;
-    }
-  for (size_t i = numActions; i-- != 0;) {
-    Action &action = plan.actions[i];
-    const bool *row = &waits[i * numConsumers];
-    for (size_t c = 0; c != numConsumers; ++c)
-      if (row[c])
-        action.consumers.push_back(static_cast<int32_t>(c));
-    for (const Port &port : action.inputs)
-      for (const Piece &piece : port.pieces) {
-        const Shard &shard = plan.shards[piece.shard];
-        if (shard.origin == Shard::Origin::Action)
-          for (size_t c = 0; c != numConsumers; ++c)
-            waits[shard.index * numConsumers + c] |= row[c];
-      }
-  }
-}
-
 bool Planner::isAligned(const Demand &demand) const {
   const Need &need = *demand.need;
-  for (size_t d = 0, rank = producer.cuts.size(); d != rank; ++d) {
-    const auto &cuts = producer.cuts[d];
+  for (size_t d = 0, rank = producer->cuts.size(); d != rank; ++d) {
+    const auto &cuts = producer->cuts[d];
     const auto &ranges = need.ranges[d];
     if (ranges.size() + 1 != cuts.size())
       return false;
@@ -262,53 +292,66 @@ bool Planner::isAligned(const Demand &demand) const {
 }
 
 int32_t Planner::taskWith(size_t tile, int32_t device) const {
-  for (int32_t copy = 0; copy != producer.copies; ++copy) {
-    size_t slot = tile * producer.copies + copy;
-    if (producer.devices[slot] == device)
-      return producer.tasks[slot];
+  for (int32_t copy = 0; copy != producer->copies; ++copy) {
+    size_t slot = tile * producer->copies + copy;
+    if (producer->devices[slot] == device)
+      return producer->tasks[slot];
   }
   return -1;
 }
 
 void Planner::serveAligned(const Demand &demand) {
-  const Need &need = *demand.need;
-  for (int32_t tile = 0, e = demand.boxes.size(); tile != e; ++tile)
-    for (int32_t copy = 0; copy != need.copies; ++copy) {
+  for (int32_t tile = 0, e = demand.firstRead.size(); tile != e; ++tile)
+    for (int32_t copy = 0; copy != demand.need->copies; ++copy) {
       Request request{&demand, tile, copy};
-      serve(request, Piece{taskWith(tile, request.device()), request.box()});
+      serve(request, addPiece(taskWith(tile, request.device()), request.box()));
     }
 }
 
-ValuePlan Planner::run() {
+const FlatPlan &Planner::run(const Layout &layout, ArrayRef<Need> needsOfAll,
+                             RouteCost routeCost, int32_t hostDevice) {
+  reset(layout, needsOfAll, routeCost, hostDevice);
   collectDemands();
   createTaskShards();
   // The search meets this most: everybody reads what its device wrote.
-  if (producer.parts == 1 &&
-      llvm::all_of(demands, [&](const Demand &d) { return isAligned(d); })) {
-    for (const Demand &demand : demands)
+  if (producer->parts == 1 && llvm::all_of(allDemands(), [&](const Demand &d) {
+        return isAligned(d);
+      })) {
+    for (const Demand &demand : allDemands())
       serveAligned(demand);
-    return std::move(plan);
+    return plan;
   }
-  SourceGrid grid = reduceLocally();
-  if (producer.parts > 1)
-    grid = reducePartials(grid);
+  reduceLocally(taskGrid);
+  if (producer->parts > 1)
+    reducePartials(taskGrid, homeGrid);
+  const SourceGrid &grid = producer->parts > 1 ? homeGrid : taskGrid;
 
   SmallVector<const Demand *, 4> shared;
-  for (const Demand &demand : demands)
+  for (const Demand &demand : allDemands())
     if (!demand.need->regather)
       shared.push_back(&demand);
   if (!shared.empty())
     moveAll(grid, shared);
-  for (const Demand &demand : demands)
+  for (const Demand &demand : allDemands())
     if (demand.need->regather)
       moveAll(grid, &demand);
-  findConsumersOfActions();
-  return std::move(plan);
+  return plan;
+}
+
+ValuePlanner::ValuePlanner() : planner_(std::make_unique<Planner>()) {}
+ValuePlanner::~ValuePlanner() = default;
+
+const FlatPlan &ValuePlanner::plan(const Layout &producer,
+                                   ArrayRef<Need> consumers, RouteCost route,
+                                   int32_t host) {
+  return planner_->run(producer, consumers, route, host);
 }
 
 ValuePlan soap::planValue(const Layout &producer, ArrayRef<Need> consumers,
                           RouteCost route, int32_t host) {
-  return Planner(producer, consumers, route, host).run();
+  Planner planner;
+  return expand(planner.run(producer, consumers, route, host),
+                consumers.size());
 }
 
 llvm::StringRef soap::stringify(ActionKind kind) {
@@ -365,4 +408,49 @@ SmallVector<Movement, 4> soap::movements(const Action &action,
   }
   }
   return result;
+}
+
+/// linkBytes() of an action whose inputs have `sum` bytes, the largest one
+/// `largest`.
+static int64_t linkBytes(ActionKind kind, int64_t members, int64_t sum,
+                         int64_t largest) {
+  switch (kind) {
+  case ActionKind::Transfer:
+  case ActionKind::HaloExchange:
+    return sum;
+  case ActionKind::Broadcast:
+    return largest * (members - 1);
+  case ActionKind::AllGather:
+    return sum * (members - 1);
+  case ActionKind::AllToAll:
+    return sum * (members - 1) / members;
+  case ActionKind::AllReduce:
+    return 2 * largest * (members - 1);
+  case ActionKind::ReduceScatter:
+    return largest * (members - 1);
+  }
+  return 0;
+}
+
+int64_t soap::linkBytes(const Action &action, int64_t elementBytes) {
+  int64_t sum = 0, largest = 0;
+  for (const Port &port : action.inputs) {
+    int64_t bytes = volume(port.box) * elementBytes;
+    sum += bytes;
+    largest = std::max(largest, bytes);
+  }
+  return ::linkBytes(action.kind, static_cast<int64_t>(action.group.size()),
+                     sum, largest);
+}
+
+int64_t soap::linkBytes(const FlatPlan &plan, const FlatPlan::Action &action,
+                        int64_t elementBytes) {
+  int64_t sum = 0, largest = 0;
+  for (const FlatPlan::Port &port : plan.inputsOf(action)) {
+    int64_t elements = plan.volumes[port.box];
+    sum += elements;
+    largest = std::max(largest, elements);
+  }
+  return ::linkBytes(action.kind, action.group.size(), sum * elementBytes,
+                     largest * elementBytes);
 }

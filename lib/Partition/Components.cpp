@@ -28,18 +28,19 @@ struct BlockCursor {
 };
 } // namespace
 
-Components::Components(const SourceGrid &grid,
+void Components::build(const SourceGrid &grid,
                        ArrayRef<const Demand *> demands) {
   size_t rank = grid.rank();
-  clusters.resize(rank);
   strides.assign(rank, 1);
+  firstCluster.assign(rank, 0);
+  clusters.clear();
   // Per demand and dimension, the cluster of each range; all in one array.
-  SmallVector<int32_t, 32> clusterOf;
-  SmallVector<size_t, 16> firstRange(demands.size() * rank);
+  clusterOf.clear();
+  firstRange.assign(demands.size() * rank, 0);
   int32_t numComponents = 1;
-  SmallVector<int32_t, 17> opened, clusterOfBlock;
   for (size_t d = rank; d-- != 0;) {
     int32_t numBlocks = grid.numBlocks(d);
+    firstCluster[d] = static_cast<int32_t>(clusters.size());
     // A range over blocks [a, b] joins them: count the ranges that are open at
     // each boundary.
     opened.assign(numBlocks + 1, 0);
@@ -59,38 +60,40 @@ Components::Components(const SourceGrid &grid,
       }
     }
     clusterOfBlock.clear();
-    int32_t open = 0;
+    int32_t open = 0, numClusters = 0;
     for (int32_t block = 0; block != numBlocks; ++block) {
-      if (open == 0)
-        clusters[d].push_back(block);
-      clusterOfBlock.push_back(static_cast<int32_t>(clusters[d].size()) - 1);
+      if (open == 0) {
+        clusters.push_back(block);
+        ++numClusters;
+      }
+      clusterOfBlock.push_back(numClusters - 1);
       open += opened[block];
     }
-    clusters[d].push_back(numBlocks);
+    clusters.push_back(numBlocks);
     for (size_t r = base; r != clusterOf.size(); ++r)
       if (clusterOf[r] >= 0)
         clusterOf[r] = clusterOfBlock[clusterOf[r]];
     strides[d] = numComponents;
-    numComponents *= static_cast<int32_t>(clusters[d].size()) - 1;
+    numComponents *= numClusters;
   }
 
   // Counting sort of the requests by component.
-  SmallVector<int32_t, 32> components;
+  componentOf.clear();
   begin.assign(numComponents + 1, 0);
   SmallVector<int32_t, 5> index(rank);
   for (size_t i = 0; i != demands.size(); ++i) {
     const Need &need = *demands[i]->need;
     index.assign(rank, 0);
-    for (int32_t tile = 0, e = demands[i]->boxes.size(); tile != e; ++tile) {
+    for (int32_t first : demands[i]->firstRead) {
       int32_t component = -1;
-      if (demands[i]->firstRead[tile] >= 0) {
+      if (first >= 0) {
         component = 0;
         for (size_t d = 0; d != rank; ++d)
           component +=
               clusterOf[firstRange[i * rank + d] + index[d]] * strides[d];
         begin[component + 1] += need.copies;
       }
-      components.push_back(component);
+      componentOf.push_back(component);
       for (size_t d = rank; d-- != 0;) {
         if (++index[d] != static_cast<int32_t>(need.ranges[d].size()))
           break;
@@ -101,22 +104,22 @@ Components::Components(const SourceGrid &grid,
   for (int32_t c = 0; c != numComponents; ++c)
     begin[c + 1] += begin[c];
   sorted.resize_for_overwrite(begin.back());
-  SmallVector<int32_t, 16> next(begin.begin(), begin.end() - 1);
-  const int32_t *component = components.begin();
+  next.assign(begin.begin(), begin.end() - 1);
+  const int32_t *component = componentOf.begin();
   for (const Demand *demand : demands)
-    for (int32_t tile = 0, e = demand->boxes.size(); tile != e;
+    for (int32_t tile = 0, e = demand->firstRead.size(); tile != e;
          ++tile, ++component)
       if (*component >= 0)
         for (int32_t copy = 0; copy != demand->need->copies; ++copy)
           sorted[next[*component]++] = {demand, tile, copy};
 }
 
-Spans Components::blocks(int32_t component) const {
-  Spans spans(clusters.size());
-  for (size_t d = 0; d != clusters.size(); ++d) {
+void Components::blocks(int32_t component, Spans &spans) const {
+  spans.resize(strides.size());
+  for (size_t d = 0; d != strides.size(); ++d) {
     int32_t cluster = component / strides[d];
     component -= cluster * strides[d];
-    spans[d] = {clusters[d][cluster], clusters[d][cluster + 1]};
+    const int32_t *blocks = &clusters[firstCluster[d] + cluster];
+    spans[d] = {blocks[0], blocks[1]};
   }
-  return spans;
 }

@@ -23,10 +23,10 @@ struct Demand {
   const Need *need = nullptr;
   int32_t index = 0; ///< Among all demands.
   llvm::SmallVector<int32_t, 2> consumers;
-  /// Per tile of the need: its box, and the index (within each consumer's
-  /// reads) of the read of its first copy; -1 if the tile is empty.
-  llvm::SmallVector<Box, 8> boxes;
-  llvm::SmallVector<int32_t, 8> firstRead;
+  int32_t firstBox = 0; ///< The box of tile 0; the others follow.
+  /// Per tile of the need, the index (within each consumer's reads) of the read
+  /// of its first copy; -1 if the tile is empty.
+  llvm::SmallVector<int32_t, 0> firstRead;
   /// Per consumer: its first read.
   llvm::SmallVector<int32_t, 2> readBase;
 };
@@ -39,13 +39,14 @@ struct Request {
   int32_t device() const {
     return demand->need->devices[tile * demand->need->copies + copy];
   }
-  const Box &box() const { return demand->boxes[tile]; }
+  int32_t box() const { return demand->firstBox + tile; }
   int32_t read() const { return demand->firstRead[tile] + copy; }
 };
 
+/// Keeps its memory from one build() to the next.
 class Components {
 public:
-  Components(const SourceGrid &grid, llvm::ArrayRef<const Demand *> demands);
+  void build(const SourceGrid &grid, llvm::ArrayRef<const Demand *> demands);
 
   int32_t size() const { return static_cast<int32_t>(begin.size()) - 1; }
   llvm::ArrayRef<Request> requests(int32_t component) const {
@@ -53,14 +54,20 @@ public:
         begin[component], begin[component + 1] - begin[component]);
   }
   /// The blocks of a component, per dimension.
-  Spans blocks(int32_t component) const;
+  void blocks(int32_t component, Spans &spans) const;
 
 private:
-  /// Per dimension: first block of every cluster, and the number of blocks.
-  llvm::SmallVector<llvm::SmallVector<int32_t, 5>, 5> clusters;
-  llvm::SmallVector<int32_t, 5> strides;
-  llvm::SmallVector<int32_t, 17> begin;
-  llvm::SmallVector<Request, 16> sorted;
+  /// Per dimension: first block of every cluster, and the number of blocks. All
+  /// in one array; firstCluster[d] is where those of dimension d begin.
+  llvm::SmallVector<int32_t, 0> clusters;
+  llvm::SmallVector<int32_t, 5> firstCluster, strides;
+  llvm::SmallVector<int32_t, 0> begin;
+  llvm::SmallVector<Request, 0> sorted;
+  /// @{ Scratch memory.
+  llvm::SmallVector<int32_t, 0> clusterOf, componentOf, opened, clusterOfBlock,
+      next;
+  llvm::SmallVector<size_t, 16> firstRange;
+  /// @}
 };
 
 } // namespace soap::detail

@@ -110,11 +110,20 @@ private:
 Layout soap::makeLayout(const PartitionSpec &spec, unsigned result,
                         const Degrees &degrees, ArrayRef<int32_t> devices,
                         ArrayRef<int64_t> shape) {
+  Layout layout;
+  makeLayout(spec, result, degrees, devices, shape, layout);
+  return layout;
+}
+
+void soap::makeLayout(const PartitionSpec &spec, unsigned result,
+                      const Degrees &degrees, ArrayRef<int32_t> devices,
+                      ArrayRef<int64_t> shape, Layout &layout) {
   assert(static_cast<int64_t>(devices.size()) == degrees.numTasks() &&
          "one device per task");
   const ValueAccess &access = spec.results[result];
   assert(access.dims.size() == shape.size() && "rank of access and value");
-  Layout layout;
+  layout.parts = 1;
+  layout.combine = Combine::None;
   TaskNumbering numbering(spec.loops.size());
   numbering.numEntries = layout.copies = degrees.replicate;
 
@@ -131,7 +140,7 @@ Layout soap::makeLayout(const PartitionSpec &spec, unsigned result,
   for (size_t d = shape.size(); d-- != 0;) {
     const DimAccess &dim = access.dims[d];
     auto &cuts = layout.cuts[d];
-    cuts.push_back(0);
+    cuts.assign(1, 0);
     if (dim.loop < 0) {
       cuts.push_back(shape[d]);
       continue;
@@ -145,17 +154,23 @@ Layout soap::makeLayout(const PartitionSpec &spec, unsigned result,
     numbering.prepend(dim.loop, degree);
   }
   numbering.fill(degrees, devices, layout.devices, layout.tasks);
-  return layout;
 }
 
 Need soap::makeNeed(const PartitionSpec &spec, unsigned operand,
                     const Degrees &degrees, ArrayRef<int32_t> devices,
                     ArrayRef<int64_t> shape, bool regather) {
+  Need need;
+  makeNeed(spec, operand, degrees, devices, shape, regather, need);
+  return need;
+}
+
+void soap::makeNeed(const PartitionSpec &spec, unsigned operand,
+                    const Degrees &degrees, ArrayRef<int32_t> devices,
+                    ArrayRef<int64_t> shape, bool regather, Need &need) {
   assert(static_cast<int64_t>(devices.size()) == degrees.numTasks() &&
          "one device per task");
   const ValueAccess &access = spec.operands[operand];
   assert(access.dims.size() == shape.size() && "rank of access and value");
-  Need need;
   need.regather = regather;
   TaskNumbering numbering(spec.loops.size());
 
@@ -178,6 +193,7 @@ Need soap::makeNeed(const PartitionSpec &spec, unsigned operand,
   need.ranges.resize(shape.size());
   for (size_t d = shape.size(); d-- != 0;) {
     const DimAccess &dim = access.dims[d];
+    need.ranges[d].clear();
     if (dim.loop < 0) {
       need.ranges[d].push_back(accessRange(dim, {0, 1}, shape[d]));
       continue;
@@ -189,5 +205,4 @@ Need soap::makeNeed(const PartitionSpec &spec, unsigned operand,
     numbering.prepend(dim.loop, degree);
   }
   numbering.fill(degrees, devices, need.devices, need.tasks);
-  return need;
 }

@@ -19,33 +19,26 @@ static bool lessRange(Range a, Range b) {
   return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi;
 }
 
-/// True if no two boxes are equal.
-static bool areDistinct(ArrayRef<const Box *> boxes) {
-  auto before = [](const Box *a, const Box *b) {
-    return std::lexicographical_compare(a->begin(), a->end(), b->begin(),
-                                        b->end(), lessRange);
+bool Planner::areDisjoint(ArrayRef<int32_t> boxes, int32_t hull, bool &covers) {
+  // Two that are equal stand side by side, sorted.
+  auto before = [&](int32_t a, int32_t b) {
+    return std::lexicographical_compare(
+        box(a).begin(), box(a).end(), box(b).begin(), box(b).end(), lessRange);
   };
-  SmallVector<const Box *, 64> sorted(boxes.begin(), boxes.end());
-  if (!llvm::is_sorted(sorted, before))
-    llvm::sort(sorted, before);
-  for (size_t i = 1, e = sorted.size(); i < e; ++i)
-    if (*sorted[i - 1] == *sorted[i])
+  sortedIds.assign(boxes.begin(), boxes.end());
+  if (!llvm::is_sorted(sortedIds, before))
+    llvm::sort(sortedIds, before);
+  for (size_t i = 1, e = sortedIds.size(); i < e; ++i)
+    if (sameBox(sortedIds[i - 1], sortedIds[i]))
       return false;
-  return true;
-}
-
-bool soap::detail::areDisjoint(ArrayRef<const Box *> boxes, const Box &hull,
-                               bool &covers) {
-  if (!areDistinct(boxes))
-    return false;
   size_t gridSize = 1;
   covers = true;
-  SmallVector<Range, 64> ranges;
-  for (size_t d = 0, rank = hull.size(); d != rank; ++d) {
+  auto &ranges = sortedRanges;
+  for (size_t d = 0; d != plan.rank; ++d) {
     ranges.clear();
-    for (const Box *box : boxes)
-      if (ranges.empty() || ranges.back() != (*box)[d])
-        ranges.push_back((*box)[d]);
+    for (int32_t id : boxes)
+      if (ranges.empty() || ranges.back() != box(id)[d])
+        ranges.push_back(box(id)[d]);
     if (!llvm::is_sorted(ranges, lessRange))
       llvm::sort(ranges, lessRange);
     ranges.erase(std::unique(ranges.begin(), ranges.end()), ranges.end());
@@ -55,7 +48,7 @@ bool soap::detail::areDisjoint(ArrayRef<const Box *> boxes, const Box &hull,
         return false;
       total += ranges[i].size();
     }
-    covers &= total == hull[d].size();
+    covers &= total == box(hull)[d].size();
     gridSize *= ranges.size();
   }
   covers &= gridSize == boxes.size();
@@ -66,12 +59,13 @@ bool soap::detail::areDisjoint(ArrayRef<const Box *> boxes, const Box &hull,
 // Joining requests
 //===----------------------------------------------------------------------===//
 
-/// If the union of two boxes is a box, makes `a` that union. Boxes that merely
-/// abut count only if `abutting`.
-static bool unite(Box &a, const Box &b, bool abutting) {
-  size_t differing = a.size();
+/// If the union of the boxes of two needs is a box, makes it that of `need`.
+/// Boxes that merely abut count only if `abutting`.
+bool Planner::unite(JoinedNeed &need, const JoinedNeed &other, bool abutting) {
+  ArrayRef<Range> a = box(need.box), b = box(other.box);
+  size_t rank = a.size(), differing = rank;
   bool aInB = true, bInA = true;
-  for (size_t d = 0, rank = a.size(); d != rank; ++d) {
+  for (size_t d = 0; d != rank; ++d) {
     if (a[d] == b[d])
       continue;
     aInB &= b[d].contains(a[d]);
@@ -81,16 +75,25 @@ static bool unite(Box &a, const Box &b, bool abutting) {
   if (bInA)
     return true;
   if (aInB) {
-    a = b;
+    need.box = other.box;
+    need.ownsBox = other.ownsBox;
     return true;
   }
-  if (differing >= a.size())
+  if (differing >= rank)
     return false;
-  Range &x = a[differing], y = b[differing];
+  Range x = a[differing], y = b[differing];
   int64_t overlap = std::min(x.hi, y.hi) - std::max(x.lo, y.lo);
   if (overlap < 0 || (overlap == 0 && !abutting))
     return false;
-  x = {std::min(x.lo, y.lo), std::max(x.hi, y.hi)};
+  if (!need.ownsBox) {
+    int32_t copy = plan.addBox();
+    std::copy_n(plan.rangesOf(need.box), rank, plan.rangesOf(copy));
+    need.box = copy;
+    need.ownsBox = true;
+  }
+  plan.rangesOf(need.box)[differing] = {std::min(x.lo, y.lo),
+                                        std::max(x.hi, y.hi)};
+  plan.setVolume(need.box);
   return true;
 }
 
@@ -105,8 +108,7 @@ void Planner::join(const Request &request) {
   for (int32_t i = need.next; i != -1;) {
     JoinedNeed &other = needs[i];
     i = other.next;
-    if (other.dead ||
-        !unite(need.box, other.box, need.demands == other.demands))
+    if (other.dead || !unite(need, other, need.demands == other.demands))
       continue;
     need.demands |= other.demands;
     other.dead = true;
@@ -115,20 +117,20 @@ void Planner::join(const Request &request) {
   while (need.next != -1 && needs[need.next].dead)
     need.next = needs[need.next].next;
   firstNeed.insert(need.device, static_cast<int32_t>(needs.size()));
-  needs.push_back(std::move(need));
+  needs.push_back(need);
 }
 
 //===----------------------------------------------------------------------===//
 // The rows of the table
 //===----------------------------------------------------------------------===//
 
-void Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
+void Planner::describeSources(const SourceGrid &grid) {
   blocks.clear();
-  blockBoxes.clear();
+  blockRanges.clear();
   ownBlock.clear();
   distinct = true;
   forEachIndex(spans, grid.blockStrides(),
-               [&](ArrayRef<int32_t>, int32_t block) {
+               [&](ArrayRef<int32_t> at, int32_t block) {
                  ArrayRef<Holder> holders = grid.blockHolders(block);
                  auto index = static_cast<int32_t>(blocks.size());
                  if (index == 0)
@@ -138,7 +140,8 @@ void Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
                  for (Holder holder : holders)
                    distinct &= ownBlock.insert(holder.device, index);
                  blocks.push_back(block);
-                 blockBoxes.push_back(grid.blockBox(block));
+                 for (size_t d = 0; d != at.size(); ++d)
+                   blockRanges.push_back(grid.blockRange(d, at[d]));
                });
 }
 
@@ -146,9 +149,8 @@ void Planner::describeSources(const SourceGrid &grid, const Spans &spans) {
 bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
   if (blocks.size() != 1 || needs.size() < 2)
     return false;
-  const Box &box = blockBoxes[0];
   for (const JoinedNeed &need : needs)
-    if (need.box != box)
+    if (box(need.box) != blockBox(0))
       return false;
   // Two copies among the readers: each destination takes the nearest.
   int32_t root = -1;
@@ -178,17 +180,13 @@ bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
     return false;
   if (!llvm::is_sorted(needs, byDevice))
     llvm::sort(needs, byDevice);
-  SmallVector<int32_t, 8> group{root};
+  group.assign(1, root);
   for (const JoinedNeed &need : needs)
     group.push_back(need.device);
-  int32_t action = addAction(ActionKind::Broadcast, std::move(group));
-  addInput(grid, action, root, box);
-  for (JoinedNeed &need : needs) {
-    auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
-    int32_t shard = addShard(need.device, box, action, position);
-    plan.actions[action].outputs.push_back(shard);
-    need.shard = shard;
-  }
+  addAction(ActionKind::Broadcast, group);
+  addInput(grid, root, needs[0].box);
+  for (JoinedNeed &need : needs)
+    need.shard = addOutput(need.device, need.box);
   return true;
 }
 
@@ -197,71 +195,70 @@ bool Planner::tryAllGather(const SourceGrid &grid) {
   if (blocks.size() < 2 || !distinct || copies == 0 ||
       needs.size() != blocks.size() * copies)
     return false;
-  Box whole = blockBoxes.front();
-  for (size_t d = 0; d != whole.size(); ++d)
-    whole[d].hi = blockBoxes.back()[d].hi;
+  ArrayRef<Range> first = blockBox(0), last = blockBox(blocks.size() - 1);
   seen.clear();
-  for (size_t i = 0, e = needs.size(); i != e; ++i)
-    if (needs[i].box != whole || !ownBlock.find(needs[i].device) ||
+  for (size_t i = 0, e = needs.size(); i != e; ++i) {
+    ArrayRef<Range> whole = box(needs[i].box);
+    for (size_t d = 0; d != whole.size(); ++d)
+      if (whole[d] != Range{first[d].lo, last[d].hi})
+        return false;
+    if (!ownBlock.find(needs[i].device) ||
         !seen.insert(needs[i].device, static_cast<int32_t>(i)))
       return false;
+  }
   for (int32_t copy = 0; copy != copies; ++copy) {
-    SmallVector<int32_t, 8> group;
+    group.clear();
     for (int32_t block : blocks)
       group.push_back(grid.blockHolders(block)[copy].device);
     sortGroup(group);
-    int32_t action = addAction(ActionKind::AllGather, group);
+    addAction(ActionKind::AllGather, group);
     for (int32_t device : group) {
-      addInput(grid, action, device, blockBoxes[*ownBlock.find(device)]);
-      auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
-      int32_t shard = addShard(device, whole, action, position);
-      plan.actions[action].outputs.push_back(shard);
-      needs[*seen.find(device)].shard = shard;
+      addInput(grid, device, addBox(blockBox(*ownBlock.find(device))));
+      JoinedNeed &need = needs[*seen.find(device)];
+      need.shard = addOutput(device, need.box);
     }
   }
   return true;
 }
 
 /// Every holder needs a box of its own, with something from every block.
-bool Planner::tryAllToAll(const SourceGrid &grid, const Spans &spans) {
+bool Planner::tryAllToAll(const SourceGrid &grid) {
   if (blocks.size() < 2 || !distinct || copies != 1 ||
       needs.size() != blocks.size())
     return false;
-  SmallVector<const Box *, 64> boxes;
+  boxIds.clear();
   seen.clear();
   for (size_t i = 0, e = needs.size(); i != e; ++i) {
     for (size_t d = 0; d != spans.size(); ++d)
-      if (!(grid.blocksOf(d, needs[i].box[d]) == spans[d]))
+      if (!(grid.blocksOf(d, box(needs[i].box)[d]) == spans[d]))
         return false;
     if (!ownBlock.find(needs[i].device) ||
         !seen.insert(needs[i].device, static_cast<int32_t>(i)))
       return false;
-    boxes.push_back(&needs[i].box);
+    boxIds.push_back(needs[i].box);
   }
   bool covers;
-  if (!areDisjoint(boxes, needs[0].box, covers))
+  if (!areDisjoint(boxIds, needs[0].box, covers))
     return false;
   // Members put their whole blocks in: where some of it is needed by none (rows
   // behind the last window), transfers move less.
   int64_t needed = 0, held = 0;
-  for (const Box *box : boxes)
-    needed += volume(*box);
-  for (const Box &box : blockBoxes)
-    held += volume(box);
-  if (needed != held)
-    return false;
-  SmallVector<int32_t, 8> group;
+  for (int32_t id : boxIds)
+    needed += plan.volumes[id];
+  group.clear();
   for (const JoinedNeed &need : needs)
     group.push_back(need.device);
   sortGroup(group);
-  int32_t action = addAction(ActionKind::AllToAll, group);
-  for (int32_t device : group) {
-    addInput(grid, action, device, blockBoxes[*ownBlock.find(device)]);
+  size_t firstBox = plan.volumes.size();
+  for (int32_t device : group)
+    held += plan.volumes[addBox(blockBox(*ownBlock.find(device)))];
+  if (needed != held)
+    return false;
+  addAction(ActionKind::AllToAll, group);
+  for (auto [index, device] : llvm::enumerate(group)) {
+    addInput(grid, device, static_cast<int32_t>(firstBox + index));
     JoinedNeed &need = needs[*seen.find(device)];
-    auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
-    int32_t shard = addShard(device, need.box, action, position);
-    plan.actions[action].outputs.push_back(shard);
-    need.shard = shard;
+    need.shard = addOutput(device, need.box);
   }
   return true;
 }
@@ -272,14 +269,14 @@ bool Planner::isHaloExchange(ArrayRef<Request> requests) {
     return false;
   for (const JoinedNeed &need : needs) {
     int32_t *own = ownBlock.find(need.device);
-    if (!own || !contains(need.box, blockBoxes[*own]))
+    if (!own || !contains(box(need.box), blockBox(*own)))
       return false;
   }
   SmallVector<bool, 64> kept(blocks.size(), false);
   size_t missing = blocks.size();
   for (const Request &request : requests) {
     int32_t *own = ownBlock.find(request.device());
-    if (own && !kept[*own] && contains(request.box(), blockBoxes[*own])) {
+    if (own && !kept[*own] && contains(box(request.box()), blockBox(*own))) {
       kept[*own] = true;
       --missing;
     }
@@ -287,147 +284,32 @@ bool Planner::isHaloExchange(ArrayRef<Request> requests) {
   return missing == 0;
 }
 
-/// What a device lacks of its need comes from the nearest holder of each block.
-void Planner::transfer(const SourceGrid &grid, bool halo) {
-  ActionKind kind = halo ? ActionKind::HaloExchange : ActionKind::Transfer;
-  for (JoinedNeed &need : needs) {
-    TransferGroup *group = nullptr;
-    for (TransferGroup &other : transfers)
-      if (other.kind == kind && other.demands == need.demands)
-        group = &other;
-    if (!group) {
-      group = &transfers.emplace_back();
-      group->kind = kind;
-      group->demands = need.demands;
-    }
-    Spans spans(grid.rank());
-    for (size_t d = 0; d != grid.rank(); ++d)
-      spans[d] = grid.blocksOf(d, need.box[d]);
-    need.firstPiece = pieces.size();
-    forEachIndex(spans, grid.blockStrides(),
-                 [&](ArrayRef<int32_t>, int32_t block) {
-                   Box part = intersect(grid.blockBox(block), need.box);
-                   if (grid.holds(block, need.device)) {
-                     grid.assemble(need.device, part, plan.shards, pieces);
-                     return;
-                   }
-                   int32_t source = -1;
-                   int64_t best = 0;
-                   for (Holder holder : grid.blockHolders(block)) {
-                     int64_t distance = cost(holder.device, need.device);
-                     if (source == -1 || distance < best ||
-                         (distance == best && holder.device < source)) {
-                       best = distance;
-                       source = holder.device;
-                     }
-                   }
-                   // Action and position follow once the group is complete.
-                   int32_t shard = addShard(need.device, part, -1, 0);
-                   group->items.push_back({source, need.device, shard});
-                   pieces.push_back({shard, std::move(part)});
-                 });
-    need.endPiece = pieces.size();
-  }
-}
-
-void Planner::emitTransfers(const SourceGrid &grid) {
-  using Item = TransferGroup::Item;
-  for (TransferGroup &group : transfers) {
-    auto before = [&](const Item &a, const Item &b) {
-      if (a.source != b.source)
-        return a.source < b.source;
-      if (a.destination != b.destination)
-        return a.destination < b.destination;
-      const Box &x = plan.shards[a.shard].box, &y = plan.shards[b.shard].box;
-      for (size_t d = 0, rank = x.size(); d != rank; ++d)
-        if (x[d].lo != y[d].lo)
-          return x[d].lo < y[d].lo;
-      return a.shard < b.shard;
-    };
-    if (!llvm::is_sorted(group.items, before))
-      llvm::sort(group.items, before);
-    SmallVector<int32_t, 8> members;
-    seen.clear();
-    for (const Item &item : group.items)
-      for (int32_t device : {item.source, item.destination})
-        if (seen.insert(device, 0))
-          members.push_back(device);
-    sortGroup(members);
-    int32_t index = addAction(group.kind, std::move(members));
-    Action &action = plan.actions[index];
-    action.inputs.reserve(group.items.size());
-    action.outputs.reserve(group.items.size());
-    action.destinations.reserve(group.items.size());
-    for (const Item &item : group.items) {
-      Shard &shard = plan.shards[item.shard];
-      shard.index = index;
-      shard.position = static_cast<int32_t>(action.outputs.size());
-      addInput(grid, index, item.source, shard.box);
-      action.outputs.push_back(item.shard);
-      action.destinations.push_back(item.destination);
-    }
-  }
-  transfers.clear();
-}
-
 //===----------------------------------------------------------------------===//
 // One round
 //===----------------------------------------------------------------------===//
 
-void Planner::moveComponent(const SourceGrid &grid,
-                            const Components &components, int32_t component) {
-  ArrayRef<Request> requests = components.requests(component);
-  if (requests.empty())
-    return;
-  Spans spans = components.blocks(component);
-  describeSources(grid, spans);
-  // Served when it was reduced?
-  int32_t first = 0;
+/// True if the device of a request holds all of its box.
+bool Planner::isLocal(const SourceGrid &grid, const Request &request) {
+  int32_t device = request.device();
+  int32_t *own = ownBlock.find(device);
+  if (!own)
+    return false;
+  ArrayRef<Range> needed = box(request.box());
+  if (distinct)
+    return contains(blockBox(*own), needed);
+  Spans touched(grid.rank());
   for (size_t d = 0; d != grid.rank(); ++d)
-    first +=
-        grid.blocksOf(d, requests[0].box()[d]).begin * grid.blockStrides()[d];
-  if (grid.blockHolders(first).empty())
-    return;
+    touched[d] = grid.blocksOf(d, needed[d]);
+  bool local = true;
+  forEachIndex(touched, grid.blockStrides(),
+               [&](ArrayRef<int32_t>, int32_t block) {
+                 local = local && grid.holds(block, device);
+               });
+  return local;
+}
 
-  // Row 1: what is there needs no action and waits for none.
-  remote.clear();
-  for (const Request &request : requests) {
-    int32_t device = request.device();
-    int32_t *own = ownBlock.find(device);
-    bool local = own;
-    if (local && distinct) {
-      local = contains(blockBoxes[*own], request.box());
-    } else if (local) {
-      Spans touched(grid.rank());
-      for (size_t d = 0; d != grid.rank(); ++d)
-        touched[d] = grid.blocksOf(d, request.box()[d]);
-      forEachIndex(touched, grid.blockStrides(),
-                   [&](ArrayRef<int32_t>, int32_t block) {
-                     local = local && grid.holds(block, device);
-                   });
-    }
-    if (!local) {
-      remote.push_back(request);
-      continue;
-    }
-    pieces.clear();
-    grid.assemble(device, request.box(), plan.shards, pieces);
-    serve(request, pieces);
-  }
-  if (remote.empty())
-    return;
-
-  needs.clear();
-  needs.reserve(remote.size());
-  firstNeed.clear();
-  pieces.clear();
-  for (const Request &request : remote)
-    join(request);
-  llvm::erase_if(needs, [](const JoinedNeed &need) { return need.dead; });
-  if (!tryBroadcast(grid, requests) && !tryAllGather(grid) &&
-      !tryAllToAll(grid, spans))
-    transfer(grid, isHaloExchange(requests));
-
+/// Serves the remote requests from what their devices get.
+void Planner::serveRemote() {
   // Chains again: joining and sorting moved the needs.
   firstNeed.clear();
   for (size_t i = needs.size(); i-- != 0;) {
@@ -435,30 +317,84 @@ void Planner::moveComponent(const SourceGrid &grid,
     needs[i].next = head ? *head : -1;
     firstNeed.insert(needs[i].device, static_cast<int32_t>(i));
   }
-  SmallVector<Piece, 4> parts;
   for (const Request &request : remote) {
-    int32_t i = *firstNeed.find(request.device());
-    while (!contains(needs[i].box, request.box()))
+    int32_t id = request.box(), i = *firstNeed.find(request.device());
+    while (needs[i].box != id && !contains(box(needs[i].box), box(id)))
       i = needs[i].next;
     const JoinedNeed &need = needs[i];
     if (need.shard != -1) {
-      serve(request, Piece{need.shard, request.box()});
+      serve(request, addPiece(need.shard, id));
       continue;
     }
-    parts.clear();
-    for (size_t k = need.firstPiece; k != need.endPiece; ++k) {
-      Box part = intersect(pieces[k].box, request.box());
-      if (!isEmpty(part))
-        parts.push_back({pieces[k].shard, std::move(part)});
+    if (sameBox(need.box, id)) {
+      serve(request, need.pieces);
+      continue;
     }
+    FlatPlan::Slice parts;
+    parts.begin = static_cast<int32_t>(plan.pieces.size());
+    for (int32_t k = need.pieces.begin; k != need.pieces.end; ++k) {
+      FlatPlan::Piece piece = plan.pieces[k];
+      int32_t part = plan.addBox();
+      Range *ranges = plan.rangesOf(part);
+      bool empty = false;
+      for (size_t d = 0; d != plan.rank; ++d) {
+        ranges[d] = intersect(box(piece.box)[d], box(id)[d]);
+        empty |= ranges[d].empty();
+      }
+      plan.setVolume(part);
+      if (!empty)
+        plan.pieces.push_back({piece.shard, part});
+    }
+    parts.end = static_cast<int32_t>(plan.pieces.size());
     serve(request, parts);
   }
 }
 
+void Planner::moveComponent(const SourceGrid &grid, int32_t component) {
+  ArrayRef<Request> requests = components.requests(component);
+  if (requests.empty())
+    return;
+  components.blocks(component, spans);
+  describeSources(grid);
+  // Served when it was reduced?
+  int32_t first = 0;
+  for (size_t d = 0; d != grid.rank(); ++d)
+    first += grid.blocksOf(d, box(requests[0].box())[d]).begin *
+             grid.blockStrides()[d];
+  if (grid.blockHolders(first).empty())
+    return;
+
+  // Row 1: what is there needs no action and waits for none.
+  remote.clear();
+  for (const Request &request : requests) {
+    if (!isLocal(grid, request)) {
+      remote.push_back(request);
+      continue;
+    }
+    FlatPlan::Slice pieces;
+    pieces.begin = static_cast<int32_t>(plan.pieces.size());
+    grid.assemble(request.device(), request.box(), plan);
+    pieces.end = static_cast<int32_t>(plan.pieces.size());
+    serve(request, pieces);
+  }
+  if (remote.empty())
+    return;
+
+  needs.clear();
+  firstNeed.clear();
+  for (const Request &request : remote)
+    join(request);
+  llvm::erase_if(needs, [](const JoinedNeed &need) { return need.dead; });
+  if (!tryBroadcast(grid, requests) && !tryAllGather(grid) &&
+      !tryAllToAll(grid))
+    transfer(grid, isHaloExchange(requests));
+  serveRemote();
+}
+
 void Planner::moveAll(const SourceGrid &grid,
-                      ArrayRef<const Demand *> demands) {
-  Components components(grid, demands);
+                      ArrayRef<const Demand *> demandsOfRound) {
+  components.build(grid, demandsOfRound);
   for (int32_t c = 0, e = components.size(); c != e; ++c)
-    moveComponent(grid, components, c);
+    moveComponent(grid, c);
   emitTransfers(grid);
 }

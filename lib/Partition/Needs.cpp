@@ -10,6 +10,13 @@
 using namespace soap;
 
 Need soap::needOf(const ValueUse &use, llvm::ArrayRef<int64_t> shape) {
-  return makeNeed(use.spec, use.operand, use.degrees, use.devices, shape,
-                  use.regather || use.isOutput);
+  Need need;
+  needOf(use, shape, need);
+  return need;
+}
+
+void soap::needOf(const ValueUse &use, llvm::ArrayRef<int64_t> shape,
+                  Need &need) {
+  makeNeed(use.spec, use.operand, use.degrees, use.devices, shape,
+           use.regather || use.isOutput, need);
 }

@@ -21,11 +21,6 @@ using llvm::StringRef;
 // Ranges and boxes
 //===----------------------------------------------------------------------===//
 
-Range soap::intersect(Range a, Range b) {
-  int64_t lo = std::max(a.lo, b.lo);
-  return {lo, std::max(lo, std::min(a.hi, b.hi))};
-}
-
 int64_t soap::volume(const Box &box) {
   int64_t product = 1;
   for (Range range : box)
@@ -35,16 +30,6 @@ int64_t soap::volume(const Box &box) {
 
 bool soap::isEmpty(const Box &box) {
   return llvm::any_of(box, [](Range range) { return range.empty(); });
-}
-
-bool soap::contains(const Box &outer, const Box &inner) {
-  assert(outer.size() == inner.size() && "boxes of different rank");
-  if (isEmpty(inner))
-    return true;
-  for (size_t d = 0, e = inner.size(); d != e; ++d)
-    if (!outer[d].contains(inner[d]))
-      return false;
-  return true;
 }
 
 Box soap::intersect(const Box &a, const Box &b) {

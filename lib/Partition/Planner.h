@@ -1,4 +1,4 @@
-//===- Planner.h - State of one planValue() call ----------------*- C++ -*-===//
+//===- Planner.h - State of the planner -------------------------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,8 +8,9 @@
 // Internal to the library. A plan is made in three steps:
 //  1. CommPlan.cpp: shards of the tasks, local reductions, equal needs merged;
 //  2. Reductions.cpp: partial blocks are reduced, each once;
-//  3. Movements.cpp: every need is served from complete blocks, all needs
-//     together, except that each `regather` need is served on its own.
+//  3. Movements.cpp, Transfers.cpp: every need is served from complete blocks,
+//     all needs together, except that each `regather` need is served on its
+//     own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +25,21 @@ namespace soap::detail {
 template <typename T>
 class DeviceTable {
 public:
-  DeviceTable(int32_t lowest, int32_t highest)
-      : lowest(lowest), entries(highest - lowest + 1) {}
-  void clear() { ++round; }
+  /// Empties the table, for devices in [lowest, highest].
+  void reset(int32_t newLowest, int32_t highest) {
+    lowest = newLowest;
+    size_t size = highest < lowest ? 0 : highest - lowest + 1;
+    if (entries.size() < size)
+      entries.resize(size);
+    clear();
+  }
+  void clear() {
+    if (++round != 0)
+      return;
+    for (Entry &entry : entries)
+      entry.round = 0;
+    round = 1;
+  }
   /// The entry of a device, or null.
   T *find(int32_t device) {
     Entry &entry = entries[device - lowest];
@@ -45,22 +58,22 @@ private:
     uint32_t round = 0;
     T value{};
   };
-  int32_t lowest;
-  uint32_t round = 1;
-  llvm::SmallVector<Entry, 64> entries;
+  int32_t lowest = 0;
+  uint32_t round = 0;
+  llvm::SmallVector<Entry, 0> entries;
 };
 
 /// What one device needs of a component, with requests of several tasks and
 /// consumers joined.
 struct JoinedNeed {
-  int32_t device = 0;
-  Box box;
+  int32_t device = 0, box = 0;
   uint64_t demands = 0; ///< Bit set; the last bit stands for all further ones.
   int32_t next = -1;    ///< Another need of the same device.
+  bool ownsBox = false; ///< The box is a union, and no request's.
   bool dead = false;    ///< Joined with another.
-  /// Where it is, once planned: in one shard, or in these pieces of the pool.
+  /// Where it is, once planned: in one shard, or in these pieces of the plan.
   int32_t shard = -1;
-  size_t firstPiece = 0, endPiece = 0;
+  FlatPlan::Slice pieces;
 };
 
 /// Transfers that become one action.
@@ -70,95 +83,150 @@ struct TransferGroup {
   struct Item {
     int32_t source, destination;
     int32_t shard; ///< The output.
+    int32_t whole; ///< A shard of the source that has it all, or -1.
   };
-  llvm::SmallVector<Item, 8> items;
+  llvm::SmallVector<Item, 0> items;
 };
 
+/// Keeps its memory from one plan to the next.
 class Planner {
 public:
-  Planner(const Layout &producer, llvm::ArrayRef<Need> consumers,
-          RouteCost route, int32_t host);
-  ValuePlan run();
+  const FlatPlan &run(const Layout &producer, llvm::ArrayRef<Need> consumers,
+                      RouteCost route, int32_t host);
 
 private:
   // CommPlan.cpp
+  void reset(const Layout &producer, llvm::ArrayRef<Need> consumers,
+             RouteCost route, int32_t host);
   void collectDemands();
   void createTaskShards();
-  /// The cells of the producer; of a partial value, the devices that have parts
-  /// of a cell after local reduction (one device: the cell is complete).
-  SourceGrid reduceLocally();
-  int32_t addShard(int32_t device, Box box, int32_t action, int32_t position);
-  /// Appends an action with its inputs still missing; returns its index.
-  int32_t addAction(ActionKind kind, llvm::SmallVector<int32_t, 8> group);
-  /// Adds the port of the next input: `box` on `device`, from `grid`.
-  void addInput(const SourceGrid &grid, int32_t action, int32_t device,
-                const Box &box);
+  /// Fills `grid` with the cells of the producer; of a partial value, with the
+  /// devices that have parts of a cell after local reduction (one device: the
+  /// cell is complete).
+  void reduceLocally(SourceGrid &grid);
+  int32_t addShard(int32_t device, int32_t box, int32_t action,
+                   int32_t position) {
+    FlatPlan::Shard &shard = FlatPlan::append(plan.shards);
+    shard.device = device;
+    shard.box = box;
+    shard.part = -1;
+    shard.origin = Shard::Origin::Action;
+    shard.index = action;
+    shard.position = position;
+    return static_cast<int32_t>(plan.shards.size()) - 1;
+  }
+  /// Appends an action, whose inputs and outputs must follow.
+  int32_t addAction(ActionKind kind, llvm::ArrayRef<int32_t> group,
+                    Combine combine = Combine::None);
+  /// Adds the next input of the last action: `box` on `device`, from `grid`.
+  void addInput(const SourceGrid &grid, int32_t device, int32_t box);
+  /// Adds the next output of the last action: a new shard.
+  int32_t addOutput(int32_t device, int32_t box);
   /// Says where a request finds its box.
-  void serve(const Request &request, llvm::ArrayRef<Piece> pieces);
-  void findConsumersOfActions();
+  void serve(const Request &request, FlatPlan::Slice pieces);
+  /// One new piece.
+  FlatPlan::Slice addPiece(int32_t shard, int32_t box) {
+    auto index = static_cast<int32_t>(plan.pieces.size());
+    FlatPlan::Piece &piece = FlatPlan::append(plan.pieces);
+    piece.shard = shard;
+    piece.box = box;
+    return {index, index + 1};
+  }
   /// True if the demand's grid is the producer's and all of it is local.
   bool isAligned(const Demand &demand) const;
   void serveAligned(const Demand &demand);
   /// The first task that has tile `tile` of a complete value on `device`, or
   /// -1.
   int32_t taskWith(size_t tile, int32_t device) const;
+  llvm::ArrayRef<Demand> allDemands() const {
+    return llvm::ArrayRef<Demand>(demands).take_front(numDemands);
+  }
+  /// True if the boxes are distinct and pairwise disjoint because in every
+  /// dimension their ranges are equal or disjoint. `covers` then says whether
+  /// they form a grid that fills `hull`.
+  bool areDisjoint(llvm::ArrayRef<int32_t> boxes, int32_t hull, bool &covers);
 
   // Reductions.cpp
   struct ReducedBlock;
-  SourceGrid reducePartials(const SourceGrid &partials);
-  void reduceBlock(const SourceGrid &partials, const Components &components,
-                   int32_t component, int32_t block, ReducedBlock &out);
+  void reducePartials(const SourceGrid &partials, SourceGrid &grid);
+  void reduceBlock(const SourceGrid &partials, int32_t component, int32_t block,
+                   ReducedBlock &out);
   void allReduce(const SourceGrid &partials, int32_t block, ReducedBlock &out);
   void scatterHome(const SourceGrid &partials, int32_t block, size_t dim,
                    ReducedBlock &out);
 
   // Movements.cpp
   void moveAll(const SourceGrid &grid, llvm::ArrayRef<const Demand *> demands);
-  void moveComponent(const SourceGrid &grid, const Components &components,
-                     int32_t component);
+  void moveComponent(const SourceGrid &grid, int32_t component);
   void join(const Request &request);
-  void describeSources(const SourceGrid &grid, const Spans &spans);
+  bool unite(JoinedNeed &need, const JoinedNeed &other, bool abutting);
+  void describeSources(const SourceGrid &grid);
+  bool isLocal(const SourceGrid &grid, const Request &request);
   bool tryBroadcast(const SourceGrid &grid, llvm::ArrayRef<Request> requests);
   bool tryAllGather(const SourceGrid &grid);
-  bool tryAllToAll(const SourceGrid &grid, const Spans &spans);
+  bool tryAllToAll(const SourceGrid &grid);
   bool isHaloExchange(llvm::ArrayRef<Request> requests);
+  void serveRemote();
+  // Transfers.cpp
   void transfer(const SourceGrid &grid, bool halo);
+  int32_t cutByBlocks(const SourceGrid &grid, int32_t box);
+  Holder nearest(llvm::ArrayRef<Holder> holders, int32_t device) const;
+  TransferGroup &groupFor(ActionKind kind, uint64_t demands);
+  void sortItems(TransferGroup &group);
   void emitTransfers(const SourceGrid &grid);
+
   int64_t cost(int32_t from, int32_t to) const {
     return route ? route(from, to) : int64_t(from != to);
   }
+  llvm::ArrayRef<Range> box(int32_t id) const { return plan.box(id); }
+  bool sameBox(int32_t a, int32_t b) const {
+    return a == b || box(a) == box(b);
+  }
+  /// Block `index` of `blocks`.
+  llvm::ArrayRef<Range> blockBox(int32_t index) const {
+    return {blockRanges.data() + index * plan.rank, plan.rank};
+  }
+  int32_t addBox(llvm::ArrayRef<Range> ranges);
 
-  const Layout &producer;
+  /// @{ Input.
+  const Layout *producer = nullptr;
   llvm::ArrayRef<Need> consumers;
-  RouteCost route;
-  int32_t host; ///< Takes part in transfers only.
-  ValuePlan plan;
+  RouteCost route = nullptr;
+  int32_t host = kNoHost; ///< Takes part in transfers only.
+  /// @}
+  FlatPlan plan;
   llvm::SmallVector<Demand, 4> demands;
+  size_t numDemands = 0; ///< Entries behind keep their memory.
   int32_t lowestDevice = 0, highestDevice = 0;
+  int32_t firstTileBox = 0;
+  SourceGrid taskGrid, homeGrid;
+  Components components;
 
   /// @{ Of the component that is being planned.
-  llvm::SmallVector<JoinedNeed, 8> needs;
-  llvm::SmallVector<Request, 16> remote;
-  llvm::SmallVector<int32_t, 16> blocks;
-  llvm::SmallVector<Box, 8> blockBoxes;
-  llvm::SmallVector<Piece, 4> pieces; ///< The pool.
+  llvm::SmallVector<JoinedNeed, 0> needs;
+  llvm::SmallVector<Request, 0> remote;
+  Spans spans;
+  llvm::SmallVector<int32_t, 0> blocks;
+  llvm::SmallVector<Range, 0> blockRanges;
   int32_t copies = 0;    ///< Holders of every block, 0 if they differ.
   bool distinct = false; ///< No device holds two blocks.
   /// @}
   llvm::SmallVector<TransferGroup, 2> transfers;
+  size_t numTransfers = 0;
   DeviceTable<int32_t> firstNeed; ///< Chain of needs per device.
   DeviceTable<int32_t> ownBlock;  ///< Index into `blocks`.
   DeviceTable<int32_t> seen;
+
+  /// @{ Scratch memory.
+  llvm::SmallVector<Holder, 0> holders;
+  llvm::SmallVector<int32_t, 0> group, boxIds, sortedIds, counts, touched;
+  llvm::SmallVector<Range, 0> sortedRanges, overlaps;
+  llvm::SmallVector<TransferGroup::Item, 0> sortedItems;
+  /// @}
 };
 
 /// Sorts a group; most are sorted already.
 void sortGroup(llvm::SmallVectorImpl<int32_t> &group);
-
-/// True if the boxes are distinct and pairwise disjoint because in every
-/// dimension their ranges are equal or disjoint. `covers` then says whether
-/// they form a grid that fills `hull`.
-bool areDisjoint(llvm::ArrayRef<const Box *> boxes, const Box &hull,
-                 bool &covers);
 
 } // namespace soap::detail
 

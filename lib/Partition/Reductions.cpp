@@ -39,45 +39,36 @@ static SmallVector<int32_t, 8> membersOf(const SourceGrid &grid,
 
 void Planner::allReduce(const SourceGrid &partials, int32_t block,
                         ReducedBlock &out) {
-  Box box = partials.blockBox(block);
-  SmallVector<int32_t, 8> group = membersOf(partials, block);
-  int32_t action = addAction(ActionKind::AllReduce, group);
-  plan.actions[action].combine = producer.combine;
-  for (int32_t device : group) {
-    addInput(partials, action, device, box);
-    auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
-    int32_t shard = addShard(device, box, action, position);
-    plan.actions[action].outputs.push_back(shard);
-    out.shards.push_back(shard);
+  int32_t box = partials.addBlockBox(block, plan);
+  SmallVector<int32_t, 8> members = membersOf(partials, block);
+  addAction(ActionKind::AllReduce, members, producer->combine);
+  for (int32_t device : members) {
+    addInput(partials, device, box);
+    out.shards.push_back(addOutput(device, box));
   }
   out.state = ReducedBlock::State::Reduced;
 }
 
 void Planner::scatterHome(const SourceGrid &partials, int32_t block, size_t dim,
                           ReducedBlock &out) {
-  Box box = partials.blockBox(block);
-  SmallVector<int32_t, 8> group = membersOf(partials, block);
-  int32_t action = addAction(ActionKind::ReduceScatter, group);
-  plan.actions[action].combine = producer.combine;
-  for (size_t member = 0; member != group.size(); ++member) {
-    addInput(partials, action, group[member], box);
-    Range range = tileRange(box[dim].size(), group.size(), member);
-    Box piece = box;
-    piece[dim] = {box[dim].lo + range.lo, box[dim].lo + range.hi};
-    int32_t shard = addShard(group[member], std::move(piece), action,
-                             static_cast<int32_t>(member));
-    plan.actions[action].outputs.push_back(shard);
-    out.shards.push_back(shard);
+  int32_t whole = partials.addBlockBox(block, plan);
+  SmallVector<int32_t, 8> members = membersOf(partials, block);
+  addAction(ActionKind::ReduceScatter, members, producer->combine);
+  for (size_t member = 0; member != members.size(); ++member) {
+    addInput(partials, members[member], whole);
+    SmallVector<Range, 5> piece(box(whole));
+    Range range = tileRange(piece[dim].size(), members.size(), member);
+    piece[dim] = {piece[dim].lo + range.lo, piece[dim].lo + range.hi};
+    out.shards.push_back(addOutput(members[member], addBox(piece)));
   }
   out.state = ReducedBlock::State::Reduced;
 }
 
 /// Decides about a partial block that is a component of its own.
-void Planner::reduceBlock(const SourceGrid &partials,
-                          const Components &components, int32_t component,
+void Planner::reduceBlock(const SourceGrid &partials, int32_t component,
                           int32_t block, ReducedBlock &out) {
   ArrayRef<Request> requests = components.requests(component);
-  Box box = partials.blockBox(block);
+  int32_t whole = partials.addBlockBox(block, plan);
   ArrayRef<Holder> holders = partials.blockHolders(block);
 
   // Every member needs the whole block. Others then take it from a member.
@@ -89,7 +80,7 @@ void Planner::reduceBlock(const SourceGrid &partials,
   for (const Request &request : requests) {
     int32_t *state = seen.find(request.device());
     onMembers &= state != nullptr;
-    if (state && *state == 0 && request.box() == box) {
+    if (state && *state == 0 && sameBox(request.box(), whole)) {
       *state = 1;
       --missing;
     }
@@ -101,37 +92,33 @@ void Planner::reduceBlock(const SourceGrid &partials,
   out.state = ReducedBlock::State::Home;
   if (!onMembers)
     return;
-  SmallVector<const Box *, 64> boxes;
+  boxIds.clear();
   seen.clear();
   for (const Request &request : requests) {
     if (int32_t *index = seen.find(request.device())) {
-      if (*boxes[*index] != request.box())
+      if (!sameBox(boxIds[*index], request.box()))
         return;
       continue;
     }
-    seen.insert(request.device(), static_cast<int32_t>(boxes.size()));
-    boxes.push_back(&request.box());
+    seen.insert(request.device(), static_cast<int32_t>(boxIds.size()));
+    boxIds.push_back(request.box());
   }
-  if (boxes.size() != holders.size())
+  if (boxIds.size() != holders.size())
     return;
   bool covers;
-  if (!areDisjoint(boxes, box, covers) || !covers)
+  if (!areDisjoint(boxIds, whole, covers) || !covers)
     return;
-  SmallVector<int32_t, 8> group = membersOf(partials, block);
-  int32_t action = addAction(ActionKind::ReduceScatter, group);
-  plan.actions[action].combine = producer.combine;
-  SmallVector<int32_t, 64> shardOf(boxes.size());
-  for (int32_t device : group) {
-    addInput(partials, action, device, box);
+  SmallVector<int32_t, 8> members = membersOf(partials, block);
+  addAction(ActionKind::ReduceScatter, members, producer->combine);
+  SmallVector<int32_t, 64> shardOf(boxIds.size());
+  for (int32_t device : members) {
+    addInput(partials, device, whole);
     int32_t index = *seen.find(device);
-    auto position = static_cast<int32_t>(plan.actions[action].outputs.size());
-    shardOf[index] = addShard(device, *boxes[index], action, position);
-    plan.actions[action].outputs.push_back(shardOf[index]);
+    shardOf[index] = addOutput(device, boxIds[index]);
   }
-  for (const Request &request : requests) {
-    Piece piece{shardOf[*seen.find(request.device())], request.box()};
-    serve(request, piece);
-  }
+  for (const Request &request : requests)
+    serve(request,
+          addPiece(shardOf[*seen.find(request.device())], request.box()));
   out.state = ReducedBlock::State::Scattered;
 }
 
@@ -159,18 +146,18 @@ static size_t homeDimension(ArrayRef<Demand> demands,
   return llvm::max_element(shortest) - shortest.begin();
 }
 
-SourceGrid Planner::reducePartials(const SourceGrid &partials) {
+void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
   using State = ReducedBlock::State;
   SmallVector<const Demand *, 4> all;
-  for (const Demand &demand : demands)
+  for (const Demand &demand : allDemands())
     all.push_back(&demand);
   SmallVector<ReducedBlock, 16> reduced(partials.numBlocks());
   if (!all.empty()) {
-    Components components(partials, all);
+    components.build(partials, all);
     for (int32_t c = 0, e = components.size(); c != e; ++c) {
       if (components.requests(c).empty())
         continue;
-      Spans spans = components.blocks(c);
+      components.blocks(c, spans);
       bool single = llvm::all_of(spans, [](Span s) { return s.size() == 1; });
       if (single) {
         int32_t block = 0;
@@ -179,17 +166,17 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
         if (partials.blockHolders(block).size() == 1)
           reduced[block].state = State::Complete;
         else
-          reduceBlock(partials, components, c, block, reduced[block]);
+          reduceBlock(partials, c, block, reduced[block]);
         continue;
       }
       // A component is a product: it may have blocks that nobody reads.
-      const Box *last = nullptr;
+      int32_t last = -1;
       for (const Request &request : components.requests(c)) {
-        if (last == &request.box())
+        if (last == request.box())
           continue;
-        last = &request.box();
+        last = request.box();
         for (size_t d = 0; d != partials.rank(); ++d)
-          spans[d] = partials.blocksOf(d, request.box()[d]);
+          spans[d] = partials.blocksOf(d, box(last)[d]);
         forEachIndex(spans, partials.blockStrides(),
                      [&](ArrayRef<int32_t>, int32_t block) {
                        bool partial = partials.blockHolders(block).size() > 1;
@@ -210,18 +197,18 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
       continue;
     homeBlocks.push_back(block);
     pieces = std::max(pieces, partials.blockHolders(block).size());
-    Box box = partials.blockBox(block);
+    int32_t id = partials.addBlockBox(block, plan);
     for (size_t d = 0; d != rank; ++d)
-      shortest[d] = std::min(shortest[d], box[d].size());
+      shortest[d] = std::min(shortest[d], box(id)[d].size());
   }
   SourceGrid::Cuts cuts = partials.cellCuts();
   if (!homeBlocks.empty() && rank != 0)
-    homeDim = homeDimension(demands, shortest, pieces);
+    homeDim = homeDimension(allDemands(), shortest, pieces);
   for (int32_t block : homeBlocks) {
     // What is too short to be cut is reduced on all its members.
     Range range;
     if (rank != 0)
-      range = partials.blockBox(block)[homeDim];
+      range = box(partials.addBlockBox(block, plan))[homeDim];
     if (range.size() <
         static_cast<int64_t>(partials.blockHolders(block).size())) {
       allReduce(partials, block, reduced[block]);
@@ -229,7 +216,7 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
     }
     scatterHome(partials, block, homeDim, reduced[block]);
     for (int32_t shard : reduced[block].shards)
-      cuts[homeDim].push_back(plan.shards[shard].box[homeDim].lo);
+      cuts[homeDim].push_back(box(plan.shards[shard].box)[homeDim].lo);
   }
   if (homeDim != rank) {
     llvm::sort(cuts[homeDim]);
@@ -238,7 +225,7 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
   }
 
   // Who holds each cell of the refined grid.
-  SourceGrid grid(cuts);
+  grid.reset(cuts);
   Spans cells;
   SmallVector<int32_t, 5> strides(rank, 1); // Of the cells before refinement.
   for (size_t d = rank; d-- != 0;) {
@@ -249,7 +236,6 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
     cells.insert(cells.begin(), {0, static_cast<int32_t>(cuts[d].size()) - 1});
   }
   SmallVector<int32_t, 5> before(rank);
-  SmallVector<Holder, 8> holders;
   forEachIndex(cells, strides, [&](ArrayRef<int32_t> index, int32_t) {
     int32_t cell = 0;
     for (size_t d = 0; d != rank; ++d) {
@@ -269,10 +255,10 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
       holders.append(partials.cellHolders(cell).begin(),
                      partials.cellHolders(cell).end());
     for (int32_t shard : block.shards) {
-      const Shard &piece = plan.shards[shard];
+      const FlatPlan::Shard &piece = plan.shards[shard];
       bool inside = true;
       if (homeDim != rank)
-        inside = piece.box[homeDim].contains(
+        inside = box(piece.box)[homeDim].contains(
             {cuts[homeDim][index[homeDim]], cuts[homeDim][index[homeDim] + 1]});
       if (inside)
         holders.push_back({piece.device, shard});
@@ -280,5 +266,4 @@ SourceGrid Planner::reducePartials(const SourceGrid &partials) {
     grid.addCell(holders);
   });
   grid.formBlocks(plan);
-  return grid;
 }

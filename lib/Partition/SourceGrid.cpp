@@ -32,14 +32,11 @@ static int32_t locate(ArrayRef<int64_t> cuts, int64_t position) {
       cuts.begin() - 1);
 }
 
-SourceGrid::SourceGrid(Cuts cellCuts) : cuts(std::move(cellCuts)) {
+void SourceGrid::reset(const Cuts &cellCuts) {
+  cuts = cellCuts;
   computeStrides(cuts, cellStride);
-  size_t numCells = 1;
-  for (const auto &points : cuts)
-    numCells *= points.size() - 1;
-  begin.reserve(numCells + 1);
-  holders.reserve(numCells);
-  begin.push_back(0);
+  begin.assign(1, 0);
+  holders.clear();
 }
 
 void SourceGrid::addCell(ArrayRef<Holder> cellHolders) {
@@ -47,23 +44,26 @@ void SourceGrid::addCell(ArrayRef<Holder> cellHolders) {
   begin.push_back(static_cast<int32_t>(holders.size()));
 }
 
-/// True if two shards sum up the same parts, or are both complete.
-static bool sameParts(const ValuePlan &plan, int32_t a, int32_t b) {
-  auto partsOf = [&](int32_t index) {
-    const Shard &shard = plan.shards[index];
-    SmallVector<int32_t, 4> parts;
-    if (shard.part >= 0 && shard.origin == Shard::Origin::Reduction)
-      for (int32_t input : plan.reductions[shard.index].inputs)
-        parts.push_back(plan.shards[input].part);
-    else
-      parts.push_back(shard.part);
-    return parts;
-  };
-  return plan.shards[a].part == plan.shards[b].part &&
-         (plan.shards[a].part < 0 || partsOf(a) == partsOf(b));
+/// The parts that a shard sums up.
+static SmallVector<int32_t, 4> partsOf(const FlatPlan &plan,
+                                       const FlatPlan::Shard &shard) {
+  SmallVector<int32_t, 4> parts;
+  if (shard.part >= 0 && shard.origin == Shard::Origin::Reduction)
+    for (int32_t input : plan.inputsOf(plan.reductions[shard.index]))
+      parts.push_back(plan.shards[input].part);
+  else
+    parts.push_back(shard.part);
+  return parts;
 }
 
-void SourceGrid::formBlocks(const ValuePlan &plan) {
+/// True if two shards sum up the same parts, or are both complete.
+static bool sameParts(const FlatPlan &plan, int32_t a, int32_t b) {
+  const FlatPlan::Shard &x = plan.shards[a], &y = plan.shards[b];
+  return x.part == y.part &&
+         (x.part < 0 || partsOf(plan, x) == partsOf(plan, y));
+}
+
+void SourceGrid::formBlocks(const FlatPlan &plan) {
   auto sameHolders = [&](int32_t a, int32_t b) {
     ArrayRef<Holder> x = cellHolders(a), y = cellHolders(b);
     return x.size() == y.size() &&
@@ -75,6 +75,8 @@ void SourceGrid::formBlocks(const ValuePlan &plan) {
   blockStart.resize(rank());
   SmallVector<bool, 17> keep;
   for (size_t d = 0; d != rank(); ++d) {
+    blockCuts[d].clear();
+    blockStart[d].clear();
     auto count = static_cast<int32_t>(cuts[d].size()) - 1;
     keep.assign(count, false);
     if (count > 1)
@@ -95,6 +97,7 @@ void SourceGrid::formBlocks(const ValuePlan &plan) {
   Spans all;
   for (size_t d = 0; d != rank(); ++d)
     all.push_back({0, numBlocks(d)});
+  firstCell.clear();
   forEachIndex(all, blockStride, [&](ArrayRef<int32_t> index, int32_t) {
     int32_t cell = 0;
     for (size_t d = 0; d != rank(); ++d)
@@ -103,14 +106,16 @@ void SourceGrid::formBlocks(const ValuePlan &plan) {
   });
 }
 
-Box SourceGrid::blockBox(int32_t block) const {
-  Box box(rank());
+int32_t SourceGrid::addBlockBox(int32_t block, FlatPlan &plan) const {
+  int32_t id = plan.addBox();
+  Range *ranges = plan.rangesOf(id);
   for (size_t d = 0; d != rank(); ++d) {
     int32_t index = block / blockStride[d];
     block -= index * blockStride[d];
-    box[d] = {blockCuts[d][index], blockCuts[d][index + 1]};
+    ranges[d] = blockRange(d, index);
   }
-  return box;
+  plan.setVolume(id);
+  return id;
 }
 
 int32_t SourceGrid::blockOfCell(ArrayRef<int32_t> cellIndex) const {
@@ -132,16 +137,16 @@ bool SourceGrid::holds(int32_t block, int32_t device) const {
   return false;
 }
 
-void SourceGrid::assemble(int32_t device, const Box &box,
-                          ArrayRef<Shard> shards,
-                          SmallVectorImpl<Piece> &pieces) const {
+void SourceGrid::assemble(int32_t device, int32_t id, FlatPlan &plan) const {
   // Often one shard has it all.
+  ArrayRef<Range> box = plan.box(id);
   int32_t corner = 0;
   for (size_t d = 0; d != rank(); ++d)
     corner += locate(cuts[d], box[d].lo) * cellStride[d];
   for (Holder holder : cellHolders(corner))
-    if (holder.device == device && contains(shards[holder.shard].box, box)) {
-      pieces.push_back({holder.shard, box});
+    if (holder.device == device &&
+        contains(plan.box(plan.shards[holder.shard].box), box)) {
+      plan.pieces.push_back({holder.shard, id});
       return;
     }
   Spans span(rank());
@@ -153,11 +158,16 @@ void SourceGrid::assemble(int32_t device, const Box &box,
         continue;
       // A shard may span several cells: take it where its part of the box
       // begins.
-      Box part = intersect(shards[holder.shard].box, box);
+      int32_t shard = plan.shards[holder.shard].box;
       for (size_t d = 0; d != rank(); ++d)
-        if (part[d].lo < cuts[d][index[d]])
+        if (std::max(plan.box(shard)[d].lo, plan.box(id)[d].lo) <
+            cuts[d][index[d]])
           return;
-      pieces.push_back({holder.shard, std::move(part)});
+      int32_t part = plan.addBox();
+      for (size_t d = 0; d != rank(); ++d)
+        plan.rangesOf(part)[d] = intersect(plan.box(shard)[d], plan.box(id)[d]);
+      plan.setVolume(part);
+      plan.pieces.push_back({holder.shard, part});
       return;
     }
     assert(false && "the device does not hold the box");

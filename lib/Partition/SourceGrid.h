@@ -14,7 +14,7 @@
 #ifndef SOAP_LIB_PARTITION_SOURCEGRID_H
 #define SOAP_LIB_PARTITION_SOURCEGRID_H
 
-#include "soap/Partition/CommPlan.h"
+#include "soap/Partition/FlatPlan.h"
 
 namespace soap::detail {
 
@@ -61,16 +61,17 @@ struct Holder {
   int32_t device, shard;
 };
 
+/// Keeps its memory from one reset() to the next.
 class SourceGrid {
 public:
   using Cuts = llvm::SmallVector<llvm::SmallVector<int64_t, 5>, 5>;
 
   /// A grid without holders; addCell() must follow for every cell, row-major.
-  explicit SourceGrid(Cuts cuts);
+  void reset(const Cuts &cuts);
   void addCell(llvm::ArrayRef<Holder> holders);
   /// Forms the blocks: adjacent cells that the same devices hold, of partial
   /// values the same parts. Call once all cells are there.
-  void formBlocks(const ValuePlan &plan);
+  void formBlocks(const FlatPlan &plan);
 
   size_t rank() const { return cuts.size(); }
   int32_t numCells() const { return static_cast<int32_t>(begin.size()) - 1; }
@@ -91,7 +92,11 @@ public:
   llvm::ArrayRef<Holder> blockHolders(int32_t block) const {
     return cellHolders(firstCell[block]);
   }
-  Box blockBox(int32_t block) const;
+  Range blockRange(size_t d, int32_t index) const {
+    return {blockCuts[d][index], blockCuts[d][index + 1]};
+  }
+  /// Adds the box of a block to a plan.
+  int32_t addBlockBox(int32_t block, FlatPlan &plan) const;
   /// The block of a cell.
   int32_t blockOfCell(llvm::ArrayRef<int32_t> cellIndex) const;
   /// Blocks of dimension `d` that a range touches.
@@ -99,19 +104,18 @@ public:
   /// True if `device` holds block `block`.
   bool holds(int32_t block, int32_t device) const;
 
-  /// Appends pieces of shards of `device` that cover `box`; the device must
-  /// hold every cell of it. One piece per shard.
-  void assemble(int32_t device, const Box &box, llvm::ArrayRef<Shard> shards,
-                llvm::SmallVectorImpl<Piece> &pieces) const;
+  /// Appends to the plan's pieces those of shards of `device` that cover `box`;
+  /// the device must hold every cell of it. One piece per shard.
+  void assemble(int32_t device, int32_t box, FlatPlan &plan) const;
 
 private:
   Cuts cuts;
   llvm::SmallVector<int32_t, 5> cellStride, blockStride;
-  llvm::SmallVector<int32_t, 17> begin;
-  llvm::SmallVector<Holder, 16> holders;
+  llvm::SmallVector<int32_t, 0> begin;
+  llvm::SmallVector<Holder, 0> holders;
   Cuts blockCuts;
   llvm::SmallVector<llvm::SmallVector<int32_t, 5>, 5> blockStart; ///< In cells.
-  llvm::SmallVector<int32_t, 16> firstCell;
+  llvm::SmallVector<int32_t, 0> firstCell;
 };
 
 } // namespace soap::detail

@@ -17,8 +17,15 @@
 using namespace mlir;
 using namespace soap;
 
-void soap::buildNormalizePipeline(OpPassManager &passes) {
+void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
   passes.addNestedPass<func::FuncOp>(nn::createNNFoldConstants());
+  if (unrollRNN != 0) {
+    nn::NNUnrollRNNOptions unroll;
+    unroll.chunk = unrollRNN;
+    passes.addNestedPass<func::FuncOp>(nn::createNNUnrollRNN(unroll));
+    // First states of either direction.
+    passes.addNestedPass<func::FuncOp>(nn::createNNFoldConstants());
+  }
   passes.addNestedPass<func::FuncOp>(nn::createNNFoldBatchNorm());
   passes.addPass(nn::createNNHoistInit());
 }
@@ -39,7 +46,7 @@ void soap::buildLowerPipeline(OpPassManager &passes) {
 
 void soap::buildParallelizePipeline(OpPassManager &passes,
                                     const ParallelizeOptions &options) {
-  buildNormalizePipeline(passes);
+  buildNormalizePipeline(passes, options.unrollRNN);
   AttachTopologyPassOptions topology;
   topology.devices = options.devices;
   topology.file = options.topology;

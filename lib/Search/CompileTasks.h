@@ -1,4 +1,4 @@
-//===- CompileTasks.h - Flat arrays of one node or value --------*- C++ -*-===//
+//===- CompileTasks.h - Flat arrays of one value ----------------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,13 @@
 #ifndef SOAP_LIB_SEARCH_COMPILETASKS_H
 #define SOAP_LIB_SEARCH_COMPILETASKS_H
 
+#include "CopyTable.h"
+#include "Hashing.h"
+#include "PlanArena.h"
+#include "soap/Partition/FlatPlan.h"
 #include "soap/Search/TaskGraph.h"
+#include "llvm/ADT/DenseMap.h"
+#include <array>
 
 namespace soap::detail {
 
@@ -18,18 +24,102 @@ KernelQuery describeTask(const OperatorGraph &graph, int32_t node,
                          const TaskWork &work);
 
 struct CompileInput {
-  const ValuePlan &plan;
-  const Topology &topology;
+  /// Its consumer k is launchOrder[k].
+  const FlatPlan &plan;
   int64_t elementBytes;
   const NodeTasks &producer;
   bool producerComputes;
   struct Consumer {
-    const NodeTasks *tasks; ///< Null for outputs of the graph.
+    int32_t node;
+    /// Of its tasks; none for outputs of the graph.
+    llvm::ArrayRef<int32_t> devices;
+    bool computes;
   };
   llvm::ArrayRef<Consumer> consumers;
   llvm::ArrayRef<int32_t> launchOrder; ///< Consumers as they are launched.
 };
-ValueTasks compilePlan(const CompileInput &input);
+
+/// Turns plans into flat arrays. Keeps its memory from one to the next, and the
+/// costs of collectives.
+class ValueCompiler {
+public:
+  explicit ValueCompiler(const Topology &topology);
+  /// The lists of the result go to `arena`.
+  ValueTasks compile(const CompileInput &input, PlanArena &arena);
+
+private:
+  /// Devices in the order in which they come up, and the place of each.
+  struct DeviceList {
+    std::vector<int32_t> place; ///< Per device, -1 if it is not in the list.
+    llvm::SmallVector<int32_t, 64> devices;
+    llvm::SmallVector<int64_t, 64> ns;
+
+    int32_t findOrAdd(int32_t device);
+    void clear();
+  };
+
+  /// How many bandwidths and kinds of devices are remembered.
+  static constexpr int32_t mostClasses = 16;
+  /// Times for so many bytes; -1: not known yet.
+  struct Times {
+    int64_t bytes = -1;
+    std::array<int64_t, mostClasses> linkNs; ///< By class of links.
+    std::array<int64_t, mostClasses> copyNs; ///< By kind of devices.
+  };
+
+  Times &timesOf(int64_t bytes);
+  int64_t linkNs(Times &times, int32_t link) const;
+  int64_t copyNs(int64_t bytes, int32_t device);
+  int64_t bytesOf(int32_t box) const {
+    return plan_->volumes[box] * in_->elementBytes;
+  }
+  int64_t assembleNs(int32_t box, FlatPlan::Slice pieces, int32_t device);
+  int32_t producerIndex(int32_t device) const;
+  Phase phaseOf(const FlatPlan::Action &action) const;
+  bool isRead(const FlatPlan::Port &port) const;
+  void reduce();
+  void addAction(int32_t index);
+  void addDrainPacks(int32_t index);
+  void addPacks(ActionTasks &tasks, const FlatPlan::Action &action, bool drain);
+  void addMembers(ActionTasks &tasks, const FlatPlan::Action &action);
+  void addTransfers(ActionTasks &tasks, const FlatPlan::Action &action);
+  const CollectiveCost &costOf(const FlatPlan::Action &action);
+  void addUses();
+  void addMemory();
+  template <typename T>
+  llvm::ArrayRef<T> keep(llvm::ArrayRef<T> list) const {
+    return list.copy(*arena_);
+  }
+  llvm::ArrayRef<Wait> keepUnique(llvm::SmallVectorImpl<Wait> &waits) const;
+
+  const Topology &topology_;
+  llvm::DenseMap<Key, CollectiveCost> collectives_;
+  /// Links of one bandwidth are one class; -1: beyond mostClasses.
+  struct LinkClass {
+    int32_t resource, number;
+  };
+  std::vector<LinkClass> linkClasses_;
+  std::vector<Times> times_; ///< By a hash of the bytes; forgetful.
+
+  /// @{ Of the plan that is being compiled.
+  const CompileInput *in_ = nullptr;
+  const FlatPlan *plan_ = nullptr;
+  PlanArena *arena_ = nullptr;
+  ValueTasks out_;
+  llvm::SmallVector<ActionTasks, 8> actions_;
+  llvm::SmallVector<UseTasks, 8> uses_;
+  /// Per shard: the slot that says when it exists, or -1 for one that the
+  /// producer's task or a feed made.
+  llvm::SmallVector<int32_t, 0> shardSlot_;
+  DeviceList members_, packed_;
+  llvm::SmallVector<int32_t, 64> packSlots_; ///< Per input; -1: not copied.
+  llvm::SmallVector<Wait, 64> waits_, moveWaits_, producerWaits_;
+  llvm::SmallVector<LinkUse, 0> links_;
+  llvm::SmallVector<int64_t, 64> memberBytes_;
+  CopyTable copies_;
+  std::vector<int64_t> shardBytes_, planBytes_; ///< Per device.
+  /// @}
+};
 
 } // namespace soap::detail
 

@@ -37,22 +37,29 @@ static void enumerateDegrees(llvm::ArrayRef<int64_t> extents,
 
 ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
                                        const Topology &topology,
-                                       int32_t maxTasks)
-    : graph_(graph), topology_(topology),
-      maxTasks_(maxTasks > 0 ? maxTasks : topology.numDevices()) {
+                                       int32_t maxTasks, int32_t devices)
+    : graph_(graph),
+      numDevices_(devices > 0 ? std::min(devices, topology.numDevices())
+                              : topology.numDevices()),
+      maxTasks_(maxTasks > 0 ? maxTasks : numDevices_) {
   SmallVector<int32_t> allowed;
+  isAllowed_.assign(maxTasks_ + 1, false);
   for (int32_t degree = 1; degree <= maxTasks_; ++degree)
     if (maxTasks_ <= 8 || maxTasks_ % degree == 0 ||
         llvm::isPowerOf2_32(degree))
+      isAllowed_[degree] = true;
+  for (int32_t degree = 1; degree <= maxTasks_; ++degree)
+    if (isAllowed_[degree])
       allowed.push_back(degree);
   degrees_.resize(graph.numGroups());
+  extents_.resize(graph.numGroups());
   for (int32_t group = 0; group < graph.numGroups(); ++group) {
     llvm::ArrayRef<int32_t> members = graph.group(group);
     const GraphNode &leader = graph.node(members.front());
     if (leader.role != NodeRole::Compute)
       continue;
     groups_.push_back(group);
-    SmallVector<int64_t> extents;
+    SmallVector<int64_t, 6> extents;
     for (const LoopSpec &loop : leader.spec.loops) {
       int64_t extent = loop.extent;
       for (int32_t member : members.drop_front())
@@ -64,13 +71,33 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
     }
     Degrees current;
     enumerateDegrees(extents, allowed, maxTasks_, current, degrees_[group]);
+    extents_[group] = std::move(extents);
   }
+}
+
+bool ConfigurationSpace::allows(int32_t group, const Degrees &degrees) const {
+  llvm::ArrayRef<int64_t> extents(extents_[group]);
+  if (degrees.loops.size() != extents.size())
+    return false;
+  int32_t left = maxTasks_;
+  auto fits = [&](int32_t degree, int64_t limit) {
+    if (degree < 1 ||
+        degree > std::max<int64_t>(1, std::min<int64_t>(limit, left)) ||
+        !isAllowed_[degree])
+      return false;
+    left /= degree;
+    return true;
+  };
+  for (auto [degree, extent] : llvm::zip_equal(degrees.loops, extents))
+    if (!fits(degree, extent))
+      return false;
+  return fits(degrees.replicate, left);
 }
 
 double ConfigurationSpace::size(int32_t group) const {
   double sum = 0;
   for (const Degrees &degrees : degrees_[group])
-    sum += std::pow(topology_.numDevices(), degrees.numTasks());
+    sum += std::pow(numDevices_, degrees.numTasks());
   return sum;
 }
 
@@ -84,7 +111,7 @@ std::vector<Configuration> ConfigurationSpace::all(int32_t group) const {
       result.push_back(config);
       size_t task = 0;
       while (task < config.devices.size() &&
-             ++config.devices[task] == topology_.numDevices())
+             ++config.devices[task] == numDevices_)
         config.devices[task++] = 0;
       if (task == config.devices.size())
         break;
@@ -98,7 +125,7 @@ Configuration ConfigurationSpace::sample(int32_t group, Random &random) const {
   config.degrees = degrees_[group][random.below(degrees_[group].size())];
   config.devices.resize(config.degrees.numTasks());
   for (int32_t &device : config.devices)
-    device = static_cast<int32_t>(random.below(topology_.numDevices()));
+    device = static_cast<int32_t>(random.below(numDevices_));
   return config;
 }
 
@@ -107,21 +134,48 @@ Configuration ConfigurationSpace::sampleStructured(int32_t group,
   // Draw until the number of tasks divides the number of devices: such grids
   // tile the machine. One task always does.
   const std::vector<Degrees> &choices = degrees_[group];
-  int32_t devices = topology_.numDevices();
   Configuration config;
   for (int tries = 0; tries < 8; ++tries) {
     config.degrees = choices[random.below(choices.size())];
-    if (devices % config.degrees.numTasks() == 0)
+    if (numDevices_ % config.degrees.numTasks() == 0)
       break;
   }
-  int32_t tasks = static_cast<int32_t>(config.degrees.numTasks());
+  placeInARow(config, random);
+  return config;
+}
+
+Configuration ConfigurationSpace::sampleSimple(int32_t group,
+                                               Random &random) const {
+  const PartitionSpec &spec = graph_.node(graph_.group(group).front()).spec;
+  Configuration config;
+  config.degrees.loops.assign(spec.loops.size(), 1);
+  size_t loop = random.below(spec.loops.size() + 1);
+  int32_t &degree = loop < spec.loops.size() ? config.degrees.loops[loop]
+                                             : config.degrees.replicate;
+  // All devices, half of them, a quarter, ...: as many as the loop has units.
+  degree = maxTasks_;
+  for (int halvings = 0; halvings < 12; ++halvings) {
+    bool fits = allows(group, config.degrees);
+    if (fits && random.below(2) == 0)
+      break;
+    degree = std::max(1, degree / 2);
+  }
+  if (!allows(group, config.degrees))
+    degree = 1;
+  placeInARow(config, random);
+  return config;
+}
+
+void ConfigurationSpace::placeInARow(Configuration &config,
+                                     Random &random) const {
+  int32_t devices = numDevices_;
+  auto tasks = static_cast<int32_t>(config.degrees.numTasks());
   // Aligned sets keep to the machines of a cluster; others start anywhere.
-  int32_t start = static_cast<int32_t>(random.below(devices));
+  auto start = static_cast<int32_t>(random.below(devices));
   if (devices % tasks == 0 && random.below(4) != 0)
     start -= start % tasks;
   for (int32_t task = 0; task < tasks; ++task)
     config.devices.push_back((start + task) % devices);
-  return config;
 }
 
 std::optional<Configuration>
@@ -143,7 +197,7 @@ ConfigurationSpace::sameAs(int32_t group, int32_t other,
     last = same;
     result.degrees.loops[same] = degree;
   }
-  if (!llvm::is_contained(degrees_[group], result.degrees))
+  if (!allows(group, result.degrees))
     return std::nullopt;
   result.devices = config.devices;
   return result;

@@ -6,9 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/ConfigurationSpace.h"
-#include "soap/Search/RandomStrategies.h"
-#include "soap/Search/TaskGraph.h"
-#include "llvm/ADT/Twine.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <algorithm>
 
 using namespace soap;
@@ -31,37 +29,57 @@ static Configuration splitLoop(const GraphNode &node, int loop,
   return config;
 }
 
+namespace {
+/// What a rule says of one node.
+struct Choice {
+  int loop = -1; ///< To split; -1: follow the main operand.
+  /// Split only if following the main operand leaves the node one task.
+  bool followsFirst = false;
+};
+} // namespace
+
 /// Splits, in the first member of every compute group, the loop that `choose`
-/// names (-1: follow the main operand) over devices 0 to `devices`-1 (0: all).
-/// With `followFirst`, nodes without parameter loops choose only if following
-/// leaves them one task.
-template <typename Choose>
-static Strategy splitEach(const OperatorGraph &graph, const Topology &topology,
-                          int32_t devices, Choose choose,
-                          bool followFirst = false) {
-  if (devices <= 0)
+/// names.
+static Strategy
+splitEach(const OperatorGraph &graph, const Topology &topology, int32_t devices,
+          llvm::function_ref<Choice(int32_t, const GraphNode &)> choose) {
+  if (devices <= 0 || devices > topology.numDevices())
     devices = topology.numDevices();
   Strategy strategy = emptyStrategy(graph);
   ConfigurationSpace space(graph, topology);
   for (int32_t group : space.groups()) {
     int32_t id = graph.group(group).front();
     const GraphNode &node = graph.node(id);
-    Configuration follower = onDevice(node, 0);
+    Configuration config = onDevice(node, 0);
     if (int32_t operand = mainOperand(graph, id); operand >= 0)
-      follower = followOperand(graph, strategy, id, operand);
-    int loop = choose(node);
-    bool follow =
-        loop < 0 || (followFirst && follower.degrees.numTiles() > 1 &&
-                     !llvm::is_contained(node.kinds, LoopKind::Parameter));
-    space.assign(strategy, group,
-                 follow
-                     ? follower
-                     : splitLoop(node, loop,
-                                 std::min<int64_t>(
-                                     devices, node.spec.loops[loop].extent)));
+      config = followOperand(graph, strategy, id, operand);
+    Choice choice = choose(id, node);
+    if (choice.loop >= 0 &&
+        !(choice.followsFirst && config.degrees.numTiles() > 1))
+      config = splitLoop(
+          node, choice.loop,
+          std::min<int64_t>(devices, node.spec.loops[choice.loop].extent));
+    space.assign(strategy, group, config);
   }
   deriveEnds(strategy, graph, topology);
   return strategy;
+}
+
+/// The first sample loop, or -1.
+static int firstSampleLoop(const GraphNode &node) {
+  const LoopKind *found = llvm::find(node.kinds, LoopKind::Sample);
+  return found == node.kinds.end()
+             ? -1
+             : static_cast<int>(found - node.kinds.begin());
+}
+
+/// The first parameter loop that indexes the result, or -1.
+static int firstChannelLoop(const GraphNode &node) {
+  for (auto [loop, kind] : llvm::enumerate(node.kinds))
+    if (kind == LoopKind::Parameter && node.spec.loops[loop].extent > 1 &&
+        !node.spec.results.empty() && !node.spec.isReduction(loop))
+      return static_cast<int>(loop);
+  return -1;
 }
 
 Strategy soap::singleDevice(const OperatorGraph &graph,
@@ -74,29 +92,24 @@ Strategy soap::singleDevice(const OperatorGraph &graph,
 }
 
 Strategy soap::dataParallel(const OperatorGraph &graph,
-                            const Topology &topology) {
-  return splitEach(graph, topology, 0, [](const GraphNode &node) {
-    for (auto [loop, kind] : llvm::enumerate(node.kinds))
-      if (kind == LoopKind::Sample)
-        return static_cast<int>(loop);
-    return -1;
-  });
+                            const Topology &topology, int32_t devices) {
+  return splitEach(graph, topology, devices,
+                   [](int32_t, const GraphNode &node) {
+                     return Choice{firstSampleLoop(node)};
+                   });
 }
 
 Strategy soap::tensorParallel(const OperatorGraph &graph,
                               const Topology &topology, int32_t devices) {
-  return splitEach(graph, topology, devices, [](const GraphNode &node) {
-    for (auto [loop, kind] : llvm::enumerate(node.kinds))
-      if (kind == LoopKind::Parameter && node.spec.loops[loop].extent > 1 &&
-          !node.spec.results.empty() && !node.spec.isReduction(loop))
-        return static_cast<int>(loop);
-    return -1;
-  });
+  return splitEach(graph, topology, devices,
+                   [](int32_t, const GraphNode &node) {
+                     return Choice{firstChannelLoop(node)};
+                   });
 }
 
 Strategy soap::spatial(const OperatorGraph &graph, const Topology &topology,
                        int32_t devices) {
-  auto largestLoop = [](const GraphNode &node) {
+  auto largestLoop = [](int32_t, const GraphNode &node) {
     int best = -1;
     auto largest = [&](LoopKind wanted) {
       for (auto [loop, kind] : llvm::enumerate(node.kinds))
@@ -110,43 +123,26 @@ Strategy soap::spatial(const OperatorGraph &graph, const Topology &topology,
     largest(LoopKind::Attribute);
     if (best < 0)
       largest(LoopKind::Parameter);
-    return best;
+    return Choice{best, !llvm::is_contained(node.kinds, LoopKind::Parameter)};
   };
-  return splitEach(graph, topology, devices, largestLoop,
-                   /*followFirst=*/true);
+  return splitEach(graph, topology, devices, largestLoop);
 }
 
-Strategy soap::modelParallel(const OperatorGraph &graph,
-                             const Topology &topology, const CostModel &costs) {
-  Strategy strategy = singleDevice(graph, topology);
-  TaskGraph tasks(graph, topology, costs);
-  tasks.setStrategy(strategy);
-  int64_t total = 0, before = 0;
-  for (int32_t id = 0; id < graph.numNodes(); ++id)
-    total += tasks.nodeNs(id);
-  ConfigurationSpace space(graph, topology);
-  for (int32_t group : space.groups()) {
-    int64_t cost = 0;
-    for (int32_t id : graph.group(group))
-      cost += tasks.nodeNs(id);
-    // The block that the middle of the group's work falls into.
-    int64_t block =
-        total > 0 ? (before + cost / 2) * topology.numDevices() / total : 0;
-    int32_t device = static_cast<int32_t>(
-        std::min<int64_t>(block, topology.numDevices() - 1));
-    space.assign(strategy, group,
-                 onDevice(graph.node(graph.group(group).front()), device));
-    before += cost;
-  }
-  deriveEnds(strategy, graph, topology);
-  return strategy;
+Strategy soap::oneWeirdTrick(const OperatorGraph &graph,
+                             const Topology &topology, int32_t devices) {
+  return splitEach(
+      graph, topology, devices, [&](int32_t id, const GraphNode &node) {
+        if (isFullyConnected(graph, id))
+          return Choice{firstChannelLoop(node)};
+        return Choice{firstSampleLoop(node), weightOperands(graph, id).empty()};
+      });
 }
 
 Strategy soap::randomStrategy(const OperatorGraph &graph,
                               const Topology &topology, uint64_t seed,
-                              bool structured) {
+                              bool structured, int32_t devices) {
   Strategy strategy = emptyStrategy(graph);
-  ConfigurationSpace space(graph, topology);
+  ConfigurationSpace space(graph, topology, /*maxTasks=*/0, devices);
   for (int32_t group : space.groups()) {
     Random random(seed, 0x7265676e /* a chain of its own */, group);
     space.assign(strategy, group,
@@ -155,32 +151,4 @@ Strategy soap::randomStrategy(const OperatorGraph &graph,
   }
   deriveEnds(strategy, graph, topology);
   return strategy;
-}
-
-llvm::Expected<Strategy> soap::expertStrategy(llvm::StringRef name,
-                                              const OperatorGraph &graph,
-                                              const Topology &topology,
-                                              const CostModel &costs,
-                                              uint64_t seed) {
-  if (name == "single")
-    return singleDevice(graph, topology);
-  if (name == "data-parallel")
-    return dataParallel(graph, topology);
-  if (name == "model-parallel")
-    return modelParallel(graph, topology, costs);
-  if (name == "tensor-parallel")
-    return tensorParallel(graph, topology);
-  if (name == "spatial")
-    return spatial(graph, topology);
-  if (name == "random")
-    return randomStrategy(graph, topology, seed);
-  if (name == "random-uniform")
-    return uniformStrategy(graph, topology, seed);
-  if (name == "random-team")
-    return teamStrategy(graph, topology, seed);
-  return llvm::createStringError(
-      "expected a strategy single, data-parallel, model-parallel, "
-      "tensor-parallel, spatial, random, random-uniform or random-team, got: "
-      "'" +
-      name + "'");
 }

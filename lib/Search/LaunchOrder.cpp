@@ -32,8 +32,8 @@ public:
   /// it reads is there; `next(pass)` gives the node to launch, or -1.
   template <typename Add, typename Next>
   std::vector<int32_t> run(Add add, Next next) {
-    SimulatorState state{compute_, communication_, links_,    ends_,
-                         slots_,   nodeBase_,      slotBase_, ready_};
+    SimulatorState state;
+    state.reset(tasks_);
     RecordNothing record;
     Pass pass(tasks_, state, record);
 
@@ -82,11 +82,9 @@ private:
   TaskGraph tasks_;
   std::vector<int32_t> missing_;
   std::vector<bool> launched_;
-  std::vector<int64_t> compute_, communication_, links_, ends_, slots_, ready_;
-  std::vector<int32_t> nodeBase_, slotBase_;
 };
 
-int64_t longest(const std::vector<int64_t> &times) {
+int64_t longest(llvm::ArrayRef<int64_t> times) {
   return times.empty() ? 0 : *std::max_element(times.begin(), times.end());
 }
 
@@ -94,7 +92,7 @@ int64_t longest(const std::vector<int64_t> &times) {
 /// long as the device with most of them.
 int64_t timeOf(const ActionTasks &action) {
   int64_t pack = longest(action.packNs);
-  if (action.isCollective)
+  if (action.form == ActionTasks::Form::Collective)
     return pack + action.ns;
   std::vector<int64_t> busy(action.devices.size(), 0);
   for (const TransferTask &transfer : action.transfers)
@@ -164,7 +162,7 @@ std::vector<int32_t> soap::criticalPathOrder(const OperatorGraph &graph,
         for (auto it = ready.begin(); it != ready.end(); ++it) {
           int64_t start = it->first;
           for (int32_t device : tasks.nodeTasks(it->second).devices)
-            start = std::max(start, state.compute[device]);
+            start = std::max(start, state.resources[device]);
           Key key{start, -ranks[it->second], it->second};
           if (best != ready.end() && bestKey <= key)
             continue;

@@ -5,293 +5,340 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Jia et al., "Beyond data and model parallelism", section 6. One chain per
-// start; a chain is a function of the problem, the seed and its number, so that
-// chains may run on any number of threads.
+// Jia et al., "Beyond data and model parallelism", section 6.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Proposals.h"
+#include "MarkovSearch.h"
 #include "soap/Search/LaunchPolicy.h"
-#include "soap/Search/SearchAlgorithm.h"
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cmath>
-#include <mutex>
 #include <thread>
 
 using namespace soap;
 using namespace soap::detail;
-using llvm::SmallVector;
 using Clock = std::chrono::steady_clock;
 
-static double secondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+void SearchStatistics::add(const SearchStatistics &other) {
+  proposals += other.proposals;
+  bounded += other.bounded;
+  simulated += other.simulated;
+  accepted += other.accepted;
+  tooLarge += other.tooLarge;
+  planned += other.planned;
+  reused += other.reused;
+  simulations += other.simulations;
+  positions += other.positions;
+  proposing += other.proposing;
+  bounding += other.bounding;
+  planning += other.planning;
+  simulating += other.simulating;
+  accepting += other.accepting;
 }
 
-namespace {
-/// What the chains of one search share.
-struct Search {
-  const SearchProblem &problem;
-  const SearchOptions &options;
-  const ConfigurationSpace &space;
-  uint64_t proposalsPerChain;
-  Clock::time_point begin = Clock::now();
+//===----------------------------------------------------------------------===//
+// Preparation
+//===----------------------------------------------------------------------===//
 
-  std::mutex mutex;
-  double lastReport = 0;
-  std::atomic<bool> cancelled{false};
-  std::atomic<uint64_t> proposals{0};
-  std::atomic<int64_t> best{INT64_MAX};
-
-  Search(const SearchProblem &problem, const SearchOptions &options,
-         const ConfigurationSpace &space, uint64_t proposalsPerChain)
-      : problem(problem), options(options), space(space),
-        proposalsPerChain(proposalsPerChain) {}
-
-  void improve(int64_t step) {
-    int64_t known = best.load();
-    while (step < known && !best.compare_exchange_weak(known, step)) {
-    }
+MarkovSearch::MarkovSearch(const SearchProblem &problem,
+                           const SearchOptions &options)
+    : problem_(problem), options_(options),
+      tables_(problem.graph, problem.topology, problem.costs),
+      parts_(subMachines(problem.topology)), begin_(Clock::now()),
+      mix_(options.onlyKind ? ProposalMix(*options.onlyKind) : ProposalMix()) {
+  // The same number on any machine: what is found must not depend on it.
+  size_t count = 4;
+  if (!options.namedStarts)
+    count = std::clamp<size_t>(options.randomStarts + options.starts.size(), 1,
+                               count);
+  for (size_t number = 0; number < count; ++number)
+    chains_.push_back(
+        std::make_unique<Chain>(problem_, options_, tables_, number));
+  threads_ = options.threads > 0
+                 ? static_cast<unsigned>(options.threads)
+                 : std::max(1u, std::thread::hardware_concurrency());
+  threads_ = std::min<unsigned>(threads_, chains_.size());
+  limit_ = options.proposals;
+  if (limit_ == 0) {
+    size_t groups = llvm::count_if(problem.graph.nodes(), [](const auto &node) {
+      return node.role == NodeRole::Compute;
+    });
+    limit_ = std::clamp<uint64_t>(2000 * groups, 20000, 400000);
   }
+}
 
-  void report() {
-    if (!options.progress)
+double MarkovSearch::seconds() const {
+  return secondsBefore_ +
+         std::chrono::duration<double>(Clock::now() - begin_).count();
+}
+
+uint64_t MarkovSearch::proposals() const {
+  uint64_t sum = proposalsBefore_;
+  for (const auto &chain : chains_)
+    sum += chain->statistics().proposals;
+  return sum;
+}
+
+llvm::Error MarkovSearch::prepare() {
+  if (llvm::Error error = load())
+    return error;
+  // The last tenth is for what finish() does.
+  auto after = [&](double seconds) {
+    double left = std::clamp(seconds - secondsBefore_, 0.0, 1e9);
+    return begin_ + std::chrono::duration_cast<Clock::duration>(
+                        std::chrono::duration<double>(left));
+  };
+  deadline_.end = after(options_.budgetSeconds * 0.9);
+  end_ = after(options_.budgetSeconds);
+  if (bestNs_ == INT64_MAX) {
+    // Something must fit before long work begins.
+    beginStage();
+    if (bestNs_ == INT64_MAX && stage_ + 1 < parts_.size())
+      stage_ = parts_.size() - 1, beginStage();
+    if (bestNs_ == INT64_MAX)
+      return llvm::createStringError(
+          "expected a start that fits into memory, got: none; use more "
+          "devices, devices with more memory or a smaller batch");
+  }
+  return llvm::Error::success();
+}
+
+/// Puts the chains on the starts of a part of the machine.
+void MarkovSearch::beginStage() {
+  machine_ =
+      std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
+  std::vector<Start> starts =
+      collectStarts(problem_, options_, tables_, parts_[stage_]);
+  for (const Start &start : starts)
+    result_.starts.push_back(
+        {start.name + (start.isExact ? "" : " (at least)"), start.stepNs});
+  llvm::erase_if(starts, [](const Start &start) {
+    return start.stepNs < 0 || !start.isExact;
+  });
+  if (starts.empty() && bestNs_ == INT64_MAX)
+    return;
+  // The first chain takes what is best so far; the others what comes next, so
+  // that they begin in different places.
+  if (starts.empty() || (bestNs_ <= starts.front().stepNs))
+    starts.insert(starts.begin(), {"best", best_, bestNs_});
+  for (auto [number, chain] : llvm::enumerate(chains_)) {
+    chain->forgetBest();
+    chain->start(starts[number % starts.size()].strategy);
+    chain->mix() = mix_;
+  }
+  stageBegun_ = true;
+  round_ = 0;
+  improvedAt_ = proposals();
+  stageSeconds_ = seconds();
+  note();
+}
+
+//===----------------------------------------------------------------------===//
+// Rounds
+//===----------------------------------------------------------------------===//
+
+/// The constant of acceptance has the unit 1/time: it is scaled by the best
+/// step. Chains differ in how much worse they accept.
+double MarkovSearch::beta(size_t chain) const {
+  static constexpr double scales[] = {400, 100, 1600, 6400};
+  return scales[chain % std::size(scales)] /
+         static_cast<double>(std::max<int64_t>(1, bestNs_));
+}
+
+void MarkovSearch::playRound() {
+  // No more than the limit leaves.
+  uint64_t end = stageLimit(), done = proposals();
+  uint64_t left = end > done ? end - done : 0;
+  uint64_t length = std::clamp<uint64_t>(left / chains_.size(), 1, roundLength);
+  auto play = [&](size_t number) {
+    chains_[number]->run(*machine_, length, beta(number), deadline_);
+    if (!options_.progress)
       return;
-    std::lock_guard<std::mutex> lock(mutex);
-    double now = secondsSince(begin);
-    if (now - lastReport < 0.2)
+    std::lock_guard<std::mutex> lock(mutex_);
+    double now = seconds();
+    if (now - lastReport_ < 0.2)
       return;
-    lastReport = now;
-    if (!options.progress({proposals.load(), now, best.load()}))
-      cancelled = true;
+    lastReport_ = now;
+    // The others go on: their numbers are those of the last round.
+    if (!options_.progress({result_.proposals, now, bestNs_}))
+      deadline_.cancelled = true;
+  };
+  if (threads_ == 1) {
+    for (size_t number = 0; number < chains_.size(); ++number)
+      play(number);
+    return;
   }
-};
-
-/// One Markov chain.
-class Chain {
-public:
-  Chain(Search &search, uint64_t number, Strategy start)
-      : search_(search), number_(number), current_(std::move(start)),
-        tasks_(search.problem.graph, search.problem.topology,
-               search.problem.costs),
-        simulator_(tasks_) {}
-
-  void run(double budgetSeconds) {
-    tasks_.setStrategy(current_);
-    int64_t cost = simulator_.stepNs();
-    best = current_;
-    bestNs = cost;
-    search_.improve(bestNs);
-    // The acceptance constant has the unit 1/time: it is scaled by the initial
-    // cost. Chains differ in how much worse they accept.
-    static constexpr double scales[] = {100, 400, 1600};
-    double beta =
-        scales[number_ % 3] / static_cast<double>(std::max<int64_t>(1, cost));
-    Clock::time_point begin = Clock::now();
-    uint64_t lastImprovement = 0;
-    double improvedAt = 0;
-    for (uint64_t step = 0; step < search_.proposalsPerChain; ++step) {
-      if (step % 16 == 0) {
-        double now = secondsSince(begin);
-        if (now > budgetSeconds)
-          return finish(StopReason::Budget);
-        if (now - improvedAt > budgetSeconds / 2 ||
-            step - lastImprovement > search_.proposalsPerChain / 2)
-          return finish(StopReason::NoImprovement);
-        if (search_.cancelled)
-          return finish(StopReason::Cancelled);
-        search_.report();
-      }
-      ++proposals;
-      ++search_.proposals;
-      Random random(search_.options.seed, number_, step);
-      changed_.clear();
-      undo_.clear();
-      if (!propose(
-              {search_.problem.graph, search_.problem.topology, search_.space},
-              current_, random, changed_, undo_))
-        continue;
-      tasks_.update(current_, changed_);
-      int64_t changedCost = simulator_.stepNs();
-      bool accept =
-          changedCost <= cost ||
-          random.uniform() <
-              std::exp(beta * static_cast<double>(cost - changedCost));
-      if (accept && !tasks_.checkMemory().empty())
-        accept = false;
-      if (!accept) {
-        for (auto &[node, config] : llvm::reverse(undo_))
-          current_.configs[node] = std::move(config);
-        tasks_.update(current_, changed_);
-        continue;
-      }
-      ++accepted;
-      cost = changedCost;
-      if (cost < bestNs) {
-        bestNs = cost;
-        best = current_;
-        lastImprovement = step;
-        improvedAt = secondsSince(begin);
-        search_.improve(bestNs);
-      }
-    }
-    finish(StopReason::Proposals);
-  }
-
-  Strategy best;
-  int64_t bestNs = INT64_MAX;
-  uint64_t proposals = 0, accepted = 0;
-  StopReason stop = StopReason::Proposals;
-
-private:
-  void finish(StopReason reason) { stop = reason; }
-
-  Search &search_;
-  uint64_t number_;
-  Strategy current_;
-  TaskGraph tasks_;
-  FullSimulator simulator_;
-  SmallVector<int32_t, 32> changed_;
-  Undo undo_;
-};
-
-class MCMC final : public SearchAlgorithm {
-public:
-  llvm::StringRef name() const override { return "mcmc"; }
-  llvm::Expected<SearchResult> run(const SearchProblem &problem,
-                                   const SearchOptions &options) override;
-};
-} // namespace
-
-/// How many devices, from device 0 on, sit in the first machine.
-static int32_t devicesOfFirstMachine(const Topology &topology) {
-  int32_t count = 1;
-  while (count < topology.numDevices() &&
-         topology.device(count).node == topology.device(0).node)
-    ++count;
-  return count;
-}
-
-/// The starts that fit, by name, each once.
-static std::vector<std::pair<std::string, Strategy>>
-collectStarts(const SearchProblem &problem, const SearchOptions &options,
-              SearchResult &result) {
-  std::vector<std::pair<std::string, Strategy>> candidates, starts;
-  const OperatorGraph &graph = problem.graph;
-  const Topology &topology = problem.topology;
-  for (const Strategy &strategy : options.starts)
-    candidates.push_back({"given", strategy});
-  candidates.push_back({"single", singleDevice(graph, topology)});
-  candidates.push_back({"data-parallel", dataParallel(graph, topology)});
-  candidates.push_back(
-      {"model-parallel", modelParallel(graph, topology, problem.costs)});
-  candidates.push_back({"tensor-parallel", tensorParallel(graph, topology)});
-  candidates.push_back({"spatial", spatial(graph, topology)});
-  // What moves much may be fastest inside one machine of a cluster.
-  if (int32_t devices = devicesOfFirstMachine(topology);
-      devices > 1 && devices < topology.numDevices()) {
-    candidates.push_back({"tensor-parallel, one machine",
-                          tensorParallel(graph, topology, devices)});
-    candidates.push_back(
-        {"spatial, one machine", spatial(graph, topology, devices)});
-  }
-  candidates.push_back(
-      {"random", randomStrategy(graph, topology, options.seed)});
-  TaskGraph tasks(graph, topology, problem.costs);
-  FullSimulator simulator(tasks);
-  for (auto &[name, strategy] : candidates) {
-    if (llvm::any_of(starts, [&, &strategy = strategy](const auto &known) {
-          return known.second == strategy;
-        }))
-      continue;
-    tasks.setStrategy(strategy);
-    bool fits = tasks.checkMemory().empty();
-    result.starts.push_back({name, fits ? simulator.stepNs() : -1});
-    if (fits)
-      starts.push_back({name, std::move(strategy)});
-  }
-  return starts;
-}
-
-llvm::Expected<SearchResult> MCMC::run(const SearchProblem &problem,
-                                       const SearchOptions &options) {
-  if (std::string error = problem.check(); !error.empty())
-    return llvm::createStringError(error);
-  for (const Strategy &strategy : options.starts)
-    if (std::string error =
-            soap::verify(strategy, problem.graph, problem.topology);
-        !error.empty())
-      return llvm::createStringError(error);
-
-  SearchResult result;
-  auto starts = collectStarts(problem, options, result);
-  if (starts.empty())
-    return llvm::createStringError(
-        "expected a start that fits into memory, got: none; use more devices, "
-        "devices with more memory or a smaller batch");
-
-  ConfigurationSpace space(problem.graph, problem.topology, options.maxTasks);
-  uint64_t total = options.proposals;
-  if (total == 0)
-    total = std::clamp<uint64_t>(1000 * space.groups().size(), 10000, 200000);
-  uint64_t perChain = std::max<uint64_t>(1, total / starts.size());
-  Search search(problem, options, space, perChain);
-
-  std::vector<std::unique_ptr<Chain>> chains;
-  for (auto [number, start] : llvm::enumerate(starts))
-    chains.push_back(
-        std::make_unique<Chain>(search, number, std::move(start.second)));
-  unsigned threads = options.threads > 0
-                         ? static_cast<unsigned>(options.threads)
-                         : std::max(1u, std::thread::hardware_concurrency());
-  threads = std::min<unsigned>(threads, chains.size());
-  double budget = options.budgetSeconds * threads / chains.size();
   std::atomic<size_t> next{0};
   auto work = [&] {
-    for (size_t chain; (chain = next++) < chains.size();)
-      chains[chain]->run(budget);
+    for (size_t number; (number = next++) < chains_.size();)
+      play(number);
   };
   std::vector<std::thread> workers;
-  for (unsigned i = 1; i < threads; ++i)
+  for (unsigned i = 1; i < threads_; ++i)
     workers.emplace_back(work);
   work();
   for (std::thread &worker : workers)
     worker.join();
+}
 
-  // The best; among equals the first chain's.
-  result.stepNs = INT64_MAX;
-  for (const auto &chain : chains) {
-    result.proposals += chain->proposals;
-    result.accepted += chain->accepted;
-    if (chain->bestNs < result.stepNs) {
-      result.stepNs = chain->bestNs;
-      result.strategy = chain->best;
-      result.stop = chain->stop;
-    }
+/// Takes over what the chains found; among equals the first chain's.
+void MarkovSearch::note() {
+  result_.proposals = proposals();
+  for (const auto &chain : chains_) {
+    if (chain->bestNs() >= bestNs_)
+      continue;
+    bool matters =
+        bestNs_ == INT64_MAX || static_cast<double>(chain->bestNs()) <
+                                    static_cast<double>(bestNs_) * 0.9999;
+    bestNs_ = chain->bestNs();
+    best_ = chain->best();
+    if (matters)
+      improvedAt_ = result_.proposals;
+    result_.history.push_back({result_.proposals, seconds(), bestNs_});
   }
+}
 
-  simplify({problem.graph, problem.topology, space}, problem.costs,
-           result.strategy);
+void MarkovSearch::exchange() {
+  note();
+  ++round_;
+  if (!options_.onlyKind) {
+    // What every chain counted since the last exchange, in their order.
+    auto tallies = mix_.tallies();
+    for (const auto &chain : chains_)
+      for (auto [sum, own] : llvm::zip_equal(tallies, chain->mix().tallies())) {
+        sum.proposals += own.proposals;
+        sum.accepted += own.accepted;
+        sum.gain += own.gain;
+      }
+    mix_.restore(mix_.weights(), tallies);
+    mix_.adapt();
+    for (const auto &chain : chains_)
+      chain->mix().restore(mix_.weights(), {});
+  }
+  // Now and then the chain that is furthest behind goes on from the best.
+  if (round_ % 4 != 0)
+    return;
+  size_t worst = 0;
+  for (size_t number = 1; number < chains_.size(); ++number)
+    if (chains_[number]->currentNs() > chains_[worst]->currentNs())
+      worst = number;
+  if (static_cast<double>(chains_[worst]->currentNs()) >
+      static_cast<double>(bestNs_) * 1.01)
+    chains_[worst]->start(best_);
+}
+
+/// Parts of the machine get a tenth of the proposals each.
+uint64_t MarkovSearch::stageLimit() const {
+  return stage_ + 1 == parts_.size() ? limit_ : limit_ / 10 * (stage_ + 1);
+}
+
+bool MarkovSearch::isStageOver() const {
+  if (deadline_.passed || deadline_.cancelled)
+    return true;
+  uint64_t done = proposals();
+  if (done >= stageLimit())
+    return true;
+  // And a tenth of the time, and less patience.
+  if (stage_ + 1 != parts_.size())
+    return seconds() - stageSeconds_ > options_.budgetSeconds / 10 ||
+           done - improvedAt_ > limit_ / 30;
+  uint64_t patience = options_.stagnation ? options_.stagnation : limit_ / 4;
+  return done - improvedAt_ >= patience;
+}
+
+void MarkovSearch::run() {
+  for (;;) {
+    if (!stageBegun_)
+      beginStage();
+    while (!isStageOver()) {
+      uint64_t before = proposals();
+      playRound();
+      exchange();
+      if (!options_.stateFile.empty() && seconds() - lastSave_ > 5)
+        save();
+      // Nothing that could be changed: one op on one device, say.
+      if (proposals() == before)
+        break;
+    }
+    if (stage_ + 1 == parts_.size() || deadline_.passed ||
+        deadline_.cancelled || proposals() >= limit_)
+      break;
+    ++stage_;
+    stageBegun_ = false;
+  }
+  if (!options_.stateFile.empty())
+    save();
+  // A machine is never found slower than a part of it, nor than its starts.
+  while (stage_ + 1 != parts_.size()) {
+    ++stage_;
+    beginStage();
+  }
+}
+
+SearchResult MarkovSearch::finish() {
+  SearchResult result = std::move(result_);
+  result.proposals = proposals();
+  result.statistics = statisticsBefore_;
+  for (const auto &chain : chains_)
+    result.statistics.add(chain->statistics());
+  result.accepted = result.statistics.accepted;
+  if (deadline_.cancelled)
+    result.stop = StopReason::Cancelled;
+  else if (deadline_.passed)
+    result.stop = StopReason::Budget;
+  else if (result.proposals >= limit_)
+    result.stop = StopReason::Proposals;
+  else
+    result.stop = StopReason::NoImprovement;
+
+  result.strategy = best_;
+  SubMachine whole(problem_, options_.maxTasks, 0);
+  TaskGraph tasks(problem_.graph, problem_.topology, problem_.costs, &tables_);
+  simplify({problem_.graph, problem_.topology, whole.space}, tasks,
+           result.strategy,
+           [&] { return deadline_.cancelled || Clock::now() >= end_; });
 
   // The order is part of the strategy: keep a policy's where it is better.
-  TaskGraph tasks(problem.graph, problem.topology, problem.costs);
-  tasks.setStrategy(result.strategy);
-  result.stepNs = FullSimulator(tasks).stepNs();
+  FullSimulator simulator(tasks);
+  result.stepNs = simulator.stepNs();
   Strategy found = result.strategy;
   for (llvm::StringRef policy : launchPolicyNames()) {
-    tasks.setOrder(launchOrder(policy, problem.graph, found, problem.topology,
-                               problem.costs));
-    if (int64_t step = FullSimulator(tasks).stepNs();
+    if (policy == "program")
+      continue;
+    tasks.setOrder(launchOrder(policy, problem_.graph, found, problem_.topology,
+                               problem_.costs));
+    if (int64_t step = simulator.stepNs();
         step < result.stepNs && tasks.checkMemory().empty()) {
       result.stepNs = step;
       result.strategy = tasks.strategy();
     }
   }
-  result.seconds = secondsSince(search.begin);
+  result.seconds = seconds();
+  if (result.stepNs < bestNs_)
+    result.history.push_back({result.proposals, result.seconds, result.stepNs});
   return result;
 }
+
+namespace {
+class MCMC final : public SearchAlgorithm {
+public:
+  llvm::StringRef name() const override { return "mcmc"; }
+  llvm::Expected<SearchResult> run(const SearchProblem &problem,
+                                   const SearchOptions &options) override {
+    if (std::string error = problem.check(); !error.empty())
+      return llvm::createStringError(error);
+    for (const Strategy &strategy : options.starts)
+      if (std::string error =
+              soap::verify(strategy, problem.graph, problem.topology);
+          !error.empty())
+        return llvm::createStringError(error);
+    MarkovSearch search(problem, options);
+    if (llvm::Error error = search.prepare())
+      return std::move(error);
+    search.run();
+    return search.finish();
+  }
+};
+} // namespace
 
 std::unique_ptr<SearchAlgorithm> soap::createMCMC() {
   return std::make_unique<MCMC>();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/MemoryUse.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
 
@@ -34,6 +35,8 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
       last = std::max(last, rank[use.node]);
       escapes |= graph.node(use.node).role == NodeRole::Output;
     }
+    if (SOAP_FAULT("liveness-by-list") && !value.uses.empty())
+      last = std::max(rank[value.producer], rank[value.uses.back().node]);
     if (role != NodeRole::Compute)
       change(id, true, role == NodeRole::Input, 1);
     if (role != NodeRole::Input && last >= 0 && !escapes)

@@ -6,6 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Proposals.h"
+#include "Hashing.h"
+#include "ValueClasses.h"
+#include "llvm/ADT/DenseMap.h"
+#include <cmath>
 
 using namespace soap;
 using namespace soap::detail;
@@ -20,19 +24,32 @@ public:
         space_(context.space), strategy_(strategy), random_(random),
         changed_(changed), undo_(undo) {}
 
-  bool make() {
-    llvm::ArrayRef<int32_t> groups = space_.groups();
-    size_t index = random_.below(groups.size());
-    int32_t group = groups[index];
-    uint64_t kind = random_.below(10);
-    if (kind < 3)
+  bool make(ProposalKind kind, const RepeatedGroups &repeated) {
+    size_t index = random_.below(space_.groups().size());
+    int32_t group = space_.groups()[index];
+    switch (kind) {
+    case ProposalKind::Uniform:
       set(group, space_.sample(group, random_));
-    else if (kind < 6)
-      set(group, space_.sampleStructured(group, random_));
-    else if (kind < 8)
+      break;
+    case ProposalKind::Grid:
+      set(group, sampleGrid(group));
+      break;
+    case ProposalKind::Adopt:
       adopt(group);
-    else
+      break;
+    case ProposalKind::Stretch:
       stretch(index);
+      break;
+    case ProposalKind::Repeat:
+      repeat(index, repeated);
+      break;
+    case ProposalKind::Resize:
+      resize(group);
+      break;
+    case ProposalKind::Shift:
+      shift(index);
+      break;
+    }
     derive();
     return !changed_.empty();
   }
@@ -50,8 +67,10 @@ private:
   }
 
   void set(int32_t group, const Configuration &config) {
-    if (configOf(group).degrees == config.degrees &&
-        configOf(group).devices == config.devices)
+    // A proposal changes a group once.
+    if ((configOf(group).degrees == config.degrees &&
+         configOf(group).devices == config.devices) ||
+        llvm::is_contained(changed_, leader(group)))
       return;
     for (int32_t node : graph_.group(group)) {
       undo_.push_back({node, strategy_.configs[node]});
@@ -61,7 +80,7 @@ private:
   }
 
   bool allows(int32_t group, const Configuration &config) const {
-    return llvm::is_contained(space_.degrees(group), config.degrees);
+    return space_.allows(group, config.degrees);
   }
 
   /// The configuration that keeps a group where its main operand is.
@@ -98,17 +117,31 @@ private:
     set(group, config);
   }
 
+  /// From one to all, every order of magnitude with the same probability.
+  size_t anyLength(size_t all) {
+    double length =
+        std::exp(random_.uniform() * std::log(static_cast<double>(all) + 1));
+    return std::min(static_cast<size_t>(length), all);
+  }
+
+  /// A grid; one in two splits a single loop, as most good ones do. Now and
+  /// then any configuration: unequal devices want other sets than rows.
+  Configuration sampleGrid(int32_t group) {
+    if (random_.below(8) == 0)
+      return space_.sample(group, random_);
+    return random_.below(2) == 0 ? space_.sampleSimple(group, random_)
+                                 : space_.sampleStructured(group, random_);
+  }
+
   /// One grid for a stretch of the graph: those that have the same loops split
   /// them, the others stay where their operands are.
   void stretch(size_t index) {
     llvm::ArrayRef<int32_t> groups = space_.groups();
+    size_t length = anyLength(groups.size());
+    index -= std::min(index, static_cast<size_t>(random_.below(length)));
     int32_t first = groups[index];
-    size_t length = 1;
-    while (length < groups.size() && random_.below(8) != 0)
-      ++length;
-    Configuration config = random_.below(4) == 0
-                               ? configOf(first)
-                               : space_.sampleStructured(first, random_);
+    Configuration config =
+        random_.below(4) == 0 ? configOf(first) : sampleGrid(first);
     set(first, config);
     for (size_t i = index + 1; i < std::min(groups.size(), index + length);
          ++i) {
@@ -119,29 +152,105 @@ private:
     }
   }
 
+  /// The same for all groups that are alike: of one group, a grid or what it
+  /// has; or of a stretch of the graph, what it has.
+  void repeat(size_t index, const RepeatedGroups &repeated) {
+    llvm::ArrayRef<int32_t> groups = space_.groups();
+    llvm::ArrayRef<int32_t> alike = repeated.alike(index);
+    if (random_.below(2) == 0) {
+      Configuration config = random_.below(3) == 0 ? configOf(groups[index])
+                                                   : sampleGrid(groups[index]);
+      for (int32_t other : alike)
+        set(groups[other], config);
+      return;
+    }
+    size_t length = anyLength(groups.size());
+    for (int32_t other : alike) {
+      auto begin = static_cast<size_t>(other);
+      if (begin == index)
+        continue;
+      // Copies must not run into what they are made from.
+      size_t room = begin > index ? begin - index : index - begin;
+      for (size_t i = 0; i < std::min(length, room) &&
+                         index + i < groups.size() && begin + i < groups.size();
+           ++i) {
+        if (!repeated.areAlike(index + i, begin + i))
+          break;
+        set(groups[begin + i], configOf(groups[index + i]));
+      }
+    }
+  }
+
+  /// A factor of two more or less of one loop, or from one loop to another, on
+  /// a set of devices that begins where the group's does.
+  void resize(int32_t group) {
+    Configuration config = configOf(group);
+    size_t loops = config.degrees.loops.size();
+    auto degree = [&](size_t which) -> int32_t & {
+      return which < loops ? config.degrees.loops[which]
+                           : config.degrees.replicate;
+    };
+    size_t from = random_.below(loops + 1), to = random_.below(loops + 1);
+    uint64_t how = random_.below(3);
+    if (how != 0) {
+      if (degree(from) % 2)
+        return;
+      degree(from) /= 2;
+    }
+    if (how != 1)
+      degree(to) *= 2;
+    if (!allows(group, config))
+      return;
+    auto tasks = static_cast<int32_t>(config.degrees.numTasks());
+    int32_t start = config.devices[0], devices = space_.numDevices();
+    if (random_.below(2) == 0)
+      start -= start % tasks;
+    config.devices.clear();
+    for (int32_t task = 0; task < tasks; ++task)
+      config.devices.push_back((start + task) % devices);
+    set(group, config);
+  }
+
+  /// The devices of a few neighbouring groups move on, by one or by as many as
+  /// they are.
+  void shift(size_t index) {
+    llvm::ArrayRef<int32_t> groups = space_.groups();
+    int32_t devices = space_.numDevices();
+    auto size = static_cast<uint64_t>(configOf(groups[index]).devices.size());
+    uint64_t by =
+        random_.below(2) == 0
+            ? 1 + random_.below(devices)
+            : size * (1 + random_.below(std::max<uint64_t>(
+                              1, devices / std::max<uint64_t>(1, size))));
+    size_t length = 1;
+    while (length < groups.size() && random_.below(3) != 0)
+      ++length;
+    for (size_t i = index; i < std::min(groups.size(), index + length); ++i) {
+      Configuration config = configOf(groups[i]);
+      for (int32_t &device : config.devices)
+        device = static_cast<int32_t>((device + by) % devices);
+      set(groups[i], config);
+    }
+  }
+
   /// Parameters move with what reads them.
   void derive() {
-    SmallVector<int32_t, 16> computing(changed_.begin(), changed_.end());
-    SmallVector<int32_t, 16> ends;
-    for (int32_t node : computing)
+    SmallVector<int32_t, 32> ends;
+    for (int32_t node : changed_)
       for (int32_t value : graph_.node(node).operands) {
         int32_t producer = graph_.value(value).producer;
         NodeRole role = graph_.node(producer).role;
         if (role == NodeRole::Parameter || role == NodeRole::Constant)
           ends.push_back(producer);
       }
-    llvm::sort(ends);
+    std::sort(ends.begin(), ends.end());
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
-    SmallVector<std::pair<int32_t, Configuration>, 16> before;
     for (int32_t node : ends)
-      before.push_back({node, strategy_.configs[node]});
-    SmallVector<int32_t, 16> moved;
-    for (int32_t node : computing)
-      deriveEnds(strategy_, graph_, topology_, node, &moved);
-    for (auto &[node, config] : before)
-      if (llvm::is_contained(moved, node)) {
+      if (std::optional<Configuration> config =
+              deriveEnd(strategy_, graph_, topology_, node)) {
+        std::swap(strategy_.configs[node], *config);
+        undo_.push_back({node, std::move(*config)});
         changed_.push_back(node);
-        undo_.push_back({node, std::move(config)});
       }
   }
 
@@ -182,8 +291,85 @@ bool detail::change(const ProposalContext &context, Strategy &strategy,
       .change(group, config);
 }
 
-bool detail::propose(const ProposalContext &context, Strategy &strategy,
-                     Random &random, llvm::SmallVectorImpl<int32_t> &changed,
-                     Undo &undo) {
-  return Proposal(context, strategy, random, changed, undo).make();
+bool detail::propose(const ProposalContext &context,
+                     const RepeatedGroups &repeated, ProposalKind kind,
+                     Strategy &strategy, Random &random,
+                     llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
+  return Proposal(context, strategy, random, changed, undo)
+      .make(kind, repeated);
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds
+//===----------------------------------------------------------------------===//
+
+llvm::StringRef soap::stringify(ProposalKind kind) {
+  switch (kind) {
+  case ProposalKind::Uniform:
+    return "uniform";
+  case ProposalKind::Grid:
+    return "grid";
+  case ProposalKind::Adopt:
+    return "adopt";
+  case ProposalKind::Stretch:
+    return "stretch";
+  case ProposalKind::Repeat:
+    return "repeat";
+  case ProposalKind::Resize:
+    return "resize";
+  case ProposalKind::Shift:
+    return "shift";
+  }
+  return "";
+}
+
+ProposalKind ProposalMix::draw(Random &random) const {
+  double sum = 0;
+  for (double weight : weights_)
+    sum += weight;
+  double at = random.uniform() * sum;
+  for (size_t kind = 0; kind + 1 < numProposalKinds; ++kind) {
+    if (at < weights_[kind])
+      return static_cast<ProposalKind>(kind);
+    at -= weights_[kind];
+  }
+  return static_cast<ProposalKind>(numProposalKinds - 1);
+}
+
+void ProposalMix::adapt() {
+  // What a proposal of each kind gained, and how often it was taken.
+  std::array<double, numProposalKinds> gain{}, taken{};
+  double gains = 0, takes = 0;
+  for (size_t kind = 0; kind < numProposalKinds; ++kind) {
+    const Tally &tally = tallies_[kind];
+    gain[kind] = tally.gain / (tally.proposals + 16);
+    taken[kind] = tally.accepted / (tally.proposals + 16);
+    gains += gain[kind];
+    takes += taken[kind];
+  }
+  // No kind dies out: what gains nothing now may do so later.
+  for (size_t kind = 0; kind < numProposalKinds; ++kind)
+    weights_[kind] =
+        0.4 / numProposalKinds +
+        0.4 * (gains > 0 ? gain[kind] / gains : 1.0 / numProposalKinds) +
+        0.2 * (takes > 0 ? taken[kind] / takes : 1.0 / numProposalKinds);
+  for (Tally &tally : tallies_) {
+    tally.proposals /= 2;
+    tally.accepted /= 2;
+    tally.gain /= 2;
+  }
+}
+
+RepeatedGroups::RepeatedGroups(const OperatorGraph &graph,
+                               const ConfigurationSpace &space) {
+  llvm::DenseMap<Key, int32_t> classes;
+  for (auto [index, group] : llvm::enumerate(space.groups())) {
+    auto [it, isNew] =
+        classes.try_emplace(classOfNode(graph, graph.group(group).front()),
+                            static_cast<int32_t>(members_.size()));
+    if (isNew)
+      members_.emplace_back();
+    classOf_.push_back(it->second);
+    members_[it->second].push_back(static_cast<int32_t>(index));
+  }
 }

@@ -9,6 +9,8 @@
 #define SOAP_LIB_SEARCH_PROPOSALS_H
 
 #include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/SearchAlgorithm.h"
+#include <array>
 
 namespace soap::detail {
 
@@ -21,11 +23,65 @@ struct ProposalContext {
 /// Configurations as they were, in the order in which they were replaced.
 using Undo = llvm::SmallVector<std::pair<int32_t, Configuration>, 16>;
 
-/// Changes `strategy`: one group gets a random configuration (uniform or a
-/// grid), adopts its neighbour's, or a stretch of the graph changes together.
-/// Appends the nodes that changed, ends of the graph included. False if the
-/// draw came out as what is there already.
-bool propose(const ProposalContext &context, Strategy &strategy, Random &random,
+/// Which groups of a graph are alike: the leaders have the same loops, accesses
+/// and shapes. Repeated blocks of a network have such groups in the same order.
+class RepeatedGroups {
+public:
+  RepeatedGroups(const OperatorGraph &graph, const ConfigurationSpace &space);
+  /// The places in space.groups() of the groups that are alike the one at
+  /// `index`, itself included, ascending.
+  llvm::ArrayRef<int32_t> alike(size_t index) const {
+    return members_[classOf_[index]];
+  }
+  bool areAlike(size_t a, size_t b) const { return classOf_[a] == classOf_[b]; }
+
+private:
+  std::vector<int32_t> classOf_;
+  std::vector<llvm::SmallVector<int32_t, 4>> members_;
+};
+
+/// Draws kinds of proposals. Weights follow what was accepted, as far as it is
+/// told; they are a function of these numbers alone.
+class ProposalMix {
+public:
+  ProposalMix() { weights_.fill(1); }
+  /// Only one kind.
+  explicit ProposalMix(ProposalKind only) {
+    weights_.fill(0);
+    weights_[static_cast<size_t>(only)] = 1;
+  }
+  ProposalKind draw(Random &random) const;
+  void count(ProposalKind kind, bool accepted, double gain) {
+    Tally &tally = tallies_[static_cast<size_t>(kind)];
+    ++tally.proposals;
+    tally.accepted += accepted;
+    tally.gain += gain;
+  }
+  /// Sets weights by what was counted so far, and halves what was counted.
+  void adapt();
+
+  struct Tally {
+    double proposals = 0, accepted = 0;
+    double gain = 0; ///< Sum of the relative improvements of the best step.
+  };
+  std::array<double, numProposalKinds> weights() const { return weights_; }
+  std::array<Tally, numProposalKinds> tallies() const { return tallies_; }
+  void restore(const std::array<double, numProposalKinds> &weights,
+               const std::array<Tally, numProposalKinds> &tallies) {
+    weights_ = weights;
+    tallies_ = tallies;
+  }
+
+private:
+  std::array<double, numProposalKinds> weights_;
+  std::array<Tally, numProposalKinds> tallies_{};
+};
+
+/// Changes `strategy` by a proposal of a kind. Appends the nodes that changed,
+/// ends of the graph included, each once. False if the draw came out as what is
+/// there already.
+bool propose(const ProposalContext &context, const RepeatedGroups &repeated,
+             ProposalKind kind, Strategy &strategy, Random &random,
              llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
 
 /// Gives one group a configuration, ends of the graph included. False if it has
@@ -41,8 +97,9 @@ llvm::SmallVector<int32_t, 8> neighbours(const OperatorGraph &graph,
 /// Makes a strategy simpler where that does not make it slower: group by group,
 /// a neighbour's configuration, the main operand's place or one device is taken
 /// if the step time, then the bytes moved, then the time computed get smaller.
-void simplify(const ProposalContext &context, const CostModel &costs,
-              Strategy &strategy);
+/// Ends early if `stop` says so.
+void simplify(const ProposalContext &context, TaskGraph &tasks,
+              Strategy &strategy, llvm::function_ref<bool()> stop);
 
 } // namespace soap::detail
 

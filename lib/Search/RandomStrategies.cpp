@@ -80,15 +80,17 @@ static bool isStored(const GraphNode &node) {
 }
 
 Strategy soap::uniformStrategy(const OperatorGraph &graph,
-                               const Topology &topology, uint64_t seed) {
+                               const Topology &topology, uint64_t seed,
+                               int32_t devices) {
+  if (devices <= 0 || devices > topology.numDevices())
+    devices = topology.numDevices();
   Strategy strategy;
   for (const GraphNode &node : graph.nodes())
     strategy.configs.push_back(onDevice(node, 0));
   // Now and then more tasks than devices.
   Random draw(seed, Team, 0);
-  int32_t devices = topology.numDevices();
   ConfigurationSpace space(graph, topology,
-                           draw.below(4) ? devices : devices + 4);
+                           draw.below(4) ? devices : devices + 4, devices);
   for (int32_t group : space.groups()) {
     Random random(seed, Groups, group);
     space.assign(strategy, group, space.sample(group, random));
@@ -99,10 +101,10 @@ Strategy soap::uniformStrategy(const OperatorGraph &graph,
     if (!isStored(graph.node(id)) || random.below(2))
       continue;
     Configuration &config = strategy.configs[id];
-    config.degrees = anyDegrees(graph.node(id), topology.numDevices(), random);
+    config.degrees = anyDegrees(graph.node(id), devices, random);
     config.devices.resize(config.degrees.numTasks());
     for (int32_t &device : config.devices)
-      device = static_cast<int32_t>(random.below(topology.numDevices()));
+      device = static_cast<int32_t>(random.below(devices));
   }
   Random regather(seed, Regather, 0), order(seed, Order, 0);
   regatherSome(strategy, graph, 4, regather);
@@ -138,9 +140,12 @@ static Degrees teamDegrees(llvm::ArrayRef<Degrees> choices, int64_t size,
 }
 
 Strategy soap::teamStrategy(const OperatorGraph &graph,
-                            const Topology &topology, uint64_t seed) {
+                            const Topology &topology, uint64_t seed,
+                            int32_t devices) {
+  if (devices <= 0 || devices > topology.numDevices())
+    devices = topology.numDevices();
   Random draw(seed, Team, 0);
-  SmallVector<int32_t> team(topology.numDevices());
+  SmallVector<int32_t> team(devices);
   std::iota(team.begin(), team.end(), 0);
   shuffle(team, draw);
   size_t least = std::min<size_t>(2, team.size());
@@ -149,7 +154,7 @@ Strategy soap::teamStrategy(const OperatorGraph &graph,
   Strategy strategy;
   for (const GraphNode &node : graph.nodes())
     strategy.configs.push_back(onDevice(node, team[0]));
-  ConfigurationSpace space(graph, topology);
+  ConfigurationSpace space(graph, topology, /*maxTasks=*/0, devices);
   for (int32_t group : space.groups()) {
     Random random(seed, Groups, group);
     int32_t id = graph.group(group).front();

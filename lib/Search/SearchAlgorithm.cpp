@@ -40,7 +40,7 @@ llvm::StringRef soap::stringify(StopReason reason) {
   case StopReason::Budget:
     return "time budget";
   case StopReason::NoImprovement:
-    return "no improvement in half of the search";
+    return "no better strategy for long";
   case StopReason::Exhausted:
     return "all strategies seen";
   case StopReason::Cancelled:

@@ -6,41 +6,51 @@
 //===----------------------------------------------------------------------===//
 
 #include "Proposals.h"
+#include "soap/Search/DeltaSimulator.h"
 #include "soap/Search/Simulator.h"
 
 using namespace soap;
 using namespace soap::detail;
 using llvm::SmallVector;
 
-void detail::simplify(const ProposalContext &context, const CostModel &costs,
-                      Strategy &strategy) {
+void detail::simplify(const ProposalContext &context, TaskGraph &tasks,
+                      Strategy &strategy, llvm::function_ref<bool()> stop) {
   const OperatorGraph &graph = context.graph;
   const ConfigurationSpace &space = context.space;
-  TaskGraph tasks(graph, context.topology, costs);
   tasks.setStrategy(strategy);
-  FullSimulator simulator(tasks);
-  auto measure = [&] {
-    return std::tuple(simulator.stepNs(), tasks.bytes(Phase::Step),
-                      tasks.totalComputeNs());
-  };
-  auto best = measure();
+  DeltaSimulator simulator(tasks);
+  using Measure = std::tuple<int64_t, int64_t, int64_t>;
+  Measure best{simulator.reset(), tasks.bytes(Phase::Step),
+               tasks.totalComputeNs()};
 
   auto attempt = [&](int32_t group, const Configuration &config) {
-    if (!llvm::is_contained(space.degrees(group), config.degrees))
+    if (!space.allows(group, config.degrees))
       return false;
     SmallVector<int32_t, 32> changed;
     Undo undo;
     if (!change(context, strategy, group, config, changed, undo))
       return false;
-    tasks.update(strategy, changed);
-    if (auto measured = measure();
-        measured < best && tasks.checkMemory().empty()) {
-      best = measured;
-      return true;
+    tasks.propose(strategy, changed);
+    int64_t longest = std::get<0>(best);
+    bool exact = tasks.bound();
+    int64_t step = simulator.simulate(longest);
+    if (step <= longest && !exact) {
+      tasks.plan();
+      step = simulator.simulate(longest);
     }
+    if (step <= longest) {
+      Measure measured{step, tasks.bytes(Phase::Step), tasks.totalComputeNs()};
+      if (measured < best && tasks.checkMemory().empty()) {
+        best = measured;
+        simulator.accept();
+        tasks.accept();
+        return true;
+      }
+    }
+    simulator.reject();
+    tasks.reject();
     for (auto &[node, before] : llvm::reverse(undo))
       strategy.configs[node] = std::move(before);
-    tasks.update(strategy, changed);
     return false;
   };
 
@@ -48,6 +58,8 @@ void detail::simplify(const ProposalContext &context, const CostModel &costs,
   for (int sweep = 0; sweep < 4; ++sweep) {
     bool improved = false;
     for (int32_t group : space.groups()) {
+      if (stop())
+        return;
       int32_t node = graph.group(group).front();
       if (int32_t operand = mainOperand(graph, node); operand >= 0)
         improved |=

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Search/Simulator.h"
 #include "SimulatorPass.h"
 #include <algorithm>
 
@@ -25,16 +26,12 @@ struct RecordAll {
     if (device != host)
       result.communicationNs[device] += ns;
   }
-  void compute(const std::vector<int32_t> &devices, const int64_t *start,
-               const int64_t *end) {
-    NodeTimes &times = result.times.emplace_back();
-    times.start.assign(start, start + devices.size());
-    times.end.assign(end, end + devices.size());
-    for (size_t i = 0; i < devices.size(); ++i)
-      busy(devices[i], end[i] - start[i]);
+  void use(int32_t, int64_t) {}
+  void compute(const NodeTasks &tasks, const int64_t *start) {
+    copy(tasks.devices, start, tasks.ns);
   }
-  void copy(const std::vector<int32_t> &devices, const int64_t *start,
-            const std::vector<int64_t> &ns) {
+  void copy(llvm::ArrayRef<int32_t> devices, const int64_t *start,
+            llvm::ArrayRef<int64_t> ns) {
     NodeTimes &times = result.times.emplace_back();
     for (size_t i = 0; i < devices.size(); ++i) {
       times.start.push_back(start[i]);
@@ -68,20 +65,15 @@ struct RecordAll {
 
 template <bool Recording>
 int64_t FullSimulator::simulate(SimulationResult *result) {
-  SimulatorState state{compute_, communication_, links_,    nodeEnds_,
-                       slots_,   nodeBase_,      slotBase_, ready_};
+  state_.reset(tasks_);
   if constexpr (Recording) {
     RecordAll record{*result, tasks_.topology().host()};
-    Pass(tasks_, state, record).run();
+    Pass(tasks_, state_, record).run();
   } else {
     RecordNothing record;
-    Pass(tasks_, state, record).run();
+    Pass(tasks_, state_, record).run();
   }
-  int64_t step = 0;
-  for (const auto *resources : {&compute_, &communication_, &links_})
-    for (int64_t time : *resources)
-      step = std::max(step, time);
-  return step;
+  return *std::max_element(state_.resources.begin(), state_.resources.end());
 }
 
 int64_t FullSimulator::stepNs() { return simulate<false>(nullptr); }
@@ -109,21 +101,4 @@ int64_t SimulationResult::maxCommunicationNs() const {
   return communicationNs.empty() ? 0
                                  : *std::max_element(communicationNs.begin(),
                                                      communicationNs.end());
-}
-
-StrategyReport soap::report(llvm::StringRef name, const Strategy &strategy,
-                            const OperatorGraph &graph,
-                            const Topology &topology, const CostModel &costs) {
-  TaskGraph tasks(graph, topology, costs);
-  tasks.setStrategy(strategy);
-  SimulationResult result = FullSimulator(tasks).run();
-  StrategyReport row;
-  row.name = name.str();
-  row.stepNs = result.stepNs;
-  row.communicationBytes = tasks.bytes(Phase::Step);
-  row.communicationNs = result.maxCommunicationNs();
-  row.idleShare = result.idleShare();
-  for (int64_t bytes : tasks.peakMemory())
-    row.peakMemoryBytes = std::max(row.peakMemoryBytes, bytes);
-  return row;
 }

@@ -8,118 +8,102 @@
 #ifndef SOAP_LIB_SEARCH_SIMULATORPASS_H
 #define SOAP_LIB_SEARCH_SIMULATORPASS_H
 
-#include "soap/Search/Simulator.h"
+#include "soap/Search/SimulatorState.h"
+#include "soap/Search/TaskGraph.h"
+#include "soap/Search/Timeline.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 
 namespace soap::detail {
 
-/// Where a pass keeps its times.
-struct SimulatorState {
-  std::vector<int64_t> &compute, &communication, &links;
-  std::vector<int64_t> &nodeEnds, &slots;
-  std::vector<int32_t> &nodeBase, &slotBase;
-  std::vector<int64_t> &ready;
-
-  void reset(const TaskGraph &tasks) {
-    const Topology &topology = tasks.topology();
-    const OperatorGraph &graph = tasks.graph();
-    compute.assign(topology.numDevices() + 1, 0);
-    communication.assign(topology.numDevices() + 1, 0);
-    links.assign(topology.numResources(), 0);
-    nodeBase.resize(graph.numNodes());
-    slotBase.resize(graph.numValues());
-    int32_t base = 0;
-    for (int32_t id = 0; id < graph.numNodes(); ++id) {
-      nodeBase[id] = base;
-      base += static_cast<int32_t>(tasks.nodeTasks(id).devices.size());
-    }
-    nodeEnds.assign(base, 0);
-    base = 0;
-    for (int32_t id = 0; id < graph.numValues(); ++id) {
-      slotBase[id] = base;
-      base += tasks.valueTasks(id).numSlots;
-    }
-    slots.assign(base, 0);
-  }
-};
-
-/// One pass in launch order. `Record` sees every node with its times; on the
-/// fast path it does nothing.
-template <typename Record>
+/// Launches nodes and values and keeps the times. `Record` sees every launch;
+/// on the fast path it does nothing. With `Shifted`, the times of a launch at
+/// position p of the order are kept less SimulatorState::shifts[p].
+template <typename Record, bool Shifted = false>
 class Pass {
 public:
   Pass(const TaskGraph &tasks, SimulatorState &state, Record &record)
-      : tasks_(tasks), ready_(state.ready), record_(record) {
-    state.reset(tasks);
-    compute_ = state.compute.data();
-    communication_ = state.communication.data();
-    links_ = state.links.data();
-    nodeEnds_ = state.nodeEnds.data();
-    nodeBase_ = state.nodeBase.data();
-    slots_ = state.slots.data();
-    slotBase_ = state.slotBase.data();
+      : tasks_(tasks), state_(state), record_(record),
+        compute_(state.resources.data()),
+        communication_(compute_ + state.numEnds), times_(state.times.data()),
+        blocks_(state.blocks.data()) {
+    llvm::MutableArrayRef<int64_t> all(state.resources);
+    timeline_ = {all.take_front(state.numEnds),
+                 all.slice(state.numEnds, state.numEnds),
+                 all.drop_front(2 * state.numEnds)};
   }
 
   void run() {
-    llvm::ArrayRef<int32_t> order = tasks_.order();
-    for (size_t position = 0; position < order.size(); ++position) {
-      for (int32_t value : tasks_.prefetchesAt(static_cast<int32_t>(position)))
-        launchValue(value);
-      launchNode(order[position]);
-      for (int32_t value : tasks_.graph().node(order[position]).results)
-        launchValue(value);
-    }
+    for (int32_t position = 0, e = tasks_.order().size(); position != e;
+         ++position)
+      launch(position);
+  }
+
+  /// All that stands at one position of the launch order.
+  void launch(int32_t position) {
+    int32_t node = tasks_.order()[position];
+    for (int32_t value : tasks_.prefetchesAt(position))
+      launchValue(value);
+    launchNode(node);
+    for (int32_t value : tasks_.graph().node(node).results)
+      launchValue(value);
   }
 
   void launchNode(int32_t id) {
     const GraphNode &node = tasks_.graph().node(id);
     const NodeTasks &tasks = tasks_.nodeTasks(id);
     size_t count = tasks.devices.size();
-    for (size_t operand = 0; operand < node.operands.size(); ++operand) {
-      int32_t value = node.operands[operand];
+    int32_t firstUse = tasks_.operandIndex(id, 0);
+    int64_t shift = shiftAt(tasks_.rank(id));
+    for (auto [operand, value] : llvm::enumerate(node.operands)) {
       const UseTasks &use =
           tasks_.valueTasks(value)
               .uses[tasks_.useIndex(id, static_cast<int32_t>(operand))];
       if (!use.unpackDevices.empty())
-        unpack(value, use);
+        copy(use.unpackDevices, use.unpackNs, use.unpackWaits, timesOf(value),
+             shiftOfValue(value),
+             times_ + blocks_[state_.useBlock(firstUse + operand)].begin,
+             shift);
     }
     int64_t *ready = readyFor(count);
     for (size_t i = 0; i < count; ++i)
       ready[i] = compute_[tasks.devices[i]];
-    for (size_t operand = 0; operand < node.operands.size(); ++operand) {
-      int32_t value = node.operands[operand];
+    for (auto [operand, value] : llvm::enumerate(node.operands)) {
       const UseTasks &use =
           tasks_.valueTasks(value)
               .uses[tasks_.useIndex(id, static_cast<int32_t>(operand))];
-      const int64_t *slots = slots_ + slotBase_[value];
-      for (const Wait &wait : use.computeWaits)
-        ready[wait.at] = std::max(ready[wait.at], slots[wait.slot]);
+      if (!use.computeWaits.empty())
+        wait(use.computeWaits, timesOf(value), shiftOfValue(value), ready);
     }
-    int64_t *ends = nodeEnds_ + nodeBase_[id];
+    int64_t *ends = times_ + blocks_[state_.nodeBlock(id)].begin;
     for (size_t i = 0; i < count; ++i) {
-      ends[i] = ready[i] + tasks.ns[i];
-      compute_[tasks.devices[i]] = ends[i];
+      record_.use(tasks.devices[i], ready[i]);
+      int64_t end = ready[i] + tasks.ns[i];
+      ends[i] = end - shift;
+      compute_[tasks.devices[i]] = end;
     }
-    record_.compute(tasks.devices, ready, ends);
+    record_.compute(tasks, ready);
   }
 
   /// When all that a node reads is there.
   int64_t readyTime(int32_t id) const {
     const GraphNode &node = tasks_.graph().node(id);
     int64_t time = 0;
-    for (size_t operand = 0; operand < node.operands.size(); ++operand) {
-      int32_t value = node.operands[operand];
+    for (auto [operand, value] : llvm::enumerate(node.operands)) {
       int32_t producer = tasks_.graph().value(value).producer;
-      for (size_t i = 0; i < tasks_.nodeTasks(producer).devices.size(); ++i)
-        time = std::max(time, nodeEnds_[nodeBase_[producer] + i]);
+      if (tasks_.rank(producer) >= 0) {
+        const int64_t *ends =
+            times_ + blocks_[state_.nodeBlock(producer)].begin;
+        for (size_t i = 0; i < tasks_.nodeTasks(producer).devices.size(); ++i)
+          time = std::max(time, ends[i] + shiftAt(tasks_.rank(producer)));
+      }
       const UseTasks &use =
           tasks_.valueTasks(value)
               .uses[tasks_.useIndex(id, static_cast<int32_t>(operand))];
-      const int64_t *slots = slots_ + slotBase_[value];
-      for (const Wait &wait : use.unpackWaits)
-        time = std::max(time, slots[wait.slot]);
-      for (const Wait &wait : use.computeWaits)
-        time = std::max(time, slots[wait.slot]);
+      const int64_t *slots = timesOf(value);
+      for (llvm::ArrayRef<Wait> waits : {use.unpackWaits, use.computeWaits})
+        for (const Wait &wait : waits)
+          time = std::max(time, slots[wait.slot] + shiftOfValue(value));
     }
     return time;
   }
@@ -128,124 +112,167 @@ public:
     const ValueTasks &tasks = tasks_.valueTasks(value);
     if (tasks.numSlots == 0)
       return;
-    int64_t *slots = slots_ + slotBase_[value];
-    const int64_t *producer =
-        nodeEnds_ + nodeBase_[tasks_.graph().value(value).producer];
+    int64_t *slots = timesOf(value);
+    // A value is launched with its producer, or its producer does not compute.
+    int32_t node = tasks_.graph().value(value).producer;
+    const int64_t *producer = times_ + blocks_[state_.nodeBlock(node)].begin;
+    int64_t shift = shiftOfValue(value);
     if (!tasks.reduceDevices.empty())
-      copy(tasks.reduceDevices, tasks.reduceNs, nullptr, slots,
-           slots + tasks.reduceSlot);
+      copy(tasks.reduceDevices, tasks.reduceNs, {}, slots, shift,
+           slots + tasks.reduceSlot, shift);
     for (const ActionTasks &action : tasks.actions) {
       if (!action.packDevices.empty())
-        copy(action.packDevices, action.packNs, &action.packWaits, slots,
-             slots + action.packSlot);
+        copy(action.packDevices, action.packNs, action.packWaits, slots, shift,
+             slots + action.packSlot, shift);
       if (action.devices.empty())
         continue; // The copies for a drain.
-      if (action.isCollective)
-        collective(action, slots, producer);
-      else
-        transfers(action, slots, producer);
+      switch (action.form) {
+      case ActionTasks::Form::Collective:
+        collective(action, slots, producer, shift);
+        break;
+      case ActionTasks::Form::Transfers:
+        transfers(action, slots, producer, shift);
+        break;
+      case ActionTasks::Form::Receipt:
+        receipt(action, slots, producer, tasks_.nodeTasks(node),
+                tasks_.rank(node) >= 0, shift);
+        break;
+      }
     }
   }
 
 private:
+  /// Passes uses on, numbered as in SimulatorState::resources.
+  struct Uses {
+    Record &record;
+    int32_t numEnds;
+    void compute(int32_t device, int64_t start) { record.use(device, start); }
+    void communication(int32_t device, int64_t start) {
+      record.use(numEnds + device, start);
+    }
+    void link(int32_t resource, int64_t start) {
+      record.use(2 * numEnds + resource, start);
+    }
+  };
+  Uses uses() { return {record_, state_.numEnds}; }
+  int64_t shiftAt(int32_t position) const {
+    if constexpr (Shifted)
+      return state_.shifts[position];
+    return 0;
+  }
+  int64_t shiftOfValue(int32_t value) const {
+    if constexpr (Shifted)
+      if (int32_t position = tasks_.launchPosition(value); position >= 0)
+        return state_.shifts[position];
+    return 0;
+  }
+  int64_t *timesOf(int32_t value) const {
+    return times_ + blocks_[value].begin;
+  }
   int64_t *readyFor(size_t count) {
-    if (ready_.size() < count)
-      ready_.resize(count);
-    return ready_.data();
+    if (state_.ready.size() < count)
+      state_.ready.resize(count);
+    return state_.ready.data();
+  }
+  static void wait(llvm::ArrayRef<Wait> waits, const int64_t *slots,
+                   int64_t shift, int64_t *ready) {
+    for (const Wait &wait : waits)
+      ready[wait.at] = std::max(ready[wait.at], slots[wait.slot] + shift);
   }
 
   /// A compute step on some devices whose ends go to `ends`.
-  void copy(const std::vector<int32_t> &devices, const std::vector<int64_t> &ns,
-            const std::vector<Wait> *waits, const int64_t *slots,
-            int64_t *ends) {
+  void copy(llvm::ArrayRef<int32_t> devices, llvm::ArrayRef<int64_t> ns,
+            llvm::ArrayRef<Wait> waits, const int64_t *slots, int64_t shift,
+            int64_t *ends, int64_t endShift) {
     size_t count = devices.size();
     int64_t *ready = readyFor(count);
     for (size_t i = 0; i < count; ++i)
       ready[i] = compute_[devices[i]];
-    if (waits)
-      for (const Wait &wait : *waits)
-        ready[wait.at] = std::max(ready[wait.at], slots[wait.slot]);
+    wait(waits, slots, shift, ready);
     for (size_t i = 0; i < count; ++i) {
+      record_.use(devices[i], ready[i]);
       int64_t end = ready[i] + ns[i];
       compute_[devices[i]] = end;
-      if (ends)
-        ends[i] = end;
+      ends[i] = end - endShift;
     }
     record_.copy(devices, ready, ns);
   }
 
-  void unpack(int32_t value, const UseTasks &use) {
-    copy(use.unpackDevices, use.unpackNs, &use.unpackWaits,
-         slots_ + slotBase_[value], nullptr);
-  }
-
   void collective(const ActionTasks &action, int64_t *slots,
-                  const int64_t *producer) {
+                  const int64_t *producer, int64_t shift) {
     int64_t start = 0;
-    for (int32_t device : action.devices)
-      start = std::max(start, communication_[device]);
     for (const Wait &wait : action.moveWaits)
-      start = std::max(start, slots[wait.slot]);
+      start = std::max(start, slots[wait.slot] + shift);
     for (const Wait &wait : action.producerWaits)
-      start = std::max(start, producer[wait.slot]);
-    for (const LinkUse &use : action.links)
-      start = std::max(start, links_[use.resource]);
-    for (const LinkUse &use : action.links)
-      links_[use.resource] = start + use.ns;
+      start = std::max(start, producer[wait.slot] + shift);
+    start = startCollective(timeline_, action.devices, action.links, start);
+    if (!SOAP_FAULT("collective-links-free"))
+      holdLinks(timeline_, action.links, start, uses());
     int64_t end = start + action.ns;
-    for (size_t i = 0; i < action.devices.size(); ++i) {
-      slots[action.slot + i] = end;
-      communication_[action.devices[i]] = end;
-      compute_[action.devices[i]] += action.occupiesNs;
-    }
+    holdMembers(timeline_, action.devices, start, end, action.occupiesNs,
+                uses());
+    for (size_t i = 0; i < action.devices.size(); ++i)
+      slots[action.slot + i] = end - shift;
     record_.collective(action, start, end);
   }
 
   void transfers(const ActionTasks &action, int64_t *slots,
-                 const int64_t *producer) {
+                 const int64_t *producer, int64_t shift) {
     size_t count = action.devices.size();
-    int64_t *start = readyFor(count);
-    int64_t *end = slots + action.slot;
+    int64_t *start = readyFor(2 * count), *end = start + count;
     for (size_t i = 0; i < count; ++i)
       start[i] = communication_[action.devices[i]];
     // Only a device that sends waits for its inputs; these waits name none but
     // senders.
-    for (const Wait &wait : action.moveWaits)
-      start[wait.at] = std::max(start[wait.at], slots[wait.slot]);
-    for (const Wait &wait : action.producerWaits)
-      start[wait.at] = std::max(start[wait.at], producer[wait.slot]);
+    wait(action.moveWaits, slots, shift, start);
+    wait(action.producerWaits, producer, shift, start);
+    runTransfers(timeline_, action.devices, action.transfers, action.links,
+                 {start, count}, {end, count}, uses());
     for (size_t i = 0; i < count; ++i)
-      end[i] = start[i];
-    for (const TransferTask &transfer : action.transfers) {
-      int64_t begin = std::max(start[transfer.source], start[transfer.target]);
-      for (int32_t i = transfer.linkBegin; i < transfer.linkEnd; ++i)
-        begin = std::max(begin, links_[action.links[i].resource]);
-      for (int32_t i = transfer.linkBegin; i < transfer.linkEnd; ++i)
-        links_[action.links[i].resource] = begin + action.links[i].ns;
-      int64_t done = begin + transfer.latencyNs + transfer.ns;
-      end[transfer.source] = std::max(end[transfer.source], done);
-      end[transfer.target] = std::max(end[transfer.target], done);
-      compute_[action.devices[transfer.target]] += transfer.occupiesNs;
-    }
-    for (size_t i = 0; i < count; ++i)
-      communication_[action.devices[i]] = end[i];
+      slots[action.slot + i] = end[i] - shift;
     record_.transfers(action, start, end);
   }
 
+  /// Members appear once per receipt: what one receives for several readers may
+  /// be the same.
+  void receipt(const ActionTasks &action, int64_t *slots,
+               const int64_t *producer, const NodeTasks &producerTasks,
+               bool producerComputes, int64_t shift) {
+    int64_t source = 0;
+    if (producerComputes) {
+      source = INT64_MAX;
+      for (size_t i = 0; i < producerTasks.devices.size(); ++i)
+        source = std::min(source, producer[i] + shift);
+    }
+    size_t count = action.devices.size();
+    int64_t *end = readyFor(count);
+    for (size_t i = 0; i < count; ++i) {
+      int32_t device = action.devices[i];
+      int64_t start = std::max(communication_[device], source);
+      record_.use(state_.numEnds + device, start);
+      end[i] =
+          std::max(start + action.receiptNs[i], source + action.chainNs[i]);
+      slots[action.slot + i] = end[i] - shift;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      int64_t &free = communication_[action.devices[i]];
+      free = std::max(free, end[i]);
+    }
+  }
+
   const TaskGraph &tasks_;
-  int64_t *compute_, *communication_, *links_, *nodeEnds_;
-  const int32_t *nodeBase_;
-  int64_t *slots_;
-  const int32_t *slotBase_;
-  std::vector<int64_t> &ready_;
+  SimulatorState &state_;
   Record &record_;
+  int64_t *compute_, *communication_, *times_;
+  Timeline timeline_;
+  const SimulatorState::Block *blocks_;
 };
 
 struct RecordNothing {
-  void compute(const std::vector<int32_t> &, const int64_t *, const int64_t *) {
+  void use(int32_t, int64_t) {}
+  void compute(const NodeTasks &, const int64_t *) {}
+  void copy(llvm::ArrayRef<int32_t>, const int64_t *, llvm::ArrayRef<int64_t>) {
   }
-  void copy(const std::vector<int32_t> &, const int64_t *,
-            const std::vector<int64_t> &) {}
   void collective(const ActionTasks &, int64_t, int64_t) {}
   void transfers(const ActionTasks &, const int64_t *, const int64_t *) {}
 };

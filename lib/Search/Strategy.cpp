@@ -168,11 +168,13 @@ static std::optional<Configuration> placeLike(const Need &need,
       tiles == 0 || config.degrees.numTiles() != tiles)
     return std::nullopt;
   std::vector<SmallVector<int32_t, 4>> distinct(tiles);
+  SmallVector<int64_t, 64> lastTile(
+      *std::max_element(need.devices.begin(), need.devices.end()) + 1, -1);
   bool equal = true;
   for (int64_t tile = 0; tile < tiles; ++tile) {
     for (int32_t copy = 0; copy < need.copies; ++copy)
       if (int32_t device = need.devices[tile * need.copies + copy];
-          !llvm::is_contained(distinct[tile], device))
+          std::exchange(lastTile[device], tile) != tile)
         distinct[tile].push_back(device);
     equal &= distinct[tile].size() == distinct[0].size();
   }
@@ -201,9 +203,7 @@ static Configuration placeParameter(const OperatorGraph &graph,
       if (graph.node(use.node).role != NodeRole::Compute)
         continue;
       Need need = needOf(graph, strategy, valueId, index);
-      for (int32_t device : need.devices)
-        if (!llvm::is_contained(used, device))
-          used.push_back(device);
+      used.append(need.devices.begin(), need.devices.end());
       std::optional<Configuration> config = placeLike(need, node, value.shape);
       agree &= config.has_value() && (!common || *common == *config);
       if (!common)
@@ -215,10 +215,33 @@ static Configuration placeParameter(const OperatorGraph &graph,
   if (agree)
     return *common;
   // Consumers that read different tiles: a whole copy for each device.
-  llvm::sort(used);
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
   Configuration config = onDevice(node, 0);
   config.degrees.replicate = static_cast<int32_t>(used.size());
   config.devices.assign(used.begin(), used.end());
+  return config;
+}
+
+std::optional<Configuration> soap::deriveEnd(const Strategy &strategy,
+                                             const OperatorGraph &graph,
+                                             const Topology &topology,
+                                             int32_t id) {
+  Configuration config;
+  switch (graph.node(id).role) {
+  case NodeRole::Compute:
+    return std::nullopt;
+  case NodeRole::Input:
+  case NodeRole::Output:
+    config = onDevice(graph.node(id), topology.host());
+    break;
+  case NodeRole::Parameter:
+  case NodeRole::Constant:
+    config = placeParameter(graph, strategy, id);
+    break;
+  }
+  if (config == strategy.configs[id])
+    return std::nullopt;
   return config;
 }
 
@@ -227,22 +250,11 @@ void soap::deriveEnds(Strategy &strategy, const OperatorGraph &graph,
                       llvm::SmallVectorImpl<int32_t> *changed) {
   strategy.configs.resize(graph.numNodes());
   auto derive = [&](int32_t id) {
-    Configuration config;
-    switch (graph.node(id).role) {
-    case NodeRole::Compute:
+    std::optional<Configuration> config =
+        deriveEnd(strategy, graph, topology, id);
+    if (!config)
       return;
-    case NodeRole::Input:
-    case NodeRole::Output:
-      config = onDevice(graph.node(id), topology.host());
-      break;
-    case NodeRole::Parameter:
-    case NodeRole::Constant:
-      config = placeParameter(graph, strategy, id);
-      break;
-    }
-    if (config == strategy.configs[id])
-      return;
-    strategy.configs[id] = std::move(config);
+    strategy.configs[id] = std::move(*config);
     if (changed)
       changed->push_back(id);
   };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/CostModel/JSON.h"
+#include "soap/CostModel/NearestWords.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Strategy.h"
 #include "llvm/ADT/StringExtras.h"

@@ -7,87 +7,94 @@
 
 #include "soap/Search/TaskGraph.h"
 #include "CompileTasks.h"
-#include "llvm/ADT/Twine.h"
+#include "DegreesCosts.h"
+#include "PlanCache.h"
+#include "ReceiptBounds.h"
+#include "ValueClasses.h"
+#include "ValuePlans.h"
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 using namespace soap;
 using namespace soap::detail;
+using llvm::ArrayRef;
 using llvm::SmallVector;
 
-//===----------------------------------------------------------------------===//
-// Cache
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Bytes of integers: the keys of all caches.
-class KeyBuilder {
-public:
-  void add(int32_t number) {
-    key.append(reinterpret_cast<const char *>(&number), sizeof(number));
-  }
-  void add(llvm::ArrayRef<int32_t> numbers) {
-    add(static_cast<int32_t>(numbers.size()));
-    key.append(reinterpret_cast<const char *>(numbers.data()),
-               numbers.size() * sizeof(int32_t));
-  }
-  std::string key;
-};
-
-/// Costs of the tasks of a node under some degrees, wherever they run.
-struct DegreesCost {
-  std::vector<int32_t> classOf;         ///< Per task.
-  std::vector<std::vector<int64_t>> ns; ///< [class][device kind].
-};
-
-struct CachedNode {
-  int32_t id;
-  std::shared_ptr<const NodeTasks> tasks;
-};
-
-size_t sizeOf(const ValueTasks &tasks) {
-  size_t size = sizeof(tasks);
-  for (const ActionTasks &action : tasks.actions)
-    size += sizeof(action) + action.devices.size() * 24 +
-            action.transfers.size() * sizeof(TransferTask) +
-            action.links.size() * sizeof(LinkUse) +
-            (action.moveWaits.size() + action.producerWaits.size()) * 8;
-  for (const UseTasks &use : tasks.uses)
-    size += sizeof(use) + use.unpackDevices.size() * 12 +
-            (use.unpackWaits.size() + use.computeWaits.size()) * 8;
-  return size + (tasks.shardBytes.size() + tasks.planBytes.size()) * 16;
-}
-} // namespace
-
-struct TaskGraph::Cache {
+struct TaskGraph::Caches {
   /// Compiled plans are dropped when they fill this much memory.
-  static constexpr size_t limitBytes = size_t(384) << 20;
+  static constexpr size_t limitBytes = size_t(96) << 20;
 
-  std::vector<std::unordered_map<std::string, CachedNode>> nodes;
-  std::vector<std::unordered_map<std::string, DegreesCost>> degrees;
-  std::vector<
-      std::unordered_map<std::string, std::shared_ptr<const ValueTasks>>>
-      values;
-  size_t bytes = 0;
+  Caches(const OperatorGraph &graph, const Topology &topology,
+         const CostModel &costs, const Caches *shared)
+      : plans(limitBytes),
+        degrees(shared
+                    ? shared->degrees
+                    : std::make_shared<DegreesCosts>(graph, topology, costs)),
+        cuts(shared ? shared->cuts
+                    : std::make_shared<const LinkCuts>(topology)),
+        planner(graph, topology), compiler(topology),
+        bounds(graph, topology, cuts), classes(classesOfValues(graph)),
+        orderOfUses(graph.numValues(), 0), configKeys(graph.numNodes()),
+        inUse(topology.numDevices() + 1, 0) {}
+
+  /// What the plan of a value is made from.
+  Key keyOf(const OperatorGraph &graph, int32_t id) {
+    const GraphValue &value = graph.value(id);
+    builder.clear();
+    builder.add(classes[id]);
+    builder.add(static_cast<int64_t>(orderOfUses[id]));
+    builder.add(configKeys[value.producer]);
+    for (const GraphValue::Use &use : value.uses)
+      builder.add(configKeys[use.node]);
+    return builder.key();
+  }
+  Key keyOf(const Configuration &config) {
+    builder.clear();
+    builder.add(config.degrees.replicate);
+    builder.addAll(ArrayRef<int32_t>(config.degrees.loops));
+    builder.addAll(ArrayRef<int32_t>(config.devices));
+    builder.addAll(ArrayRef<int32_t>(config.regather));
+    return builder.key();
+  }
+
+  PlanCache plans;
+  /// @{ Shared by the task graphs of one search.
+  std::shared_ptr<DegreesCosts> degrees;
+  std::shared_ptr<const LinkCuts> cuts;
+  /// @}
+  ValuePlans planner;
+  ValueCompiler compiler;
+  ReceiptBounds bounds;
+  std::vector<Key> classes; ///< Per value.
+  /// Per value, a number for the order of its uses; 0: as they are numbered.
+  std::vector<uint64_t> orderOfUses;
+  std::vector<Key> configKeys; ///< Per node.
+  std::vector<int64_t> inUse;  ///< Per device; 0 between uses.
+  KeyBuilder builder;
+
+  /// @{ What the change on trial replaced. Entries keep their memory.
+  struct NodeBefore {
+    Configuration config;
+    Key key;
+    NodeLists lists;
+  };
+  std::vector<NodeBefore> nodesBefore;
+  PlanArena boundArena{plans.pool()};
+  /// @}
 };
-
-//===----------------------------------------------------------------------===//
-// Changes
-//===----------------------------------------------------------------------===//
 
 TaskGraph::TaskGraph(const OperatorGraph &graph, const Topology &topology,
-                     const CostModel &costs)
+                     const CostModel &costs, const TaskGraph *tables)
     : graph_(graph), topology_(topology), costs_(costs),
-      configIds_(graph.numNodes(), -1), nodeTasks_(graph.numNodes()),
-      valueTasks_(graph.numValues()), cache_(std::make_unique<Cache>()) {
-  cache_->nodes.resize(graph.numNodes());
-  cache_->degrees.resize(graph.numNodes());
-  cache_->values.resize(graph.numValues());
+      nodeTasks_(graph.numNodes()), nodeLists_(graph.numNodes()),
+      valueTasks_(graph.numValues(), nullptr), usesInOrder_(graph.numValues()),
+      caches_(std::make_unique<Caches>(
+          graph, topology, costs, tables ? tables->caches_.get() : nullptr)) {
   for (const GraphNode &node : graph.nodes()) {
     useBase_.push_back(static_cast<int32_t>(useIndex_.size()));
     useIndex_.resize(useIndex_.size() + node.operands.size());
   }
+  useBase_.push_back(static_cast<int32_t>(useIndex_.size()));
   for (const GraphValue &value : graph.values())
     for (auto [index, use] : llvm::enumerate(value.uses))
       useIndex_[useBase_[use.node] + use.operand] = static_cast<int32_t>(index);
@@ -95,40 +102,125 @@ TaskGraph::TaskGraph(const OperatorGraph &graph, const Topology &topology,
 
 TaskGraph::~TaskGraph() = default;
 
+size_t TaskGraph::cacheBytes() const { return caches_->plans.bytes(); }
+
+//===----------------------------------------------------------------------===//
+// Changes
+//===----------------------------------------------------------------------===//
+
 void TaskGraph::setStrategy(const Strategy &strategy) {
+  assert(proposedNodes_.empty() && "a change is on trial");
   bool sameOrder = !order_.empty() && strategy.order == strategy_.order;
   strategy_ = strategy;
   if (!sameOrder)
     updateOrder();
   for (int32_t id = 0; id < graph_.numNodes(); ++id)
-    updateNode(id);
+    compileNode(id);
   for (int32_t id = 0; id < graph_.numValues(); ++id)
-    updateValue(id);
+    planValue(id);
+  if (caches_->plans.isFull())
+    caches_->plans.collect(valueTasks_);
 }
 
-void TaskGraph::update(const Strategy &strategy,
-                       llvm::ArrayRef<int32_t> nodes) {
-  SmallVector<int32_t, 32> values;
-  for (int32_t node : nodes) {
-    strategy_.configs[node] = strategy.configs[node];
-    updateNode(node);
-    values.append(graph_.node(node).operands.begin(),
-                  graph_.node(node).operands.end());
-    values.append(graph_.node(node).results.begin(),
-                  graph_.node(node).results.end());
-  }
-  llvm::sort(values);
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  for (int32_t value : values)
-    updateValue(value);
+void TaskGraph::update(const Strategy &strategy, ArrayRef<int32_t> nodes) {
+  propose(strategy, nodes);
+  plan();
+  accept();
 }
 
-void TaskGraph::setOrder(llvm::ArrayRef<int32_t> order) {
+void TaskGraph::setOrder(ArrayRef<int32_t> order) {
+  assert(proposedNodes_.empty() && "a change is on trial");
   strategy_.order.assign(order.begin(), order.end());
   updateOrder();
   for (int32_t id = 0; id < graph_.numValues(); ++id)
-    updateValue(id);
+    planValue(id);
 }
+
+void TaskGraph::propose(const Strategy &strategy, ArrayRef<int32_t> nodes) {
+  assert(proposedNodes_.empty() && "a change is on trial");
+  Caches &caches = *caches_;
+  proposedNodes_.assign(nodes.begin(), nodes.end());
+  if (caches.nodesBefore.size() < nodes.size())
+    caches.nodesBefore.resize(nodes.size());
+  for (auto [index, node] : llvm::enumerate(nodes)) {
+    Caches::NodeBefore &before = caches.nodesBefore[index];
+    before.key = caches.configKeys[node];
+    std::swap(before.config, strategy_.configs[node]);
+    std::swap(before.lists, nodeLists_[node]);
+    strategy_.configs[node] = strategy.configs[node];
+    compileNode(node);
+    proposedValues_.append(graph_.node(node).operands.begin(),
+                           graph_.node(node).operands.end());
+    proposedValues_.append(graph_.node(node).results.begin(),
+                           graph_.node(node).results.end());
+  }
+  llvm::sort(proposedValues_);
+  proposedValues_.erase(
+      std::unique(proposedValues_.begin(), proposedValues_.end()),
+      proposedValues_.end());
+  for (int32_t value : proposedValues_)
+    valuesBefore_.push_back(valueTasks_[value]);
+}
+
+NodeTasks TaskGraph::nodeBefore(size_t index) const {
+  const NodeLists &lists = caches_->nodesBefore[index].lists;
+  NodeTasks tasks = nodeTasks_[proposedNodes_[index]];
+  tasks.devices = lists.devices;
+  tasks.ns = lists.ns;
+  return tasks;
+}
+
+bool TaskGraph::bound() {
+  bool exact = true;
+  caches_->boundArena.Reset();
+  for (int32_t id : proposedValues_) {
+    if (const ValueTasks *known =
+            caches_->plans.find(caches_->keyOf(graph_, id))) {
+      valueTasks_[id] = known;
+      continue;
+    }
+    boundValue(id);
+    exact = false;
+  }
+  return exact;
+}
+
+void TaskGraph::plan() {
+  for (int32_t id : proposedValues_)
+    planValue(id);
+}
+
+void TaskGraph::accept() {
+  proposedNodes_.clear();
+  proposedValues_.clear();
+  valuesBefore_.clear();
+  if (caches_->plans.isFull())
+    caches_->plans.collect(valueTasks_);
+}
+
+void TaskGraph::reject() {
+  Caches &caches = *caches_;
+  for (auto [index, node] : llvm::enumerate(proposedNodes_)) {
+    Caches::NodeBefore &before = caches.nodesBefore[index];
+    caches.configKeys[node] = before.key;
+    std::swap(before.config, strategy_.configs[node]);
+    std::swap(before.lists, nodeLists_[node]);
+    nodeTasks_[node].devices = nodeLists_[node].devices;
+    nodeTasks_[node].ns = nodeLists_[node].ns;
+  }
+  for (auto [value, tasks] : llvm::zip_equal(proposedValues_, valuesBefore_))
+    valueTasks_[value] = tasks;
+  proposedNodes_.clear();
+  proposedValues_.clear();
+  valuesBefore_.clear();
+  // Rejected plans fill the cache as well.
+  if (caches.plans.isFull())
+    caches.plans.collect(valueTasks_);
+}
+
+//===----------------------------------------------------------------------===//
+// Launch order
+//===----------------------------------------------------------------------===//
 
 /// All values by the launch of their producers.
 std::vector<int32_t> TaskGraph::valuesInOrder() const {
@@ -156,9 +248,9 @@ void TaskGraph::updateOrder() {
     for (auto [index, id] : llvm::enumerate(strategy_.order))
       launch(id, index);
 
-  std::vector<int32_t> rank(graph_.numNodes(), 0);
+  rank_.assign(graph_.numNodes(), -1);
   for (auto [index, id] : llvm::enumerate(order_))
-    rank[id] = static_cast<int32_t>(index);
+    rank_[id] = static_cast<int32_t>(index);
   // Windows may all lie in the padding: then nothing is read.
   auto reads = [&](const GraphValue &value, const GraphValue::Use &use) {
     const PartitionSpec &spec = graph_.node(use.node).spec;
@@ -168,238 +260,100 @@ void TaskGraph::updateOrder() {
     return !isEmpty(accessBox(spec.operands[use.operand], whole, value.shape));
   };
   prefetches_.assign(order_.size(), {});
+  launchAt_.assign(graph_.numValues(), -1);
   for (int32_t id : valuesInOrder()) {
     const GraphValue &value = graph_.value(id);
     NodeRole role = graph_.node(value.producer).role;
-    if (role == NodeRole::Compute)
+    if (role == NodeRole::Compute) {
+      launchAt_[id] = rank_[value.producer];
       continue;
+    }
     int32_t first = INT32_MAX;
     for (const GraphValue::Use &use : value.uses)
       if (graph_.node(use.node).role == NodeRole::Compute && reads(value, use))
-        first = std::min(first, rank[use.node]);
-    if (first != INT32_MAX)
-      prefetches_[std::max(0, first - 1)].push_back(id);
+        first = std::min(first, rank_[use.node]);
+    if (first != INT32_MAX) {
+      launchAt_[id] = std::max(0, first - 1);
+      prefetches_[launchAt_[id]].push_back(id);
+    }
+  }
+
+  for (int32_t id = 0; id < graph_.numValues(); ++id) {
+    const GraphValue &value = graph_.value(id);
+    auto &uses = usesInOrder_[id];
+    uses.resize(value.uses.size());
+    std::iota(uses.begin(), uses.end(), 0);
+    llvm::stable_sort(uses, [&](int32_t a, int32_t b) {
+      return position_[value.uses[a].node] < position_[value.uses[b].node];
+    });
+    KeyBuilder builder;
+    builder.addAll(ArrayRef<int32_t>(uses));
+    caches_->orderOfUses[id] =
+        llvm::is_sorted(uses) ? 0 : builder.key().low | 1;
   }
 }
 
-void TaskGraph::updateNode(int32_t node) {
-  const Configuration &config = strategy_.configs[node];
-  KeyBuilder builder;
-  builder.add(config.degrees.replicate);
-  builder.add(config.degrees.loops);
-  builder.add(config.devices);
-  builder.add(config.regather);
-  auto &known = cache_->nodes[node];
-  auto it = known.find(builder.key);
-  if (it == known.end()) {
-    int32_t id = static_cast<int32_t>(known.size());
-    it = known
-             .emplace(std::move(builder.key),
-                      CachedNode{id, std::make_shared<const NodeTasks>(
-                                         compileNode(node))})
-             .first;
+//===----------------------------------------------------------------------===//
+// Nodes and values
+//===----------------------------------------------------------------------===//
+
+void TaskGraph::compileNode(int32_t id) {
+  const GraphNode &node = graph_.node(id);
+  const Configuration &config = strategy_.configs[id];
+  Caches &caches = *caches_;
+  caches.configKeys[id] = caches.keyOf(config);
+  NodeLists &lists = nodeLists_[id];
+  lists.devices.clear();
+  for (int32_t device : config.devices)
+    if (caches.inUse[device]++ == 0)
+      lists.devices.push_back(device);
+  for (int32_t device : lists.devices)
+    caches.inUse[device] = 0;
+  if (!llvm::is_sorted(lists.devices))
+    std::sort(lists.devices.begin(), lists.devices.end());
+  lists.ns.assign(lists.devices.size(), 0);
+  if (node.role == NodeRole::Compute) {
+    const DegreesCost &cost = caches.degrees->of(id, config.degrees);
+    for (auto [task, device] : llvm::enumerate(config.devices))
+      caches.inUse[device] +=
+          cost.ns[cost.classOf[task]][topology_.device(device).kind];
+    for (auto [ns, device] : llvm::zip_equal(lists.ns, lists.devices))
+      ns = std::exchange(caches.inUse[device], 0);
   }
-  configIds_[node] = it->second.id;
-  nodeTasks_[node] = it->second.tasks;
+  nodeTasks_[id].devices = lists.devices;
+  nodeTasks_[id].ns = lists.ns;
 }
 
-void TaskGraph::updateValue(int32_t id) {
-  const GraphValue &value = graph_.value(id);
-  KeyBuilder builder;
-  builder.add(configIds_[value.producer]);
-  for (const GraphValue::Use &use : value.uses)
-    builder.add(configIds_[use.node]);
-  if (!strategy_.order.empty())
-    for (const GraphValue::Use &use : value.uses)
-      builder.add(position_[use.node]);
-  auto &known = cache_->values[id];
-  if (auto it = known.find(builder.key); it != known.end()) {
-    valueTasks_[id] = it->second;
+void TaskGraph::planValue(int32_t id) {
+  Caches &caches = *caches_;
+  Key key = caches.keyOf(graph_, id);
+  if (const ValueTasks *known = caches.plans.find(key)) {
+    valueTasks_[id] = known;
     ++statistics_.reused;
     return;
   }
-  auto tasks = std::make_shared<const ValueTasks>(compileValue(id));
-  cache_->bytes += sizeOf(*tasks) + builder.key.size();
-  if (cache_->bytes > Cache::limitBytes) {
-    for (auto &values : cache_->values)
-      values.clear();
-    cache_->bytes = 0;
+  const GraphValue &value = graph_.value(id);
+  const FlatPlan &plan = caches.planner.plan(strategy_, id, usesInOrder_[id]);
+  SmallVector<CompileInput::Consumer, 4> consumers;
+  for (const GraphValue::Use &use : value.uses) {
+    bool computes = graph_.node(use.node).role == NodeRole::Compute;
+    consumers.push_back(
+        {use.node,
+         computes ? nodeTasks_[use.node].devices : ArrayRef<int32_t>(),
+         computes});
   }
-  known.emplace(std::move(builder.key), tasks);
-  valueTasks_[id] = std::move(tasks);
+  bool computes = graph_.node(value.producer).role == NodeRole::Compute;
+  ValueTasks tasks = caches.compiler.compile(
+      {plan, value.elementBytes, nodeTasks_[value.producer], computes,
+       consumers, usesInOrder_[id]},
+      caches.plans.arena());
+  valueTasks_[id] = caches.plans.insert(key, tasks);
   ++statistics_.planned;
 }
 
-NodeTasks TaskGraph::compileNode(int32_t id) const {
-  const GraphNode &node = graph_.node(id);
-  const Configuration &config = strategy_.configs[id];
-  NodeTasks tasks;
-  tasks.devices.assign(config.devices.begin(), config.devices.end());
-  llvm::sort(tasks.devices);
-  tasks.devices.erase(std::unique(tasks.devices.begin(), tasks.devices.end()),
-                      tasks.devices.end());
-  tasks.ns.assign(tasks.devices.size(), 0);
-  if (node.role != NodeRole::Compute)
-    return tasks;
-
-  KeyBuilder builder;
-  builder.add(config.degrees.replicate);
-  builder.add(config.degrees.loops);
-  auto [it, isNew] = cache_->degrees[id].try_emplace(builder.key);
-  DegreesCost &cost = it->second;
-  if (isNew) {
-    // Tasks with tiles of the same extents cost the same; whether a task is at
-    // 0 in the reductions says whether it reads a bias.
-    std::map<SmallVector<int64_t, 8>, int32_t> classes;
-    int64_t replicate = config.degrees.replicate;
-    for (int64_t task = 0; task < config.degrees.numTasks(); ++task) {
-      if (task % replicate) {
-        cost.classOf.push_back(cost.classOf.back());
-        continue;
-      }
-      SmallVector<int64_t, 8> key;
-      for (Range range : tileOfTask(node.spec, config.degrees, task))
-        key.push_back(range.size());
-      bool first = true;
-      SmallVector<int32_t, 6> at = taskIndices(config.degrees, task);
-      for (size_t loop = 0; loop < at.size(); ++loop)
-        first &= at[loop] == 0 || node.spec.results.empty() ||
-                 !node.spec.isReduction(loop);
-      key.push_back(first);
-      auto [entry, isFirst] =
-          classes.try_emplace(key, static_cast<int32_t>(cost.ns.size()));
-      cost.classOf.push_back(entry->second);
-      if (!isFirst)
-        continue;
-      TaskWork work = graph_.taskWork(id, config.degrees, task);
-      KernelQuery query = describeTask(graph_, id, config.degrees, task, work);
-      cost.ns.emplace_back();
-      for (const DeviceKind &kind : topology_.kinds())
-        cost.ns.back().push_back(costs_.kernelNs(query, kind));
-    }
-  }
-  for (auto [task, device] : llvm::enumerate(config.devices)) {
-    auto at = llvm::lower_bound(tasks.devices, device) - tasks.devices.begin();
-    tasks.ns[at] += cost.ns[cost.classOf[task]][topology_.device(device).kind];
-  }
-  return tasks;
-}
-
-ValueTasks TaskGraph::compileValue(int32_t id) const {
-  const GraphValue &value = graph_.value(id);
-  ValuePlan plan = planOf(graph_, strategy_, topology_, id);
-  SmallVector<CompileInput::Consumer, 4> consumers;
-  SmallVector<int32_t, 4> order;
-  for (auto [index, use] : llvm::enumerate(value.uses)) {
-    bool computes = graph_.node(use.node).role == NodeRole::Compute;
-    consumers.push_back({computes ? nodeTasks_[use.node].get() : nullptr});
-    order.push_back(static_cast<int32_t>(index));
-  }
-  llvm::sort(order, [&](int32_t a, int32_t b) {
-    return std::pair(position_[value.uses[a].node], a) <
-           std::pair(position_[value.uses[b].node], b);
-  });
-  bool computes = graph_.node(value.producer).role == NodeRole::Compute;
-  return compilePlan({plan, topology_, value.elementBytes,
-                      *nodeTasks_[value.producer], computes, consumers, order});
-}
-
-//===----------------------------------------------------------------------===//
-// Questions
-//===----------------------------------------------------------------------===//
-
-std::vector<TaskNode> TaskGraph::nodes() const {
-  std::vector<TaskNode> result;
-  auto add = [&](TaskNode::Kind kind, int32_t node, int32_t value,
-                 int32_t action, llvm::ArrayRef<int32_t> devices) -> auto & {
-    TaskNode &task = result.emplace_back();
-    task.kind = kind;
-    task.node = node;
-    task.value = value;
-    task.action = action;
-    task.devices.assign(devices.begin(), devices.end());
-    return task;
-  };
-  auto addValue = [&](int32_t value) {
-    const ValueTasks &tasks = valueTasks(value);
-    if (!tasks.reduceDevices.empty())
-      add(TaskNode::Kind::Pack, -1, value, -1, tasks.reduceDevices);
-    for (const ActionTasks &action : tasks.actions) {
-      if (!action.packDevices.empty())
-        add(TaskNode::Kind::Pack, -1, value, action.action, action.packDevices);
-      if (action.devices.empty())
-        continue;
-      TaskNode &move =
-          add(TaskNode::Kind::Move, -1, value, action.action, action.devices);
-      move.actionKind = action.kind;
-      move.bytes = action.bytes;
-    }
-  };
-  for (auto [position, node] : llvm::enumerate(order_)) {
-    for (int32_t value : prefetches_[position])
-      addValue(value);
-    for (auto [operand, value] : llvm::enumerate(graph_.node(node).operands)) {
-      const UseTasks &use = valueTasks(value).uses[useIndex(node, operand)];
-      if (!use.unpackDevices.empty())
-        add(TaskNode::Kind::Unpack, node, value, -1, use.unpackDevices);
-    }
-    add(TaskNode::Kind::Compute, node, -1, -1, nodeTasks(node).devices);
-    for (int32_t value : graph_.node(node).results)
-      addValue(value);
-  }
-  return result;
-}
-
-std::vector<Movement> TaskGraph::movements(Phase phase) const {
-  std::vector<Movement> result;
-  auto addValue = [&](int32_t id) {
-    const ValueTasks &tasks = valueTasks(id);
-    if (tasks.stepBytes + tasks.feedBytes + tasks.drainBytes == 0 &&
-        tasks.actions.empty())
-      return;
-    ValuePlan plan = planOf(graph_, strategy_, topology_, id);
-    for (const Action &action : plan.actions)
-      if (phaseOf(action, plan, topology_.host()) == phase)
-        for (Movement &movement :
-             soap::movements(action, graph_.value(id).elementBytes))
-          result.push_back(std::move(movement));
-  };
-  // Parameters that only outputs read come last.
-  std::vector<bool> done(graph_.numValues());
-  auto addOnce = [&](int32_t id) {
-    if (!done[id])
-      addValue(id);
-    done[id] = true;
-  };
-  for (auto [position, node] : llvm::enumerate(order_)) {
-    for (int32_t value : prefetches_[position])
-      addOnce(value);
-    for (int32_t value : graph_.node(node).results)
-      addOnce(value);
-  }
-  for (int32_t id : valuesInOrder())
-    addOnce(id);
-  return result;
-}
-
-int64_t TaskGraph::bytes(Phase phase) const {
-  int64_t sum = 0;
-  for (const auto &value : valueTasks_)
-    sum += phase == Phase::Step   ? value->stepBytes
-           : phase == Phase::Feed ? value->feedBytes
-                                  : value->drainBytes;
-  return sum;
-}
-
-int64_t TaskGraph::nodeNs(int32_t node) const {
-  const std::vector<int64_t> &ns = nodeTasks(node).ns;
-  return ns.empty() ? 0 : *std::max_element(ns.begin(), ns.end());
-}
-
-int64_t TaskGraph::totalComputeNs() const {
-  int64_t sum = 0;
-  for (int32_t node : order_)
-    for (int64_t ns : nodeTasks(node).ns)
-      sum += ns;
-  return sum;
+void TaskGraph::boundValue(int32_t id) {
+  ValueTasks tasks = caches_->bounds.compile(
+      strategy_, nodeTasks_, id, usesInOrder_[id], caches_->boundArena);
+  valueTasks_[id] = new (caches_->boundArena) ValueTasks(tasks);
+  ++statistics_.bounded;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ValuePlans.h"
 #include "soap/Partition/Needs.h"
 #include "soap/Search/TaskGraph.h"
 #include <numeric>
@@ -34,25 +35,54 @@ Phase soap::phaseOf(const Action &action, const ValuePlan &plan, int32_t host) {
   return Phase::Step;
 }
 
-Layout soap::layoutOf(const OperatorGraph &graph, const Strategy &strategy,
-                      int32_t id) {
+void detail::layoutOf(const OperatorGraph &graph, const Strategy &strategy,
+                      int32_t id, Layout &layout) {
   const GraphValue &value = graph.value(id);
   const Configuration &config = strategy.configs[value.producer];
-  return makeLayout(graph.node(value.producer).spec, value.result,
-                    config.degrees, config.devices, value.shape);
+  makeLayout(graph.node(value.producer).spec, value.result, config.degrees,
+             config.devices, value.shape, layout);
 }
 
-Need soap::needOf(const OperatorGraph &graph, const Strategy &strategy,
-                  int32_t id, int32_t useIndex) {
+Layout soap::layoutOf(const OperatorGraph &graph, const Strategy &strategy,
+                      int32_t id) {
+  Layout layout;
+  detail::layoutOf(graph, strategy, id, layout);
+  return layout;
+}
+
+void detail::needOf(const OperatorGraph &graph, const Strategy &strategy,
+                    int32_t id, int32_t useIndex, Need &need) {
   const GraphValue &value = graph.value(id);
   const GraphValue::Use &use = value.uses[useIndex];
   const Configuration &config = strategy.configs[use.node];
   const GraphNode &node = graph.node(use.node);
-  return soap::needOf({node.spec, static_cast<unsigned>(use.operand),
-                       config.degrees, config.devices,
-                       llvm::is_contained(config.regather, use.operand),
-                       node.role == NodeRole::Output},
-                      value.shape);
+  soap::needOf({node.spec, static_cast<unsigned>(use.operand), config.degrees,
+                config.devices,
+                llvm::is_contained(config.regather, use.operand),
+                node.role == NodeRole::Output},
+               value.shape, need);
+}
+
+Need soap::needOf(const OperatorGraph &graph, const Strategy &strategy,
+                  int32_t id, int32_t useIndex) {
+  Need need;
+  detail::needOf(graph, strategy, id, useIndex, need);
+  return need;
+}
+
+const FlatPlan &detail::ValuePlans::plan(const Strategy &strategy, int32_t id,
+                                         llvm::ArrayRef<int32_t> usesInOrder) {
+  if (needs_.size() < usesInOrder.size())
+    needs_.resize(usesInOrder.size());
+  for (auto [index, use] : llvm::enumerate(usesInOrder))
+    needOf(graph_, strategy, id, use, needs_[index]);
+  layoutOf(graph_, strategy, id, layout_);
+  auto route = [&](int32_t from, int32_t to) {
+    return topology_.routeCost(from, to);
+  };
+  return planner_.plan(
+      layout_, llvm::ArrayRef<Need>(needs_).take_front(usesInOrder.size()),
+      route, topology_.host());
 }
 
 /// The uses of a value in launch order, in which the partitioner finds them.
@@ -72,15 +102,16 @@ static llvm::SmallVector<int32_t, 4> usesInOrder(const GraphValue &value,
 
 ValuePlan soap::planOf(const OperatorGraph &graph, const Strategy &strategy,
                        const Topology &topology, int32_t id) {
-  llvm::SmallVector<int32_t, 4> uses = usesInOrder(graph.value(id), strategy);
-  llvm::SmallVector<Need, 4> needs;
-  for (int32_t use : uses)
-    needs.push_back(needOf(graph, strategy, id, use));
-  auto route = [&](int32_t from, int32_t to) {
-    return topology.routeCost(from, to);
-  };
+  return planOf(graph, strategy, topology, id,
+                usesInOrder(graph.value(id), strategy));
+}
+
+ValuePlan soap::planOf(const OperatorGraph &graph, const Strategy &strategy,
+                       const Topology &topology, int32_t id,
+                       llvm::ArrayRef<int32_t> uses) {
   ValuePlan plan =
-      planValue(layoutOf(graph, strategy, id), needs, route, topology.host());
+      expand(detail::ValuePlans(graph, topology).plan(strategy, id, uses),
+             uses.size());
   if (llvm::is_sorted(uses))
     return plan;
   for (Action &action : plan.actions) {

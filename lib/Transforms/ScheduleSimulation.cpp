@@ -8,7 +8,8 @@
 #include "soap/Transforms/ScheduleSimulation.h"
 #include "TaskCosts.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
-#include <cmath>
+#include "soap/Search/Timeline.h"
+#include "soap/Testing/PlantedFault.h"
 #include <map>
 #include <set>
 
@@ -221,21 +222,15 @@ private:
     Movement moved = op.getMovements(topology_.host()).front();
     CollectiveCost cost = CostModel::collective(
         op.getActionKind(), group, moved.bytes, algorithmOf(op), topology_);
-    int64_t start = 0;
-    for (int32_t device : group)
-      start = std::max(start, communication_[device]);
+    int64_t ready = 0;
     for (Value operand : op->getOperands())
       if (bytesOf(operand) > 0)
-        start = std::max(start, ready_.lookup(operand));
-    for (const LinkUse &use : cost.links)
-      start = std::max(start, links_[use.resource]);
-    for (const LinkUse &use : cost.links)
-      links_[use.resource] = start + use.ns;
+        ready = std::max(ready, ready_.lookup(operand));
+    int64_t start = startCollective(timeline(), group, cost.links, ready);
+    if (!SOAP_FAULT("links-free"))
+      holdLinks(timeline(), cost.links, start);
     int64_t end = start + cost.ns;
-    for (int32_t device : group) {
-      communication_[device] = end;
-      compute_[device] += cost.occupiesNs;
-    }
+    holdMembers(timeline(), group, start, end, cost.occupiesNs);
     for (Value result : op->getResults())
       ready_[result] = end;
     times_.ops[op] = {start, end};
@@ -256,47 +251,54 @@ private:
   }
 
   void transfers(ir::CommunicationOpInterface op) {
-    std::map<int32_t, int64_t> start;
+    SmallVector<int32_t> members;
     for (int32_t device : op.getGroup())
-      start[device] = communication_[device];
-    for (Value operand : op->getOperands())
-      if (bytesOf(operand) > 0) {
-        int64_t &ready = start[deviceOf(operand)];
-        ready = std::max(ready, ready_.lookup(operand));
-      }
-    std::map<int32_t, int64_t> end = start;
+      members.push_back(ir::deviceToPlan(device, topology_.host()));
+    auto indexOf = [&](Value shard) {
+      return static_cast<int32_t>(llvm::find(members, deviceOf(shard)) -
+                                  members.begin());
+    };
+    SmallVector<int64_t> start, end(members.size());
+    for (int32_t device : members)
+      start.push_back(communication_[device]);
+    SmallVector<detail::TransferTask> transfers;
+    SmallVector<LinkUse> links;
     for (auto [operand, result] :
          llvm::zip(op->getOperands(), op->getResults())) {
       int64_t bytes = bytesOf(operand);
       if (bytes == 0)
         continue;
-      int32_t source = deviceOf(operand), target = deviceOf(result);
-      const Route &route = topology_.route(source, target);
-      int64_t begin = std::max(start[source], start[target]);
-      for (int32_t link : route.links)
-        begin = std::max(begin, links_[topology_.links()[link].resource]);
+      detail::TransferTask &transfer = transfers.emplace_back();
+      transfer.source = indexOf(operand);
+      transfer.target = indexOf(result);
+      int64_t &ready = start[transfer.source];
+      ready = std::max(ready, ready_.lookup(operand));
+      int32_t target = deviceOf(result);
+      const Route &route = topology_.route(deviceOf(operand), target);
+      transfer.latencyNs = route.latencyNs;
+      transfer.ns = std::llround(bytes / route.bandwidth * 1e9);
+      transfer.occupiesNs = target == topology_.host()
+                                ? 0
+                                : route.copyNs(static_cast<double>(bytes));
+      transfer.linkBegin = static_cast<int32_t>(links.size());
       for (int32_t id : route.links) {
         const Link &link = topology_.links()[id];
-        links_[link.resource] =
-            begin + std::llround(bytes / link.bandwidth * 1e9);
+        links.push_back({link.resource, link.ns(bytes)});
       }
-      int64_t ns = std::llround(bytes / route.bandwidth * 1e9);
-      int64_t done = begin + route.latencyNs + ns;
-      end[source] = std::max(end[source], done);
-      end[target] = std::max(end[target], done);
-      if (target != topology_.host())
-        compute_[target] += route.copyNs(static_cast<double>(bytes));
+      transfer.linkEnd = static_cast<int32_t>(links.size());
     }
-    ScheduledTime time;
-    for (auto [device, done] : end) {
-      communication_[device] = done;
-      time.start = std::max(time.start, start[device]);
-      time.end = std::max(time.end, done);
-    }
+    runTransfers(timeline(), members, transfers, links, start, end);
     for (Value result : op->getResults())
-      ready_[result] = end[deviceOf(result)];
+      ready_[result] = end[indexOf(result)];
+    ScheduledTime time;
+    for (auto [first, last] : llvm::zip_equal(start, end)) {
+      time.start = std::max(time.start, first);
+      time.end = std::max(time.end, last);
+    }
     times_.ops[op] = time;
   }
+
+  Timeline timeline() { return {compute_, communication_, links_}; }
 
   const TaskGraph *tasks_;
   const TaskCosts *costs_;

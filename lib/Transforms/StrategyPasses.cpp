@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Support/FileUtilities.h"
+#include "soap/CostModel/GeneratedTopologies.h"
 #include "soap/CostModel/Machine.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
@@ -58,14 +59,23 @@ struct AttachTopologyPass : impl::AttachTopologyPassBase<AttachTopologyPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    llvm::Expected<Topology> topology =
-        file.empty() ? describeMachine(devices, coresPerDevice, calibration)
-                     : Topology::load(file);
+    llvm::Expected<Topology> topology = describe();
     if (!topology) {
       (void)emit(getOperation(), topology.takeError());
       return signalPassFailure();
     }
     writeTopology(getOperation(), *topology);
+  }
+
+  llvm::Expected<Topology> describe() {
+    if (!file.empty() && !name.empty())
+      return llvm::createStringError("expected file= or name=, got: both; "
+                                     "leave one of them out");
+    if (!file.empty())
+      return Topology::load(file);
+    if (!name.empty())
+      return generateTopology(name);
+    return describeMachine(devices, coresPerDevice, calibration);
   }
 };
 

@@ -90,33 +90,53 @@ void printStrategy(raw_ostream &os, const ModuleProblem &problem,
   os << '\n';
 }
 
-void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports) {
+void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports,
+                 const LowerBound &bound, StringRef chosen) {
   os << left_justify("strategy", 18) << right_justify("step ms", 12)
-     << right_justify("moved MB", 12) << right_justify("moving ms", 12)
-     << right_justify("peak MiB", 12) << right_justify("idle %", 10)
-     << "   (simulated)\n";
+     << right_justify("compute ms", 12) << right_justify("moving ms", 12)
+     << right_justify("moved MB", 12) << right_justify("peak MiB", 12)
+     << right_justify("idle %", 10) << "   (simulated)\n";
+  auto cell = [](double value) { return formatv("{0:f3}", value).str(); };
   for (const StrategyReport &row : reports) {
-    auto cell = [](double value) { return formatv("{0:f3}", value).str(); };
     os << left_justify(row.name, 18)
        << right_justify(cell(row.stepNs / 1e6), 12)
-       << right_justify(cell(row.communicationBytes / 1e6), 12)
+       << right_justify(cell(row.computeNs / 1e6), 12)
        << right_justify(cell(row.communicationNs / 1e6), 12)
+       << right_justify(cell(row.communicationBytes / 1e6), 12)
        << right_justify(cell(row.peakMemoryBytes / 1048576.0), 12)
        << right_justify(formatv("{0:f1}", row.idleShare * 100).str(), 10)
-       << '\n';
+       << (row.fits ? "" : "   does not fit into memory") << '\n';
   }
+  os << left_justify("lower bound", 18)
+     << right_justify(cell(bound.stepNs / 1e6), 12);
+  for (const StrategyReport &row : reports)
+    if (row.name == chosen)
+      os << formatv("   {0} takes {1:f1}% longer", row.name,
+                    bound.gap(row.stepNs) * 100);
+  os << '\n';
 }
 
-json::Object reportJSON(ArrayRef<StrategyReport> reports) {
+json::Object reportJSON(ArrayRef<StrategyReport> reports,
+                        const LowerBound &bound) {
   json::Array rows;
   for (const StrategyReport &row : reports)
     rows.push_back(json::Object{{"name", row.name},
                                 {"step_ns", row.stepNs},
-                                {"communication_bytes", row.communicationBytes},
+                                {"compute_ns", row.computeNs},
+                                {"mean_compute_ns", row.meanComputeNs},
                                 {"communication_ns", row.communicationNs},
+                                {"communication_bytes", row.communicationBytes},
                                 {"peak_memory_bytes", row.peakMemoryBytes},
-                                {"idle_share", row.idleShare}});
-  return json::Object{{"strategies", std::move(rows)}};
+                                {"idle_share", row.idleShare},
+                                {"fits", row.fits},
+                                {"gap", bound.gap(row.stepNs)}});
+  return json::Object{
+      {"strategies", std::move(rows)},
+      {"lower_bound", json::Object{{"step_ns", bound.stepNs},
+                                   {"work_ns", bound.workNs},
+                                   {"path_ns", bound.pathNs},
+                                   {"communication_ns", bound.communicationNs},
+                                   {"mixed_ns", bound.mixedNs}}}};
 }
 
 } // namespace soap

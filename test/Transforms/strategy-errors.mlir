@@ -11,6 +11,15 @@
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=0 2>&1 | FileCheck %s --check-prefix=DEVICES
 // DEVICES: error: expected at least one device, got: 0; ask for 1 or more
 
+// Tests that the names of machines and their keys are known, with the nearest
+// one, and that a machine is a file or a name.
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=name=dgx-h10:nodes=2 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: error: expected a topology file (*.json) or one of the names {{.*}}dgx-h100{{.*}}, got: 'dgx-h10'; did you mean 'dgx-h100'
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=name=p100:node=2 2>&1 | FileCheck %s --check-prefix=KEYNAME
+// KEYNAME: error: expected nodes=N behind 'p100:', got: 'node=2'; did you mean 'nodes'?
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir '-soap-attach-topology=name=p100 file=%t.none' 2>&1 | FileCheck %s --check-prefix=TWO
+// TWO: error: expected file= or name=, got: both; leave one of them out
+
 // Tests that a topology file must exist.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=file=%t.none 2>&1 | FileCheck %s --check-prefix=FILE
 // FILE: error: {{.*}}none

@@ -14,6 +14,15 @@
 // RUN:   -soap-init-strategy=strategy=data-parallel | FileCheck %s --check-prefix=WIDE
 // WIDE: nn.conv {{.*}}soap.config = #soap.config<{n = 8} on [0 to 7]>
 
+// Tests that a published machine is attached by its name, and that devices are
+// those of its nodes.
+// RUN: soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=name=dgx-a100:nodes=2,memory=40 \
+// RUN:   -soap-init-strategy=strategy=data-parallel | FileCheck %s --check-prefix=NAMED
+// NAMED: soap.topology @machine
+// NAMED: {id = 15 : i64, kind = "A100-SXM4-40GB", memory_bytes = 42949672960 : i64, node = 1 : i64}
+// NAMED: name = "dgx-a100-40gb-2x8"
+// NAMED: nn.conv {{.*}}soap.config = #soap.config<{n = 8} on [0 to 7]>
+
 // Tests that model parallelism puts blocks of operations on devices.
 // RUN: soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 \
 // RUN:   -soap-init-strategy=strategy=model-parallel | FileCheck %s --check-prefix=MODEL
@@ -25,6 +34,31 @@
 // RUN:   -soap-init-strategy=strategy=tensor-parallel | FileCheck %s --check-prefix=TENSOR
 // TENSOR: nn.parameter {nn.name = "w", soap.config = #soap.config<{d0 = 2} on [0, 1]>
 // TENSOR: nn.conv {{.*}}soap.config = #soap.config<{f = 2} on [0, 1]>
+
+// Tests that "one weird trick" splits convolutions by sample and fully connected
+// layers by output channel.
+// RUN: soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 \
+// RUN:   -soap-init-strategy=strategy=owt -soap-verify-strategy | FileCheck %s --check-prefix=OWT
+// OWT: nn.conv {{.*}}soap.config = #soap.config<{n = 2} on [0, 1]>
+// OWT: nn.relu {{.*}}soap.config = #soap.config<{d0 = 2} on [0, 1]>
+// OWT: nn.parameter {nn.name = "v", soap.config = #soap.config<{d1 = 2} on [0, 1]>
+// OWT: nn.matmul {{.*}}soap.config = #soap.config<{f = 2} on [0, 1]>
+
+// Tests that the expert strategy for recurrent networks gives every layer, with
+// what follows it, a device of its own, and that steps that share weights stay
+// together.
+// RUN: soap-opt %S/Inputs/lstm-layers.mlir -soap-attach-topology=devices=3 \
+// RUN:   -soap-init-strategy=strategy=expert-rnn -soap-verify-strategy | FileCheck %s --check-prefix=RNN
+// RNN: nn.lstm {{.*}}nn.name = "layer1.step1"{{.*}}soap.config = #soap.config<{} on [0]>
+// RNN: nn.lstm {{.*}}nn.name = "layer1.step2"{{.*}}soap.config = #soap.config<{} on [0]>
+// RNN: nn.lstm {{.*}}nn.name = "layer2.step1"{{.*}}soap.config = #soap.config<{} on [1]>
+// RNN: nn.lstm {{.*}}nn.name = "layer2.step2"{{.*}}soap.config = #soap.config<{} on [1]>
+// RNN: nn.matmul {{.*}}nn.name = "fc"{{.*}}soap.config = #soap.config<{} on [2]>
+
+// Tests that an unknown strategy is an error that lists the known ones.
+// RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology -soap-init-strategy=strategy=best 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: error: expected a strategy single, data-parallel, model-parallel, tensor-parallel, spatial, owt, expert-rnn, random, random-uniform or random-team, got: 'best'
 
 // Tests that a random strategy depends on its seed alone.
 // RUN: soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=4 '-soap-init-strategy=strategy=random seed=3' -o %t.a

@@ -30,6 +30,7 @@ class Graph:
 
     model: onnx.ModelProto
     inputs: dict  # Name to array.
+    unroll: int = 0  # Steps per part of recurrent layers; 0: they stay whole.
 
     def save(self, path):
         onnx.save(self.model, path)
@@ -174,7 +175,8 @@ class Builder:
         model = helper.make_model(
             graph, opset_imports=opsets,
             ir_version=max(8, helper.find_min_ir_version_for(opsets)))
-        return Graph(model, used)
+        recurrent = any(node.op_type == "LSTM" for node in self.nodes)
+        return Graph(model, used, self.rng.choice([0, 0, 1, 2, 3]) if recurrent else 0)
 
 
 def info_of(name, array):

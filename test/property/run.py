@@ -117,7 +117,8 @@ def write(failure, folder):
     failure.graph.save(folder / "graph.onnx")
     for name, value in failure.graph.inputs.items():
         np.save(folder / f"{name}.npy", value)
-    run = dict(failure.run or {"devices": 1, "strategy": "single"})
+    run = dict(failure.run or {"devices": 1, "strategy": "single"},
+               unroll_rnn=failure.graph.unroll)
     if failure.run and failure.strategy:
         run["strategy"] = failure.strategy
         (folder / "strategy.json").write_text(json.dumps(failure.strategy, indent=1))
@@ -129,7 +130,8 @@ def read(folder):
     inputs = {value.name: np.load(folder / f"{value.name}.npy")
               for value in model.graph.input
               if (folder / f"{value.name}.npy").exists()}
-    return graphs.Graph(model, inputs), json.loads((folder / "run.json").read_text())
+    run = json.loads((folder / "run.json").read_text())
+    return graphs.Graph(model, inputs, run.pop("unroll_rnn", 0)), run
 
 
 def describe(folder):
@@ -137,6 +139,8 @@ def describe(folder):
     shapes = {name: list(value.shape) for name, value in graph.inputs.items()}
     lines = [f"inputs {shapes}"]
     lines += onnx.printer.to_text(graph.model.graph).splitlines()[1:]
+    if graph.unroll:
+        lines.append(f"recurrent layers in parts of {graph.unroll} steps")
     if isinstance(run["strategy"], dict):
         lines.append(f"on {run['devices']} devices:")
         lines += [json.dumps(entry) for entry in run["strategy"]["ops"]]

@@ -82,7 +82,7 @@ class Worker:
         for number, (name, value) in enumerate(graph.inputs.items()):
             files[name] = str(self.folder / f"input{number}.bin")
             value.tofile(files[name])
-        answer = self.ask({"model": str(model), "inputs": files,
+        answer = self.ask({"model": str(model), "unroll_rnn": graph.unroll, "inputs": files,
                            "folder": str(self.folder), "runs": runs})
         if "error" in answer:
             return [{"error": answer["error"]} for _ in runs]

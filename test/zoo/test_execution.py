@@ -50,6 +50,9 @@ CASES = FULL | SMALL
 STRATEGIES = [(case, strategy) for case in CASES
               for strategy in ("one", *range(5 if case in FULL else 2))]
 
+# With recurrent layers in parts of so many steps.
+UNROLLED = [("nmt_small", 1), ("nmt_small", 5), ("gnmt_small", 1), ("rnntc_small", 8)]
+
 # Integer inputs that are not words.
 FLAGS = ("attention_mask", "token_type_ids")
 
@@ -91,14 +94,8 @@ def model(request, tmp_path_factory):
         file.unlink()  # Hundreds of megabytes.
 
 
-@pytest.mark.parametrize("model, strategy", STRATEGIES, indirect=["model"])
-def test_equals_onnxruntime(tools, model, strategy):
-    case, folder, inputs = model
-    arguments = ["--devices=1"]
-    if strategy != "one":
-        seed = random_seeds(case, 5)[strategy]
-        arguments = [f"--devices={devices_of(seed)}", "--strategy=random",
-                     f"--seed={seed}"]
+def expect_equal(tools, folder, inputs, *arguments):
+    """Compiles the model with these arguments, runs it and compares."""
     tools.run("soap-compile", folder / "model.onnx", *arguments, "--no-reference",
               "-o", folder / "model.so")
     result = tools.run(
@@ -109,3 +106,23 @@ def test_equals_onnxruntime(tools, model, strategy):
     assert result.stdout, result.stderr
     (compared,) = json.loads(result.stdout)["expected"]
     assert compared["norm_rel"] <= TOLERANCE
+
+
+@pytest.mark.parametrize("model, strategy", STRATEGIES, indirect=["model"])
+def test_equals_onnxruntime(tools, model, strategy):
+    case, folder, inputs = model
+    arguments = ["--devices=1"]
+    if strategy != "one":
+        seed = random_seeds(case, 5)[strategy]
+        arguments = [f"--devices={devices_of(seed)}", "--strategy=random",
+                     f"--seed={seed}"]
+    expect_equal(tools, folder, inputs, *arguments)
+
+
+@pytest.mark.parametrize("model, chunk", UNROLLED, indirect=["model"])
+def test_unrolled_equals_onnxruntime(tools, model, chunk):
+    case, folder, inputs = model
+    for arguments in (["--devices=1"],
+                      ["--devices=2", "--strategy=random",
+                       f"--seed={random_seeds(case, 1)[0]}"]):
+        expect_equal(tools, folder, inputs, f"--unroll-rnn={chunk}", *arguments)

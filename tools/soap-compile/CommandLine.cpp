@@ -8,6 +8,7 @@
 #include "CommandLine.h"
 #include "../ImportOptions.h"
 #include "../Numbers.h"
+#include "soap/CostModel/GeneratedTopologies.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include "llvm/ADT/STLExtras.h"
@@ -33,26 +34,17 @@ struct Texts {
 } // namespace
 
 static llvm::Error checkStrategy(const CommandLine &line) {
-  static constexpr llvm::StringLiteral names[] = {"",
-                                                  "single",
-                                                  "data-parallel",
-                                                  "model-parallel",
-                                                  "tensor-parallel",
-                                                  "spatial",
-                                                  "random",
-                                                  "random-uniform",
-                                                  "random-team",
-                                                  "search"};
   llvm::StringRef strategy(line.strategy);
   if (strategy.ends_with(".json")) {
     if (!llvm::sys::fs::exists(strategy))
       return mistake("expected a strategy file, got: '" + strategy +
                      "', which does not exist; --export-strategy writes one");
-  } else if (!llvm::is_contained(names, strategy)) {
-    return mistake("expected --strategy=single, data-parallel, model-parallel, "
-                   "tensor-parallel, spatial, random, random-uniform, "
-                   "random-team, search or a .json file, "
-                   "got: '" +
+  } else if (!strategy.empty() && strategy != "search" &&
+             llvm::none_of(namedStrategies(), [&](const NamedStrategy &named) {
+               return strategy == named.name;
+             })) {
+    return mistake("expected --strategy=" +
+                   namedStrategyNames({"search", "a .json file"}) + ", got: '" +
                    strategy + "'");
   }
   if (!line.schedule.empty() && !isLaunchPolicy(line.schedule))
@@ -70,6 +62,29 @@ static llvm::Error checkStrategy(const CommandLine &line) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkModel(const CommandLine &line, bool hasDevices) {
+  llvm::StringRef model(line.model);
+  if (line.emit == Emit::Topology) {
+    if (!model.empty())
+      return mistake("expected --emit=topology without a model, got: '" +
+                     model + "'; leave it out");
+    if (!hasDevices && line.topology.empty())
+      return mistake("expected --topology or --devices with --emit=topology, "
+                     "got: neither; say which machine to print");
+    return llvm::Error::success();
+  }
+  if (model.empty())
+    return mistake("expected a model, got: none; soap-compile --help lists the "
+                   "options");
+  if (!model.ends_with(".onnx") && !model.ends_with(".mlir"))
+    return mistake("expected a model called *.onnx or *.mlir, got: '" + model +
+                   "'");
+  if (!llvm::sys::fs::exists(model))
+    return mistake("expected a model, got: '" + model +
+                   "', which does not exist");
+  return llvm::Error::success();
+}
+
 static llvm::Error check(CommandLine &line, const Texts &texts,
                          bool hasDevices) {
   if (texts.target == "cuda")
@@ -84,26 +99,22 @@ static llvm::Error check(CommandLine &line, const Texts &texts,
       {"so", Emit::SharedObject},   {"nn", Emit::NN},
       {"strategy", Emit::Strategy}, {"soap", Emit::SOAP},
       {"soaprt", Emit::SOAPRT},     {"llvm", Emit::LLVM},
-      {"report", Emit::Report}};
+      {"report", Emit::Report},     {"topology", Emit::Topology}};
   auto level = levels.find(texts.emit);
   if (level == levels.end())
-    return mistake("expected --emit=so, nn, strategy, soap, soaprt, llvm or "
-                   "report, got: '" +
+    return mistake("expected --emit=so, nn, strategy, soap, soaprt, llvm, "
+                   "report or topology, got: '" +
                    texts.emit + "'");
   line.emit = level->second;
 
-  if (line.prove && (line.emit == Emit::NN || line.emit == Emit::Report))
+  if (line.prove && (line.emit == Emit::Topology || line.emit == Emit::NN ||
+                     line.emit == Emit::Report))
     return mistake("expected --prove with a strategy that is compiled, got: "
                    "--emit=" +
                    texts.emit + "; leave one of them out");
 
-  llvm::StringRef model(line.model);
-  if (!model.ends_with(".onnx") && !model.ends_with(".mlir"))
-    return mistake("expected a model called *.onnx or *.mlir, got: '" + model +
-                   "'");
-  if (!llvm::sys::fs::exists(model))
-    return mistake("expected a model, got: '" + model +
-                   "', which does not exist");
+  if (llvm::Error error = checkModel(line, hasDevices))
+    return error;
   if (line.emit == Emit::SharedObject) {
     if (line.output.empty())
       return mistake("expected -o OUT.so, got: no output; name one, or print a "
@@ -119,6 +130,7 @@ static llvm::Error check(CommandLine &line, const Texts &texts,
         "expected --json alone on standard output, got: " +
         llvm::Twine(printsLevel ? "a level without -o" : "--print-strategy") +
         "; " + (printsLevel ? "name a file with -o" : "leave one out"));
+  llvm::StringRef model(line.model);
   llvm::StringRef folder = llvm::sys::path::parent_path(line.output);
   if (!folder.empty() && !llvm::sys::fs::is_directory(folder))
     return mistake("expected -o in a folder that exists, got: '" + line.output +
@@ -142,13 +154,13 @@ static llvm::Error check(CommandLine &line, const Texts &texts,
       !llvm::sys::fs::exists(line.calibration))
     return mistake("expected --calibration=auto, none or a file, got: '" +
                    line.calibration + "', which does not exist");
-  if (hasDevices && !line.topologyFile.empty())
+  if (hasDevices && !line.topology.empty())
     return mistake("expected --devices or --topology, got: both; leave "
                    "--devices out");
   if (!texts.link.empty()) {
-    if (!line.topologyFile.empty())
-      return mistake("expected --link with --devices, got: --topology, whose "
-                     "file describes the links; leave --link out");
+    if (!line.topology.empty())
+      return mistake("expected --link with --devices, got: --topology, which "
+                     "describes the links; leave --link out");
     std::string error = parseLinkSpeed(texts.link, line.link.emplace());
     if (!error.empty())
       return mistake(error);
@@ -179,14 +191,18 @@ static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
       ->type_name("OUT.so");
   app.add_option("--emit", texts.emit,
                  "Stop at a level and print it: so, nn, strategy, soap, "
-                 "soaprt, llvm; report: the table of strategies (default so). "
-                 "What nn, strategy and soap print can be edited and compiled")
+                 "soaprt, llvm; report: the table of strategies and a lower "
+                 "bound of what any takes, simulated (default so). "
+                 "What nn, strategy and soap print can be edited and "
+                 "compiled. topology: the machine as a file for --topology, "
+                 "without a model")
       ->type_name("LEVEL");
   app.add_flag("--prove", line.prove,
                "Prove plans, coverage, order and memory on what was made, and "
                "print numbers");
   app.add_flag("--json", line.json,
-               "Print --prove and --emit=report as one JSON object");
+               "Print --prove, --emit=report and the statistics of a search as "
+               "one JSON object");
   app.add_flag("--timing", line.timing, "Print where compile time goes");
   app.add_flag("!--no-reference", line.reference,
                "Leave out the build for one device that soap-run --verify "
@@ -204,8 +220,12 @@ static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
                  "names, else 1)")
       ->check(wholeNumber<int32_t>())
       ->type_name("N");
-  app.add_option("--topology", line.topologyFile, "A described machine")
-      ->type_name("FILE.json");
+  app.add_option("--topology", line.topology,
+                 "A described machine: a file, or a published one of N nodes "
+                 "and up to " +
+                     std::to_string(maxGeneratedDevices) +
+                     " devices, see the end; print it with --emit=topology")
+      ->type_name("FILE.json|NAME[:nodes=N]");
   app.add_option("--link", texts.link,
                  "Links between the devices of this machine, as slow as with "
                  "soap-run --link: for example 1GB/s:10us")
@@ -221,11 +241,12 @@ static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
 
 static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
   app.option_defaults()->group("Strategy");
-  app.add_option("--strategy", line.strategy,
-                 "single, data-parallel, model-parallel, tensor-parallel, "
-                 "spatial, random, random-uniform, random-team, search or a "
-                 "file (default: what an .mlir model carries, else search if "
-                 "there is more than one device)")
+  std::string strategies =
+      "search, a file or one of these (default: what an .mlir model carries, "
+      "else search if there is more than one device):";
+  for (const NamedStrategy &named : namedStrategies())
+    strategies += ("\n  " + named.name + ": " + named.description).str();
+  app.add_option("--strategy", line.strategy, strategies)
       ->type_name("NAME|FILE.json");
   app.add_option("--schedule", line.schedule,
                  "Launch order: program (the strategy's own), fifo or "
@@ -241,6 +262,22 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
   app.add_option("--proposals", line.proposals,
                  "Limit of the search (default: by graph size)")
       ->check(wholeNumber<uint64_t>(1))
+      ->type_name("N");
+  app.add_option("--stagnation", line.stagnation,
+                 "End the search after N proposals without a better strategy "
+                 "(default: a quarter of --proposals)")
+      ->check(wholeNumber<uint64_t>(1))
+      ->type_name("N");
+  app.add_option("--search-state", line.searchState,
+                 "Keep the search in a file, and go on from there if it exists")
+      ->type_name("FILE.json");
+  app.add_option("--search-log", line.searchLog,
+                 "Write the best step time over time: seconds, proposals, ns")
+      ->type_name("FILE.csv");
+  app.add_option("--random-starts", line.searchStarts,
+                 "Search from N random strategies and no named ones, as in the "
+                 "paper's experiments")
+      ->check(wholeNumber<int32_t>(1))
       ->type_name("N");
   app.add_option("--seed", line.seed, "Seed of search and random")
       ->check(wholeNumber<uint64_t>())
@@ -279,11 +316,20 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       "  soap-run resnet50.so --iterations=20\n",
       "soap-compile");
   app.set_version_flag("--version", "soap-compile " SOAP_VERSION);
-  app.add_option("model", line.model, "Model to compile")
-      ->type_name("MODEL.onnx|MODEL.mlir")
-      ->required();
+  app.add_option("model", line.model,
+                 "Model to compile (none with --emit=topology)")
+      ->type_name("MODEL.onnx|MODEL.mlir");
+  app.footer("Topologies by name, and what is in a node (rates of fp32 without "
+             "tensor cores; docs/CostModel.md has figures and assumptions):\n" +
+             describeGeneratedTopologies());
   declareOutput(app, line, texts);
   texts.import.declare(app, "Model", "Model");
+  app.add_option("--unroll-rnn", line.unrollRNN,
+                 "Split recurrent layers into operations of K steps each, so "
+                 "that a strategy can place them apart; 0: leave them whole")
+      ->check(wholeNumber<int64_t>(0))
+      ->type_name("K")
+      ->capture_default_str();
   app.add_flag("--train", texts.train, "Compile a training step (not yet)");
   declareMachine(app, line, texts);
   declareStrategy(app, line, texts);

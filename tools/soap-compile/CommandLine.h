@@ -18,20 +18,30 @@
 namespace soap {
 
 /// How far a model is compiled.
-enum class Emit { NN, Strategy, SOAP, SOAPRT, LLVM, Report, SharedObject };
+enum class Emit {
+  Topology, ///< No model, only the machine.
+  NN,
+  Strategy,
+  SOAP,
+  SOAPRT,
+  LLVM,
+  Report,
+  SharedObject
+};
 
 /// Equal devices that share one machine: each pair of them is a link.
 constexpr int32_t maxDevices = 256;
 
 /// What was asked for, checked.
 struct CommandLine {
-  std::string model;  ///< .onnx or .mlir
+  std::string model;  ///< .onnx or .mlir; empty for Emit::Topology.
   std::string output; ///< Empty: standard output (not for Emit::SharedObject).
   ONNXImportOptions import;
+  int64_t unrollRNN = 0; ///< Steps per part of a recurrent layer; 0: whole.
   Emit emit = Emit::SharedObject;
 
   std::optional<int32_t> devices;
-  std::string topologyFile;
+  std::string topology; ///< A file or a name (soap::loadTopology), or empty.
   int32_t coresPerDevice = 0;
   /// Links of this speed between the devices of this machine (soap-run --link).
   std::optional<LinkSpeed> link;
@@ -47,8 +57,11 @@ struct CommandLine {
   std::string schedule;
   std::string search = "mcmc";
   double budgetSeconds = 60;
-  uint64_t proposals = 0, seed = 0;
-  std::string costFile; ///< Empty: analytic.
+  uint64_t proposals = 0, stagnation = 0, seed = 0;
+  /// Search from so many random strategies and no named ones.
+  std::optional<int32_t> searchStarts;
+  std::string searchState, searchLog; ///< Files, or empty.
+  std::string costFile;               ///< Empty: analytic.
   std::string exportStrategy, exportMovements;
   bool printStrategy = false, timing = false;
   bool prove = false; ///< Print what was proved.

@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Calibration.h"
+#include "soap/CostModel/GeneratedTopologies.h"
 #include "soap/CostModel/Machine.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
@@ -130,25 +131,38 @@ llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
   return devices;
 }
 
+llvm::Expected<Topology> Compilation::describeTopology() {
+  if (!line.topology.empty())
+    return loadTopology(line.topology);
+  llvm::Expected<int32_t> named = devicesOfStrategy();
+  if (!named)
+    return named.takeError();
+  int32_t devices = line.devices.value_or(*named);
+  if (devices > maxDevices)
+    return llvm::createStringError(
+        "expected devices below " + llvm::Twine(maxDevices) +
+        " in the strategy, got: " + llvm::Twine(devices - 1) +
+        "; describe larger machines with --topology");
+  return describeMachine(devices, line.coresPerDevice, findCalibration(devices),
+                         line.link);
+}
+
+int Compilation::printTopology() {
+  llvm::Expected<Topology> topology = describeTopology();
+  if (!topology) {
+    printError(llvm::toString(topology.takeError()));
+    return BadInput;
+  }
+  return writeText(line.output.empty() ? "-" : line.output, topology->toJSON())
+             ? Fine
+             : BadInput;
+}
+
 bool Compilation::attachTopology() {
   // A model may bring its own.
-  if (ir::getTopology(*module) && !line.devices && line.topologyFile.empty())
+  if (ir::getTopology(*module) && !line.devices && line.topology.empty())
     return true;
-  llvm::Expected<Topology> topology = [&]() -> llvm::Expected<Topology> {
-    if (!line.topologyFile.empty())
-      return Topology::load(line.topologyFile);
-    llvm::Expected<int32_t> named = devicesOfStrategy();
-    if (!named)
-      return named.takeError();
-    int32_t devices = line.devices.value_or(*named);
-    if (devices > maxDevices)
-      return llvm::createStringError(
-          "expected devices below " + llvm::Twine(maxDevices) +
-          " in the strategy, got: " + llvm::Twine(devices - 1) +
-          "; describe larger machines with --topology");
-    return describeMachine(devices, line.coresPerDevice,
-                           findCalibration(devices), line.link);
-  }();
+  llvm::Expected<Topology> topology = describeTopology();
   if (!topology) {
     printError(llvm::toString(topology.takeError()));
     return false;
@@ -169,43 +183,6 @@ Compilation::importStrategy(const ModuleProblem &problem) {
                                    "', got: " + buffer.getError().message());
   return parseStrategy((*buffer)->getBuffer(), problem.extracted.graph,
                        problem.topology, /*info=*/nullptr, problem.costs);
-}
-
-llvm::Expected<Strategy>
-Compilation::searchStrategy(const ModuleProblem &problem) {
-  TimingScope scope = timer.nest("search");
-  SearchOptions options;
-  options.budgetSeconds = line.budgetSeconds;
-  options.proposals = line.proposals;
-  options.seed = line.seed;
-  if (level == Level::Configured) {
-    FailureOr<Strategy> own = readStrategy(problem.extracted, problem.topology);
-    if (failed(own))
-      return llvm::createStringError(
-          "expected configurations that can be a start of the search; correct "
-          "them, or remove them all");
-    options.starts.push_back(std::move(*own));
-  }
-  bool terminal = isatty(STDERR_FILENO);
-  if (terminal)
-    options.progress = [](const SearchProgress &progress) {
-      llvm::errs() << llvm::formatv(
-          "\rsearch: {0} proposals, {1:f1} s, best {2:f3} ms (simulated) ",
-          progress.proposals, progress.seconds, progress.bestNs / 1e6);
-      return true;
-    };
-  llvm::Expected<SearchResult> result =
-      createSearchAlgorithm(line.search)->run(problem.get(), options);
-  if (terminal)
-    llvm::errs() << "\r\033[K";
-  if (!result)
-    return result.takeError();
-  llvm::errs() << llvm::formatv(
-      "search: {0} proposals in {1:f1} s, stopped by {2}; step time {3:f3} ms "
-      "(simulated)\n",
-      result->proposals, result->seconds, stringify(result->stop),
-      result->stepNs / 1e6);
-  return std::move(result->strategy);
 }
 
 std::optional<Strategy>
@@ -279,40 +256,41 @@ bool Compilation::report() {
   FailureOr<ModuleProblem> problem = readProblem(*module, line.costFile);
   if (failed(problem))
     return false;
+  const OperatorGraph &graph = problem->extracted.graph;
   SmallVector<StrategyReport> rows;
-  auto add = [&](StringRef name, llvm::Expected<Strategy> strategy) {
-    if (!strategy) {
-      printError(llvm::toString(strategy.takeError()));
-      return false;
-    }
-    rows.push_back(soap::report(name, *strategy, problem->extracted.graph,
-                                problem->topology, problem->costs));
-    return true;
+  auto add = [&](StringRef name, const Strategy &strategy) {
+    rows.push_back(
+        soap::report(name, strategy, graph, problem->topology, problem->costs));
   };
-  for (StringRef name : {"single", "data-parallel", "model-parallel"})
-    if (!add(name,
-             expertStrategy(name, problem->extracted.graph, problem->topology,
-                            problem->costs, line.seed)))
-      return false;
-  StringRef name(line.strategy);
-  bool listed = llvm::any_of(
-      rows, [&](const StrategyReport &row) { return row.name == name; });
-  if (!listed) {
+  for (const NamedStrategy &named : namedStrategies())
+    if (named.isListed)
+      add(named.name, named.make(graph, problem->topology, problem->costs,
+                                 /*devices=*/0, line.seed));
+  StringRef chosen(line.strategy);
+  if (llvm::none_of(rows, [&](const StrategyReport &row) {
+        return row.name == chosen;
+      })) {
     std::optional<Strategy> strategy = decideStrategy(*problem);
     if (!strategy)
       return false;
-    bool carried = name.empty() && level == Level::Configured;
-    (void)add(carried ? "model"
-              : name.empty() || name == "search"
-                  ? "found"
-                  : llvm::sys::path::filename(name),
-              std::move(*strategy));
+    if (chosen.empty() && level == Level::Configured)
+      chosen = "model";
+    else if (chosen.empty() || chosen == "search")
+      chosen = "found";
+    else
+      chosen = llvm::sys::path::filename(chosen);
+    add(chosen, *strategy);
   }
-  if (line.json)
+  LowerBound bound = lowerBound(graph, problem->topology, problem->costs);
+  if (line.json) {
+    llvm::json::Object object = reportJSON(rows, bound);
+    if (searchReport)
+      object["search"] = std::move(*searchReport);
     llvm::outs() << llvm::formatv("{0:2}\n",
-                                  llvm::json::Value(reportJSON(rows)));
-  else
-    printReport(llvm::outs(), rows);
+                                  llvm::json::Value(std::move(object)));
+  } else {
+    printReport(llvm::outs(), rows, bound, chosen);
+  }
   return true;
 }
 
@@ -347,12 +325,29 @@ bool Compilation::writeText(StringRef path, StringRef text) {
   return true;
 }
 
-int Compilation::planMemory() {
+int Compilation::planMemory(bool &again) {
   {
     TimingScope scope = timer.nest("library memory");
     if (llvm::Error error = planLibraryMemory(*module, model))
       llvm::errs() << "warning: " << llvm::toString(std::move(error))
                    << "; going on without the memory of library kernels\n";
+  }
+  // A search knows values and copies. What the library needs beside them, it
+  // learns here.
+  auto missing = missingMemory(*module);
+  if (!missing.empty() && unconfigured && searches < maxSearches) {
+    std::vector<int64_t> known = simulated->tasks().peakMemory();
+    for (auto [device, capacity, planned] : missing) {
+      int64_t &bytes = reserved[device];
+      bytes = std::max(bytes + planned - capacity, planned - known[device]);
+    }
+    llvm::errs() << "search: device " << missing[0].device << " needs "
+                 << missing[0].planned
+                 << " bytes with those of the kernel library, and has "
+                 << missing[0].capacity << "; searching again, with "
+                 << reserved[missing[0].device] << " set aside\n";
+    again = true;
+    return Fine;
   }
   // Exact, and for this strategy: bad input.
   if (std::string error = checkDeviceMemory(*module); !error.empty()) {
@@ -391,18 +386,30 @@ int Compilation::emitSharedObject() {
              : Failed;
 }
 
-void Compilation::printProof() {
-  if (line.json)
-    llvm::outs() << llvm::formatv(
-        "{0:2}\n",
-        llvm::json::Value(llvm::json::Object{{"proof", proof.json()}}));
-  else
-    proof.print(llvm::outs());
+void Compilation::printResults() {
+  if (!line.json) {
+    if (line.prove)
+      proof.print(llvm::outs());
+    return;
+  }
+  llvm::json::Object object;
+  if (line.prove)
+    object["proof"] = proof.json();
+  if (searchReport)
+    object["search"] = std::move(*searchReport);
+  if (!object.empty())
+    llvm::outs() << llvm::formatv("{0:2}\n",
+                                  llvm::json::Value(std::move(object)));
 }
 
 int Compilation::makeTasks(bool &done) {
   done = true;
-  if (!runPasses(buildNormalizePipeline, "normalize"))
+  bool normal = runPasses(
+      [&](OpPassManager &passes) {
+        buildNormalizePipeline(passes, line.unrollRNN);
+      },
+      "normalize");
+  if (!normal)
     return BadInput;
   if (line.emit == Emit::NN)
     return print();
@@ -412,6 +419,13 @@ int Compilation::makeTasks(bool &done) {
     return BadInput;
   if (line.emit == Emit::Report)
     return report() ? Fine : BadInput;
+  if (isSearching())
+    unconfigured = module->clone();
+  return makeConfiguredTasks(done);
+}
+
+int Compilation::makeConfiguredTasks(bool &done) {
+  done = true;
   if (!chooseStrategy())
     return BadInput;
   if (line.prove && failed(proof.provePlans(*simulated, module->getLoc())))
@@ -435,31 +449,41 @@ int Compilation::makeTasks(bool &done) {
 }
 
 int Compilation::run() {
+  if (line.emit == Emit::Topology)
+    return printTopology();
   if (!import())
     return BadInput;
   bool done = false;
   int exit = level == Level::Tasks ? checkTasks() : makeTasks(done);
-  if (exit == Fine && line.prove && !done &&
-      failed(proof.proveTasks(*module, simulated.get())))
-    return Failed;
-  if (exit != Fine || done || line.emit == Emit::SOAP) {
-    if (exit == Fine && !done)
-      exit = print();
-    if (exit == Fine && line.prove)
-      printProof();
-    return exit;
+  for (bool again = true; again;) {
+    again = false;
+    if (exit == Fine && line.prove && !done &&
+        failed(proof.proveTasks(*module, simulated.get())))
+      return Failed;
+    if (exit != Fine || done || line.emit == Emit::SOAP) {
+      if (exit == Fine && !done)
+        exit = print();
+      if (exit == Fine && line.emit != Emit::Report)
+        printResults();
+      return exit;
+    }
+    if (!runPasses(buildLowerPipeline, "lower") ||
+        failed(movements.compare(*module)))
+      return Failed;
+    exit = planMemory(again);
+    if (exit != Fine)
+      return exit;
+    if (!again)
+      break;
+    module = unconfigured->clone();
+    proof = Proof();
+    exit = makeConfiguredTasks(done);
   }
-  if (!runPasses(buildLowerPipeline, "lower") ||
-      failed(movements.compare(*module)))
-    return Failed;
-  exit = planMemory();
-  if (exit != Fine)
-    return exit;
   if (line.prove && failed(proof.provePrograms(*module)))
     return Failed;
   exit = emitPrograms();
-  if (exit == Fine && line.prove)
-    printProof();
+  if (exit == Fine)
+    printResults();
   return exit;
 }
 

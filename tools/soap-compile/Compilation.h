@@ -45,9 +45,16 @@ private:
   /// From a graph to tasks: topology, strategy, partition. Fine and `done` if
   /// the level to print came before.
   int makeTasks(bool &done);
+  /// The part of it that begins with the strategy.
+  int makeConfiguredTasks(bool &done);
+  /// True if the strategy will be searched.
+  bool isSearching() const;
   /// Checks tasks that the user wrote.
   int checkTasks();
+  /// The machine that the command line describes.
+  llvm::Expected<Topology> describeTopology();
   bool attachTopology();
+  int printTopology();
   /// The file with the rates of this machine; empty: round figures. Measures
   /// first if it must.
   std::string findCalibration(int32_t devices);
@@ -65,14 +72,16 @@ private:
                  llvm::StringRef what);
   /// Adds what the kernel library needs to the memory plan and compares it with
   /// what the devices have.
-  int planMemory();
+  /// `again`: the strategy was searched, does not fit, and a search with less
+  /// memory may find another.
+  int planMemory(bool &again);
   /// Prints the module to the output file or standard output.
   int print();
   /// From planned programs to the level that was asked for.
   int emitPrograms();
   int emitSharedObject();
-  /// Prints what was proved.
-  void printProof();
+  /// What --prove and --json ask for, beside what --emit prints.
+  void printResults();
   bool writeText(llvm::StringRef path, llvm::StringRef text);
 
   const CommandLine &line;
@@ -82,12 +91,22 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The model as it was before a strategy was chosen; null if not needed.
   mlir::OwningOpRef<mlir::ModuleOp> normalized;
+  /// The same with its topology, for a search that is repeated; null if the
+  /// strategy is not searched.
+  mlir::OwningOpRef<mlir::ModuleOp> unconfigured;
+  /// @{ Searches so far, and the bytes that they must leave of a device.
+  static constexpr int maxSearches = 4;
+  int searches = 0;
+  std::map<int32_t, int64_t> reserved;
+  /// @}
   ModelOptions model;
   Level level = Level::Graph;
   /// What the strategy's simulation promises; set by chooseStrategy().
   std::unique_ptr<SimulatedProgram> simulated;
   MovementList movements; ///< What the program moves, as planned.
   Proof proof;
+  /// What a search says of itself, for --json.
+  std::optional<llvm::json::Object> searchReport;
 };
 
 } // namespace soap

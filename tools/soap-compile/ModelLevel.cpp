@@ -35,10 +35,10 @@ int Compilation::checkTasks() {
     return BadInput;
   }
   if (!line.strategy.empty() || !line.schedule.empty() || line.devices ||
-      !line.topologyFile.empty() || !line.exportStrategy.empty() ||
-      line.printStrategy) {
+      !line.topology.empty() || !line.exportStrategy.empty() ||
+      line.printStrategy || line.unrollRNN != 0) {
     printError("expected no --strategy, --schedule, --devices, --topology, "
-               "--export-strategy and --print-strategy with '" +
+               "--export-strategy, --print-strategy and --unroll-rnn with '" +
                line.model +
                "', whose tasks say all that; leave them out, or compile what "
                "--emit=strategy prints");

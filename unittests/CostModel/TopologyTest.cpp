@@ -89,6 +89,54 @@ TEST(Topology, FilesRoundTrip) {
   }
 }
 
+TEST(Topology, JSONKeepsWhatFilesSay) {
+  // Comments, kinds in whatever order, links in one or both directions, shared
+  // and not, with all that they can say.
+  const char *text = R"({
+  "format": "soap-topology",
+  "name": "all",
+  "comment": [
+    "assumed: something",
+    "published: the rest"
+  ],
+  "kinds": {
+    "a": {"peak_flops":1.25e+12,"memory_bandwidth_bytes_per_s":1e+11,"half_rows":4,"half_columns":0.1,"half_depth":16,"launch_s":3e-06},
+    "b": {"peak_flops":1e+12,"memory_bandwidth_bytes_per_s":1e+11,"cache_bytes":1048576,"cache_bandwidth_bytes_per_s":2e+11,"half_rows":4,"half_columns":4,"half_depth":16,"launch_s":1e-06}
+  },
+  "devices": [
+    {"id":0,"kind":"b","node":0,"memory_bytes":0,"cores":2},
+    {"id":1,"kind":"a","node":1,"memory_bytes":9007199254740993},
+    {"id":2,"kind":"host"}
+  ],
+  "links": [
+    {"from":0,"to":"sw","bandwidth_bytes_per_s":1e+10,"latency_s":7e-09,"duplex":true},
+    {"from":"sw","to":1,"bandwidth_bytes_per_s":1e+10,"latency_s":2e-06,"shared":"bus","duplex":true},
+    {"from":1,"to":0,"bandwidth_bytes_per_s":1234567.8,"latency_s":0,"occupies":"receiver","copy_bandwidth_bytes_per_s":5e+09},
+    {"from":0,"to":1,"bandwidth_bytes_per_s":1234567.8,"latency_s":0,"occupies":"receiver"},
+    {"from":"sw","to":"host","bandwidth_bytes_per_s":1e+10,"latency_s":1.5,"duplex":true}
+  ]
+}
+)";
+  llvm::Expected<Topology> topology = Topology::parse(text);
+  ASSERT_TRUE(bool(topology)) << llvm::toString(topology.takeError());
+  EXPECT_EQ(topology->links().size(), 8u);
+  EXPECT_EQ(topology->toJSON(), text);
+  // A single text is one comment; what is no text is skipped.
+  auto commentsOf = [](std::string comment) {
+    llvm::Expected<Topology> topology = Topology::parse(
+        R"({"comment": )" + comment +
+        R"(, "kinds": {"g": {"peak_flops": 1, "memory_bandwidth_bytes_per_s": 1}},
+            "devices": [{"id": 0, "kind": "g"}],
+            "links": [{"from": 0, "to": "host", "bandwidth_bytes_per_s": 1,
+                       "duplex": true}]})");
+    EXPECT_TRUE(bool(topology));
+    return topology ? topology->comments : std::vector<std::string>();
+  };
+  EXPECT_EQ(commentsOf("\"one\""), std::vector<std::string>{"one"});
+  EXPECT_EQ(commentsOf("[1, \"two\"]"), std::vector<std::string>{"two"});
+  EXPECT_TRUE(commentsOf("{\"a\": 1}").empty());
+}
+
 TEST(Topology, AdjacentK80ArePreferred) {
   llvm::Expected<Topology> k80 =
       Topology::load(SOAP_TOPOLOGIES "/k80-cluster.json");

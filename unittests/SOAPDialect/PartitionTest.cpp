@@ -227,13 +227,11 @@ TEST_P(PartitionTest, IRMovesWhatIsSimulated) {
   CostModel costs;
   for (int32_t devices : {1, 2, 3, 4}) {
     Topology topology = machine(devices);
-    for (const char *name : {"single", "data-parallel", "model-parallel",
-                             "tensor-parallel", "spatial"}) {
-      SCOPED_TRACE(std::string(name) + " on " + std::to_string(devices));
-      llvm::Expected<Strategy> strategy =
-          expertStrategy(name, extracted->graph, topology, costs);
-      ASSERT_TRUE(static_cast<bool>(strategy));
-      check(*strategy, topology);
+    for (const NamedStrategy &named : namedStrategies()) {
+      SCOPED_TRACE(named.name.str() + " on " + std::to_string(devices));
+      check(named.make(extracted->graph, topology, costs, /*devices=*/0,
+                       /*seed=*/devices),
+            topology);
     }
     for (uint64_t seed = 0; seed < 40; ++seed) {
       SCOPED_TRACE("random seed " + std::to_string(seed) + " on " +

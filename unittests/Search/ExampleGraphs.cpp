@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
+#include "soap/Search/ConfigurationSpace.h"
 #include "llvm/Support/ErrorHandling.h"
 
 using namespace soap;
@@ -35,7 +36,7 @@ int32_t GraphBuilder::elementwise(std::string name, std::string op,
     return -1;
   }
   node.spec.results.push_back(access);
-  return graph.valueOf(graph.addNode(std::move(node), {shape}, {4}));
+  return graph.valueOf(graph.addNode(std::move(node), {shape}, {elementBytes}));
 }
 
 int32_t GraphBuilder::input(std::string name, Shape shape) {
@@ -61,7 +62,8 @@ int32_t GraphBuilder::matmul(std::string name, int32_t x, int32_t w) {
   node.spec.results[0].dims = {DimAccess::identity(0), DimAccess::identity(1)};
   node.spec.results[0].combine = Combine::Sum;
   Shape result{a[0], b[1]};
-  return graph.valueOf(graph.addNode(std::move(node), {result}, {4}));
+  return graph.valueOf(
+      graph.addNode(std::move(node), {result}, {elementBytes}));
 }
 
 int32_t GraphBuilder::conv(std::string name, int32_t x, int64_t f,
@@ -98,7 +100,8 @@ int32_t GraphBuilder::conv(std::string name, int32_t x, int64_t f,
                                DimAccess::identity(2), DimAccess::identity(3)};
   node.spec.results[0].combine = Combine::Sum;
   Shape result{in[0], f, height, width};
-  return graph.valueOf(graph.addNode(std::move(node), {result}, {4}));
+  return graph.valueOf(
+      graph.addNode(std::move(node), {result}, {elementBytes}));
 }
 
 int32_t GraphBuilder::pool(std::string name, int32_t x, int64_t kernel,
@@ -120,7 +123,29 @@ int32_t GraphBuilder::pool(std::string name, int32_t x, int64_t kernel,
   node.spec.results[0].dims = {DimAccess::identity(0), DimAccess::identity(1),
                                DimAccess::identity(2), DimAccess::identity(3)};
   Shape result{in[0], in[1], height, width};
-  return graph.valueOf(graph.addNode(std::move(node), {result}, {4}));
+  return graph.valueOf(
+      graph.addNode(std::move(node), {result}, {elementBytes}));
+}
+
+int32_t GraphBuilder::upsample(std::string name, int32_t x, int64_t factor) {
+  Shape shape = graph.value(x).shape;
+  shape[2] *= factor;
+  shape[3] *= factor;
+  GraphNode node;
+  node.name = std::move(name);
+  node.op = "nn.resize";
+  node.operands = {x};
+  ValueAccess result, operand;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    node.spec.loops.push_back({dimNames[dim], size});
+    result.dims.push_back(DimAccess::identity(dim));
+    operand.dims.push_back(DimAccess::identity(dim));
+    if (dim >= 2)
+      operand.dims.back().div = factor;
+  }
+  node.spec.operands.push_back(operand);
+  node.spec.results.push_back(result);
+  return graph.valueOf(graph.addNode(std::move(node), {shape}, {elementBytes}));
 }
 
 int32_t GraphBuilder::relu(std::string name, int32_t x) {
@@ -154,7 +179,7 @@ int32_t GraphBuilder::concat(std::string name, llvm::ArrayRef<int32_t> values) {
     access.dims.push_back(DimAccess::identity(dim));
   }
   node.spec.results.push_back(access);
-  return graph.valueOf(graph.addNode(std::move(node), {shape}, {4}));
+  return graph.valueOf(graph.addNode(std::move(node), {shape}, {elementBytes}));
 }
 
 void GraphBuilder::output(std::string name, int32_t value) {
@@ -212,13 +237,247 @@ OperatorGraph test::inception(int64_t batch, int32_t blocks) {
   return builder.finish();
 }
 
-Topology test::plainMachine(int32_t devices, double flops) {
+static int64_t pick(Random &random, llvm::ArrayRef<int64_t> choices) {
+  return choices[random.below(choices.size())];
+}
+
+OperatorGraph test::randomLayers(uint64_t seed) {
+  Random random(seed, /*chain=*/1, 0);
+  GraphBuilder builder;
+  int64_t batch = pick(random, {1, 2, 3, 8});
+  bool image = random.below(2);
+  int32_t number = 0;
+  auto layer = [&](int32_t x) {
+    std::string name = "op" + std::to_string(number++);
+    Shape shape = builder.graph.value(x).shape;
+    if (!image) {
+      if (random.below(4) == 0)
+        return builder.relu(name, x);
+      int32_t w = builder.parameter(
+          name + ".w", {shape[1], pick(random, {16, 40, 64, 256})});
+      return builder.matmul(name, x, w);
+    }
+    switch (random.below(4)) {
+    case 0:
+      return builder.relu(name, x);
+    case 1:
+      return builder.pool(name, x, 3, 1, 1);
+    default:
+      return builder.conv(name, x, pick(random, {4, 7, 16}),
+                          shape[2] < 3 ? 1 : pick(random, {1, 3}), 1, 0,
+                          random.below(2));
+    }
+  };
+  int64_t size = pick(random, {7, 9, 16});
+  int32_t x = image ? builder.input("x", {batch, 8, size, size})
+                    : builder.input("x", {batch, pick(random, {16, 100})});
+  switch (random.below(4)) {
+  case 0: { // Two branches that meet.
+    int32_t a = builder.relu("left", layer(x)), b = layer(x);
+    const Shape &left = builder.graph.value(a).shape,
+                &right = builder.graph.value(b).shape;
+    if (left == right)
+      x = builder.add("meet", a, b);
+    else if (!image || left[2] == right[2])
+      x = builder.concat("meet", {a, b});
+    else
+      builder.output("other", b), x = a;
+    break;
+  }
+  case 1: // A way around.
+    x = layer(x);
+    x = builder.add("meet", x, builder.relu("around", x));
+    break;
+  default:
+    for (uint64_t i = 0, count = 1 + random.below(3); i < count; ++i)
+      x = layer(x);
+  }
+  builder.output("y", layer(x));
+  return builder.finish();
+}
+
+Topology test::randomMachine(uint64_t seed) {
+  Random random(seed, /*chain=*/2, 0);
+  auto devices = static_cast<int32_t>(2 + random.below(3));
+  DeviceKind kind;
+  kind.name = "cpu";
+  kind.peakFlops = static_cast<double>(pick(random, {1, 4, 30})) * 1e9;
+  kind.memoryBandwidth = 8e9;
+  kind.launchNs = pick(random, {0, 300, 2000});
+  double bandwidth = static_cast<double>(pick(random, {1, 6, 40})) * 1e9;
+  int64_t latency = pick(random, {100, 1500});
+  if (random.below(2))
+    return Topology::machine(devices, kind, bandwidth, latency, 0, 1,
+                             /*occupiesReceiver=*/random.below(2));
+  Topology topology;
+  int32_t slow = topology.addKind(kind);
+  kind.name = "fast";
+  kind.peakFlops *= 2;
+  int32_t fast = topology.addKind(kind);
+  bool cluster = random.below(2);
+  for (int32_t device = 0; device < devices; ++device)
+    topology.addDevice(random.below(3) ? slow : fast,
+                       /*node=*/cluster ? device % 2 : 0);
+  std::string shared = random.below(2) ? "bus" : "";
+  Link link;
+  for (link.from = 0; link.from < devices; ++link.from)
+    for (link.to = link.from + 1; link.to < devices; ++link.to) {
+      bool far = cluster && (link.to - link.from) % 2;
+      link.bandwidth = far ? bandwidth / 5 : bandwidth;
+      link.latencyNs = far ? 2 * latency : latency;
+      link.shared = far && seed % 2 ? "network" : shared;
+      topology.addDuplexLink(link);
+    }
+  link.shared = "";
+  link.from = Topology::hostVertex;
+  for (link.to = 0; link.to < devices; ++link.to)
+    topology.addDuplexLink(link);
+  if (std::string error = topology.finish(); !error.empty())
+    llvm::report_fatal_error(llvm::StringRef(error));
+  return topology;
+}
+
+int32_t test::fewTasks(const OperatorGraph &graph, const Topology &topology,
+                       double limit) {
+  for (int32_t tasks = topology.numDevices(); tasks > 0; --tasks) {
+    ConfigurationSpace space(graph, topology, tasks);
+    double strategies = 1;
+    for (int32_t group : space.groups())
+      strategies *= space.size(group);
+    if (strategies <= limit)
+      return tasks;
+  }
+  return 0;
+}
+
+static DeviceKind plainKind(double flops) {
   DeviceKind kind;
   kind.name = "plain";
   kind.peakFlops = flops;
   kind.memoryBandwidth = 1e18;
   kind.halfRows = kind.halfColumns = kind.halfDepth = 0;
   kind.launchNs = 0;
-  return Topology::machine(devices, kind, 1e9, 10, 0, 1,
+  return kind;
+}
+
+Topology test::plainMachine(int32_t devices, double flops) {
+  return Topology::machine(devices, plainKind(flops), 1e9, 10, 0, 1,
                            /*occupiesReceiver=*/false);
+}
+
+Topology test::plainBus(int32_t devices, double flops) {
+  Topology topology;
+  int32_t kind = topology.addKind(plainKind(flops));
+  for (int32_t device = 0; device < devices; ++device)
+    topology.addDevice(kind);
+  auto connect = [&](int32_t from, int32_t to) {
+    Link link;
+    link.from = from;
+    link.to = to;
+    link.bandwidth = 1e9;
+    link.latencyNs = 10;
+    link.shared = "bus";
+    topology.addDuplexLink(link);
+  };
+  for (int32_t from = 0; from < devices; ++from) {
+    connect(from, Topology::hostVertex);
+    for (int32_t to = from + 1; to < devices; ++to)
+      connect(from, to);
+  }
+  if (std::string error = topology.finish(); !error.empty())
+    llvm::report_fatal_error(llvm::StringRef(error));
+  return topology;
+}
+
+/// `scale` 0: a large graph.
+static OperatorGraph makeRandomGraph(uint64_t seed, int64_t scale) {
+  GraphBuilder builder;
+  Random random(seed, 0x67726170, scale);
+  auto pick = [&](llvm::ArrayRef<int32_t> list) {
+    // Mostly what was made last, now and then from far back.
+    size_t back = random.below(4)
+                      ? random.below(std::min<size_t>(3, list.size()))
+                      : random.below(list.size());
+    return list[list.size() - 1 - back];
+  };
+  int64_t batch = 1 + static_cast<int64_t>(random.below(16));
+  int64_t width = 4 + static_cast<int64_t>(random.below(60));
+  int64_t size = 5 + static_cast<int64_t>(random.below(12));
+  if (scale != 0) {
+    // What stays small is split unevenly.
+    for (int64_t *extent : {&batch, &width, &size})
+      if (random.below(3))
+        *extent *= scale;
+  }
+  // Products of equal shape that may share their weights, and images.
+  std::vector<int32_t> rows{builder.input("x", {batch, width})};
+  std::vector<int32_t> weights{builder.parameter("w", {width, width})};
+  std::vector<int32_t> images{builder.input("image", {batch, 3, size, size})};
+  size_t count = scale != 0 ? 1 + random.below(5) : 10 + random.below(30);
+  for (size_t i = 0; i < count; ++i) {
+    if (scale != 0)
+      builder.elementBytes = 2 << random.below(3);
+    std::string name = "n" + std::to_string(i);
+    auto same = [&](llvm::ArrayRef<int32_t> list, int32_t value) {
+      std::vector<int32_t> found;
+      for (int32_t other : list)
+        if (builder.graph.value(other).shape ==
+            builder.graph.value(value).shape)
+          found.push_back(other);
+      return pick(found);
+    };
+    int32_t row = pick(rows), image = pick(images);
+    const Shape shape = builder.graph.value(image).shape;
+    switch (random.below(scale != 0 ? 9 : 8)) {
+    case 0:
+    case 1:
+      if (random.below(3))
+        weights.push_back(builder.parameter(name + ".w", {width, width}));
+      rows.push_back(builder.matmul(name, row, pick(weights)));
+      break;
+    case 2:
+      rows.push_back(builder.relu(name, row));
+      break;
+    case 3:
+      rows.push_back(builder.add(name, row, same(rows, row)));
+      break;
+    case 4:
+      images.push_back(builder.conv(
+          name, image, 2 + static_cast<int64_t>(random.below(14)),
+          shape[2] > 3 ? 3 : 1, 1, shape[2] > 3 ? 1 : 0, random.below(2)));
+      break;
+    case 5:
+      if (shape[2] >= 4)
+        images.push_back(builder.pool(name, image, 2, 2));
+      break;
+    case 6:
+      images.push_back(builder.add(name, image, same(images, image)));
+      break;
+    case 7: {
+      std::vector<int32_t> parts{image};
+      for (int32_t other : images)
+        if (parts.size() < 3 && other != image &&
+            builder.graph.value(other).shape[2] == shape[2] &&
+            builder.graph.value(other).shape[1] < 40)
+          parts.push_back(other);
+      images.push_back(builder.concat(name, parts));
+      break;
+    }
+    case 8:
+      images.push_back(builder.upsample(
+          name, image, 2 + static_cast<int64_t>(random.below(5))));
+      break;
+    }
+  }
+  builder.output("y", rows.back());
+  builder.output("z", images.back());
+  return builder.finish();
+}
+
+OperatorGraph test::randomGraph(uint64_t seed) {
+  return makeRandomGraph(seed, 0);
+}
+
+OperatorGraph test::randomSmallGraph(uint64_t seed, int64_t scale) {
+  return makeRandomGraph(seed, scale);
 }

@@ -20,6 +20,7 @@ using Shape = llvm::SmallVector<int64_t, 5>;
 class GraphBuilder {
 public:
   OperatorGraph graph;
+  int32_t elementBytes = 4; ///< Of the values that are added.
 
   int32_t input(std::string name, Shape shape);
   int32_t parameter(std::string name, Shape shape);
@@ -30,6 +31,8 @@ public:
                int64_t stride = 1, int64_t pad = 0, bool bias = false);
   int32_t pool(std::string name, int32_t x, int64_t kernel, int64_t stride,
                int64_t pad = 0);
+  /// x (n, c, h, w) with every element of h and w `factor` times.
+  int32_t upsample(std::string name, int32_t x, int64_t factor);
   int32_t relu(std::string name, int32_t x);
   int32_t add(std::string name, int32_t a, int32_t b);
   /// Along dimension 1.
@@ -49,9 +52,31 @@ OperatorGraph smallChain(int64_t batch = 4);
 /// A block of `blocks` modules with four branches each, like Inception.
 OperatorGraph inception(int64_t batch, int32_t blocks);
 
+/// Some ten to forty nodes of every kind, with values that several nodes read
+/// near and far, parameters that several nodes share, and two outputs.
+OperatorGraph randomGraph(uint64_t seed);
+/// The same with up to five nodes beside parameters, sizes `scale` times as
+/// large, and element sizes of 2, 4 and 8: many strategies of few values, whose
+/// communication is not hidden by that of others.
+OperatorGraph randomSmallGraph(uint64_t seed, int64_t scale);
+
+/// Two to four small layers, some in branches that meet: convolutions, pooling
+/// and matrix products with whatever lies between them.
+OperatorGraph randomLayers(uint64_t seed);
+/// Two to four devices: equal or not, on links of their own or shared ones,
+/// with a spare core or without.
+Topology randomMachine(uint64_t seed);
+
+/// The largest number of tasks of a node (ConfigurationSpace) with which there
+/// are at most `limit` strategies; 0 if there are more of single tasks.
+int32_t fewTasks(const OperatorGraph &graph, const Topology &topology,
+                 double limit);
+
 /// Equal devices whose kernels have no launch cost and whose copies are free;
 /// every device takes in one byte per ns.
 Topology plainMachine(int32_t devices, double flops = 1e9);
+/// The same devices on one bus: one transfer at a time, whoever sends.
+Topology plainBus(int32_t devices, double flops = 1e9);
 
 } // namespace soap::test
 

@@ -8,6 +8,9 @@
 #include "ExampleGraphs.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
 
 using namespace soap;
@@ -69,7 +72,8 @@ TEST(Search, DependsOnNothingButTheSeed) {
   OperatorGraph graph = inception(1, 1);
   SearchProblem problem{graph, machine, costs};
   SearchOptions options;
-  options.proposals = 1500;
+  options.proposals = 1501;
+  options.stagnation = 2000;
   options.budgetSeconds = 600;
   options.seed = 5;
   options.threads = 1;
@@ -80,6 +84,9 @@ TEST(Search, DependsOnNothingButTheSeed) {
   EXPECT_EQ(first->stepNs, second->stepNs);
   EXPECT_EQ(first->strategy, second->strategy);
   EXPECT_EQ(first->proposals, second->proposals);
+  // Every chain tries the same number.
+  EXPECT_GE(first->proposals, options.proposals);
+  EXPECT_LT(first->proposals, options.proposals + 4);
   EXPECT_EQ(first->accepted, second->accepted);
   options.seed = 6;
   auto third = run(createMCMC(), problem, options);
@@ -134,10 +141,10 @@ TEST(Search, ClustersHaveStartsInOneMachine) {
   llvm::StringMap<int64_t> starts;
   for (const auto &[name, step] : found->starts)
     starts[name] = step;
-  ASSERT_TRUE(starts.count("spatial, one machine"));
-  ASSERT_TRUE(starts.count("tensor-parallel, one machine"));
-  EXPECT_LT(starts["spatial, one machine"], starts["spatial"]);
-  EXPECT_LE(found->stepNs, starts["spatial, one machine"]);
+  ASSERT_TRUE(starts.count("spatial, 4 devices"));
+  ASSERT_TRUE(starts.count("tensor-parallel, 4 devices"));
+  EXPECT_LT(starts["spatial, 4 devices"], starts["spatial"]);
+  EXPECT_LE(found->stepNs, starts["spatial, 4 devices"]);
   Strategy within = spatial(graph, *cluster, 4);
   for (int32_t id = 0; id < graph.numNodes(); ++id)
     if (graph.node(id).role == NodeRole::Compute)
@@ -147,7 +154,7 @@ TEST(Search, ClustersHaveStartsInOneMachine) {
   auto alone = run(createMCMC(), {graph, realistic(4), costs}, options);
   ASSERT_TRUE(bool(alone)) << llvm::toString(alone.takeError());
   for (const auto &[name, step] : alone->starts)
-    EXPECT_FALSE(llvm::StringRef(name).contains("machine")) << name;
+    EXPECT_FALSE(llvm::StringRef(name).contains(", ")) << name;
 }
 
 TEST(Search, MemoryIsAConstraint) {
@@ -201,6 +208,103 @@ TEST(Search, StopsWhenToldTo) {
   auto cancelled = run(createMCMC(), problem, options);
   ASSERT_TRUE(bool(cancelled));
   EXPECT_EQ(cancelled->stop, StopReason::Cancelled);
+}
+
+/// A search that was cancelled and goes on from its file finds what one that
+/// was not interrupted finds.
+TEST(Search, GoesOnFromAFile) {
+  CostModel costs;
+  Topology machine =
+      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json"));
+  OperatorGraph graph = inception(1, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 6000;
+  options.stagnation = 6000;
+  options.budgetSeconds = 600;
+  auto whole = run(createMCMC(), problem, options);
+  ASSERT_TRUE(bool(whole)) << llvm::toString(whole.takeError());
+
+  llvm::SmallString<64> path;
+  ASSERT_FALSE(
+      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
+  llvm::sys::fs::remove(path);
+  llvm::FileRemover remover(path);
+  options.stateFile = std::string(path);
+  uint64_t interruptions = 0;
+  std::optional<SearchResult> found;
+  while (!found || found->stop == StopReason::Cancelled) {
+    ASSERT_LT(interruptions++, 100u);
+    int reports = 0;
+    options.progress = [&](const SearchProgress &) { return ++reports < 2; };
+    auto part = run(createMCMC(), problem, options);
+    ASSERT_TRUE(bool(part)) << llvm::toString(part.takeError());
+    EXPECT_EQ(part->stateError, "");
+    found = std::move(*part);
+  }
+  EXPECT_EQ(found->stepNs, whole->stepNs);
+  EXPECT_EQ(found->strategy, whole->strategy);
+  EXPECT_EQ(found->proposals, whole->proposals);
+  EXPECT_EQ(found->accepted, whole->accepted);
+  EXPECT_EQ(found->starts, whole->starts);
+  // Not what bounds rejected: a plan that is known takes their place, and files
+  // keep no plans.
+  EXPECT_EQ(found->statistics.proposals, whole->statistics.proposals);
+
+  // The file of another search is refused.
+  options.progress = nullptr;
+  options.seed = 9;
+  auto other = run(createMCMC(), problem, options);
+  ASSERT_FALSE(bool(other));
+  std::string error = llvm::toString(other.takeError());
+  EXPECT_NE(error.find("expected the search of"), std::string::npos) << error;
+  std::error_code code;
+  llvm::raw_fd_ostream(path, code) << "{\"format\": \"soap-strategy\"}";
+  auto wrong = run(createMCMC(), problem, options);
+  ASSERT_FALSE(bool(wrong));
+  error = llvm::toString(wrong.takeError());
+  EXPECT_NE(error.find("--search-state"), std::string::npos) << error;
+}
+
+/// Bounds and delta simulation decide nothing: a search that simulates all in
+/// full goes the same way.
+TEST(Search, BoundsAndDeltaDecideNothing) {
+  CostModel costs;
+  Topology machine =
+      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-node.json"));
+  OperatorGraph graph = inception(8, 2);
+  SearchOptions options;
+  options.proposals = 3000;
+  auto delta = run(createMCMC(), {graph, machine, costs}, options);
+  options.fullSimulation = true;
+  auto full = run(createMCMC(), {graph, machine, costs}, options);
+  ASSERT_TRUE(delta && full);
+  EXPECT_EQ(delta->stepNs, full->stepNs);
+  EXPECT_EQ(delta->strategy, full->strategy);
+  EXPECT_EQ(delta->accepted, full->accepted);
+  EXPECT_GT(delta->statistics.bounded, 0u);
+  EXPECT_EQ(full->statistics.bounded, 0u);
+}
+
+/// From random strategies alone, and with the paper's proposal alone.
+TEST(Search, FindsItsWayWithoutNamedStarts) {
+  CostModel costs;
+  Topology machine =
+      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json"));
+  OperatorGraph graph = inception(64, 2);
+  SearchOptions options;
+  options.proposals = 20000;
+  options.namedStarts = false;
+  options.randomStarts = 4;
+  auto found = run(createMCMC(), {graph, machine, costs}, options);
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  for (const auto &[name, step] : found->starts)
+    EXPECT_TRUE(llvm::StringRef(name).starts_with("random")) << name;
+  TaskGraph tasks(graph, machine, costs);
+  tasks.setStrategy(dataParallel(graph, machine));
+  EXPECT_LT(found->stepNs, FullSimulator(tasks).stepNs() * 1.1);
+  for (size_t i = 1; i < found->history.size(); ++i)
+    EXPECT_LT(found->history[i].bestNs, found->history[i - 1].bestNs);
 }
 
 TEST(Search, Errors) {

@@ -12,6 +12,7 @@
 
 #include "soap/Search/Simulator.h"
 #include "ExampleGraphs.h"
+#include "TaskLevelGraph.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Random.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -138,6 +139,34 @@ TEST_F(Simulator, AllReduce) {
   // Two steps of 16 bytes.
   EXPECT_EQ(run.times(TaskNode::Kind::Move).end, Times({84, 84}));
   EXPECT_EQ(run.result.stepNs, 84 + 32);
+}
+
+TEST_F(Simulator, CollectivesHoldTheirLinks) {
+  // Two chains on devices of their own gather over one bus. Both are ready at
+  // 32. The second waits until the bus has carried the two messages of 16 bytes
+  // of the first, but not for the latency of the last one.
+  GraphBuilder builder;
+  for (std::string chain : {"1", "2"}) {
+    int32_t x = builder.input("x" + chain, {2, 4});
+    int32_t wa = builder.parameter("wa" + chain, {4, 4});
+    int32_t wb = builder.parameter("wb" + chain, {4, 4});
+    builder.matmul("b" + chain, builder.matmul("a" + chain, x, wa), wb);
+  }
+  OperatorGraph chains = builder.finish();
+  Topology bus = plainBus(4);
+  Simulated run(chains, bus, costs,
+                configure(chains, bus,
+                          {{"a1", {2, 1, 1}, {0, 1}},
+                           {"b1", {1, 2, 1}, {0, 1}},
+                           {"a2", {2, 1, 1}, {2, 3}},
+                           {"b2", {1, 2, 1}, {2, 3}}}));
+  const NodeTimes &first = run.times(TaskNode::Kind::Move, 0);
+  const NodeTimes &second = run.times(TaskNode::Kind::Move, 1);
+  EXPECT_EQ(first.start, Times({32, 32}));
+  EXPECT_EQ(first.end, Times({74, 74}));
+  EXPECT_EQ(second.start, Times({64, 64}));
+  EXPECT_EQ(second.end, Times({106, 106}));
+  EXPECT_EQ(run.result.stepNs, 106 + 32);
 }
 
 TEST_F(Simulator, SeveralTasksOfADeviceAreOneNode) {

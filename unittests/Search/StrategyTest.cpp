@@ -78,9 +78,9 @@ TEST(Strategy, RandomStrategiesSayEverything) {
   for (auto draw : {uniformStrategy, teamStrategy}) {
     int repeated = 0, elsewhere = 0, regathered = 0, ordered = 0, partial = 0;
     for (uint64_t seed = 0; seed < 200; ++seed) {
-      Strategy random = draw(graph, machine, seed);
+      Strategy random = draw(graph, machine, seed, /*devices=*/0);
       ASSERT_EQ(verify(random, graph, machine), "") << "seed " << seed;
-      EXPECT_EQ(random, draw(graph, machine, seed));
+      EXPECT_EQ(random, draw(graph, machine, seed, 0));
       ordered += !random.order.empty();
       Strategy derived = random;
       deriveEnds(derived, graph, machine);
@@ -383,5 +383,209 @@ TEST(ConfigurationSpace, FollowsOperands) {
   EXPECT_EQ(follower.devices, Ints({3, 1}));
   EXPECT_EQ(mainOperand(graph, graph.find("conv2")), 0);
   EXPECT_EQ(mainOperand(graph, conv), -1);
+}
+/// conv - relu - 1x1 conv - pool, then two fully connected layers with a bias.
+OperatorGraph classifier(int64_t batch) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {batch, 3, 8, 8});
+  x = builder.relu("relu1", builder.conv("conv1", x, 8, 3, 1, 1));
+  x = builder.conv("conv2", x, 8, 1);
+  x = builder.pool("pool", x, 8, 8);
+  // Channels of the image are what the layers behind it multiply.
+  int32_t y = builder.input("y", {batch, 32});
+  y = builder.matmul("fc1", y, builder.parameter("fc1.weight", {32, 16}));
+  y = builder.relu("relu2", y);
+  y = builder.matmul("fc2", y, builder.parameter("fc2.weight", {16, 8}));
+  builder.output("out1", x);
+  builder.output("out2", y);
+  return builder.finish();
+}
+
+TEST(Strategy, OneWeirdTrick) {
+  OperatorGraph graph = classifier(8);
+  Topology machine = plainMachine(4);
+  // A convolution is one whatever the size of its kernel.
+  for (auto [name, expected] :
+       {std::pair("conv1", false), std::pair("conv2", false),
+        std::pair("relu1", false), std::pair("fc1", true),
+        std::pair("fc2", true), std::pair("relu2", false)})
+    EXPECT_EQ(isFullyConnected(graph, graph.find(name)), expected) << name;
+  Strategy owt = oneWeirdTrick(graph, machine);
+  EXPECT_EQ(verify(owt, graph, machine), "");
+  auto degrees = [&](llvm::StringRef name) {
+    return owt.configs[graph.find(name)].degrees.loops;
+  };
+  using Loops = llvm::SmallVector<int32_t, 6>;
+  EXPECT_EQ(degrees("conv1"), Loops({4, 1, 1, 1, 1}));
+  EXPECT_EQ(degrees("relu1"), Loops({4, 1, 1, 1}));
+  EXPECT_EQ(degrees("conv2"), Loops({4, 1, 1, 1, 1}));
+  EXPECT_EQ(degrees("fc1"), Loops({1, 4, 1}));
+  // What has no weights stays where its operand is.
+  EXPECT_EQ(degrees("relu2"), Loops({1, 4}));
+  EXPECT_EQ(degrees("fc2"), Loops({1, 4, 1}));
+  EXPECT_EQ(owt.configs[graph.find("fc1.weight")].degrees.loops, Loops({1, 4}));
+}
+
+/// Layers a, b, c; b runs in two steps that share its weights, the second of
+/// which reads what c made of the first.
+OperatorGraph recurrent(int64_t batch) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {batch, 16});
+  int32_t wb = builder.parameter("wb", {16, 16});
+  x = builder.matmul("a", x, builder.parameter("wa", {16, 16}));
+  x = builder.relu("relu", x);
+  int32_t step = builder.matmul("b1", x, wb);
+  step = builder.matmul("c", step, builder.parameter("wc", {16, 16}));
+  builder.output("y", builder.matmul("b2", builder.add("sum", x, step), wb));
+  return builder.finish();
+}
+
+TEST(Strategy, ExpertRNN) {
+  OperatorGraph graph = recurrent(6);
+  std::vector<int32_t> depths = layerDepths(graph);
+  for (auto [name, depth] :
+       {std::pair("a", 1), std::pair("relu", 1), std::pair("b1", 2),
+        std::pair("c", 3), std::pair("sum", 3), std::pair("b2", 2)})
+    EXPECT_EQ(depths[graph.find(name)], depth) << name;
+
+  // Four machines of four devices: samples over machines, a layer per device.
+  llvm::Expected<Topology> cluster =
+      Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json");
+  ASSERT_TRUE(bool(cluster)) << llvm::toString(cluster.takeError());
+  CostModel costs;
+  Strategy expert = expertRNN(graph, *cluster, costs);
+  EXPECT_EQ(verify(expert, graph, *cluster), "");
+  auto devices = [&](const Strategy &strategy, llvm::StringRef name) {
+    return strategy.configs[graph.find(name)].devices;
+  };
+  EXPECT_EQ(devices(expert, "a"), Ints({0, 4, 8, 12}));
+  EXPECT_EQ(devices(expert, "b1"), Ints({1, 5, 9, 13}));
+  EXPECT_EQ(devices(expert, "c"), Ints({2, 6, 10, 14}));
+  EXPECT_EQ(devices(expert, "b2"), devices(expert, "b1"));
+  EXPECT_EQ(expert.configs[graph.find("a")].degrees.loops[0], 4);
+
+  // One machine of fewer devices than layers: blocks of layers, each whole.
+  Topology machine = plainMachine(2);
+  Strategy blocks = expertRNN(graph, machine, costs);
+  EXPECT_EQ(verify(blocks, graph, machine), "");
+  EXPECT_EQ(devices(blocks, "b1"), devices(blocks, "b2"));
+  EXPECT_NE(devices(blocks, "a"), devices(blocks, "c"));
+}
+
+TEST(Strategy, ModelParallelIsABalancedCut) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {4, 16});
+  int64_t before = 16;
+  for (auto [i, width] : llvm::enumerate(Shape({16, 64, 16, 16, 24, 64}))) {
+    std::string name = "m" + std::to_string(i);
+    x = builder.matmul(name, x,
+                       builder.parameter(name + ".w", {before, width}));
+    before = width;
+  }
+  builder.output("y", x);
+  OperatorGraph graph = builder.finish();
+  CostModel costs;
+  for (int32_t devices : {1, 2, 3, 4, 9}) {
+    Topology machine = plainMachine(devices);
+    Strategy cut = modelParallel(graph, machine, costs);
+    ASSERT_EQ(verify(cut, graph, machine), "");
+    std::vector<int64_t> ns, blocks(devices, 0);
+    TaskGraph tasks(graph, machine, costs);
+    tasks.setStrategy(cut);
+    int32_t last = 0;
+    for (int32_t id : tasks.order()) {
+      ns.push_back(tasks.nodeNs(id));
+      ASSERT_EQ(cut.configs[id].devices.size(), 1u);
+      int32_t device = cut.configs[id].devices[0];
+      EXPECT_GE(device, last);
+      last = device;
+      blocks[device] += ns.back();
+    }
+    // Every way to cut the chain, by dynamic programming.
+    std::vector<int64_t> best(ns.size() + 1, INT64_MAX);
+    best[0] = 0;
+    for (int32_t block = 0; block < devices; ++block)
+      for (size_t end = ns.size(); end > 0; --end) {
+        int64_t sum = 0;
+        for (size_t begin = end; begin-- > 0;) {
+          sum += ns[begin];
+          if (best[begin] != INT64_MAX)
+            best[end] = std::min(best[end], std::max(best[begin], sum));
+        }
+      }
+    EXPECT_EQ(*llvm::max_element(blocks), best[ns.size()]) << devices;
+  }
+}
+
+/// Fast devices take more.
+TEST(Strategy, ModelParallelKnowsUnequalDevices) {
+  Topology machine;
+  DeviceKind slow;
+  slow.name = "slow";
+  slow.peakFlops = 1e9;
+  slow.memoryBandwidth = 1e18;
+  slow.halfRows = slow.halfColumns = slow.halfDepth = 0;
+  slow.launchNs = 0;
+  DeviceKind fast = slow;
+  fast.name = "fast";
+  fast.peakFlops = 3e9;
+  machine.addDevice(machine.addKind(slow));
+  machine.addDevice(machine.addKind(fast));
+  Link link;
+  link.from = 0;
+  link.to = 1;
+  link.bandwidth = 1e9;
+  machine.addDuplexLink(link);
+  for (int32_t device : {0, 1}) {
+    link.from = Topology::hostVertex;
+    link.to = device;
+    machine.addDuplexLink(link);
+  }
+  ASSERT_EQ(machine.finish(), "");
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {4, 16});
+  for (int layer = 0; layer < 4; ++layer) {
+    std::string name = "m" + std::to_string(layer);
+    x = builder.matmul(name, x, builder.parameter(name + ".w", {16, 16}));
+  }
+  builder.output("y", x);
+  OperatorGraph graph = builder.finish();
+  Strategy cut = modelParallel(graph, machine, CostModel());
+  EXPECT_EQ(cut.configs[graph.find("m0")].devices, Ints({0}));
+  for (llvm::StringRef name : {"m1", "m2", "m3"})
+    EXPECT_EQ(cut.configs[graph.find(name)].devices, Ints({1}));
+}
+
+TEST(Strategy, NamedOnesKeepToTheirDevices) {
+  CostModel costs;
+  llvm::Expected<Topology> cluster =
+      Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json");
+  ASSERT_TRUE(bool(cluster)) << llvm::toString(cluster.takeError());
+  std::string names = namedStrategyNames({"search"});
+  for (const OperatorGraph &graph :
+       {smallChain(8), classifier(3), recurrent(6), inception(1, 1)})
+    for (const NamedStrategy &named : namedStrategies()) {
+      SCOPED_TRACE(named.name.str());
+      EXPECT_NE(names.find(named.name.str() +
+                           (&named == &namedStrategies().back() ? " or search"
+                                                                : ", ")),
+                std::string::npos);
+      EXPECT_FALSE(named.description.empty());
+      for (int32_t devices : {0, 1, 3, 4, 6, 99}) {
+        Strategy strategy = named.make(graph, *cluster, costs, devices, 7);
+        EXPECT_EQ(verify(strategy, graph, *cluster), "");
+        int32_t limit = devices == 0 || devices == 99 ? 16 : devices;
+        int32_t used = 0;
+        for (int32_t id = 0; id < graph.numNodes(); ++id)
+          if (graph.node(id).role == NodeRole::Compute)
+            for (int32_t device : strategy.configs[id].devices)
+              used = std::max(used, device + 1);
+        EXPECT_LE(used, limit);
+        auto byName = expertStrategy(named.name, graph, *cluster, costs, 7);
+        ASSERT_TRUE(bool(byName));
+        if (limit == 16)
+          EXPECT_EQ(*byName, strategy);
+      }
+    }
 }
 } // namespace

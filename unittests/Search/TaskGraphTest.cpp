@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
+#include "TaskLevelGraph.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "soap/Search/MemoryUse.h"
 #include "soap/Search/Simulator.h"

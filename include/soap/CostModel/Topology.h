@@ -21,6 +21,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -55,6 +56,13 @@ struct Device {
   int32_t cores = 0;       ///< CPU cores, 0 if it is no CPU device.
 };
 
+/// How long `bytes` keep a link of `bandwidth` bytes/s, in ns, rounded to the
+/// nearest. Times of simulations and of what is compiled agree to the bit
+/// because all of them come from here.
+inline int64_t transferNs(double bytes, double bandwidth) {
+  return std::llround(bytes / bandwidth * 1e9);
+}
+
 /// A directed connection. Ends are devices or junctions (switches, network
 /// cards), so that what several routes share can be said.
 struct Link {
@@ -68,9 +76,13 @@ struct Link {
   /// Bytes/s at which they do, where the link is slower than the copy; 0: at
   /// the link's bandwidth.
   double copyBandwidth = 0;
+
+  /// How long `bytes` keep the link, without its latency.
+  int64_t ns(double bytes) const { return transferNs(bytes, bandwidth); }
 };
 
-/// The way from one device to another.
+/// The way from one device to another. Put together by Topology::route() from
+/// the topology's tables, whose `links` it refers to.
 struct Route {
   llvm::ArrayRef<int32_t> links; ///< Indices into links(), in order.
   int64_t latencyNs = 0;         ///< Sum over the links.
@@ -78,13 +90,21 @@ struct Route {
   bool occupiesReceiver = false; ///< If any link says so.
   double copyBandwidth = 0;      ///< Smallest of those links, bytes/s.
 
+  /// How long `bytes` take once the first of them is there: the time on the
+  /// slowest link, without latencies.
+  int64_t ns(double bytes) const { return transferNs(bytes, bandwidth); }
   /// How long a transfer holds the receiver's compute stream.
-  int64_t copyNs(double bytes) const;
+  int64_t copyNs(double bytes) const {
+    return occupiesReceiver ? transferNs(bytes, copyBandwidth) : 0;
+  }
 };
 
 class Topology {
 public:
   std::string name;
+  /// What people should know about it (`comment` in files): sources and
+  /// assumptions.
+  std::vector<std::string> comments;
 
   /// @{ Construction: kinds, then devices in the order of their ids, then
   /// junctions and links, then finish().
@@ -114,9 +134,14 @@ public:
   /// adds to the latency. After finish().
   void throttle(const LinkSpeed &speed);
 
+  /// Leaves `bytes` less of a device's memory, but at least one byte; nothing
+  /// changes where it is unlimited.
+  void reserveMemory(int32_t device, int64_t bytes);
+
   static llvm::Expected<Topology> parse(llvm::StringRef json);
   static llvm::Expected<Topology> load(llvm::StringRef path);
-  /// The JSON text of the topology, in the form that parse() reads.
+  /// The JSON text of the topology, in the form that parse() reads: a line per
+  /// device and link. parse() of it makes an equal topology.
   std::string toJSON() const;
 
   /// The first mistake (no device, unknown kind, a pair of devices without a
@@ -135,28 +160,49 @@ public:
   DeviceKind &kind(int32_t index) { return kinds_[index]; }
   llvm::ArrayRef<Link> links() const { return links_; }
   int32_t numResources() const { return numResources_; }
-  /// The route between two devices, either of which may be the host.
-  const Route &route(int32_t from, int32_t to) const {
-    return routes_[static_cast<size_t>(from) * (numDevices() + 1) + to];
+  /// The route between two devices, either of which may be the host. Without
+  /// links from a device to itself. Simulations ask for it in their inner
+  /// loops: two loads and an addition.
+  Route route(int32_t from, int32_t to) const {
+    const Way &way = wayOf(from, to);
+    const Rates &rates = rates_[way.rates];
+    return {llvm::ArrayRef(routeLinks_.data() + way.firstLink, rates.numLinks),
+            rates.latencyNs, rates.bandwidth, rates.occupiesReceiver,
+            rates.copyBandwidth};
   }
   /// Relative cost of a route (ns for one mebibyte), to choose the nearest
-  /// source of a transfer.
-  int64_t routeCost(int32_t from, int32_t to) const;
-
-  Topology() = default;
-  Topology(const Topology &other);
-  Topology &operator=(const Topology &other);
-  Topology(Topology &&) = default;
-  Topology &operator=(Topology &&) = default;
+  /// source of a transfer. 0 from a device to itself.
+  int64_t routeCost(int32_t from, int32_t to) const {
+    return rates_[wayOf(from, to).rates].cost;
+  }
 
 private:
+  /// Routes are stored for all pairs, and many of them are alike: 8 bytes for
+  /// each, and 4 for each of its links. What else they say is in `rates_`.
+  struct Way {
+    uint32_t firstLink; ///< Index into routeLinks_.
+    uint32_t rates;     ///< Index into rates_.
+  };
+  struct Rates {
+    uint32_t numLinks = 0;
+    bool occupiesReceiver = false;
+    int64_t latencyNs = 0;
+    double bandwidth = 0, copyBandwidth = 0;
+    int64_t cost = 0; ///< Of a mebibyte, in ns.
+  };
+  class RatesTable;
+
+  const Way &wayOf(int32_t from, int32_t to) const {
+    return ways_[static_cast<size_t>(from) * (devices_.size() + 1) + to];
+  }
   void findRoutes();
 
   std::vector<DeviceKind> kinds_;
   std::vector<Device> devices_;
   std::vector<std::string> junctions_;
   std::vector<Link> links_;
-  std::vector<Route> routes_;
+  std::vector<Way> ways_; ///< Of from * (numDevices() + 1) + to.
+  std::vector<Rates> rates_;
   std::vector<int32_t> routeLinks_;
   int32_t numResources_ = 0;
   bool finished_ = false;

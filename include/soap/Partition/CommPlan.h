@@ -60,11 +60,18 @@ struct Need {
 Layout makeLayout(const PartitionSpec &spec, unsigned result,
                   const Degrees &degrees, llvm::ArrayRef<int32_t> devices,
                   llvm::ArrayRef<int64_t> shape);
+/// The same in the memory of a layout that there is.
+void makeLayout(const PartitionSpec &spec, unsigned result,
+                const Degrees &degrees, llvm::ArrayRef<int32_t> devices,
+                llvm::ArrayRef<int64_t> shape, Layout &layout);
 
 /// The need of operand `operand` of an operation, likewise.
 Need makeNeed(const PartitionSpec &spec, unsigned operand,
               const Degrees &degrees, llvm::ArrayRef<int32_t> devices,
               llvm::ArrayRef<int64_t> shape, bool regather = false);
+void makeNeed(const PartitionSpec &spec, unsigned operand,
+              const Degrees &degrees, llvm::ArrayRef<int32_t> devices,
+              llvm::ArrayRef<int64_t> shape, bool regather, Need &need);
 
 /// What one action does. HaloExchange is a set of transfers between neighbours
 /// in which every device keeps its own tile.
@@ -199,6 +206,10 @@ struct Movement {
 /// Transfers inside a HaloExchange count as Transfer.
 llvm::SmallVector<Movement, 4> movements(const Action &action,
                                          int64_t elementBytes);
+/// Bytes that an action puts on links, all members together. In a collective,
+/// every member's input counts once per other member that gets it; a reduction
+/// as a ring does.
+int64_t linkBytes(const Action &action, int64_t elementBytes);
 
 } // namespace soap
 

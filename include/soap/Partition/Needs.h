@@ -32,6 +32,8 @@ struct ValueUse {
 
 /// What `use` needs of a value of `shape`.
 Need needOf(const ValueUse &use, llvm::ArrayRef<int64_t> shape);
+/// The same in the memory of a need that there is.
+void needOf(const ValueUse &use, llvm::ArrayRef<int64_t> shape, Need &need);
 
 } // namespace soap
 

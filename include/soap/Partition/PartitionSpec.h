@@ -19,6 +19,8 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,7 +41,10 @@ struct Range {
 };
 
 /// The common part of two ranges (empty, at `max(lo)`, where there is none).
-Range intersect(Range a, Range b);
+inline Range intersect(Range a, Range b) {
+  int64_t lo = std::max(a.lo, b.lo);
+  return {lo, std::max(lo, std::min(a.hi, b.hi))};
+}
 
 /// One range per dimension of a tensor, in elements.
 using Box = llvm::SmallVector<Range, 5>;
@@ -50,7 +55,16 @@ using Tile = llvm::SmallVector<Range, 6>;
 int64_t volume(const Box &box);
 /// True if some dimension of the box is empty: nothing is read or written.
 bool isEmpty(const Box &box);
-bool contains(const Box &outer, const Box &inner);
+inline bool contains(llvm::ArrayRef<Range> outer, llvm::ArrayRef<Range> inner) {
+  assert(outer.size() == inner.size() && "boxes of different rank");
+  bool inside = true;
+  for (size_t d = 0, e = inner.size(); d != e; ++d) {
+    if (inner[d].empty())
+      return true;
+    inside &= outer[d].lo <= inner[d].lo && inner[d].hi <= outer[d].hi;
+  }
+  return inside;
+}
 Box intersect(const Box &a, const Box &b);
 /// The box that covers a whole tensor of `shape`.
 Box wholeBox(llvm::ArrayRef<int64_t> shape);

@@ -18,8 +18,9 @@
 namespace soap {
 
 /// Normal form of an imported model: constants and batch norms folded,
-/// parameter-only expressions in `@init`.
-void buildNormalizePipeline(mlir::OpPassManager &passes);
+/// parameter-only expressions in `@init`. Recurrent layers become operations of
+/// `unrollRNN` steps (nn-unroll-rnn); 0: they stay whole.
+void buildNormalizePipeline(mlir::OpPassManager &passes, int64_t unrollRNN = 0);
 
 /// From a configured graph to tasks and communication in launch order:
 /// soap-verify-strategy, soap-partition, soap-schedule.
@@ -33,6 +34,11 @@ void buildLowerPipeline(mlir::OpPassManager &passes);
 
 /// Options of `soap-parallelize`.
 struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
+  Option<int64_t> unrollRNN{
+      *this, "unroll-rnn",
+      llvm::cl::desc("Steps per operation that recurrent layers are split "
+                     "into; 0: none"),
+      llvm::cl::init(0)};
   Option<int32_t> devices{*this, "devices",
                           llvm::cl::desc("Equal devices of this machine"),
                           llvm::cl::init(1)};
@@ -40,8 +46,9 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
       *this, "topology", llvm::cl::desc("Topology file"), llvm::cl::init("")};
   Option<std::string> strategy{
       *this, "strategy",
-      llvm::cl::desc("single, data-parallel, model-parallel, tensor-parallel, "
-                     "spatial, random, search or a strategy file"),
+      llvm::cl::desc(
+          "A named strategy (soap-compile --help lists them), search "
+          "or a strategy file"),
       llvm::cl::init("search")};
   Option<uint64_t> proposals{*this, "proposals",
                              llvm::cl::desc("Limit of the search"),

@@ -50,6 +50,7 @@ public:
 
   const ModuleProblem &problem() const { return problem_; }
   const Strategy &strategy() const { return tasks_.strategy(); }
+  const TaskGraph &tasks() const { return tasks_; }
 
 private:
   mlir::LogicalResult compareOrder(mlir::func::FuncOp main) const;

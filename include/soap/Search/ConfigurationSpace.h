@@ -21,18 +21,24 @@ namespace soap {
 
 class ConfigurationSpace {
 public:
-  /// `maxTasks` bounds the product of degrees and replicate; 0: the number of
-  /// devices. Above eight, only divisors of it and powers of two are degrees.
+  /// Tasks are put on devices 0 to `devices`-1 (0, or more than there are:
+  /// all). `maxTasks` bounds the product of degrees and replicate; 0: the
+  /// number of devices. Above eight, only divisors of it and powers of two are
+  /// degrees.
   ConfigurationSpace(const OperatorGraph &graph, const Topology &topology,
-                     int32_t maxTasks = 0);
+                     int32_t maxTasks = 0, int32_t devices = 0);
 
   /// Groups of compute nodes: what a search decides about.
   llvm::ArrayRef<int32_t> groups() const { return groups_; }
+  /// Tasks are put on devices 0 to numDevices()-1.
+  int32_t numDevices() const { return numDevices_; }
   /// The degrees that fit all members of a group, in the loops of its first
   /// member.
   llvm::ArrayRef<Degrees> degrees(int32_t group) const {
     return degrees_[group];
   }
+  /// True if they are among degrees(group).
+  bool allows(int32_t group, const Degrees &degrees) const;
   /// Number of configurations of a group.
   double size(int32_t group) const;
   /// All configurations of a group.
@@ -43,6 +49,9 @@ public:
   Configuration sample(int32_t group, Random &random) const;
   /// A grid on a contiguous set of devices: what good strategies are made of.
   Configuration sampleStructured(int32_t group, Random &random) const;
+  /// One loop alone split, or copies alone, on a contiguous set of devices;
+  /// large degrees first.
+  Configuration sampleSimple(int32_t group, Random &random) const;
   /// The same degrees of another group by the names of its loops, on the same
   /// devices; nothing if they do not fit.
   std::optional<Configuration> sameAs(int32_t group, int32_t other,
@@ -54,11 +63,15 @@ public:
               const Configuration &config) const;
 
 private:
+  /// Puts tasks on devices that follow each other.
+  void placeInARow(Configuration &config, Random &random) const;
+
   const OperatorGraph &graph_;
-  const Topology &topology_;
-  int32_t maxTasks_;
+  int32_t numDevices_, maxTasks_;
   std::vector<int32_t> groups_;
   std::vector<std::vector<Degrees>> degrees_;
+  std::vector<llvm::SmallVector<int64_t, 6>> extents_; ///< Per group.
+  std::vector<bool> isAllowed_;                        ///< Per degree.
 };
 
 /// A configuration of `node` in which every task sits where the tile of operand

@@ -75,9 +75,6 @@ llvm::SmallVector<PolicyTime, 3> simulatePolicies(const OperatorGraph &graph,
 /// The names of nodes that are nearest to `name`, as a hint behind an error:
 /// "; did you mean 'conv1' or 'conv10'?"; empty if none is near.
 std::string nearestNodes(llvm::StringRef name, const OperatorGraph &graph);
-/// The same among some words.
-std::string nearestWords(llvm::StringRef word,
-                         llvm::ArrayRef<llvm::StringRef> words);
 
 } // namespace soap
 

@@ -17,11 +17,13 @@
 
 namespace soap {
 
+// `devices`: as in Strategy.h.
+
 /// Every degree vector, every assignment of tasks to devices (one device may
 /// have several), for parameters and constants too, which live elsewhere than
 /// they are read; some operands are gathered again; any launch order.
 Strategy uniformStrategy(const OperatorGraph &graph, const Topology &topology,
-                         uint64_t seed);
+                         uint64_t seed, int32_t devices = 0);
 
 /// All operations on one set of devices, in any order, most of them on all of
 /// it, many as their operand or split along one loop: strategies that make
@@ -29,7 +31,7 @@ Strategy uniformStrategy(const OperatorGraph &graph, const Topology &topology,
 /// or on a permutation, a parameter that lives elsewhere, an operand that is
 /// gathered again, another launch order.
 Strategy teamStrategy(const OperatorGraph &graph, const Topology &topology,
-                      uint64_t seed);
+                      uint64_t seed, int32_t devices = 0);
 
 } // namespace soap
 

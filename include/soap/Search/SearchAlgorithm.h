@@ -15,6 +15,7 @@
 #define SOAP_SEARCH_SEARCHALGORITHM_H
 
 #include "soap/Search/Simulator.h"
+#include "llvm/Support/JSON.h"
 
 namespace soap {
 
@@ -38,6 +39,19 @@ enum class StopReason : uint8_t {
 };
 llvm::StringRef stringify(StopReason reason);
 
+/// What a proposal of a Markov chain changes.
+enum class ProposalKind : uint8_t {
+  Uniform, ///< Any configuration of one group (the paper's).
+  Grid,    ///< A grid on a contiguous set of devices.
+  Adopt,   ///< What a neighbour does.
+  Stretch, ///< One grid for a stretch of the graph.
+  Repeat,  ///< The same for all repeated blocks.
+  Resize,  ///< A factor of two of a degree.
+  Shift    ///< Other devices, the same degrees.
+};
+inline constexpr size_t numProposalKinds = 7;
+llvm::StringRef stringify(ProposalKind kind);
+
 struct SearchProgress {
   uint64_t proposals = 0;
   double seconds = 0;
@@ -46,26 +60,68 @@ struct SearchProgress {
 
 struct SearchOptions {
   double budgetSeconds = 60;
-  uint64_t proposals = 0; ///< Over all starts; 0: by the size of the graph.
+  uint64_t proposals = 0; ///< Over all chains; 0: by the size of the graph.
+  /// Stop after so many proposals, over all chains, without a better strategy;
+  /// 0: a quarter of `proposals`.
+  uint64_t stagnation = 0;
   uint64_t seed = 0;
   /// Strategies to start from beside the algorithm's own.
   std::vector<Strategy> starts;
+  /// Without: only `starts` and random ones.
+  bool namedStarts = true;
+  int32_t randomStarts = 1;
+  /// Only this kind of proposal; else all, with weights that adapt.
+  std::optional<ProposalKind> onlyKind;
+  /// Simulate in full whatever is proposed: for comparison.
+  bool fullSimulation = false;
   /// Largest product of degrees and replicate; 0: the number of devices.
   int32_t maxTasks = 0;
   int32_t threads = 0; ///< 0: as many as the machine has.
+  /// The search is kept in this file every few seconds and at its end, and goes
+  /// on from there if it exists. Empty: none.
+  std::string stateFile;
   /// Called now and then, from one thread at a time; return false to stop.
   std::function<bool(const SearchProgress &)> progress;
+};
+
+/// What became of proposals, and where the time went. A proposal that changes
+/// nothing is not counted.
+struct SearchStatistics {
+  uint64_t proposals = 0;
+  uint64_t bounded = 0;   ///< Rejected by a bound, without a plan.
+  uint64_t simulated = 0; ///< With exact plans.
+  uint64_t accepted = 0;
+  uint64_t tooLarge = 0; ///< Would have been accepted, but for memory.
+  uint64_t planned = 0;  ///< Values planned; `reused`: found in the cache.
+  uint64_t reused = 0;
+  uint64_t simulations = 0; ///< Delta simulations, bounds included,
+  uint64_t positions = 0;   ///< and the nodes that they simulated.
+  /// Seconds of all threads, measured on every 16th proposal. Proposing makes
+  /// a change and gives up a rejected one.
+  double proposing = 0, bounding = 0, planning = 0, simulating = 0,
+         accepting = 0;
+
+  void add(const SearchStatistics &other);
 };
 
 struct SearchResult {
   Strategy strategy;
   int64_t stepNs = 0;
-  uint64_t proposals = 0, accepted = 0;
+  uint64_t proposals = 0, accepted = 0; ///< As in `statistics`.
   double seconds = 0;
   StopReason stop = StopReason::Proposals;
   /// Name and step time of every start; -1 if it does not fit into memory.
   std::vector<std::pair<std::string, int64_t>> starts;
+  SearchStatistics statistics;
+  /// Every time that a better strategy was found: seconds since the beginning,
+  /// proposals so far, step time.
+  std::vector<SearchProgress> history;
+  /// Why SearchOptions::stateFile could not be written, or empty.
+  std::string stateError;
 };
+
+/// {"proposals", "bounded", "simulated", ..., "seconds": {...}}
+llvm::json::Object toJSON(const SearchStatistics &statistics);
 
 class SearchAlgorithm {
 public:
@@ -79,7 +135,7 @@ public:
 };
 
 /// Markov chain Monte Carlo (Jia et al., "Beyond data and model parallelism",
-/// section 6), from several starts.
+/// section 6), with several chains that exchange what they found.
 std::unique_ptr<SearchAlgorithm> createMCMC();
 /// Every strategy of the configuration space, in graph order. For tiny graphs:
 /// an error if there are more than `limit`.

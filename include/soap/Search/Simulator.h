@@ -14,7 +14,7 @@
 #ifndef SOAP_SEARCH_SIMULATOR_H
 #define SOAP_SEARCH_SIMULATOR_H
 
-#include "soap/Search/TaskGraph.h"
+#include "soap/Search/SimulatorState.h"
 
 namespace soap {
 
@@ -47,18 +47,15 @@ public:
   int64_t stepNs();
   /// Everything.
   SimulationResult run();
+  /// All times of the last simulation.
+  const detail::SimulatorState &state() const { return state_; }
 
 private:
   template <bool Record>
   int64_t simulate(SimulationResult *result);
 
   const TaskGraph &tasks_;
-  /// Availability of compute streams, communication streams, link resources;
-  /// ends of nodes and of the slots of values.
-  std::vector<int64_t> compute_, communication_, links_;
-  std::vector<int64_t> nodeEnds_, slots_;
-  std::vector<int32_t> nodeBase_, slotBase_;
-  std::vector<int64_t> ready_;
+  detail::SimulatorState state_;
 };
 
 /// FIFO policy (the paper's Algorithm 1 on nodes): launches whichever node is
@@ -67,23 +64,6 @@ std::vector<int32_t> fifoOrder(const OperatorGraph &graph,
                                const Strategy &strategy,
                                const Topology &topology,
                                const CostModel &costs);
-
-/// The paper's Algorithm 1 to the letter, on tasks: every task and every
-/// transfer between two devices is a task of its own, devices and connections
-/// take tasks in the order of their ready times. The reference for tests.
-int64_t simulateTaskLevel(const OperatorGraph &graph, const Strategy &strategy,
-                          const Topology &topology, const CostModel &costs);
-
-/// One row of the table of strategies.
-struct StrategyReport {
-  std::string name;
-  int64_t stepNs = 0, communicationBytes = 0, communicationNs = 0,
-          peakMemoryBytes = 0;
-  double idleShare = 0;
-};
-StrategyReport report(llvm::StringRef name, const Strategy &strategy,
-                      const OperatorGraph &graph, const Topology &topology,
-                      const CostModel &costs);
 
 } // namespace soap
 

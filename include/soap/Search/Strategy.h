@@ -65,39 +65,94 @@ void deriveEnds(Strategy &strategy, const OperatorGraph &graph,
                 const Topology &topology, int32_t node = -1,
                 llvm::SmallVectorImpl<int32_t> *changed = nullptr);
 
+/// What deriveEnds() gives one node, if that is something new.
+std::optional<Configuration> deriveEnd(const Strategy &strategy,
+                                       const OperatorGraph &graph,
+                                       const Topology &topology, int32_t node);
+
 /// Derives the ends of the graph that are not `given` (one entry per node); all
 /// compute nodes are.
 void deriveMissingEnds(Strategy &strategy, const std::vector<bool> &given,
                        const OperatorGraph &graph, const Topology &topology);
 
 //===----------------------------------------------------------------------===//
-// Expert strategies
+// Named strategies
 //===----------------------------------------------------------------------===//
+//
+// Strategies by rule, as experts write them. `devices`: only devices 0 to
+// `devices`-1 are used; 0, or more than there are: all.
 
 /// Everything on one device.
 Strategy singleDevice(const OperatorGraph &graph, const Topology &topology,
                       int32_t device = 0);
-/// The first sample loop of every node is split min(P, extent) ways.
-Strategy dataParallel(const OperatorGraph &graph, const Topology &topology);
-/// Consecutive nodes, in blocks of about equal work, one block per device.
+/// The first sample loop of every node is split min(devices, extent) ways.
+Strategy dataParallel(const OperatorGraph &graph, const Topology &topology,
+                      int32_t devices = 0);
+/// Consecutive nodes, in one block per device: a balanced cut, in which the
+/// block that takes longest is as short as it can be. Of such cuts, each block
+/// takes as many nodes as fit, from device 0 on.
 Strategy modelParallel(const OperatorGraph &graph, const Topology &topology,
-                       const CostModel &costs);
-/// Parameter loops are split over devices 0 to `devices`-1 (0: all), else
-/// whatever the operand that a node reads is split by.
+                       const CostModel &costs, int32_t devices = 0);
+/// Parameter loops are split, else whatever the operand that a node reads is
+/// split by.
 Strategy tensorParallel(const OperatorGraph &graph, const Topology &topology,
                         int32_t devices = 0);
-/// The largest attribute loop that indexes the result is split over devices 0
-/// to `devices`-1 (0: all); what has no parameters follows its operand.
+/// The largest attribute loop that indexes the result is split; what has no
+/// parameters follows its operand.
 Strategy spatial(const OperatorGraph &graph, const Topology &topology,
                  int32_t devices = 0);
+/// Krizhevsky, "One weird trick for parallelizing convolutional neural
+/// networks", 2014: fully connected layers (isFullyConnected()) are split by
+/// output channel, other layers with weights by sample; what has no weights
+/// follows its operand.
+Strategy oneWeirdTrick(const OperatorGraph &graph, const Topology &topology,
+                       int32_t devices = 0);
+/// Wu et al., "Google's neural machine translation system", 2016, as in Jia et
+/// al., section 8: data parallel across the machines of a cluster, and the
+/// layers in one block per device of a machine. A layer is what shares weights
+/// (layerDepths()); blocks are a balanced cut of the depths, so that with at
+/// least as many devices as depths each depth has a device of its own.
+Strategy expertRNN(const OperatorGraph &graph, const Topology &topology,
+                   const CostModel &costs, int32_t devices = 0);
 /// Every node at random. Structured: grids over all loops, reductions and
 /// replicate included, on contiguous device sets. Otherwise uniform over
 /// degrees and devices.
 Strategy randomStrategy(const OperatorGraph &graph, const Topology &topology,
-                        uint64_t seed, bool structured = true);
+                        uint64_t seed, bool structured = true,
+                        int32_t devices = 0);
 
-/// One of the above by its name on the command line ("single",
-/// "data-parallel", "model-parallel", "tensor-parallel", "spatial", "random").
+/// The weights among a node's operands: derived from parameters only, not
+/// indexed by a sample loop, and contracted: some dimension of more than one
+/// element is indexed by no loop of the first result.
+llvm::SmallVector<int32_t, 2> weightOperands(const OperatorGraph &graph,
+                                             int32_t node);
+/// True for a matrix product with weights: every dimension of the weights is
+/// indexed by a loop, so that there is no window (a convolution, whatever the
+/// size of its kernel) and no step (a recurrent layer), and a parameter loop
+/// indexes the result.
+bool isFullyConnected(const OperatorGraph &graph, int32_t node);
+/// Per node, the number of layers with weights on the way to it and with it.
+/// Nodes that read the same weights (the steps of a recurrent layer) are one
+/// layer, as deep as the first of them.
+std::vector<int32_t> layerDepths(const OperatorGraph &graph);
+
+/// A strategy with a name on the command line.
+struct NamedStrategy {
+  llvm::StringLiteral name;
+  llvm::StringLiteral description; ///< A few words, for usage texts.
+  /// A start of every search and a row of every report; others make test cases.
+  bool isListed;
+  /// `seed` is that of random ones.
+  Strategy (*make)(const OperatorGraph &graph, const Topology &topology,
+                   const CostModel &costs, int32_t devices, uint64_t seed);
+};
+/// All of them, listed ones first.
+llvm::ArrayRef<NamedStrategy> namedStrategies();
+/// Their names, joined by commas and "or": "single, data-parallel or ...". With
+/// `more` behind them.
+std::string namedStrategyNames(llvm::ArrayRef<llvm::StringRef> more = {});
+
+/// A named strategy. Error: an unknown name.
 llvm::Expected<Strategy> expertStrategy(llvm::StringRef name,
                                         const OperatorGraph &graph,
                                         const Topology &topology,

@@ -7,18 +7,18 @@
 //
 // The task graph T of Jia et al., "Beyond data and model parallelism",
 // section 5.1. One node is an operation (all its tasks) or one action of a
-// communication plan; its times are arrays over devices. What a configuration
-// or a value contributes is compiled once into flat arrays and cached, so that
-// a changed configuration costs a few look-ups.
+// communication plan; its times are arrays over devices. What a value
+// contributes is compiled once into flat arrays and shared by all values of the
+// same shape, accesses and configurations.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SOAP_SEARCH_TASKGRAPH_H
 #define SOAP_SEARCH_TASKGRAPH_H
 
+#include "soap/Search/CompiledTasks.h"
 #include "soap/Search/Strategy.h"
 #include <memory>
-#include <unordered_map>
 
 namespace soap {
 
@@ -42,6 +42,10 @@ Need needOf(const OperatorGraph &graph, const Strategy &strategy, int32_t value,
 /// it.
 ValuePlan planOf(const OperatorGraph &graph, const Strategy &strategy,
                  const Topology &topology, int32_t value);
+/// The same where the uses of the value in launch order are known.
+ValuePlan planOf(const OperatorGraph &graph, const Strategy &strategy,
+                 const Topology &topology, int32_t value,
+                 llvm::ArrayRef<int32_t> usesInOrder);
 
 /// True if a read or a port is one whole shard, so that nothing is copied.
 bool isWholeShard(llvm::ArrayRef<Piece> pieces, const Box &box,
@@ -60,80 +64,13 @@ struct TaskNode {
   int64_t bytes = 0; ///< Move: bytes over links, all members together.
 };
 
-namespace detail {
-/// Compiled: the tasks of one configuration of one node.
-struct NodeTasks {
-  std::vector<int32_t> devices; ///< Sorted, each once.
-  std::vector<int64_t> ns;      ///< Sum of the task costs per device.
-};
-
-/// "Entry `at` waits for time `slot`" of the value's block of times.
-struct Wait {
-  int32_t at, slot;
-};
-
-struct TransferTask {
-  int32_t source, target; ///< Indices into the action's devices.
-  int64_t latencyNs, ns;  ///< ns: bytes / smallest bandwidth.
-  int32_t linkBegin, linkEnd;
-  int64_t occupiesNs; ///< How long it holds the target's compute stream.
-};
-
-/// Compiled: one action in phase Step, with its pack. Slots are places in the
-/// value's block of times.
-struct ActionTasks {
-  int32_t action = 0; ///< Index into the plan.
-  ActionKind kind = ActionKind::Transfer;
-  /// Members. None: only the copies for a drain that the step uses too.
-  std::vector<int32_t> devices;
-  int32_t slot = 0; ///< Of the end on devices[0].
-  int64_t bytes = 0;
-  /// Pack: devices, cost, slot of the end on the first, and waits for earlier
-  /// actions (at: index into packDevices).
-  std::vector<int32_t> packDevices;
-  std::vector<int64_t> packNs;
-  int32_t packSlot = 0;
-  std::vector<Wait> packWaits;
-  /// What a member's input waits for (at: member): slots of packs, reductions
-  /// or earlier actions; or places in the producer's devices.
-  std::vector<Wait> moveWaits, producerWaits;
-  std::vector<char> sends; ///< Per member: does it put something in?
-  /// Collectives: cost and links. Transfers: one entry each.
-  bool isCollective = false;
-  int64_t ns = 0, occupiesNs = 0;
-  std::vector<LinkUse> links;
-  std::vector<TransferTask> transfers;
-};
-
-/// Compiled: what one use of a value does before its consumer.
-struct UseTasks {
-  std::vector<int32_t> unpackDevices;
-  std::vector<int64_t> unpackNs;
-  std::vector<Wait> unpackWaits;  ///< at: index into unpackDevices.
-  std::vector<Wait> computeWaits; ///< at: index into the consumer's devices.
-};
-
-/// Compiled: everything about one value under given configurations.
-struct ValueTasks {
-  /// Local reductions, right after the producer.
-  std::vector<int32_t> reduceDevices;
-  std::vector<int64_t> reduceNs;
-  int32_t reduceSlot = 0;
-  std::vector<ActionTasks> actions;
-  std::vector<UseTasks> uses;
-  int32_t numSlots = 0;
-  int64_t stepBytes = 0, feedBytes = 0, drainBytes = 0;
-  /// Memory per device (host left out): of the producer's shards, and of all
-  /// that the plan adds to them.
-  std::vector<std::pair<int32_t, int64_t>> shardBytes, planBytes;
-};
-} // namespace detail
-
 class TaskGraph {
 public:
-  /// Keeps references to its arguments.
+  /// Keeps references to its arguments. `tables`: a task graph of the same
+  /// problem, with which this one shares what tasks cost; they may be used by
+  /// different threads.
   TaskGraph(const OperatorGraph &graph, const Topology &topology,
-            const CostModel &costs);
+            const CostModel &costs, const TaskGraph *tables = nullptr);
   ~TaskGraph();
 
   /// Plans everything. The strategy must be valid (verify()).
@@ -143,6 +80,30 @@ public:
   void update(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   /// Changes the launch order.
   void setOrder(llvm::ArrayRef<int32_t> order);
+
+  /// @{ A change on trial: propose(), then bound() or plan() or both in turn,
+  /// with simulations behind each, then accept() or reject(). Rejecting costs
+  /// no plan and no look-up.
+  /// Takes over the configurations of some nodes, each named once. The values
+  /// at them, proposedValues(), have no tasks until bound() or plan().
+  void propose(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
+  /// Gives the proposed values tasks that are never later than those of their
+  /// plans, without planning. Values whose plan is known get that. Returns true
+  /// if all do: then the tasks are those of plan().
+  bool bound();
+  /// Plans the proposed values.
+  void plan();
+  void accept();
+  void reject();
+  llvm::ArrayRef<int32_t> proposedNodes() const { return proposedNodes_; }
+  llvm::ArrayRef<int32_t> proposedValues() const { return proposedValues_; }
+  /// What the tasks of proposedNodes()[index] were before the change.
+  detail::NodeTasks nodeBefore(size_t index) const;
+  /// What proposedValues()[index] was before the change.
+  const detail::ValueTasks *valueBefore(size_t index) const {
+    return valuesBefore_[index];
+  }
+  /// @}
 
   const OperatorGraph &graph() const { return graph_; }
   const Topology &topology() const { return topology_; }
@@ -175,7 +136,7 @@ public:
 
   /// @{ For simulators: compiled tasks of the current strategy.
   const detail::NodeTasks &nodeTasks(int32_t node) const {
-    return *nodeTasks_[node];
+    return nodeTasks_[node];
   }
   const detail::ValueTasks &valueTasks(int32_t value) const {
     return *valueTasks_[value];
@@ -188,37 +149,59 @@ public:
   llvm::ArrayRef<int32_t> prefetchesAt(int32_t position) const {
     return prefetches_[position];
   }
+  /// Where a value's moves are launched, as an index into order(): with its
+  /// producer or as a prefetch; -1 if no compute node reads or makes it.
+  int32_t launchPosition(int32_t value) const { return launchAt_[value]; }
+  /// The index of a compute node in order(), else -1.
+  int32_t rank(int32_t node) const { return rank_[node]; }
+  /// The operands of all nodes, numbered in a row. `node` may be the number of
+  /// nodes: then it is how many there are.
+  int32_t operandIndex(int32_t node, int32_t operand) const {
+    return useBase_[node] + operand;
+  }
   /// Which use of operand `operand`'s value a node's operand is.
   int32_t useIndex(int32_t node, int32_t operand) const {
     return useIndex_[useBase_[node] + operand];
   }
+  /// Memory that compiled plans take, in bytes.
+  size_t cacheBytes() const;
   /// @}
 
-  /// Plans made and plans found in the cache, so far.
+  /// What was done so far.
   struct Statistics {
-    uint64_t planned = 0, reused = 0;
+    uint64_t planned = 0; ///< Plans made,
+    uint64_t reused = 0;  ///< found in the cache,
+    uint64_t bounded = 0; ///< and done without for the time being.
   };
   const Statistics &statistics() const { return statistics_; }
 
 private:
-  struct Cache;
+  struct Caches;
+  /// The lists that a node's tasks refer to.
+  struct NodeLists {
+    llvm::SmallVector<int32_t, 4> devices;
+    llvm::SmallVector<int64_t, 4> ns;
+  };
   void updateOrder();
   std::vector<int32_t> valuesInOrder() const;
-  void updateNode(int32_t node);
-  void updateValue(int32_t value);
-  detail::NodeTasks compileNode(int32_t node) const;
-  detail::ValueTasks compileValue(int32_t value) const;
+  void compileNode(int32_t node);
+  void planValue(int32_t value);
+  void boundValue(int32_t value);
 
   const OperatorGraph &graph_;
   const Topology &topology_;
   const CostModel &costs_;
   Strategy strategy_;
-  std::vector<int32_t> configIds_; ///< Per node, in the cache's numbering.
-  std::vector<std::shared_ptr<const detail::NodeTasks>> nodeTasks_;
-  std::vector<std::shared_ptr<const detail::ValueTasks>> valueTasks_;
-  std::vector<int32_t> order_, position_, useIndex_, useBase_;
+  std::vector<detail::NodeTasks> nodeTasks_;
+  std::vector<NodeLists> nodeLists_;
+  std::vector<const detail::ValueTasks *> valueTasks_;
+  std::vector<int32_t> order_, position_, rank_, launchAt_, useIndex_, useBase_;
   std::vector<llvm::SmallVector<int32_t, 1>> prefetches_;
-  std::unique_ptr<Cache> cache_;
+  /// Per value, its uses in launch order.
+  std::vector<llvm::SmallVector<int32_t, 2>> usesInOrder_;
+  llvm::SmallVector<int32_t, 32> proposedNodes_, proposedValues_;
+  llvm::SmallVector<const detail::ValueTasks *, 32> valuesBefore_;
+  std::unique_ptr<Caches> caches_;
   Statistics statistics_;
 };
 

@@ -13,11 +13,11 @@ include "mlir/Pass/PassBase.td"
 def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
   let summary = "Adds a soap.topology to the module";
   let description = [{
-    Describes the machine that the model is to run on: a file (`file=`), or
-    `devices=` equal devices of this machine. Their rates come from the
-    calibration in `calibration=`, which `soap-compile` measures and keeps;
-    without one, from round figures of a contemporary core. An existing topology
-    is replaced.
+    Describes the machine that the model is to run on: a file (`file=`), a
+    published machine by its name (`name=dgx-h100:nodes=2`), or `devices=` equal
+    devices of this machine. The rates of this machine come from the calibration
+    in `calibration=`, which `soap-compile` measures and keeps; without one, from
+    round figures of a contemporary core. An existing topology is replaced.
 
     Before: a module with `@main` of nn operations. After: the same module with
     one `soap.topology`.
@@ -25,6 +25,9 @@ def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
   let options = [
     Option<"file", "file", "std::string", "\"\"",
            "Topology file (JSON); overrides `devices`">,
+    Option<"name", "name", "std::string", "\"\"",
+           "Name of a published machine, as dgx-h100:nodes=2; overrides "
+           "`devices`">,
     Option<"devices", "devices", "int32_t", "1",
            "Number of equal devices of this machine">,
     Option<"coresPerDevice", "cores-per-device", "int32_t", "0",
@@ -38,20 +41,20 @@ def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
 def InitStrategyPass : Pass<"soap-init-strategy", "::mlir::ModuleOp"> {
   let summary = "Configures every operation by an expert strategy";
   let description = [{
-    Sets `soap.config` on every nn operation of `@main`. Strategies: `single`
-    (everything on device 0), `data-parallel` (sample loops, degree
-    min(P, batch)), `model-parallel` (consecutive operations in blocks of about
-    equal work, one block per device), `tensor-parallel`, `spatial` and
-    `random`. Inputs and outputs live on the host, parameters where they are
-    used.
+    Sets `soap.config` on every nn operation of `@main`. Strategies: those of
+    `soap::namedStrategies()`, among them `single` (everything on device 0),
+    `data-parallel` (sample loops, degree min(P, batch)), `model-parallel`
+    (consecutive operations in one block per device, the longest as short as it
+    can be), `tensor-parallel`, `spatial`, `owt`, `expert-rnn` and `random`.
+    Inputs and outputs live on the host, parameters where they are used. An
+    unknown name is an error that lists them all.
 
     Needs a `soap.topology`. Does not touch the order of operations.
   }];
   let options = [
     Option<"strategy", "strategy", "std::string", "\"single\"",
-           "single, data-parallel, model-parallel, tensor-parallel, spatial "
-           "or random">,
-    Option<"seed", "seed", "uint64_t", "0", "Seed of `random`">,
+           "A named strategy (soap-compile --help lists them)">,
+    Option<"seed", "seed", "uint64_t", "0", "Seed of random ones">,
   ];
   let dependentDialects = ["::soap::ir::SOAPDialect"];
 }

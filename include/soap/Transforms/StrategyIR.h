@@ -13,7 +13,9 @@
 #ifndef SOAP_TRANSFORMS_STRATEGYIR_H
 #define SOAP_TRANSFORMS_STRATEGYIR_H
 
+#include "soap/Search/LowerBound.h"
 #include "soap/Search/SearchAlgorithm.h"
+#include "soap/Search/StrategyReport.h"
 #include "soap/Transforms/OperatorGraphExtraction.h"
 #include "llvm/Support/JSON.h"
 
@@ -67,12 +69,19 @@ mlir::FailureOr<ModuleProblem> readProblem(mlir::ModuleOp module,
 void printStrategy(llvm::raw_ostream &os, const ModuleProblem &problem,
                    const Strategy &strategy);
 
-/// Prints the table of strategies, simulated: step time, communication bytes
-/// and time, peak memory, idle share.
-void printReport(llvm::raw_ostream &os, llvm::ArrayRef<StrategyReport> reports);
-/// The same: {"strategies": [{"name", "step_ns", "communication_bytes",
-/// "communication_ns", "peak_memory_bytes", "idle_share"}]}.
-llvm::json::Object reportJSON(llvm::ArrayRef<StrategyReport> reports);
+/// Prints the table of strategies, simulated: step time, compute and
+/// communication time, communication bytes, peak memory, idle share, and a mark
+/// where memory does not suffice; then the bound, and how much longer the row
+/// `chosen` takes.
+void printReport(llvm::raw_ostream &os, llvm::ArrayRef<StrategyReport> reports,
+                 const LowerBound &bound, llvm::StringRef chosen);
+/// The same: {"strategies": [{"name", "step_ns", "compute_ns",
+/// "mean_compute_ns", "communication_ns", "communication_bytes",
+/// "peak_memory_bytes", "idle_share", "fits", "gap"}], "lower_bound":
+/// {"step_ns", "work_ns", "path_ns", "communication_ns", "mixed_ns"}}. Gaps are
+/// shares of the bound.
+llvm::json::Object reportJSON(llvm::ArrayRef<StrategyReport> reports,
+                              const LowerBound &bound);
 
 } // namespace soap
 

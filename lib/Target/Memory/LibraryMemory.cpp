@@ -85,3 +85,15 @@ std::string soap::checkDeviceMemory(ModuleOp module) {
   }
   return text;
 }
+
+llvm::SmallVector<MissingMemory> soap::missingMemory(ModuleOp module) {
+  llvm::SmallVector<MissingMemory> missing;
+  for (auto device : module.getOps<soaprt::DeviceOp>()) {
+    int64_t capacity = soaprt::memoryOf(device);
+    int64_t planned = soaprt::plannedBytes(device);
+    if (capacity != 0 && planned > capacity)
+      missing.push_back(
+          {static_cast<int32_t>(device.getId()), capacity, planned});
+  }
+  return missing;
+}

@@ -4,8 +4,9 @@ catches each.
 usage: plant.py BUILD WORK MODEL FAULT[,FAULT]...
 
 MODEL.mlir is compiled for one device by the real compiler and run: the judge.
-Then MODEL.mlir is compiled with MODEL.json by a compiler and run by a runtime in
-which faults are planted; `none` plants none. One line per argument: what caught
+Then MODEL.mlir is compiled with MODEL.json (for MODEL.topology.json, if there is
+one) by a compiler and run by a runtime in which faults are planted; `none` plants
+none. One line per argument: what caught
 it (the compiler or the loader with its error, or the comparison of outputs, and
 then the first operation that soap-run --verify blames).
 """
@@ -43,7 +44,9 @@ def blame(run_faulty):
 
 def catcher(build, work, model, judge, faults):
     compiled = work / f"{faults}.so"
-    result = run([build / "bin" / "soap-compile-faulty", model,
+    topology = model.with_suffix(".topology.json")
+    machine = [f"--topology={topology}"] if topology.exists() else []
+    result = run([build / "bin" / "soap-compile-faulty", model, *machine,
                   f"--strategy={model.with_suffix('.json')}", "-o", compiled],
                  faults, build / "test" / "faults")
     if result.returncode:

@@ -55,12 +55,14 @@ bool Case::runPasses(ModuleOp module,
   return succeeded(passes.run(module));
 }
 
-llvm::Error Case::import(StringRef path) {
+llvm::Error Case::import(StringRef path, int64_t unrollRNN) {
   auto imported = importONNX(path, {}, context);
   if (!imported)
     return imported.takeError();
   model = std::move(*imported);
-  if (!runPasses(*model, buildNormalizePipeline))
+  if (!runPasses(*model, [&](OpPassManager &passes) {
+        buildNormalizePipeline(passes, unrollRNN);
+      }))
     return fail("normalize");
   return llvm::Error::success();
 }

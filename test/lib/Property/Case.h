@@ -26,7 +26,8 @@ public:
   Case(mlir::MLIRContext &context, NativeCode &code, std::string folder);
   ~Case();
 
-  llvm::Error import(llvm::StringRef model);
+  /// Recurrent layers become operations of `unrollRNN` steps; 0: they stay.
+  llvm::Error import(llvm::StringRef model, int64_t unrollRNN);
 
   /// Compiles and runs the model under the strategy that `request` describes:
   /// {"devices": n, "strategy": NAME or a strategy file's object, "seed": n}.

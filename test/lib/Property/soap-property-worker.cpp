@@ -73,7 +73,8 @@ static json::Object answer(const json::Object &request,
   std::string folder = request.getString("folder").value_or(".").str();
   Case current(context, code, folder);
   if (llvm::Error error =
-          current.import(request.getString("model").value_or("")))
+          current.import(request.getString("model").value_or(""),
+                         request.getInteger("unroll_rnn").value_or(0)))
     return errorObject(std::move(error));
   llvm::StringMap<std::string> inputs;
   if (const json::Object *files = request.getObject("inputs"))

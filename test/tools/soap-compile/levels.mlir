@@ -3,7 +3,7 @@
 // RUN: soap-compile %s --emit=soap --devices=2 --strategy=data-parallel | FileCheck %s --check-prefix=SOAP
 // RUN: soap-compile %s --emit=soaprt --devices=2 --strategy=data-parallel | FileCheck %s --check-prefix=SOAPRT
 // RUN: soap-compile %s --emit=llvm | FileCheck %s --check-prefix=LLVM
-// RUN: soap-compile %s --emit=report --devices=2 --strategy=data-parallel | FileCheck %s --check-prefix=REPORT
+// RUN: soap-compile %s --emit=report --devices=2 --calibration=none --strategy=data-parallel | FileCheck %s --check-prefix=REPORT
 // RUN: soap-compile %s --emit=strategy --devices=2 --strategy=data-parallel --print-strategy | FileCheck %s --check-prefix=TABLE
 
 // Tests that a model can be printed at every level.
@@ -26,11 +26,16 @@
 
 // LLVM: llvm.func @soap_native_0_relu
 
-// REPORT: strategy{{.*}}step ms{{.*}}(simulated)
-// REPORT: single
-// REPORT: data-parallel
-// REPORT: model-parallel
-// REPORT-NOT: data-parallel
+// REPORT: strategy step ms compute ms moving ms moved MB peak MiB idle % (simulated)
+// REPORT-NEXT: single {{[0-9.]+}} {{[0-9.]+}} 0.000 0.000 {{[0-9.]+}} 50.0
+// REPORT-NEXT: data-parallel
+// REPORT-NEXT: model-parallel
+// REPORT-NEXT: tensor-parallel
+// REPORT-NEXT: spatial
+// REPORT-NEXT: owt
+// REPORT-NEXT: expert-rnn
+// REPORT-NEXT: random
+// REPORT-NEXT: lower bound {{[0-9.]+}} data-parallel takes {{[0-9.]+}}% longer
 
 // TABLE: op{{.*}}kind{{.*}}degrees{{.*}}devices
 // TABLE: fc{{.*}}nn.matmul

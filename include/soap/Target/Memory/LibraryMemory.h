@@ -37,6 +37,13 @@ std::string describeMemory(mlir::ModuleOp module);
 /// of every device that is too small, or "" if all fit.
 std::string checkDeviceMemory(mlir::ModuleOp module);
 
+/// A device whose plan is larger than its memory, in bytes.
+struct MissingMemory {
+  int32_t device;
+  int64_t capacity, planned;
+};
+llvm::SmallVector<MissingMemory> missingMemory(mlir::ModuleOp module);
+
 } // namespace soap
 
 #endif // SOAP_TARGET_MEMORY_LIBRARYMEMORY_H

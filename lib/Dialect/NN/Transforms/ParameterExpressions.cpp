@@ -33,18 +33,11 @@ ParameterExpressions::ParameterExpressions(func::FuncOp function) {
 
 ExpressionBuilder::ExpressionBuilder(func::FuncOp function,
                                      ParameterExpressions &expressions)
-    : builder(function.getContext()), expressions(expressions) {
-  function.walk([&](Operation *op) {
-    if (auto name = op->getAttrOfType<StringAttr>("nn.name"))
-      names.insert(name.getValue());
-  });
-}
+    : builder(function.getContext()), expressions(expressions),
+      names(function) {}
 
 StringAttr ExpressionBuilder::uniqueName(StringRef base) {
-  std::string name = base.str();
-  for (unsigned i = 1; !names.insert(name).second; ++i)
-    name = base.str() + "_" + std::to_string(i);
-  return builder.getStringAttr(name);
+  return builder.getStringAttr(names.unique(base));
 }
 
 Value ExpressionBuilder::create(StringRef opName, StringRef name,

@@ -8,10 +8,9 @@
 #ifndef SOAP_LIB_DIALECT_NN_TRANSFORMS_PARAMETEREXPRESSIONS_H
 #define SOAP_LIB_DIALECT_NN_TRANSFORMS_PARAMETEREXPRESSIONS_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "NodeNames.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace soap::nn {
 
@@ -57,7 +56,7 @@ private:
 
   mlir::OpBuilder builder;
   ParameterExpressions &expressions;
-  llvm::StringSet<> names;
+  NodeNames names;
 };
 
 } // namespace soap::nn

@@ -1,6 +1,7 @@
-"""against_onnxruntime.py CASE STEM [soap-translate flags]: imports a model of
-models.py, runs the nn passes over it, computes its outputs with soap-evaluate-nn
-and compares them with onnxruntime, with and without the passes."""
+"""against_onnxruntime.py CASE STEM [--unroll-rnn=K...] [soap-translate flags]: imports a
+model of models.py, runs the nn passes over it, computes its outputs with
+soap-evaluate-nn and compares them with onnxruntime, with and without the passes;
+for each --unroll-rnn also with recurrent layers split into parts of K steps."""
 
 import os
 import subprocess
@@ -10,7 +11,9 @@ import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(HERE, "../../../../scripts")
-PASSES = ["--nn-fold-constants", "--nn-fold-batch-norm", "--nn-hoist-init"]
+FOLD = ["--nn-fold-constants"]
+PASSES = ["--nn-fold-batch-norm", "--nn-hoist-init"]
+UNROLL = "--unroll-rnn="
 
 
 def run(*command):
@@ -21,8 +24,13 @@ def main():
     case, stem = sys.argv[1:3]
     path = stem + ".onnx"
     run(sys.executable, os.path.join(HERE, "models.py"), case, path)
-    run("soap-translate", "--import-onnx", path, "-o", stem + ".mlir", *sys.argv[3:])
-    run("soap-opt", stem + ".mlir", "-o", stem + ".folded.mlir", *PASSES)
+    flags = [flag for flag in sys.argv[3:] if not flag.startswith(UNROLL)]
+    chunks = [flag[len(UNROLL):] for flag in sys.argv[3:] if flag.startswith(UNROLL)]
+    run("soap-translate", "--import-onnx", path, "-o", stem + ".mlir", *flags)
+    run("soap-opt", stem + ".mlir", "-o", stem + ".folded.mlir", *FOLD, *PASSES)
+    for chunk in chunks:
+        run("soap-opt", stem + ".mlir", "-o", f"{stem}.{chunk}.mlir", *FOLD,
+            f"--nn-unroll-rnn=chunk={chunk}", *FOLD, *PASSES)
     graph = onnx.load(path).graph
     compare = [sys.executable, os.path.join(SCRIPTS, "compare_onnxruntime.py"), path]
     initializers = {tensor.name for tensor in graph.initializer}
@@ -30,7 +38,8 @@ def main():
     outputs = [v.name for v in graph.output]
     feeds = [f"--input={name}={stem}.in.{name}.npy" for name in inputs]
     run(*compare, *(f"--make-input={n}={stem}.in.{n}.npy:1:-2:2" for n in inputs))
-    for source in (stem + ".mlir", stem + ".folded.mlir"):
+    for source in (stem + ".mlir", stem + ".folded.mlir",
+                   *(f"{stem}.{chunk}.mlir" for chunk in chunks)):
         results = [f"--output={name}={stem}.out.{name}.npy" for name in outputs]
         run("soap-evaluate-nn", source, *feeds, *results)
         run(*compare, *feeds, *results, "--tolerance=1e-5", "--min-spread=0")

@@ -1,7 +1,9 @@
 """Copies a topology file, its devices with little memory: 64 bytes, or the
 largest planned peak in a file of soaprt programs and MORE bytes.
 
-usage: small_memory.py FROM.json TO.json [PLAN.mlir MORE]
+usage: small_memory.py FROM.json TO.json [PLAN.mlir MORE [slow]]
+
+slow: with links of 1 MB/s.
 """
 
 import json
@@ -18,4 +20,7 @@ topology = json.loads(pathlib.Path(sys.argv[1]).read_text())
 for device in topology["devices"]:
     if "memory_bytes" in device:
         device["memory_bytes"] = memory
+if sys.argv[5:] == ["slow"]:
+    for link in topology["links"]:
+        link["bandwidth_bytes_per_s"] = 1e6
 pathlib.Path(sys.argv[2]).write_text(json.dumps(topology))

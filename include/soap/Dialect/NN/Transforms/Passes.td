@@ -36,6 +36,71 @@ def NNFoldConstants : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
+def NNUnrollRNN : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
+  let summary = "Split recurrent layers along their steps";
+  let description = [{
+    Splits every nn.lstm into one operation per `chunk` steps (the last one may
+    have fewer), as the publications do that this compiler follows (Jia, Zaharia,
+    Aiken, "Beyond data and model parallelism for deep neural networks", 2019,
+    section 8.1: 40 steps). A strategy can then place parts of a layer apart, and
+    a part of one layer runs beside a later part of the layer before.
+
+    Parts take steps of x, hand on hidden and cell state, read the same weights,
+    and are concatenated:
+
+    ```mlir
+    %y, %c = nn.lstm %x, %w, %r, %b, %h0, %c0 {nn.name = "lstm1"}  // 5 steps
+    // becomes, with chunk=3
+    %x0 = nn.slice %x {nn.name = "lstm1.step0-2.x", ...}
+    %x1 = nn.slice %x {nn.name = "lstm1.step3-4.x", ...}
+    %y0, %c1 = nn.lstm %x0, %w, %r, %b, %h0, %c0 {nn.name = "lstm1.step0-2"}
+    %l0 = nn.slice %y0 {nn.name = "lstm1.step0-2.last", ...}       // its last step
+    %h1 = nn.reshape %l0 {nn.name = "lstm1.step0-2.state"}
+    %y1, %c = nn.lstm %x1, %w, %r, %b, %h1, %c1 {nn.name = "lstm1.step3-4"}
+    %y = nn.concat %y0, %y1 {nn.name = "lstm1", axis = 0 : i64}
+    ```
+
+    Two directions are split, too: `lstm1.forward.step0-2` and
+    `lstm1.reverse.step0-2`, which both read the same steps, with slices of the
+    weights for each (`lstm1.forward.bias`; `nn-hoist-init` has them made when
+    the model is loaded). `lstm1.step0-2` then is the concatenation of both
+    directions. Steps in names count from 0, both ends inclusive; a part of one
+    step is `lstm1.step7`.
+
+    Slices of the concatenated states then move up, so that a part of the next
+    layer depends on a part of this one alone: through the concatenation, and
+    through operations between layers (reshapes, transposes, projections, residual
+    additions) whose steps are computed apart. These become operations per part
+    (`squeeze1.step0-2`); what else reads them reads the concatenation of the
+    parts, which has their name.
+
+    Preconditions: no strategy was chosen yet (a layer with attributes besides
+    its name stays, with a remark). Run it after `nn-fold-constants` and before
+    `nn-hoist-init`; names of parts are stable, strategies name them.
+
+    Operations then stand along the diagonal: a part of one layer beside an earlier
+    part of the next. Devices launch and communicate in block order; layer by
+    layer, the third layer would wait for the end of the first.
+
+    Does not touch layers of at most `chunk` steps (a remark says so), nor what
+    stands before the first or behind the last recurrent layer: embeddings stay
+    whole and are sliced, attention and softmax read the concatenation. Does not
+    choose where parts run.
+  }];
+  let options = [
+    Option<"chunk", "chunk", "int64_t", "1", "Steps of a part">,
+    Option<"only", "only", "std::string", "\".*\"",
+           "Regular expression for the whole name of the layers to split">,
+  ];
+  let statistics = [
+    Statistic<"numUnrolled", "unrolled", "Layers that were split">,
+    Statistic<"numParts", "parts", "Recurrent operations that they became">,
+    Statistic<"numCut", "cut", "Operations between layers that were split">,
+    Statistic<"numKept", "kept", "Layers that stay one operation">
+  ];
+  let dependentDialects = ["::soap::nn::NNDialect"];
+}
+
 def NNFoldBatchNorm : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "Fold batch norms into convolutions and matrix products";
   let description = [{

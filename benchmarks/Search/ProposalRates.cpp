@@ -1,0 +1,334 @@
+//===- ProposalRates.cpp - Proposals per second on real models ------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// soap-bench-search: how many proposals one chain on one core tries per second
+// at the temperature of a search, and where the time goes: on the paper's task
+// graph (Jia et al., "Beyond data and model parallelism", section 5) and on
+// SOAP's, in full and by delta simulation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelGraph.h"
+#include "ResultTable.h"
+#include "TaskLevelChain.h"
+#include "soap/CostModel/GeneratedTopologies.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+
+using namespace soap;
+using Clock = std::chrono::steady_clock;
+namespace cl = llvm::cl;
+
+namespace {
+enum class Form : uint8_t { PaperFull, PaperDelta, Full, Delta };
+enum class Proposals : uint8_t { Paper, Mix };
+enum class StartKind : uint8_t { DataParallel, Random };
+} // namespace
+
+static cl::OptionCategory category("Options of the benchmark");
+static cl::list<std::string>
+    modelTexts("models", cl::desc("Models to search for, required"),
+               cl::value_desc("FILE.onnx[:BATCH[:UNROLL]],..."),
+               cl::CommaSeparated, cl::OneOrMore, cl::cat(category));
+static cl::opt<std::string> topologyTexts(
+    "topologies",
+    cl::desc("Machines, as soap-compile's --topology takes them; K80 and P100 "
+             "nodes have four devices (default: 4, 16 and 64 of each)"),
+    cl::value_desc("NAME[:KEY=VALUE],..."),
+    cl::init("p100:nodes=1,p100:nodes=4,p100:nodes=16,"
+             "k80:nodes=1,k80:nodes=4,k80:nodes=16"),
+    cl::cat(category));
+static cl::opt<double>
+    secondsPerRow("seconds", cl::desc("Core time of each row (default: 5)"),
+                  cl::value_desc("S"), cl::init(5), cl::cat(category));
+static cl::list<Form> forms(
+    "forms", cl::desc("Simulations (default: all)"), cl::CommaSeparated,
+    cl::values(clEnumValN(Form::PaperFull, "paper-full",
+                          "a task graph and Algorithm 1 per proposal"),
+               clEnumValN(Form::PaperDelta, "paper-delta",
+                          "the task graph is updated; Algorithm 2"),
+               clEnumValN(Form::Full, "full",
+                          "SOAP's task graph, simulated from its beginning"),
+               clEnumValN(Form::Delta, "delta",
+                          "bounds and delta simulation: what a search does")),
+    cl::cat(category));
+static cl::list<Proposals>
+    proposalKinds("proposals", cl::desc("What is proposed (default: both)"),
+                  cl::CommaSeparated,
+                  cl::values(clEnumValN(Proposals::Paper, "paper",
+                                        "any configuration of any operation"),
+                             clEnumValN(Proposals::Mix, "mix",
+                                        "all kinds, with weights that adapt")),
+                  cl::cat(category));
+static cl::list<StartKind> startKinds(
+    "starts", cl::desc("Where the chain begins (default: both)"),
+    cl::CommaSeparated,
+    cl::values(
+        clEnumValN(StartKind::DataParallel, "data-parallel", "once"),
+        clEnumValN(StartKind::Random, "random",
+                   "a random strategy of the search, and another one after "
+                   "every 200 proposals; making it is not in the times")),
+    cl::cat(category));
+static cl::opt<uint64_t> seed("seed",
+                              cl::desc("Of proposals and random starts "
+                                       "(default: 1)"),
+                              cl::init(1), cl::cat(category));
+static cl::opt<bool> asJSON("json", cl::desc("Print one JSON object per row"),
+                            cl::cat(category));
+
+static const char *nameOf(Form form) {
+  switch (form) {
+  case Form::PaperFull:
+    return "paper-full";
+  case Form::PaperDelta:
+    return "paper-delta";
+  case Form::Full:
+    return "full";
+  case Form::Delta:
+    return "delta";
+  }
+  llvm_unreachable("a form without a name");
+}
+static const char *nameOf(Proposals proposals) {
+  return proposals == Proposals::Paper ? "paper" : "mix";
+}
+static const char *nameOf(StartKind start) {
+  return start == StartKind::DataParallel ? "data-parallel" : "random";
+}
+
+/// Proposals of a chain from one random start.
+static constexpr uint64_t proposalsPerStart = 200;
+/// Proposals between two updates of temperature and weights, as in a search.
+static constexpr uint64_t roundLength = 128;
+
+/// The start number `number`, or nothing if none of twenty fits into memory.
+static std::optional<Strategy> startOf(const SearchProblem &problem,
+                                       StartKind kind, uint64_t number) {
+  TaskGraph tasks(problem.graph, problem.topology, problem.costs);
+  for (uint64_t attempt = 0; attempt < 20; ++attempt) {
+    Strategy strategy =
+        kind == StartKind::DataParallel
+            ? dataParallel(problem.graph, problem.topology)
+            : randomStrategy(problem.graph, problem.topology,
+                             seed * 1'000'003 + number * 1009 + attempt);
+    tasks.setStrategy(strategy);
+    if (tasks.checkMemory().empty())
+      return strategy;
+    if (kind == StartKind::DataParallel)
+      break;
+  }
+  return std::nullopt;
+}
+
+/// Seconds that this program had a core: the rates do not depend on what else
+/// runs on the machine.
+static double coreSeconds() {
+  llvm::sys::TimePoint<> now;
+  std::chrono::nanoseconds user, system;
+  llvm::sys::Process::GetTimeUsage(now, user, system);
+  return std::chrono::duration<double>(user + system).count();
+}
+
+/// Runs a chain for `secondsPerRow` of a core, the time of starts left out.
+/// Returns these seconds; 0 if no start fits into memory.
+template <typename ChainT>
+static double measure(ChainT &chain, const SearchProblem &problem,
+                      const detail::SubMachine &machine, StartKind kind) {
+  double elapsed = 0;
+  uint64_t left = 0, numStarts = 0;
+  while (elapsed < secondsPerRow) {
+    if (left == 0) {
+      std::optional<Strategy> start = startOf(problem, kind, numStarts++);
+      if (!start)
+        break;
+      chain.forgetBest();
+      chain.start(*start);
+      left = kind == StartKind::Random ? proposalsPerStart : UINT64_MAX;
+    }
+    // What the first chain of a search has.
+    double beta =
+        400 / static_cast<double>(std::max<int64_t>(1, chain.bestNs()));
+    uint64_t tried = chain.statistics().proposals;
+    double begin = coreSeconds();
+    detail::Deadline deadline;
+    deadline.end = Clock::now() +
+                   std::chrono::duration_cast<Clock::duration>(
+                       std::chrono::duration<double>(secondsPerRow - elapsed));
+    chain.run(machine, std::min(left, roundLength), beta, deadline);
+    chain.mix().adapt();
+    elapsed += coreSeconds() - begin;
+    left -= std::min(left, chain.statistics().proposals - tried);
+  }
+  return elapsed;
+}
+
+static std::vector<ResultTable::Column> columns() {
+  return {{"model", "model", 0, 12},
+          {"batch", "batch"},
+          {"nodes", "nodes"},
+          {"topology", "topology", 0, 13},
+          {"devices", "devices"},
+          {"proposals", "proposals"},
+          {"start", "start", 0, 13},
+          {"form", "form", 0, 11},
+          {"proposals_per_second", "proposals/s"},
+          {"bounded_percent", "bounded %", 1},
+          {"simulated_per_second", "simulated/s"},
+          {"accepted_percent", "accepted %", 1},
+          {"nodes_per_simulation", "nodes/simulation", 1},
+          {"proposing_us", "propose us", 1},
+          {"bounding_us", "bound us", 1},
+          {"planning_us", "plan us", 1},
+          {"simulating_us", "simulate us", 1},
+          {"accepting_us", "accept us", 1},
+          {"simulated_proposal_us", "simulated proposal us", 1}};
+}
+
+static void addRow(ResultTable &table, llvm::json::Array row,
+                   const SearchStatistics &statistics, double seconds) {
+  auto share = [](double part, double whole) -> llvm::json::Value {
+    return whole > 0 ? llvm::json::Value(part / whole) : nullptr;
+  };
+  auto proposals = static_cast<double>(statistics.proposals),
+       simulated = static_cast<double>(statistics.simulated);
+  row.push_back(share(proposals, seconds));
+  row.push_back(
+      share(100.0 * static_cast<double>(statistics.bounded), proposals));
+  row.push_back(share(simulated, seconds));
+  row.push_back(
+      share(100.0 * static_cast<double>(statistics.accepted), proposals));
+  row.push_back(share(static_cast<double>(statistics.positions),
+                      static_cast<double>(statistics.simulations)));
+  // Reports take times from the clock. What a core gave to other programs
+  // meanwhile is taken out in proportion.
+  double sum = statistics.proposing + statistics.bounding +
+               statistics.planning + statistics.simulating +
+               statistics.accepting,
+         scale = sum > 0 ? 1e6 * seconds / sum : 0;
+  for (double part :
+       {statistics.proposing, statistics.bounding, statistics.planning,
+        statistics.simulating, statistics.accepting})
+    row.push_back(share(scale * part, proposals));
+  // Every proposal is proposed and bounded; the rest is for those that are
+  // simulated.
+  double any = statistics.proposing + statistics.bounding,
+         rest =
+             statistics.planning + statistics.simulating + statistics.accepting;
+  if (proposals > 0 && simulated > 0)
+    row.push_back(scale * (any / proposals + rest / simulated));
+  else
+    row.push_back(nullptr);
+  table.addRow(std::move(row));
+}
+
+/// All rows of a model on a machine.
+static void measureAll(ResultTable &table, const ModelSpec &spec,
+                       const ModelGraph &model, llvm::StringRef topologyText,
+                       const Topology &topology) {
+  CostModel costs;
+  SearchProblem problem{model.graph(), topology, costs};
+  detail::SubMachine machine(problem, /*maxTasks=*/0, /*devices=*/0);
+  for (Proposals proposals : proposalKinds)
+    for (StartKind start : startKinds)
+      for (Form form : forms) {
+        llvm::errs() << llvm::formatv(
+            "{0} on {1}: {2} proposals from {3}, {4}\n", spec.name(),
+            topologyText, nameOf(proposals), nameOf(start), nameOf(form));
+        SearchOptions options;
+        options.seed = seed;
+        options.fullSimulation = form == Form::Full;
+        if (proposals == Proposals::Paper)
+          options.onlyKind = ProposalKind::Uniform;
+        SearchStatistics statistics;
+        double seconds = 0;
+        if (form == Form::Full || form == Form::Delta) {
+          // Tables of its own: no row finds costs that another one asked for.
+          TaskGraph tables(model.graph(), topology, costs);
+          detail::Chain chain(problem, options, tables, /*number=*/0);
+          seconds = measure(chain, problem, machine, start);
+          statistics = chain.statistics();
+          // Starts simulate as well, but not as delta simulations.
+          if (form == Form::Full) {
+            statistics.simulations = statistics.simulated;
+            statistics.positions =
+                statistics.simulated * model.numComputeNodes();
+          }
+        } else {
+          TaskLevelChain chain(problem, options,
+                               form == Form::PaperFull
+                                   ? TaskLevelChain::Algorithm::Full
+                                   : TaskLevelChain::Algorithm::Delta);
+          seconds = measure(chain, problem, machine, start);
+          statistics = chain.statistics();
+        }
+        if (seconds == 0) {
+          llvm::errs() << "no such start fits into memory\n";
+          break;
+        }
+        addRow(table,
+               llvm::json::Array{spec.name(), spec.batch,
+                                 model.numComputeNodes(), topologyText,
+                                 topology.numDevices(), nameOf(proposals),
+                                 nameOf(start), nameOf(form)},
+               statistics, seconds);
+      }
+}
+
+template <typename T>
+static void setDefault(cl::list<T> &list, std::initializer_list<T> values) {
+  if (list.empty())
+    for (T value : values)
+      list.push_back(value);
+}
+
+static int fail(llvm::Error error) {
+  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv,
+      "Proposals per second of one Markov chain on one core, at the\n"
+      "temperature of a search (400 over the best step). Prints one table.\n"
+      "Rates are per second of the core. The parts of a proposal are\n"
+      "microseconds of the core per proposal; the last column is what a\n"
+      "proposal costs that is simulated. Models are made by the zoo:\n\n"
+      "  python -m zoo nmt -o nmt.onnx\n"
+      "  soap-bench-search --models=nmt.onnx:64:8 --topologies=p100:nodes=4\n");
+  setDefault(forms,
+             {Form::PaperFull, Form::PaperDelta, Form::Full, Form::Delta});
+  setDefault(proposalKinds, {Proposals::Paper, Proposals::Mix});
+  setDefault(startKinds, {StartKind::DataParallel, StartKind::Random});
+
+  std::vector<std::pair<std::string, Topology>> topologies;
+  for (std::string &text : splitTopologies(topologyTexts)) {
+    llvm::Expected<Topology> topology = loadTopology(text);
+    if (!topology)
+      return fail(topology.takeError());
+    topologies.emplace_back(std::move(text), std::move(*topology));
+  }
+  std::vector<ModelSpec> specs;
+  for (const std::string &text : modelTexts) {
+    llvm::Expected<ModelSpec> spec = ModelSpec::parse(text);
+    if (!spec)
+      return fail(spec.takeError());
+    specs.push_back(std::move(*spec));
+  }
+
+  ResultTable table(llvm::outs(), columns(), asJSON);
+  for (const ModelSpec &spec : specs) {
+    auto model = ModelGraph::load(spec);
+    if (!model)
+      return fail(model.takeError());
+    for (const auto &[text, topology] : topologies)
+      measureAll(table, spec, **model, text, topology);
+  }
+  return 0;
+}

@@ -1,0 +1,103 @@
+//===- CompiledTasks.h - What simulators walk over --------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A node's tasks and a value's communication, compiled. All lists are ranges in
+// the arena of the task graph; nothing owns memory. Times that later entries
+// wait for stand in slots: places in the block of times of a value.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_COMPILEDTASKS_H
+#define SOAP_SEARCH_COMPILEDTASKS_H
+
+#include "soap/CostModel/CostModel.h"
+
+namespace soap::detail {
+
+/// The tasks of one configuration of one node.
+struct NodeTasks {
+  llvm::ArrayRef<int32_t> devices; ///< Sorted, each once.
+  llvm::ArrayRef<int64_t> ns;      ///< Sum of the task costs per device.
+  /// What else runs on a device slows a task of one class down like one of
+  /// another. All tasks are of class 0 until costs tell them apart.
+  uint8_t loadClass = 0;
+};
+
+/// "Entry `at` waits for time `slot`".
+struct Wait {
+  int32_t at, slot;
+};
+
+struct TransferTask {
+  int32_t source, target; ///< Indices into the action's devices.
+  int64_t latencyNs, ns;  ///< ns: bytes / smallest bandwidth.
+  int32_t linkBegin, linkEnd;
+  int64_t occupiesNs; ///< How long it holds the target's compute stream.
+};
+
+/// One action in phase Step, with its pack.
+struct ActionTasks {
+  /// Receipt: no action of a plan, but a lower bound of what any plan does. A
+  /// member has what it lacks not before `receiptNs[member]` after its
+  /// communication stream is free and the producer has computed somewhere, nor
+  /// before `chainNs[member]` after the latter.
+  enum class Form : uint8_t { Collective, Transfers, Receipt };
+  Form form = Form::Transfers;
+  ActionKind kind = ActionKind::Transfer;
+  int32_t action = 0; ///< Index into the plan.
+  /// Members. None: only the copies for a drain that the step uses too.
+  llvm::ArrayRef<int32_t> devices;
+  int32_t slot = 0; ///< Of the end on devices[0].
+  int64_t bytes = 0;
+  /// Pack: devices, cost, slot of the end on the first, and waits for earlier
+  /// actions (at: index into packDevices).
+  llvm::ArrayRef<int32_t> packDevices;
+  llvm::ArrayRef<int64_t> packNs;
+  int32_t packSlot = 0;
+  llvm::ArrayRef<Wait> packWaits;
+  /// What a member's input waits for (at: member): slots of packs, reductions
+  /// or earlier actions; or places in the producer's devices.
+  llvm::ArrayRef<Wait> moveWaits, producerWaits;
+  /// Collectives: cost and links. Transfers: one entry each.
+  int64_t ns = 0, occupiesNs = 0;
+  llvm::ArrayRef<LinkUse> links;
+  llvm::ArrayRef<TransferTask> transfers;
+  llvm::ArrayRef<int64_t> receiptNs, chainNs;
+};
+
+/// What one use of a value does before its consumer.
+struct UseTasks {
+  llvm::ArrayRef<int32_t> unpackDevices;
+  llvm::ArrayRef<int64_t> unpackNs;
+  llvm::ArrayRef<Wait> unpackWaits;  ///< at: index into unpackDevices.
+  llvm::ArrayRef<Wait> computeWaits; ///< at: index into the consumer's devices.
+};
+
+/// Bytes on a device.
+struct DeviceBytes {
+  int32_t device;
+  int64_t bytes;
+};
+
+/// Everything about one value under given configurations.
+struct ValueTasks {
+  /// Local reductions, right after the producer.
+  llvm::ArrayRef<int32_t> reduceDevices;
+  llvm::ArrayRef<int64_t> reduceNs;
+  int32_t reduceSlot = 0;
+  llvm::ArrayRef<ActionTasks> actions;
+  llvm::ArrayRef<UseTasks> uses;
+  int32_t numSlots = 0;
+  int64_t stepBytes = 0, feedBytes = 0, drainBytes = 0;
+  /// Memory (host left out): of the producer's shards, and of all that the plan
+  /// adds to them.
+  llvm::ArrayRef<DeviceBytes> shardBytes, planBytes;
+};
+
+} // namespace soap::detail
+
+#endif // SOAP_SEARCH_COMPILEDTASKS_H

@@ -1,0 +1,37 @@
+//===- StrategyReport.h - A strategy in numbers -----------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_STRATEGYREPORT_H
+#define SOAP_SEARCH_STRATEGYREPORT_H
+
+#include "soap/Search/Simulator.h"
+
+namespace soap {
+
+/// One row of the table of strategies: a simulated step.
+struct StrategyReport {
+  std::string name;
+  int64_t stepNs = 0;
+  /// Busy time of compute streams: of the busiest device, and the mean.
+  int64_t computeNs = 0, meanComputeNs = 0;
+  int64_t communicationNs = 0;    ///< Of the device that is longest at it.
+  int64_t communicationBytes = 0; ///< Over all links.
+  int64_t peakMemoryBytes = 0;    ///< Of the device that needs most.
+  double idleShare = 0;           ///< Of devices * step.
+  /// False if a device has less memory than it needs. The times are simulated
+  /// all the same.
+  bool fits = true;
+};
+
+/// Simulates a valid strategy.
+StrategyReport report(llvm::StringRef name, const Strategy &strategy,
+                      const OperatorGraph &graph, const Topology &topology,
+                      const CostModel &costs);
+
+} // namespace soap
+
+#endif // SOAP_SEARCH_STRATEGYREPORT_H

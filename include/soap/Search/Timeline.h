@@ -1,0 +1,130 @@
+//===- Timeline.h - When resources are free ---------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What communication does to the resources of a simulation, in launch order:
+// the one place of this arithmetic, for task graphs and for partitioned IR. The
+// semantics are those of docs/Search.md ("Semantics"). All times are integer
+// nanoseconds from 0 at the start of a step. The functions are inline and
+// allocate nothing: they are inner loops of a search.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_SEARCH_TIMELINE_H
+#define SOAP_SEARCH_TIMELINE_H
+
+#include "soap/CostModel/CostModel.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+
+namespace soap {
+
+/// When every resource is free again. The arrays belong to the caller. Compute
+/// and communication streams are indexed by device, the host's included (it is
+/// the last one), links by resource (Link::resource).
+struct Timeline {
+  llvm::MutableArrayRef<int64_t> compute, communication, links;
+};
+
+/// Told of every use of a resource, by index and by when it starts. This one
+/// does not care.
+struct NoUses {
+  void compute(int32_t, int64_t) const {}
+  void communication(int32_t, int64_t) const {}
+  void link(int32_t, int64_t) const {}
+};
+
+/// When a collective starts whose inputs are all there at `ready`: once the
+/// communication streams of all members and all links are free.
+inline int64_t startCollective(const Timeline &timeline,
+                               llvm::ArrayRef<int32_t> members,
+                               llvm::ArrayRef<LinkUse> links, int64_t ready) {
+  int64_t start = ready;
+  for (int32_t device : members)
+    start = std::max(start, timeline.communication[device]);
+  for (const LinkUse &use : links)
+    start = std::max(start, timeline.links[use.resource]);
+  return start;
+}
+
+/// Takes each link from `start` on, for the time that its bytes need.
+template <typename Uses = NoUses>
+inline void holdLinks(const Timeline &timeline, llvm::ArrayRef<LinkUse> links,
+                      int64_t start, Uses uses = {}) {
+  for (const LinkUse &use : links) {
+    uses.link(use.resource, start);
+    timeline.links[use.resource] = start + use.ns;
+  }
+}
+
+/// The compute stream of a receiver works for a message as soon as it can.
+template <typename Uses = NoUses>
+inline void occupy(const Timeline &timeline, int32_t device, int64_t ns,
+                   Uses uses = {}) {
+  if (ns == 0)
+    return;
+  uses.compute(device, timeline.compute[device]);
+  timeline.compute[device] += ns;
+}
+
+/// Occupies the members of a collective from `start` until `end`. Each of them
+/// also loses `occupiesNs` of its compute stream (CollectiveCost::occupiesNs).
+template <typename Uses = NoUses>
+inline void holdMembers(const Timeline &timeline,
+                        llvm::ArrayRef<int32_t> members, int64_t start,
+                        int64_t end, int64_t occupiesNs, Uses uses = {}) {
+  for (int32_t device : members) {
+    uses.communication(device, start);
+    timeline.communication[device] = end;
+    occupy(timeline, device, occupiesNs, uses);
+  }
+}
+
+/// Runs the transfers of one action in the order given, which is that of
+/// (source, destination, offset).
+///
+/// `members` are devices, each once. A transfer names its `source` and `target`
+/// by their index in `members`, its links as the range [linkBegin, linkEnd) of
+/// `links`, and has a latencyNs, the ns that its bytes take and the occupiesNs
+/// that its target's compute stream loses (0 for the host): the fields of
+/// detail::TransferTask.
+///
+/// `start`, per member: when it can take part, that is, the later of its
+/// communication stream and, if it sends, its inputs. `end`, per member, is
+/// written: when the last of its own transfers is done. `start` and `end` must
+/// not overlap.
+template <typename TransfersT, typename Uses = NoUses>
+inline void
+runTransfers(const Timeline &timeline, llvm::ArrayRef<int32_t> members,
+             const TransfersT &transfers, llvm::ArrayRef<LinkUse> links,
+             llvm::ArrayRef<int64_t> start, llvm::MutableArrayRef<int64_t> end,
+             Uses uses = {}) {
+  assert(start.size() == members.size() && end.size() == members.size());
+  for (size_t i = 0; i < members.size(); ++i) {
+    uses.communication(members[i], start[i]);
+    end[i] = start[i];
+  }
+  for (const auto &transfer : transfers) {
+    llvm::ArrayRef<LinkUse> way =
+        links.slice(transfer.linkBegin, transfer.linkEnd - transfer.linkBegin);
+    int64_t begin = std::max(start[transfer.source], start[transfer.target]);
+    for (const LinkUse &use : way)
+      begin = std::max(begin, timeline.links[use.resource]);
+    holdLinks(timeline, way, begin, uses);
+    int64_t done = begin + transfer.latencyNs + transfer.ns;
+    end[transfer.source] = std::max(end[transfer.source], done);
+    end[transfer.target] = std::max(end[transfer.target], done);
+    occupy(timeline, members[transfer.target], transfer.occupiesNs, uses);
+  }
+  for (size_t i = 0; i < members.size(); ++i)
+    timeline.communication[members[i]] = end[i];
+}
+
+} // namespace soap
+
+#endif // SOAP_SEARCH_TIMELINE_H

@@ -1,0 +1,208 @@
+//===- Chain.cpp - One Markov chain ---------------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Chain.h"
+#include "soap/Testing/PlantedFault.h"
+#include <cmath>
+
+using namespace soap;
+using namespace soap::detail;
+using Clock = std::chrono::steady_clock;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+void MemoryGuard::reset() {
+  const Topology &topology = tasks_.topology();
+  isLimited_ = llvm::any_of(topology.devices(), [](const Device &device) {
+    return device.memoryBytes != 0;
+  });
+  total_.assign(topology.numDevices(), 0);
+  if (!isLimited_)
+    return;
+  for (int32_t value = 0; value < tasks_.graph().numValues(); ++value) {
+    const ValueTasks &tasks = tasks_.valueTasks(value);
+    for (llvm::ArrayRef<DeviceBytes> list : {tasks.shardBytes, tasks.planBytes})
+      for (DeviceBytes entry : list)
+        total_[entry.device] += entry.bytes;
+  }
+}
+
+template <typename Add>
+void MemoryGuard::change(Add add) const {
+  for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
+    const ValueTasks *before = tasks_.valueBefore(index);
+    const ValueTasks *now = &tasks_.valueTasks(value);
+    if (before == now)
+      continue;
+    for (auto [tasks, sign] : {std::pair(before, -1), std::pair(now, 1)})
+      for (llvm::ArrayRef<DeviceBytes> list :
+           {tasks->shardBytes, tasks->planBytes})
+        for (DeviceBytes entry : list)
+          add(entry.device, sign * entry.bytes);
+  }
+}
+
+bool MemoryGuard::fits() const {
+  if (!isLimited_ || SOAP_FAULT("chain-ignores-memory"))
+    return true;
+  scratch_.assign(total_.begin(), total_.end());
+  change([&](int32_t device, int64_t bytes) { scratch_[device] += bytes; });
+  for (const Device &device : tasks_.topology().devices())
+    if (device.memoryBytes != 0 && scratch_[device.id] > device.memoryBytes)
+      return tasks_.checkMemory().empty();
+  return true;
+}
+
+void MemoryGuard::accept() {
+  if (isLimited_)
+    change([&](int32_t device, int64_t bytes) { total_[device] += bytes; });
+}
+
+//===----------------------------------------------------------------------===//
+// The chain
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Adds up where the time goes; does nothing unless `timed`.
+class Laps {
+public:
+  explicit Laps(bool timed) : timed_(timed) {
+    if (timed_)
+      last_ = Clock::now();
+  }
+  void lap(double &sum) {
+    if (!timed_)
+      return;
+    Clock::time_point now = Clock::now();
+    sum += sampled * std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+  static constexpr int sampled = 16; ///< One of so many is timed.
+
+private:
+  bool timed_;
+  Clock::time_point last_;
+};
+} // namespace
+
+Chain::Chain(const SearchProblem &problem, const SearchOptions &options,
+             const TaskGraph &tables, uint64_t number)
+    : problem_(problem), options_(options), number_(number),
+      tasks_(problem.graph, problem.topology, problem.costs, &tables),
+      delta_(tasks_), full_(tasks_), memory_(tasks_),
+      mix_(options.onlyKind ? ProposalMix(*options.onlyKind) : ProposalMix()) {}
+
+void Chain::start(const Strategy &strategy) {
+  current_ = strategy;
+  tasks_.setStrategy(current_);
+  currentNs_ = delta_.reset();
+  memory_.reset();
+  if (currentNs_ < bestNs_) {
+    bestNs_ = currentNs_;
+    best_ = current_;
+  }
+}
+
+SearchStatistics Chain::statistics() const {
+  SearchStatistics result = statistics_;
+  result.planned = tasks_.statistics().planned;
+  result.reused = tasks_.statistics().reused;
+  result.simulations = delta_.statistics().simulations;
+  result.positions = delta_.statistics().positions;
+  return result;
+}
+
+void Chain::run(const SubMachine &machine, uint64_t count, double beta,
+                Deadline &deadline) {
+  // On small machines many draws come out as what is there already.
+  uint64_t draws = 8 * count;
+  for (uint64_t proposed = 0; proposed < count && draws > 0; --draws) {
+    if (draws % 16 == 0 && deadline.isOver())
+      return;
+    proposed += propose(machine, beta, step_ % Laps::sampled == 0) !=
+                Verdict::Unchanged;
+  }
+}
+
+/// The step time with the change on trial, or a number above `threshold`.
+int64_t Chain::simulateExactly(int64_t threshold) {
+  ++statistics_.simulated;
+  return options_.fullSimulation ? full_.stepNs() : delta_.simulate(threshold);
+}
+
+Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
+                              bool timed) {
+  Laps laps(timed);
+  Random random(options_.seed, number_, step_++);
+  // What decides is drawn first: a proposal that is known to be above the
+  // threshold needs no more.
+  int64_t threshold =
+      currentNs_ + static_cast<int64_t>(-std::log(1 - random.uniform()) / beta);
+  ProposalKind kind = mix_.draw(random);
+  changed_.clear();
+  undo_.clear();
+  if (!detail::propose({problem_.graph, problem_.topology, machine.space},
+                       machine.repeated, kind, current_, random, changed_,
+                       undo_))
+    return Verdict::Unchanged;
+  ++statistics_.proposals;
+  tasks_.propose(current_, changed_);
+  laps.lap(statistics_.proposing);
+
+  bool rejected = false, exact = false;
+  int64_t step = 0;
+  if (!options_.fullSimulation && delta_.loadNs() > threshold) {
+    rejected = true;
+    ++statistics_.bounded;
+  } else if (!options_.fullSimulation) {
+    exact = tasks_.bound();
+    step = delta_.simulate(threshold);
+    rejected = step > threshold;
+    statistics_.bounded += rejected && !exact;
+    statistics_.simulated += exact;
+    laps.lap(statistics_.bounding);
+  }
+  if (!rejected && !exact) {
+    tasks_.plan();
+    laps.lap(statistics_.planning);
+    step = simulateExactly(threshold);
+    rejected = step > threshold;
+    laps.lap(statistics_.simulating);
+  }
+  if (!rejected && !memory_.fits()) {
+    rejected = true;
+    ++statistics_.tooLarge;
+  }
+  if (rejected) {
+    delta_.reject();
+    tasks_.reject();
+    for (auto &[node, config] : llvm::reverse(undo_))
+      current_.configs[node] = std::move(config);
+    mix_.count(kind, /*accepted=*/false, 0);
+    laps.lap(statistics_.proposing);
+    return Verdict::Rejected;
+  }
+  memory_.accept();
+  if (!options_.fullSimulation)
+    delta_.accept();
+  tasks_.accept();
+  currentNs_ = step;
+  ++statistics_.accepted;
+  double gain = 0;
+  if (step < bestNs_) {
+    gain = bestNs_ == INT64_MAX ? 0
+                                : static_cast<double>(bestNs_ - step) /
+                                      static_cast<double>(step);
+    bestNs_ = step;
+    best_ = current_;
+  }
+  mix_.count(kind, /*accepted=*/true, gain);
+  laps.lap(statistics_.accepting);
+  return Verdict::Accepted;
+}

@@ -1,0 +1,118 @@
+//===- Chain.h - One Markov chain -------------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_SEARCH_CHAIN_H
+#define SOAP_LIB_SEARCH_CHAIN_H
+
+#include "Proposals.h"
+#include "soap/Search/DeltaSimulator.h"
+#include <atomic>
+#include <chrono>
+
+namespace soap::detail {
+
+/// The part of the machine that a search looks at: devices 0 to n-1.
+struct SubMachine {
+  ConfigurationSpace space;
+  RepeatedGroups repeated;
+
+  SubMachine(const SearchProblem &problem, int32_t maxTasks, int32_t devices)
+      : space(problem.graph, problem.topology, maxTasks, devices),
+        repeated(problem.graph, space) {}
+};
+
+/// When to stop. Time stops a search in the middle of a round. Who cancels it
+/// waits for the end of the round: what is kept in a file then goes on as if
+/// nothing had happened.
+struct Deadline {
+  std::chrono::steady_clock::time_point end;
+  std::atomic<bool> passed{false}; ///< Set by whoever sees it first.
+  std::atomic<bool> cancelled{false};
+
+  bool isOver() {
+    if (!passed && std::chrono::steady_clock::now() >= end)
+      passed = true;
+    return passed;
+  }
+};
+
+/// Answers whether a change on trial fits into memory.
+class MemoryGuard {
+public:
+  explicit MemoryGuard(const TaskGraph &tasks) : tasks_(tasks) {}
+  void reset();
+  /// At the cost of what changed, where all that is ever in memory fits at
+  /// once.
+  bool fits() const;
+  void accept();
+
+private:
+  template <typename Add>
+  void change(Add add) const;
+
+  const TaskGraph &tasks_;
+  bool isLimited_ = false;
+  /// Per device: shards and copies of all values.
+  std::vector<int64_t> total_;
+  mutable std::vector<int64_t> scratch_;
+};
+
+/// One Markov chain. What it does is a function of the problem, the seed, its
+/// number and what it was started from.
+class Chain {
+public:
+  /// Shares the costs of tasks with `tables`.
+  Chain(const SearchProblem &problem, const SearchOptions &options,
+        const TaskGraph &tables, uint64_t number);
+
+  /// Goes on from a strategy that is valid and fits into memory.
+  void start(const Strategy &strategy);
+  /// Tries `count` proposals that change something, unless it is told to stop
+  /// or the machine leaves nothing to change. Accepts what is worse by d with
+  /// probability exp(-beta d).
+  void run(const SubMachine &machine, uint64_t count, double beta,
+           Deadline &deadline);
+
+  const Strategy &current() const { return current_; }
+  int64_t currentNs() const { return currentNs_; }
+  /// The best since forgetBest().
+  const Strategy &best() const { return best_; }
+  int64_t bestNs() const { return bestNs_; }
+  void forgetBest() { bestNs_ = INT64_MAX; }
+
+  uint64_t step() const { return step_; }
+  /// After start(): as far as the chain had come when it was kept in a file.
+  void resume(uint64_t step, int64_t bestNs) {
+    step_ = step;
+    bestNs_ = bestNs;
+  }
+  ProposalMix &mix() { return mix_; }
+  SearchStatistics statistics() const;
+
+private:
+  enum class Verdict : uint8_t { Unchanged, Rejected, Accepted };
+  Verdict propose(const SubMachine &machine, double beta, bool timed);
+  int64_t simulateExactly(int64_t threshold);
+
+  const SearchProblem &problem_;
+  const SearchOptions &options_;
+  uint64_t number_, step_ = 0;
+  Strategy current_, best_;
+  int64_t currentNs_ = 0, bestNs_ = INT64_MAX;
+  TaskGraph tasks_;
+  DeltaSimulator delta_;
+  FullSimulator full_;
+  MemoryGuard memory_;
+  ProposalMix mix_;
+  SearchStatistics statistics_;
+  llvm::SmallVector<int32_t, 32> changed_;
+  Undo undo_;
+};
+
+} // namespace soap::detail
+
+#endif // SOAP_LIB_SEARCH_CHAIN_H

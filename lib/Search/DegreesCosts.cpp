@@ -1,0 +1,82 @@
+//===- DegreesCosts.cpp - Costs of the tasks of a node --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DegreesCosts.h"
+#include "CompileTasks.h"
+#include "llvm/ADT/SmallVector.h"
+#include <mutex>
+
+using namespace soap;
+using llvm::SmallVector;
+
+detail::DegreesCost detail::degreesCost(const OperatorGraph &graph,
+                                        const Topology &topology,
+                                        const CostModel &costs, int32_t id,
+                                        const Degrees &degrees) {
+  const GraphNode &node = graph.node(id);
+  DegreesCost cost;
+  // Tiles of a loop have one of two sizes. Whether a task is at 0 in the
+  // reductions says whether it reads a bias.
+  size_t numLoops = degrees.loops.size();
+  SmallVector<SmallVector<bool, 16>, 6> isLarge(numLoops);
+  uint64_t reductions = 0;
+  for (size_t loop = 0; loop < numLoops; ++loop) {
+    int64_t extent = node.spec.loops[loop].extent;
+    int64_t smallest = extent / degrees.loops[loop];
+    for (int32_t i = 0; i < degrees.loops[loop]; ++i)
+      isLarge[loop].push_back(tileRange(extent, degrees.loops[loop], i).size() >
+                              smallest);
+    if (!node.spec.results.empty() && node.spec.isReduction(loop))
+      reductions |= uint64_t(1) << loop;
+  }
+  SmallVector<uint64_t, 8> classes; // Keys; few.
+  SmallVector<int32_t, 6> at(numLoops, 0);
+  for (int64_t tile = 0, tiles = degrees.numTiles(); tile < tiles; ++tile) {
+    uint64_t key = 0, elsewhere = 0;
+    for (size_t loop = 0; loop < numLoops; ++loop) {
+      key |= uint64_t(isLarge[loop][at[loop]]) << loop;
+      elsewhere |= uint64_t(at[loop] != 0) << loop;
+    }
+    key = key << 1 | ((elsewhere & reductions) == 0);
+    auto known = llvm::find(classes, key);
+    auto number = static_cast<int32_t>(known - classes.begin());
+    cost.classOf.insert(cost.classOf.end(), degrees.replicate, number);
+    if (known == classes.end()) {
+      classes.push_back(key);
+      int64_t task = tile * degrees.replicate;
+      TaskWork work = graph.taskWork(id, degrees, task);
+      KernelQuery query = describeTask(graph, id, degrees, task, work);
+      cost.ns.emplace_back();
+      for (const DeviceKind &kind : topology.kinds())
+        cost.ns.back().push_back(costs.kernelNs(query, kind));
+    }
+    for (size_t loop = numLoops; loop-- != 0;) {
+      if (++at[loop] != degrees.loops[loop])
+        break;
+      at[loop] = 0;
+    }
+  }
+  return cost;
+}
+
+const detail::DegreesCost &detail::DegreesCosts::of(int32_t node,
+                                                    const Degrees &degrees) {
+  KeyBuilder builder;
+  builder.add(degrees.replicate);
+  builder.addAll(llvm::ArrayRef<int32_t>(degrees.loops));
+  Key key = builder.key();
+  {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    auto it = entries_[node].find(key);
+    if (it != entries_[node].end())
+      return *it->second;
+  }
+  auto cost = std::make_unique<const DegreesCost>(
+      degreesCost(graph_, topology_, costs_, node, degrees));
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  return *entries_[node].try_emplace(key, std::move(cost)).first->second;
+}

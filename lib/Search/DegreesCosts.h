@@ -1,0 +1,53 @@
+//===- DegreesCosts.h - Costs of the tasks of a node ------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_SEARCH_DEGREESCOSTS_H
+#define SOAP_LIB_SEARCH_DEGREESCOSTS_H
+
+#include "Hashing.h"
+#include "soap/CostModel/CostModel.h"
+#include "soap/Search/OperatorGraph.h"
+#include "llvm/ADT/DenseMap.h"
+#include <memory>
+#include <shared_mutex>
+#include <vector>
+
+namespace soap::detail {
+
+/// Costs of the tasks of a compute node under some degrees, wherever they run.
+/// Tasks with tiles of the same extents cost the same: they are one class, and
+/// the cost of its first task holds for all.
+struct DegreesCost {
+  std::vector<int32_t> classOf;         ///< Per task.
+  std::vector<std::vector<int64_t>> ns; ///< [class][device kind].
+};
+
+DegreesCost degreesCost(const OperatorGraph &graph, const Topology &topology,
+                        const CostModel &costs, int32_t node,
+                        const Degrees &degrees);
+
+/// The costs of all nodes, each asked for once per degrees. Thread-safe.
+class DegreesCosts {
+public:
+  DegreesCosts(const OperatorGraph &graph, const Topology &topology,
+               const CostModel &costs)
+      : graph_(graph), topology_(topology), costs_(costs),
+        entries_(graph.numNodes()) {}
+  const DegreesCost &of(int32_t node, const Degrees &degrees);
+
+private:
+  const OperatorGraph &graph_;
+  const Topology &topology_;
+  const CostModel &costs_;
+  std::shared_mutex mutex_;
+  std::vector<llvm::DenseMap<Key, std::unique_ptr<const DegreesCost>>>
+      entries_; ///< Per node.
+};
+
+} // namespace soap::detail
+
+#endif // SOAP_LIB_SEARCH_DEGREESCOSTS_H

@@ -1,0 +1,106 @@
+//===- DeltaLoads.cpp - What is still to be computed ----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A compute stream that is free at some time has all tasks of its device before
+// it that are launched later: a step does not end earlier than they do. So a
+// change that makes devices work longer is known to be too slow long before its
+// simulation reaches the end of the step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/DeltaSimulator.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+
+/// Calls `add(device, ns)` for what a change adds to the load of devices by a
+/// node: its tasks, less those it had.
+template <typename Add>
+static void forEachChange(const TaskGraph &tasks, size_t index, Add add) {
+  int32_t node = tasks.proposedNodes()[index];
+  for (auto [list, sign] : {std::pair(tasks.nodeTasks(node), int64_t(1)),
+                            std::pair(tasks.nodeBefore(index), int64_t(-1))})
+    for (auto [device, ns] : llvm::zip_equal(list.devices, list.ns))
+      add(device, sign * ns);
+}
+
+/// Loads of the tasks that were accepted.
+void DeltaSimulator::resetLoads() {
+  size_t width = state_.numEnds;
+  loads_.assign(numRows_ * width, 0);
+  for (int32_t row = numRows_ - 1; row-- > 0;) {
+    int64_t *loads = &loads_[row * width];
+    std::copy_n(loads + width, width, loads);
+    for (int32_t p = rowPosition(row); p < rowPosition(row + 1); ++p) {
+      const NodeTasks &tasks = tasks_.nodeTasks(tasks_.order()[p]);
+      for (auto [device, ns] : llvm::zip_equal(tasks.devices, tasks.ns))
+        loads[device] += ns;
+    }
+  }
+}
+
+/// The change on trial becomes permanent.
+void DeltaSimulator::acceptLoads() {
+  size_t width = state_.numEnds;
+  for (auto [index, node] : llvm::enumerate(tasks_.proposedNodes())) {
+    int32_t rank = tasks_.rank(node);
+    if (rank < 0)
+      continue;
+    forEachChange(tasks_, index, [&](int32_t device, int64_t ns) {
+      for (int32_t row = 0; row <= rank / interval_; ++row)
+        loads_[row * width + device] += ns;
+    });
+  }
+}
+
+/// Nodes that changed by their positions, and what they add in all.
+void DeltaSimulator::findChangedLoads() {
+  changedNodes_.clear();
+  loadsAhead_.assign(state_.numEnds, 0);
+  for (auto [index, node] : llvm::enumerate(tasks_.proposedNodes())) {
+    int32_t rank = tasks_.rank(node);
+    if (rank < 0)
+      continue;
+    changedNodes_.push_back({rank, static_cast<int32_t>(index)});
+    forEachChange(tasks_, index, [&](int32_t device, int64_t ns) {
+      loadsAhead_[device] += ns;
+    });
+  }
+  llvm::sort(changedNodes_);
+  nextChangedNode_ = 0;
+}
+
+/// The changed nodes before `position` have been simulated.
+void DeltaSimulator::passChangedLoads(int32_t position) {
+  for (; nextChangedNode_ < changedNodes_.size() &&
+         changedNodes_[nextChangedNode_].first < position;
+       ++nextChangedNode_)
+    forEachChange(
+        tasks_, changedNodes_[nextChangedNode_].second,
+        [&](int32_t device, int64_t ns) { loadsAhead_[device] -= ns; });
+}
+
+/// True if some device has more to compute from `row` on than fits below the
+/// limit.
+bool DeltaSimulator::isOverloaded(int32_t row, int64_t limit) const {
+  const int64_t *free = state_.resources.data();
+  const int64_t *loads = &loads_[static_cast<size_t>(row) * state_.numEnds];
+  int64_t latest = 0;
+  for (int32_t device = 0; device < state_.numEnds; ++device)
+    latest =
+        std::max(latest, free[device] + loads[device] + loadsAhead_[device]);
+  return latest > limit;
+}
+
+int64_t DeltaSimulator::loadNs() {
+  findChangedLoads();
+  int64_t largest = 0;
+  for (int32_t device = 0; device < state_.numEnds; ++device)
+    largest = std::max(largest, loads_[device] + loadsAhead_[device]);
+  return largest;
+}

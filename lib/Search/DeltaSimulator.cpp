@@ -1,0 +1,511 @@
+//===- DeltaSimulator.cpp - What a change does to a step ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/DeltaSimulator.h"
+#include "SimulatorPass.h"
+#include "soap/Testing/PlantedFault.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+
+namespace {
+/// Notes when resources are used first behind a row.
+struct RecordUses : RecordNothing {
+  int64_t *nextStarts = nullptr;
+  void use(int32_t resource, int64_t start) {
+    nextStarts[resource] = std::min(nextStarts[resource], start);
+  }
+};
+} // namespace
+
+DeltaSimulator::DeltaSimulator(const TaskGraph &tasks, int32_t interval)
+    : tasks_(tasks), interval_(interval) {}
+
+int32_t DeltaSimulator::rowPosition(int32_t row) const {
+  return std::min(row * interval_, numPositions_);
+}
+
+size_t DeltaSimulator::snapshotBytes() const {
+  return (rows_.size() + nextStarts_.size()) * sizeof(int64_t);
+}
+
+//===----------------------------------------------------------------------===//
+// Everything
+//===----------------------------------------------------------------------===//
+
+void DeltaSimulator::prepare() {
+  state_.reset(tasks_);
+  numPositions_ = static_cast<int32_t>(tasks_.order().size());
+  numResources_ = state_.resources.size();
+  if (interval_ == 0)
+    interval_ = 4;
+  // Snapshots of a large machine take at most some 100 MB.
+  constexpr size_t mostWords = size_t(1) << 23;
+  while (numResources_ * (numPositions_ / interval_ + 2) > mostWords &&
+         interval_ < 64)
+    interval_ *= 2;
+  numRows_ = (numPositions_ + interval_ - 1) / interval_ + 1;
+  rows_.assign(numRows_ * numResources_, 0);
+  nextStarts_.assign(numRows_ * numResources_, INT64_MAX);
+  rowShifts_.assign(numRows_, 0);
+  changedAt_.assign(numPositions_, 0);
+  simulatedAt_.assign(numPositions_, 0);
+  segmentShifts_.assign(numPositions_, 0);
+  savedIn_.assign(state_.blocks.size(), 0);
+  savedOffset_.resize(state_.blocks.size());
+  shiftsBefore_.assign(numPositions_, 0);
+  trial_ = 0;
+  describeOrder();
+}
+
+/// Uses of values that reach over rows.
+void DeltaSimulator::describeOrder() {
+  crossings_.assign(numRows_, {});
+  const OperatorGraph &graph = tasks_.graph();
+  for (int32_t value = 0; value < graph.numValues(); ++value) {
+    int32_t launched = tasks_.launchPosition(value);
+    if (launched < 0)
+      continue;
+    for (auto [index, use] : llvm::enumerate(graph.value(value).uses)) {
+      int32_t reader = tasks_.rank(use.node);
+      for (int32_t row = launched / interval_ + 1;
+           row < numRows_ && rowPosition(row) <= reader; ++row)
+        crossings_[row].push_back(
+            {value, static_cast<int32_t>(index), use.node, use.operand});
+    }
+  }
+}
+
+int64_t DeltaSimulator::reset() {
+  assert(!open_ && "a change is on trial");
+  prepare();
+  commit({0, numRows_ - 1, false, 0}, 0);
+  resetLoads();
+  sizeAtReset_ = state_.times.size();
+  accepted_ = 0;
+  ++statistics_.resets;
+  return stepNs_;
+}
+
+//===----------------------------------------------------------------------===//
+// A change
+//===----------------------------------------------------------------------===//
+
+/// Positions at which something other than before is launched.
+void DeltaSimulator::findChanges() {
+  const OperatorGraph &graph = tasks_.graph();
+  changed_.clear();
+  auto add = [&](int32_t position) {
+    if (position < 0 || changedAt_[position] == trial_)
+      return;
+    changedAt_[position] = trial_;
+    changed_.push_back(position);
+  };
+  for (int32_t node : tasks_.proposedNodes())
+    add(tasks_.rank(node));
+  for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
+    const ValueTasks *before = tasks_.valueBefore(index);
+    const ValueTasks &now = tasks_.valueTasks(value);
+    if (before == &now)
+      continue;
+    if (before->numSlots != 0 || now.numSlots != 0)
+      add(tasks_.launchPosition(value));
+    for (auto [number, use] : llvm::enumerate(graph.value(value).uses)) {
+      const UseTasks &a = before->uses[number], &b = now.uses[number];
+      if (!a.computeWaits.empty() || !a.unpackDevices.empty() ||
+          !b.computeWaits.empty() || !b.unpackDevices.empty())
+        add(tasks_.rank(use.node));
+    }
+  }
+  llvm::sort(changed_);
+}
+
+void DeltaSimulator::fitBlocks() {
+  auto fit = [&](size_t block, size_t size) {
+    SimulatorState::Block before = state_.blocks[block];
+    state_.fit(block, size);
+    if (state_.blocks[block].begin != before.begin)
+      movedBlocks_.push_back({block, before});
+  };
+  for (int32_t node : tasks_.proposedNodes())
+    fit(state_.nodeBlock(node), tasks_.nodeTasks(node).devices.size());
+  for (int32_t value : tasks_.proposedValues()) {
+    const ValueTasks &now = tasks_.valueTasks(value);
+    fit(value, now.numSlots);
+    for (auto [use, place] :
+         llvm::zip_equal(now.uses, tasks_.graph().value(value).uses))
+      fit(state_.useBlock(tasks_.operandIndex(place.node, place.operand)),
+          use.unpackDevices.size());
+  }
+}
+
+void DeltaSimulator::saveBlock(size_t block) {
+  const SimulatorState::Block &place = state_.blocks[block];
+  if (place.capacity == 0)
+    return;
+  size_t offset = savedTimes_.size();
+  savedBlocks_.push_back({block, offset});
+  savedIn_[block] = trial_;
+  savedOffset_[block] = offset;
+  auto begin = state_.times.begin() + place.begin;
+  savedTimes_.insert(savedTimes_.end(), begin, begin + place.capacity);
+}
+
+/// Keeps what a launch at `position` overwrites.
+void DeltaSimulator::save(int32_t position) {
+  int32_t node = tasks_.order()[position];
+  const GraphNode &op = tasks_.graph().node(node);
+  saveBlock(state_.nodeBlock(node));
+  for (size_t operand = 0; operand < op.operands.size(); ++operand)
+    saveBlock(state_.useBlock(
+        tasks_.operandIndex(node, static_cast<int32_t>(operand))));
+  for (int32_t value : op.results)
+    saveBlock(value);
+  for (int32_t value : tasks_.prefetchesAt(position))
+    saveBlock(value);
+  shiftsBefore_[position] = state_.shifts[position];
+  simulated_.push_back(position);
+  state_.shifts[position] = 0;
+  simulatedAt_[position] = trial_;
+}
+
+void DeltaSimulator::undo() {
+  for (const Segment &segment : segments_)
+    for (int32_t p = segment.begin; p < segment.end; ++p) {
+      state_.shifts[p] -= segment.shift;
+      segmentShifts_[p] = 0;
+    }
+  if (SOAP_FAULT("undo-forgets-block") && !savedBlocks_.empty())
+    savedBlocks_.pop_back();
+  for (const SavedBlock &saved : savedBlocks_) {
+    const SimulatorState::Block &place = state_.blocks[saved.block];
+    std::copy_n(savedTimes_.begin() + saved.offset, place.capacity,
+                state_.times.begin() + place.begin);
+  }
+  for (int32_t position : simulated_)
+    state_.shifts[position] = shiftsBefore_[position];
+  for (const MovedBlock &moved : llvm::reverse(movedBlocks_))
+    state_.blocks[moved.block] = moved.before;
+  state_.times.resize(sizeBefore_);
+  segments_.clear();
+  regions_.clear();
+  savedBlocks_.clear();
+  savedTimes_.clear();
+  simulated_.clear();
+  movedBlocks_.clear();
+  open_ = false;
+}
+
+void DeltaSimulator::reject() {
+  if (open_)
+    undo();
+}
+
+void DeltaSimulator::shiftPositions(int32_t begin, int32_t end, int64_t shift) {
+  for (int32_t p = begin; p < end; ++p) {
+    state_.shifts[p] += shift;
+    segmentShifts_[p] = shift;
+  }
+  segments_.push_back({begin, end, shift});
+}
+
+/// The resources at `row` when all that is launched from row `unusedSince` to
+/// it is later by `shift`: those that are not used in between stay what they
+/// are. The first region of a trial starts with unusedSince = -1.
+void DeltaSimulator::load(int32_t row, int64_t shift, int32_t unusedSince) {
+  const int64_t *now = &rows_[rowBegin(row)];
+  int64_t *free = state_.resources.data();
+  int64_t add = rowShifts_[row] + shift;
+  if (unusedSince < 0) {
+    for (size_t r = 0; r < numResources_; ++r)
+      free[r] = now[r] + add;
+    return;
+  }
+  const int64_t *then = &rows_[rowBegin(unusedSince)];
+  int64_t between = rowShifts_[unusedSince] - rowShifts_[row];
+  for (size_t r = 0; r < numResources_; ++r)
+    if (now[r] != then[r] + between)
+      free[r] = now[r] + add;
+}
+
+int64_t DeltaSimulator::cutAbove(int64_t limit) {
+  ++statistics_.cut;
+  trialNs_ = limit + 1;
+  return trialNs_;
+}
+
+int64_t DeltaSimulator::simulate(int64_t limit) {
+  if (open_)
+    undo();
+  if (++trial_ == 0) {
+    // Numbers of trials start over: nothing may look like this one's.
+    std::fill(changedAt_.begin(), changedAt_.end(), 0);
+    std::fill(simulatedAt_.begin(), simulatedAt_.end(), 0);
+    std::fill(savedIn_.begin(), savedIn_.end(), 0);
+    trial_ = 1;
+  }
+  open_ = true;
+  ++statistics_.simulations;
+  sizeBefore_ = state_.times.size();
+  findChanges();
+  fitBlocks();
+  if (limit != INT64_MAX)
+    findChangedLoads();
+
+  RecordNothing record;
+  Pass<RecordNothing, true> pass(tasks_, state_, record);
+  int64_t shift = 0;
+  int32_t convergedAt = -1;
+  for (size_t next = 0; next < changed_.size();) {
+    int32_t firstRow = changed_[next] / interval_;
+    if (convergedAt >= 0)
+      shiftPositions(rowPosition(convergedAt), rowPosition(firstRow), shift);
+    load(firstRow, shift, convergedAt);
+    ++statistics_.regions;
+    convergedAt = -1;
+    int32_t row = firstRow;
+    while (convergedAt < 0) {
+      if (row == numRows_ - 1) {
+        regions_.push_back({firstRow, row, false, 0});
+        trialNs_ =
+            *std::max_element(state_.resources.begin(), state_.resources.end());
+        return trialNs_;
+      }
+      int32_t end = rowPosition(row + 1);
+      for (int32_t position = rowPosition(row); position < end; ++position) {
+        save(position);
+        pass.launch(position);
+      }
+      statistics_.positions += end - rowPosition(row);
+      ++row;
+      while (next < changed_.size() && changed_[next] < end)
+        ++next;
+      bool last = next == changed_.size();
+      if (limit != INT64_MAX) {
+        passChangedLoads(end);
+        if (isOverloaded(row, limit))
+          return cutAbove(limit);
+      }
+      if (row == numRows_ - 1 || (!last && changed_[next] / interval_ == row))
+        continue;
+      if (converges(row, shift)) {
+        convergedAt = row;
+        break;
+      }
+      if (last && limit != INT64_MAX && staysAbove(row, limit - stepNs_ + 1))
+        return cutAbove(limit);
+    }
+    regions_.push_back({firstRow, convergedAt, true, shift});
+  }
+  trialNs_ = stepNs_ + shift;
+  return trialNs_;
+}
+
+//===----------------------------------------------------------------------===//
+// Is the rest as before?
+//===----------------------------------------------------------------------===//
+
+/// Calls `acceptable(old, now, start)` for every time of a value that was
+/// launched before `row` and that something at or behind it waits for: when it
+/// was, when it is with the change, and when what waits started. Stops at the
+/// first that is not.
+template <typename Accept>
+bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
+  for (const Crossing &crossing : crossings_[row]) {
+    const ValueTasks &value = tasks_.valueTasks(crossing.value);
+    if (value.numSlots == 0)
+      continue;
+    const UseTasks &use = value.uses[crossing.use];
+    if (use.computeWaits.empty() && use.unpackWaits.empty())
+      continue;
+    int32_t reader = tasks_.rank(crossing.node);
+    if (changedAt_[reader] == trial_)
+      continue; // It will be simulated.
+    int32_t launched = tasks_.launchPosition(crossing.value);
+    bool simulated = simulatedAt_[launched] == trial_;
+    const SimulatorState::Block &block = state_.blocks[crossing.value];
+    const int64_t *now = &state_.times[block.begin];
+    const int64_t *old =
+        simulated ? &savedTimes_[savedOffset_[crossing.value]] : now;
+    int64_t nowShift = state_.shifts[launched], oldShift = nowShift;
+    if (simulated)
+      oldShift = shiftsBefore_[launched];
+    else
+      oldShift -= segmentShifts_[launched];
+    const NodeTasks &node = tasks_.nodeTasks(crossing.node);
+    const int64_t *nodeEnds =
+        &state_.times[state_.blocks[state_.nodeBlock(crossing.node)].begin];
+    const int64_t *unpackEnds =
+        &state_.times[state_
+                          .blocks[state_.useBlock(tasks_.operandIndex(
+                              crossing.node, crossing.operand))]
+                          .begin];
+    int64_t readerShift = state_.shifts[reader];
+    for (const Wait &wait : use.computeWaits)
+      if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
+                      nodeEnds[wait.at] + readerShift - node.ns[wait.at]))
+        return false;
+    for (const Wait &wait : use.unpackWaits)
+      if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
+                      unpackEnds[wait.at] + readerShift -
+                          use.unpackNs[wait.at]))
+        return false;
+  }
+  return true;
+}
+
+/// True if all that is launched from `row` to the next change, or to the end,
+/// is later than before by one constant.
+bool DeltaSimulator::converges(int32_t row, int64_t &shift) const {
+  const int64_t *old = &rows_[rowBegin(row)];
+  const int64_t *next = &nextStarts_[rowBegin(row)];
+  const int64_t *now = state_.resources.data();
+  int64_t base = rowShifts_[row];
+  size_t latest = std::max_element(now, now + numResources_) - now;
+  int64_t c = now[latest] - base - old[latest];
+  // What is not later by c must not have been waited for, and must not be now.
+  int64_t bad = 0;
+  size_t begin = SOAP_FAULT("shift-ignores-compute") ? state_.numEnds : 0;
+  for (size_t r = begin; r < numResources_; ++r) {
+    int64_t later = now[r] - base - old[r];
+    bool fine =
+        later == c || (old[r] < next[r] && later + old[r] - c <= next[r]);
+    bad |= !fine;
+  }
+  if (bad)
+    return false;
+  if (SOAP_FAULT("shift-ignores-values")) {
+    shift = c;
+    return true;
+  }
+  bool fine = checkCrossings(row, [&](int64_t was, int64_t is, int64_t start) {
+    return is - was == c || (was < start && is <= start + c);
+  });
+  if (fine)
+    shift = c;
+  return fine;
+}
+
+/// True if all that is launched from `row` on is later by at least `gain`.
+bool DeltaSimulator::staysAbove(int32_t row, int64_t gain) const {
+  const int64_t *old = &rows_[rowBegin(row)];
+  const int64_t *next = &nextStarts_[rowBegin(row)];
+  const int64_t *now = state_.resources.data();
+  int64_t base = rowShifts_[row];
+  int64_t bad = 0;
+  for (size_t r = 0; r < numResources_; ++r)
+    bad |= now[r] - base - old[r] < gain && old[r] >= next[r];
+  if (bad)
+    return false;
+  return checkCrossings(row, [&](int64_t was, int64_t is, int64_t start) {
+    return is - was >= gain || was < start;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Acceptance
+//===----------------------------------------------------------------------===//
+
+/// Makes the lower bounds before `row` no higher than those at it: a resource
+/// is used behind an earlier row no later than behind a later one.
+void DeltaSimulator::lowerNextStarts(int32_t row) {
+  if (SOAP_FAULT("slack-stale"))
+    return;
+  for (; row > 0; --row) {
+    const int64_t *later = &nextStarts_[rowBegin(row)];
+    int64_t *earlier = &nextStarts_[rowBegin(row - 1)];
+    int64_t between = rowShifts_[row] - rowShifts_[row - 1];
+    int64_t lowered = 0;
+    for (size_t r = 0; r < numResources_; ++r) {
+      int64_t bound = later[r] + between;
+      lowered |= bound < earlier[r];
+      earlier[r] = std::min(earlier[r], bound);
+    }
+    if (!lowered)
+      return;
+  }
+}
+
+/// Simulates a region once more and keeps what later trials start from.
+/// `shiftBefore` is what the regions before have shifted the rows by.
+void DeltaSimulator::commit(const Region &region, int64_t shiftBefore) {
+  load(region.firstRow, 0, -1);
+  RecordUses record;
+  Pass<RecordUses, true> pass(tasks_, state_, record);
+  for (int32_t row = region.firstRow; row < region.endRow; ++row) {
+    if (!SOAP_FAULT("snapshot-stale") || row == 0 || accepted_ == 0)
+      std::copy(state_.resources.begin(), state_.resources.end(),
+                rows_.begin() + rowBegin(row));
+    rowShifts_[row] = 0;
+    record.nextStarts = &nextStarts_[rowBegin(row)];
+    std::fill_n(record.nextStarts, numResources_, INT64_MAX);
+    for (int32_t p = rowPosition(row); p < rowPosition(row + 1); ++p)
+      pass.launch(p);
+  }
+  int32_t end = region.endRow;
+  const int64_t *now = state_.resources.data();
+  if (!region.converged) {
+    std::copy_n(now, numResources_, rows_.begin() + rowBegin(end));
+    rowShifts_[end] = 0;
+    stepNs_ = *std::max_element(now, now + numResources_);
+    std::fill_n(nextStarts_.begin() + rowBegin(end), numResources_, stepNs_);
+  } else {
+    int64_t c = region.shift - shiftBefore;
+    int64_t base = rowShifts_[end];
+    for (size_t r = 0; r < numResources_; ++r) {
+      int64_t was = rows_[rowBegin(end) + r] + base;
+      if (now[r] - was == c)
+        continue;
+      // Until it is used, it stays what it is.
+      for (int32_t row = end;
+           row < numRows_ && rows_[rowBegin(row) + r] + rowShifts_[row] == was;
+           ++row)
+        rows_[rowBegin(row) + r] = now[r] - c - rowShifts_[row];
+    }
+    for (int32_t row = end; row < numRows_; ++row)
+      rowShifts_[row] += c;
+    stepNs_ += c;
+  }
+  // Within the region every row has its own first uses, or the next row's.
+  for (int32_t row = end; row > region.firstRow; --row) {
+    int64_t between = rowShifts_[row] - rowShifts_[row - 1];
+    const int64_t *later = &nextStarts_[rowBegin(row)];
+    int64_t *earlier = &nextStarts_[rowBegin(row - 1)];
+    for (size_t r = 0; r < numResources_; ++r)
+      earlier[r] = std::min(earlier[r], later[r] + between);
+  }
+  lowerNextStarts(region.firstRow);
+}
+
+void DeltaSimulator::accept() {
+  assert(open_ && "no change on trial");
+  int64_t shift = 0;
+  for (const Region &region : regions_) {
+    commit(region, shift);
+    shift = region.shift;
+  }
+  if (!regions_.empty() && regions_.back().converged)
+    for (int32_t p = rowPosition(regions_.back().endRow); p < numPositions_;
+         ++p)
+      state_.shifts[p] += regions_.back().shift;
+  for (const Segment &segment : segments_)
+    std::fill(segmentShifts_.begin() + segment.begin,
+              segmentShifts_.begin() + segment.end, 0);
+  assert(stepNs_ == trialNs_ && "accepted as simulated");
+  acceptLoads();
+  segments_.clear();
+  regions_.clear();
+  savedBlocks_.clear();
+  savedTimes_.clear();
+  simulated_.clear();
+  movedBlocks_.clear();
+  open_ = false;
+  // Lower bounds have become too low, and moved blocks have left holes.
+  if (++accepted_ % 512 == 0 || state_.times.size() > 2 * sizeAtReset_ + 65536)
+    reset();
+}

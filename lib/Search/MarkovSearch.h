@@ -1,0 +1,81 @@
+//===- MarkovSearch.h - Chains that exchange what they found ----*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_SEARCH_MARKOVSEARCH_H
+#define SOAP_LIB_SEARCH_MARKOVSEARCH_H
+
+#include "Chain.h"
+#include "Starts.h"
+#include "llvm/Support/JSON.h"
+#include <mutex>
+
+namespace soap::detail {
+
+/// The state of one search. A search looks at parts of the machine one after
+/// the other (stages), each in rounds: all chains try the same number of
+/// proposals, on any number of threads, and then exchange. With a limit on
+/// proposals alone everything is a function of the problem and the seed.
+class MarkovSearch {
+public:
+  MarkovSearch(const SearchProblem &problem, const SearchOptions &options);
+
+  /// An error if no start fits into memory or a state cannot be read.
+  llvm::Error prepare();
+  void run();
+  /// The best strategy, simplified and in its best order, with its times.
+  SearchResult finish();
+
+private:
+  /// Proposals of a chain between two exchanges, at most.
+  static constexpr uint64_t roundLength = 128;
+
+  void beginStage();
+  void playRound();
+  void exchange();
+  void note();
+  uint64_t stageLimit() const;
+  bool isStageOver() const;
+  double seconds() const;
+  uint64_t proposals() const;
+  double beta(size_t chain) const;
+  // SearchState.cpp
+  llvm::json::Value toJSON() const;
+  llvm::Error fromJSON(const llvm::json::Value &value);
+  llvm::Error load();
+  /// Keeps the state in the file; a failure is a warning of the result.
+  void save();
+
+  const SearchProblem &problem_;
+  const SearchOptions &options_;
+  TaskGraph tables_;
+  llvm::SmallVector<int32_t, 4> parts_; ///< Devices, per stage.
+  std::unique_ptr<SubMachine> machine_; ///< Of the stage.
+  std::vector<std::unique_ptr<Chain>> chains_;
+  uint64_t limit_ = 0; ///< On proposals, over all stages and chains.
+  unsigned threads_ = 1;
+  std::chrono::steady_clock::time_point begin_, end_;
+  Deadline deadline_;
+  std::mutex mutex_;                        ///< Of progress.
+  double lastReport_ = 0, lastSave_ = -1e9; ///< Seconds.
+
+  /// @{ The state.
+  size_t stage_ = 0;
+  bool stageBegun_ = false;
+  uint64_t round_ = 0; ///< Of the stage.
+  uint64_t proposalsBefore_ = 0, improvedAt_ = 0;
+  double secondsBefore_ = 0, stageSeconds_ = 0;
+  ProposalMix mix_;
+  Strategy best_;
+  int64_t bestNs_ = INT64_MAX;
+  SearchStatistics statisticsBefore_;
+  SearchResult result_;
+  /// @}
+};
+
+} // namespace soap::detail
+
+#endif // SOAP_LIB_SEARCH_MARKOVSEARCH_H

@@ -1,0 +1,248 @@
+//===- SearchState.cpp - A search in a file -------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MarkovSearch.h"
+#include "soap/CostModel/JSON.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace soap;
+using namespace soap::detail;
+namespace json = llvm::json;
+
+static constexpr const char *format = "soap-search-state";
+
+/// The limits may grow from one run to the next; what decides about proposals
+/// may not.
+static json::Value identity(const SearchProblem &problem,
+                            const SearchOptions &options) {
+  return json::Object{
+      {"model_fingerprint", problem.graph.fingerprint},
+      {"nodes", problem.graph.numNodes()},
+      {"topology", problem.topology.name},
+      {"devices", problem.topology.numDevices()},
+      {"seed", static_cast<int64_t>(options.seed)},
+      {"max_tasks", options.maxTasks},
+      {"named_starts", options.namedStarts},
+      {"random_starts", options.randomStarts},
+      {"only_kind",
+       options.onlyKind ? json::Value(stringify(*options.onlyKind)) : nullptr}};
+}
+
+static json::Value toValue(const Strategy &strategy, int64_t stepNs,
+                           const OperatorGraph &graph) {
+  StrategyInfo info;
+  info.fingerprint = graph.fingerprint;
+  info.simulatedNs = stepNs;
+  return llvm::cantFail(json::parse(soap::toJSON(strategy, graph, info)));
+}
+
+static llvm::Expected<Strategy> toStrategy(const json::Value *value,
+                                           const SearchProblem &problem) {
+  if (!value)
+    return llvm::createStringError("expected a strategy, got: none");
+  return parseStrategy(llvm::formatv("{0}", *value).str(), problem.graph,
+                       problem.topology, /*info=*/nullptr, problem.costs);
+}
+
+using Counter = std::pair<const char *, uint64_t SearchStatistics::*>;
+static const Counter counters[] = {
+    {"proposals", &SearchStatistics::proposals},
+    {"bounded", &SearchStatistics::bounded},
+    {"simulated", &SearchStatistics::simulated},
+    {"accepted", &SearchStatistics::accepted},
+    {"too_large", &SearchStatistics::tooLarge},
+    {"planned", &SearchStatistics::planned},
+    {"reused", &SearchStatistics::reused},
+    {"simulations", &SearchStatistics::simulations},
+    {"positions", &SearchStatistics::positions}};
+using Timer = std::pair<const char *, double SearchStatistics::*>;
+static const Timer timers[] = {{"proposing", &SearchStatistics::proposing},
+                               {"bounding", &SearchStatistics::bounding},
+                               {"planning", &SearchStatistics::planning},
+                               {"simulating", &SearchStatistics::simulating},
+                               {"accepting", &SearchStatistics::accepting}};
+
+json::Object soap::toJSON(const SearchStatistics &statistics) {
+  json::Object result, seconds;
+  for (auto [name, member] : counters)
+    result[name] = static_cast<int64_t>(statistics.*member);
+  for (auto [name, member] : timers)
+    seconds[name] = statistics.*member;
+  result["seconds"] = std::move(seconds);
+  return result;
+}
+
+static SearchStatistics statisticsOf(const json::Object &object) {
+  SearchStatistics result;
+  for (auto [name, member] : counters)
+    result.*member = static_cast<uint64_t>(object.getInteger(name).value_or(0));
+  if (const json::Object *seconds = object.getObject("seconds"))
+    for (auto [name, member] : timers)
+      result.*member = seconds->getNumber(name).value_or(0);
+  return result;
+}
+
+json::Value MarkovSearch::toJSON() const {
+  SearchStatistics statistics = statisticsBefore_;
+  json::Array chains, weights, tallies, history, starts;
+  for (const auto &chain : chains_) {
+    statistics.add(chain->statistics());
+    chains.push_back(
+        json::Object{{"step", static_cast<int64_t>(chain->step())},
+                     {"best_ns", chain->bestNs()},
+                     {"current", toValue(chain->current(), chain->currentNs(),
+                                         problem_.graph)}});
+  }
+  for (double weight : mix_.weights())
+    weights.push_back(weight);
+  for (const ProposalMix::Tally &tally : mix_.tallies())
+    tallies.push_back(json::Array{tally.proposals, tally.accepted, tally.gain});
+  for (const SearchProgress &progress : result_.history)
+    history.push_back(json::Array{static_cast<int64_t>(progress.proposals),
+                                  progress.seconds, progress.bestNs});
+  for (const auto &[name, stepNs] : result_.starts)
+    starts.push_back(json::Array{name, stepNs});
+  return json::Object{{"format", format},
+                      {"of", identity(problem_, options_)},
+                      {"stage", static_cast<int64_t>(stage_)},
+                      {"stage_begun", stageBegun_},
+                      {"round", static_cast<int64_t>(round_)},
+                      {"improved_at", static_cast<int64_t>(improvedAt_)},
+                      {"seconds", seconds()},
+                      {"best", toValue(best_, bestNs_, problem_.graph)},
+                      {"best_ns", bestNs_},
+                      {"weights", std::move(weights)},
+                      {"tallies", std::move(tallies)},
+                      {"statistics", soap::toJSON(statistics)},
+                      {"history", std::move(history)},
+                      {"starts", std::move(starts)},
+                      {"chains", std::move(chains)}};
+}
+
+llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
+  const json::Object *root = value.getAsObject();
+  if (!root || root->getString("format").value_or("") != format)
+    return llvm::createStringError("expected a file that --search-state wrote");
+  const json::Value *of = root->get("of");
+  json::Value own = identity(problem_, options_);
+  if (!of || *of != own)
+    return llvm::createStringError(llvm::formatv(
+        "expected the search of {0}, got: one of {1}; remove the file or name "
+        "another one",
+        own, of ? *of : json::Value(nullptr)));
+  auto bad = [](const char *what) {
+    return llvm::createStringError(llvm::Twine("expected '") + what +
+                                   "' as --search-state writes it; remove "
+                                   "the file");
+  };
+  const json::Array *chains = root->getArray("chains");
+  const json::Array *weights = root->getArray("weights");
+  const json::Array *tallies = root->getArray("tallies");
+  std::optional<int64_t> stage = root->getInteger("stage"),
+                         bestNs = root->getInteger("best_ns");
+  if (!chains || chains->size() != chains_.size())
+    return bad("chains");
+  if (!weights || weights->size() != numProposalKinds)
+    return bad("weights");
+  if (!tallies || tallies->size() != numProposalKinds)
+    return bad("tallies");
+  if (!stage || *stage < 0 || *stage >= static_cast<int64_t>(parts_.size()))
+    return bad("stage");
+  if (!bestNs || *bestNs <= 0)
+    return bad("best_ns");
+  llvm::Expected<Strategy> best = toStrategy(root->get("best"), problem_);
+  if (!best)
+    return best.takeError();
+  std::array<double, numProposalKinds> newWeights;
+  std::array<ProposalMix::Tally, numProposalKinds> newTallies;
+  for (size_t kind = 0; kind < numProposalKinds; ++kind) {
+    const json::Array *tally = (*tallies)[kind].getAsArray();
+    if (!tally || tally->size() != 3)
+      return bad("tallies");
+    newWeights[kind] = (*weights)[kind].getAsNumber().value_or(0);
+    newTallies[kind] = {(*tally)[0].getAsNumber().value_or(0),
+                        (*tally)[1].getAsNumber().value_or(0),
+                        (*tally)[2].getAsNumber().value_or(0)};
+  }
+  stage_ = static_cast<size_t>(*stage);
+  machine_ =
+      std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
+  for (auto [chain, entry] : llvm::zip_equal(chains_, *chains)) {
+    const json::Object *object = entry.getAsObject();
+    if (!object)
+      return bad("chains");
+    llvm::Expected<Strategy> current =
+        toStrategy(object->get("current"), problem_);
+    if (!current)
+      return current.takeError();
+    chain->start(*current);
+    chain->resume(static_cast<uint64_t>(object->getInteger("step").value_or(0)),
+                  object->getInteger("best_ns").value_or(INT64_MAX));
+    chain->mix().restore(newWeights, {});
+  }
+  best_ = std::move(*best);
+  bestNs_ = *bestNs;
+  mix_.restore(newWeights, newTallies);
+  stageBegun_ = root->getBoolean("stage_begun").value_or(true);
+  round_ = static_cast<uint64_t>(root->getInteger("round").value_or(0));
+  improvedAt_ =
+      static_cast<uint64_t>(root->getInteger("improved_at").value_or(0));
+  secondsBefore_ = root->getNumber("seconds").value_or(0);
+  stageSeconds_ = secondsBefore_;
+  if (const json::Object *statistics = root->getObject("statistics"))
+    statisticsBefore_ = statisticsOf(*statistics);
+  proposalsBefore_ = statisticsBefore_.proposals;
+  if (const json::Array *history = root->getArray("history"))
+    for (const json::Value &entry : *history)
+      if (const json::Array *row = entry.getAsArray(); row && row->size() == 3)
+        result_.history.push_back(
+            {static_cast<uint64_t>((*row)[0].getAsInteger().value_or(0)),
+             (*row)[1].getAsNumber().value_or(0),
+             (*row)[2].getAsInteger().value_or(0)});
+  if (const json::Array *starts = root->getArray("starts"))
+    for (const json::Value &entry : *starts)
+      if (const json::Array *row = entry.getAsArray(); row && row->size() == 2)
+        result_.starts.push_back({(*row)[0].getAsString().value_or("").str(),
+                                  (*row)[1].getAsInteger().value_or(0)});
+  return llvm::Error::success();
+}
+
+llvm::Error MarkovSearch::load() {
+  if (options_.stateFile.empty() || !llvm::sys::fs::exists(options_.stateFile))
+    return llvm::Error::success();
+  auto in = [&](llvm::Error error) {
+    return llvm::createStringError("'" + options_.stateFile +
+                                   "': " + llvm::toString(std::move(error)));
+  };
+  auto buffer = llvm::MemoryBuffer::getFile(options_.stateFile);
+  if (!buffer)
+    return in(llvm::errorCodeToError(buffer.getError()));
+  llvm::Expected<json::Value> value =
+      parseJSON((*buffer)->getBuffer(), "search state");
+  if (!value)
+    return in(value.takeError());
+  if (llvm::Error error = fromJSON(*value))
+    return in(std::move(error));
+  return llvm::Error::success();
+}
+
+void MarkovSearch::save() {
+  lastSave_ = seconds();
+  // A file that is half written never has the name.
+  llvm::Error error =
+      llvm::writeToOutput(options_.stateFile, [&](llvm::raw_ostream &os) {
+        os << llvm::formatv("{0}\n", toJSON());
+        return llvm::Error::success();
+      });
+  if (error && result_.stateError.empty())
+    result_.stateError = "expected to write '" + options_.stateFile +
+                         "', got: " + llvm::toString(std::move(error));
+  llvm::consumeError(std::move(error));
+}

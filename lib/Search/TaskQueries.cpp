@@ -1,0 +1,108 @@
+//===- TaskQueries.cpp - What a task graph says of a strategy -------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/TaskGraph.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+
+std::vector<TaskNode> TaskGraph::nodes() const {
+  std::vector<TaskNode> result;
+  auto add = [&](TaskNode::Kind kind, int32_t node, int32_t value,
+                 int32_t action, llvm::ArrayRef<int32_t> devices) -> auto & {
+    TaskNode &task = result.emplace_back();
+    task.kind = kind;
+    task.node = node;
+    task.value = value;
+    task.action = action;
+    task.devices.assign(devices.begin(), devices.end());
+    return task;
+  };
+  auto addValue = [&](int32_t value) {
+    const ValueTasks &tasks = valueTasks(value);
+    if (!tasks.reduceDevices.empty())
+      add(TaskNode::Kind::Pack, -1, value, -1, tasks.reduceDevices);
+    for (const ActionTasks &action : tasks.actions) {
+      if (!action.packDevices.empty())
+        add(TaskNode::Kind::Pack, -1, value, action.action, action.packDevices);
+      if (action.devices.empty())
+        continue;
+      TaskNode &move =
+          add(TaskNode::Kind::Move, -1, value, action.action, action.devices);
+      move.actionKind = action.kind;
+      move.bytes = action.bytes;
+    }
+  };
+  for (auto [position, node] : llvm::enumerate(order_)) {
+    for (int32_t value : prefetches_[position])
+      addValue(value);
+    for (auto [operand, value] : llvm::enumerate(graph_.node(node).operands)) {
+      const UseTasks &use = valueTasks(value).uses[useIndex(node, operand)];
+      if (!use.unpackDevices.empty())
+        add(TaskNode::Kind::Unpack, node, value, -1, use.unpackDevices);
+    }
+    add(TaskNode::Kind::Compute, node, -1, -1, nodeTasks(node).devices);
+    for (int32_t value : graph_.node(node).results)
+      addValue(value);
+  }
+  return result;
+}
+
+std::vector<Movement> TaskGraph::movements(Phase phase) const {
+  std::vector<Movement> result;
+  auto addValue = [&](int32_t id) {
+    const ValueTasks &tasks = valueTasks(id);
+    if (tasks.stepBytes + tasks.feedBytes + tasks.drainBytes == 0 &&
+        tasks.actions.empty())
+      return;
+    ValuePlan plan = planOf(graph_, strategy_, topology_, id);
+    for (const Action &action : plan.actions)
+      if (phaseOf(action, plan, topology_.host()) == phase)
+        for (Movement &movement :
+             soap::movements(action, graph_.value(id).elementBytes))
+          result.push_back(std::move(movement));
+  };
+  // Parameters that only outputs read come last.
+  std::vector<bool> done(graph_.numValues());
+  auto addOnce = [&](int32_t id) {
+    if (!done[id])
+      addValue(id);
+    done[id] = true;
+  };
+  for (auto [position, node] : llvm::enumerate(order_)) {
+    for (int32_t value : prefetches_[position])
+      addOnce(value);
+    for (int32_t value : graph_.node(node).results)
+      addOnce(value);
+  }
+  for (int32_t id : valuesInOrder())
+    addOnce(id);
+  return result;
+}
+
+int64_t TaskGraph::bytes(Phase phase) const {
+  int64_t sum = 0;
+  for (const ValueTasks *value : valueTasks_)
+    sum += phase == Phase::Step   ? value->stepBytes
+           : phase == Phase::Feed ? value->feedBytes
+                                  : value->drainBytes;
+  return sum;
+}
+
+int64_t TaskGraph::nodeNs(int32_t node) const {
+  llvm::ArrayRef<int64_t> ns = nodeTasks(node).ns;
+  return ns.empty() ? 0 : *std::max_element(ns.begin(), ns.end());
+}
+
+int64_t TaskGraph::totalComputeNs() const {
+  int64_t sum = 0;
+  for (int32_t node : order_)
+    for (int64_t ns : nodeTasks(node).ns)
+      sum += ns;
+  return sum;
+}

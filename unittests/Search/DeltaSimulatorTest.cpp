@@ -1,0 +1,127 @@
+//===- DeltaSimulatorTest.cpp - Delta equals full -------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/DeltaSimulator.h"
+#include "DeltaComparison.h"
+#include "ExampleGraphs.h"
+#include "soap/Search/LaunchPolicy.h"
+#include "gtest/gtest.h"
+
+using namespace soap;
+using namespace soap::test;
+
+namespace {
+/// `proposals` random changes of a random strategy, compared with full
+/// simulations.
+void compare(const OperatorGraph &graph, const Topology &topology,
+             uint64_t seed, uint64_t proposals, DeltaComparison::Tally &tally,
+             const DeltaComparison::Options &options = {}) {
+  CostModel costs;
+  for (llvm::StringRef start : {"data-parallel", "random", "random-uniform"})
+    for (llvm::StringRef policy : {"program", "critical-path"}) {
+      Strategy strategy =
+          llvm::cantFail(expertStrategy(start, graph, topology, costs, seed));
+      strategy.order = launchOrder(policy, graph, strategy, topology, costs);
+      DeltaComparison comparison(graph, topology, costs, strategy, seed,
+                                 options);
+      std::string error = comparison.run(proposals);
+      ASSERT_EQ(error, "") << "seed " << seed << ", " << start.str() << ", "
+                           << policy.str();
+      tally.add(comparison.tally());
+    }
+}
+
+Topology load(const char *name) {
+  return llvm::cantFail(
+      Topology::load(std::string(SOAP_TOPOLOGIES "/") + name + ".json"));
+}
+
+TEST(DeltaSimulator, EqualsFullOnRandomGraphs) {
+  DeltaComparison::Tally tally;
+  Topology machines[] = {plainMachine(2), plainMachine(5), load("p100-node"),
+                         load("v100-8")};
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    OperatorGraph graph = randomGraph(seed);
+    compare(graph, machines[seed % std::size(machines)], seed, 60, tally);
+    if (HasFatalFailure())
+      return;
+  }
+  tally.print();
+  EXPECT_GT(tally.accepted, tally.proposals / 20);
+  EXPECT_GT(tally.boundsThatRejected, 0u);
+}
+
+TEST(DeltaSimulator, EqualsFullOnSmallGraphs) {
+  // Tensors of all sizes, and nothing that would hide a bound which is too
+  // high.
+  DeltaComparison::Tally tally;
+  DeltaComparison::Options options;
+  options.boundsPerProposal = 2;
+  Topology machines[] = {load("p100-cluster"), plainBus(4), load("k80-cluster"),
+                         load("v100-8")};
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    OperatorGraph graph =
+        randomSmallGraph(seed, int64_t(1) << (2 * (seed % 4)));
+    compare(graph, machines[seed / 4 % std::size(machines)], seed, 40, tally,
+            options);
+    if (HasFatalFailure())
+      return;
+  }
+  tally.print();
+  EXPECT_GT(tally.boundsThatRejected, tally.bounds / 4);
+}
+
+TEST(DeltaSimulator, EqualsFullOnRandomMachines) {
+  // Unequal devices, buses, and networks that all machines share.
+  DeltaComparison::Tally tally;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    compare(seed % 2 ? randomGraph(seed) : randomSmallGraph(seed, 16),
+            randomMachine(seed), seed, 30, tally);
+    if (HasFatalFailure())
+      return;
+  }
+  tally.print();
+  EXPECT_GT(tally.boundsThatRejected, 0u);
+}
+
+TEST(DeltaSimulator, EqualsFullFromConvergedStrategies) {
+  DeltaComparison::Tally tally;
+  DeltaComparison::Options options;
+  options.temperature = 1. / 4000;
+  CostModel costs;
+  for (const char *name : {"p100-node", "p100-cluster"}) {
+    OperatorGraph graph = inception(64, 3);
+    Topology topology = load(name);
+    Strategy start = randomStrategy(graph, topology, 5);
+    Strategy strategy = converge(graph, topology, costs, start, 5, 1500);
+    auto stepOf = [&](const Strategy &strategy) {
+      TaskGraph tasks(graph, topology, costs);
+      tasks.setStrategy(strategy);
+      return FullSimulator(tasks).stepNs();
+    };
+    EXPECT_LT(stepOf(strategy), stepOf(start));
+    DeltaComparison comparison(graph, topology, costs, strategy, 5, options);
+    ASSERT_EQ(comparison.run(200), "") << name;
+    tally.add(comparison.tally());
+  }
+  tally.print();
+  EXPECT_GT(tally.accepted, 0u);
+}
+
+TEST(DeltaSimulator, EqualsFullOnInception) {
+  DeltaComparison::Tally tally;
+  OperatorGraph graph = inception(64, 6);
+  for (const char *name : {"p100-node", "p100-cluster", "k80-cluster"}) {
+    compare(graph, load(name), 7, 40, tally);
+    if (HasFatalFailure())
+      return;
+  }
+  tally.print();
+  // Not every change moves the whole rest of the step.
+  EXPECT_LT(tally.positions, tally.simulations * graph.numNodes() / 2);
+}
+} // namespace

@@ -1,0 +1,182 @@
+//===- MemoryUseTest.cpp - Liveness, and strategies that fit --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/MemoryUse.h"
+#include "ExampleGraphs.h"
+#include "soap/Search/LaunchPolicy.h"
+#include "soap/Search/Random.h"
+#include "soap/Search/RandomStrategies.h"
+#include "soap/Search/SearchAlgorithm.h"
+#include "gtest/gtest.h"
+
+using namespace soap;
+using namespace soap::test;
+
+namespace {
+TEST(MemoryUse, ValuesLiveToTheirLastReaderInLaunchOrder) {
+  // 128 bytes each. In the list of a's readers, b is first and c last.
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {4, 8});
+  int32_t a = builder.relu("a", x);
+  int32_t b = builder.relu("b", a);
+  int32_t e = builder.relu("e", builder.relu("d", builder.relu("c", a)));
+  builder.output("y", b);
+  builder.output("z", e);
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(1);
+  CostModel costs;
+  TaskGraph tasks(graph, machine, costs);
+  Strategy strategy = singleDevice(graph, machine);
+  auto peak = [&](llvm::ArrayRef<const char *> names) {
+    strategy.order.clear();
+    for (const char *name : names)
+      strategy.order.push_back(graph.find(name));
+    EXPECT_EQ(verify(strategy, graph, machine), "");
+    tasks.setStrategy(strategy);
+    MemoryPeak peak = memoryPeak(tasks, 0);
+    EXPECT_EQ(tasks.peakMemory(), std::vector<int64_t>({peak.bytes}));
+    return std::pair(peak.bytes, graph.node(peak.node).name);
+  };
+  // x is there all the time, y and z to the end. While d runs: a for b to come,
+  // c and d.
+  EXPECT_EQ(peak({"x", "a", "c", "d", "e", "b", "y", "z"}),
+            std::pair(int64_t(128 * 4), std::string("d")));
+  // While c runs: a, b and c.
+  EXPECT_EQ(peak({"x", "a", "b", "c", "d", "e", "y", "z"}),
+            std::pair(int64_t(128 * 4), std::string("c")));
+  // An order with c last among a's readers is no other in what it needs, but in
+  // when: b, which nobody but y reads, is early or late.
+  EXPECT_EQ(peak({"x", "a", "c", "b", "d", "e", "y", "z"}),
+            std::pair(int64_t(128 * 4), std::string("b")));
+}
+
+/// The same graph with its nodes numbered in the order `order`.
+OperatorGraph renumbered(const OperatorGraph &graph,
+                         llvm::ArrayRef<int32_t> order) {
+  OperatorGraph result;
+  std::vector<int32_t> values(graph.numValues(), -1);
+  for (int32_t id : order) {
+    GraphNode node = graph.node(id);
+    llvm::SmallVector<llvm::SmallVector<int64_t, 5>, 2> shapes;
+    llvm::SmallVector<int32_t, 2> elementBytes;
+    llvm::SmallVector<int32_t, 2> results(node.results.begin(),
+                                          node.results.end());
+    for (int32_t &operand : node.operands)
+      operand = values[operand];
+    for (int32_t value : results) {
+      const auto &shape = graph.value(value).shape;
+      shapes.emplace_back(shape.begin(), shape.end());
+      elementBytes.push_back(graph.value(value).elementBytes);
+    }
+    node.results.clear();
+    int32_t added = result.addNode(std::move(node), shapes, elementBytes);
+    for (auto [index, value] : llvm::enumerate(results))
+      values[value] = result.valueOf(added, static_cast<int32_t>(index));
+  }
+  EXPECT_EQ(result.finish(), "");
+  return result;
+}
+
+/// Any order in which operands come first, inputs in front and outputs at the
+/// end.
+std::vector<int32_t> randomOrder(const OperatorGraph &graph, Random &random) {
+  std::vector<int32_t> missing(graph.numNodes()), ready, order;
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    missing[id] = static_cast<int32_t>(graph.node(id).operands.size());
+    if (missing[id] == 0)
+      ready.push_back(id);
+  }
+  while (!ready.empty()) {
+    size_t at = random.below(ready.size());
+    int32_t id = ready[at];
+    ready.erase(ready.begin() + static_cast<ptrdiff_t>(at));
+    order.push_back(id);
+    for (int32_t value : graph.node(id).results)
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        if (--missing[use.node] == 0)
+          ready.push_back(use.node);
+  }
+  keepPorts(order, graph);
+  return order;
+}
+
+TEST(MemoryUse, DoesNotDependOnTheNumberingOfUses) {
+  Topology machine = plainMachine(3);
+  CostModel costs;
+  int differing = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    OperatorGraph graph = randomGraph(seed);
+    Random random(seed, 0, 0);
+    // Launched in one order, numbered in another.
+    std::vector<int32_t> launch = randomOrder(graph, random),
+                         numbering = randomOrder(graph, random);
+    OperatorGraph other = renumbered(graph, numbering);
+    std::vector<int32_t> numberOf(graph.numNodes());
+    for (auto [number, id] : llvm::enumerate(numbering))
+      numberOf[id] = static_cast<int32_t>(number);
+    for (const Strategy &chosen : {dataParallel(graph, machine),
+                                   uniformStrategy(graph, machine, seed)}) {
+      Strategy first = chosen, second;
+      first.order = launch;
+      second.configs.resize(graph.numNodes());
+      for (int32_t id = 0; id < graph.numNodes(); ++id)
+        second.configs[numberOf[id]] = first.configs[id];
+      for (int32_t id : launch)
+        second.order.push_back(numberOf[id]);
+      ASSERT_EQ(verify(second, other, machine), "");
+      TaskGraph tasks(graph, machine, costs), others(other, machine, costs);
+      tasks.setStrategy(first);
+      others.setStrategy(second);
+      ASSERT_EQ(tasks.peakMemory(), others.peakMemory()) << "seed " << seed;
+      // The order matters.
+      first.order.clear();
+      std::vector<int64_t> peak = tasks.peakMemory();
+      tasks.setStrategy(first);
+      differing += tasks.peakMemory() != peak;
+    }
+  }
+  EXPECT_GT(differing, 0);
+}
+
+TEST(MemoryUse, WhatASearchFindsFits) {
+  // The best strategy without a limit misses it by one byte.
+  CostModel costs;
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {16, 64});
+  for (int i = 0; i < 4; ++i) {
+    std::string name = "n" + std::to_string(i);
+    x = builder.relu(
+        name + ".relu",
+        builder.matmul(name, x, builder.parameter(name + ".w", {64, 64})));
+  }
+  builder.output("y", x);
+  OperatorGraph graph = builder.finish();
+  DeviceKind kind = plainMachine(1).kinds()[0];
+  auto machineWith = [&](int64_t memory) {
+    return Topology::machine(3, kind, 2e9, 50, memory, 1, false);
+  };
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    SearchOptions options;
+    options.seed = seed;
+    options.proposals = 1500;
+    options.threads = 1;
+    Topology unlimited = machineWith(0);
+    auto best = createMCMC()->run({graph, unlimited, costs}, options);
+    ASSERT_TRUE(bool(best)) << llvm::toString(best.takeError());
+    TaskGraph tasks(graph, unlimited, costs);
+    tasks.setStrategy(best->strategy);
+    std::vector<int64_t> peak = tasks.peakMemory();
+    Topology limited =
+        machineWith(*std::max_element(peak.begin(), peak.end()) - 1);
+    SearchProblem problem{graph, limited, costs};
+    ASSERT_NE(problem.verify(best->strategy), "");
+    auto found = createMCMC()->run(problem, options);
+    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    EXPECT_EQ(problem.verify(found->strategy), "") << "seed " << seed;
+  }
+}
+} // namespace
