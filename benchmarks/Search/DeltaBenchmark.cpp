@@ -173,6 +173,7 @@ static void forEachField(TallyT &tally, Fn fn) {
   fn("bounds", tally.bounds);
   fn("bounds-that-rejected", tally.boundsThatRejected);
   fn("limits", tally.limits);
+  fn("tails", tally.tails);
   fn("all-times", tally.allTimes);
   fn("snapshot-bytes", tally.snapshotBytes);
 }

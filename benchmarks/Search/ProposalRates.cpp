@@ -18,7 +18,7 @@
 #include "soap/CostModel/GeneratedTopologies.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Process.h"
+#include <ctime>
 
 using namespace soap;
 using Clock = std::chrono::steady_clock;
@@ -125,20 +125,21 @@ static std::optional<Strategy> startOf(const SearchProblem &problem,
   return std::nullopt;
 }
 
-/// Seconds that this program had a core: the rates do not depend on what else
-/// runs on the machine.
+/// Seconds that this thread, the only one, had a core: the rates do not depend
+/// on what else runs on the machine.
 static double coreSeconds() {
-  llvm::sys::TimePoint<> now;
-  std::chrono::nanoseconds user, system;
-  llvm::sys::Process::GetTimeUsage(now, user, system);
-  return std::chrono::duration<double>(user + system).count();
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) +
+         1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Runs a chain for `secondsPerRow` of a core, the time of starts left out.
+/// Runs a chain for `secondsPerRow` of CPU time, the time of starts left out.
 /// Returns these seconds; 0 if no start fits into memory.
 template <typename ChainT>
 static double measure(ChainT &chain, const SearchProblem &problem,
-                      const detail::SubMachine &machine, StartKind kind) {
+                      const detail::SubMachine &machine, StartKind kind,
+                      Proposals proposals) {
   double elapsed = 0;
   uint64_t left = 0, numStarts = 0;
   while (elapsed < secondsPerRow) {
@@ -160,7 +161,9 @@ static double measure(ChainT &chain, const SearchProblem &problem,
                    std::chrono::duration_cast<Clock::duration>(
                        std::chrono::duration<double>(secondsPerRow - elapsed));
     chain.run(machine, std::min(left, roundLength), beta, deadline);
-    chain.mix().adapt();
+    // Weights that adapt would let the other kinds in.
+    if (proposals == Proposals::Mix)
+      chain.mix().adapt();
     elapsed += coreSeconds() - begin;
     left -= std::min(left, chain.statistics().proposals - tried);
   }
@@ -176,9 +179,9 @@ static std::vector<ResultTable::Column> columns() {
           {"proposals", "proposals"},
           {"start", "start", 0, 13},
           {"form", "form", 0, 11},
-          {"proposals_per_second", "proposals/s"},
+          {"proposals_per_second", "proposals/CPU s"},
           {"bounded_percent", "bounded %", 1},
-          {"simulated_per_second", "simulated/s"},
+          {"simulated_per_second", "simulated/CPU s"},
           {"accepted_percent", "accepted %", 1},
           {"nodes_per_simulation", "nodes/simulation", 1},
           {"proposing_us", "propose us", 1},
@@ -250,7 +253,7 @@ static void measureAll(ResultTable &table, const ModelSpec &spec,
           // Tables of its own: no row finds costs that another one asked for.
           TaskGraph tables(model.graph(), topology, costs);
           detail::Chain chain(problem, options, tables, /*number=*/0);
-          seconds = measure(chain, problem, machine, start);
+          seconds = measure(chain, problem, machine, start, proposals);
           statistics = chain.statistics();
           // Starts simulate as well, but not as delta simulations.
           if (form == Form::Full) {
@@ -263,7 +266,7 @@ static void measureAll(ResultTable &table, const ModelSpec &spec,
                                form == Form::PaperFull
                                    ? TaskLevelChain::Algorithm::Full
                                    : TaskLevelChain::Algorithm::Delta);
-          seconds = measure(chain, problem, machine, start);
+          seconds = measure(chain, problem, machine, start, proposals);
           statistics = chain.statistics();
         }
         if (seconds == 0) {
@@ -297,8 +300,11 @@ int main(int argc, char **argv) {
       argc, argv,
       "Proposals per second of one Markov chain on one core, at the\n"
       "temperature of a search (400 over the best step). Prints one table.\n"
-      "Rates are per second of the core. The parts of a proposal are\n"
-      "microseconds of the core per proposal; the last column is what a\n"
+      "Rates are per second of the thread's CPU time\n"
+      "(CLOCK_THREAD_CPUTIME_ID), so that other programs on the machine do "
+      "not\n"
+      "change them much. The parts of a proposal are microseconds of this\n"
+      "time per proposal; the last column is what a\n"
       "proposal costs that is simulated. Models are made by the zoo:\n\n"
       "  python -m zoo nmt -o nmt.onnx\n"
       "  soap-bench-search --models=nmt.onnx:64:8 --topologies=p100:nodes=4\n");

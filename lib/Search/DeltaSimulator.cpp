@@ -7,6 +7,7 @@
 
 #include "soap/Search/DeltaSimulator.h"
 #include "SimulatorPass.h"
+#include "StepTails.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 
@@ -24,14 +25,18 @@ struct RecordUses : RecordNothing {
 } // namespace
 
 DeltaSimulator::DeltaSimulator(const TaskGraph &tasks, int32_t interval)
-    : tasks_(tasks), interval_(interval) {}
+    : tasks_(tasks), interval_(interval),
+      tails_(std::make_unique<StepTails>(tasks)) {}
+
+DeltaSimulator::~DeltaSimulator() = default;
 
 int32_t DeltaSimulator::rowPosition(int32_t row) const {
   return std::min(row * interval_, numPositions_);
 }
 
 size_t DeltaSimulator::snapshotBytes() const {
-  return (rows_.size() + nextStarts_.size()) * sizeof(int64_t);
+  return (rows_.size() + nextStarts_.size()) * sizeof(int64_t) +
+         tails_->bytes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -61,22 +66,33 @@ void DeltaSimulator::prepare() {
   shiftsBefore_.assign(numPositions_, 0);
   trial_ = 0;
   describeOrder();
+  tails_->reset(interval_, numRows_, numResources_);
 }
 
 /// Uses of values that reach over rows.
 void DeltaSimulator::describeOrder() {
+  uses_.clear();
   crossings_.assign(numRows_, {});
   const OperatorGraph &graph = tasks_.graph();
   for (int32_t value = 0; value < graph.numValues(); ++value) {
     int32_t launched = tasks_.launchPosition(value);
     if (launched < 0)
       continue;
-    for (auto [index, use] : llvm::enumerate(graph.value(value).uses)) {
-      int32_t reader = tasks_.rank(use.node);
-      for (int32_t row = launched / interval_ + 1;
-           row < numRows_ && rowPosition(row) <= reader; ++row)
-        crossings_[row].push_back(
-            {value, static_cast<int32_t>(index), use.node, use.operand});
+    auto first = static_cast<int32_t>(uses_.size());
+    for (auto [index, use] : llvm::enumerate(graph.value(value).uses))
+      if (int32_t reader = tasks_.rank(use.node); reader >= 0)
+        uses_.push_back(
+            {reader, static_cast<int32_t>(index), use.node, use.operand});
+    std::stable_sort(
+        uses_.begin() + first, uses_.end(),
+        [](const Use &a, const Use &b) { return a.rank < b.rank; });
+    auto last = static_cast<int32_t>(uses_.size());
+    for (int32_t row = launched / interval_ + 1; row < numRows_; ++row) {
+      while (first < last && uses_[first].rank < rowPosition(row))
+        ++first;
+      if (first == last)
+        break;
+      crossings_[row].push_back({value, first, last});
     }
   }
 }
@@ -250,6 +266,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
     trial_ = 1;
   }
   open_ = true;
+  stoppedAt_ = -1;
   ++statistics_.simulations;
   sizeBefore_ = state_.times.size();
   findChanges();
@@ -257,8 +274,6 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
   if (limit != INT64_MAX)
     findChangedLoads();
 
-  RecordNothing record;
-  Pass<RecordNothing, true> pass(tasks_, state_, record);
   int64_t shift = 0;
   int32_t convergedAt = -1;
   for (size_t next = 0; next < changed_.size();) {
@@ -276,16 +291,18 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
             *std::max_element(state_.resources.begin(), state_.resources.end());
         return trialNs_;
       }
-      int32_t end = rowPosition(row + 1);
-      for (int32_t position = rowPosition(row); position < end; ++position) {
-        save(position);
-        pass.launch(position);
-      }
-      statistics_.positions += end - rowPosition(row);
-      ++row;
+      simulateRow(row++);
+      int32_t end = rowPosition(row);
       while (next < changed_.size() && changed_[next] < end)
         ++next;
       bool last = next == changed_.size();
+      if (last && knowsTails(row)) {
+        ++statistics_.tails;
+        stoppedAt_ = row;
+        stoppedRegion_ = firstRow;
+        trialNs_ = endNs(row);
+        return trialNs_;
+      }
       if (limit != INT64_MAX) {
         passChangedLoads(end);
         if (isOverloaded(row, limit))
@@ -306,6 +323,75 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
   return trialNs_;
 }
 
+void DeltaSimulator::simulateRow(int32_t row) {
+  RecordNothing record;
+  Pass<RecordNothing, true> pass(tasks_, state_, record);
+  int32_t begin = rowPosition(row), end = rowPosition(row + 1);
+  for (int32_t position = begin; position < end; ++position) {
+    save(position);
+    pass.launch(position);
+  }
+  statistics_.positions += end - begin;
+}
+
+//===----------------------------------------------------------------------===//
+// What follows the last change
+//===----------------------------------------------------------------------===//
+
+/// True if the tails of `row` are known. They are computed once simulations
+/// have gone on for as many rows as that takes.
+bool DeltaSimulator::knowsTails(int32_t row) {
+  int32_t missing = tails_->firstKnown() - row;
+  if (missing <= 0)
+    return true;
+  if (++rowsWithoutTails_ < missing)
+    return false;
+  rowsWithoutTails_ = 0;
+  statistics_.tailRows += missing;
+  tails_->extendTo(row);
+  return true;
+}
+
+/// The step time, from the times at `row`, of which the tails are known.
+int64_t DeltaSimulator::endNs(int32_t row) const {
+  const int64_t *tails = tails_->ofResources(row);
+  const int64_t *now = state_.resources.data();
+  int64_t end = 0;
+  for (size_t r = 0; r < numResources_; ++r)
+    end = std::max(end, now[r] + tails[r]);
+  for (const Crossing &crossing : crossings_[row]) {
+    const ValueTasks &value = tasks_.valueTasks(crossing.value);
+    if (value.numSlots == 0)
+      continue;
+    const int64_t *slots = &state_.times[state_.blocks[crossing.value].begin];
+    int64_t shift = state_.shifts[tasks_.launchPosition(crossing.value)];
+    for (int32_t i = crossing.firstUse; i < crossing.lastUse; ++i) {
+      const UseTasks &use = value.uses[uses_[i].use];
+      for (const Wait &wait : use.computeWaits)
+        end = std::max(end, slots[wait.slot] + shift +
+                                tails_->ofNode(uses_[i].node)[wait.at]);
+      if (use.unpackWaits.empty())
+        continue;
+      llvm::ArrayRef<int64_t> unpacks = tails_->ofUnpacks(
+          tasks_.operandIndex(uses_[i].node, uses_[i].operand));
+      for (const Wait &wait : use.unpackWaits)
+        end = std::max(end, slots[wait.slot] + shift + unpacks[wait.at]);
+    }
+  }
+  return end;
+}
+
+/// Goes on where tails ended the simulation, up to where the rest is as before.
+void DeltaSimulator::finish() {
+  int64_t shift = 0;
+  int32_t row = stoppedAt_;
+  bool converged = false;
+  while (row < numRows_ - 1 && !(converged = converges(row, shift)))
+    simulateRow(row++);
+  regions_.push_back({stoppedRegion_, row, converged, converged ? shift : 0});
+  stoppedAt_ = -1;
+}
+
 //===----------------------------------------------------------------------===//
 // Is the rest as before?
 //===----------------------------------------------------------------------===//
@@ -320,12 +406,6 @@ bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
     const ValueTasks &value = tasks_.valueTasks(crossing.value);
     if (value.numSlots == 0)
       continue;
-    const UseTasks &use = value.uses[crossing.use];
-    if (use.computeWaits.empty() && use.unpackWaits.empty())
-      continue;
-    int32_t reader = tasks_.rank(crossing.node);
-    if (changedAt_[reader] == trial_)
-      continue; // It will be simulated.
     int32_t launched = tasks_.launchPosition(crossing.value);
     bool simulated = simulatedAt_[launched] == trial_;
     const SimulatorState::Block &block = state_.blocks[crossing.value];
@@ -337,24 +417,31 @@ bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
       oldShift = shiftsBefore_[launched];
     else
       oldShift -= segmentShifts_[launched];
-    const NodeTasks &node = tasks_.nodeTasks(crossing.node);
-    const int64_t *nodeEnds =
-        &state_.times[state_.blocks[state_.nodeBlock(crossing.node)].begin];
-    const int64_t *unpackEnds =
-        &state_.times[state_
-                          .blocks[state_.useBlock(tasks_.operandIndex(
-                              crossing.node, crossing.operand))]
-                          .begin];
-    int64_t readerShift = state_.shifts[reader];
-    for (const Wait &wait : use.computeWaits)
-      if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
-                      nodeEnds[wait.at] + readerShift - node.ns[wait.at]))
-        return false;
-    for (const Wait &wait : use.unpackWaits)
-      if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
-                      unpackEnds[wait.at] + readerShift -
-                          use.unpackNs[wait.at]))
-        return false;
+    for (int32_t i = crossing.firstUse; i < crossing.lastUse; ++i) {
+      const auto [reader, number, id, operand] = uses_[i];
+      const UseTasks &use = value.uses[number];
+      if (use.computeWaits.empty() && use.unpackWaits.empty())
+        continue;
+      if (changedAt_[reader] == trial_)
+        continue; // It will be simulated.
+      const NodeTasks &node = tasks_.nodeTasks(id);
+      const int64_t *nodeEnds =
+          &state_.times[state_.blocks[state_.nodeBlock(id)].begin];
+      const int64_t *unpackEnds =
+          &state_.times
+               [state_.blocks[state_.useBlock(tasks_.operandIndex(id, operand))]
+                    .begin];
+      int64_t readerShift = state_.shifts[reader];
+      for (const Wait &wait : use.computeWaits)
+        if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
+                        nodeEnds[wait.at] + readerShift - node.ns[wait.at]))
+          return false;
+      for (const Wait &wait : use.unpackWaits)
+        if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
+                        unpackEnds[wait.at] + readerShift -
+                            use.unpackNs[wait.at]))
+          return false;
+    }
   }
   return true;
 }
@@ -484,6 +571,10 @@ void DeltaSimulator::commit(const Region &region, int64_t shiftBefore) {
 
 void DeltaSimulator::accept() {
   assert(open_ && "no change on trial");
+  if (stoppedAt_ >= 0)
+    finish();
+  if (!changed_.empty())
+    tails_->forgetBefore(changed_.back() + 1);
   int64_t shift = 0;
   for (const Region &region : regions_) {
     commit(region, shift);

@@ -102,6 +102,7 @@ void DeltaComparison::Tally::add(const Tally &other) {
   bounds += other.bounds;
   boundsThatRejected += other.boundsThatRejected;
   limits += other.limits;
+  tails += other.tails;
   allTimes += other.allTimes;
   snapshotBytes = std::max(snapshotBytes, other.snapshotBytes);
 }
@@ -111,8 +112,8 @@ void DeltaComparison::Tally::print() const {
                << simulations << " delta simulations of "
                << (simulations ? positions / simulations : 0) << " positions; "
                << bounds << " bounds, " << boundsThatRejected << " rejected; "
-               << limits << " ended at their limit; " << allTimes
-               << " comparisons of all times\n";
+               << limits << " ended at their limit, " << tails << " by tails; "
+               << allTimes << " comparisons of all times\n";
 }
 
 DeltaComparison::DeltaComparison(const OperatorGraph &graph,
@@ -227,6 +228,7 @@ std::string DeltaComparison::propose(uint64_t number, bool full,
   }
   tally_.simulations = delta_.statistics().simulations;
   tally_.positions = delta_.statistics().positions;
+  tally_.tails = delta_.statistics().tails;
   tally_.snapshotBytes = delta_.snapshotBytes();
   tally_.allPositions = tally_.simulations * tasks_.order().size();
   return error;

@@ -73,7 +73,8 @@ public:
     uint64_t allPositions = 0; ///< and what full simulations would go through.
     uint64_t bounds = 0;       ///< Compared with the exact step,
     uint64_t boundsThatRejected = 0; ///< and above the threshold.
-    uint64_t limits = 0;             ///< Simulations that ended at their limit.
+    uint64_t limits = 0;             ///< Simulations that ended at their limit,
+    uint64_t tails = 0;              ///< and those that tails ended.
     uint64_t allTimes = 0;           ///< Comparisons of all times.
     uint64_t snapshotBytes = 0;      ///< Of the delta simulator, at most.
 

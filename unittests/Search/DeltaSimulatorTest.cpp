@@ -51,6 +51,7 @@ TEST(DeltaSimulator, EqualsFullOnRandomGraphs) {
       return;
   }
   tally.print();
+  EXPECT_GT(tally.tails, tally.simulations / 20);
   EXPECT_GT(tally.accepted, tally.proposals / 20);
   EXPECT_GT(tally.boundsThatRejected, 0u);
 }

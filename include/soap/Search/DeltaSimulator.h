@@ -21,12 +21,17 @@
 
 namespace soap {
 
+namespace detail {
+class StepTails;
+}
+
 class DeltaSimulator {
 public:
   /// Simulates `tasks`, which must outlive this. The state of all resources is
   /// kept at every `interval`-th position of the launch order (0: chosen by the
   /// size of the problem).
   explicit DeltaSimulator(const TaskGraph &tasks, int32_t interval = 0);
+  ~DeltaSimulator();
 
   /// Simulates everything: after setStrategy(), update() or setOrder() of the
   /// task graph. Returns the step time.
@@ -59,6 +64,8 @@ public:
     uint64_t positions = 0; ///< Positions of the launch order simulated.
     uint64_t regions = 0;   ///< Times that a simulation started somewhere.
     uint64_t cut = 0;       ///< Simulations that ended above their limit early.
+    uint64_t tails = 0;     ///< Simulations that tails ended,
+    uint64_t tailRows = 0;  ///< and rows of tails that were computed.
     uint64_t resets = 0;    ///< Simulations of everything.
   };
   const Statistics &statistics() const { return statistics_; }
@@ -72,9 +79,14 @@ private:
     bool converged;
     int64_t shift; ///< Of all that follows, against what was accepted.
   };
-  /// A use of a value behind a row by a node at or behind it.
+  /// A use of a value by a compute node.
+  struct Use {
+    int32_t rank, use, node, operand;
+  };
+  /// A value that is launched before a row and read at it or behind: by
+  /// uses_[firstUse] and those that follow, up to lastUse.
   struct Crossing {
-    int32_t value, use, node, operand;
+    int32_t value, firstUse, lastUse;
   };
 
   void prepare();
@@ -92,6 +104,10 @@ private:
   bool converges(int32_t row, int64_t &shift) const;
   bool staysAbove(int32_t row, int64_t gain) const;
   int64_t cutAbove(int64_t limit);
+  void simulateRow(int32_t row);
+  bool knowsTails(int32_t row);
+  int64_t endNs(int32_t row) const;
+  void finish();
   // DeltaLoads.cpp
   void resetLoads();
   void acceptLoads();
@@ -116,7 +132,13 @@ private:
   /// "uses" all resources.
   std::vector<int64_t> rows_, nextStarts_, rowShifts_;
   /// @}
-  std::vector<std::vector<Crossing>> crossings_; ///< Per row.
+  std::vector<Use> uses_; ///< Value by value, as they are launched.
+  std::vector<llvm::SmallVector<Crossing, 0>> crossings_; ///< Per row.
+  /// What follows a row that nothing behind has changed.
+  std::unique_ptr<detail::StepTails> tails_;
+  /// Rows that were simulated because the tails of the first of them were not
+  /// known, since tails were computed last.
+  int32_t rowsWithoutTails_ = 0;
   /// [row][device]: what the device computes from the row on.
   std::vector<int64_t> loads_;
 
@@ -156,6 +178,9 @@ private:
   std::vector<MovedBlock> movedBlocks_;
   size_t sizeBefore_ = 0;
   int64_t trialNs_ = 0;
+  /// The row at which tails ended the simulation, and where its last region
+  /// begins; -1: they did not.
+  int32_t stoppedAt_ = -1, stoppedRegion_ = 0;
   uint32_t accepted_ = 0; ///< Since the last reset.
   size_t sizeAtReset_ = 0;
   /// @}

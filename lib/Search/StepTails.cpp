@@ -1,0 +1,195 @@
+//===- StepTails.cpp - How long a step goes on from a row -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// SimulatorPass.h from the end of the launch order to its beginning. What a
+// launch overwrites later has the tail that the launch leaves to it: where an
+// end is the latest of some times and a duration, all these times have the tail
+// of the end and the duration.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepTails.h"
+#include "soap/Testing/PlantedFault.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+using llvm::ArrayRef;
+
+static void raise(int64_t &tail, int64_t to) { tail = std::max(tail, to); }
+
+void StepTails::reset(int32_t interval, int32_t numRows, size_t numResources) {
+  interval_ = interval;
+  numRows_ = numRows;
+  numResources_ = numResources;
+  numEnds_ = tasks_.topology().numDevices() + 1;
+  rows_.resize(numRows_ * numResources_);
+  nodeTails_.resize(tasks_.graph().numNodes());
+  unpackTails_.resize(
+      tasks_.operandIndex(tasks_.graph().numNodes(), /*operand=*/0));
+  // The step ends when all resources are free.
+  firstKnown_ = numRows_ - 1;
+  std::fill(rows_.end() - static_cast<ptrdiff_t>(numResources_), rows_.end(),
+            0);
+}
+
+void StepTails::forgetBefore(int32_t position) {
+  if (SOAP_FAULT("tails-stale"))
+    return;
+  int32_t row = std::min(numRows_ - 1, (position + interval_ - 1) / interval_);
+  firstKnown_ = std::max(firstKnown_, row);
+}
+
+void StepTails::extendTo(int32_t row) {
+  if (row >= firstKnown_)
+    return;
+  now_.assign(ofResources(firstKnown_),
+              ofResources(firstKnown_) + numResources_);
+  auto numPositions = static_cast<int32_t>(tasks_.order().size());
+  while (firstKnown_ > row) {
+    int32_t end = std::min(firstKnown_ * interval_, numPositions);
+    --firstKnown_;
+    for (int32_t position = end; position-- > firstKnown_ * interval_;)
+      passPosition(position);
+    std::copy(now_.begin(), now_.end(),
+              rows_.begin() +
+                  static_cast<ptrdiff_t>(firstKnown_ * numResources_));
+  }
+}
+
+void StepTails::passPosition(int32_t position) {
+  int32_t node = tasks_.order()[position];
+  producer_.assign(tasks_.nodeTasks(node).devices.size(), none);
+  for (int32_t value : llvm::reverse(tasks_.graph().node(node).results))
+    passValue(value);
+  passNode(node);
+  for (int32_t value : llvm::reverse(tasks_.prefetchesAt(position)))
+    passValue(value);
+}
+
+void StepTails::passNode(int32_t id) {
+  const GraphNode &node = tasks_.graph().node(id);
+  const NodeTasks &tasks = tasks_.nodeTasks(id);
+  auto &tails = nodeTails_[id];
+  tails.resize_for_overwrite(tasks.devices.size());
+  for (size_t i = 0; i < tails.size(); ++i) {
+    int64_t &stream = now_[tasks.devices[i]];
+    stream = tails[i] = std::max(stream, producer_[i]) + tasks.ns[i];
+  }
+  int32_t firstUse = tasks_.operandIndex(id, 0);
+  for (auto operand = static_cast<int32_t>(node.operands.size());
+       operand-- > 0;) {
+    const UseTasks &use = tasks_.valueTasks(node.operands[operand])
+                              .uses[tasks_.useIndex(id, operand)];
+    auto &unpacks = unpackTails_[firstUse + operand];
+    unpacks.resize_for_overwrite(use.unpackDevices.size());
+    for (size_t i = 0; i < unpacks.size(); ++i)
+      now_[use.unpackDevices[i]] = unpacks[i] =
+          now_[use.unpackDevices[i]] + use.unpackNs[i];
+  }
+}
+
+void StepTails::passValue(int32_t id) {
+  const ValueTasks &value = tasks_.valueTasks(id);
+  if (value.numSlots == 0)
+    return;
+  slots_.assign(value.numSlots, none);
+  for (auto [use, place] :
+       llvm::zip_equal(value.uses, tasks_.graph().value(id).uses)) {
+    ArrayRef<int64_t> tails = ofNode(place.node),
+                      unpacks = ofUnpacks(
+                          tasks_.operandIndex(place.node, place.operand));
+    for (const Wait &wait : use.computeWaits)
+      raise(slots_[wait.slot], tails[wait.at]);
+    for (const Wait &wait : use.unpackWaits)
+      raise(slots_[wait.slot], unpacks[wait.at]);
+  }
+  for (const ActionTasks &action : llvm::reverse(value.actions)) {
+    if (!action.devices.empty()) {
+      assert(action.form != ActionTasks::Form::Receipt &&
+             "only a change on trial has bounds in place of plans");
+      if (action.form == ActionTasks::Form::Collective)
+        passCollective(action);
+      else
+        passTransfers(action);
+    }
+    passCopies(action.packDevices, action.packNs, action.packWaits,
+               action.packSlot);
+  }
+  passCopies(value.reduceDevices, value.reduceNs, {}, value.reduceSlot);
+}
+
+/// Copies on compute streams whose ends are slots of the value.
+void StepTails::passCopies(ArrayRef<int32_t> devices, ArrayRef<int64_t> ns,
+                           ArrayRef<Wait> waits, int32_t slot) {
+  scratch_.resize(devices.size());
+  for (size_t i = 0; i < devices.size(); ++i) {
+    int64_t &stream = now_[devices[i]];
+    stream = scratch_[i] = std::max(stream, slots_[slot + i]) + ns[i];
+  }
+  passWaits(waits, {}, scratch_.data());
+}
+
+void StepTails::passWaits(ArrayRef<Wait> waits, ArrayRef<Wait> producerWaits,
+                          const int64_t *tails) {
+  for (const Wait &wait : waits)
+    raise(slots_[wait.slot], tails[wait.at]);
+  for (const Wait &wait : producerWaits)
+    raise(producer_[wait.slot], tails[wait.at]);
+}
+
+/// Links that are taken at a time with the tail `tail`, or a longer one, which
+/// is returned: that of the links before.
+int64_t StepTails::passLinks(ArrayRef<LinkUse> links, int64_t tail) {
+  int64_t *free = &now_[2 * static_cast<size_t>(numEnds_)];
+  // Of two uses of one resource the last one says when it is free.
+  for (const LinkUse &use : llvm::reverse(links)) {
+    raise(tail, free[use.resource] + use.ns);
+    free[use.resource] = none;
+  }
+  for (const LinkUse &use : links)
+    free[use.resource] = tail;
+  return tail;
+}
+
+void StepTails::passCollective(const ActionTasks &action) {
+  int64_t *compute = now_.data(), *communication = compute + numEnds_;
+  int64_t tail = none;
+  for (auto [i, device] : llvm::enumerate(action.devices)) {
+    raise(tail, std::max(slots_[action.slot + i], communication[device]));
+    compute[device] += action.occupiesNs;
+  }
+  tail += action.ns;
+  tail = passLinks(action.links, tail);
+  for (int32_t device : action.devices)
+    communication[device] = tail;
+  scratch_.assign(action.devices.size(), tail);
+  passWaits(action.moveWaits, action.producerWaits, scratch_.data());
+}
+
+void StepTails::passTransfers(const ActionTasks &action) {
+  int64_t *compute = now_.data(), *communication = compute + numEnds_;
+  size_t count = action.devices.size();
+  scratch_.resize(2 * count);
+  int64_t *starts = scratch_.data(), *ends = starts + count;
+  for (size_t i = 0; i < count; ++i)
+    starts[i] = ends[i] =
+        std::max(slots_[action.slot + i], communication[action.devices[i]]);
+  for (const TransferTask &transfer : llvm::reverse(action.transfers)) {
+    compute[action.devices[transfer.target]] += transfer.occupiesNs;
+    int64_t tail = std::max(ends[transfer.source], ends[transfer.target]) +
+                   transfer.latencyNs + transfer.ns;
+    tail = passLinks(action.links.slice(transfer.linkBegin,
+                                        transfer.linkEnd - transfer.linkBegin),
+                     tail);
+    raise(starts[transfer.source], tail);
+    raise(starts[transfer.target], tail);
+  }
+  for (size_t i = 0; i < count; ++i)
+    communication[action.devices[i]] = starts[i];
+  passWaits(action.moveWaits, action.producerWaits, starts);
+}
