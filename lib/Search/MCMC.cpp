@@ -89,47 +89,72 @@ llvm::Error MarkovSearch::prepare() {
   };
   deadline_.end = after(options_.budgetSeconds * 0.9);
   end_ = after(options_.budgetSeconds);
-  if (bestNs_ == INT64_MAX) {
-    // Something must fit before long work begins.
+  // Something must fit before long work begins.
+  for (; bestNs_ == INT64_MAX && stage_ < parts_.size(); ++stage_) {
     beginStage();
-    if (bestNs_ == INT64_MAX && stage_ + 1 < parts_.size())
-      stage_ = parts_.size() - 1, beginStage();
-    if (bestNs_ == INT64_MAX)
-      return llvm::createStringError(
-          "expected a start that fits into memory, got: none; use more "
-          "devices, devices with more memory or a smaller batch");
+    if (bestNs_ != INT64_MAX)
+      return llvm::Error::success();
   }
+  if (bestNs_ == INT64_MAX)
+    return llvm::createStringError(
+        "expected a start that fits into memory, got: none; use more "
+        "devices, devices with more memory or a smaller batch");
   return llvm::Error::success();
 }
 
-/// Puts the chains on the starts of a part of the machine.
+/// Puts the chains on the starts of a part of the machine. Those that have come
+/// from a smaller part go on from where they are if no start is faster.
 void MarkovSearch::beginStage() {
+  machine_.reset();
   machine_ =
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
-  std::vector<Start> starts =
-      collectStarts(problem_, options_, tables_, parts_[stage_]);
+  stageSeconds_ = seconds();
+  std::vector<Start> starts = drawStarts(problem_, options_, parts_[stage_]);
+  if (stage_ > 0 && bestNs_ != INT64_MAX)
+    llvm::append_range(starts, spreadStarts(problem_, best_, parts_[stage_ - 1],
+                                            parts_[stage_]));
+  boundStarts(problem_, tables_, starts);
+  StartLimits limits;
+  limits.bestNs = bestNs_;
+  limits.mustPlan = bestNs_ == INT64_MAX;
+  limits.end = startsEnd();
+  // What looks best comes first in every chain, so that chains begin in
+  // different places.
+  std::vector<llvm::SmallVector<Start *, 4>> shares(chains_.size());
+  for (auto [rank, start] : llvm::enumerate(starts))
+    shares[rank % shares.size()].push_back(&start);
+  forEachChain([&](size_t number) {
+    Chain &chain = *chains_[number];
+    chain.forgetBest();
+    chain.start(shares[number], limits);
+    chain.mix() = mix_;
+  });
+  llvm::stable_sort(starts, [](const Start &a, const Start &b) {
+    return std::tuple(!a.isExact, a.stepNs < 0, a.stepNs) <
+           std::tuple(!b.isExact, b.stepNs < 0, b.stepNs);
+  });
   for (const Start &start : starts)
     result_.starts.push_back(
         {start.name + (start.isExact ? "" : " (at least)"), start.stepNs});
-  llvm::erase_if(starts, [](const Start &start) {
-    return start.stepNs < 0 || !start.isExact;
-  });
-  if (starts.empty() && bestNs_ == INT64_MAX)
-    return;
-  // The first chain takes what is best so far; the others what comes next, so
-  // that they begin in different places.
-  if (starts.empty() || (bestNs_ <= starts.front().stepNs))
-    starts.insert(starts.begin(), {"best", best_, bestNs_});
-  for (auto [number, chain] : llvm::enumerate(chains_)) {
-    chain->forgetBest();
-    chain->start(starts[number % starts.size()].strategy);
-    chain->mix() = mix_;
-  }
   stageBegun_ = true;
   round_ = 0;
   improvedAt_ = proposals();
-  stageSeconds_ = seconds();
   note();
+  if (bestNs_ == INT64_MAX)
+    return;
+  for (const auto &chain : chains_)
+    if (!chain->isStarted())
+      chain->start(best_);
+}
+
+/// Starts have half of what a part of the machine has, or the whole half.
+Clock::time_point MarkovSearch::startsEnd() const {
+  double share = stage_ + 1 == parts_.size() ? 0.25 : 0.05;
+  auto end =
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+          share * std::min(options_.budgetSeconds, 1e9)));
+  return std::min(end, deadline_.end);
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,20 +187,24 @@ void MarkovSearch::playRound() {
     if (!options_.progress({result_.proposals, now, bestNs_}))
       deadline_.cancelled = true;
   };
+  forEachChain(play);
+}
+
+void MarkovSearch::forEachChain(llvm::function_ref<void(size_t)> work) {
   if (threads_ == 1) {
     for (size_t number = 0; number < chains_.size(); ++number)
-      play(number);
+      work(number);
     return;
   }
   std::atomic<size_t> next{0};
-  auto work = [&] {
+  auto loop = [&] {
     for (size_t number; (number = next++) < chains_.size();)
-      play(number);
+      work(number);
   };
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads_; ++i)
-    workers.emplace_back(work);
-  work();
+    workers.emplace_back(loop);
+  loop();
   for (std::thread &worker : workers)
     worker.join();
 }
@@ -291,9 +320,10 @@ SearchResult MarkovSearch::finish() {
     result.stop = StopReason::NoImprovement;
 
   result.strategy = best_;
-  SubMachine whole(problem_, options_.maxTasks, 0);
-  TaskGraph tasks(problem_.graph, problem_.topology, problem_.costs, &tables_);
-  simplify({problem_.graph, problem_.topology, whole.space}, tasks,
+  // Chains have plans of what they found; those of one are enough.
+  chains_.resize(1);
+  TaskGraph &tasks = chains_.front()->tasks();
+  simplify({problem_.graph, problem_.topology, machine_->space}, tasks,
            result.strategy,
            [&] { return deadline_.cancelled || Clock::now() >= end_; });
 

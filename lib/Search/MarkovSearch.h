@@ -34,9 +34,12 @@ private:
   static constexpr uint64_t roundLength = 128;
 
   void beginStage();
+  /// Runs `work` for every chain, on all threads.
+  void forEachChain(llvm::function_ref<void(size_t)> work);
   void playRound();
   void exchange();
   void note();
+  std::chrono::steady_clock::time_point startsEnd() const;
   uint64_t stageLimit() const;
   bool isStageOver() const;
   double seconds() const;

@@ -22,11 +22,14 @@ static constexpr const char *format = "soap-search-state";
 /// may not.
 static json::Value identity(const SearchProblem &problem,
                             const SearchOptions &options) {
+  json::Array parts;
+  for (int32_t devices : subMachines(problem.topology))
+    parts.push_back(devices);
   return json::Object{
       {"model_fingerprint", problem.graph.fingerprint},
       {"nodes", problem.graph.numNodes()},
       {"topology", problem.topology.name},
-      {"devices", problem.topology.numDevices()},
+      {"parts", std::move(parts)},
       {"seed", static_cast<int64_t>(options.seed)},
       {"max_tasks", options.maxTasks},
       {"named_starts", options.namedStarts},
