@@ -120,6 +120,15 @@ bool Chain::start(llvm::ArrayRef<Start *> starts, const StartLimits &limits) {
   return isStarted();
 }
 
+void Chain::tryOrder(llvm::ArrayRef<int32_t> order) {
+  tasks_.setOrder(order);
+  if (full_.stepNs() >= currentNs_ || !tasks_.checkMemory().empty())
+    tasks_.setOrder(current_.order);
+  else
+    current_.order.assign(order.begin(), order.end());
+  noteCurrent();
+}
+
 /// After `tasks_` was given current_.
 void Chain::noteCurrent() {
   currentNs_ = delta_.reset();

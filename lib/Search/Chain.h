@@ -75,6 +75,8 @@ public:
   /// bounds, or from what it has if that is faster. False if it has nothing:
   /// no start fits.
   bool start(llvm::ArrayRef<Start *> starts, const StartLimits &limits);
+  /// Takes another launch order if it is better.
+  void tryOrder(llvm::ArrayRef<int32_t> order);
   /// Tries `count` proposals that change something, unless it is told to stop
   /// or the machine leaves nothing to change. Accepts what is worse by d with
   /// probability exp(-beta d).

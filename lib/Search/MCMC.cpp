@@ -11,6 +11,7 @@
 
 #include "MarkovSearch.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <thread>
 
@@ -57,13 +58,14 @@ MarkovSearch::MarkovSearch(const SearchProblem &problem,
                  ? static_cast<unsigned>(options.threads)
                  : std::max(1u, std::thread::hardware_concurrency());
   threads_ = std::min<unsigned>(threads_, chains_.size());
-  limit_ = options.proposals;
-  if (limit_ == 0) {
-    size_t groups = llvm::count_if(problem.graph.nodes(), [](const auto &node) {
-      return node.role == NodeRole::Compute;
-    });
-    limit_ = std::clamp<uint64_t>(2000 * groups, 20000, 400000);
-  }
+  size_t groups = llvm::count_if(problem.graph.nodes(), [](const auto &node) {
+    return node.role == NodeRole::Compute;
+  });
+  // By what there is to choose from.
+  unsigned doublings = llvm::Log2_32_Ceil(problem.topology.numDevices());
+  leastPatience_ =
+      std::clamp<uint64_t>(2000 * groups * doublings, 20000, 200000);
+  limit_ = options.proposals ? options.proposals : UINT64_MAX;
 }
 
 double MarkovSearch::seconds() const {
@@ -100,61 +102,6 @@ llvm::Error MarkovSearch::prepare() {
         "expected a start that fits into memory, got: none; use more "
         "devices, devices with more memory or a smaller batch");
   return llvm::Error::success();
-}
-
-/// Puts the chains on the starts of a part of the machine. Those that have come
-/// from a smaller part go on from where they are if no start is faster.
-void MarkovSearch::beginStage() {
-  machine_.reset();
-  machine_ =
-      std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
-  stageSeconds_ = seconds();
-  std::vector<Start> starts = drawStarts(problem_, options_, parts_[stage_]);
-  if (stage_ > 0 && bestNs_ != INT64_MAX)
-    llvm::append_range(starts, spreadStarts(problem_, best_, parts_[stage_ - 1],
-                                            parts_[stage_]));
-  boundStarts(problem_, tables_, starts);
-  StartLimits limits;
-  limits.bestNs = bestNs_;
-  limits.mustPlan = bestNs_ == INT64_MAX;
-  limits.end = startsEnd();
-  // What looks best comes first in every chain, so that chains begin in
-  // different places.
-  std::vector<llvm::SmallVector<Start *, 4>> shares(chains_.size());
-  for (auto [rank, start] : llvm::enumerate(starts))
-    shares[rank % shares.size()].push_back(&start);
-  forEachChain([&](size_t number) {
-    Chain &chain = *chains_[number];
-    chain.forgetBest();
-    chain.start(shares[number], limits);
-    chain.mix() = mix_;
-  });
-  llvm::stable_sort(starts, [](const Start &a, const Start &b) {
-    return std::tuple(!a.isExact, a.stepNs < 0, a.stepNs) <
-           std::tuple(!b.isExact, b.stepNs < 0, b.stepNs);
-  });
-  for (const Start &start : starts)
-    result_.starts.push_back(
-        {start.name + (start.isExact ? "" : " (at least)"), start.stepNs});
-  stageBegun_ = true;
-  round_ = 0;
-  improvedAt_ = proposals();
-  note();
-  if (bestNs_ == INT64_MAX)
-    return;
-  for (const auto &chain : chains_)
-    if (!chain->isStarted())
-      chain->start(best_);
-}
-
-/// Starts have half of what a part of the machine has, or the whole half.
-Clock::time_point MarkovSearch::startsEnd() const {
-  double share = stage_ + 1 == parts_.size() ? 0.25 : 0.05;
-  auto end =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-          share * std::min(options_.budgetSeconds, 1e9)));
-  return std::min(end, deadline_.end);
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,13 +162,13 @@ void MarkovSearch::note() {
   for (const auto &chain : chains_) {
     if (chain->bestNs() >= bestNs_)
       continue;
-    bool matters =
-        bestNs_ == INT64_MAX || static_cast<double>(chain->bestNs()) <
-                                    static_cast<double>(bestNs_) * 0.9999;
     bestNs_ = chain->bestNs();
     best_ = chain->best();
-    if (matters)
+    // Small gains count when they have added up.
+    if (static_cast<double>(bestNs_) < 0.999 * static_cast<double>(notedNs_)) {
+      notedNs_ = bestNs_;
       improvedAt_ = result_.proposals;
+    }
     result_.history.push_back({result_.proposals, seconds(), bestNs_});
   }
 }
@@ -243,6 +190,9 @@ void MarkovSearch::exchange() {
     for (const auto &chain : chains_)
       chain->mix().restore(mix_.weights(), {});
   }
+  // After 8, 16, 32, ... rounds, later and later.
+  if (round_ >= 8 && llvm::isPowerOf2_64(round_))
+    tryOrders();
   // Now and then the chain that is furthest behind goes on from the best.
   if (round_ % 4 != 0)
     return;
@@ -253,25 +203,6 @@ void MarkovSearch::exchange() {
   if (static_cast<double>(chains_[worst]->currentNs()) >
       static_cast<double>(bestNs_) * 1.01)
     chains_[worst]->start(best_);
-}
-
-/// Parts of the machine get a tenth of the proposals each.
-uint64_t MarkovSearch::stageLimit() const {
-  return stage_ + 1 == parts_.size() ? limit_ : limit_ / 10 * (stage_ + 1);
-}
-
-bool MarkovSearch::isStageOver() const {
-  if (deadline_.passed || deadline_.cancelled)
-    return true;
-  uint64_t done = proposals();
-  if (done >= stageLimit())
-    return true;
-  // And a tenth of the time, and less patience.
-  if (stage_ + 1 != parts_.size())
-    return seconds() - stageSeconds_ > options_.budgetSeconds / 10 ||
-           done - improvedAt_ > limit_ / 30;
-  uint64_t patience = options_.stagnation ? options_.stagnation : limit_ / 4;
-  return done - improvedAt_ >= patience;
 }
 
 void MarkovSearch::run() {

@@ -118,6 +118,8 @@ json::Value MarkovSearch::toJSON() const {
                       {"stage_begun", stageBegun_},
                       {"round", static_cast<int64_t>(round_)},
                       {"improved_at", static_cast<int64_t>(improvedAt_)},
+                      {"stage_at", static_cast<int64_t>(stageProposals_)},
+                      {"noted_ns", notedNs_},
                       {"seconds", seconds()},
                       {"best", toValue(best_, bestNs_, problem_.graph)},
                       {"best_ns", bestNs_},
@@ -197,6 +199,9 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   round_ = static_cast<uint64_t>(root->getInteger("round").value_or(0));
   improvedAt_ =
       static_cast<uint64_t>(root->getInteger("improved_at").value_or(0));
+  stageProposals_ =
+      static_cast<uint64_t>(root->getInteger("stage_at").value_or(0));
+  notedNs_ = root->getInteger("noted_ns").value_or(INT64_MAX);
   secondsBefore_ = root->getNumber("seconds").value_or(0);
   stageSeconds_ = secondsBefore_;
   if (const json::Object *statistics = root->getObject("statistics"))
