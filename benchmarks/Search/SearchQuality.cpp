@@ -234,15 +234,21 @@ static llvm::Expected<FinishedRun> bestNamed(RunStore &store,
   TaskGraph tables(problem.graph, problem.topology, problem.costs);
   SearchOptions options;
   options.randomStarts = 0;
+  TaskGraph tasks(problem.graph, problem.topology, problem.costs, &tables);
+  tasks.setStrategy(singleDevice(problem.graph, problem.topology));
   FinishedRun best;
-  for (int32_t devices : detail::subMachines(cell.topology))
-    for (const detail::Start &start :
-         detail::collectStarts(problem, options, tables, devices))
-      if (start.isExact && start.stepNs >= 0 &&
-          (best.detail.empty() || start.stepNs < best.stepNs)) {
+  best.stepNs = INT64_MAX;
+  for (int32_t devices : detail::subMachines(cell.topology)) {
+    auto starts = detail::drawStarts(problem, options, devices);
+    detail::boundStarts(problem, tables, starts);
+    for (detail::Start &start : starts)
+      if (detail::tryStart(start, tasks, best.stepNs, {})) {
         best.stepNs = start.stepNs;
         best.detail = start.name;
       }
+  }
+  if (best.detail.empty())
+    best.stepNs = 0;
   if (llvm::Error error = store.add(of, best))
     return std::move(error);
   return best;

@@ -101,6 +101,36 @@ Chain::Chain(const SearchProblem &problem, const SearchOptions &options,
 void Chain::start(const Strategy &strategy) {
   current_ = strategy;
   tasks_.setStrategy(current_);
+  noteCurrent();
+}
+
+bool Chain::start(llvm::ArrayRef<Start *> starts, const StartLimits &limits) {
+  if (!isStarted())
+    tasks_.setStrategy(singleDevice(problem_.graph, problem_.topology));
+  StartLimits own = limits;
+  for (Start *start : starts) {
+    own.mustPlan = limits.mustPlan && !isStarted();
+    if (!tryStart(*start, tasks_, currentNs_, own))
+      continue;
+    current_ = start->strategy;
+    currentNs_ = start->stepNs;
+  }
+  if (isStarted())
+    noteCurrent();
+  return isStarted();
+}
+
+void Chain::tryOrder(llvm::ArrayRef<int32_t> order) {
+  tasks_.setOrder(order);
+  if (full_.stepNs() >= currentNs_ || !tasks_.checkMemory().empty())
+    tasks_.setOrder(current_.order);
+  else
+    current_.order.assign(order.begin(), order.end());
+  noteCurrent();
+}
+
+/// After `tasks_` was given current_.
+void Chain::noteCurrent() {
   currentNs_ = delta_.reset();
   memory_.reset();
   if (currentNs_ < bestNs_) {

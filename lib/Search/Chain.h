@@ -9,9 +9,9 @@
 #define SOAP_LIB_SEARCH_CHAIN_H
 
 #include "Proposals.h"
+#include "Starts.h"
 #include "soap/Search/DeltaSimulator.h"
 #include <atomic>
-#include <chrono>
 
 namespace soap::detail {
 
@@ -71,12 +71,20 @@ public:
 
   /// Goes on from a strategy that is valid and fits into memory.
   void start(const Strategy &strategy);
+  /// Goes on from the fastest of these starts, in ascending order of their
+  /// bounds, or from what it has if that is faster. False if it has nothing:
+  /// no start fits.
+  bool start(llvm::ArrayRef<Start *> starts, const StartLimits &limits);
+  /// Takes another launch order if it is better.
+  void tryOrder(llvm::ArrayRef<int32_t> order);
   /// Tries `count` proposals that change something, unless it is told to stop
   /// or the machine leaves nothing to change. Accepts what is worse by d with
   /// probability exp(-beta d).
   void run(const SubMachine &machine, uint64_t count, double beta,
            Deadline &deadline);
 
+  /// False until it was started.
+  bool isStarted() const { return currentNs_ != INT64_MAX; }
   const Strategy &current() const { return current_; }
   int64_t currentNs() const { return currentNs_; }
   /// The best since forgetBest().
@@ -91,9 +99,12 @@ public:
     bestNs_ = bestNs;
   }
   ProposalMix &mix() { return mix_; }
+  /// The tasks of current().
+  TaskGraph &tasks() { return tasks_; }
   SearchStatistics statistics() const;
 
 private:
+  void noteCurrent();
   enum class Verdict : uint8_t { Unchanged, Rejected, Accepted };
   Verdict propose(const SubMachine &machine, double beta, bool timed);
   int64_t simulateExactly(int64_t threshold);
@@ -102,7 +113,7 @@ private:
   const SearchOptions &options_;
   uint64_t number_, step_ = 0;
   Strategy current_, best_;
-  int64_t currentNs_ = 0, bestNs_ = INT64_MAX;
+  int64_t currentNs_ = INT64_MAX, bestNs_ = INT64_MAX;
   TaskGraph tasks_;
   DeltaSimulator delta_;
   FullSimulator full_;

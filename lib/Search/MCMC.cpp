@@ -11,6 +11,7 @@
 
 #include "MarkovSearch.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <thread>
 
@@ -57,13 +58,14 @@ MarkovSearch::MarkovSearch(const SearchProblem &problem,
                  ? static_cast<unsigned>(options.threads)
                  : std::max(1u, std::thread::hardware_concurrency());
   threads_ = std::min<unsigned>(threads_, chains_.size());
-  limit_ = options.proposals;
-  if (limit_ == 0) {
-    size_t groups = llvm::count_if(problem.graph.nodes(), [](const auto &node) {
-      return node.role == NodeRole::Compute;
-    });
-    limit_ = std::clamp<uint64_t>(2000 * groups, 20000, 400000);
-  }
+  size_t groups = llvm::count_if(problem.graph.nodes(), [](const auto &node) {
+    return node.role == NodeRole::Compute;
+  });
+  // By what there is to choose from.
+  unsigned doublings = llvm::Log2_32_Ceil(problem.topology.numDevices());
+  leastPatience_ =
+      std::clamp<uint64_t>(2000 * groups * doublings, 20000, 200000);
+  limit_ = options.proposals ? options.proposals : UINT64_MAX;
 }
 
 double MarkovSearch::seconds() const {
@@ -89,47 +91,17 @@ llvm::Error MarkovSearch::prepare() {
   };
   deadline_.end = after(options_.budgetSeconds * 0.9);
   end_ = after(options_.budgetSeconds);
-  if (bestNs_ == INT64_MAX) {
-    // Something must fit before long work begins.
+  // Something must fit before long work begins.
+  for (; bestNs_ == INT64_MAX && stage_ < parts_.size(); ++stage_) {
     beginStage();
-    if (bestNs_ == INT64_MAX && stage_ + 1 < parts_.size())
-      stage_ = parts_.size() - 1, beginStage();
-    if (bestNs_ == INT64_MAX)
-      return llvm::createStringError(
-          "expected a start that fits into memory, got: none; use more "
-          "devices, devices with more memory or a smaller batch");
+    if (bestNs_ != INT64_MAX)
+      return llvm::Error::success();
   }
+  if (bestNs_ == INT64_MAX)
+    return llvm::createStringError(
+        "expected a start that fits into memory, got: none; use more "
+        "devices, devices with more memory or a smaller batch");
   return llvm::Error::success();
-}
-
-/// Puts the chains on the starts of a part of the machine.
-void MarkovSearch::beginStage() {
-  machine_ =
-      std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
-  std::vector<Start> starts =
-      collectStarts(problem_, options_, tables_, parts_[stage_]);
-  for (const Start &start : starts)
-    result_.starts.push_back(
-        {start.name + (start.isExact ? "" : " (at least)"), start.stepNs});
-  llvm::erase_if(starts, [](const Start &start) {
-    return start.stepNs < 0 || !start.isExact;
-  });
-  if (starts.empty() && bestNs_ == INT64_MAX)
-    return;
-  // The first chain takes what is best so far; the others what comes next, so
-  // that they begin in different places.
-  if (starts.empty() || (bestNs_ <= starts.front().stepNs))
-    starts.insert(starts.begin(), {"best", best_, bestNs_});
-  for (auto [number, chain] : llvm::enumerate(chains_)) {
-    chain->forgetBest();
-    chain->start(starts[number % starts.size()].strategy);
-    chain->mix() = mix_;
-  }
-  stageBegun_ = true;
-  round_ = 0;
-  improvedAt_ = proposals();
-  stageSeconds_ = seconds();
-  note();
 }
 
 //===----------------------------------------------------------------------===//
@@ -162,20 +134,24 @@ void MarkovSearch::playRound() {
     if (!options_.progress({result_.proposals, now, bestNs_}))
       deadline_.cancelled = true;
   };
+  forEachChain(play);
+}
+
+void MarkovSearch::forEachChain(llvm::function_ref<void(size_t)> work) {
   if (threads_ == 1) {
     for (size_t number = 0; number < chains_.size(); ++number)
-      play(number);
+      work(number);
     return;
   }
   std::atomic<size_t> next{0};
-  auto work = [&] {
+  auto loop = [&] {
     for (size_t number; (number = next++) < chains_.size();)
-      play(number);
+      work(number);
   };
   std::vector<std::thread> workers;
   for (unsigned i = 1; i < threads_; ++i)
-    workers.emplace_back(work);
-  work();
+    workers.emplace_back(loop);
+  loop();
   for (std::thread &worker : workers)
     worker.join();
 }
@@ -186,13 +162,13 @@ void MarkovSearch::note() {
   for (const auto &chain : chains_) {
     if (chain->bestNs() >= bestNs_)
       continue;
-    bool matters =
-        bestNs_ == INT64_MAX || static_cast<double>(chain->bestNs()) <
-                                    static_cast<double>(bestNs_) * 0.9999;
     bestNs_ = chain->bestNs();
     best_ = chain->best();
-    if (matters)
+    // Small gains count when they have added up.
+    if (static_cast<double>(bestNs_) < 0.999 * static_cast<double>(notedNs_)) {
+      notedNs_ = bestNs_;
       improvedAt_ = result_.proposals;
+    }
     result_.history.push_back({result_.proposals, seconds(), bestNs_});
   }
 }
@@ -214,6 +190,9 @@ void MarkovSearch::exchange() {
     for (const auto &chain : chains_)
       chain->mix().restore(mix_.weights(), {});
   }
+  // After 8, 16, 32, ... rounds, later and later.
+  if (round_ >= 8 && llvm::isPowerOf2_64(round_))
+    tryOrders();
   // Now and then the chain that is furthest behind goes on from the best.
   if (round_ % 4 != 0)
     return;
@@ -224,25 +203,6 @@ void MarkovSearch::exchange() {
   if (static_cast<double>(chains_[worst]->currentNs()) >
       static_cast<double>(bestNs_) * 1.01)
     chains_[worst]->start(best_);
-}
-
-/// Parts of the machine get a tenth of the proposals each.
-uint64_t MarkovSearch::stageLimit() const {
-  return stage_ + 1 == parts_.size() ? limit_ : limit_ / 10 * (stage_ + 1);
-}
-
-bool MarkovSearch::isStageOver() const {
-  if (deadline_.passed || deadline_.cancelled)
-    return true;
-  uint64_t done = proposals();
-  if (done >= stageLimit())
-    return true;
-  // And a tenth of the time, and less patience.
-  if (stage_ + 1 != parts_.size())
-    return seconds() - stageSeconds_ > options_.budgetSeconds / 10 ||
-           done - improvedAt_ > limit_ / 30;
-  uint64_t patience = options_.stagnation ? options_.stagnation : limit_ / 4;
-  return done - improvedAt_ >= patience;
 }
 
 void MarkovSearch::run() {
@@ -291,9 +251,10 @@ SearchResult MarkovSearch::finish() {
     result.stop = StopReason::NoImprovement;
 
   result.strategy = best_;
-  SubMachine whole(problem_, options_.maxTasks, 0);
-  TaskGraph tasks(problem_.graph, problem_.topology, problem_.costs, &tables_);
-  simplify({problem_.graph, problem_.topology, whole.space}, tasks,
+  // Chains have plans of what they found; those of one are enough.
+  chains_.resize(1);
+  TaskGraph &tasks = chains_.front()->tasks();
+  simplify({problem_.graph, problem_.topology, machine_->space}, tasks,
            result.strategy,
            [&] { return deadline_.cancelled || Clock::now() >= end_; });
 

@@ -34,11 +34,16 @@ private:
   static constexpr uint64_t roundLength = 128;
 
   void beginStage();
+  /// Runs `work` for every chain, on all threads.
+  void forEachChain(llvm::function_ref<void(size_t)> work);
   void playRound();
   void exchange();
   void note();
+  std::chrono::steady_clock::time_point startsEnd() const;
   uint64_t stageLimit() const;
+  uint64_t patience() const;
   bool isStageOver() const;
+  void tryOrders();
   double seconds() const;
   uint64_t proposals() const;
   double beta(size_t chain) const;
@@ -55,7 +60,9 @@ private:
   llvm::SmallVector<int32_t, 4> parts_; ///< Devices, per stage.
   std::unique_ptr<SubMachine> machine_; ///< Of the stage.
   std::vector<std::unique_ptr<Chain>> chains_;
-  uint64_t limit_ = 0; ///< On proposals, over all stages and chains.
+  /// Proposals over all stages and chains: as many as there may be, and as many
+  /// as are tried without a better strategy at least.
+  uint64_t limit_ = 0, leastPatience_ = 0;
   unsigned threads_ = 1;
   std::chrono::steady_clock::time_point begin_, end_;
   Deadline deadline_;
@@ -66,7 +73,8 @@ private:
   size_t stage_ = 0;
   bool stageBegun_ = false;
   uint64_t round_ = 0; ///< Of the stage.
-  uint64_t proposalsBefore_ = 0, improvedAt_ = 0;
+  uint64_t proposalsBefore_ = 0, stageProposals_ = 0, improvedAt_ = 0;
+  int64_t notedNs_ = INT64_MAX; ///< The best step at improvedAt_.
   double secondsBefore_ = 0, stageSeconds_ = 0;
   ProposalMix mix_;
   Strategy best_;

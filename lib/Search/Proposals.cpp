@@ -125,12 +125,19 @@ private:
   }
 
   /// A grid; one in two splits a single loop, as most good ones do. Now and
-  /// then any configuration: unequal devices want other sets than rows.
+  /// then any configuration, or a grid with its devices in any order: unequal
+  /// devices want other sets than rows.
   Configuration sampleGrid(int32_t group) {
-    if (random_.below(8) == 0)
+    uint64_t unusual = random_.below(16);
+    if (unusual == 0)
       return space_.sample(group, random_);
-    return random_.below(2) == 0 ? space_.sampleSimple(group, random_)
-                                 : space_.sampleStructured(group, random_);
+    Configuration config = random_.below(2) == 0
+                               ? space_.sampleSimple(group, random_)
+                               : space_.sampleStructured(group, random_);
+    if (unusual == 1)
+      for (size_t i = config.devices.size(); i > 1; --i)
+        std::swap(config.devices[i - 1], config.devices[random_.below(i)]);
+    return config;
   }
 
   /// One grid for a stretch of the graph: those that have the same loops split
@@ -211,9 +218,26 @@ private:
     set(group, config);
   }
 
+  /// Two devices change places in a stretch of the graph.
+  void swapDevices(size_t index) {
+    llvm::ArrayRef<int32_t> groups = space_.groups();
+    auto a = static_cast<int32_t>(random_.below(space_.numDevices()));
+    auto b = static_cast<int32_t>(random_.below(space_.numDevices()));
+    size_t length = anyLength(groups.size());
+    index -= std::min(index, static_cast<size_t>(random_.below(length)));
+    for (size_t i = index; i < std::min(groups.size(), index + length); ++i) {
+      Configuration config = configOf(groups[i]);
+      for (int32_t &device : config.devices)
+        device = device == a ? b : device == b ? a : device;
+      set(groups[i], config);
+    }
+  }
+
   /// The devices of a few neighbouring groups move on, by one or by as many as
   /// they are.
   void shift(size_t index) {
+    if (random_.below(4) == 0)
+      return swapDevices(index);
     llvm::ArrayRef<int32_t> groups = space_.groups();
     int32_t devices = space_.numDevices();
     auto size = static_cast<uint64_t>(configOf(groups[index]).devices.size());

@@ -22,11 +22,14 @@ static constexpr const char *format = "soap-search-state";
 /// may not.
 static json::Value identity(const SearchProblem &problem,
                             const SearchOptions &options) {
+  json::Array parts;
+  for (int32_t devices : subMachines(problem.topology))
+    parts.push_back(devices);
   return json::Object{
       {"model_fingerprint", problem.graph.fingerprint},
       {"nodes", problem.graph.numNodes()},
       {"topology", problem.topology.name},
-      {"devices", problem.topology.numDevices()},
+      {"parts", std::move(parts)},
       {"seed", static_cast<int64_t>(options.seed)},
       {"max_tasks", options.maxTasks},
       {"named_starts", options.namedStarts},
@@ -115,6 +118,8 @@ json::Value MarkovSearch::toJSON() const {
                       {"stage_begun", stageBegun_},
                       {"round", static_cast<int64_t>(round_)},
                       {"improved_at", static_cast<int64_t>(improvedAt_)},
+                      {"stage_at", static_cast<int64_t>(stageProposals_)},
+                      {"noted_ns", notedNs_},
                       {"seconds", seconds()},
                       {"best", toValue(best_, bestNs_, problem_.graph)},
                       {"best_ns", bestNs_},
@@ -194,6 +199,9 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   round_ = static_cast<uint64_t>(root->getInteger("round").value_or(0));
   improvedAt_ =
       static_cast<uint64_t>(root->getInteger("improved_at").value_or(0));
+  stageProposals_ =
+      static_cast<uint64_t>(root->getInteger("stage_at").value_or(0));
+  notedNs_ = root->getInteger("noted_ns").value_or(INT64_MAX);
   secondsBefore_ = root->getNumber("seconds").value_or(0);
   stageSeconds_ = secondsBefore_;
   if (const json::Object *statistics = root->getObject("statistics"))

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Starts.h"
+#include "Spread.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include <numeric>
 
 using namespace soap;
 using namespace soap::detail;
-
-/// A start that is so many times slower than the best one is no start.
-static constexpr int64_t hopeless = 64;
+using Clock = std::chrono::steady_clock;
 
 llvm::SmallVector<int32_t, 4> detail::subMachines(const Topology &topology) {
   int32_t all = topology.numDevices(), first = 1;
@@ -23,47 +23,93 @@ llvm::SmallVector<int32_t, 4> detail::subMachines(const Topology &topology) {
     sizes.push_back(first);
   // Half of the machines: the devices of whole ones.
   int32_t half = all / 2 - all / 2 % first;
+  for (int32_t size = 8 * first; size < half; size *= 8)
+    sizes.push_back(size);
   if (half > first)
     sizes.push_back(half);
   sizes.push_back(all);
   return sizes;
 }
 
-std::vector<Start> detail::collectStarts(const SearchProblem &problem,
-                                         const SearchOptions &options,
-                                         const TaskGraph &tables,
-                                         int32_t devices) {
+/// Adds a start unless its strategy is there already.
+static void addStart(std::vector<Start> &starts, Start start) {
+  if (llvm::none_of(starts, [&](const Start &known) {
+        return known.strategy == start.strategy;
+      }))
+    starts.push_back(std::move(start));
+}
+
+/// What stands behind the name of a start on a part of the machine.
+static std::string where(const SearchProblem &problem, int32_t devices) {
+  return devices >= problem.topology.numDevices()
+             ? ""
+             : ", " + std::to_string(devices) + " devices";
+}
+
+std::vector<Start> detail::drawStarts(const SearchProblem &problem,
+                                      const SearchOptions &options,
+                                      int32_t devices) {
   const OperatorGraph &graph = problem.graph;
   const Topology &topology = problem.topology;
-  bool whole = devices >= topology.numDevices();
-  std::string where = whole ? "" : ", " + std::to_string(devices) + " devices";
+  std::string part = where(problem, devices);
   std::vector<Start> starts;
-  auto add = [&](std::string name, Strategy strategy) {
-    if (llvm::none_of(starts, [&](const Start &known) {
-          return known.strategy == strategy;
-        }))
-      starts.push_back({std::move(name), std::move(strategy), 0});
-  };
-  if (whole)
+  if (part.empty())
     for (const Strategy &strategy : options.starts)
-      add("given", strategy);
+      addStart(starts, {"given", strategy});
   if (options.namedStarts)
     for (const NamedStrategy &named : namedStrategies())
       if (named.isListed && named.name != "random")
-        add(named.name.str() + where,
-            named.make(graph, topology, problem.costs, devices, options.seed));
+        addStart(starts, {named.name.str() + part,
+                          named.make(graph, topology, problem.costs, devices,
+                                     options.seed)});
   for (int32_t i = 0; i < options.randomStarts; ++i)
-    add("random" + (i ? " " + std::to_string(i + 1) : "") + where,
-        randomStrategy(graph, topology, options.seed + i * 0x10001ull,
-                       /*structured=*/true, devices));
+    addStart(starts,
+             {"random" + (i ? " " + std::to_string(i + 1) : "") + part,
+              randomStrategy(graph, topology, options.seed + i * 0x10001ull,
+                             /*structured=*/true, devices),
+              /*isOptional=*/true});
+  return starts;
+}
 
-  // Those that look best first: whoever is certainly much slower than one that
-  // is known needs no plans, which take long where much moves.
-  TaskGraph tasks(graph, topology, problem.costs, &tables);
+std::vector<Start> detail::spreadStarts(const SearchProblem &problem,
+                                        const Strategy &strategy, int32_t span,
+                                        int32_t devices) {
+  std::vector<Start> starts;
+  Spread how;
+  how.span = span;
+  while (how.factor * 2 * span <= devices)
+    how.factor *= 2;
+  if (how.factor == 1)
+    return starts;
+  ConfigurationSpace space(problem.graph, problem.topology, /*maxTasks=*/0,
+                           devices);
+  for (LoopKind kind :
+       {LoopKind::Sample, LoopKind::Parameter, LoopKind::Attribute})
+    for (bool inside : {false, true}) {
+      how.kind = kind;
+      how.inside = inside;
+      Strategy wider = strategy;
+      for (int32_t group : space.groups())
+        space.assign(
+            wider, group,
+            spread(problem.graph, space, group,
+                   strategy.configs[problem.graph.group(group).front()], how));
+      deriveEnds(wider, problem.graph, problem.topology);
+      addStart(starts,
+               {"spread by " + stringify(kind).str() +
+                    (inside ? ", inside" : "") + where(problem, devices),
+                std::move(wider), /*isOptional=*/true});
+    }
+  return starts;
+}
+
+void detail::boundStarts(const SearchProblem &problem, const TaskGraph &tables,
+                         std::vector<Start> &starts) {
+  TaskGraph tasks(problem.graph, problem.topology, problem.costs, &tables);
   FullSimulator simulator(tasks);
-  std::vector<int32_t> all(graph.numNodes());
+  std::vector<int32_t> all(problem.graph.numNodes());
   std::iota(all.begin(), all.end(), 0);
-  tasks.setStrategy(singleDevice(graph, topology));
+  tasks.setStrategy(singleDevice(problem.graph, problem.topology));
   for (Start &start : starts) {
     tasks.setOrder(start.strategy.order);
     tasks.propose(start.strategy, all);
@@ -74,19 +120,71 @@ std::vector<Start> detail::collectStarts(const SearchProblem &problem,
   llvm::stable_sort(starts, [](const Start &a, const Start &b) {
     return a.stepNs < b.stepNs;
   });
-  int64_t best = INT64_MAX;
-  for (Start &start : starts) {
-    start.isExact = start.stepNs / hopeless < best;
-    if (!start.isExact)
-      continue;
-    tasks.setStrategy(start.strategy);
-    start.stepNs = tasks.checkMemory().empty() ? simulator.stepNs() : -1;
-    if (start.stepNs >= 0)
-      best = std::min(best, start.stepNs);
+}
+
+/// Memory that the plan of a value takes, about.
+static size_t bytesOf(const ValueTasks &tasks) {
+  size_t bytes = sizeof(ValueTasks);
+  auto add = [&](auto list) { bytes += list.size() * sizeof(list[0]); };
+  add(tasks.shardBytes);
+  add(tasks.planBytes);
+  for (const ActionTasks &action : tasks.actions) {
+    bytes += sizeof(ActionTasks);
+    add(action.devices);
+    add(action.packDevices);
+    add(action.packNs);
+    add(action.packWaits);
+    add(action.moveWaits);
+    add(action.producerWaits);
+    add(action.links);
+    add(action.transfers);
   }
-  llvm::stable_sort(starts, [](const Start &a, const Start &b) {
-    return std::tuple(!a.isExact, a.stepNs < 0, a.stepNs) <
-           std::tuple(!b.isExact, b.stepNs < 0, b.stepNs);
+  for (const UseTasks &use : tasks.uses) {
+    bytes += sizeof(UseTasks);
+    add(use.unpackDevices);
+    add(use.unpackNs);
+    add(use.unpackWaits);
+    add(use.computeWaits);
+  }
+  return bytes;
+}
+
+bool detail::tryStart(Start &start, TaskGraph &tasks, int64_t currentNs,
+                      const StartLimits &limits) {
+  bool isLimited = start.isOptional && !limits.mustPlan;
+  if (isLimited && (start.stepNs >= currentNs || Clock::now() >= limits.end))
+    return false;
+  if (start.stepNs / StartLimits::hopeless >=
+      std::min(limits.bestNs, currentNs))
+    return false;
+
+  std::vector<int32_t> order = tasks.strategy().order;
+  bool sameOrder = order == start.strategy.order;
+  if (!sameOrder)
+    tasks.setOrder(start.strategy.order);
+  std::vector<int32_t> all(tasks.graph().numNodes());
+  std::iota(all.begin(), all.end(), 0);
+  tasks.propose(start.strategy, all);
+  // Values that share a plan count once, whether it was there before or not.
+  size_t bytes = 0;
+  llvm::SmallPtrSet<const ValueTasks *, 32> seen;
+  start.isExact = tasks.plan([&](const ValueTasks &value) {
+    if (!isLimited)
+      return false;
+    if (seen.insert(&value).second)
+      bytes += bytesOf(value);
+    return bytes > StartLimits::planBytes || Clock::now() >= limits.end;
   });
-  return starts;
+  if (start.isExact) {
+    FullSimulator simulator(tasks);
+    start.stepNs = tasks.checkMemory().empty() ? simulator.stepNs() : -1;
+    if (start.stepNs >= 0 && start.stepNs < currentNs) {
+      tasks.accept();
+      return true;
+    }
+  }
+  tasks.reject();
+  if (!sameOrder)
+    tasks.setOrder(order);
+  return false;
 }

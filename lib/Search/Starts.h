@@ -9,30 +9,64 @@
 #define SOAP_LIB_SEARCH_STARTS_H
 
 #include "soap/Search/SearchAlgorithm.h"
+#include <chrono>
 
 namespace soap::detail {
 
 struct Start {
   std::string name;
   Strategy strategy;
+  /// A start is never worse than it says. One that nobody asked for by name
+  /// (random, or derived from what was found) is optional: it is left out where
+  /// its plans take too much time or memory.
+  bool isOptional = false;
   int64_t stepNs = 0; ///< -1: does not fit into memory.
-  /// Without, stepNs is a lower bound, far above the best start's.
-  bool isExact = true;
+  /// Without, stepNs is a lower bound, and the start is not planned.
+  bool isExact = false;
+};
+
+/// What planning a start may cost. Named and given starts are planned unless
+/// they are hopeless.
+struct StartLimits {
+  /// A start whose bound is so many times above the best needs no plan.
+  static constexpr int64_t hopeless = 64;
+  /// Memory of the plans of an optional start.
+  static constexpr size_t planBytes = size_t(128) << 20;
+
+  int64_t bestNs = INT64_MAX; ///< Of any strategy that is known.
+  /// Optional starts are not planned beyond this time.
+  std::chrono::steady_clock::time_point end =
+      std::chrono::steady_clock::time_point::max();
+  /// Plan whatever it costs: something must be there to go on from.
+  bool mustPlan = false;
 };
 
 /// The parts of a machine that a search looks at one after the other, as
-/// numbers of devices: the first machine of a cluster, half of the machines,
-/// all. What is best on a part is a start for the next, so that more devices
-/// are never slower than fewer.
+/// numbers of devices: the first machine of a cluster, eight times as many
+/// devices, and so on, half of the machines, all. What is best on a part is a
+/// start for the next, so that more devices are never slower than fewer.
 llvm::SmallVector<int32_t, 4> subMachines(const Topology &topology);
 
-/// The starts on devices 0 to `devices`-1, simulated, each once: named
-/// strategies, the strategies that are given (on all devices), random ones.
-/// Those that fit into memory first, the fastest in front; those that are not
-/// simulated exactly last.
-std::vector<Start> collectStarts(const SearchProblem &problem,
-                                 const SearchOptions &options,
-                                 const TaskGraph &tables, int32_t devices);
+/// Starts on devices 0 to `devices`-1, each once: named strategies, the
+/// strategies that are given (on all devices), random ones. None is simulated.
+std::vector<Start> drawStarts(const SearchProblem &problem,
+                              const SearchOptions &options, int32_t devices);
+
+/// Starts on devices 0 to `devices`-1 that are made of a strategy on devices 0
+/// to `span`-1: its tasks are split further, in several ways (Spread.h).
+std::vector<Start> spreadStarts(const SearchProblem &problem,
+                                const Strategy &strategy, int32_t span,
+                                int32_t devices);
+
+/// Sets stepNs of each to a lower bound, and sorts them by it.
+void boundStarts(const SearchProblem &problem, const TaskGraph &tables,
+                 std::vector<Start> &starts);
+
+/// Plans and simulates a start whose bound is known. If it fits into memory and
+/// takes less than `currentNs`, `tasks` has it afterwards; else `tasks`, which
+/// must have a strategy, is as before. True if it was taken.
+bool tryStart(Start &start, TaskGraph &tasks, int64_t currentNs,
+              const StartLimits &limits);
 
 } // namespace soap::detail
 

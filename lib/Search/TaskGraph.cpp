@@ -190,6 +190,15 @@ void TaskGraph::plan() {
     planValue(id);
 }
 
+bool TaskGraph::plan(llvm::function_ref<bool(const ValueTasks &)> stop) {
+  for (int32_t id : proposedValues_) {
+    planValue(id);
+    if (stop(*valueTasks_[id]))
+      return false;
+  }
+  return true;
+}
+
 void TaskGraph::accept() {
   proposedNodes_.clear();
   proposedValues_.clear();

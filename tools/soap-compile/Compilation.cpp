@@ -185,15 +185,19 @@ Compilation::importStrategy(const ModuleProblem &problem) {
                        problem.topology, /*info=*/nullptr, problem.costs);
 }
 
+std::string Compilation::strategyName() const {
+  if (!line.strategy.empty() || level == Level::Configured)
+    return line.strategy;
+  return ir::getTopology(*module).getNumDevices() > 1 ? "search" : "single";
+}
+
 std::optional<Strategy>
 Compilation::decideStrategy(const ModuleProblem &problem) {
-  std::string name = line.strategy;
-  if (name.empty() && level == Level::Configured) {
+  std::string name = strategyName();
+  if (name.empty()) {
     FailureOr<Strategy> own = readStrategy(problem.extracted, problem.topology);
     return failed(own) ? std::nullopt : std::optional(std::move(*own));
   }
-  if (name.empty())
-    name = problem.topology.numDevices() > 1 ? "search" : "single";
   llvm::Expected<Strategy> strategy =
       name == "search" ? searchStrategy(problem)
       : StringRef(name).ends_with(".json")
@@ -419,7 +423,7 @@ int Compilation::makeTasks(bool &done) {
     return BadInput;
   if (line.emit == Emit::Report)
     return report() ? Fine : BadInput;
-  if (isSearching())
+  if (strategyName() == "search")
     unconfigured = module->clone();
   return makeConfiguredTasks(done);
 }

@@ -47,8 +47,9 @@ private:
   int makeTasks(bool &done);
   /// The part of it that begins with the strategy.
   int makeConfiguredTasks(bool &done);
-  /// True if the strategy will be searched.
-  bool isSearching() const;
+  /// The strategy to take: a name, a file, or empty: what the model carries.
+  /// The module must have a topology.
+  std::string strategyName() const;
   /// Checks tasks that the user wrote.
   int checkTasks();
   /// The machine that the command line describes.

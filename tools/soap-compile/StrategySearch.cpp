@@ -69,16 +69,6 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
   return object;
 }
 
-bool Compilation::isSearching() const {
-  if (line.strategy == "search")
-    return true;
-  std::optional<Topology> topology;
-  if (line.strategy.empty() && level != Level::Configured)
-    if (FailureOr<Topology> read = readTopology(*module); succeeded(read))
-      topology = std::move(*read);
-  return topology && topology->numDevices() > 1;
-}
-
 llvm::Expected<Strategy>
 Compilation::searchStrategy(const ModuleProblem &problem) {
   TimingScope scope = timer.nest("search");

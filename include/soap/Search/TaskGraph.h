@@ -18,6 +18,7 @@
 
 #include "soap/Search/CompiledTasks.h"
 #include "soap/Search/Strategy.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <memory>
 
 namespace soap {
@@ -93,6 +94,9 @@ public:
   bool bound();
   /// Plans the proposed values.
   void plan();
+  /// The same, but `stop` sees the tasks of every value and may end it: then
+  /// false is returned, values behind have no tasks, and reject() must follow.
+  bool plan(llvm::function_ref<bool(const detail::ValueTasks &)> stop);
   void accept();
   void reject();
   llvm::ArrayRef<int32_t> proposedNodes() const { return proposedNodes_; }

@@ -32,17 +32,18 @@ static LogicalResult verifyDevices(Operation *op, ConfigAttr config) {
   bool isEnd = isa<nn::InputOp, nn::OutputOp>(op);
   auto module = op->getParentOfType<ModuleOp>();
   TopologyOp topology = module ? getTopology(module) : nullptr;
+  int32_t numDevices = topology ? topology.getNumDevices() : INT32_MAX;
   for (int32_t device : config.getDevices()) {
     if (isEnd != (device == kHostDevice))
       return op->emitOpError()
              << (isEnd ? "expected inputs and outputs to be on [host], got: "
                        : "expected `host` for inputs and outputs only, got: ")
              << config;
-    if (topology && device >= topology.getNumDevices()) {
+    if (device >= numDevices) {
       InFlightDiagnostic diag =
           op->emitOpError()
-          << "expected devices of the topology, 0 to "
-          << topology.getNumDevices() - 1 << ", got: " << device
+          << "expected devices of the topology, 0 to " << numDevices - 1
+          << ", got: " << device
           << "; change the configuration or attach a larger topology";
       diag.attachNote(topology.getLoc()) << "the topology";
       return diag;

@@ -1,0 +1,110 @@
+//===- Stages.cpp - A search, part by part of the machine -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MarkovSearch.h"
+#include "soap/Search/LaunchPolicy.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+using Clock = std::chrono::steady_clock;
+
+/// Puts the chains on the starts of a part of the machine. Those that have come
+/// from a smaller part go on from where they are if no start is faster.
+void MarkovSearch::beginStage() {
+  machine_.reset();
+  machine_ =
+      std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
+  stageSeconds_ = seconds();
+  stageProposals_ = improvedAt_ = proposals();
+  std::vector<Start> starts = drawStarts(problem_, options_, parts_[stage_]);
+  if (stage_ > 0 && bestNs_ != INT64_MAX)
+    llvm::append_range(starts, spreadStarts(problem_, best_, parts_[stage_ - 1],
+                                            parts_[stage_]));
+  boundStarts(problem_, tables_, starts);
+  StartLimits limits;
+  limits.bestNs = bestNs_;
+  limits.mustPlan = bestNs_ == INT64_MAX;
+  limits.end = startsEnd();
+  // What looks best comes first in every chain, so that chains begin in
+  // different places.
+  std::vector<llvm::SmallVector<Start *, 4>> shares(chains_.size());
+  for (auto [rank, start] : llvm::enumerate(starts))
+    shares[rank % shares.size()].push_back(&start);
+  forEachChain([&](size_t number) {
+    Chain &chain = *chains_[number];
+    chain.forgetBest();
+    chain.start(shares[number], limits);
+    chain.mix() = mix_;
+  });
+  llvm::stable_sort(starts, [](const Start &a, const Start &b) {
+    return std::tuple(!a.isExact, a.stepNs < 0, a.stepNs) <
+           std::tuple(!b.isExact, b.stepNs < 0, b.stepNs);
+  });
+  for (const Start &start : starts)
+    result_.starts.push_back(
+        {start.name + (start.isExact ? "" : " (at least)"), start.stepNs});
+  stageBegun_ = true;
+  round_ = 0;
+  note();
+  if (bestNs_ == INT64_MAX)
+    return;
+  for (const auto &chain : chains_)
+    if (!chain->isStarted())
+      chain->start(best_);
+}
+
+/// Starts have half of what a part of the machine has, or the whole half.
+Clock::time_point MarkovSearch::startsEnd() const {
+  double share = stage_ + 1 == parts_.size() ? 0.25 : 0.05;
+  auto end =
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+          share * std::min(options_.budgetSeconds, 1e9)));
+  return std::min(end, deadline_.end);
+}
+
+/// Parts of the machine get a tenth of the proposals each.
+uint64_t MarkovSearch::stageLimit() const {
+  return stage_ + 1 == parts_.size() ? limit_ : limit_ / 10 * (stage_ + 1);
+}
+
+/// So many proposals without a better strategy end a part of the search.
+uint64_t MarkovSearch::patience() const {
+  bool isLast = stage_ + 1 == parts_.size();
+  if (isLast && options_.stagnation)
+    return options_.stagnation;
+  if (options_.proposals)
+    return isLast ? limit_ / 4 : limit_ / 30;
+  // What took long to find may be followed by what takes as long.
+  uint64_t least = isLast ? leastPatience_ : leastPatience_ / 8;
+  return std::max(least, 2 * (improvedAt_ - stageProposals_));
+}
+
+bool MarkovSearch::isStageOver() const {
+  if (deadline_.passed || deadline_.cancelled)
+    return true;
+  uint64_t done = proposals();
+  if (done >= stageLimit() || done - improvedAt_ >= patience())
+    return true;
+  // And a tenth of the time.
+  return stage_ + 1 != parts_.size() &&
+         seconds() - stageSeconds_ > options_.budgetSeconds / 10;
+}
+
+/// The launch order is part of the strategy: the chain that is ahead takes a
+/// policy's if it is better.
+void MarkovSearch::tryOrders() {
+  auto ahead = llvm::min_element(chains_, [](const auto &a, const auto &b) {
+    return a->currentNs() < b->currentNs();
+  });
+  Strategy found = (*ahead)->current();
+  for (llvm::StringRef policy : launchPolicyNames())
+    if (policy != "program" && !deadline_.isOver())
+      (*ahead)->tryOrder(launchOrder(policy, problem_.graph, found,
+                                     problem_.topology, problem_.costs));
+}
