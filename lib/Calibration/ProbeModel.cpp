@@ -99,9 +99,7 @@ std::unique_ptr<fb::KernelT> productKernel(const ProductShapes &shapes) {
 std::unique_ptr<fb::KernelT> streamKernel(int64_t elements) {
   auto kernel = std::make_unique<fb::KernelT>();
   kernel->key = "probe.relu";
-  fb::UnaryT unary;
-  unary.kind = fb::UnaryKind::Relu;
-  kernel->op.Set(unary);
+  kernel->op.Set(fb::ReluT());
   kernel->operands.push_back(tensor({elements}));
   kernel->results.push_back(tensor({elements}));
   return kernel;

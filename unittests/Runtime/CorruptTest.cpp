@@ -19,9 +19,11 @@ static ModelBuilder everything() {
   ModelBuilder b(2);
   b.model.strategy = "{}";
   uint32_t input = b.input("x", {4, 8}), output = b.output("y", {4, 8});
-  fb::KernelOpUnion relu;
-  relu.Set(fb::UnaryT());
-  uint32_t kernel = b.kernel(std::move(relu), {{4, 8}}, {{4, 8}});
+  fb::SoftmaxT softmax;
+  softmax.axis = 1;
+  fb::KernelOpUnion op;
+  op.Set(std::move(softmax));
+  uint32_t kernel = b.kernel(std::move(op), {{4, 8}}, {{4, 8}});
   for (uint32_t d = 0; d != 2; ++d) {
     uint32_t x = b.buffer(d, 128), y = b.buffer(d, 128), z = b.buffer(d, 128);
     uint32_t p = b.buffer(d, 128, fb::Space::Parameters);
@@ -54,7 +56,7 @@ static ModelBuilder everything() {
     if (d == 0)
       b.drain(d, output, z);
     if (d == 0)
-      b.value("relu", {4, 8});
+      b.value("softmax", {4, 8});
     b.tile(d, 0, y, {fb::Range(0, 4), fb::Range(0, 8)}, 1);
   }
   return b;

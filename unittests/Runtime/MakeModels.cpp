@@ -21,14 +21,6 @@ using namespace soap::test;
 
 static constexpr int64_t rows = 4, inner = 32, columns = 10;
 
-static fb::KernelOpUnion op(fb::UnaryKind kind) {
-  fb::UnaryT unary;
-  unary.kind = kind;
-  fb::KernelOpUnion result;
-  result.Set(std::move(unary));
-  return result;
-}
-
 static void addLoad(ModelBuilder &b, uint32_t device, uint32_t buffer,
                     fb::Range range, uint64_t seed) {
   auto load = std::make_unique<fb::LoadT>();
@@ -67,8 +59,9 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
   uint32_t product = b.kernel(
       std::move(matmul), {{rows, part}, {part, columns}}, {{rows, columns}});
   b.model.kernels[product]->flops = 2 * rows * part * columns;
-  uint32_t relu =
-      b.kernel(op(fb::UnaryKind::Relu), {{rows, columns}}, {{rows, columns}});
+  fb::KernelOpUnion op;
+  op.Set(fb::ReluT());
+  uint32_t relu = b.kernel(std::move(op), {{rows, columns}}, {{rows, columns}});
   fb::KernelOpUnion native;
   native.Set(fb::NativeT());
   uint32_t add =

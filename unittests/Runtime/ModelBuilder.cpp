@@ -28,7 +28,7 @@ Floats test::randomFloats(int64_t count, uint32_t seed, float lo, float hi) {
   return result;
 }
 
-ModelBuilder::ModelBuilder(size_t devices) : used(devices, {0, 0, 0}) {
+ModelBuilder::ModelBuilder(size_t devices) {
   model.abi = SOAP_ABI_VERSION;
   model.compiler = "test";
   model.name = "test";
@@ -40,9 +40,8 @@ ModelBuilder::ModelBuilder(size_t devices) : used(devices, {0, 0, 0}) {
 uint32_t ModelBuilder::buffer(uint32_t device, uint64_t bytes,
                               fb::Space space) {
   fb::DeviceT &table = *model.devices[device];
-  uint64_t *arenas[] = {&table.activation_bytes, &table.parameter_bytes,
-                        &table.scratch_bytes};
-  uint64_t &arena = *arenas[static_cast<int>(space)];
+  uint64_t &arena = space == fb::Space::Activations ? table.activation_bytes
+                                                    : table.parameter_bytes;
   table.buffers.emplace_back(space, arena, bytes);
   arena += (bytes + 63) / 64 * 64;
   return static_cast<uint32_t>(table.buffers.size() - 1);

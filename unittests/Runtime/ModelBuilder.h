@@ -81,9 +81,6 @@ public:
                 const std::vector<soap_native_kernel> &natives = {},
                 uint32_t coresPerDevice = 0, soap_observer observe = nullptr,
                 void *user = nullptr, const LinkSpeed &link = {}) const;
-
-private:
-  std::vector<std::vector<uint64_t>> used;
 };
 
 std::unique_ptr<fb::BoxCopyT> denseCopy(uint32_t from, uint32_t to,

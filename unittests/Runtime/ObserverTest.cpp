@@ -53,21 +53,29 @@ struct Log {
 };
 } // namespace
 
-static fb::KernelOpUnion linear(float scale, float offset) {
-  fb::UnaryT unary;
-  unary.kind = fb::UnaryKind::Linear;
-  unary.alpha = scale;
-  unary.beta = offset;
-  fb::KernelOpUnion result;
-  result.Set(std::move(unary));
-  return result;
+/// buffers: x, y; sizes: count, scale, offset. y = scale * x + offset.
+static void linear(void *const *buffers, const int64_t *sizes) {
+  const auto *x = static_cast<const float *>(buffers[0]);
+  auto *y = static_cast<float *>(buffers[1]);
+  for (int64_t i = 0; i != sizes[0]; ++i)
+    y[i] = static_cast<float>(sizes[1]) * x[i] + static_cast<float>(sizes[2]);
 }
 
-static fb::LaunchT launch(uint32_t kernel, uint32_t from, uint32_t to) {
+/// The only native kernel of a model, over `shape`.
+static uint32_t nativeKernel(ModelBuilder &b, const Shape &shape) {
+  b.model.native_kernels = 1;
+  fb::KernelOpUnion native;
+  native.Set(fb::NativeT());
+  return b.kernel(std::move(native), {shape}, {shape});
+}
+
+static fb::LaunchT launch(uint32_t kernel, uint32_t from, uint32_t to,
+                          std::vector<int64_t> sizes = {}) {
   fb::LaunchT result;
   result.kernel = kernel;
   result.operands = {from};
   result.results = {to};
+  result.sizes = std::move(sizes);
   return result;
 }
 
@@ -75,16 +83,14 @@ static fb::LaunchT launch(uint32_t kernel, uint32_t from, uint32_t to) {
 static ModelBuilder chain() {
   ModelBuilder b;
   uint32_t input = b.input("x", {2, 2}), output = b.output("y", {2, 2});
-  uint32_t plus = b.kernel(linear(1, 1), {{2, 2}}, {{2, 2}});
-  uint32_t twice = b.kernel(linear(2, 0), {{2, 2}}, {{2, 2}});
-  uint32_t thrice = b.kernel(linear(3, 0), {{2, 2}}, {{2, 2}});
+  uint32_t kernel = nativeKernel(b, {2, 2});
   uint32_t x = b.buffer(0, 16), reused = b.buffer(0, 16), y = b.buffer(0, 16);
   uint32_t w = b.buffer(0, 8, fb::Space::Parameters);
   b.inlineLoad(0, w, {2}, {5, 6});
   b.feed(0, input, x);
-  b.row(0, launch(plus, x, reused));
-  b.row(0, launch(twice, reused, reused));
-  b.row(0, launch(thrice, reused, y));
+  b.row(0, launch(kernel, x, reused, {4, 1, 1}));
+  b.row(0, launch(kernel, reused, reused, {4, 2, 0}));
+  b.row(0, launch(kernel, reused, y, {4, 3, 0}));
   b.drain(0, output, y);
   std::vector<fb::Range> whole = {fb::Range(0, 2), fb::Range(0, 2)};
   b.tile(0, b.value("w", {4}), w, {fb::Range(2, 4)}, -1);
@@ -99,7 +105,7 @@ static ModelBuilder chain() {
 
 TEST(Observer, SeesReusedMemoryInTime) {
   Log log;
-  ModelPtr model = chain().load(nullptr, {}, 0, Log::show, &log);
+  ModelPtr model = chain().load(nullptr, {linear}, 0, Log::show, &log);
   ASSERT_TRUE(model) << soap_last_error();
   // Parameters are shown when they are made, once.
   ASSERT_EQ(log.seen.size(), 1u);
@@ -139,7 +145,7 @@ TEST(Observer, SeesTilesOfBothStreams) {
   constexpr uint32_t rounds = 20;
   ModelBuilder b(2);
   uint32_t input = b.input("x", {64});
-  uint32_t plus = b.kernel(linear(1, 1), {{64}}, {{64}});
+  uint32_t plus = nativeKernel(b, {64});
   uint32_t value = b.value("x", {64});
   for (uint32_t d = 0; d != 2; ++d) {
     uint32_t mine = b.buffer(d, 256), theirs = b.buffer(d, 256);
@@ -151,13 +157,13 @@ TEST(Observer, SeesTilesOfBothStreams) {
       last = b.row(d, std::move(swap), fb::Stream::Communication,
                    fb::Phase::Step, {last});
       b.tile(d, value, theirs, {fb::Range(0, 64)}, static_cast<int32_t>(last));
-      last = b.row(d, launch(plus, theirs, mine), fb::Stream::Compute,
-                   fb::Phase::Step, {last});
+      last = b.row(d, launch(plus, theirs, mine, {64, 1, 1}),
+                   fb::Stream::Compute, fb::Phase::Step, {last});
       b.tile(d, value, mine, {fb::Range(0, 64)}, static_cast<int32_t>(last));
     }
   }
   Log log;
-  ModelPtr model = b.load(nullptr, {}, 0, Log::show, &log);
+  ModelPtr model = b.load(nullptr, {linear}, 0, Log::show, &log);
   ASSERT_TRUE(model) << soap_last_error();
   Floats x(64, 0);
   const void *inputs[] = {x.data()};
@@ -181,10 +187,7 @@ static void fails(void *const *, const int64_t *) {
 /// Tests that a row that failed shows nothing.
 TEST(Observer, FailedRowsShowNothing) {
   ModelBuilder b;
-  b.model.native_kernels = 1;
-  fb::KernelOpUnion native;
-  native.Set(fb::NativeT());
-  uint32_t kernel = b.kernel(std::move(native), {{4}}, {{4}});
+  uint32_t kernel = nativeKernel(b, {4});
   uint32_t buffer = b.buffer(0, 16);
   b.row(0, launch(kernel, buffer, buffer));
   b.tile(0, b.value("v", {4}), buffer, {fb::Range(0, 4)}, 0);

@@ -26,6 +26,15 @@ static void addKernel(void *const *buffers, const int64_t *sizes) {
     y[i] = x[i] + static_cast<float>(sizes[1]);
 }
 
+/// buffers: x, y, z; sizes: count. z = x + y.
+static void sumKernel(void *const *buffers, const int64_t *sizes) {
+  const auto *x = static_cast<const float *>(buffers[0]);
+  const auto *y = static_cast<const float *>(buffers[1]);
+  auto *z = static_cast<float *>(buffers[2]);
+  for (int64_t i = 0; i != sizes[0]; ++i)
+    z[i] = x[i] + y[i];
+}
+
 static void slowKernel(void *const *, const int64_t *sizes) {
   std::this_thread::sleep_for(std::chrono::milliseconds(sizes[0]));
 }
@@ -185,12 +194,10 @@ TEST(Program, SharedParametersSurviveReordering) {
   multiply(xb, wb, yb);
   multiply(yb, vb, zb);
   multiply(zb, vb, yb);
-  fb::KernelOpUnion sum;
-  sum.Set(fb::BinaryT());
-  b.row(0, launch(b.kernel(std::move(sum), {{n, n}, {n, n}}, {{n, n}}),
-                  {yb, wb}, {zb}, {}));
+  uint32_t sum = nativeKernel(b, 0, {{n, n}, {n, n}}, {{n, n}});
+  b.row(0, launch(sum, {yb, wb}, {zb}, {n * n}));
   b.drain(0, b.output("z", {n, n}), zb);
-  ModelPtr model = b.load();
+  ModelPtr model = b.load(nullptr, {sumKernel});
   ASSERT_TRUE(model) << soap_last_error();
   auto times = [&](const Floats &p, const Floats &q) {
     Floats result(n * n);

@@ -40,15 +40,7 @@ Tensor reference(const fb::SoftmaxT &op, const std::vector<Tensor> &x,
                  const Shape &result);
 Tensor reference(const fb::LrnT &op, const std::vector<Tensor> &x,
                  const Shape &result);
-Tensor reference(const fb::BatchNormT &op, const std::vector<Tensor> &x,
-                 const Shape &result);
-Tensor reference(const fb::BinaryT &op, const std::vector<Tensor> &x,
-                 const Shape &result);
-Tensor reference(const fb::NaryT &op, const std::vector<Tensor> &x,
-                 const Shape &result);
-Tensor reference(const fb::UnaryT &op, const std::vector<Tensor> &x,
-                 const Shape &result);
-Tensor reference(const fb::ReductionT &op, const std::vector<Tensor> &x,
+Tensor reference(const fb::ReluT &op, const std::vector<Tensor> &x,
                  const Shape &result);
 
 } // namespace soap::test

@@ -33,7 +33,7 @@ extern "C" {
 
 /** The version of the tables in a compiled model. A model loads only into a
  * runtime of its own version. */
-#define SOAP_ABI_VERSION 1
+#define SOAP_ABI_VERSION 2
 
 typedef enum soap_status {
   SOAP_OK = 0,
@@ -237,7 +237,7 @@ const char *soap_model_info(soap_model *model);
 /** What one device of a model needs, in bytes. */
 typedef struct soap_memory {
   /** The arenas, as the table says. */
-  uint64_t activation_bytes, parameter_bytes, scratch_bytes;
+  uint64_t activation_bytes, parameter_bytes;
   /** The scratchpad that all launches of library kernels share. */
   uint64_t scratchpad_bytes;
   /** Copies of parameters in the library's layouts. */

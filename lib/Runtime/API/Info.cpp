@@ -73,7 +73,6 @@ static Json describeDevices(Engine &engine) {
          {"cores", engine.coresOf(position++)},
          {"activation_bytes", device->table().activation_bytes()},
          {"parameter_bytes", device->table().parameter_bytes()},
-         {"scratch_bytes", device->table().scratch_bytes()},
          {"scratchpad_bytes", device->memory().scratchpad},
          {"reordered_parameter_bytes", device->memory().reordered},
          {"released_parameter_bytes", device->memory().released},

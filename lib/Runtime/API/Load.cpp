@@ -187,9 +187,9 @@ soap_status soap_plan_memory(const void *data, size_t size,
     if (all.size() != count)
       invalid("expected room for ", all.size(), " devices, got: ", count);
     for (const MemoryNeeds &needs : all)
-      *devices++ = {needs.activations, needs.parameters,   needs.scratch,
-                    needs.scratchpad,  needs.reordered,    needs.released,
-                    needs.peak,        needs.communication};
+      *devices++ = {needs.activations,  needs.parameters, needs.scratchpad,
+                    needs.reordered,    needs.released,   needs.peak,
+                    needs.communication};
   });
 }
 

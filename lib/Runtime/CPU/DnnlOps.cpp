@@ -271,26 +271,20 @@ static Result makeSoftmax(const Request &request, const fb::Softmax *op) {
              : makeSoftmaxOf<dnnl::softmax_forward>(request, op->axis());
 }
 
-static Result makeBatchNorm(const Request &request, const fb::BatchNorm *op) {
-  if (request.operands() != 5 || request.operand(0) != request.result() ||
-      request.operand(0).size() < 2)
+static Result makeRelu(const Request &request) {
+  if (request.operands() != 1 || request.operand(0) != request.result())
     return nullptr;
-  for (size_t i = 1; i != 5; ++i)
-    if (request.operand(i) != Shape{request.operand(0)[1]})
-      return nullptr;
-  using Norm = dnnl::batch_normalization_forward;
-  using Flags = dnnl::normalization_flags;
-  memory::desc src = request.operandDesc(0), channel = request.operandDesc(1);
-  auto desc = describe<Norm>(request, userScratchpad(),
-                             prop_kind::forward_inference, src, op->epsilon(),
-                             Flags::use_global_stats | Flags::use_scale |
-                                 Flags::use_shift);
+  using Eltwise = dnnl::eltwise_forward;
+  // The shape does not matter: one long vector.
+  memory::desc flat = denseDesc(request.kernel.operands()->Get(0)->element(),
+                                {elementCount(request.result())});
+  auto desc =
+      describe<Eltwise>(request, userScratchpad(), prop_kind::forward_inference,
+                        algorithm::eltwise_relu, flat, 0.0f, 0.0f);
   if (!desc)
     return nullptr;
-  std::vector<memory::desc> all{src, channel, channel, channel, channel, src};
-  return single<Norm>(request, desc, all, all,
-                      {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT,
-                       DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, DNNL_ARG_DST});
+  return single<Eltwise>(request, desc, {flat, flat}, {flat, flat},
+                         {DNNL_ARG_SRC, DNNL_ARG_DST});
 }
 
 std::unique_ptr<Kernel>
@@ -314,15 +308,8 @@ runtime::makeDnnlKernel(const fb::Kernel &kernel,
     return makeSoftmax(request, kernel.op_as_Softmax());
   case fb::KernelOp::Lrn:
     return makeLrn(request, kernel.op_as_Lrn());
-  case fb::KernelOp::BatchNorm:
-    return makeBatchNorm(request, kernel.op_as_BatchNorm());
-  case fb::KernelOp::Binary:
-    return makeBinary(request, kernel.op_as_Binary()->kind());
-  case fb::KernelOp::Nary:
-    return makeBinary(request, kernel.op_as_Nary()->kind());
-  case fb::KernelOp::Unary:
-    return makeUnary(request, kernel.op_as_Unary());
-  case fb::KernelOp::Reduction:
+  case fb::KernelOp::Relu:
+    return makeRelu(request);
   case fb::KernelOp::Native:
   case fb::KernelOp::NONE:
     return nullptr;

@@ -113,11 +113,6 @@ inline dnnl::memory::desc matrixDesc(fb::ElementType element, Shape shape,
   return {dims, dense.data_type(), strides};
 }
 
-/// Kernels that work element by element (DnnlElementwise.cpp); null as
-/// makeDnnlKernel().
-Result makeBinary(const Request &request, fb::BinaryKind kind);
-Result makeUnary(const Request &request, const fb::Unary *op);
-
 } // namespace soap::runtime::dnnlops
 
 #endif // SOAP_LIB_RUNTIME_CPU_DNNLREQUEST_H

@@ -50,8 +50,7 @@ class BoundNative final : public BoundKernel {
 public:
   BoundNative(soap_native_kernel function, const Binding &binding)
       : function(function), sizes(binding.sizes) {
-    for (const auto *list :
-         {&binding.operands, &binding.results, &binding.scratch})
+    for (const auto *list : {&binding.operands, &binding.results})
       buffers.insert(buffers.end(), list->begin(), list->end());
   }
   void run() override { function(buffers.data(), sizes.data()); }

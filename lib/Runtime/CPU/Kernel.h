@@ -41,9 +41,7 @@ private:
 /// What one launch works on.
 struct Binding {
   std::vector<void *> operands, results;
-  /// Of Native kernels: their own scratch buffers and sizes.
-  std::vector<void *> scratch;
-  std::vector<int64_t> sizes;
+  std::vector<int64_t> sizes; ///< Of Native kernels.
   /// The device's scratchpad of at least Kernel::scratchpadBytes().
   void *scratchpad = nullptr;
   ConstantCache *constants = nullptr;
@@ -89,8 +87,8 @@ std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
 /// Calls a function of the model.
 std::unique_ptr<Kernel> makeNativeKernel(soap_native_kernel function);
 
-/// Plain loops for what oneDNN lacks: reductions, binary operations whose first
-/// operand broadcasts, integer and f64 arithmetic.
+/// Loops for what oneDNN lacks: empty results, and softmax along dims for which
+/// oneDNN has only its reference implementation.
 std::unique_ptr<Kernel> makeLoopKernel(const fb::Kernel &kernel);
 
 } // namespace soap::runtime

@@ -41,19 +41,17 @@ Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
     : number(id), streamSpins(streamSpins), model(std::move(compiled)),
       device(model->table().devices()->Get(id)),
       activations(device->activation_bytes()),
-      parameters(device->parameter_bytes()), scratch(device->scratch_bytes()),
-      transport(transport), kernels(model->table(), [this](uint32_t symbol) {
-        return model->native(symbol);
-      }) {
+      parameters(device->parameter_bytes()), transport(transport),
+      kernels(model->table(),
+              [this](uint32_t symbol) { return model->native(symbol); }) {
   makeRows(meetings, links);
   linkWaits();
 }
 
 char *Device::address(uint32_t index) const {
   const fb::Buffer *buffer = device->buffers()->Get(index);
-  const Arena &arena = buffer->space() == fb::Space::Activations  ? activations
-                       : buffer->space() == fb::Space::Parameters ? parameters
-                                                                  : scratch;
+  const Arena &arena =
+      buffer->space() == fb::Space::Activations ? activations : parameters;
   return arena.data() + buffer->offset();
 }
 
@@ -161,8 +159,6 @@ std::unique_ptr<RowAction> Device::makeLaunch(const fb::Launch &launch) {
     binding.operands.push_back(address(buffer));
   for (uint32_t buffer : items(launch.results()))
     binding.results.push_back(address(buffer));
-  for (uint32_t buffer : items(launch.scratch()))
-    binding.scratch.push_back(address(buffer));
   binding.sizes = toVector(launch.sizes());
   binding.scratchpad = scratchpad.data();
   binding.constants = &constants;

@@ -81,8 +81,7 @@ public:
   const MemoryNeeds &memory() const { return needs; }
   /// Of its arenas, without what communication needs: wherever it runs.
   uint64_t arenaBytes() const {
-    return activations.size() + parameters.size() + scratch.size() +
-           scratchpad.size();
+    return activations.size() + parameters.size() + scratchpad.size();
   }
   /// Rows of main that ended since load. No step runs.
   uint64_t rowsRun() const { return streams[0].rowsRun + streams[1].rowsRun; }
@@ -109,7 +108,7 @@ private:
   unsigned streamSpins;
   std::shared_ptr<const CompiledModel> model;
   const fb::Device *device;
-  Arena activations, parameters, scratch, scratchpad;
+  Arena activations, parameters, scratchpad;
   Arena communication; ///< Of the rows that move data.
   Transport &transport;
   StreamProgram streams[2];

@@ -75,7 +75,6 @@ static void forEachBuffer(const fb::Row &row, Fn fn) {
     for (uint32_t buffer : items(launch->operands()))
       fn(buffer, operand++);
     list(launch->results());
-    list(launch->scratch());
   } else if (const auto *copy = row.body_as_Copy()) {
     for (const fb::BoxCopy *box : items(copy->copies())) {
       fn(box->from(), -1);

@@ -24,7 +24,7 @@ namespace soap::runtime {
 /// The memory of one device, in bytes.
 struct MemoryNeeds {
   /// From the table.
-  uint64_t activations = 0, parameters = 0, scratch = 0;
+  uint64_t activations = 0, parameters = 0;
   /// One scratchpad serves all launches, as they run one at a time.
   uint64_t scratchpad = 0;
   /// Copies of parameters in the library's layouts.
@@ -40,10 +40,10 @@ struct MemoryNeeds {
   /// What the table says; it plans the arenas.
   explicit MemoryNeeds(const fb::Device &device)
       : activations(device.activation_bytes()),
-        parameters(device.parameter_bytes()), scratch(device.scratch_bytes()) {}
+        parameters(device.parameter_bytes()) {}
   uint64_t total() const {
-    return activations + parameters + scratch + scratchpad + reordered +
-           communication - released;
+    return activations + parameters + scratchpad + reordered + communication -
+           released;
   }
   void updatePeak() { peak = std::max(peak, total()); }
 };

@@ -172,7 +172,6 @@ uint64_t Engine::neededMemory() const {
     }
     add(device->activation_bytes());
     add(device->parameter_bytes());
-    add(device->scratch_bytes());
     add(largestConstantOperand(*device));
   }
   return needed;

@@ -146,10 +146,9 @@ void Checker::device(const fb::Device *device) {
   uint32_t index = 0;
   for (const auto *b : items(device->buffers())) {
     kind(b->space(), fb::Space::MAX);
-    uint64_t arena =
-        b->space() == fb::Space::Activations  ? device->activation_bytes()
-        : b->space() == fb::Space::Parameters ? device->parameter_bytes()
-                                              : device->scratch_bytes();
+    uint64_t arena = b->space() == fb::Space::Activations
+                         ? device->activation_bytes()
+                         : device->parameter_bytes();
     if (b->offset() > arena || b->bytes() > arena - b->offset())
       bad("buffer ", index, " outside of its arena of ", arena, " bytes");
     if (b->offset() % 64)

@@ -93,8 +93,6 @@ void Checker::launch(const fb::Launch *launch) {
   };
   tensors(launch->operands(), k->operands(), "operands");
   tensors(launch->results(), k->results(), "results");
-  for (uint32_t b : items(launch->scratch()))
-    buffer(b);
   for (uint32_t operand : items(launch->constant_operands())) {
     if (operand >= items(launch->operands()).size())
       bad("constant operand ", operand);
