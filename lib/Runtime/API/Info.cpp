@@ -7,22 +7,13 @@
 
 #include "API/Info.h"
 #include "API/Reports.h"
-#include "CPU/Backend.h"
+#include "Backend/Backend.h"
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 using namespace soap;
 using namespace soap::runtime;
 using Json = nlohmann::ordered_json;
-
-/// The kernel library, or why there is none.
-static std::string libraryVersion() {
-  try {
-    return libraryBackend().version();
-  } catch (const Error &error) {
-    return error.what();
-  }
-}
 
 static Json
 describePorts(const flatbuffers::Vector<flatbuffers::Offset<fb::Port>> *ports) {
@@ -69,7 +60,7 @@ static Json describeDevices(Engine &engine) {
         {{"id", device->id()},
          {"rank", engine.placed().rank},
          {"kind", target},
-         {"name", cpuName()},
+         {"name", engine.devicesBackend().deviceName()},
          {"cores", engine.coresOf(position++)},
          {"activation_bytes", device->table().activation_bytes()},
          {"parameter_bytes", device->table().parameter_bytes()},
@@ -124,7 +115,7 @@ std::string runtime::describeModel(Engine &engine) {
                    ? Json(nullptr)
                    : Json(toString(table.strategy()));
   Group *group = engine.processes();
-  Json libraries = {libraryVersion()};
+  Json libraries = {engine.devicesBackend().library()};
   if (group)
     libraries.push_back(group->library());
   Json devices = describeDevices(engine);
@@ -151,17 +142,29 @@ std::string runtime::describeModel(Engine &engine) {
   return result.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
+/// The devices of a target, or why there are none.
+static Json describeTarget(const std::string &target) {
+  Json device = {{"kind", target}};
+  try {
+    const Backend &backend = findBackend(target);
+    device["name"] = backend.deviceName();
+    device["cores"] = allowedCores();
+    device["memory_bytes"] = backend.availableMemory();
+    device["library"] = backend.library();
+  } catch (const Error &error) {
+    device["library"] = error.what();
+  }
+  return device;
+}
+
 std::string runtime::describeMachine() {
-  std::vector<int> cores = allowedCores();
-  Json device = {{"kind", "cpu"},
-                 {"name", cpuName()},
-                 {"cores", cores},
-                 {"memory_bytes", availableMemory()},
-                 {"library", libraryVersion()}};
+  Json devices = Json::array();
+  for (const std::string &target : installedTargets())
+    devices.push_back(describeTarget(target));
   Json transports = {"local"};
   if (hasPlugin(mpiPlugin))
     transports.push_back("mpi");
-  Json result = {{"devices", Json::array({device})},
+  Json result = {{"devices", std::move(devices)},
                  {"transports", transports},
                  {"runtime", soap_version()}};
   return result.dump(2);

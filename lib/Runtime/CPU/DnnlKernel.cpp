@@ -67,7 +67,7 @@ namespace {
 /// Primitives with all their arguments.
 class BoundDnnl final : public BoundKernel {
 public:
-  void run() override {
+  void enqueue(Stream &) override {
     dnnl_stream_t stream = dnnlStream().get();
     for (const Step &step : steps) {
       dnnl_status_t status = dnnl_primitive_execute(
@@ -134,7 +134,7 @@ size_t DnnlKernel::scratchpadBytes() const {
 
 /// Reorders a constant into memory of its own, or finds that this was done.
 static std::shared_ptr<void> reorderedConstant(const DnnlKernel::Slot &slot,
-                                               void *address,
+                                               DevicePointer address,
                                                ConstantCache &cache) {
   std::string id = layoutId(slot.user) + layoutId(slot.wanted);
   if (auto copy = cache.find(address, id))
@@ -145,7 +145,7 @@ static std::shared_ptr<void> reorderedConstant(const DnnlKernel::Slot &slot,
     invalid("expected ", bytes,
             " bytes for a reordered parameter, got: no "
             "memory; use more devices or a smaller batch");
-  memory from(slot.user, dnnlEngine(), address);
+  memory from(slot.user, dnnlEngine(), hostAddress(address));
   memory to(slot.wanted, dnnlEngine(), copy.get());
   dnnl::reorder(from, to).execute(dnnlStream(), from, to);
   dnnlStream().wait();
@@ -155,14 +155,14 @@ static std::shared_ptr<void> reorderedConstant(const DnnlKernel::Slot &slot,
 
 std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
   auto bound = std::make_unique<BoundDnnl>();
-  char *temporary = static_cast<char *>(binding.scratchpad) + stageScratch;
+  char *temporary = hostAddress(binding.scratchpad) + stageScratch;
   std::vector<memory> objects;
   std::vector<std::pair<memory, memory>> after;
   for (const Slot &slot : slots) {
-    void *address = slot.result ? binding.results[slot.index]
-                                : binding.operands[slot.index];
+    DevicePointer address = slot.result ? binding.results[slot.index]
+                                        : binding.operands[slot.index];
     if (slot.user == slot.wanted) {
-      objects.emplace_back(slot.user, dnnlEngine(), address);
+      objects.emplace_back(slot.user, dnnlEngine(), hostAddress(address));
       continue;
     }
     if (slot.constant) {
@@ -171,7 +171,7 @@ std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
       objects.emplace_back(slot.wanted, dnnlEngine(), copy.get());
       continue;
     }
-    memory user(slot.user, dnnlEngine(), address);
+    memory user(slot.user, dnnlEngine(), hostAddress(address));
     memory wanted(slot.wanted, dnnlEngine(), temporary);
     temporary += aligned(slot.wanted.get_size());
     if (slot.result)
@@ -188,9 +188,9 @@ std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
     for (const auto &[arg, slot] : stage.arguments)
       arguments.emplace_back(arg, objects[slot]);
     if (stage.scratchpad.get_size())
-      arguments.emplace_back(
-          DNNL_ARG_SCRATCHPAD,
-          memory(stage.scratchpad, dnnlEngine(), binding.scratchpad));
+      arguments.emplace_back(DNNL_ARG_SCRATCHPAD,
+                             memory(stage.scratchpad, dnnlEngine(),
+                                    hostAddress(binding.scratchpad)));
     bound->add(stage.primitive, arguments);
   }
   for (const auto &[wanted, user] : after)

@@ -14,7 +14,7 @@
 #ifndef SOAP_LIB_RUNTIME_CPU_DNNLKERNEL_H
 #define SOAP_LIB_RUNTIME_CPU_DNNLKERNEL_H
 
-#include "CPU/Kernel.h"
+#include "CPU/CPUKernels.h"
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -71,12 +71,6 @@ private:
   std::vector<Stage> stages;
   size_t stageScratch = 0; ///< The largest of all stages.
 };
-
-/// Kernels over oneDNN; null if it has nothing (or only its reference
-/// implementation, `allowReference` apart) for this kernel.
-std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
-                                       const std::vector<bool> &constant,
-                                       bool allowReference);
 
 } // namespace soap::runtime
 

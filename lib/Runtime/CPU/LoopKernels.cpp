@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CPU/Kernel.h"
+#include "CPU/CPUKernels.h"
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -19,7 +19,7 @@ namespace {
 class BoundLoop final : public BoundKernel {
 public:
   explicit BoundLoop(std::function<void()> body) : body(std::move(body)) {}
-  void run() override { body(); }
+  void enqueue(Stream &) override { body(); }
 
 private:
   std::function<void()> body;
@@ -89,8 +89,9 @@ static std::unique_ptr<Kernel> makeSoftmax(const fb::Kernel &kernel,
   int64_t inner = elementCount(Shape(at + 1, shape.end()));
   return std::make_unique<LoopKernel>(
       "softmax", [=, log = op->log()](const Binding &b) {
-        softmax(static_cast<const float *>(b.operands[0]),
-                static_cast<float *>(b.results[0]), outer, axis, inner, log);
+        softmax(reinterpret_cast<const float *>(hostAddress(b.operands[0])),
+                reinterpret_cast<float *>(hostAddress(b.results[0])), outer,
+                axis, inner, log);
       });
 }
 

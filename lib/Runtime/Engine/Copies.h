@@ -8,29 +8,13 @@
 #ifndef SOAP_LIB_RUNTIME_ENGINE_COPIES_H
 #define SOAP_LIB_RUNTIME_ENGINE_COPIES_H
 
-#include "Engine/Row.h"
+#include "Backend/Backend.h"
+#include <functional>
 
 namespace soap::runtime {
 
 /// The address of a device's buffer.
-using BufferAddress = std::function<char *(uint32_t buffer)>;
-
-/// A strided copy of `run` contiguous bytes per index of `extents`.
-struct StridedCopy {
-  const char *from = nullptr; ///< Null where given at run time.
-  char *to = nullptr;
-  uint64_t fromOffset = 0, toOffset = 0, run = 0;
-  Shape extents, fromStrides, toStrides;
-
-  /// Merges dims that are dense on both sides.
-  void simplify();
-  uint64_t bytes() const;
-  /// `source` and `target`: bases in place of a null `from` or `to`.
-  void execute(const char *source, char *target) const;
-};
-
-/// The copy of a box, without addresses.
-StridedCopy makeStrided(const fb::BoxCopy &box);
+using BufferAddress = std::function<DevicePointer(uint32_t buffer)>;
 
 std::unique_ptr<RowAction> makeCopy(const fb::Copy &copy,
                                     const BufferAddress &address);

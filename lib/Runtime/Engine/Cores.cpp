@@ -69,11 +69,3 @@ void soap::runtime::bindThread(const std::vector<int> &cores) {
   // A refused binding costs time, not correctness.
   (void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
-
-std::string soap::runtime::cpuName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0)
-      return line.substr(std::min(line.size(), line.find(':') + 2));
-  return "cpu";
-}

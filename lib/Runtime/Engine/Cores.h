@@ -37,8 +37,6 @@ CoreSplit splitCores(size_t devices, size_t perDevice,
 
 /// Binds the calling thread to cores.
 void bindThread(const std::vector<int> &cores);
-/// The model name of the CPU.
-std::string cpuName();
 
 } // namespace soap::runtime
 

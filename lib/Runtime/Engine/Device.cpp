@@ -1,4 +1,4 @@
-//===- Device.cpp - One device of the CPU backend -------------------------===//
+//===- Device.cpp - One device of a model ---------------------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,6 @@
 #include "Engine/Device.h"
 #include "Engine/Copies.h"
 #include "Engine/Loads.h"
-#include "Engine/MovingRows.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 #include <chrono>
@@ -28,7 +27,9 @@ class LaunchRow final : public RowAction {
 public:
   explicit LaunchRow(std::unique_ptr<BoundKernel> kernel)
       : kernel(std::move(kernel)) {}
-  void run(const Step &) override { kernel->run(); }
+  void enqueue(Stream &stream, const Step &) override {
+    kernel->enqueue(stream);
+  }
 
 private:
   std::unique_ptr<BoundKernel> kernel;
@@ -36,34 +37,41 @@ private:
 } // namespace
 
 Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
-               const Meetings &meetings, Transport &transport,
-               const HostLinks &links, unsigned streamSpins)
-    : number(id), streamSpins(streamSpins), model(std::move(compiled)),
-      device(model->table().devices()->Get(id)),
-      activations(device->activation_bytes()),
-      parameters(device->parameter_bytes()), transport(transport),
-      kernels(model->table(),
+               const Backend &backend, const Links &links, unsigned streamSpins)
+    : number(id), model(std::move(compiled)),
+      rows(model->table().devices()->Get(id)), backend(backend),
+      traits(backend.traits()), device(backend.makeDevice(id)),
+      activations(*device, rows->activation_bytes()),
+      parameters(*device, rows->parameter_bytes()),
+      kernels(backend, model->table(),
               [this](uint32_t symbol) { return model->native(symbol); }) {
-  makeRows(meetings, links);
+  for (StreamProgram &program : streams)
+    program.stream = device->makeStream(streamSpins);
+  makeRows(links);
   linkWaits();
 }
 
-char *Device::address(uint32_t index) const {
-  const fb::Buffer *buffer = device->buffers()->Get(index);
-  const Arena &arena =
+Device::~Device() {
+  if (communication.size())
+    device->unpin(communication.data());
+}
+
+DevicePointer Device::address(uint32_t index) const {
+  const fb::Buffer *buffer = rows->buffers()->Get(index);
+  const DeviceBlock &block =
       buffer->space() == fb::Space::Activations ? activations : parameters;
-  return arena.data() + buffer->offset();
+  return block.data() + buffer->offset();
 }
 
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
 
-void Device::makeRows(const Meetings &meetings, const HostLinks &hostLinks) {
+void Device::makeRows(const Links &links) {
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
-  MovingRows moving{number, meetings, transport, hostLinks, at};
+  MovingRows moving{number, *device, links, at};
   uint32_t index = 0;
-  for (const fb::Row *row : items(device->main())) {
+  for (const fb::Row *row : items(rows->main())) {
     ProgramRow result;
     result.row = row;
     if (const auto *copy = row->body_as_Copy())
@@ -80,73 +88,130 @@ void Device::makeRows(const Meetings &meetings, const HostLinks &hostLinks) {
   // the step, the others in one stream.
   uint64_t bytes = 0;
   auto forEachMoving = [&](auto fn) {
-    for (StreamProgram &stream : streams)
-      for (ProgramRow &row : stream.rows)
+    for (StreamProgram &program : streams)
+      for (ProgramRow &row : program.rows)
         if (movesData(*row.row))
           fn(*row.action);
   };
   forEachMoving(
       [&](RowAction &row) { bytes = std::max(bytes, row.ownBytes()); });
   communication = Arena(bytes);
+  if (bytes)
+    device->pin(communication.data(), bytes);
   forEachMoving(
       [&](RowAction &row) { row.setOwnMemory(communication.data()); });
-  for (StreamProgram &stream : streams)
-    stream.times.resize(stream.rows.size());
+  for (StreamProgram &program : streams)
+    program.times.resize(program.rows.size());
 }
 
 void Device::linkWaits() {
-  // A stream is in order: of all waits on the other one, the last counts.
+  // A stream is in order: a wait stands for all earlier rows of the other
+  // stream, and for all later rows of this one.
+  uint32_t awaited[2] = {0, 0};
   for (const auto &[stream, position] : positions) {
     ProgramRow &row = streams[stream].rows[position];
+    uint32_t last = awaited[stream];
     for (uint32_t wait : items(row.row->waits())) {
       auto [other, at] = positions[wait];
       if (other != stream)
-        row.waitFor = std::max(row.waitFor, at + 1);
+        last = std::max(last, at + 1);
     }
-    if (row.waitFor)
-      streams[1 - stream].rows[row.waitFor - 1].signals = true;
+    if (last == awaited[stream])
+      continue;
+    awaited[stream] = last;
+    ProgramRow &signal = streams[1 - stream].rows[last - 1];
+    signal.event = device->makeEvent();
+    row.awaited = signal.event.get();
   }
 }
 
-std::exception_ptr Device::run(fb::Stream streamKind, fb::Phase phase,
-                               const Step &step, bool trace) {
+void Device::enqueue(StreamProgram &program, uint32_t position,
+                     const Step &current, bool trace) {
+  ProgramRow &row = program.rows[position];
+  Stream &stream = *program.stream;
+  if (row.awaited && !SOAP_FAULT("wait-ignored"))
+    stream.wait(*row.awaited);
+  // This is no fault, but brings missing waits to light: devices fall apart.
+  if (SOAP_FAULT("communication-slow") && &program == &streams[1])
+    std::this_thread::sleep_for(std::chrono::milliseconds(50 * (number + 1)));
+  RowTime &time = program.times[position];
+  if (trace)
+    stream.stamp(time.start);
   std::exception_ptr failure;
-  auto index = static_cast<unsigned>(streamKind);
-  StreamProgram &stream = streams[index], &other = streams[1 - index];
-  auto size = static_cast<uint32_t>(stream.rows.size());
-  uint32_t base = (step.number - 1) * size;
-  uint32_t otherBase =
-      (step.number - 1) * static_cast<uint32_t>(other.rows.size());
+  try {
+    row.action->enqueue(stream, current);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (trace)
+    stream.stamp(time.end);
+  ++program.rowsRun;
+  if (row.event)
+    stream.record(*row.event);
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
+std::exception_ptr Device::runInPlace(StreamProgram &program, fb::Phase phase,
+                                      const Step &current, bool trace) {
+  std::exception_ptr failure;
+  auto size = static_cast<uint32_t>(program.rows.size());
   // Phases stand in order: skip to the first row of this one.
   uint32_t i = 0;
-  while (i != size && stream.rows[i].row->phase() < phase)
+  while (i != size && program.rows[i].row->phase() < phase)
     ++i;
-  for (; i != size && stream.rows[i].row->phase() == phase; ++i) {
-    ProgramRow &row = stream.rows[i];
-    if (row.waitFor && !SOAP_FAULT("wait-ignored"))
-      other.progress.wait(otherBase + row.waitFor, streamSpins);
-    // No fault, but what brings missing waits to light: devices fall apart.
-    if (SOAP_FAULT("communication-slow") &&
-        streamKind == fb::Stream::Communication)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50 * (number + 1)));
-    if (trace)
-      stream.times[i].start = now();
+  for (; i != size && program.rows[i].row->phase() == phase; ++i)
     try {
-      row.action->run(step);
+      enqueue(program, i, current, trace);
     } catch (...) {
       if (!failure)
         failure = std::current_exception();
-      // Half of its messages would be waited for, for ever.
-      if (movesData(*row.row))
-        transport.abandon(messageOf(std::current_exception()));
     }
-    if (trace)
-      stream.times[i].end = now();
-    ++stream.rowsRun;
-    if (row.signals)
-      stream.progress.set(base + i + 1);
-  }
   return failure;
+}
+
+std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
+                                     bool trace) {
+  std::exception_ptr failure;
+  auto attempt = [&](auto body) {
+    try {
+      body();
+    } catch (...) {
+      if (!failure)
+        failure = std::current_exception();
+    }
+  };
+  auto enqueueAll = [&](bool stamps) {
+    for (const auto &[stream, position] : positions)
+      if (streams[stream].rows[position].row->phase() == phase)
+        attempt([&, &program = streams[stream], at = position] {
+          enqueue(program, at, current, stamps);
+        });
+  };
+  if (phase != fb::Phase::Step || !traits.captures || trace) {
+    enqueueAll(trace);
+  } else if (!step) {
+    device->beginCapture();
+    enqueueAll(false);
+    step = device->endCapture();
+    step->launch();
+  } else {
+    for (StreamProgram &program : streams)
+      program.rowsRun += static_cast<uint64_t>(
+          std::count_if(program.rows.begin(), program.rows.end(),
+                        [&](auto &row) { return row.row->phase() == phase; }));
+    step->launch();
+  }
+  for (StreamProgram &program : streams)
+    attempt([&] { program.stream->synchronize(); });
+  return failure;
+}
+
+std::exception_ptr Device::run(fb::Stream stream, fb::Phase phase,
+                               const Step &current, bool trace) {
+  return traits.runsInPlace ? runInPlace(streams[static_cast<unsigned>(stream)],
+                                         phase, current, trace)
+                            : runQueued(phase, current, trace);
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,34 +230,54 @@ std::unique_ptr<RowAction> Device::makeLaunch(const fb::Launch &launch) {
   return std::make_unique<LaunchRow>(kernels.get(launch).bind(binding));
 }
 
+void Device::load(const fb::Load &load, const Safetensors *weights) {
+  DevicePointer target = address(load.buffer());
+  if (traits.memoryIsHost)
+    return executeLoad(load, weights, hostAddress(target));
+  uint64_t bytes = elementSize(load.element());
+  for (const fb::Range *range : items(load.box()))
+    bytes *= static_cast<uint64_t>(range->hi() - range->lo());
+  std::vector<char> host(bytes);
+  executeLoad(load, weights, host.data());
+  StridedCopy box = StridedCopy::dense(bytes);
+  streams[0].stream->copyFromHost(box, host.data(), target);
+  streams[0].stream->synchronize();
+}
+
 void Device::runInit(const Safetensors *weights) {
   // Loads in table order before the row that they stand before.
   std::multimap<int64_t, const fb::Load *> loads;
-  for (const fb::Load *load : items(device->loads()))
+  for (const fb::Load *load : items(rows->loads()))
     loads.emplace(load->init_row(), load);
   auto loadBefore = [&](int64_t row) {
     auto [begin, end] = loads.equal_range(row);
     for (auto it = begin; it != end; ++it)
-      executeLoad(*it->second, weights, address(it->second->buffer()));
+      load(*it->second, weights);
   };
   loadBefore(-1);
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
+  Stream &stream = *streams[0].stream;
   int64_t index = 0;
-  for (const fb::Row *row : items(device->init())) {
+  for (const fb::Row *row : items(rows->init())) {
     loadBefore(index++);
+    std::unique_ptr<RowAction> action;
     if (const auto *launch = row->body_as_Launch())
-      makeLaunch(*launch)->run({});
+      action = makeLaunch(*launch);
     else if (const auto *copy = row->body_as_Copy())
-      makeCopy(*copy, at)->run({});
+      action = makeCopy(*copy, at);
+    if (!action)
+      continue;
+    action->enqueue(stream, {});
+    stream.synchronize();
   }
 }
 
 void Device::prepare(const Safetensors *weights, const Observer &observer) {
-  scratchpad = Arena(std::max<uint64_t>(kernels.scratchpadBytes(*device),
-                                        device->scratchpad_bytes()));
-  needs = MemoryNeeds(*device);
+  needs = MemoryNeeds(*rows);
   needs.communication = communication.size();
-  needs.scratchpad = kernels.scratchpadBytes(*device);
+  needs.scratchpad = kernels.scratchpadBytes(*rows);
+  scratchpad = DeviceBlock(
+      *device, std::max(needs.scratchpad, rows->scratchpad_bytes()));
   runInit(weights);
   if (observer)
     observeParameters(observer);
@@ -201,16 +286,19 @@ void Device::prepare(const Safetensors *weights, const Observer &observer) {
     needs.updatePeak();
   };
   meter();
-  ParameterUses uses(kernels, *device);
-  for (StreamProgram &stream : streams)
-    for (ProgramRow &row : stream.rows) {
+  ParameterUses uses(kernels, *rows);
+  for (StreamProgram &program : streams)
+    for (ProgramRow &row : program.rows) {
       const auto *launch = row.row->body_as_Launch();
       if (!launch)
         continue;
       row.action = makeLaunch(*launch);
       meter();
-      for (const fb::Buffer *buffer : uses.release(*launch))
-        needs.released += parameters.discard(buffer->offset(), buffer->bytes());
+      for (const fb::Buffer *buffer : uses.release(*launch)) {
+        parameters.discard(buffer->offset(), buffer->bytes());
+        needs.released +=
+            backend.discardableBytes(buffer->offset(), buffer->bytes());
+      }
     }
   if (observer)
     observeRows(observer);
@@ -220,26 +308,30 @@ void Device::prepare(const Safetensors *weights, const Observer &observer) {
 // Observed tiles
 //===----------------------------------------------------------------------===//
 
-soap_tile Device::tileOf(const fb::Tile &tile) const {
+DeviceTile Device::tileOf(const fb::Tile &tile) const {
   const fb::Extent *data = tile.data();
   return describeTile(model->table(), number, tile,
                       address(data->buffer()) + data->offset());
 }
 
-void Device::observeParameters(const Observer &observer) const {
-  for (const fb::Tile *tile : items(device->tiles()))
+void Device::observeParameters(const Observer &observer) {
+  std::vector<DeviceTile> tiles;
+  for (const fb::Tile *tile : items(rows->tiles()))
     if (tile->row() < 0)
-      observer(tileOf(*tile));
+      tiles.push_back(tileOf(*tile));
+  TileShow show(std::move(tiles), observer, traits);
+  show.enqueue(*streams[0].stream);
+  streams[0].stream->synchronize();
 }
 
 void Device::observeRows(const Observer &observer) {
-  std::map<uint32_t, std::vector<soap_tile>> tilesOfRow;
-  for (const fb::Tile *tile : items(device->tiles()))
+  std::map<uint32_t, std::vector<DeviceTile>> tilesOfRow;
+  for (const fb::Tile *tile : items(rows->tiles()))
     if (tile->row() >= 0)
       tilesOfRow[static_cast<uint32_t>(tile->row())].push_back(tileOf(*tile));
   for (auto &[row, tiles] : tilesOfRow) {
     auto [stream, position] = positions[row];
     std::unique_ptr<RowAction> &action = streams[stream].rows[position].action;
-    action = observe(std::move(action), std::move(tiles), observer);
+    action = observe(std::move(action), std::move(tiles), observer, traits);
   }
 }

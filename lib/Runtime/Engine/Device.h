@@ -1,29 +1,26 @@
-//===- Device.h - One device of the CPU backend -----------------*- C++ -*-===//
+//===- Device.h - One device of a model -------------------------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A device is a set of cores with arenas of its own. Two threads run its
-// program: one the rows of the compute stream, one those of the communication
-// stream, so that transfers progress while the device computes.
+// A device has arenas, kernels and two streams of a backend, for the rows that
+// compute and for those that communicate, so that transfers progress while the
+// device computes. Where streams run in place, two threads enqueue its program,
+// one for each stream; else one thread enqueues all rows, in their order.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SOAP_LIB_RUNTIME_ENGINE_DEVICE_H
 #define SOAP_LIB_RUNTIME_ENGINE_DEVICE_H
 
+#include "Backend/HostMemory.h"
 #include "Engine/DeviceKernels.h"
-#include "Engine/HostRows.h"
-#include "Engine/Memory.h"
+#include "Engine/MovingRows.h"
 #include "Engine/Observer.h"
-#include "Engine/Row.h"
 #include "Model/CompiledModel.h"
-#include "Model/Meetings.h"
 #include "Model/Safetensors.h"
-#include "Transport/Communication.h"
-#include "Wait.h"
 #include <exception>
 
 namespace soap::runtime {
@@ -33,21 +30,21 @@ struct RowTime {
   int64_t start = 0, end = 0;
 };
 
-/// One row of a stream, ready to run.
+/// One row of a stream, ready to be enqueued.
 struct ProgramRow {
   std::unique_ptr<RowAction> action;
   const fb::Row *row = nullptr;
-  /// Rows of the other stream that must have ended (a count from its start).
-  uint32_t waitFor = 0;
-  /// The other stream waits for this row.
-  bool signals = false;
+  /// Set by the row of the other stream that this one waits for; null if there
+  /// is none that this stream has not waited for before.
+  Event *awaited = nullptr;
+  /// Set by this row if the other stream waits for it.
+  std::unique_ptr<Event> event;
 };
 
-/// A stream's rows in order, and how far it has come.
+/// A stream's rows in order.
 struct StreamProgram {
+  std::unique_ptr<Stream> stream;
   std::vector<ProgramRow> rows;
-  /// Rows ended since load; set only after rows that signal.
-  Counter progress;
   std::vector<RowTime> times; ///< Of the last traced step.
   uint64_t rowsRun = 0;       ///< Since load.
 };
@@ -55,26 +52,31 @@ struct StreamProgram {
 class Device {
 public:
   /// Reserves arenas and makes all rows but launches, whose kernels belong to
-  /// the device's own thread. `model` and `transport` outlive the device.
+  /// the device's own thread. `backend` and what `links` names outlive the
+  /// device. `streamSpins`: see Backend::makeStream().
   Device(uint32_t id, std::shared_ptr<const CompiledModel> model,
-         const Meetings &meetings, Transport &transport, const HostLinks &links,
-         unsigned streamSpins);
+         const Backend &backend, const Links &links, unsigned streamSpins);
+  ~Device();
 
   /// On the compute thread, once: loads, init program, kernels of the main
   /// program, reordered constants. Tiles are shown to `observer`, now and in
   /// the steps.
   void prepare(const Safetensors *weights, const Observer &observer);
-  /// Runs the rows of one phase of a stream. A row that fails does not stop the
-  /// others, as other devices wait for them: the first failure is returned. If
-  /// it is one that moves data, the transport is abandoned: later ones fail at
-  /// once, here and elsewhere.
+  /// Runs the rows of one phase, and waits for them: of one stream, where
+  /// streams run in place, else of both, and `stream` is Compute. A row that
+  /// fails does not stop the others, as other devices wait for them: the first
+  /// failure is returned.
   std::exception_ptr run(fb::Stream stream, fb::Phase phase, const Step &step,
                          bool trace);
 
-  bool communicates() const { return !streams[1].rows.empty(); }
+  /// True if run() is to be called for the communication stream, too, on a
+  /// thread of its own.
+  bool hasCommunicationThread() const {
+    return traits.runsInPlace && !streams[1].rows.empty();
+  }
   const StreamProgram &stream(unsigned index) const { return streams[index]; }
   uint32_t id() const { return number; }
-  const fb::Device &table() const { return *device; }
+  const fb::Device &table() const { return *rows; }
 
   /// What prepare() found; `scratchpad` is what the kernels ask for, even if
   /// the table plans more.
@@ -95,24 +97,32 @@ public:
   }
 
 private:
-  char *address(uint32_t buffer) const;
-  void makeRows(const Meetings &meetings, const HostLinks &links);
+  DevicePointer address(uint32_t buffer) const;
+  void makeRows(const Links &links);
   void linkWaits();
+  std::exception_ptr runInPlace(StreamProgram &program, fb::Phase phase,
+                                const Step &step, bool trace);
+  std::exception_ptr runQueued(fb::Phase phase, const Step &step, bool trace);
+  void enqueue(StreamProgram &program, uint32_t position, const Step &step,
+               bool trace);
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
   void runInit(const Safetensors *weights);
-  soap_tile tileOf(const fb::Tile &tile) const;
-  void observeParameters(const Observer &observer) const;
+  void load(const fb::Load &load, const Safetensors *weights);
+  DeviceTile tileOf(const fb::Tile &tile) const;
+  void observeParameters(const Observer &observer);
   void observeRows(const Observer &observer);
 
   uint32_t number;
-  unsigned streamSpins;
   std::shared_ptr<const CompiledModel> model;
-  const fb::Device *device;
-  Arena activations, parameters, scratchpad;
-  Arena communication; ///< Of the rows that move data.
-  Transport &transport;
+  const fb::Device *rows;
+  const Backend &backend;
+  BackendTraits traits;
+  std::unique_ptr<BackendDevice> device;
+  DeviceBlock activations, parameters, scratchpad;
+  Arena communication; ///< Host memory of the rows that move data.
   StreamProgram streams[2];
   std::vector<std::pair<uint8_t, uint32_t>> positions;
+  std::unique_ptr<Graph> step; ///< The rows of a step, captured.
   DeviceKernels kernels;
   ConstantCache constants;
   MemoryNeeds needs;

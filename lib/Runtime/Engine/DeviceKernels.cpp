@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Engine/DeviceKernels.h"
-#include "Engine/Memory.h"
 #include <algorithm>
 #include <set>
 
@@ -17,8 +16,9 @@ using namespace soap::runtime;
 // DeviceKernels
 //===----------------------------------------------------------------------===//
 
-DeviceKernels::DeviceKernels(const fb::Model &model, Natives natives)
-    : model(model), natives(std::move(natives)),
+DeviceKernels::DeviceKernels(const Backend &backend, const fb::Model &model,
+                             Natives natives)
+    : maker(backend), model(model), natives(std::move(natives)),
       chosen(items(model.kernels()).size()) {}
 
 static std::vector<bool> constantOperands(const fb::Launch &launch) {
@@ -33,10 +33,9 @@ Kernel &DeviceKernels::get(const fb::Launch &launch) {
   if (kernel)
     return *kernel;
   const fb::Kernel &row = *model.kernels()->Get(launch.kernel());
-  if (const auto *native = row.op_as_Native())
-    kernel = makeNativeKernel(natives(native->symbol()));
-  else
-    kernel = makeKernel(row, constantOperands(launch));
+  const auto *native = row.op_as_Native();
+  kernel = maker.makeKernel(row, constantOperands(launch),
+                            native ? natives(native->symbol()) : nullptr);
   chosen[launch.kernel()] = kernel->implementation();
   return *kernel;
 }
@@ -182,7 +181,8 @@ MemoryNeeds runtime::planMemory(DeviceKernels &kernels,
         continue;
       bind(*launch);
       for (const fb::Buffer *buffer : uses.release(*launch))
-        needs.released += Arena::wholePages(buffer->offset(), buffer->bytes());
+        needs.released += kernels.backend().discardableBytes(buffer->offset(),
+                                                             buffer->bytes());
     }
   return needs;
 }

@@ -14,7 +14,7 @@
 #ifndef SOAP_LIB_RUNTIME_ENGINE_DEVICEKERNELS_H
 #define SOAP_LIB_RUNTIME_ENGINE_DEVICEKERNELS_H
 
-#include "CPU/Kernel.h"
+#include "Backend/Backend.h"
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -48,13 +48,16 @@ struct MemoryNeeds {
   void updatePeak() { peak = std::max(peak, total()); }
 };
 
-/// The kernels of a model for one number of cores: that of the thread that uses
-/// them.
+/// The kernels of a model for one number of threads of the host: that of the
+/// thread that uses them.
 class DeviceKernels {
 public:
   using Natives = std::function<soap_native_kernel(uint32_t symbol)>;
   /// `model` outlives this; `natives` finds the functions of the model.
-  DeviceKernels(const fb::Model &model, Natives natives);
+  DeviceKernels(const Backend &backend, const fb::Model &model,
+                Natives natives);
+
+  const Backend &backend() const { return maker; }
 
   /// The kernel of a launch, chosen at the first call. Throws SOAP_INVALID if
   /// nothing implements it.
@@ -65,6 +68,7 @@ public:
   const std::vector<std::string> &implementations() const { return chosen; }
 
 private:
+  const Backend &maker;
   const fb::Model &model;
   Natives natives;
   std::map<std::pair<uint32_t, std::vector<bool>>, std::unique_ptr<Kernel>>

@@ -6,10 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Engine/Engine.h"
-#include "CPU/Backend.h"
-#include "Engine/MovingRows.h"
 #include "Model/Check.h"
 #include "Process/HostShare.h"
+#include "Transport/Staged.h"
 #include "Transport/Throttle.h"
 #include <algorithm>
 #include <cstdlib>
@@ -77,7 +76,7 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
     placement = placeDevices(compiled->table().devices()->size(), options.map,
                              group.get());
     // Before threads are started: it may be missing.
-    (void)libraryBackend();
+    backend = &findBackend(toString(compiled->table().target()));
     std::string weightsPath = compiled->weightsPath();
     if (!weightsPath.empty())
       weights = std::make_unique<Safetensors>(
@@ -128,7 +127,7 @@ void Engine::place(const EngineOptions &options) {
   HostShare share =
       shareHost(group.get(), placement, allowed, neededMemory(), same);
   agree(group.get(), [&] {
-    uint64_t available = availableMemory();
+    uint64_t available = backend->availableMemory();
     if (share.neededBytes > available)
       invalid("expected ", share.neededBytes >> 20,
               " MiB of free memory, got: ", available >> 20,
@@ -179,26 +178,30 @@ uint64_t Engine::neededMemory() const {
 
 void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   Meetings meetings = matchRows(compiled->table());
-  transport = makeLocalTransport(split.transportSpins);
-  HostLinks links;
+  channels = makeLocalChannels(split.transportSpins);
+  HostLinks host;
   if (group) {
-    links.number(compiled->table());
-    links.group = group.get();
+    host.number(compiled->table());
+    host.group = group.get();
     // A look at MPI takes some ten times as long as one at memory.
     group->setSpins(split.transportSpins / 10);
     // A throttled link takes a channel back, too.
-    links.firstChannel = uint64_t{meetings.channelCount} * (link ? 2 : 1);
-    group->needChannels(links.firstChannel + links.count);
-    transport = makeGroupTransport(std::move(transport), *group, placement);
+    host.firstChannel = uint64_t{meetings.channelCount} * (link ? 2 : 1);
+    group->needChannels(host.firstChannel + host.count);
+    channels = makeGroupChannels(std::move(channels), *group, placement);
   }
   if (link)
-    transport = makeThrottledTransport(std::move(transport), *link,
-                                       meetings.channelCount);
+    channels = makeThrottledChannels(std::move(channels), *link,
+                                     meetings.channelCount);
+  transport = backend->makeTransport({*channels, !group, link.has_value()});
+  if (!transport)
+    transport = makeStagedTransport(*channels, backend->traits());
+  Links links{meetings, *transport, *channels, host};
   for (uint32_t number : placement.localDevices())
-    all.push_back(std::make_unique<Device>(
-        number, compiled, meetings, *transport, links, split.streamSpins));
+    all.push_back(std::make_unique<Device>(number, compiled, *backend, links,
+                                           split.streamSpins));
   if (group && placement.rank == 0)
-    makeHostSides(links);
+    makeHostSides(host);
 }
 
 void Engine::makeHostSides(const HostLinks &links) {
@@ -245,7 +248,7 @@ std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
   const fb::Model &table = *checkedModel(storage.data(), size);
   checkTable(table);
   Meetings meetings = matchRows(table);
-  (void)libraryBackend();
+  const Backend &backend = findBackend(toString(table.target()));
   CoreSplit split =
       splitCores(table.devices()->size(),
                  coresPerDevice ? coresPerDevice : table.cores_per_device(),
@@ -256,12 +259,13 @@ std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
   // equally many.
   std::thread([&] {
     try {
-      libraryBackend().setThreads(split.compute[0].size());
-      DeviceKernels kernels(table, [](uint32_t) { return nullptr; });
+      backend.useThreads(split.compute[0].size());
+      DeviceKernels kernels(backend, table, [](uint32_t) { return nullptr; });
       uint32_t number = 0;
       for (const fb::Device *device : items(table.devices())) {
         all.push_back(planMemory(
-            kernels, *device, mostCommunicationBytes(table, meetings, number)));
+            kernels, *device,
+            mostCommunicationBytes(table, meetings, backend.traits(), number)));
         ++number;
       }
     } catch (...) {
@@ -280,7 +284,7 @@ std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
 void Engine::startThreads() {
   uint32_t count = 0;
   for (const auto &device : all)
-    count += device->communicates() ? 2 : 1;
+    count += device->hasCommunicationThread() ? 2 : 1;
   threadCount = count;
   barrier = std::make_unique<Barrier>(count, split.transportSpins);
   auto startThread = [&](auto body) {
@@ -296,7 +300,7 @@ void Engine::startThreads() {
   for (size_t d = 0; d != all.size(); ++d) {
     Device &device = *all[d];
     startThread([this, &device, d] { computeLoop(device, split.compute[d]); });
-    if (device.communicates())
+    if (device.hasCommunicationThread())
       startThread([this, &device, d] {
         communicationLoop(device, split.communication[d]);
       });
@@ -352,7 +356,7 @@ void Engine::onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
     for (const auto &side : sides)
       (side.get()->*what)(step);
   } catch (...) {
-    transport->abandon(messageOf(std::current_exception()));
+    channels->abandon(messageOf(std::current_exception()));
     fail(std::current_exception());
   }
 }
@@ -360,7 +364,7 @@ void Engine::onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
 void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
   runsDevice = true;
   bindThread(cores);
-  libraryBackend().setThreads(cores.size());
+  backend->useThreads(cores.size());
   try {
     device.prepare(weights.get(), observer);
   } catch (...) {

@@ -12,6 +12,7 @@
 #include "Engine/Device.h"
 #include "Engine/HostRows.h"
 #include "Process/Group.h"
+#include "Wait.h"
 #include "soap/Runtime/LinkSpeed.h"
 #include <exception>
 #include <functional>
@@ -52,6 +53,7 @@ public:
   const std::vector<int> &coresOf(size_t position) const {
     return split.compute[position];
   }
+  const Backend &devicesBackend() const { return *backend; }
   /// Null if there is one process.
   Group *processes() const { return group.get(); }
   const Placement &placed() const { return placement; }
@@ -99,7 +101,9 @@ private:
   Observer observer;
   std::shared_ptr<Group> group;
   Placement placement;
-  std::unique_ptr<Transport> transport;
+  const Backend *backend = nullptr;
+  std::unique_ptr<Channels> channels;
+  std::unique_ptr<Transport> transport; ///< Made of these, or the backend's.
   /// On rank 0: inputs and outputs of other ranks' devices.
   std::vector<std::unique_ptr<HostSide>> feedSources, drainTargets;
   Arena staging; ///< Of these.

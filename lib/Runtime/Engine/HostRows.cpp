@@ -33,12 +33,20 @@ public:
     }
   }
 
-  /// Between the packed side and `memory`, or, if that is null, the addresses
-  /// in the copies.
+  /// Between the packed side and host memory.
   void execute(const void *memory) {
     auto *other = static_cast<char *>(const_cast<void *>(memory));
     for (const StridedCopy &copy : copies)
       packs ? copy.execute(other, staging) : copy.execute(staging, other);
+  }
+
+  /// Between the packed side and one place in a device's memory per box.
+  void enqueue(Stream &stream, const std::vector<DevicePointer> &places) {
+    for (size_t i = 0; i != copies.size(); ++i)
+      if (packs)
+        stream.copyToHost(copies[i], places[i], staging);
+      else
+        stream.copyFromHost(copies[i], staging, places[i]);
   }
 
   std::vector<StridedCopy> copies;
@@ -50,10 +58,11 @@ private:
 };
 
 /// What both rows of a device count.
-class RemoteRow : public RowAction {
+class RemoteRow : public RowAction, protected MovingCall {
 public:
-  RemoteRow(const Boxes *copies, bool packs, uint32_t device)
-      : boxes(copies, packs), feeds(!packs),
+  RemoteRow(const Boxes *copies, bool packs, uint32_t device,
+            Channels &channels)
+      : MovingCall(channels), boxes(copies, packs), feeds(!packs),
         device(static_cast<int32_t>(device)) {}
 
   uint64_t bytes() const final { return moved ? boxes.total : 0; }
@@ -72,7 +81,8 @@ public:
 
 protected:
   PackedBoxes boxes;
-  bool moved = false; ///< In the last run.
+  std::vector<DevicePointer> places; ///< In the device's memory, by box.
+  bool moved = false;                ///< In the last step.
 
 private:
   bool feeds;
@@ -82,45 +92,54 @@ private:
 class RemoteFeed final : public RemoteRow {
 public:
   RemoteFeed(const fb::Feed &feed, uint32_t device,
-             const BufferAddress &address, std::unique_ptr<Receiver> end)
-      : RemoteRow(feed.copies(), /*packs=*/false, device), end(std::move(end)) {
-    for (size_t i = 0; i != boxes.copies.size(); ++i)
-      boxes.copies[i].to =
-          address(feed.copies()->Get(static_cast<uint32_t>(i))->to());
+             const BufferAddress &address, std::unique_ptr<Receiver> end,
+             Channels &channels)
+      : RemoteRow(feed.copies(), /*packs=*/false, device, channels),
+        end(std::move(end)) {
+    for (const fb::BoxCopy *box : items(feed.copies()))
+      places.push_back(address(box->to()));
   }
 
-  void run(const Step &) override {
-    end->post(boxes.staging, boxes.total);
-    end->finish();
-    boxes.execute(nullptr);
+  void enqueue(Stream &stream, const Step &) override {
+    stream.call(*this);
+    boxes.enqueue(stream, places);
     moved = true;
   }
 
 private:
+  void move() override {
+    end->post(boxes.staging, boxes.total);
+    end->finish();
+  }
+
   std::unique_ptr<Receiver> end;
 };
 
 class RemoteDrain final : public RemoteRow {
 public:
   RemoteDrain(const fb::Drain &drain, uint32_t device,
-              const BufferAddress &address, std::unique_ptr<Sender> end)
-      : RemoteRow(drain.copies(), /*packs=*/true, device), end(std::move(end)),
-        port(drain.output()) {
-    for (size_t i = 0; i != boxes.copies.size(); ++i)
-      boxes.copies[i].from =
-          address(drain.copies()->Get(static_cast<uint32_t>(i))->from());
+              const BufferAddress &address, std::unique_ptr<Sender> end,
+              Channels &channels)
+      : RemoteRow(drain.copies(), /*packs=*/true, device, channels),
+        end(std::move(end)), port(drain.output()) {
+    for (const fb::BoxCopy *box : items(drain.copies()))
+      places.push_back(address(box->from()));
   }
 
-  void run(const Step &step) override {
+  void enqueue(Stream &stream, const Step &step) override {
     moved = step.outputs[port] != nullptr;
     if (!moved)
       return; // An output that nobody asked for.
-    boxes.execute(nullptr);
+    boxes.enqueue(stream, places);
+    stream.call(*this);
+  }
+
+private:
+  void move() override {
     end->post(boxes.staging, boxes.total);
     end->finish();
   }
 
-private:
   std::unique_ptr<Sender> end;
   uint32_t port;
 };
@@ -171,20 +190,19 @@ private:
 };
 } // namespace
 
-std::unique_ptr<RowAction>
-runtime::makeRemoteFeed(const fb::Feed &feed, uint32_t device,
-                        const BufferAddress &address,
-                        std::unique_ptr<Receiver> receiver) {
+std::unique_ptr<RowAction> runtime::makeRemoteFeed(
+    const fb::Feed &feed, uint32_t device, const BufferAddress &address,
+    std::unique_ptr<Receiver> receiver, Channels &channels) {
   return std::make_unique<RemoteFeed>(feed, device, address,
-                                      std::move(receiver));
+                                      std::move(receiver), channels);
 }
 
 std::unique_ptr<RowAction>
 runtime::makeRemoteDrain(const fb::Drain &drain, uint32_t device,
                          const BufferAddress &address,
-                         std::unique_ptr<Sender> sender) {
+                         std::unique_ptr<Sender> sender, Channels &channels) {
   return std::make_unique<RemoteDrain>(drain, device, address,
-                                       std::move(sender));
+                                       std::move(sender), channels);
 }
 
 std::unique_ptr<HostSide>

@@ -16,17 +16,21 @@
 
 #include "Engine/Copies.h"
 #include "Process/Group.h"
+#include "Transport/Staged.h"
 
 namespace soap::runtime {
 
-/// A feed or drain row of a device that is not in rank 0's process.
+/// A feed or drain row of a device that is not in rank 0's process. A failure
+/// abandons `channels`.
 std::unique_ptr<RowAction> makeRemoteFeed(const fb::Feed &feed, uint32_t device,
                                           const BufferAddress &address,
-                                          std::unique_ptr<Receiver> receiver);
+                                          std::unique_ptr<Receiver> receiver,
+                                          Channels &channels);
 std::unique_ptr<RowAction> makeRemoteDrain(const fb::Drain &drain,
                                            uint32_t device,
                                            const BufferAddress &address,
-                                           std::unique_ptr<Sender> sender);
+                                           std::unique_ptr<Sender> sender,
+                                           Channels &channels);
 
 /// What rank 0 does for such a row.
 class HostSide {

@@ -14,7 +14,7 @@ namespace soap::runtime {
 
 class Safetensors;
 
-/// Writes the load's box, dense, to `target`; only this box is read or made.
+/// Writes the load's box, dense, to host memory; only this box is read or made.
 /// `weights` may be null if nothing is stored.
 void executeLoad(const fb::Load &load, const Safetensors *weights,
                  char *target);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Engine/MovingRows.h"
+#include "Transport/Staged.h"
 #include <algorithm>
 
 using namespace soap;
@@ -19,52 +20,51 @@ bool runtime::movesData(const fb::Row &row) {
 std::unique_ptr<RowAction> MovingRows::make(const fb::Row &row,
                                             uint32_t index) const {
   auto span = [&](const fb::Extent &extent) {
-    return Span{address(extent.buffer()) + extent.offset(), extent.bytes()};
+    return DeviceSpan{address(extent.buffer()) + extent.offset(),
+                      extent.bytes()};
   };
-  Group *group = hostLinks.group;
-  uint64_t hostChannel = group ? hostLinks.channelOf(device, index) : 0;
-  const Meetings::RowLinks &links = meetings.rows[device][index];
+  const HostLinks &host = links.host;
+  Group *group = host.group;
+  uint64_t hostChannel = group ? host.channelOf(number, index) : 0;
+  const Meetings::RowLinks &meets = links.meetings.rows[number][index];
   if (const auto *feed = row.body_as_Feed())
-    return hostLinks.areRemote()
-               ? makeRemoteFeed(*feed, device, address,
-                                group->makeReceiver(hostChannel, 0))
-               : makeFeed(*feed, device, address);
+    return host.areRemote()
+               ? makeRemoteFeed(*feed, number, address,
+                                group->makeReceiver(hostChannel, 0),
+                                links.channels)
+               : makeFeed(*feed, number, address);
   if (const auto *drain = row.body_as_Drain())
-    return hostLinks.areRemote()
-               ? makeRemoteDrain(*drain, device, address,
-                                 group->makeSender(hostChannel, 0))
-               : makeDrain(*drain, device, address);
+    return host.areRemote() ? makeRemoteDrain(*drain, number, address,
+                                              group->makeSender(hostChannel, 0),
+                                              links.channels)
+                            : makeDrain(*drain, number, address);
   if (const auto *exchange = row.body_as_Exchange()) {
     ExchangePart part;
-    part.device = device;
-    for (uint32_t i = 0; i != links.sends.size(); ++i) {
+    part.device = number;
+    for (uint32_t i = 0; i != meets.sends.size(); ++i) {
       const fb::Message *message = exchange->sends()->Get(i);
       part.sends.push_back(
-          {links.sends[i], message->peer(), span(message->data())});
+          {meets.sends[i], message->peer(), span(message->data())});
     }
-    for (uint32_t i = 0; i != links.receives.size(); ++i) {
+    for (uint32_t i = 0; i != meets.receives.size(); ++i) {
       const fb::Message *message = exchange->receives()->Get(i);
       part.receives.push_back(
-          {links.receives[i], message->peer(), span(message->data())});
+          {meets.receives[i], message->peer(), span(message->data())});
     }
-    return makeExchange(transport, std::move(part));
+    return links.transport.makeExchange(device, std::move(part));
   }
   const fb::Collective &collective = *row.body_as_Collective();
-  CollectivePart part{collective.kind(),
-                      collective.algorithm(),
-                      links.meeting,
-                      meetings.meetings[links.meeting].firstChannel,
-                      collective.member(),
-                      toVector(collective.group()),
-                      collective.combine(),
-                      collective.element(),
-                      {},
-                      {}};
+  CollectivePart part;
+  part.shape = {
+      collective.kind(),    collective.algorithm(),
+      meets.meeting,        links.meetings.meetings[meets.meeting].firstChannel,
+      collective.member(),  toVector(collective.group()),
+      collective.combine(), collective.element()};
   for (const fb::Extent *extent : items(collective.send()))
     part.send.push_back(span(*extent));
   for (const fb::Extent *extent : items(collective.receive()))
     part.receive.push_back(span(*extent));
-  return makeCollective(transport, std::move(part));
+  return links.transport.makeCollective(device, std::move(part));
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,7 +86,7 @@ public:
   void finish() override {}
 };
 
-class FarTransport final : public Transport {
+class FarChannels final : public Channels {
 public:
   std::unique_ptr<Sender> makeSender(uint32_t, uint32_t, uint32_t) override {
     return std::make_unique<FarSender>();
@@ -97,26 +97,42 @@ public:
   }
   void abandon(const std::string &) override {}
 };
+
+/// A device that nothing is made on.
+class PlannedDevice final : public BackendDevice {
+public:
+  DevicePointer allocate(uint64_t) override { return {}; }
+  void free(DevicePointer, uint64_t) override {}
+  std::unique_ptr<Stream> makeStream(unsigned) override { return nullptr; }
+  std::unique_ptr<Event> makeEvent() override { return nullptr; }
+};
 } // namespace
 
 uint64_t runtime::mostCommunicationBytes(const fb::Model &model,
                                          const Meetings &meetings,
+                                         const BackendTraits &traits,
                                          uint32_t device) {
-  FarTransport transport;
-  // Addresses are made, and not used.
-  static char nowhere[64];
-  BufferAddress address = [](uint32_t) { return nowhere; };
-  MovingRows rows{device, meetings, transport, {}, address};
+  FarChannels channels;
+  std::unique_ptr<Transport> transport = makeStagedTransport(channels, traits);
+  PlannedDevice planned;
+  // Addresses are made, and not used: one for each buffer, as rows ask whether
+  // two of them are the same.
+  BufferAddress address = [](uint32_t buffer) {
+    return DevicePointer((uintptr_t{buffer} + 1) << 40);
+  };
+  HostLinks host;
+  Links links{meetings, *transport, channels, host};
+  MovingRows rows{device, planned, links, address};
   uint64_t bytes = 0;
   uint32_t index = 0;
   for (const fb::Row *row : items(model.devices()->Get(device)->main())) {
     std::unique_ptr<RowAction> action;
     if (const auto *feed = row->body_as_Feed())
       action = makeRemoteFeed(*feed, device, address,
-                              std::make_unique<FarReceiver>());
+                              std::make_unique<FarReceiver>(), channels);
     else if (const auto *drain = row->body_as_Drain())
       action = makeRemoteDrain(*drain, device, address,
-                               std::make_unique<FarSender>());
+                               std::make_unique<FarSender>(), channels);
     else if (movesData(*row))
       action = rows.make(*row, index);
     if (action)

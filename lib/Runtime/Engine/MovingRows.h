@@ -11,19 +11,25 @@
 #include "Engine/Copies.h"
 #include "Engine/HostRows.h"
 #include "Model/Meetings.h"
-#include "Transport/Communication.h"
 
 namespace soap::runtime {
 
 /// True for exchanges, collectives, feeds and drains.
 bool movesData(const fb::Row &row);
 
-/// Makes the rows of a device that move data.
-struct MovingRows {
-  uint32_t device;
+/// What connects the devices of a model, and their host.
+struct Links {
   const Meetings &meetings;
   Transport &transport;
-  const HostLinks &hostLinks;
+  Channels &channels;
+  const HostLinks &host;
+};
+
+/// Makes the rows of a device that move data.
+struct MovingRows {
+  uint32_t number;
+  BackendDevice &device;
+  const Links &links;
   const BufferAddress &address;
 
   /// Row `index` of the main program.
@@ -33,7 +39,8 @@ struct MovingRows {
 /// The most memory that the rows of a device need beside its buffers, whatever
 /// processes the devices are in: as if each, and the host, had one for itself.
 uint64_t mostCommunicationBytes(const fb::Model &model,
-                                const Meetings &meetings, uint32_t device);
+                                const Meetings &meetings,
+                                const BackendTraits &traits, uint32_t device);
 
 } // namespace soap::runtime
 

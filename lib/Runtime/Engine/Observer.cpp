@@ -10,8 +10,8 @@
 using namespace soap;
 using namespace soap::runtime;
 
-soap_tile runtime::describeTile(const fb::Model &model, uint32_t device,
-                                const fb::Tile &tile, const char *data) {
+DeviceTile runtime::describeTile(const fb::Model &model, uint32_t device,
+                                 const fb::Tile &tile, DevicePointer data) {
   static_assert(sizeof(fb::Range) == 2 * sizeof(int64_t));
   const fb::Value *value = model.values()->Get(tile.value());
   soap_tile result = {};
@@ -46,21 +46,46 @@ soap_tile runtime::describeTile(const fb::Model &model, uint32_t device,
                     : assembled ? SOAP_ASSEMBLED
                                 : SOAP_COMPUTED;
   }
-  result.data = data;
-  return result;
+  return {result, {data, tile.data()->bytes()}};
+}
+
+TileShow::TileShow(std::vector<DeviceTile> shownTiles, const Observer &observer,
+                   const BackendTraits &traits)
+    : tiles(std::move(shownTiles)), observer(observer) {
+  for (DeviceTile &tile : tiles) {
+    if (traits.memoryIsHost) {
+      tile.tile.data = hostAddress(tile.place.data);
+      continue;
+    }
+    hostData.emplace_back(tile.place.bytes);
+    tile.tile.data = hostData.back().data();
+    copies.push_back(StridedCopy::dense(tile.place.bytes));
+  }
+}
+
+void TileShow::enqueue(Stream &stream) {
+  for (size_t i = 0; i != hostData.size(); ++i)
+    stream.copyToHost(copies[i], tiles[i].place.data, hostData[i].data());
+  shown = &stream;
+  stream.call(*this);
+}
+
+void TileShow::run() {
+  if (shown->hasFailed())
+    return;
+  for (const DeviceTile &tile : tiles)
+    observer(tile.tile);
 }
 
 namespace {
 class ObservedRow final : public RowAction {
 public:
-  ObservedRow(std::unique_ptr<RowAction> row, std::vector<soap_tile> tiles,
-              const Observer &observer)
-      : row(std::move(row)), tiles(std::move(tiles)), observer(observer) {}
+  ObservedRow(std::unique_ptr<RowAction> row, TileShow show)
+      : row(std::move(row)), show(std::move(show)) {}
 
-  void run(const Step &step) override {
-    row->run(step);
-    for (const soap_tile &tile : tiles)
-      observer(tile);
+  void enqueue(Stream &stream, const Step &step) override {
+    row->enqueue(stream, step);
+    show.enqueue(stream);
   }
   uint64_t bytes() const override { return row->bytes(); }
   void movements(std::vector<Movement> &result) const override {
@@ -69,14 +94,14 @@ public:
 
 private:
   std::unique_ptr<RowAction> row;
-  std::vector<soap_tile> tiles;
-  Observer observer;
+  TileShow show;
 };
 } // namespace
 
 std::unique_ptr<RowAction> runtime::observe(std::unique_ptr<RowAction> row,
-                                            std::vector<soap_tile> tiles,
-                                            const Observer &observer) {
-  return std::make_unique<ObservedRow>(std::move(row), std::move(tiles),
-                                       observer);
+                                            std::vector<DeviceTile> tiles,
+                                            const Observer &observer,
+                                            const BackendTraits &traits) {
+  return std::make_unique<ObservedRow>(
+      std::move(row), TileShow(std::move(tiles), observer, traits));
 }

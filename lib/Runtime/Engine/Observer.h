@@ -14,7 +14,7 @@
 #ifndef SOAP_LIB_RUNTIME_ENGINE_OBSERVER_H
 #define SOAP_LIB_RUNTIME_ENGINE_OBSERVER_H
 
-#include "Engine/Row.h"
+#include "Backend/Backend.h"
 #include "Model/CompiledModel.h"
 
 namespace soap::runtime {
@@ -28,15 +28,38 @@ struct Observer {
   void operator()(const soap_tile &tile) const { show(&tile, user); }
 };
 
-/// A tile of a device, ready to be shown. Points into the table.
-soap_tile describeTile(const fb::Model &model, uint32_t device,
-                       const fb::Tile &tile, const char *data);
+/// A tile of a device, and where it lies there.
+struct DeviceTile {
+  soap_tile tile = {}; ///< Without `data`. Points into the table.
+  DeviceSpan place;
+};
+DeviceTile describeTile(const fb::Model &model, uint32_t device,
+                        const fb::Tile &tile, DevicePointer data);
 
-/// A row that shows `tiles` after each run that did not fail, before anybody
-/// learns that it has ended.
+/// Shows tiles in a stream, after the commands before it unless one of them has
+/// failed.
+class TileShow final : private HostCall {
+public:
+  TileShow(std::vector<DeviceTile> tiles, const Observer &observer,
+           const BackendTraits &traits);
+  void enqueue(Stream &stream);
+
+private:
+  void run() override;
+
+  std::vector<DeviceTile> tiles;
+  std::vector<StridedCopy> copies;
+  std::vector<std::vector<char>> hostData; ///< Where memory is not the host's.
+  Observer observer;
+  Stream *shown = nullptr;
+};
+
+/// A row that shows `tiles` each time that it has run and did not fail, before
+/// anybody learns that it has ended.
 std::unique_ptr<RowAction> observe(std::unique_ptr<RowAction> row,
-                                   std::vector<soap_tile> tiles,
-                                   const Observer &observer);
+                                   std::vector<DeviceTile> tiles,
+                                   const Observer &observer,
+                                   const BackendTraits &traits);
 
 } // namespace soap::runtime
 

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/Check.h"
+#include "Backend/Backend.h"
 #include "Model/Checker.h"
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -48,9 +50,12 @@ const fb::Model *runtime::checkedModel(const void *data, size_t size) {
             model->compiler() ? model->compiler()->str() : "unknown",
             "); compile the model again with this version");
   std::string target = toString(model->target());
-  if (target != "cpu")
-    invalid("expected a model for target cpu, got: '", target,
-            "'; compile the model with --target=cpu");
+  const auto &installed = installedTargets();
+  if (std::find(installed.begin(), installed.end(), target) ==
+          installed.end() &&
+      !hasBackend(target))
+    invalid("expected a model for target ", installed[0], ", got: '", target,
+            "'; compile the model with --target=", installed[0]);
   std::set<std::string> features;
   std::string missing;
   for (const auto *feature : items(model->cpu_features())) {

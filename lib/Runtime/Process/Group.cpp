@@ -130,14 +130,14 @@ Placement runtime::placeDevices(size_t devices,
 }
 
 //===----------------------------------------------------------------------===//
-// Transport
+// Channels
 //===----------------------------------------------------------------------===//
 
 namespace {
-class GroupTransport final : public Transport {
+class GroupChannels final : public Channels {
 public:
-  GroupTransport(std::unique_ptr<Transport> local, Group &group,
-                 const Placement &placement)
+  GroupChannels(std::unique_ptr<Channels> local, Group &group,
+                const Placement &placement)
       : local(std::move(local)), group(group), placement(placement) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
@@ -159,14 +159,14 @@ public:
   }
 
 private:
-  std::unique_ptr<Transport> local;
+  std::unique_ptr<Channels> local;
   Group &group;
   const Placement &placement;
 };
 } // namespace
 
-std::unique_ptr<Transport>
-runtime::makeGroupTransport(std::unique_ptr<Transport> local, Group &group,
-                            const Placement &placement) {
-  return std::make_unique<GroupTransport>(std::move(local), group, placement);
+std::unique_ptr<Channels>
+runtime::makeGroupChannels(std::unique_ptr<Channels> local, Group &group,
+                           const Placement &placement) {
+  return std::make_unique<GroupChannels>(std::move(local), group, placement);
 }

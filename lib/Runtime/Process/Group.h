@@ -111,9 +111,9 @@ struct Placement {
 };
 
 /// Channels between devices, through memory where both are of this process.
-std::unique_ptr<Transport> makeGroupTransport(std::unique_ptr<Transport> local,
-                                              Group &group,
-                                              const Placement &placement);
+std::unique_ptr<Channels> makeGroupChannels(std::unique_ptr<Channels> local,
+                                            Group &group,
+                                            const Placement &placement);
 
 /// Devices as `map` says, or spread evenly, in order, if it is empty. Throws
 /// SOAP_INVALID for more ranks than devices, and for a map that does not name a

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All communication is made of channels: a channel carries messages from one
-// device to another, in order, any number per step. Exchanges and collectives
-// are written once over its two ends; a transport only makes ends.
+// Communication through host memory is made of channels: a channel carries
+// messages from one device to another, in order, any number per step. Exchanges
+// and collectives are written once over its two ends.
 //
 // Both ends know the bytes of every message: the programs of the devices agree
 // on them before the first step. An end is used by one thread at a time and
@@ -41,7 +41,7 @@ public:
 };
 
 /// The end of a channel that receives: either by post() and finish(), or by
-/// view() and release() where the transport shares memory.
+/// view() and release() where the channel shares memory.
 class Receiver {
 public:
   virtual ~Receiver() = default;
@@ -63,9 +63,9 @@ public:
 /// Makes the ends of channels, before the first step. An end is made in the
 /// process of its device, from one thread; `channel` is the same number at both
 /// ends and used by no other channel.
-class Transport {
+class Channels {
 public:
-  virtual ~Transport() = default;
+  virtual ~Channels() = default;
   virtual std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
                                              uint32_t to) = 0;
   virtual std::unique_ptr<Receiver>
@@ -78,7 +78,7 @@ public:
 
 /// Threads of one process: a receiver copies from the sender's memory. A wait
 /// looks `spins` times before it sleeps.
-std::unique_ptr<Transport> makeLocalTransport(unsigned spins);
+std::unique_ptr<Channels> makeLocalChannels(unsigned spins);
 
 } // namespace soap::runtime
 

@@ -12,21 +12,21 @@
 using namespace soap;
 using namespace soap::runtime;
 
-Collective::Collective(Transport &transport, CollectivePart parts)
+Collective::Collective(Channels &channels, HostCollectivePart parts)
     : part(std::move(parts)), members(static_cast<uint32_t>(part.group.size())),
       member(part.member), senders(members), receivers(members),
-      transport(transport), elementBytes(elementSize(part.element)) {}
+      channels(channels), elementBytes(elementSize(part.element)) {}
 
 void Collective::connectTo(uint32_t other) {
   senders[other] =
-      transport.makeSender(part.firstChannel + member * members + other,
-                           part.group[member], part.group[other]);
+      channels.makeSender(part.firstChannel + member * members + other,
+                          part.group[member], part.group[other]);
 }
 
 void Collective::connectFrom(uint32_t other) {
   receivers[other] =
-      transport.makeReceiver(part.firstChannel + other * members + member,
-                             part.group[other], part.group[member]);
+      channels.makeReceiver(part.firstChannel + other * members + member,
+                            part.group[other], part.group[member]);
 }
 
 void Collective::connectAll() {
@@ -45,15 +45,15 @@ uint64_t Collective::bytes() const {
 }
 
 void Collective::movements(std::vector<Movement> &result) const {
-  static constexpr soap_movement_kind kinds[] = {
-      SOAP_BROADCAST, SOAP_ALL_GATHER, SOAP_ALL_TO_ALL, SOAP_ALL_REDUCE,
-      SOAP_REDUCE_SCATTER};
-  Movement moved{kinds[static_cast<int>(part.kind)],
-                 {part.group.begin(), part.group.end()},
-                 std::vector<int64_t>(members, 0)};
-  moved.bytes[member] = put;
-  moved.meeting = part.meeting;
-  result.push_back(std::move(moved));
+  result.push_back(movementOf(part, put));
+}
+
+void Collective::place(const std::vector<char *> &sends,
+                       const std::vector<char *> &receives) {
+  for (size_t i = 0; i != part.send.size(); ++i)
+    part.send[i].data = sends[i];
+  for (size_t i = 0; i != part.receive.size(); ++i)
+    part.receive[i].data = receives[i];
 }
 
 Span Collective::slice(const Span &whole, uint32_t i) const {
@@ -123,21 +123,42 @@ void Collective::copy(const Span &from, const Span &to) {
     std::memcpy(to.data, from.data, to.bytes);
 }
 
-std::unique_ptr<RowAction> runtime::makeCollective(Transport &transport,
-                                                   CollectivePart part) {
-  bool reduces = part.kind == fb::CollectiveKind::AllReduce ||
-                 part.kind == fb::CollectiveKind::ReduceScatter;
-  if (reduces && !canReduce(part.combine, part.element))
+Movement runtime::movementOf(const CollectiveShape &shape, int64_t put) {
+  static constexpr soap_movement_kind kinds[] = {
+      SOAP_BROADCAST, SOAP_ALL_GATHER, SOAP_ALL_TO_ALL, SOAP_ALL_REDUCE,
+      SOAP_REDUCE_SCATTER};
+  Movement moved{kinds[static_cast<int>(shape.kind)],
+                 {shape.group.begin(), shape.group.end()},
+                 std::vector<int64_t>(shape.group.size(), 0)};
+  moved.bytes[shape.member] = put;
+  moved.meeting = shape.meeting;
+  return moved;
+}
+
+void runtime::checkReduction(const CollectiveShape &shape) {
+  bool reduces = shape.kind == fb::CollectiveKind::AllReduce ||
+                 shape.kind == fb::CollectiveKind::ReduceScatter;
+  if (reduces && !canReduce(shape.combine, shape.element))
     invalid("expected a reduction that the runtime knows, got: ",
-            fb::EnumNameCombine(part.combine), " of ",
-            elementName(part.element), "; compile with another strategy");
-  switch (part.algorithm) {
+            fb::EnumNameCombine(shape.combine), " of ",
+            elementName(shape.element), "; compile with another strategy");
+}
+
+std::unique_ptr<HostMove>
+runtime::makeHostCollective(Channels &channels, const CollectivePart &part) {
+  checkReduction(part.shape);
+  HostCollectivePart host{part.shape, {}, {}};
+  for (const DeviceSpan &span : part.send)
+    host.send.push_back({nullptr, span.bytes});
+  for (const DeviceSpan &span : part.receive)
+    host.receive.push_back({nullptr, span.bytes});
+  switch (host.algorithm) {
   case fb::Algorithm::Direct:
-    return makeDirect(transport, std::move(part));
+    return makeDirect(channels, std::move(host));
   case fb::Algorithm::Ring:
-    return makeRing(transport, std::move(part));
+    return makeRing(channels, std::move(host));
   case fb::Algorithm::Tree:
-    return makeTree(transport, std::move(part));
+    return makeTree(channels, std::move(host));
   }
   return nullptr;
 }

@@ -15,16 +15,23 @@
 #ifndef SOAP_LIB_RUNTIME_TRANSPORT_COLLECTIVE_H
 #define SOAP_LIB_RUNTIME_TRANSPORT_COLLECTIVE_H
 
-#include "Transport/Communication.h"
+#include "Transport/HostMoves.h"
 
 namespace soap::runtime {
 
-/// One member's part of a collective by one algorithm.
-class Collective : public RowAction {
-public:
-  Collective(Transport &transport, CollectivePart parts);
+/// One member's part of a collective, with places in host memory.
+struct HostCollectivePart : CollectiveShape {
+  std::vector<Span> send, receive;
+};
 
-  void run(const Step &) final {
+/// One member's part of a collective by one algorithm.
+class Collective : public HostMove {
+public:
+  Collective(Channels &channels, HostCollectivePart parts);
+
+  void place(const std::vector<char *> &sends,
+             const std::vector<char *> &receives) final;
+  void run() final {
     put = 0;
     move();
     for (const Span &span : part.send)
@@ -75,26 +82,26 @@ protected:
             uint64_t bytes);
   /// @{ Called while the action is made, after all channels are open. Reserves
   /// memory for messages of join(), one from each member of `sources` with
-  /// which the transport shares none; other memory, of which it returns the
+  /// which the channels share none; other memory, of which it returns the
   /// offset.
   void reserveIncoming(const std::vector<uint32_t> &sources, uint64_t bytes);
   uint64_t reserve(uint64_t bytes);
   /// @}
   char *ownMemory(uint64_t offset) const { return own + offset; }
 
-  /// True if the transport shares memory with all members that send to this
+  /// True if the channels share memory with all members that send to this
   /// one.
   bool sharesMemory() const;
 
   static void copy(const Span &from, const Span &to);
 
-  CollectivePart part;
+  HostCollectivePart part;
   uint32_t members, member;
   std::vector<std::unique_ptr<Sender>> senders; ///< By member; null if unused.
   std::vector<std::unique_ptr<Receiver>> receivers;
 
 private:
-  Transport &transport;
+  Channels &channels;
   uint64_t elementBytes;
   int64_t put = 0; ///< Bytes that this member put in, in the last run.
   char *own = nullptr;
@@ -105,10 +112,10 @@ private:
 
 /// @{ By algorithm; null for kinds of collectives that do not have it, which no
 /// checked table asks for.
-std::unique_ptr<RowAction> makeDirect(Transport &transport,
-                                      CollectivePart part);
-std::unique_ptr<RowAction> makeRing(Transport &transport, CollectivePart part);
-std::unique_ptr<RowAction> makeTree(Transport &transport, CollectivePart part);
+std::unique_ptr<HostMove> makeDirect(Channels &channels,
+                                     HostCollectivePart part);
+std::unique_ptr<HostMove> makeRing(Channels &channels, HostCollectivePart part);
+std::unique_ptr<HostMove> makeTree(Channels &channels, HostCollectivePart part);
 /// @}
 
 } // namespace soap::runtime

@@ -20,8 +20,8 @@ namespace {
 /// Posts to and expects from all others, then finishes.
 class DirectCollective : public Collective {
 public:
-  DirectCollective(Transport &transport, CollectivePart parts)
-      : Collective(transport, std::move(parts)), memberOrder(members) {
+  DirectCollective(Channels &channels, HostCollectivePart parts)
+      : Collective(channels, std::move(parts)), memberOrder(members) {
     connectAll();
     std::iota(memberOrder.begin(), memberOrder.end(), 0);
   }
@@ -40,8 +40,8 @@ protected:
 
 class DirectBroadcast final : public Collective {
 public:
-  DirectBroadcast(Transport &transport, CollectivePart parts)
-      : Collective(transport, std::move(parts)) {
+  DirectBroadcast(Channels &channels, HostCollectivePart parts)
+      : Collective(channels, std::move(parts)) {
     if (member != 0)
       connectFrom(0);
     for (uint32_t m = 1; member == 0 && m != members; ++m)
@@ -86,8 +86,8 @@ private:
 
 class DirectReduceScatter final : public DirectCollective {
 public:
-  DirectReduceScatter(Transport &transport, CollectivePart parts)
-      : DirectCollective(transport, std::move(parts)) {
+  DirectReduceScatter(Channels &channels, HostCollectivePart parts)
+      : DirectCollective(channels, std::move(parts)) {
     reserveIncoming(memberOrder, part.receive[0].bytes);
   }
 
@@ -103,8 +103,8 @@ public:
 /// Every member joins one slice of the tensor, then collects the others'.
 class DirectAllReduce final : public DirectCollective {
 public:
-  DirectAllReduce(Transport &transport, CollectivePart parts)
-      : DirectCollective(transport, std::move(parts)) {
+  DirectAllReduce(Channels &channels, HostCollectivePart parts)
+      : DirectCollective(channels, std::move(parts)) {
     reserveIncoming(memberOrder, slice(part.receive[0], member).bytes);
   }
 
@@ -131,18 +131,18 @@ public:
 };
 } // namespace
 
-std::unique_ptr<RowAction> runtime::makeDirect(Transport &transport,
-                                               CollectivePart part) {
+std::unique_ptr<HostMove> runtime::makeDirect(Channels &channels,
+                                              HostCollectivePart part) {
   switch (part.kind) {
   case fb::CollectiveKind::Broadcast:
-    return std::make_unique<DirectBroadcast>(transport, std::move(part));
+    return std::make_unique<DirectBroadcast>(channels, std::move(part));
   case fb::CollectiveKind::AllGather:
   case fb::CollectiveKind::AllToAll:
-    return std::make_unique<DirectGather>(transport, std::move(part));
+    return std::make_unique<DirectGather>(channels, std::move(part));
   case fb::CollectiveKind::AllReduce:
-    return std::make_unique<DirectAllReduce>(transport, std::move(part));
+    return std::make_unique<DirectAllReduce>(channels, std::move(part));
   case fb::CollectiveKind::ReduceScatter:
-    return std::make_unique<DirectReduceScatter>(transport, std::move(part));
+    return std::make_unique<DirectReduceScatter>(channels, std::move(part));
   }
   return nullptr;
 }

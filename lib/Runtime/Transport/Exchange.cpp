@@ -5,31 +5,36 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Transport/Communication.h"
+#include "Transport/HostMoves.h"
 
 using namespace soap;
 using namespace soap::runtime;
 
 namespace {
-class Exchange final : public RowAction {
+class Exchange final : public HostMove {
 public:
-  Exchange(Transport &transport, ExchangePart parts) : part(std::move(parts)) {
+  Exchange(Channels &channels, const ExchangePart &parts) : part(parts) {
     for (const MessagePart &send : part.sends)
       senders.push_back(
-          transport.makeSender(send.channel, part.device, send.peer));
+          channels.makeSender(send.channel, part.device, send.peer));
     for (const MessagePart &receive : part.receives)
       receivers.push_back(
-          transport.makeReceiver(receive.channel, receive.peer, part.device));
+          channels.makeReceiver(receive.channel, receive.peer, part.device));
     received.assign(part.receives.size(), 0);
   }
 
-  void run(const Step &) override {
+  void place(const std::vector<char *> &sends,
+             const std::vector<char *> &receives) override {
+    sources = sends;
+    targets = receives;
+  }
+
+  void run() override {
     std::fill(received.begin(), received.end(), 0);
     for (size_t i = 0; i != receivers.size(); ++i)
-      receivers[i]->post(part.receives[i].span.data,
-                         part.receives[i].span.bytes);
+      receivers[i]->post(targets[i], part.receives[i].span.bytes);
     for (size_t i = 0; i != senders.size(); ++i)
-      senders[i]->post(part.sends[i].span.data, part.sends[i].span.bytes);
+      senders[i]->post(sources[i], part.sends[i].span.bytes);
     for (size_t i = 0; i != receivers.size(); ++i) {
       receivers[i]->finish();
       received[i] = static_cast<int64_t>(part.receives[i].span.bytes);
@@ -55,13 +60,14 @@ public:
 
 private:
   ExchangePart part;
+  std::vector<char *> sources, targets;
   std::vector<std::unique_ptr<Sender>> senders;
   std::vector<std::unique_ptr<Receiver>> receivers;
   std::vector<int64_t> received; ///< Bytes of each message in the last run.
 };
 } // namespace
 
-std::unique_ptr<RowAction> runtime::makeExchange(Transport &transport,
-                                                 ExchangePart part) {
-  return std::make_unique<Exchange>(transport, std::move(part));
+std::unique_ptr<HostMove> runtime::makeHostExchange(Channels &channels,
+                                                    const ExchangePart &part) {
+  return std::make_unique<Exchange>(channels, part);
 }

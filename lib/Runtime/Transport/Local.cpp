@@ -16,7 +16,7 @@
 using namespace soap::runtime;
 
 namespace {
-/// Why the steps of a transport cannot go on.
+/// Why the steps over some channels cannot go on.
 class Abandonment {
 public:
   /// The first reason counts; false if there is one.
@@ -114,9 +114,9 @@ private:
   Target targets[maxPostedMessages] = {};
 };
 
-class LocalTransport final : public Transport {
+class LocalChannels final : public Channels {
 public:
-  explicit LocalTransport(unsigned spins) : spins(spins) {}
+  explicit LocalChannels(unsigned spins) : spins(spins) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t,
                                      uint32_t) override {
@@ -151,6 +151,6 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Transport> soap::runtime::makeLocalTransport(unsigned spins) {
-  return std::make_unique<LocalTransport>(spins);
+std::unique_ptr<Channels> soap::runtime::makeLocalChannels(unsigned spins) {
+  return std::make_unique<LocalChannels>(spins);
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Transport/Communication.h"
+#include "Transport/HostMoves.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 #include <cstring>

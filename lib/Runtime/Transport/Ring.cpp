@@ -22,8 +22,8 @@ using namespace soap::runtime;
 namespace {
 class RingCollective : public Collective {
 public:
-  RingCollective(Transport &transport, CollectivePart parts)
-      : Collective(transport, std::move(parts)) {
+  RingCollective(Channels &channels, HostCollectivePart parts)
+      : Collective(channels, std::move(parts)) {
     if (members > 1) {
       connectTo(after(1));
       connectFrom(before(1));
@@ -75,8 +75,8 @@ public:
 
 class RingReduceScatter final : public RingCollective {
 public:
-  RingReduceScatter(Transport &transport, CollectivePart parts)
-      : RingCollective(transport, std::move(parts)) {
+  RingReduceScatter(Channels &channels, HostCollectivePart parts)
+      : RingCollective(channels, std::move(parts)) {
     uint64_t largest = 0;
     for (const Span &span : part.send)
       largest = std::max(largest, span.bytes);
@@ -102,8 +102,8 @@ private:
 
 class RingAllReduce final : public RingCollective {
 public:
-  RingAllReduce(Transport &transport, CollectivePart parts)
-      : RingCollective(transport, std::move(parts)) {
+  RingAllReduce(Channels &channels, HostCollectivePart parts)
+      : RingCollective(channels, std::move(parts)) {
     uint64_t largest = 0;
     for (uint32_t m = 0; m != members; ++m)
       largest = std::max(largest, slice(part.receive[0], m).bytes);
@@ -122,8 +122,8 @@ public:
 
 class RingBroadcast final : public Collective {
 public:
-  RingBroadcast(Transport &transport, CollectivePart parts)
-      : Collective(transport, std::move(parts)) {
+  RingBroadcast(Channels &channels, HostCollectivePart parts)
+      : Collective(channels, std::move(parts)) {
     if (member != 0)
       connectFrom(member - 1);
     if (member + 1 != members)
@@ -155,17 +155,17 @@ public:
 };
 } // namespace
 
-std::unique_ptr<RowAction> runtime::makeRing(Transport &transport,
-                                             CollectivePart part) {
+std::unique_ptr<HostMove> runtime::makeRing(Channels &channels,
+                                            HostCollectivePart part) {
   switch (part.kind) {
   case fb::CollectiveKind::Broadcast:
-    return std::make_unique<RingBroadcast>(transport, std::move(part));
+    return std::make_unique<RingBroadcast>(channels, std::move(part));
   case fb::CollectiveKind::AllGather:
-    return std::make_unique<RingAllGather>(transport, std::move(part));
+    return std::make_unique<RingAllGather>(channels, std::move(part));
   case fb::CollectiveKind::AllReduce:
-    return std::make_unique<RingAllReduce>(transport, std::move(part));
+    return std::make_unique<RingAllReduce>(channels, std::move(part));
   case fb::CollectiveKind::ReduceScatter:
-    return std::make_unique<RingReduceScatter>(transport, std::move(part));
+    return std::make_unique<RingReduceScatter>(channels, std::move(part));
   case fb::CollectiveKind::AllToAll:
     break;
   }

@@ -167,10 +167,10 @@ private:
   char arrived = 0;
 };
 
-class ThrottledTransport final : public Transport {
+class ThrottledChannels final : public Channels {
 public:
-  ThrottledTransport(std::unique_ptr<Transport> inner, const LinkSpeed &speed,
-                     uint32_t channels)
+  ThrottledChannels(std::unique_ptr<Channels> inner, const LinkSpeed &speed,
+                    uint32_t channels)
       : inner(std::move(inner)), speed(speed), channels(channels) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
@@ -193,16 +193,15 @@ public:
   void abandon(const std::string &reason) override { inner->abandon(reason); }
 
 private:
-  std::unique_ptr<Transport> inner;
+  std::unique_ptr<Channels> inner;
   LinkSpeed speed;
   uint32_t channels;
   std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<ThrottledLink>> links;
 };
 } // namespace
 
-std::unique_ptr<Transport>
-runtime::makeThrottledTransport(std::unique_ptr<Transport> inner,
-                                const LinkSpeed &speed, uint32_t channels) {
-  return std::make_unique<ThrottledTransport>(std::move(inner), speed,
-                                              channels);
+std::unique_ptr<Channels>
+runtime::makeThrottledChannels(std::unique_ptr<Channels> inner,
+                               const LinkSpeed &speed, uint32_t channels) {
+  return std::make_unique<ThrottledChannels>(std::move(inner), speed, channels);
 }

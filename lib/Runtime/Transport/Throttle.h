@@ -22,9 +22,9 @@ namespace soap::runtime {
 /// Senders tell when they have posted, by the monotonic clock: all processes
 /// must run on one host. Channels of the inner transport have numbers up to
 /// 2 * `channels`, where `channels` is more than any number that is asked for.
-std::unique_ptr<Transport>
-makeThrottledTransport(std::unique_ptr<Transport> inner, const LinkSpeed &speed,
-                       uint32_t channels);
+std::unique_ptr<Channels> makeThrottledChannels(std::unique_ptr<Channels> inner,
+                                                const LinkSpeed &speed,
+                                                uint32_t channels);
 
 } // namespace soap::runtime
 

@@ -18,8 +18,8 @@ using namespace soap::runtime;
 namespace {
 class TreeCollective : public Collective {
 public:
-  TreeCollective(Transport &transport, CollectivePart parts)
-      : Collective(transport, std::move(parts)) {
+  TreeCollective(Channels &channels, HostCollectivePart parts)
+      : Collective(channels, std::move(parts)) {
     for (uint32_t child : {2 * member + 1, 2 * member + 2})
       if (child < members) {
         children.push_back(child);
@@ -54,8 +54,8 @@ public:
 
 class TreeAllReduce final : public TreeCollective {
 public:
-  TreeAllReduce(Transport &transport, CollectivePart parts)
-      : TreeCollective(transport, std::move(parts)) {
+  TreeAllReduce(Channels &channels, HostCollectivePart parts)
+      : TreeCollective(channels, std::move(parts)) {
     order.push_back(member);
     for (uint32_t child : children) {
       connectFrom(child);
@@ -84,13 +84,13 @@ private:
 };
 } // namespace
 
-std::unique_ptr<RowAction> runtime::makeTree(Transport &transport,
-                                             CollectivePart part) {
+std::unique_ptr<HostMove> runtime::makeTree(Channels &channels,
+                                            HostCollectivePart part) {
   switch (part.kind) {
   case fb::CollectiveKind::Broadcast:
-    return std::make_unique<TreeBroadcast>(transport, std::move(part));
+    return std::make_unique<TreeBroadcast>(channels, std::move(part));
   case fb::CollectiveKind::AllReduce:
-    return std::make_unique<TreeAllReduce>(transport, std::move(part));
+    return std::make_unique<TreeAllReduce>(channels, std::move(part));
   case fb::CollectiveKind::AllGather:
   case fb::CollectiveKind::AllToAll:
   case fb::CollectiveKind::ReduceScatter:

@@ -5,14 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_LIB_RUNTIME_ENGINE_ROW_H
-#define SOAP_LIB_RUNTIME_ENGINE_ROW_H
+#ifndef SOAP_LIB_RUNTIME_BACKEND_ROW_H
+#define SOAP_LIB_RUNTIME_BACKEND_ROW_H
 
 #include "Types.h"
-#include <functional>
 #include <memory>
 
 namespace soap::runtime {
+
+class Stream;
 
 /// What the rows of a step need to know of it.
 struct Step {
@@ -31,24 +32,28 @@ struct Movement {
   int64_t meeting = -1;
 };
 
-/// A row with all its addresses. Made at load; running it allocates nothing.
+/// A row with all its addresses. It is made at load, and stays where it is for
+/// as long as a stream may still run what it has enqueued.
 class RowAction {
 public:
   virtual ~RowAction() = default;
-  virtual void run(const Step &step) = 0;
-  /// Bytes that this device copied or received in the last run.
+  /// Enqueues the commands of the row. What it enqueues in the Step phase does
+  /// not depend on the step, so that it may be captured and replayed.
+  virtual void enqueue(Stream &stream, const Step &step) = 0;
+  /// Bytes that this device copied or received in the last step. Like
+  /// movements(), to be called when the stream has been synchronized.
   virtual uint64_t bytes() const { return 0; }
-  /// Appends what the last run moved between devices, if this is the side that
+  /// Appends what the last step moved between devices, if this is the side that
   /// reports it.
   virtual void movements(std::vector<Movement> &result) const {}
 
-  /// Bytes that the row needs beside buffers, while it runs: rows that run one
-  /// after the other share them.
+  /// Bytes of host memory that the row needs beside buffers, while it runs:
+  /// rows that run one after the other share them.
   virtual uint64_t ownBytes() const { return 0; }
-  /// Gives it so many bytes, at a multiple of 64, before the first run.
+  /// Gives it so many bytes, at a multiple of 64, before the first step.
   virtual void setOwnMemory(char *memory) {}
 };
 
 } // namespace soap::runtime
 
-#endif // SOAP_LIB_RUNTIME_ENGINE_ROW_H
+#endif // SOAP_LIB_RUNTIME_BACKEND_ROW_H

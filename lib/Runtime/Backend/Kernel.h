@@ -1,4 +1,4 @@
-//===- Kernel.h - Kernels of the CPU backend --------------------*- C++ -*-===//
+//===- Kernel.h - Kernels of a backend --------------------------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,14 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // A Kernel is made once per (KernelKey, constant operands) and device, on the
-// thread that runs it; bind() fixes the addresses of one launch, after which
-// running it allocates nothing and looks nothing up.
+// thread that enqueues it; bind() fixes the addresses of one launch, after
+// which enqueuing it allocates nothing and looks nothing up.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_LIB_RUNTIME_CPU_KERNEL_H
-#define SOAP_LIB_RUNTIME_CPU_KERNEL_H
+#ifndef SOAP_LIB_RUNTIME_BACKEND_KERNEL_H
+#define SOAP_LIB_RUNTIME_BACKEND_KERNEL_H
 
+#include "Backend/DeviceMemory.h"
 #include "Types.h"
 #include <map>
 #include <memory>
@@ -21,37 +22,40 @@
 
 namespace soap::runtime {
 
+class Stream;
+
 /// Copies of parameters in the layouts that library kernels want, made once and
 /// shared by the launches of a device.
 class ConstantCache {
 public:
   /// The copy of the tensor at `address` in the layout described by `layout`
   /// (any bytes that identify it), or null.
-  std::shared_ptr<void> find(const void *address,
+  std::shared_ptr<void> find(DevicePointer address,
                              const std::string &layout) const;
-  void add(const void *address, const std::string &layout,
+  void add(DevicePointer address, const std::string &layout,
            std::shared_ptr<void> copy, size_t bytes);
   size_t bytes() const { return total; }
 
 private:
-  std::map<std::pair<const void *, std::string>, std::shared_ptr<void>> copies;
+  std::map<std::pair<DevicePointer, std::string>, std::shared_ptr<void>> copies;
   size_t total = 0;
 };
 
 /// What one launch works on.
 struct Binding {
-  std::vector<void *> operands, results;
+  std::vector<DevicePointer> operands, results;
   std::vector<int64_t> sizes; ///< Of Native kernels.
   /// The device's scratchpad of at least Kernel::scratchpadBytes().
-  void *scratchpad = nullptr;
+  DevicePointer scratchpad;
   ConstantCache *constants = nullptr;
 };
 
-/// A launch, ready to run.
+/// A launch with all its addresses.
 class BoundKernel {
 public:
   virtual ~BoundKernel() = default;
-  virtual void run() = 0;
+  /// Enqueues it on a stream of the same backend.
+  virtual void enqueue(Stream &stream) = 0;
 };
 
 /// A constant operand that a kernel reads from a copy of its own in another
@@ -65,6 +69,7 @@ struct ConstantCopy {
 class Kernel {
 public:
   virtual ~Kernel() = default;
+  /// Constant operands are in their buffers: it may read them.
   virtual std::unique_ptr<BoundKernel> bind(const Binding &binding) = 0;
   virtual size_t scratchpadBytes() const { return 0; }
   /// What bind() adds to the constants.
@@ -77,20 +82,6 @@ protected:
   std::string name;
 };
 
-/// Chooses a library kernel for the calling thread's number of cores.
-/// `constant[i]`: operand i never changes. Code is generated at the first
-/// bind(): until then a kernel is cheap. Throws SOAP_INVALID with the
-/// kernel's key if nothing implements it.
-std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
-                                   const std::vector<bool> &constant);
-
-/// Calls a function of the model.
-std::unique_ptr<Kernel> makeNativeKernel(soap_native_kernel function);
-
-/// Loops for what oneDNN lacks: empty results, and softmax along dims for which
-/// oneDNN has only its reference implementation.
-std::unique_ptr<Kernel> makeLoopKernel(const fb::Kernel &kernel);
-
 } // namespace soap::runtime
 
-#endif // SOAP_LIB_RUNTIME_CPU_KERNEL_H
+#endif // SOAP_LIB_RUNTIME_BACKEND_KERNEL_H

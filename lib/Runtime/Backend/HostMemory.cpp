@@ -1,11 +1,11 @@
-//===- Memory.cpp - Arenas and what the machine has -----------------------===//
+//===- HostMemory.cpp - Memory of the host --------------------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Engine/Memory.h"
+#include "Backend/HostMemory.h"
 #include "Error.h"
 #include <algorithm>
 #include <cerrno>
@@ -14,36 +14,21 @@
 #include <limits>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <utility>
 
 using namespace soap::runtime;
 
-Arena::Arena(size_t bytes) {
-  if (bytes == 0)
-    return;
+char *soap::runtime::allocatePages(size_t bytes) {
   void *block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block == MAP_FAILED)
     invalid("expected ", bytes, " bytes of memory, got: ", std::strerror(errno),
             "; use more devices or a smaller batch");
   madvise(block, bytes, MADV_HUGEPAGE);
-  base = static_cast<char *>(block);
-  length = bytes;
+  return static_cast<char *>(block);
 }
 
-Arena::~Arena() {
-  if (base)
-    munmap(base, length);
-}
-
-Arena::Arena(Arena &&other) noexcept
-    : base(std::exchange(other.base, nullptr)),
-      length(std::exchange(other.length, 0)) {}
-
-Arena &Arena::operator=(Arena &&other) noexcept {
-  std::swap(base, other.base);
-  std::swap(length, other.length);
-  return *this;
+void soap::runtime::freePages(char *block, size_t bytes) {
+  munmap(block, bytes);
 }
 
 /// The first whole page of a range, and the end of the last one.
@@ -54,16 +39,15 @@ static std::pair<size_t, size_t> pagesOf(size_t offset, size_t bytes) {
   return {begin, std::max(begin, end)};
 }
 
-size_t Arena::wholePages(size_t offset, size_t bytes) {
+size_t soap::runtime::wholePageBytes(size_t offset, size_t bytes) {
   auto [begin, end] = pagesOf(offset, bytes);
   return end - begin;
 }
 
-size_t Arena::discard(size_t offset, size_t bytes) {
+void soap::runtime::discardPages(char *block, size_t offset, size_t bytes) {
   auto [begin, end] = pagesOf(offset, bytes);
   if (begin < end)
-    madvise(base + begin, end - begin, MADV_DONTNEED);
-  return end - begin;
+    madvise(block + begin, end - begin, MADV_DONTNEED);
 }
 
 /// The first number in a file, or the largest one ("max", no such file).
@@ -73,7 +57,7 @@ static uint64_t readNumber(const char *path) {
   return file >> value ? value : std::numeric_limits<uint64_t>::max();
 }
 
-uint64_t soap::runtime::availableMemory() {
+uint64_t soap::runtime::availableHostMemory() {
   uint64_t available = std::numeric_limits<uint64_t>::max();
   std::ifstream file("/proc/meminfo");
   for (std::string word; file >> word;) {

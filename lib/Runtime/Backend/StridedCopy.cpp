@@ -1,0 +1,121 @@
+//===- StridedCopy.cpp - The geometry of a copy of a box ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Backend/StridedCopy.h"
+#include "soap/Testing/PlantedFault.h"
+#include <cstring>
+
+using namespace soap;
+using namespace soap::runtime;
+
+StridedCopy StridedCopy::dense(uint64_t bytes) {
+  StridedCopy copy;
+  copy.run = bytes;
+  return copy;
+}
+
+void StridedCopy::simplify() {
+  // From the innermost dim outwards: a dim that continues its inner neighbour
+  // (or the run) on both sides joins it.
+  Shape e, f, t;
+  for (size_t d = extents.size(); d-- > 0;) {
+    if (extents[d] == 1)
+      continue;
+    auto length = static_cast<int64_t>(run);
+    if (e.empty() && fromStrides[d] == length &&
+        (toStrides[d] == length || SOAP_FAULT("copy-merged"))) {
+      run *= static_cast<uint64_t>(extents[d]);
+      continue;
+    }
+    if (!e.empty() && fromStrides[d] == f.back() * e.back() &&
+        toStrides[d] == t.back() * e.back()) {
+      e.back() *= extents[d];
+      continue;
+    }
+    e.push_back(extents[d]);
+    f.push_back(fromStrides[d]);
+    t.push_back(toStrides[d]);
+  }
+  extents.assign(e.rbegin(), e.rend());
+  fromStrides.assign(f.rbegin(), f.rend());
+  toStrides.assign(t.rbegin(), t.rend());
+}
+
+uint64_t StridedCopy::bytes() const {
+  uint64_t total = run;
+  for (int64_t extent : extents)
+    total *= static_cast<uint64_t>(extent);
+  return total;
+}
+
+/// The innermost loop, with the length of a run as a constant where it is that
+/// of an element (transposed and gathered tensors).
+template <size_t size>
+static void copyRuns(const char *from, char *to, int64_t count,
+                     int64_t fromStride, int64_t toStride) {
+  for (int64_t i = 0; i != count; ++i)
+    std::memcpy(to + i * toStride, from + i * fromStride, size);
+}
+
+static void copyLoop(const StridedCopy &copy, size_t dim, const char *from,
+                     char *to) {
+  if (dim == copy.extents.size()) {
+    std::memcpy(to, from, copy.run);
+    return;
+  }
+  int64_t count = copy.extents[dim];
+  int64_t fromStride = copy.fromStrides[dim], toStride = copy.toStrides[dim];
+  if (dim + 1 == copy.extents.size()) {
+    switch (copy.run) {
+    case 1:
+      return copyRuns<1>(from, to, count, fromStride, toStride);
+    case 2:
+      return copyRuns<2>(from, to, count, fromStride, toStride);
+    case 4:
+      return copyRuns<4>(from, to, count, fromStride, toStride);
+    case 8:
+      return copyRuns<8>(from, to, count, fromStride, toStride);
+    default:
+      for (int64_t i = 0; i != count; ++i)
+        std::memcpy(to + i * toStride, from + i * fromStride, copy.run);
+      return;
+    }
+  }
+  for (int64_t i = 0; i != count; ++i)
+    copyLoop(copy, dim + 1, from + i * fromStride, to + i * toStride);
+}
+
+void StridedCopy::execute(const char *from, char *to) const {
+  for (int64_t extent : extents)
+    if (extent == 0)
+      return;
+  if (run == 0)
+    return;
+  copyLoop(*this, 0, from + fromOffset, to + toOffset);
+}
+
+StridedCopy runtime::makeStrided(const fb::BoxCopy &box) {
+  StridedCopy copy;
+  copy.fromOffset = box.from_offset();
+  copy.toOffset = box.to_offset();
+  copy.run = box.run();
+  copy.extents = toVector(box.extents());
+  copy.fromStrides = toVector(box.from_strides());
+  copy.toStrides = toVector(box.to_strides());
+  copy.simplify();
+  return copy;
+}
+
+void runtime::fillHost(char *to, uint64_t bytes,
+                       const std::vector<uint8_t> &pattern) {
+  if (pattern.empty()) {
+    std::memset(to, 0, bytes);
+    return;
+  }
+  for (uint64_t i = 0; i < bytes; i += pattern.size())
+    std::memcpy(to + i, pattern.data(), pattern.size());
+}

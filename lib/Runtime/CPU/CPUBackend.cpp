@@ -1,0 +1,155 @@
+//===- CPUBackend.cpp - The CPU as a backend ------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A device is a set of cores, its memory is the host's. The engine gives a
+// thread to every stream, bound to these cores: a stream runs a command where
+// it is enqueued, and an event is a counter that threads wait for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Backend/Backend.h"
+#include "Backend/HostMemory.h"
+#include "CPU/CPUKernels.h"
+#include "Wait.h"
+#include <chrono>
+#include <cstring>
+#include <dlfcn.h>
+#include <fstream>
+#include <oneapi/dnnl/dnnl.hpp>
+
+using namespace soap;
+using namespace soap::runtime;
+
+namespace {
+class CPUEvent final : public Event {
+public:
+  Counter records;    ///< Written by the stream that records.
+  uint32_t waits = 0; ///< Of the stream that waits.
+};
+
+class CPUStream final : public Stream {
+public:
+  explicit CPUStream(unsigned spins) : spins(spins) {}
+
+  void copy(const StridedCopy &box, DevicePointer from,
+            DevicePointer to) override {
+    box.execute(hostAddress(from), hostAddress(to));
+  }
+  void copyFromHost(const StridedCopy &box, const char *from,
+                    DevicePointer to) override {
+    box.execute(from, hostAddress(to));
+  }
+  void copyToHost(const StridedCopy &box, DevicePointer from,
+                  char *to) override {
+    box.execute(hostAddress(from), to);
+  }
+  void fill(DevicePointer to, uint64_t bytes,
+            const std::vector<uint8_t> &pattern) override {
+    fillHost(hostAddress(to), bytes, pattern);
+  }
+  void call(HostCall &call) override { call.run(); }
+  void stamp(int64_t &time) override {
+    time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+               .count();
+  }
+  void record(Event &event) override {
+    static_cast<CPUEvent &>(event).records.increment();
+  }
+  void wait(Event &event) override {
+    auto &own = static_cast<CPUEvent &>(event);
+    own.records.wait(++own.waits, spins);
+  }
+  void synchronize() override {}
+
+private:
+  unsigned spins;
+};
+
+class CPUDevice final : public BackendDevice {
+public:
+  DevicePointer allocate(uint64_t bytes) override {
+    return DevicePointer(allocatePages(bytes));
+  }
+  void free(DevicePointer block, uint64_t bytes) override {
+    freePages(hostAddress(block), bytes);
+  }
+  void discard(DevicePointer block, uint64_t offset, uint64_t bytes) override {
+    discardPages(hostAddress(block), offset, bytes);
+  }
+  std::unique_ptr<Stream> makeStream(unsigned spins) override {
+    return std::make_unique<CPUStream>(spins);
+  }
+  std::unique_ptr<Event> makeEvent() override {
+    return std::make_unique<CPUEvent>();
+  }
+};
+
+class CPUBackend final : public Backend {
+public:
+  BackendTraits traits() const override {
+    BackendTraits traits;
+    traits.memoryIsHost = true;
+    traits.runsInPlace = true;
+    return traits;
+  }
+
+  std::string library() const override {
+    const dnnl_version_t *version = dnnl_version();
+    return text("oneDNN ", version->major, ".", version->minor, ".",
+                version->patch);
+  }
+
+  std::string deviceName() const override {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);)
+      if (line.rfind("model name", 0) == 0)
+        return line.substr(std::min(line.size(), line.find(':') + 2));
+    return "cpu";
+  }
+
+  uint64_t availableMemory() const override { return availableHostMemory(); }
+
+  void useThreads(size_t count) const override {
+    // Whichever OpenMP runtime oneDNN came with, if any.
+    using Setter = void (*)(int);
+    static auto setter =
+        reinterpret_cast<Setter>(dlsym(oneDNN(), "omp_set_num_threads"));
+    if (setter)
+      setter(static_cast<int>(count));
+  }
+
+  std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
+                                     const std::vector<bool> &constant,
+                                     soap_native_kernel native) const override {
+    return makeCPUKernel(kernel, constant, native);
+  }
+
+  uint64_t discardableBytes(uint64_t offset, uint64_t bytes) const override {
+    return wholePageBytes(offset, bytes);
+  }
+
+  std::unique_ptr<BackendDevice> makeDevice(uint32_t) const override {
+    return std::make_unique<CPUDevice>();
+  }
+
+private:
+  /// A handle to oneDNN, in which its dependencies are found too.
+  static void *oneDNN() {
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<void *>(&dnnl_version), &info))
+      return RTLD_DEFAULT;
+    void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    return handle ? handle : RTLD_DEFAULT;
+  }
+};
+} // namespace
+
+extern "C" const Backend *soap_backend(const char *runtime) {
+  static const CPUBackend backend;
+  return std::strcmp(runtime, SOAP_VERSION) == 0 ? &backend : nullptr;
+}

@@ -1,0 +1,33 @@
+//===- CPUKernels.h - Kernels of the CPU backend ----------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_CPU_CPUKERNELS_H
+#define SOAP_LIB_RUNTIME_CPU_CPUKERNELS_H
+
+#include "Backend/Kernel.h"
+
+namespace soap::runtime {
+
+/// Backend::makeKernel() of the CPU: oneDNN where it has a kernel that is more
+/// than its reference, else a loop of our own, else the reference.
+std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
+                                      const std::vector<bool> &constant,
+                                      soap_native_kernel native);
+
+/// A kernel over oneDNN; null if it has nothing (or only its reference
+/// implementation, `allowReference` apart) for this kernel.
+std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
+                                       const std::vector<bool> &constant,
+                                       bool allowReference);
+
+/// Loops for what oneDNN lacks: empty results, and softmax along dims for which
+/// oneDNN has only its reference implementation. Null for other kernels.
+std::unique_ptr<Kernel> makeLoopKernel(const fb::Kernel &kernel);
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_CPU_CPUKERNELS_H
