@@ -22,6 +22,10 @@
 
 namespace soap {
 
+namespace detail {
+struct Key;
+}
+
 /// When an action runs. Feeds bring inputs from the host, drains bring outputs
 /// there: both are counted but are not part of the step time.
 enum class Phase : uint8_t { Step, Feed, Drain };
@@ -93,6 +97,10 @@ public:
   bool bound();
   /// Plans the proposed values.
   void plan();
+  /// Plans the next `count` of the proposed values that have no plan yet, in
+  /// the order of the graph. The others keep what bound() gave them, which must
+  /// have been called. Returns true if all have plans.
+  bool planNext(size_t count);
   void accept();
   void reject();
   llvm::ArrayRef<int32_t> proposedNodes() const { return proposedNodes_; }
@@ -186,6 +194,7 @@ private:
   std::vector<int32_t> valuesInOrder() const;
   void compileNode(int32_t node);
   void planValue(int32_t value);
+  void planValue(int32_t value, detail::Key key);
   void boundValue(int32_t value);
 
   const OperatorGraph &graph_;
@@ -201,6 +210,7 @@ private:
   std::vector<llvm::SmallVector<int32_t, 2>> usesInOrder_;
   llvm::SmallVector<int32_t, 32> proposedNodes_, proposedValues_;
   llvm::SmallVector<const detail::ValueTasks *, 32> valuesBefore_;
+  size_t nextToPlan_ = 0; ///< Of proposedValues_; those before have plans.
   std::unique_ptr<Caches> caches_;
   Statistics statistics_;
 };
