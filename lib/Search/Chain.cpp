@@ -160,12 +160,6 @@ void Chain::run(const SubMachine &machine, uint64_t count, double beta,
   }
 }
 
-/// The step time with the change on trial, or a number above `threshold`.
-int64_t Chain::simulateExactly(int64_t threshold) {
-  ++statistics_.simulated;
-  return options_.fullSimulation ? full_.stepNs() : delta_.simulate(threshold);
-}
-
 Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
                               bool timed) {
   Laps laps(timed);
@@ -185,25 +179,42 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   tasks_.propose(current_, changed_);
   laps.lap(statistics_.proposing);
 
-  bool rejected = false, exact = false;
+  bool full = options_.fullSimulation, rejected = false, exact = false;
+  // Bounds and simulations of a part of the plans decide nothing that plans do
+  // not. They pay only where they reject, so there must be a chance.
+  bool isBounded =
+      !full && (boundsReject_.value() > 0.2 || statistics_.proposals % 8 == 0);
   int64_t step = 0;
-  if (!options_.fullSimulation && delta_.loadNs() > threshold) {
+  if (!full && delta_.loadNs() > threshold) {
     rejected = true;
     ++statistics_.bounded;
-  } else if (!options_.fullSimulation) {
+  } else if (isBounded) {
     exact = tasks_.bound();
     step = delta_.simulate(threshold);
     rejected = step > threshold;
+    if (!exact)
+      boundsReject_.add(rejected);
     statistics_.bounded += rejected && !exact;
     statistics_.simulated += exact;
     laps.lap(statistics_.bounding);
   }
   if (!rejected && !exact) {
-    tasks_.plan();
-    laps.lap(statistics_.planning);
-    step = simulateExactly(threshold);
-    rejected = step > threshold;
-    laps.lap(statistics_.simulating);
+    ++statistics_.simulated;
+    // Where the first plans alone make the step too long, and bounds do for the
+    // other values, these need none.
+    bool all = !isBounded || plansReject_.value() < 0.5;
+    if (all)
+      tasks_.plan();
+    for (size_t count = 1;; count *= 2) {
+      all = all || tasks_.planNext(count);
+      laps.lap(statistics_.planning);
+      step = full ? full_.stepNs() : delta_.simulate(threshold);
+      rejected = step > threshold;
+      laps.lap(statistics_.simulating);
+      if (all || rejected)
+        break;
+    }
+    plansReject_.add(rejected);
   }
   if (!rejected && !memory_.fits()) {
     rejected = true;

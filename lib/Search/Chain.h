@@ -64,6 +64,16 @@ private:
 /// One Markov chain. What it does is a function of the problem, the seed, its
 /// number and what it was started from.
 class Chain {
+  /// How often something happened lately; at first, always.
+  class Frequency {
+  public:
+    void add(bool happened) { value_ += (happened - value_) / 32; }
+    double value() const { return value_; }
+
+  private:
+    double value_ = 1;
+  };
+
 public:
   /// Shares the costs of tasks with `tables`.
   Chain(const SearchProblem &problem, const SearchOptions &options,
@@ -107,7 +117,6 @@ private:
   void noteCurrent();
   enum class Verdict : uint8_t { Unchanged, Rejected, Accepted };
   Verdict propose(const SubMachine &machine, double beta, bool timed);
-  int64_t simulateExactly(int64_t threshold);
 
   const SearchProblem &problem_;
   const SearchOptions &options_;
@@ -120,6 +129,9 @@ private:
   MemoryGuard memory_;
   ProposalMix mix_;
   SearchStatistics statistics_;
+  /// @{ Proposals that bounds reject, and that plans reject.
+  Frequency boundsReject_, plansReject_;
+  /// @}
   llvm::SmallVector<int32_t, 32> changed_;
   Undo undo_;
 };

@@ -8,6 +8,7 @@
 #include "DegreesCosts.h"
 #include "CompileTasks.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/raw_ostream.h"
 #include <mutex>
 
 using namespace soap;
@@ -63,20 +64,80 @@ detail::DegreesCost detail::degreesCost(const OperatorGraph &graph,
   return cost;
 }
 
+std::string detail::describeCosts(const OperatorGraph &graph, int32_t id) {
+  const GraphNode &node = graph.node(id);
+  Degrees whole;
+  whole.loops.assign(node.spec.loops.size(), 1);
+  TaskWork work = graph.taskWork(id, whole, 0);
+  std::string text;
+  if (work.key.empty())
+    return text;
+  llvm::raw_string_ostream os(text);
+  os << work.key;
+  for (auto [loop, kind] : llvm::zip_equal(node.spec.loops, node.kinds))
+    os << ';' << loop.name << ' ' << loop.extent << ' '
+       << static_cast<int>(kind);
+  auto access = [&](const ValueAccess &access, int32_t value) {
+    os << ';' << static_cast<int>(access.combine) << access.firstOnly << ' '
+       << graph.value(value).elementBytes;
+    for (auto [dim, size] :
+         llvm::zip_equal(access.dims, graph.value(value).shape))
+      os << ',' << size << ' ' << dim.loop << ' ' << dim.mul << ' ' << dim.lo
+         << ' ' << dim.hi << ' ' << dim.div;
+  };
+  for (auto [operand, value] :
+       llvm::zip_equal(node.spec.operands, node.operands))
+    access(operand, value);
+  os << '>';
+  for (auto [result, value] : llvm::zip_equal(node.spec.results, node.results))
+    access(result, value);
+  return os.str();
+}
+
+/// Finds out with which nodes `node` shares its costs.
+void detail::DegreesCosts::classify(int32_t node) {
+  std::string text = describeCosts(graph_, node);
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  if (classOf_[node] >= 0)
+    return; // Another thread was faster.
+  if (text.empty())
+    classOf_[node] = numClasses_++;
+  else if (auto [it, isNew] = classes_.try_emplace(text, numClasses_); isNew)
+    classOf_[node] = numClasses_++;
+  else
+    classOf_[node] = it->second;
+}
+
 const detail::DegreesCost &detail::DegreesCosts::of(int32_t node,
                                                     const Degrees &degrees) {
   KeyBuilder builder;
   builder.add(degrees.replicate);
   builder.addAll(llvm::ArrayRef<int32_t>(degrees.loops));
   Key key = builder.key();
+  auto find = [&]() -> const DegreesCost * {
+    if (classOf_[node] < 0)
+      return nullptr;
+    const auto &entries = entries_[classOf_[node]];
+    auto it = entries.find(key);
+    return it == entries.end() ? nullptr : it->second.get();
+  };
+  bool isClassified;
   {
     std::shared_lock<std::shared_mutex> lock(mutex_);
-    auto it = entries_[node].find(key);
-    if (it != entries_[node].end())
-      return *it->second;
+    if (const DegreesCost *known = find())
+      return *known;
+    isClassified = classOf_[node] >= 0;
+  }
+  if (!isClassified) {
+    classify(node);
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    if (const DegreesCost *known = find())
+      return *known;
   }
   auto cost = std::make_unique<const DegreesCost>(
       degreesCost(graph_, topology_, costs_, node, degrees));
   std::unique_lock<std::shared_mutex> lock(mutex_);
-  return *entries_[node].try_emplace(key, std::move(cost)).first->second;
+  return *entries_[classOf_[node]]
+              .try_emplace(key, std::move(cost))
+              .first->second;
 }

@@ -12,6 +12,7 @@
 #include "soap/CostModel/CostModel.h"
 #include "soap/Search/OperatorGraph.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 #include <memory>
 #include <shared_mutex>
 #include <vector>
@@ -30,22 +31,33 @@ DegreesCost degreesCost(const OperatorGraph &graph, const Topology &topology,
                         const CostModel &costs, int32_t node,
                         const Degrees &degrees);
 
-/// The costs of all nodes, each asked for once per degrees. Thread-safe.
+/// The text of all that the costs of a compute node follow from: its kernel,
+/// its loops with their kinds, and how it reads and writes. Empty if the kernel
+/// has no key, so that nothing can be said.
+std::string describeCosts(const OperatorGraph &graph, int32_t node);
+
+/// The costs of all nodes, each asked for once per degrees. Nodes of repeated
+/// blocks, which have the same description, share them. Thread-safe.
 class DegreesCosts {
 public:
   DegreesCosts(const OperatorGraph &graph, const Topology &topology,
                const CostModel &costs)
       : graph_(graph), topology_(topology), costs_(costs),
-        entries_(graph.numNodes()) {}
+        classOf_(graph.numNodes(), -1), entries_(graph.numNodes()) {}
   const DegreesCost &of(int32_t node, const Degrees &degrees);
 
 private:
+  void classify(int32_t node);
+
   const OperatorGraph &graph_;
   const Topology &topology_;
   const CostModel &costs_;
   std::shared_mutex mutex_;
+  llvm::StringMap<int32_t> classes_;
+  int32_t numClasses_ = 0;
+  std::vector<int32_t> classOf_; ///< Per node; -1: not known yet.
   std::vector<llvm::DenseMap<Key, std::unique_ptr<const DegreesCost>>>
-      entries_; ///< Per node.
+      entries_; ///< Per class.
 };
 
 } // namespace soap::detail

@@ -112,6 +112,20 @@ int64_t DeltaSimulator::reset() {
 // A change
 //===----------------------------------------------------------------------===//
 
+/// True if a use does the same under two plans.
+static bool doesTheSame(const UseTasks &a, const UseTasks &b) {
+  auto sameWait = [](const Wait &x, const Wait &y) {
+    return x.at == y.at && x.slot == y.slot;
+  };
+  auto sameWaits = [&](llvm::ArrayRef<Wait> x, llvm::ArrayRef<Wait> y) {
+    return x.size() == y.size() &&
+           std::equal(x.begin(), x.end(), y.begin(), sameWait);
+  };
+  return sameWaits(a.computeWaits, b.computeWaits) &&
+         sameWaits(a.unpackWaits, b.unpackWaits) &&
+         a.unpackDevices == b.unpackDevices && a.unpackNs == b.unpackNs;
+}
+
 /// Positions at which something other than before is launched.
 void DeltaSimulator::findChanges() {
   const OperatorGraph &graph = tasks_.graph();
@@ -131,10 +145,13 @@ void DeltaSimulator::findChanges() {
       continue;
     if (before->numSlots != 0 || now.numSlots != 0)
       add(tasks_.launchPosition(value));
+    // Times in a block that has to move are no longer known by their slots.
+    bool moves = static_cast<size_t>(state_.blocks[value].capacity) <
+                 static_cast<size_t>(now.numSlots);
     for (auto [number, use] : llvm::enumerate(graph.value(value).uses)) {
-      const UseTasks &a = before->uses[number], &b = now.uses[number];
-      if (!a.computeWaits.empty() || !a.unpackDevices.empty() ||
-          !b.computeWaits.empty() || !b.unpackDevices.empty())
+      const UseTasks &tasks = now.uses[number];
+      bool waits = !tasks.computeWaits.empty() || !tasks.unpackWaits.empty();
+      if ((moves && waits) || !doesTheSame(before->uses[number], tasks))
         add(tasks_.rank(use.node));
     }
   }
@@ -456,16 +473,19 @@ bool DeltaSimulator::converges(int32_t row, int64_t &shift) const {
   size_t latest = std::max_element(now, now + numResources_) - now;
   int64_t c = now[latest] - base - old[latest];
   // What is not later by c must not have been waited for, and must not be now.
-  int64_t bad = 0;
+  // Most rows fail, and at the first resources.
   size_t begin = SOAP_FAULT("shift-ignores-compute") ? state_.numEnds : 0;
-  for (size_t r = begin; r < numResources_; ++r) {
-    int64_t later = now[r] - base - old[r];
-    bool fine =
-        later == c || (old[r] < next[r] && later + old[r] - c <= next[r]);
-    bad |= !fine;
+  for (size_t r = begin; r < numResources_;) {
+    int64_t bad = 0;
+    for (size_t end = std::min(numResources_, r + 16); r < end; ++r) {
+      int64_t later = now[r] - base - old[r];
+      bool fine =
+          later == c || (old[r] < next[r] && later + old[r] - c <= next[r]);
+      bad |= !fine;
+    }
+    if (bad)
+      return false;
   }
-  if (bad)
-    return false;
   if (SOAP_FAULT("shift-ignores-values")) {
     shift = c;
     return true;
@@ -484,11 +504,13 @@ bool DeltaSimulator::staysAbove(int32_t row, int64_t gain) const {
   const int64_t *next = &nextStarts_[rowBegin(row)];
   const int64_t *now = state_.resources.data();
   int64_t base = rowShifts_[row];
-  int64_t bad = 0;
-  for (size_t r = 0; r < numResources_; ++r)
-    bad |= now[r] - base - old[r] < gain && old[r] >= next[r];
-  if (bad)
-    return false;
+  for (size_t r = 0; r < numResources_;) {
+    int64_t bad = 0;
+    for (size_t end = std::min(numResources_, r + 16); r < end; ++r)
+      bad |= now[r] - base - old[r] < gain && old[r] >= next[r];
+    if (bad)
+      return false;
+  }
   return checkCrossings(row, [&](int64_t was, int64_t is, int64_t start) {
     return is - was >= gain || was < start;
   });

@@ -32,32 +32,11 @@ ChoiceMaker::ChoiceMaker(const OperatorGraph &graph, const Topology &topology,
 /// The text of all that choices and costs follow from, or nothing if the kernel
 /// has no key.
 static std::string describe(const OperatorGraph &graph, int32_t id,
-                            const Degrees &whole,
                             llvm::ArrayRef<Degrees> degrees) {
-  const GraphNode &node = graph.node(id);
-  TaskWork work = graph.taskWork(id, whole, 0);
-  std::string text;
-  if (work.key.empty())
+  std::string text = describeCosts(graph, id);
+  if (text.empty())
     return text;
   llvm::raw_string_ostream os(text);
-  os << work.key;
-  for (auto [loop, kind] : llvm::zip_equal(node.spec.loops, node.kinds))
-    os << ';' << loop.name << ' ' << loop.extent << ' '
-       << static_cast<int>(kind);
-  auto access = [&](const ValueAccess &access, int32_t value) {
-    os << ';' << static_cast<int>(access.combine) << access.firstOnly << ' '
-       << graph.value(value).elementBytes;
-    for (auto [dim, size] :
-         llvm::zip_equal(access.dims, graph.value(value).shape))
-      os << ',' << size << ' ' << dim.loop << ' ' << dim.mul << ' ' << dim.lo
-         << ' ' << dim.hi << ' ' << dim.div;
-  };
-  for (auto [operand, value] :
-       llvm::zip_equal(node.spec.operands, node.operands))
-    access(operand, value);
-  os << '>';
-  for (auto [result, value] : llvm::zip_equal(node.spec.results, node.results))
-    access(result, value);
   // Members of a group may have fewer degrees than their loops allow.
   os << '#' << degrees.size();
   for (const Degrees &entry : degrees)
@@ -113,7 +92,7 @@ std::shared_ptr<const NodeChoices> ChoiceMaker::make(int32_t id) {
   });
   all.erase(std::unique(all.begin(), all.end()), all.end());
 
-  std::string key = describe(graph_, id, whole, all);
+  std::string key = describe(graph_, id, all);
   if (auto it = known_.find(key); !key.empty() && it != known_.end())
     return it->second;
   auto result = std::make_shared<NodeChoices>();

@@ -120,8 +120,10 @@ static void forEachTile(const Need &need, Fn fn) {
   }
 }
 
-std::pair<int64_t, int64_t> detail::tilesTouched(ArrayRef<int64_t> cuts,
-                                                 Range range) {
+/// The tiles of one dimension that a range touches, by their cuts: the first
+/// and the end.
+static std::pair<int64_t, int64_t> tilesTouched(ArrayRef<int64_t> cuts,
+                                                Range range) {
   auto first = std::upper_bound(cuts.begin(), cuts.end(), range.lo) - 1;
   auto end = std::lower_bound(cuts.begin(), cuts.end(), range.hi);
   return {first - cuts.begin(), end - cuts.begin()};
@@ -141,7 +143,6 @@ void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
                                       layout.cuts[d][at + 1]};
       rest /= count;
     }
-  SmallVector<size_t, 5> firstTouched(rank);
   SmallVector<Range, 5> ranges(rank);
   numUses_ = 0;
   for (int32_t number : usesInOrder) {
@@ -154,12 +155,13 @@ void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
     needOf(graph_, strategy, id, number, use.need);
     use.readings.clear();
     use.isRemote = false;
-    touched_.clear();
+    use.touched.clear();
+    use.firstTouched.resize(rank);
     for (size_t d = 0; d != rank; ++d) {
-      firstTouched[d] = touched_.size();
+      use.firstTouched[d] = use.touched.size();
       ArrayRef<int64_t> cuts(layout.cuts[d]);
       for (Range range : use.need.ranges[d]) {
-        Touched &touched = touched_.emplace_back();
+        Touched &touched = use.touched.emplace_back();
         if (range.empty())
           continue;
         auto [first, end] = tilesTouched(cuts, range);
@@ -174,7 +176,7 @@ void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
     forEachTile(use.need, [&](int64_t, ArrayRef<int32_t> index) {
       Reading box;
       for (size_t d = 0; d != rank; ++d) {
-        const Touched &touched = touched_[firstTouched[d] + index[d]];
+        const Touched &touched = use.touched[use.firstTouched[d] + index[d]];
         auto count = static_cast<int64_t>(layout.cuts[d].size()) - 1;
         ranges[d] = use.need.ranges[d][index[d]];
         box.elements *= touched.elements;

@@ -28,11 +28,6 @@
 
 namespace soap::detail {
 
-/// The tiles of one dimension that a range touches, by their cuts: the first
-/// and the end.
-std::pair<int64_t, int64_t> tilesTouched(llvm::ArrayRef<int64_t> cuts,
-                                         Range range);
-
 class ReceiptBounds {
 public:
   ReceiptBounds(const OperatorGraph &graph, const Topology &topology,
@@ -52,10 +47,17 @@ private:
     double far = 0;     ///< and that no device of its machine holds.
     int32_t group = -1;
   };
+  /// What a range of one dimension touches.
+  struct Touched {
+    double elements = 0, spanElements = 1, spanTiles = 1;
+    int64_t first = 0, last = 0; ///< Tiles along the dimension.
+  };
   /// What one use of the value reads.
   struct Use {
     int32_t number = 0;
     Need need;
+    llvm::SmallVector<Touched, 64> touched;    ///< Per dimension and range.
+    llvm::SmallVector<size_t, 5> firstTouched; ///< Per dimension.
     llvm::SmallVector<Reading, 64> readings;
     bool isRemote = false;
   };
@@ -82,18 +84,12 @@ private:
     /// @}
   };
 
-  /// What a range of one dimension touches.
-  struct Touched {
-    double elements = 0, spanElements = 1, spanTiles = 1;
-    int64_t first = 0, last = 0; ///< Tiles along the dimension.
-  };
-
   void placeTiles(const Layout &layout);
   double sharedElements(int32_t tile, llvm::ArrayRef<Range> box) const;
   void collect(const Layout &layout, const Strategy &strategy, int32_t value,
                llvm::ArrayRef<int32_t> usesInOrder);
   void formGroups(const Layout &layout);
-  void describeGroup(const Layout &layout, const Need &need,
+  void describeGroup(const Layout &layout, const Use &use,
                      const Reading &reading, Group &group) const;
   void describeChains(const Layout &layout);
   double modelled(const Layout &layout, const Reading &reading,
@@ -118,7 +114,6 @@ private:
   std::vector<llvm::SmallVector<int32_t, 2>> tilesOn_, tilesIn_;
   Layout layout_;
   llvm::SmallVector<Range, 0> tileRanges_; ///< Per tile and dimension.
-  llvm::SmallVector<Touched, 64> touched_; ///< Per dimension and range.
   llvm::SmallVector<int32_t, 64> usedDevices_, usedMachines_;
   std::vector<Use> uses_;
   size_t numUses_ = 0;

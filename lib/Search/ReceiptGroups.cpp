@@ -63,7 +63,7 @@ void ReceiptBounds::formGroups(const Layout &layout) {
                               static_cast<int32_t>(groups_.size()));
       reading.group = it->second;
       if (isNew)
-        describeGroup(layout, use.need, reading, groups_.emplace_back());
+        describeGroup(layout, use, reading, groups_.emplace_back());
       if (&use != remote_)
         continue;
       ++groups_[reading.group].readers;
@@ -92,7 +92,7 @@ void ReceiptBounds::formGroups(const Layout &layout) {
 }
 
 /// The tiles of a group, and the least that a reader takes from each.
-void ReceiptBounds::describeGroup(const Layout &layout, const Need &need,
+void ReceiptBounds::describeGroup(const Layout &layout, const Use &use,
                                   const Reading &reading, Group &group) const {
   group.tiles.assign(1, 0);
   group.pieces.assign(1, 1.0);
@@ -109,9 +109,10 @@ void ReceiptBounds::describeGroup(const Layout &layout, const Need &need,
   for (size_t d = 0; d != rank; ++d) {
     ArrayRef<int64_t> cuts(layout.cuts[d]);
     SmallVector<int64_t, 64> least(end[d] - first[d], INT64_MAX);
-    for (Range range : need.ranges[d]) {
-      if (range.empty() ||
-          tilesTouched(cuts, range) != std::pair(first[d], end[d]))
+    for (auto [index, range] : llvm::enumerate(use.need.ranges[d])) {
+      const Touched &touched = use.touched[use.firstTouched[d] + index];
+      if (range.empty() || touched.first != first[d] ||
+          touched.last + 1 != end[d])
         continue;
       for (int64_t i = first[d]; i != end[d]; ++i)
         least[i - first[d]] =

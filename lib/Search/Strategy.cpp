@@ -7,6 +7,7 @@
 
 #include "soap/Search/Strategy.h"
 #include "soap/Search/TaskGraph.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
 
@@ -190,36 +191,77 @@ static std::optional<Configuration> placeLike(const Need &need,
   return config;
 }
 
+/// True if two nodes read an operand in the same way, tile by tile and device
+/// by device.
+static bool readAlike(const GraphNode &a, const ValueAccess &accessOfA,
+                      const Configuration &configOfA, const GraphNode &b,
+                      const ValueAccess &accessOfB,
+                      const Configuration &configOfB) {
+  auto sameExtent = [](const LoopSpec &x, const LoopSpec &y) {
+    return x.extent == y.extent;
+  };
+  // Which tasks read a `firstOnly` operand depends on the results, too.
+  return !accessOfA.firstOnly && !accessOfB.firstOnly &&
+         configOfA.degrees == configOfB.degrees &&
+         configOfA.devices == configOfB.devices &&
+         accessOfA.dims == accessOfB.dims &&
+         a.spec.loops.size() == b.spec.loops.size() &&
+         std::equal(a.spec.loops.begin(), a.spec.loops.end(),
+                    b.spec.loops.begin(), sameExtent);
+}
+
 /// Where a parameter or constant should live.
 static Configuration placeParameter(const OperatorGraph &graph,
                                     const Strategy &strategy, int32_t id) {
   const GraphNode &node = graph.node(id);
   std::optional<Configuration> common;
   bool agree = true;
-  SmallVector<int32_t, 8> used;
+  llvm::SmallBitVector used;
+  auto use = [&](llvm::ArrayRef<int32_t> devices) {
+    for (int32_t device : devices) {
+      if (static_cast<size_t>(device) >= used.size())
+        used.resize(device + 1);
+      used.set(device);
+    }
+  };
   for (int32_t valueId : node.results) {
     const GraphValue &value = graph.value(valueId);
-    for (auto [index, use] : llvm::enumerate(value.uses)) {
-      if (graph.node(use.node).role != NodeRole::Compute)
+    const GraphValue::Use *before = nullptr;
+    auto accessOf = [&](const GraphValue::Use &use) -> const ValueAccess & {
+      return graph.node(use.node).spec.operands[use.operand];
+    };
+    for (auto [index, reader] : llvm::enumerate(value.uses)) {
+      if (graph.node(reader.node).role != NodeRole::Compute)
         continue;
+      const Configuration &config = strategy.configs[reader.node];
+      // Some values are read by every layer, and most layers do the same.
+      const GraphValue::Use *last = std::exchange(before, &reader);
+      if (last && readAlike(graph.node(last->node), accessOf(*last),
+                            strategy.configs[last->node],
+                            graph.node(reader.node), accessOf(reader), config))
+        continue;
+      if (!agree && !accessOf(reader).firstOnly) {
+        use(config.devices);
+        continue;
+      }
       Need need = needOf(graph, strategy, valueId, index);
-      used.append(need.devices.begin(), need.devices.end());
-      std::optional<Configuration> config = placeLike(need, node, value.shape);
-      agree &= config.has_value() && (!common || *common == *config);
+      use(need.devices);
+      std::optional<Configuration> place = placeLike(need, node, value.shape);
+      agree &= place.has_value() && (!common || *common == *place);
       if (!common)
-        common = config;
+        common = std::move(place);
     }
   }
-  if (used.empty())
+  if (used.none())
     return onDevice(node, 0);
   if (agree)
     return *common;
   // Consumers that read different tiles: a whole copy for each device.
-  std::sort(used.begin(), used.end());
-  used.erase(std::unique(used.begin(), used.end()), used.end());
   Configuration config = onDevice(node, 0);
-  config.degrees.replicate = static_cast<int32_t>(used.size());
-  config.devices.assign(used.begin(), used.end());
+  config.degrees.replicate = static_cast<int32_t>(used.count());
+  config.devices.clear();
+  for (unsigned device : used.set_bits())
+    config.devices.push_back(static_cast<int32_t>(device));
   return config;
 }
 

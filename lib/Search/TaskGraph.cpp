@@ -80,6 +80,8 @@ struct TaskGraph::Caches {
   };
   std::vector<NodeBefore> nodesBefore;
   PlanArena boundArena{plans.pool()};
+  std::vector<UseTasks> noTasks; ///< For each use of any value.
+  SmallVector<Key, 32> keys;     ///< Of the proposed values, by bound().
   /// @}
 };
 
@@ -95,6 +97,9 @@ TaskGraph::TaskGraph(const OperatorGraph &graph, const Topology &topology,
     useIndex_.resize(useIndex_.size() + node.operands.size());
   }
   useBase_.push_back(static_cast<int32_t>(useIndex_.size()));
+  for (const GraphValue &value : graph.values())
+    if (caches_->noTasks.size() < value.uses.size())
+      caches_->noTasks.resize(value.uses.size());
   for (const GraphValue &value : graph.values())
     for (auto [index, use] : llvm::enumerate(value.uses))
       useIndex_[useBase_[use.node] + use.operand] = static_cast<int32_t>(index);
@@ -173,9 +178,11 @@ NodeTasks TaskGraph::nodeBefore(size_t index) const {
 bool TaskGraph::bound() {
   bool exact = true;
   caches_->boundArena.Reset();
+  caches_->keys.clear();
+  nextToPlan_ = 0;
   for (int32_t id : proposedValues_) {
-    if (const ValueTasks *known =
-            caches_->plans.find(caches_->keyOf(graph_, id))) {
+    Key key = caches_->keys.emplace_back(caches_->keyOf(graph_, id));
+    if (const ValueTasks *known = caches_->plans.find(key)) {
       valueTasks_[id] = known;
       continue;
     }
@@ -197,6 +204,15 @@ bool TaskGraph::plan(llvm::function_ref<bool(const ValueTasks &)> stop) {
       return false;
   }
   return true;
+}
+
+bool TaskGraph::planNext(size_t count) {
+  for (; count > 0 && nextToPlan_ < proposedValues_.size(); ++nextToPlan_) {
+    uint64_t before = statistics_.planned;
+    planValue(proposedValues_[nextToPlan_], caches_->keys[nextToPlan_]);
+    count -= statistics_.planned - before;
+  }
+  return nextToPlan_ == proposedValues_.size();
 }
 
 void TaskGraph::accept() {
@@ -334,8 +350,11 @@ void TaskGraph::compileNode(int32_t id) {
 }
 
 void TaskGraph::planValue(int32_t id) {
+  planValue(id, caches_->keyOf(graph_, id));
+}
+
+void TaskGraph::planValue(int32_t id, Key key) {
   Caches &caches = *caches_;
-  Key key = caches.keyOf(graph_, id);
   if (const ValueTasks *known = caches.plans.find(key)) {
     valueTasks_[id] = known;
     ++statistics_.reused;
@@ -361,8 +380,18 @@ void TaskGraph::planValue(int32_t id) {
 }
 
 void TaskGraph::boundValue(int32_t id) {
-  ValueTasks tasks = caches_->bounds.compile(
-      strategy_, nodeTasks_, id, usesInOrder_[id], caches_->boundArena);
-  valueTasks_[id] = new (caches_->boundArena) ValueTasks(tasks);
+  Caches &caches = *caches_;
+  ValueTasks tasks;
+  NodeRole role = graph_.node(graph_.value(id).producer).role;
+  if (role == NodeRole::Parameter || role == NodeRole::Constant) {
+    // They are there at the start, and most lie where they are read: copies out
+    // of them are not worth a look at all readers.
+    size_t numUses = graph_.value(id).uses.size();
+    tasks.uses = ArrayRef<UseTasks>(caches.noTasks).take_front(numUses);
+  } else {
+    tasks = caches.bounds.compile(strategy_, nodeTasks_, id, usesInOrder_[id],
+                                  caches.boundArena);
+  }
+  valueTasks_[id] = new (caches.boundArena) ValueTasks(tasks);
   ++statistics_.bounded;
 }

@@ -184,6 +184,7 @@ TEST(TaskGraph, WorkIsAskedOncePerTileShape) {
   GraphBuilder builder;
   int32_t x = builder.input("x", {10, 8});
   builder.matmul("a", x, builder.parameter("w", {8, 8}));
+  builder.matmul("b", x, builder.parameter("v", {8, 8}));
   OperatorGraph graph = builder.finish();
   int calls = 0;
   graph.setTaskWork([&](int32_t, const Degrees &, int64_t) {
@@ -195,15 +196,37 @@ TEST(TaskGraph, WorkIsAskedOncePerTileShape) {
   costs.addMeasured("plain", "key", 7);
   TaskGraph tasks(graph, machine, costs);
   tasks.setStrategy(dataParallel(graph, machine));
-  // 10 rows on 4 devices: tiles of 2 and of 3.
-  EXPECT_EQ(calls, 2);
-  EXPECT_EQ(FullSimulator(tasks).stepNs(), 7);
+  // 10 rows on 4 devices: tiles of 2 and of 3. Both nodes are asked once for
+  // their kernel: it is the same.
+  EXPECT_EQ(calls, 2 + 2);
+  EXPECT_EQ(FullSimulator(tasks).stepNs(), 14);
   Strategy moved = dataParallel(graph, machine);
   std::reverse(moved.configs[graph.find("a")].devices.begin(),
                moved.configs[graph.find("a")].devices.end());
   deriveEnds(moved, graph, machine);
   tasks.setStrategy(moved);
-  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(calls, 4);
+}
+
+TEST(TaskGraph, NodesWithOtherKernelsHaveTheirOwnCosts) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {10, 8});
+  builder.relu("a", x);
+  builder.relu("b", x);
+  builder.relu("c", x);
+  OperatorGraph graph = builder.finish();
+  graph.setTaskWork([&](int32_t node, const Degrees &, int64_t) {
+    return TaskWork{node == graph.find("b") ? "slow" : "fast", 100};
+  });
+  Topology machine = plainMachine(2);
+  CostModel costs;
+  costs.addMeasured("plain", "fast", 7);
+  costs.addMeasured("plain", "slow", 100);
+  TaskGraph tasks(graph, machine, costs);
+  tasks.setStrategy(singleDevice(graph, machine, 0));
+  EXPECT_EQ(tasks.nodeNs(graph.find("a")), 7);
+  EXPECT_EQ(tasks.nodeNs(graph.find("b")), 100);
+  EXPECT_EQ(tasks.nodeNs(graph.find("c")), 7);
 }
 
 TEST(TaskGraph, CostsTheBytesThatAnOperationStates) {

@@ -91,7 +91,8 @@ struct SearchOptions {
 struct SearchStatistics {
   uint64_t proposals = 0;
   uint64_t bounded = 0;   ///< Rejected by a bound, without a plan.
-  uint64_t simulated = 0; ///< With exact plans.
+  uint64_t simulated = 0; ///< With plans, if only of the first values where
+                          ///< these alone make a step too long.
   uint64_t accepted = 0;
   uint64_t tooLarge = 0; ///< Would have been accepted, but for memory.
   uint64_t planned = 0;  ///< Values planned; `reused`: found in the cache.

@@ -23,6 +23,10 @@
 
 namespace soap {
 
+namespace detail {
+struct Key;
+}
+
 /// When an action runs. Feeds bring inputs from the host, drains bring outputs
 /// there: both are counted but are not part of the step time.
 enum class Phase : uint8_t { Step, Feed, Drain };
@@ -97,6 +101,10 @@ public:
   /// The same, but `stop` sees the tasks of every value and may end it: then
   /// false is returned, values behind have no tasks, and reject() must follow.
   bool plan(llvm::function_ref<bool(const detail::ValueTasks &)> stop);
+  /// Plans the next `count` of the proposed values that have no plan yet, in
+  /// the order of the graph. The others keep what bound() gave them, which must
+  /// have been called. Returns true if all have plans.
+  bool planNext(size_t count);
   void accept();
   void reject();
   llvm::ArrayRef<int32_t> proposedNodes() const { return proposedNodes_; }
@@ -190,6 +198,7 @@ private:
   std::vector<int32_t> valuesInOrder() const;
   void compileNode(int32_t node);
   void planValue(int32_t value);
+  void planValue(int32_t value, detail::Key key);
   void boundValue(int32_t value);
 
   const OperatorGraph &graph_;
@@ -205,6 +214,7 @@ private:
   std::vector<llvm::SmallVector<int32_t, 2>> usesInOrder_;
   llvm::SmallVector<int32_t, 32> proposedNodes_, proposedValues_;
   llvm::SmallVector<const detail::ValueTasks *, 32> valuesBefore_;
+  size_t nextToPlan_ = 0; ///< Of proposedValues_; those before have plans.
   std::unique_ptr<Caches> caches_;
   Statistics statistics_;
 };
