@@ -62,7 +62,8 @@ void Lowering::createDevices(func::FuncOp main) {
   for (int32_t id = 0; id < count; ++id) {
     auto op = builder.create<soaprt::DeviceOp>(
         main.getLoc(), ("d" + Twine(id)).str(), id, IntegerAttr(),
-        IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
+        IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr(),
+        IntegerAttr());
     if (id < static_cast<int32_t>(known.size()) && known[id].memoryBytes)
       op->setAttr(soaprt::memoryBytesAttrName(),
                   builder.getI64IntegerAttr(known[id].memoryBytes));

@@ -74,12 +74,12 @@ FailureOr<uint32_t> DeviceTable::bufferOf(Value value) {
   if (storage.byteOffset == 0 &&
       storage.buffer.getType().getBytes() == type.getBytes())
     return buffers.lookup(storage.buffer);
-  if (storage.byteOffset % 64)
+  if (int64_t alignment = op.getBufferAlignment();
+      storage.byteOffset % alignment != 0)
     return value.getDefiningOp()->emitOpError(
-               "expected a view that a kernel reads to start at a multiple of "
-               "64 "
-               "bytes, got: ")
-           << storage.byteOffset << "; copy it instead";
+               "expected a view that a kernel reads to start at a multiple of ")
+           << alignment << " bytes, got: " << storage.byteOffset
+           << "; copy it instead";
   auto [it, isNew] = views.try_emplace(value, device->buffers.size());
   if (isNew)
     device->buffers.emplace_back(
