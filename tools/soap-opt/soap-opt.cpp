@@ -21,6 +21,7 @@
 #include "soap/Transforms/Passes.h"
 
 namespace soap::test {
+void registerEmulatedTarget();
 void registerTestPartitionSpec();
 } // namespace soap::test
 
@@ -33,6 +34,7 @@ int main(int argc, char **argv) {
   soap::ir::registerSOAPPasses();
   soap::nn::registerNNPasses();
   soap::registerAllTargets();
+  soap::test::registerEmulatedTarget();
   soap::registerNNToKernelsPasses();
   soap::registerNNToLinalgPasses();
   soap::registerSOAPToSOAPRTPasses();
