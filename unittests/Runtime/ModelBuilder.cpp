@@ -7,6 +7,7 @@
 
 #include "ModelBuilder.h"
 #include <cstring>
+#include <cstdlib>
 #include <random>
 
 using namespace soap;
@@ -32,7 +33,9 @@ ModelBuilder::ModelBuilder(size_t devices) {
   model.abi = SOAP_ABI_VERSION;
   model.compiler = "test";
   model.name = "test";
-  model.target = "cpu";
+  // All tests of models run on another target, too, if it is named.
+  const char *target = std::getenv("SOAP_TEST_TARGET");
+  model.target = target ? target : "cpu";
   for (size_t d = 0; d != devices; ++d)
     model.devices.push_back(std::make_unique<fb::DeviceT>());
 }

@@ -176,6 +176,11 @@ bool hasBackend(const std::string &target);
 /// The targets that SOAP installs a backend for.
 const std::vector<std::string> &installedTargets();
 
+/// True on threads that run commands: a kernel or host call that ends the
+/// program there must not wait for the step that it belongs to. The engine sets
+/// it on its threads, a backend on those that it starts.
+bool &runsCommands();
+
 /// What a plug-in exports, by the name `soap_backend`: the backend, if
 /// `runtime` is the version that the plug-in was built with, else null.
 using BackendEntry = const Backend *(*)(const char *runtime);

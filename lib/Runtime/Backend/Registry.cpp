@@ -40,6 +40,11 @@ struct BackendPlugin {
 };
 } // namespace
 
+bool &runtime::runsCommands() {
+  static thread_local bool runs = false;
+  return runs;
+}
+
 bool runtime::hasBackend(const std::string &target) {
   // A target comes from a model: it must not name a file elsewhere.
   return !target.empty() &&

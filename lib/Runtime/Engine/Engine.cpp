@@ -53,14 +53,12 @@ struct LiveEngines {
   }
   static void restAll();
 };
-
-/// A kernel that ends the program does not wait for its own step.
-thread_local bool runsDevice = false;
 } // namespace
 
 void LiveEngines::restAll() {
   LiveEngines &engines = get();
-  if (runsDevice || getpid() != engines.process)
+  // A kernel that ends the program does not wait for its own step.
+  if (runsCommands() || getpid() != engines.process)
     return;
   std::lock_guard<std::mutex> lock(engines.mutex);
   for (Engine *engine : engines.all)
@@ -362,7 +360,7 @@ void Engine::onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
 }
 
 void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
-  runsDevice = true;
+  runsCommands() = true;
   bindThread(cores);
   backend->useThreads(cores.size());
   try {
@@ -399,7 +397,7 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
 }
 
 void Engine::communicationLoop(Device &device, const std::vector<int> &cores) {
-  runsDevice = true;
+  runsCommands() = true;
   bindThread(cores);
   ready.increment();
   uint32_t visits = 0;

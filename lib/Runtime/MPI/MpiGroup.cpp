@@ -136,9 +136,10 @@ public:
                                     context.comm, request);
                  });
   }
-  void finish() override { requests.finish("a send"); }
 
 private:
+  void awaitReceiver() override { requests.finish("a send"); }
+
   Context &context;
   int tag, target;
   Requests requests;

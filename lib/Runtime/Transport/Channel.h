@@ -37,7 +37,10 @@ public:
   /// change until finish() has returned.
   virtual void post(const char *data, uint64_t bytes) = 0;
   /// Waits until the receiver has all messages posted so far.
-  virtual void finish() = 0;
+  void finish();
+
+private:
+  virtual void awaitReceiver() = 0;
 };
 
 /// The end of a channel that receives: either by post() and finish(), or by

@@ -8,7 +8,6 @@
 #include "Error.h"
 #include "Transport/Channel.h"
 #include "Wait.h"
-#include "soap/Testing/PlantedFault.h"
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -61,12 +60,10 @@ public:
     channel->slots[count % maxPostedMessages] = data;
     channel->posted.set(++count);
   }
-  void finish() override {
-    if (!SOAP_FAULT("sender-leaves"))
-      channel->wait(channel->taken, count, spins);
-  }
 
 private:
+  void awaitReceiver() override { channel->wait(channel->taken, count, spins); }
+
   std::shared_ptr<LocalChannel> channel;
   unsigned spins;
   uint32_t count = 0;

@@ -77,7 +77,8 @@ public:
     forward->post(data, bytes);
   }
 
-  void finish() override {
+private:
+  void awaitReceiver() override {
     forward->finish();
     for (; finished != posted; ++finished) {
       back->post(&arrived, 1);
@@ -85,7 +86,6 @@ public:
     }
   }
 
-private:
   std::unique_ptr<Sender> forward;
   std::unique_ptr<Receiver> back;
   int64_t times[maxPosted] = {};
