@@ -181,7 +181,7 @@ static void fails(void *const *, const int64_t *) {
 /// Tests that a row that failed shows nothing.
 TEST(Observer, FailedRowsShowNothing) {
   ModelBuilder b;
-  b.model.native_kernels = 1;
+  b.native({16, 16});
   fb::KernelOpUnion native;
   native.Set(fb::NativeT());
   uint32_t kernel = b.kernel(std::move(native), {{4}}, {{4}});

@@ -90,7 +90,7 @@ TEST_F(SoapRun, Usage) {
   expect(2, one() + " --cores-per-device=-1",
          {"error: --cores-per-device: expected "});
   expect(2, one() + " --cores-per-device=9999", {"cores per device"});
-  expect(2, file("abi.so"), {"expected a model of ABI 1, got: ABI 2"});
+  expect(2, file("abi.so"), {"expected a model of ABI 2, got: ABI 3"});
 }
 
 TEST_F(SoapRun, TwoDevicesEqualOne) {

@@ -35,11 +35,13 @@ struct ModelTables {
 /// Links `objects` (contents of object files, from emitNativeObject; may be
 /// none) and `tables` (aligned to 64 bytes) to the shared library `outputPath`.
 /// The file appears whole or not at all, an old one is replaced, and no
-/// temporary file stays.
+/// temporary file stays. `soname` is the library's own name, by default that of
+/// the file.
 llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
                              const ModelTables &tables,
                              llvm::StringRef outputPath,
-                             const NativeTarget &target = NativeTarget::host());
+                             const NativeTarget &target = NativeTarget::host(),
+                             llvm::StringRef soname = "");
 
 } // namespace soap
 
