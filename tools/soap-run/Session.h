@@ -33,7 +33,8 @@ struct Loading {
   soap_build build = SOAP_BUILD_MODEL;
   soap_observer observe = nullptr; ///< Shown all tiles, with `user`.
   void *user = nullptr;
-  LinkSpeed link{}; ///< Bandwidth 0: links are not throttled.
+  LinkSpeed link{};          ///< Bandwidth 0: links are not throttled.
+  bool checkWeights = false; ///< Hash all of the weights file.
 };
 
 /// Meets the other processes of this run before any session does.

@@ -78,6 +78,9 @@ static void declare(CLI::App &app, Options &o) {
   app.add_flag("--verify", o.verify,
                "Compare every tensor of the model, tile by tile, with the "
                "build for one device inside it, on the same inputs");
+  app.add_flag("--check", o.load.checkWeights,
+               "Hash all of the weights file; by default its size, header and "
+               "some blocks must be those of the model");
   app.add_option("--rtol", o.tolerance.relative, "Relative tolerance")
       ->capture_default_str()
       ->check(soap::positiveNumber(/*orZero=*/true));

@@ -226,6 +226,101 @@ TEST(Corrupt, Meetings) {
   expectInvalid(b, "wait for each other");
 }
 
+/// Native code touches what its extents and the launch's sizes make, and that
+/// is what the kernel's types say.
+TEST(Corrupt, NativeLaunches) {
+  ModelBuilder sound;
+  fb::NativeT native;
+  native.symbol = sound.native({4, 128, 4}, {1, 0, 3}, 2);
+  fb::KernelOpUnion op;
+  op.Set(std::move(native));
+  sound.kernel(std::move(op), {{8}, {32}}, {{8, 5}});
+  fb::LaunchT launch;
+  launch.operands = {sound.buffer(0, 32), sound.buffer(0, 128)};
+  launch.results = {sound.buffer(0, 160)};
+  launch.sizes = {8, 5};
+  sound.row(0, launch);
+  soap_native_kernel nothing = [](void *const *, const int64_t *) {};
+  auto load = [&](const std::function<void(fb::ModelT &)> &body) {
+    ModelBuilder b = ModelBuilder();
+    fb::GetModel(sound.finish().data())->UnPackTo(&b.model);
+    body(b.model);
+    return b.load(nullptr, {nothing}) ? "" : std::string(soap_last_error());
+  };
+  auto refused = [&](const std::function<void(fb::ModelT &)> &body,
+                     const std::string &reason) {
+    std::string error = load(body);
+    EXPECT_NE(error.find(reason), std::string::npos)
+        << "expected '" << reason << "' in: '" << error << "'";
+  };
+  auto launched = [](fb::ModelT &m) -> fb::LaunchT & {
+    return *m.devices[0]->main[0]->body.AsLaunch();
+  };
+  EXPECT_EQ(load([](auto &) {}), "");
+  refused([&](auto &m) { launched(m).sizes = {8}; },
+          "1 sizes for native code that reads 2");
+  refused([&](auto &m) { launched(m).sizes = {8, 6}; },
+          "touches 192 bytes of a buffer of 160");
+  refused([&](auto &m) { launched(m).sizes = {-8, -5}; }, "expected");
+  refused([&](auto &m) { launched(m).sizes = {int64_t(1) << 62, 5}; },
+          "expected a size below 2^63");
+  refused([&](auto &m) { m.natives[0]->bytes[1] = 64; },
+          "touches 64 bytes of a buffer of 128");
+  refused([&](auto &m) { m.natives[0]->extents[0] = 3; },
+          "touches 160 bytes of a buffer of 32");
+  refused([&](auto &m) { m.natives[0]->extents[0] = 5; },
+          "an extent beyond its 2 sizes");
+  refused([&](auto &m) { m.natives[0]->bytes.pop_back(); },
+          "2 buffers and 3 lists of extents");
+  refused([&](auto &m) { m.kernels[0]->operands[1]->shape = {16}; },
+          "touches 128 bytes of a buffer of 64");
+  refused(
+      [&](auto &m) {
+        m.kernels[0]->operands.pop_back();
+        launched(m).operands.pop_back();
+      },
+      "1 operands and 1 results for native code of 3 buffers");
+}
+
+/// Feeds and drains move boxes of their ports; drains write all of an output.
+TEST(Corrupt, PortsAgainstTheirRows) {
+  auto make = [](Shape in, Shape out, uint64_t run, Shape extents,
+                 Shape strides) {
+    ModelBuilder b;
+    uint32_t x = b.buffer(0, 256);
+    uint32_t input = b.input("x", in), output = b.output("y", out);
+    b.feed(0, input, x);
+    b.drain(0, output, x);
+    fb::DeviceT &device = *b.model.devices[0];
+    auto &feed = *device.main[0]->body.AsFeed()->copies[0];
+    feed.run = run;
+    feed.extents = extents;
+    feed.from_strides = strides;
+    feed.to_strides = strides;
+    device.main[1]->body.AsDrain()->copies[0]->run = 96;
+    return b;
+  };
+  // Rows of columns 0 to 2 of [3, 8]; single elements of every second column.
+  for (auto [run, extents, strides] :
+       {std::tuple(uint64_t(12), Shape{3}, Shape{32}),
+        {uint64_t(4), Shape{3, 4}, Shape{32, 8}},
+        {uint64_t(64), Shape{}, Shape{}},
+        {uint64_t(4), Shape{1, 3}, Shape{7, 32}}})
+    EXPECT_TRUE(make({3, 8}, {24}, run, extents, strides).load())
+        << soap_last_error();
+  EXPECT_TRUE(make({}, {24}, 4, {}, {}).load()) << soap_last_error();
+  auto noBox = [&](const Shape &in, uint64_t run, const Shape &extents,
+                   const Shape &strides) {
+    expectInvalid(make(in, {24}, run, extents, strides), "no box of 'x'");
+  };
+  noBox({8, 3}, 12, {3}, {32}); // Rows have another length.
+  noBox({3, 8}, 12, {3}, {28});
+  noBox({3, 8}, 40, {}, {}); // One row and a part of another.
+  noBox({3, 8}, 6, {3}, {32});
+  noBox({3, 8}, 8, {2}, {28}); // Beyond the end of a row.
+  expectInvalid(make({3, 8}, {25}, 32, {}, {}), "drains of 96 bytes for 100");
+}
+
 TEST(Corrupt, NativeKernelsMustExist) {
   ModelBuilder b;
   fb::NativeT native;
@@ -234,7 +329,8 @@ TEST(Corrupt, NativeKernelsMustExist) {
   op.Set(std::move(native));
   b.kernel(std::move(op), {}, {});
   expectInvalid(b, "native kernel 2 of 0");
-  b.model.native_kernels = 3;
+  for (int i = 0; i != 3; ++i)
+    b.native();
   expectInvalid(b, "expected 3 native kernels, got: 0");
 }
 

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelBuilder.h"
+#include "soap/Runtime/ModelHash.h"
 #include "soap/Runtime/RandomRecipe.h"
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <pthread.h>
 
 using namespace soap;
@@ -179,10 +181,18 @@ static void writeFile(const std::string &name, const std::string &header,
   file.write(reinterpret_cast<const char *>(data.data()), data.size() * 4);
 }
 
+static std::string readFile(const std::string &name) {
+  std::ifstream file(name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 static Floats loadStored(const std::string &file, const std::string &tensor,
                          soap_status *status = nullptr) {
   ModelBuilder b;
   b.model.weights_file = file;
+  std::string contents = readFile(file);
+  b.model.weights_digest = std::make_unique<fb::WeightsDigest>(
+      digestOfWeights(contents.data(), contents.size(), /*all=*/true));
   auto load = std::make_unique<fb::LoadT>();
   load->shape = {2, 3};
   load->box = {fb::Range(0, 2), fb::Range(1, 3)};
@@ -197,7 +207,8 @@ TEST(Load, Safetensors) {
   std::string header =
       R"({"__metadata__":{"a":"b"},)"
       R"("w":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},)"
-      R"("i":{"dtype":"I32","shape":[2,3],"data_offsets":[8,32]}})";
+      R"("none":{"dtype":"F32","shape":[0],"data_offsets":[8,8]},)"
+      R"("i":{"dtype":"I32","shape":[2],"data_offsets":[0,8]}})";
   std::string name = "load-test.safetensors";
   writeFile(name, header, data, header.size());
   EXPECT_EQ(loadStored(name, "w"), (Floats{2, 3, 5, 6}));
@@ -210,7 +221,7 @@ TEST(Load, Safetensors) {
         << soap_last_error();
   };
   fails("v", "expected a tensor 'v'");
-  fails("i", "got: I32 [2x3]");
+  fails("i", "got: I32 [2]");
   writeFile(name, header, {9, 9, 1}, header.size());
   fails("w", "beyond the end of the file");
   writeFile(name, header, data, header.size() + 1000);
@@ -219,6 +230,91 @@ TEST(Load, Safetensors) {
   fails("w", "no JSON object");
   std::remove(name.c_str());
   fails("w", "No such file");
+}
+
+/// Tests that tensors cover the data of a safetensors file, each with the bytes
+/// of its shape, and that names are unique.
+TEST(Load, SafetensorsThatDoNotCoverTheirData) {
+  std::string name = "cover-test.safetensors";
+  auto fails = [&](const std::string &header, const char *reason) {
+    writeFile(name, header, Floats(8, 1), header.size());
+    soap_status status;
+    EXPECT_TRUE(loadStored(name, "w", &status).empty()) << header;
+    EXPECT_NE(std::string(soap_last_error()).find(reason), std::string::npos)
+        << soap_last_error();
+  };
+  fails(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]}})",
+        "a hole of 8 bytes before tensor 'w'");
+  fails(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})",
+        "8 bytes behind the last tensor");
+  fails(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+        R"("v":{"dtype":"F32","shape":[4],"data_offsets":[16,32]}})",
+        "tensors 'w' and 'v' that overlap");
+  fails(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+        R"("v":{"dtype":"F32","shape":[3],"data_offsets":[24,32]}})",
+        "tensor 'v' of 8 bytes for F32 [3]");
+  fails(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+        R"("v":{"dtype":"F32","shape":[-2],"data_offsets":[24,32]}})",
+        "tensor 'v' with a negative extent");
+  fails(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+        R"("v":{"dtype":"F32","shape":[2],"data_offsets":[24,32,40]}})",
+        "data_offsets of 'v'");
+  fails(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},)"
+        R"("w":{"dtype":"F32","shape":[2],"data_offsets":[24,32]}})",
+        "two tensors 'w'");
+  fails(R"({"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0.5,24.5]}})",
+        "data_offsets of 'w'");
+  std::remove(name.c_str());
+}
+
+/// Tests that a model takes no weights but its own.
+TEST(Load, WeightsOfAnotherModel) {
+  std::string name = "other-test.safetensors";
+  // More data than the sampled blocks hold.
+  int64_t count = 1 << 20;
+  auto write = [&](int64_t changed, bool other = false) {
+    std::string header =
+        R"({"w":{"dtype":"F32","shape":[1048576],"data_offsets":[0,4194304]}})";
+    Floats data = randomFloats(count, 1);
+    if (changed >= 0)
+      data[static_cast<size_t>(changed)] += 1;
+    writeFile(name, header + (other ? " " : ""), data,
+              header.size() + (other ? 1 : 0));
+  };
+  write(-1);
+  std::string contents = readFile(name);
+  ModelBuilder b;
+  b.model.weights_file = name;
+  b.model.weights_digest = std::make_unique<fb::WeightsDigest>(
+      digestOfWeights(contents.data(), contents.size(), /*all=*/true));
+  auto load = [&](bool all) -> std::string {
+    std::vector<uint8_t> table = b.finish();
+    soap_load_options options = {};
+    options.size = sizeof(options);
+    options.check_weights = all;
+    soap_model *model = nullptr;
+    soap_status status = soap_model_load_from_memory(
+        table.data(), table.size(), nullptr, 0, nullptr, &options, &model);
+    soap_model_release(model);
+    return status == SOAP_OK ? "" : soap_last_error();
+  };
+  auto has = [](const std::string &text, const char *part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_EQ(load(false), "");
+  EXPECT_EQ(load(true), "");
+  write(0); // In the first block.
+  EXPECT_TRUE(has(load(false), "got: other data"));
+  write(count - 1); // In the last one.
+  EXPECT_TRUE(has(load(false), "got: other data"));
+  write(5000); // Between blocks.
+  EXPECT_EQ(load(false), "");
+  EXPECT_TRUE(has(load(true), "got: other data; keep both files"));
+  write(-1, /*other=*/true);
+  EXPECT_TRUE(has(load(false), "bytes instead of"));
+  b.model.weights_digest.reset();
+  EXPECT_TRUE(has(load(false), "a weights file without a digest"));
+  std::remove(name.c_str());
 }
 
 /// No thread has a stack as large as the address space.

@@ -8,13 +8,16 @@
 // Writes tables that CMake links into shared libraries: y = relu(x w) + 10 on
 // one device, the same on two devices (split over the inner dimension, so that
 // the parts are summed), the latter with a wrong combiner, and a different one.
+// With --seal, appends what the end of a linked library must be.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ModelBuilder.h"
+#include "soap/Runtime/ModelHash.h"
 #include "soap/Runtime/RandomRecipe.h"
 #include <fstream>
 #include <iostream>
+#include <iterator>
 
 using namespace soap;
 using namespace soap::test;
@@ -50,7 +53,7 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
   b.model.fingerprint = "0123456789abcdef";
   b.model.strategy = R"({"ops": [{"op": "y"}], "order": "graph"})";
   b.model.simulated_ns = 12345;
-  b.model.native_kernels = 1;
+  b.native({4, 4}, {1, 1}, 2); // y = x + sizes[1], of sizes[0] elements.
   uint32_t input = b.input("x", {rows, inner});
   uint32_t output = b.output("y", {rows, columns});
   int64_t part = inner / devices;
@@ -128,10 +131,26 @@ static void write(const std::string &path, const ModelBuilder &builder) {
              static_cast<std::streamsize>(table.size()));
 }
 
+/// Appends the seal of a shared library, in place of one that it has.
+static int seal(const char *path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string contents(std::istreambuf_iterator<char>(file), {});
+  file.close();
+  if (checkSeal(contents.data(), contents.size()) != Seal::Missing)
+    contents.resize(contents.size() - sealBytes);
+  contents += sealOf(contents.data(), contents.size());
+  std::ofstream sealed(path, std::ios::binary);
+  sealed << contents;
+  sealed.close();
+  return sealed ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
+  if (argc == 3 && std::string(argv[1]) == "--seal")
+    return seal(argv[2]);
   if (argc != 2) {
-    std::cerr << "error: expected a folder, got: " << argc - 1
-              << " arguments\n";
+    std::cerr << "error: expected a folder, or --seal and a library, got: "
+              << argc - 1 << " arguments\n";
     return 2;
   }
   std::string folder = std::string(argv[1]) + "/";

@@ -69,6 +69,18 @@ uint32_t ModelBuilder::kernel(fb::KernelOpUnion op,
   return static_cast<uint32_t>(model.kernels.size() - 1);
 }
 
+uint32_t ModelBuilder::native(std::vector<uint64_t> bytes,
+                              std::vector<uint64_t> extents,
+                              uint32_t sizeCount) {
+  auto result = std::make_unique<fb::NativeKernelT>();
+  extents.resize(bytes.size(), 0);
+  result->bytes = std::move(bytes);
+  result->extents = std::move(extents);
+  result->size_count = sizeCount;
+  model.natives.push_back(std::move(result));
+  return static_cast<uint32_t>(model.natives.size() - 1);
+}
+
 static std::unique_ptr<fb::PortT>
 port(const std::string &name, const Shape &shape, fb::ElementType element) {
   auto result = std::make_unique<fb::PortT>();

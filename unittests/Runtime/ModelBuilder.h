@@ -42,6 +42,11 @@ public:
                   fb::Space space = fb::Space::Activations);
   uint32_t kernel(fb::KernelOpUnion op, const std::vector<Shape> &operands,
                   const std::vector<Shape> &results);
+  /// The next native kernel touches `bytes[i]` bytes of buffer i, times
+  /// sizes[k] for every bit k of `extents[i]`, and reads `sizeCount` sizes.
+  /// Returns its symbol.
+  uint32_t native(std::vector<uint64_t> bytes = {},
+                  std::vector<uint64_t> extents = {}, uint32_t sizeCount = 0);
   uint32_t input(const std::string &name, const Shape &shape,
                  fb::ElementType element = fb::ElementType::F32);
   uint32_t output(const std::string &name, const Shape &shape,

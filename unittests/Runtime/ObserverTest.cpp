@@ -61,9 +61,9 @@ static void linear(void *const *buffers, const int64_t *sizes) {
     y[i] = static_cast<float>(sizes[1]) * x[i] + static_cast<float>(sizes[2]);
 }
 
-/// The only native kernel of a model, over `shape`.
+/// The only native kernel of a model, over `shape`; sizes[0] counts elements.
 static uint32_t nativeKernel(ModelBuilder &b, const Shape &shape) {
-  b.model.native_kernels = 1;
+  b.native({4, 4}, {1, 1}, 3);
   fb::KernelOpUnion native;
   native.Set(fb::NativeT());
   return b.kernel(std::move(native), {shape}, {shape});
@@ -189,7 +189,7 @@ TEST(Observer, FailedRowsShowNothing) {
   ModelBuilder b;
   uint32_t kernel = nativeKernel(b, {4});
   uint32_t buffer = b.buffer(0, 16);
-  b.row(0, launch(kernel, buffer, buffer));
+  b.row(0, launch(kernel, buffer, buffer, {4, 1, 1}));
   b.tile(0, b.value("v", {4}), buffer, {fb::Range(0, 4)}, 0);
   Log log;
   ModelPtr model = b.load(nullptr, {fails}, 0, Log::show, &log);

@@ -93,7 +93,7 @@ static ModelBuilder roundTrips(int rounds) {
   ModelBuilder b(2);
   fb::KernelOpUnion native;
   native.Set(fb::NativeT());
-  b.model.native_kernels = 1;
+  b.native({elements * 4, elements * 4});
   uint32_t kernel = b.kernel(std::move(native), {{elements}}, {{elements}});
   uint64_t bytes = elements * 4;
   uint32_t values[2], results[2];

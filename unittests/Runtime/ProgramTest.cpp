@@ -46,8 +46,12 @@ static uint32_t nativeKernel(ModelBuilder &b, uint32_t symbol,
   native.symbol = symbol;
   fb::KernelOpUnion op;
   op.Set(std::move(native));
-  b.model.native_kernels = std::max(b.model.native_kernels, symbol + 1);
   return b.kernel(std::move(op), operands, results);
+}
+
+static uint32_t makeAdd(ModelBuilder &b, int64_t elements) {
+  return nativeKernel(b, b.native({4, 4}, {1, 1}, 2), {{elements}},
+                      {{elements}});
 }
 
 static fb::LaunchT launch(uint32_t kernel, std::vector<uint32_t> operands,
@@ -107,7 +111,7 @@ TEST(Program, InitRunsOnceAndKeepsParameters) {
   uint32_t raw = b.buffer(0, 16, fb::Space::Activations);
   uint32_t parameter = b.buffer(0, 16, fb::Space::Parameters);
   b.inlineLoad(0, raw, {4}, {1, 2, 3, 4});
-  uint32_t add = nativeKernel(b, 0, {{4}}, {{4}});
+  uint32_t add = makeAdd(b, 4);
   auto init = std::make_unique<fb::RowT>();
   init->body.Set(launch(add, {raw}, {parameter}, {4, 10}));
   b.model.devices[0]->init.push_back(std::move(init));
@@ -134,7 +138,7 @@ TEST(Program, LoadsRunBeforeTheirInitRow) {
   uint32_t p = b.buffer(0, 16, fb::Space::Parameters);
   uint32_t q = b.buffer(0, 16, fb::Space::Parameters);
   uint32_t r = b.buffer(0, 16, fb::Space::Parameters);
-  uint32_t add = nativeKernel(b, 0, {{4}}, {{4}});
+  uint32_t add = makeAdd(b, 4);
   auto init = [&](uint32_t from, uint32_t to, int64_t summand) {
     auto row = std::make_unique<fb::RowT>();
     row->body.Set(launch(add, {from}, {to}, {4, summand}));
@@ -194,7 +198,8 @@ TEST(Program, SharedParametersSurviveReordering) {
   multiply(xb, wb, yb);
   multiply(yb, vb, zb);
   multiply(zb, vb, yb);
-  uint32_t sum = nativeKernel(b, 0, {{n, n}, {n, n}}, {{n, n}});
+  uint32_t sum = nativeKernel(b, b.native({4, 4, 4}, {1, 1, 1}, 1),
+                              {{n, n}, {n, n}}, {{n, n}});
   b.row(0, launch(sum, {yb, wb}, {zb}, {n * n}));
   b.drain(0, b.output("z", {n, n}), zb);
   ModelPtr model = b.load(nullptr, {sumKernel});
@@ -237,7 +242,7 @@ TEST(Program, SharedParametersSurviveReordering) {
 TEST(Program, WaitsAcrossStreams) {
   constexpr int hops = 20;
   ModelBuilder b(2);
-  uint32_t add = nativeKernel(b, 0, {{64}}, {{64}});
+  uint32_t add = makeAdd(b, 64);
   uint32_t buffers[2][2];
   for (uint32_t d = 0; d != 2; ++d)
     for (uint32_t &buffer : buffers[d])
@@ -279,7 +284,7 @@ TEST(Program, WaitsAcrossStreams) {
 
 TEST(Program, TransfersProgressWhileADeviceComputes) {
   ModelBuilder b(2);
-  uint32_t slow = nativeKernel(b, 0, {{4}}, {{4}});
+  uint32_t slow = nativeKernel(b, b.native({16, 16}, {}, 1), {{4}}, {{4}});
   for (uint32_t d = 0; d != 2; ++d) {
     uint32_t x = b.buffer(d, 16), y = b.buffer(d, 16);
     // The launch comes first in the table; nothing waits for it.
@@ -315,7 +320,7 @@ TEST(Program, TransfersProgressWhileADeviceComputes) {
 
 TEST(Program, Asynchronous) {
   ModelBuilder b;
-  uint32_t slow = nativeKernel(b, 0, {}, {});
+  uint32_t slow = nativeKernel(b, b.native({}, {}, 1), {}, {});
   b.row(0, launch(slow, {}, {}, {100}));
   ModelPtr model = b.load(nullptr, {slowKernel});
   ASSERT_TRUE(model) << soap_last_error();
@@ -334,8 +339,8 @@ TEST(Program, Asynchronous) {
   // Called when all else has ended.
   std::atexit([] { std::fputs(ended ? "ended\n" : "running\n", stderr); });
   ModelBuilder b;
-  uint32_t slow = nativeKernel(b, 0, {}, {});
-  b.row(0, launch(slow, {}, {}, {}));
+  uint32_t slow = nativeKernel(b, b.native({}, {}, 1), {}, {});
+  b.row(0, launch(slow, {}, {}, {0}));
   ModelPtr model =
       b.load(nullptr, {+[](void *const *, const int64_t *) {
                std::this_thread::sleep_for(std::chrono::milliseconds(300));

@@ -53,9 +53,10 @@ public:
   }
 
   void compute(uint32_t device, std::vector<uint32_t> waits = {}) {
+    fb::NativeT native;
+    native.symbol = builder.native();
     fb::KernelOpUnion op;
-    op.Set(fb::NativeT());
-    builder.model.native_kernels = 1;
+    op.Set(std::move(native));
     fb::LaunchT launch;
     launch.kernel = builder.kernel(std::move(op), {}, {});
     builder.row(device, std::move(launch), fb::Stream::Compute, fb::Phase::Step,
@@ -64,8 +65,9 @@ public:
 
   /// Time of a step in ns, the shortest of three.
   double run(const LinkSpeed &link = slow) {
-    ModelPtr model =
-        builder.load(nullptr, {sleepKernel}, 0, nullptr, nullptr, link);
+    std::vector<soap_native_kernel> natives(builder.model.natives.size(),
+                                            sleepKernel);
+    ModelPtr model = builder.load(nullptr, natives, 0, nullptr, nullptr, link);
     EXPECT_TRUE(model) << soap_last_error();
     double shortest = 1e18;
     for (int step = 0; model && step != 3; ++step) {

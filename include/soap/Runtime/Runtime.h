@@ -170,6 +170,10 @@ typedef struct soap_load_options {
    * communication slow, to see what overlaps with it; one host only. */
   double link_bandwidth;
   uint64_t link_latency_ns;
+  /** Not 0: hash all of the weights file, which reads it once more. By default
+   * its size, header and some blocks are compared with those of the file that
+   * was written with the model. */
+  int check_weights;
 } soap_load_options;
 
 /** The rank that a launcher gave to this process; without one, 0. Before any

@@ -13,6 +13,8 @@
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/Support/MathExtras.h"
+#include <climits>
 
 using namespace mlir;
 using namespace soap;
@@ -246,4 +248,44 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op) {
   symbols.push_back(call.symbol);
   ++count;
   return call;
+}
+
+//===----------------------------------------------------------------------===//
+// What kernels touch
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<NativeKernelExtents>>
+soap::nativeKernelExtents(ModuleOp kernels) {
+  SmallVector<NativeKernelExtents> result;
+  for (auto function : kernels.getOps<func::FuncOp>()) {
+    if (!function->hasAttr(native::keyAttr))
+      continue;
+    NativeKernelExtents &kernel = result.emplace_back();
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+      auto memref = dyn_cast<MemRefType>(type);
+      auto dims = function.getArgAttrOfType<DenseI64ArrayAttr>(
+          index, native::sizesAttr);
+      if (!memref || !memref.getElementType().isIntOrFloat() ||
+          (!memref.hasStaticShape() &&
+           (!dims || dims.size() != memref.getRank())))
+        return function.emitError("expected dense buffers of known extents as "
+                                  "arguments of a native kernel, got: ")
+               << type;
+      NativeKernelExtents::Buffer &buffer = kernel.buffers.emplace_back();
+      buffer.bytes =
+          llvm::divideCeil(memref.getElementTypeBitWidth(), CHAR_BIT);
+      if (memref.hasStaticShape()) {
+        buffer.bytes *= memref.getNumElements();
+        continue;
+      }
+      for (int64_t dim : dims.asArrayRef()) {
+        if (dim < 0 || dim >= 64)
+          return function.emitError("expected at most 64 sizes, got: one at ")
+                 << dim;
+        buffer.extents |= uint64_t{1} << dim;
+        kernel.sizeCount = std::max<uint32_t>(kernel.sizeCount, dim + 1);
+      }
+    }
+  }
+  return result;
 }

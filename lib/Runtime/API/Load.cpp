@@ -138,7 +138,10 @@ static soap_status load(const soap_load_options *given, soap_model **model,
     if (options.map)
       engineOptions.map.assign(options.map, options.map + options.map_count);
     std::shared_ptr<const CompiledModel> compiled;
-    agree(engineOptions.group.get(), [&] { compiled = open(options.build); });
+    agree(engineOptions.group.get(), [&] {
+      compiled = open(options.build);
+      compiled->checkWeights(options.check_weights != 0);
+    });
     auto result = std::make_unique<soap_model>();
     result->engine =
         std::make_unique<Engine>(std::move(compiled), engineOptions);

@@ -90,7 +90,20 @@ void Checker::run() {
     where = text("value '", value->name()->str(), "'");
     tensorBytes(value->element(), toVector(value->shape()));
   }
+  uint32_t index = 0;
+  for (const auto *native : items(model.natives())) {
+    where = text("native kernel ", index++);
+    if (items(native->bytes()).size() != items(native->extents()).size())
+      bad(items(native->bytes()).size(), " buffers and ",
+          items(native->extents()).size(), " lists of extents");
+    for (uint64_t extents : items(native->extents()))
+      if (native->size_count() < 64 && extents >> native->size_count())
+        bad("an extent beyond its ", native->size_count(), " sizes");
+  }
   where = "model";
+  if (!toString(model.weights_file()).empty() && !model.weights_digest())
+    bad("a weights file without a digest");
+  drained.assign(items(model.outputs()).size(), 0);
   auto devices = items(model.devices());
   if (devices.size() == 0 || devices.size() > 4096)
     bad(devices.size(), " devices");
@@ -99,6 +112,7 @@ void Checker::run() {
     current = devices[currentId];
     device(current);
   }
+  drains();
 }
 
 int64_t Checker::tensorBytes(fb::ElementType element, const Shape &shape) {
@@ -121,8 +135,9 @@ void Checker::kernel(const fb::Kernel *kernel) {
   for (const auto *type : items(kernel->results()))
     tensorBytes(type->element(), toVector(type->shape()));
   if (const auto *native = kernel->op_as_Native()) {
-    if (native->symbol() >= model.native_kernels())
-      bad("native kernel ", native->symbol(), " of ", model.native_kernels());
+    uint32_t count = items(model.natives()).size();
+    if (native->symbol() >= count)
+      bad("native kernel ", native->symbol(), " of ", count);
     return;
   }
   if (items(kernel->operands()).size() == 0 ||

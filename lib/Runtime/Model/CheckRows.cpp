@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/Checker.h"
+#include <algorithm>
 #include <set>
+#include <type_traits>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -55,9 +57,7 @@ void Checker::row(const fb::Row *row, uint32_t index, bool init) {
       bad("a feed outside of its phase");
     if (feed->input() >= items(model.inputs()).size())
       bad("input ", feed->input(), " of ", items(model.inputs()).size());
-    const auto *p = model.inputs()->Get(feed->input());
-    return hostCopies(feed->copies(),
-                      byteCount(p->element(), toVector(p->shape())), -1);
+    return hostRow(feed, model.inputs()->Get(feed->input()), /*feeds=*/true);
   }
   case fb::RowBody::Drain: {
     const auto *drain = row->body_as_Drain();
@@ -65,9 +65,8 @@ void Checker::row(const fb::Row *row, uint32_t index, bool init) {
       bad("a drain outside of its phase");
     if (drain->output() >= items(model.outputs()).size())
       bad("output ", drain->output(), " of ", items(model.outputs()).size());
-    const auto *p = model.outputs()->Get(drain->output());
-    return hostCopies(drain->copies(), -1,
-                      byteCount(p->element(), toVector(p->shape())));
+    return hostRow(drain, model.outputs()->Get(drain->output()),
+                   /*feeds=*/false);
   }
   case fb::RowBody::NONE:
     break;
@@ -93,12 +92,44 @@ void Checker::launch(const fb::Launch *launch) {
   };
   tensors(launch->operands(), k->operands(), "operands");
   tensors(launch->results(), k->results(), "results");
+  if (const auto *native = k->op_as_Native())
+    nativeLaunch(launch, k, model.natives()->Get(native->symbol()));
   for (uint32_t operand : items(launch->constant_operands())) {
     if (operand >= items(launch->operands()).size())
       bad("constant operand ", operand);
     if (buffer(launch->operands()->Get(operand))->space() !=
         fb::Space::Parameters)
       bad("constant operand ", operand, " outside of the parameters");
+  }
+}
+
+/// What native code touches is what the launch says: its buffers, and the
+/// kernel's types with them, have exactly the bytes that the code's own extents
+/// and the launch's sizes make.
+void Checker::nativeLaunch(const fb::Launch *launch, const fb::Kernel *kernel,
+                           const fb::NativeKernel *native) {
+  auto sizes = items(launch->sizes());
+  if (sizes.size() < native->size_count())
+    bad(sizes.size(), " sizes for native code that reads ",
+        native->size_count());
+  auto operands = items(kernel->operands()), results = items(kernel->results());
+  auto bytes = items(native->bytes()), extents = items(native->extents());
+  if (bytes.size() != operands.size() + results.size())
+    bad(operands.size(), " operands and ", results.size(),
+        " results for native code of ", bytes.size(), " buffers");
+  for (uint32_t i = 0; i != bytes.size(); ++i) {
+    const auto *type =
+        i < operands.size() ? operands[i] : results[i - operands.size()];
+    int64_t declared = byteCount(type->element(), toVector(type->shape()));
+    if (bytes[i] > INT64_MAX)
+      bad("a buffer of ", bytes[i], " bytes for native code");
+    auto touched = static_cast<int64_t>(bytes[i]);
+    for (uint32_t k = 0; k != native->size_count() && k != 64; ++k)
+      if (extents[i] >> k & 1)
+        touched = checkedMul(touched, sizes[k]);
+    if (touched != declared)
+      bad("native code that touches ", touched, " bytes of a buffer of ",
+          declared);
   }
 }
 
@@ -152,13 +183,80 @@ uint64_t Checker::boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to) {
   return static_cast<uint64_t>(bytes);
 }
 
-template <typename Copies>
-void Checker::hostCopies(const Copies *copies, int64_t from, int64_t to) {
+template <typename Row>
+void Checker::hostRow(const Row *row, const fb::Port *port, bool feeds) {
+  int64_t bytes = byteCount(port->element(), toVector(port->shape()));
   uint64_t total = 0;
-  for (const fb::BoxCopy *copy : items(copies))
-    if (__builtin_add_overflow(total, boxCopy(copy, from, to), &total) ||
+  for (const fb::BoxCopy *copy : items(row->copies())) {
+    if (__builtin_add_overflow(
+            total, boxCopy(copy, feeds ? bytes : -1, feeds ? -1 : bytes),
+            &total) ||
         total > INT64_MAX)
       bad("copies of 2^63 bytes or more");
+    portBox(copy, port, feeds);
+  }
+  if constexpr (std::is_same_v<Row, fb::Drain>)
+    if (__builtin_add_overflow(drained[row->output()], total,
+                               &drained[row->output()]))
+      bad("drains of 2^64 bytes or more");
+}
+
+void Checker::portBox(const fb::BoxCopy *copy, const fb::Port *port,
+                      bool feeds) {
+  Shape shape = toVector(port->shape()), extents = toVector(copy->extents());
+  Shape steps = toVector(feeds ? copy->from_strides() : copy->to_strides());
+  auto run = static_cast<int64_t>(copy->run());
+  auto offset =
+      static_cast<int64_t>(feeds ? copy->from_offset() : copy->to_offset());
+  bool empty = run == 0;
+  for (int64_t extent : extents)
+    empty |= extent == 0;
+  if (empty)
+    return;
+  auto noBox = [&] {
+    bad("a copy that is no box of '", port->name()->str(), "', ",
+        toString(shape));
+  };
+  // The box, from the innermost dimension: its first index, how many it takes
+  // in a row, and the last index that it reaches.
+  auto stride = static_cast<int64_t>(elementSize(port->element()));
+  if (offset % stride || run % stride)
+    noBox();
+  size_t taken = 0;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+    int64_t extent = shape[d], first = offset / stride % extent;
+    int64_t count = std::min(std::max<int64_t>(run / stride, 1), extent);
+    // A run that goes on beyond this dimension takes all of it.
+    if (run >= stride && (run % stride || (run > stride * extent && first)))
+      noBox();
+    int64_t last = first + count;
+    for (size_t i = 0; i != extents.size(); ++i) {
+      if (extents[i] == 1 || extent == 1 || steps[i] < stride ||
+          steps[i] >= stride * extent)
+        continue;
+      if (steps[i] % stride)
+        noBox();
+      ++taken;
+      last += (extents[i] - 1) * (steps[i] / stride);
+    }
+    if (last > extent)
+      noBox();
+  }
+  // Every dimension of the copy is one of the tensor's.
+  for (int64_t extent : extents)
+    taken += extent == 1;
+  if (taken != extents.size())
+    noBox();
+}
+
+void Checker::drains() {
+  for (uint32_t i = 0; i != drained.size(); ++i) {
+    const fb::Port *port = model.outputs()->Get(i);
+    where = text("output '", port->name()->str(), "'");
+    int64_t bytes = byteCount(port->element(), toVector(port->shape()));
+    if (drained[i] != static_cast<uint64_t>(bytes))
+      bad("drains of ", drained[i], " bytes for ", bytes);
+  }
 }
 
 void Checker::exchange(const fb::Exchange *exchange) {

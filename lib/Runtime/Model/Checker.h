@@ -43,13 +43,19 @@ private:
   void tile(const fb::Tile *tile);
   void row(const fb::Row *row, uint32_t index, bool init);
   void launch(const fb::Launch *launch);
+  void nativeLaunch(const fb::Launch *launch, const fb::Kernel *kernel,
+                    const fb::NativeKernel *native);
   void exchange(const fb::Exchange *exchange);
   void collective(const fb::Collective *collective);
   /// `from` and `to`: bytes available on a side that is no buffer, else -1.
   /// Returns the bytes that it copies.
   uint64_t boxCopy(const fb::BoxCopy *copy, int64_t from, int64_t to);
-  template <typename Copies>
-  void hostCopies(const Copies *copies, int64_t from, int64_t to);
+  template <typename Row>
+  void hostRow(const Row *row, const fb::Port *port, bool feeds);
+  /// One side of a copy takes a box out of a tensor of `shape`.
+  void portBox(const fb::BoxCopy *copy, const fb::Port *port, bool feeds);
+  /// All drains together write every byte of every output once.
+  void drains();
   void strided(uint64_t offset, uint64_t run, const Shape &extents,
                const Shape &strides, uint64_t bytes);
   const fb::Buffer *buffer(uint32_t index);
@@ -60,6 +66,8 @@ private:
   const fb::Device *current = nullptr;
   uint32_t currentId = 0;
   std::string where;
+  /// Bytes that drain rows write, per output.
+  std::vector<uint64_t> drained;
 };
 
 } // namespace soap::runtime

@@ -8,6 +8,7 @@
 #include "Model/CompiledModel.h"
 #include "Model/Check.h"
 #include "Model/ElfFile.h"
+#include "soap/Runtime/ModelHash.h"
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -39,6 +40,38 @@ std::string CompiledModel::weightsPath() const {
   return directory + "/" + name;
 }
 
+void CompiledModel::checkWeights(bool all) const {
+  std::string path = weightsPath();
+  if (path.empty())
+    return;
+  auto file = MappedFile::open(path, "the weights of the model");
+  const fb::WeightsDigest &wanted = *model->weights_digest();
+  auto differ = [&](const std::string &what) {
+    invalid("expected the weights that were written with the model in '", path,
+            "', got: ", what,
+            "; keep both files of one compilation, or compile the model again");
+  };
+  if (file->size() != wanted.bytes())
+    differ(text(file->size(), " bytes instead of ", wanted.bytes()));
+  fb::WeightsDigest found = digestOfWeights(file->data(), file->size(), all);
+  if (found.header() != wanted.header())
+    differ("another header");
+  if (found.samples() != wanted.samples() ||
+      (all && found.data() != wanted.data()))
+    differ("other data");
+}
+
+/// Throws unless a model is, byte by byte, what was written.
+static void requireSeal(const MappedFile &file) {
+  Seal seal = checkSeal(file.data(), file.size());
+  if (seal != Seal::Fine)
+    invalid("expected a model as soap-compile wrote it in '", file.path(),
+            "', got: ",
+            seal == Seal::Missing ? "a file without its hash at the end"
+                                  : "a file with another hash",
+            "; compile the model again");
+}
+
 std::shared_ptr<const CompiledModel>
 CompiledModel::open(const std::string &path, soap_build build) {
   auto file = MappedFile::open(path, "a model");
@@ -48,6 +81,7 @@ CompiledModel::open(const std::string &path, soap_build build) {
   if (!data)
     invalid("expected a model made by soap-compile, got: '", path,
             "', a library without soap_model_data");
+  requireSeal(*file);
   if (build == SOAP_BUILD_REFERENCE && !reference) {
     CompiledModel model(file->data() + data->offset, data->size);
     if (items(model.table().devices()).size() == 1)
@@ -69,7 +103,7 @@ CompiledModel::open(const std::string &path, soap_build build) {
   result->directory.resize(result->directory.rfind('/'));
   result->reference = reference.has_value();
 
-  uint32_t count = result->model->native_kernels();
+  uint32_t count = items(result->model->natives()).size();
   if (count == 0)
     return result;
   auto table = elf.find("soap_native_kernels");
@@ -99,11 +133,11 @@ CompiledModel::fromMemory(const void *data, size_t size,
                           const soap_native_kernel *natives, size_t nativeCount,
                           const std::string &directory) {
   std::shared_ptr<CompiledModel> result(new CompiledModel(data, size));
-  if (nativeCount < result->model->native_kernels())
-    invalid("expected ", result->model->native_kernels(),
-            " native kernels, got: ", nativeCount,
+  size_t count = items(result->model->natives()).size();
+  if (nativeCount < count)
+    invalid("expected ", count, " native kernels, got: ", nativeCount,
             "; pass all that the table names");
-  for (size_t i = 0; i != result->model->native_kernels(); ++i) {
+  for (size_t i = 0; i != count; ++i) {
     if (!natives || !natives[i])
       invalid("expected native kernel ", i, ", got: null");
     result->natives.push_back(natives[i]);

@@ -34,6 +34,10 @@ public:
   soap_native_kernel native(uint32_t symbol) const { return natives[symbol]; }
   /// The weights file, or "" if the model has none.
   std::string weightsPath() const;
+  /// Throws SOAP_INVALID unless the weights file is the one that was written
+  /// with the model: size, header and blocks of its data, or, if `all`, every
+  /// byte.
+  void checkWeights(bool all) const;
 
 private:
   CompiledModel(const void *data, size_t size);

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/Safetensors.h"
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -46,10 +48,6 @@ static const char *typeName(fb::ElementType element) {
 
 Safetensors::Safetensors(std::shared_ptr<MappedFile> mapped)
     : file(std::move(mapped)) {
-  auto damaged = [&](const std::string &what) {
-    invalid("expected a complete safetensors file in '", file->path(),
-            "', got: ", what, "; compile the model again");
-  };
   uint64_t length = 0;
   if (file->size() < sizeof(length))
     damaged("a truncated file");
@@ -58,11 +56,23 @@ Safetensors::Safetensors(std::shared_ptr<MappedFile> mapped)
     damaged("a header beyond the end of the file");
   dataOffset = sizeof(length) + length;
   uint64_t dataSize = file->size() - dataOffset;
-  const char *text =
+  const char *begin =
       reinterpret_cast<const char *>(file->data()) + sizeof(length);
-  auto header = nlohmann::json::parse(text, text + length, nullptr, false);
+  std::string repeated;
+  std::set<std::string> names;
+  auto onKey = [&](int depth, nlohmann::json::parse_event_t event,
+                   nlohmann::json &parsed) {
+    if (depth == 1 && event == nlohmann::json::parse_event_t::key &&
+        !names.insert(parsed.get<std::string>()).second)
+      repeated = parsed.get<std::string>();
+    return true;
+  };
+  auto header = nlohmann::json::parse(begin, begin + length, onKey,
+                                      /*allow_exceptions=*/false);
   if (!header.is_object())
     damaged("a header that is no JSON object");
+  if (!repeated.empty())
+    damaged("two tensors '" + repeated + "'");
   for (auto &[name, value] : header.items()) {
     if (name == "__metadata__")
       continue;
@@ -70,15 +80,65 @@ Safetensors::Safetensors(std::shared_ptr<MappedFile> mapped)
     try {
       entry.type = value.at("dtype").get<std::string>();
       entry.shape = value.at("shape").get<Shape>();
-      entry.begin = value.at("data_offsets").at(0).get<uint64_t>();
-      entry.end = value.at("data_offsets").at(1).get<uint64_t>();
+      const auto &offsets = value.at("data_offsets");
+      for (const auto &number : {offsets.at(0), offsets.at(1)})
+        if (offsets.size() != 2 || !number.is_number_unsigned())
+          damaged("no two data_offsets of '" + name + "'");
+      entry.begin = offsets.at(0).get<uint64_t>();
+      entry.end = offsets.at(1).get<uint64_t>();
     } catch (const nlohmann::json::exception &) {
       damaged("no dtype, shape or data_offsets of '" + name + "'");
     }
     if (entry.begin > entry.end || entry.end > dataSize)
       damaged("tensor '" + name + "' beyond the end of the file");
+    checkSize(name, entry);
     entries.emplace(name, std::move(entry));
   }
+  checkCoverage(dataSize);
+}
+
+void Safetensors::damaged(const std::string &what) const {
+  invalid("expected a complete safetensors file in '", file->path(),
+          "', got: ", what, "; compile the model again");
+}
+
+/// A tensor has the bytes of its shape. Types that no model reads are left.
+void Safetensors::checkSize(const std::string &name, const Entry &entry) const {
+  for (int64_t extent : entry.shape)
+    if (extent < 0)
+      damaged("tensor '" + name + "' with a negative extent");
+  for (fb::ElementType element : fb::EnumValuesElementType())
+    if (entry.type == typeName(element) &&
+        static_cast<uint64_t>(byteCount(element, entry.shape)) !=
+            entry.end - entry.begin)
+      damaged(text("tensor '", name, "' of ", entry.end - entry.begin,
+                   " bytes for ", entry.type, " ", toString(entry.shape)));
+}
+
+/// The format wants every byte of the data to be one tensor's.
+void Safetensors::checkCoverage(uint64_t dataSize) const {
+  std::vector<const std::pair<const std::string, Entry> *> order;
+  for (const auto &entry : entries)
+    order.push_back(&entry);
+  std::sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
+    return std::tie(a->second.begin, a->second.end) <
+           std::tie(b->second.begin, b->second.end);
+  });
+  uint64_t at = 0;
+  const std::string *previous = nullptr;
+  for (const auto *entry : order) {
+    uint64_t begin = entry->second.begin;
+    if (begin > at)
+      damaged(text("a hole of ", begin - at, " bytes before tensor '",
+                   entry->first, "'"));
+    if (begin < at)
+      damaged(text("tensors '", *previous, "' and '", entry->first,
+                   "' that overlap"));
+    at = entry->second.end;
+    previous = &entry->first;
+  }
+  if (at != dataSize)
+    damaged(text(dataSize - at, " bytes behind the last tensor"));
 }
 
 const unsigned char *Safetensors::find(const std::string &name,

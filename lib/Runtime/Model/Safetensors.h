@@ -22,7 +22,8 @@ namespace soap::runtime {
 
 class Safetensors {
 public:
-  /// Throws SOAP_INVALID on a damaged file.
+  /// Throws SOAP_INVALID on a damaged file: one whose tensors do not cover the
+  /// data, or overlap, too.
   explicit Safetensors(std::shared_ptr<MappedFile> file);
 
   /// The bytes of tensor `name`, dense and row-major. Throws SOAP_INVALID if
@@ -36,6 +37,10 @@ private:
     Shape shape;
     uint64_t begin, end;
   };
+  [[noreturn]] void damaged(const std::string &what) const;
+  void checkSize(const std::string &name, const Entry &entry) const;
+  void checkCoverage(uint64_t dataSize) const;
+
   std::shared_ptr<MappedFile> file;
   std::map<std::string, Entry> entries;
   uint64_t dataOffset = 0;

@@ -119,7 +119,8 @@ static Error runLinker(StringRef linker, ArrayRef<StringRef> arguments,
 }
 
 Error soap::linkSharedObject(ArrayRef<std::string> objects,
-                             const ModelTables &tables, StringRef outputPath) {
+                             const ModelTables &tables, StringRef outputPath,
+                             StringRef soname) {
   Expected<std::string> linker = findLinker();
   if (!linker)
     return linker.takeError();
@@ -146,7 +147,7 @@ Error soap::linkSharedObject(ArrayRef<std::string> objects,
   sys::fs::createUniquePath(linked, path, /*MakeAbsolute=*/false);
   files.add(path);
 
-  StringRef name = sys::path::filename(outputPath);
+  StringRef name = soname.empty() ? sys::path::filename(outputPath) : soname;
   SmallVector<StringRef> arguments = {
       *linker,         "-shared", "-o",          path, "-soname", name,
       "--gc-sections", "-z",      "noexecstack", "-z", "relro"};

@@ -10,6 +10,7 @@
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Runtime/RandomRecipe.h"
 #include "soap/Runtime/Runtime.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -234,6 +235,41 @@ static LogicalResult buildPort(OpT op, ModelIndex &index,
   return success();
 }
 
+/// Describes the native kernels up to the last one that is launched.
+static LogicalResult buildNatives(ModuleOp module, fb::ModelT &model) {
+  uint32_t count = 0;
+  for (auto op : module.getOps<soaprt::KernelOp>())
+    if (op.getNative())
+      count = std::max(count, op.getIndex() + 1);
+  if (count == 0)
+    return success();
+  NativeKernels natives(module);
+  if (count > natives.size())
+    return module.emitError("expected ")
+           << count << " native kernels in the module, got: " << natives.size();
+  auto kernels = nativeKernelExtents(natives.getModule());
+  if (failed(kernels))
+    return failure();
+  for (const NativeKernelExtents &kernel :
+       ArrayRef<NativeKernelExtents>(*kernels).take_front(count)) {
+    auto table = std::make_unique<fb::NativeKernelT>();
+    for (const NativeKernelExtents::Buffer &buffer : kernel.buffers) {
+      table->bytes.push_back(buffer.bytes);
+      table->extents.push_back(buffer.extents);
+    }
+    table->size_count = kernel.sizeCount;
+    model.natives.push_back(std::move(table));
+  }
+  return success();
+}
+
+void soap::setWeightsDigest(std::string &table,
+                            const fb::WeightsDigest &digest) {
+  auto *model = flatbuffers::GetMutableRoot<fb::Model>(table.data());
+  if (const fb::WeightsDigest *place = model->weights_digest())
+    *const_cast<fb::WeightsDigest *>(place) = digest;
+}
+
 FailureOr<std::string> soap::emitTables(ModuleOp module,
                                         const ModelOptions &options,
                                         WeightsFile &weights,
@@ -259,12 +295,12 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
     auto kernel = kernelTable(op, *options.target);
     if (failed(kernel))
       return failure();
-    if (op.getNative())
-      model.native_kernels = std::max(model.native_kernels, op.getIndex() + 1);
     index.kernels[op] = model.kernels.size();
     model.kernels.push_back(std::move(*kernel));
   }
-  if (model.native_kernels)
+  if (failed(buildNatives(module, model)))
+    return failure();
+  if (!model.natives.empty())
     if (llvm::Error error = options.target->addRequirements(model))
       return module.emitError(llvm::toString(std::move(error)));
   for (auto op : module.getOps<soaprt::DeviceOp>()) {
@@ -276,8 +312,10 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
         (options.tiles && failed(table.buildTiles(model.values))))
       return failure();
   }
-  if (!weights.empty())
+  if (!weights.empty()) {
     model.weights_file = weightsName.str();
+    model.weights_digest = std::make_unique<fb::WeightsDigest>();
+  }
 
   flatbuffers::FlatBufferBuilder builder(1 << 20);
   fb::FinishModelBuffer(builder, fb::Model::Pack(builder, &model));

@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Runtime/ModelHash.h"
 #include "soap/Target/Model/Model.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -73,17 +75,28 @@ static llvm::Error copyBytes(StringRef path, int64_t offset, int64_t length,
   return error;
 }
 
-llvm::Error WeightsFile::write(StringRef outputPath) const {
-  // Header: name, dtype, shape and byte range of every tensor; tensors lie in
-  // the order of their names, each at a multiple of 64.
+/// The digest of a file that has been written.
+static llvm::Expected<fb::WeightsDigest> digestOf(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                          /*RequiresNullTerminator=*/false);
+  if (!file)
+    return llvm::createStringError("expected to read '" + path +
+                                   "', got: " + file.getError().message());
+  return digestOfWeights((*file)->getBufferStart(), (*file)->getBufferSize(),
+                         /*all=*/true);
+}
+
+std::string WeightsFile::header() const {
+  // Tensors lie in the order of their names, without gaps: the format allows
+  // none.
   std::string header;
   llvm::raw_string_ostream text(header);
   llvm::json::OStream json(text);
   int64_t end = 0;
   json.object([&] {
     for (auto &[name, source] : tensors) {
-      int64_t begin = llvm::alignTo(end, 64);
-      end = begin + source.length;
+      int64_t begin = end;
+      end += source.length;
       json.attributeObject(name, [&, &source = source] {
         json.attribute("dtype", dtypeOf(source.type.getElementType()));
         json.attributeArray("shape", [&] {
@@ -98,38 +111,44 @@ llvm::Error WeightsFile::write(StringRef outputPath) const {
     }
   });
   header.resize(llvm::alignTo(header.size() + 8, 64) - 8, ' ');
+  return header;
+}
 
-  auto file = llvm::sys::fs::TempFile::create(outputPath + ".tmp%%%%%%");
-  if (!file)
-    return llvm::createStringError(
-        "expected to write '" + outputPath +
-        "', got: " + llvm::toString(file.takeError()));
-  llvm::Error error = llvm::Error::success();
-  {
-    llvm::raw_fd_ostream os(file->FD, /*shouldClose=*/false);
-    char length[8];
-    llvm::support::endian::write64le(length, header.size());
-    os.write(length, 8);
-    os << header;
-    int64_t at = 0;
-    for (auto &[name, source] : tensors) {
-      int64_t begin = llvm::alignTo(at, 64);
-      os.write_zeros(begin - at);
-      error = llvm::joinErrors(
-          std::move(error),
-          copyBytes(source.path, source.offset, source.length, os));
-      if (error)
-        break;
-      at = begin + source.length;
-    }
-    os.flush();
-    if (!error && os.has_error())
-      error = llvm::createStringError("expected to write '" + outputPath +
-                                      "', got: " + os.error().message() +
-                                      "; is the disk full?");
-    os.clear_error();
+llvm::Error WeightsFile::writeTo(llvm::raw_fd_ostream &os) const {
+  std::string text = header();
+  char length[8];
+  llvm::support::endian::write64le(length, text.size());
+  os.write(length, 8);
+  os << text;
+  for (auto &[name, source] : tensors) {
+    if (llvm::Error error =
+            copyBytes(source.path, source.offset, source.length, os))
+      return error;
+    if (os.has_error()) // A full disk need not be written to until the end.
+      break;
   }
-  if (error)
-    return llvm::joinErrors(std::move(error), file->discard());
-  return file->keep(outputPath);
+  return llvm::Error::success();
+}
+
+llvm::Expected<fb::WeightsDigest>
+WeightsFile::write(StringRef outputPath) const {
+  std::error_code code;
+  llvm::raw_fd_ostream os(outputPath, code);
+  if (code)
+    return llvm::createStringError("expected to write '" + outputPath +
+                                   "', got: " + code.message());
+  llvm::sys::RemoveFileOnSignal(outputPath);
+  llvm::Error error = writeTo(os);
+  os.close();
+  if (!error && os.has_error())
+    error = llvm::createStringError("expected to write '" + outputPath +
+                                    "', got: " + os.error().message() +
+                                    "; is the disk full?");
+  os.clear_error();
+  llvm::sys::DontRemoveFileOnSignal(outputPath);
+  if (error) {
+    (void)llvm::sys::fs::remove(outputPath);
+    return std::move(error);
+  }
+  return digestOf(outputPath);
 }

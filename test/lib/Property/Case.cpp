@@ -188,9 +188,12 @@ Case::run(const json::Object &request,
       emitTables(*module, options, weights, "case.safetensors");
   if (mlir::failed(tables))
     return failed(fail("tables"));
-  if (!weights.empty())
-    if (llvm::Error error = weights.write(folder + "/case.safetensors"))
-      return failed(std::move(error));
+  if (!weights.empty()) {
+    auto digest = weights.write(folder + "/case.safetensors");
+    if (!digest)
+      return failed(digest.takeError());
+    setWeightsDigest(*tables, *digest);
+  }
 
   llvm::Expected<Executed> executed =
       execute(*tables, *natives, folder, inputs);

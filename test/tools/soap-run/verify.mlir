@@ -13,9 +13,9 @@
 // EQUAL-NOT: not compared
 // INFO: reference a build for one device, for --verify
 
-// RUN: cp %t/m.so %t/first.so && %python %S/Inputs/plant.py %t/first.so 0.71875 0.75 1
+// RUN: cp %t/m.so %t/first.so && %python %S/Inputs/plant.py %t/first.so 0.71875 0.75 1 %build/unittests/soap-make-test-models
 // RUN: not soap-run %t/first.so --verify | FileCheck %s --check-prefixes=WRONG,FIRST
-// RUN: cp %t/m.so %t/second.so && %python %S/Inputs/plant.py %t/second.so 0.71875 0.75 2
+// RUN: cp %t/m.so %t/second.so && %python %S/Inputs/plant.py %t/second.so 0.71875 0.75 2 %build/unittests/soap-make-test-models
 // RUN: not soap-run %t/second.so --verify | FileCheck %s --check-prefixes=WRONG,SECOND
 
 // WRONG: verify: DIFFERENT, 9 tensors

@@ -82,6 +82,22 @@ private:
   uint32_t count = 0;
 };
 
+/// What a kernel touches: buffers of a call, operands first, then results, each
+/// from its start.
+struct NativeKernelExtents {
+  struct Buffer {
+    uint64_t bytes = 0;   ///< Times the entries of `sizes` that are set below.
+    uint64_t extents = 0; ///< A bit per entry of `sizes`.
+  };
+  llvm::SmallVector<Buffer, 4> buffers;
+  uint32_t sizeCount = 0; ///< Entries of `sizes` that the kernel reads.
+};
+
+/// The extents of all kernels in `module @kernels`, in the order of
+/// soap_native_kernels. Emits an error on a function that is no kernel's.
+mlir::FailureOr<llvm::SmallVector<NativeKernelExtents>>
+nativeKernelExtents(mlir::ModuleOp kernels);
+
 #define GEN_PASS_REGISTRATION
 #include "soap/Conversion/NNToKernels/Passes.h.inc"
 

@@ -14,7 +14,10 @@
 #define SOAP_TARGET_MODEL_MODEL_H
 
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+#include "soap/Runtime/Model.fbs.h"
 #include "soap/Target/Target.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 #include <map>
 #include <string>
 
@@ -52,11 +55,16 @@ public:
 
   bool empty() const { return tensors.empty(); }
 
-  /// Copies all bytes to the safetensors file `outputPath`, streaming; the file
-  /// appears whole or not at all.
-  llvm::Error write(llvm::StringRef outputPath) const;
+  /// Copies all bytes to the safetensors file `outputPath`, streaming. A file
+  /// that cannot be finished is removed. Returns the digest that belongs into
+  /// the tables of the model (setWeightsDigest).
+  llvm::Expected<fb::WeightsDigest> write(llvm::StringRef outputPath) const;
 
 private:
+  /// Name, dtype, shape and byte range of every tensor.
+  std::string header() const;
+  llvm::Error writeTo(llvm::raw_fd_ostream &os) const;
+
   struct Source {
     std::string path;
     int64_t offset, length;
@@ -69,11 +77,16 @@ private:
 
 /// The finished FlatBuffers table of a module of planned soaprt programs. Adds
 /// the weights that are loaded from files to `weights`, which will be called
-/// `weightsName`. Emits an error if the programs are not planned.
+/// `weightsName`. A table with weights loads only once their digest is set.
+/// Emits an error if the programs are not planned.
 mlir::FailureOr<std::string> emitTables(mlir::ModuleOp module,
                                         const ModelOptions &options,
                                         WeightsFile &weights,
                                         llvm::StringRef weightsName);
+
+/// Says in a finished table which weights file it goes with. Does nothing to a
+/// table without weights.
+void setWeightsDigest(std::string &table, const fb::WeightsDigest &digest);
 
 /// The same model on one device, to travel inside a compiled model.
 struct ReferenceBuild {
@@ -84,8 +97,8 @@ struct ReferenceBuild {
 };
 
 /// Writes the compiled model `outputPath` and, if any parameter is loaded from
-/// a file, its weights beside it (`m.so`: `m.safetensors`). Both appear whole
-/// or not at all. `reference`, if not null, goes in too.
+/// a file, its weights beside it (`m.so`: `m.safetensors`). Both appear, or old
+/// files stay as they were. `reference`, if not null, goes in too.
 mlir::LogicalResult emitModel(mlir::ModuleOp module,
                               const ModelOptions &options,
                               llvm::StringRef outputPath,

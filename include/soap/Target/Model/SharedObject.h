@@ -36,10 +36,12 @@ struct ModelTables {
 /// Links `objects` (contents of object files of the host, from
 /// Target::emitKernels; may be none) and `tables` (aligned to 64 bytes) to the
 /// shared library `outputPath`. The file appears whole or not at all, an old
-/// one is replaced, and no temporary file stays.
+/// one is replaced, and no temporary file stays. `soname` is the library's own
+/// name, by default that of the file.
 llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
                              const ModelTables &tables,
-                             llvm::StringRef outputPath);
+                             llvm::StringRef outputPath,
+                             llvm::StringRef soname = "");
 
 } // namespace soap
 

@@ -1,14 +1,15 @@
 """Damages the table of a compiled model, not that of its reference: replaces
-one occurrence of the bytes of a float in it.
+one occurrence of the bytes of a float in it. The hash of the file is made anew
+by the program SEAL (soap-make-test-models).
 
-plant.py MODEL.so OLD NEW OCCURRENCE
+plant.py MODEL.so OLD NEW OCCURRENCE SEAL
 """
 
 import struct
 import subprocess
 import sys
 
-path, old, new, occurrence = sys.argv[1:]
+path, old, new, occurrence, seal = sys.argv[1:]
 symbols = subprocess.run(["nm", "-S", "-D", path], check=True,
                          capture_output=True, text=True).stdout.split("\n")
 [symbol] = [line.split() for line in symbols if line.endswith(" soap_model_data")]
@@ -24,3 +25,4 @@ with open(path, "r+b") as file:
         at = table.index(old, at + 1)
     file.seek(begin + at)
     file.write(new)
+subprocess.run([seal, "--seal", path], check=True)

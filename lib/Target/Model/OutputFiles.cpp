@@ -1,0 +1,70 @@
+//===- OutputFiles.cpp - Files that appear together -----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OutputFiles.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
+
+using namespace llvm;
+using namespace soap;
+
+/// A name that no file has, beside `path`, with its extension.
+static std::string uniqueNameBeside(StringRef path) {
+  SmallString<128> model(sys::path::parent_path(path)), unique;
+  sys::path::append(model, ".soap-%%%%%%%%" + sys::path::extension(path));
+  sys::fs::createUniquePath(model, unique, /*MakeAbsolute=*/false);
+  return std::string(unique);
+}
+
+OutputFiles::~OutputFiles() {
+  for (File &file : files) {
+    for (const std::string &name : {file.temporary, file.backup})
+      if (!name.empty())
+        (void)sys::fs::remove(name);
+    sys::DontRemoveFileOnSignal(file.temporary);
+  }
+}
+
+std::string OutputFiles::add(StringRef path) {
+  files.push_back({path.str(), uniqueNameBeside(path), "", false});
+  sys::RemoveFileOnSignal(files.back().temporary);
+  return files.back().temporary;
+}
+
+void OutputFiles::takeBack() {
+  for (File &file : files) {
+    if (!file.published)
+      continue;
+    // What cannot be put back is left; the hashes tell.
+    if (file.backup.empty())
+      (void)sys::fs::remove(file.path);
+    else if (!sys::fs::rename(file.backup, file.path))
+      file.backup.clear();
+  }
+}
+
+Error OutputFiles::publish() {
+  for (File &file : files) {
+    // Where there are no hard links, there is no way back either.
+    if (sys::fs::exists(file.path)) {
+      std::string backup = uniqueNameBeside(file.path);
+      if (!sys::fs::create_hard_link(file.path, backup))
+        file.backup = backup;
+    }
+    if (std::error_code error = sys::fs::rename(file.temporary, file.path)) {
+      takeBack();
+      return createStringError("expected to write '" + file.path +
+                               "', got: " + error.message());
+    }
+    file.published = true;
+    sys::DontRemoveFileOnSignal(file.temporary);
+    file.temporary.clear();
+  }
+  return Error::success();
+}
