@@ -18,50 +18,63 @@ using Clock = std::chrono::steady_clock;
 //===----------------------------------------------------------------------===//
 
 void MemoryGuard::reset() {
-  const Topology &topology = tasks_.topology();
-  isLimited_ = llvm::any_of(topology.devices(), [](const Device &device) {
-    return device.memoryBytes != 0;
-  });
-  total_.assign(topology.numDevices(), 0);
-  if (!isLimited_)
-    return;
-  for (int32_t value = 0; value < tasks_.graph().numValues(); ++value) {
-    const ValueTasks &tasks = tasks_.valueTasks(value);
-    for (llvm::ArrayRef<DeviceBytes> list : {tasks.shardBytes, tasks.planBytes})
-      for (DeviceBytes entry : list)
-        total_[entry.device] += entry.bytes;
+  isLimited_ =
+      llvm::any_of(tasks_.topology().devices(), [](const Device &device) {
+        return device.memoryBytes != 0;
+      });
+  if (isLimited_)
+    peaks_ = tasks_.peakMemory();
+}
+
+/// Adds to `sums` what devices have more in `now` than in `before`. Both are
+/// ordered by device.
+static void addIncrease(llvm::ArrayRef<DeviceBytes> before,
+                        llvm::ArrayRef<DeviceBytes> now,
+                        llvm::MutableArrayRef<int64_t> sums) {
+  for (DeviceBytes entry : now) {
+    before = before.drop_while(
+        [&](const DeviceBytes &old) { return old.device < entry.device; });
+    bool had = !before.empty() && before.front().device == entry.device;
+    sums[entry.device] +=
+        std::max<int64_t>(0, entry.bytes - (had ? before.front().bytes : 0));
   }
 }
 
-template <typename Add>
-void MemoryGuard::change(Add add) const {
-  for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
-    const ValueTasks *before = tasks_.valueBefore(index);
-    const ValueTasks *now = &tasks_.valueTasks(value);
-    if (before == now)
-      continue;
-    for (auto [tasks, sign] : {std::pair(before, -1), std::pair(now, 1)})
-      for (llvm::ArrayRef<DeviceBytes> list :
-           {tasks->shardBytes, tasks->planBytes})
-        for (DeviceBytes entry : list)
-          add(entry.device, sign * entry.bytes);
-  }
-}
-
-bool MemoryGuard::fits() const {
+bool MemoryGuard::fits() {
+  added_.assign(peaks_.size(), 0);
+  exact_.clear();
   if (!isLimited_ || SOAP_FAULT("chain-ignores-memory"))
     return true;
-  scratch_.assign(total_.begin(), total_.end());
-  change([&](int32_t device, int64_t bytes) { scratch_[device] += bytes; });
-  for (const Device &device : tasks_.topology().devices())
-    if (device.memoryBytes != 0 && scratch_[device.id] > device.memoryBytes)
-      return tasks_.checkMemory().empty();
-  return true;
+  // A change leaves it as it is when values are there. So no device needs more
+  // than before by more than what the values that become larger add to it.
+  for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
+    const ValueTasks &before = *tasks_.valueBefore(index),
+                     &now = tasks_.valueTasks(value);
+    if (&before == &now)
+      continue;
+    addIncrease(before.shardBytes, now.shardBytes, added_);
+    addIncrease(before.planBytes, now.planBytes, added_);
+  }
+  auto isTooMuch = [&](llvm::ArrayRef<int64_t> peaks,
+                       llvm::ArrayRef<int64_t> added) {
+    return llvm::any_of(tasks_.topology().devices(), [&](const Device &device) {
+      return device.memoryBytes != 0 &&
+             peaks[device.id] + (added.empty() ? 0 : added[device.id]) >
+                 device.memoryBytes;
+    });
+  };
+  if (!isTooMuch(peaks_, added_))
+    return true;
+  exact_ = tasks_.peakMemory();
+  return !isTooMuch(exact_, {});
 }
 
 void MemoryGuard::accept() {
-  if (isLimited_)
-    change([&](int32_t device, int64_t bytes) { total_[device] += bytes; });
+  if (!exact_.empty())
+    std::swap(peaks_, exact_);
+  else
+    for (auto [peak, added] : llvm::zip_equal(peaks_, added_))
+      peak += added;
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,17 +215,20 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
     ++statistics_.simulated;
     // Where the first plans alone make the step too long, and bounds do for the
     // other values, these need none.
-    bool all = !isBounded || plansReject_.value() < 0.5;
-    if (all)
+    bool inTurn = isBounded && plansReject_.value() > 0.5;
+    size_t values = tasks_.proposedValues().size();
+    if (inTurn && !tasks_.planNext(std::max<size_t>(1, values / 4))) {
+      laps.lap(statistics_.planning);
+      step = delta_.simulate(threshold);
+      rejected = step > threshold;
+      laps.lap(statistics_.simulating);
+    }
+    if (!rejected) {
       tasks_.plan();
-    for (size_t count = 1;; count *= 2) {
-      all = all || tasks_.planNext(count);
       laps.lap(statistics_.planning);
       step = full ? full_.stepNs() : delta_.simulate(threshold);
       rejected = step > threshold;
       laps.lap(statistics_.simulating);
-      if (all || rejected)
-        break;
     }
     plansReject_.add(rejected);
   }

@@ -40,25 +40,22 @@ struct Deadline {
   }
 };
 
-/// Answers whether a change on trial fits into memory.
+/// Answers whether a change on trial fits into memory:
+/// TaskGraph::checkMemory(), mostly at the cost of what changed.
 class MemoryGuard {
 public:
   explicit MemoryGuard(const TaskGraph &tasks) : tasks_(tasks) {}
   void reset();
-  /// At the cost of what changed, where all that is ever in memory fits at
-  /// once.
-  bool fits() const;
+  bool fits();
+  /// After fits() said yes.
   void accept();
 
 private:
-  template <typename Add>
-  void change(Add add) const;
-
   const TaskGraph &tasks_;
   bool isLimited_ = false;
-  /// Per device: shards and copies of all values.
-  std::vector<int64_t> total_;
-  mutable std::vector<int64_t> scratch_;
+  /// Per device, no less than what it needs when it needs most; and what the
+  /// change adds to that at most, or, if it was looked up, what it then is.
+  std::vector<int64_t> peaks_, added_, exact_;
 };
 
 /// One Markov chain. What it does is a function of the problem, the seed, its

@@ -47,14 +47,20 @@ void DeltaSimulator::resetLoads() {
 /// The change on trial becomes permanent.
 void DeltaSimulator::acceptLoads() {
   size_t width = state_.numEnds;
-  for (auto [index, node] : llvm::enumerate(tasks_.proposedNodes())) {
-    int32_t rank = tasks_.rank(node);
-    if (rank < 0)
-      continue;
-    forEachChange(tasks_, index, [&](int32_t device, int64_t ns) {
-      for (int32_t row = 0; row <= rank / interval_; ++row)
-        loads_[row * width + device] += ns;
-    });
+  findChangedLoads();
+  // From the last change to the first row, what was passed adds up.
+  loadsAhead_.assign(width, 0);
+  for (size_t i = changedNodes_.size(); i-- > 0;) {
+    forEachChange(
+        tasks_, changedNodes_[i].second,
+        [&](int32_t device, int64_t ns) { loadsAhead_[device] += ns; });
+    int32_t before = i == 0 ? -1 : changedNodes_[i - 1].first / interval_;
+    for (int32_t row = changedNodes_[i].first / interval_; row > before;
+         --row) {
+      int64_t *loads = &loads_[row * width];
+      for (size_t device = 0; device < width; ++device)
+        loads[device] += loadsAhead_[device];
+    }
   }
 }
 

@@ -566,15 +566,20 @@ void DeltaSimulator::commit(const Region &region, int64_t shiftBefore) {
   } else {
     int64_t c = region.shift - shiftBefore;
     int64_t base = rowShifts_[end];
-    for (size_t r = 0; r < numResources_; ++r) {
-      int64_t was = rows_[rowBegin(end) + r] + base;
-      if (now[r] - was == c)
-        continue;
-      // Until it is used, it stays what it is.
-      for (int32_t row = end;
-           row < numRows_ && rows_[rowBegin(row) + r] + rowShifts_[row] == was;
-           ++row)
-        rows_[rowBegin(row) + r] = now[r] - c - rowShifts_[row];
+    // Until it is used, a resource that is not later by c stays what it is.
+    unused_.clear();
+    for (size_t r = 0; r < numResources_; ++r)
+      if (int64_t was = rows_[rowBegin(end) + r] + base; now[r] - was != c)
+        unused_.push_back({r, was});
+    for (int32_t row = end; row < numRows_ && !unused_.empty(); ++row) {
+      int64_t *free = &rows_[rowBegin(row)];
+      llvm::erase_if(unused_, [&](const auto &entry) {
+        auto [r, was] = entry;
+        if (free[r] + rowShifts_[row] != was)
+          return true;
+        free[r] = now[r] - c - rowShifts_[row];
+        return false;
+      });
     }
     for (int32_t row = end; row < numRows_; ++row)
       rowShifts_[row] += c;

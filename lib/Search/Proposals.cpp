@@ -8,6 +8,7 @@
 #include "Proposals.h"
 #include "Hashing.h"
 #include "ValueClasses.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include <cmath>
 
@@ -22,7 +23,7 @@ public:
            llvm::SmallVectorImpl<int32_t> &changed, Undo &undo)
       : graph_(context.graph), topology_(context.topology),
         space_(context.space), strategy_(strategy), random_(random),
-        changed_(changed), undo_(undo) {}
+        changed_(changed), undo_(undo), isChanged_(graph_.numGroups()) {}
 
   bool make(ProposalKind kind, const RepeatedGroups &repeated) {
     size_t index = random_.below(space_.groups().size());
@@ -70,8 +71,9 @@ private:
     // A proposal changes a group once.
     if ((configOf(group).degrees == config.degrees &&
          configOf(group).devices == config.devices) ||
-        llvm::is_contained(changed_, leader(group)))
+        isChanged_.test(group))
       return;
+    isChanged_.set(group);
     for (int32_t node : graph_.group(group)) {
       undo_.push_back({node, strategy_.configs[node]});
       changed_.push_back(node);
@@ -285,6 +287,7 @@ private:
   Random &random_;
   llvm::SmallVectorImpl<int32_t> &changed_;
   Undo &undo_;
+  llvm::BitVector isChanged_; ///< Per group.
 };
 } // namespace
 

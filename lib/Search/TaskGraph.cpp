@@ -79,7 +79,11 @@ struct TaskGraph::Caches {
     NodeLists lists;
   };
   std::vector<NodeBefore> nodesBefore;
+  /// Bounds that are known, by the same keys as plans. Where blocks repeat, one
+  /// proposal asks for the same many times.
   PlanArena boundArena{plans.pool()};
+  llvm::DenseMap<Key, const ValueTasks *> boundTasks;
+  static constexpr size_t boundBytes = size_t(4) << 20;
   std::vector<UseTasks> noTasks; ///< For each use of any value.
   SmallVector<Key, 32> keys;     ///< Of the proposed values, by bound().
   /// @}
@@ -177,7 +181,10 @@ NodeTasks TaskGraph::nodeBefore(size_t index) const {
 
 bool TaskGraph::bound() {
   bool exact = true;
-  caches_->boundArena.Reset();
+  if (caches_->boundArena.getBytesAllocated() > Caches::boundBytes) {
+    caches_->boundArena.Reset();
+    caches_->boundTasks.clear();
+  }
   caches_->keys.clear();
   nextToPlan_ = 0;
   for (int32_t id : proposedValues_) {
@@ -186,8 +193,11 @@ bool TaskGraph::bound() {
       valueTasks_[id] = known;
       continue;
     }
-    boundValue(id);
     exact = false;
+    const ValueTasks *&place = caches_->boundTasks[key];
+    if (!place)
+      place = boundValue(id);
+    valueTasks_[id] = place;
   }
   return exact;
 }
@@ -379,7 +389,7 @@ void TaskGraph::planValue(int32_t id, Key key) {
   ++statistics_.planned;
 }
 
-void TaskGraph::boundValue(int32_t id) {
+const ValueTasks *TaskGraph::boundValue(int32_t id) {
   Caches &caches = *caches_;
   ValueTasks tasks;
   NodeRole role = graph_.node(graph_.value(id).producer).role;
@@ -392,6 +402,6 @@ void TaskGraph::boundValue(int32_t id) {
     tasks = caches.bounds.compile(strategy_, nodeTasks_, id, usesInOrder_[id],
                                   caches.boundArena);
   }
-  valueTasks_[id] = new (caches.boundArena) ValueTasks(tasks);
   ++statistics_.bounded;
+  return new (caches.boundArena) ValueTasks(tasks);
 }

@@ -176,6 +176,8 @@ private:
     detail::SimulatorState::Block before;
   };
   std::vector<MovedBlock> movedBlocks_;
+  /// Resources that are as before, and when they were free.
+  std::vector<std::pair<size_t, int64_t>> unused_;
   size_t sizeBefore_ = 0;
   int64_t trialNs_ = 0;
   /// The row at which tails ended the simulation, and where its last region

@@ -183,7 +183,7 @@ public:
   struct Statistics {
     uint64_t planned = 0; ///< Plans made,
     uint64_t reused = 0;  ///< found in the cache,
-    uint64_t bounded = 0; ///< and done without for the time being.
+    uint64_t bounded = 0; ///< and bounds made in place of them.
   };
   const Statistics &statistics() const { return statistics_; }
 
@@ -199,7 +199,7 @@ private:
   void compileNode(int32_t node);
   void planValue(int32_t value);
   void planValue(int32_t value, detail::Key key);
-  void boundValue(int32_t value);
+  const detail::ValueTasks *boundValue(int32_t value);
 
   const OperatorGraph &graph_;
   const Topology &topology_;
