@@ -226,7 +226,7 @@ static llvm::Expected<FinishedRun> bestNamed(RunStore &store,
   best.stepNs = INT64_MAX;
   for (int32_t devices : detail::subMachines(cell.topology)) {
     auto starts = detail::drawStarts(problem, options, devices);
-    detail::boundStarts(problem, tables, starts);
+    detail::boundStarts(problem, tables, {}, starts);
     for (detail::Start &start : starts)
       if (detail::tryStart(start, tasks, best.stepNs, {})) {
         best.stepNs = start.stepNs;

@@ -116,7 +116,7 @@ TEST(Starts, TheFasterOneIsTaken) {
     options.randomStarts = 4;
     TaskGraph tables(graph, machine, costs), tasks(graph, machine, costs);
     std::vector<Start> starts = drawStarts(problem, options, 8);
-    boundStarts(problem, tables, starts);
+    boundStarts(problem, tables, {}, starts);
     std::reverse(starts.begin(), starts.end());
     tasks.setStrategy(singleDevice(graph, machine));
     int64_t current = stepOf(tasks), best = current;
@@ -151,11 +151,16 @@ TEST(Starts, OptionalOnesAreLimited) {
   options.randomStarts = 2;
   TaskGraph tables(graph, machine, costs), tasks(graph, machine, costs);
   std::vector<Start> starts = drawStarts(problem, options, 8);
-  boundStarts(problem, tables, starts);
+  boundStarts(problem, tables, {}, starts);
   tasks.setStrategy(singleDevice(graph, machine));
   int64_t single = stepOf(tasks);
   StartLimits late;
   late.end = std::chrono::steady_clock::now();
+  std::vector<Start> inTime = starts;
+  boundStarts(problem, tables, late, inTime);
+  EXPECT_EQ(inTime.size() + 2, starts.size());
+  for (const Start &start : inTime)
+    EXPECT_FALSE(start.isOptional) << start.name;
   int optional = 0;
   for (Start start : starts) {
     optional += start.isOptional;
