@@ -12,10 +12,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelGraph.h"
+#include "CellOptions.h"
 #include "ResultTable.h"
 #include "TaskLevelChain.h"
-#include "soap/CostModel/GeneratedTopologies.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <ctime>
@@ -31,18 +30,7 @@ enum class StartKind : uint8_t { DataParallel, Random };
 } // namespace
 
 static cl::OptionCategory category("Options of the benchmark");
-static cl::list<std::string>
-    modelTexts("models", cl::desc("Models to search for, required"),
-               cl::value_desc("FILE.onnx[:BATCH[:UNROLL]],..."),
-               cl::CommaSeparated, cl::OneOrMore, cl::cat(category));
-static cl::opt<std::string> topologyTexts(
-    "topologies",
-    cl::desc("Machines, as soap-compile's --topology takes them; K80 and P100 "
-             "nodes have four devices (default: 4, 16 and 64 of each)"),
-    cl::value_desc("NAME[:KEY=VALUE],..."),
-    cl::init("p100:nodes=1,p100:nodes=4,p100:nodes=16,"
-             "k80:nodes=1,k80:nodes=4,k80:nodes=16"),
-    cl::cat(category));
+static CellOptions cells(category);
 static cl::opt<double>
     secondsPerRow("seconds", cl::desc("Core time of each row (default: 5)"),
                   cl::value_desc("S"), cl::init(5), cl::cat(category));
@@ -78,8 +66,6 @@ static cl::opt<uint64_t> seed("seed",
                               cl::desc("Of proposals and random starts "
                                        "(default: 1)"),
                               cl::init(1), cl::cat(category));
-static cl::opt<bool> asJSON("json", cl::desc("Print one JSON object per row"),
-                            cl::cat(category));
 
 static const char *nameOf(Form form) {
   switch (form) {
@@ -282,18 +268,6 @@ static void measureAll(ResultTable &table, const ModelSpec &spec,
       }
 }
 
-template <typename T>
-static void setDefault(cl::list<T> &list, std::initializer_list<T> values) {
-  if (list.empty())
-    for (T value : values)
-      list.push_back(value);
-}
-
-static int fail(llvm::Error error) {
-  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
-  return 2;
-}
-
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
@@ -313,27 +287,19 @@ int main(int argc, char **argv) {
   setDefault(proposalKinds, {Proposals::Paper, Proposals::Mix});
   setDefault(startKinds, {StartKind::DataParallel, StartKind::Random});
 
-  std::vector<std::pair<std::string, Topology>> topologies;
-  for (std::string &text : splitTopologies(topologyTexts)) {
-    llvm::Expected<Topology> topology = loadTopology(text);
-    if (!topology)
-      return fail(topology.takeError());
-    topologies.emplace_back(std::move(text), std::move(*topology));
-  }
-  std::vector<ModelSpec> specs;
-  for (const std::string &text : modelTexts) {
-    llvm::Expected<ModelSpec> spec = ModelSpec::parse(text);
-    if (!spec)
-      return fail(spec.takeError());
-    specs.push_back(std::move(*spec));
-  }
+  auto specs = cells.models();
+  if (!specs)
+    return fail(specs.takeError());
+  auto topologies = cells.topologies();
+  if (!topologies)
+    return fail(topologies.takeError());
 
-  ResultTable table(llvm::outs(), columns(), asJSON);
-  for (const ModelSpec &spec : specs) {
+  ResultTable table(llvm::outs(), columns(), cells.isJSON());
+  for (const ModelSpec &spec : *specs) {
     auto model = ModelGraph::load(spec);
     if (!model)
       return fail(model.takeError());
-    for (const auto &[text, topology] : topologies)
+    for (const auto &[text, topology] : *topologies)
       measureAll(table, spec, **model, text, topology);
   }
   return 0;

@@ -11,11 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ModelGraph.h"
+#include "CellOptions.h"
 #include "ResultTable.h"
 #include "RunStore.h"
 #include "Starts.h"
-#include "soap/CostModel/GeneratedTopologies.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -40,18 +39,7 @@ struct Cell {
 } // namespace
 
 static cl::OptionCategory category("Options of the benchmark");
-static cl::list<std::string>
-    modelTexts("models", cl::desc("Models to search for, required"),
-               cl::value_desc("FILE.onnx[:BATCH[:UNROLL]],..."),
-               cl::CommaSeparated, cl::OneOrMore, cl::cat(category));
-static cl::opt<std::string> topologyTexts(
-    "topologies",
-    cl::desc("Machines, as soap-compile's --topology takes them; K80 and P100 "
-             "nodes have four devices (default: 4, 16 and 64 of each)"),
-    cl::value_desc("NAME[:KEY=VALUE],..."),
-    cl::init("p100:nodes=1,p100:nodes=4,p100:nodes=16,"
-             "k80:nodes=1,k80:nodes=4,k80:nodes=16"),
-    cl::cat(category));
+static CellOptions cells(category);
 static cl::list<Mode>
     modes("modes", cl::desc("What searches start from (default: both)"),
           cl::CommaSeparated,
@@ -114,8 +102,6 @@ static cl::opt<std::string> statePath(
         "Keep finished searches in this file and repeat none that is there; "
         "remove it when the search itself has changed"),
     cl::value_desc("FILE.json"), cl::cat(category));
-static cl::opt<bool> asJSON("json", cl::desc("Print one JSON object per row"),
-                            cl::cat(category));
 
 static const char *nameOf(Mode mode) {
   switch (mode) {
@@ -240,7 +226,7 @@ static llvm::Expected<FinishedRun> bestNamed(RunStore &store,
   best.stepNs = INT64_MAX;
   for (int32_t devices : detail::subMachines(cell.topology)) {
     auto starts = detail::drawStarts(problem, options, devices);
-    detail::boundStarts(problem, tables, starts);
+    detail::boundStarts(problem, tables, {}, starts);
     for (detail::Start &start : starts)
       if (detail::tryStart(start, tasks, best.stepNs, {})) {
         best.stepNs = start.stepNs;
@@ -406,18 +392,6 @@ static llvm::Error measure(ResultTable &table, RunStore &store,
   return llvm::Error::success();
 }
 
-static int fail(llvm::Error error) {
-  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
-  return 2;
-}
-
-template <typename T>
-static void setDefault(cl::list<T> &list, std::initializer_list<T> values) {
-  if (list.empty())
-    for (T value : values)
-      list.push_back(value);
-}
-
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(
@@ -436,32 +410,24 @@ int main(int argc, char **argv) {
   setDefault(modes, {Mode::Default, Mode::RandomStarts});
   setDefault(simulations, {Simulation::Delta});
 
-  std::vector<std::pair<std::string, Topology>> topologies;
-  for (std::string &text : splitTopologies(topologyTexts)) {
-    llvm::Expected<Topology> topology = loadTopology(text);
-    if (!topology)
-      return fail(topology.takeError());
-    topologies.emplace_back(std::move(text), std::move(*topology));
-  }
-  std::vector<ModelSpec> specs;
-  for (const std::string &text : modelTexts) {
-    llvm::Expected<ModelSpec> spec = ModelSpec::parse(text);
-    if (!spec)
-      return fail(spec.takeError());
-    specs.push_back(std::move(*spec));
-  }
+  auto specs = cells.models();
+  if (!specs)
+    return fail(specs.takeError());
+  auto topologies = cells.topologies();
+  if (!topologies)
+    return fail(topologies.takeError());
   llvm::Expected<RunStore> store = RunStore::open(statePath);
   if (!store)
     return fail(store.takeError());
 
-  ResultTable table(llvm::outs(), columns(), asJSON);
+  ResultTable table(llvm::outs(), columns(), cells.isJSON());
   int numRows = 0, numCounted = 0;
   bool failed = false;
-  for (const ModelSpec &spec : specs) {
+  for (const ModelSpec &spec : *specs) {
     auto model = ModelGraph::load(spec);
     if (!model)
       return fail(model.takeError());
-    for (const auto &[text, topology] : topologies)
+    for (const auto &[text, topology] : *topologies)
       if (llvm::Error error =
               measure(table, *store, {spec, **model, text, topology}, numRows,
                       numCounted)) {
@@ -471,7 +437,7 @@ int main(int argc, char **argv) {
         failed = true;
       }
   }
-  if (!asJSON && curve.empty())
+  if (!cells.isJSON() && curve.empty())
     llvm::outs() << llvm::formatv("\n{0} of {1} rows count: the best known "
                                   "step is at least {2:f1}% shorter "
                                   "than that of the best named strategy.\n",

@@ -194,7 +194,7 @@ void MarkovSearch::exchange() {
   if (round_ >= 8 && llvm::isPowerOf2_64(round_))
     tryOrders();
   // Now and then the chain that is furthest behind goes on from the best.
-  if (round_ % 4 != 0)
+  if (round_ % 16 != 0)
     return;
   size_t worst = 0;
   for (size_t number = 1; number < chains_.size(); ++number)

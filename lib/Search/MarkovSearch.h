@@ -39,7 +39,7 @@ private:
   void playRound();
   void exchange();
   void note();
-  std::chrono::steady_clock::time_point startsEnd() const;
+  std::chrono::steady_clock::time_point startsEnd();
   uint64_t stageLimit() const;
   uint64_t patience() const;
   bool isStageOver() const;

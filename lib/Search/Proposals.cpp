@@ -146,7 +146,8 @@ private:
   /// them, the others stay where their operands are.
   void stretch(size_t index) {
     llvm::ArrayRef<int32_t> groups = space_.groups();
-    size_t length = anyLength(groups.size());
+    size_t length =
+        random_.below(4) == 0 ? groups.size() : anyLength(groups.size());
     index -= std::min(index, static_cast<size_t>(random_.below(length)));
     int32_t first = groups[index];
     Configuration config =

@@ -44,7 +44,11 @@ private:
 /// told; they are a function of these numbers alone.
 class ProposalMix {
 public:
-  ProposalMix() { weights_.fill(1); }
+  /// From far away, stretches gain most: they come more often at first.
+  ProposalMix() {
+    weights_.fill(1);
+    weights_[static_cast<size_t>(ProposalKind::Stretch)] = 4;
+  }
   /// Only one kind.
   explicit ProposalMix(ProposalKind only) {
     weights_.fill(0);

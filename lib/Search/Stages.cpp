@@ -21,15 +21,16 @@ void MarkovSearch::beginStage() {
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
   stageSeconds_ = seconds();
   stageProposals_ = improvedAt_ = proposals();
-  std::vector<Start> starts = drawStarts(problem_, options_, parts_[stage_]);
+  // The most promising ones first: random ones are left out if time is short.
+  std::vector<Start> starts;
   if (stage_ > 0 && bestNs_ != INT64_MAX)
-    llvm::append_range(starts, spreadStarts(problem_, best_, parts_[stage_ - 1],
-                                            parts_[stage_]));
-  boundStarts(problem_, tables_, starts);
+    starts = spreadStarts(problem_, best_, parts_[stage_ - 1], parts_[stage_]);
+  llvm::append_range(starts, drawStarts(problem_, options_, parts_[stage_]));
   StartLimits limits;
   limits.bestNs = bestNs_;
   limits.mustPlan = bestNs_ == INT64_MAX;
   limits.end = startsEnd();
+  boundStarts(problem_, tables_, limits, starts);
   // What looks best comes first in every chain, so that chains begin in
   // different places.
   std::vector<llvm::SmallVector<Start *, 4>> shares(chains_.size());
@@ -58,14 +59,15 @@ void MarkovSearch::beginStage() {
       chain->start(best_);
 }
 
-/// Starts have half of what a part of the machine has, or the whole half.
-Clock::time_point MarkovSearch::startsEnd() const {
+/// Starts have half of the time of a part of the machine, and a quarter of the
+/// budget on all of it. When a search has to end, the last of its time.
+Clock::time_point MarkovSearch::startsEnd() {
   double share = stage_ + 1 == parts_.size() ? 0.25 : 0.05;
   auto end =
       Clock::now() +
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
           share * std::min(options_.budgetSeconds, 1e9)));
-  return std::min(end, deadline_.end);
+  return std::min(end, deadline_.isOver() ? end_ : deadline_.end);
 }
 
 /// Parts of the machine get a tenth of the proposals each.

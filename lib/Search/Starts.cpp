@@ -104,19 +104,28 @@ std::vector<Start> detail::spreadStarts(const SearchProblem &problem,
 }
 
 void detail::boundStarts(const SearchProblem &problem, const TaskGraph &tables,
+                         const StartLimits &limits,
                          std::vector<Start> &starts) {
   TaskGraph tasks(problem.graph, problem.topology, problem.costs, &tables);
   FullSimulator simulator(tasks);
   std::vector<int32_t> all(problem.graph.numNodes());
   std::iota(all.begin(), all.end(), 0);
   tasks.setStrategy(singleDevice(problem.graph, problem.topology));
+  auto isTooLate = [&](const Start &start) {
+    return start.isOptional && !limits.mustPlan && Clock::now() >= limits.end;
+  };
+  std::vector<Start> bounded;
   for (Start &start : starts) {
+    if (isTooLate(start))
+      continue;
     tasks.setOrder(start.strategy.order);
     tasks.propose(start.strategy, all);
     tasks.bound();
     start.stepNs = simulator.stepNs();
     tasks.reject();
+    bounded.push_back(std::move(start));
   }
+  starts = std::move(bounded);
   llvm::stable_sort(starts, [](const Start &a, const Start &b) {
     return a.stepNs < b.stepNs;
   });

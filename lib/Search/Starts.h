@@ -58,9 +58,10 @@ std::vector<Start> spreadStarts(const SearchProblem &problem,
                                 const Strategy &strategy, int32_t span,
                                 int32_t devices);
 
-/// Sets stepNs of each to a lower bound, and sorts them by it.
+/// Sets stepNs of each to a lower bound, and sorts them by it. Optional starts
+/// that are not bounded before `limits.end` are removed.
 void boundStarts(const SearchProblem &problem, const TaskGraph &tables,
-                 std::vector<Start> &starts);
+                 const StartLimits &limits, std::vector<Start> &starts);
 
 /// Plans and simulates a start whose bound is known. If it fits into memory and
 /// takes less than `currentNs`, `tasks` has it afterwards; else `tasks`, which

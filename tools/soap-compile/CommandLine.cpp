@@ -259,17 +259,20 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
   app.add_option("--search", line.search, "Algorithm of the search")
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--budget", line.budgetSeconds, "Limit of the search")
+  app.add_option("--budget", line.budgetSeconds,
+                 "Limit of the search, which ends before if it has converged")
       ->check(positiveNumber(/*orZero=*/false))
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--proposals", line.proposals,
-                 "Limit of the search (default: by graph size)")
+                 "Limit of the search (default: none but --budget)")
       ->check(wholeNumber<uint64_t>(1))
       ->type_name("N");
   app.add_option("--stagnation", line.stagnation,
-                 "End the search after N proposals without a better strategy "
-                 "(default: a quarter of --proposals)")
+                 "End the search after N proposals without a strategy that is "
+                 "better by 0.1% (default: a quarter of --proposals, else "
+                 "twice as many as it took to find the last one, at least "
+                 "20,000 to 200,000 by the sizes of graph and machine)")
       ->check(wholeNumber<uint64_t>(1))
       ->type_name("N");
   app.add_option("--search-state", line.searchState,

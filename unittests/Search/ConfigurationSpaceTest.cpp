@@ -13,6 +13,52 @@ using namespace soap;
 using namespace soap::test;
 
 namespace {
+using Ints = llvm::SmallVector<int32_t, 8>;
+
+TEST(ConfigurationSpace, CountsAndDraws) {
+  OperatorGraph graph = smallChain(1);
+  Topology machine = plainMachine(2);
+  ConfigurationSpace space(graph, machine);
+  int32_t group = graph.node(graph.find("conv1")).group;
+  // No split (2 placements); f, h, w, c or copies in two (4 placements each);
+  // n cannot be split.
+  EXPECT_EQ(space.size(group), 2 + 5 * 4);
+  std::vector<Configuration> all = space.all(group);
+  EXPECT_EQ(all.size(), 22u);
+  std::vector<bool> drawn(all.size());
+  for (uint64_t step = 0; step < 2000; ++step) {
+    Random random(1, 2, step);
+    Configuration config = step % 2 ? space.sample(group, random)
+                                    : space.sampleStructured(group, random);
+    auto it = llvm::find(all, config);
+    ASSERT_NE(it, all.end());
+    drawn[it - all.begin()] = true;
+  }
+  EXPECT_EQ(llvm::count(drawn, true), 22);
+  // Many devices: the space stays small enough to list.
+  OperatorGraph network = inception(64, 1);
+  Topology cluster = plainMachine(64);
+  ConfigurationSpace large(network, cluster);
+  EXPECT_LT(large.degrees(large.groups()[0]).size(), 3000u);
+}
+
+TEST(ConfigurationSpace, FollowsOperands) {
+  OperatorGraph graph = smallChain();
+  Topology machine = plainMachine(4);
+  Strategy strategy = singleDevice(graph, machine);
+  int32_t conv = graph.find("conv1"), relu = graph.find("relu1");
+  Configuration &config = strategy.configs[conv];
+  config.degrees.loops[1] = 2;
+  config.degrees.loops[4] = 2; // Partial results stay behind.
+  config.devices = {3, 2, 1, 0};
+  Configuration follower = followOperand(graph, strategy, relu, 0);
+  EXPECT_EQ(follower.degrees.loops,
+            (llvm::SmallVector<int32_t, 6>{1, 2, 1, 1}));
+  EXPECT_EQ(follower.devices, Ints({3, 1}));
+  EXPECT_EQ(mainOperand(graph, graph.find("conv2")), 0);
+  EXPECT_EQ(mainOperand(graph, conv), -1);
+}
+
 /// Degrees are allowed if they are listed.
 TEST(ConfigurationSpace, AllowsWhatItLists) {
   for (int32_t devices : {1, 3, 8, 12}) {

@@ -1,0 +1,182 @@
+//===- StartsTest.cpp - Where chains begin --------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Starts.h"
+#include "ExampleGraphs.h"
+#include "Spread.h"
+#include "soap/CostModel/GeneratedTopologies.h"
+#include "gtest/gtest.h"
+
+using namespace soap;
+using namespace soap::detail;
+using namespace soap::test;
+using Ints = llvm::SmallVector<int32_t, 8>;
+
+namespace {
+int64_t stepOf(const TaskGraph &tasks) { return FullSimulator(tasks).stepNs(); }
+
+/// The parts grow by eight and end with half of the machine and all of it.
+TEST(Starts, PartsOfAMachine) {
+  auto parts = [](llvm::StringRef name) {
+    Topology topology = llvm::cantFail(loadTopology(name));
+    llvm::SmallVector<int32_t, 4> sizes = subMachines(topology);
+    return Ints(sizes.begin(), sizes.end());
+  };
+  EXPECT_EQ(parts("p100:nodes=1"), Ints({4}));
+  EXPECT_EQ(parts("p100:nodes=2"), Ints({4, 8}));
+  EXPECT_EQ(parts("p100:nodes=4"), Ints({4, 8, 16}));
+  EXPECT_EQ(parts("p100:nodes=16"), Ints({4, 32, 64}));
+  EXPECT_EQ(parts("dgx-h100:nodes=128"), Ints({8, 64, 512, 1024}));
+}
+
+/// A matrix product with two samples, then more, on two devices, then eight.
+TEST(Starts, StrategiesSpreadOutsideAndInside) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {64, 32});
+  int32_t y = builder.matmul("a", x, builder.parameter("w", {32, 48}));
+  builder.output("y", y);
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(8);
+  ConfigurationSpace space(graph, machine);
+  int32_t node = graph.find("a"), group = graph.node(node).group;
+  auto loops = [](const Configuration &config) {
+    return Ints(config.degrees.loops.begin(), config.degrees.loops.end());
+  };
+  auto devices = [](const Configuration &config) {
+    return Ints(config.devices.begin(), config.devices.end());
+  };
+  // Features on devices 1 and 0; loops are n, f, k.
+  Configuration features = onDevice(graph.node(node), 1);
+  features.degrees.loops[1] = 2;
+  features.devices = {1, 0};
+  Spread how;
+  how.span = 2;
+  how.factor = 4;
+  Configuration wide = spread(graph, space, group, features, how);
+  EXPECT_EQ(loops(wide), Ints({4, 2, 1}));
+  EXPECT_EQ(devices(wide), Ints({1, 0, 3, 2, 5, 4, 7, 6}));
+  how.inside = true;
+  wide = spread(graph, space, group, features, how);
+  EXPECT_EQ(loops(wide), Ints({4, 2, 1}));
+  EXPECT_EQ(devices(wide), Ints({4, 0, 5, 1, 6, 2, 7, 3}));
+  // The same loop once more: parts of a tile stay with its device.
+  how.kind = LoopKind::Parameter;
+  wide = spread(graph, space, group, features, how);
+  EXPECT_EQ(loops(wide), Ints({1, 8, 1}));
+  EXPECT_EQ(devices(wide), Ints({4, 5, 6, 7, 0, 1, 2, 3}));
+  how.inside = false;
+  wide = spread(graph, space, group, features, how);
+  EXPECT_EQ(devices(wide), Ints({1, 0, 3, 2, 5, 4, 7, 6}));
+  // There is no attribute: nothing is split.
+  how.kind = LoopKind::Attribute;
+  EXPECT_EQ(spread(graph, space, group, features, how), features);
+}
+
+TEST(Starts, WhatIsSpreadIsValid) {
+  CostModel costs;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    OperatorGraph graph = randomGraph(seed);
+    Topology machine = plainMachine(seed % 2 ? 16 : 13);
+    SearchProblem problem{graph, machine, costs};
+    Strategy narrow =
+        randomStrategy(graph, machine, seed, /*structured=*/seed % 3 != 0, 4);
+    ConfigurationSpace space(graph, machine);
+    size_t wider = 0;
+    for (const Start &start :
+         spreadStarts(problem, narrow, 4, machine.numDevices())) {
+      ASSERT_EQ(verify(start.strategy, graph, machine), "")
+          << start.name << ", seed " << seed;
+      // Three ways, say, of four devices are no degree of sixteen.
+      for (int32_t group : space.groups()) {
+        int32_t node = graph.group(group).front();
+        const Degrees &degrees = start.strategy.configs[node].degrees;
+        EXPECT_TRUE(degrees == narrow.configs[node].degrees ||
+                    space.allows(group, degrees))
+            << start.name << ", seed " << seed;
+      }
+      wider += !(start.strategy == narrow);
+    }
+    EXPECT_GT(wider, 0u) << "seed " << seed;
+  }
+}
+
+/// Bounds are bounds, and a start that is not taken leaves all as it was.
+TEST(Starts, TheFasterOneIsTaken) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    OperatorGraph graph = randomGraph(seed);
+    SearchProblem problem{graph, machine, costs};
+    SearchOptions options;
+    options.seed = seed;
+    options.randomStarts = 4;
+    TaskGraph tables(graph, machine, costs), tasks(graph, machine, costs);
+    std::vector<Start> starts = drawStarts(problem, options, 8);
+    boundStarts(problem, tables, {}, starts);
+    std::reverse(starts.begin(), starts.end());
+    tasks.setStrategy(singleDevice(graph, machine));
+    int64_t current = stepOf(tasks), best = current;
+    StartLimits limits;
+    limits.mustPlan = true;
+    for (Start &start : starts) {
+      int64_t bound = start.stepNs;
+      bool taken = tryStart(start, tasks, current, limits);
+      ASSERT_TRUE(start.isExact) << start.name;
+      EXPECT_LE(bound, start.stepNs) << start.name << ", seed " << seed;
+      TaskGraph alone(graph, machine, costs);
+      alone.setStrategy(start.strategy);
+      EXPECT_EQ(start.stepNs, stepOf(alone)) << start.name;
+      EXPECT_EQ(taken, start.stepNs < current) << start.name;
+      best = std::min(best, start.stepNs);
+      if (taken)
+        current = start.stepNs;
+      EXPECT_EQ(stepOf(tasks), current) << start.name << ", seed " << seed;
+    }
+    EXPECT_EQ(current, best);
+  }
+}
+
+/// Random starts are left out beyond their time and above what is known; named
+/// ones are not.
+TEST(Starts, OptionalOnesAreLimited) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  OperatorGraph graph = inception(64, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.randomStarts = 2;
+  TaskGraph tables(graph, machine, costs), tasks(graph, machine, costs);
+  std::vector<Start> starts = drawStarts(problem, options, 8);
+  boundStarts(problem, tables, {}, starts);
+  tasks.setStrategy(singleDevice(graph, machine));
+  int64_t single = stepOf(tasks);
+  StartLimits late;
+  late.end = std::chrono::steady_clock::now();
+  std::vector<Start> inTime = starts;
+  boundStarts(problem, tables, late, inTime);
+  EXPECT_EQ(inTime.size() + 2, starts.size());
+  for (const Start &start : inTime)
+    EXPECT_FALSE(start.isOptional) << start.name;
+  int optional = 0;
+  for (Start start : starts) {
+    optional += start.isOptional;
+    int64_t bound = start.stepNs;
+    tryStart(start, tasks, /*currentNs=*/INT64_MAX, late);
+    EXPECT_NE(start.isExact, start.isOptional) << start.name;
+    if (start.isOptional) {
+      EXPECT_EQ(start.stepNs, bound);
+      // In time, but nothing to gain.
+      tryStart(start, tasks, /*currentNs=*/bound, {});
+      EXPECT_FALSE(start.isExact);
+      tryStart(start, tasks, /*currentNs=*/bound + single, {});
+      EXPECT_TRUE(start.isExact);
+    }
+    tasks.setStrategy(singleDevice(graph, machine));
+  }
+  EXPECT_EQ(optional, 2);
+}
+} // namespace
