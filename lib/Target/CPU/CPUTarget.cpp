@@ -17,8 +17,8 @@ using namespace soap;
 
 llvm::Expected<std::vector<LibraryMemory>>
 CPUTarget::planLibraryMemory(StringRef table, uint32_t coresPerDevice) const {
-  size_t devices = fb::GetModel(table.data())->devices()->size();
-  std::vector<soap_memory> memory(devices);
+  const auto *devices = fb::GetModel(table.data())->devices();
+  std::vector<soap_memory> memory(devices ? devices->size() : 0);
   if (soap_plan_memory(table.data(), table.size(), coresPerDevice,
                        memory.data(), memory.size()) != SOAP_OK)
     return llvm::createStringError(soap_last_error());
