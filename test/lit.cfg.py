@@ -45,7 +45,8 @@ config.substitutions.append(("%cc", config.soap_cc))
 config.substitutions.append(("%cxx", config.soap_cxx))
 config.substitutions.append(("%clang-format", config.soap_clang_format))
 
-for tool in ("soap-opt", "soap-translate", "soap-compile", "soap-run"):
+for tool in ("soap-opt", "soap-translate", "soap-compile", "soap-compile-emulated",
+             "soap-run"):
     if os.access(os.path.join(config.soap_tools_dir, tool), os.X_OK):
         config.available_features.add(tool)
 if os.access(os.path.join(config.soap_tools_dir, "soap-compile-faulty"), os.X_OK):

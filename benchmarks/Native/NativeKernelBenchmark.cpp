@@ -13,9 +13,10 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
-#include "soap/Target/Native/NativeKernels.h"
-#include "soap/Target/Native/Passes.h"
-#include "soap/Target/Native/SharedObject.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Target/CPU/EmitKernels.h"
+#include "soap/Target/CPU/Passes.h"
+#include "soap/Target/Model/SharedObject.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <benchmark/benchmark.h>
@@ -68,7 +69,7 @@ private:
       if (NativeKernels::supports(op))
         index.push_back(kernels.getOrCreate(op)->index);
     });
-    auto object = emitNativeObject(kernels.getModule(), NativeTarget::host());
+    auto object = emitNativeObject(kernels.getModule(), HostProcessor::host());
     llvm::SmallString<128> path;
     if (failed(object) ||
         llvm::sys::fs::createTemporaryFile("soap-benchmark", "so", path))
@@ -169,7 +170,7 @@ static void Compile(benchmark::State &state) {
   MLIRContext context(registry);
   context.disableMultithreading();
   context.loadAllAvailableDialects();
-  NativeTarget target = NativeTarget::host();
+  HostProcessor target = HostProcessor::host();
   for (auto _ : state) {
     auto module = parseSourceString<ModuleOp>(program(64), &context);
     NativeKernels kernels(*module);

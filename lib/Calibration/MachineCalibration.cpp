@@ -7,7 +7,6 @@
 
 #include "soap/Calibration/MachineCalibration.h"
 #include "ProbeModel.h"
-#include "soap/CostModel/Machine.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -18,11 +17,12 @@
 
 namespace soap {
 
-llvm::Expected<Calibration> calibrateMachine(int32_t devices,
+llvm::Expected<Calibration> calibrateMachine(const Target &target,
+                                             int32_t devices,
                                              int32_t coresPerDevice) {
   std::string reason;
   auto measure = [&](const ProbeStep &step) {
-    return measureProbe(step, devices, coresPerDevice, reason);
+    return measureProbe(step, target, devices, coresPerDevice, reason);
   };
   auto gemm = [&](int64_t m, int64_t n, int64_t k) {
     return measure({ProbeStep::Kind::Gemm, m, n, k, 0});
@@ -33,15 +33,16 @@ llvm::Expected<Calibration> calibrateMachine(int32_t devices,
   auto copy = [&](int64_t bytes) {
     return measure({ProbeStep::Kind::Exchange, 0, 0, 0, bytes});
   };
-  llvm::Expected<Calibration> result =
-      calibrate({gemm, stream, copy}, inspectMachine().name(), devices);
+  llvm::Expected<Calibration> result = calibrate(
+      {gemm, stream, copy}, target.getName(), target.getMachineName(), devices);
   if (!result && !reason.empty())
     return llvm::joinErrors(result.takeError(),
                             llvm::createStringError(reason));
   return result;
 }
 
-std::string calibrationPath(int32_t devices, int32_t coresPerDevice) {
+std::string calibrationPath(const Target &target, int32_t devices,
+                            int32_t coresPerDevice) {
   llvm::SmallString<128> path;
   if (auto folder = llvm::sys::Process::GetEnv("SOAP_CALIBRATION_DIR")) {
     if (folder->empty())
@@ -53,17 +54,18 @@ std::string calibrationPath(int32_t devices, int32_t coresPerDevice) {
     return "";
   }
   std::string machine =
-      llvm::utohexstr(llvm::xxh3_64bits(inspectMachine().name()), true, 16);
-  llvm::sys::path::append(path, "calibration-" + machine + "-" +
-                                    std::to_string(devices) + "x" +
-                                    std::to_string(coresPerDevice) + ".json");
+      llvm::utohexstr(llvm::xxh3_64bits(target.getMachineName()), true, 16);
+  llvm::sys::path::append(path, "calibration-" + target.getName() + "-" +
+                                    machine + "-" + std::to_string(devices) +
+                                    "x" + std::to_string(coresPerDevice) +
+                                    ".json");
   return path.str().str();
 }
 
 llvm::Expected<std::string>
-ensureCalibration(int32_t devices, int32_t coresPerDevice,
+ensureCalibration(const Target &target, int32_t devices, int32_t coresPerDevice,
                   llvm::function_ref<void()> measuring) {
-  std::string path = calibrationPath(devices, coresPerDevice);
+  std::string path = calibrationPath(target, devices, coresPerDevice);
   if (path.empty())
     return llvm::createStringError(
         "expected a folder for the calibration of this machine, got none; set "
@@ -74,7 +76,7 @@ ensureCalibration(int32_t devices, int32_t coresPerDevice,
   llvm::consumeError(kept.takeError());
   measuring();
   llvm::Expected<Calibration> calibration =
-      calibrateMachine(devices, coresPerDevice);
+      calibrateMachine(target, devices, coresPerDevice);
   if (!calibration)
     return calibration.takeError();
   if (std::error_code code =

@@ -8,14 +8,13 @@
 #include "ProbeModel.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Runtime/Runtime.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 namespace soap {
 namespace {
-
-constexpr uint64_t alignment = 64;
 
 std::unique_ptr<fb::TensorTypeT> tensor(std::vector<int64_t> shape) {
   auto type = std::make_unique<fb::TensorTypeT>();
@@ -25,12 +24,12 @@ std::unique_ptr<fb::TensorTypeT> tensor(std::vector<int64_t> shape) {
 }
 
 /// Adds a buffer of an arena and returns its index.
-uint32_t addBuffer(fb::DeviceT &device, uint64_t bytes,
+uint32_t addBuffer(fb::DeviceT &device, const Target &target, uint64_t bytes,
                    fb::Space space = fb::Space::Activations) {
   uint64_t &arena = space == fb::Space::Activations ? device.activation_bytes
                                                     : device.parameter_bytes;
   device.buffers.emplace_back(space, arena, bytes);
-  arena += (bytes + alignment - 1) / alignment * alignment;
+  arena += llvm::alignTo(bytes, target.getAlignment());
   return static_cast<uint32_t>(device.buffers.size() - 1);
 }
 
@@ -105,9 +104,10 @@ std::unique_ptr<fb::KernelT> streamKernel(int64_t elements) {
   return kernel;
 }
 
-void addExchange(fb::DeviceT &device, uint32_t id, uint32_t devices,
-                 uint64_t bytes) {
-  uint32_t from = addBuffer(device, bytes), to = addBuffer(device, bytes);
+void addExchange(fb::DeviceT &device, const Target &target, uint32_t id,
+                 uint32_t devices, uint64_t bytes) {
+  uint32_t from = addBuffer(device, target, bytes),
+           to = addBuffer(device, target, bytes);
   fb::RowBodyUnion row;
   if (devices == 1) {
     auto copy = std::make_unique<fb::BoxCopyT>();
@@ -127,13 +127,13 @@ void addExchange(fb::DeviceT &device, uint32_t id, uint32_t devices,
   addRow(device, std::move(row), fb::Stream::Communication);
 }
 
-fb::ModelT makeModel(const ProbeStep &step, uint32_t devices,
-                     uint32_t coresPerDevice) {
+fb::ModelT makeModel(const ProbeStep &step, const Target &target,
+                     uint32_t devices, uint32_t coresPerDevice) {
   fb::ModelT model;
   model.abi = SOAP_ABI_VERSION;
   model.compiler = "calibration";
   model.name = "probe";
-  model.target = "cpu";
+  model.target = target.getName().str();
   model.cores_per_device = coresPerDevice;
   int64_t elements = std::max<int64_t>(1, step.bytes / 8);
   if (step.kind == ProbeStep::Kind::Gemm)
@@ -153,21 +153,22 @@ fb::ModelT makeModel(const ProbeStep &step, uint32_t devices,
       int64_t instances = std::clamp<int64_t>(
           coldBytes / (bytesA + bytesB + bytesC), 1, mostInstances);
       for (int64_t i = 0; i < instances; ++i) {
-        uint32_t a = addBuffer(*device, bytesA);
-        uint32_t b = addBuffer(*device, bytesB, fb::Space::Parameters);
-        uint32_t c = addBuffer(*device, bytesC);
+        uint32_t a = addBuffer(*device, target, bytesA);
+        uint32_t b = addBuffer(*device, target, bytesB, fb::Space::Parameters);
+        uint32_t c = addBuffer(*device, target, bytesC);
         addRow(*device, launch({a, b}, c, {1}), fb::Stream::Compute);
       }
       break;
     }
     case ProbeStep::Kind::Stream: {
-      uint32_t x = addBuffer(*device, elements * 4);
-      uint32_t y = addBuffer(*device, elements * 4);
+      uint32_t x = addBuffer(*device, target, elements * 4);
+      uint32_t y = addBuffer(*device, target, elements * 4);
       addRow(*device, launch({x}, y), fb::Stream::Compute);
       break;
     }
     case ProbeStep::Kind::Exchange:
-      addExchange(*device, id, devices, std::max<int64_t>(4, step.bytes));
+      addExchange(*device, target, id, devices,
+                  std::max<int64_t>(4, step.bytes));
       break;
     }
     model.devices.push_back(std::move(device));
@@ -179,9 +180,10 @@ void ignoreWarning(const char *, void *) {}
 
 } // namespace
 
-double measureProbe(const ProbeStep &step, int32_t devices,
-                    int32_t coresPerDevice, std::string &error) {
-  fb::ModelT table = makeModel(step, static_cast<uint32_t>(devices),
+double measureProbe(const ProbeStep &step, const Target &target,
+                    int32_t devices, int32_t coresPerDevice,
+                    std::string &error) {
+  fb::ModelT table = makeModel(step, target, static_cast<uint32_t>(devices),
                                static_cast<uint32_t>(coresPerDevice));
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::Model::Pack(builder, &table), fb::ModelIdentifier());

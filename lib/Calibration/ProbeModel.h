@@ -8,9 +8,7 @@
 #ifndef SOAP_LIB_CALIBRATION_PROBEMODEL_H
 #define SOAP_LIB_CALIBRATION_PROBEMODEL_H
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "soap/Target/Target.h"
 
 namespace soap {
 
@@ -23,12 +21,13 @@ struct ProbeStep {
   int64_t bytes = 0; ///< Stream: read plus written. Exchange: per device.
 };
 
-/// Runs `step` on `devices` devices of `coresPerDevice` cores and returns the
-/// median time of its row in seconds, over repetitions and devices. Negative,
-/// with the reason in `error`, if it cannot run. An Exchange sends to the next
-/// device; with one device it is a copy.
-double measureProbe(const ProbeStep &step, int32_t devices,
-                    int32_t coresPerDevice, std::string &error);
+/// Runs `step` on `devices` devices of `target` with `coresPerDevice` cores
+/// each and returns the median time of its row in seconds, over repetitions and
+/// devices. Negative, with the reason in `error`, if it cannot run. An Exchange
+/// sends to the next device; with one device it is a copy.
+double measureProbe(const ProbeStep &step, const Target &target,
+                    int32_t devices, int32_t coresPerDevice,
+                    std::string &error);
 
 } // namespace soap
 

@@ -30,8 +30,11 @@ llvm::Expected<Calibration> Calibration::parse(llvm::StringRef text) {
   result.machine = root->getString("machine").value_or("").str();
   result.devices =
       static_cast<int32_t>(reader.integer(*root, "devices", "calibration"));
-  result.kind = detail::readKind(
-      reader, root->getString("device_kind").value_or("cpu"), *kind);
+  std::optional<llvm::StringRef> name = root->getString("device_kind");
+  if (!name)
+    reader.fail("calibration: expected a name 'device_kind', got: none; remove "
+                "the file to measure again");
+  result.kind = detail::readKind(reader, name.value_or(""), *kind);
   result.copyBandwidth =
       reader.number(*root, "copy_bandwidth_bytes_per_s", "calibration");
   result.copyLatencyNs =
@@ -102,6 +105,7 @@ double errorOf(const DeviceKind &kind, llvm::ArrayRef<Sample> samples) {
 } // namespace
 
 llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
+                                            llvm::StringRef kindName,
                                             llvm::StringRef machine,
                                             int32_t devices) {
   auto failed = [](const llvm::Twine &what) {
@@ -111,7 +115,7 @@ llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
   Calibration result;
   result.machine = machine.str();
   result.devices = devices;
-  result.kind.name = "cpu";
+  result.kind.name = kindName.str();
 
   // Bandwidth from more than caches hold, as the weights of a large network,
   // launch cost from a tiny activation.

@@ -128,7 +128,7 @@ int64_t CostModel::copyNs(int64_t bytes, const DeviceKind &kind) {
 }
 
 bool CostModel::isView(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
-                       int32_t elementBytes) {
+                       int32_t elementBytes, const DeviceKind &kind) {
   bool leading = true;
   int64_t first = 0;
   for (auto [part, whole] : llvm::zip_equal(box, shard)) {
@@ -137,12 +137,12 @@ bool CostModel::isView(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
     leading &= part.size() == 1;
     first = first * whole.size() + part.lo - whole.lo;
   }
-  return first * elementBytes % 64 == 0;
+  return first * elementBytes % kind.alignment == 0;
 }
 
 int64_t CostModel::cutNs(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
                          int32_t elementBytes, const DeviceKind &kind) {
-  if (isView(box, shard, elementBytes))
+  if (isView(box, shard, elementBytes, kind))
     return 0;
   int64_t elements = 1;
   for (Range range : box)

@@ -33,6 +33,10 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
   kind.halfDepth = reader.number(object, "half_depth", where, kind.halfDepth);
   kind.launchNs = std::llround(
       reader.number(object, "launch_s", where, kind.launchNs * 1e-9) * 1e9);
+  kind.alignment = reader.integer(object, "alignment", where, kind.alignment);
+  if (kind.alignment < 1)
+    reader.fail(where + ": expected an 'alignment' of at least 1 byte, got: " +
+                llvm::Twine(kind.alignment));
   return kind;
 }
 
@@ -56,6 +60,8 @@ void soap::detail::writeKind(json::OStream &json, const DeviceKind &kind) {
   writeNumber(json, "half_columns", kind.halfColumns);
   writeNumber(json, "half_depth", kind.halfDepth);
   writeNumber(json, "launch_s", kind.launchNs / 1e9);
+  if (kind.alignment != DeviceKind().alignment)
+    json.attribute("alignment", kind.alignment);
 }
 
 namespace {

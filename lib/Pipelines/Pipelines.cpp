@@ -38,10 +38,14 @@ void soap::buildPartitionPipeline(OpPassManager &passes, StringRef costFile) {
   passes.addPass(createSchedulePass());
 }
 
-void soap::buildLowerPipeline(OpPassManager &passes) {
-  passes.addPass(createConvertSOAPToSOAPRTPass());
+static void buildPlanPipeline(OpPassManager &passes) {
   passes.addPass(soaprt::createSOAPRTAssignStreamsPass());
   passes.addPass(soaprt::createSOAPRTPlanMemoryPass());
+}
+
+void soap::buildLowerPipeline(OpPassManager &passes, const Target &target) {
+  passes.addPass(createConvertSOAPToSOAPRTPass(target));
+  buildPlanPipeline(passes);
 }
 
 void soap::buildParallelizePipeline(OpPassManager &passes,
@@ -50,6 +54,7 @@ void soap::buildParallelizePipeline(OpPassManager &passes,
   AttachTopologyPassOptions topology;
   topology.devices = options.devices;
   topology.file = options.topology;
+  topology.target = options.target;
   passes.addPass(createAttachTopologyPass(topology));
   if (options.strategy == "search") {
     SearchPassOptions search;
@@ -75,10 +80,13 @@ void soap::registerPipelines() {
       "soap-parallelize",
       "From an imported model to tasks and communication in launch order",
       buildParallelizePipeline);
-  PassPipelineRegistration<>(
+  PassPipelineRegistration<LowerOptions>(
       "soap-lower", "From tasks and communication to planned programs",
-      [](OpPassManager &passes) {
-        buildLowerPipeline(passes);
+      [](OpPassManager &passes, const LowerOptions &options) {
+        ConvertSOAPToSOAPRTPassOptions convert;
+        convert.target = options.target;
+        passes.addPass(createConvertSOAPToSOAPRTPass(convert));
+        buildPlanPipeline(passes);
         passes.addPass(soaprt::createSOAPRTVerifyMemoryPass());
       });
 }

@@ -143,7 +143,8 @@ int64_t ValueCompiler::assembleNs(int32_t box, FlatPlan::Slice pieces,
   if (pieces.size() == 1) {
     int32_t shard = plan_->pieces[pieces.begin].shard;
     if (CostModel::isView(plan_->box(box), plan_->box(plan_->shards[shard].box),
-                          static_cast<int32_t>(in_->elementBytes)))
+                          static_cast<int32_t>(in_->elementBytes),
+                          topology_.kindOf(device)))
       return 0;
   }
   return copyNs(bytesOf(box), device);

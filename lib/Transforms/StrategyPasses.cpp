@@ -7,9 +7,9 @@
 
 #include "mlir/Support/FileUtilities.h"
 #include "soap/CostModel/GeneratedTopologies.h"
-#include "soap/CostModel/Machine.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
+#include "soap/Target/TargetRegistry.h"
 #include "soap/Transforms/Passes.h"
 #include "soap/Transforms/ScheduleSimulation.h"
 #include "soap/Transforms/StrategyIR.h"
@@ -75,7 +75,14 @@ struct AttachTopologyPass : impl::AttachTopologyPassBase<AttachTopologyPass> {
       return Topology::load(file);
     if (!name.empty())
       return generateTopology(name);
-    return describeMachine(devices, coresPerDevice, calibration);
+    llvm::Expected<std::unique_ptr<Target>> created = createTarget(target);
+    if (!created)
+      return created.takeError();
+    MachineRequest request;
+    request.devices = devices;
+    request.coresPerDevice = coresPerDevice;
+    request.calibrationFile = calibration;
+    return (*created)->describeMachine(request);
   }
 };
 

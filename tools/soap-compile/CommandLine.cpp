@@ -11,6 +11,7 @@
 #include "soap/CostModel/GeneratedTopologies.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/SearchAlgorithm.h"
+#include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -26,8 +27,7 @@ namespace {
 /// The options as they were written.
 struct Texts {
   ImportOptions import;
-  std::string target = "cpu", emit = "so", mcpu = "native", cost = "analytic",
-              link;
+  std::string target, emit = "so", mcpu, cost = "analytic", link;
   int32_t devices = 0;
   bool train = false;
 };
@@ -87,11 +87,11 @@ static llvm::Error checkModel(const CommandLine &line, bool hasDevices) {
 
 static llvm::Error check(CommandLine &line, const Texts &texts,
                          bool hasDevices) {
-  if (texts.target == "cuda")
-    return mistake("expected --target=cpu, got: 'cuda', which cannot be "
-                   "compiled for yet; use --target=cpu");
-  if (texts.target != "cpu")
-    return mistake("expected --target=cpu, got: '" + texts.target + "'");
+  llvm::Expected<std::unique_ptr<Target>> target =
+      createTarget(texts.target, {texts.mcpu});
+  if (!target)
+    return target.takeError();
+  line.target = std::move(*target);
   if (texts.train)
     return mistake("expected inference, got: --train; training steps cannot be "
                    "compiled yet; leave --train out");
@@ -177,10 +177,6 @@ static llvm::Error check(CommandLine &line, const Texts &texts,
   line.import = std::move(*import);
   if (llvm::Error error = checkStrategy(line))
     return error;
-  llvm::Expected<NativeTarget> target = NativeTarget::forCPU(texts.mcpu);
-  if (!target)
-    return target.takeError();
-  line.target = std::move(*target);
   return llvm::Error::success();
 }
 
@@ -212,8 +208,16 @@ static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
 
 static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
   app.option_defaults()->group("Machine");
-  app.add_option("--target", texts.target, "cpu (default) or cuda (not yet)")
-      ->type_name("TARGET");
+  std::string targets, processors;
+  for (const RegisteredTarget &target : registeredTargets()) {
+    targets += "\n  " + target.name + ": " + target.description;
+    if (!target.processors.empty())
+      processors += "\n  " + target.name + ": " + target.processors;
+  }
+  app.add_option("--target", texts.target,
+                 "What the devices are (default " +
+                     registeredTargets().front().name + "):" + targets)
+      ->type_name("NAME");
   app.add_option("--devices", texts.devices,
                  "Equal devices of this machine (default: those of the "
                  "topology in an .mlir model, else as many as the strategy "
@@ -235,7 +239,7 @@ static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
       ->check(wholeNumber<int32_t>(1))
       ->type_name("K");
   app.add_option("--mcpu", texts.mcpu,
-                 "Processor to make code for, LLVM's name (default native)")
+                 "Processor to make code for, by target:" + processors)
       ->type_name("NAME");
 }
 

@@ -9,8 +9,8 @@
 #define SOAP_TOOLS_SOAPCOMPILE_COMMANDLINE_H
 
 #include "soap/Runtime/LinkSpeed.h"
-#include "soap/Target/Native/NativeTarget.h"
 #include "soap/Target/ONNX/Import.h"
+#include "soap/Target/Target.h"
 #include "llvm/Support/Error.h"
 #include <optional>
 #include <string>
@@ -48,7 +48,7 @@ struct CommandLine {
   /// Rates of this machine: a file, "auto" (measured once and kept, where there
   /// is more than one device), or "none" (round figures).
   std::string calibration = "auto";
-  NativeTarget target;
+  std::shared_ptr<const Target> target;
 
   /// Name of an expert strategy, "search", a .json file, or empty: what the
   /// model carries, else the default.

@@ -12,13 +12,10 @@
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Calibration.h"
 #include "soap/CostModel/GeneratedTopologies.h"
-#include "soap/CostModel/Machine.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Search/LaunchPolicy.h"
-#include "soap/Target/Memory/LibraryMemory.h"
-#include "soap/Target/Native/NativeKernels.h"
-#include "soap/Target/Native/Passes.h"
+#include "soap/Target/Model/MemoryPlan.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -38,7 +35,7 @@ Compilation::Compilation(const CommandLine &line, MLIRContext &context)
   }
   timer = timing.getRootScope();
   model.name = llvm::sys::path::stem(line.model).str();
-  model.target = line.target;
+  model.target = line.target.get();
   model.coresPerDevice = line.coresPerDevice;
   model.tiles = line.reference;
 }
@@ -92,16 +89,19 @@ std::string Compilation::findCalibration(int32_t devices) {
   if (line.calibration != "auto")
     return line.calibration;
   // One device has nothing to weigh; no folder, nowhere to keep it.
-  if (devices < 2 || calibrationPath(devices, line.coresPerDevice).empty())
+  if (devices < 2 ||
+      calibrationPath(*line.target, devices, line.coresPerDevice).empty())
     return "";
   TimingScope scope = timer.nest("calibration");
   bool measured = false;
   llvm::Expected<std::string> path =
-      ensureCalibration(devices, line.coresPerDevice, [&] {
+      ensureCalibration(*line.target, devices, line.coresPerDevice, [&] {
         measured = true;
         llvm::errs() << "calibration: measuring this machine with " << devices
                      << " busy devices, once; kept in '"
-                     << calibrationPath(devices, line.coresPerDevice) << "'\n";
+                     << calibrationPath(*line.target, devices,
+                                        line.coresPerDevice)
+                     << "'\n";
       });
   if (path) {
     if (measured)
@@ -143,8 +143,8 @@ llvm::Expected<Topology> Compilation::describeTopology() {
         "expected devices below " + llvm::Twine(maxDevices) +
         " in the strategy, got: " + llvm::Twine(devices - 1) +
         "; describe larger machines with --topology");
-  return describeMachine(devices, line.coresPerDevice, findCalibration(devices),
-                         line.link);
+  return line.target->describeMachine(
+      {devices, line.coresPerDevice, findCalibration(devices), line.link});
 }
 
 int Compilation::printTopology() {
@@ -467,8 +467,10 @@ int Compilation::run() {
         printResults();
       return exit;
     }
-    if (!runPasses(buildLowerPipeline, "lower") ||
-        failed(movements.compare(*module)))
+    auto lower = [&](OpPassManager &passes) {
+      buildLowerPipeline(passes, *line.target);
+    };
+    if (!runPasses(lower, "lower") || failed(movements.compare(*module)))
       return Failed;
     exit = planMemory(again);
     if (exit != Fine)
@@ -492,8 +494,8 @@ int Compilation::emitPrograms() {
     return print();
   if (line.emit == Emit::LLVM) {
     bool lowered = runPasses(
-        [](OpPassManager &passes) {
-          buildNativeKernelPipeline(passes.nest<ModuleOp>());
+        [&](OpPassManager &passes) {
+          line.target->buildKernelPipeline(passes.nest<ModuleOp>());
         },
         "native kernels");
     return lowered ? print() : Failed;

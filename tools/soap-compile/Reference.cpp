@@ -8,9 +8,8 @@
 #include "Reference.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
-#include "soap/CostModel/Machine.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Pipelines/Pipelines.h"
-#include "soap/Target/Native/NativeKernels.h"
 #include "soap/Transforms/StrategyIR.h"
 
 using namespace mlir;
@@ -18,8 +17,7 @@ using namespace soap;
 
 /// Places the whole model on the one device of this machine.
 static llvm::Error placeOnOneDevice(ModuleOp module, ModelOptions &options) {
-  llvm::Expected<Topology> machine =
-      describeMachine(/*devices=*/1, /*coresPerDevice=*/0, "");
+  llvm::Expected<Topology> machine = options.target->describeMachine({});
   if (!machine)
     return machine.takeError();
   writeTopology(module, *machine);
@@ -68,7 +66,7 @@ bool soap::buildReference(ReferenceBuild &reference, ModuleOp model,
     if (ModuleOp kernels = NativeKernels(model).getModule())
       module.push_back(kernels.clone());
     PassManager lower(module.getContext());
-    buildLowerPipeline(lower);
+    buildLowerPipeline(lower, *options.target);
     return succeeded(lower.run(module));
   };
   if (build())

@@ -12,7 +12,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
-#include "soap/Target/Native/Passes.h"
+#include "soap/Target/Registration/AllTargets.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -20,6 +20,7 @@ using namespace soap;
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  registerAllTargets();
   int exitCode = 0;
   llvm::Expected<std::optional<CommandLine>> line =
       parseCommandLine(argc, argv, exitCode);
@@ -33,7 +34,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
                   soaprt::SOAPRTDialect>();
-  registerNativeDialects(registry);
+  (*line)->target->registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
                       soaprt::SOAPRTDialect>();

@@ -8,6 +8,7 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "soap/Dialect/NN/IR/NN.h"
@@ -15,10 +16,12 @@
 #include "soap/Dialect/SOAP/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Pipelines/Pipelines.h"
-#include "soap/Target/Native/Passes.h"
+#include "soap/Target/CPU/Passes.h"
+#include "soap/Target/Registration/AllTargets.h"
 #include "soap/Transforms/Passes.h"
 
 namespace soap::test {
+void registerEmulatedTarget();
 void registerTestPartitionSpec();
 } // namespace soap::test
 
@@ -30,6 +33,9 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   soap::ir::registerSOAPPasses();
   soap::nn::registerNNPasses();
+  soap::registerAllTargets();
+  soap::test::registerEmulatedTarget();
+  soap::registerNNToKernelsPasses();
   soap::registerNNToLinalgPasses();
   soap::registerSOAPToSOAPRTPasses();
   soap::registerNativePassesAndPipeline();

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Calibration/MachineCalibration.h"
-#include "soap/CostModel/Machine.h"
+#include "soap/Target/CPU/CPUTarget.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
@@ -28,15 +28,18 @@ protected:
     unsetenv("SOAP_CALIBRATION_DIR");
     llvm::sys::fs::remove_directories(folder);
   }
+  CPUTarget target{HostProcessor::host()};
   llvm::SmallString<128> folder;
 };
 
 TEST_F(MachineCalibrationTest, MeasuresOnceAndKeepsTheResult) {
   int runs = 0;
-  llvm::Expected<std::string> path = ensureCalibration(2, 1, [&] { ++runs; });
+  llvm::Expected<std::string> path =
+      ensureCalibration(target, 2, 1, [&] { ++runs; });
   ASSERT_TRUE(bool(path)) << llvm::toString(path.takeError());
   EXPECT_EQ(runs, 1);
-  llvm::Expected<std::string> again = ensureCalibration(2, 1, [&] { ++runs; });
+  llvm::Expected<std::string> again =
+      ensureCalibration(target, 2, 1, [&] { ++runs; });
   ASSERT_TRUE(bool(again));
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(*path, *again);
@@ -50,16 +53,18 @@ TEST_F(MachineCalibrationTest, MeasuresOnceAndKeepsTheResult) {
   EXPECT_GT(calibration->copyBandwidth, 1e7);
   EXPECT_GE(calibration->copyLatencyNs, 0);
 
-  llvm::Expected<Topology> topology = describeMachine(2, 1, *path);
+  llvm::Expected<Topology> topology =
+      target.describeMachine({2, 1, *path, std::nullopt});
   ASSERT_TRUE(bool(topology)) << llvm::toString(topology.takeError());
   EXPECT_EQ(topology->numDevices(), 2);
   EXPECT_EQ(topology->kindOf(0).peakFlops, calibration->kind.peakFlops);
 }
 
 TEST_F(MachineCalibrationTest, MeasuresAgainWhatIsDamaged) {
-  std::ofstream(calibrationPath(1, 1)) << "{";
+  std::ofstream(calibrationPath(target, 1, 1)) << "{";
   int runs = 0;
-  llvm::Expected<std::string> path = ensureCalibration(1, 1, [&] { ++runs; });
+  llvm::Expected<std::string> path =
+      ensureCalibration(target, 1, 1, [&] { ++runs; });
   ASSERT_TRUE(bool(path)) << llvm::toString(path.takeError());
   EXPECT_EQ(runs, 1);
   EXPECT_TRUE(bool(Calibration::load(*path)));

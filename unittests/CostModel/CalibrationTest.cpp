@@ -34,7 +34,7 @@ struct Machine {
     auto copy = [&](int64_t bytes) {
       return canCopy ? 3e-6 + bytes / 6e9 : -1.0;
     };
-    return soap::calibrate({gemm, stream, copy}, "test machine", 2);
+    return soap::calibrate({gemm, stream, copy}, "cpu", "test machine", 2);
   }
 };
 

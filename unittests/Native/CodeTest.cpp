@@ -8,8 +8,9 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
-#include "soap/Target/Native/NativeKernels.h"
-#include "soap/Target/Native/Passes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Target/CPU/EmitKernels.h"
+#include "soap/Target/CPU/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 
@@ -40,7 +41,7 @@ protected:
         (void)kernels.getOrCreate(candidate);
     });
     FailureOr<std::string> assembly = emitNativeAssembly(
-        kernels.getModule(), llvm::cantFail(NativeTarget::forCPU(cpu)));
+        kernels.getModule(), llvm::cantFail(HostProcessor::find(cpu)));
     return succeeded(assembly) ? *assembly : "";
   }
 

@@ -9,8 +9,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "soap/Target/Native/Passes.h"
-#include "soap/Target/Native/SharedObject.h"
+#include "soap/Target/CPU/EmitKernels.h"
+#include "soap/Target/CPU/Passes.h"
+#include "soap/Target/Model/SharedObject.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "gtest/gtest.h"
@@ -45,13 +46,13 @@ void CompiledOps::compile(const std::string &text) {
     calls.push_back(*call);
   }
   ASSERT_TRUE(succeeded(verify(*module)));
-  NativeTarget target = NativeTarget::host();
+  HostProcessor target = HostProcessor::host();
   FailureOr<std::string> object = emitNativeObject(kernels.getModule(), target);
   ASSERT_TRUE(succeeded(object));
 
   llvm::SmallString<128> path;
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("soap-native", "so", path));
-  llvm::Error error = linkSharedObject({*object}, {"table", ""}, path, target);
+  llvm::Error error = linkSharedObject({*object}, {"table", ""}, path);
   ASSERT_FALSE(error) << llvm::toString(std::move(error));
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   llvm::sys::fs::remove(path);

@@ -10,7 +10,7 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "soap/Target/Native/NativeKernels.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include <string>
 #include <vector>
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Target/Native/NativeTarget.h"
-#include "soap/Target/Native/SharedObject.h"
+#include "soap/Target/Host/HostProcessor.h"
+#include "soap/Target/Model/SharedObject.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -99,23 +99,23 @@ TEST_F(Link, FailsWithoutLeftovers) {
   EXPECT_TRUE(files().empty());
 }
 
-TEST(NativeTarget, KnowsProcessors) {
-  Expected<NativeTarget> target = NativeTarget::forCPU("native");
+TEST(HostProcessor, KnowsProcessors) {
+  Expected<HostProcessor> target = HostProcessor::find("native");
   ASSERT_TRUE(bool(target));
-  EXPECT_EQ(target->cpu, NativeTarget::host().cpu);
-  Expected<NativeTarget> unknown = NativeTarget::forCPU("pentium9000");
+  EXPECT_EQ(target->name, HostProcessor::host().name);
+  Expected<HostProcessor> unknown = HostProcessor::find("pentium9000");
   ASSERT_FALSE(bool(unknown));
   EXPECT_NE(toString(unknown.takeError()).find("got: pentium9000"),
             std::string::npos);
 }
 
 #if defined(__x86_64__)
-TEST(NativeTarget, FeaturesAreNamedAsInCpuinfo) {
+TEST(HostProcessor, FeaturesAreNamedAsInCpuinfo) {
   auto v1 =
-      cantFail(cantFail(NativeTarget::forCPU("x86-64")).requiredCPUFeatures());
+      cantFail(cantFail(HostProcessor::find("x86-64")).requiredFeatures());
   EXPECT_FALSE(is_contained(v1, "avx"));
-  auto v3 = cantFail(
-      cantFail(NativeTarget::forCPU("x86-64-v3")).requiredCPUFeatures());
+  auto v3 =
+      cantFail(cantFail(HostProcessor::find("x86-64-v3")).requiredFeatures());
   for (const char *flag : {"avx2", "fma", "sse4_2", "abm", "pni", "bmi1"})
     EXPECT_TRUE(is_contained(v3, flag)) << flag;
   EXPECT_FALSE(is_contained(v3, "avx512f"));
@@ -129,7 +129,7 @@ TEST(NativeTarget, FeaturesAreNamedAsInCpuinfo) {
   SmallVector<StringRef> present;
   flags.split(present, ' ');
   for (const std::string &flag :
-       cantFail(NativeTarget::host().requiredCPUFeatures()))
+       cantFail(HostProcessor::host().requiredFeatures()))
     EXPECT_TRUE(is_contained(present, flag)) << flag;
 }
 #endif

@@ -17,6 +17,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Pipelines/Pipelines.h"
+#include "soap/Target/CPU/CPUTarget.h"
 #include "llvm/Support/JSON.h"
 #include "gtest/gtest.h"
 
@@ -76,7 +77,8 @@ protected:
 
   void lower() {
     PassManager passes(&context_);
-    buildLowerPipeline(passes);
+    CPUTarget target(HostProcessor::host());
+    buildLowerPipeline(passes, target);
     ASSERT_TRUE(succeeded(passes.run(*module_)));
   }
 

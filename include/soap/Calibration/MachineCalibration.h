@@ -16,23 +16,25 @@
 #define SOAP_CALIBRATION_MACHINECALIBRATION_H
 
 #include "soap/CostModel/Calibration.h"
+#include "soap/Target/Target.h"
 
 namespace soap {
 
-/// Runs the calibration on `devices` devices of `coresPerDevice` cores (0: an
-/// even split of the allowed cores). Takes a few seconds.
-llvm::Expected<Calibration> calibrateMachine(int32_t devices,
-                                             int32_t coresPerDevice);
+/// Runs the calibration on `devices` devices of `target`, with `coresPerDevice`
+/// cores each (0: an even split of the allowed cores). Takes a few seconds.
+llvm::Expected<Calibration>
+calibrateMachine(const Target &target, int32_t devices, int32_t coresPerDevice);
 
 /// The file that keeps the calibration of this machine for that many devices:
 /// in `$SOAP_CALIBRATION_DIR`, else `$XDG_CACHE_HOME/soap`, else
 /// `~/.cache/soap`. Empty if none of them is set, or the first one to nothing.
-std::string calibrationPath(int32_t devices, int32_t coresPerDevice);
+std::string calibrationPath(const Target &target, int32_t devices,
+                            int32_t coresPerDevice);
 
 /// Calibrates unless calibrationPath() has a valid file, and keeps the result
 /// there. Returns the path of the file. `measuring` is called before a run.
 llvm::Expected<std::string>
-ensureCalibration(int32_t devices, int32_t coresPerDevice,
+ensureCalibration(const Target &target, int32_t devices, int32_t coresPerDevice,
                   llvm::function_ref<void()> measuring);
 
 } // namespace soap

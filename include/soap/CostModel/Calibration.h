@@ -50,8 +50,9 @@ struct CalibrationProbe {
 };
 
 /// Runs the probe over a grid of shapes and fits peak, half-efficiency sizes,
-/// launch cost, bandwidths and latency.
+/// launch cost, bandwidths and latency of devices of the kind `kindName`.
 llvm::Expected<Calibration> calibrate(const CalibrationProbe &probe,
+                                      llvm::StringRef kindName,
                                       llvm::StringRef machine, int32_t devices);
 
 } // namespace soap

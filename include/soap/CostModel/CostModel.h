@@ -73,10 +73,10 @@ public:
   static double trafficSeconds(double bytes, const DeviceKind &kind);
   /// Time of a local copy (pack, unpack) of `bytes`.
   static int64_t copyNs(int64_t bytes, const DeviceKind &kind);
-  /// True if `box` lies contiguously, at a multiple of 64 bytes, in a shard
+  /// True if `box` lies contiguously, where a kernel can read it, in a shard
   /// that holds `shard`: it is a view then.
   static bool isView(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
-                     int32_t elementBytes);
+                     int32_t elementBytes, const DeviceKind &kind);
   /// Time to cut `box` out of a shard that holds `shard`; none for a view.
   static int64_t cutNs(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
                        int32_t elementBytes, const DeviceKind &kind);

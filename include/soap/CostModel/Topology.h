@@ -45,6 +45,9 @@ struct DeviceKind {
   /// k/(k+halfDepth) of the peak.
   double halfRows = 4, halfColumns = 4, halfDepth = 16;
   int64_t launchNs = 1000; ///< Fixed cost of every kernel.
+  /// What kernels read starts at multiples of this many bytes; what lies
+  /// elsewhere is copied first.
+  int64_t alignment = 64;
 };
 
 /// A device that computes, or the host's memory.

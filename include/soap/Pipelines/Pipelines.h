@@ -17,6 +17,8 @@
 
 namespace soap {
 
+class Target;
+
 /// Normal form of an imported model: constants and batch norms folded,
 /// parameter-only expressions in `@init`. Recurrent layers become operations of
 /// `unrollRNN` steps (nn-unroll-rnn); 0: they stay whole.
@@ -27,10 +29,17 @@ void buildNormalizePipeline(mlir::OpPassManager &passes, int64_t unrollRNN = 0);
 void buildPartitionPipeline(mlir::OpPassManager &passes,
                             llvm::StringRef costFile = "");
 
-/// From tasks to planned programs: convert-soap-to-soaprt,
-/// soaprt-assign-streams, soaprt-plan-memory. `soap-lower` ends with
-/// soaprt-verify-memory.
-void buildLowerPipeline(mlir::OpPassManager &passes);
+/// From tasks to planned programs of `target`, which outlives the passes:
+/// convert-soap-to-soaprt, soaprt-assign-streams, soaprt-plan-memory.
+void buildLowerPipeline(mlir::OpPassManager &passes, const Target &target);
+
+/// Options of `soap-lower`, which ends with soaprt-verify-memory.
+struct LowerOptions : mlir::PassPipelineOptions<LowerOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("What is compiled for; empty: the first target"),
+      llvm::cl::init("")};
+};
 
 /// Options of `soap-parallelize`.
 struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
@@ -42,6 +51,10 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
   Option<int32_t> devices{*this, "devices",
                           llvm::cl::desc("Equal devices of this machine"),
                           llvm::cl::init(1)};
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("Whose devices this machine has; empty: the first target"),
+      llvm::cl::init("")};
   Option<std::string> topology{
       *this, "topology", llvm::cl::desc("Topology file"), llvm::cl::init("")};
   Option<std::string> strategy{

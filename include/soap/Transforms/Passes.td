@@ -17,7 +17,7 @@ def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
     published machine by its name (`name=dgx-h100:nodes=2`), or `devices=` equal
     devices of this machine. The rates of this machine come from the calibration
     in `calibration=`, which `soap-compile` measures and keeps; without one, from
-    round figures of a contemporary core. An existing topology is replaced.
+    round figures of the target. An existing topology is replaced.
 
     Before: a module with `@main` of nn operations. After: the same module with
     one `soap.topology`.
@@ -34,6 +34,9 @@ def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
            "Cores of a device; 0 splits the allowed cores evenly">,
     Option<"calibration", "calibration", "std::string", "\"\"",
            "File with the calibration of this machine">,
+    Option<"target", "target", "std::string", "\"\"",
+           "Whose devices this machine has; empty: the first target of "
+           "soap-compile --help">,
   ];
   let dependentDialects = ["::soap::ir::SOAPDialect"];
 }

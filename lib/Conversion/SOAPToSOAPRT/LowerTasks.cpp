@@ -212,7 +212,7 @@ FailureOr<soaprt::KernelOp> Lowering::getKernel(Operation *op) {
   SymbolRefAttr native;
   uint32_t index = 0;
   SmallVector<int64_t> sizes;
-  if (!isLibraryKernel(op)) {
+  if (!target.isLibraryKernel(op)) {
     FailureOr<NativeKernelCall> call = natives.getOrCreate(op);
     if (failed(call))
       return failure();

@@ -10,10 +10,11 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
-#include "soap/Target/Native/NativeKernels.h"
+#include "soap/Target/Target.h"
 #include <map>
 #include <tuple>
 
@@ -27,7 +28,7 @@ struct LoweringCounts {
 /// One run of convert-soap-to-soaprt over a module.
 class Lowering {
 public:
-  explicit Lowering(mlir::ModuleOp module);
+  Lowering(mlir::ModuleOp module, const Target &target);
 
   /// Makes all programs; @main stays.
   mlir::LogicalResult run(mlir::func::FuncOp main);
@@ -61,7 +62,7 @@ private:
   mlir::Value createView(int32_t device, mlir::Value source, int64_t first,
                          llvm::ArrayRef<int64_t> shape, mlir::Location loc);
   /// A view of elements `[lo, lo + sizes)`, or null if they are not contiguous
-  /// or (with `aligned`) do not start at a multiple of 64 bytes.
+  /// or (with `aligned`) do not start where a kernel can read them.
   mlir::Value tryView(int32_t device, mlir::Value source,
                       llvm::ArrayRef<int64_t> lo, llvm::ArrayRef<int64_t> sizes,
                       bool aligned, mlir::Location loc);
@@ -104,6 +105,7 @@ private:
                    llvm::SmallVectorImpl<soaprt::OutputOp> &outputs);
 
   mlir::ModuleOp module;
+  const Target &target;
   mlir::MLIRContext *context;
   NativeKernels natives;
   llvm::SmallVector<Device> devices;

@@ -9,7 +9,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
-#include "soap/Target/Native/Passes.h"
+#include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace soap {
@@ -35,8 +35,9 @@ SmallVector<int64_t> soap::difference(const Box &box, const Box &origin) {
 // Devices and ports
 //===----------------------------------------------------------------------===//
 
-Lowering::Lowering(ModuleOp module)
-    : module(module), context(module.getContext()), natives(module) {}
+Lowering::Lowering(ModuleOp module, const Target &target)
+    : module(module), target(target), context(module.getContext()),
+      natives(module) {}
 
 void Lowering::createDevices(func::FuncOp main) {
   int32_t count = 0;
@@ -54,14 +55,17 @@ void Lowering::createDevices(func::FuncOp main) {
       topology = std::move(*parsed);
       known = topology->devices();
     } else {
-      llvm::consumeError(parsed.takeError()); // Its verifier has spoken.
+      llvm::consumeError(parsed.takeError()); // Its verifier says why.
     }
   }
   OpBuilder builder(context);
   builder.setInsertionPointToEnd(module.getBody());
+  IntegerAttr alignment;
+  if (target.getAlignment() != soaprt::minAlignment)
+    alignment = builder.getI64IntegerAttr(target.getAlignment());
   for (int32_t id = 0; id < count; ++id) {
     auto op = builder.create<soaprt::DeviceOp>(
-        main.getLoc(), ("d" + Twine(id)).str(), id, IntegerAttr(),
+        main.getLoc(), ("d" + Twine(id)).str(), id, alignment, IntegerAttr(),
         IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
     if (id < static_cast<int32_t>(known.size()) && known[id].memoryBytes)
       op->setAttr(soaprt::memoryBytesAttrName(),
@@ -156,7 +160,8 @@ Value Lowering::tryView(int32_t device, Value source, ArrayRef<int64_t> lo,
   }
   if (aligned &&
       (soaprt::getStorage(source).byteOffset + first * type.getElementBytes()) %
-          64)
+              target.getAlignment() !=
+          0)
     return {};
   ++counts.views;
   return createView(device, source, first, sizes, loc);
@@ -291,10 +296,23 @@ namespace {
 struct ConvertSOAPToSOAPRTPass
     : soap::impl::ConvertSOAPToSOAPRTPassBase<ConvertSOAPToSOAPRTPass> {
   using ConvertSOAPToSOAPRTPassBase::ConvertSOAPToSOAPRTPassBase;
+  explicit ConvertSOAPToSOAPRTPass(const Target &target) : chosen(&target) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     ConvertSOAPToSOAPRTPassBase::getDependentDialects(registry);
-    registerNativeDialects(registry);
+    registerKernelDialects(registry);
+  }
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (chosen)
+      return success();
+    llvm::Expected<std::unique_ptr<Target>> named = createTarget(target);
+    if (!named)
+      return emitError(UnknownLoc::get(context),
+                       llvm::toString(named.takeError()));
+    owned = std::move(*named);
+    chosen = owned.get();
+    return success();
   }
 
   void runOnOperation() override {
@@ -304,7 +322,7 @@ struct ConvertSOAPToSOAPRTPass
       module.emitError("expected a function @main with soap ops");
       return signalPassFailure();
     }
-    Lowering lowering(module);
+    Lowering lowering(module, *chosen);
     if (failed(lowering.run(main)))
       return signalPassFailure();
     const LoweringCounts &counts = lowering.getCounts();
@@ -316,6 +334,16 @@ struct ConvertSOAPToSOAPRTPass
       if (isa<func::FuncOp, ir::TopologyOp>(op))
         op.erase();
   }
+
+private:
+  /// The target, and its owner if the option named it.
+  const Target *chosen = nullptr;
+  std::shared_ptr<Target> owned;
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+soap::createConvertSOAPToSOAPRTPass(const Target &target) {
+  return std::make_unique<ConvertSOAPToSOAPRTPass>(target);
+}

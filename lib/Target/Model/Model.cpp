@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Target/Model/Model.h"
-#include "soap/Target/Native/NativeKernels.h"
-#include "soap/Target/Native/SharedObject.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Target/Model/SharedObject.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -36,7 +36,7 @@ LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
   NativeKernels natives(reference ? reference->module : module);
   if (natives.size()) {
     FailureOr<std::string> object =
-        emitNativeObject(natives.getModule(), options.target);
+        options.target->emitKernels(natives.getModule());
     if (failed(object))
       return failure();
     objects.push_back(std::move(*object));
@@ -46,8 +46,7 @@ LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
     if (llvm::Error error = weights.write(weightsPath))
       return module.emitError(llvm::toString(std::move(error)));
   }
-  if (llvm::Error error =
-          linkSharedObject(objects, tables, outputPath, options.target))
+  if (llvm::Error error = linkSharedObject(objects, tables, outputPath))
     return module.emitError(llvm::toString(std::move(error)));
   return success();
 }

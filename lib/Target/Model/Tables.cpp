@@ -74,12 +74,12 @@ FailureOr<uint32_t> DeviceTable::bufferOf(Value value) {
   if (storage.byteOffset == 0 &&
       storage.buffer.getType().getBytes() == type.getBytes())
     return buffers.lookup(storage.buffer);
-  if (storage.byteOffset % 64)
+  if (int64_t alignment = op.getBufferAlignment();
+      storage.byteOffset % alignment != 0)
     return value.getDefiningOp()->emitOpError(
-               "expected a view that a kernel reads to start at a multiple of "
-               "64 "
-               "bytes, got: ")
-           << storage.byteOffset << "; copy it instead";
+               "expected a view that a kernel reads to start at a multiple of ")
+           << alignment << " bytes, got: " << storage.byteOffset
+           << "; copy it instead";
   auto [it, isNew] = views.try_emplace(value, device->buffers.size());
   if (isNew)
     device->buffers.emplace_back(
@@ -243,7 +243,7 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
   model.compiler = "soap-compile " SOAP_VERSION;
   model.name = options.name;
   model.fingerprint = options.fingerprint;
-  model.target = "cpu";
+  model.target = options.target->getName().str();
   model.cores_per_device = options.coresPerDevice;
   model.strategy = options.strategy;
   model.simulated_ns = options.simulatedNs;
@@ -256,7 +256,7 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
     if (failed(buildPort(op, index, model.outputs)))
       return failure();
   for (auto op : module.getOps<soaprt::KernelOp>()) {
-    auto kernel = kernelTable(op);
+    auto kernel = kernelTable(op, *options.target);
     if (failed(kernel))
       return failure();
     if (op.getNative())
@@ -264,12 +264,9 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
     index.kernels[op] = model.kernels.size();
     model.kernels.push_back(std::move(*kernel));
   }
-  if (model.native_kernels) {
-    auto features = options.target.requiredCPUFeatures();
-    if (!features)
-      return module.emitError(llvm::toString(features.takeError()));
-    model.cpu_features = *features;
-  }
+  if (model.native_kernels)
+    if (llvm::Error error = options.target->addRequirements(model))
+      return module.emitError(llvm::toString(std::move(error)));
   for (auto op : module.getOps<soaprt::DeviceOp>()) {
     if (static_cast<size_t>(op.getId()) != model.devices.size())
       return op.emitOpError("expected devices in the order of their ids");

@@ -24,7 +24,8 @@ std::vector<uint8_t> elementBytes(mlir::Attribute value);
 
 /// The table of a kernel: a call of the library or of native code. Emits an
 /// error if the library has no such kernel.
-mlir::FailureOr<std::unique_ptr<fb::KernelT>> kernelTable(soaprt::KernelOp op);
+mlir::FailureOr<std::unique_ptr<fb::KernelT>> kernelTable(soaprt::KernelOp op,
+                                                          const Target &target);
 
 /// Indices of what rows of all devices refer to.
 struct ModelIndex {
@@ -56,8 +57,8 @@ private:
                std::vector<std::unique_ptr<fb::RowT>> &rows);
   mlir::LogicalResult buildBody(mlir::Operation *row, fb::RowT &table);
 
-  /// The schema's buffer of a value that starts at a multiple of 64: that of
-  /// the soaprt.buffer or, for a view, one of its own.
+  /// The schema's buffer of a value that a kernel can read where it starts:
+  /// that of the soaprt.buffer or, for a view, one of its own.
   mlir::FailureOr<uint32_t> bufferOf(mlir::Value value);
   fb::Extent extentOf(mlir::Value value);
   /// Either side may be null: an input or output of `portType`.

@@ -1,4 +1,7 @@
 // RUN: soap-opt %s --convert-soap-to-soaprt | FileCheck %s
+// RUN: soap-opt %s --convert-soap-to-soaprt=target=cpu | FileCheck %s
+// RUN: soap-opt %s --convert-soap-to-soaprt=target=emulated | FileCheck %s --check-prefix=EMULATED
+// RUN: not soap-opt %s --convert-soap-to-soaprt=target=abacus 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // Tests that an average pool is left to the library, unless its padding counts
 // in part or a dilated window might step over the whole input: then it is
@@ -7,6 +10,14 @@
 // CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x1x2x3xf32 -> 1x1x2x3xf32" (
 // CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x1x1x3xf32 -> 1x1x1x3xf32" native @kernels::
 // CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=1x1 {{.*}}1x1x1x3xf32 -> 1x1x2x3xf32" native @kernels::
+// CHECK: soaprt.device @d0 id 0 {
+
+// Tests that another target has another library and another alignment.
+// EMULATED-COUNT-3: soaprt.kernel {{.*}} "nn.avg_pool {{.*}} native @kernels::
+// EMULATED: soaprt.device @d0 id 0 alignment 256 {
+
+// UNKNOWN: error: expected the name of a target (cpu, emulated), got: 'abacus'
+
 func.func @main() {
   %x = soap.task "x" 0 () -> (!soap.shard<tensor<1x1x2x3xf32>, on host> as #soap.box<"x":0, [0:1, 0:1, 0:2, 0:3]>) {
     %0 = nn.input {nn.name = "x"} : tensor<1x1x2x3xf32>

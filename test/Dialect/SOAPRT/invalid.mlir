@@ -26,6 +26,35 @@ soaprt.device @d0 id 0 {
 
 // -----
 
+// Tests that offsets are multiples of the device's alignment.
+soaprt.device @d0 id 0 alignment 256 {
+  // expected-error @+1 {{expected an offset that is a multiple of 256, got: 64}}
+  %a = soaprt.buffer at 64 : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that an alignment is one that the tables can keep.
+// expected-error @+1 {{expected an alignment that is a multiple of 64, got: 96}}
+soaprt.device @d0 id 0 alignment 96 {
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that an alignment is positive.
+// expected-error @+1 {{expected an alignment that is a multiple of 64, got: 0}}
+soaprt.device @d0 id 0 alignment 0 {
+  %a = soaprt.buffer at 64 : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
 // Tests that a device has both programs.
 // expected-error @+1 {{expected one soaprt.init and one soaprt.main, got: 0 and 1}}
 soaprt.device @d0 id 0 {

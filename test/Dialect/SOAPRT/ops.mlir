@@ -22,8 +22,8 @@ soaprt.kernel @k1 "nn.matmul" (%x: tensor<2x8xf32>, %w: tensor<8x8xf32>) attribu
   soaprt.yield %0 : tensor<2x8xf32>
 }
 
-// CHECK: soaprt.device @d0 id 0 activations 4096 parameters 256 {
-soaprt.device @d0 id 0 activations 4096 parameters 256 {
+// CHECK: soaprt.device @d0 id 0 alignment 128 activations 4096 parameters 256 {
+soaprt.device @d0 id 0 alignment 128 activations 4096 parameters 256 {
   // CHECK: %[[W:.*]] = soaprt.buffer at 0 : <8x8xf32, parameters>
   %w = soaprt.buffer at 0 : !soaprt.buffer<8x8xf32, parameters>
   // CHECK: soaprt.load "fc_w" from #nn.splat<1.000000e+00 : f32> of tensor<16x8xf32> at [8, 0] into %[[W]] : <8x8xf32, parameters>

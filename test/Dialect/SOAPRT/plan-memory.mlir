@@ -125,3 +125,28 @@ soaprt.device @d0 id 0 {
   }
   soaprt.main {}
 }
+
+// -----
+
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that offsets and arenas are multiples of the device's alignment.
+// CHECK: soaprt.device @d0 id 0 alignment 256 activations 512 parameters 512
+soaprt.device @d0 id 0 alignment 256 {
+  // CHECK-NEXT: soaprt.buffer at 0 : <2xf32, parameters>
+  %p = soaprt.buffer : !soaprt.buffer<2xf32, parameters>
+  // CHECK-NEXT: soaprt.buffer at 256 : <2xf32, parameters>
+  %q = soaprt.buffer : !soaprt.buffer<2xf32, parameters>
+  // CHECK-NEXT: soaprt.buffer at 0
+  %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 256
+  %b = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "b" @k0(%a : !soaprt.buffer<32xf32, activations>) to (%b : !soaprt.buffer<32xf32, activations>)
+  }
+}

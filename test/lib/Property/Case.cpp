@@ -10,10 +10,10 @@
 #include "Aim.h"
 #include "Coverage.h"
 #include "Execution.h"
-#include "soap/CostModel/Machine.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Pipelines/Proof.h"
-#include "soap/Target/Memory/LibraryMemory.h"
+#include "soap/Target/CPU/CPUTarget.h"
+#include "soap/Target/Model/MemoryPlan.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Target/ONNX/Import.h"
 #include "llvm/Support/FileSystem.h"
@@ -115,9 +115,12 @@ llvm::Expected<json::Object>
 Case::run(const json::Object &request,
           const llvm::StringMap<std::string> &inputs, StringRef output) {
   OwningOpRef<ModuleOp> module(model->clone());
-  auto topology = describeMachine(
-      static_cast<int32_t>(request.getInteger("devices").value_or(1)),
-      /*coresPerDevice=*/1, /*calibrationFile=*/"");
+  CPUTarget target(HostProcessor::host());
+  MachineRequest machine;
+  machine.devices =
+      static_cast<int32_t>(request.getInteger("devices").value_or(1));
+  machine.coresPerDevice = 1;
+  auto topology = target.describeMachine(machine);
   if (!topology)
     return topology.takeError();
   writeTopology(*module, *topology);
@@ -163,13 +166,15 @@ Case::run(const json::Object &request,
     return failed(fail("compare with the simulation"));
   if (mlir::failed(proof.proveTasks(*module, &simulated)))
     return failed(fail("proof of tasks"));
-  if (!runPasses(*module, buildLowerPipeline) ||
-      mlir::failed(simulated.compare(*module)))
+  auto lower = [&](OpPassManager &passes) {
+    buildLowerPipeline(passes, target);
+  };
+  if (!runPasses(*module, lower) || mlir::failed(simulated.compare(*module)))
     return failed(fail("lower"));
 
   ModelOptions options;
   options.name = "case";
-  options.target = NativeTarget::host();
+  options.target = &target;
   options.coresPerDevice = 1;
   if (llvm::Error error = planLibraryMemory(*module, options))
     return failed(std::move(error));

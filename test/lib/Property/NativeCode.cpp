@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "NativeCode.h"
-#include "NativeAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "soap/Target/Native/NativeKernels.h"
+#include "soap/Conversion/NNToKernels/KernelAttributes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Target/CPU/EmitKernels.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -17,7 +18,7 @@ using namespace soap;
 using namespace soap::property;
 
 llvm::Expected<std::unique_ptr<NativeCode>>
-NativeCode::create(const NativeTarget &target) {
+NativeCode::create(const HostProcessor &target) {
   // The target machine registers LLVM's targets, which the linker looks up.
   auto machine = target.createTargetMachine();
   if (!machine)

@@ -10,7 +10,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "soap/Runtime/Runtime.h"
-#include "soap/Target/Native/NativeTarget.h"
+#include "soap/Target/Host/HostProcessor.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include <vector>
@@ -23,7 +23,7 @@ namespace soap::property {
 class NativeCode {
 public:
   static llvm::Expected<std::unique_ptr<NativeCode>>
-  create(const NativeTarget &target);
+  create(const HostProcessor &target);
 
   /// The kernels of `module` (soaprt programs), in the order of their indices.
   /// Emits errors.
@@ -33,12 +33,12 @@ public:
   size_t compiled() const { return kernels.size(); }
 
 private:
-  NativeCode(const NativeTarget &target,
+  NativeCode(const HostProcessor &target,
              std::unique_ptr<llvm::orc::LLJIT> linker)
       : target(target), linker(std::move(linker)) {}
   llvm::Expected<llvm::orc::ExecutorAddr> link(const std::string &object);
 
-  NativeTarget target;
+  HostProcessor target;
   std::unique_ptr<llvm::orc::LLJIT> linker;
   llvm::StringMap<soap_native_kernel> kernels;
   size_t libraries = 0;

@@ -26,7 +26,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
-#include "soap/Target/Native/Passes.h"
+#include "soap/Target/CPU/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -101,7 +101,7 @@ static json::Object answer(const json::Object &request,
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   // How much the kernels are optimised; users get 3.
-  NativeTarget target = NativeTarget::host();
+  HostProcessor target = HostProcessor::host();
   if (argc > 1)
     target.optLevel = std::atoi(argv[1]);
   auto code = NativeCode::create(target);

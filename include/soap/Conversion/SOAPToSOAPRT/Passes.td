@@ -20,9 +20,9 @@ def ConvertSOAPToSOAPRTPass
 
     - A task of phase `step` becomes one launch per nn op. Reshapes, aligned
       contiguous slices and assemblies of one piece are views: no bytes move.
-      Other slices, concat and pad are box copies. Convolution, matrix product,
-      pooling, softmax and local response normalisation of f32 are library
-      kernels, the rest becomes native code in `module @kernels`.
+      Other slices, concat and pad are box copies. What the target's library
+      computes is a library kernel, the rest becomes native code in
+      `module @kernels`.
     - A task of phase `init` becomes loads into the parameter arena, and rows of
       `soaprt.init` if it computes something.
     - Transfers become one exchange per device that takes part; collectives one
@@ -43,6 +43,11 @@ def ConvertSOAPToSOAPRTPass
     ```
   }];
   let dependentDialects = ["::soap::soaprt::SOAPRTDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"\"",
+           "What is compiled for; empty: the first target of soap-compile "
+           "--help">
+  ];
   let statistics = [
     Statistic<"numKernels", "kernels", "Number of different kernels">,
     Statistic<"numLaunches", "launches", "Number of launches">,

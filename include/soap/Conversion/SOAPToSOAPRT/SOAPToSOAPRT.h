@@ -13,15 +13,14 @@
 
 namespace soap {
 
+class Target;
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "soap/Conversion/SOAPToSOAPRT/Passes.h.inc"
 
-/// True for the local nn operations that the library computes on the CPU
-/// (oneDNN): convolution, matrix product, pooling, softmax and local response
-/// normalisation, of f32, as far as the library has their attributes. All
-/// others become native code.
-bool isLibraryKernel(mlir::Operation *op);
+/// convert-soap-to-soaprt for `target`, which outlives the pass.
+std::unique_ptr<mlir::Pass> createConvertSOAPToSOAPRTPass(const Target &target);
 
 } // namespace soap
 

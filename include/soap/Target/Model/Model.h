@@ -14,7 +14,7 @@
 #define SOAP_TARGET_MODEL_MODEL_H
 
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
-#include "soap/Target/Native/NativeTarget.h"
+#include "soap/Target/Target.h"
 #include <map>
 #include <string>
 
@@ -28,7 +28,7 @@ struct ModelOptions {
   uint64_t simulatedNs = 0;
   uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly.
   bool tiles = true; ///< Say what buffers hold, for soap-run --verify.
-  NativeTarget target;
+  const Target *target = nullptr; ///< What the programs were lowered for.
 };
 
 /// The attribute of a soaprt.device with what its rows that move data need

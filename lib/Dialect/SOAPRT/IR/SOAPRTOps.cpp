@@ -110,6 +110,10 @@ InitOp DeviceOp::getInit() { return findProgram<InitOp>(*this); }
 MainOp DeviceOp::getMain() { return findProgram<MainOp>(*this); }
 
 LogicalResult DeviceOp::verify() {
+  if (int64_t alignment = getBufferAlignment();
+      alignment < minAlignment || alignment % minAlignment != 0)
+    return emitOpError("expected an alignment that is a multiple of ")
+           << minAlignment << ", got: " << alignment;
   unsigned inits = 0, mains = 0;
   for (Operation &op : getBlock()) {
     if (isa<InitOp>(op))
@@ -163,9 +167,14 @@ LogicalResult MainOp::verify() { return verifyRows(*this, getBlock()); }
 //===----------------------------------------------------------------------===//
 
 LogicalResult BufferOp::verify() {
-  if (getOffset() && (*getOffset() < 0 || *getOffset() % 64 != 0))
-    return emitOpError("expected an offset that is a multiple of 64, got: ")
-           << *getOffset();
+  if (!getOffset())
+    return success();
+  auto offset = static_cast<int64_t>(*getOffset());
+  int64_t alignment =
+      cast<DeviceOp>((*this)->getParentOp()).getBufferAlignment();
+  if (offset < 0 || offset % alignment != 0)
+    return emitOpError("expected an offset that is a multiple of ")
+           << alignment << ", got: " << offset;
   return success();
 }
 

@@ -28,8 +28,6 @@ using namespace soap::soaprt;
 
 namespace {
 
-constexpr int64_t alignment = 64;
-
 /// When a buffer is in use.
 struct Life {
   BufferOp buffer;
@@ -60,7 +58,7 @@ static bool liveTogether(const Life &a, const Life &b) {
 
 /// Lives of all activations that a program touches. `loaded`: buffers that a
 /// load writes right before the first row that touches them.
-static void collectLives(Block &block, int program,
+static void collectLives(Block &block, int program, int64_t alignment,
                          const DenseSet<Operation *> &loaded,
                          llvm::MapVector<Operation *, Life> &lives) {
   ProgramOrder order(block);
@@ -94,8 +92,9 @@ static llvm::MapVector<Operation *, Life> collectLives(DeviceOp device) {
   DenseSet<Operation *> loaded;
   for (auto load : device.getBlock().getOps<LoadOp>())
     loaded.insert(getStorage(load.getTarget()).buffer);
-  collectLives(device.getInit().getBlock(), 0, loaded, lives);
-  collectLives(device.getMain().getBlock(), 1, {}, lives);
+  int64_t alignment = device.getBufferAlignment();
+  collectLives(device.getInit().getBlock(), 0, alignment, loaded, lives);
+  collectLives(device.getMain().getBlock(), 1, alignment, {}, lives);
   return lives;
 }
 
@@ -236,6 +235,7 @@ LogicalResult PlanMemoryPass::plan(DeviceOp device) {
                               "before soaprt-plan-memory");
   auto lives = collectLives(device);
   int64_t activations = place(lives), parameters = 0;
+  int64_t alignment = device.getBufferAlignment();
   for (auto buffer : device.getBlock().getOps<BufferOp>()) {
     if (buffer.getType().getSpace() == Space::Parameters) {
       buffer.setOffset(parameters);

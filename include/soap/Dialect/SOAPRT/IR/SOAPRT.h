@@ -36,6 +36,12 @@
 
 #include "soap/Dialect/SOAPRT/IR/SOAPRTInterfaces.h.inc"
 
+namespace soap::soaprt {
+/// Bytes. The runtime's tables have no buffer that starts elsewhere than at a
+/// multiple of this, and a device may ask for more.
+inline constexpr int64_t minAlignment = 64;
+} // namespace soap::soaprt
+
 #define GET_OP_CLASSES
 #include "soap/Dialect/SOAPRT/IR/SOAPRTOps.h.inc"
 

@@ -114,8 +114,11 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
     library's kernels need beside them by `planLibraryMemory`: the scratchpad
     that all launches share, copies of parameters in the library's layouts, and
     the peak of all memory.
+    `alignment`: buffers, and views that kernels read, start at multiples of so
+    many bytes; a multiple of 64, which it is if it is absent.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$id,
+                       OptionalAttr<I64Attr>:$alignment,
                        OptionalAttr<I64Attr>:$activation_bytes,
                        OptionalAttr<I64Attr>:$parameter_bytes,
                        OptionalAttr<I64Attr>:$scratchpad_bytes,
@@ -123,9 +126,10 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
                        OptionalAttr<I64Attr>:$peak_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `id` $id (`activations` $activation_bytes^)?
-    (`parameters` $parameter_bytes^)? (`scratchpad` $scratchpad_bytes^)?
-    (`reordered` $reordered_bytes^)? (`peak` $peak_bytes^)?
+    $sym_name `id` $id (`alignment` $alignment^)?
+    (`activations` $activation_bytes^)? (`parameters` $parameter_bytes^)?
+    (`scratchpad` $scratchpad_bytes^)? (`reordered` $reordered_bytes^)?
+    (`peak` $peak_bytes^)?
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -134,6 +138,10 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
     /// The programs; null in IR that does not verify.
     InitOp getInit();
     MainOp getMain();
+    /// Buffers start at multiples of this many bytes.
+    int64_t getBufferAlignment() {
+      return static_cast<int64_t>(getAlignment().value_or(minAlignment));
+    }
   }];
 }
 
@@ -164,8 +172,8 @@ def SOAPRT_MainOp : SOAPRT_ProgramOp<"main"> {
 def SOAPRT_BufferOp : SOAPRT_Op<"buffer", [HasParent<"DeviceOp">]> {
   let summary = "room for one tensor";
   let description = [{
-    `offset` in bytes from the start of its arena, a multiple of 64; written by
-    `soaprt-plan-memory`.
+    `offset` in bytes from the start of its arena, a multiple of the device's
+    alignment; written by `soaprt-plan-memory`.
 
     Example:
     ```mlir

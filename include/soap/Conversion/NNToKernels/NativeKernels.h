@@ -1,0 +1,90 @@
+//===- NativeKernels.h - Kernels without a library --------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From local nn operations that no vendor library computes to functions. Each
+// different kernel is one function in a nested `module @kernels`, which the
+// target compiles (soap/Target/Target.h), once, to code that is called as
+//
+//   void kernel(void *const *buffers, const int64_t *sizes);
+//
+// `buffers` has the operands, then the results, each dense and row-major, and
+// aligned to its element type at least. Element-wise operations are collapsed:
+// neighbouring dims that every operand treats alike (reads, or broadcasts over)
+// become one, and what is left is passed in `sizes`; one kernel so serves all
+// shapes. A kernel of any other operation has its shape built in and reads no
+// sizes. Kernels keep no state, so any number of threads may call one.
+//
+// Aliasing: a result may be the very buffer of one operand if the call says so
+// (NativeKernelCall::inPlace). Any other overlap of a result with an operand or
+// another result is undefined.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_CONVERSION_NNTOKERNELS_NATIVEKERNELS_H
+#define SOAP_CONVERSION_NNTOKERNELS_NATIVEKERNELS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace soap {
+
+#define GEN_PASS_DECL
+#include "soap/Conversion/NNToKernels/Passes.h.inc"
+
+/// The dialects that NativeKernels builds functions of.
+void registerKernelDialects(mlir::DialectRegistry &registry);
+
+/// How one operation calls its kernel.
+struct NativeKernelCall {
+  std::string symbol;                  ///< Function in @kernels.
+  uint32_t index = 0;                  ///< Entry of soap_native_kernels.
+  llvm::SmallVector<int64_t, 4> sizes; ///< What to pass as `sizes`.
+  /// Operands whose buffer the result may overwrite.
+  llvm::SmallBitVector inPlace;
+};
+
+/// The kernels of one program: a view of a nested `module @kernels`, which
+/// holds all state, so that kernels made by one pass are found again by the
+/// next.
+class NativeKernels {
+public:
+  /// Finds `module @kernels` in `parent`, or appends an empty one to it when
+  /// the first kernel is made.
+  explicit NativeKernels(mlir::ModuleOp parent);
+
+  /// True for the nn operations that getOrCreate knows: all but the ends of the
+  /// graph (input, parameter, output).
+  static bool supports(mlir::Operation *op);
+
+  /// The kernel that computes `op`, an nn operation on local (static) tensors.
+  /// A pass that calls this has registerKernelDialects among its dependent
+  /// dialects.
+  /// Emits an error on `op` if it is none that `supports` knows. Takes one
+  /// string comparison if the kernel exists. Not thread safe.
+  mlir::FailureOr<NativeKernelCall> getOrCreate(mlir::Operation *op);
+
+  /// Number of kernels, the size of soap_native_kernels.
+  uint32_t size() const { return count; }
+
+  /// `module @kernels`, null if there are no kernels.
+  mlir::ModuleOp getModule() const { return kernels; }
+
+private:
+  mlir::ModuleOp parent, kernels;
+  llvm::StringMap<uint32_t> indexOfKey;
+  llvm::SmallVector<std::string> symbols;
+  uint32_t count = 0;
+};
+
+#define GEN_PASS_REGISTRATION
+#include "soap/Conversion/NNToKernels/Passes.h.inc"
+
+} // namespace soap
+
+#endif // SOAP_CONVERSION_NNTOKERNELS_NATIVEKERNELS_H

@@ -1,0 +1,56 @@
+//===- CPUTarget.h - The cores of a host as devices -------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The target `cpu`: a device is a set of cores of the host, its library is
+// oneDNN (lib/Runtime/CPU), and native kernels are machine code for the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_CPU_CPUTARGET_H
+#define SOAP_TARGET_CPU_CPUTARGET_H
+
+#include "soap/Target/Host/HostProcessor.h"
+#include "soap/Target/Target.h"
+
+namespace soap {
+
+class CPUTarget : public Target {
+public:
+  /// `name`: that of a target that shares this one's code.
+  explicit CPUTarget(HostProcessor processor, std::string name = "cpu")
+      : Target(std::move(name)), processor(std::move(processor)) {}
+
+  /// Convolution, matrix product, pooling, softmax and local response
+  /// normalisation, of f32, as far as oneDNN has their attributes.
+  bool isLibraryKernel(mlir::Operation *op) const override;
+  mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
+                                         fb::KernelT &kernel) const override;
+  llvm::Expected<std::vector<LibraryMemory>>
+  planLibraryMemory(llvm::StringRef table,
+                    uint32_t coresPerDevice) const override;
+
+  void registerDialects(mlir::DialectRegistry &registry) const override;
+  void buildKernelPipeline(mlir::OpPassManager &passes) const override;
+  mlir::FailureOr<std::string>
+  emitKernels(mlir::ModuleOp kernels) const override;
+  llvm::Error addRequirements(fb::ModelT &model) const override;
+
+  std::string getMachineName() const override;
+  llvm::Expected<Topology>
+  describeMachine(const MachineRequest &request) const override;
+
+private:
+  HostProcessor processor;
+};
+
+/// Registers the target `cpu`. Its processors are LLVM's names of this
+/// machine's architecture; the default is this machine.
+void registerCPUTarget();
+
+} // namespace soap
+
+#endif // SOAP_TARGET_CPU_CPUTARGET_H

@@ -1,0 +1,37 @@
+//===- Passes.h - Native kernels of CPUs ------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_CPU_PASSES_H
+#define SOAP_TARGET_CPU_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace soap {
+
+#define GEN_PASS_DECL
+#include "soap/Target/CPU/Passes.h.inc"
+
+/// How far `module @kernels` is lowered.
+enum class NativeLevel { Linalg, Buffers, Loops, LLVM };
+
+/// The passes that take `module @kernels` to `level`. Runs on that module.
+void buildNativeKernelPipeline(mlir::OpPassManager &passes,
+                               NativeLevel level = NativeLevel::LLVM);
+
+/// Registers the passes above and the pipeline `native-kernels-to-llvm`, with
+/// an option `level=linalg|buffers|loops|llvm`.
+void registerNativePassesAndPipeline();
+
+/// What one-shot bufferisation must know about the dialects that kernels use.
+void registerNativeDialects(mlir::DialectRegistry &registry);
+
+#define GEN_PASS_REGISTRATION
+#include "soap/Target/CPU/Passes.h.inc"
+
+} // namespace soap
+
+#endif // SOAP_TARGET_CPU_PASSES_H

@@ -1,0 +1,52 @@
+//===- Passes.td - Native kernels of CPUs ------------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_CPU_PASSES_TD
+#define SOAP_TARGET_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def NativePrepareBuffers : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
+  let summary = "Make bufferised kernels self-contained";
+  let description = [{
+    Copies become linalg.generic, which become loops (a strided memref.copy would
+    call a function of MLIR's runner library), and every buffer that a kernel
+    allocates is freed at its end.
+  }];
+}
+
+def NativeApproximateMath
+    : Pass<"native-approximate-math", "::mlir::ModuleOp"> {
+  let summary = "Replace exp, log, tanh by polynomials";
+  let description = [{
+    Upstream's polynomial approximations (a few units in the last place), on the
+    scalars of loop bodies. LLVM then vectorises the loops, which it cannot with
+    a call to libm.
+  }];
+}
+
+def NativeWrapKernels : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
+  let summary = "Give kernels their C signature";
+  let description = [{
+    Renames each kernel @k to @k_body, private, and adds @k with the C signature
+    `void(void *const *buffers, const int64_t *sizes)`, which makes memrefs of
+    the pointers and sizes and calls the body.
+  }];
+}
+
+def NativeAnnotateKernels
+    : Pass<"native-annotate-kernels", "::mlir::ModuleOp"> {
+  let summary = "Tell LLVM what kernels may assume about memory";
+  let description = [{
+    On kernels in the LLVM dialect: pointers that alias nothing become
+    `llvm.noalias` (arguments marked `native.noalias`), and loops of kernels
+    marked `native.parallel` say that their iterations do not depend on each
+    other, which holds too if a result is the very buffer of an operand.
+  }];
+}
+
+#endif // SOAP_TARGET_CPU_PASSES_TD

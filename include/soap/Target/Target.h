@@ -1,0 +1,132 @@
+//===- Target.h - What the compiler asks of a target ------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A target is a kind of device that models are compiled for. It says which
+// operations the vendor's library of that device computes and how the runtime
+// is told to call it, and it turns all other operations into code. Conversions
+// and pipelines know this interface alone; soap/Target/CPU and its like
+// implement it, and the tools register them (TargetRegistry.h).
+//
+// The other half of a target is a backend of the runtime. The two meet in the
+// tables of a compiled model (soap/Runtime/Model.fbs), whose `target` is the
+// target's name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_TARGET_H
+#define SOAP_TARGET_TARGET_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "soap/CostModel/Topology.h"
+#include <optional>
+
+namespace soap {
+
+namespace fb {
+struct KernelT;
+struct ModelT;
+} // namespace fb
+
+/// Devices of this machine that a target is to describe.
+struct MachineRequest {
+  int32_t devices = 1;
+  /// Cores of the host that a device has; 0: an even split of the allowed ones.
+  int32_t coresPerDevice = 0;
+  std::string calibrationFile; ///< Rates; empty: the target's round figures.
+  /// What devices exchange passes links of this speed, as with soap-run --link.
+  std::optional<LinkSpeed> link;
+};
+
+/// What one device needs beside its planned arenas, in bytes.
+struct LibraryMemory {
+  uint64_t scratchpad = 0;    ///< Shared by all launches.
+  uint64_t reordered = 0;     ///< Copies of parameters in other layouts.
+  uint64_t peak = 0;          ///< All memory, at most, while a model loads.
+  uint64_t communication = 0; ///< Of rows that move data.
+};
+
+/// A target with its options. Its functions change nothing in it and may be
+/// called by any thread.
+class Target {
+public:
+  explicit Target(std::string name) : name(std::move(name)) {}
+  virtual ~Target();
+  Target(const Target &) = delete;
+  Target &operator=(const Target &) = delete;
+
+  /// As in `--target`, in the `target` of compiled models, and as the kind of
+  /// this machine's devices in topologies and in tables of measured costs.
+  llvm::StringRef getName() const { return name; }
+
+  //===--------------------------------------------------------------------===//
+  // The library
+  //===--------------------------------------------------------------------===//
+
+  /// True if the library computes `op`, an nn operation on local (static)
+  /// tensors, with these attributes, shapes and element types. All others
+  /// become native kernels.
+  virtual bool isLibraryKernel(mlir::Operation *op) const = 0;
+
+  /// Describes a call of the library: sets `kernel.op` for an operation of
+  /// which isLibraryKernel() is true. Emits an error on `op` otherwise.
+  virtual mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
+                                                 fb::KernelT &kernel) const = 0;
+
+  /// What library kernels and communication of a finished model table
+  /// (Model.fbs) need on this machine, per device. `coresPerDevice` as in
+  /// MachineRequest. Fails with the reason if this machine cannot run the
+  /// model: the library is missing, or code is made for another processor.
+  virtual llvm::Expected<std::vector<LibraryMemory>>
+  planLibraryMemory(llvm::StringRef table, uint32_t coresPerDevice) const = 0;
+
+  //===--------------------------------------------------------------------===//
+  // Buffers and native kernels
+  //===--------------------------------------------------------------------===//
+
+  /// Buffers that a kernel reads or writes start at multiples of this many
+  /// bytes: a multiple of soaprt::minAlignment (64).
+  virtual int64_t getAlignment() const;
+
+  /// Registers what the passes of buildKernelPipeline() need.
+  virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
+
+  /// Lowers `module @kernels` (soap/Conversion/NNToKernels) as far as MLIR
+  /// goes. Runs on that module.
+  virtual void buildKernelPipeline(mlir::OpPassManager &passes) const = 0;
+
+  /// Compiles `module @kernels` to an object file for the host that defines
+  /// `soap_native_kernels` (Model.fbs). `kernels` itself stays as it is. Emits
+  /// errors. Not to be called from within a pass: it runs a pass manager of its
+  /// own and loads dialects.
+  virtual mlir::FailureOr<std::string>
+  emitKernels(mlir::ModuleOp kernels) const = 0;
+
+  /// Adds to a model with native kernels what it asks of the machine that it
+  /// will run on.
+  virtual llvm::Error addRequirements(fb::ModelT &model) const = 0;
+
+  //===--------------------------------------------------------------------===//
+  // This machine
+  //===--------------------------------------------------------------------===//
+
+  /// What calibrations of this machine are valid for: "Xeon, 2 cores".
+  virtual std::string getMachineName() const = 0;
+
+  /// Equal devices of this machine, of a kind that is called like the target,
+  /// with the target's rates and alignment. Errors: no device; a calibration
+  /// that cannot be read or is of another target.
+  virtual llvm::Expected<Topology>
+  describeMachine(const MachineRequest &request) const = 0;
+
+private:
+  std::string name;
+};
+
+} // namespace soap
+
+#endif // SOAP_TARGET_TARGET_H

@@ -1,0 +1,43 @@
+//===- BuildKernels.cpp - Kernels of all operations -----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
+
+namespace soap {
+#define GEN_PASS_DEF_NATIVEBUILDKERNELS
+#include "soap/Conversion/NNToKernels/Passes.h.inc"
+} // namespace soap
+
+using namespace mlir;
+using namespace soap;
+
+namespace {
+struct NativeBuildKernels
+    : public soap::impl::NativeBuildKernelsBase<NativeBuildKernels> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registerKernelDialects(registry);
+  }
+
+  void runOnOperation() override {
+    NativeKernels kernels(getOperation());
+    SmallVector<Operation *> operations;
+    ModuleOp existing = kernels.getModule();
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (existing && op == existing)
+        return WalkResult::skip();
+      if (NativeKernels::supports(op))
+        operations.push_back(op);
+      return WalkResult::advance();
+    });
+    for (Operation *op : operations)
+      if (failed(kernels.getOrCreate(op)))
+        return signalPassFailure();
+    numCalls = operations.size();
+    numKernels = kernels.size();
+  }
+};
+} // namespace

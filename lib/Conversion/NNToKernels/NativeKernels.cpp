@@ -1,0 +1,249 @@
+//===- NativeKernels.cpp - Kernels without a library ----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "soap/Conversion/NNToKernels/KernelAttributes.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
+#include "soap/Dialect/NN/IR/NN.h"
+
+using namespace mlir;
+using namespace soap;
+
+namespace {
+/// The shape of an element-wise operation with neighbouring dims merged that
+/// every operand treats alike.
+struct CollapsedShape {
+  SmallVector<int64_t, 4> sizes;
+  /// Per operand, which of `sizes` it varies along.
+  SmallVector<llvm::SmallBitVector> varies;
+};
+} // namespace
+
+static CollapsedShape collapse(Operation *op) {
+  SmallVector<llvm::SmallBitVector> access;
+  for (unsigned i = 0; i < op->getNumOperands(); ++i)
+    access.push_back(elementwiseAccess(op, i));
+
+  CollapsedShape collapsed;
+  collapsed.varies.resize(op->getNumOperands());
+  int64_t last = -1;
+  auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+  for (int64_t dim = 0, rank = shape.size(); dim < rank; ++dim) {
+    int64_t size = shape[dim];
+    if (size == 1)
+      continue;
+    bool merges = last >= 0 && llvm::all_of(access, [&](const auto &bits) {
+                    return bits[dim] == bits[last];
+                  });
+    last = dim;
+    if (merges) {
+      collapsed.sizes.back() *= size;
+      continue;
+    }
+    collapsed.sizes.push_back(size);
+    for (auto [varies, bits] : llvm::zip_equal(collapsed.varies, access))
+      varies.push_back(bits[dim]);
+  }
+  if (collapsed.sizes.empty()) { // A single element.
+    collapsed.sizes.push_back(1);
+    for (llvm::SmallBitVector &varies : collapsed.varies)
+      varies.push_back(true);
+  }
+  return collapsed;
+}
+
+/// What tells kernels apart: the operation, its own attributes, and either the
+/// element types and accesses (sizes are arguments) or the types.
+static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  os << op->getName();
+  for (NamedAttribute attribute : op->getAttrs())
+    if (!attribute.getName().getValue().contains('.')) // Not a discardable one.
+      os << ' ' << attribute.getName().getValue() << '='
+         << attribute.getValue();
+  if (!collapsed) {
+    os << ' ' << op->getOperandTypes() << " -> " << op->getResultTypes();
+    return key;
+  }
+  for (auto [operand, varies] :
+       llvm::zip_equal(op->getOperands(), collapsed->varies)) {
+    os << ' ' << getElementTypeOrSelf(operand) << '[';
+    for (unsigned dim = 0; dim < varies.size(); ++dim)
+      os << (varies[dim] ? 'x' : '-');
+    os << ']';
+  }
+  os << " -> " << getElementTypeOrSelf(op->getResult(0));
+  return key;
+}
+
+/// An element-wise kernel: one linalg.generic over collapsed buffers.
+static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
+                                           const CollapsedShape &collapsed,
+                                           StringRef symbol) {
+  MLIRContext *context = builder.getContext();
+  Location loc = op->getLoc();
+  unsigned rank = collapsed.sizes.size();
+  SmallVector<Type> types;
+  SmallVector<AffineMap> maps;
+  SmallVector<DictionaryAttr> attributes;
+  auto addArgument = [&](Type element, const llvm::SmallBitVector &varies,
+                         bool noalias) {
+    SmallVector<AffineExpr> exprs;
+    SmallVector<int64_t> dims;
+    for (unsigned dim : varies.set_bits()) {
+      exprs.push_back(builder.getAffineDimExpr(dim));
+      dims.push_back(dim);
+    }
+    maps.push_back(AffineMap::get(rank, 0, exprs, context));
+    types.push_back(MemRefType::get(
+        SmallVector<int64_t>(dims.size(), ShapedType::kDynamic), element));
+    NamedAttrList list;
+    list.set(native::sizesAttr, builder.getDenseI64ArrayAttr(dims));
+    if (noalias)
+      list.set(native::noaliasAttr, builder.getUnitAttr());
+    attributes.push_back(list.getDictionary(context));
+  };
+  for (auto [operand, varies] :
+       llvm::zip_equal(op->getOperands(), collapsed.varies))
+    addArgument(getElementTypeOrSelf(operand), varies, !varies.all());
+  addArgument(getElementTypeOrSelf(op->getResult(0)),
+              llvm::SmallBitVector(rank, true), false);
+
+  auto function = builder.create<func::FuncOp>(
+      loc, symbol, builder.getFunctionType(types, {}),
+      ArrayRef<NamedAttribute>(), attributes);
+  function->setAttr(native::parallelAttr, builder.getUnitAttr());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  ValueRange arguments = function.getArguments();
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  builder.create<linalg::GenericOp>(
+      loc, arguments.drop_back(), arguments.back(), maps, iterators,
+      [&](OpBuilder &nested, Location location, ValueRange elements) {
+        Value result =
+            buildElementwiseScalar(nested, location, op, elements.drop_back());
+        nested.create<linalg::YieldOp>(location, result);
+      });
+  builder.create<func::ReturnOp>(loc);
+  return function;
+}
+
+/// Any other kernel: the operation itself, on tensors that are the buffers.
+static func::FuncOp buildStaticKernel(OpBuilder &builder, Operation *op,
+                                      StringRef symbol) {
+  Location loc = op->getLoc();
+  SmallVector<Type> types;
+  for (TypeRange range :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : range) {
+      auto tensor = cast<RankedTensorType>(type);
+      types.push_back(
+          MemRefType::get(tensor.getShape(), tensor.getElementType()));
+    }
+  SmallVector<DictionaryAttr> attributes(
+      types.size(), builder.getDictionaryAttr(builder.getNamedAttr(
+                        native::noaliasAttr, builder.getUnitAttr())));
+  auto function = builder.create<func::FuncOp>(
+      loc, symbol, builder.getFunctionType(types, {}),
+      ArrayRef<NamedAttribute>(), attributes);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  Operation *clone = op->cloneWithoutRegions();
+  builder.insert(clone);
+  for (auto [index, argument] : llvm::enumerate(
+           function.getArguments().take_front(op->getNumOperands()))) {
+    OpBuilder before(clone);
+    clone->setOperand(index, before.create<bufferization::ToTensorOp>(
+                                 loc, argument, /*restrict=*/true));
+  }
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    clone->removeDiscardableAttr(attribute.getName());
+  nn::setName(clone, symbol);
+  builder.setInsertionPointAfter(clone);
+  for (auto [result, argument] :
+       llvm::zip_equal(clone->getResults(),
+                       function.getArguments().take_back(op->getNumResults())))
+    builder.create<bufferization::MaterializeInDestinationOp>(
+        loc, /*result=*/Type(), result, argument, /*restrict=*/true,
+        /*writable=*/true);
+  builder.create<func::ReturnOp>(loc);
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// NativeKernels
+//===----------------------------------------------------------------------===//
+
+NativeKernels::NativeKernels(ModuleOp parent) : parent(parent) {
+  kernels = parent.lookupSymbol<ModuleOp>(native::moduleName);
+  if (!kernels)
+    return;
+  for (auto function : kernels.getOps<func::FuncOp>())
+    if (auto key = function->getAttrOfType<StringAttr>(native::keyAttr)) {
+      indexOfKey.try_emplace(key.getValue(), count++);
+      symbols.push_back(function.getName().str());
+    }
+}
+
+void soap::registerKernelDialects(DialectRegistry &registry) {
+  registry
+      .insert<bufferization::BufferizationDialect, func::FuncDialect,
+              linalg::LinalgDialect, memref::MemRefDialect, nn::NNDialect>();
+}
+
+bool NativeKernels::supports(Operation *op) {
+  return isa_and_nonnull<nn::NNDialect>(op->getDialect()) &&
+         !isa<nn::InputOp, nn::ParameterOp, nn::OutputOp>(op);
+}
+
+FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op) {
+  if (!supports(op))
+    return op->emitOpError(
+        "expected an operation of nn that computes; inputs, parameters and "
+        "outputs have no kernel");
+  NativeKernelCall call;
+  std::optional<CollapsedShape> collapsed;
+  call.inPlace.resize(op->getNumOperands());
+  if (isElementwise(op)) {
+    collapsed = collapse(op);
+    call.sizes = collapsed->sizes;
+    Type result = getElementTypeOrSelf(op->getResult(0));
+    for (auto [index, varies] : llvm::enumerate(collapsed->varies))
+      call.inPlace[index] =
+          varies.all() && getElementTypeOrSelf(op->getOperand(index)) == result;
+  }
+  std::string key = kernelKey(op, collapsed ? &*collapsed : nullptr);
+  auto [entry, isNew] = indexOfKey.try_emplace(key, count);
+  call.index = entry->second;
+  if (!isNew) {
+    call.symbol = symbols[call.index];
+    return call;
+  }
+
+  OpBuilder builder(parent.getContext());
+  if (!kernels) {
+    builder.setInsertionPointToEnd(parent.getBody());
+    kernels = builder.create<ModuleOp>(parent.getLoc(), native::moduleName);
+  }
+  call.symbol =
+      ("soap_native_" + Twine(count) + "_" + op->getName().stripDialect())
+          .str();
+  builder.setInsertionPointToEnd(kernels.getBody());
+  func::FuncOp function =
+      collapsed ? buildElementwiseKernel(builder, op, *collapsed, call.symbol)
+                : buildStaticKernel(builder, op, call.symbol);
+  function->setAttr(native::keyAttr, builder.getStringAttr(key));
+  symbols.push_back(call.symbol);
+  ++count;
+  return call;
+}

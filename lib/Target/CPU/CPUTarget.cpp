@@ -1,0 +1,64 @@
+//===- CPUTarget.cpp - The cores of a host as devices ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Target/CPU/CPUTarget.h"
+#include "soap/Runtime/Model.fbs.h"
+#include "soap/Runtime/Runtime.h"
+#include "soap/Target/CPU/EmitKernels.h"
+#include "soap/Target/CPU/Passes.h"
+#include "soap/Target/TargetRegistry.h"
+
+using namespace mlir;
+using namespace soap;
+
+llvm::Expected<std::vector<LibraryMemory>>
+CPUTarget::planLibraryMemory(StringRef table, uint32_t coresPerDevice) const {
+  size_t devices = fb::GetModel(table.data())->devices()->size();
+  std::vector<soap_memory> memory(devices);
+  if (soap_plan_memory(table.data(), table.size(), coresPerDevice,
+                       memory.data(), memory.size()) != SOAP_OK)
+    return llvm::createStringError(soap_last_error());
+  std::vector<LibraryMemory> result;
+  for (const soap_memory &needs : memory)
+    result.push_back({needs.scratchpad_bytes, needs.reordered_bytes,
+                      needs.peak_bytes, needs.communication_bytes});
+  return result;
+}
+
+void CPUTarget::registerDialects(DialectRegistry &registry) const {
+  registerNativeDialects(registry);
+}
+
+void CPUTarget::buildKernelPipeline(OpPassManager &passes) const {
+  buildNativeKernelPipeline(passes);
+}
+
+FailureOr<std::string> CPUTarget::emitKernels(ModuleOp kernels) const {
+  return emitNativeObject(kernels, processor);
+}
+
+llvm::Error CPUTarget::addRequirements(fb::ModelT &model) const {
+  auto features = processor.requiredFeatures();
+  if (!features)
+    return features.takeError();
+  model.cpu_features = std::move(*features);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<std::unique_ptr<Target>>
+create(const TargetOptions &options) {
+  llvm::Expected<HostProcessor> processor =
+      HostProcessor::find(options.processor);
+  if (!processor)
+    return processor.takeError();
+  return std::make_unique<CPUTarget>(std::move(*processor));
+}
+
+void soap::registerCPUTarget() {
+  registerTarget({"cpu", "sets of cores of the host, with oneDNN",
+                  "native (default) or LLVM's name of a processor", create});
+}

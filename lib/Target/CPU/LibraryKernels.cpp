@@ -1,0 +1,138 @@
+//===- LibraryKernels.cpp - What oneDNN computes --------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Runtime/Model.fbs.h"
+#include "soap/Target/CPU/CPUTarget.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace soap;
+
+//===----------------------------------------------------------------------===//
+// What the library has
+//===----------------------------------------------------------------------===//
+
+/// What the library has: all padding counts, or none does. In the latter case
+/// it refuses dilations larger than the input, as a window might then step over
+/// it and have nothing to count, even where none does.
+static bool isLibraryAverage(nn::AvgPoolOp op) {
+  auto isZero = [](int64_t pad) { return pad == 0; };
+  if (!llvm::all_of(op.getCountedLo(), isZero) ||
+      !llvm::all_of(op.getCountedHi(), isZero))
+    return op.getCountedLo() == op.getPadsLo() &&
+           op.getCountedHi() == op.getPadsHi();
+  ArrayRef<int64_t> extents = op.getInput().getType().getShape().drop_front(2);
+  return llvm::all_of(llvm::zip_equal(op.getDilations(), extents),
+                      [](auto dim) {
+                        auto [dilation, extent] = dim;
+                        return dilation <= extent;
+                      });
+}
+
+/// Of the dimensions that the runtime hands to the library.
+static constexpr int64_t maxLibraryRank = 6;
+
+bool CPUTarget::isLibraryKernel(Operation *op) const {
+  auto isF32 = [](Type type) {
+    return cast<ShapedType>(type).getElementType().isF32();
+  };
+  if (!llvm::all_of(op->getOperandTypes(), isF32) ||
+      !llvm::all_of(op->getResultTypes(), isF32))
+    return false;
+  return TypeSwitch<Operation *, bool>(op)
+      .Case<nn::ConvOp, nn::MaxPoolOp, nn::SoftmaxOp>([](auto) { return true; })
+      .Case([](nn::MatMulOp product) {
+        return product.getResult().getType().getRank() <= maxLibraryRank;
+      })
+      .Case([](nn::AvgPoolOp pool) { return isLibraryAverage(pool); })
+      .Case([](nn::LRNOp lrn) {
+        return lrn.getSize() % 2 == 1 &&
+               cast<ShapedType>(lrn.getType()).getRank() >= 3;
+      })
+      .Default([](Operation *) { return false; });
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+template <typename TableT>
+static TableT *set(fb::KernelT &kernel) {
+  auto *table = new TableT; // Owned by the union.
+  kernel.op.type = fb::KernelOpUnionTraits<TableT>::enum_value;
+  kernel.op.value = table;
+  return table;
+}
+
+template <typename OpT>
+static void setPool(fb::PoolT &pool, OpT op) {
+  pool.kernel = op.getKernel();
+  pool.strides = op.getStrides();
+  pool.dilations = op.getDilations();
+  pool.pads_lo = op.getPadsLo();
+  pool.pads_hi = op.getPadsHi();
+}
+
+LogicalResult CPUTarget::buildLibraryKernel(Operation *op,
+                                            fb::KernelT &kernel) const {
+  if (!isLibraryKernel(op))
+    return op->emitOpError("expected an operation that the library of target ")
+           << getName() << " computes; lower it to a native kernel";
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](nn::ConvOp conv) {
+        auto *table = set<fb::ConvT>(kernel);
+        table->strides = conv.getStrides();
+        table->dilations = conv.getDilations();
+        table->pads_lo = conv.getPadsLo();
+        table->pads_hi = conv.getPadsHi();
+        table->groups = conv.getGroups();
+        table->bias = conv.getBias() != nullptr;
+        return success();
+      })
+      .Case([&](nn::MatMulOp matmul) {
+        auto *table = set<fb::MatMulT>(kernel);
+        table->transpose_a = matmul.getTransposeA();
+        table->transpose_b = matmul.getTransposeB();
+        table->bias = matmul.getBias() != nullptr;
+        table->alpha = matmul.getAlpha().convertToFloat();
+        return success();
+      })
+      .Case([&](nn::MaxPoolOp pool) {
+        auto *table = set<fb::PoolT>(kernel);
+        table->kind = fb::PoolKind::Max;
+        setPool(*table, pool);
+        return success();
+      })
+      .Case([&](nn::AvgPoolOp pool) {
+        auto *table = set<fb::PoolT>(kernel);
+        table->kind = fb::PoolKind::Average;
+        setPool(*table, pool);
+        auto positive = [](int64_t pad) { return pad > 0; };
+        table->count_include_pad =
+            llvm::any_of(pool.getCountedLo(), positive) ||
+            llvm::any_of(pool.getCountedHi(), positive);
+        return success();
+      })
+      .Case([&](nn::SoftmaxOp softmax) {
+        auto *table = set<fb::SoftmaxT>(kernel);
+        table->axis = softmax.getAxis();
+        table->log = softmax.getLog();
+        return success();
+      })
+      .Case([&](nn::LRNOp lrn) {
+        auto *table = set<fb::LrnT>(kernel);
+        table->size = lrn.getSize();
+        table->alpha = lrn.getAlpha().convertToFloat();
+        table->beta = lrn.getBeta().convertToFloat();
+        table->bias = lrn.getBias().convertToFloat();
+        return success();
+      })
+      .Default([](Operation *other) {
+        return other->emitOpError("expected an operation with a library table");
+      });
+}

@@ -1,0 +1,83 @@
+//===- Machine.cpp - The machine that the compiler runs on ----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Target/CPU/Machine.h"
+#include "soap/CostModel/Calibration.h"
+#include "soap/Target/CPU/CPUTarget.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Threading.h"
+#include <algorithm>
+#include <unistd.h>
+
+namespace soap {
+
+std::string MachineInfo::name() const {
+  return processor + ", " + std::to_string(cores) +
+         (cores == 1 ? " core" : " cores");
+}
+
+MachineInfo inspectMachine() {
+  MachineInfo info;
+  info.processor = "unknown processor";
+  if (auto buffer = llvm::MemoryBuffer::getFileAsStream("/proc/cpuinfo")) {
+    llvm::StringRef text = (*buffer)->getBuffer();
+    size_t at = text.find("model name");
+    if (at != llvm::StringRef::npos) {
+      llvm::StringRef line = text.substr(at).split('\n').first;
+      info.processor = line.split(':').second.trim().str();
+    }
+  }
+  info.cores =
+      static_cast<int32_t>(llvm::hardware_concurrency().compute_thread_count());
+  long pages = sysconf(_SC_PHYS_PAGES), pageSize = sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && pageSize > 0)
+    info.memoryBytes = static_cast<int64_t>(pages) * pageSize;
+  return info;
+}
+
+std::string CPUTarget::getMachineName() const {
+  return inspectMachine().name();
+}
+
+/// Where devices and cores are as many, there is no spare core: transfers
+/// occupy the receiver.
+llvm::Expected<Topology>
+CPUTarget::describeMachine(const MachineRequest &request) const {
+  int32_t devices = request.devices;
+  if (devices < 1)
+    return llvm::createStringError(
+        "expected at least one device, got: %d; ask for 1 or more", devices);
+  MachineInfo info = inspectMachine();
+  int32_t coresPerDevice = request.coresPerDevice;
+  if (coresPerDevice <= 0)
+    coresPerDevice = std::max(1, info.cores / devices);
+  Calibration calibration;
+  calibration.machine = info.name();
+  calibration.kind.name = getName().str();
+  calibration.copyBandwidth = 5e9;
+  calibration.copyLatencyNs = 5000;
+  if (!request.calibrationFile.empty()) {
+    llvm::Expected<Calibration> loaded =
+        Calibration::load(request.calibrationFile);
+    if (!loaded)
+      return loaded.takeError();
+    if (loaded->kind.name != getName())
+      return llvm::createStringError(
+          "'" + request.calibrationFile + "': expected a calibration of " +
+          getName() + ", got: one of " + loaded->kind.name);
+    calibration = std::move(*loaded);
+  }
+  calibration.kind.alignment = getAlignment();
+  bool spareCore = static_cast<int64_t>(devices) * coresPerDevice < info.cores;
+  Topology topology = calibration.topology(devices, info.memoryBytes / devices,
+                                           coresPerDevice, spareCore);
+  if (request.link)
+    topology.throttle(*request.link);
+  return topology;
+}
+
+} // namespace soap

@@ -1,0 +1,117 @@
+//===- Pipeline.cpp - From module @kernels to the LLVM dialect ------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Transforms/Passes.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Target/CPU/Passes.h"
+
+using namespace mlir;
+using namespace soap;
+
+void soap::registerNativeDialects(DialectRegistry &registry) {
+  registry.insert<affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, func::FuncDialect,
+                  linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
+                  memref::MemRefDialect, nn::NNDialect, scf::SCFDialect,
+                  tensor::TensorDialect, vector::VectorDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
+      registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerSubsetOpInterfaceExternalModels(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerSubsetOpInterfaceExternalModels(registry);
+}
+
+void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
+  auto clean = [&] {
+    passes.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+    passes.addNestedPass<func::FuncOp>(createCSEPass());
+  };
+  passes.addPass(createConvertNNToLinalg());
+  clean();
+  if (level == NativeLevel::Linalg)
+    return;
+
+  passes.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizationOptions bufferize;
+  passes.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  clean(); // Windows of pools are buffers that nobody reads.
+  passes.addNestedPass<func::FuncOp>(
+      bufferization::createPromoteBuffersToStackPass());
+  passes.addPass(createNativePrepareBuffers());
+  if (level == NativeLevel::Buffers)
+    return;
+
+  passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  passes.addPass(createNativeApproximateMath());
+  clean();
+  if (level == NativeLevel::Loops)
+    return;
+
+  passes.addPass(createNativeWrapKernels());
+  passes.addPass(memref::createExpandStridedMetadataPass());
+  passes.addPass(createLowerAffinePass());
+  passes.addPass(createConvertSCFToCFPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  passes.addPass(createConvertFuncToLLVMPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createNativeAnnotateKernels());
+}
+
+namespace {
+struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
+  Option<NativeLevel> level{
+      *this, "level", llvm::cl::desc("Where to stop"),
+      llvm::cl::init(NativeLevel::LLVM),
+      llvm::cl::values(
+          clEnumValN(NativeLevel::Linalg, "linalg", "linalg on tensors"),
+          clEnumValN(NativeLevel::Buffers, "buffers", "linalg on memrefs"),
+          clEnumValN(NativeLevel::Loops, "loops", "scf loops"),
+          clEnumValN(NativeLevel::LLVM, "llvm", "the LLVM dialect"))};
+};
+} // namespace
+
+void soap::registerNativePassesAndPipeline() {
+  registerCPUPasses();
+  PassPipelineRegistration<PipelineOptions>(
+      "native-kernels-to-llvm",
+      "Lower the functions of module @kernels to the LLVM dialect",
+      [](OpPassManager &passes, const PipelineOptions &options) {
+        buildNativeKernelPipeline(passes, options.level);
+      });
+}

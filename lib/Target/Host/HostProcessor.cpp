@@ -1,0 +1,203 @@
+//===- HostProcessor.cpp - Code for the host's processor ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Target/Host/HostProcessor.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include <mutex>
+
+using namespace llvm;
+using namespace soap;
+
+/// An instruction set as LLVM names it, and its flag in /proc/cpuinfo.
+struct InstructionSet {
+  const char *llvm, *flag;
+};
+
+/// Those that LLVM uses on its own in code like ours.
+static const InstructionSet instructionSets[] = {
+    {"sse3", "pni"},
+    {"ssse3", "ssse3"},
+    {"sse4.1", "sse4_1"},
+    {"sse4.2", "sse4_2"},
+    {"popcnt", "popcnt"},
+    {"movbe", "movbe"},
+    {"lzcnt", "abm"},
+    {"bmi", "bmi1"},
+    {"bmi2", "bmi2"},
+    {"avx", "avx"},
+    {"f16c", "f16c"},
+    {"fma", "fma"},
+    {"avx2", "avx2"},
+    {"avx512f", "avx512f"},
+    {"avx512cd", "avx512cd"},
+    {"avx512bw", "avx512bw"},
+    {"avx512dq", "avx512dq"},
+    {"avx512vl", "avx512vl"},
+    {"avx512vbmi", "avx512vbmi"},
+    {"avx512ifma", "avx512ifma"},
+    {"avx512vbmi2", "avx512_vbmi2"},
+    {"avx512bitalg", "avx512_bitalg"},
+    {"avx512vpopcntdq", "avx512_vpopcntdq"},
+    {"avx512vnni", "avx512_vnni"},
+    {"avx512bf16", "avx512_bf16"},
+    {"avx512fp16", "avx512_fp16"},
+    {"avxvnni", "avx_vnni"},
+};
+
+static void initializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
+    InitializeNativeTargetAsmParser();
+  });
+}
+
+HostProcessor HostProcessor::host() {
+  HostProcessor processor;
+  processor.triple = sys::getProcessTriple();
+  processor.name = sys::getHostCPUName().str();
+  StringMap<bool> features = sys::getHostCPUFeatures();
+  SmallVector<StringRef> names(features.keys());
+  sort(names);
+  for (StringRef name : names) {
+    if (!processor.features.empty())
+      processor.features += ',';
+    processor.features += (features[name] ? "+" : "-") + name.str();
+  }
+  return processor;
+}
+
+Expected<HostProcessor> HostProcessor::find(StringRef name) {
+  if (name.empty() || name == "native")
+    return host();
+  HostProcessor processor;
+  processor.triple = sys::getProcessTriple();
+  // The features are asked of a target without one, since LLVM prints a warning
+  // of its own for a name that it does not know.
+  Expected<std::unique_ptr<TargetMachine>> machine =
+      processor.createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  if (!(*machine)->getMCSubtargetInfo()->isCPUStringValid(name))
+    return createStringError(
+        "expected a processor that LLVM knows, got: " + name +
+        "; use native, x86-64-v3 or a name that `llc -mcpu=help` lists");
+  processor.name = name.str();
+  return processor;
+}
+
+Expected<std::unique_ptr<TargetMachine>>
+HostProcessor::createTargetMachine() const {
+  initializeTargets();
+  std::string error;
+  const Target *found = TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return createStringError("expected a target that LLVM can make code for, "
+                             "got: " +
+                             triple + " (" + error + ")");
+  TargetOptions options;
+  options.AllowFPOpFusion = FPOpFusion::Fast;
+  const CodeGenOptLevel levels[] = {
+      CodeGenOptLevel::None, CodeGenOptLevel::Less, CodeGenOptLevel::Default,
+      CodeGenOptLevel::Aggressive};
+  std::unique_ptr<TargetMachine> machine(found->createTargetMachine(
+      triple, name, features, options, Reloc::PIC_, std::nullopt,
+      levels[std::clamp(optLevel, 0, 3)]));
+  if (!machine)
+    return createStringError("expected a processor of " + triple +
+                             ", got: " + name);
+  return machine;
+}
+
+Expected<std::vector<std::string>> HostProcessor::requiredFeatures() const {
+  Expected<std::unique_ptr<TargetMachine>> machine = createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  std::vector<std::string> required;
+  if (!(*machine)->getTargetTriple().isX86())
+    return required;
+  const MCSubtargetInfo *subtarget = (*machine)->getMCSubtargetInfo();
+  for (const InstructionSet &set : instructionSets)
+    if (subtarget->checkFeatures(std::string("+") + set.llvm))
+      required.push_back(set.flag);
+  return required;
+}
+
+static void optimize(Module &module, TargetMachine &machine, int optLevel) {
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = optLevel >= 2;
+  // LLVM 19's SLP vectoriser makes wrong shuffles of small unrolled kernels
+  // (Structured.ConvBackwardDataOfFewChannels).
+  tuning.SLPVectorization = false;
+  PassBuilder builder(&machine, tuning);
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager sccs;
+  ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  const OptimizationLevel levels[] = {
+      OptimizationLevel::O0, OptimizationLevel::O1, OptimizationLevel::O2,
+      OptimizationLevel::O3};
+  OptimizationLevel level = levels[std::clamp(optLevel, 0, 3)];
+  ModulePassManager passes = level == OptimizationLevel::O0
+                                 ? builder.buildO0DefaultPipeline(level)
+                                 : builder.buildPerModuleDefaultPipeline(level);
+  passes.run(module, modules);
+}
+
+static Expected<std::string>
+emit(Module &module, const HostProcessor &processor, CodeGenFileType type) {
+  Expected<std::unique_ptr<TargetMachine>> machine =
+      processor.createTargetMachine();
+  if (!machine)
+    return machine.takeError();
+  module.setTargetTriple(processor.triple);
+  module.setDataLayout((*machine)->createDataLayout());
+  // Debian's LLVM has no assertions: broken IR must be stopped here.
+  std::string broken;
+  raw_string_ostream brokenStream(broken);
+  if (verifyModule(module, &brokenStream))
+    return createStringError("the LLVM IR of the native code is broken: " +
+                             broken);
+  optimize(module, **machine, processor.optLevel);
+
+  SmallString<0> bytes;
+  raw_svector_ostream stream(bytes);
+  legacy::PassManager codeGen;
+  if ((*machine)->addPassesToEmitFile(codeGen, stream, nullptr, type))
+    return createStringError("LLVM cannot write this kind of file for " +
+                             processor.triple);
+  codeGen.run(module);
+  return std::string(bytes);
+}
+
+Expected<std::string> soap::emitObject(Module &module,
+                                       const HostProcessor &processor) {
+  return emit(module, processor, CodeGenFileType::ObjectFile);
+}
+
+Expected<std::string> soap::emitAssembly(Module &module,
+                                         const HostProcessor &processor) {
+  return emit(module, processor, CodeGenFileType::AssemblyFile);
+}

@@ -1,0 +1,51 @@
+//===- Target.cpp - What the compiler asks of a target --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Target/Target.h"
+#include "soap/Target/TargetRegistry.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace soap;
+
+Target::~Target() = default;
+
+int64_t Target::getAlignment() const { return DeviceKind().alignment; }
+
+static std::vector<RegisteredTarget> &targets() {
+  static std::vector<RegisteredTarget> all;
+  return all;
+}
+
+void soap::registerTarget(RegisteredTarget target) {
+  auto isSame = [&](const RegisteredTarget &other) {
+    return other.name == target.name;
+  };
+  if (llvm::none_of(targets(), isSame))
+    targets().push_back(std::move(target));
+}
+
+llvm::ArrayRef<RegisteredTarget> soap::registeredTargets() { return targets(); }
+
+llvm::Expected<std::unique_ptr<Target>>
+soap::createTarget(llvm::StringRef name, const TargetOptions &options) {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const RegisteredTarget &target : targets()) {
+    if (name.empty() || name == target.name) {
+      if (target.processors.empty() && !options.processor.empty())
+        return llvm::createStringError(
+            "expected no processor with target " + target.name +
+            ", which has but one kind of code, got: '" + options.processor +
+            "'; leave --mcpu out");
+      return target.create(options);
+    }
+    names.push_back(target.name);
+  }
+  return llvm::createStringError("expected the name of a target (" +
+                                 llvm::join(names, ", ") + "), got: '" + name +
+                                 "'; soap-compile --help describes them");
+}

@@ -1,0 +1,112 @@
+//===- Stream.h - Streams and devices that run by themselves -----*- C++
+//-*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TEST_LIB_RUNTIME_EMULATED_STREAM_H
+#define SOAP_TEST_LIB_RUNTIME_EMULATED_STREAM_H
+
+#include "Backend/Backend.h"
+#include "Scheduler.h"
+#include <deque>
+#include <exception>
+#include <thread>
+
+namespace soap::emulated {
+
+class Device;
+using Command = std::function<void()>;
+using CommandPtr = std::shared_ptr<const Command>;
+
+class EmulatedEvent final : public runtime::Event {
+public:
+  /// Guarded by the scheduler's mutex.
+  uint64_t records = 0, waits = 0;
+};
+
+/// A queue that a thread of its own works off. Commands begin to run when the
+/// host synchronizes a stream of the device: the latest that a device may do
+/// so, and all that the host can know.
+class EmulatedStream final : public runtime::Stream {
+public:
+  EmulatedStream(Device &device, uint64_t seed, uint32_t number);
+  ~EmulatedStream() override;
+
+  void copy(const runtime::StridedCopy &box, runtime::DevicePointer from,
+            runtime::DevicePointer to) override;
+  void copyFromHost(const runtime::StridedCopy &box, const char *from,
+                    runtime::DevicePointer to) override;
+  void copyToHost(const runtime::StridedCopy &box, runtime::DevicePointer from,
+                  char *to) override;
+  void fill(runtime::DevicePointer to, uint64_t bytes,
+            const std::vector<uint8_t> &pattern) override;
+  void call(runtime::HostCall &call) override;
+  void stamp(int64_t &time) override;
+  void record(runtime::Event &event) override;
+  void wait(runtime::Event &event) override;
+  bool hasFailed() const override;
+  void synchronize() override;
+
+  /// Enqueues or captures a command.
+  void push(Command command);
+  const Device &owner() const { return device; }
+  /// A stream of the CPU backend, which runs its kernels where they are
+  /// enqueued.
+  runtime::Stream &kernelStream() { return *kernels; }
+  /// Where commands find what a pointer addresses.
+  char *at(runtime::DevicePointer pointer) const;
+
+private:
+  friend class Device;
+  friend class EmulatedGraph;
+  void work();
+
+  Device &device;
+  std::unique_ptr<runtime::Stream> kernels;
+  Actor actor;
+  /// Guarded by the scheduler's mutex.
+  std::deque<CommandPtr> queue;
+  uint64_t enqueued = 0, released = 0, ended = 0; ///< Commands since the start.
+  std::exception_ptr failure;
+  bool isStopping = false;
+  std::condition_variable idle;
+
+  bool isCapturing = false;
+  std::vector<CommandPtr> captured;
+  std::thread thread;
+};
+
+class Device final : public runtime::BackendDevice {
+public:
+  Device(uint32_t number, const runtime::Backend &cpu);
+  ~Device() override;
+
+  runtime::DevicePointer allocate(uint64_t bytes) override;
+  void free(runtime::DevicePointer block, uint64_t bytes) override;
+  std::unique_ptr<runtime::Stream> makeStream(unsigned spins) override;
+  std::unique_ptr<runtime::Event> makeEvent() override;
+  void beginCapture() override;
+  std::unique_ptr<runtime::Graph> endCapture() override;
+
+  uint32_t number() const { return id; }
+
+private:
+  friend class EmulatedStream;
+  friend class EmulatedGraph;
+  /// Lets all that is enqueued begin; the scheduler's mutex is held.
+  void release();
+  static void releaseAll();
+
+  uint32_t id;
+  const runtime::Backend &cpu;
+  std::unique_ptr<runtime::BackendDevice> kernelDevice; ///< Of the CPU.
+  uint64_t seed;
+  std::vector<EmulatedStream *> streams;
+};
+
+} // namespace soap::emulated
+
+#endif // SOAP_TEST_LIB_RUNTIME_EMULATED_STREAM_H
