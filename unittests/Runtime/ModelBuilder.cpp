@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelBuilder.h"
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 using namespace soap;

@@ -16,12 +16,15 @@ using namespace soap;
 using namespace soap::runtime;
 
 const std::vector<std::string> &runtime::installedTargets() {
-  static const std::vector<std::string> targets = {"cpu"};
+  static const std::vector<std::string> targets = {
+#define SOAP_BACKEND(target, cure) #target,
+#include "Backend/Backends.def"
+  };
   return targets;
 }
 
 namespace {
-/// The plug-in of a target: target `cpu` is in libSOAPBackendCPU.so.
+/// The plug-in of a target `x`, libSOAPBackendX.so.
 struct BackendPlugin {
   explicit BackendPlugin(const std::string &target) {
     std::string name = target;
@@ -29,8 +32,11 @@ struct BackendPlugin {
                    [](unsigned char c) { return std::toupper(c); });
     file = "libSOAPBackend" + name + ".so";
     what = "the " + name + " backend";
-    cure = target == "cpu" ? "install oneDNN 2 (package libdnnl2 on Debian)"
-                           : "install the libraries that it needs";
+    cure = "install the libraries that it needs";
+#define SOAP_BACKEND(installed, itsCure)                                       \
+  if (target == #installed)                                                    \
+    cure = itsCure;
+#include "Backend/Backends.def"
   }
   Plugin plugin() const {
     return {file.c_str(), what.c_str(), "soap_backend", cure.c_str()};

@@ -100,8 +100,13 @@ void Device::makeRows(const Links &links) {
     device->pin(communication.data(), bytes);
   forEachMoving(
       [&](RowAction &row) { row.setOwnMemory(communication.data()); });
-  for (StreamProgram &program : streams)
+  for (StreamProgram &program : streams) {
     program.times.resize(program.rows.size());
+    for (const ProgramRow &row : program.rows)
+      for (auto next = static_cast<size_t>(row.row->phase()) + 1; next != 4;
+           ++next)
+        ++program.phases[next];
+  }
 }
 
 void Device::linkWaits() {
@@ -125,8 +130,10 @@ void Device::linkWaits() {
   }
 }
 
-void Device::enqueue(StreamProgram &program, uint32_t position,
-                     const Step &current, bool trace) {
+// A call would take as long as all else that a row costs beside its work.
+[[gnu::always_inline]] inline void
+Device::enqueue(StreamProgram &program, uint32_t position, const Step &current,
+                bool trace, std::exception_ptr &failure) {
   ProgramRow &row = program.rows[position];
   Stream &stream = *program.stream;
   if (row.awaited && !SOAP_FAULT("wait-ignored"))
@@ -134,76 +141,59 @@ void Device::enqueue(StreamProgram &program, uint32_t position,
   // This is no fault, but brings missing waits to light: devices fall apart.
   if (SOAP_FAULT("communication-slow") && &program == &streams[1])
     std::this_thread::sleep_for(std::chrono::milliseconds(50 * (number + 1)));
-  RowTime &time = program.times[position];
   if (trace)
-    stream.stamp(time.start);
-  std::exception_ptr failure;
+    stream.stamp(program.times[position].start);
   try {
     row.action->enqueue(stream, current);
   } catch (...) {
-    failure = std::current_exception();
+    if (!failure)
+      failure = std::current_exception();
   }
   if (trace)
-    stream.stamp(time.end);
+    stream.stamp(program.times[position].end);
   ++program.rowsRun;
   if (row.event)
     stream.record(*row.event);
-  if (failure)
-    std::rethrow_exception(failure);
 }
 
 std::exception_ptr Device::runInPlace(StreamProgram &program, fb::Phase phase,
                                       const Step &current, bool trace) {
   std::exception_ptr failure;
-  auto size = static_cast<uint32_t>(program.rows.size());
-  // Phases stand in order: skip to the first row of this one.
-  uint32_t i = 0;
-  while (i != size && program.rows[i].row->phase() < phase)
-    ++i;
-  for (; i != size && program.rows[i].row->phase() == phase; ++i)
-    try {
-      enqueue(program, i, current, trace);
-    } catch (...) {
-      if (!failure)
-        failure = std::current_exception();
-    }
+  auto index = static_cast<size_t>(phase);
+  uint32_t end = program.phases[index + 1];
+  for (uint32_t i = program.phases[index]; i != end; ++i)
+    enqueue(program, i, current, trace, failure);
   return failure;
 }
 
 std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
                                      bool trace) {
   std::exception_ptr failure;
-  auto attempt = [&](auto body) {
+  auto enqueueAll = [&] {
+    for (const auto &[stream, position] : positions)
+      if (streams[stream].rows[position].row->phase() == phase)
+        enqueue(streams[stream], position, current, trace, failure);
+  };
+  if (phase != fb::Phase::Step || !traits.captures || trace) {
+    enqueueAll();
+  } else if (!step) {
+    device->beginCapture();
+    enqueueAll();
+    step = device->endCapture();
+    step->launch();
+  } else {
+    auto index = static_cast<size_t>(phase);
+    for (StreamProgram &program : streams)
+      program.rowsRun += program.phases[index + 1] - program.phases[index];
+    step->launch();
+  }
+  for (StreamProgram &program : streams)
     try {
-      body();
+      program.stream->synchronize();
     } catch (...) {
       if (!failure)
         failure = std::current_exception();
     }
-  };
-  auto enqueueAll = [&](bool stamps) {
-    for (const auto &[stream, position] : positions)
-      if (streams[stream].rows[position].row->phase() == phase)
-        attempt([&, &program = streams[stream], at = position] {
-          enqueue(program, at, current, stamps);
-        });
-  };
-  if (phase != fb::Phase::Step || !traits.captures || trace) {
-    enqueueAll(trace);
-  } else if (!step) {
-    device->beginCapture();
-    enqueueAll(false);
-    step = device->endCapture();
-    step->launch();
-  } else {
-    for (StreamProgram &program : streams)
-      program.rowsRun += static_cast<uint64_t>(
-          std::count_if(program.rows.begin(), program.rows.end(),
-                        [&](auto &row) { return row.row->phase() == phase; }));
-    step->launch();
-  }
-  for (StreamProgram &program : streams)
-    attempt([&] { program.stream->synchronize(); });
   return failure;
 }
 

@@ -21,6 +21,7 @@
 #include "Engine/Observer.h"
 #include "Model/CompiledModel.h"
 #include "Model/Safetensors.h"
+#include <array>
 #include <exception>
 
 namespace soap::runtime {
@@ -45,6 +46,8 @@ struct ProgramRow {
 struct StreamProgram {
   std::unique_ptr<Stream> stream;
   std::vector<ProgramRow> rows;
+  /// Where each phase begins, and at last the end: phases stand in order.
+  std::array<uint32_t, 4> phases = {};
   std::vector<RowTime> times; ///< Of the last traced step.
   uint64_t rowsRun = 0;       ///< Since load.
 };
@@ -104,7 +107,7 @@ private:
                                 const Step &step, bool trace);
   std::exception_ptr runQueued(fb::Phase phase, const Step &step, bool trace);
   void enqueue(StreamProgram &program, uint32_t position, const Step &step,
-               bool trace);
+               bool trace, std::exception_ptr &failure);
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
   void runInit(const Safetensors *weights);
   void load(const fb::Load &load, const Safetensors *weights);

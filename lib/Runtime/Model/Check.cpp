@@ -65,7 +65,7 @@ const fb::Model *runtime::checkedModel(const void *data, size_t size) {
       missing += (missing.empty() ? "" : ", ") + feature->str();
   }
   if (!missing.empty())
-    invalid("expected a CPU with ", missing,
+    invalid("expected a processor with ", missing,
             ", got: this machine, which lacks it; compile the model here or "
             "with --mcpu=x86-64-v3");
   return model;

@@ -1,16 +1,16 @@
 """Plants faults in a compilation and a run, one after the other, and says what
 catches each.
 
-usage: plant.py BUILD WORK MODEL FAULT[,FAULT]...
+usage: plant.py BUILD WORK MODEL [--target=NAME] FAULT[,FAULT]...
 
 MODEL.mlir is compiled for one device by the real compiler and run: the judge.
 Then MODEL.mlir is compiled with MODEL.json (for MODEL.topology.json, if there is
-one) by a compiler and run by a runtime in which faults are planted; `none` plants
-none. One line per argument: what caught
-it (the compiler or the loader with its error, or the comparison of outputs, and
-then the first operation that soap-run --verify blames). What a fault does to a run
-with `communication-slow` depends on how the machine schedules threads, so such a
-program runs up to ATTEMPTS times, until something catches the fault.
+one; for the target NAME) by a compiler and run by a runtime in which faults are
+planted; `none` plants none. One line per argument: what caught it (the compiler or
+the loader with its error, or the comparison of outputs, and then the first operation
+that soap-run --verify blames). What a fault does to a run with `communication-slow`
+depends on how the machine schedules threads, so such a program runs up to ATTEMPTS
+times, until something catches the fault.
 """
 
 import os
@@ -46,11 +46,11 @@ def blame(run_faulty):
     return f"'{name[1]}' on {place[1]}" if name and place else "nothing"
 
 
-def catcher(build, work, model, judge, faults):
+def catcher(build, work, model, judge, options, faults):
     compiled = work / f"{faults}.so"
     topology = model.with_suffix(".topology.json")
     machine = [f"--topology={topology}"] if topology.exists() else []
-    result = run([build / "bin" / "soap-compile-faulty", model, *machine,
+    result = run([build / "bin" / "soap-compile-faulty", model, *machine, *options,
                   f"--strategy={model.with_suffix('.json')}", "-o", compiled],
                  faults, build / "test" / "faults")
     if result.returncode:
@@ -80,9 +80,10 @@ def main():
                      f"--output=y={judge}"]):
         result = run([build / "bin" / command[0], *command[1:]])
         assert result.returncode == 0, result.stderr
-    for faults in sys.argv[4:]:
+    options = [argument for argument in sys.argv[4:] if argument.startswith("--")]
+    for faults in sys.argv[4 + len(options):]:
         print(f"{faults}: caught by "
-              f"{catcher(build, work, model, judge, faults)}", flush=True)
+              f"{catcher(build, work, model, judge, options, faults)}", flush=True)
 
 
 main()

@@ -9,10 +9,10 @@
 #include "Adapt.h"
 #include "Aim.h"
 #include "Coverage.h"
+#include "EmulatedTarget.h"
 #include "Execution.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Pipelines/Proof.h"
-#include "soap/Target/CPU/CPUTarget.h"
 #include "soap/Target/Model/MemoryPlan.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Target/ONNX/Import.h"
@@ -111,11 +111,20 @@ static std::string compareMovements(const json::Array &planned,
          ", got: " + (right == got.end() ? "no more" : *right);
 }
 
+/// The target that SOAP_TEST_TARGET names; the code of both is the CPU's.
+static std::unique_ptr<CPUTarget> chosenTarget() {
+  const char *name = std::getenv("SOAP_TEST_TARGET");
+  if (name && StringRef(name) == "emulated")
+    return std::make_unique<test::EmulatedTarget>(HostProcessor::host());
+  return std::make_unique<CPUTarget>(HostProcessor::host());
+}
+
 llvm::Expected<json::Object>
 Case::run(const json::Object &request,
           const llvm::StringMap<std::string> &inputs, StringRef output) {
   OwningOpRef<ModuleOp> module(model->clone());
-  CPUTarget target(HostProcessor::host());
+  std::unique_ptr<CPUTarget> chosen = chosenTarget();
+  CPUTarget &target = *chosen;
   MachineRequest machine;
   machine.devices =
       static_cast<int32_t>(request.getInteger("devices").value_or(1));

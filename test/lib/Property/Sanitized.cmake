@@ -50,10 +50,12 @@ function(soap_add_sanitized_worker folder sanitizers)
   target_link_options(${worker} PRIVATE "-fsanitize=${sanitizers}")
   # As files where a target would bring the other runtime along.
   target_link_libraries(${worker} PRIVATE $<TARGET_FILE:SOAPTestProperty>
+    $<TARGET_FILE:SOAPTestEmulatedTarget>
     $<TARGET_FILE:SOAPTargetCPU> SOAPTargetModel SOAPTargetONNX SOAPPipelines
     ${runtime})
   target_include_directories(${worker} PRIVATE "${SOAP_SOURCE_DIR}/include")
-  add_dependencies(${worker} soap-headers SOAPTestProperty SOAPTargetCPU
+  add_dependencies(${worker} soap-headers SOAPTestProperty
+    SOAPTestEmulatedTarget SOAPTargetCPU
     soap-${folder}-backend)
   set_target_properties(${worker} PROPERTIES
     OUTPUT_NAME soap-property-worker

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TEST_LIB_EMULATED_MEMORY_H
-#define SOAP_TEST_LIB_EMULATED_MEMORY_H
+#ifndef SOAP_TEST_LIB_RUNTIME_EMULATED_MEMORY_H
+#define SOAP_TEST_LIB_RUNTIME_EMULATED_MEMORY_H
 
 #include "Backend/DeviceMemory.h"
 
@@ -32,4 +32,4 @@ char *privateAddress(runtime::DevicePointer pointer, uint32_t *device);
 
 } // namespace soap::emulated
 
-#endif // SOAP_TEST_LIB_EMULATED_MEMORY_H
+#endif // SOAP_TEST_LIB_RUNTIME_EMULATED_MEMORY_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TEST_LIB_EMULATED_HELDCHANNELS_H
-#define SOAP_TEST_LIB_EMULATED_HELDCHANNELS_H
+#ifndef SOAP_TEST_LIB_RUNTIME_EMULATED_HELDCHANNELS_H
+#define SOAP_TEST_LIB_RUNTIME_EMULATED_HELDCHANNELS_H
 
 #include "Transport/Channel.h"
 
@@ -23,4 +23,4 @@ std::unique_ptr<runtime::Channels> makeHeldChannels(runtime::Channels &inner,
 
 } // namespace soap::emulated
 
-#endif // SOAP_TEST_LIB_EMULATED_HELDCHANNELS_H
+#endif // SOAP_TEST_LIB_RUNTIME_EMULATED_HELDCHANNELS_H

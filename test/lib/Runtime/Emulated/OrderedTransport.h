@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TEST_LIB_EMULATED_ORDEREDTRANSPORT_H
-#define SOAP_TEST_LIB_EMULATED_ORDEREDTRANSPORT_H
+#ifndef SOAP_TEST_LIB_RUNTIME_EMULATED_ORDEREDTRANSPORT_H
+#define SOAP_TEST_LIB_RUNTIME_EMULATED_ORDEREDTRANSPORT_H
 
 #include "Backend/Transport.h"
 
@@ -21,4 +21,4 @@ std::unique_ptr<runtime::Transport> makeOrderedTransport();
 
 } // namespace soap::emulated
 
-#endif // SOAP_TEST_LIB_EMULATED_ORDEREDTRANSPORT_H
+#endif // SOAP_TEST_LIB_RUNTIME_EMULATED_ORDEREDTRANSPORT_H

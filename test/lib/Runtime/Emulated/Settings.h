@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TEST_LIB_EMULATED_SETTINGS_H
-#define SOAP_TEST_LIB_EMULATED_SETTINGS_H
+#ifndef SOAP_TEST_LIB_RUNTIME_EMULATED_SETTINGS_H
+#define SOAP_TEST_LIB_RUNTIME_EMULATED_SETTINGS_H
 
 #include <cstdint>
 #include <cstdlib>
@@ -32,4 +32,4 @@ struct Settings {
 
 } // namespace soap::emulated
 
-#endif // SOAP_TEST_LIB_EMULATED_SETTINGS_H
+#endif // SOAP_TEST_LIB_RUNTIME_EMULATED_SETTINGS_H

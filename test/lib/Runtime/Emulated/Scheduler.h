@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TEST_LIB_EMULATED_SCHEDULER_H
-#define SOAP_TEST_LIB_EMULATED_SCHEDULER_H
+#ifndef SOAP_TEST_LIB_RUNTIME_EMULATED_SCHEDULER_H
+#define SOAP_TEST_LIB_RUNTIME_EMULATED_SCHEDULER_H
 
 #include <condition_variable>
 #include <cstdint>
@@ -104,4 +104,4 @@ private:
 
 } // namespace soap::emulated
 
-#endif // SOAP_TEST_LIB_EMULATED_SCHEDULER_H
+#endif // SOAP_TEST_LIB_RUNTIME_EMULATED_SCHEDULER_H

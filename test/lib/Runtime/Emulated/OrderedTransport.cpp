@@ -9,6 +9,7 @@
 #include "Memory.h"
 #include "Stream.h"
 #include "Transport/HostMoves.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
@@ -158,7 +159,7 @@ private:
       Scheduler::Lock lock(Scheduler::get().mutex);
       ++mail.taken;
     }
-    for (size_t i = 0; i != out.size(); ++i)
+    for (size_t i = 0; i != out.size() && !SOAP_FAULT("sender-leaves"); ++i)
       waitUntil(abandonment, [&] { return out[i]->taken >= messages[i]; });
   }
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TEST_LIB_EMULATED_STREAM_H
-#define SOAP_TEST_LIB_EMULATED_STREAM_H
+#ifndef SOAP_TEST_LIB_RUNTIME_EMULATED_STREAM_H
+#define SOAP_TEST_LIB_RUNTIME_EMULATED_STREAM_H
 
 #include "Backend/Backend.h"
 #include "Scheduler.h"
@@ -109,4 +109,4 @@ private:
 
 } // namespace soap::emulated
 
-#endif // SOAP_TEST_LIB_EMULATED_STREAM_H
+#endif // SOAP_TEST_LIB_RUNTIME_EMULATED_STREAM_H

@@ -1,0 +1,166 @@
+//===- BackendMemoryTest.cpp - Memory, copies and fills -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackendTest.h"
+#include <numeric>
+
+using namespace soap;
+using namespace soap::test;
+
+namespace {
+class BackendMemory : public BackendTest {};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+TEST_P(BackendMemory, BlocksKeepTheirContents) {
+  std::mt19937 random(1);
+  std::vector<Bytes> contents;
+  std::vector<DeviceBlock> blocks;
+  for (size_t bytes : {1, 63, 64, 4096, 100000, 3}) {
+    contents.push_back(randomBytes(bytes, random));
+    blocks.push_back(block(contents.back()));
+  }
+  for (size_t i = 0; i != blocks.size(); ++i) {
+    EXPECT_EQ(blocks[i].data().value() % 64, 0u);
+    EXPECT_EQ(download(*stream, blocks[i].data(), contents[i].size()),
+              contents[i]);
+  }
+}
+
+TEST_P(BackendMemory, DiscardedRangesLeaveTheRest) {
+  std::mt19937 random(2);
+  Bytes contents = randomBytes(5 << 12, random);
+  DeviceBlock own = block(contents);
+  uint64_t offset = 100, bytes = (3 << 12) + 50;
+  EXPECT_LE(backend->discardableBytes(offset, bytes), bytes);
+  own.discard(offset, bytes);
+  Bytes left = download(*stream, own.data(), contents.size());
+  EXPECT_TRUE(std::equal(left.begin(), left.begin() + 100, contents.begin()));
+  EXPECT_TRUE(std::equal(left.begin() + 100 + (3 << 12) + 50, left.end(),
+                         contents.begin() + 100 + (3 << 12) + 50));
+}
+
+TEST_P(BackendMemory, OutOfMemoryIsAnErrorThatNamesTheSize) {
+  uint64_t bytes = uint64_t{1} << 60;
+  try {
+    DeviceBlock block(*device, bytes);
+    FAIL() << "allocated 2^60 bytes";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.status, SOAP_INVALID);
+    EXPECT_NE(std::string(error.what()).find(std::to_string(bytes)),
+              std::string::npos)
+        << error.what();
+  }
+  Bytes contents(100, 'x'); // The device goes on.
+  EXPECT_EQ(download(*stream, block(contents).data(), 100), contents);
+}
+
+TEST_P(BackendMemory, TheHostCannotTouchOtherMemory) {
+  if (traits.memoryIsHost)
+    GTEST_SKIP() << "device memory is the host's";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  DeviceBlock own = block(Bytes(64, 'x'));
+  auto *address = reinterpret_cast<volatile char *>(own.data().value());
+  EXPECT_DEATH((void)*address, "");
+  EXPECT_DEATH(*address = 'y', "");
+}
+
+//===----------------------------------------------------------------------===//
+// Copies and fills
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A random box, between two buffers of `bytes` bytes, of distinct targets.
+StridedCopy randomBox(std::mt19937 &random, int64_t bytes) {
+  auto draw = [&](int64_t lo, int64_t hi) {
+    return std::uniform_int_distribution<int64_t>(lo, hi)(random);
+  };
+  StridedCopy box;
+  box.run = static_cast<uint64_t>(draw(0, 9));
+  auto fromSize = static_cast<int64_t>(box.run), toSize = fromSize;
+  for (int64_t rank = draw(0, 4); rank > 0; --rank) {
+    int64_t extent = draw(draw(0, 9) == 0 ? 0 : 1, 4);
+    // Targets of different indices do not overlap; sources may.
+    int64_t fromStride = draw(0, 2 * fromSize + 1);
+    int64_t toStride = toSize + draw(0, 3);
+    int64_t steps = std::max<int64_t>(extent - 1, 0);
+    if (fromSize + fromStride * steps > bytes ||
+        toSize + toStride * steps > bytes)
+      break;
+    fromSize += fromStride * steps;
+    toSize += toStride * steps;
+    box.extents.insert(box.extents.begin(), extent);
+    box.fromStrides.insert(box.fromStrides.begin(), fromStride);
+    box.toStrides.insert(box.toStrides.begin(), toStride);
+  }
+  box.fromOffset = static_cast<uint64_t>(draw(0, bytes - fromSize));
+  box.toOffset = static_cast<uint64_t>(draw(0, bytes - toSize));
+  return box;
+}
+
+/// By definition: index by index, byte by byte.
+void copyNaively(const StridedCopy &box, const Bytes &from, Bytes &to) {
+  int64_t count = std::accumulate(box.extents.begin(), box.extents.end(),
+                                  int64_t{1}, std::multiplies<>());
+  for (int64_t i = 0; i != count; ++i) {
+    uint64_t source = box.fromOffset, target = box.toOffset;
+    int64_t rest = i;
+    for (size_t d = box.extents.size(); d-- > 0;) {
+      source +=
+          static_cast<uint64_t>(rest % box.extents[d] * box.fromStrides[d]);
+      target += static_cast<uint64_t>(rest % box.extents[d] * box.toStrides[d]);
+      rest /= box.extents[d];
+    }
+    for (uint64_t byte = 0; byte != box.run; ++byte)
+      to[target + byte] = from[source + byte];
+  }
+}
+} // namespace
+
+TEST_P(BackendMemory, BoxesAreCopiedEveryWay) {
+  constexpr size_t bytes = 2000;
+  for (uint32_t seed = 0; seed != 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    Bytes from = randomBytes(bytes, random), to = randomBytes(bytes, random);
+    StridedCopy box = randomBox(random, bytes);
+    if (seed % 2)
+      box.simplify();
+    Bytes expected = to;
+    copyNaively(box, from, expected);
+    DeviceBlock source = block(from);
+    DeviceBlock within = block(to), fed = block(to);
+    Bytes drained = to;
+    stream->copy(box, source.data(), within.data());
+    stream->copyFromHost(box, from.data(), fed.data());
+    stream->copyToHost(box, source.data(), drained.data());
+    stream->synchronize();
+    ASSERT_EQ(download(*stream, within.data(), bytes), expected);
+    ASSERT_EQ(download(*stream, fed.data(), bytes), expected);
+    ASSERT_EQ(drained, expected);
+  }
+}
+
+TEST_P(BackendMemory, FillsRepeatTheirPattern) {
+  for (size_t size : {0, 1, 2, 4, 8, 12}) {
+    SCOPED_TRACE("pattern of " + std::to_string(size) + " bytes");
+    std::vector<uint8_t> pattern(size);
+    std::iota(pattern.begin(), pattern.end(), 1);
+    Bytes expected(200, 'x');
+    DeviceBlock own = block(expected);
+    for (size_t i = 0; i != 96; ++i)
+      expected[i + 24] = static_cast<char>(size ? pattern[i % size] : 0);
+    stream->fill(own.data() + 24, 96, pattern);
+    stream->synchronize();
+    EXPECT_EQ(download(*stream, own.data(), 200), expected);
+  }
+}
+
+SOAP_TEST_BACKENDS(BackendMemory);

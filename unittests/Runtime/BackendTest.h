@@ -1,0 +1,78 @@
+//===- BackendTest.h - What every backend promises ---------------*- C++
+//-*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The promises of Backend/Backend.h, tested on every backend that is there
+// (Backend*Test.cpp). A new backend is done when these tests pass, and those of
+// models on its target (SOAP_TEST_TARGET).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_UNITTESTS_RUNTIME_BACKENDTEST_H
+#define SOAP_UNITTESTS_RUNTIME_BACKENDTEST_H
+
+#include "Backend/Backend.h"
+#include "Error.h"
+#include <gtest/gtest.h>
+#include <random>
+
+namespace soap::test {
+
+using namespace runtime;
+using Bytes = std::vector<char>;
+
+class BackendTest : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    if (!hasBackend(GetParam()))
+      GTEST_SKIP() << "the backend is not there";
+    backend = &findBackend(GetParam());
+    traits = backend->traits();
+    device = backend->makeDevice(0);
+    stream = device->makeStream(0);
+  }
+
+  DeviceBlock block(const Bytes &contents) {
+    DeviceBlock result(*device, contents.size());
+    upload(*stream, contents, result.data());
+    return result;
+  }
+  static void upload(Stream &stream, const Bytes &contents, DevicePointer to) {
+    StridedCopy all = StridedCopy::dense(contents.size());
+    stream.copyFromHost(all, contents.data(), to);
+    stream.synchronize();
+  }
+  static Bytes download(Stream &stream, DevicePointer from, size_t bytes) {
+    Bytes contents(bytes, '?');
+    StridedCopy all = StridedCopy::dense(bytes);
+    stream.copyToHost(all, from, contents.data());
+    stream.synchronize();
+    return contents;
+  }
+
+  const Backend *backend = nullptr;
+  BackendTraits traits;
+  std::unique_ptr<BackendDevice> device;
+  std::unique_ptr<Stream> stream;
+};
+
+inline Bytes randomBytes(size_t count, std::mt19937 &random) {
+  Bytes bytes(count);
+  for (char &byte : bytes)
+    byte = static_cast<char>(random());
+  return bytes;
+}
+
+/// The tests of one file, on every backend that SOAP or its tests have.
+#define SOAP_TEST_BACKENDS(suite)                                              \
+  INSTANTIATE_TEST_SUITE_P(                                                    \
+      Target, suite, testing::Values("cpu", "emulated"),                       \
+      [](const auto &info) { return std::string(info.param); })
+
+} // namespace soap::test
+
+#endif // SOAP_UNITTESTS_RUNTIME_BACKENDTEST_H
