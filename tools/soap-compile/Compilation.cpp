@@ -12,6 +12,7 @@
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Calibration.h"
 #include "soap/CostModel/GeneratedTopologies.h"
+#include "soap/CostModel/JSON.h"
 #include "soap/CostModel/Machine.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
@@ -50,6 +51,12 @@ Compilation::Compilation(const CommandLine &line, MLIRContext &context)
 bool Compilation::import() {
   TimingScope scope = timer.nest("import");
   if (StringRef(line.model).ends_with(".mlir")) {
+    bool other = false;
+    if (!llvm::sys::fs::is_other(line.model, other) && other) {
+      printError("expected a readable file, got: '" + line.model +
+                 "': not a regular file");
+      return false;
+    }
     module = parseSourceFile<ModuleOp>(line.model, &context);
     if (!module)
       return false;
@@ -115,10 +122,11 @@ std::string Compilation::findCalibration(int32_t devices) {
 
 llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
   if (StringRef(line.strategy).ends_with(".json")) {
-    auto buffer = llvm::MemoryBuffer::getFile(line.strategy);
+    auto buffer = readRegularFile(line.strategy);
     if (!buffer)
-      return llvm::createStringError("expected to read '" + line.strategy +
-                                     "', got: " + buffer.getError().message());
+      return llvm::createStringError(
+          "expected to read '" + line.strategy +
+          "', got: " + llvm::toString(buffer.takeError()));
     return soap::devicesOfStrategy((*buffer)->getBuffer());
   }
   int32_t devices = 1;
@@ -177,10 +185,11 @@ bool Compilation::attachTopology() {
 
 llvm::Expected<Strategy>
 Compilation::importStrategy(const ModuleProblem &problem) {
-  auto buffer = llvm::MemoryBuffer::getFile(line.strategy);
+  auto buffer = readRegularFile(line.strategy);
   if (!buffer)
-    return llvm::createStringError("expected to read '" + line.strategy +
-                                   "', got: " + buffer.getError().message());
+    return llvm::createStringError(
+        "expected to read '" + line.strategy +
+        "', got: " + llvm::toString(buffer.takeError()));
   return parseStrategy((*buffer)->getBuffer(), problem.extracted.graph,
                        problem.topology, /*info=*/nullptr, problem.costs);
 }
@@ -311,7 +320,8 @@ bool Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build,
 bool Compilation::writeText(StringRef path, StringRef text) {
   std::error_code code;
   llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
-  if (!code) {
+  bool opened = !code;
+  if (opened) {
     file.os() << text;
     file.os().flush();
     code = file.os().error();
@@ -319,6 +329,7 @@ bool Compilation::writeText(StringRef path, StringRef text) {
   }
   if (code) {
     printError("expected to write '" + path + "', got: " + code.message());
+    writeFailed |= opened;
     return false;
   }
   file.keep();
@@ -449,6 +460,11 @@ int Compilation::makeConfiguredTasks(bool &done) {
 }
 
 int Compilation::run() {
+  int exit = runSteps();
+  return writeFailed ? Failed : exit;
+}
+
+int Compilation::runSteps() {
   if (line.emit == Emit::Topology)
     return printTopology();
   if (!import())
