@@ -6,6 +6,9 @@ Features say what a machine may lack; a test that needs one says
   mpi       mpirun, and the MPI transport was built
   host-names
             processes may have a host name of their own (unshare --uts)
+  asan      programs are built with AddressSanitizer (ASAN_OPTIONS is set)
+  small-disk
+            a file system may be mounted in a namespace (unshare --mount)
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
   planted-faults, faulty-property-worker, faulty-search-tests
@@ -65,6 +68,17 @@ if shutil.which("unshare") and not subprocess.run(
     ["unshare", "--uts", "hostname", "probe"], capture_output=True
 ).returncode:
     config.available_features.add("host-names")
+if "ASAN_OPTIONS" in os.environ:
+    config.available_features.add("asan")
+for unshare in ("unshare --mount", "unshare --map-root-user --mount"):
+    small_disk = f"{unshare} sh {config.test_source_root}/tools/Inputs/small-disk.sh"
+    if shutil.which("unshare") and not subprocess.run(
+        [*small_disk.split(), "64k", os.path.join(config.soap_obj_root, "test", "small-disk"), "true"],
+        capture_output=True,
+    ).returncode:
+        config.available_features.add("small-disk")
+        config.substitutions.append(("%small-disk", small_disk))
+        break
 # As root, and with more processes than cores. What mpirun says itself about a
 # process that failed is not tested.
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"

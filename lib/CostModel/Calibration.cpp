@@ -28,33 +28,32 @@ llvm::Expected<Calibration> Calibration::parse(llvm::StringRef text) {
   detail::JSONReader reader;
   Calibration result;
   result.machine = root->getString("machine").value_or("").str();
-  result.devices =
-      static_cast<int32_t>(reader.integer(*root, "devices", "calibration"));
+  result.devices = static_cast<int32_t>(
+      reader.integer(*root, "devices", "calibration", {1, 1000000}));
   std::optional<llvm::StringRef> name = root->getString("device_kind");
   if (!name)
-    reader.fail("calibration: expected a name 'device_kind', got: none; remove "
-                "the file to measure again");
+    reader.fail("calibration: expected a name 'device_kind', got: none");
   result.kind = detail::readKind(reader, name.value_or(""), *kind);
-  result.copyBandwidth =
-      reader.number(*root, "copy_bandwidth_bytes_per_s", "calibration");
+  result.copyBandwidth = reader.number(*root, "copy_bandwidth_bytes_per_s",
+                                       "calibration", detail::bandwidthBounds);
   result.copyLatencyNs =
-      std::llround(reader.number(*root, "copy_latency_s", "calibration") * 1e9);
-  result.fitError = reader.number(*root, "fit_error", "calibration", 0);
-  if (reader.error.empty() &&
-      (!(result.copyBandwidth > 0) || !(result.kind.peakFlops > 0) ||
-       !(result.kind.memoryBandwidth > 0)))
-    reader.fail("calibration: expected positive rates; remove the file to "
-                "measure again");
+      roundNs(reader.number(*root, "copy_latency_s", "calibration",
+                            detail::secondsBounds) *
+              1e9);
+  result.fitError =
+      reader.number(*root, "fit_error", "calibration", {0, 1e6}, 0);
   if (!reader.error.empty())
-    return llvm::createStringError(reader.error);
+    return llvm::createStringError(reader.error +
+                                   "; remove the file to measure again");
   return result;
 }
 
 llvm::Expected<Calibration> Calibration::load(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  auto buffer = readRegularFile(path);
   if (!buffer)
     return llvm::createStringError("expected a calibration file, got: '" +
-                                   path + "': " + buffer.getError().message());
+                                   path +
+                                   "': " + llvm::toString(buffer.takeError()));
   llvm::Expected<Calibration> result = parse((*buffer)->getBuffer());
   if (!result)
     return llvm::createStringError("'" + path +

@@ -107,7 +107,7 @@ public:
   void join(int64_t member, int64_t incoming, double bytes) {
     if (!(bytes > 0) || group_[member] == topology_.host())
       return;
-    int64_t ns = std::llround(
+    int64_t ns = roundNs(
         1e9 * CostModel::trafficSeconds((incoming + 2) * bytes,
                                         topology_.kindOf(group_[member])));
     clocks_[member] += ns;
@@ -146,14 +146,15 @@ public:
   CollectiveCost finish(CollectiveAlgorithm algorithm) {
     CollectiveCost cost;
     cost.algorithm = algorithm;
-    cost.ns = latest();
-    cost.occupiesNs =
-        occupies_ ? *std::max_element(copyNs_.begin(), copyNs_.end()) : 0;
+    cost.ns = std::min(latest(), longestNs);
+    if (occupies_)
+      cost.occupiesNs = std::min(
+          *std::max_element(copyNs_.begin(), copyNs_.end()), longestNs);
     llvm::sort(links_, [](const LinkState &a, const LinkState &b) {
       return a.resource < b.resource;
     });
     for (const LinkState &link : links_)
-      cost.links.push_back({link.resource, std::llround(link.busy)});
+      cost.links.push_back({link.resource, roundNs(link.busy)});
     return cost;
   }
 

@@ -42,9 +42,8 @@ llvm::Error CostModel::addMeasured(llvm::StringRef text) {
       key = entry->getString("key");
     if (!key)
       return llvm::createStringError(where + ": expected a string 'key'");
-    double ns = reader.number(*entry, "ns", where);
-    if (reader.error.empty() && !(ns >= 0 && ns < 1e18))
-      reader.fail(where + ": expected a time 'ns' of 0 or more");
+    double ns =
+        reader.number(*entry, "ns", where, {0, static_cast<double>(longestNs)});
     if (!reader.error.empty())
       return llvm::createStringError(reader.error);
     read[*key] = std::llround(ns);
@@ -55,10 +54,11 @@ llvm::Error CostModel::addMeasured(llvm::StringRef text) {
 }
 
 llvm::Error CostModel::loadMeasured(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  auto buffer = readRegularFile(path);
   if (!buffer)
     return llvm::createStringError("expected a file of measured costs, got: '" +
-                                   path + "': " + buffer.getError().message());
+                                   path +
+                                   "': " + llvm::toString(buffer.takeError()));
   if (llvm::Error error = addMeasured((*buffer)->getBuffer()))
     return llvm::createStringError("'" + path +
                                    "': " + llvm::toString(std::move(error)));
@@ -120,11 +120,13 @@ int64_t CostModel::analyticNs(const KernelQuery &query,
   bool fits = kind.cacheBandwidth > 0 && query.bytes <= kind.cacheBytes;
   memory +=
       query.bytesAgain / (fits ? kind.cacheBandwidth : kind.memoryBandwidth);
-  return kind.launchNs + std::llround(std::max(compute, memory) * 1e9);
+  return roundNs(static_cast<double>(kind.launchNs) +
+                 std::round(std::max(compute, memory) * 1e9));
 }
 
 int64_t CostModel::copyNs(int64_t bytes, const DeviceKind &kind) {
-  return kind.launchNs + std::llround(1e9 * trafficSeconds(2.0 * bytes, kind));
+  return roundNs(static_cast<double>(kind.launchNs) +
+                 std::round(1e9 * trafficSeconds(2.0 * bytes, kind)));
 }
 
 bool CostModel::isView(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,

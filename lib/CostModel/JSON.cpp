@@ -7,6 +7,7 @@
 
 #include "soap/CostModel/JSON.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 #include <vector>
 
 using namespace soap;
@@ -77,4 +78,15 @@ llvm::Expected<json::Value> soap::parseJSON(llvm::StringRef text,
   if (!problem.text.empty())
     return error(problem.text);
   return value;
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+soap::readRegularFile(llvm::StringRef path) {
+  bool other = false;
+  if (!llvm::sys::fs::is_other(path, other) && other)
+    return llvm::createStringError("not a regular file");
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError(buffer.getError().message());
+  return std::move(*buffer);
 }

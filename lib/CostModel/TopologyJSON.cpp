@@ -21,22 +21,24 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
   DeviceKind kind;
   kind.name = name.str();
   std::string where = "device kind '" + kind.name + "'";
-  kind.peakFlops = reader.number(object, "peak_flops", where);
-  kind.memoryBandwidth =
-      reader.number(object, "memory_bandwidth_bytes_per_s", where);
-  kind.cacheBytes = reader.number(object, "cache_bytes", where, 0);
-  kind.cacheBandwidth =
-      reader.number(object, "cache_bandwidth_bytes_per_s", where, 0);
-  kind.halfRows = reader.number(object, "half_rows", where, kind.halfRows);
-  kind.halfColumns =
-      reader.number(object, "half_columns", where, kind.halfColumns);
-  kind.halfDepth = reader.number(object, "half_depth", where, kind.halfDepth);
-  kind.launchNs = std::llround(
-      reader.number(object, "launch_s", where, kind.launchNs * 1e-9) * 1e9);
-  kind.alignment = reader.integer(object, "alignment", where, kind.alignment);
-  if (kind.alignment < 1)
-    reader.fail(where + ": expected an 'alignment' of at least 1 byte, got: " +
-                llvm::Twine(kind.alignment));
+  kind.peakFlops =
+      reader.number(object, "peak_flops", where, detail::rateBounds);
+  kind.memoryBandwidth = reader.number(object, "memory_bandwidth_bytes_per_s",
+                                       where, bandwidthBounds);
+  kind.cacheBytes = reader.number(object, "cache_bytes", where, bytesBounds, 0);
+  kind.cacheBandwidth = reader.number(object, "cache_bandwidth_bytes_per_s",
+                                      where, optionalBandwidthBounds, 0);
+  kind.halfRows =
+      reader.number(object, "half_rows", where, sizeBounds, kind.halfRows);
+  kind.halfColumns = reader.number(object, "half_columns", where, sizeBounds,
+                                   kind.halfColumns);
+  kind.halfDepth =
+      reader.number(object, "half_depth", where, sizeBounds, kind.halfDepth);
+  kind.launchNs = roundNs(reader.number(object, "launch_s", where,
+                                        secondsBounds, kind.launchNs * 1e-9) *
+                          1e9);
+  kind.alignment = reader.integer(object, "alignment", where, alignmentBounds,
+                                  kind.alignment);
   return kind;
 }
 
@@ -121,7 +123,7 @@ private:
       const json::Object *device = value.getAsObject();
       if (!device)
         return reader_.fail(where + ": expected an object");
-      int64_t id = reader_.integer(*device, "id", where, index);
+      int64_t id = reader_.integer(*device, "id", where, {0, INT32_MAX}, index);
       if (id != static_cast<int64_t>(index) || sawHost)
         return reader_.fail(
             where +
@@ -138,11 +140,13 @@ private:
                             ": expected a kind that 'kinds' describes, "
                             "or \"host\", got: \"" +
                             kind + "\"");
-      topology_.addDevice(
-          known->second,
-          static_cast<int32_t>(reader_.integer(*device, "node", where, 0)),
-          reader_.integer(*device, "memory_bytes", where, 0),
-          static_cast<int32_t>(reader_.integer(*device, "cores", where, 0)));
+      topology_.addDevice(known->second,
+                          static_cast<int32_t>(reader_.integer(
+                              *device, "node", where, {0, INT32_MAX}, 0)),
+                          reader_.integer(*device, "memory_bytes", where,
+                                          {0, INT64_MAX / 4}, 0),
+                          static_cast<int32_t>(reader_.integer(
+                              *device, "cores", where, {0, 1000000}, 0)));
     }
   }
 
@@ -185,9 +189,11 @@ private:
       Link link;
       link.from = readEnd(*object, "from", where);
       link.to = readEnd(*object, "to", where);
-      link.bandwidth = reader_.number(*object, "bandwidth_bytes_per_s", where);
-      link.latencyNs =
-          std::llround(reader_.number(*object, "latency_s", where, 0) * 1e9);
+      link.bandwidth = reader_.number(*object, "bandwidth_bytes_per_s", where,
+                                      detail::bandwidthBounds);
+      link.latencyNs = roundNs(reader_.number(*object, "latency_s", where,
+                                              detail::secondsBounds, 0) *
+                               1e9);
       link.shared = object->getString("shared").value_or("").str();
       llvm::StringRef occupies = object->getString("occupies").value_or("");
       if (!occupies.empty() && occupies != "receiver")
@@ -197,10 +203,8 @@ private:
                             occupies + "\"");
       link.occupiesReceiver = !occupies.empty();
       link.copyBandwidth =
-          reader_.number(*object, "copy_bandwidth_bytes_per_s", where, 0);
-      if (link.copyBandwidth < 0)
-        return reader_.fail(where + ": expected a copy_bandwidth_bytes_per_s "
-                                    "of 0 (that of the link) or more");
+          reader_.number(*object, "copy_bandwidth_bytes_per_s", where,
+                         detail::optionalBandwidthBounds, 0);
       if (object->getBoolean("duplex").value_or(false))
         topology_.addDuplexLink(link);
       else
@@ -227,10 +231,10 @@ llvm::Expected<Topology> Topology::parse(llvm::StringRef text) {
 }
 
 llvm::Expected<Topology> Topology::load(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  auto buffer = readRegularFile(path);
   if (!buffer)
     return llvm::createStringError("expected a topology file, got: '" + path +
-                                   "': " + buffer.getError().message());
+                                   "': " + llvm::toString(buffer.takeError()));
   llvm::Expected<Topology> topology = parse((*buffer)->getBuffer());
   if (!topology)
     return llvm::createStringError(

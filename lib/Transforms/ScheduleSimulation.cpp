@@ -276,7 +276,7 @@ private:
       int32_t target = deviceOf(result);
       const Route &route = topology_.route(deviceOf(operand), target);
       transfer.latencyNs = route.latencyNs;
-      transfer.ns = std::llround(bytes / route.bandwidth * 1e9);
+      transfer.ns = route.ns(static_cast<double>(bytes));
       transfer.occupiesNs = target == topology_.host()
                                 ? 0
                                 : route.copyNs(static_cast<double>(bytes));

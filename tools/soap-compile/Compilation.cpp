@@ -9,6 +9,7 @@
 #include "Diagnostics.h"
 #include "Reference.h"
 #include "mlir/Parser/Parser.h"
+#include "soap/CostModel/JSON.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Search/LaunchPolicy.h"
@@ -43,6 +44,12 @@ Compilation::Compilation(const CommandLine &line, MLIRContext &context)
 bool Compilation::import() {
   TimingScope scope = timer.nest("import");
   if (StringRef(line.model).ends_with(".mlir")) {
+    bool other = false;
+    if (!llvm::sys::fs::is_other(line.model, other) && other) {
+      printError("expected a readable file, got: '" + line.model +
+                 "': not a regular file");
+      return false;
+    }
     module = parseSourceFile<ModuleOp>(line.model, &context);
     if (!module)
       return false;
@@ -73,10 +80,11 @@ bool Compilation::import() {
 
 llvm::Expected<Strategy>
 Compilation::importStrategy(const ModuleProblem &problem) {
-  auto buffer = llvm::MemoryBuffer::getFile(line.strategy);
+  auto buffer = readRegularFile(line.strategy);
   if (!buffer)
-    return llvm::createStringError("expected to read '" + line.strategy +
-                                   "', got: " + buffer.getError().message());
+    return llvm::createStringError(
+        "expected to read '" + line.strategy +
+        "', got: " + llvm::toString(buffer.takeError()));
   return parseStrategy((*buffer)->getBuffer(), problem.extracted.graph,
                        problem.topology, /*info=*/nullptr, problem.costs);
 }
@@ -211,7 +219,8 @@ bool Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build,
 bool Compilation::writeText(StringRef path, StringRef text) {
   std::error_code code;
   llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_Text);
-  if (!code) {
+  bool opened = !code;
+  if (opened) {
     file.os() << text;
     file.os().flush();
     code = file.os().error();
@@ -219,6 +228,7 @@ bool Compilation::writeText(StringRef path, StringRef text) {
   }
   if (code) {
     printError("expected to write '" + path + "', got: " + code.message());
+    writeFailed |= opened;
     return false;
   }
   file.keep();
@@ -349,6 +359,11 @@ int Compilation::makeConfiguredTasks(bool &done) {
 }
 
 int Compilation::run() {
+  int exit = runSteps();
+  return writeFailed ? Failed : exit;
+}
+
+int Compilation::runSteps() {
   if (line.emit == Emit::Topology)
     return printTopology();
   if (!import())

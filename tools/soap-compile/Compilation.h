@@ -39,6 +39,8 @@ private:
     Tasks       ///< What soap-partition made, perhaps edited.
   };
 
+  /// run(), but for files that could be opened and not be written.
+  int runSteps();
   bool import();
   /// The level of an .mlir model.
   static Level levelOf(mlir::ModuleOp module);
@@ -84,6 +86,8 @@ private:
   /// What --prove and --json ask for, beside what --emit prints.
   void printResults();
   bool writeText(llvm::StringRef path, llvm::StringRef text);
+  /// A file was opened and could not be written: no mistake of the command.
+  bool writeFailed = false;
 
   const CommandLine &line;
   mlir::MLIRContext &context;

@@ -10,6 +10,7 @@
 #include "soap/Calibration/MachineCalibration.h"
 #include "soap/CostModel/Calibration.h"
 #include "soap/CostModel/GeneratedTopologies.h"
+#include "soap/CostModel/JSON.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -62,10 +63,11 @@ std::string Compilation::findCalibration(int32_t devices) {
 
 llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
   if (StringRef(line.strategy).ends_with(".json")) {
-    auto buffer = llvm::MemoryBuffer::getFile(line.strategy);
+    auto buffer = readRegularFile(line.strategy);
     if (!buffer)
-      return llvm::createStringError("expected to read '" + line.strategy +
-                                     "', got: " + buffer.getError().message());
+      return llvm::createStringError(
+          "expected to read '" + line.strategy +
+          "', got: " + llvm::toString(buffer.takeError()));
     return soap::devicesOfStrategy((*buffer)->getBuffer());
   }
   int32_t devices = 1;

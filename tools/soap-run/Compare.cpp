@@ -26,7 +26,7 @@ Comparison run::compare(const std::string &name, const Tensor &got,
   for (size_t i = 0; i != count; ++i) {
     double a = got.at(i), b = expected.at(i);
     if (std::isnan(a) || std::isnan(b)) {
-      ++notNumbers;
+      notNumbers += !tolerance.nanEqual || !std::isnan(a) || !std::isnan(b);
       continue;
     }
     squares += std::isinf(b) ? 0 : b * b;
@@ -42,7 +42,8 @@ Comparison run::compare(const std::string &name, const Tensor &got,
   double norm = std::sqrt(squares);
   result.normRelative = differences == 0 ? 0 : std::sqrt(differences) / norm;
   if (notNumbers) {
-    result.reason = std::to_string(notNumbers) + " elements are NaN";
+    result.reason = std::to_string(notNumbers) + " elements are NaN" +
+                    (tolerance.nanEqual ? " on one side only" : "");
     return result;
   }
   if (!got.isFloat()) {

@@ -14,6 +14,7 @@ namespace soap::run {
 
 struct Tolerance {
   double relative = 1e-4, absolute = 1e-5;
+  bool nanEqual = false; ///< NaN equals NaN.
 };
 
 struct Comparison {
@@ -28,8 +29,8 @@ struct Comparison {
 /// Floats are equal if the 2-norm of the difference is at most `relative` times
 /// that of `expected`; where the root mean square of `expected` is below
 /// `absolute`, if no element differs by more than `absolute`. NaN is equal to
-/// nothing, an infinity to itself. Other types are equal bit by bit. Throws
-/// UsageError if types or shapes differ.
+/// nothing, or, with `nanEqual`, to NaN; an infinity to itself. Other types are
+/// equal bit by bit. Throws UsageError if types or shapes differ.
 Comparison compare(const std::string &name, const Tensor &got,
                    const Tensor &expected, const Tolerance &tolerance);
 

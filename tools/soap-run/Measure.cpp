@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Measure.h"
+#include "Files.h"
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <set>
 #include <unistd.h>
 
@@ -25,7 +24,10 @@ static T median(std::vector<T> values) {
 }
 
 StepTimes run::measure(Session &session, size_t warmup, size_t iterations) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds firstLine(5), nextLines(10);
   bool terminal = session.isRoot() && isatty(STDERR_FILENO);
+  auto next = Clock::now() + firstLine;
   uint64_t spent = 0;
   std::vector<uint64_t> times;
   for (size_t i = 0; i != warmup + iterations; ++i) {
@@ -35,6 +37,10 @@ StepTimes run::measure(Session &session, size_t warmup, size_t iterations) {
       times.push_back(time);
     if (terminal && spent > 1000000000u)
       std::fprintf(stderr, "\rstep %zu of %zu", i + 1, warmup + iterations);
+    if (!terminal && session.isRoot() && Clock::now() >= next) {
+      std::fprintf(stderr, "step %zu of %zu\n", i + 1, warmup + iterations);
+      next = Clock::now() + nextLines;
+    }
   }
   if (terminal && spent > 1000000000u)
     std::fprintf(stderr, "\r\033[K");
@@ -88,11 +94,9 @@ Json run::processesOf(Session &session) {
 }
 
 static void writeJson(const std::string &path, const Json &json) {
-  std::ofstream file(path);
-  file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-  file.close();
-  if (!file)
-    throw RunError("cannot write '" + path + "': " + std::strerror(errno));
+  writeFile(path, [&](std::ostream &file) {
+    file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  });
 }
 
 static std::vector<soap_event> tracedStep(Session &session) {

@@ -23,7 +23,8 @@ struct StepTimes {
 };
 
 /// Runs `warmup` steps that do not count, then `iterations` that do. Shows
-/// progress on stderr if that is a terminal and it takes long.
+/// progress on stderr if it takes long: in one line of a terminal, else in a
+/// line every ten seconds.
 StepTimes measure(Session &session, size_t warmup, size_t iterations);
 
 /// What the last step moved: [{kind, phase, devices, bytes, name}].

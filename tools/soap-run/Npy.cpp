@@ -10,10 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Files.h"
 #include "Tensor.h"
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
 using namespace soap;
@@ -31,9 +30,11 @@ constexpr NpyType types[] = {
     {"<u4", SOAP_U32}, {"<u8", SOAP_U64}, {"|b1", SOAP_BOOL}};
 } // namespace
 
+static std::string quotedKey(const std::string &key) { return "'" + key + "'"; }
+
 /// The text after `'key':` in a header.
 static std::string valueOf(const std::string &header, const std::string &key) {
-  size_t at = header.find("'" + key + "'");
+  size_t at = header.find(quotedKey(key));
   if (at == std::string::npos)
     return "";
   at = header.find(':', at);
@@ -49,10 +50,7 @@ Tensor run::readNpy(const std::string &path) {
                       "', got: " + what +
                       "; write it with numpy.save(numpy.ascontiguousarray(x))");
   };
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw UsageError("expected a readable file, got: '" + path + "' (" +
-                     std::strerror(errno) + "); check the path");
+  std::ifstream file = openFile(path);
   std::string data((std::istreambuf_iterator<char>(file)), {});
   if (data.size() < 12 || data.compare(0, 6, "\x93NUMPY") != 0)
     throw wrong("another file");
@@ -64,6 +62,11 @@ Tensor run::readNpy(const std::string &path) {
     throw wrong("a truncated header");
   std::string header = data.substr(begin, length);
   begin += length;
+  for (const char *key : {"descr", "fortran_order", "shape"})
+    if (size_t at = header.find(quotedKey(key));
+        at != std::string::npos &&
+        header.find(quotedKey(key), at + 1) != std::string::npos)
+      throw wrong("a header with two '" + std::string(key) + "'");
 
   Tensor result;
   std::string descr = valueOf(header, "descr");
@@ -125,13 +128,11 @@ void run::writeNpy(const std::string &path, const Tensor &tensor) {
     header += ' ';
   header += '\n';
   auto length = static_cast<uint16_t>(header.size());
-  std::ofstream file(path, std::ios::binary);
-  file.write("\x93NUMPY\x01\x00", 8);
-  file.write(reinterpret_cast<const char *>(&length), 2);
-  file << header;
-  file.write(reinterpret_cast<const char *>(tensor.bytes.data()),
-             static_cast<std::streamsize>(tensor.bytes.size()));
-  file.close();
-  if (!file)
-    throw RunError("cannot write '" + path + "': " + std::strerror(errno));
+  writeFile(path, [&](std::ostream &file) {
+    file.write("\x93NUMPY\x01\x00", 8);
+    file.write(reinterpret_cast<const char *>(&length), 2);
+    file << header;
+    file.write(reinterpret_cast<const char *>(tensor.bytes.data()),
+               static_cast<std::streamsize>(tensor.bytes.size()));
+  });
 }

@@ -8,6 +8,7 @@
 #include "Session.h"
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 using namespace soap;
 using namespace soap::run;
@@ -80,6 +81,9 @@ void Session::onRoot(const std::function<void()> &body) {
   } catch (const UsageError &error) {
     status = SOAP_INVALID;
     reason = error.what();
+  } catch (const std::bad_alloc &) {
+    status = SOAP_INVALID;
+    reason = tooLittleMemory;
   } catch (const std::exception &error) {
     status = SOAP_FAILED;
     reason = error.what();

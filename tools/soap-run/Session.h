@@ -19,6 +19,11 @@ namespace soap::run {
 /// Throws what soap_last_error() says if `status` is a failure.
 void require(soap_status status);
 
+/// What std::bad_alloc means to users, as the runtime says it.
+inline constexpr const char *tooLittleMemory =
+    "expected enough memory, got: an allocation that failed; compile with a "
+    "smaller --batch, or free memory";
+
 /// How a model is loaded.
 struct Loading {
   /// True in the process that has inputs and outputs and prints.

@@ -139,8 +139,8 @@ static void storeNumber(Tensor &tensor, size_t i, double value) {
 
 static Tensor makeRandom(const soap_port &port, const std::string &source) {
   auto wrong = [&]() -> UsageError {
-    return UsageError("expected random:SEED or random:SEED:LOW:HIGH with LOW < "
-                      "HIGH for input '" +
+    return UsageError("expected random:SEED or random:SEED:LOW:HIGH with "
+                      "finite LOW < HIGH for input '" +
                       std::string(port.name) + "', got: '" + source + "'");
   };
   std::vector<std::string> parts;
@@ -159,14 +159,17 @@ static Tensor makeRandom(const soap_port &port, const std::string &source) {
     seed = std::stoull(parts[1], &used);
     if (used != parts[1].size())
       throw wrong();
-    if (bounded) {
-      low = std::stod(parts[2]);
-      high = std::stod(parts[3]);
-    }
+    if (bounded)
+      for (auto [part, end] : {std::pair(2, &low), {3, &high}}) {
+        *end = std::stod(parts[part], &used);
+        if (used != parts[part].size() || !std::isfinite(*end))
+          throw wrong();
+      }
   } catch (const std::logic_error &) {
     throw wrong();
   }
-  if (bounded && !(low < high))
+  // The distance of the ends must be finite, too.
+  if (bounded && (!(low < high) || !std::isfinite(high - low)))
     throw wrong();
 
   Tensor result(port);
@@ -189,6 +192,22 @@ static Tensor makeRandom(const soap_port &port, const std::string &source) {
   return result;
 }
 
+/// True if every number of type `from` is one of the wider type `to`, both
+/// integers or both floats.
+static bool isWidening(soap_element from, soap_element to) {
+  if (isFloat(from) || isFloat(to))
+    return isFloat(from) &&
+           ((to == SOAP_F64 && from != SOAP_F64) ||
+            (to == SOAP_F32 && (from == SOAP_F16 || from == SOAP_BF16)));
+  auto isUnsigned = [](soap_element element) {
+    return element == SOAP_U8 || element == SOAP_U16 || element == SOAP_U32 ||
+           element == SOAP_U64;
+  };
+  return from != SOAP_BOOL && to != SOAP_BOOL &&
+         soap_element_size(from) < soap_element_size(to) &&
+         (isUnsigned(from) || !isUnsigned(to));
+}
+
 Tensor run::makeInput(const soap_port &port, const std::string &source) {
   if (source == "zeros")
     return Tensor(port);
@@ -196,9 +215,20 @@ Tensor run::makeInput(const soap_port &port, const std::string &source) {
     return makeRandom(port, source);
   Tensor result = readTensor(source);
   Tensor wanted(port);
-  if (result.element != wanted.element || result.shape != wanted.shape)
+  bool shapes = result.shape == wanted.shape;
+  if (!shapes || (result.element != wanted.element &&
+                  !isWidening(result.element, wanted.element)))
     throw UsageError("expected " + typeOf(port) + " for input '" + port.name +
                      "', got: " + typeOf(result) + " in '" + source +
-                     "'; convert the file, or compile with another --batch");
-  return result;
+                     "'; convert the file" +
+                     (shapes ? "" : ", or compile with another --batch"));
+  if (result.element == wanted.element)
+    return result;
+  std::fprintf(stderr, "note: input '%s' is widened from %s to %s\n", port.name,
+               soap_element_name(result.element),
+               soap_element_name(wanted.element));
+  // No source of a widening has numbers that a double does not hold.
+  for (size_t i = 0; i != wanted.count(); ++i)
+    storeNumber(wanted, i, result.at(i));
+  return wanted;
 }

@@ -60,7 +60,8 @@ Tensor readTensorProto(const std::string &path);
 /// By the file's ending: .npy or .pb.
 Tensor readTensor(const std::string &path);
 
-/// Values of an input from `random:SEED[:LOW:HIGH]`, `zeros` or a file. Random
+/// Values of an input from `random:SEED[:LOW:HIGH]`, `zeros` or a file. A file
+/// of a narrower type that loses nothing is widened, with a note. Random
 /// values are those of include/soap/Runtime/RandomRecipe.h under the input's
 /// name: normal(0, 1), or uniform in (LOW, HIGH]; integers are uniform in
 /// [LOW, HIGH), by default [0, table size) or [0, 2).

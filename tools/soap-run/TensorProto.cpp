@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Files.h"
 #include "Tensor.h"
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <onnx/onnx-ml.pb.h>
 
 using namespace soap;
@@ -73,10 +72,7 @@ static void append(std::vector<unsigned char> &bytes, const Field &field,
 }
 
 Tensor run::readTensorProto(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw UsageError("expected a readable file, got: '" + path + "' (" +
-                     std::strerror(errno) + "); check the path");
+  std::ifstream file = openFile(path);
   onnx::TensorProto proto;
   if (!proto.ParseFromIstream(&file))
     throw UsageError("expected an ONNX TensorProto in '" + path +

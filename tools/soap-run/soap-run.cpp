@@ -41,7 +41,10 @@ static const char *example =
     "times\n"
     "that of the expected tensor; a tensor whose root mean square is below "
     "atol\n"
-    "may differ by atol per element. NaN is equal to nothing.\n"
+    "may differ by atol per element. NaN is equal to nothing, or with "
+    "--nan-equal "
+    "to\n"
+    "NaN.\n"
     "\n"
     "--verify holds every tile of every tensor to this, with the root mean "
     "square\n"
@@ -60,7 +63,8 @@ static void declare(CLI::App &app, Options &o) {
 
   app.option_defaults()->group("Data");
   app.add_option("--input", o.inputs,
-                 "Values of an input: a file, random:SEED[:LOW:HIGH] or zeros "
+                 "Values of an input: a file (of its type, or of a narrower "
+                 "one that loses nothing), random:SEED[:LOW:HIGH] or zeros "
                  "(default random:0; integers stay in the table they index)")
       ->type_name("NAME=SOURCE");
   app.add_option("--output", o.outputs, "Write an output")
@@ -87,6 +91,9 @@ static void declare(CLI::App &app, Options &o) {
   app.add_option("--atol", o.tolerance.absolute, "Absolute tolerance")
       ->capture_default_str()
       ->check(soap::positiveNumber(/*orZero=*/true));
+
+  app.add_flag("--nan-equal", o.tolerance.nanEqual,
+               "NaN equals NaN, for --expected and --compare");
 
   app.option_defaults()->group("Measuring");
   app.add_option("--iterations", o.iterations,
@@ -134,7 +141,7 @@ static void declare(CLI::App &app, Options &o) {
       ->type_name("SECONDS");
   app.add_option("--cores-per-device", o.load.coresPerDevice,
                  "Cores of each device (default: as compiled, else even)")
-      ->check(soap::wholeNumber<uint32_t>())
+      ->check(soap::wholeNumber<uint32_t>(1))
       ->type_name("K");
   app.add_option("--link", o.link,
                  "Makes communication slow: a link of this bandwidth and "
@@ -419,6 +426,8 @@ int main(int argc, char **argv) {
     return code;
   } catch (const UsageError &error) {
     return report(options, 2, error.what());
+  } catch (const std::bad_alloc &) {
+    return report(options, 2, tooLittleMemory);
   } catch (const std::exception &error) {
     return report(options, 1, error.what());
   }

@@ -12,9 +12,9 @@
 
 using namespace soap;
 
-static int report(const std::string &message) {
+static int report(const std::string &message, int code = 2) {
   llvm::errs() << "error: " << message << "\n";
-  return 2;
+  return code;
 }
 
 /// Writes to `path`, or to standard output for "-".
@@ -27,9 +27,10 @@ static int write(const std::string &path,
                   "': " + code.message());
   print(file.os());
   file.os().flush();
-  if (file.os().has_error()) {
+  if ((code = file.os().error())) {
     file.os().clear_error();
-    return report("expected to write all of '" + path + "', got: a full disk");
+    return report("expected to write '" + path + "', got: " + code.message(),
+                  /*code=*/1);
   }
   file.keep();
   return 0;

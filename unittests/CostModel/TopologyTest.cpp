@@ -174,7 +174,7 @@ TEST(Topology, Errors) {
       {wrap(R"({"id": 1, "kind": "g"})", ""), "expected ids 0, 1, 2"},
       {wrap(R"({"id": 0, "kind": "x"})", ""), "expected a kind that 'kinds'"},
       {wrap(R"({"id": 0, "kind": "g", "memory_bytes": -1})", ""),
-       "expected memory_bytes"},
+       "expected an integer 'memory_bytes' from 0 to"},
       {wrap(two, ""), "expected a route from device 0 to device 1"},
       {wrap(two, link("0", "1")), "expected a route from device 0 to the host"},
       {wrap(two, link("0", "7")), "expected 'to' below 2"},
@@ -182,7 +182,8 @@ TEST(Topology, Errors) {
       {wrap(two, R"({"from": 0, "to": 1})"),
        "expected a number 'bandwidth_bytes_per_s'"},
       {wrap(two, R"({"from": 0, "to": 1, "bandwidth_bytes_per_s": 0})"),
-       "expected a positive bandwidth"},
+       "link 0: expected a number 'bandwidth_bytes_per_s' from 1 to 1e+15, "
+       "got: 0"},
       {wrap(two, link("0", "1", R"(, "occupies": "all")")),
        "expected \"receiver\""},
   };

@@ -16,6 +16,7 @@
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace soap {
 
@@ -24,6 +25,11 @@ namespace soap {
 /// levels.
 llvm::Expected<llvm::json::Value> parseJSON(llvm::StringRef text,
                                             llvm::StringRef what);
+
+/// Reads a regular file; reading a pipe might wait for ever. Fails with the
+/// reason alone, without the path.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+readRegularFile(llvm::StringRef path);
 
 } // namespace soap
 

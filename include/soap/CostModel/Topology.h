@@ -60,10 +60,10 @@ struct Device {
 };
 
 /// How long `bytes` keep a link of `bandwidth` bytes/s, in ns, rounded to the
-/// nearest. Times of simulations and of what is compiled agree to the bit
-/// because all of them come from here.
+/// nearest, at most longestNs. Times of simulations and of what is compiled
+/// agree to the bit because all of them come from here.
 inline int64_t transferNs(double bytes, double bandwidth) {
-  return std::llround(bytes / bandwidth * 1e9);
+  return roundNs(bytes / bandwidth * 1e9);
 }
 
 /// A directed connection. Ends are devices or junctions (switches, network

@@ -21,6 +21,17 @@
 
 namespace soap {
 
+/// The longest time of one kernel, copy or transfer, 10,000 s: what would take
+/// longer counts as this, so that sums of 900,000 of them fit into 64 bits.
+constexpr int64_t longestNs = 10'000'000'000'000;
+
+/// A time in ns, rounded to the nearest, from 0 to longestNs.
+inline int64_t roundNs(double ns) {
+  if (!(ns < static_cast<double>(longestNs)))
+    return longestNs;
+  return ns > 0 ? std::llround(ns) : 0;
+}
+
 /// A directed link between two devices.
 struct LinkSpeed {
   double bandwidth = 0; ///< Bytes/s, more than 0.
@@ -28,7 +39,7 @@ struct LinkSpeed {
 
   /// How long `bytes` keep the link.
   int64_t busyNs(uint64_t bytes) const {
-    return std::llround(static_cast<double>(bytes) / bandwidth * 1e9);
+    return roundNs(static_cast<double>(bytes) / bandwidth * 1e9);
   }
 };
 

@@ -88,6 +88,7 @@ void Checker::run() {
   }
   for (const auto *value : items(model.values())) {
     where = text("value '", value->name()->str(), "'");
+    name(value->name());
     tensorBytes(value->element(), toVector(value->shape()));
   }
   uint32_t index = 0;
@@ -125,7 +126,13 @@ int64_t Checker::tensorBytes(fb::ElementType element, const Shape &shape) {
   return byteCount(element, shape);
 }
 
+void Checker::name(const flatbuffers::String *name) {
+  if (toString(name).find('\0') != std::string::npos)
+    bad("a name with a NUL");
+}
+
 void Checker::port(const fb::Port *port) {
+  name(port->name());
   tensorBytes(port->element(), toVector(port->shape()));
 }
 

@@ -16,6 +16,7 @@ using namespace soap::runtime;
 void Checker::row(const fb::Row *row, uint32_t index, bool init) {
   where = text("device ", currentId, ", ", init ? "init " : "", "row ", index,
                " ('", toString(row->name()), "')");
+  name(row->name());
   kind(row->stream(), fb::Stream::MAX);
   kind(row->phase(), fb::Phase::MAX);
   for (uint32_t wait : items(row->waits()))

@@ -33,6 +33,8 @@ private:
           static_cast<unsigned>(last));
   }
 
+  /// The C interface hands names out, which end at a NUL.
+  void name(const flatbuffers::String *name);
   int64_t tensorBytes(fb::ElementType element, const Shape &shape);
   void port(const fb::Port *port);
   void kernel(const fb::Kernel *kernel);

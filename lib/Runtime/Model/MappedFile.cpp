@@ -18,7 +18,8 @@ using namespace soap::runtime;
 
 std::shared_ptr<MappedFile> MappedFile::open(const std::string &path,
                                              const std::string &what) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe without a writer would wait; it is refused below.
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0)
     invalid("expected ", what, " in '", path, "', got: ", std::strerror(errno),
             "; check the path");

@@ -7,6 +7,7 @@
 
 #include "Importer.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace soap;
@@ -70,6 +71,10 @@ parseNumpy(llvm::StringRef bytes, llvm::StringRef file, uint64_t &offset) {
 
 llvm::Error GraphImporter::bindInput(const std::string &name,
                                      llvm::StringRef file) {
+  bool other = false;
+  if (!llvm::sys::fs::is_other(file, other) && other)
+    return makeError("expected a readable file in --bind=" + name + ", got: '" +
+                     file + "': not a regular file");
   auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)

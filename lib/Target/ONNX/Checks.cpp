@@ -13,9 +13,35 @@ using namespace soap;
 using namespace soap::onnx_import;
 using onnx::NodeProto;
 
+/// Names go through interfaces whose strings end at a NUL.
+static void findNuls(const Model &model, std::vector<std::string> &lines) {
+  const onnx::GraphProto &graph = model.graph();
+  auto check = [&](const char *what, const std::string &name) {
+    if (name.find('\0') != std::string::npos)
+      lines.push_back(std::string(what) + " " + quoted(name) +
+                      " has a NUL in its name");
+  };
+  check("graph", graph.name());
+  for (const TensorRecord &tensor : model.initializers())
+    check("initializer", tensor.proto.name());
+  for (const onnx::ValueInfoProto &input : graph.input()) {
+    check("input", input.name());
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      check("dimension", dim.dim_param());
+  }
+  for (const onnx::ValueInfoProto &output : graph.output())
+    check("output", output.name());
+  for (const NodeProto &node : graph.node()) {
+    check("node", node.name());
+    for (const std::string &output : node.output())
+      check("tensor", output);
+  }
+}
+
 llvm::Error GraphImporter::checkNames() const {
   const onnx::GraphProto &graph = model.graph();
   std::vector<std::string> lines;
+  findNuls(model, lines);
   llvm::StringMap<int> definedBy; // Node, or -1.
   llvm::StringSet<> initializers;
   for (const TensorRecord &tensor : model.initializers()) {

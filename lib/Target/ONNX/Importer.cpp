@@ -60,7 +60,7 @@ llvm::Error GraphImporter::run() {
                          llvm::Twine(problems.size()) +
                          (problems.size() == 1 ? " problem" : " problems") +
                          "; soap-translate --list-onnx-ops prints what is",
-                     problems);
+                     problemLines());
   if (llvm::Error error = importOutputs())
     return error;
   builder.create<func::ReturnOp>(module.getLoc());
@@ -94,8 +94,27 @@ void GraphImporter::addProblem(const NodeProto &node,
                                const llvm::Twine &message) {
   const std::string &name =
       node.name().empty() && node.output_size() ? node.output(0) : node.name();
-  problems.push_back(node.op_type() + " " + quoted(name) + " (opset " +
-                     std::to_string(model.opset()) + "): " + message.str());
+  problems.push_back({node.op_type(), name, message.str()});
+}
+
+std::vector<std::string> GraphImporter::problemLines() const {
+  std::vector<std::pair<const NodeProblem *, size_t>> groups;
+  llvm::StringMap<size_t> groupOf;
+  for (const NodeProblem &problem : problems) {
+    auto [entry, isNew] = groupOf.try_emplace(
+        problem.type + '\0' + problem.message, groups.size());
+    if (isNew)
+      groups.push_back({&problem, 0});
+    else
+      ++groups[entry->second].second;
+  }
+  std::vector<std::string> lines;
+  for (auto [problem, others] : groups)
+    lines.push_back(problem->type + " " + quoted(problem->name) +
+                    (others ? " and " + std::to_string(others) + " more" : "") +
+                    " (opset " + std::to_string(model.opset()) +
+                    "): " + problem->message);
+  return lines;
 }
 
 //===----------------------------------------------------------------------===//

@@ -101,7 +101,13 @@ private:
   llvm::StringSet<> reserved; ///< Of inputs and outputs.
   llvm::StringSet<> read;     ///< By needed nodes, or outputs.
   std::vector<bool> needed;
-  std::vector<std::string> problems;
+  /// What cannot be imported of a node.
+  struct NodeProblem {
+    std::string type, name, message;
+  };
+  /// A line per operator and message, with the first node and how many more.
+  std::vector<std::string> problemLines() const;
+  std::vector<NodeProblem> problems;
   std::vector<std::string> missingDims;
   /// Ops whose readers may have been imported in another form, in order.
   llvm::SmallVector<mlir::Operation *> replaced;

@@ -31,6 +31,11 @@ static llvm::Error corrupt(llvm::StringRef where) {
 }
 
 llvm::Expected<std::unique_ptr<Model>> Model::load(llvm::StringRef path) {
+  // Reading a pipe might wait for ever.
+  bool other = false;
+  if (!fs::is_other(path, other) && other)
+    return makeError("expected a readable ONNX file, got: '" + path +
+                     "': not a regular file");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)

@@ -56,3 +56,23 @@ for name, array in {
     (folder / f"{name}.pb").write_bytes(
         numpy_helper.from_array(array).SerializeToString()
     )
+
+# Numbers that are no rates of a machine.
+for name, number in {"infinite": "1e999", "tiny": "1e-300"}.items():
+    kind = f'{{"peak_flops": 1e9, "memory_bandwidth_bytes_per_s": {number}}}'
+    (folder / f"{name}.json").write_text(
+        f'{{"kinds": {{"k": {kind}}}, "devices": [{{"kind": "k"}}], "links": []}}'
+    )
+
+# A header with two shapes, of the length that it says.
+whole = (folder / "right.npy").read_bytes()
+end = whole.index(b"}") + 1
+second = b"'shape': (8, 4), }"
+twice = whole[: end - 1] + second + whole[end - 1 + len(second) :]
+(folder / "twice.npy").write_bytes(twice)
+# Narrower types, and a NaN.
+np.save(folder / "half.npy", np.ones((4, 8), np.float16))
+np.save(folder / "integers.npy", np.ones((4, 8), np.int32))
+nans = np.full((4, 8), np.nan, np.float32)
+np.save(folder / "nan.npy", nans)
+np.save(folder / "nan_expected.npy", np.full((4, 6), np.nan, np.float32))

@@ -1,0 +1,21 @@
+# Writes every kind of file into the folder `full`, which has no space.
+cat /dev/zero > full/fill 2> /dev/null
+try() {
+  echo "$@"
+  "$@"
+  echo "code $?"
+}
+try soap-run good.so --output=y=full/y.npy
+try soap-run good.so --trace=full/t.json
+try soap-run good.so --profile-ops=full/p.json
+try soap-compile good.onnx -o full/m.so
+try soap-compile good.onnx --emit=nn -o full/m.mlir
+try soap-compile good.onnx --devices=2 --emit=strategy --export-strategy=full/s.json -o s.mlir
+try soap-compile good.onnx --devices=2 --strategy=data-parallel --export-movements=full/m.json -o m.so
+try soap-compile --devices=2 --calibration=none --emit=topology -o full/t.json
+try soap-translate --import-onnx good.onnx -o full/t.mlir
+# The machine is measured, and the file of its rates cannot be kept.
+echo SOAP_CALIBRATION_DIR=full
+SOAP_CALIBRATION_DIR=full soap-compile good.onnx --devices=2 --strategy=data-parallel -o c.so
+echo "code $?"
+echo "left: $(ls -A full | tr '\n' ' ')"
