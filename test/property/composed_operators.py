@@ -2,9 +2,11 @@
 their function bodies in ONNX, as operators.py."""
 
 import numpy as np
+from onnx import TensorProto, helper
 
 import constants
-from operators import MAX_ELEMENTS, anything, of_rank, operator, ranked, size
+from operators import (MAX_ELEMENTS, anything, broadcast_operand, of_rank, operator,
+                       ranked, size)
 
 
 @operator("Elu", "Softplus", "Softsign", of=anything)
@@ -145,6 +147,81 @@ def affine_grid(b, op):
     n, h, w = b.rng.randint(1, 3), b.rng.randint(2, 5), b.rng.randint(2, 5)
     b.node(op, [b.add_input((n, 2, 3)), b.integers([n, 2, h, w])], (n, h, w, 2),
            align_corners=b.rng.choice([0, 1]))
+    return True
+
+
+def graph_of(b, nodes, inputs, outputs):
+    """A subgraph; `inputs` are names with element types and shapes."""
+    return helper.make_graph(
+        nodes, b.name("body"),
+        [helper.make_tensor_value_info(*value) for value in inputs],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+         if name != "go" else helper.make_tensor_value_info(name, TensorProto.BOOL, [])
+         for name in outputs])
+
+
+@operator("If", of=anything)
+def branch(b, op, x, shape):
+    """Branches that read what is outside; the other one may have another shape."""
+    names = [b.name("branch") for _ in range(2)]
+    factor = b.scalar(b.rng.uniform(0.5, 2))
+    kinds = [helper.make_node("Mul", [x, factor], names[:1]),
+             helper.make_node("Neg", [x], names[1:])]
+    graphs = [graph_of(b, [node], [], [name]) for node, name in zip(kinds, names)]
+    condition = constants.constant(b, np.array(b.chance(0.5)))
+    b.node(op, [condition], shape, then_branch=graphs[0], else_branch=graphs[1])
+    return True
+
+
+@operator("Loop", of=ranked)
+def loop(b, op, x, shape):
+    """A state, and rows of every iteration."""
+    trips = b.rng.randint(1, 3)
+    if size(shape) * trips > MAX_ELEMENTS or len(shape) > 5:
+        return False
+    state, following, row = (b.name("loop") for _ in range(3))
+    body = graph_of(
+        b, [helper.make_node("Identity", ["going"], ["go"]),
+            helper.make_node("Mul", [state, b.scalar(0.7)], [following]),
+            helper.make_node("Add", [following, x], [row])],
+        [("i", TensorProto.INT64, []), ("going", TensorProto.BOOL, []),
+         (state, TensorProto.FLOAT, shape)], ["go", following, row])
+    count = constants.constant(b, np.array(trips, np.int64))
+    b.multi_node(op, [count, constants.constant(b, np.array(True)), x],
+                 [shape, (trips, *shape)], body=body)
+    return True
+
+
+@operator("Scan", since=9, of=of_rank(2, 4))
+def scan(b, op, x, shape):
+    """Sums along an axis, and the scaled rows."""
+    axis = b.rng.randrange(len(shape))
+    row = shape[:axis] + shape[axis + 1:]
+    if shape[axis] > 6:
+        return False
+    names = [b.name("scan") for _ in range(4)]
+    body = graph_of(
+        b, [helper.make_node("Add", names[:2], names[2:3]),
+            helper.make_node("Mul", [names[2], b.scalar(0.5)], names[3:])],
+        [(name, TensorProto.FLOAT, row) for name in names[:2]], names[2:])
+    b.multi_node(op, [b.operand(row), x], [row, (shape[axis], *row)], body=body,
+                 num_scan_inputs=1, scan_input_axes=[axis],
+                 scan_input_directions=[b.rng.choice([0, 1])],
+                 scan_output_directions=[b.rng.choice([0, 1])])
+    return True
+
+
+@operator("EyeLike", since=9, of=of_rank(2))
+def eye_like(b, op, x, shape):
+    diagonal = b.hidden(op, [x], shape, k=b.rng.randint(-2, 2), dtype=1)
+    b.node("Add", [x, diagonal], shape)
+    return True
+
+
+@operator("Mean", since=8, of=ranked)
+def mean(b, op, x, shape):
+    b.node(op, [x] + [broadcast_operand(b, shape) for _ in range(b.rng.randint(0, 2))],
+           shape)
     return True
 
 

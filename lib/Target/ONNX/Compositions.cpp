@@ -323,7 +323,8 @@ static constexpr unsigned anyNumber = 1u << 16;
 static constexpr llvm::StringLiteral body = "its function body in ONNX";
 
 // name, since, import, fold, inputs, attributes, becomes, limits. Operators
-// without functions have the body that ONNX gives them.
+// without functions have the body that ONNX gives them; those of control flow
+// are in ControlFlow.cpp.
 static constexpr OperatorEntry table[] = {
     {"AffineGrid", 20, nullptr, nullptr, 2, 2, "", body, "constant size"},
     {"Attention", 23, nullptr, nullptr, 3, 7, "", body, ""},
@@ -334,7 +335,8 @@ static constexpr OperatorEntry table[] = {
     {"DepthToSpace", 7, importBlocks, nullptr, 1, 1, "blocksize mode",
      "`nn.reshape`, `nn.transpose`", ""},
     {"Elu", 7, nullptr, nullptr, 1, 1, "", body, ""},
-    {"EyeLike", 9, importEyeLike, importEyeLike, 1, 1, "dtype k", "folds", ""},
+    {"EyeLike", 9, importEyeLike, importEyeLike, 1, 1, "dtype k",
+     "`nn.constant`", ""},
     {"GroupNormalization", 18, importGroupNormalization, nullptr, 3, 3,
      "epsilon num_groups stash_type",
      "`nn.layer_norm` between reshapes, `nn.mul`, `nn.add`", ""},
@@ -344,10 +346,14 @@ static constexpr OperatorEntry table[] = {
      "`nn.mul`, `nn.add`, `nn.clip`", ""},
     {"HardSwish", 14, importHardSigmoid, nullptr, 1, 1, "",
      "`nn.mul`, `nn.add`, `nn.clip`, `nn.mul`", ""},
+    {"If", 7, nullptr, nullptr, 1, 1, "", "the branch that is taken",
+     "constant condition"},
     {"InstanceNormalization", 7, importGroupNormalization, nullptr, 3, 3,
      "epsilon", "`nn.layer_norm` between reshapes, `nn.mul`, `nn.add`", ""},
     {"LeakyRelu", 7, importLeakyRelu, nullptr, 1, 1, "alpha",
      "`nn.mul`, `nn.max`; `nn.where` for alpha outside (0, 1]", ""},
+    {"Loop", 7, nullptr, nullptr, 2, anyNumber, "",
+     "its body, once per iteration", "constant trip count and conditions"},
     {"LpNormalization", 7, importLpNormalization, nullptr, 1, 1, "axis p",
      "`nn.mul` or `nn.abs`, `nn.reduce` sum, `nn.div`", ""},
     {"Mean", 8, importMean, nullptr, 1, anyNumber, "", "`nn.add`, `nn.mul`",
@@ -357,6 +363,8 @@ static constexpr OperatorEntry table[] = {
      ""},
     {"PRelu", 7, nullptr, nullptr, 2, 2, "", body, ""},
     {"RotaryEmbedding", 23, nullptr, nullptr, 3, 4, "", body, ""},
+    {"Scan", 9, nullptr, nullptr, 1, anyNumber, "",
+     "its body, once per iteration", ""},
     {"Selu", 7, nullptr, nullptr, 1, 1, "", body, ""},
     {"Shrink", 9, nullptr, nullptr, 1, 1, "", body, ""},
     {"Softplus", 7, importSoftplus, nullptr, 1, 1, "",
