@@ -1,7 +1,8 @@
-# Finds the ONNX schema and the "light" test models of the pinned pip
-# environment that scripts/setup.sh makes, and defines
+# Finds ONNX's source package in the pinned Python environment that
+# scripts/setup.sh makes, and defines
 #   SOAP_PYTHON            its Python interpreter (onnx, onnxruntime, numpy, lit)
-#   ONNX_PROTO_ROOT        the folder that contains onnx/onnx-ml.proto
+#   ONNX_SOURCE_DIR        the folder that contains onnx/onnx-ml.proto
+#   ONNX_VERSION           its version
 #   ONNX_LIGHT_MODEL_DIR   light_resnet50.onnx and the other light models
 # A git worktree without an environment of its own takes the one of the main
 # checkout.
@@ -18,13 +19,17 @@ endif()
 set(SOAP_PYTHON_ENV "${_environment}" CACHE PATH "Python environment made by scripts/setup.sh")
 
 find_program(SOAP_PYTHON NAMES python3 PATHS "${SOAP_PYTHON_ENV}/bin" NO_DEFAULT_PATH)
-file(GLOB _site_packages "${SOAP_PYTHON_ENV}/lib/python3*/site-packages")
-find_path(ONNX_PROTO_ROOT NAMES onnx/onnx-ml.proto PATHS ${_site_packages} NO_DEFAULT_PATH)
-set(ONNX_LIGHT_MODEL_DIR "${ONNX_PROTO_ROOT}/onnx/backend/test/data/light")
+find_path(ONNX_SOURCE_DIR NAMES onnx/inliner/inliner.cc
+  PATHS "${SOAP_PYTHON_ENV}/onnx-source" NO_DEFAULT_PATH)
+set(ONNX_LIGHT_MODEL_DIR "${ONNX_SOURCE_DIR}/onnx/backend/test/data/light")
+if(ONNX_SOURCE_DIR)
+  file(STRINGS "${ONNX_SOURCE_DIR}/VERSION_NUMBER" ONNX_VERSION LIMIT_COUNT 1)
+endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(ONNX
-  REQUIRED_VARS ONNX_PROTO_ROOT SOAP_PYTHON
+  REQUIRED_VARS ONNX_SOURCE_DIR SOAP_PYTHON
+  VERSION_VAR ONNX_VERSION
   REASON_FAILURE_MESSAGE
-    "the ONNX schema is not in '${SOAP_PYTHON_ENV}': run scripts/setup.sh, or set SOAP_PYTHON_ENV")
-mark_as_advanced(SOAP_PYTHON ONNX_PROTO_ROOT)
+    "ONNX's source package is not in '${SOAP_PYTHON_ENV}': run scripts/setup.sh, or set SOAP_PYTHON_ENV")
+mark_as_advanced(SOAP_PYTHON ONNX_SOURCE_DIR)

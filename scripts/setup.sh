@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what SOAP needs on Debian 12, and only what is missing: packages by
-# apt (as root or with sudo) and a pinned Python environment in build/venv.
+# apt (as root or with sudo), a pinned Python environment in build/venv and, in
+# it, the pinned source package of ONNX, which the build compiles.
 # Running it again changes nothing.
 #
 #   scripts/setup.sh [--check]     --check only says what is missing (exit 1)
@@ -9,6 +10,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 environment=${SOAP_PYTHON_ENV:-$root/build/venv}
 requirements=$root/scripts/requirements.txt
+onnx_pin=$root/scripts/onnx-source.txt
 check=false
 case "${1:-}" in
   '') ;;
@@ -78,12 +80,32 @@ else
   cp "$requirements" "$stamp"
 fi
 
+# ONNX's source package; pip checks the hash of what it fetches.
+onnx_source=$environment/onnx-source
+source_current=false
+if cmp -s "$onnx_pin" "$onnx_source/pin.stamp"; then
+  source_current=true
+  echo "setup: ONNX's source package is up to date"
+elif $check; then
+  echo "setup: ONNX's source package in $onnx_source is missing or out of date"
+else
+  echo "setup: fetching ONNX's source package"
+  download=$(mktemp -d)
+  trap 'rm -rf "$download"' EXIT
+  "$environment/bin/python3" -m pip download --quiet --disable-pip-version-check \
+    --no-deps --no-binary onnx --dest "$download" --requirement "$onnx_pin"
+  rm -rf "$onnx_source"
+  mkdir -p "$onnx_source"
+  tar -xzf "$download"/onnx-*.tar.gz -C "$onnx_source" --strip-components=1
+  cp "$onnx_pin" "$onnx_source/pin.stamp"
+fi
+
 # `python -m zoo` and `import zoo` work from any folder.
 if ! $check; then
   site=$("$environment/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   ln -sfn "$root/benchmarks/zoo" "$site/zoo"
 fi
 
-if $check && { [ ${#missing[@]} -gt 0 ] || ! $current; }; then
+if $check && { [ ${#missing[@]} -gt 0 ] || ! $current || ! $source_current; }; then
   exit 1
 fi

@@ -1,8 +1,8 @@
-"""ONNX's own node tests (onnx.backend.test), for the operators that the
-importer lists: one small model each, with inputs and the outputs that the
-reference implementation of ONNX computed."""
+"""ONNX's own tests (onnx.backend.test): small models, with inputs and the outputs
+that the reference implementation of ONNX, or PyTorch, computed."""
 
 import dataclasses
+import functools
 import pathlib
 import subprocess
 
@@ -10,16 +10,21 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-DATA = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "node"
+DATA = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data"
+FOLDERS = ("node", "simple", "pytorch-operator", "pytorch-converted")
 
-# Operands that have to be known at compile time, by operator: they are bound.
+# Operands that have to be known at compile time, by operator: inputs from which they
+# follow are bound.
 CONSTANT_OPERANDS = {
-    "Clip": (1, 2), "ConstantOfShape": (0,), "Dropout": (1, 2), "Expand": (1,),
-    "LSTM": (4,), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,),
-    "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,),
-    "Tile": (1,), "Unsqueeze": (1,), "Upsample": (1,),
+    "AffineGrid": (1,), "BlackmanWindow": (0,), "CenterCropPad": (1,),
+    "ConstantOfShape": (0,), "CumSum": (1,), "Dropout": (1, 2), "Expand": (1,),
+    "HammingWindow": (0,), "HannWindow": (0,), "If": (0,), "LSTM": (4,),
+    "Loop": (0, 1), "OneHot": (1,), "Pad": (1, 2, 3), "Range": (0, 1, 2),
+    "Reshape": (1,), "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4), "Split": (1,),
+    "Squeeze": (1,), "Tile": (1,), "TopK": (1,), "Unsqueeze": (1,), "Upsample": (1,),
 }
 REDUCTIONS = (1,)
+SHAPES = ("Shape", "Size")  # What they return follows from no value.
 
 # Outputs that only training needs are left out, by operator: the first so many are
 # compared.
@@ -35,6 +40,18 @@ class Tools:
     def run(self, tool, *args):
         return subprocess.run([str(self.bin / tool), *map(str, args)],
                               capture_output=True, text=True, timeout=300)
+
+
+def subgraphs(node):
+    return [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+
+
+def all_nodes(graph):
+    """Also those of branches and of bodies of loops."""
+    for node in graph.node:
+        yield node
+        for inner in subgraphs(node):
+            yield from all_nodes(inner)
 
 
 @dataclasses.dataclass
@@ -58,55 +75,61 @@ class Case:
         return result
 
     def inputs(self):
-        return self.tensors("input", self.model.graph.input)
+        weights = {tensor.name for tensor in self.model.graph.initializer}
+        return self.tensors("input", [value for value in self.model.graph.input
+                                      if value.name not in weights])
 
     def outputs(self):
         return self.tensors("output", self.model.graph.output)
 
     def file(self, folder):
         """The model, without outputs that are not compared."""
-        (node, *others) = self.model.graph.node
-        keep = COMPARED_OUTPUTS.get(node.op_type)
-        if others or not keep:
+        nodes = self.model.graph.node
+        keep = COMPARED_OUTPUTS.get(nodes[0].op_type) if len(nodes) == 1 else None
+        if not keep:
             return self.folder / "model.onnx"
         del self.model.graph.output[keep:]
         onnx.save(self.model, folder / "model.onnx")
         return folder / "model.onnx"
 
+    @functools.cached_property
     def bound(self):
         """Names of inputs that have to be known at compile time."""
-        names = set()
-        for node in self.model.graph.node:
+        nodes = list(all_nodes(self.model.graph))
+        makers = {name: node for node in nodes for name in node.output}
+        found, names = set(), []
+        for node in nodes:
             places = CONSTANT_OPERANDS.get(
                 node.op_type,
                 REDUCTIONS if node.op_type.startswith("Reduce") else ())
-            names.update(node.input[i] for i in places if i < len(node.input))
-        return names
+            names += [node.input[i] for i in places if i < len(node.input)]
+        while names:
+            name = names.pop()
+            if name in found:
+                continue
+            found.add(name)
+            if name in makers and makers[name].op_type not in SHAPES:
+                names += makers[name].input
+                for graph in subgraphs(makers[name]):
+                    names += [name for node in all_nodes(graph) for name in node.input]
+        return found
 
 
-def supported_cases(tools):
-    """All cases whose operators are all in the importer's table, by name."""
-    table = tools.run("soap-translate", "--list-onnx-ops").stdout
-    operators = {line.split("|")[1].strip() for line in table.splitlines()
-                 if line.startswith("| ")}
-    cases = []
-    for folder in sorted(DATA.iterdir()):
-        model = onnx.load(folder / "model.onnx")
-        if all(node.op_type in operators and node.domain in ("", "ai.onnx")
-               for node in model.graph.node):
-            cases.append(Case(folder.name, folder, model))
-    return cases
+def all_cases():
+    """Every test of ONNX's, by folder and name."""
+    return [Case(folder.name, folder, onnx.load(folder / "model.onnx"))
+            for kind in FOLDERS for folder in sorted((DATA / kind).iterdir())]
 
 
-def compile_case(tools, case, folder):
+def compile_case(tools, case, folder, *strategy):
     """The compiled model, or the importer's complaint."""
     arguments, inputs = [], case.inputs()
     for number, (name, value) in enumerate(inputs.items()):
-        if name in case.bound() and value is not None:
+        if name in case.bound and value is not None:
             file = folder / f"bound{number}.npy"
             np.save(file, value)
             arguments.append(f"--bind={name}={file}")
-    result = tools.run("soap-compile", case.file(folder), "--devices=1", *arguments,
+    result = tools.run("soap-compile", case.file(folder), *strategy, *arguments,
                        "-o", folder / "model.so")
     return result.returncode == 0, result.stderr
 
@@ -115,7 +138,7 @@ def run_case(tools, case, folder):
     """Outputs of a compiled model, by name."""
     arguments, files = [], {}
     for number, (name, value) in enumerate(case.inputs().items()):
-        if name not in case.bound():
+        if name not in case.bound:
             file = folder / f"input{number}.npy"
             np.save(file, value)
             arguments.append(f"--input={name}={file}")

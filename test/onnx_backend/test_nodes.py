@@ -1,11 +1,12 @@
-"""Equal to ONNX's reference implementation, node by node, or refused: what the
+"""Equal to ONNX's reference implementation, test by test, or refused: what the
 importer refuses is listed in unsupported.txt, which must stay exact."""
 
 import pathlib
+import zlib
 
 import numpy as np
 import pytest
-from node_cases import compile_case, run_case
+from node_cases import all_cases, compile_case, run_case
 
 LIST = pathlib.Path(__file__).with_name("unsupported.txt")
 UNSUPPORTED = {line.split(":")[0] for line in LIST.read_text().splitlines()
@@ -16,8 +17,18 @@ DIFFERENT = {"test_resize_downsample_scales_linear_align_corners"}
 RTOL, ATOL = 1e-3, 1e-6  # RTOL is that of onnx.backend.test.
 
 
-def test_node(tools, case, tmp_path):
-    compiled, message = compile_case(tools, case, tmp_path)
+def strategy_of(case, devices):
+    """One device, or a strategy that depends on the case's name alone."""
+    if devices == 1:
+        return ["--devices=1"]
+    seed = zlib.crc32(case.name.encode())
+    return [f"--devices={devices}", "--strategy=random", f"--seed={seed}"]
+
+
+def test_node(tools, case, devices, tmp_path):
+    if devices > 1 and case.name in UNSUPPORTED:
+        pytest.skip("refused")
+    compiled, message = compile_case(tools, case, tmp_path, *strategy_of(case, devices))
     if not compiled:
         # A refusal says what was expected; anything else is a crash.
         assert "error: expected" in message, message
@@ -37,8 +48,6 @@ def test_node(tools, case, tmp_path):
     assert not (case.name in DIFFERENT and equal), "it is equal: take it off the list"
 
 
-def test_list_has_only_cases(tools):
+def test_list_has_only_cases():
     """An entry that is no case any more goes."""
-    from node_cases import supported_cases
-    names = {case.name for case in supported_cases(tools)}
-    assert not UNSUPPORTED - names
+    assert not UNSUPPORTED - {case.name for case in all_cases()}

@@ -14,7 +14,7 @@ def without_defaults(b, op, attributes):
     """The attributes that are given; half of the time without those that say what
     holds anyway."""
     given = {name: value for name, value in attributes.items() if value is not None}
-    if op in ("Constant", "ConstantOfShape") or b.chance(0.5):
+    if op in ("Constant", "ConstantOfShape", "If", "Loop", "Scan") or b.chance(0.5):
         return given
     known = onnx.defs.get_schema(op, b.opset, "").attributes
 

@@ -10,6 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import constants
+import composed_operators  # noqa: F401 (registers its functions)
 import integer_operators  # noqa: F401 (registers its functions)
 import operators
 import product_operators  # noqa: F401

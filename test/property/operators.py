@@ -256,6 +256,11 @@ def reduce(b, op, x, shape):
     return reduced(b, op, x, shape, axes)
 
 
+@operator("ReduceLogSumExp", of=ranked)
+def log_sum_exp(b, op, x, shape):
+    return reduced(b, op, x, shape, [] if b.chance(0.15) else some_axes(b, shape))
+
+
 @operator("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare", of=ranked)
 def norm(b, op, x, shape):
     source = b.hidden("Tanh", [x], shape)

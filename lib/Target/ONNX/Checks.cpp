@@ -59,9 +59,7 @@ llvm::Error GraphImporter::checkNames() const {
       if (!output.empty() && !definedBy.try_emplace(output, i).second)
         lines.push_back("tensor " + quoted(output) + " is defined twice");
   for (int i = 0; i != graph.node_size(); ++i)
-    for (const std::string &name : graph.node(i).input()) {
-      if (name.empty())
-        continue;
+    forEachRead(graph.node(i), [&](const std::string &name) {
       auto it = definedBy.find(name);
       if (it == definedBy.end())
         lines.push_back("tensor " + quoted(name) + " is read but not defined");
@@ -69,7 +67,7 @@ llvm::Error GraphImporter::checkNames() const {
         lines.push_back("tensor " + quoted(name) +
                         " is read before it is defined (a cycle, or nodes that "
                         "are not sorted)");
-    }
+    });
   for (const onnx::ValueInfoProto &output : graph.output())
     if (!definedBy.contains(output.name()))
       lines.push_back("output " + quoted(output.name()) + " is not defined");
@@ -88,6 +86,17 @@ void GraphImporter::findNeededNodes() {
   const onnx::GraphProto &graph = model.graph();
   for (const onnx::ValueInfoProto &output : graph.output())
     read.insert(output.name());
+  for (const onnx::ValueInfoProto &output : graph.output())
+    ++readers[output.name()];
+  for (const onnx::ValueInfoProto &input : graph.input())
+    tensorNames.insert(input.name());
+  for (const auto &name : initializerNames)
+    tensorNames.insert(name.getKey());
+  for (const NodeProto &node : graph.node()) {
+    for (const std::string &output : node.output())
+      tensorNames.insert(output);
+    forEachRead(node, [&](const std::string &name) { ++readers[name]; });
+  }
   needed.assign(static_cast<size_t>(graph.node_size()), false);
   // Nodes are sorted, so that one pass from the end suffices.
   for (int i = graph.node_size() - 1; i >= 0; --i) {
@@ -97,9 +106,12 @@ void GraphImporter::findNeededNodes() {
         }))
       continue;
     needed[static_cast<size_t>(i)] = true;
-    for (const std::string &input : node.input())
-      read.insert(input);
+    markReads(node);
   }
+}
+
+void GraphImporter::markReads(const NodeProto &node) {
+  forEachRead(node, [&](const std::string &name) { read.insert(name); });
 }
 
 /// What --dim may name.

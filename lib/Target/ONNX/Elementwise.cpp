@@ -66,7 +66,8 @@ static const PerElement &entryOf(llvm::ArrayRef<PerElement> table,
 /// Reports operands of different types.
 static LogicalResult checkEqualTypes(NodeContext &node, size_t first) {
   for (size_t i = first + 1; i < node.numInputs(); ++i)
-    if (node.input(i).elementType != node.input(first).elementType)
+    if (node.hasInput(i) &&
+        node.input(i).elementType != node.input(first).elementType)
       return node.fail("expected operands of one type, got: " +
                        typeName(node.input(first).elementType) + " and " +
                        typeName(node.input(i).elementType));
@@ -229,7 +230,41 @@ static FailureOr<float> clipBound(NodeContext &node, llvm::StringRef name,
   return static_cast<float>(bound->number(0));
 }
 
+/// Clip between bounds that are computed: the upper one counts where the lower
+/// one is above it.
+static LogicalResult clipBetween(NodeContext &node) {
+  auto value = node.tensor(0, ElementTypes::Numbers);
+  if (failed(value) || failed(checkEqualTypes(node, 0)))
+    return failure();
+  for (size_t i = 1; i != 3; ++i) {
+    if (!node.hasInput(i))
+      continue;
+    auto bound = node.tensor(i, ElementTypes::Numbers);
+    if (failed(bound))
+      return failure();
+    if (countElements(node.shape(i)) != 1)
+      return node.fail("expected one number as bound, got: shape " +
+                       toString(node.shape(i)));
+    bound = node.reshape(*bound, {}, "_bound");
+    if (failed(bound))
+      return failure();
+    llvm::ArrayRef<int64_t> shape = node.shape(0);
+    bool last = i == 2 || !node.hasInput(2);
+    value = i == 1 ? node.create<nn::MaxOp>(shape, {*value, *bound}, {},
+                                            last ? "" : "_above")
+                   : node.create<nn::MinOp>(shape, {*value, *bound});
+    if (failed(value))
+      return failure();
+  }
+  return node.finish(value);
+}
+
 LogicalResult soap::onnx_import::importClip(NodeContext &node) {
+  for (size_t i = 1; node.opset() >= 11 && i < node.numInputs(); ++i)
+    if (node.hasInput(i) &&
+        (!node.isConstant(i) ||
+         node.input(0).elementType != onnx::TensorProto::FLOAT))
+      return clipBetween(node);
   auto x = node.tensor(0);
   auto lo = clipBound(node, "min", 1, -std::numeric_limits<float>::infinity());
   auto hi = clipBound(node, "max", 2, std::numeric_limits<float>::infinity());

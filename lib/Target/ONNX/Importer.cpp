@@ -26,6 +26,7 @@ GraphImporter::GraphImporter(const Model &model,
       builder(module.getContext()) {
   for (const TensorRecord &tensor : model.initializers())
     initializerNames.insert(tensor.proto.name());
+  mainScope.sets = model.operatorSets();
 }
 
 llvm::Error GraphImporter::run() {
@@ -53,7 +54,7 @@ llvm::Error GraphImporter::run() {
     return error;
   for (int i = 0; i != graph.node_size(); ++i)
     if (needed[static_cast<size_t>(i)])
-      importNode(i);
+      importNode(graph.node(i), i);
   if (!problems.empty())
     return listError("expected only operators, attributes and types that are "
                      "supported, got: " +
@@ -94,7 +95,9 @@ void GraphImporter::addProblem(const NodeProto &node,
                                const llvm::Twine &message) {
   const std::string &name =
       node.name().empty() && node.output_size() ? node.output(0) : node.name();
-  problems.push_back({node.op_type(), name, message.str()});
+  problems.push_back(
+      {node.op_type(), name, message.str(),
+       "(opset " + std::to_string(opset()) + ")" + scope->note});
 }
 
 std::vector<std::string> GraphImporter::problemLines() const {
@@ -102,7 +105,8 @@ std::vector<std::string> GraphImporter::problemLines() const {
   llvm::StringMap<size_t> groupOf;
   for (const NodeProblem &problem : problems) {
     auto [entry, isNew] = groupOf.try_emplace(
-        problem.type + '\0' + problem.message, groups.size());
+        problem.type + '\0' + problem.where + '\0' + problem.message,
+        groups.size());
     if (isNew)
       groups.push_back({&problem, 0});
     else
@@ -112,8 +116,7 @@ std::vector<std::string> GraphImporter::problemLines() const {
   for (auto [problem, others] : groups)
     lines.push_back(problem->type + " " + quoted(problem->name) +
                     (others ? " and " + std::to_string(others) + " more" : "") +
-                    " (opset " + std::to_string(model.opset()) +
-                    "): " + problem->message);
+                    " " + problem->where + ": " + problem->message);
   return lines;
 }
 
@@ -123,7 +126,7 @@ std::vector<std::string> GraphImporter::problemLines() const {
 
 bool GraphImporter::checkNode(const NodeProto &node) {
   size_t before = problems.size();
-  bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+  bool standard = isStandard(node);
   const OperatorEntry *entry =
       standard ? findOperator(node.op_type()) : nullptr;
   if (!entry) {
@@ -132,7 +135,7 @@ bool GraphImporter::checkNode(const NodeProto &node) {
                                     " are not supported");
     return false;
   }
-  if (model.opset() < entry->since)
+  if (opset() < entry->since && entry->since > 7)
     addProblem(node, "the operator is not part of this operator set");
   size_t inputs = static_cast<size_t>(node.input_size());
   if (inputs < entry->minInputs || inputs > entry->maxInputs)
@@ -144,26 +147,23 @@ bool GraphImporter::checkNode(const NodeProto &node) {
       addProblem(node, "expected input " + llvm::Twine(i) + ", got: none");
   SmallVector<llvm::StringRef> known;
   entry->attributes.split(known, ' ');
+  bool byBody = !entry->import && !entry->fold; // Its schema says which.
   for (const onnx::AttributeProto &attribute : node.attribute())
-    if (!llvm::is_contained(known, llvm::StringRef(attribute.name())))
+    if (!byBody &&
+        !llvm::is_contained(known, llvm::StringRef(attribute.name())))
       addProblem(node,
                  "attribute " + quoted(attribute.name()) + " is not supported");
     else if (!attribute.ref_attr_name().empty())
       addProblem(node, "attribute " + quoted(attribute.name()) +
                            " refers to a function's attribute");
+  if (problems.size() == before)
+    if (std::string wrong = checkAgainstSchema(node, opset()); !wrong.empty())
+      addProblem(node, "expected a node that is valid ONNX, got: " + wrong);
   return problems.size() == before;
 }
 
-void GraphImporter::importNode(int index) {
-  const NodeProto &node = model.graph().node(index);
-  // Whatever happens, names that this node defines exist.
-  for (const std::string &output : node.output())
-    if (!output.empty())
-      values.try_emplace(output);
-  if (!checkNode(node))
-    return;
-  const OperatorEntry &entry = *findOperator(node.op_type());
-  bool allHost = true;
+bool GraphImporter::checkOperands(const NodeProto &node, bool &allHost) {
+  allHost = true;
   for (const std::string &name : node.input()) {
     if (name.empty())
       continue;
@@ -171,10 +171,25 @@ void GraphImporter::importNode(int index) {
     if (value.kind == ImportedValue::Kind::Failed) {
       if (!value.problem.empty())
         addProblem(node, value.problem);
-      return;
+      return false;
     }
     allHost &= value.kind == ImportedValue::Kind::Host;
   }
+  return true;
+}
+
+void GraphImporter::importNode(const NodeProto &node, int index) {
+  // Whatever happens, names that this node defines exist.
+  for (const std::string &output : node.output())
+    if (!output.empty())
+      values.try_emplace(output);
+  if (importOldForm(node) || importControlFlow(node) || importCall(node) ||
+      !checkNode(node))
+    return;
+  const OperatorEntry &entry = *findOperator(node.op_type());
+  bool allHost = true;
+  if (!checkOperands(node, allHost))
+    return;
   NodeContext context(*this, node, index);
   context.canRun = entry.import != nullptr;
   auto function = entry.fold && allHost ? entry.fold : entry.import;

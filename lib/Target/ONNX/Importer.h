@@ -41,6 +41,14 @@ struct ImportedValue {
   std::string problem;    ///< Failed: what to report if it is read.
 };
 
+/// Nodes that take the place of a call: their operator sets, and what an error
+/// says of them.
+struct NodeScope {
+  OperatorSets sets;
+  std::string note; ///< " (in Foo 'call')", or empty in the main graph.
+  unsigned depth = 0;
+};
+
 /// Imports one graph.
 class GraphImporter {
 public:
@@ -69,7 +77,67 @@ private:
   void findNeededNodes();
   /// Reports what the table of operators does not have.
   bool checkNode(const onnx::NodeProto &node);
-  void importNode(int index);
+  /// `index` is the node's place in the main graph, or -1.
+  void importNode(const onnx::NodeProto &node, int index);
+  /// True if every operand was imported; reports once why not. Says in
+  /// `allHost` if all are known by value.
+  bool checkOperands(const onnx::NodeProto &node, bool &allHost);
+
+  // Functions.cpp: nodes in place of a call.
+  /// Imports the body of the function that `node` calls: one of the model, or
+  /// one of ONNX for operators without an importer. False if it is no call.
+  bool importCall(const onnx::NodeProto &node);
+  void importFunction(const onnx::NodeProto &call,
+                      onnx::FunctionProto function);
+  /// Imports those of `nodes` that tensors in `read` depend on.
+  void importBody(std::vector<onnx::NodeProto> nodes, NodeScope scope);
+  /// Imports a subgraph of `node`, whose inputs are the tensors `operands`.
+  /// Returns the tensors that its outputs are, or none if it reported a
+  /// problem.
+  std::optional<std::vector<std::string>>
+  importSubgraph(const onnx::NodeProto &node, const onnx::GraphProto &graph,
+                 llvm::ArrayRef<std::string> operands,
+                 const std::vector<bool> &isRead);
+  /// A tensor of a body, which is in no place of the file that is known.
+  void storeInline(const std::string &name, const onnx::TensorProto &proto,
+                   ImportedValue &result);
+  /// Reports that the bodies of calls nest too deeply or are too many nodes.
+  bool countInlined(const onnx::NodeProto &call, int nodes);
+  NodeScope scopeOf(const onnx::NodeProto &call, OperatorSets sets) const;
+  /// A name for a tensor of a body of `call`, which no other tensor has.
+  std::string uniqueTensorName(const onnx::NodeProto &call,
+                               llvm::StringRef name);
+  /// Marks what a needed node reads.
+  void markReads(const onnx::NodeProto &node);
+  /// Gives tensor `name` the value of tensor `from`.
+  void alias(const std::string &name, const std::string &from);
+  int64_t opset() const {
+    auto it = scope->sets.find("");
+    return it == scope->sets.end() ? 0 : it->second;
+  }
+
+  /// Operators that operator set 6 defines otherwise (OldForms.cpp). False if
+  /// `node` is none.
+  bool importOldForm(const onnx::NodeProto &node);
+
+  // ControlFlow.cpp: If with a known condition, Loop and Scan with a known trip
+  // count.
+  /// False if `node` is none of these.
+  bool importControlFlow(const onnx::NodeProto &node);
+  void importIf(const onnx::NodeProto &node);
+  void importLoop(const onnx::NodeProto &node);
+  void importScan(const onnx::NodeProto &node);
+  /// Tensor `name` is the tensors `parts`, one behind the other along a new
+  /// dimension.
+  void stack(const onnx::NodeProto &node, const std::string &name,
+             llvm::ArrayRef<std::string> parts, int64_t axis);
+  /// Row `index` of a tensor along `axis`, without this dimension.
+  std::string rowOf(const onnx::NodeProto &node, const std::string &tensor,
+                    int64_t axis, int64_t index);
+  /// The one element of a tensor that is known by value.
+  std::optional<int64_t> knownInteger(const std::string &name);
+  void define(const std::string &name, int elementType, int64_t value);
+
   llvm::Error importOutputs();
   /// A copy that an operation makes: what an output reads has to be on a
   /// device.
@@ -98,12 +166,19 @@ private:
   /// Elements of all constants that are known by value; bounded, so that a
   /// small file cannot ask for much memory.
   int64_t hostElements = 0;
-  llvm::StringSet<> reserved; ///< Of inputs and outputs.
-  llvm::StringSet<> read;     ///< By needed nodes, or outputs.
+  llvm::StringSet<> reserved;        ///< Of inputs and outputs.
+  llvm::StringSet<> read;            ///< By needed nodes, or outputs.
+  llvm::StringMap<unsigned> readers; ///< How many nodes and outputs read it.
+  llvm::StringSet<> tensorNames;     ///< Of all tensors, also of bodies.
+  NodeScope mainScope;
+  const NodeScope *scope = &mainScope;
+  int64_t inlinedNodes = 0;
+  unsigned lastTensorName = 0;
   std::vector<bool> needed;
   /// What cannot be imported of a node.
   struct NodeProblem {
     std::string type, name, message;
+    std::string where; ///< The operator set, and the function it is in.
   };
   /// A line per operator and message, with the first node and how many more.
   std::vector<std::string> problemLines() const;
@@ -132,7 +207,7 @@ public:
 
   const onnx::NodeProto &node;
   const int index;
-  int64_t opset() const { return graph.model.opset(); }
+  int64_t opset() const { return graph.opset(); }
   mlir::OpBuilder &builder() { return graph.builder; }
   /// `--batch`, and the size that it replaces.
   std::optional<int64_t> newBatch() const { return graph.options.batch; }
@@ -247,6 +322,7 @@ public:
   /// A constant of `shape`, all of whose elements are `value`.
   mlir::Value splat(llvm::ArrayRef<int64_t> shape, float value,
                     llvm::StringRef suffix);
+  mlir::Value allTrue(llvm::ArrayRef<int64_t> shape, llvm::StringRef suffix);
 
   mlir::NamedAttribute attr(llvm::StringRef name, llvm::ArrayRef<int64_t> v);
   mlir::NamedAttribute attr(llvm::StringRef name, int64_t v);
@@ -263,6 +339,8 @@ public:
   mlir::FailureOr<ImportedValue> tensorAttribute(llvm::StringRef name);
 
 private:
+  mlir::Value splatOf(llvm::ArrayRef<int64_t> shape, mlir::Attribute value,
+                      llvm::StringRef suffix);
   mlir::FailureOr<mlir::Value>
   createOp(llvm::StringRef opName, mlir::Type element,
            llvm::ArrayRef<int64_t> shape, mlir::ValueRange operands,

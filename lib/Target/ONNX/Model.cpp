@@ -30,6 +30,17 @@ static llvm::Error corrupt(llvm::StringRef where) {
                    where + "); get the file again");
 }
 
+/// What a function and its calls have in common. Lengths keep names apart that
+/// contain a separator.
+template <typename Proto>
+static std::string functionKey(const Proto &proto, const std::string &name) {
+  llvm::StringRef domain = proto.domain();
+  if (domain == "ai.onnx")
+    domain = "";
+  return std::to_string(domain.size()) + ":" + domain.str() +
+         std::to_string(name.size()) + ":" + name + proto.overload();
+}
+
 llvm::Expected<std::unique_ptr<Model>> Model::load(llvm::StringRef path) {
   // Reading a pipe might wait for ever.
   bool other = false;
@@ -69,11 +80,15 @@ llvm::Error Model::decode() {
     return corrupt("model");
   if (graphs != 1)
     return corrupt("it has " + std::to_string(graphs) + " graphs");
-  if (header.functions_size() != 0)
-    return makeError("expected a model without local functions, got: " +
-                     llvm::Twine(header.functions_size()) +
-                     "; inline them, for instance with "
-                     "onnx.inliner.inline_local_functions");
+  for (int i = 0; i != header.functions_size(); ++i) {
+    const onnx::FunctionProto &function = header.functions(i);
+    if (!functions.try_emplace(functionKey(function, function.name()), i)
+             .second)
+      return makeError("expected functions with different names, got: two of "
+                       "domain " +
+                       quoted(function.domain()) + " with the name " +
+                       quoted(function.name()));
+  }
 
   llvm::Error error = llvm::Error::success();
   wellFormed = walkFields(graphMessage, [&](const WireField &field) {
@@ -97,9 +112,8 @@ llvm::Error Model::decode() {
                      llvm::Twine(graphProto.sparse_initializer_size()) +
                      " sparse ones; make them dense");
 
-  for (const onnx::OperatorSetIdProto &set : header.opset_import())
-    if (set.domain().empty() || set.domain() == "ai.onnx")
-      opsetVersion = set.version();
+  sets = onnx_import::operatorSets(header.opset_import());
+  int64_t opsetVersion = sets[""];
   if (opsetVersion < minOpset || opsetVersion > maxOpset)
     return makeError("expected an operator set from " + llvm::Twine(minOpset) +
                      " to " + llvm::Twine(maxOpset) +
@@ -107,6 +121,14 @@ llvm::Error Model::decode() {
                      "; convert the model, for instance with "
                      "onnx.version_converter");
   return llvm::Error::success();
+}
+
+const onnx::FunctionProto *
+Model::findFunction(const onnx::NodeProto &node) const {
+  if (functions.empty())
+    return nullptr;
+  auto it = functions.find(functionKey(node, node.op_type()));
+  return it == functions.end() ? nullptr : &header.functions(it->second);
 }
 
 llvm::Error Model::addInitializer(llvm::StringRef message) {

@@ -8,14 +8,16 @@
 #ifndef SOAP_LIB_TARGET_ONNX_MODEL_H
 #define SOAP_LIB_TARGET_ONNX_MODEL_H
 
+#include "Standard.h"
 #include "Tensor.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
 
 namespace soap::onnx_import {
 
 /// The operator sets that the importer was written for.
-inline constexpr int64_t minOpset = 7, maxOpset = 25;
+inline constexpr int64_t minOpset = 6, maxOpset = 27;
 
 /// An ONNX file mapped into memory. Weights are neither copied nor read.
 class Model {
@@ -28,7 +30,10 @@ public:
   /// attributes, see constantTensor()).
   const onnx::GraphProto &graph() const { return graphProto; }
   llvm::ArrayRef<TensorRecord> initializers() const { return tensors; }
-  int64_t opset() const { return opsetVersion; }
+  /// The model's operator sets; the default one is within the bounds above.
+  const OperatorSets &operatorSets() const { return sets; }
+  /// The function of the model itself that `node` calls, or null.
+  const onnx::FunctionProto *findFunction(const onnx::NodeProto &node) const;
 
   /// The tensor attribute `name` of node `index`, with its place in the file.
   llvm::Expected<TensorRecord> tensorAttribute(int index,
@@ -55,7 +60,8 @@ private:
   onnx::GraphProto graphProto;
   std::vector<TensorRecord> tensors;
   std::vector<llvm::StringRef> nodeBytes;
-  int64_t opsetVersion = 0;
+  OperatorSets sets;
+  llvm::StringMap<int> functions; ///< Index in the header, by name.
 };
 
 } // namespace soap::onnx_import

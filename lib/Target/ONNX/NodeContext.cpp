@@ -193,14 +193,7 @@ FailureOr<Shape> NodeContext::broadcast(llvm::ArrayRef<int64_t> a,
 }
 
 size_t NodeContext::numReaders(size_t i) const {
-  const std::string &name = node.input(static_cast<int>(i));
-  const onnx::GraphProto &all = graph.model.graph();
-  size_t count = 0;
-  for (const onnx::NodeProto &reader : all.node())
-    count += static_cast<size_t>(llvm::count(reader.input(), name));
-  for (const onnx::ValueInfoProto &output : all.output())
-    count += output.name() == name;
-  return count;
+  return graph.readers.lookup(node.input(static_cast<int>(i)));
 }
 
 Value NodeContext::partOf(nn::ParameterOp whole, int64_t dim, int64_t start,
@@ -265,12 +258,21 @@ void NodeContext::setResult(size_t i, HostTensor host) {
 }
 
 FailureOr<ImportedValue> NodeContext::tensorAttribute(llvm::StringRef name) {
+  ImportedValue value;
+  std::string origin = numOutputs() ? node.output(0) : node.name();
+  if (index < 0) {
+    const AttributeProto *attribute = find(name);
+    if (!attribute || !attribute->has_t())
+      return fail("expected the tensor attribute '" + name + "', got: none");
+    graph.storeInline(origin, attribute->t(), value);
+    if (value.kind == ImportedValue::Kind::Failed)
+      return fail(value.problem);
+    return value;
+  }
   llvm::Expected<TensorRecord> record =
       graph.model.tensorAttribute(index, name);
   if (!record)
     return fail(llvm::toString(record.takeError()));
-  ImportedValue value;
-  std::string origin = numOutputs() ? node.output(0) : node.name();
   if (llvm::Error error = graph.storeTensor(origin, *record, value))
     return fail(llvm::toString(std::move(error)));
   if (value.kind == ImportedValue::Kind::Failed)
@@ -357,14 +359,24 @@ Value NodeContext::scalar(float value, llvm::StringRef suffix) {
   return graph.materialize(constant, base + suffix.str());
 }
 
-Value NodeContext::splat(llvm::ArrayRef<int64_t> shape, float value,
-                         llvm::StringRef suffix) {
+Value NodeContext::splatOf(llvm::ArrayRef<int64_t> shape, Attribute value,
+                           llvm::StringRef suffix) {
   OpBuilder &builder = graph.builder;
   const std::string &base = node.name().empty() ? node.output(0) : node.name();
+  auto type = RankedTensorType::get(shape, cast<TypedAttr>(value).getType());
   auto constant = builder.create<nn::ConstantOp>(
       NameLoc::get(builder.getStringAttr(base)),
-      cast<ElementsAttr>(DenseElementsAttr::get(
-          RankedTensorType::get(shape, builder.getF32Type()), value)));
+      cast<ElementsAttr>(DenseElementsAttr::get(type, value)));
   nn::setName(constant, graph.uniqueName(base + suffix.str()));
   return constant.getResult();
+}
+
+Value NodeContext::splat(llvm::ArrayRef<int64_t> shape, float value,
+                         llvm::StringRef suffix) {
+  return splatOf(shape, graph.builder.getF32FloatAttr(value), suffix);
+}
+
+Value NodeContext::allTrue(llvm::ArrayRef<int64_t> shape,
+                           llvm::StringRef suffix) {
+  return splatOf(shape, graph.builder.getBoolAttr(true), suffix);
 }

@@ -7,6 +7,7 @@
 
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include <limits>
 
 using namespace mlir;
 using namespace soap;
@@ -109,17 +110,73 @@ LogicalResult soap::onnx_import::importSoftmax(NodeContext &node) {
 }
 
 LogicalResult soap::onnx_import::importDropout(NodeContext &node) {
-  if (node.usesOutput(1))
-    return node.fail("the output mask is not supported");
   if (node.hasInput(2)) {
     auto training = node.constant(2, "training modes");
     if (failed(training))
       return failure();
-    if (training->size() != 1 || training->number(0) != 0)
+    bool drops = training->size() != 1 || training->number(0) != 0;
+    if (drops && node.hasInput(1)) {
+      auto ratio = node.constant(1, "ratios");
+      if (failed(ratio))
+        return failure();
+      drops = ratio->size() != 1 || ratio->number(0) != 0;
+    }
+    if (drops)
       return node.fail("expected inference, got: training_mode true; export "
                        "the model for inference");
   }
+  if (node.usesOutput(1)) {
+    // Nothing is dropped. Before operator set 10 the mask had the operand's
+    // type.
+    if (node.opset() < 10)
+      node.setResult(1, node.splat(node.shape(0), 1, "_mask"));
+    else
+      node.setResult(1, node.allTrue(node.shape(0), "_mask"));
+  }
   return importIdentity(node);
+}
+
+/// log(sum(exp(x))) as m + log(sum(exp(x - m))), where m is the maximum, or the
+/// finite number that is closest to it.
+static LogicalResult reduceLogSumExp(NodeContext &node, Value x,
+                                     llvm::ArrayRef<int64_t> axes,
+                                     llvm::ArrayRef<int64_t> result) {
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  Shape row(shape);
+  for (int64_t axis : axes)
+    row[static_cast<size_t>(axis)] = 1;
+  auto reduce = [&](Value value, nn::ReduceKind kind, llvm::StringRef suffix) {
+    return node.create<nn::ReduceOp>(
+        row, value,
+        {node.attr("kind",
+                   nn::ReduceKindAttr::get(node.builder().getContext(), kind)),
+         node.attr("axes", axes),
+         node.attr("keepdims", Attribute(node.builder().getBoolAttr(true))),
+         node.attr("scale", 1.0f)},
+        suffix);
+  };
+  constexpr float most = std::numeric_limits<float>::max();
+  auto largest = reduce(x, nn::ReduceKind::Max, "_max");
+  if (succeeded(largest))
+    largest = node.create<nn::ClipOp>(
+        row, *largest, {node.attr("min", -most), node.attr("max", most)},
+        "_finite");
+  if (failed(largest))
+    return failure();
+  auto value = node.create<nn::SubOp>(shape, {x, *largest}, {}, "_below");
+  if (succeeded(value))
+    value = node.create<nn::ExpOp>(shape, *value, {}, "_exp");
+  if (succeeded(value))
+    value = reduce(*value, nn::ReduceKind::Sum, "_sum");
+  if (succeeded(value))
+    value = node.create<nn::LogOp>(row, *value, {}, "_log");
+  bool keeps = llvm::ArrayRef<int64_t>(row) == result;
+  if (succeeded(value))
+    value = node.create<nn::AddOp>(row, {*value, *largest}, {},
+                                   keeps ? "" : "_row");
+  if (succeeded(value))
+    value = node.reshape(*value, result);
+  return node.finish(value);
 }
 
 LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
@@ -127,8 +184,10 @@ LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
   bool mean = name == "ReduceMean", absolute = name == "ReduceL1";
   bool root = name == "ReduceL2", logarithm = name == "ReduceLogSum";
   bool squares = name == "ReduceSumSquare" || root;
-  auto x = node.tensor(0, mean || root || logarithm ? ElementTypes::Floats
-                                                    : ElementTypes::Numbers);
+  bool exponential = name == "ReduceLogSumExp";
+  bool floats = mean || root || logarithm || exponential;
+  auto x =
+      node.tensor(0, floats ? ElementTypes::Floats : ElementTypes::Numbers);
   if (failed(x))
     return failure();
   llvm::ArrayRef<int64_t> shape = node.shape(0);
@@ -164,6 +223,8 @@ LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
     if (keep)
       result.push_back(1);
   }
+  if (exponential)
+    return reduceLogSumExp(node, *x, axes, result);
   // L1 and L2 norms and the like are sums of something else.
   if (squares || absolute) {
     x = squares ? node.create<nn::MulOp>(shape, {*x, *x}, {}, "_squares")

@@ -45,7 +45,7 @@ static constexpr OperatorEntry table[] = {
     {"Cos", 7, importUnary, foldUnary, 1, 1, "", "`nn.cos`", ""},
     {"Div", 7, importBinary, foldBinary, 2, 2, "", "`nn.div`", ""},
     {"Dropout", 7, importDropout, importDropout, 1, 3, "ratio seed", "nothing",
-     "inference; without the mask"},
+     "inference"},
     {"Einsum", 12, importEinsum, nullptr, 1, any, "equation",
      "`nn.transpose`, `nn.reshape`, `nn.reduce`, `nn.matmul`",
      "no repeated letters in one operand; products of rank 8 or less"},
@@ -115,6 +115,9 @@ static constexpr OperatorEntry table[] = {
     {"ReduceLogSum", 7, importReduce, nullptr, 1, 2,
      "axes keepdims noop_with_empty_axes", "`nn.reduce` sum, `nn.log`",
      "constant axes"},
+    {"ReduceLogSumExp", 7, importReduce, nullptr, 1, 2,
+     "axes keepdims noop_with_empty_axes",
+     "`nn.reduce` max, `nn.exp`, `nn.reduce` sum, `nn.log`", "constant axes"},
     {"ReduceMax", 7, importReduce, foldReduce, 1, 2,
      "axes keepdims noop_with_empty_axes", "`nn.reduce` max", "constant axes"},
     {"ReduceMean", 7, importReduce, foldReduce, 1, 2,
@@ -150,7 +153,7 @@ static constexpr OperatorEntry table[] = {
     {"Softmax", 7, importSoftmax, nullptr, 1, 1, "axis",
      "`nn.softmax`, between reshapes where operator sets before 13 ask for it",
      ""},
-    {"Split", 7, importSplit, nullptr, 1, 2, "axis split num_outputs",
+    {"Split", 7, importSplit, foldSplit, 1, 2, "axis split num_outputs",
      "one `nn.slice` per output", "constant sizes"},
     {"Sqrt", 7, importUnary, foldUnary, 1, 1, "", "`nn.sqrt`", ""},
     {"Squeeze", 7, importSqueeze, importSqueeze, 1, 2, "axes", "`nn.reshape`",
@@ -173,19 +176,28 @@ static constexpr OperatorEntry table[] = {
 llvm::ArrayRef<OperatorEntry> soap::onnx_import::operators() { return table; }
 
 const OperatorEntry *soap::onnx_import::findOperator(llvm::StringRef name) {
-  const OperatorEntry *it = llvm::lower_bound(
-      table, name,
-      [](const OperatorEntry &e, llvm::StringRef n) { return e.name < n; });
-  return it != std::end(table) && it->name == name ? it : nullptr;
+  for (llvm::ArrayRef<OperatorEntry> entries : {operators(), compositions()}) {
+    const OperatorEntry *it = llvm::lower_bound(
+        entries, name,
+        [](const OperatorEntry &e, llvm::StringRef n) { return e.name < n; });
+    if (it != entries.end() && it->name == name)
+      return it;
+  }
+  return nullptr;
 }
 
 void soap::listONNXOperators(llvm::raw_ostream &os) {
   os << "| ONNX operator | since | becomes | limits |\n"
      << "|---|---|---|---|\n";
-  for (const OperatorEntry &entry : table) {
+  std::vector<OperatorEntry> all(std::begin(table), std::end(table));
+  all.insert(all.end(), compositions().begin(), compositions().end());
+  llvm::sort(all, [](const OperatorEntry &a, const OperatorEntry &b) {
+    return a.name < b.name;
+  });
+  for (const OperatorEntry &entry : all) {
     os << "| " << entry.name << " | " << entry.since << " | " << entry.becomes
        << " | ";
-    bool folds = !entry.import;
+    bool folds = !entry.import && entry.fold;
     if (folds && entry.name != "ConstantOfShape")
       os << "constant operands" << (entry.limits.empty() ? "" : "; ");
     os << entry.limits << " |\n";

@@ -18,7 +18,7 @@ struct OperatorEntry {
   /// First operator set in which it exists (7 where it is older).
   int since;
   /// Imports a node whose operands were all imported. Null: only with constant
-  /// operands.
+  /// operands, or by its function body if it does not fold either.
   mlir::LogicalResult (*import)(NodeContext &);
   /// Computes results from constant operands; null if it does not fold.
   mlir::LogicalResult (*fold)(NodeContext &);
@@ -29,8 +29,11 @@ struct OperatorEntry {
   llvm::StringLiteral becomes, limits;
 };
 
-/// The table, sorted by name.
+/// Two tables, each sorted by name: operators of which each has an nn op or a
+/// fold, and those that are several ops (Compositions.cpp). Rows of the latter
+/// without functions are imported by their function bodies (Functions.cpp).
 llvm::ArrayRef<OperatorEntry> operators();
+llvm::ArrayRef<OperatorEntry> compositions();
 const OperatorEntry *findOperator(llvm::StringRef name);
 
 // Windows.cpp, Linear.cpp, Einsum.cpp
@@ -91,6 +94,7 @@ mlir::LogicalResult importSize(NodeContext &);
 mlir::LogicalResult foldBinary(NodeContext &);
 mlir::LogicalResult foldUnary(NodeContext &);
 mlir::LogicalResult foldCast(NodeContext &);
+mlir::LogicalResult foldSplit(NodeContext &);
 mlir::LogicalResult foldGather(NodeContext &);
 mlir::LogicalResult foldConcat(NodeContext &);
 mlir::LogicalResult foldSlice(NodeContext &);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Folding.h"
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
 
@@ -134,6 +135,12 @@ LogicalResult soap::onnx_import::importSlice(NodeContext &node) {
   auto bounds = sliceBounds(node);
   if (failed(x) || failed(bounds))
     return failure();
+  // What has no elements is known.
+  if (countElements(bounds->shape) == 0) {
+    node.setResult(0,
+                   HostTensor::zeros(node.input(0).elementType, bounds->shape));
+    return success();
+  }
   auto result = node.create<nn::SliceOp>(
       bounds->shape, *x,
       {node.attr("starts", bounds->starts), node.attr("steps", bounds->steps)});
@@ -164,10 +171,9 @@ static FailureOr<SmallVector<int64_t>> splitSizes(NodeContext &node,
   return sizes;
 }
 
-LogicalResult soap::onnx_import::importSplit(NodeContext &node) {
-  auto x = node.tensor(0, ElementTypes::Any);
-  if (failed(x))
-    return failure();
+/// The sizes of the results along the axis that they are split along.
+static FailureOr<std::pair<size_t, SmallVector<int64_t>>>
+splitAlong(NodeContext &node) {
   llvm::ArrayRef<int64_t> shape = node.shape(0);
   auto axis = node.axis(node.integer("axis", 0), shape.size());
   if (failed(axis))
@@ -186,6 +192,40 @@ LogicalResult soap::onnx_import::importSplit(NodeContext &node) {
     return node.fail("expected " + llvm::Twine(node.numOutputs()) +
                      " sizes that add up to " + llvm::Twine(shape[along]) +
                      ", got: " + toString(*sizes));
+  return std::make_pair(along, *sizes);
+}
+
+LogicalResult soap::onnx_import::foldSplit(NodeContext &node) {
+  auto split = splitAlong(node);
+  if (failed(split))
+    return failure();
+  const auto &[along, sizes] = *split;
+  const HostTensor &x = node.input(0).host;
+  // Elements of one index along the axis, and behind it.
+  int64_t inner = 1, start = 0;
+  for (size_t d = along + 1; d < x.shape.size(); ++d)
+    inner *= x.shape[d];
+  for (size_t i = 0; i != sizes.size(); ++i) {
+    Shape part(x.shape);
+    part[along] = sizes[i];
+    auto result = HostTensor::zeros(x.elementType, part);
+    int64_t run = sizes[i] * inner, whole = x.shape[along] * inner;
+    for (int64_t k = 0, e = result.size(); k != e; ++k)
+      copyElement(x, k / run * whole + start * inner + k % run, result, k);
+    start += sizes[i];
+    node.setResult(i, std::move(result));
+  }
+  return success();
+}
+
+LogicalResult soap::onnx_import::importSplit(NodeContext &node) {
+  auto x = node.tensor(0, ElementTypes::Any);
+  auto split = splitAlong(node);
+  if (failed(x) || failed(split))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  const size_t along = split->first;
+  const auto *sizes = &split->second;
   if (along + 1 == shape.size()) {
     FailureOr<bool> split = splitProduct(node, *sizes);
     if (failed(split) || *split)
@@ -195,7 +235,9 @@ LogicalResult soap::onnx_import::importSplit(NodeContext &node) {
   for (size_t i = 0; i != sizes->size(); ++i) {
     Shape part(shape);
     part[along] = (*sizes)[i];
-    if (node.usesOutput(i)) {
+    if (part[along] == 0) {
+      node.setResult(i, HostTensor::zeros(node.input(0).elementType, part));
+    } else if (node.usesOutput(i)) {
       auto result = node.create<nn::SliceOp>(
           part, *x, {node.attr("starts", starts), node.attr("steps", steps)},
           "_" + std::to_string(i));

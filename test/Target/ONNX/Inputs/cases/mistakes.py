@@ -50,8 +50,8 @@ def cycle():
     )
 
 
-def opset6():
-    return model([node("Relu", "x", "y")], {"x": [2]}, {"y": [2]}, opset=6)
+def opset5():
+    return model([node("Relu", "x", "y")], {"x": [2]}, {"y": [2]}, opset=5)
 
 
 def huge():

@@ -1,0 +1,382 @@
+//===- Compositions.cpp - Operators that are several ops --------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operators that need no nn op of their own. Each op is one pass over memory:
+// ONNX's function bodies, which the others in the table at the end have, take
+// more of them, or overflow where the result does not.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Operators.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include <limits>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::onnx_import;
+
+/// max(x, alpha x), or a choice where that is another function.
+static LogicalResult importLeakyRelu(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  float alpha = node.number("alpha", 0.01f);
+  auto scaled = node.create<nn::MulOp>(
+      shape, {*x, node.scalar(alpha, "_alpha")}, {}, "_scaled");
+  if (failed(scaled))
+    return failure();
+  if (alpha > 0 && alpha <= 1)
+    return node.finish(node.create<nn::MaxOp>(shape, {*x, *scaled}));
+  auto negative = node.createOf<nn::CompareOp>(
+      node.builder().getI1Type(), shape, {*x, node.scalar(0, "_zero")},
+      {node.attr("predicate",
+                 nn::PredicateAttr::get(node.builder().getContext(),
+                                        nn::Predicate::Lt))},
+      "_negative");
+  if (failed(negative))
+    return failure();
+  return node.finish(node.createOf<nn::WhereOp>(
+      node.builder().getF32Type(), shape, {*negative, *scaled, *x}));
+}
+
+/// exp(x) of operand 0, with x bounded so that nothing computed with it
+/// overflows; beyond the bound the callers' results do not depend on it.
+static FailureOr<Value> boundedExp(NodeContext &node, float bound) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  auto low = node.create<nn::MinOp>(shape, {*x, node.scalar(bound, "_bound")},
+                                    {}, "_bounded");
+  return failed(low) ? low : node.create<nn::ExpOp>(shape, *low, {}, "_exp");
+}
+
+/// max(x, log(1 + exp(min(x, 30)))): from 17 on, log(1 + exp(x)) rounds to x.
+static LogicalResult importSoftplus(NodeContext &node) {
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  auto value = boundedExp(node, 30);
+  if (succeeded(value))
+    value = node.create<nn::AddOp>(shape, {*value, node.scalar(1, "_one")}, {},
+                                   "_plus");
+  if (succeeded(value))
+    value = node.create<nn::LogOp>(shape, *value, {}, "_log");
+  if (failed(value))
+    return failure();
+  return node.finish(node.create<nn::MaxOp>(shape, {*node.tensor(0), *value}));
+}
+
+/// x tanh(softplus(x)) = x n / (n + 2) with n = e (e + 2), e = exp(x): from 10
+/// on, the fraction rounds to 1.
+static LogicalResult importMish(NodeContext &node) {
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  auto e = boundedExp(node, 20);
+  if (failed(e))
+    return failure();
+  Value two = node.scalar(2, "_two");
+  auto value = node.create<nn::AddOp>(shape, {*e, two}, {}, "_plus");
+  if (succeeded(value))
+    value = node.create<nn::MulOp>(shape, {*e, *value}, {}, "_numerator");
+  if (failed(value))
+    return failure();
+  auto below = node.create<nn::AddOp>(shape, {*value, two}, {}, "_denominator");
+  if (succeeded(below))
+    value = node.create<nn::DivOp>(shape, {*value, *below}, {}, "_tanh");
+  if (failed(below) || failed(value))
+    return failure();
+  return node.finish(node.create<nn::MulOp>(shape, {*node.tensor(0), *value}));
+}
+
+/// HardSigmoid and HardSwish, x times a HardSigmoid.
+static LogicalResult importHardSigmoid(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  bool swish = node.node.op_type() == "HardSwish";
+  float alpha = swish ? 1.0f / 6 : node.number("alpha", 0.2f);
+  float beta = swish ? 0.5f : node.number("beta", 0.5f);
+  auto value = node.create<nn::MulOp>(shape, {*x, node.scalar(alpha, "_alpha")},
+                                      {}, "_scaled");
+  if (succeeded(value))
+    value = node.create<nn::AddOp>(shape, {*value, node.scalar(beta, "_beta")},
+                                   {}, "_shifted");
+  if (succeeded(value))
+    value = node.create<nn::ClipOp>(
+        shape, *value, {node.attr("min", 0.0f), node.attr("max", 1.0f)},
+        swish ? "_gate" : "");
+  if (succeeded(value) && swish)
+    value = node.create<nn::MulOp>(shape, {*x, *value});
+  return node.finish(value);
+}
+
+/// x sigmoid(alpha x).
+static LogicalResult importSwish(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  float alpha = node.number("alpha", 1.0f);
+  auto value = x;
+  if (alpha != 1)
+    value = node.create<nn::MulOp>(shape, {*x, node.scalar(alpha, "_alpha")},
+                                   {}, "_scaled");
+  if (succeeded(value))
+    value = node.create<nn::SigmoidOp>(shape, *value, {}, "_gate");
+  if (succeeded(value))
+    value = node.create<nn::MulOp>(shape, {*x, *value});
+  return node.finish(value);
+}
+
+/// x divided by its norm along an axis.
+static LogicalResult importLpNormalization(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  auto axis = node.axis(node.integer("axis", -1), shape.size());
+  int64_t p = node.integer("p", 2);
+  if (failed(axis))
+    return failure();
+  if (p != 1 && p != 2)
+    return node.fail("expected p 1 or 2, got: " + llvm::Twine(p));
+  Shape row(shape);
+  row[static_cast<size_t>(*axis)] = 1;
+  auto value = p == 2 ? node.create<nn::MulOp>(shape, {*x, *x}, {}, "_squares")
+                      : node.create<nn::AbsOp>(shape, *x, {}, "_magnitudes");
+  if (succeeded(value))
+    value = node.create<nn::ReduceOp>(
+        row, *value,
+        {node.attr("kind", nn::ReduceKindAttr::get(node.builder().getContext(),
+                                                   nn::ReduceKind::Sum)),
+         node.attr("axes", llvm::ArrayRef<int64_t>(*axis)),
+         node.attr("keepdims", Attribute(node.builder().getBoolAttr(true))),
+         node.attr("scale", 1.0f)},
+        "_sum");
+  if (succeeded(value) && p == 2)
+    value = node.create<nn::SqrtOp>(row, *value, {}, "_norm");
+  // Where all elements are 0 the result is, too.
+  Value least = node.scalar(std::numeric_limits<float>::min(), "_least");
+  if (succeeded(value))
+    value = node.create<nn::MaxOp>(row, {*value, least}, {}, "_divisor");
+  if (succeeded(value))
+    value = node.create<nn::DivOp>(shape, {*x, *value});
+  return node.finish(value);
+}
+
+/// InstanceNormalization and GroupNormalization: rows of one instance and one
+/// group are normalised, then scaled per channel (per group before operator set
+/// 21).
+static LogicalResult importGroupNormalization(NodeContext &node) {
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  bool instances = node.node.op_type() == "InstanceNormalization";
+  if (shape.size() < 2)
+    return node.fail("expected an input of rank 2 or more, got: " +
+                     toString(shape));
+  int64_t channels = shape[1];
+  int64_t groups = instances ? channels : node.integer("num_groups", 0);
+  if (groups < 1 || channels % groups != 0)
+    return node.fail("expected num_groups that divides " +
+                     llvm::Twine(channels) +
+                     " channels, got: " + llvm::Twine(groups));
+  bool perGroup = !instances && node.opset() < 21;
+  int64_t scaled = perGroup ? groups : channels;
+  for (size_t i = 1; i != 3; ++i)
+    if (node.shape(i) != llvm::ArrayRef<int64_t>(scaled))
+      return node.fail("expected scale and bias of shape " + toString(scaled) +
+                       ", got: " + toString(node.shape(i)));
+  int64_t row = channels / groups;
+  for (int64_t dim : shape.drop_front(2))
+    row *= dim;
+  Shape rows = {shape[0], groups, row};
+  auto value = node.reshape(*x, rows, "_rows");
+  if (failed(value))
+    return failure();
+  value = node.create<nn::LayerNormOp>(
+      rows, {*value, node.splat({row}, 1, "_ones")},
+      {node.attr("axis", int64_t{2}),
+       node.attr("epsilon", node.number("epsilon", 1e-5f))},
+      "_normalized");
+  if (succeeded(value) && !perGroup)
+    value = node.reshape(*value, shape, "_channels");
+  if (failed(value))
+    return failure();
+  llvm::ArrayRef<int64_t> whole =
+      perGroup ? llvm::ArrayRef<int64_t>(rows) : shape;
+  Shape factor(whole.size() - 1, 1);
+  factor[0] = scaled;
+  auto scale = node.tensorAs(1, factor, "_scale");
+  auto bias = node.tensorAs(2, factor, "_bias");
+  if (failed(scale) || failed(bias))
+    return failure();
+  value = node.create<nn::MulOp>(whole, {*value, *scale}, {}, "_scaled");
+  if (succeeded(value))
+    value = node.create<nn::AddOp>(whole, {*value, *bias}, {},
+                                   perGroup ? "_shifted" : "");
+  if (succeeded(value) && perGroup)
+    value = node.reshape(*value, shape);
+  return node.finish(value);
+}
+
+/// DepthToSpace and SpaceToDepth: the factors of the shape change places.
+static LogicalResult importBlocks(NodeContext &node) {
+  auto x = node.tensor(0, ElementTypes::Any);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  int64_t block = node.integer("blocksize", 0);
+  bool toSpace = node.node.op_type() == "DepthToSpace";
+  if (shape.size() != 4 || block < 1 || block > (int64_t{1} << 15))
+    return node.fail("expected an input of rank 4 and a positive blocksize, "
+                     "got: " +
+                     toString(shape) + " and " + llvm::Twine(block));
+  int64_t n = shape[0], c = shape[1], h = shape[2], w = shape[3];
+  bool fits =
+      toSpace ? c % (block * block) == 0 : h % block == 0 && w % block == 0;
+  if (!fits)
+    return node.fail("expected sizes that the blocksize " + llvm::Twine(block) +
+                     " divides, got: " + toString(shape));
+  std::string mode = node.string("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    return node.fail("expected mode DCR or CRD, got: " + quoted(mode));
+  Shape factors, result;
+  llvm::SmallVector<int64_t> permutation;
+  if (!toSpace) {
+    factors = {n, c, h / block, block, w / block, block};
+    permutation = {0, 3, 5, 1, 2, 4};
+    result = {n, c * block * block, h / block, w / block};
+  } else {
+    int64_t depth = c / (block * block);
+    result = {n, depth, h * block, w * block};
+    factors = {n, block, block, depth, h, w};
+    permutation = {0, 3, 4, 1, 5, 2};
+    if (mode == "CRD") {
+      factors = {n, depth, block, block, h, w};
+      permutation = {0, 1, 4, 2, 5, 3};
+    }
+  }
+  Shape moved;
+  for (int64_t dim : permutation)
+    moved.push_back(factors[static_cast<size_t>(dim)]);
+  auto value = node.reshape(*x, factors, "_factors");
+  if (succeeded(value))
+    value = node.create<nn::TransposeOp>(
+        moved, *value, {node.attr("permutation", permutation)}, "_moved");
+  if (succeeded(value))
+    value = node.reshape(*value, result);
+  return node.finish(value);
+}
+
+/// The sum of the operands, over their number.
+static LogicalResult importMean(NodeContext &node) {
+  auto value = node.tensor(0);
+  Shape shape(node.shape(0));
+  for (size_t i = 1, e = node.numInputs(); i != e; ++i) {
+    auto operand = node.tensor(i);
+    if (failed(value) || failed(operand))
+      return failure();
+    auto joined = node.broadcast(shape, node.shape(i));
+    if (failed(joined))
+      return failure();
+    shape = *joined;
+    value = node.create<nn::AddOp>(shape, {*value, *operand}, {},
+                                   "_sum" + std::to_string(i));
+  }
+  if (failed(value))
+    return failure();
+  if (node.numInputs() == 1)
+    return importIdentity(node);
+  auto count = static_cast<float>(node.numInputs());
+  return node.finish(node.create<nn::MulOp>(
+      shape, {*value, node.scalar(1 / count, "_factor")}));
+}
+
+/// Ones on a diagonal; only the shape of the operand counts.
+static LogicalResult importEyeLike(NodeContext &node) {
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  std::optional<int64_t> count = countElements(shape);
+  if (shape.size() != 2 || count > maxHostElements)
+    return node.fail("expected an operand of rank 2 with at most " +
+                     llvm::Twine(maxHostElements) +
+                     " elements, got: " + toString(shape));
+  int64_t type = node.integer("dtype", node.input(0).elementType);
+  if (elementSize(static_cast<int>(type)) == 0)
+    return node.fail("expected a type of numbers, got: " +
+                     typeName(static_cast<int>(type)));
+  HostTensor result = HostTensor::zeros(static_cast<int>(type), shape);
+  int64_t shift = std::clamp(node.integer("k", 0), -maxDim, maxDim);
+  for (int64_t row = 0; row != shape[0]; ++row)
+    if (row + shift >= 0 && row + shift < shape[1])
+      result.setInteger(row * shape[1] + row + shift, 1);
+  node.setResult(0, std::move(result));
+  return success();
+}
+
+static constexpr unsigned anyNumber = 1u << 16;
+static constexpr llvm::StringLiteral body = "its function body in ONNX";
+
+// name, since, import, fold, inputs, attributes, becomes, limits. Operators
+// without functions have the body that ONNX gives them; those of control flow
+// are in ControlFlow.cpp.
+static constexpr OperatorEntry table[] = {
+    {"AffineGrid", 20, nullptr, nullptr, 2, 2, "", body, "constant size"},
+    {"Attention", 23, nullptr, nullptr, 3, 7, "", body, ""},
+    {"BlackmanWindow", 17, nullptr, nullptr, 1, 1, "", body, "constant size"},
+    {"CastLike", 15, nullptr, nullptr, 2, 2, "", body, ""},
+    {"Celu", 12, nullptr, nullptr, 1, 1, "", body, ""},
+    {"CenterCropPad", 18, nullptr, nullptr, 2, 2, "", body, "constant shape"},
+    {"DepthToSpace", 7, importBlocks, nullptr, 1, 1, "blocksize mode",
+     "`nn.reshape`, `nn.transpose`", ""},
+    {"Elu", 7, nullptr, nullptr, 1, 1, "", body, ""},
+    {"EyeLike", 9, importEyeLike, importEyeLike, 1, 1, "dtype k",
+     "`nn.constant`", ""},
+    {"GroupNormalization", 18, importGroupNormalization, nullptr, 3, 3,
+     "epsilon num_groups stash_type",
+     "`nn.layer_norm` between reshapes, `nn.mul`, `nn.add`", ""},
+    {"HammingWindow", 17, nullptr, nullptr, 1, 1, "", body, "constant size"},
+    {"HannWindow", 17, nullptr, nullptr, 1, 1, "", body, "constant size"},
+    {"HardSigmoid", 7, importHardSigmoid, nullptr, 1, 1, "alpha beta",
+     "`nn.mul`, `nn.add`, `nn.clip`", ""},
+    {"HardSwish", 14, importHardSigmoid, nullptr, 1, 1, "",
+     "`nn.mul`, `nn.add`, `nn.clip`, `nn.mul`", ""},
+    {"If", 7, nullptr, nullptr, 1, 1, "", "the branch that is taken",
+     "constant condition"},
+    {"InstanceNormalization", 7, importGroupNormalization, nullptr, 3, 3,
+     "epsilon", "`nn.layer_norm` between reshapes, `nn.mul`, `nn.add`", ""},
+    {"LeakyRelu", 7, importLeakyRelu, nullptr, 1, 1, "alpha",
+     "`nn.mul`, `nn.max`; `nn.where` for alpha outside (0, 1]", ""},
+    {"Loop", 7, nullptr, nullptr, 2, anyNumber, "",
+     "its body, once per iteration", "constant trip count and conditions"},
+    {"LpNormalization", 7, importLpNormalization, nullptr, 1, 1, "axis p",
+     "`nn.mul` or `nn.abs`, `nn.reduce` sum, `nn.div`", ""},
+    {"Mean", 8, importMean, nullptr, 1, anyNumber, "", "`nn.add`, `nn.mul`",
+     ""},
+    {"MeanVarianceNormalization", 9, nullptr, nullptr, 1, 1, "", body, ""},
+    {"Mish", 18, importMish, nullptr, 1, 1, "", "`nn.exp` and rational ops",
+     ""},
+    {"PRelu", 7, nullptr, nullptr, 2, 2, "", body, ""},
+    {"RotaryEmbedding", 23, nullptr, nullptr, 3, 4, "", body, ""},
+    {"Scan", 9, nullptr, nullptr, 1, anyNumber, "",
+     "its body, once per iteration", ""},
+    {"Selu", 7, nullptr, nullptr, 1, 1, "", body, ""},
+    {"Shrink", 9, nullptr, nullptr, 1, 1, "", body, ""},
+    {"Softplus", 7, importSoftplus, nullptr, 1, 1, "",
+     "`nn.exp`, `nn.log`, `nn.max`", ""},
+    {"Softsign", 7, nullptr, nullptr, 1, 1, "", body, ""},
+    {"SpaceToDepth", 7, importBlocks, nullptr, 1, 1, "blocksize",
+     "`nn.reshape`, `nn.transpose`", ""},
+    {"Swish", 24, importSwish, nullptr, 1, 1, "alpha", "`nn.sigmoid`, `nn.mul`",
+     ""},
+    {"ThresholdedRelu", 10, nullptr, nullptr, 1, 1, "", body, ""},
+};
+
+llvm::ArrayRef<OperatorEntry> soap::onnx_import::compositions() {
+  return table;
+}

@@ -1,0 +1,294 @@
+//===- ControlFlow.cpp - Branches and loops that are known ------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The graph that a strategy places has no branches: If becomes the branch that
+// is taken, Loop and Scan become their bodies, once per iteration.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Importer.h"
+
+using namespace soap;
+using namespace soap::onnx_import;
+using onnx::AttributeProto;
+using onnx::GraphProto;
+using onnx::NodeProto;
+using onnx::TensorProto;
+
+/// More iterations than this are refused even if the body is empty.
+static constexpr int64_t maxIterations = int64_t{1} << 16;
+
+static const AttributeProto *findAttribute(const NodeProto &node,
+                                           llvm::StringRef name) {
+  for (const AttributeProto &attribute : node.attribute())
+    if (attribute.name() == name)
+      return &attribute;
+  return nullptr;
+}
+
+static int64_t integerOf(const NodeProto &node, llvm::StringRef name,
+                         int64_t otherwise) {
+  const AttributeProto *attribute = findAttribute(node, name);
+  return attribute ? attribute->i() : otherwise;
+}
+
+std::optional<int64_t> GraphImporter::knownInteger(const std::string &name) {
+  const ImportedValue &value = values[name];
+  if (value.kind != ImportedValue::Kind::Host || !value.host.integral() ||
+      value.host.size() != 1)
+    return std::nullopt;
+  return value.host.ints[0];
+}
+
+void GraphImporter::define(const std::string &name, int elementType,
+                           int64_t value) {
+  ImportedValue &result = values[name];
+  result = ImportedValue();
+  result.kind = ImportedValue::Kind::Host;
+  result.elementType = elementType;
+  result.host = HostTensor::zeros(elementType, {});
+  result.host.setInteger(0, value);
+}
+
+bool GraphImporter::importControlFlow(const NodeProto &node) {
+  if (!isStandard(node))
+    return false;
+  const std::string &type = node.op_type();
+  if (type != "If" && type != "Loop" && type != "Scan")
+    return false;
+  std::string wrong = checkAgainstSchema(node, opset());
+  bool allHost = true;
+  if (!wrong.empty())
+    addProblem(node, "expected a node that is valid ONNX, got: " + wrong);
+  else if (!checkOperands(node, allHost))
+    return true;
+  else if (type == "If")
+    importIf(node);
+  else if (type == "Loop")
+    importLoop(node);
+  else
+    importScan(node);
+  return true;
+}
+
+void GraphImporter::importIf(const NodeProto &node) {
+  std::optional<int64_t> condition = knownInteger(node.input(0));
+  if (!condition)
+    return addProblem(node, "expected a condition that is known at compile "
+                            "time, got: one that depends on an input; --bind "
+                            "can make it a constant");
+  const AttributeProto *branch =
+      findAttribute(node, *condition ? "then_branch" : "else_branch");
+  std::vector<bool> isRead;
+  for (const std::string &output : node.output())
+    isRead.push_back(read.contains(output));
+  auto outputs = importSubgraph(node, branch->g(), {}, isRead);
+  for (int i = 0; outputs && i != node.output_size(); ++i)
+    if (isRead[static_cast<size_t>(i)])
+      alias(node.output(i), (*outputs)[static_cast<size_t>(i)]);
+}
+
+void GraphImporter::stack(const NodeProto &node, const std::string &name,
+                          llvm::ArrayRef<std::string> parts, int64_t axis) {
+  std::string axes = uniqueTensorName(node, "axis");
+  values[axes].kind = ImportedValue::Kind::Host;
+  values[axes].elementType = TensorProto::INT64;
+  values[axes].shape = {1};
+  values[axes].host = HostTensor::vector({axis});
+  std::vector<NodeProto> nodes;
+  NodeProto concat;
+  concat.set_op_type("Concat");
+  AttributeProto &attribute = *concat.add_attribute();
+  attribute.set_name("axis");
+  attribute.set_type(AttributeProto::INT);
+  attribute.set_i(axis);
+  concat.add_output(name);
+  for (const std::string &part : parts) {
+    NodeProto &row = nodes.emplace_back();
+    row.set_op_type("Unsqueeze");
+    row.add_input(part);
+    row.add_input(axes);
+    row.add_output(uniqueTensorName(node, "row"));
+    concat.add_input(row.output(0));
+  }
+  nodes.push_back(std::move(concat));
+  importBody(std::move(nodes), scopeOf(node, {{"", 13}}));
+}
+
+void GraphImporter::importLoop(const NodeProto &node) {
+  const GraphProto &body = findAttribute(node, "body")->g();
+  std::string countName = node.input(0);
+  std::string conditionName = node.input_size() > 1 ? node.input(1) : "";
+  std::optional<int64_t> count, condition = 1;
+  if (!countName.empty())
+    count = knownInteger(countName);
+  if (!conditionName.empty())
+    condition = knownInteger(conditionName);
+  auto unknown = [&](llvm::StringRef what) {
+    addProblem(node, "expected a " + what +
+                         " that is known at compile time, got: one that "
+                         "depends on an input; --bind can make it a constant");
+  };
+  if (!countName.empty() && !count)
+    return unknown("trip count");
+  if (!condition)
+    return unknown("condition");
+  int states = std::max(node.input_size() - 2, 0);
+  if (node.output_size() < states || body.output_size() < states + 1) {
+    addProblem(node, "expected at least as many outputs as the loop has "
+                     "states, got: fewer");
+    return;
+  }
+  // States are read by the next iteration, whoever reads the loop's outputs.
+  std::vector<bool> isRead(static_cast<size_t>(body.output_size()), true);
+  int scans = std::min(body.output_size() - 1, node.output_size()) - states;
+  for (int k = 1 + states; k != body.output_size(); ++k)
+    isRead[static_cast<size_t>(k)] =
+        k - 1 < node.output_size() && read.contains(node.output(k - 1));
+
+  std::vector<std::string> state(
+      node.input().begin() + (node.input_size() - states), node.input().end());
+  std::vector<std::vector<std::string>> rows(static_cast<size_t>(scans));
+  size_t before = problems.size();
+  for (int64_t i = 0; *condition && (!count || i < *count); ++i) {
+    if (i == maxIterations) {
+      addProblem(node, "expected at most " + llvm::Twine(maxIterations) +
+                           " iterations, got: more");
+      return;
+    }
+    std::vector<std::string> operands = {uniqueTensorName(node, "iteration"),
+                                         uniqueTensorName(node, "condition")};
+    define(operands[0], TensorProto::INT64, i);
+    define(operands[1], TensorProto::BOOL, 1);
+    operands.insert(operands.end(), state.begin(), state.end());
+    auto outputs = importSubgraph(node, body, operands, isRead);
+    if (!outputs || problems.size() != before)
+      return;
+    condition = knownInteger((*outputs)[0]);
+    if (!condition)
+      return unknown("condition");
+    state.assign(outputs->begin() + 1, outputs->begin() + 1 + states);
+    for (int k = 0; k != scans; ++k)
+      rows[static_cast<size_t>(k)].push_back(
+          (*outputs)[static_cast<size_t>(1 + states + k)]);
+  }
+  for (int k = 0; k != states; ++k)
+    alias(node.output(k), state[static_cast<size_t>(k)]);
+  for (int k = 0; k != scans; ++k) {
+    const std::string &name = node.output(states + k);
+    if (!read.contains(name))
+      continue;
+    if (rows[static_cast<size_t>(k)].empty()) {
+      addProblem(node, "expected outputs with elements, got: none for " +
+                           quoted(name) + ", as the loop ends at once");
+      return;
+    }
+    stack(node, name, rows[static_cast<size_t>(k)], 0);
+  }
+}
+
+/// Entry `i` of a list attribute of Scan; 0 without it.
+static int64_t entryOf(const NodeProto &node, llvm::StringRef name, int i) {
+  const AttributeProto *attribute = findAttribute(node, name);
+  return attribute && i < attribute->ints_size() ? attribute->ints(i) : 0;
+}
+
+void GraphImporter::importScan(const NodeProto &node) {
+  if (opset() < 9) {
+    addProblem(node, "expected Scan of operator set 9 or newer, got: one with "
+                     "a batch; convert the model, for instance with "
+                     "onnx.version_converter");
+    return;
+  }
+  const GraphProto &body = findAttribute(node, "body")->g();
+  int64_t scanned = integerOf(node, "num_scan_inputs", 0);
+  if (scanned < 1 || scanned > node.input_size() ||
+      body.output_size() < node.input_size() - scanned ||
+      body.output_size() != node.output_size()) {
+    addProblem(node, "expected a Scan with inputs that it scans and an output "
+                     "per state, got: num_scan_inputs " +
+                         llvm::Twine(scanned));
+    return;
+  }
+  int states = node.input_size() - static_cast<int>(scanned);
+  int64_t length = -1;
+  std::vector<int64_t> axes;
+  for (int k = 0; k != scanned; ++k) {
+    const Shape &shape = values[node.input(states + k)].shape;
+    auto rank = static_cast<int64_t>(shape.size());
+    int64_t axis = entryOf(node, "scan_input_axes", k);
+    axes.push_back(axis < 0 ? axis + rank : axis);
+    int64_t size = axes.back() >= 0 && axes.back() < rank
+                       ? shape[static_cast<size_t>(axes.back())]
+                       : -1;
+    if (size < 1 || (length >= 0 && size != length)) {
+      addProblem(node, "expected inputs of one length along the axes of the "
+                       "scan, got: shape " +
+                           toString(shape) + " for " +
+                           quoted(node.input(states + k)));
+      return;
+    }
+    length = size;
+  }
+  std::vector<bool> isRead(static_cast<size_t>(body.output_size()), true);
+  int scans = node.output_size() - states;
+  for (int k = states; k != node.output_size(); ++k)
+    isRead[static_cast<size_t>(k)] = read.contains(node.output(k));
+  std::vector<std::string> state(node.input().begin(),
+                                 node.input().begin() + states);
+  std::vector<std::vector<std::string>> rows(static_cast<size_t>(scans));
+  size_t before = problems.size();
+  for (int64_t i = 0; i != length; ++i) {
+    std::vector<std::string> operands = state;
+    for (int k = 0; k != scanned; ++k) {
+      bool backward = entryOf(node, "scan_input_directions", k) == 1;
+      operands.push_back(rowOf(node, node.input(states + k),
+                               axes[static_cast<size_t>(k)],
+                               backward ? length - 1 - i : i));
+    }
+    auto outputs = importSubgraph(node, body, operands, isRead);
+    if (!outputs || problems.size() != before)
+      return;
+    state.assign(outputs->begin(), outputs->begin() + states);
+    for (int k = 0; k != scans; ++k) {
+      bool backward = entryOf(node, "scan_output_directions", k) == 1;
+      auto &list = rows[static_cast<size_t>(k)];
+      list.insert(backward ? list.begin() : list.end(),
+                  (*outputs)[static_cast<size_t>(states + k)]);
+    }
+  }
+  for (int k = 0; k != states; ++k)
+    alias(node.output(k), state[static_cast<size_t>(k)]);
+  for (int k = 0; k != scans; ++k) {
+    if (!isRead[static_cast<size_t>(states + k)])
+      continue;
+    int64_t axis = entryOf(node, "scan_output_axes", k);
+    auto &list = rows[static_cast<size_t>(k)];
+    auto rank = static_cast<int64_t>(values[list[0]].shape.size()) + 1;
+    stack(node, node.output(states + k), list, axis < 0 ? axis + rank : axis);
+  }
+}
+
+std::string GraphImporter::rowOf(const NodeProto &node,
+                                 const std::string &tensor, int64_t axis,
+                                 int64_t index) {
+  std::vector<NodeProto> nodes(1);
+  NodeProto &gather = nodes[0];
+  gather.set_op_type("Gather");
+  gather.add_input(tensor);
+  gather.add_input(uniqueTensorName(node, "index"));
+  define(gather.input(1), TensorProto::INT64, index);
+  AttributeProto &attribute = *gather.add_attribute();
+  attribute.set_name("axis");
+  attribute.set_type(AttributeProto::INT);
+  attribute.set_i(axis);
+  std::string row = uniqueTensorName(node, "row");
+  gather.add_output(row);
+  read.insert(row);
+  importBody(std::move(nodes), scopeOf(node, {{"", 13}}));
+  return row;
+}
