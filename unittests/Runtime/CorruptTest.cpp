@@ -282,6 +282,29 @@ TEST(Corrupt, NativeLaunches) {
       "1 operands and 1 results for native code of 3 buffers");
 }
 
+/// A library computes with windows as it is told.
+TEST(Corrupt, Windows) {
+  auto make = [](int64_t stride, int64_t dilation, int64_t lo, int64_t hi) {
+    ModelBuilder b;
+    fb::ConvT conv;
+    conv.strides = {1, stride};
+    conv.dilations = {1, dilation};
+    conv.pads_lo = {0, lo};
+    conv.pads_hi = {0, hi};
+    fb::KernelOpUnion op;
+    op.Set(std::move(conv));
+    b.kernel(std::move(op), {{1, 1, 4, 8}, {1, 1, 2, 3}}, {{1, 1, 3, 4}});
+    return b;
+  };
+  EXPECT_TRUE(make(2, 1, 1, 0).load()) << soap_last_error();
+  for (const ModelBuilder &b :
+       {make(0, 1, 1, 0), make(2, 0, 1, 0), make(2, 1, -1, 2),
+        make(2, 1, 1, -2), make(3, 1, 1, 0), make(2, 2, 1, 0)})
+    expectInvalid(b, "do not lead from [1x1x4x8] to [1x1x3x4]");
+  expectInvalid(make(2, 1, int64_t(1) << 62, -(int64_t(1) << 62)),
+                "a window with 4611686018427387904");
+}
+
 /// Feeds and drains move boxes of their ports; drains write all of an output.
 TEST(Corrupt, PortsAgainstTheirRows) {
   auto make = [](Shape in, Shape out, uint64_t run, Shape extents,

@@ -109,10 +109,14 @@ struct ResizeLowering : public OpRewritePattern<nn::ResizeOp> {
 
   LogicalResult matchAndRewrite(nn::ResizeOp op,
                                 PatternRewriter &rewriter) const override {
+    // Dims that shrink come first: what lies between is no larger than x or the
+    // result. The steps say which, and are the same for all tiles.
     Value result = op.getX();
     ArrayRef<int64_t> shape = tensorType(op.getResult()).getShape();
-    for (unsigned dim = 0; dim < shape.size(); ++dim)
-      result = resize(rewriter, op, result, dim, shape[dim]);
+    for (bool shrinks : {true, false})
+      for (unsigned dim = 0; dim < shape.size(); ++dim)
+        if ((op.getNumerators()[dim] > op.getDenominators()[dim]) == shrinks)
+          result = resize(rewriter, op, result, dim, shape[dim]);
     rewriter.replaceOp(op, result);
     return success();
   }

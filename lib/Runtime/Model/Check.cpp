@@ -136,6 +136,35 @@ void Checker::port(const fb::Port *port) {
   tensorBytes(port->element(), toVector(port->shape()));
 }
 
+template <typename Op>
+void Checker::windows(const Op *op, const fb::Kernel *kernel,
+                      const Shape &window) {
+  Shape x = toVector(kernel->operands()->Get(0)->shape());
+  Shape y = toVector(kernel->results()->Get(0)->shape());
+  Shape strides = toVector(op->strides()),
+        dilations = toVector(op->dilations());
+  Shape lo = toVector(op->pads_lo()), hi = toVector(op->pads_hi());
+  size_t spatial = window.size();
+  if (x.size() != spatial + 2 || y.size() != spatial + 2)
+    bad("windows of ", spatial, " dimensions from ", toString(x), " to ",
+        toString(y));
+  for (const Shape *list : {&strides, &dilations, &lo, &hi})
+    if (list->size() != spatial)
+      bad("windows of ", spatial, " dimensions with lists of ", list->size());
+  for (size_t d = 0; d != spatial; ++d) {
+    for (int64_t number : {x[d + 2], y[d + 2], window[d], strides[d],
+                           dilations[d], lo[d], hi[d]})
+      if (number < -INT32_MAX || number > INT32_MAX)
+        bad("a window with ", number);
+    int64_t span = (window[d] - 1) * dilations[d] + 1;
+    int64_t room = x[d + 2] + lo[d] + hi[d] - span;
+    if (window[d] < 1 || strides[d] < 1 || dilations[d] < 1 || lo[d] < 0 ||
+        hi[d] <= -strides[d] || room < 0 || room / strides[d] + 1 != y[d + 2])
+      bad("windows of dimension ", d, " that do not lead from ", toString(x),
+          " to ", toString(y));
+  }
+}
+
 void Checker::kernel(const fb::Kernel *kernel) {
   for (const auto *type : items(kernel->operands()))
     tensorBytes(type->element(), toVector(type->shape()));
@@ -150,6 +179,16 @@ void Checker::kernel(const fb::Kernel *kernel) {
   if (items(kernel->operands()).size() == 0 ||
       items(kernel->results()).size() != 1)
     bad("a library kernel without operands or with other than one result");
+  if (const auto *conv = kernel->op_as_Conv()) {
+    Shape weights = kernel->operands()->size() > 1
+                        ? toVector(kernel->operands()->Get(1)->shape())
+                        : Shape();
+    if (weights.size() < 3)
+      bad("a convolution without weights");
+    windows(conv, kernel, Shape(weights.begin() + 2, weights.end()));
+  } else if (const auto *pool = kernel->op_as_Pool()) {
+    windows(pool, kernel, toVector(pool->kernel()));
+  }
 }
 
 const fb::Buffer *Checker::buffer(uint32_t index) {
