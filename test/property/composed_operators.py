@@ -163,6 +163,7 @@ def graph_of(b, nodes, inputs, outputs):
 @operator("If", of=anything)
 def branch(b, op, x, shape):
     """Branches that read what is outside; the other one may have another shape."""
+    x = b.node("Neg", [x], shape)  # Read by no branch alone.
     names = [b.name("branch") for _ in range(2)]
     factor = b.scalar(b.rng.uniform(0.5, 2))
     kinds = [helper.make_node("Mul", [x, factor], names[:1]),

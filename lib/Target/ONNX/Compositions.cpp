@@ -19,119 +19,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::onnx_import;
 
-/// max(x, alpha x), or a choice where that is another function.
-static LogicalResult importLeakyRelu(NodeContext &node) {
-  auto x = node.tensor(0);
-  if (failed(x))
-    return failure();
-  llvm::ArrayRef<int64_t> shape = node.shape(0);
-  float alpha = node.number("alpha", 0.01f);
-  auto scaled = node.create<nn::MulOp>(
-      shape, {*x, node.scalar(alpha, "_alpha")}, {}, "_scaled");
-  if (failed(scaled))
-    return failure();
-  if (alpha > 0 && alpha <= 1)
-    return node.finish(node.create<nn::MaxOp>(shape, {*x, *scaled}));
-  auto negative = node.createOf<nn::CompareOp>(
-      node.builder().getI1Type(), shape, {*x, node.scalar(0, "_zero")},
-      {node.attr("predicate",
-                 nn::PredicateAttr::get(node.builder().getContext(),
-                                        nn::Predicate::Lt))},
-      "_negative");
-  if (failed(negative))
-    return failure();
-  return node.finish(node.createOf<nn::WhereOp>(
-      node.builder().getF32Type(), shape, {*negative, *scaled, *x}));
-}
-
-/// exp(x) of operand 0, with x bounded so that nothing computed with it
-/// overflows; beyond the bound the callers' results do not depend on it.
-static FailureOr<Value> boundedExp(NodeContext &node, float bound) {
-  auto x = node.tensor(0);
-  if (failed(x))
-    return failure();
-  llvm::ArrayRef<int64_t> shape = node.shape(0);
-  auto low = node.create<nn::MinOp>(shape, {*x, node.scalar(bound, "_bound")},
-                                    {}, "_bounded");
-  return failed(low) ? low : node.create<nn::ExpOp>(shape, *low, {}, "_exp");
-}
-
-/// max(x, log(1 + exp(min(x, 30)))): from 17 on, log(1 + exp(x)) rounds to x.
-static LogicalResult importSoftplus(NodeContext &node) {
-  llvm::ArrayRef<int64_t> shape = node.shape(0);
-  auto value = boundedExp(node, 30);
-  if (succeeded(value))
-    value = node.create<nn::AddOp>(shape, {*value, node.scalar(1, "_one")}, {},
-                                   "_plus");
-  if (succeeded(value))
-    value = node.create<nn::LogOp>(shape, *value, {}, "_log");
-  if (failed(value))
-    return failure();
-  return node.finish(node.create<nn::MaxOp>(shape, {*node.tensor(0), *value}));
-}
-
-/// x tanh(softplus(x)) = x n / (n + 2) with n = e (e + 2), e = exp(x): from 10
-/// on, the fraction rounds to 1.
-static LogicalResult importMish(NodeContext &node) {
-  llvm::ArrayRef<int64_t> shape = node.shape(0);
-  auto e = boundedExp(node, 20);
-  if (failed(e))
-    return failure();
-  Value two = node.scalar(2, "_two");
-  auto value = node.create<nn::AddOp>(shape, {*e, two}, {}, "_plus");
-  if (succeeded(value))
-    value = node.create<nn::MulOp>(shape, {*e, *value}, {}, "_numerator");
-  if (failed(value))
-    return failure();
-  auto below = node.create<nn::AddOp>(shape, {*value, two}, {}, "_denominator");
-  if (succeeded(below))
-    value = node.create<nn::DivOp>(shape, {*value, *below}, {}, "_tanh");
-  if (failed(below) || failed(value))
-    return failure();
-  return node.finish(node.create<nn::MulOp>(shape, {*node.tensor(0), *value}));
-}
-
-/// HardSigmoid and HardSwish, x times a HardSigmoid.
-static LogicalResult importHardSigmoid(NodeContext &node) {
-  auto x = node.tensor(0);
-  if (failed(x))
-    return failure();
-  llvm::ArrayRef<int64_t> shape = node.shape(0);
-  bool swish = node.node.op_type() == "HardSwish";
-  float alpha = swish ? 1.0f / 6 : node.number("alpha", 0.2f);
-  float beta = swish ? 0.5f : node.number("beta", 0.5f);
-  auto value = node.create<nn::MulOp>(shape, {*x, node.scalar(alpha, "_alpha")},
-                                      {}, "_scaled");
-  if (succeeded(value))
-    value = node.create<nn::AddOp>(shape, {*value, node.scalar(beta, "_beta")},
-                                   {}, "_shifted");
-  if (succeeded(value))
-    value = node.create<nn::ClipOp>(
-        shape, *value, {node.attr("min", 0.0f), node.attr("max", 1.0f)},
-        swish ? "_gate" : "");
-  if (succeeded(value) && swish)
-    value = node.create<nn::MulOp>(shape, {*x, *value});
-  return node.finish(value);
-}
-
-/// x sigmoid(alpha x).
-static LogicalResult importSwish(NodeContext &node) {
-  auto x = node.tensor(0);
-  if (failed(x))
-    return failure();
-  llvm::ArrayRef<int64_t> shape = node.shape(0);
-  float alpha = node.number("alpha", 1.0f);
-  auto value = x;
-  if (alpha != 1)
-    value = node.create<nn::MulOp>(shape, {*x, node.scalar(alpha, "_alpha")},
-                                   {}, "_scaled");
-  if (succeeded(value))
-    value = node.create<nn::SigmoidOp>(shape, *value, {}, "_gate");
-  if (succeeded(value))
-    value = node.create<nn::MulOp>(shape, {*x, *value});
-  return node.finish(value);
-}
-
 /// x divided by its norm along an axis.
 static LogicalResult importLpNormalization(NodeContext &node) {
   auto x = node.tensor(0);
@@ -298,6 +185,62 @@ static LogicalResult importMean(NodeContext &node) {
       shape, {*value, node.scalar(1 / count, "_factor")}));
 }
 
+/// The affine map of every sampling point. The points, with a 1 behind their
+/// coordinates (the last dimension's first), are the columns of a constant.
+static LogicalResult importAffineGrid(NodeContext &node) {
+  auto theta = node.tensor(0);
+  auto sizes = node.constantIntegers(1, "sizes");
+  if (failed(theta) || failed(sizes))
+    return failure();
+  size_t rank = sizes->size() < 2 ? 0 : sizes->size() - 2;
+  auto order = static_cast<int64_t>(rank);
+  std::optional<int64_t> count = countElements(*sizes);
+  if (rank < 2 || rank > 3 || !count || *count == 0 ||
+      node.shape(0) !=
+          llvm::ArrayRef<int64_t>({sizes->front(), order, order + 1}))
+    return node.fail("expected sizes of 2 or 3 spatial dimensions and matrices "
+                     "that fit, got: " +
+                     toString(*sizes) + " and " + toString(node.shape(0)));
+  auto spatial = llvm::ArrayRef<int64_t>(*sizes).drop_front(2);
+  int64_t points = *countElements(spatial);
+  if (points > maxHostElements * 64)
+    return node.fail("expected at most " + llvm::Twine(maxHostElements * 64) +
+                     " points, got: " + llvm::Twine(points));
+  bool corners = node.integer("align_corners", 0) != 0;
+  std::vector<float> columns(static_cast<size_t>(points * (order + 1)), 1);
+  int64_t inner = 1; // Points of one index of the dimension.
+  for (size_t row = 0; row != rank; ++row) {
+    int64_t size = spatial[rank - 1 - row];
+    for (int64_t k = 0; k != points; ++k) {
+      auto at = static_cast<double>(k / inner % size);
+      auto whole = static_cast<double>(size);
+      double x = corners ? (size == 1 ? -1 : 2 * at / (whole - 1) - 1)
+                         : (2 * at + 1) / whole - 1;
+      columns[row * static_cast<size_t>(points) + static_cast<size_t>(k)] =
+          static_cast<float>(x);
+    }
+    inner *= size;
+  }
+  Value grid = node.numbers({order + 1, points}, columns, "_points");
+  Shape mapped = {sizes->front(), order}, result = {sizes->front()};
+  llvm::SmallVector<int64_t> permutation = {0};
+  for (size_t d = 0; d != rank; ++d) {
+    mapped.push_back(spatial[d]);
+    result.push_back(spatial[d]);
+    permutation.push_back(static_cast<int64_t>(d) + 2);
+  }
+  permutation.push_back(1);
+  result.push_back(order);
+  auto value = node.create<nn::MatMulOp>({sizes->front(), order, points},
+                                         {*theta, grid}, {}, "_mapped");
+  if (succeeded(value))
+    value = node.reshape(*value, mapped, "_grid");
+  if (failed(value))
+    return failure();
+  return node.finish(node.create<nn::TransposeOp>(
+      result, *value, {node.attr("permutation", permutation)}));
+}
+
 /// Ones on a diagonal; only the shape of the operand counts.
 static LogicalResult importEyeLike(NodeContext &node) {
   llvm::ArrayRef<int64_t> shape = node.shape(0);
@@ -326,7 +269,8 @@ static constexpr llvm::StringLiteral body = "its function body in ONNX";
 // without functions have the body that ONNX gives them; those of control flow
 // are in ControlFlow.cpp.
 static constexpr OperatorEntry table[] = {
-    {"AffineGrid", 20, nullptr, nullptr, 2, 2, "", body, "constant size"},
+    {"AffineGrid", 20, importAffineGrid, nullptr, 2, 2, "align_corners",
+     "`nn.matmul`, `nn.transpose`", "constant size"},
     {"Attention", 23, nullptr, nullptr, 3, 7, "", body, ""},
     {"BlackmanWindow", 17, nullptr, nullptr, 1, 1, "", body, "constant size"},
     {"CastLike", 15, nullptr, nullptr, 2, 2, "", body, ""},

@@ -323,6 +323,9 @@ public:
   mlir::Value splat(llvm::ArrayRef<int64_t> shape, float value,
                     llvm::StringRef suffix);
   mlir::Value allTrue(llvm::ArrayRef<int64_t> shape, llvm::StringRef suffix);
+  /// A constant of `shape` with these elements.
+  mlir::Value numbers(llvm::ArrayRef<int64_t> shape,
+                      llvm::ArrayRef<float> values, llvm::StringRef suffix);
 
   mlir::NamedAttribute attr(llvm::StringRef name, llvm::ArrayRef<int64_t> v);
   mlir::NamedAttribute attr(llvm::StringRef name, int64_t v);
@@ -339,8 +342,7 @@ public:
   mlir::FailureOr<ImportedValue> tensorAttribute(llvm::StringRef name);
 
 private:
-  mlir::Value splatOf(llvm::ArrayRef<int64_t> shape, mlir::Attribute value,
-                      llvm::StringRef suffix);
+  mlir::Value constantOp(mlir::DenseElementsAttr value, llvm::StringRef suffix);
   mlir::FailureOr<mlir::Value>
   createOp(llvm::StringRef opName, mlir::Type element,
            llvm::ArrayRef<int64_t> shape, mlir::ValueRange operands,

@@ -359,24 +359,30 @@ Value NodeContext::scalar(float value, llvm::StringRef suffix) {
   return graph.materialize(constant, base + suffix.str());
 }
 
-Value NodeContext::splatOf(llvm::ArrayRef<int64_t> shape, Attribute value,
-                           llvm::StringRef suffix) {
-  OpBuilder &builder = graph.builder;
+Value NodeContext::constantOp(DenseElementsAttr value, llvm::StringRef suffix) {
   const std::string &base = node.name().empty() ? node.output(0) : node.name();
-  auto type = RankedTensorType::get(shape, cast<TypedAttr>(value).getType());
-  auto constant = builder.create<nn::ConstantOp>(
-      NameLoc::get(builder.getStringAttr(base)),
-      cast<ElementsAttr>(DenseElementsAttr::get(type, value)));
+  auto constant = graph.builder.create<nn::ConstantOp>(
+      NameLoc::get(graph.builder.getStringAttr(base)),
+      cast<ElementsAttr>(value));
   nn::setName(constant, graph.uniqueName(base + suffix.str()));
   return constant.getResult();
 }
 
 Value NodeContext::splat(llvm::ArrayRef<int64_t> shape, float value,
                          llvm::StringRef suffix) {
-  return splatOf(shape, graph.builder.getF32FloatAttr(value), suffix);
+  auto type = RankedTensorType::get(shape, graph.builder.getF32Type());
+  return constantOp(DenseElementsAttr::get(type, value), suffix);
 }
 
 Value NodeContext::allTrue(llvm::ArrayRef<int64_t> shape,
                            llvm::StringRef suffix) {
-  return splatOf(shape, graph.builder.getBoolAttr(true), suffix);
+  auto type = RankedTensorType::get(shape, graph.builder.getI1Type());
+  return constantOp(DenseElementsAttr::get(type, true), suffix);
+}
+
+Value NodeContext::numbers(llvm::ArrayRef<int64_t> shape,
+                           llvm::ArrayRef<float> values,
+                           llvm::StringRef suffix) {
+  auto type = RankedTensorType::get(shape, graph.builder.getF32Type());
+  return constantOp(DenseElementsAttr::get(type, values), suffix);
 }

@@ -56,6 +56,13 @@ mlir::LogicalResult importClip(NodeContext &);
 mlir::LogicalResult importCast(NodeContext &);
 mlir::LogicalResult importExpand(NodeContext &);
 
+// Activations.cpp
+mlir::LogicalResult importLeakyRelu(NodeContext &);
+mlir::LogicalResult importSoftplus(NodeContext &);
+mlir::LogicalResult importMish(NodeContext &);
+mlir::LogicalResult importHardSigmoid(NodeContext &);
+mlir::LogicalResult importSwish(NodeContext &);
+
 // Indices.cpp, Recurrent.cpp
 mlir::LogicalResult importGather(NodeContext &);
 mlir::LogicalResult importTile(NodeContext &);
