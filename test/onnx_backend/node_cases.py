@@ -14,10 +14,11 @@ DATA = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "node"
 
 # Operands that have to be known at compile time, by operator: they are bound.
 CONSTANT_OPERANDS = {
-    "Clip": (1, 2), "ConstantOfShape": (0,), "Dropout": (1, 2), "Expand": (1,),
-    "LSTM": (4,), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,),
-    "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,),
-    "Tile": (1,), "Unsqueeze": (1,), "Upsample": (1,),
+    "Clip": (1, 2), "ConstantOfShape": (0,), "CumSum": (1,), "Dropout": (1, 2),
+    "Expand": (1,), "OneHot": (1,), "Pad": (1, 2, 3), "Range": (0, 1, 2),
+    "Reshape": (1,), "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4), "Split": (1,),
+    "Squeeze": (1,), "Tile": (1,), "TopK": (1,), "Trilu": (1,), "Unsqueeze": (1,),
+    "Upsample": (1,),
 }
 REDUCTIONS = (1,)
 
