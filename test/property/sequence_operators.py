@@ -164,18 +164,27 @@ def layer_norm(b, op, x, shape):
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 DEFAULTS = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"],
             "RNN": ["Tanh"]}
-# Those that stay tame; ScaledTanh has other defaults in onnxruntime.
+# Those that stay tame. ThresholdedRelu jumps.
 ACTIVATIONS = ["Sigmoid", "Tanh", "Softsign", "HardSigmoid", "Relu", "LeakyRelu", "Elu",
-               "Affine", "ThresholdedRelu", "Softplus"]
+               "Affine", "ScaledTanh", "Softplus"]
+# What reads an alpha, or a beta. Where the node lists none, onnxruntime has other
+# defaults of some than ONNX.
+ALPHAS = {"HardSigmoid", "LeakyRelu", "Elu", "Affine", "ScaledTanh"}
+BETAS = {"HardSigmoid", "Affine", "ScaledTanh"}
 
 
 def some_activations(b, op, directions):
-    """Names, and alphas for those that have one; attributes of a node."""
+    """Names, alphas and betas, as attributes of a node."""
     if b.chance(0.5):
         return {"activations": DEFAULTS[op] * directions if b.chance(0.3) else None}
     names = [b.rng.choice(["Sigmoid", "HardSigmoid", "Softsign"] if default == "Sigmoid"
                           else ACTIVATIONS) for default in DEFAULTS[op] * directions]
-    return {"activations": names}
+
+    def numbers(readers):
+        return [b.rng.choice([0.2, 0.5, 0.8]) for name in names if name in readers] or None
+
+    return {"activations": names, "activation_alpha": numbers(ALPHAS),
+            "activation_beta": numbers(BETAS)}
 
 
 @operator("LSTM", "GRU", "RNN", of=of_rank(3))
