@@ -11,7 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import constants
 import composed_operators  # noqa: F401 (registers its functions)
-import integer_operators  # noqa: F401 (registers its functions)
+import function_operators  # noqa: F401
+import index_operators  # noqa: F401
+import integer_operators  # noqa: F401
 import operators
 import product_operators  # noqa: F401
 import resize_operators  # noqa: F401
@@ -176,7 +178,7 @@ class Builder:
         model = helper.make_model(
             graph, opset_imports=opsets,
             ir_version=max(8, helper.find_min_ir_version_for(opsets)))
-        recurrent = any(node.op_type == "LSTM" for node in self.nodes)
+        recurrent = any(node.op_type in ("GRU", "LSTM", "RNN") for node in self.nodes)
         return Graph(model, used, self.rng.choice([0, 0, 1, 2, 3]) if recurrent else 0)
 
 

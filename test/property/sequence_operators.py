@@ -10,7 +10,7 @@ from operators import (MAX_ELEMENTS, WEIGHTS, anything, broadcast_operand, of_ra
 # Layers have most loops and rules.
 WEIGHTS.update({
     "Cast": 1, "Conv": 9, "ConvTranspose": 2, "Dropout": 1, "Einsum": 2, "Gather": 2,
-    "Gemm": 5, "Identity": 1, "LSTM": 4, "LayerNormalization": 2, "MatMul": 4,
+    "Gemm": 5, "GRU": 4, "Identity": 1, "LSTM": 4, "RNN": 3, "LayerNormalization": 2, "MatMul": 4,
     "MaxPool": 3, "RMSNormalization": 4, "Resize": 4, "Upsample": 6,
     **dict.fromkeys(["Abs", "Ceil", "Cos", "Erf", "Floor", "Neg", "Round", "Sin",
                      "And", "Not", "Or", "Xor", "Equal", "Greater", "Less",
@@ -161,29 +161,66 @@ def layer_norm(b, op, x, shape):
     return True
 
 
-@operator("LSTM", of=of_rank(3))
-def lstm(b, op, x, shape):
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+DEFAULTS = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"],
+            "RNN": ["Tanh"]}
+# Those that stay tame. ThresholdedRelu jumps.
+ACTIVATIONS = ["Sigmoid", "Tanh", "Softsign", "HardSigmoid", "Relu", "LeakyRelu", "Elu",
+               "Affine", "ScaledTanh", "Softplus"]
+# What reads an alpha, or a beta. Where the node lists none, onnxruntime has other
+# defaults of some than ONNX.
+ALPHAS = {"HardSigmoid", "LeakyRelu", "Elu", "Affine", "ScaledTanh"}
+BETAS = {"HardSigmoid", "Affine", "ScaledTanh"}
+
+
+def some_activations(b, op, directions):
+    """Names, alphas and betas, as attributes of a node."""
+    if b.chance(0.5):
+        return {"activations": DEFAULTS[op] * directions if b.chance(0.3) else None}
+    names = [b.rng.choice(["Sigmoid", "HardSigmoid", "Softsign"] if default == "Sigmoid"
+                          else ACTIVATIONS) for default in DEFAULTS[op] * directions]
+
+    def numbers(readers):
+        return [b.rng.choice([0.2, 0.5, 0.8]) for name in names if name in readers] or None
+
+    return {"activations": names, "activation_alpha": numbers(ALPHAS),
+            "activation_beta": numbers(BETAS)}
+
+
+@operator("LSTM", "GRU", "RNN", of=of_rank(3))
+def layer(b, op, x, shape):
     steps, batch, inputs = shape
     direction = b.rng.choice(["forward", "reverse", "bidirectional"])
     directions = 2 if direction == "bidirectional" else 1
-    hidden_size = b.rng.randint(1, 6)
+    gates, hidden_size = GATES[op], b.rng.randint(1, 6)
     scale = (inputs + hidden_size) ** -0.5
     state = (directions, batch, hidden_size)
-    operands = [x, b.operand((directions, 4 * hidden_size, inputs), scale),
-                b.operand((directions, 4 * hidden_size, hidden_size), scale),
-                b.operand((directions, 8 * hidden_size), 0.1) if b.chance(0.7) else "",
-                b.initializer(np.full(batch, steps, np.int32)) if b.chance(0.2) else "",
-                b.operand(state, 0.5) if b.chance(0.3) else "",
-                b.operand(state, 0.5) if b.chance(0.3) else ""]
+    lengths = ""
+    if b.chance(0.3):
+        known = b.chance(0.3)
+        lengths = b.initializer(np.full(batch, steps, np.int32)) if known else \
+            b.add_integer_input((batch,), 1, steps + 1, np.int32)
+    operands = [x, b.operand((directions, gates * hidden_size, inputs), scale),
+                b.operand((directions, gates * hidden_size, hidden_size), scale),
+                b.operand((directions, 2 * gates * hidden_size), 0.1)
+                if b.chance(0.7) else "",
+                lengths, b.operand(state, 0.5) if b.chance(0.3) else ""]
+    results = [(steps, directions, batch, hidden_size), state]
+    attributes = {"linear_before_reset": b.rng.choice([0, 1])} if op == "GRU" else {}
+    if op == "LSTM":
+        operands += [b.operand(state, 0.5) if b.chance(0.3) else "",
+                     b.operand((directions, 3 * hidden_size), 0.5)
+                     if b.chance(0.3) else ""]
+        results.append(state)
+        attributes = {"input_forget": b.rng.choice([0, 0, 1])}
     while not operands[-1]:
         operands.pop()
-    outputs = [b.name("t") if b.chance(0.6) else "" for _ in range(3)]
+    outputs = [b.name("t") if b.chance(0.6) else "" for _ in results]
     if not any(outputs):
-        outputs[b.rng.randrange(3)] = b.name("t")
+        outputs[b.rng.randrange(len(outputs))] = b.name("t")
     while not outputs[-1]:
         outputs.pop()
-    names = ["Sigmoid", "Tanh", "Tanh"] * directions
-    b.multi_node(op, operands, [(steps, directions, batch, hidden_size), state, state],
-                 outputs, hidden_size=hidden_size, direction=direction,
-                 activations=names if b.chance(0.2) else None)
+    b.multi_node(op, operands, results, outputs, hidden_size=hidden_size,
+                 direction=direction, clip=b.rng.choice([None, None, 0.5, 2.0]),
+                 **some_activations(b, op, directions), **attributes)
     return True

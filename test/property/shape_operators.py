@@ -200,9 +200,15 @@ def pad(b, op, x, shape):
     axes = range(len(shape))
     if b.opset >= 18 and b.chance(0.4):
         axes = b.rng.sample(axes, b.rng.randint(1, len(shape)))
-    crops = b.chance(0.25)
+    mode = b.rng.choice(["constant", "constant", "edge", "reflect"] +
+                        ["wrap"] * (b.opset >= 19))
+    crops = mode == "constant" and b.chance(0.25)
     lo = [b.rng.choice([0, 0, 1, 2, 5, -1 if crops else 0]) for _ in axes]
     hi = [b.rng.choice([0, 0, 1, 3, -2 if crops else 0]) for _ in axes]
+    if mode in ("reflect", "wrap"):  # onnxruntime repeats once only.
+        most = [shape[axis] - (mode == "reflect") for axis in axes]
+        lo = [min(p, n) for p, n in zip(lo, most)]
+        hi = [min(p, n) for p, n in zip(hi, most)]
     result = list(shape)
     for axis, p, q in zip(axes, lo, hi):
         if shape[axis] + min(p, 0) + min(q, 0) < 1:
@@ -210,14 +216,14 @@ def pad(b, op, x, shape):
         result[axis] += p + q
     if size(result) > MAX_ELEMENTS:
         return False
-    value = b.rng.uniform(-1, 1) if b.chance(0.5) else None
+    value = b.rng.uniform(-1, 1) if mode == "constant" and b.chance(0.5) else None
     if b.opset < 11:
-        b.node(op, [x], result, pads=lo + hi, value=value, mode="constant")
+        b.node(op, [x], result, pads=lo + hi, value=value, mode=mode)
         return True
     operands = [x, b.integers(lo + hi), "" if value is None else b.scalar(value)]
     if isinstance(axes, list):
         operands.append(b.integers(b.axes(axes, len(shape))))
     elif value is None:
         operands.pop()
-    b.node(op, operands, result, mode="constant")
+    b.node(op, operands, result, mode=mode)
     return True

@@ -92,6 +92,23 @@ private:
   mlir::Operation *pad(llvm::StringRef);
   mlir::Operation *reshape(llvm::StringRef);
   mlir::Operation *transpose(llvm::StringRef);
+  mlir::Operation *gru(llvm::StringRef);
+  mlir::Operation *rnn(llvm::StringRef);
+  mlir::Operation *gatherElements(llvm::StringRef);
+  mlir::Operation *gatherND(llvm::StringRef);
+  mlir::Operation *scatterElements(llvm::StringRef);
+  mlir::Operation *scatterND(llvm::StringRef);
+  mlir::Operation *arg(llvm::StringRef);
+  mlir::Operation *topK(llvm::StringRef);
+  mlir::Operation *cumSum(llvm::StringRef);
+  mlir::Operation *trilu(llvm::StringRef);
+  mlir::Operation *oneHot(llvm::StringRef);
+
+  mlir::Type indexType();
+  mlir::Type numberType();
+  ReduceKindAttr reduction();
+  List indicesInto(llvm::ArrayRef<int64_t> whole, int64_t axis);
+  mlir::ArrayAttr activations(int64_t count);
   mlir::Operation *create(llvm::StringRef name, mlir::ValueRange operands,
                           mlir::Type result);
 

@@ -105,6 +105,44 @@ TEST_F(Mistakes, OfLookUpsAndRecurrence) {
              "%0 = nn.gather %x, %i {nn.name = \"op\", axis = 0 : i64} : "
              "(tensor<6x3xf32>, tensor<8xi64>) -> tensor<8x3xf32>",
              "v", 3, Mistake::NoBase},
+        Slip{"%x: tensor<6x3xf32>, %i: tensor<8x3xi64>) { "
+             "%0 = nn.gather_elements %x, %i {nn.name = \"op\", axis = 0 : "
+             "i64} : (tensor<6x3xf32>, tensor<8x3xi64>) -> tensor<8x3xf32>",
+             "v", 3, Mistake::NoBase},
+        Slip{"%x: tensor<6x3xf32>, %i: tensor<8x1xi64>) { "
+             "%0 = nn.gather_nd %x, %i {nn.name = \"op\"} : "
+             "(tensor<6x3xf32>, tensor<8x1xi64>) -> tensor<8x3xf32>",
+             "v0", 3, Mistake::NoBase},
+        Slip{"%i: tensor<5x3xi64>, %u: tensor<5x3xf32>, %x: tensor<6x3xf32>) "
+             "{ %0 = nn.scatter_elements %i, %u into %x {nn.name = \"op\", "
+             "axis = 0 : i64} : (tensor<5x3xi64>, tensor<5x3xf32>, "
+             "tensor<6x3xf32>) -> tensor<6x3xf32>",
+             "d0", 3, Mistake::NoBase},
+        Slip{"%i: tensor<5x1xi64>, %u: tensor<5x3xf32>, %x: tensor<6x3xf32>) "
+             "{ %0 = nn.scatter_nd %i, %u into %x {nn.name = \"op\", "
+             "reduction = #nn.reduce_kind<sum>} : (tensor<5x1xi64>, "
+             "tensor<5x3xf32>, tensor<6x3xf32>) -> tensor<6x3xf32>",
+             "d0", 3, Mistake::NoBase},
+        Slip{"%i: tensor<5x1xi64>, %u: tensor<5x3xf32>, %x: tensor<6x3xf32>) "
+             "{ %0 = nn.scatter_nd %i, %u into %x {nn.name = \"op\", "
+             "reduction = #nn.reduce_kind<sum>} : (tensor<5x1xi64>, "
+             "tensor<5x3xf32>, tensor<6x3xf32>) -> tensor<6x3xf32>",
+             "u0", 2, Mistake::BiasInEveryPart},
+        Slip{"%i: tensor<5xi64>, %v: tensor<2xf32>) { "
+             "%0 = nn.one_hot %i, %v {nn.name = \"op\", axis = 1 : i64} : "
+             "(tensor<5xi64>, tensor<2xf32>) -> tensor<5x6xf32>",
+             "d1", 2, Mistake::NoBase},
+        Slip{"%x: tensor<6x6xf32>) { %0 = nn.trilu %x {nn.name = \"op\"} : "
+             "tensor<6x6xf32>",
+             "d0", 2, Mistake::NoBase},
+        Slip{"%x: tensor<3x2x2xf32>, %w: tensor<2x3x2x2xf32>, "
+             "%r: tensor<2x3x2x2xf32>, %b: tensor<2x4x2xf32>, "
+             "%h: tensor<2x2x2xf32>) { "
+             "%0 = nn.gru %x, %w, %r, %b, %h {nn.name = \"op\"} : "
+             "(tensor<3x2x2xf32>, tensor<2x3x2x2xf32>, "
+             "tensor<2x3x2x2xf32>, tensor<2x4x2xf32>, tensor<2x2x2xf32>) -> "
+             "tensor<3x2x2x2xf32>",
+             "dir", 2, Mistake::AlwaysForward},
         Slip{"%x: tensor<3x2x2xf32>, %w: tensor<2x4x2x2xf32>, "
              "%r: tensor<2x4x2x2xf32>, %b: tensor<2x4x2xf32>, "
              "%h: tensor<2x2x2xf32>, %c: tensor<2x2x2xf32>) { "

@@ -109,22 +109,91 @@ Operation *Generator::pool(StringRef kind) {
                                    dilations, padsLo, padsHi);
 }
 
+/// `count` activations, or none.
+ArrayAttr Generator::activations(int64_t count) {
+  if (random.flip())
+    return {};
+  SmallVector<Attribute> chosen;
+  for (int64_t i = 0; i != count; ++i)
+    chosen.push_back(ActivationAttr::get(
+        builder.getContext(), static_cast<ActivationKind>(random.in(0, 10)),
+        0.25 * random.in(1, 4), 0.25 * random.in(1, 4)));
+  return builder.getArrayAttr(chosen);
+}
+
 Operation *Generator::lstm(StringRef) {
   int64_t steps = random.in(1, 3), batch = random.in(1, 5);
   int64_t directions = random.in(1, 2), inputs = random.in(1, 3);
   int64_t hidden = random.in(1, 3);
   List state = {directions, batch, hidden};
-  SmallVector<Value> operands = {argument({steps, batch, inputs}),
-                                 argument({directions, 4, hidden, inputs}),
-                                 argument({directions, 4, hidden, hidden}),
-                                 argument({directions, 4, hidden}),
-                                 argument(state),
-                                 argument(state)};
-  auto op = builder.create<LSTMOp>(
-      loc, type({steps, directions, batch, hidden}), type(state), operands[0],
-      operands[1], operands[2], operands[3], operands[4], operands[5],
-      directions == 1 && random.flip());
-  return op;
+  Value x = argument({steps, batch, inputs});
+  Value w = argument({directions, 4, hidden, inputs});
+  Value r = argument({directions, 4, hidden, hidden});
+  Value b = argument({directions, 4, hidden});
+  Value h = argument(state), c = argument(state), lengths, peephole;
+  bool isReverse = directions == 1 && random.flip();
+  if (random.flip())
+    lengths = argument({batch}, indexType());
+  if (random.flip())
+    peephole = argument({directions, 3, hidden});
+  UnitAttr reverse, inputForget;
+  if (isReverse)
+    reverse = builder.getUnitAttr();
+  if (random.in(0, 3) == 0)
+    inputForget = builder.getUnitAttr();
+  FloatAttr clip;
+  if (random.in(0, 3) == 0)
+    clip = builder.getF32FloatAttr(0.5f);
+  return builder.create<LSTMOp>(loc, type({steps, directions, batch, hidden}),
+                                type(state), x, w, r, b, h, c, lengths,
+                                peephole, reverse, inputForget, clip,
+                                activations(3 * directions));
+}
+
+Operation *Generator::gru(StringRef) {
+  int64_t steps = random.in(1, 3), batch = random.in(1, 5);
+  int64_t directions = random.in(1, 2), inputs = random.in(1, 3);
+  int64_t hidden = random.in(1, 3);
+  Value x = argument({steps, batch, inputs});
+  Value w = argument({directions, 3, hidden, inputs});
+  Value r = argument({directions, 3, hidden, hidden});
+  Value b = argument({directions, 4, hidden});
+  Value h = argument({directions, batch, hidden}), lengths;
+  if (random.flip())
+    lengths = argument({batch}, indexType());
+  UnitAttr reverse, linear;
+  if (directions == 1 && random.flip())
+    reverse = builder.getUnitAttr();
+  if (random.flip())
+    linear = builder.getUnitAttr();
+  FloatAttr clip;
+  if (random.in(0, 3) == 0)
+    clip = builder.getF32FloatAttr(0.5f);
+  return builder.create<GRUOp>(loc, type({steps, directions, batch, hidden}), x,
+                               w, r, b, h, lengths, reverse, linear, clip,
+                               activations(2 * directions));
+}
+
+Operation *Generator::rnn(StringRef) {
+  int64_t steps = random.in(1, 3), batch = random.in(1, 5);
+  int64_t directions = random.in(1, 2), inputs = random.in(1, 3);
+  int64_t hidden = random.in(1, 3);
+  Value x = argument({steps, batch, inputs});
+  Value w = argument({directions, 1, hidden, inputs});
+  Value r = argument({directions, 1, hidden, hidden});
+  Value b = argument({directions, 1, hidden});
+  Value h = argument({directions, batch, hidden}), lengths;
+  if (random.flip())
+    lengths = argument({batch}, indexType());
+  UnitAttr reverse;
+  if (directions == 1 && random.flip())
+    reverse = builder.getUnitAttr();
+  FloatAttr clip;
+  if (random.in(0, 3) == 0)
+    clip = builder.getF32FloatAttr(0.5f);
+  return builder.create<RNNOp>(loc, type({steps, directions, batch, hidden}), x,
+                               w, r, b, h, lengths, reverse, clip,
+                               activations(directions));
 }
 
 Operation *Generator::batchNorm(StringRef) {

@@ -48,20 +48,24 @@ Operation *Generator::binary(StringRef kind) {
                               i <= b.size() ? b[b.size() - i] : 1));
   bool logical = kind == "nn.and" || kind == "nn.or" || kind == "nn.xor";
   Type element = logical ? Type(builder.getI1Type()) : builder.getF32Type();
-  if (kind == "nn.compare" && random.flip())
+  if ((logical || kind == "nn.compare" || kind == "nn.mod") && random.flip())
     element = builder.getI64Type();
   Value x = argument(a, element), y = argument(b, element);
   if (kind == "nn.compare")
     return builder.create<CompareOp>(
         loc, RankedTensorType::get(result, builder.getI1Type()), x, y,
         static_cast<Predicate>(random.in(0, 5)));
+  if (kind == "nn.mod")
+    return builder.create<ModOp>(loc, RankedTensorType::get(result, element), x,
+                                 y, element.isF32() || random.flip());
   return create(kind, {x, y}, RankedTensorType::get(result, element));
 }
 
 Operation *Generator::unary(StringRef kind) {
   List size = shape(0, 4);
   if (kind == "nn.not") {
-    Value x = argument(size, builder.getI1Type());
+    Value x = argument(size, random.flip() ? builder.getI1Type()
+                                           : builder.getI32Type());
     return create(kind, x, x.getType());
   }
   Value x = argument(size);
@@ -123,10 +127,16 @@ Operation *Generator::resize(StringRef) {
   List x = shape(1, 3), result = shape(x.size(), x.size(), 9);
   List numerators = list(x.size(), 1, 5), offsets = list(x.size(), -6, 6),
        denominators = list(x.size(), 1, 5);
-  return builder.create<ResizeOp>(loc, type(result), argument(x),
-                                  random.flip() ? ResizeMode::Nearest
-                                                : ResizeMode::Linear,
-                                  numerators, offsets, denominators);
+  auto mode = static_cast<ResizeMode>(random.in(0, 2));
+  // Without the elements outside, one inside needs a weight.
+  bool excludes = mode == ResizeMode::Cubic;
+  for (size_t i = 0; i != x.size(); ++i) {
+    int64_t last = numerators[i] * (result[i] - 1) + offsets[i];
+    excludes &= offsets[i] >= 0 && last < x[i] * denominators[i];
+  }
+  return builder.create<ResizeOp>(loc, type(result), argument(x), mode,
+                                  numerators, offsets, denominators,
+                                  llvm::APFloat(-0.5f), excludes);
 }
 
 Operation *Generator::concat(StringRef) {
@@ -262,7 +272,30 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.resize", &Generator::resize},
       {"nn.lstm", &Generator::lstm},
       {"nn.layer_norm", &Generator::layerNorm},
-      {"nn.conv_backward_data", &Generator::convBackward}};
+      {"nn.conv_backward_data", &Generator::convBackward},
+      {"nn.mod", &Generator::binary},
+      {"nn.sign", &Generator::unary},
+      {"nn.tan", &Generator::unary},
+      {"nn.asin", &Generator::unary},
+      {"nn.acos", &Generator::unary},
+      {"nn.atan", &Generator::unary},
+      {"nn.sinh", &Generator::unary},
+      {"nn.cosh", &Generator::unary},
+      {"nn.asinh", &Generator::unary},
+      {"nn.acosh", &Generator::unary},
+      {"nn.atanh", &Generator::unary},
+      {"nn.gather_elements", &Generator::gatherElements},
+      {"nn.gather_nd", &Generator::gatherND},
+      {"nn.scatter_elements", &Generator::scatterElements},
+      {"nn.scatter_nd", &Generator::scatterND},
+      {"nn.arg_max", &Generator::arg},
+      {"nn.arg_min", &Generator::arg},
+      {"nn.top_k", &Generator::topK},
+      {"nn.cum_sum", &Generator::cumSum},
+      {"nn.trilu", &Generator::trilu},
+      {"nn.one_hot", &Generator::oneHot},
+      {"nn.gru", &Generator::gru},
+      {"nn.rnn", &Generator::rnn}};
   return table;
 }
 

@@ -464,7 +464,21 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
       .Case([&](LayerNormOp op) { return layerNorm(op, operands); })
       .Case([&](ConvBackwardDataOp op) { return convBackward(op, operands); })
       .Case([&](GatherOp op) { return gather(op, operands); })
+      .Case([&](GatherElementsOp op) { return gatherElements(op, operands); })
+      .Case([&](GatherNDOp op) { return gatherND(op, operands); })
+      .Case([&](ScatterElementsOp op) { return scatterElements(op, operands); })
+      .Case([&](ScatterNDOp op) { return scatterND(op, operands); })
+      .Case<ArgMaxOp, ArgMinOp>([&](auto op) {
+        return argOf(op.getResult(), operands[0], op.getAxis(),
+                     op.getKeepdims(), isa<ArgMinOp>(op), op.getSelectLast());
+      })
+      .Case([&](TopKOp op) { return topK(op, operands[0]).front(); })
+      .Case([&](CumSumOp op) { return cumSum(op, operands[0]); })
+      .Case([&](TriluOp op) { return trilu(op, operands[0]); })
+      .Case([&](OneHotOp op) { return oneHot(op, operands); })
       .Case([&](LSTMOp op) { return evaluateLSTM(op, operands).front(); })
+      .Case([&](GRUOp op) { return evaluateGRU(op, operands); })
+      .Case([&](RNNOp op) { return evaluateRNN(op, operands); })
       .Case([&](TileOp op) { return tile(op, operands[0]); })
       .Case([&](ResizeOp op) { return resize(op, operands[0]); })
       .Case([&](ConcatOp op) { return concat(op, operands); })
@@ -483,6 +497,8 @@ std::vector<Tensor> soap::nn::test::evaluateAll(Operation *op,
                                                 ArrayRef<Tensor> operands) {
   if (auto lstm = dyn_cast<LSTMOp>(op))
     return evaluateLSTM(lstm, operands);
+  if (auto top = dyn_cast<TopKOp>(op))
+    return topK(top, operands[0]);
   return {evaluate(op, operands)};
 }
 

@@ -52,6 +52,26 @@ static double convert(Type to, double x) {
   return to.isInteger() ? std::trunc(x) : x;
 }
 
+/// Whole numbers, bit by bit; booleans are 0 and 1.
+static double bits(Operation *op, ArrayRef<double> x) {
+  auto a = static_cast<int64_t>(x[0]);
+  if (isa<NotOp>(op))
+    return getElementTypeOrSelf(op->getResult(0)).isInteger(1)
+               ? 1 - x[0]
+               : static_cast<double>(~a);
+  auto b = static_cast<int64_t>(x[1]);
+  return static_cast<double>(isa<AndOp>(op)  ? a & b
+                             : isa<OrOp>(op) ? a | b
+                                             : a ^ b);
+}
+
+/// As Python's % or, truncated, as C's.
+static double modulo(ModOp op, double a, double b) {
+  if (getElementTypeOrSelf(op.getResult()).isInteger() && b == 0)
+    return 0;
+  return op.getTruncate() ? std::fmod(a, b) : a - b * std::floor(a / b);
+}
+
 double soap::nn::test::elementOf(Operation *op, ArrayRef<double> x) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case([&](AddOp) { return x[0] + x[1]; })
@@ -61,9 +81,8 @@ double soap::nn::test::elementOf(Operation *op, ArrayRef<double> x) {
       .Case([&](MaxOp) { return std::max(x[0], x[1]); })
       .Case([&](MinOp) { return std::min(x[0], x[1]); })
       .Case([&](PowOp) { return std::pow(x[0], x[1]); })
-      .Case([&](AndOp) { return double(x[0] != 0 && x[1] != 0); })
-      .Case([&](OrOp) { return double(x[0] != 0 || x[1] != 0); })
-      .Case([&](XorOp) { return double((x[0] != 0) != (x[1] != 0)); })
+      .Case<AndOp, OrOp, XorOp, NotOp>([&](auto op) { return bits(op, x); })
+      .Case([&](ModOp op) { return modulo(op, x[0], x[1]); })
       .Case([&](CompareOp compare) {
         return double(holds(compare.getPredicate(), x[0], x[1]));
       })
@@ -83,7 +102,16 @@ double soap::nn::test::elementOf(Operation *op, ArrayRef<double> x) {
       .Case([&](RoundOp) { return std::nearbyint(x[0]); })
       .Case([&](NegOp) { return -x[0]; })
       .Case([&](AbsOp) { return std::abs(x[0]); })
-      .Case([&](NotOp) { return double(x[0] == 0); })
+      .Case([&](SignOp) { return double((x[0] > 0) - (x[0] < 0)); })
+      .Case([&](TanOp) { return std::tan(x[0]); })
+      .Case([&](AsinOp) { return std::asin(x[0]); })
+      .Case([&](AcosOp) { return std::acos(x[0]); })
+      .Case([&](AtanOp) { return std::atan(x[0]); })
+      .Case([&](SinhOp) { return std::sinh(x[0]); })
+      .Case([&](CoshOp) { return std::cosh(x[0]); })
+      .Case([&](AsinhOp) { return std::asinh(x[0]); })
+      .Case([&](AcoshOp) { return std::acosh(x[0]); })
+      .Case([&](AtanhOp) { return std::atanh(x[0]); })
       .Case([&](GeluOp op) { return gelu(op.getApproximate(), x[0]); })
       .Case([&](CastOp cast) {
         return convert(getElementTypeOrSelf(cast.getResult()), x[0]);
@@ -134,69 +162,64 @@ Tensor soap::nn::test::tile(TileOp op, const Tensor &x) {
   return result;
 }
 
-/// Sums over all corners of the cell around every element.
+/// Keys' weight of the element at `distance` of a point.
+static double cubicWeight(double a, double distance) {
+  double d = std::abs(distance);
+  if (d <= 1)
+    return (a + 2) * d * d * d - (a + 3) * d * d + 1;
+  return d < 2 ? a * (d * d * d - 5 * d * d + 8 * d - 4) : 0;
+}
+
+/// The elements along dimension `d` that element `i` joins, with their weights.
+static std::vector<std::pair<int64_t, double>>
+weightsOf(ResizeOp op, size_t d, int64_t i, int64_t size) {
+  double q =
+      static_cast<double>(op.getNumerators()[d] * i + op.getOffsets()[d]) /
+      static_cast<double>(op.getDenominators()[d]);
+  auto below = static_cast<int64_t>(std::floor(q));
+  double part = q - std::floor(q);
+  std::vector<std::pair<int64_t, double>> weights;
+  if (op.getMode() == ResizeMode::Nearest)
+    weights = {{below, 1}};
+  else if (op.getMode() == ResizeMode::Linear)
+    weights = {{below, 1 - part}, {below + 1, part}};
+  else
+    for (int64_t k = -1; k != 3; ++k)
+      weights.push_back(
+          {below + k, cubicWeight(op.getCubicA().convertToFloat(), part - k)});
+  double sum = 0;
+  for (auto &[at, weight] : weights) {
+    if (op.getExcludeOutside() && (at < 0 || at >= size))
+      weight = 0;
+    at = std::clamp<int64_t>(at, 0, size - 1);
+    sum += weight;
+  }
+  for (auto &[at, weight] : weights)
+    weight /= sum;
+  return weights;
+}
+
+/// Sums over all combinations of elements.
 Tensor soap::nn::test::resize(ResizeOp op, const Tensor &x) {
   Tensor result = resultOf(op.getResult());
-  size_t rank = x.shape.size();
-  bool linear = op.getMode() == ResizeMode::Linear;
   forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
-    SmallVector<int64_t> corners(rank, linear ? 2 : 1);
+    std::vector<std::vector<std::pair<int64_t, double>>> weights;
+    SmallVector<int64_t> counts;
+    for (size_t d = 0; d != x.shape.size(); ++d) {
+      weights.push_back(weightsOf(op, d, index[d], x.shape[d]));
+      counts.push_back(static_cast<int64_t>(weights.back().size()));
+    }
     double sum = 0;
-    forEachIndex(corners, [&](ArrayRef<int64_t> corner) {
+    forEachIndex(counts, [&](ArrayRef<int64_t> choice) {
       double weight = 1;
       SmallVector<int64_t> at;
-      for (size_t d = 0; d != rank; ++d) {
-        double q = static_cast<double>(op.getNumerators()[d] * index[d] +
-                                       op.getOffsets()[d]) /
-                   static_cast<double>(op.getDenominators()[d]);
-        double below = std::floor(q), part = linear ? q - below : 0;
-        weight *= corner[d] ? part : 1 - part;
-        at.push_back(std::clamp<int64_t>(
-            static_cast<int64_t>(below) + corner[d], 0, x.shape[d] - 1));
+      for (auto [d, k] : llvm::enumerate(choice)) {
+        at.push_back(weights[d][k].first);
+        weight *= weights[d][k].second;
       }
       sum += weight * x.at(at);
     });
     result.at(index) = sum;
   });
   return result;
-}
-
-//===----------------------------------------------------------------------===//
-// LSTM
-//===----------------------------------------------------------------------===//
-
-std::vector<Tensor> soap::nn::test::evaluateLSTM(LSTMOp op,
-                                                 ArrayRef<Tensor> operands) {
-  const Tensor &x = operands[0], &w = operands[1], &r = operands[2];
-  const Tensor &b = operands[3];
-  Tensor states = resultOf(op.getHidden()), cells = operands[5];
-  int64_t steps = x.shape[0], hidden = w.shape[2];
-  for (int64_t d = 0; d != w.shape[0]; ++d)
-    for (int64_t n = 0; n != x.shape[1]; ++n) {
-      std::vector<double> h(hidden), next(hidden);
-      for (int64_t i = 0; i != hidden; ++i)
-        h[i] = operands[4].at({d, n, i});
-      bool backwards = op.getReverse() || d == 1;
-      for (int64_t step = 0; step != steps; ++step) {
-        int64_t t = backwards ? steps - 1 - step : step;
-        for (int64_t i = 0; i != hidden; ++i) {
-          double gates[4];
-          for (int64_t gate = 0; gate != 4; ++gate) {
-            double sum = b.at({d, gate, i});
-            for (int64_t k = 0; k != x.shape[2]; ++k)
-              sum += x.at({t, n, k}) * w.at({d, gate, i, k});
-            for (int64_t k = 0; k != hidden; ++k)
-              sum += h[k] * r.at({d, gate, i, k});
-            gates[gate] = sum;
-          }
-          double &cell = cells.at({d, n, i});
-          cell = logistic(gates[2]) * cell +
-                 logistic(gates[0]) * std::tanh(gates[3]);
-          next[i] = logistic(gates[1]) * std::tanh(cell);
-          states.at({t, d, n, i}) = next[i];
-        }
-        h = next;
-      }
-    }
-  return {states, cells};
 }

@@ -19,7 +19,24 @@ double elementOf(mlir::Operation *op, llvm::ArrayRef<double> x);
 Tensor gather(GatherOp op, llvm::ArrayRef<Tensor> operands);
 Tensor tile(TileOp op, const Tensor &x);
 Tensor resize(ResizeOp op, const Tensor &x);
+
+// ReferenceIndices.cpp
+Tensor gatherElements(GatherElementsOp op, llvm::ArrayRef<Tensor> operands);
+Tensor gatherND(GatherNDOp op, llvm::ArrayRef<Tensor> operands);
+Tensor scatterElements(ScatterElementsOp op, llvm::ArrayRef<Tensor> operands);
+Tensor scatterND(ScatterNDOp op, llvm::ArrayRef<Tensor> operands);
+/// The result of nn.arg_max, or nn.arg_min if `smallest`.
+Tensor argOf(mlir::Value result, const Tensor &x, int64_t axis, bool keepdims,
+             bool smallest, bool last);
+std::vector<Tensor> topK(TopKOp op, const Tensor &x);
+Tensor cumSum(CumSumOp op, const Tensor &x);
+Tensor trilu(TriluOp op, const Tensor &x);
+Tensor oneHot(OneHotOp op, llvm::ArrayRef<Tensor> operands);
+
+// ReferenceRecurrent.cpp
 std::vector<Tensor> evaluateLSTM(LSTMOp op, llvm::ArrayRef<Tensor> operands);
+Tensor evaluateGRU(GRUOp op, llvm::ArrayRef<Tensor> operands);
+Tensor evaluateRNN(RNNOp op, llvm::ArrayRef<Tensor> operands);
 
 } // namespace soap::nn::test
 

@@ -80,6 +80,9 @@ std::vector<Tensor> Tiling::randomOperands(Operation *op, Random &random) {
   int64_t rows = 2;
   if (auto gather = dyn_cast<GatherOp>(op))
     rows = gather.getData().getType().getDimSize(gather.getAxis()) + 1;
+  if (isa<GatherElementsOp, GatherNDOp, ScatterElementsOp, ScatterNDOp,
+          OneHotOp>(op))
+    rows = 4;
   for (auto [operand, shape] :
        llvm::zip_equal(op->getOperands(), operandShapes(op))) {
     Type element = getElementTypeOrSelf(operand);
@@ -127,10 +130,14 @@ std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
       cast<ConvOp>(localOp).setPadsLo(cast<ConvOp>(*op).getPadsLo());
       cast<ConvOp>(localOp).setPadsHi(cast<ConvOp>(*op).getPadsHi());
     }
-    if (mistake == Mistake::NoBase && isa<GatherOp>(localOp))
-      cast<GatherOp>(localOp).setBase(0);
-    if (mistake == Mistake::AlwaysForward && isa<LSTMOp>(localOp))
-      cast<LSTMOp>(localOp).setReverse(false);
+    if (mistake == Mistake::NoBase)
+      for (StringRef attribute : {"base", "bases", "diagonal"})
+        if (auto whole = op->getInherentAttr(attribute); whole && *whole)
+          localOp.setInherentAttr(builder.getStringAttr(attribute), *whole);
+        else if (localOp.getInherentAttr(attribute))
+          localOp.setInherentAttr(builder.getStringAttr(attribute), nullptr);
+    if (mistake == Mistake::AlwaysForward)
+      localOp.setInherentAttr(builder.getStringAttr("reverse"), nullptr);
     if (mistake == Mistake::GlobalOffsets && isa<ResizeOp>(localOp))
       cast<ResizeOp>(localOp).setOffsets(cast<ResizeOp>(*op).getOffsets());
     if (mistake == Mistake::GlobalPads && isa<ConvBackwardDataOp>(localOp))

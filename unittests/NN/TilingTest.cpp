@@ -138,7 +138,7 @@ TEST_F(Tiling, EveryLoopAtEveryDegree) {
       if (kind == "nn.reshape" && splits.drawn < draws / 20)
         continue;
       // There are two directions at most.
-      int32_t most = kind == "nn.lstm" && loop == "dir" ? 2 : 4;
+      int32_t most = loop == "dir" ? 2 : 4;
       for (int32_t degree = 2; degree <= most; ++degree)
         for (bool even : {true, false})
           if (even || most > 2)

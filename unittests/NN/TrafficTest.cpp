@@ -168,15 +168,17 @@ TEST_F(Traffic, OfTiles) {
           continue;
         // The operation of the tile says the same as the tile.
         ASSERT_EQ(local.getBytes(makeWholeTile(local)), bytes);
-        auto lstm = dyn_cast<LSTMOp>(*local);
-        double again = lstm ? (lstm.getX().getType().getDimSize(0) - 1) *
-                                  bytesOf(lstm.getRecurrentWeight().getType())
-                            : 0;
+        double again = 0;
+        if (isa<LSTMOp, GRUOp, RNNOp>(*local)) {
+          auto x = cast<RankedTensorType>(local->getOperand(0).getType());
+          again = static_cast<double>((x.getDimSize(0) - 1) *
+                                      bytesOf(local->getOperand(2).getType()));
+        }
         ASSERT_LE(bytes, valueBytes(local) + again);
         less[kind.str()] += bytes < valueBytes(local);
       }
       // Tiles save nothing. (Windows in pads are counted as if they read.)
-      if (!isa<ConvOp, MaxPoolOp, AvgPoolOp>(*op))
+      if (!isa<ConvOp, MaxPoolOp, AvgPoolOp, ResizeOp>(*op))
         ASSERT_GE(sum, whole * (1 - 1e-9));
     }
   }

@@ -55,6 +55,17 @@ static const Unary unaries[] = {
     {"round", "", [](double x) { return std::nearbyint(x); }},
     {"neg", "", [](double x) { return -x; }},
     {"abs", "", [](double x) { return std::abs(x); }},
+    {"sign", "", [](double x) { return x > 0   ? 1
+                                       : x < 0 ? -1
+                                               : x; }},
+    {"asin", "", [](double x) { return std::asin(x); }},
+    {"acos", "", [](double x) { return std::acos(x); }},
+    {"atan", "", [](double x) { return std::atan(x); }},
+    {"sinh", "", [](double x) { return std::sinh(x); }},
+    {"cosh", "", [](double x) { return std::cosh(x); }},
+    {"asinh", "", [](double x) { return std::asinh(x); }},
+    {"acosh", "", [](double x) { return std::acosh(x); }},
+    {"atanh", "", [](double x) { return std::atanh(x); }},
     {"clip", ", min = -0.5 : f32, max = 6.0 : f32",
      [](double x) { return x < -0.5 ? -0.5
                            : x > 6  ? 6
@@ -104,6 +115,35 @@ TEST(Elementwise, UnaryKernelServesAllLengths) {
       expectClose(compiled.run(i, {x}), expected, 2e-6, 1e-7);
     }
   }
+}
+
+TEST(Elementwise, Tangent) {
+  // Up to where one unit in the last place of x is a tenth of the period.
+  std::vector<float> x, expected;
+  for (int i = -4000; i != 4000; ++i)
+    x.push_back(0.77f * static_cast<float>(i) * std::abs(0.1f * i));
+  for (float value : x)
+    expected.push_back(static_cast<float>(std::tan(double(value))));
+  CompiledOps compiled("func.func @f(%x: tensor<8000xf32>) { %0 = nn.tan %x "
+                       "{nn.name = \"r\"} : tensor<8000xf32> return }");
+  expectClose(compiled.run(0, {x}), expected, 2e-6, 1e-7);
+}
+
+TEST(Elementwise, RemaindersAreExact) {
+  std::vector<float> values = {
+      0.0f, -0.0f, inf,    -inf,  notANumber, 1.0f,     3.0f, -3.0f,
+      0.1f, 1e-7f, -1e20f, 3e38f, 1.4e-45f,   1.2e-38f, 7.5f, 1e10f};
+  for (float value : randomFloats(48, 1))
+    values.push_back(value * std::exp2(value * 20));
+  CompiledOps compiled(
+      "func.func @f(%x: tensor<64x1xf32>, %y: tensor<64xf32>) { %0 = nn.mod "
+      "%x, %y {nn.name = \"r\", truncate} : (tensor<64x1xf32>, "
+      "tensor<64xf32>) -> tensor<64x64xf32> return }");
+  std::vector<float> expected;
+  for (float a : values)
+    for (float b : values)
+      expected.push_back(std::fmod(a, b));
+  expectClose(compiled.run(0, {values, values}), expected, 0, 0);
 }
 
 TEST(Elementwise, SpecialValues) {

@@ -260,9 +260,8 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
         return builder.create<math::AbsIOp>(loc, elements[0]);
       })
       .Case([&](nn::NotOp) -> Value {
-        return builder.create<arith::XOrIOp>(
-            loc, elements[0],
-            builder.create<arith::ConstantOp>(loc, builder.getBoolAttr(true)));
+        return builder.create<arith::XOrIOp>(loc, elements[0],
+                                             scalar(builder, loc, type, -1));
       })
       .Case([&](nn::AndOp) -> Value {
         return builder.create<arith::AndIOp>(loc, elements[0], elements[1]);
@@ -292,7 +291,8 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
       .Case([&](nn::BatchNormOp batchNorm) {
         return buildBatchNorm(builder, loc, batchNorm, elements);
       })
-      .Default([](Operation *) { return Value(); });
+      .Default(
+          [&](Operation *op) { return function(builder, loc, op, elements); });
 }
 
 namespace {

@@ -25,7 +25,6 @@ struct GatherLowering : public OpRewritePattern<nn::GatherOp> {
     unsigned rank = type.getRank(), axis = op.getAxis();
     unsigned indexRank = tensorType(op.getIndices()).getRank();
     int64_t size = data.getDimSize(axis);
-    int64_t tableSize = op.getTableSize().value_or(size), base = op.getBase();
     SmallVector<AffineExpr> exprs;
     for (unsigned dim = 0; dim < indexRank; ++dim)
       exprs.push_back(rewriter.getAffineDimExpr(axis + dim));
@@ -36,35 +35,19 @@ struct GatherLowering : public OpRewritePattern<nn::GatherOp> {
     Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
     auto element = [&](OpBuilder &builder, Location location,
                        ValueRange elements) -> Value {
-      Value index = elements[0];
-      Type indexType = index.getType();
-      auto number = [&](int64_t value) -> Value {
-        return builder.create<arith::ConstantOp>(
-            location, builder.getIntegerAttr(indexType, value));
-      };
-      Value zero = number(0);
-      Value fromEnd =
-          builder.create<arith::AddIOp>(location, index, number(tableSize));
-      Value isNegative = builder.create<arith::CmpIOp>(
-          location, arith::CmpIPredicate::slt, index, zero);
-      Value row =
-          builder.create<arith::SelectOp>(location, isNegative, fromEnd, index);
-      row = builder.create<arith::SubIOp>(location, row, number(base));
-      Value isInside = builder.create<arith::CmpIOp>(
-          location, arith::CmpIPredicate::ult, row, number(size));
-      row = builder.create<arith::SelectOp>(location, isInside, row, zero);
+      Row row = rowOf(builder, location, elements[0], op.getBase(), size,
+                      op.getTableSize().value_or(size));
       SmallVector<Value> position;
       for (unsigned dim = 0, end = data.getRank(); dim < end; ++dim)
         position.push_back(
             dim == axis
-                ? Value(builder.create<arith::IndexCastOp>(
-                      location, builder.getIndexType(), row))
+                ? row.index
                 : Value(builder.create<linalg::IndexOp>(
                       location, dim < axis ? dim : dim - 1 + indexRank)));
       Value found =
           builder.create<tensor::ExtractOp>(location, op.getData(), position);
       return builder.create<arith::SelectOp>(
-          location, isInside, found,
+          location, row.isInside, found,
           scalar(builder, location, type.getElementType(), 0));
     };
     rewriter.replaceOp(op, generic(rewriter, loc, op.getIndices(), output, maps,
@@ -103,6 +86,55 @@ struct TileLowering : public OpRewritePattern<nn::TileOp> {
   }
 };
 
+/// Keys' weights of the four elements around a point that lies by `t` behind
+/// the second: cubic polynomials in t.
+static SmallVector<Value> cubicWeights(OpBuilder &builder, Location loc,
+                                       Value t, double a) {
+  // From the highest power on.
+  const double polynomials[4][4] = {{a, -2 * a, a, 0},
+                                    {a + 2, -(a + 3), 0, 1},
+                                    {-(a + 2), 2 * a + 3, -a, 0},
+                                    {-a, a, 0, 0}};
+  SmallVector<Value> weights;
+  for (const auto &coefficients : polynomials) {
+    Value sum = scalar(builder, loc, t.getType(), coefficients[0]);
+    for (double coefficient : ArrayRef(coefficients).drop_front())
+      sum = builder.create<arith::AddFOp>(
+          loc, builder.create<arith::MulFOp>(loc, sum, t),
+          scalar(builder, loc, t.getType(), coefficient));
+    weights.push_back(sum);
+  }
+  return weights;
+}
+
+/// The elements `below` - 1 to `below` + 2 of a dimension of `size`, joined by
+/// their weights at `t`.
+static Value joinFour(OpBuilder &builder, Location loc, nn::ResizeOp op,
+                      Value below, Value t, int64_t size,
+                      llvm::function_ref<Value(Value)> read) {
+  SmallVector<Value> weights =
+      cubicWeights(builder, loc, t, op.getCubicA().convertToDouble());
+  Value zero = scalar(builder, loc, t.getType(), 0), sum = zero, all = zero;
+  for (auto [k, weight] : llvm::enumerate(weights)) {
+    Value place =
+        builder.create<arith::AddIOp>(loc, below,
+                                      builder.create<arith::ConstantIndexOp>(
+                                          loc, static_cast<int64_t>(k) - 1));
+    if (op.getExcludeOutside()) {
+      Value isInside = builder.create<arith::CmpIOp>(
+          loc, arith::CmpIPredicate::ult, place,
+          builder.create<arith::ConstantIndexOp>(loc, size));
+      weight = builder.create<arith::SelectOp>(loc, isInside, weight, zero);
+      all = builder.create<arith::AddFOp>(loc, all, weight);
+    }
+    sum = builder.create<arith::AddFOp>(
+        loc, sum, builder.create<arith::MulFOp>(loc, read(place), weight));
+  }
+  if (!op.getExcludeOutside())
+    return sum;
+  return builder.create<arith::DivFOp>(loc, sum, all);
+}
+
 /// One dim after the other.
 struct ResizeLowering : public OpRewritePattern<nn::ResizeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -133,6 +165,7 @@ private:
       return x;
     bool exact = num % den == 0 && offset % den == 0;
     bool linear = op.getMode() == nn::ResizeMode::Linear && !exact;
+    bool cubic = op.getMode() == nn::ResizeMode::Cubic && !exact;
     // Divisions are of numbers that are not negative.
     int64_t shift = offset < 0 ? (-offset + den - 1) / den : 0;
 
@@ -162,11 +195,8 @@ private:
                        : Value(builder.create<linalg::IndexOp>(location, i)));
         return builder.create<tensor::ExtractOp>(location, x, position);
       };
-      Value first = read(below);
-      if (!linear)
-        return first;
-      Value second =
-          read(builder.create<arith::AddIOp>(location, below, number(1)));
+      if (!linear && !cubic)
+        return read(below);
       Value rest =
           builder.create<arith::RemUIOp>(location, scaled, number(den));
       Value integer = builder.create<arith::IndexCastOp>(
@@ -176,8 +206,13 @@ private:
       weight = builder.create<arith::DivFOp>(
           location, weight,
           scalar(builder, location, element, static_cast<double>(den)));
+      if (cubic)
+        return joinFour(builder, location, op, below, weight, size, read);
       Value other = builder.create<arith::SubFOp>(
           location, scalar(builder, location, element, 1), weight);
+      Value first = read(below);
+      Value second =
+          read(builder.create<arith::AddIOp>(location, below, number(1)));
       return builder.create<arith::AddFOp>(
           location, builder.create<arith::MulFOp>(location, first, other),
           builder.create<arith::MulFOp>(location, second, weight));

@@ -134,8 +134,10 @@ void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
   linalg_lowering::populateContractionPatterns(patterns);
   linalg_lowering::populateElementwisePatterns(patterns);
   linalg_lowering::populateIndexPatterns(patterns);
+  linalg_lowering::populateOrderPatterns(patterns);
   linalg_lowering::populateRecurrentPatterns(patterns);
   linalg_lowering::populateReductionPatterns(patterns);
+  linalg_lowering::populateScatterPatterns(patterns);
   linalg_lowering::populateShapePatterns(patterns);
   linalg_lowering::populateWindowPatterns(patterns);
 }

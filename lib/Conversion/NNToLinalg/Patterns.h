@@ -20,8 +20,10 @@ namespace linalg_lowering {
 void populateContractionPatterns(mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(mlir::RewritePatternSet &patterns);
 void populateIndexPatterns(mlir::RewritePatternSet &patterns);
+void populateOrderPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrentPatterns(mlir::RewritePatternSet &patterns);
 void populateReductionPatterns(mlir::RewritePatternSet &patterns);
+void populateScatterPatterns(mlir::RewritePatternSet &patterns);
 void populateShapePatterns(mlir::RewritePatternSet &patterns);
 void populateWindowPatterns(mlir::RewritePatternSet &patterns);
 
@@ -71,6 +73,21 @@ mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc,
 /// 1 / (1 + exp(-x)).
 mlir::Value sigmoid(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value x);
+
+/// The row that an index names, of rows [base, base + size) of a table.
+struct Row {
+  mlir::Value index;    ///< In [0, size), also where there is none.
+  mlir::Value isInside; ///< Whether there is one.
+};
+/// `index` counts from the end of the table of `tableSize` rows if it is
+/// negative.
+Row rowOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value index,
+          int64_t base, int64_t size, int64_t tableSize);
+
+/// The result element of an operation per element that is made of several
+/// (tan, asinh, mod, ...); null for others.
+mlir::Value function(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Operation *op, mlir::ValueRange elements);
 
 /// Builds the result element from elements of inputs and of the output.
 using ElementBuilder = llvm::function_ref<mlir::Value(

@@ -25,8 +25,16 @@ struct PerElement {
 
 static constexpr PerElement unaries[] = {
     {"Abs", "nn.abs", ElementTypes::Numbers},
+    {"Acos", "nn.acos", ElementTypes::Floats},
+    {"Acosh", "nn.acosh", ElementTypes::Floats},
+    {"Asin", "nn.asin", ElementTypes::Floats},
+    {"Asinh", "nn.asinh", ElementTypes::Floats},
+    {"Atan", "nn.atan", ElementTypes::Floats},
+    {"Atanh", "nn.atanh", ElementTypes::Floats},
+    {"BitwiseNot", "nn.not", ElementTypes::Integers},
     {"Ceil", "nn.ceil", ElementTypes::Floats},
     {"Cos", "nn.cos", ElementTypes::Floats},
+    {"Cosh", "nn.cosh", ElementTypes::Floats},
     {"Erf", "nn.erf", ElementTypes::Floats},
     {"Exp", "nn.exp", ElementTypes::Floats},
     {"Floor", "nn.floor", ElementTypes::Floats},
@@ -37,14 +45,20 @@ static constexpr PerElement unaries[] = {
     {"Relu", "nn.relu", ElementTypes::Floats},
     {"Round", "nn.round", ElementTypes::Floats},
     {"Sigmoid", "nn.sigmoid", ElementTypes::Floats},
+    {"Sign", "nn.sign", ElementTypes::Numbers},
     {"Sin", "nn.sin", ElementTypes::Floats},
+    {"Sinh", "nn.sinh", ElementTypes::Floats},
     {"Sqrt", "nn.sqrt", ElementTypes::Floats},
+    {"Tan", "nn.tan", ElementTypes::Floats},
     {"Tanh", "nn.tanh", ElementTypes::Floats},
 };
 
 static constexpr PerElement binaries[] = {
     {"Add", "nn.add", ElementTypes::Numbers},
     {"And", "nn.and", ElementTypes::Booleans},
+    {"BitwiseAnd", "nn.and", ElementTypes::Integers},
+    {"BitwiseOr", "nn.or", ElementTypes::Integers},
+    {"BitwiseXor", "nn.xor", ElementTypes::Integers},
     {"Div", "nn.div", ElementTypes::Numbers},
     {"Max", "nn.max", ElementTypes::Numbers},
     {"Min", "nn.min", ElementTypes::Numbers},

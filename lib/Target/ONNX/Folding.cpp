@@ -25,6 +25,8 @@ static FailureOr<int64_t> applyInteger(NodeContext &node, llvm::StringRef op,
     if (op == "Div")
       return a / b;
     int64_t rest = a % b;
+    if (node.integer("fmod", 0) != 0)
+      return rest;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
   return llvm::StringSwitch<int64_t>(op)

@@ -319,6 +319,8 @@ public:
                                        llvm::StringRef suffix = "");
   /// The scalar constant `value`.
   mlir::Value scalar(float value, llvm::StringRef suffix);
+  /// A constant with these elements.
+  mlir::Value constantTensor(HostTensor elements, llvm::StringRef suffix);
   /// A constant of `shape`, all of whose elements are `value`.
   mlir::Value splat(llvm::ArrayRef<int64_t> shape, float value,
                     llvm::StringRef suffix);

@@ -293,15 +293,20 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
           : node.string("coordinate_transformation_mode", "half_pixel");
   request.rounding = node.string("nearest_mode", "round_prefer_floor");
   bool nearest = request.mode == "nearest";
-  if (!nearest && request.mode != "linear")
-    return node.fail("expected mode nearest or linear, got: '" + request.mode +
-                     "'");
+  bool cubic = request.mode == "cubic";
+  if (!nearest && !cubic && request.mode != "linear")
+    return node.fail("expected mode nearest, linear or cubic, got: '" +
+                     request.mode + "'");
   if (!nearest && request.coordinates == "tf_half_pixel_for_nn")
     return node.fail("expected mode nearest for tf_half_pixel_for_nn, got: '" +
                      request.mode + "'");
-  if (node.integer("antialias", 0) != 0 ||
-      node.integer("exclude_outside", 0) != 0)
-    return node.fail("expected no antialias and no exclude_outside, got: 1");
+  if (node.integer("antialias", 0) != 0)
+    return node.fail("expected no antialias, got: 1");
+  bool excludes = node.integer("exclude_outside", 0) != 0;
+  if (excludes && !cubic)
+    return node.fail("expected exclude_outside with mode cubic only, got: "
+                     "mode '" +
+                     request.mode + "'");
   if (node.string("keep_aspect_ratio_policy", "stretch") != "stretch")
     return node.fail("expected keep_aspect_ratio_policy stretch, got: '" +
                      node.string("keep_aspect_ratio_policy", "") + "'");
@@ -338,10 +343,15 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
   }
   auto mode = nn::ResizeModeAttr::get(node.builder().getContext(),
                                       nearest ? nn::ResizeMode::Nearest
+                                      : cubic ? nn::ResizeMode::Cubic
                                               : nn::ResizeMode::Linear);
-  auto result = node.create<nn::ResizeOp>(
-      request.shape, *x,
-      {node.attr("mode", mode), node.attr("numerators", numerators),
-       node.attr("offsets", offsets), node.attr("denominators", denominators)});
-  return node.finish(result);
+  SmallVector<NamedAttribute> attributes = {
+      node.attr("mode", mode), node.attr("numerators", numerators),
+      node.attr("offsets", offsets), node.attr("denominators", denominators)};
+  if (cubic)
+    attributes.push_back(
+        node.attr("cubic_a", node.number("cubic_coeff_a", -0.75f)));
+  if (excludes)
+    attributes.push_back(node.unitAttr("exclude_outside"));
+  return node.finish(node.create<nn::ResizeOp>(request.shape, *x, attributes));
 }

@@ -46,7 +46,7 @@ private:
   void assign(Value operand, Recipe recipe);
   double assignContraction(Operation *op);
   double assignBatchNorm(nn::BatchNormOp norm);
-  void assignLSTM(nn::LSTMOp lstm);
+  void assignLayer(Operation *layer);
   /// The second moment of the result of `op`, whose operands are known.
   double estimate(Operation *op);
   double power(Value value) const {
@@ -232,20 +232,23 @@ double WeightInitializer::assignBatchNorm(nn::BatchNormOp norm) {
   return (power(norm.getX()) + mean) * inverse * scale + shift;
 }
 
-void WeightInitializer::assignLSTM(nn::LSTMOp lstm) {
-  // Gates of about unit variance: neither linear nor saturated.
-  auto inputs = static_cast<double>(
-      cast<RankedTensorType>(lstm.getX().getType()).getDimSize(2));
+void WeightInitializer::assignLayer(Operation *layer) {
+  // Gates of about unit variance: neither linear nor saturated. The operands of
+  // all layers are x, both weights and the bias.
+  Value x = layer->getOperand(0), recurrent = layer->getOperand(2);
+  auto inputs =
+      static_cast<double>(cast<RankedTensorType>(x.getType()).getDimSize(2));
   auto hidden = static_cast<double>(
-      cast<RankedTensorType>(lstm.getLastCell().getType()).getDimSize(2));
-  double products = inputs * std::max(power(lstm.getX()), 1e-6);
-  assign(lstm.getInputWeight(),
+      cast<RankedTensorType>(recurrent.getType()).getDimSize(3));
+  double products = inputs * std::max(power(x), 1e-6);
+  assign(layer->getOperand(1),
          {nn::Distribution::Normal, 0.0, 1 / std::sqrt(products)});
-  assign(lstm.getRecurrentWeight(),
-         {nn::Distribution::Normal, 0.0, 1 / std::sqrt(hidden)});
-  // A sum of halves of one tensor.
-  Operation *sum = lstm.getBias().getDefiningOp();
-  if (auto add = dyn_cast_or_null<nn::AddOp>(sum))
+  assign(recurrent, {nn::Distribution::Normal, 0.0, 1 / std::sqrt(hidden)});
+  // A sum of parts of one tensor; of a GRU, with other parts behind it.
+  Operation *bias = layer->getOperand(3).getDefiningOp();
+  if (auto concat = dyn_cast_or_null<nn::ConcatOp>(bias))
+    bias = concat.getInputs().front().getDefiningOp();
+  if (auto add = dyn_cast_or_null<nn::AddOp>(bias))
     if (auto half = add.getA().getDefiningOp<nn::SliceOp>())
       assign(half.getX(), shiftRecipe);
 }
@@ -270,8 +273,8 @@ double WeightInitializer::estimate(Operation *op) {
   }
   if (auto choice = dyn_cast<nn::WhereOp>(op))
     return power(choice.getB());
-  if (auto lstm = dyn_cast<nn::LSTMOp>(op)) {
-    assignLSTM(lstm);
+  if (isa<nn::LSTMOp, nn::GRUOp, nn::RNNOp>(op)) {
+    assignLayer(op);
     return 0.25;
   }
   if (isa<nn::ReluOp, nn::GeluOp>(op))

@@ -349,14 +349,20 @@ FailureOr<Value> NodeContext::reshape(Value value,
   return create<nn::ReshapeOp>(shape, value, {}, suffix);
 }
 
-Value NodeContext::scalar(float value, llvm::StringRef suffix) {
+Value NodeContext::constantTensor(HostTensor elements, llvm::StringRef suffix) {
   ImportedValue constant;
   constant.kind = ImportedValue::Kind::Host;
-  constant.elementType = TensorProto::FLOAT;
-  constant.host = HostTensor::zeros(TensorProto::FLOAT, {});
-  constant.host.setNumber(0, value);
+  constant.elementType = elements.elementType;
+  constant.shape = elements.shape;
+  constant.host = std::move(elements);
   const std::string &base = node.name().empty() ? node.output(0) : node.name();
   return graph.materialize(constant, base + suffix.str());
+}
+
+Value NodeContext::scalar(float value, llvm::StringRef suffix) {
+  HostTensor number = HostTensor::zeros(TensorProto::FLOAT, {});
+  number.setNumber(0, value);
+  return constantTensor(std::move(number), suffix);
 }
 
 Value NodeContext::constantOp(DenseElementsAttr value, llvm::StringRef suffix) {

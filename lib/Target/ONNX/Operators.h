@@ -63,11 +63,27 @@ mlir::LogicalResult importMish(NodeContext &);
 mlir::LogicalResult importHardSigmoid(NodeContext &);
 mlir::LogicalResult importSwish(NodeContext &);
 
+// Numbers.cpp, Scatter.cpp, Order.cpp
+mlir::LogicalResult importMod(NodeContext &);
+mlir::LogicalResult importIsNaN(NodeContext &);
+mlir::LogicalResult importIsInf(NodeContext &);
+mlir::LogicalResult importGatherElements(NodeContext &);
+mlir::LogicalResult importGatherND(NodeContext &);
+mlir::LogicalResult importScatterElements(NodeContext &);
+mlir::LogicalResult importScatterND(NodeContext &);
+mlir::LogicalResult importArg(NodeContext &);
+mlir::LogicalResult importTopK(NodeContext &);
+mlir::LogicalResult importCumSum(NodeContext &);
+mlir::LogicalResult importTrilu(NodeContext &);
+mlir::LogicalResult importOneHot(NodeContext &);
+
 // Indices.cpp, Recurrent.cpp
 mlir::LogicalResult importGather(NodeContext &);
 mlir::LogicalResult importTile(NodeContext &);
 mlir::LogicalResult importResize(NodeContext &);
 mlir::LogicalResult importLSTM(NodeContext &);
+mlir::LogicalResult importGRU(NodeContext &);
+mlir::LogicalResult importRNN(NodeContext &);
 
 // Normalization.cpp
 mlir::LogicalResult importBatchNormalization(NodeContext &);
@@ -79,7 +95,8 @@ mlir::LogicalResult importDropout(NodeContext &);
 mlir::LogicalResult importReduce(NodeContext &);
 mlir::LogicalResult importGlobalPool(NodeContext &);
 
-// Layout.cpp, Pieces.cpp: operators that move elements; also on constants.
+// Layout.cpp, Pieces.cpp, Pad.cpp: operators that move elements; also on
+// constants.
 mlir::LogicalResult importIdentity(NodeContext &);
 mlir::LogicalResult importReshape(NodeContext &);
 mlir::LogicalResult importFlatten(NodeContext &);
@@ -117,6 +134,12 @@ mlir::LogicalResult foldReduce(NodeContext &);
 /// product per part (SplitProducts.cpp). True if it did.
 mlir::FailureOr<bool> splitProduct(NodeContext &,
                                    llvm::ArrayRef<int64_t> sizes);
+
+/// The activations of all directions of a recurrent layer with so many gates; a
+/// null attribute for the default ones. Their alphas and betas are those that
+/// the node lists, in turn (RecurrentActivations.cpp).
+mlir::FailureOr<mlir::ArrayAttr> readActivations(NodeContext &, int64_t gates,
+                                                 int64_t directions);
 
 // Shared with FoldLayout.cpp.
 

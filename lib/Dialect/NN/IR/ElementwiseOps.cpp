@@ -91,6 +91,17 @@ PartitionSpec WhereOp::getPartitionSpec() {
 }
 
 //===----------------------------------------------------------------------===//
+// nn.mod
+//===----------------------------------------------------------------------===//
+
+LogicalResult ModOp::verify() {
+  if (isa<FloatType>(elementType(getResult())) && !getTruncate())
+    return emitOpError() << "expected 'truncate' for floats, got none; ONNX "
+                            "has no other remainder of them";
+  return detail::verifyBroadcast(*this);
+}
+
+//===----------------------------------------------------------------------===//
 // nn.cast, nn.expand
 //===----------------------------------------------------------------------===//
 

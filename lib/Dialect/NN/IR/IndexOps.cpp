@@ -139,6 +139,10 @@ LogicalResult ResizeOp::verify() {
       failed(verifyList(*this, "denominators", getDenominators(), rank, 1)) ||
       failed(verifyList(*this, "offsets", getOffsets(), rank, -maxListEntry)))
     return failure();
+  if (getExcludeOutside() && getMode() != ResizeMode::Cubic)
+    return emitOpError() << "expected 'exclude_outside' with mode cubic only, "
+                            "got: mode "
+                         << stringifyResizeMode(getMode());
   return success();
 }
 
@@ -152,8 +156,12 @@ PartitionSpec ResizeOp::getPartitionSpec() {
     int64_t den = getDenominators()[i];
     bool exact = num % den == 0 && offset % den == 0;
     bool linear = getMode() == ResizeMode::Linear && !exact;
-    DimAccess dim{static_cast<int16_t>(i), num, offset,
-                  offset + (linear ? den : 0), den};
+    bool cubic = getMode() == ResizeMode::Cubic && !exact;
+    DimAccess dim{static_cast<int16_t>(i), num, offset - (cubic ? den : 0),
+                  offset + (cubic    ? 2 * den
+                            : linear ? den
+                                     : 0),
+                  den};
     // A window outside of x reads the element at the border: it is at most so
     // far away. What no window reads goes to a neighbour, so that tiles leave
     // no gaps.
@@ -181,18 +189,22 @@ void ResizeOp::setLocalAccess(const LocalTile &tile) {
   setOffsets(offsets);
 }
 
+/// Elements that one element of the result reads along a dimension.
+static int64_t readsOf(ResizeMode mode) {
+  return mode == ResizeMode::Cubic ? 4 : mode == ResizeMode::Linear ? 2 : 1;
+}
+
 double ResizeOp::getFlops(const LocalTile &tile) {
-  bool linear = getMode() == ResizeMode::Linear;
-  return linear ? 3.0 * volume(tile.resultBoxes[0]) : 0;
+  int64_t reads = readsOf(getMode());
+  return reads == 1 ? 0 : (2.0 * reads - 1) * volume(tile.resultBoxes[0]);
 }
 
 double ResizeOp::getBytes(const LocalTile &tile) {
   // Where the result has fewer elements than x, some of x is not read.
   const Box &box = tile.operandBoxes[0];
-  bool linear = getMode() == ResizeMode::Linear;
   double bytes = boxBytes(getX(), box);
   for (auto [i, range] : llvm::enumerate(box)) {
-    int64_t read = tile.resultBoxes[0][i].size() * (linear ? 2 : 1);
+    int64_t read = tile.resultBoxes[0][i].size() * readsOf(getMode());
     bytes *= static_cast<double>(std::min(range.size(), read)) / range.size();
   }
   return bytes + boxBytes(getResult(), tile.resultBoxes[0]);

@@ -65,6 +65,15 @@ LogicalResult RandomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult
+ActivationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                       ActivationKind kind, APFloat alpha, APFloat beta) {
+  double a = alpha.convertToDouble(), b = beta.convertToDouble();
+  if (!std::isfinite(a) || !std::isfinite(b))
+    return emitError() << "expected finite numbers, got: " << a << ", " << b;
+  return success();
+}
+
 LogicalResult InitAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t index) {
   if (index < 0)

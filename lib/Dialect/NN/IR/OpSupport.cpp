@@ -98,6 +98,13 @@ LogicalResult soap::nn::verifyList(Operation *op, StringRef attribute,
   return success();
 }
 
+LogicalResult soap::nn::verifyAxis(Operation *op, int64_t axis, size_t rank) {
+  if (axis < 0 || axis >= static_cast<int64_t>(rank))
+    return op->emitOpError()
+           << "expected an axis in [0, " << rank << "), got: " << axis;
+  return success();
+}
+
 LogicalResult soap::nn::verifyWindows(Operation *op, const Windows &windows,
                                       size_t spatial) {
   if (failed(verifyList(op, "kernel", windows.kernel, spatial, 1)) ||
@@ -189,7 +196,9 @@ double soap::nn::windowBytes(Operation *op, const LocalTile &tile,
 static bool isCostNeutral(StringRef attribute) {
   return llvm::is_contained({"pads_lo", "pads_hi", "counted_lo", "counted_hi",
                              "starts", "offsets", "global_shape", "source",
-                             "value", "base", "table_size", "reverse"},
+                             "value", "base", "table_size", "bases",
+                             "table_sizes", "diagonal", "reverse",
+                             "activations", "operandSegmentSizes"},
                             attribute);
 }
 

@@ -49,6 +49,8 @@ mlir::LogicalResult verifyResultShape(mlir::Operation *op,
 mlir::LogicalResult verifyList(mlir::Operation *op, llvm::StringRef attribute,
                                llvm::ArrayRef<int64_t> list, size_t length,
                                int64_t minimum);
+/// Checks that `axis` is a dimension of a value of rank `rank`.
+mlir::LogicalResult verifyAxis(mlir::Operation *op, int64_t axis, size_t rank);
 
 /// Windows over spatial dimensions: conv and pools.
 struct Windows {

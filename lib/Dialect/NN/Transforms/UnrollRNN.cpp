@@ -7,6 +7,7 @@
 
 #include "StepSlices.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Regex.h"
 
 namespace soap::nn {
@@ -24,10 +25,11 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 
 namespace {
 
-/// One layer in parts.
+/// One layer in parts: an LSTMOp, GRUOp or RNNOp.
+template <typename Op>
 class LayerUnroller {
 public:
-  LayerUnroller(LSTMOp op, int64_t chunk, StepSlices &slices)
+  LayerUnroller(Op op, int64_t chunk, StepSlices &slices)
       : op(op), builder(op), slices(slices), name(getName(op)),
         numSteps(shapeOf(op.getX())[0]) {
     for (int64_t lo = 0; lo < numSteps; lo += chunk)
@@ -38,6 +40,8 @@ public:
   size_t run();
 
 private:
+  static constexpr bool hasCell = std::is_same_v<Op, LSTMOp>;
+
   /// The hidden states of all parts of one direction, by their steps, and the
   /// last cell state.
   struct Direction {
@@ -45,15 +49,21 @@ private:
     Value lastCell;
   };
   Direction runDirection(int64_t direction, StringRef prefix);
+  SmallVector<Value> operandsOf(int64_t direction, StringRef prefix);
+  Op createPart(int64_t direction, soap::Range steps, const Twine &part,
+                ValueRange operands);
   Value lastState(Value hidden, bool backwards, const Twine &part);
+  Value lengthsFrom(int64_t step, const Twine &part);
+  void replace(ArrayRef<Direction> directions);
 
-  LSTMOp op;
+  Op op;
   OpBuilder builder;
   StepSlices &slices;
   std::string name;
   int64_t numSteps;
   SmallVector<soap::Range> chunks;
-  SmallVector<Value> inputs; ///< Steps of x, by chunk.
+  SmallVector<Value> inputs;  ///< Steps of x, by chunk.
+  SmallVector<Value> lengths; ///< What is left of them, by chunk; or empty.
 };
 
 class NNUnrollRNN : public soap::nn::impl::NNUnrollRNNBase<NNUnrollRNN> {
@@ -66,8 +76,9 @@ public:
 } // namespace
 
 /// The state behind a part that ends with the last of its `hidden` states.
-Value LayerUnroller::lastState(Value hidden, bool backwards,
-                               const Twine &part) {
+template <typename Op>
+Value LayerUnroller<Op>::lastState(Value hidden, bool backwards,
+                                   const Twine &part) {
   Box box = soap::wholeBox(shapeOf(hidden));
   box[0].lo = backwards ? 0 : box[0].hi - 1;
   box[0].hi = box[0].lo + 1;
@@ -76,15 +87,42 @@ Value LayerUnroller::lastState(Value hidden, bool backwards,
                         part + ".state");
 }
 
-LayerUnroller::Direction LayerUnroller::runDirection(int64_t direction,
-                                                     StringRef prefix) {
-  bool backwards = op.getReverse() || direction == 1;
-  // x has no directions.
-  SmallVector<Value, 6> operands = {nullptr};
-  static constexpr llvm::StringLiteral operandNames[] = {
-      "input_weight", "recurrent_weight", "bias", "first_hidden", "first_cell"};
+/// What is left of the sequences from `step` on; 0 or less where nothing is.
+template <typename Op>
+Value LayerUnroller<Op>::lengthsFrom(int64_t step, const Twine &part) {
+  Value whole = op.getLengths();
+  if (step == 0)
+    return whole;
+  auto type = cast<RankedTensorType>(whole.getType());
+  auto number = RankedTensorType::get({}, type.getElementType());
+  auto start = slices.create<ConstantOp>(
+      builder, op.getLoc(), part + ".start",
+      cast<ElementsAttr>(DenseElementsAttr::get(
+          number,
+          Attribute(builder.getIntegerAttr(type.getElementType(), step)))));
+  return slices.create<SubOp>(builder, op.getLoc(), part + ".lengths", type,
+                              whole, start);
+}
+
+/// The operands of one direction, but x and lengths, which have none.
+template <typename Op>
+SmallVector<Value> LayerUnroller<Op>::operandsOf(int64_t direction,
+                                                 StringRef prefix) {
+  SmallVector<StringRef> names = {"input_weight", "recurrent_weight", "bias",
+                                  "first_hidden"};
+  if (hasCell)
+    names.push_back("first_cell");
+  if (op.getLengths())
+    names.push_back("lengths");
+  if (op->getNumOperands() > names.size() + 1)
+    names.push_back("peephole");
+  SmallVector<Value> operands = {nullptr};
   for (auto [operand, operandName] :
-       llvm::zip_equal(op.getOperands().drop_front(), operandNames)) {
+       llvm::zip_equal(op->getOperands().drop_front(), names)) {
+    if (operandName == "lengths") {
+      operands.push_back(operand);
+      continue;
+    }
     Box box = soap::wholeBox(shapeOf(operand));
     box[0] = {direction, direction + 1};
     if (shapeOf(operand)[0] == 1)
@@ -92,79 +130,114 @@ LayerUnroller::Direction LayerUnroller::runDirection(int64_t direction,
     operands.push_back(
         slices.slice(builder, operand, box, prefix + "." + operandName));
   }
+  return operands;
+}
 
+template <typename Op>
+Op LayerUnroller<Op>::createPart(int64_t direction, soap::Range steps,
+                                 const Twine &part, ValueRange operands) {
+  SmallVector<int64_t, 4> hidden(shapeOf(op.getHidden()));
+  int64_t directions = hidden[1];
+  hidden[0] = steps.size();
+  hidden[1] = 1;
+  SmallVector<Type> types = {
+      cast<RankedTensorType>(op.getHidden().getType()).clone(hidden)};
+  if (hasCell)
+    types.push_back(
+        cast<RankedTensorType>(types[0]).clone(ArrayRef(hidden).drop_front()));
+  auto layer = slices.create<Op>(builder, op.getLoc(), part, TypeRange(types),
+                                 operands, op->getAttrDictionary().getValue());
+  // One step has no direction.
+  layer.setReverse((op.getReverse() || direction == 1) && steps.size() > 1);
+  if (ArrayAttr activations = op.getActivationsAttr()) {
+    size_t count = activations.size() / directions;
+    layer.setActivationsAttr(builder.getArrayAttr(
+        activations.getValue().slice(direction * count, count)));
+  }
+  return layer;
+}
+
+template <typename Op>
+typename LayerUnroller<Op>::Direction
+LayerUnroller<Op>::runDirection(int64_t direction, StringRef prefix) {
+  bool backwards = op.getReverse() || direction == 1;
+  SmallVector<Value> operands = operandsOf(direction, prefix);
+  constexpr size_t firstHidden = 4, firstCell = 5;
+  constexpr size_t lengthsAt = hasCell ? 6 : 5;
   Direction result;
   result.hidden.resize(chunks.size());
   for (size_t i = 0; i != chunks.size(); ++i) {
     size_t number = backwards ? chunks.size() - 1 - i : i;
-    soap::Range steps = chunks[number];
     operands[0] = inputs[number];
-    SmallVector<int64_t, 4> hidden(shapeOf(op.getHidden()));
-    hidden[0] = steps.size();
-    hidden[1] = 1;
-    std::string part = prefix.str() + stepSuffix(steps);
-    auto layer =
-        slices.create<LSTMOp>(builder, op.getLoc(), part,
-                              TypeRange{op.getHidden().getType().clone(hidden),
-                                        op.getLastCell().getType().clone(
-                                            ArrayRef(hidden).drop_front())},
-                              operands);
-    // One step has no direction.
-    layer.setReverse(backwards && steps.size() > 1);
+    if (!lengths.empty())
+      operands[lengthsAt] = lengths[number];
+    std::string part = prefix.str() + stepSuffix(chunks[number]);
+    Op layer = createPart(direction, chunks[number], part, operands);
     result.hidden[number] = layer.getHidden();
-    result.lastCell = operands[5] = layer.getLastCell();
+    if constexpr (hasCell)
+      result.lastCell = operands[firstCell] = layer.getLastCell();
     if (i + 1 != chunks.size())
-      operands[4] = lastState(layer.getHidden(), backwards, part);
+      operands[firstHidden] = lastState(layer.getHidden(), backwards, part);
   }
   return result;
 }
 
-size_t LayerUnroller::run() {
-  for (soap::Range steps : chunks)
-    inputs.push_back(slices.stepsFor(builder, op.getX(), steps,
-                                     name + stepSuffix(steps) + ".x"));
-  SmallVector<Direction> directions;
-  if (shapeOf(op.getLastCell())[0] == 1) {
-    directions.push_back(runDirection(0, name));
-  } else {
-    directions.push_back(runDirection(0, name + ".forward"));
-    directions.push_back(runDirection(1, name + ".reverse"));
-  }
-
+/// Joins the parts in place of the layer.
+template <typename Op>
+void LayerUnroller<Op>::replace(ArrayRef<Direction> directions) {
   Location loc = op.getLoc();
-  SmallVector<Value> parts, cells;
+  auto type = cast<RankedTensorType>(op.getHidden().getType());
+  SmallVector<Value> parts;
   for (auto [i, steps] : llvm::enumerate(chunks)) {
     SmallVector<Value> both;
     for (const Direction &direction : directions)
       both.push_back(direction.hidden[i]);
     Value part = both[0];
     if (both.size() == 2) {
-      SmallVector<int64_t, 4> shape(shapeOf(op.getHidden()));
+      SmallVector<int64_t, 4> shape(type.getShape());
       shape[0] = steps.size();
       part = slices.create<ConcatOp>(builder, loc, name + stepSuffix(steps),
-                                     op.getHidden().getType().clone(shape),
-                                     both, /*axis=*/1);
+                                     type.clone(shape), both, /*axis=*/1);
     }
     slices.setStepDim(part, 0);
     parts.push_back(part);
   }
-  for (const Direction &direction : directions)
-    cells.push_back(direction.lastCell);
-  Value cell = cells[0];
-  if (cells.size() == 2)
-    cell = slices.create<ConcatOp>(builder, loc, name + ".cell",
-                                   op.getLastCell().getType(), cells,
-                                   /*axis=*/0);
-  auto hidden = slices.create<ConcatOp>(builder, loc, name,
-                                        op.getHidden().getType(), parts,
+  if constexpr (hasCell) {
+    Value cell = directions[0].lastCell;
+    if (directions.size() == 2)
+      cell = slices.create<ConcatOp>(
+          builder, loc, name + ".cell", op.getLastCell().getType(),
+          ValueRange{cell, directions[1].lastCell}, /*axis=*/0);
+    op.getLastCell().replaceAllUsesWith(cell);
+  }
+  auto hidden = slices.create<ConcatOp>(builder, loc, name, type, parts,
                                         /*axis=*/0);
   slices.setStepDim(hidden, 0);
   op.getHidden().replaceAllUsesWith(hidden);
-  op.getLastCell().replaceAllUsesWith(cell);
   op.erase();
   setName(hidden, name);
+}
+
+template <typename Op>
+size_t LayerUnroller<Op>::run() {
+  for (soap::Range steps : chunks) {
+    std::string part = name + stepSuffix(steps);
+    inputs.push_back(slices.stepsFor(builder, op.getX(), steps, part + ".x"));
+    if (op.getLengths())
+      lengths.push_back(lengthsFrom(steps.lo, part));
+  }
+  SmallVector<Direction> directions;
+  if (shapeOf(op.getHidden())[1] == 1) {
+    directions.push_back(runDirection(0, name));
+  } else {
+    directions.push_back(runDirection(0, name + ".forward"));
+    directions.push_back(runDirection(1, name + ".reverse"));
+  }
+  replace(directions);
   return chunks.size() * directions.size();
 }
+
+static bool isLayer(Operation *op) { return isa<LSTMOp, GRUOp, RNNOp>(op); }
 
 /// Puts operations in the order in which they could run with a device for every
 /// layer: a step of one layer beside an earlier step of the next. Devices
@@ -181,7 +254,7 @@ static void orderDiagonally(Block &block) {
       if (Operation *definition = operand.getDefiningOp())
         wave = std::max(wave, waves.lookup(definition));
     waves[&op] = isa<OutputOp>(op) ? std::numeric_limits<unsigned>::max()
-                                   : wave + isa<LSTMOp>(op);
+                                   : wave + isLayer(&op);
     ops.push_back(&op);
   }
   for (Operation *op : llvm::reverse(ops)) {
@@ -217,17 +290,17 @@ void NNUnrollRNN::runOnOperation() {
   if (function.isExternal())
     return;
   llvm::Regex regex("^(" + only + ")$");
-  SmallVector<LSTMOp> layers;
-  for (auto op : function.front().getOps<LSTMOp>())
-    if (regex.match(soap::nn::getName(op)))
-      layers.push_back(op);
+  SmallVector<Operation *> layers;
+  for (Operation &op : function.front())
+    if (isLayer(&op) && regex.match(soap::nn::getName(&op)))
+      layers.push_back(&op);
 
   StepSlices slices(function);
   bool changed = false;
-  for (LSTMOp op : layers) {
-    int64_t steps = shapeOf(op.getX())[0];
+  for (Operation *op : layers) {
+    int64_t steps = shapeOf(op->getOperand(0))[0];
     auto keep = [&](const Twine &why) {
-      emitRemark(op.getLoc())
+      emitRemark(op->getLoc())
           << "'" << soap::nn::getName(op) << "' stays one operation: " << why;
       ++numKept;
     };
@@ -237,7 +310,11 @@ void NNUnrollRNN::runOnOperation() {
       keep("it has attributes besides its name, as a configuration; unroll "
            "before choosing a strategy");
     } else {
-      numParts += LayerUnroller(op, chunk, slices).run();
+      numParts +=
+          TypeSwitch<Operation *, size_t>(op).Case<LSTMOp, GRUOp, RNNOp>(
+              [&](auto layer) {
+                return LayerUnroller(layer, chunk, slices).run();
+              });
       ++numUnrolled;
       changed = true;
     }

@@ -7,13 +7,13 @@ import sys
 
 import onnx
 
-from cases import (elements, functions, graphs, layout, mistakes, products, sequences,
-                   windows)
+from cases import (elements, functions, graphs, indices, layout, mistakes, products,
+                   recurrent, sequences, windows)
 
 
 def find(case):
-    for theme in (elements, functions, graphs, layout, mistakes, products, sequences,
-                  windows):
+    for theme in (elements, functions, graphs, indices, layout, mistakes, products,
+                  recurrent, sequences, windows):
         if hasattr(theme, case):
             return getattr(theme, case)
     sys.exit(f"error: expected a case, got: {case}")

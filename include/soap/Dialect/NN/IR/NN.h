@@ -25,4 +25,11 @@
 #define GET_OP_CLASSES
 #include "soap/Dialect/NN/IR/NNOps.h.inc"
 
+namespace soap::nn {
+/// What a reduction starts with: joined with it an element stays as it is. Zero
+/// without a kind.
+mlir::TypedAttr neutralElement(std::optional<ReduceKind> kind,
+                               mlir::Type element);
+} // namespace soap::nn
+
 #endif // SOAP_DIALECT_NN_IR_NN_H

@@ -129,7 +129,8 @@ def NN_PredicateAttr : EnumAttr<NN_Dialect, NN_Predicate, "predicate"> {
 
 def NN_ResizeMode : I32EnumAttr<"ResizeMode", "interpolation of a resize", [
     I32EnumAttrCase<"Nearest", 0, "nearest">,
-    I32EnumAttrCase<"Linear", 1, "linear">]> {
+    I32EnumAttrCase<"Linear", 1, "linear">,
+    I32EnumAttrCase<"Cubic", 2, "cubic">]> {
   let cppNamespace = "::soap::nn";
   let genSpecializedAttr = 0;
 }
@@ -137,5 +138,48 @@ def NN_ResizeMode : I32EnumAttr<"ResizeMode", "interpolation of a resize", [
 def NN_ResizeModeAttr : EnumAttr<NN_Dialect, NN_ResizeMode, "resize_mode"> {
   let assemblyFormat = "`<` $value `>`";
 }
+
+def NN_ActivationKind : I32EnumAttr<"ActivationKind",
+    "activation of a recurrent layer", [
+    I32EnumAttrCase<"Relu", 0, "relu">, I32EnumAttrCase<"Tanh", 1, "tanh">,
+    I32EnumAttrCase<"Sigmoid", 2, "sigmoid">,
+    I32EnumAttrCase<"Affine", 3, "affine">,
+    I32EnumAttrCase<"LeakyRelu", 4, "leaky_relu">,
+    I32EnumAttrCase<"ThresholdedRelu", 5, "thresholded_relu">,
+    I32EnumAttrCase<"ScaledTanh", 6, "scaled_tanh">,
+    I32EnumAttrCase<"HardSigmoid", 7, "hard_sigmoid">,
+    I32EnumAttrCase<"Elu", 8, "elu">,
+    I32EnumAttrCase<"Softsign", 9, "softsign">,
+    I32EnumAttrCase<"Softplus", 10, "softplus">]> {
+  let cppNamespace = "::soap::nn";
+}
+
+def NN_ActivationAttr : NN_Attr<"Activation", "activation"> {
+  let summary = "An activation of a recurrent layer";
+  let description = [{
+    One of ONNX's (see its LSTM), with its `alpha` and `beta`; those that have
+    no use for them ignore them.
+
+    Example: `#nn.activation<leaky_relu, 1.000000e-02, 0.000000e+00>`
+
+    Constraints:
+    - `alpha` and `beta` are finite
+  }];
+  let parameters = (ins EnumParameter<NN_ActivationKind>:$kind,
+                        APFloatParameter<"">:$alpha,
+                        APFloatParameter<"">:$beta);
+  let builders = [AttrBuilder<(ins "::soap::nn::ActivationKind":$kind,
+                                   CArg<"double", "0">:$alpha,
+                                   CArg<"double", "0">:$beta), [{
+    return $_get($_ctxt, kind, ::llvm::APFloat(alpha), ::llvm::APFloat(beta));
+  }]>];
+  let assemblyFormat = [{
+    `<` $kind `,` custom<Double>($alpha) `,` custom<Double>($beta) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def NN_ActivationArrayAttr :
+    TypedArrayAttrBase<NN_ActivationAttr, "activations">;
 
 #endif // SOAP_DIALECT_NN_IR_NNATTRS_TD

@@ -56,6 +56,7 @@ class NN_TensorOf<list<Type> elements, string what> :
 def NN_Tensor : NN_TensorOf<[AnyFloat, AnyInteger], "floats or integers">;
 def NN_FloatTensor : NN_TensorOf<[AnyFloat], "floats">;
 def NN_BoolTensor : NN_TensorOf<[I1], "booleans">;
+def NN_BitTensor : NN_TensorOf<[AnyInteger], "booleans or integers">;
 def NN_IndexTensor : NN_TensorOf<[I32, I64], "indices (i32 or i64)">;
 
 //===----------------------------------------------------------------------===//

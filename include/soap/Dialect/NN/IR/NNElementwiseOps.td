@@ -15,7 +15,7 @@ include "soap/Dialect/NN/IR/NNAttrs.td"
 //===----------------------------------------------------------------------===//
 
 class NN_BinaryOp<string mnemonic, string onnx, string meaning,
-                  Type operand = NN_Tensor> :
+                  Type operand = NN_Tensor, dag attributes = (ins)> :
     NN_PureOp<mnemonic, [NN_PerElement]> {
   let summary = meaning # ", per element";
   let description = [{
@@ -35,7 +35,7 @@ class NN_BinaryOp<string mnemonic, string onnx, string meaning,
     - operands and result have the same element type
     - the result has the shape to which the operands broadcast
   }];
-  let arguments = (ins operand:$a, operand:$b);
+  let arguments = !con((ins operand:$a, operand:$b), attributes);
   let assemblyFormat = [{
     $a `,` $b attr-dict `:` functional-type(operands, results)
   }];
@@ -58,9 +58,25 @@ def NN_MaxOp : NN_BinaryOp<"max", "Max", "max(a, b)">;
 def NN_MinOp : NN_BinaryOp<"min", "Min", "min(a, b)">;
 def NN_PowOp : NN_BinaryOp<"pow", "Pow", "a to the power of b",
                            NN_FloatTensor>;
-def NN_AndOp : NN_BinaryOp<"and", "And", "a and b", NN_BoolTensor>;
-def NN_OrOp : NN_BinaryOp<"or", "Or", "a or b", NN_BoolTensor>;
-def NN_XorOp : NN_BinaryOp<"xor", "Xor", "a or b, not both", NN_BoolTensor>;
+def NN_AndOp : NN_BinaryOp<"and", "And and BitwiseAnd",
+                           "a and b, of integers bit by bit", NN_BitTensor>;
+def NN_OrOp : NN_BinaryOp<"or", "Or and BitwiseOr",
+                          "a or b, of integers bit by bit", NN_BitTensor>;
+def NN_XorOp : NN_BinaryOp<"xor", "Xor and BitwiseXor",
+                           "a or b, not both, of integers bit by bit",
+                           NN_BitTensor>;
+
+/// `truncate`: as C's % and fmod, and the only form of floats.
+def NN_ModOp : NN_BinaryOp<"mod", "Mod",
+    "Remainder of a / b with the sign of b, or, with `truncate`, with the sign "
+    "of a (exact for floats, 0 for an integer b that is 0)",
+    NN_Tensor, (ins UnitAttr:$truncate)> {
+  let extraClassDefinition = [{
+    ::soap::PartitionSpec $cppClass::getPartitionSpec() {
+      return ::soap::nn::detail::elementwiseSpec(*this);
+    }
+  }];
+}
 
 def NN_CompareOp : NN_PureOp<"compare", [NN_PerElement]> {
   let summary = "Comparison, per element";
@@ -154,13 +170,26 @@ def NN_LogOp : NN_UnaryOp<"log", "Log", "natural logarithm of x">;
 def NN_ErfOp : NN_UnaryOp<"erf", "Erf", "error function of x">;
 def NN_SinOp : NN_UnaryOp<"sin", "Sin", "sin(x)">;
 def NN_CosOp : NN_UnaryOp<"cos", "Cos", "cos(x)">;
+def NN_TanOp : NN_UnaryOp<"tan", "Tan", "tan(x)">;
+def NN_AsinOp : NN_UnaryOp<"asin", "Asin", "arcsine of x">;
+def NN_AcosOp : NN_UnaryOp<"acos", "Acos", "arccosine of x">;
+def NN_AtanOp : NN_UnaryOp<"atan", "Atan", "arctangent of x">;
+def NN_SinhOp : NN_UnaryOp<"sinh", "Sinh", "hyperbolic sine of x">;
+def NN_CoshOp : NN_UnaryOp<"cosh", "Cosh", "hyperbolic cosine of x">;
+def NN_AsinhOp : NN_UnaryOp<"asinh", "Asinh", "inverse hyperbolic sine of x">;
+def NN_AcoshOp : NN_UnaryOp<"acosh", "Acosh", "inverse hyperbolic cosine of x">;
+def NN_AtanhOp : NN_UnaryOp<"atanh", "Atanh",
+                            "inverse hyperbolic tangent of x">;
 def NN_ReciprocalOp : NN_UnaryOp<"reciprocal", "Reciprocal", "1 / x">;
 def NN_FloorOp : NN_UnaryOp<"floor", "Floor", "largest integer up to x">;
 def NN_CeilOp : NN_UnaryOp<"ceil", "Ceil", "smallest integer from x on">;
 def NN_RoundOp : NN_UnaryOp<"round", "Round", "nearest integer, ties to even">;
 def NN_NegOp : NN_UnaryOp<"neg", "Neg", "-x", NN_Tensor>;
 def NN_AbsOp : NN_UnaryOp<"abs", "Abs", "absolute value of x", NN_Tensor>;
-def NN_NotOp : NN_UnaryOp<"not", "Not", "not x", NN_BoolTensor>;
+def NN_SignOp : NN_UnaryOp<"sign", "Sign",
+    "1 for a positive, -1 for a negative x, else x", NN_Tensor>;
+def NN_NotOp : NN_UnaryOp<"not", "Not and BitwiseNot",
+                          "not x, of integers bit by bit", NN_BitTensor>;
 
 /// `approximate`: by tanh, as GPT-2 has it.
 def NN_GeluOp : NN_UnaryOp<"gelu", "Gelu",

@@ -82,13 +82,16 @@ def NN_ResizeOp : NN_PureOp<"resize", [],
     ONNX Resize and Upsample. Element i of a dimension of the result lies at
     q = (`numerators`*i + `offsets`) / `denominators` of x, an exact rational.
     `nearest` takes element floor(q), `linear` joins floor(q) and the next by
-    their distances, dimension by dimension. Elements outside of x are those at
-    its border. All coordinate transformations and rounding modes of ONNX that
+    their distances, dimension by dimension. `cubic` joins four, floor(q) - 1 to
+    floor(q) + 2, by Keys' weights (1981) with the coefficient `cubic_a`.
+    Elements outside of x are those at its border or, with `exclude_outside`,
+    have no weight, and the others of their four more. All coordinate transformations and rounding modes of ONNX that
     are linear in i are such rationals.
 
     Loops: `d0 .. dk` of the result; x `floor((d*num+off+[0, den])/den)` for
-    `linear`, `[0, 0]` for `nearest` and where q is always an integer; wider
-    by what lies outside of x, and by what no element reads.
+    `linear`, `[-den, 2*den]` in place of `[0, den]` for `cubic`, `[0, 0]` for
+    `nearest` and where q is always an integer; wider by what lies outside of x,
+    and by what no element reads.
 
     Example:
 
@@ -104,10 +107,12 @@ def NN_ResizeOp : NN_PureOp<"resize", [],
     - x and result have the same rank and element type
     - one numerator, offset and denominator per dimension; numerators and
       denominators are positive
+    - `exclude_outside` only with `cubic`
   }];
   let arguments = (ins NN_FloatTensor:$x, NN_ResizeModeAttr:$mode,
       DenseI64ArrayAttr:$numerators, DenseI64ArrayAttr:$offsets,
-      DenseI64ArrayAttr:$denominators);
+      DenseI64ArrayAttr:$denominators,
+      DefaultValuedAttr<F32Attr, "-0.75f">:$cubic_a, UnitAttr:$exclude_outside);
   let assemblyFormat = [{
     $x attr-dict `:` functional-type(operands, results)
   }];

@@ -14,6 +14,8 @@ include "soap/Dialect/NN/IR/NNWindowOps.td"
 include "soap/Dialect/NN/IR/NNElementwiseOps.td"
 include "soap/Dialect/NN/IR/NNShapeOps.td"
 include "soap/Dialect/NN/IR/NNIndexOps.td"
+include "soap/Dialect/NN/IR/NNScatterOps.td"
+include "soap/Dialect/NN/IR/NNOrderOps.td"
 include "soap/Dialect/NN/IR/NNRecurrentOps.td"
 
 #endif // SOAP_DIALECT_NN_IR_NNOPS_TD

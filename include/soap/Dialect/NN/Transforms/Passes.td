@@ -39,8 +39,8 @@ def NNFoldConstants : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
 def NNUnrollRNN : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
   let summary = "Split recurrent layers along their steps";
   let description = [{
-    Splits every nn.lstm into one operation per `chunk` steps (the last one may
-    have fewer), as the publications do that this compiler follows (Jia, Zaharia,
+    Splits every nn.lstm, nn.gru and nn.rnn into one operation per `chunk` steps
+    (the last one may have fewer), as the publications do that this compiler follows (Jia, Zaharia,
     Aiken, "Beyond data and model parallelism for deep neural networks", 2019,
     section 8.1: 40 steps). A strategy can then place parts of a layer apart, and
     a part of one layer runs beside a later part of the layer before.

@@ -114,30 +114,6 @@ def lstm_readers():
     )
 
 
-def lstm_forms():
-    """What is refused, and why."""
-    def layer(name, inputs="x w r", **attributes):
-        return helper.make_node("LSTM", inputs.split(" "), [name], name=name,
-                                hidden_size=4, **attributes)
-
-    return model(
-        [
-            layer("layout", layout=1),
-            layer("peepholes", "x w r     p"),
-            layer("clipped", clip=1.0),
-            layer("activated", activations=["Relu", "Tanh", "Tanh"]),
-            layer("short", "x w r  lengths"),
-        ],
-        {"x": [3, 2, 5]},
-        {k: None for k in ["layout", "peepholes", "clipped", "activated", "short"]},
-        [
-            weight("w", 1, 16, 5), weight("r", 1, 16, 4), weight("p", 1, 12),
-            numpy_helper.from_array(np.array([3, 2], np.int32), "lengths"),
-        ],
-        opset=14,
-    )
-
-
 def causal_mask():
     """A mask of too many elements for a constant."""
     steps = np.arange(512, dtype=np.int64)

@@ -1,0 +1,92 @@
+//===- RecurrentLayer.h - One direction of a recurrent layer ----*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_CONVERSION_NNTOLINALG_RECURRENTLAYER_H
+#define SOAP_LIB_CONVERSION_NNTOLINALG_RECURRENTLAYER_H
+
+#include "Patterns.h"
+
+namespace soap::linalg_lowering {
+
+/// Builds one direction of a layer: products for all steps, then a loop over
+/// the steps.
+struct Layer {
+  template <typename Op>
+  Layer(mlir::OpBuilder &builder, Op op)
+      : builder(builder), loc(op.getLoc()),
+        element(tensorType(op.getX()).getElementType()), x(op.getX()),
+        lengths(op.getLengths()), isReverse(op.getReverse()),
+        steps(tensorType(op.getX()).getDimSize(0)),
+        batch(tensorType(op.getX()).getDimSize(1)),
+        hidden(tensorType(op.getHidden()).getDimSize(3)),
+        activations(op.getActivationsAttr()) {
+    if (op.getClip())
+      clip = op.getClip()->convertToDouble();
+  }
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::Type element;
+  mlir::Value x, lengths; ///< Lengths may be null.
+  bool isReverse;
+  int64_t steps, batch, hidden;
+  mlir::ArrayAttr activations; ///< May be null.
+  std::optional<double> clip;
+
+  mlir::OpFoldResult number(int64_t value) {
+    return builder.getIndexAttr(value);
+  }
+  mlir::Value index(int64_t value);
+
+  /// `tensor[index]`.
+  mlir::Value entry(mlir::Value tensor, mlir::OpFoldResult index);
+  /// `tensor` with `value` at the given leading indices.
+  mlir::Value withEntry(mlir::Value tensor, mlir::Value value,
+                        llvm::ArrayRef<mlir::OpFoldResult> indices);
+  /// Elements [first, first + count) of dimension `dim`.
+  mlir::Value part(mlir::Value tensor, unsigned dim, int64_t first,
+                   int64_t count);
+
+  /// Adds `x` [rows..., k] times `weight` [gates, hidden, k] to `sums`
+  /// [rows..., gates, hidden].
+  mlir::Value addProduct(mlir::Value x, mlir::Value weight, mlir::Value sums);
+  /// `bias` [gates, hidden] for every row.
+  mlir::Value repeated(mlir::Value bias, llvm::ArrayRef<int64_t> rows);
+
+  /// What is read at [sample, unit]: a gate of [batch, gates, hidden], a row of
+  /// [rows, hidden], an element of [batch, hidden].
+  using Input = std::pair<mlir::Value, mlir::AffineMap>;
+  Input gate(mlir::Value gates, int64_t which);
+  Input row(mlir::Value rows, int64_t which);
+  Input all(mlir::Value value);
+
+  /// Writes into `output` [batch, hidden] what `body` makes of the inputs and
+  /// of the output. With a `step`, samples whose sequence has ended keep what
+  /// the output has.
+  mlir::Value update(llvm::ArrayRef<Input> inputs, mlir::Value output,
+                     mlir::Value step, ElementBuilder body);
+
+  /// Activation `which` of `count` of direction `direction`;
+  /// `otherwise` if the layer has the default ones.
+  mlir::Value activate(mlir::OpBuilder &nested, mlir::Location location,
+                       mlir::Value value, int64_t direction, int64_t which,
+                       int64_t count, nn::ActivationKind otherwise);
+
+  /// Runs the steps of a direction: `step(number, states)` gives the states
+  /// behind one, of which the first is the hidden state, that is also stored in
+  /// `hiddens`. Returns the last states.
+  llvm::SmallVector<mlir::Value>
+  run(int64_t direction, llvm::SmallVector<mlir::Value> states,
+      mlir::Value &hiddens,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                        mlir::ValueRange)>
+          step);
+};
+
+} // namespace soap::linalg_lowering
+
+#endif // SOAP_LIB_CONVERSION_NNTOLINALG_RECURRENTLAYER_H
