@@ -106,21 +106,3 @@ LogicalResult soap::onnx_import::importHardSigmoid(NodeContext &node) {
     value = node.create<nn::MulOp>(shape, {*x, *value});
   return node.finish(value);
 }
-
-/// x sigmoid(alpha x).
-LogicalResult soap::onnx_import::importSwish(NodeContext &node) {
-  auto x = node.tensor(0);
-  if (failed(x))
-    return failure();
-  llvm::ArrayRef<int64_t> shape = node.shape(0);
-  float alpha = node.number("alpha", 1.0f);
-  auto value = x;
-  if (alpha != 1)
-    value = node.create<nn::MulOp>(shape, {*x, node.scalar(alpha, "_alpha")},
-                                   {}, "_scaled");
-  if (succeeded(value))
-    value = node.create<nn::SigmoidOp>(shape, *value, {}, "_gate");
-  if (succeeded(value))
-    value = node.create<nn::MulOp>(shape, {*x, *value});
-  return node.finish(value);
-}

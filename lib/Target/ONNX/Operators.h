@@ -61,7 +61,6 @@ mlir::LogicalResult importLeakyRelu(NodeContext &);
 mlir::LogicalResult importSoftplus(NodeContext &);
 mlir::LogicalResult importMish(NodeContext &);
 mlir::LogicalResult importHardSigmoid(NodeContext &);
-mlir::LogicalResult importSwish(NodeContext &);
 
 // Indices.cpp, Recurrent.cpp
 mlir::LogicalResult importGather(NodeContext &);
