@@ -56,7 +56,7 @@ mlir::LogicalResult importClip(NodeContext &);
 mlir::LogicalResult importCast(NodeContext &);
 mlir::LogicalResult importExpand(NodeContext &);
 
-// Activations.cpp
+// ComposedActivations.cpp
 mlir::LogicalResult importLeakyRelu(NodeContext &);
 mlir::LogicalResult importSoftplus(NodeContext &);
 mlir::LogicalResult importMish(NodeContext &);

@@ -1,4 +1,4 @@
-//===- Activations.cpp - Activations that are several ops -------*- C++ -*-===//
+//===- ComposedActivations.cpp - Activations as several ops -----*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
