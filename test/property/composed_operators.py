@@ -31,12 +31,6 @@ def thresholded_relu(b, op, x, shape):
     return True
 
 
-@operator("Swish", since=24, of=anything)
-def swish(b, op, x, shape):
-    b.node(op, [x], shape, alpha=b.rng.choice([1.0, b.rng.uniform(0.5, 2)]))
-    return True
-
-
 @operator("HardSigmoid", of=anything)
 def hard_sigmoid(b, op, x, shape):
     b.node(op, [x], shape, alpha=b.rng.uniform(0.1, 0.5), beta=b.rng.uniform(0, 1))

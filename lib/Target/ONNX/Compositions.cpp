@@ -316,8 +316,6 @@ static constexpr OperatorEntry table[] = {
     {"Softsign", 7, nullptr, nullptr, 1, 1, "", body, ""},
     {"SpaceToDepth", 7, importBlocks, nullptr, 1, 1, "blocksize",
      "`nn.reshape`, `nn.transpose`", ""},
-    {"Swish", 24, importSwish, nullptr, 1, 1, "alpha", "`nn.sigmoid`, `nn.mul`",
-     ""},
     {"ThresholdedRelu", 10, nullptr, nullptr, 1, 1, "", body, ""},
 };
 

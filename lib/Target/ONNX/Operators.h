@@ -56,12 +56,11 @@ mlir::LogicalResult importClip(NodeContext &);
 mlir::LogicalResult importCast(NodeContext &);
 mlir::LogicalResult importExpand(NodeContext &);
 
-// Activations.cpp
+// ComposedActivations.cpp
 mlir::LogicalResult importLeakyRelu(NodeContext &);
 mlir::LogicalResult importSoftplus(NodeContext &);
 mlir::LogicalResult importMish(NodeContext &);
 mlir::LogicalResult importHardSigmoid(NodeContext &);
-mlir::LogicalResult importSwish(NodeContext &);
 
 // Numbers.cpp, Scatter.cpp, Order.cpp
 mlir::LogicalResult importMod(NodeContext &);

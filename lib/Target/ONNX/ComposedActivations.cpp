@@ -1,4 +1,4 @@
-//===- Activations.cpp - Activations that are several ops -------*- C++ -*-===//
+//===- ComposedActivations.cpp - Activations as several ops -----*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -103,24 +103,6 @@ LogicalResult soap::onnx_import::importHardSigmoid(NodeContext &node) {
         shape, *value, {node.attr("min", 0.0f), node.attr("max", 1.0f)},
         swish ? "_gate" : "");
   if (succeeded(value) && swish)
-    value = node.create<nn::MulOp>(shape, {*x, *value});
-  return node.finish(value);
-}
-
-/// x sigmoid(alpha x).
-LogicalResult soap::onnx_import::importSwish(NodeContext &node) {
-  auto x = node.tensor(0);
-  if (failed(x))
-    return failure();
-  llvm::ArrayRef<int64_t> shape = node.shape(0);
-  float alpha = node.number("alpha", 1.0f);
-  auto value = x;
-  if (alpha != 1)
-    value = node.create<nn::MulOp>(shape, {*x, node.scalar(alpha, "_alpha")},
-                                   {}, "_scaled");
-  if (succeeded(value))
-    value = node.create<nn::SigmoidOp>(shape, *value, {}, "_gate");
-  if (succeeded(value))
     value = node.create<nn::MulOp>(shape, {*x, *value});
   return node.finish(value);
 }
