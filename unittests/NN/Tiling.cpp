@@ -131,11 +131,12 @@ std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
       cast<ConvOp>(localOp).setPadsHi(cast<ConvOp>(*op).getPadsHi());
     }
     if (mistake == Mistake::NoBase)
-      for (StringRef attribute : {"base", "bases", "diagonal"})
+      for (StringRef attribute : {"base", "bases", "diagonal"}) {
         if (auto whole = op->getInherentAttr(attribute); whole && *whole)
           localOp.setInherentAttr(builder.getStringAttr(attribute), *whole);
         else if (localOp.getInherentAttr(attribute))
           localOp.setInherentAttr(builder.getStringAttr(attribute), nullptr);
+      }
     if (mistake == Mistake::AlwaysForward)
       localOp.setInherentAttr(builder.getStringAttr("reverse"), nullptr);
     if (mistake == Mistake::GlobalOffsets && isa<ResizeOp>(localOp))

@@ -49,6 +49,23 @@ static TypedAttr worst(bool smallest, Type element) {
       smallest ? nn::ReduceKind::Min : nn::ReduceKind::Max, element);
 }
 
+/// Places as i64. Until then they are of type index, and then of a higher rank:
+/// two results whose destinations begin as empty tensors of one type would
+/// share a buffer.
+static Value asIntegers(OpBuilder &builder, Location loc, Value places) {
+  Type integer = builder.getI64Type();
+  ArrayRef<int64_t> shape = tensorType(places).getShape();
+  SmallVector<int64_t> higher(shape);
+  higher.insert(higher.begin(), 1);
+  Value output = empty(builder, loc, higher, integer);
+  Value cast = elementwise(
+      builder, loc, reshaped(builder, loc, places, higher), output,
+      [&](OpBuilder &nested, Location location, ValueRange e) -> Value {
+        return nested.create<arith::IndexCastOp>(location, integer, e[0]);
+      });
+  return reshaped(builder, loc, cast, shape);
+}
+
 namespace {
 /// A reduction of pairs: the best element so far, and its index.
 template <typename Op>
@@ -67,7 +84,7 @@ struct ArgLowering : public OpRewritePattern<Op> {
     iterators[axis] = Iterator::reduction;
     AffineMap all = rewriter.getMultiDimIdentityMap(rank);
     AffineMap kept = all.dropResult(axis);
-    Type index = rewriter.getI64Type();
+    Type index = rewriter.getIndexType();
     Value best = filled(rewriter, loc, shape,
                         rewriter.create<arith::ConstantOp>(
                             loc, worst(smallest, x.getElementType())));
@@ -78,15 +95,15 @@ struct ArgLowering : public OpRewritePattern<Op> {
         ValueRange{best, place}, ArrayRef<AffineMap>{all, kept, kept},
         iterators, [&](OpBuilder &builder, Location location, ValueRange e) {
           Value is = comesBefore(builder, location, e[0], e[1], smallest, last);
-          Value here = builder.create<arith::IndexCastOp>(
-              location, index, builder.create<linalg::IndexOp>(location, axis));
+          Value here = builder.create<linalg::IndexOp>(location, axis);
           builder.create<linalg::YieldOp>(
               location,
               ValueRange{
                   builder.create<arith::SelectOp>(location, is, e[0], e[1]),
                   builder.create<arith::SelectOp>(location, is, here, e[2])});
         });
-    rewriter.replaceOp(op, reshaped(rewriter, loc, pairs.getResult(1),
+    Value places = asIntegers(rewriter, loc, pairs.getResult(1));
+    rewriter.replaceOp(op, reshaped(rewriter, loc, places,
                                     tensorType(op.getResult()).getShape()));
     return success();
   }
@@ -228,7 +245,7 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
                rewriter.create<arith::ConstantOp>(
                    loc, worst(op.getSmallest(), x.getElementType())));
     Value places = filled(rewriter, loc, type.getShape(),
-                          scalar(rewriter, loc, rewriter.getI64Type(), -1));
+                          scalar(rewriter, loc, rewriter.getIndexType(), -1));
     // All elements but along the axis, then the elements along it.
     SmallVector<unsigned> dims;
     for (unsigned dim = 0; dim < x.getRank(); ++dim)
@@ -251,7 +268,8 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
     };
     scf::LoopNest nest = scf::buildLoopNest(rewriter, loc, lows, highs, steps,
                                             {values, places}, body);
-    rewriter.replaceOp(op, nest.results);
+    rewriter.replaceOp(
+        op, {nest.results[0], asIntegers(rewriter, loc, nest.results[1])});
     return success();
   }
 
@@ -264,8 +282,7 @@ private:
     unsigned axis = op.getAxis();
     int64_t count = tensorType(op.getValues()).getDimSize(axis);
     Value element = builder.create<tensor::ExtractOp>(loc, op.getX(), at);
-    Value place =
-        builder.create<arith::IndexCastOp>(loc, builder.getI64Type(), at[axis]);
+    Value place = at[axis];
     auto number = [&](int64_t value) -> Value {
       return builder.create<arith::ConstantIndexOp>(loc, value);
     };

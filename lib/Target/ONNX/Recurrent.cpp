@@ -31,7 +31,7 @@ struct LayerNode {
   int64_t gates; ///< 4: LSTM, 3: GRU, 1: RNN.
   int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, directions = 1;
   bool isReverse = false, batchFirst = false;
-  Value lengths; ///< Null if all sequences have all steps.
+  Value lengths = {}; ///< Null if all sequences have all steps.
 
   LogicalResult read();
   FailureOr<Value> inputs0();
