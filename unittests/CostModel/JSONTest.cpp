@@ -102,14 +102,14 @@ TEST(JSON, NumbersHaveBounds) {
   EXPECT_EQ(errorWith("cache_bandwidth_bytes_per_s", "0"), "");
   EXPECT_EQ(errorWith("copy_bandwidth_bytes_per_s", "1e-300"),
             "link 0: expected a number 'copy_bandwidth_bytes_per_s' of 0, or "
-            "from 1 to 1e+15, got: 1e-300");
+            "from 1 to 1e+18, got: 1e-300");
   EXPECT_EQ(errorWith("cores", "2000000"),
             "device 0: expected an integer 'cores' from 0 to 1000000, got: "
             "2000000");
 
   auto calibrationWith = [](llvm::StringRef number) {
     std::string text =
-        R"({"format": "soap-calibration", "devices": 1, "copy_latency_s": 0,)"
+        R"({"format": "soap-calibration", "devices": 1, "copy_latency_s": 0, "device_kind": "k",)"
         R"("kind": {"peak_flops": 1, "memory_bandwidth_bytes_per_s": 1},)"
         R"("copy_bandwidth_bytes_per_s": )" +
         number.str() + "}";
@@ -120,7 +120,7 @@ TEST(JSON, NumbersHaveBounds) {
   EXPECT_EQ(
       calibrationWith("1e999"),
       "calibration: expected a number 'copy_bandwidth_bytes_per_s' from 1 "
-      "to 1e+15, got: inf; remove the file to measure again");
+      "to 1e+18, got: inf; remove the file to measure again");
   CostModel costs;
   auto error =
       costs.addMeasured(R"({"format": "soap-costs", "device_kind": "cpu",)"

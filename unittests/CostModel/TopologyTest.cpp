@@ -182,7 +182,7 @@ TEST(Topology, Errors) {
       {wrap(two, R"({"from": 0, "to": 1})"),
        "expected a number 'bandwidth_bytes_per_s'"},
       {wrap(two, R"({"from": 0, "to": 1, "bandwidth_bytes_per_s": 0})"),
-       "link 0: expected a number 'bandwidth_bytes_per_s' from 1 to 1e+15, "
+       "link 0: expected a number 'bandwidth_bytes_per_s' from 1 to 1e+18, "
        "got: 0"},
       {wrap(two, link("0", "1", R"(, "occupies": "all")")),
        "expected \"receiver\""},

@@ -7,8 +7,8 @@
 
 #include "soap/Target/Model/Model.h"
 #include "OutputFiles.h"
-#include "soap/Runtime/ModelHash.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Runtime/ModelHash.h"
 #include "soap/Target/Model/SharedObject.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tables.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Runtime/RandomRecipe.h"
 #include "soap/Runtime/Runtime.h"
-#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

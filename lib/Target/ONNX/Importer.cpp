@@ -95,9 +95,8 @@ void GraphImporter::addProblem(const NodeProto &node,
                                const llvm::Twine &message) {
   const std::string &name =
       node.name().empty() && node.output_size() ? node.output(0) : node.name();
-  problems.push_back(
-      {node.op_type(), name, message.str(),
-       "(opset " + std::to_string(opset()) + ")" + scope->note});
+  problems.push_back({node.op_type(), name, message.str(),
+                      "(opset " + std::to_string(opset()) + ")" + scope->note});
 }
 
 std::vector<std::string> GraphImporter::problemLines() const {
