@@ -14,10 +14,14 @@ from .graph import Graph
 from .loss import append_loss
 from .registry import NETWORKS, Network
 
-__all__ = ["DEFAULT_OPSET", "NETWORKS", "Network", "build", "count", "registry", "save"]
+__all__ = ["DEFAULT_OPSET", "NETWORKS", "NEWEST_OPSET", "Network", "build", "count",
+           "registry", "save"]
 
 DEFAULT_OPSET = 17
 LOSS_OPSET = 12  # SoftmaxCrossEntropyLoss.
+# The newest operator set that is released: the package may know the next one, too.
+NEWEST_OPSET = max(version for domain, version in onnx.helper.OP_SET_ID_VERSION_MAP
+                   if domain == "ai.onnx")
 
 
 def _graph(name, batch, seq, opset, loss, options):
@@ -25,9 +29,8 @@ def _graph(name, batch, seq, opset, loss, options):
     if not network:
         raise ValueError(f"expected one of {', '.join(NETWORKS)}, got: {name}")
     lowest = LOSS_OPSET if loss else network.minimum_opset
-    highest = onnx.defs.onnx_opset_version()
-    if not lowest <= opset <= highest:
-        raise ValueError(f"expected an operator set from {lowest} to {highest} for "
+    if not lowest <= opset <= NEWEST_OPSET:
+        raise ValueError(f"expected an operator set from {lowest} to {NEWEST_OPSET} for "
                          f"{name}, got: {opset}")
     for what, number in (("batch", batch), ("sequence length", seq)):
         if number is not None and number < 1:
