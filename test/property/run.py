@@ -42,13 +42,14 @@ from worker import Worker
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS_PER_WORKER = 150  # Code that was linked in is never freed.
 MAX_SHRUNK = 5  # Failures per job that are made small.
+MAX_SEARCHED = 3000  # Graphs that are looked at for operators that chance left out.
 
 @dataclasses.dataclass
 class Result:
     """What the strategies of one graph did."""
 
     number: int  # Of the graph.
-    aimed: bool  # At loops that random strategies had left out.
+    aimed: bool  # At what chance had left out.
     count: int  # Strategies.
     coverage: tables.Coverage
     difference: float  # The largest.
@@ -219,6 +220,20 @@ def report(number, folder, message, small, arguments):
               f"--build-dir={arguments.build_dir} --repeat={folder}", flush=True)
 
 
+def graphs_with(names, seed, first):
+    """Further graphs that have these operators: their numbers, from `first` on."""
+    numbers, left = [], set(names)
+    for number in range(first, first + MAX_SEARCHED):
+        if not left:
+            break
+        graph, *_ = cases.draw_graph(seed, number)
+        found = left & {node.op_type for node in graph.model.graph.node}
+        if found:
+            left -= found
+            numbers.append(number)
+    return numbers
+
+
 def run_all(arguments):
     numbers = range(-(-arguments.cases // arguments.strategies))
     results, coverage, operations = [], tables.Coverage(), []
@@ -232,21 +247,26 @@ def run_all(arguments):
     def add(result):
         results.append(result)
         coverage.merge(result.coverage)
+        for loop, (_, _, even, uneven) in result.coverage.loops.items():
+            for evenly, could in ((True, even), (False, uneven)):
+                if could:
+                    places.setdefault((loop, evenly), result.number)
         for failure in result.failures:
             report(result.number, *failure, arguments)
 
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs, initializer=start) as pool:
         for result in pool.map(lambda number: local.job.run(number), numbers):
             add(result)
-            for loop, (_, _, even, uneven) in result.coverage.loops.items():
-                for evenly, could in ((True, even), (False, uneven)):
-                    if could:
-                        places.setdefault((loop, evenly), result.number)
             if (result.number + 1) % 250 == 0:
                 print(f"{(result.number + 1) * arguments.strategies} cases, "
                       f"{failures_of(results)} failed", flush=True)
         if not arguments.allow_missing:
-            # Chance leaves some loops of rare operations out.
+            # Chance leaves rare operators out, and some loops of rare operations.
+            rare = [name for name in operators.FUNCTIONS if not coverage.operators[name]]
+            aims = {number: cases.draw_runs(arguments.seed, number, arguments.strategies)
+                    for number in graphs_with(rare, arguments.seed, len(numbers))}
+            for result in pool.map(lambda aim: local.job.run(*aim), aims.items()):
+                add(result)
             aims = {}
             for loop, even in coverage.unsplit():
                 number = places[loop, even]
@@ -318,7 +338,7 @@ def main():
         difference = max(result.difference for result in results)
         print(f"seed {arguments.seed}: {arguments.cases} cases on "
               f"{sum(not result.aimed for result in results)} graphs, {aimed} more "
-              f"aimed at loops that were not split, in {time.monotonic() - start:.0f} s, "
+              f"aimed at what chance left out, in {time.monotonic() - start:.0f} s, "
               f"largest difference {difference:.1e}, {failed} failed")
         sys.exit(1 if failed or missing else 0)
     finally:
