@@ -59,7 +59,9 @@ void Collective::place(const std::vector<char *> &sends,
 Span Collective::slice(const Span &whole, uint32_t i) const {
   uint64_t elements = count(whole.bytes);
   uint64_t begin = elements * i / members, end = elements * (i + 1) / members;
-  return {whole.data + begin * elementBytes, (end - begin) * elementBytes};
+  // Before place(), spans have lengths alone.
+  char *data = whole.data ? whole.data + begin * elementBytes : nullptr;
+  return {data, (end - begin) * elementBytes};
 }
 
 /// Whole cache lines, so that copies start aligned.
