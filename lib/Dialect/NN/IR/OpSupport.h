@@ -90,6 +90,9 @@ mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Operation *op,
                         llvm::StringRef suffix, mlir::RankedTensorType type,
                         double value);
 
+/// How partial results of a reduction are combined.
+Combine combineOf(ReduceKind kind);
+
 /// Bytes of the elements of `value` in `box`; 0 for a box that is not read.
 double boxBytes(mlir::Value value, const Box &box);
 /// Bytes that a tile touches whose operand 0 is read through `windows` along

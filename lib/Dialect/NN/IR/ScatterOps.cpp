@@ -131,22 +131,6 @@ static void shiftTables(Op op, const LocalTile &tile, ArrayRef<int> loops) {
   op.setTableSizes(sizes);
 }
 
-static Combine combinerOf(std::optional<ReduceKind> kind) {
-  if (!kind)
-    return Combine::None;
-  switch (*kind) {
-  case ReduceKind::Sum:
-    return Combine::Sum;
-  case ReduceKind::Prod:
-    return Combine::Prod;
-  case ReduceKind::Max:
-    return Combine::Max;
-  case ReduceKind::Min:
-    return Combine::Min;
-  }
-  return Combine::None;
-}
-
 TypedAttr soap::nn::neutralElement(std::optional<ReduceKind> kind, Type type) {
   bool lowest = kind == ReduceKind::Max, highest = kind == ReduceKind::Min;
   int64_t small = kind == ReduceKind::Prod ? 1 : 0;
@@ -194,7 +178,8 @@ static void addStore(Op op, PartitionSpec &spec, ValueAccess indices,
                      ValueAccess updates) {
   unsigned rank = shapeOf(op.getResult()).size();
   ValueAccess out = identityAccess(rank), data = out;
-  out.combine = combinerOf(op.getReduction());
+  if (auto kind = op.getReduction())
+    out.combine = combineOf(*kind);
   data.firstOnly = op.getReduction().has_value();
   spec.operands = {std::move(indices), std::move(updates)};
   if (op.getData())

@@ -165,7 +165,7 @@ LogicalResult ReduceOp::verify() {
   return verifyResultShape(*this, expected);
 }
 
-static Combine combineOf(ReduceKind kind) {
+Combine soap::nn::combineOf(ReduceKind kind) {
   switch (kind) {
   case ReduceKind::Sum:
     return Combine::Sum;
