@@ -113,10 +113,13 @@ void Session::setInputs(const std::map<std::string, std::string> &sources) {
       throw UsageError("expected an input of the model (" +
                        namesOf(inputPorts) + "), got: '" + name + "'");
   }
+  auto note = [](const std::string &line) {
+    std::fprintf(stderr, "note: %s\n", line.c_str());
+  };
   for (const soap_port &port : inputPorts) {
     auto source = sources.find(port.name);
-    inputTensors.push_back(
-        makeInput(port, source == sources.end() ? "random:0" : source->second));
+    inputTensors.push_back(makeInput(
+        port, source == sources.end() ? "random:0" : source->second, note));
   }
 }
 

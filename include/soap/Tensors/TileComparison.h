@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TOOLS_SOAPRUN_TILECOMPARISON_H
-#define SOAP_TOOLS_SOAPRUN_TILECOMPARISON_H
+#ifndef SOAP_TENSORS_TILECOMPARISON_H
+#define SOAP_TENSORS_TILECOMPARISON_H
 
-#include "Compare.h"
+#include "soap/Tensors/Compare.h"
 
-namespace soap::run {
+namespace soap::tensors {
 
 /// A range of elements in every dimension.
 using Box = std::vector<std::pair<int64_t, int64_t>>;
@@ -75,6 +75,6 @@ struct TileComparison {
 TileComparison compareTile(const soap_tile &tile, const Tensor &expected,
                            double scale, const Tolerance &tolerance);
 
-} // namespace soap::run
+} // namespace soap::tensors
 
-#endif // SOAP_TOOLS_SOAPRUN_TILECOMPARISON_H
+#endif // SOAP_TENSORS_TILECOMPARISON_H

@@ -10,13 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Files.h"
-#include "Tensor.h"
+#include "soap/Tensors/Files.h"
+#include "soap/Tensors/Tensor.h"
 #include <cstring>
 #include <iterator>
 
 using namespace soap;
-using namespace soap::run;
+using namespace soap::tensors;
 
 namespace {
 struct NpyType {
@@ -44,7 +44,7 @@ static std::string valueOf(const std::string &header, const std::string &key) {
   return at == std::string::npos ? "" : header.substr(at);
 }
 
-Tensor run::readNpy(const std::string &path) {
+Tensor tensors::readNpy(const std::string &path) {
   auto wrong = [&](const std::string &what) -> UsageError {
     return UsageError("expected a .npy file of numbers in C order in '" + path +
                       "', got: " + what +
@@ -111,7 +111,7 @@ Tensor run::readNpy(const std::string &path) {
   return result;
 }
 
-void run::writeNpy(const std::string &path, const Tensor &tensor) {
+void tensors::writeNpy(const std::string &path, const Tensor &tensor) {
   const char *descr = nullptr;
   for (const NpyType &type : types)
     if (type.element == tensor.element)

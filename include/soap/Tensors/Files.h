@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TOOLS_SOAPRUN_FILES_H
-#define SOAP_TOOLS_SOAPRUN_FILES_H
+#ifndef SOAP_TENSORS_FILES_H
+#define SOAP_TENSORS_FILES_H
 
 #include <fstream>
 #include <functional>
 #include <ostream>
 #include <string>
 
-namespace soap::run {
+namespace soap::tensors {
 
 /// Opens a regular file. Throws UsageError for what else there is: reading a
 /// pipe might wait for ever.
@@ -25,6 +25,6 @@ std::ifstream openFile(const std::string &path);
 void writeFile(const std::string &path,
                const std::function<void(std::ostream &)> &write);
 
-} // namespace soap::run
+} // namespace soap::tensors
 
-#endif // SOAP_TOOLS_SOAPRUN_FILES_H
+#endif // SOAP_TENSORS_FILES_H

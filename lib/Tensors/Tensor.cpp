@@ -5,14 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tensor.h"
+#include "soap/Tensors/Tensor.h"
 #include "soap/Runtime/RandomRecipe.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 using namespace soap;
-using namespace soap::run;
+using namespace soap::tensors;
 
 template <typename T>
 static T load(const unsigned char *bytes, size_t i) {
@@ -29,8 +29,8 @@ static double halfToDouble(uint16_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
-double run::elementAt(soap_element element, const unsigned char *data,
-                      size_t i) {
+double tensors::elementAt(soap_element element, const unsigned char *data,
+                          size_t i) {
   switch (element) {
   case SOAP_F32:
     return load<float>(data, i);
@@ -65,24 +65,24 @@ double run::elementAt(soap_element element, const unsigned char *data,
   return NAN;
 }
 
-bool run::isFloat(soap_element element) {
+bool tensors::isFloat(soap_element element) {
   return element == SOAP_F32 || element == SOAP_F64 || element == SOAP_F16 ||
          element == SOAP_BF16;
 }
 
-std::string run::typeOf(soap_element element,
-                        const std::vector<int64_t> &shape) {
+std::string tensors::typeOf(soap_element element,
+                            const std::vector<int64_t> &shape) {
   std::string text = soap_element_name(element) + std::string(" [");
   for (size_t d = 0; d != shape.size(); ++d)
     text += (d ? "x" : "") + std::to_string(shape[d]);
   return text + "]";
 }
 
-std::string run::typeOf(const soap_port &port) {
+std::string tensors::typeOf(const soap_port &port) {
   return typeOf(port.element, {port.shape, port.shape + port.rank});
 }
 
-Tensor run::readTensor(const std::string &path) {
+Tensor tensors::readTensor(const std::string &path) {
   auto endsWith = [&](const char *ending) {
     size_t length = std::strlen(ending);
     return path.size() >= length &&
@@ -208,7 +208,9 @@ static bool isWidening(soap_element from, soap_element to) {
          (isUnsigned(from) || !isUnsigned(to));
 }
 
-Tensor run::makeInput(const soap_port &port, const std::string &source) {
+Tensor
+tensors::makeInput(const soap_port &port, const std::string &source,
+                   const std::function<void(const std::string &)> &note) {
   if (source == "zeros")
     return Tensor(port);
   if (source.rfind("random:", 0) == 0)
@@ -224,9 +226,10 @@ Tensor run::makeInput(const soap_port &port, const std::string &source) {
                      (shapes ? "" : ", or compile with another --batch"));
   if (result.element == wanted.element)
     return result;
-  std::fprintf(stderr, "note: input '%s' is widened from %s to %s\n", port.name,
-               soap_element_name(result.element),
-               soap_element_name(wanted.element));
+  if (note)
+    note(std::string("input '") + port.name + "' is widened from " +
+         soap_element_name(result.element) + " to " +
+         soap_element_name(wanted.element));
   // No source of a widening has numbers that a double does not hold.
   for (size_t i = 0; i != wanted.count(); ++i)
     storeNumber(wanted, i, result.at(i));

@@ -5,17 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Files.h"
-#include "Tensor.h"
+#include "soap/Tensors/Files.h"
+#include "soap/Tensors/Tensor.h"
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace soap::run;
+using namespace soap::tensors;
 
-std::ifstream soap::run::openFile(const std::string &path) {
+std::ifstream soap::tensors::openFile(const std::string &path) {
   struct stat status = {};
   errno = 0;
   bool exists = stat(path.c_str(), &status) == 0;
@@ -31,8 +31,8 @@ std::ifstream soap::run::openFile(const std::string &path) {
   return file;
 }
 
-void soap::run::writeFile(const std::string &path,
-                          const std::function<void(std::ostream &)> &write) {
+void soap::tensors::writeFile(
+    const std::string &path, const std::function<void(std::ostream &)> &write) {
   struct stat status = {};
   bool inPlace = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   std::string target =

@@ -5,26 +5,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TileComparison.h"
+#include "soap/Tensors/TileComparison.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 using namespace soap;
-using namespace soap::run;
+using namespace soap::tensors;
 
 /// Errors of single elements may be this much larger than of whole tiles.
 static constexpr double elementSlack = 100;
 
-Box run::boxOf(const soap_tile &tile) {
+Box tensors::boxOf(const soap_tile &tile) {
   Box box;
   for (size_t d = 0; d != tile.rank; ++d)
     box.emplace_back(tile.box[2 * d], tile.box[2 * d + 1]);
   return box;
 }
 
-std::string run::toString(const Box &box) {
+std::string tensors::toString(const Box &box) {
   std::string text;
   for (auto [lo, hi] : box)
     text += (text.empty() ? "" : ", ") + std::to_string(lo) + ":" +
@@ -32,7 +32,7 @@ std::string run::toString(const Box &box) {
   return "[" + text + "]";
 }
 
-std::string run::toString(const std::vector<int64_t> &index) {
+std::string tensors::toString(const std::vector<int64_t> &index) {
   std::string text;
   for (int64_t i : index)
     text += (text.empty() ? "" : ", ") + std::to_string(i);
@@ -60,7 +60,7 @@ static void withReader(soap_element element, Fn fn) {
     });
 }
 
-double run::rootMeanSquare(const Tensor &tensor) {
+double tensors::rootMeanSquare(const Tensor &tensor) {
   double squares = 0;
   size_t count = tensor.count();
   withReader(tensor.element, [&](auto read) {
@@ -71,8 +71,9 @@ double run::rootMeanSquare(const Tensor &tensor) {
   return count ? std::sqrt(squares / static_cast<double>(count)) : 0;
 }
 
-TileComparison run::compareTile(const soap_tile &tile, const Tensor &expected,
-                                double scale, const Tolerance &tolerance) {
+TileComparison tensors::compareTile(const soap_tile &tile,
+                                    const Tensor &expected, double scale,
+                                    const Tolerance &tolerance) {
   TileComparison result;
   const auto *data = static_cast<const unsigned char *>(tile.data);
   const unsigned char *reference = expected.bytes.data();

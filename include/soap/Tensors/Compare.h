@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TOOLS_SOAPRUN_COMPARE_H
-#define SOAP_TOOLS_SOAPRUN_COMPARE_H
+#ifndef SOAP_TENSORS_COMPARE_H
+#define SOAP_TENSORS_COMPARE_H
 
-#include "Tensor.h"
+#include "soap/Tensors/Tensor.h"
 
-namespace soap::run {
+namespace soap::tensors {
 
 struct Tolerance {
   double relative = 1e-4, absolute = 1e-5;
@@ -34,6 +34,6 @@ struct Comparison {
 Comparison compare(const std::string &name, const Tensor &got,
                    const Tensor &expected, const Tolerance &tolerance);
 
-} // namespace soap::run
+} // namespace soap::tensors
 
-#endif // SOAP_TOOLS_SOAPRUN_COMPARE_H
+#endif // SOAP_TENSORS_COMPARE_H

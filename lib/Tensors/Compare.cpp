@@ -5,15 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Compare.h"
+#include "soap/Tensors/Compare.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 using namespace soap;
-using namespace soap::run;
+using namespace soap::tensors;
 
-Comparison run::compare(const std::string &name, const Tensor &got,
-                        const Tensor &expected, const Tolerance &tolerance) {
+Comparison tensors::compare(const std::string &name, const Tensor &got,
+                            const Tensor &expected,
+                            const Tolerance &tolerance) {
   if (got.element != expected.element || got.shape != expected.shape)
     throw UsageError("expected " + typeOf(expected) + " of output '" + name +
                      "', got: " + typeOf(got) +
@@ -22,7 +24,7 @@ Comparison run::compare(const std::string &name, const Tensor &got,
   result.name = name;
   double differences = 0, squares = 0;
   size_t notNumbers = 0, unequal = 0;
-  size_t count = got.count();
+  size_t count = got.count(), size = soap_element_size(got.element);
   for (size_t i = 0; i != count; ++i) {
     double a = got.at(i), b = expected.at(i);
     if (std::isnan(a) || std::isnan(b)) {
@@ -30,7 +32,12 @@ Comparison run::compare(const std::string &name, const Tensor &got,
       continue;
     }
     squares += std::isinf(b) ? 0 : b * b;
-    if (a == b)
+    // A double does not tell all 64-bit integers apart.
+    bool same = got.isFloat()
+                    ? a == b
+                    : std::memcmp(got.bytes.data() + i * size,
+                                  expected.bytes.data() + i * size, size) == 0;
+    if (same)
       continue;
     ++unequal;
     double difference = std::fabs(a - b);

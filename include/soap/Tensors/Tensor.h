@@ -5,25 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TOOLS_SOAPRUN_TENSOR_H
-#define SOAP_TOOLS_SOAPRUN_TENSOR_H
+#ifndef SOAP_TENSORS_TENSOR_H
+#define SOAP_TENSORS_TENSOR_H
 
 #include "soap/Runtime/Runtime.h"
+#include "soap/Tensors/Error.h"
 #include <cstdint>
-#include <stdexcept>
+#include <functional>
 #include <string>
 #include <vector>
 
-namespace soap::run {
-
-/// A mistake of the user: exit code 2.
-struct UsageError : std::runtime_error {
-  using runtime_error::runtime_error;
-};
-/// A run that failed: exit code 1.
-struct RunError : std::runtime_error {
-  using runtime_error::runtime_error;
-};
+namespace soap::tensors {
 
 /// Element i of a dense tensor, whatever its type.
 double elementAt(soap_element element, const unsigned char *data, size_t i);
@@ -42,7 +34,7 @@ struct Tensor {
   size_t count() const { return bytes.size() / soap_element_size(element); }
   /// Element i, whatever its type.
   double at(size_t i) const { return elementAt(element, bytes.data(), i); }
-  bool isFloat() const { return run::isFloat(element); }
+  bool isFloat() const { return tensors::isFloat(element); }
 };
 
 /// `f32 [1x3x224x224]`
@@ -61,12 +53,14 @@ Tensor readTensorProto(const std::string &path);
 Tensor readTensor(const std::string &path);
 
 /// Values of an input from `random:SEED[:LOW:HIGH]`, `zeros` or a file. A file
-/// of a narrower type that loses nothing is widened, with a note. Random
-/// values are those of include/soap/Runtime/RandomRecipe.h under the input's
-/// name: normal(0, 1), or uniform in (LOW, HIGH]; integers are uniform in
-/// [LOW, HIGH), by default [0, table size) or [0, 2).
-Tensor makeInput(const soap_port &port, const std::string &source);
+/// of a narrower type that loses nothing is widened, which `note` is told in a
+/// line. Random values are those of include/soap/Runtime/RandomRecipe.h under
+/// the input's name: normal(0, 1), or uniform in (LOW, HIGH]; integers are
+/// uniform in [LOW, HIGH), by default [0, table size) or [0, 2). Throws
+/// UsageError.
+Tensor makeInput(const soap_port &port, const std::string &source,
+                 const std::function<void(const std::string &)> &note = {});
 
-} // namespace soap::run
+} // namespace soap::tensors
 
-#endif // SOAP_TOOLS_SOAPRUN_TENSOR_H
+#endif // SOAP_TENSORS_TENSOR_H

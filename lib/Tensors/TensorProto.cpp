@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Files.h"
-#include "Tensor.h"
+#include "soap/Tensors/Files.h"
+#include "soap/Tensors/Tensor.h"
 #include <cstring>
 #include <onnx/onnx-ml.pb.h>
 
 using namespace soap;
-using namespace soap::run;
+using namespace soap::tensors;
 
 static bool elementOf(int type, soap_element &element) {
   using Proto = onnx::TensorProto;
@@ -71,7 +71,7 @@ static void append(std::vector<unsigned char> &bytes, const Field &field,
   }
 }
 
-Tensor run::readTensorProto(const std::string &path) {
+Tensor tensors::readTensorProto(const std::string &path) {
   std::ifstream file = openFile(path);
   onnx::TensorProto proto;
   if (!proto.ParseFromIstream(&file))
