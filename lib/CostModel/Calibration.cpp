@@ -116,13 +116,15 @@ llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
   result.devices = devices;
   result.kind.name = kindName.str();
 
-  // Bandwidth from more than caches hold, as the weights of a large network,
-  // launch cost from a tiny activation.
+  // Bandwidth from more than caches hold, as the weights of a large network.
   constexpr int64_t tiny = 256;
   const int64_t large = (int64_t{256} << 20) / std::max(devices, 2);
-  double stream = probe.stream(large), launch = probe.stream(tiny);
-  if (!(stream > 0) || !(launch >= 0))
+  double stream = probe.stream(large), start = probe.stream(tiny);
+  if (!(stream > 0) || !(start >= 0))
     return failed("memory traffic");
+  double launch = probe.launch();
+  if (!(launch >= 0))
+    return failed("the smallest kernel");
   result.kind.memoryBandwidth = large / stream;
 
   // Caches: as far as a kernel is nearly as fast as on little data.
@@ -131,7 +133,7 @@ llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
     double seconds = probe.stream(bytes);
     if (!(seconds > 0))
       return failed("memory traffic");
-    double rate = bytes / std::max(seconds - launch, 0.1 * seconds);
+    double rate = bytes / std::max(seconds - start, 0.1 * seconds);
     if (rate < std::max(0.7 * cached, 1.3 * result.kind.memoryBandwidth))
       break;
     cached = std::max(cached, rate);
