@@ -42,6 +42,17 @@ std::string Compilation::findCalibration(int32_t devices) {
   std::string kept = calibrationPath(target, devices, options.coresPerDevice);
   if (kept.empty())
     return "";
+  // A build for one device that nobody weighs is not worth seconds of
+  // measuring.
+  bool isWeighed = devices > 1 || options.devices || options.strategyTable ||
+                   options.emit == Emit::Report ||
+                   options.emit == Emit::Topology;
+  if (!isWeighed) {
+    llvm::Expected<Calibration> known = Calibration::load(kept);
+    bool isKept = static_cast<bool>(known);
+    llvm::consumeError(known.takeError());
+    return isKept ? kept : "";
+  }
   TimingScope scope = nest("calibration");
   Stage before = stage;
   bool measured = false;

@@ -59,6 +59,7 @@ llvm::Error soap::buildReference(ReferenceBuild &reference, ModuleOp model,
                                  const ModelOptions &options) {
   reference.options = options;
   reference.options.coresPerDevice = 0;
+  reference.options.machineDevices = 0;
   reference.options.simulatedNs = 0;
   // The model itself is fine: what is wrong here is no error of it.
   std::string reason;

@@ -147,7 +147,47 @@ llvm::Error Compilation::configure() {
   return llvm::Error::success();
 }
 
-void Compilation::explainIdleDevices(const ModuleProblem &, const Strategy &) {}
+/// The largest batch of an operation; 0: none has samples.
+static int64_t batchOf(const OperatorGraph &graph) {
+  int64_t batch = 0;
+  for (const GraphNode &node : graph.nodes())
+    for (auto [loop, kind] : llvm::zip(node.spec.loops, node.kinds))
+      if (node.role == NodeRole::Compute && kind == LoopKind::Sample)
+        batch = std::max(batch, loop.extent);
+  return batch;
+}
+
+void Compilation::explainIdleDevices(const ModuleProblem &problem,
+                                     const Strategy &strategy) {
+  const OperatorGraph &graph = problem.extracted.graph;
+  size_t used = usedDevices(strategy, graph).size();
+  auto all = static_cast<size_t>(problem.topology.numDevices());
+  std::string name = strategyName();
+  if (used == 0 || used >= all)
+    return;
+  std::string counts =
+      std::to_string(used) + " of " + std::to_string(all) + " devices";
+  if (name == "search") {
+    remark("search: the strategy uses " + counts +
+           "; no strategy that uses more was faster (simulated)");
+    return;
+  }
+  // Who names devices, or one of them, has chosen.
+  bool isNamed = !name.empty() && !StringRef(name).ends_with(".json");
+  if (!isNamed || name == "single" || StringRef(name).starts_with("random"))
+    return;
+  std::string reason = "the model has too little of what it splits";
+  std::string cure = "--strategy=search looks for other ways to split it";
+  if (name == "data-parallel") {
+    int64_t batch = batchOf(graph);
+    reason = batch ? "the batch is " + std::to_string(batch)
+                   : "no operation has a batch";
+    cure = "give a batch of at least " + std::to_string(all) +
+           ", or --strategy=search, which splits other dimensions, too";
+  }
+  warn("expected --strategy=" + name + " to use all devices, got: " + counts +
+       ", as " + reason + "; " + cure);
+}
 
 llvm::Error Compilation::report() {
   FailureOr<ModuleProblem> problem = readProblem(*module, options.costFile);

@@ -71,6 +71,11 @@ chooseConfigurations(const ModuleProblem &problem,
   const OperatorGraph &graph = problem.extracted.graph;
   StringRef name(request.name);
   ChosenStrategy chosen;
+  // A model of constants: there is nothing to search.
+  if (name == "search" && llvm::none_of(graph.nodes(), [](const auto &node) {
+        return node.role == NodeRole::Compute;
+      }))
+    name = "single";
   bool searches = name == "search";
   std::optional<Strategy> own;
   if (name.empty() || (searches && isConfigured(problem.extracted))) {

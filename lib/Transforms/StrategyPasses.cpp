@@ -197,6 +197,8 @@ struct SearchPass : impl::SearchPassBase<SearchPass> {
     FailureOr<ChosenStrategy> chosen = choose(getOperation(), request, cost);
     if (failed(chosen))
       return signalPassFailure();
+    if (!chosen->search)
+      return;
     numProposals += chosen->search->proposals;
     numAccepted += chosen->search->accepted;
   }

@@ -210,8 +210,9 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
                  "analytic, or a file of measured costs over the analytic ones")
       ->type_name("analytic|FILE.json");
   app.add_option("--calibration", line.options.calibration,
-                 "Rates of this machine: measured once and kept (auto), "
-                 "a file, or round figures (none)")
+                 "Rates of this machine: measured once and kept (auto; for one "
+                 "device only with --devices=1 or if times are printed), a "
+                 "file, or round figures (none)")
       ->type_name("auto|none|FILE.json")
       ->capture_default_str();
   app.add_option("--export-strategy", line.exportStrategy,

@@ -39,7 +39,9 @@ struct StrategyRequest {
 
 struct ChosenStrategy {
   Strategy strategy;
-  std::optional<SearchResult> search; ///< What a search says of itself.
+  /// What a search says of itself; nullopt: there was none, if only as nothing
+  /// computes.
+  std::optional<SearchResult> search;
 };
 
 /// True if an operation that computes has a configuration.

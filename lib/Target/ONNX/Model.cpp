@@ -108,6 +108,16 @@ llvm::Error Model::decode() {
                      " sparse ones; make them dense");
 
   sets = onnx_import::operatorSets(header.opset_import());
+  if (!sets.count("") && !sets.empty()) {
+    std::string domains;
+    for (const auto &[domain, version] : sets)
+      domains += (domains.empty() ? "" : ", ") + quoted(domain);
+    return makeError("expected a model that imports ONNX's own operator set, "
+                     "got: one that imports " +
+                     domains +
+                     " only, whose operators are not supported; export it with "
+                     "standard operators");
+  }
   int64_t opsetVersion = sets[""];
   if (opsetVersion < minOpset || opsetVersion > maxOpset)
     return makeError("expected an operator set from " + llvm::Twine(minOpset) +

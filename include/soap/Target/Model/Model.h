@@ -31,7 +31,10 @@ struct ModelOptions {
   std::string fingerprint; ///< Of its operator graph.
   std::string strategy;    ///< A strategy file, JSON.
   uint64_t simulatedNs = 0;
-  uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly.
+  uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly,
+  /// among so many devices, of which the programs may use but some; 0: among
+  /// those of the programs.
+  uint32_t machineDevices = 0;
   bool tiles = true; ///< Say what buffers hold, for soap-run --verify.
   const Target *target = nullptr; ///< What the programs were lowered for.
   nn::Files files;                ///< What parameters refer to.
