@@ -76,9 +76,9 @@ struct CompilerOptions {
   /// Links of this speed between the devices of this machine (soap-run --link).
   std::optional<LinkSpeed> link;
   /// Rates of this machine: a file, "none" (round figures), or "auto": measured
-  /// once for every number of devices and kept. For one device they are measured
-  /// if `devices` says so or if simulated times are asked for; else what was kept
-  /// is taken, or round figures.
+  /// once for every number of devices and kept. For one device they are
+  /// measured if `devices` says so or if simulated times are asked for; else
+  /// what was kept is taken, or round figures.
   std::string calibration = "auto";
   std::string costFile; ///< Measured costs over analytic ones, or empty.
 
