@@ -282,6 +282,7 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
   model.fingerprint = options.fingerprint;
   model.target = options.target->getName().str();
   model.cores_per_device = options.coresPerDevice;
+  model.machine_devices = options.machineDevices;
   model.strategy = options.strategy;
   model.simulated_ns = options.simulatedNs;
 

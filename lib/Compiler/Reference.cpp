@@ -37,43 +37,41 @@ static llvm::Error placeOnOneDevice(ModuleOp module, ModelOptions &options) {
   return llvm::Error::success();
 }
 
-bool soap::buildReference(ReferenceBuild &reference, ModuleOp model,
-                          const ModelOptions &options) {
-  ModuleOp module = reference.module;
+/// Places the model, partitions and lowers it. Errors may be emitted.
+static llvm::Error build(ModuleOp module, ModuleOp model,
+                         ModelOptions &options) {
+  if (llvm::Error error = placeOnOneDevice(module, options))
+    return error;
+  PassManager partition(module.getContext());
+  buildPartitionPipeline(partition, "");
+  if (failed(partition.run(module)))
+    return llvm::createStringError("the model cannot be partitioned");
+  if (ModuleOp kernels = NativeKernels(model).getModule())
+    module.push_back(kernels.clone());
+  PassManager lower(module.getContext());
+  buildLowerPipeline(lower, *options.target);
+  if (failed(lower.run(module)))
+    return llvm::createStringError("the model cannot be lowered");
+  return llvm::Error::success();
+}
+
+llvm::Error soap::buildReference(ReferenceBuild &reference, ModuleOp model,
+                                 const ModelOptions &options) {
   reference.options = options;
   reference.options.coresPerDevice = 0;
+  reference.options.machineDevices = 0;
   reference.options.simulatedNs = 0;
-  // The model itself is fine: what is wrong here is a warning.
+  // The model itself is fine: what is wrong here is no error of it.
   std::string reason;
-  auto build = [&] {
-    ScopedDiagnosticHandler diagnostics(
-        module.getContext(), [&](Diagnostic &diagnostic) {
-          if (reason.empty() &&
-              diagnostic.getSeverity() == DiagnosticSeverity::Error)
-            reason = diagnostic.str();
-        });
-    if (llvm::Error error = placeOnOneDevice(module, reference.options)) {
-      if (reason.empty())
-        reason = llvm::toString(std::move(error));
-      else
-        llvm::consumeError(std::move(error));
-      return false;
-    }
-    PassManager partition(module.getContext());
-    buildPartitionPipeline(partition, "");
-    if (failed(partition.run(module)))
-      return false;
-    if (ModuleOp kernels = NativeKernels(model).getModule())
-      module.push_back(kernels.clone());
-    PassManager lower(module.getContext());
-    buildLowerPipeline(lower, *options.target);
-    return succeeded(lower.run(module));
-  };
-  if (build())
-    return true;
-  llvm::errs() << "warning: expected to build the model for one device too, "
-                  "got: "
-               << reason
-               << "; soap-run --verify will have nothing to compare with\n";
-  return false;
+  ScopedDiagnosticHandler diagnostics(
+      model.getContext(), [&](Diagnostic &diagnostic) {
+        if (reason.empty() &&
+            diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          reason = diagnostic.str();
+      });
+  llvm::Error error = build(reference.module, model, reference.options);
+  if (!error || reason.empty())
+    return error;
+  llvm::consumeError(std::move(error));
+  return llvm::createStringError(reason);
 }

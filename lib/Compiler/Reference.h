@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_TOOLS_SOAPCOMPILE_REFERENCE_H
-#define SOAP_TOOLS_SOAPCOMPILE_REFERENCE_H
+#ifndef SOAP_LIB_COMPILER_REFERENCE_H
+#define SOAP_LIB_COMPILER_REFERENCE_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "soap/Target/Model/Model.h"
@@ -16,11 +16,11 @@ namespace soap {
 /// Compiles `reference.module`, a normalized model, for one device of this
 /// machine, down to planned programs. Its kernels go behind those of `model`,
 /// the same model lowered for several devices. Takes name, target and
-/// fingerprint from `options`. False, with a warning that says why, if it
-/// cannot be built (it may not fit into memory).
-bool buildReference(ReferenceBuild &reference, mlir::ModuleOp model,
-                    const ModelOptions &options);
+/// fingerprint from `options`. Fails with the reason if it cannot be built (it
+/// may not fit into memory).
+llvm::Error buildReference(ReferenceBuild &reference, mlir::ModuleOp model,
+                           const ModelOptions &options);
 
 } // namespace soap
 
-#endif // SOAP_TOOLS_SOAPCOMPILE_REFERENCE_H
+#endif // SOAP_LIB_COMPILER_REFERENCE_H
