@@ -129,6 +129,12 @@ void DeltaSimulator::findChanges() {
   for (int32_t node : tasks_.proposedNodes())
     add(tasks_.rank(node));
   for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
+    if (tasks_.isPending(value)) {
+      add(tasks_.launchPosition(value));
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        add(tasks_.rank(use.node));
+      continue;
+    }
     const ValueTasks *before = tasks_.valueBefore(index);
     const ValueTasks &now = tasks_.valueTasks(value);
     if (before == &now)
@@ -148,22 +154,46 @@ void DeltaSimulator::findChanges() {
   llvm::sort(changed_);
 }
 
+void DeltaSimulator::fitBlock(size_t block, size_t size) {
+  SimulatorState::Block before = state_.blocks[block];
+  state_.fit(block, size);
+  if (state_.blocks[block].begin != before.begin)
+    movedBlocks_.push_back({block, before});
+}
+
+void DeltaSimulator::fitBlocksOf(int32_t value) {
+  const ValueTasks &now = tasks_.valueTasks(value);
+  fitBlock(value, now.numSlots);
+  for (auto [use, place] :
+       llvm::zip_equal(now.uses, tasks_.graph().value(value).uses))
+    fitBlock(state_.useBlock(tasks_.operandIndex(place.node, place.operand)),
+             use.unpackDevices.size());
+}
+
+/// Room for the times of the change on trial. Values whose bounds were not made
+/// yet follow when the simulation comes to them.
 void DeltaSimulator::fitBlocks() {
-  auto fit = [&](size_t block, size_t size) {
-    SimulatorState::Block before = state_.blocks[block];
-    state_.fit(block, size);
-    if (state_.blocks[block].begin != before.begin)
-      movedBlocks_.push_back({block, before});
-  };
   for (int32_t node : tasks_.proposedNodes())
-    fit(state_.nodeBlock(node), tasks_.nodeTasks(node).devices.size());
-  for (int32_t value : tasks_.proposedValues()) {
-    const ValueTasks &now = tasks_.valueTasks(value);
-    fit(value, now.numSlots);
-    for (auto [use, place] :
-         llvm::zip_equal(now.uses, tasks_.graph().value(value).uses))
-      fit(state_.useBlock(tasks_.operandIndex(place.node, place.operand)),
-          use.unpackDevices.size());
+    fitBlock(state_.nodeBlock(node), tasks_.nodeTasks(node).devices.size());
+  hasPending_ = false;
+  for (int32_t value : tasks_.proposedValues())
+    if (tasks_.isPending(value))
+      hasPending_ = true;
+    else
+      fitBlocksOf(value);
+}
+
+/// Makes the bounds that are asked for at some positions.
+void DeltaSimulator::makeBounds(int32_t begin, int32_t end) {
+  auto make = [&](int32_t value) {
+    if (tasks_.isPending(value))
+      fitBlocksOf(value);
+  };
+  for (int32_t position = begin; position < end; ++position) {
+    const GraphNode &node = tasks_.graph().node(tasks_.order()[position]);
+    llvm::for_each(tasks_.prefetchesAt(position), make);
+    llvm::for_each(node.operands, make);
+    llvm::for_each(node.results, make);
   }
 }
 
@@ -331,9 +361,11 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
 }
 
 void DeltaSimulator::simulateRow(int32_t row) {
+  int32_t begin = rowPosition(row), end = rowPosition(row + 1);
+  if (hasPending_)
+    makeBounds(begin, end);
   RecordNothing record;
   Pass<RecordNothing, true> pass(tasks_, state_, record);
-  int32_t begin = rowPosition(row), end = rowPosition(row + 1);
   for (int32_t position = begin; position < end; ++position) {
     save(position);
     pass.launch(position);

@@ -157,7 +157,7 @@ std::string DeltaComparison::compareTrial(bool exact, int64_t bound,
                        std::to_string(threshold),
                    bound, limited);
   tally_.limits += limited > threshold && limited < bound;
-  tasks_.plan();
+  planTrial();
   step = full_.stepNs();
   if (exact && bound != step)
     return differs(" from plans that are known", step, bound);
@@ -167,6 +167,12 @@ std::string DeltaComparison::compareTrial(bool exact, int64_t bound,
   if (int64_t simulated = delta_.simulate(); simulated != step)
     return differs("", step, simulated);
   return "";
+}
+
+void DeltaComparison::planTrial() {
+  tasks_.proposeEnds(changes_.strategy(), ends_);
+  ends_.clear();
+  tasks_.plan();
 }
 
 std::string DeltaComparison::propose(uint64_t number, bool full,
@@ -181,9 +187,17 @@ std::string DeltaComparison::propose(uint64_t number, bool full,
       -temperature * static_cast<double>(old) * std::log(1 - random.uniform());
   int64_t threshold = old + static_cast<int64_t>(worse);
 
-  tasks_.propose(changes_.strategy(), changed);
+  // In one of two changes, parameters follow when plans are made.
+  bool endsFollow = random.below(2) != 0;
+  llvm::SmallVector<int32_t, 32> first;
+  for (int32_t node : changed) {
+    NodeRole role = graph_.node(node).role;
+    bool isEnd = role == NodeRole::Parameter || role == NodeRole::Constant;
+    (endsFollow && isEnd ? ends_ : first).push_back(node);
+  }
+  tasks_.propose(changes_.strategy(), first);
   int64_t load = delta_.loadNs();
-  bool exact = tasks_.bound();
+  bool exact = tasks_.bound(endsFollow);
   int64_t bound = delta_.simulate(), step = 0;
   if (full) {
     ++tally_.proposals;
@@ -191,7 +205,7 @@ std::string DeltaComparison::propose(uint64_t number, bool full,
         !error.empty())
       return error;
   } else {
-    tasks_.plan();
+    planTrial();
     step = delta_.simulate();
   }
   bound = std::max(bound, load);

@@ -91,6 +91,7 @@ public:
   const Tally &tally() const { return tally_; }
 
 private:
+  void planTrial();
   std::string propose(uint64_t step, bool full, bool allTimes);
   std::string compareTrial(bool exact, int64_t bound, int64_t threshold,
                            int64_t &step);
@@ -105,6 +106,7 @@ private:
   TaskGraph tasks_;
   DeltaSimulator delta_;
   FullSimulator full_;
+  llvm::SmallVector<int32_t, 32> ends_; ///< Changed, but not proposed yet.
   Tally tally_;
 };
 

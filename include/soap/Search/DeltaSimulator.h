@@ -96,7 +96,10 @@ private:
     return static_cast<size_t>(row) * numResources_;
   }
   void findChanges();
+  void fitBlock(size_t block, size_t size);
+  void fitBlocksOf(int32_t value);
   void fitBlocks();
+  void makeBounds(int32_t begin, int32_t end);
   void save(int32_t position);
   void saveBlock(size_t block);
   void undo();
@@ -176,6 +179,7 @@ private:
     detail::SimulatorState::Block before;
   };
   std::vector<MovedBlock> movedBlocks_;
+  bool hasPending_ = false; ///< Some value's bound was not made yet.
   /// Resources that are as before, and when they were free.
   std::vector<std::pair<size_t, int64_t>> unused_;
   size_t sizeBefore_ = 0;
