@@ -90,7 +90,7 @@ void DeltaSimulator::describeOrder() {
 int64_t DeltaSimulator::reset() {
   assert(!open_ && "a change is on trial");
   prepare();
-  commit({0, numRows_ - 1, false, 0}, 0);
+  commit({0, numRows_ - 1, false, 0, -1}, 0);
   resetLoads();
   sizeAtReset_ = state_.times.size();
   accepted_ = 0;
@@ -255,8 +255,10 @@ void DeltaSimulator::undo() {
 }
 
 void DeltaSimulator::reject() {
-  if (open_)
-    undo();
+  if (!open_)
+    return;
+  undo();
+  acceptance_ -= acceptance_ / 32;
 }
 
 void DeltaSimulator::shiftPositions(int32_t begin, int32_t end, int64_t shift) {
@@ -308,6 +310,9 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
   sizeBefore_ = state_.times.size();
   findChanges();
   fitBlocks();
+  // Recording costs a third of a simulation, and saves one if it is accepted.
+  isRecorded_ = acceptance_ > 0.25;
+  recordedRows_.clear();
   if (limit != INT64_MAX)
     findChangedLoads();
 
@@ -319,11 +324,12 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
       shiftPositions(rowPosition(convergedAt), rowPosition(firstRow), shift);
     load(firstRow, shift, convergedAt);
     ++statistics_.regions;
+    regionRecord_ = recordedRows_.size();
     convergedAt = -1;
     int32_t row = firstRow;
     while (convergedAt < 0) {
       if (row == numRows_ - 1) {
-        regions_.push_back({firstRow, row, false, 0});
+        endRegion(firstRow, row, false, 0);
         trialNs_ =
             *std::max_element(state_.resources.begin(), state_.resources.end());
         return trialNs_;
@@ -354,7 +360,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
       if (last && limit != INT64_MAX && staysAbove(row, limit - stepNs_ + 1))
         return cutAbove(limit);
     }
-    regions_.push_back({firstRow, convergedAt, true, shift});
+    endRegion(firstRow, convergedAt, true, shift);
   }
   trialNs_ = stepNs_ + shift;
   return trialNs_;
@@ -364,13 +370,35 @@ void DeltaSimulator::simulateRow(int32_t row) {
   int32_t begin = rowPosition(row), end = rowPosition(row + 1);
   if (hasPending_)
     makeBounds(begin, end);
-  RecordNothing record;
-  Pass<RecordNothing, true> pass(tasks_, state_, record);
-  for (int32_t position = begin; position < end; ++position) {
+  for (int32_t position = begin; position < end; ++position)
     save(position);
-    pass.launch(position);
+  auto launch = [&](auto &record) {
+    Pass<std::decay_t<decltype(record)>, true> pass(tasks_, state_, record);
+    for (int32_t position = begin; position < end; ++position)
+      pass.launch(position);
+  };
+  if (isRecorded_) {
+    size_t offset = recordedRows_.size();
+    recordedRows_.append(state_.resources.begin(), state_.resources.end());
+    recordedRows_.append(numResources_, INT64_MAX);
+    RecordUses record;
+    record.nextStarts = &recordedRows_[offset + numResources_];
+    launch(record);
+    // Not more memory than the rows themselves take.
+    isRecorded_ = recordedRows_.size() < mostRecorded;
+  } else {
+    RecordNothing record;
+    launch(record);
   }
   statistics_.positions += end - begin;
+}
+
+void DeltaSimulator::endRegion(int32_t firstRow, int32_t endRow, bool converged,
+                               int64_t shift) {
+  if (isRecorded_)
+    recordedRows_.append(state_.resources.begin(), state_.resources.end());
+  regions_.push_back({firstRow, endRow, converged, shift,
+                      isRecorded_ ? static_cast<int64_t>(regionRecord_) : -1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -427,7 +455,7 @@ void DeltaSimulator::finish() {
   bool converged = false;
   while (row < numRows_ - 1 && !(converged = converges(row, shift)))
     simulateRow(row++);
-  regions_.push_back({stoppedRegion_, row, converged, converged ? shift : 0});
+  endRegion(stoppedRegion_, row, converged, converged ? shift : 0);
   stoppedAt_ = -1;
 }
 
