@@ -190,6 +190,7 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
     return Verdict::Unchanged;
   ++statistics_.proposals;
   tasks_.propose(current_, changed_);
+  tasks_.deferEnds();
   laps.lap(statistics_.proposing);
 
   bool full = options_.fullSimulation, rejected = false;
@@ -202,7 +203,7 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
     rejected = true;
     ++statistics_.bounded;
   } else if (isBounded) {
-    tasks_.bound(/*endsFollow=*/true);
+    tasks_.bound();
     step = delta_.simulate(threshold);
     rejected = step > threshold;
     boundsReject_.add(rejected);
@@ -211,31 +212,37 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   }
   if (!rejected) {
     ++statistics_.simulated;
-    // Most proposals do not come this far: parameters follow only now.
-    size_t numChanged = changed_.size();
-    deriveEnds(context, current_, changed_, undo_);
-    tasks_.proposeEnds(current_,
-                       llvm::ArrayRef(changed_).drop_front(numChanged));
-    laps.lap(statistics_.proposing);
-    // Where the first plans alone make the step too long, and bounds do for the
-    // other values, these need none.
-    bool inTurn = isBounded && plansReject_.value() > 0.5;
-    uint64_t most = tasks_.statistics().planned +
-                    std::max<size_t>(1, tasks_.proposedValues().size() / 4);
-    if (inTurn && !tasks_.plan([&](const ValueTasks &) {
-          return tasks_.statistics().planned >= most;
-        })) {
-      laps.lap(statistics_.planning);
-      step = delta_.simulate(threshold);
-      rejected = step > threshold;
-      laps.lap(statistics_.simulating);
-    }
-    if (!rejected) {
-      tasks_.plan();
+    // Where most proposals are rejected, a simulation that knows the first
+    // plans alone, and one that knows no parameters, save the others.
+    bool inTurn = !full && plansReject_.value() > 0.5;
+    uint64_t share = tasks_.proposedValues().size() / 4;
+    auto simulate = [&] {
       laps.lap(statistics_.planning);
       step = full ? full_.stepNs() : delta_.simulate(threshold);
       rejected = step > threshold;
       laps.lap(statistics_.simulating);
+    };
+    if (inTurn) {
+      uint64_t most =
+          tasks_.statistics().planned + std::max<uint64_t>(1, share);
+      if (isBounded && !tasks_.plan([&](const ValueTasks &) {
+            return tasks_.statistics().planned >= most;
+          }))
+        simulate();
+      if (!rejected) {
+        tasks_.plan();
+        simulate();
+      }
+    }
+    if (!rejected) {
+      size_t numChanged = changed_.size();
+      deriveEnds(context, current_, changed_, undo_);
+      tasks_.proposeEnds(current_,
+                         llvm::ArrayRef(changed_).drop_front(numChanged));
+      laps.lap(statistics_.proposing);
+      tasks_.plan();
+      if (!inTurn || !tasks_.areEndsFree())
+        simulate();
     }
     plansReject_.add(rejected);
   }

@@ -154,6 +154,7 @@ void TaskGraph::setOrder(ArrayRef<int32_t> order) {
 void TaskGraph::propose(const Strategy &strategy, ArrayRef<int32_t> nodes) {
   assert(proposedNodes_.empty() && "a change is on trial");
   nextToPlan_ = 0;
+  endsFollow_ = false;
   takeOver(strategy, nodes);
   for (int32_t node : nodes) {
     proposedValues_.append(graph_.node(node).operands.begin(),
@@ -165,23 +166,26 @@ void TaskGraph::propose(const Strategy &strategy, ArrayRef<int32_t> nodes) {
   proposedValues_.erase(
       std::unique(proposedValues_.begin(), proposedValues_.end()),
       proposedValues_.end());
+  auto *stored =
+      std::stable_partition(proposedValues_.begin(), proposedValues_.end(),
+                            [&](int32_t value) { return !isStored(value); });
+  firstStored_ = stored - proposedValues_.begin();
   for (int32_t value : proposedValues_)
     valuesBefore_.push_back(valueTasks_[value]);
 }
 
 void TaskGraph::proposeEnds(const Strategy &strategy, ArrayRef<int32_t> nodes) {
-  assert(nextToPlan_ == 0 && "plans have been made without them");
+  endsFollow_ = false;
   takeOver(strategy, nodes);
+  size_t numKnown = proposedValues_.size();
   for (int32_t node : nodes)
     for (int32_t value : graph_.node(node).results)
       // What reads a parameter has mostly changed, too.
-      if (!std::binary_search(proposedValues_.begin(), proposedValues_.end(),
-                              value)) {
-        auto place = llvm::lower_bound(proposedValues_, value);
-        valuesBefore_.insert(valuesBefore_.begin() +
-                                 (place - proposedValues_.begin()),
-                             valueTasks_[value]);
-        proposedValues_.insert(place, value);
+      if (auto known = ArrayRef(proposedValues_)
+                           .slice(firstStored_, numKnown - firstStored_);
+          !std::binary_search(known.begin(), known.end(), value)) {
+        proposedValues_.push_back(value);
+        valuesBefore_.push_back(valueTasks_[value]);
       }
 }
 
@@ -215,28 +219,47 @@ bool TaskGraph::isStored(int32_t value) const {
   return role == NodeRole::Parameter || role == NodeRole::Constant;
 }
 
-bool TaskGraph::bound(bool endsFollow) {
+const ValueTasks *TaskGraph::noTasksOf(int32_t value) const {
+  return &caches_->noTasks[graph_.value(value).uses.size()];
+}
+
+void TaskGraph::deferEnds() {
+  endsFollow_ = true;
+  for (int32_t id : ArrayRef(proposedValues_).drop_front(firstStored_))
+    valueTasks_[id] = noTasksOf(id);
+}
+
+bool TaskGraph::areEndsFree() const {
+  return llvm::all_of(
+      ArrayRef(proposedValues_).drop_front(firstStored_), [&](int32_t id) {
+        const ValueTasks &tasks = *valueTasks_[id];
+        return tasks.numSlots == 0 &&
+               llvm::all_of(tasks.uses, [](const UseTasks &use) {
+                 return use.unpackDevices.empty();
+               });
+      });
+}
+
+bool TaskGraph::bound() {
   Caches &caches = *caches_;
-  bool exact = !endsFollow;
+  bool exact = !endsFollow_;
   if (caches.boundArena.getBytesAllocated() > Caches::boundBytes) {
     caches.boundArena.Reset();
     caches.boundTasks.clear();
   }
   nextToPlan_ = 0;
-  for (int32_t id : proposedValues_) {
-    bool stored = isStored(id);
-    if (!stored || !endsFollow) {
-      Key key = caches.boundKeys[id] = caches.keyOf(graph_, id);
-      if (const ValueTasks *known = caches.plans.find(key)) {
-        valueTasks_[id] = known;
-        continue;
-      }
+  size_t count = endsFollow_ ? firstStored_ : proposedValues_.size();
+  for (auto [index, id] :
+       llvm::enumerate(ArrayRef(proposedValues_).take_front(count))) {
+    Key key = caches.boundKeys[id] = caches.keyOf(graph_, id);
+    if (const ValueTasks *known = caches.plans.find(key)) {
+      valueTasks_[id] = known;
+      continue;
     }
     exact = false;
-    // They are there at the start, and most lie where they are read: copies out
-    // of them are not worth a look at all readers.
-    valueTasks_[id] =
-        stored ? &caches.noTasks[graph_.value(id).uses.size()] : nullptr;
+    // What is stored is there at the start, and most lies where it is read:
+    // copies out of it are not worth a look at all readers.
+    valueTasks_[id] = index < firstStored_ ? nullptr : noTasksOf(id);
   }
   return exact;
 }
@@ -255,13 +278,14 @@ const ValueTasks &TaskGraph::makeBound(int32_t id) const {
 }
 
 bool TaskGraph::plan(llvm::function_ref<bool(const ValueTasks &)> stop) {
-  while (nextToPlan_ < proposedValues_.size()) {
+  size_t end = endsFollow_ ? firstStored_ : proposedValues_.size();
+  while (nextToPlan_ < end) {
     int32_t id = proposedValues_[nextToPlan_++];
     planValue(id);
     if (stop && stop(*valueTasks_[id]))
       break;
   }
-  return nextToPlan_ == proposedValues_.size();
+  return nextToPlan_ == end;
 }
 
 void TaskGraph::accept() {

@@ -93,20 +93,26 @@ public:
   /// at them, proposedValues(), have no tasks until bound() or plan().
   void propose(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   /// More nodes of the same change: parameters and constants that follow what
-  /// reads them. They may be proposed behind bound(), before plan().
+  /// reads them. bound() and plan() may have been called before.
   void proposeEnds(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   /// Gives the proposed values tasks that are never later than those of their
   /// plans, without planning. Values whose plan is known get that. Returns true
   /// if all do: then the tasks are those of plan(). A bound is made when
-  /// valueTasks() asks for it. `endsFollow`: parameters and constants have not
-  /// been proposed yet, so nothing is known of what their values cost.
-  bool bound(bool endsFollow = false);
+  /// valueTasks() asks for it.
+  bool bound();
+  /// Says that parameters and constants will be proposed later. Until then,
+  /// bound() and plan() let what moves and copies their values take no time.
+  /// Behind propose().
+  void deferEnds();
+  /// After deferEnds(), proposeEnds() and plan(): true if these values take no
+  /// time indeed, so that a simulation would find what it found without them.
+  bool areEndsFree() const;
   /// True if valueTasks() of a value is a bound that was not made yet.
   bool isPending(int32_t value) const { return !valueTasks_[value]; }
   /// Plans the proposed values that have no plan yet, in the order of the
-  /// graph. `stop` sees the tasks of each and may end that: then the values
-  /// behind keep what bound() gave them; if that was not called, reject() must
-  /// follow. Returns true if all have plans.
+  /// graph, parameters and constants last. `stop` sees the tasks of each and
+  /// may end that: then the values behind keep what bound() gave them; if that
+  /// was not called, reject() must follow. Returns true if all have plans.
   bool
   plan(llvm::function_ref<bool(const detail::ValueTasks &)> stop = nullptr);
   void accept();
@@ -206,6 +212,7 @@ private:
   void planValue(int32_t value);
   const detail::ValueTasks &makeBound(int32_t value) const;
   bool isStored(int32_t value) const;
+  const detail::ValueTasks *noTasksOf(int32_t value) const;
 
   const OperatorGraph &graph_;
   const Topology &topology_;
@@ -221,7 +228,10 @@ private:
   std::vector<llvm::SmallVector<int32_t, 2>> usesInOrder_;
   llvm::SmallVector<int32_t, 32> proposedNodes_, proposedValues_;
   llvm::SmallVector<const detail::ValueTasks *, 32> valuesBefore_;
-  size_t nextToPlan_ = 0; ///< Of proposedValues_; those before have plans.
+  /// Of proposedValues_: those before have plans; the first of a parameter or
+  /// constant.
+  size_t nextToPlan_ = 0, firstStored_ = 0;
+  bool endsFollow_ = false;
   std::unique_ptr<Caches> caches_;
   mutable Statistics statistics_;
 };
