@@ -27,14 +27,16 @@ llvm::Expected<Calibration> calibrateMachine(const Target &target,
   auto gemm = [&](int64_t m, int64_t n, int64_t k) {
     return measure({ProbeStep::Kind::Gemm, m, n, k, 0});
   };
+  auto launch = [&] { return measure({ProbeStep::Kind::Launch}); };
   auto stream = [&](int64_t bytes) {
     return measure({ProbeStep::Kind::Stream, 0, 0, 0, bytes});
   };
   auto copy = [&](int64_t bytes) {
     return measure({ProbeStep::Kind::Exchange, 0, 0, 0, bytes});
   };
-  llvm::Expected<Calibration> result = calibrate(
-      {gemm, stream, copy}, target.getName(), target.getMachineName(), devices);
+  llvm::Expected<Calibration> result =
+      calibrate({gemm, launch, stream, copy}, target.getName(),
+                target.getMachineName(), devices);
   if (!result && !reason.empty())
     return llvm::joinErrors(result.takeError(),
                             llvm::createStringError(reason));

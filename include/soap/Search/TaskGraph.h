@@ -27,11 +27,6 @@ namespace detail {
 struct Key;
 }
 
-/// When an action runs. Feeds bring inputs from the host, drains bring outputs
-/// there: both are counted but are not part of the step time.
-enum class Phase : uint8_t { Step, Feed, Drain };
-llvm::StringRef stringify(Phase phase);
-
 /// Feed if all that `action` reads is on the host, Drain if all that it writes
 /// is, else Step.
 Phase phaseOf(const Action &action, const ValuePlan &plan, int32_t host);

@@ -45,7 +45,7 @@ llvm::Error CPUTarget::addRequirements(fb::ModelT &model) const {
   auto features = processor.requiredFeatures();
   if (!features)
     return features.takeError();
-  model.cpu_features = std::move(*features);
+  model.host_features = std::move(*features);
   return llvm::Error::success();
 }
 
