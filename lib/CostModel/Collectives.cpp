@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Runtime/Collectives.h"
+#include "soap/Links/Collectives.h"
 #include "soap/CostModel/CostModel.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"

@@ -8,7 +8,7 @@
 #ifndef SOAP_COMPILER_OPTIONS_H
 #define SOAP_COMPILER_OPTIONS_H
 
-#include "soap/Runtime/LinkSpeed.h"
+#include "soap/Links/LinkSpeed.h"
 #include "soap/Target/ONNX/Import.h"
 #include <map>
 #include <optional>

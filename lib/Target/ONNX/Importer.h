@@ -60,6 +60,7 @@ public:
 
 private:
   friend class NodeContext;
+  friend class Body;
 
   llvm::Error importInitializers();
   llvm::Error importInputs();
@@ -275,6 +276,8 @@ public:
   void setResult(size_t i, mlir::Value value);
   void setResult(size_t i, ImportedValue value);
   void setResult(size_t i, HostTensor value);
+  /// Tensor `name`, of nodes that take the place of this one, is `value`.
+  void setValue(llvm::StringRef name, mlir::Value value);
   /// Result 0, unless it could not be made.
   template <typename T>
   mlir::LogicalResult finish(mlir::FailureOr<T> result) {
@@ -345,6 +348,7 @@ public:
   mlir::FailureOr<ImportedValue> tensorAttribute(llvm::StringRef name);
 
 private:
+  friend class Body;
   mlir::Value constantOp(mlir::DenseElementsAttr value, llvm::StringRef suffix);
   mlir::FailureOr<mlir::Value>
   createOp(llvm::StringRef opName, mlir::Type element,

@@ -226,7 +226,7 @@ void NodeContext::setResult(size_t i, ImportedValue value) {
     graph.values[node.output(static_cast<int>(i))] = std::move(value);
 }
 
-void NodeContext::setResult(size_t i, Value value) {
+static ImportedValue tensorOf(Value value) {
   ImportedValue result;
   result.kind = ImportedValue::Kind::Tensor;
   auto type = cast<RankedTensorType>(value.getType());
@@ -237,7 +237,15 @@ void NodeContext::setResult(size_t i, Value value) {
                                                : TensorProto::FLOAT;
   result.shape.assign(type.getShape().begin(), type.getShape().end());
   result.value = value;
-  setResult(i, std::move(result));
+  return result;
+}
+
+void NodeContext::setResult(size_t i, Value value) {
+  setResult(i, tensorOf(value));
+}
+
+void NodeContext::setValue(llvm::StringRef name, Value value) {
+  graph.values[name] = tensorOf(value);
 }
 
 void NodeContext::setResult(size_t i, HostTensor host) {

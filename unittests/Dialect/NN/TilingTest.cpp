@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tiling.h"
-#include "../FromEnvironment.h"
+#include "../../FromEnvironment.h"
 #include "mlir/IR/Verifier.h"
 #include <map>
 

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../FromEnvironment.h"
+#include "../../FromEnvironment.h"
 #include "mlir/IR/MLIRContext.h"
 #include "onnx/onnx-ml.pb.h"
 #include "soap/Target/ONNX/Import.h"

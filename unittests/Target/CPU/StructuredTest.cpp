@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../FromEnvironment.h"
+#include "../../FromEnvironment.h"
 #include "CompiledOps.h"
 #include "NaiveOps.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_RUNTIME_LINKSPEED_H
-#define SOAP_RUNTIME_LINKSPEED_H
+#ifndef SOAP_LINKS_LINKSPEED_H
+#define SOAP_LINKS_LINKSPEED_H
 
 #include <cmath>
 #include <cstdint>
@@ -98,4 +98,4 @@ inline std::string parseLinkSpeed(const std::string &text, LinkSpeed &link) {
 
 } // namespace soap
 
-#endif // SOAP_RUNTIME_LINKSPEED_H
+#endif // SOAP_LINKS_LINKSPEED_H

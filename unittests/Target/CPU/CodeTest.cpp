@@ -9,6 +9,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Target/CPU/EmitKernels.h"
 #include "soap/Target/CPU/Passes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -112,6 +113,22 @@ TEST_F(Code, ProcessorDecidesTheInstructions) {
   EXPECT_EQ(assemble(op, "x86-64").find("ymm"), std::string::npos);
 }
 #endif
+
+TEST_F(Code, NestsOfShortLoopsStayLoops) {
+  // LLVM would unroll 32 x 12 rows into one block of 3,000 instructions.
+  module = parseSourceString<ModuleOp>(
+      "func.func @f(%x: tensor<2x32x12x64xf32>) {\n%0 = nn.transpose %x "
+      "{nn.name = \"t\", permutation = array<i64: 0, 2, 1, 3>} : "
+      "(tensor<2x32x12x64xf32>) -> tensor<2x12x32x64xf32>\nreturn }",
+      &context);
+  ASSERT_TRUE(module);
+  NativeKernels kernels(*module);
+  module->walk([&](nn::TransposeOp op) { (void)kernels.getOrCreate(op); });
+  FailureOr<std::string> code = emitNativeAssembly(
+      kernels.getModule(), llvm::cantFail(HostProcessor::find("")));
+  ASSERT_TRUE(succeeded(code));
+  EXPECT_LT(StringRef(*code).count('\n'), 300U);
+}
 
 TEST_F(Code, EndsOfTheGraphHaveNoKernel) {
   module = parseSourceString<ModuleOp>(

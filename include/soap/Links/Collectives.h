@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the runtime does and the cost model costs. Depends on nothing.
+// What the runtime does and the cost model costs. It depends on nothing.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_RUNTIME_COLLECTIVES_H
-#define SOAP_RUNTIME_COLLECTIVES_H
+#ifndef SOAP_LINKS_COLLECTIVES_H
+#define SOAP_LINKS_COLLECTIVES_H
 
 #include <cstdint>
 
@@ -25,4 +25,4 @@ inline uint64_t broadcastSegments(uint64_t bytes) {
 
 } // namespace soap::collectives
 
-#endif // SOAP_RUNTIME_COLLECTIVES_H
+#endif // SOAP_LINKS_COLLECTIVES_H
