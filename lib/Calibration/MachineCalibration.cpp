@@ -14,6 +14,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/xxhash.h"
+#include <mutex>
 
 namespace soap {
 
@@ -72,6 +73,9 @@ ensureCalibration(const Target &target, int32_t devices, int32_t coresPerDevice,
     return llvm::createStringError(
         "expected a folder for the calibration of this machine, got none; set "
         "SOAP_CALIBRATION_DIR, XDG_CACHE_HOME or HOME");
+  // Two at a time would measure each other, and the second one finds a file.
+  static std::mutex measuringOne;
+  std::lock_guard<std::mutex> lock(measuringOne);
   llvm::Expected<Calibration> kept = Calibration::load(path);
   if (kept)
     return path;

@@ -27,11 +27,18 @@ llvm::Error Compilation::planMemory(bool &again) {
   // learns here.
   auto missing = missingMemory(*module);
   if (!missing.empty() && unconfigured && searches < maxSearches) {
+    const Topology &topology = simulated->problem().topology;
     std::vector<int64_t> known = simulated->tasks().peakMemory();
     for (auto [device, capacity, planned] : missing) {
-      int64_t &bytes = reserved[device];
-      bytes = std::max(bytes + planned - capacity,
-                       planned - known[static_cast<size_t>(device)]);
+      int64_t bytes = std::max(reserved[device] + planned - capacity,
+                               planned - known[static_cast<size_t>(device)]);
+      reserved[device] = bytes;
+      // A search that only took another device learns no more from the next
+      // one.
+      for (int32_t other = 0; searches > 1 && other != topology.numDevices();
+           ++other)
+        if (topology.device(other).kind == topology.device(device).kind)
+          reserved[other] = std::max(reserved[other], bytes);
     }
     remark("search: device " + Twine(missing[0].device) + " needs " +
            Twine(missing[0].planned) +

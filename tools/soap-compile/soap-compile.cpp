@@ -42,40 +42,47 @@ static llvm::json::Value jsonOf(CompilationResult &result) {
   return object;
 }
 
-/// Writes everything but the shared library, and prints. What was made before a
-/// failure is not lost: a strategy that took an hour to find.
-static llvm::Error writeResults(const CommandLine &line,
-                                CompilationResult &result, bool complete) {
-  auto write = [](const std::string &path, const std::string &text) {
-    return path.empty() || text.empty() ? llvm::Error::success()
-                                        : writeWholeFile(path, text);
+/// Writes `text`, unless nobody asked for it or there is none.
+static llvm::Error write(const std::string &path, const std::string &text) {
+  return path.empty() || text.empty() ? llvm::Error::success()
+                                      : writeWholeFile(path, text);
+}
+
+/// Writes what is asked for beside the model, as far as it was made: a strategy
+/// that took an hour to find is not lost if what follows fails.
+static llvm::Error writeExports(const CommandLine &line,
+                                const CompilationResult &result) {
+  auto withNewline = [](const std::string &text) {
+    return text.empty() ? text : text + "\n";
   };
-  std::string newline = "\n";
-  auto textOf = [&](const std::string &text) {
-    return text.empty() ? text : text + newline;
-  };
-  if (llvm::Error error = write(line.exportStrategy, textOf(result.strategy)))
+  if (llvm::Error error =
+          write(line.exportStrategy, withNewline(result.strategy)))
     return error;
-  if (llvm::Error error = write(line.exportMovements, textOf(result.movements)))
+  if (llvm::Error error =
+          write(line.exportMovements, withNewline(result.movements)))
     return error;
-  if (llvm::Error error = write(line.searchLog, result.searchLog))
-    return error;
-  llvm::outs() << result.strategyTable;
-  if (!complete)
-    return llvm::Error::success();
-  bool isReport = line.options.emit == Emit::Report;
-  std::string level = std::move(result.text), json;
-  bool hasJSON = result.report || result.proof || result.search;
-  if (line.json && hasJSON)
-    json = llvm::formatv("{0:2}\n", jsonOf(result));
-  if (isReport && line.json)
-    level = std::move(json);
+  return write(line.searchLog, result.searchLog);
+}
+
+/// Writes or prints the level that was asked for, and prints proofs and
+/// statistics.
+static llvm::Error printResults(const CommandLine &line,
+                                CompilationResult &result) {
+  bool hasJSON = line.json && (result.report || result.proof || result.search);
+  std::string level = std::move(result.text), rest = result.proofText;
+  if (hasJSON)
+    rest = llvm::formatv("{0:2}\n", jsonOf(result)).str();
+  if (line.options.emit == Emit::Report) {
+    // A report in JSON has all that there is to say.
+    if (line.json)
+      level = std::move(rest);
+    rest.clear();
+  }
   if (line.levelOutput.empty())
     llvm::outs() << level;
   else if (llvm::Error error = write(line.levelOutput, level))
     return error;
-  if (!isReport)
-    llvm::outs() << (line.json ? json : result.proofText);
+  llvm::outs() << rest;
   return llvm::Error::success();
 }
 
@@ -114,9 +121,13 @@ static int compile(const CommandLine &line) {
   llvm::Error error =
       compileModel(line.source, line.options, callbacks, result);
   console.finish();
-  bool complete = !error;
   int code = error ? report(std::move(error)) : 0;
-  if (llvm::Error failed = writeResults(line, result, complete)) {
+  llvm::outs() << result.strategyTable;
+  llvm::Error failed = writeExports(line, result);
+  // A level that was made is there although the state of its search is not.
+  if (!failed && (code == 0 || !result.text.empty()))
+    failed = printResults(line, result);
+  if (failed) {
     int other = report(std::move(failed));
     code = code ? code : other;
   }

@@ -32,7 +32,8 @@ std::string calibrationPath(const Target &target, int32_t devices,
                             int32_t coresPerDevice);
 
 /// Calibrates unless calibrationPath() has a valid file, and keeps the result
-/// there. Returns the path of the file. `measuring` is called before a run.
+/// there. Returns the path of the file. `measuring` is called before a run. One
+/// thread at a time measures.
 llvm::Expected<std::string>
 ensureCalibration(const Target &target, int32_t devices, int32_t coresPerDevice,
                   llvm::function_ref<void()> measuring);

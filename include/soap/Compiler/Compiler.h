@@ -109,8 +109,8 @@ enum class Severity { Remark, Warning };
 struct CompilerCallbacks {
   /// A line about what was found or is missing; no mistake.
   std::function<void(Severity, llvm::StringRef)> message;
-  /// Called at the beginning of every stage, and several times a second in a
-  /// search. The other stages run to their end before they are cancelled.
+  /// Called at the beginning of every stage, and now and then in a search. The
+  /// other stages run to their end before they are cancelled.
   std::function<Proceed(const CompilerProgress &)> progress;
   /// Told of files beside the output that exist while it is written.
   TemporaryFileCallback temporaryFile;

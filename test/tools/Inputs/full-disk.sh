@@ -18,7 +18,7 @@ try soap-compile good.onnx --devices=2 --emit=report --strategy=single --json -o
 search="--devices=2 --proposals=200 --calibration=none"
 try soap-compile good.onnx $search --emit=strategy --search-log=full/l.csv -o s.mlir
 try soap-compile good.onnx $search --emit=strategy --search-state=full/s.json -o kept.mlir
-ls kept.mlir
+test -s kept.mlir && echo "the level is there"
 try soap-translate --import-onnx good.onnx -o full/t.mlir
 # The machine is measured, and the file of its rates cannot be kept.
 echo SOAP_CALIBRATION_DIR=full

@@ -7,6 +7,17 @@
 // RUN: not diff %t/a.mlir %t/c.mlir
 // RUN: not soap-compile %s --devices=2 --calibration=%t/other.json --emit=strategy 2>&1 | FileCheck %s --check-prefix=ABSENT
 
+// One device is simulated with what was measured of one device, so that times
+// compare; where nobody looks at them, nothing is measured.
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s -o %t/m.so 2>&1 | FileCheck %s --check-prefix=UNSEEN --implicit-check-not=calibration
+// RUN: sh -c 'cd %t && cp calibration-*-2x0.json $(ls calibration-*-2x0.json | sed s/2x0/1x0/)'
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s --devices=1 --emit=strategy -o %t/d.mlir 2>&1 | count 0
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s --emit=strategy -o %t/e.mlir 2>&1 | count 0
+// RUN: diff %t/d.mlir %t/e.mlir
+// RUN: soap-compile %s --devices=1 --emit=strategy --calibration=none -o %t/f.mlir
+// RUN: not diff %t/d.mlir %t/f.mlir
+// UNSEEN: memory: peak
+
 // Tests that this machine is measured once, that its rates are kept and used,
 // and that they can be left out.
 

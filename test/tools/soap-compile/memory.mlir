@@ -1,6 +1,6 @@
 // REQUIRES: soap-run, python
 // RUN: rm -rf %t && mkdir %t
-// RUN: soap-compile %s --emit=soaprt -o %t/plan.mlir
+// RUN: soap-compile %s --strategy=single --topology=%root/topologies/v100-8.json --emit=soaprt -o %t/plan.mlir
 // RUN: FileCheck %s < %t/plan.mlir
 // RUN: soap-compile %s -o %t/m.so 2>&1 | FileCheck %s --check-prefix=PRINT
 // RUN: soap-run %t/m.so --info | FileCheck %s --check-prefix=INFO

@@ -1,0 +1,58 @@
+//===- ModelRun.h - What soap-run does with a model ---------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPRUN_MODELRUN_H
+#define SOAP_TOOLS_SOAPRUN_MODELRUN_H
+
+#include "Measure.h"
+#include "Options.h"
+#include "Verification.h"
+
+namespace soap::run {
+
+/// Loads, checks, times and reports a model. With several processes, all of
+/// them make one and call the same functions.
+class ModelRun {
+public:
+  /// Loads the model and, on rank 0, reads and checks all that it needs, before
+  /// anything runs. Throws UsageError and RunError, as all functions do.
+  explicit ModelRun(const Options &options);
+
+  /// Runs steps and checks and reports them. False if something differs.
+  bool run();
+  /// Prints what the model is (--info).
+  void printInfo();
+
+private:
+  /// Runs the build for one device before the model is loaded: its memory is
+  /// free again then. What is wrong is thrown on all ranks once they have
+  /// loaded the model.
+  void verifyFirst(Loading &loading);
+  /// All ranks make the same collective calls only if they were asked for the
+  /// same. Files and names of outputs are rank 0's alone.
+  void checkRanks();
+  /// Inputs, files to compare with, and the other model: on rank 0.
+  void prepare();
+  void loadOther();
+  /// Prints and writes outputs, compares: on rank 0. False if something
+  /// differs.
+  bool reportOutputs();
+  bool compareWithOther();
+
+  const Options &options;
+  std::map<std::string, std::string> sources; ///< Of inputs, by name.
+  std::unique_ptr<Verification> verification;
+  std::exception_ptr mistake; ///< Of the verification, on rank 0.
+  std::unique_ptr<Session> session, other;
+  std::vector<std::pair<std::string, Tensor>> expected; ///< By output.
+  StepTimes times;
+  Json report;
+};
+
+} // namespace soap::run
+
+#endif // SOAP_TOOLS_SOAPRUN_MODELRUN_H

@@ -1,0 +1,211 @@
+//===- Options.cpp - The command line of soap-run -------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+#include "../Numbers.h"
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+using namespace soap;
+using namespace soap::run;
+
+static const char *example =
+    "Example:\n"
+    "  soap-run resnet50.so --input=data=image.npy --print=prob:5 \\\n"
+    "      --compare=one-device.so --iterations=20 --warmup=3 "
+    "--trace=trace.json\n"
+    "\n"
+    "Floats compare equal if the 2-norm of the difference is at most rtol "
+    "times\n"
+    "that of the expected tensor; a tensor whose root mean square is below "
+    "atol\n"
+    "may differ by atol per element. NaN is equal to nothing, or with "
+    "--nan-equal "
+    "to\n"
+    "NaN.\n"
+    "\n"
+    "--verify holds every tile of every tensor to this, with the root mean "
+    "square\n"
+    "of the tensor, and every element to 100 rtol of that or of itself; there "
+    "NaN\n"
+    "equals NaN. It reports the first tensor, in graph order, that differs.\n"
+    "\n"
+    "Exit codes: 0 fine, 1 the run or a comparison failed, 2 usage or bad "
+    "input.\n";
+
+static void declareData(CLI::App &app, Options &o) {
+  app.option_defaults()->group("Data");
+  app.add_option("--input", o.inputs,
+                 "Values of an input: a file (of its type, or of a narrower "
+                 "one that loses nothing), random:SEED[:LOW:HIGH] or zeros "
+                 "(default random:0; integers stay in the table they index)")
+      ->type_name("NAME=SOURCE");
+  app.add_option("--output", o.outputs, "Write an output")
+      ->type_name("NAME=FILE.npy");
+  app.add_option("--print", o.prints,
+                 "Print an output, or its largest elements")
+      ->type_name("NAME[:TOPK]");
+}
+
+static void declareChecks(CLI::App &app, Options &o) {
+  app.option_defaults()->group("Checks");
+  app.add_option("--expected", o.expected, "Compare an output with a file")
+      ->type_name("NAME=FILE");
+  app.add_option("--compare", o.other,
+                 "Run another model on the same inputs and compare outputs")
+      ->type_name("OTHER.so");
+  app.add_flag("--verify", o.verify,
+               "Compare every tensor of the model, tile by tile, with the "
+               "build for one device inside it, on the same inputs");
+  app.add_flag("--check", o.load.checkWeights,
+               "Hash all of the weights file; by default its size, header and "
+               "some blocks must be those of the model");
+  app.add_option("--rtol", o.tolerance.relative, "Relative tolerance")
+      ->capture_default_str()
+      ->check(soap::positiveNumber(/*orZero=*/true));
+  app.add_option("--atol", o.tolerance.absolute, "Absolute tolerance")
+      ->capture_default_str()
+      ->check(soap::positiveNumber(/*orZero=*/true));
+  app.add_flag("--nan-equal", o.tolerance.nanEqual,
+               "NaN equals NaN, for --expected and --compare");
+}
+
+static void declareMeasuring(CLI::App &app, Options &o) {
+  app.option_defaults()->group("Measuring");
+  app.add_option("--iterations", o.iterations,
+                 "Time this many steps: median, min, max, samples/s")
+      ->check(soap::wholeNumber<size_t>())
+      ->type_name("N");
+  app.add_option("--warmup", o.warmup, "Steps before that")
+      ->check(soap::wholeNumber<size_t>())
+      ->type_name("N");
+  app.add_option("--trace", o.trace,
+                 "Write the timeline of one more step for Chrome or Perfetto")
+      ->type_name("FILE.json");
+  app.add_option("--profile-ops", o.profile,
+                 "Write the time per kernel, as soap-compile --cost reads it")
+      ->type_name("FILE.json");
+}
+
+static void declareDevices(CLI::App &app, Options &o) {
+  auto readTransport = [&o](const std::string &name) {
+    static const std::map<std::string, soap_transport> transports = {
+        {"auto", SOAP_TRANSPORT_AUTO},
+        {"local", SOAP_TRANSPORT_LOCAL},
+        {"mpi", SOAP_TRANSPORT_MPI}};
+    auto found = transports.find(name);
+    if (found == transports.end())
+      throw CLI::ValidationError(
+          "--transport", "expected auto, local or mpi, got: '" + name + "'");
+    o.load.transport = found->second;
+  };
+  app.option_defaults()->group("Devices");
+  app.add_option_function<std::string>(
+         "--transport", readTransport,
+         "How devices communicate: auto, local, mpi (default auto: mpi "
+         "where a launcher started several processes)")
+      ->type_name("NAME");
+  app.add_option("--map", o.load.map,
+                 "The process of each device, as in 0,0,1,1 (default: spread "
+                 "evenly)")
+      ->delimiter(',')
+      ->check(soap::wholeNumber<uint32_t>())
+      ->type_name("RANK,...");
+  app.add_option(
+         "--timeout", o.load.timeoutSeconds,
+         "After so many silent seconds a process is lost and the others "
+         "end (default 10)")
+      ->check(soap::positiveNumber(/*orZero=*/false))
+      ->type_name("SECONDS");
+  app.add_option("--cores-per-device", o.load.coresPerDevice,
+                 "Cores of each device (default: as compiled, else even)")
+      ->check(soap::wholeNumber<uint32_t>(1))
+      ->type_name("K");
+  app.add_option("--link", o.link,
+                 "Makes communication slow: a link of this bandwidth and "
+                 "latency between every two devices, for example 1GB/s:10us")
+      ->type_name("BANDWIDTH:LATENCY");
+  app.add_flag("--list-devices", o.listDevices,
+               "Print what this machine has, as JSON");
+}
+
+void run::declare(CLI::App &app, Options &o) {
+  app.set_version_flag("--version", std::string("soap-run ") + soap_version());
+  app.set_help_flag("-h,--help", "Print this help");
+  app.footer(example);
+  app.add_option("model", o.model, "Compiled model")->type_name("OUT.so");
+  declareData(app, o);
+  declareChecks(app, o);
+  declareMeasuring(app, o);
+  declareDevices(app, o);
+  app.option_defaults()->group("Reports");
+  app.add_flag("--info", o.info,
+               "Print inputs, outputs, devices, memory, kernels, strategy");
+  app.add_flag("--json", o.json, "Print one JSON object instead of text");
+}
+
+std::pair<std::string, std::string> run::split(const char *option,
+                                               const std::string &text) {
+  size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    throw UsageError(std::string("expected ") + option + "=NAME=VALUE, got: '" +
+                     text + "'");
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::map<std::string, std::string> run::readSources(const Options &o) {
+  std::map<std::string, std::string> sources;
+  for (const std::string &text : o.inputs) {
+    auto source = split("--input", text);
+    if (!sources.insert(source).second)
+      throw UsageError("expected one --input for each input, got: two for '" +
+                       source.first + "'; leave one out");
+  }
+  return sources;
+}
+
+void run::readLink(Options &o) {
+  if (o.link.empty())
+    return;
+  std::string error = parseLinkSpeed(o.link, o.load.link);
+  if (!error.empty())
+    throw UsageError(error);
+}
+
+void run::checkInfo(const Options &o) {
+  for (auto [option, given] : {std::pair("--verify", o.verify),
+                               {"--compare", !o.other.empty()},
+                               {"--expected", !o.expected.empty()},
+                               {"--output", !o.outputs.empty()},
+                               {"--print", !o.prints.empty()},
+                               {"--iterations", o.iterations != 0},
+                               {"--trace", !o.trace.empty()},
+                               {"--profile-ops", !o.profile.empty()}})
+    if (o.info && given)
+      throw UsageError(std::string("expected --info alone, which runs "
+                                   "nothing, got: ") +
+                       option + " too; leave one of them out");
+}
+
+/// A file to write lies in a folder that can be written.
+static void checkFolder(const char *option, const std::string &file) {
+  std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!file.empty() &&
+      access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
+    throw UsageError(std::string("expected ") + option +
+                     " in a folder that can be written, got: '" + file + "' (" +
+                     std::strerror(errno) + "); choose another one");
+}
+
+void run::checkFolders(const Options &o) {
+  for (const std::string &text : o.outputs)
+    checkFolder("--output", split("--output", text).second);
+  checkFolder("--trace", o.trace);
+  checkFolder("--profile-ops", o.profile);
+}

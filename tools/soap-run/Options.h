@@ -1,0 +1,52 @@
+//===- Options.h - The command line of soap-run -------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOOLS_SOAPRUN_OPTIONS_H
+#define SOAP_TOOLS_SOAPRUN_OPTIONS_H
+
+#include "Session.h"
+#include "soap/Tensors/Compare.h"
+#include <CLI/CLI.hpp>
+
+namespace soap::run {
+
+/// The options as they were written.
+struct Options {
+  std::string model, other, trace, profile;
+  std::vector<std::string> inputs, expected, outputs, prints;
+  Tolerance tolerance;
+  size_t iterations = 0, warmup = 0;
+  Loading load;
+  std::string link;
+  bool info = false, listDevices = false, json = false, verify = false;
+};
+
+/// Declares all options; `options` outlives `app`.
+void declare(CLI::App &app, Options &options);
+
+/// Splits `NAME=VALUE` at the last equals sign (ONNX names may have some).
+/// Throws UsageError, which names `option`.
+std::pair<std::string, std::string> split(const char *option,
+                                          const std::string &text);
+
+/// What --input says, by the name of the input. Throws UsageError.
+std::map<std::string, std::string> readSources(const Options &options);
+
+/// Reads --link into Options::load. Throws UsageError.
+void readLink(Options &options);
+
+/// Throws UsageError for what --info does not go with: it describes a model and
+/// runs nothing, and nobody shall believe that a check has passed.
+void checkInfo(const Options &options);
+
+/// Throws UsageError if a file to write lies in a folder that cannot be
+/// written.
+void checkFolders(const Options &options);
+
+} // namespace soap::run
+
+#endif // SOAP_TOOLS_SOAPRUN_OPTIONS_H
