@@ -196,8 +196,10 @@ llvm::Error Compilation::report() {
   const OperatorGraph &graph = problem->extracted.graph;
   SmallVector<StrategyReport> rows;
   auto add = [&](StringRef name, const Strategy &strategy) {
-    rows.push_back(
-        soap::report(name, strategy, graph, problem->topology, problem->costs));
+    // Nobody asked for the random row of a large machine.
+    bool isOptional = name == "random" && options.strategy != name;
+    rows.push_back(soap::report(name, strategy, graph, problem->topology,
+                                problem->costs, isOptional));
   };
   for (const NamedStrategy &named : namedStrategies())
     if (named.isListed)

@@ -158,6 +158,18 @@ static size_t bytesOf(const ValueTasks &tasks) {
   return bytes;
 }
 
+bool detail::planWithinMemory(TaskGraph &tasks,
+                              llvm::function_ref<bool()> isOver) {
+  // Values that share a plan count once, whether it was there before or not.
+  size_t bytes = 0;
+  llvm::SmallPtrSet<const ValueTasks *, 32> seen;
+  return tasks.plan([&](const ValueTasks &value) {
+    if (seen.insert(&value).second)
+      bytes += bytesOf(value);
+    return bytes > StartLimits::planBytes || isOver();
+  });
+}
+
 bool detail::tryStart(Start &start, TaskGraph &tasks, int64_t currentNs,
                       const StartLimits &limits) {
   bool isLimited = start.isOptional && !limits.mustPlan;
@@ -174,16 +186,10 @@ bool detail::tryStart(Start &start, TaskGraph &tasks, int64_t currentNs,
   std::vector<int32_t> all(tasks.graph().numNodes());
   std::iota(all.begin(), all.end(), 0);
   tasks.propose(start.strategy, all);
-  // Values that share a plan count once, whether it was there before or not.
-  size_t bytes = 0;
-  llvm::SmallPtrSet<const ValueTasks *, 32> seen;
-  start.isExact = tasks.plan([&](const ValueTasks &value) {
-    if (!isLimited)
-      return false;
-    if (seen.insert(&value).second)
-      bytes += bytesOf(value);
-    return bytes > StartLimits::planBytes || Clock::now() >= limits.end;
-  });
+  start.isExact =
+      isLimited
+          ? planWithinMemory(tasks, [&] { return Clock::now() >= limits.end; })
+          : tasks.plan();
   if (start.isExact) {
     FullSimulator simulator(tasks);
     start.stepNs = tasks.checkMemory().empty() ? simulator.stepNs() : -1;

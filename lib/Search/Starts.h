@@ -63,6 +63,11 @@ std::vector<Start> spreadStarts(const SearchProblem &problem,
 void boundStarts(const SearchProblem &problem, const TaskGraph &tables,
                  const StartLimits &limits, std::vector<Start> &starts);
 
+/// Plans the change on trial as far as its plans fit into
+/// StartLimits::planBytes and `isOver` says no. False if it did not come to the
+/// end: reject() must follow.
+bool planWithinMemory(TaskGraph &tasks, llvm::function_ref<bool()> isOver);
+
 /// Plans and simulates a start whose bound is known. If it fits into memory and
 /// takes less than `currentNs`, `tasks` has it afterwards; else `tasks`, which
 /// must have a strategy, is as before. True if it was taken.

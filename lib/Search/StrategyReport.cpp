@@ -6,19 +6,45 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/StrategyReport.h"
+#include "Starts.h"
 #include <algorithm>
 #include <numeric>
 
 using namespace soap;
 
+/// Gives `tasks` a strategy, unless its plans take too much memory: then
+/// `boundNs` is what a step takes at least.
+static bool planWithinMemory(TaskGraph &tasks, const Strategy &strategy,
+                             int64_t &boundNs) {
+  tasks.setStrategy(singleDevice(tasks.graph(), tasks.topology()));
+  tasks.setOrder(strategy.order);
+  std::vector<int32_t> all(tasks.graph().numNodes());
+  std::iota(all.begin(), all.end(), 0);
+  tasks.propose(strategy, all);
+  tasks.bound();
+  boundNs = FullSimulator(tasks).stepNs();
+  if (detail::planWithinMemory(tasks, [] { return false; })) {
+    tasks.accept();
+    return true;
+  }
+  tasks.reject();
+  return false;
+}
+
 StrategyReport soap::report(llvm::StringRef name, const Strategy &strategy,
                             const OperatorGraph &graph,
-                            const Topology &topology, const CostModel &costs) {
+                            const Topology &topology, const CostModel &costs,
+                            bool isOptional) {
   TaskGraph tasks(graph, topology, costs);
-  tasks.setStrategy(strategy);
-  SimulationResult result = FullSimulator(tasks).run();
   StrategyReport row;
   row.name = name.str();
+  if (!isOptional) {
+    tasks.setStrategy(strategy);
+  } else if (!planWithinMemory(tasks, strategy, row.stepNs)) {
+    row.isExact = false;
+    return row;
+  }
+  SimulationResult result = FullSimulator(tasks).run();
   row.stepNs = result.stepNs;
   for (int64_t ns : result.computeNs)
     row.computeNs = std::max(row.computeNs, ns);

@@ -99,8 +99,12 @@ void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports,
   auto cell = [](double value) { return formatv("{0:f3}", value).str(); };
   for (const StrategyReport &row : reports) {
     os << left_justify(row.name, 18)
-       << right_justify(cell(row.stepNs / 1e6), 12)
-       << right_justify(cell(row.computeNs / 1e6), 12)
+       << right_justify(cell(row.stepNs / 1e6), 12);
+    if (!row.isExact) {
+      os << "   at least: too many transfers to be planned\n";
+      continue;
+    }
+    os << right_justify(cell(row.computeNs / 1e6), 12)
        << right_justify(cell(row.communicationNs / 1e6), 12)
        << right_justify(cell(row.communicationBytes / 1e6), 12)
        << right_justify(cell(row.peakMemoryBytes / 1048576.0), 12)
@@ -119,7 +123,12 @@ void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports,
 json::Object reportJSON(ArrayRef<StrategyReport> reports,
                         const LowerBound &bound) {
   json::Array rows;
-  for (const StrategyReport &row : reports)
+  for (const StrategyReport &row : reports) {
+    if (!row.isExact) {
+      rows.push_back(
+          json::Object{{"name", row.name}, {"at_least_step_ns", row.stepNs}});
+      continue;
+    }
     rows.push_back(json::Object{{"name", row.name},
                                 {"step_ns", row.stepNs},
                                 {"compute_ns", row.computeNs},
@@ -130,6 +139,7 @@ json::Object reportJSON(ArrayRef<StrategyReport> reports,
                                 {"idle_share", row.idleShare},
                                 {"fits", row.fits},
                                 {"gap", bound.gap(row.stepNs)}});
+  }
   return json::Object{
       {"strategies", std::move(rows)},
       {"lower_bound", json::Object{{"step_ns", bound.stepNs},

@@ -25,12 +25,15 @@ struct StrategyReport {
   /// False if a device has less memory than it needs. The times are simulated
   /// all the same.
   bool fits = true;
+  /// Without, stepNs is a lower bound, and nothing else is known.
+  bool isExact = true;
 };
 
-/// Simulates a valid strategy.
+/// Simulates a valid strategy. `isOptional`: if its plans fill more memory than
+/// a search spends on a random start, its step is bounded without them.
 StrategyReport report(llvm::StringRef name, const Strategy &strategy,
                       const OperatorGraph &graph, const Topology &topology,
-                      const CostModel &costs);
+                      const CostModel &costs, bool isOptional = false);
 
 } // namespace soap
 

@@ -79,7 +79,8 @@ void printReport(llvm::raw_ostream &os, llvm::ArrayRef<StrategyReport> reports,
 /// "mean_compute_ns", "communication_ns", "communication_bytes",
 /// "peak_memory_bytes", "idle_share", "fits", "gap"}], "lower_bound":
 /// {"step_ns", "work_ns", "path_ns", "communication_ns", "mixed_ns"}}. Gaps are
-/// shares of the bound.
+/// shares of the bound. Rows that are not exact have "name" and
+/// "at_least_step_ns" alone.
 llvm::json::Object reportJSON(llvm::ArrayRef<StrategyReport> reports,
                               const LowerBound &bound);
 

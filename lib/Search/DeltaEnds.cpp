@@ -1,0 +1,184 @@
+//===- DeltaEnds.cpp - What follows a change ------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of DeltaSimulator that knows the end of a step without simulating
+// it: by tails behind the last change, or because the rest is as before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepTails.h"
+#include "soap/Search/DeltaSimulator.h"
+#include "soap/Testing/PlantedFault.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+
+//===----------------------------------------------------------------------===//
+// What follows the last change
+//===----------------------------------------------------------------------===//
+
+/// True if the tails of `row` are known. They are computed once simulations
+/// have gone on for as many rows as that takes.
+bool DeltaSimulator::knowsTails(int32_t row) {
+  int32_t missing = tails_->firstKnown() - row;
+  if (missing <= 0)
+    return true;
+  if (++rowsWithoutTails_ < missing)
+    return false;
+  rowsWithoutTails_ = 0;
+  statistics_.tailRows += missing;
+  tails_->extendTo(row);
+  return true;
+}
+
+/// The step time, from the times at `row`, of which the tails are known.
+int64_t DeltaSimulator::endNs(int32_t row) const {
+  const int64_t *tails = tails_->ofResources(row);
+  const int64_t *now = state_.resources.data();
+  int64_t end = 0;
+  for (size_t r = 0; r < numResources_; ++r)
+    end = std::max(end, now[r] + tails[r]);
+  for (const Crossing &crossing : crossings_[row]) {
+    const ValueTasks &value = tasks_.valueTasks(crossing.value);
+    if (value.numSlots == 0)
+      continue;
+    const int64_t *slots = &state_.times[state_.blocks[crossing.value].begin];
+    int64_t shift = state_.shifts[tasks_.launchPosition(crossing.value)];
+    for (int32_t i = crossing.firstUse; i < crossing.lastUse; ++i) {
+      const UseTasks &use = value.uses[uses_[i].use];
+      for (const Wait &wait : use.computeWaits)
+        end = std::max(end, slots[wait.slot] + shift +
+                                tails_->ofNode(uses_[i].node)[wait.at]);
+      if (use.unpackWaits.empty())
+        continue;
+      llvm::ArrayRef<int64_t> unpacks = tails_->ofUnpacks(
+          tasks_.operandIndex(uses_[i].node, uses_[i].operand));
+      for (const Wait &wait : use.unpackWaits)
+        end = std::max(end, slots[wait.slot] + shift + unpacks[wait.at]);
+    }
+  }
+  return end;
+}
+
+/// Goes on where tails ended the simulation, up to where the rest is as before.
+void DeltaSimulator::finish() {
+  int64_t shift = 0;
+  int32_t row = stoppedAt_;
+  bool converged = false;
+  while (row < numRows_ - 1 && !(converged = converges(row, shift)))
+    simulateRow(row++);
+  endRegion(stoppedRegion_, row, converged, converged ? shift : 0);
+  stoppedAt_ = -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Is the rest as before?
+//===----------------------------------------------------------------------===//
+
+/// Calls `acceptable(old, now, start)` for every time of a value that was
+/// launched before `row` and that something at or behind it waits for: when it
+/// was, when it is with the change, and when what waits started. Stops at the
+/// first that is not.
+template <typename Accept>
+bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
+  for (const Crossing &crossing : crossings_[row]) {
+    const ValueTasks &value = tasks_.valueTasks(crossing.value);
+    if (value.numSlots == 0)
+      continue;
+    int32_t launched = tasks_.launchPosition(crossing.value);
+    bool simulated = simulatedAt_[launched] == trial_;
+    const SimulatorState::Block &block = state_.blocks[crossing.value];
+    const int64_t *now = &state_.times[block.begin];
+    const int64_t *old =
+        simulated ? &savedTimes_[savedOffset_[crossing.value]] : now;
+    int64_t nowShift = state_.shifts[launched], oldShift = nowShift;
+    if (simulated)
+      oldShift = shiftsBefore_[launched];
+    else
+      oldShift -= segmentShifts_[launched];
+    for (int32_t i = crossing.firstUse; i < crossing.lastUse; ++i) {
+      const auto [reader, number, id, operand] = uses_[i];
+      const UseTasks &use = value.uses[number];
+      if (use.computeWaits.empty() && use.unpackWaits.empty())
+        continue;
+      if (changedAt_[reader] == trial_)
+        continue; // It will be simulated.
+      const NodeTasks &node = tasks_.nodeTasks(id);
+      const int64_t *nodeEnds =
+          &state_.times[state_.blocks[state_.nodeBlock(id)].begin];
+      const int64_t *unpackEnds =
+          &state_.times
+               [state_.blocks[state_.useBlock(tasks_.operandIndex(id, operand))]
+                    .begin];
+      int64_t readerShift = state_.shifts[reader];
+      for (const Wait &wait : use.computeWaits)
+        if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
+                        nodeEnds[wait.at] + readerShift - node.ns[wait.at]))
+          return false;
+      for (const Wait &wait : use.unpackWaits)
+        if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
+                        unpackEnds[wait.at] + readerShift -
+                            use.unpackNs[wait.at]))
+          return false;
+    }
+  }
+  return true;
+}
+
+/// True if all that is launched from `row` to the next change, or to the end,
+/// is later than before by one constant.
+bool DeltaSimulator::converges(int32_t row, int64_t &shift) const {
+  const int64_t *old = &rows_[rowBegin(row)];
+  const int64_t *next = &nextStarts_[rowBegin(row)];
+  const int64_t *now = state_.resources.data();
+  int64_t base = rowShifts_[row];
+  size_t latest = std::max_element(now, now + numResources_) - now;
+  int64_t c = now[latest] - base - old[latest];
+  // What is not later by c must not have been waited for, and must not be now.
+  // Most rows fail, and at the first resources.
+  size_t begin = SOAP_FAULT("shift-ignores-compute") ? state_.numEnds : 0;
+  for (size_t r = begin; r < numResources_;) {
+    int64_t bad = 0;
+    for (size_t end = std::min(numResources_, r + 16); r < end; ++r) {
+      int64_t later = now[r] - base - old[r];
+      bool fine =
+          later == c || (old[r] < next[r] && later + old[r] - c <= next[r]);
+      bad |= !fine;
+    }
+    if (bad)
+      return false;
+  }
+  if (SOAP_FAULT("shift-ignores-values")) {
+    shift = c;
+    return true;
+  }
+  bool fine = checkCrossings(row, [&](int64_t was, int64_t is, int64_t start) {
+    return is - was == c || (was < start && is <= start + c);
+  });
+  if (fine)
+    shift = c;
+  return fine;
+}
+
+/// True if all that is launched from `row` on is later by at least `gain`.
+bool DeltaSimulator::staysAbove(int32_t row, int64_t gain) const {
+  const int64_t *old = &rows_[rowBegin(row)];
+  const int64_t *next = &nextStarts_[rowBegin(row)];
+  const int64_t *now = state_.resources.data();
+  int64_t base = rowShifts_[row];
+  for (size_t r = 0; r < numResources_;) {
+    int64_t bad = 0;
+    for (size_t end = std::min(numResources_, r + 16); r < end; ++r)
+      bad |= now[r] - base - old[r] < gain && old[r] >= next[r];
+    if (bad)
+      return false;
+  }
+  return checkCrossings(row, [&](int64_t was, int64_t is, int64_t start) {
+    return is - was >= gain || was < start;
+  });
+}

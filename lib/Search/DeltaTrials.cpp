@@ -1,0 +1,178 @@
+//===- DeltaTrials.cpp - What a trial overwrites --------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of DeltaSimulator that finds where a change on trial does something
+// else than before, keeps the times that its simulation overwrites, and writes
+// them back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/DeltaSimulator.h"
+#include "soap/Testing/PlantedFault.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+
+/// True if a use does the same under two plans.
+static bool doesTheSame(const UseTasks &a, const UseTasks &b) {
+  auto sameWait = [](const Wait &x, const Wait &y) {
+    return x.at == y.at && x.slot == y.slot;
+  };
+  auto sameWaits = [&](llvm::ArrayRef<Wait> x, llvm::ArrayRef<Wait> y) {
+    return x.size() == y.size() &&
+           std::equal(x.begin(), x.end(), y.begin(), sameWait);
+  };
+  return sameWaits(a.computeWaits, b.computeWaits) &&
+         sameWaits(a.unpackWaits, b.unpackWaits) &&
+         a.unpackDevices == b.unpackDevices && a.unpackNs == b.unpackNs;
+}
+
+/// Positions at which something other than before is launched.
+void DeltaSimulator::findChanges() {
+  const OperatorGraph &graph = tasks_.graph();
+  changed_.clear();
+  auto add = [&](int32_t position) {
+    if (position < 0 || changedAt_[position] == trial_)
+      return;
+    changedAt_[position] = trial_;
+    changed_.push_back(position);
+  };
+  for (int32_t node : tasks_.proposedNodes())
+    add(tasks_.rank(node));
+  for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
+    if (tasks_.isPending(value)) {
+      add(tasks_.launchPosition(value));
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        add(tasks_.rank(use.node));
+      continue;
+    }
+    const ValueTasks *before = tasks_.valueBefore(index);
+    const ValueTasks &now = tasks_.valueTasks(value);
+    if (before == &now)
+      continue;
+    if (before->numSlots != 0 || now.numSlots != 0)
+      add(tasks_.launchPosition(value));
+    // Times in a block that has to move are no longer known by their slots.
+    bool moves = static_cast<size_t>(state_.blocks[value].capacity) <
+                 static_cast<size_t>(now.numSlots);
+    for (auto [number, use] : llvm::enumerate(graph.value(value).uses)) {
+      const UseTasks &tasks = now.uses[number];
+      bool waits = !tasks.computeWaits.empty() || !tasks.unpackWaits.empty();
+      if ((moves && waits) || !doesTheSame(before->uses[number], tasks))
+        add(tasks_.rank(use.node));
+    }
+  }
+  llvm::sort(changed_);
+}
+
+void DeltaSimulator::fitBlock(size_t block, size_t size) {
+  SimulatorState::Block before = state_.blocks[block];
+  state_.fit(block, size);
+  if (state_.blocks[block].begin != before.begin)
+    movedBlocks_.push_back({block, before});
+}
+
+void DeltaSimulator::fitBlocksOf(int32_t value) {
+  const ValueTasks &now = tasks_.valueTasks(value);
+  fitBlock(value, now.numSlots);
+  for (auto [use, place] :
+       llvm::zip_equal(now.uses, tasks_.graph().value(value).uses))
+    fitBlock(state_.useBlock(tasks_.operandIndex(place.node, place.operand)),
+             use.unpackDevices.size());
+}
+
+/// Room for the times of the change on trial. Values whose bounds were not made
+/// yet follow when the simulation comes to them.
+void DeltaSimulator::fitBlocks() {
+  for (int32_t node : tasks_.proposedNodes())
+    fitBlock(state_.nodeBlock(node), tasks_.nodeTasks(node).devices.size());
+  hasPending_ = false;
+  for (int32_t value : tasks_.proposedValues())
+    if (tasks_.isPending(value))
+      hasPending_ = true;
+    else
+      fitBlocksOf(value);
+}
+
+/// Makes the bounds that are asked for at some positions.
+void DeltaSimulator::makeBounds(int32_t begin, int32_t end) {
+  auto make = [&](int32_t value) {
+    if (tasks_.isPending(value))
+      fitBlocksOf(value);
+  };
+  for (int32_t position = begin; position < end; ++position) {
+    const GraphNode &node = tasks_.graph().node(tasks_.order()[position]);
+    llvm::for_each(tasks_.prefetchesAt(position), make);
+    llvm::for_each(node.operands, make);
+    llvm::for_each(node.results, make);
+  }
+}
+
+void DeltaSimulator::saveBlock(size_t block) {
+  const SimulatorState::Block &place = state_.blocks[block];
+  if (place.capacity == 0)
+    return;
+  size_t offset = savedTimes_.size();
+  savedBlocks_.push_back({block, offset});
+  savedIn_[block] = trial_;
+  savedOffset_[block] = offset;
+  auto begin = state_.times.begin() + place.begin;
+  savedTimes_.insert(savedTimes_.end(), begin, begin + place.capacity);
+}
+
+/// Keeps what a launch at `position` overwrites.
+void DeltaSimulator::save(int32_t position) {
+  int32_t node = tasks_.order()[position];
+  const GraphNode &op = tasks_.graph().node(node);
+  saveBlock(state_.nodeBlock(node));
+  for (size_t operand = 0; operand < op.operands.size(); ++operand)
+    saveBlock(state_.useBlock(
+        tasks_.operandIndex(node, static_cast<int32_t>(operand))));
+  for (int32_t value : op.results)
+    saveBlock(value);
+  for (int32_t value : tasks_.prefetchesAt(position))
+    saveBlock(value);
+  shiftsBefore_[position] = state_.shifts[position];
+  simulated_.push_back(position);
+  state_.shifts[position] = 0;
+  simulatedAt_[position] = trial_;
+}
+
+void DeltaSimulator::undo() {
+  for (const Segment &segment : segments_)
+    for (int32_t p = segment.begin; p < segment.end; ++p) {
+      state_.shifts[p] -= segment.shift;
+      segmentShifts_[p] = 0;
+    }
+  if (SOAP_FAULT("undo-forgets-block") && !savedBlocks_.empty())
+    savedBlocks_.pop_back();
+  for (const SavedBlock &saved : savedBlocks_) {
+    const SimulatorState::Block &place = state_.blocks[saved.block];
+    std::copy_n(savedTimes_.begin() + saved.offset, place.capacity,
+                state_.times.begin() + place.begin);
+  }
+  for (int32_t position : simulated_)
+    state_.shifts[position] = shiftsBefore_[position];
+  for (const MovedBlock &moved : llvm::reverse(movedBlocks_))
+    state_.blocks[moved.block] = moved.before;
+  state_.times.resize(sizeBefore_);
+  segments_.clear();
+  regions_.clear();
+  savedBlocks_.clear();
+  savedTimes_.clear();
+  simulated_.clear();
+  movedBlocks_.clear();
+  open_ = false;
+}
+
+void DeltaSimulator::reject() {
+  if (!open_)
+    return;
+  undo();
+  acceptance_ -= acceptance_ / 32;
+}
