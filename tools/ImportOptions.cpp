@@ -7,7 +7,6 @@
 
 #include "ImportOptions.h"
 #include "Numbers.h"
-#include "soap/Target/CPU/Evaluate.h"
 
 using namespace soap;
 
@@ -65,7 +64,6 @@ void ImportOptions::declare(CLI::App &app, const std::string &shapes,
 
 llvm::Expected<ONNXImportOptions> ImportOptions::read() const {
   ONNXImportOptions options;
-  options.evaluate = evaluateNatively;
   options.batch = batch;
   if (llvm::Error error = readNumbers(dims, "--dim=NAME=N", options.dims))
     return std::move(error);

@@ -42,11 +42,13 @@ void addRow(fb::DeviceT &device, fb::RowBodyUnion body, fb::Stream stream) {
 }
 
 fb::RowBodyUnion launch(std::vector<uint32_t> operands, uint32_t result,
-                        std::vector<uint32_t> constants = {}) {
+                        std::vector<uint32_t> constants = {},
+                        std::vector<int64_t> sizes = {}) {
   fb::LaunchT body;
   body.constant_operands = std::move(constants);
   body.operands = std::move(operands);
   body.results = {result};
+  body.sizes = std::move(sizes);
   fb::RowBodyUnion row;
   row.Set(std::move(body));
   return row;
@@ -95,13 +97,36 @@ std::unique_ptr<fb::KernelT> productKernel(const ProductShapes &shapes) {
   return kernel;
 }
 
+/// Of the library, with hardly anything to compute.
+constexpr int64_t launchElements = 16;
+std::unique_ptr<fb::KernelT> launchKernel() {
+  auto kernel = std::make_unique<fb::KernelT>();
+  kernel->key = "probe.launch";
+  fb::LayerNormT norm;
+  norm.axis = 1;
+  norm.epsilon = 1;
+  kernel->op.Set(std::move(norm));
+  kernel->operands.push_back(tensor({1, launchElements}));
+  kernel->operands.push_back(tensor({launchElements}));
+  kernel->results.push_back(tensor({1, launchElements}));
+  return kernel;
+}
+
 std::unique_ptr<fb::KernelT> streamKernel(int64_t elements) {
   auto kernel = std::make_unique<fb::KernelT>();
-  kernel->key = "probe.relu";
-  kernel->op.Set(fb::ReluT());
+  kernel->key = "probe.stream";
+  kernel->op.Set(fb::NativeT());
   kernel->operands.push_back(tensor({elements}));
   kernel->results.push_back(tensor({elements}));
   return kernel;
+}
+
+std::unique_ptr<fb::NativeKernelT> streamNative() {
+  auto native = std::make_unique<fb::NativeKernelT>();
+  native->bytes = {4, 4};   // Per element, of both buffers,
+  native->extents = {1, 1}; // of which there are sizes[0].
+  native->size_count = 1;
+  return native;
 }
 
 void addExchange(fb::DeviceT &device, const Target &target, uint32_t id,
@@ -138,8 +163,12 @@ fb::ModelT makeModel(const ProbeStep &step, const Target &target,
   int64_t elements = std::max<int64_t>(1, step.bytes / 8);
   if (step.kind == ProbeStep::Kind::Gemm)
     model.kernels.push_back(productKernel(ProductShapes(step)));
-  if (step.kind == ProbeStep::Kind::Stream)
+  if (step.kind == ProbeStep::Kind::Launch)
+    model.kernels.push_back(launchKernel());
+  if (step.kind == ProbeStep::Kind::Stream) {
     model.kernels.push_back(streamKernel(elements));
+    model.natives.push_back(streamNative());
+  }
   for (uint32_t id = 0; id < devices; ++id) {
     auto device = std::make_unique<fb::DeviceT>();
     switch (step.kind) {
@@ -160,10 +189,17 @@ fb::ModelT makeModel(const ProbeStep &step, const Target &target,
       }
       break;
     }
+    case ProbeStep::Kind::Launch: {
+      uint32_t x = addBuffer(*device, target, launchElements * 4);
+      uint32_t scale = addBuffer(*device, target, launchElements * 4);
+      uint32_t y = addBuffer(*device, target, launchElements * 4);
+      addRow(*device, launch({x, scale}, y), fb::Stream::Compute);
+      break;
+    }
     case ProbeStep::Kind::Stream: {
       uint32_t x = addBuffer(*device, target, elements * 4);
       uint32_t y = addBuffer(*device, target, elements * 4);
-      addRow(*device, launch({x}, y), fb::Stream::Compute);
+      addRow(*device, launch({x}, y, {}, {elements}), fb::Stream::Compute);
       break;
     }
     case ProbeStep::Kind::Exchange:
@@ -191,6 +227,7 @@ double measureProbe(const ProbeStep &step, const Target &target,
   options.size = sizeof(options);
   options.transport = SOAP_TRANSPORT_LOCAL;
   options.warning = ignoreWarning;
+  soap_native_kernel stream = target.getStreamKernel();
   soap_model *model = nullptr;
   auto fail = [&] {
     error = soap_last_error();
@@ -198,7 +235,7 @@ double measureProbe(const ProbeStep &step, const Target &target,
     return -1.0;
   };
   if (soap_model_load_from_memory(builder.GetBufferPointer(), builder.GetSize(),
-                                  nullptr, 0, nullptr, &options,
+                                  &stream, 1, nullptr, &options,
                                   &model) != SOAP_OK ||
       soap_model_set_tracing(model, 1) != SOAP_OK)
     return fail();

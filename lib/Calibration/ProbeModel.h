@@ -14,9 +14,9 @@ namespace soap {
 
 /// What one row of a probe does, on every device at the same time.
 struct ProbeStep {
-  enum class Kind { Gemm, Stream, Exchange } kind;
+  enum class Kind { Gemm, Launch, Stream, Exchange } kind;
   /// Gemm: m x k times k x n floats with constant weights, as a convolution
-  /// where m makes a square image.
+  /// where m makes a square image. Launch: nearly nothing, by the library.
   int64_t m = 0, n = 0, k = 0;
   int64_t bytes = 0; ///< Stream: read plus written. Exchange: per device.
 };

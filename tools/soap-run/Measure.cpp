@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Measure.h"
-#include "Files.h"
+#include "soap/Tensors/Files.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -8,8 +8,8 @@
 #ifndef SOAP_TOOLS_SOAPRUN_REPORT_H
 #define SOAP_TOOLS_SOAPRUN_REPORT_H
 
-#include "Compare.h"
 #include "Measure.h"
+#include "soap/Tensors/Compare.h"
 
 namespace soap::run {
 

@@ -113,10 +113,13 @@ void Session::setInputs(const std::map<std::string, std::string> &sources) {
       throw UsageError("expected an input of the model (" +
                        namesOf(inputPorts) + "), got: '" + name + "'");
   }
+  auto note = [](const std::string &line) {
+    std::fprintf(stderr, "note: %s\n", line.c_str());
+  };
   for (const soap_port &port : inputPorts) {
     auto source = sources.find(port.name);
-    inputTensors.push_back(
-        makeInput(port, source == sources.end() ? "random:0" : source->second));
+    inputTensors.push_back(makeInput(
+        port, source == sources.end() ? "random:0" : source->second, note));
   }
 }
 
@@ -130,7 +133,8 @@ void Session::setInputs(const Session &other) {
       throw UsageError(
           "expected models with the same inputs, got: " + typeOf(port) + " '" +
           port.name + "' and " + (found ? typeOf(*found) : "none") +
-          "; compile both from one model with one --batch");
+          "; compile both from one model" +
+          (found && found->element == port.element ? " with one --batch" : ""));
     inputTensors.push_back(*found);
   }
 }

@@ -8,13 +8,14 @@
 #ifndef SOAP_TOOLS_SOAPRUN_SESSION_H
 #define SOAP_TOOLS_SOAPRUN_SESSION_H
 
-#include "Tensor.h"
 #include "soap/Runtime/LinkSpeed.h"
+#include "soap/Tensors/Tensor.h"
 #include <functional>
 #include <map>
 #include <memory>
 
 namespace soap::run {
+using namespace tensors;
 
 /// Throws what soap_last_error() says if `status` is a failure.
 void require(soap_status status);

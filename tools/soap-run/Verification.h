@@ -19,7 +19,7 @@
 
 #include "KeptTile.h"
 #include "Measure.h"
-#include "TileComparison.h"
+#include "soap/Tensors/TileComparison.h"
 #include <mutex>
 
 namespace soap::run {

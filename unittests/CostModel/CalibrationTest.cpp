@@ -26,6 +26,9 @@ struct Machine {
       query.depth = k;
       return CostModel::analyticNs(query, kind) * 1e-9;
     };
+    auto launch = [&] {
+      return CostModel::analyticNs(KernelQuery(), kind) * 1e-9;
+    };
     auto stream = [&](int64_t bytes) {
       KernelQuery query;
       query.bytes = static_cast<double>(bytes);
@@ -34,7 +37,8 @@ struct Machine {
     auto copy = [&](int64_t bytes) {
       return canCopy ? 3e-6 + bytes / 6e9 : -1.0;
     };
-    return soap::calibrate({gemm, stream, copy}, "cpu", "test machine", 2);
+    return soap::calibrate({gemm, launch, stream, copy}, "cpu", "test machine",
+                           2);
   }
 };
 

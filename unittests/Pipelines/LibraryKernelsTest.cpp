@@ -31,7 +31,7 @@ TEST(LibraryKernels, TheLibraryHasAllOfEveryTile) {
   uint64_t seed = fromEnvironment("SOAP_TEST_SEED", 1);
   uint64_t cases = fromEnvironment("SOAP_TEST_CASES", 150);
   for (StringRef kind : {"nn.conv", "nn.matmul", "nn.max_pool", "nn.avg_pool",
-                         "nn.softmax", "nn.lrn"}) {
+                         "nn.softmax", "nn.layer_norm", "nn.lrn"}) {
     int64_t inLibrary = 0;
     for (uint64_t i = 0; i != cases; ++i) {
       SCOPED_TRACE(kind.str() + " case " + std::to_string(i) + " of seed " +

@@ -82,7 +82,7 @@ TEST(Corrupt, Host) {
   b.model.target = "cuda";
   expectInvalid(b, "--target=cpu");
   b = everything();
-  b.model.cpu_features = {"avx1024"};
+  b.model.host_features = {"avx1024"};
   expectInvalid(b, "expected a processor with avx1024");
   b = everything();
   b.model.devices[0]->activation_bytes = uint64_t{1} << 60;

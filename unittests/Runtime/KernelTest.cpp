@@ -273,8 +273,19 @@ TEST(Kernel, Lrn) {
   }
 }
 
-TEST(Kernel, Relu) {
-  check(fb::ReluT(), {random({3, 67}, 10, -2, 2)}, {3, 67});
+TEST(Kernel, LayerNorm) {
+  for (int32_t axis : {0, 1, 2})
+    for (bool bias : {false, true}) {
+      Shape shape{3, 5, 67}, row(shape.begin() + axis, shape.end());
+      fb::LayerNormT op;
+      op.axis = axis;
+      op.epsilon = 1e-3f;
+      op.bias = bias;
+      std::vector<Tensor> x{random(shape, 10, -2, 2), random(row, 11, -1, 2)};
+      if (bias)
+        x.push_back(random(row, 12, -1, 1));
+      check(op, x, shape);
+    }
 }
 
 TEST(Kernel, EmptyResult) {

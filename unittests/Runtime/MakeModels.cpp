@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes tables that CMake links into shared libraries: y = relu(x w) + 10 on
-// one device, the same on two devices (split over the inner dimension, so that
-// the parts are summed), the latter with a wrong combiner, and a different one.
-// With --seal, appends what the end of a linked library must be.
+// Writes tables that CMake links into shared libraries: y = softmax(x w) + 10
+// on one device, the same on two devices (split over the inner dimension, so
+// that the parts are summed), the latter with a wrong combiner, and a different
+// one. With --seal, appends what the end of a linked library must be.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,8 +63,11 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
       std::move(matmul), {{rows, part}, {part, columns}}, {{rows, columns}});
   b.model.kernels[product]->flops = 2 * rows * part * columns;
   fb::KernelOpUnion op;
-  op.Set(fb::ReluT());
-  uint32_t relu = b.kernel(std::move(op), {{rows, columns}}, {{rows, columns}});
+  fb::SoftmaxT softmax;
+  softmax.axis = 1;
+  op.Set(std::move(softmax));
+  uint32_t shares =
+      b.kernel(std::move(op), {{rows, columns}}, {{rows, columns}});
   fb::KernelOpUnion native;
   native.Set(fb::NativeT());
   uint32_t add =
@@ -72,7 +75,7 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
   uint64_t bytes = rows * columns * 4;
   uint32_t values[] = {
       b.value("x", {rows, inner}), b.value("w", {inner, columns}),
-      b.value("product", {rows, columns}), b.value("relu", {rows, columns}),
+      b.value("product", {rows, columns}), b.value("shares", {rows, columns}),
       b.value("sum", {rows, columns})};
   const fb::Range allRows(0, rows), allColumns(0, columns);
   for (uint32_t d = 0; d != devices; ++d) {
@@ -112,8 +115,8 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
     if (d != 0)
       continue;
     uint32_t z = b.buffer(d, bytes);
-    last = b.row(d, launch(relu, {y}, z), fb::Stream::Compute, fb::Phase::Step,
-                 {last});
+    last = b.row(d, launch(shares, {y}, z), fb::Stream::Compute,
+                 fb::Phase::Step, {last});
     b.tile(d, values[3], z, {allRows, allColumns}, last);
     fb::LaunchT plus = launch(add, {z}, z);
     plus.sizes = {rows * columns, 10};

@@ -169,10 +169,21 @@ Tensor test::reference(const fb::LrnT &op, const std::vector<Tensor> &x,
   return result;
 }
 
-Tensor test::reference(const fb::ReluT &, const std::vector<Tensor> &x,
+Tensor test::reference(const fb::LayerNormT &op, const std::vector<Tensor> &x,
                        const Shape &shape) {
   Tensor result(shape);
-  for (size_t i = 0; i != x[0].values.size(); ++i)
-    result.values[i] = std::max(x[0].values[i], 0.0);
+  size_t columns = x[1].values.size();
+  for (size_t row = 0; row != x[0].values.size(); row += columns) {
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i != columns; ++i)
+      mean += x[0].values[row + i] / columns;
+    for (size_t i = 0; i != columns; ++i)
+      variance += std::pow(x[0].values[row + i] - mean, 2) / columns;
+    for (size_t i = 0; i != columns; ++i)
+      result.values[row + i] = (x[0].values[row + i] - mean) /
+                                   std::sqrt(variance + op.epsilon) *
+                                   x[1].values[i] +
+                               (op.bias ? x[2].values[i] : 0);
+  }
   return result;
 }

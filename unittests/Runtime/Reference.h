@@ -40,7 +40,7 @@ Tensor reference(const fb::SoftmaxT &op, const std::vector<Tensor> &x,
                  const Shape &result);
 Tensor reference(const fb::LrnT &op, const std::vector<Tensor> &x,
                  const Shape &result);
-Tensor reference(const fb::ReluT &op, const std::vector<Tensor> &x,
+Tensor reference(const fb::LayerNormT &op, const std::vector<Tensor> &x,
                  const Shape &result);
 
 } // namespace soap::test

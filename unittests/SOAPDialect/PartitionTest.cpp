@@ -133,10 +133,9 @@ protected:
     ASSERT_TRUE(succeeded(manager.run(*module)));
     main = *getMainFunction(*module);
 
-    const std::pair<Phase, ir::Phase> phases[] = {
-        {Phase::Step, ir::Phase::Step},
-        {Phase::Feed, ir::Phase::Feed},
-        {Phase::Drain, ir::Phase::Drain}};
+    const std::pair<Phase, Phase> phases[] = {{Phase::Step, Phase::Step},
+                                              {Phase::Feed, Phase::Feed},
+                                              {Phase::Drain, Phase::Drain}};
     for (auto [simulated, inIR] : phases) {
       std::vector<std::string> expected, got;
       for (const Movement &movement : tasks.movements(simulated))
@@ -149,7 +148,7 @@ protected:
     }
     std::vector<std::pair<std::string, int64_t>> launched;
     main.walk([&](ir::CommunicationOpInterface op) {
-      if (op.getPhase() == ir::Phase::Step)
+      if (op.getPhase() == Phase::Step)
         launched.push_back({cast<ir::ShardOpInterface>(op.getOperation())
                                 .getBox(0)
                                 .getValue()

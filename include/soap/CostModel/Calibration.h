@@ -43,6 +43,8 @@ struct Calibration {
 struct CalibrationProbe {
   /// Matrix product m x k times k x n of floats by the library's kernel.
   llvm::function_ref<double(int64_t m, int64_t n, int64_t k)> gemm;
+  /// The smallest kernel of the library: what every kernel costs.
+  llvm::function_ref<double()> launch;
   /// Reads and writes `bytes` (half each) of memory.
   llvm::function_ref<double(int64_t bytes)> stream;
   /// Moves `bytes` from one device to another, handshake included.

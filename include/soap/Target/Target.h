@@ -23,6 +23,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "soap/CostModel/Topology.h"
+#include "soap/Runtime/Runtime.h"
 #include <optional>
 
 namespace soap {
@@ -116,6 +117,11 @@ public:
 
   /// What calibrations of this machine are valid for: "Xeon, 2 cores".
   virtual std::string getMachineName() const = 0;
+
+  /// A native kernel that writes max(x, 0) of `sizes[0]` floats of its first
+  /// buffer to its second, as element-wise kernels of this target do: with it a
+  /// calibration measures memory traffic.
+  virtual soap_native_kernel getStreamKernel() const = 0;
 
   /// Equal devices of this machine, of a kind that is called like the target,
   /// with the target's rates and alignment. Errors: no device; a calibration

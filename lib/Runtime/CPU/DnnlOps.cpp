@@ -271,20 +271,42 @@ static Result makeSoftmax(const Request &request, const fb::Softmax *op) {
              : makeSoftmaxOf<dnnl::softmax_forward>(request, op->axis());
 }
 
-static Result makeRelu(const Request &request) {
-  if (request.operands() != 1 || request.operand(0) != request.result())
+/// The dims in front of the axis are rows of one matrix, the others its
+/// columns.
+static Result makeLayerNorm(const Request &request, const fb::LayerNorm *op) {
+  Shape shape = request.operand(0);
+  if (request.operands() != (op->bias() ? 3u : 2u) ||
+      shape != request.result() || op->axis() < 0 ||
+      op->axis() >= static_cast<int>(shape.size()))
     return nullptr;
-  using Eltwise = dnnl::eltwise_forward;
-  // The shape does not matter: one long vector.
-  memory::desc flat = denseDesc(request.kernel.operands()->Get(0)->element(),
-                                {elementCount(request.result())});
+  Shape outer(shape.begin(), shape.begin() + op->axis());
+  Shape inner(shape.begin() + op->axis(), shape.end());
+  for (size_t i = 1; i != request.operands(); ++i)
+    if (request.operand(i) != inner)
+      return nullptr;
+  fb::ElementType element = request.kernel.operands()->Get(0)->element();
+  memory::desc matrix =
+      denseDesc(element, {elementCount(outer), elementCount(inner)});
+  memory::desc row = denseDesc(element, {elementCount(inner)});
+  using Norm = dnnl::layer_normalization_forward;
+  using Flags = dnnl::normalization_flags;
+  Flags flags = Flags::use_scale;
+  if (op->bias())
+    flags = flags | Flags::use_shift;
   auto desc =
-      describe<Eltwise>(request, userScratchpad(), prop_kind::forward_inference,
-                        algorithm::eltwise_relu, flat, 0.0f, 0.0f);
+      describe<Norm>(request, userScratchpad(), prop_kind::forward_inference,
+                     matrix, op->epsilon(), flags);
   if (!desc)
     return nullptr;
-  return single<Eltwise>(request, desc, {flat, flat}, {flat, flat},
-                         {DNNL_ARG_SRC, DNNL_ARG_DST});
+  std::vector<memory::desc> tensors{matrix, row};
+  std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_SCALE};
+  if (op->bias()) {
+    tensors.push_back(row);
+    arguments.push_back(DNNL_ARG_SHIFT);
+  }
+  tensors.push_back(matrix);
+  arguments.push_back(DNNL_ARG_DST);
+  return single<Norm>(request, desc, tensors, tensors, arguments);
 }
 
 std::unique_ptr<Kernel>
@@ -308,8 +330,8 @@ runtime::makeDnnlKernel(const fb::Kernel &kernel,
     return makeSoftmax(request, kernel.op_as_Softmax());
   case fb::KernelOp::Lrn:
     return makeLrn(request, kernel.op_as_Lrn());
-  case fb::KernelOp::Relu:
-    return makeRelu(request);
+  case fb::KernelOp::LayerNorm:
+    return makeLayerNorm(request, kernel.op_as_LayerNorm());
   case fb::KernelOp::Native:
   case fb::KernelOp::NONE:
     return nullptr;

@@ -58,7 +58,7 @@ const fb::Model *runtime::checkedModel(const void *data, size_t size) {
             "'; compile the model with --target=", installed[0]);
   std::set<std::string> features;
   std::string missing;
-  for (const auto *feature : items(model->cpu_features())) {
+  for (const auto *feature : items(model->host_features())) {
     if (features.empty())
       features = hostFeatures();
     if (!features.count(feature->str()))

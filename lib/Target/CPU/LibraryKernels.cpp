@@ -49,6 +49,9 @@ bool CPUTarget::isLibraryKernel(Operation *op) const {
       .Case([](nn::MatMulOp product) {
         return product.getResult().getType().getRank() <= maxLibraryRank;
       })
+      .Case([](nn::LayerNormOp norm) {
+        return norm.getX().getType().getRank() <= maxLibraryRank;
+      })
       .Case([](nn::AvgPoolOp pool) { return isLibraryAverage(pool); })
       .Case([](nn::LRNOp lrn) {
         return lrn.getSize() % 2 == 1 &&
@@ -130,6 +133,13 @@ LogicalResult CPUTarget::buildLibraryKernel(Operation *op,
         table->alpha = lrn.getAlpha().convertToFloat();
         table->beta = lrn.getBeta().convertToFloat();
         table->bias = lrn.getBias().convertToFloat();
+        return success();
+      })
+      .Case([&](nn::LayerNormOp norm) {
+        auto *table = set<fb::LayerNormT>(kernel);
+        table->axis = norm.getAxis();
+        table->epsilon = norm.getEpsilon().convertToFloat();
+        table->bias = norm.getBias() != nullptr;
         return success();
       })
       .Default([](Operation *other) {

@@ -49,7 +49,8 @@ static std::vector<char> bytesOf(ElementsAttr elements) {
 }
 
 /// The elements of a small parameter, if the model has them.
-static std::optional<std::vector<char>> bytesOf(nn::ParameterOp parameter) {
+static std::optional<std::vector<char>> bytesOf(nn::ParameterOp parameter,
+                                                const nn::Files &files) {
   auto type = parameter.getResult().getType();
   if (parameter.getOffsets())
     return std::nullopt;
@@ -59,9 +60,9 @@ static std::optional<std::vector<char>> bytesOf(nn::ParameterOp parameter) {
   auto file = dyn_cast<nn::FileAttr>(parameter.getSource());
   if (!file)
     return std::nullopt;
-  auto bytes = Model::readBytes({file.getPath().str(),
-                                 static_cast<uint64_t>(file.getOffset()),
-                                 static_cast<uint64_t>(file.getLength())});
+  auto bytes = Model::readBytes(
+      files, {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
+              static_cast<uint64_t>(file.getLength())});
   if (!bytes) {
     llvm::consumeError(bytes.takeError());
     return std::nullopt;
@@ -73,7 +74,8 @@ static std::optional<std::vector<char>> bytesOf(nn::ParameterOp parameter) {
 /// elements of the constants among them. False if it depends on an input, or on
 /// too much.
 static bool collect(Value value, llvm::SetVector<Operation *> &ops,
-                    llvm::DenseMap<Value, std::vector<char>> &known) {
+                    llvm::DenseMap<Value, std::vector<char>> &known,
+                    const nn::Files &files) {
   Operation *op = value.getDefiningOp();
   if (!op || isa<nn::InputOp>(op) || ops.size() > maxOps)
     return false;
@@ -88,13 +90,13 @@ static bool collect(Value value, llvm::SetVector<Operation *> &ops,
     return true;
   }
   if (auto parameter = dyn_cast<nn::ParameterOp>(op)) {
-    auto bytes = bytesOf(parameter);
+    auto bytes = bytesOf(parameter, files);
     if (bytes)
       known[value] = std::move(*bytes);
     return bytes.has_value();
   }
   for (Value operand : op->getOperands())
-    if (!collect(operand, ops, known))
+    if (!collect(operand, ops, known, files))
       return false;
   ops.insert(op);
   return true;
@@ -108,7 +110,7 @@ bool GraphImporter::evaluate(ImportedValue &value) {
     return false;
   llvm::SetVector<Operation *> ops;
   llvm::DenseMap<Value, std::vector<char>> known;
-  if (!collect(value.value, ops, known))
+  if (!collect(value.value, ops, known, options.files))
     return false;
   if (llvm::Error error = options.evaluate(ops.getArrayRef(), known)) {
     llvm::consumeError(std::move(error));

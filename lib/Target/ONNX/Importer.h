@@ -213,6 +213,7 @@ public:
   const int index;
   int64_t opset() const { return graph.opset(); }
   mlir::OpBuilder &builder() { return graph.builder; }
+  const nn::Files &files() const { return graph.options.files; }
   /// `--batch`, and the size that it replaces.
   std::optional<int64_t> newBatch() const { return graph.options.batch; }
   std::optional<int64_t> oldBatch() const { return graph.oldBatch; }

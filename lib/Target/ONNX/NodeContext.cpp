@@ -104,8 +104,8 @@ FailureOr<HostTensor> NodeContext::constant(size_t i, llvm::StringRef role) {
   }
   auto file = cast<nn::FileAttr>(value.source);
   llvm::Expected<std::string> bytes = Model::readBytes(
-      {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
-       static_cast<uint64_t>(file.getLength())});
+      files(), {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
+                static_cast<uint64_t>(file.getLength())});
   if (!bytes)
     return fail(llvm::toString(bytes.takeError()));
   TensorRecord record;

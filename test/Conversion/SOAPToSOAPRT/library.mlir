@@ -10,6 +10,10 @@
 // CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x1x2x3xf32 -> 1x1x2x3xf32" (
 // CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=2x1 {{.*}}1x1x1x3xf32 -> 1x1x1x3xf32" native @kernels::
 // CHECK: soaprt.kernel {{.*}} "nn.avg_pool dilations=1x1 {{.*}}1x1x1x3xf32 -> 1x1x2x3xf32" native @kernels::
+// Tests that a layer normalisation is left to the library up to rank 6.
+// CHECK: soaprt.kernel {{.*}} "nn.layer_norm {{.*}}1x2x3xf32 3xf32 -> 1x2x3xf32" (
+// CHECK: soaprt.kernel {{.*}} "nn.layer_norm {{.*}}1x1x1x1x1x2x3xf32" native @kernels::
+
 // CHECK: soaprt.device @d0 id 0 {
 
 // Tests that another target has another library and another alignment.
@@ -29,7 +33,13 @@ func.func @main() {
     %1 = nn.slice %0 {nn.name = "row", starts = array<i64: 0, 0, 1, 0>, steps = array<i64: 1, 1, 1, 1>} : (tensor<1x1x2x3xf32>) -> tensor<1x1x1x3xf32>
     %2 = nn.avg_pool %1 {nn.name = "one", kernel = array<i64: 2, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 2, 1>, pads_lo = array<i64: 1, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 0, 0>, counted_hi = array<i64: 0, 0>} : (tensor<1x1x1x3xf32>) -> tensor<1x1x1x3xf32>
     %3 = nn.avg_pool %2 {nn.name = "y", kernel = array<i64: 3, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 2, 0>, pads_hi = array<i64: 1, 0>, counted_lo = array<i64: 1, 0>, counted_hi = array<i64: 1, 0>} : (tensor<1x1x1x3xf32>) -> tensor<1x1x2x3xf32>
-    soap.return %3 : tensor<1x1x2x3xf32>
+    %scale = nn.constant dense<2.0> : tensor<3xf32> {nn.name = "scale"}
+    %4 = nn.reshape %3 {nn.name = "plane"} : (tensor<1x1x2x3xf32>) -> tensor<1x2x3xf32>
+    %5 = nn.layer_norm %4, %scale {nn.name = "norm", axis = 2 : i64, epsilon = 1.0e-05 : f32} : (tensor<1x2x3xf32>, tensor<3xf32>) -> tensor<1x2x3xf32>
+    %6 = nn.reshape %5 {nn.name = "deep"} : (tensor<1x2x3xf32>) -> tensor<1x1x1x1x1x2x3xf32>
+    %7 = nn.layer_norm %6, %scale {nn.name = "norm7", axis = 6 : i64, epsilon = 1.0e-05 : f32} : (tensor<1x1x1x1x1x2x3xf32>, tensor<3xf32>) -> tensor<1x1x1x1x1x2x3xf32>
+    %8 = nn.reshape %7 {nn.name = "flat"} : (tensor<1x1x1x1x1x2x3xf32>) -> tensor<1x1x2x3xf32>
+    soap.return %8 : tensor<1x1x2x3xf32>
   }
   soap.discard %y : !soap.shard<tensor<1x1x2x3xf32>, on 0>
   return

@@ -24,8 +24,9 @@ public:
   explicit CPUTarget(HostProcessor processor, std::string name = "cpu")
       : Target(std::move(name)), processor(std::move(processor)) {}
 
-  /// Convolution, matrix product, pooling, softmax and local response
-  /// normalisation, of f32, as far as oneDNN has their attributes.
+  /// Convolution, matrix product, pooling, softmax, layer normalisation and
+  /// local response normalisation, of f32, as far as oneDNN has their
+  /// attributes.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
@@ -40,6 +41,7 @@ public:
   llvm::Error addRequirements(fb::ModelT &model) const override;
 
   std::string getMachineName() const override;
+  soap_native_kernel getStreamKernel() const override;
   llvm::Expected<Topology>
   describeMachine(const MachineRequest &request) const override;
 

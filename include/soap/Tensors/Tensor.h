@@ -1,0 +1,66 @@
+//===- Tensor.h - Tensors on the host ---------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TENSORS_TENSOR_H
+#define SOAP_TENSORS_TENSOR_H
+
+#include "soap/Runtime/Runtime.h"
+#include "soap/Tensors/Error.h"
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace soap::tensors {
+
+/// Element i of a dense tensor, whatever its type.
+double elementAt(soap_element element, const unsigned char *data, size_t i);
+bool isFloat(soap_element element);
+
+/// A dense, row-major tensor.
+struct Tensor {
+  soap_element element = SOAP_F32;
+  std::vector<int64_t> shape;
+  std::vector<unsigned char> bytes;
+
+  Tensor() = default;
+  explicit Tensor(const soap_port &port)
+      : element(port.element), shape(port.shape, port.shape + port.rank),
+        bytes(port.bytes) {}
+  size_t count() const { return bytes.size() / soap_element_size(element); }
+  /// Element i, whatever its type.
+  double at(size_t i) const { return elementAt(element, bytes.data(), i); }
+  bool isFloat() const { return tensors::isFloat(element); }
+};
+
+/// `f32 [1x3x224x224]`
+std::string typeOf(soap_element element, const std::vector<int64_t> &shape);
+inline std::string typeOf(const Tensor &t) {
+  return typeOf(t.element, t.shape);
+}
+std::string typeOf(const soap_port &port);
+
+/// Files; throw UsageError with the file's name.
+Tensor readNpy(const std::string &path);
+void writeNpy(const std::string &path, const Tensor &tensor);
+/// An ONNX TensorProto, as in ONNX's test data sets.
+Tensor readTensorProto(const std::string &path);
+/// By the file's ending: .npy or .pb.
+Tensor readTensor(const std::string &path);
+
+/// Values of an input from `random:SEED[:LOW:HIGH]`, `zeros` or a file. A file
+/// of a narrower type that loses nothing is widened, which `note` is told in a
+/// line. Random values are those of include/soap/Runtime/RandomRecipe.h under
+/// the input's name: normal(0, 1), or uniform in (LOW, HIGH]; integers are
+/// uniform in [LOW, HIGH), by default [0, table size) or [0, 2). Throws
+/// UsageError.
+Tensor makeInput(const soap_port &port, const std::string &source,
+                 const std::function<void(const std::string &)> &note = {});
+
+} // namespace soap::tensors
+
+#endif // SOAP_TENSORS_TENSOR_H
