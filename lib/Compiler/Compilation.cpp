@@ -115,6 +115,9 @@ llvm::Error Compilation::importModel() {
     return parseModule();
   ONNXImportOptions how = options.import;
   how.files = files;
+  if (!how.evaluate)
+    if (Evaluator evaluator = registeredEvaluator())
+      how.evaluate = evaluator;
   auto imported = importONNX(source.path, how, context);
   if (!imported)
     return badInput(imported.takeError());

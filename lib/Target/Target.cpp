@@ -29,6 +29,18 @@ void soap::registerTarget(RegisteredTarget target) {
     targets().push_back(std::move(target));
 }
 
+static Evaluator &evaluatorSlot() {
+  static Evaluator evaluator = nullptr;
+  return evaluator;
+}
+
+void soap::registerEvaluator(Evaluator evaluator) {
+  if (!evaluatorSlot())
+    evaluatorSlot() = evaluator;
+}
+
+Evaluator soap::registeredEvaluator() { return evaluatorSlot(); }
+
 llvm::ArrayRef<RegisteredTarget> soap::registeredTargets() { return targets(); }
 
 llvm::Expected<std::unique_ptr<Target>>

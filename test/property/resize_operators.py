@@ -61,6 +61,9 @@ def by_matrices(b, op, x, shape):
     result = (*shape[:2], *image)
     if min(image) < 1 or size(result) > MAX_ELEMENTS or result == tuple(shape):
         return False
+    # What keeps its size is not cropped in onnxruntime.
+    if kind == "region" and any(n == r for n, r in zip(shape[2:], image)):
+        return False
     nothing = "" if b.opset >= 13 else floats(b, [])
     b.node(op, [x, region, nothing, b.integers(sizes)], result, **attributes)
     return True

@@ -7,6 +7,7 @@
 
 #include "../ImportOptions.h"
 #include "mlir/IR/MLIRContext.h"
+#include "soap/Target/CPU/Evaluate.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -73,6 +74,7 @@ int main(int argc, char **argv) {
   llvm::Expected<ONNXImportOptions> options = import.read();
   if (!options)
     return report(llvm::toString(options.takeError()));
+  options->evaluate = evaluateNatively;
   mlir::MLIRContext context;
   auto module = importONNX(model, *options, context);
   if (!module)

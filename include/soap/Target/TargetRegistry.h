@@ -14,6 +14,7 @@
 #define SOAP_TARGET_TARGETREGISTRY_H
 
 #include "soap/Target/Target.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace soap {
 
@@ -37,6 +38,18 @@ struct RegisteredTarget {
 /// Adds a target, or does nothing if there is one of that name. Not to be
 /// called while another thread uses the registry.
 void registerTarget(RegisteredTarget target);
+
+/// Computes nn operations in this process. `ops` are in the order of execution;
+/// their operands are results of others or in `values`: dense row-major
+/// elements, a byte for a truth value. Adds the results to `values`.
+using Evaluator =
+    llvm::Error (*)(llvm::ArrayRef<mlir::Operation *> ops,
+                    llvm::DenseMap<mlir::Value, std::vector<char>> &values);
+
+/// Adds an evaluator, if there is none yet; null if no target has one. As
+/// registerTarget().
+void registerEvaluator(Evaluator evaluator);
+Evaluator registeredEvaluator();
 
 /// In the order of registration.
 llvm::ArrayRef<RegisteredTarget> registeredTargets();

@@ -9,6 +9,7 @@
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Runtime/Runtime.h"
 #include "soap/Target/CPU/EmitKernels.h"
+#include "soap/Target/CPU/Evaluate.h"
 #include "soap/Target/CPU/Passes.h"
 #include "soap/Target/TargetRegistry.h"
 
@@ -61,4 +62,5 @@ create(const TargetOptions &options) {
 void soap::registerCPUTarget() {
   registerTarget({"cpu", "sets of cores of the host, with oneDNN",
                   "native (default) or LLVM's name of a processor", create});
+  registerEvaluator(evaluateNatively);
 }

@@ -37,9 +37,8 @@ static int64_t integerOf(const NodeProto &node, llvm::StringRef name,
 }
 
 std::optional<int64_t> GraphImporter::knownInteger(const std::string &name) {
-  const ImportedValue &value = values[name];
-  if (value.kind != ImportedValue::Kind::Host || !value.host.integral() ||
-      value.host.size() != 1)
+  ImportedValue &value = values[name];
+  if (!evaluate(value) || !value.host.integral() || value.host.size() != 1)
     return std::nullopt;
   return value.host.ints[0];
 }

@@ -192,6 +192,11 @@ void GraphImporter::importNode(const NodeProto &node, int index) {
   NodeContext context(*this, node, index);
   context.canRun = entry.import != nullptr;
   auto function = entry.fold && allHost ? entry.fold : entry.import;
+  if (!function && entry.fold &&
+      llvm::all_of(node.input(), [&](const std::string &name) {
+        return name.empty() || evaluate(values[name]);
+      }))
+    function = entry.fold;
   if (!function) {
     addProblem(node, "expected operands that are known at compile time, got: "
                      "one that depends on an input");

@@ -135,6 +135,9 @@ private:
   /// Row `index` of a tensor along `axis`, without this dimension.
   std::string rowOf(const onnx::NodeProto &node, const std::string &tensor,
                     int64_t axis, int64_t index);
+  /// True if the value is known, or becomes known by computing what it follows
+  /// from (Evaluation.cpp): constants alone.
+  bool evaluate(ImportedValue &value);
   /// The one element of a tensor that is known by value.
   std::optional<int64_t> knownInteger(const std::string &name);
   void define(const std::string &name, int elementType, int64_t value);

@@ -88,7 +88,7 @@ bool NodeContext::isConstant(size_t i) {
 
 FailureOr<HostTensor> NodeContext::constant(size_t i, llvm::StringRef role) {
   ImportedValue &value = input(i);
-  if (value.kind == ImportedValue::Kind::Host)
+  if (graph.evaluate(value))
     return value.host;
   if (!isConstant(i))
     return fail("expected " + role +

@@ -13,6 +13,7 @@
 #include "Execution.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Pipelines/Proof.h"
+#include "soap/Target/CPU/Evaluate.h"
 #include "soap/Target/Model/MemoryPlan.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Target/ONNX/Import.h"
@@ -56,7 +57,9 @@ bool Case::runPasses(ModuleOp module,
 }
 
 llvm::Error Case::import(StringRef path, int64_t unrollRNN) {
-  auto imported = importONNX(path, {}, context);
+  ONNXImportOptions options;
+  options.evaluate = evaluateNatively;
+  auto imported = importONNX(path, options, context);
   if (!imported)
     return imported.takeError();
   model = std::move(*imported);

@@ -18,12 +18,15 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "soap/Dialect/NN/IR/Files.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace soap {
 
@@ -42,6 +45,14 @@ struct ONNXImportOptions {
   std::map<std::string, std::string> bindings;
   /// Replace parameters that the model leaves constant by seeded random values.
   std::optional<uint64_t> initWeightsSeed;
+  /// Computes nn operations whose operands are known; `values` holds dense
+  /// row-major elements, a byte for a truth value, and gets the results. With
+  /// it, all that shapes, axes and indices may depend on is known if it follows
+  /// from constants; without it, only what the importer folds itself.
+  std::function<llvm::Error(
+      llvm::ArrayRef<mlir::Operation *> ops,
+      llvm::DenseMap<mlir::Value, std::vector<char>> &values)>
+      evaluate;
   /// Where model, external data and bindings are read from.
   nn::Files files;
 };

@@ -78,6 +78,32 @@ def resize_by_matrices():
              np.array([0, 0, -0.1, 0.2, 1, 1, 0.9, 1.3], np.float32), "crop")], opset=19)
 
 
+def computed_shapes():
+    """Shapes and bounds that follow from constants through any operators."""
+    return model(
+        [node("Shape", "x", "s"),
+         node("ScatterND", "base places s", "moved"),
+         node("GatherElements", "moved order", "shape"),
+         node("Reshape", "x shape", "a", name="reshaped"),
+         node("TopK", "shape one", "largest places_of_it"),
+         node("Squeeze", "largest", "end"),
+         node("Range", "zero end step", "numbers"),
+         node("Cast", "numbers", "b", to=1),
+         node("Greater", "end zero", "any"),
+         helper.make_node(
+             "If", ["any"], ["c"], name="if",
+             then_branch=helper.make_graph(
+                 [node("Neg", "x", "then")], "then", [],
+                 [helper.make_tensor_value_info("then", TensorProto.FLOAT, None)]),
+             else_branch=helper.make_graph(
+                 [node("Abs", "x", "else")], "else", [],
+                 [helper.make_tensor_value_info("else", TensorProto.FLOAT, None)]))],
+        {"x": [2, 3, 4]}, {k: None for k in "abc"},
+        [ints("base", 0, 0, 0), numpy_helper.from_array(np.array([[2], [0], [1]]),
+                                                        "places"),
+         ints("order", 0, 1, 2), ints("one", 1), scalar("zero", 0), scalar("step", 1)])
+
+
 def unsupported_bodies():
     """What depends on data, or is too large."""
     return model(
