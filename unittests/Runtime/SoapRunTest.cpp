@@ -90,7 +90,8 @@ TEST_F(SoapRun, Usage) {
   expect(2, one() + " --cores-per-device=-1",
          {"error: --cores-per-device: expected "});
   expect(2, one() + " --cores-per-device=9999", {"cores per device"});
-  expect(2, file("abi.so"), {"expected a model of ABI 2, got: ABI 3"});
+  expect(2, file("abi.so"),
+         {"expected a model of ABI ", "; compile the model again"});
 }
 
 TEST_F(SoapRun, TwoDevicesEqualOne) {
@@ -140,9 +141,9 @@ TEST_F(SoapRun, FilesInAndOut) {
   expect(0, one() + " --input=x=random:5:-1:1 --expected=y=" + npy,
          {"expected y: equal, max abs error 0"});
   expect(1, one() + " --input=x=zeros --expected=y=" + npy, {"DIFFERENT"});
-  // Zeros give 10 everywhere.
+  // Equal shares of ten columns, plus 10.
   expect(0, one() + " --input=x=zeros --print=y:2",
-         {"y: f32 [4x10]", "[0] 10\n", "[1] 10\n"});
+         {"y: f32 [4x10]", "[0] 10.1", "[1] 10.1"});
   expect(2, one() + " --input=x=" + npy,
          {"expected f32 [4x32] for input 'x'", "got: f32 [4x10]"});
   expect(2, one() + " --input=z=zeros",
@@ -166,7 +167,7 @@ TEST_F(SoapRun, TensorProto) {
   proto += std::string(512, '\0');
   std::ofstream(file("x.pb"), std::ios::binary) << proto;
   expect(0, one() + " --input=x=" + file("x.pb") + " --print=y:1",
-         {"[0] 10\n"});
+         {"[0] 10.1"});
   // Truncated in its middle.
   std::ofstream(file("x.pb"), std::ios::binary) << proto.substr(0, 100);
   expect(2, one() + " --input=x=" + file("x.pb"), {"error: expected"});
