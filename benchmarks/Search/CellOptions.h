@@ -8,6 +8,7 @@
 #ifndef SOAP_BENCHMARKS_SEARCH_CELLOPTIONS_H
 #define SOAP_BENCHMARKS_SEARCH_CELLOPTIONS_H
 
+#include "Choices.h"
 #include "ModelGraph.h"
 #include "soap/CostModel/Topology.h"
 #include "llvm/Support/CommandLine.h"
@@ -33,14 +34,6 @@ private:
   llvm::cl::opt<std::string> topologies_;
   llvm::cl::opt<bool> json_;
 };
-
-/// What a list of choices means that is not given.
-template <typename T>
-void setDefault(llvm::cl::list<T> &list, std::initializer_list<T> values) {
-  if (list.empty())
-    for (T value : values)
-      list.push_back(value);
-}
 
 /// Prints an error; returns the exit status.
 int fail(llvm::Error error);

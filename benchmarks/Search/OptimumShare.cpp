@@ -12,11 +12,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Choices.h"
 #include "ExampleGraphs.h"
 #include "ResultTable.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "soap/Search/SearchAlgorithm.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace soap;
@@ -88,20 +88,6 @@ static cl::opt<bool>
             cl::cat(category));
 static cl::opt<bool> asJSON("json", cl::desc("Print one JSON object per row"),
                             cl::cat(category));
-
-static const char *nameOf(Shape shape) {
-  switch (shape) {
-  case Shape::FiveOnTwo:
-    return "5x2";
-  case Shape::ThreeOnThree:
-    return "3x3";
-  case Shape::TwoOnFour:
-    return "2x4";
-  case Shape::Larger:
-    return "larger";
-  }
-  llvm_unreachable("a shape without a name");
-}
 
 static double numStrategies(const ConfigurationSpace &space) {
   double strategies = 1;
@@ -207,7 +193,7 @@ static void searchAll(Shape shape, const Instance &instance, Tally &tally,
                         1);
     tally.largestGap = std::max(tally.largestGap, gap);
     missed.push_back(llvm::json::Array{
-        nameOf(shape), static_cast<int64_t>(instance.seed),
+        nameOf(shapes, shape), static_cast<int64_t>(instance.seed),
         static_cast<int64_t>(options.seed),
         instance.maxTasks ? instance.maxTasks : instance.machine.numDevices(),
         static_cast<double>(optimum.stepNs) / 1e3,
@@ -245,10 +231,8 @@ int main(int argc, char **argv) {
       "  soap-bench-optimum --shapes=SHAPE --first-graph=GRAPH --graphs=1 \\\n"
       "    --first-seed=SEED --seeds=1 --explain\n\n"
       "with the same limit.\n");
-  if (shapes.empty())
-    for (Shape shape : {Shape::FiveOnTwo, Shape::ThreeOnThree, Shape::TwoOnFour,
-                        Shape::Larger})
-      shapes.push_back(shape);
+  setDefault(shapes, {Shape::FiveOnTwo, Shape::ThreeOnThree, Shape::TwoOnFour,
+                      Shape::Larger});
 
   ResultTable table(llvm::outs(),
                     {{"shape", "shape", 0, 6},
@@ -264,7 +248,7 @@ int main(int argc, char **argv) {
                      {"exhaustive_seconds", "exhaustive s (median)", 2},
                      {"search_seconds", "search s (median)", 2}},
                     asJSON);
-  auto addRow = [&](const char *name, const Tally &tally) {
+  auto addRow = [&](llvm::StringRef name, const Tally &tally) {
     table.addRow(llvm::json::Array{
         name, tally.spaces.size(), quantile(tally.spaces, 0),
         quantile(tally.spaces, 0.5), quantile(tally.spaces, 1), tally.runs,
@@ -288,17 +272,18 @@ int main(int argc, char **argv) {
       if (!instance)
         continue;
       llvm::errs() << llvm::formatv("{0}, graph {1}: {2:f0} strategies\n",
-                                    nameOf(shape), seed, instance->strategies);
+                                    nameOf(shapes, shape), seed,
+                                    instance->strategies);
       searchAll(shape, *instance, tally, missed);
     }
     if (tally.runs == 0) {
       llvm::errs() << llvm::formatv(
           "error: expected a graph of shape {0} with at most {1} strategies "
           "among {2} draws, got: none; raise --limit, --graphs or --seeds\n",
-          nameOf(shape), limit.getValue(), mostDraws);
+          nameOf(shapes, shape), limit.getValue(), mostDraws);
       return 2;
     }
-    addRow(nameOf(shape), tally);
+    addRow(nameOf(shapes, shape), tally);
     all.runs += tally.runs;
     all.equal += tally.equal;
     all.below += tally.below;

@@ -72,26 +72,6 @@ static cl::opt<uint64_t> seed("seed",
                                        "(default: 1)"),
                               cl::init(1), cl::cat(category));
 
-static const char *nameOf(Form form) {
-  switch (form) {
-  case Form::PaperFull:
-    return "paper-full";
-  case Form::PaperDelta:
-    return "paper-delta";
-  case Form::Full:
-    return "full";
-  case Form::Delta:
-    return "delta";
-  }
-  llvm_unreachable("a form without a name");
-}
-static const char *nameOf(Proposals proposals) {
-  return proposals == Proposals::Paper ? "paper" : "mix";
-}
-static const char *nameOf(StartKind start) {
-  return start == StartKind::DataParallel ? "data-parallel" : "random";
-}
-
 /// Proposals of a chain from one random start.
 static constexpr uint64_t proposalsPerStart = 200;
 /// Proposals between two updates of temperature and weights, as in a search.
@@ -237,7 +217,8 @@ static void measureAll(ResultTable &table, const ModelSpec &spec,
       for (Form form : forms) {
         llvm::errs() << llvm::formatv(
             "{0} on {1}: {2} proposals from {3}, {4}\n", spec.name(),
-            topologyText, nameOf(proposals), nameOf(start), nameOf(form));
+            topologyText, nameOf(proposalKinds, proposals),
+            nameOf(startKinds, start), nameOf(forms, form));
         SearchOptions options;
         options.seed = seed;
         options.fullSimulation = form == Form::Full;
@@ -269,12 +250,13 @@ static void measureAll(ResultTable &table, const ModelSpec &spec,
           llvm::errs() << "no such start fits into memory\n";
           break;
         }
-        addRow(table,
-               llvm::json::Array{spec.name(), spec.batch,
-                                 model.numComputeNodes(), topologyText,
-                                 topology.numDevices(), nameOf(proposals),
-                                 nameOf(start), nameOf(form)},
-               statistics, seconds);
+        addRow(
+            table,
+            llvm::json::Array{spec.name(), spec.batch, model.numComputeNodes(),
+                              topologyText, topology.numDevices(),
+                              nameOf(proposalKinds, proposals),
+                              nameOf(startKinds, start), nameOf(forms, form)},
+            statistics, seconds);
       }
 }
 

@@ -103,19 +103,8 @@ static cl::opt<std::string> statePath(
         "remove it when the search itself has changed"),
     cl::value_desc("FILE.json"), cl::cat(category));
 
-static const char *nameOf(Mode mode) {
-  switch (mode) {
-  case Mode::Default:
-    return "default";
-  case Mode::RandomStarts:
-    return "random-starts";
-  case Mode::Reference:
-    return "reference";
-  }
-  llvm_unreachable("a mode without a name");
-}
-static const char *nameOf(Simulation simulation) {
-  return simulation == Simulation::Delta ? "delta" : "full";
+static llvm::StringRef nameOf(Mode mode) {
+  return mode == Mode::Reference ? "reference" : nameOf(modes, mode);
 }
 
 /// Seconds of a search with full and with delta simulation.
@@ -183,7 +172,7 @@ static llvm::Expected<FinishedRun> search(RunStore &store, const Cell &cell,
   }
   json::Object of = describe(cell);
   of["mode"] = nameOf(mode);
-  of["simulation"] = nameOf(simulation);
+  of["simulation"] = nameOf(simulations, simulation);
   of["seed"] = static_cast<int64_t>(seed);
   of["budget"] = options.budgetSeconds;
   of["proposals"] = static_cast<int64_t>(options.proposals);
@@ -194,7 +183,7 @@ static llvm::Expected<FinishedRun> search(RunStore &store, const Cell &cell,
   llvm::errs() << llvm::formatv("{0} at batch {1} on {2}: {3}, {4}, seed {5}\n",
                                 cell.spec.name(), cell.spec.batch,
                                 cell.topologyText, nameOf(mode),
-                                nameOf(simulation), seed);
+                                nameOf(simulations, simulation), seed);
   CostModel costs;
   llvm::Expected<SearchResult> result =
       createMCMC()->run({cell.model.graph(), cell.topology, costs}, options);
@@ -294,7 +283,7 @@ static json::Array rowBegin(const Cell &cell, const Row &row) {
                      cell.topologyText,
                      cell.topology.numDevices(),
                      nameOf(row.mode),
-                     nameOf(row.simulation),
+                     nameOf(simulations, row.simulation),
                      static_cast<int64_t>(row.runs.size())};
 }
 

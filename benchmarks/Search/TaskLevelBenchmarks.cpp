@@ -61,40 +61,11 @@ static void count(benchmark::State &state, const TaskLevelGraph &tasks) {
                          benchmark::Counter::kAvgIterations);
 }
 
-/// Algorithm 1: a new task graph for every proposal.
-static void paperFull(benchmark::State &state) {
-  OperatorGraph graph = inception(64, 10);
-  Topology topology = cluster(static_cast<int32_t>(state.range(0)));
-  CostModel costs;
-  Strategy strategy = startOf(state.range(1), graph, topology);
-  TaskLevelGraph tasks(graph, topology, costs);
-  propose(
-      state, graph, topology, strategy, [](llvm::ArrayRef<int32_t>) {},
-      [&] {
-        tasks.build(strategy);
-        return tasks.simulateFull();
-      });
-  count(state, tasks);
-}
-
-/// The task graph of Algorithm 2 with the timeline of Algorithm 1: how much of
-/// what delta simulation saves is the construction of the graph.
-static void paperFullOnUpdatedGraph(benchmark::State &state) {
-  OperatorGraph graph = inception(64, 10);
-  Topology topology = cluster(static_cast<int32_t>(state.range(0)));
-  CostModel costs;
-  Strategy strategy = startOf(state.range(1), graph, topology);
-  TaskLevelGraph tasks(graph, topology, costs);
-  tasks.build(strategy);
-  propose(
-      state, graph, topology, strategy,
-      [&](llvm::ArrayRef<int32_t> changed) { tasks.update(strategy, changed); },
-      [&] { return tasks.simulateFull(); });
-  count(state, tasks);
-}
-
-/// Algorithm 2. What a rejected proposal leaves is simulated with the next.
-static void paperDelta(benchmark::State &state) {
+/// The paper's task graph of the benchmark's strategy; `isUpdated`: it is
+/// updated for every proposal, else `simulate` builds it anew.
+template <typename SimulateFn>
+static void proposeOnTasks(benchmark::State &state, bool isUpdated,
+                           SimulateFn simulate) {
   OperatorGraph graph = inception(64, 10);
   Topology topology = cluster(static_cast<int32_t>(state.range(0)));
   CostModel costs;
@@ -104,9 +75,38 @@ static void paperDelta(benchmark::State &state) {
   tasks.simulateFull();
   propose(
       state, graph, topology, strategy,
-      [&](llvm::ArrayRef<int32_t> changed) { tasks.update(strategy, changed); },
-      [&] { return tasks.simulateDelta(); });
+      [&](llvm::ArrayRef<int32_t> changed) {
+        if (isUpdated)
+          tasks.update(strategy, changed);
+      },
+      [&] { return simulate(tasks, strategy); });
   count(state, tasks);
+}
+
+/// Algorithm 1: a new task graph for every proposal.
+static void paperFull(benchmark::State &state) {
+  proposeOnTasks(state, /*isUpdated=*/false,
+                 [](TaskLevelGraph &tasks, const Strategy &strategy) {
+                   tasks.build(strategy);
+                   return tasks.simulateFull();
+                 });
+}
+
+/// The task graph of Algorithm 2 with the timeline of Algorithm 1: how much of
+/// what delta simulation saves is the construction of the graph.
+static void paperFullOnUpdatedGraph(benchmark::State &state) {
+  proposeOnTasks(state, /*isUpdated=*/true,
+                 [](TaskLevelGraph &tasks, const Strategy &) {
+                   return tasks.simulateFull();
+                 });
+}
+
+/// Algorithm 2. What a rejected proposal leaves is simulated with the next.
+static void paperDelta(benchmark::State &state) {
+  proposeOnTasks(state, /*isUpdated=*/true,
+                 [](TaskLevelGraph &tasks, const Strategy &) {
+                   return tasks.simulateDelta();
+                 });
 }
 
 /// Arguments: devices; the strategy whose operations are changed
