@@ -3,7 +3,7 @@
 # The last line is `N passed, N failed, N skipped`, summed from the runners' own
 # reports. Exit status 0 only if nothing failed.
 #
-#   scripts/test.sh [--preset=NAME] [--no-setup]
+#   scripts/test.sh [--preset=NAME] [--no-setup] [--warnings-are-errors]
 #                   [--only=unit|lit|models|zoo|onnx|property|sanitizers]
 set -euo pipefail
 # Strategies that tests search must not depend on the machine.
@@ -12,11 +12,13 @@ cd "$(dirname "$0")/.."
 
 preset=release
 setup=1
+options=()
 only=
 for arg in "$@"; do
   case "$arg" in
     --preset=*) preset="${arg#*=}" ;;
     --no-setup) setup=0 ;;
+    --warnings-are-errors) options+=(-DCMAKE_COMPILE_WARNING_AS_ERROR=ON) ;;
     --only=*) only="${arg#*=}" ;;
     -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "error: unknown argument '$arg'; see scripts/test.sh --help" >&2; exit 2 ;;
@@ -27,7 +29,7 @@ build="build/$preset"
 source test/property/sanitizers.sh
 venv="$PWD/build/venv"
 [ "$setup" = 0 ] || scripts/setup.sh
-cmake --preset "$preset"
+cmake --preset "$preset" "${options[@]}"
 cmake --build "$build"
 
 reports="$build/test-reports"
