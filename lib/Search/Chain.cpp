@@ -81,9 +81,8 @@ void MemoryGuard::accept() {
 // The chain
 //===----------------------------------------------------------------------===//
 
-namespace {
 /// Adds up where the time goes; does nothing unless `timed`.
-class Laps {
+class Chain::Laps {
 public:
   explicit Laps(bool timed) : timed_(timed) {
     if (timed_)
@@ -102,7 +101,6 @@ private:
   bool timed_;
   Clock::time_point last_;
 };
-} // namespace
 
 Chain::Chain(const SearchProblem &problem, const SearchOptions &options,
              const TaskGraph &tables, uint64_t number)
@@ -173,6 +171,72 @@ void Chain::run(const SubMachine &machine, uint64_t count, double beta,
   }
 }
 
+/// A change that is being decided on.
+struct Chain::Trial {
+  const ProposalContext &context;
+  int64_t threshold; ///< A longer step is rejected.
+  bool isBounded;    ///< Bounds are made before plans.
+  int64_t stepNs;    ///< What was simulated last.
+  Laps &laps;
+};
+
+/// True if loads or bounds say that the step is above the threshold.
+bool Chain::isBoundAbove(Trial &trial) {
+  if (!options_.fullSimulation && delta_.loadNs() > trial.threshold) {
+    ++statistics_.bounded;
+    return true;
+  }
+  if (!trial.isBounded)
+    return false;
+  tasks_.bound();
+  trial.stepNs = delta_.simulate(trial.threshold);
+  bool above = trial.stepNs > trial.threshold;
+  boundsReject_.add(above);
+  statistics_.bounded += above;
+  trial.laps.lap(statistics_.bounding);
+  return above;
+}
+
+/// Plans and simulates the change: true if the step is above the threshold.
+bool Chain::isPlanAbove(Trial &trial) {
+  ++statistics_.simulated;
+  auto isAbove = [&] {
+    trial.laps.lap(statistics_.planning);
+    trial.stepNs = options_.fullSimulation ? full_.stepNs()
+                                           : delta_.simulate(trial.threshold);
+    trial.laps.lap(statistics_.simulating);
+    return trial.stepNs > trial.threshold;
+  };
+  // Where most proposals are rejected, a simulation that knows the first plans
+  // alone, and one that knows no parameters, save the others.
+  bool inTurn = !options_.fullSimulation && plansReject_.value() > 0.5;
+  bool above = false;
+  if (inTurn) {
+    uint64_t share = std::max<uint64_t>(1, tasks_.proposedValues().size() / 4);
+    uint64_t most = tasks_.statistics().planned + share;
+    if (trial.isBounded && !tasks_.plan([&](const ValueTasks &) {
+          return tasks_.statistics().planned >= most;
+        }))
+      above = isAbove();
+    if (!above) {
+      tasks_.plan();
+      above = isAbove();
+    }
+  }
+  if (!above) {
+    size_t numChanged = changed_.size();
+    deriveEnds(trial.context, current_, changed_, undo_);
+    tasks_.proposeEnds(current_,
+                       llvm::ArrayRef(changed_).drop_front(numChanged));
+    trial.laps.lap(statistics_.proposing);
+    tasks_.plan();
+    if (!inTurn || !tasks_.areEndsFree())
+      above = isAbove();
+  }
+  plansReject_.add(above);
+  return above;
+}
+
 Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
                               bool timed) {
   Laps laps(timed);
@@ -193,59 +257,13 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   tasks_.deferEnds();
   laps.lap(statistics_.proposing);
 
-  bool full = options_.fullSimulation, rejected = false;
   // Bounds and simulations of a part of the plans decide nothing that plans do
   // not. They pay only where they reject, so there must be a chance.
-  bool isBounded =
-      !full && (boundsReject_.value() > 0.2 || statistics_.proposals % 8 == 0);
-  int64_t step = 0;
-  if (!full && delta_.loadNs() > threshold) {
-    rejected = true;
-    ++statistics_.bounded;
-  } else if (isBounded) {
-    tasks_.bound();
-    step = delta_.simulate(threshold);
-    rejected = step > threshold;
-    boundsReject_.add(rejected);
-    statistics_.bounded += rejected;
-    laps.lap(statistics_.bounding);
-  }
-  if (!rejected) {
-    ++statistics_.simulated;
-    // Where most proposals are rejected, a simulation that knows the first
-    // plans alone, and one that knows no parameters, save the others.
-    bool inTurn = !full && plansReject_.value() > 0.5;
-    uint64_t share = tasks_.proposedValues().size() / 4;
-    auto simulate = [&] {
-      laps.lap(statistics_.planning);
-      step = full ? full_.stepNs() : delta_.simulate(threshold);
-      rejected = step > threshold;
-      laps.lap(statistics_.simulating);
-    };
-    if (inTurn) {
-      uint64_t most =
-          tasks_.statistics().planned + std::max<uint64_t>(1, share);
-      if (isBounded && !tasks_.plan([&](const ValueTasks &) {
-            return tasks_.statistics().planned >= most;
-          }))
-        simulate();
-      if (!rejected) {
-        tasks_.plan();
-        simulate();
-      }
-    }
-    if (!rejected) {
-      size_t numChanged = changed_.size();
-      deriveEnds(context, current_, changed_, undo_);
-      tasks_.proposeEnds(current_,
-                         llvm::ArrayRef(changed_).drop_front(numChanged));
-      laps.lap(statistics_.proposing);
-      tasks_.plan();
-      if (!inTurn || !tasks_.areEndsFree())
-        simulate();
-    }
-    plansReject_.add(rejected);
-  }
+  Trial trial{context, threshold, /*isBounded=*/false, /*stepNs=*/0, laps};
+  trial.isBounded =
+      !options_.fullSimulation &&
+      (boundsReject_.value() > 0.2 || statistics_.proposals % 8 == 0);
+  bool rejected = isBoundAbove(trial) || isPlanAbove(trial);
   if (!rejected && !memory_.fits()) {
     rejected = true;
     ++statistics_.tooLarge;
@@ -263,7 +281,7 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   if (!options_.fullSimulation)
     delta_.accept();
   tasks_.accept();
-  currentNs_ = step;
+  int64_t step = currentNs_ = trial.stepNs;
   ++statistics_.accepted;
   double gain = 0;
   if (step < bestNs_) {

@@ -114,6 +114,10 @@ private:
   void noteCurrent();
   enum class Verdict : uint8_t { Unchanged, Rejected, Accepted };
   Verdict propose(const SubMachine &machine, double beta, bool timed);
+  class Laps;
+  struct Trial;
+  bool isBoundAbove(Trial &trial);
+  bool isPlanAbove(Trial &trial);
 
   const SearchProblem &problem_;
   const SearchOptions &options_;
