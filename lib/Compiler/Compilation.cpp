@@ -10,6 +10,7 @@
 #include "mlir/Parser/Parser.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
+#include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Path.h"
 
