@@ -243,3 +243,68 @@ def rotary_embedding(b, op, x, shape):
     tables = [b.parameter((n, steps, width // 2), role="rotary") for _ in range(2)]
     b.node(op, [x, *tables], shape, interleaved=b.rng.choice([0, 1]))
     return True
+
+
+@operator("SequenceConstruct", "SequenceEmpty", "SequenceInsert", "SequenceErase",
+          "SequenceAt", "SequenceLength", "ConcatFromSequence", since=11, of=ranked)
+def sequence(b, op, x, shape):
+    """A list that is built, changed and read."""
+    def hidden(kind, *operands, **attributes):
+        return b.hidden(kind, list(operands), (), **attributes)
+
+    def place(number):
+        return constants.constant(b, np.array(number, np.int64))
+
+    y = b.node("Neg", [x], shape)
+    if op == "SequenceEmpty" or b.chance(0.3):
+        items = hidden("SequenceInsert", hidden("SequenceEmpty"), x)
+        items = hidden("SequenceInsert", items, y, place(b.rng.choice([0, 1, -1])))
+    else:
+        items = hidden("SequenceConstruct", x, y)
+    if op == "SequenceInsert":
+        items = hidden(op, items, b.node("Abs", [x], shape))
+    elif op == "SequenceErase":
+        items = hidden(op, items, place(b.rng.choice([0, 1, -2])))
+    elif op == "SequenceLength":
+        count = hidden("Cast", hidden(op, items), to=1)
+        b.node("Mul", [x, count], shape)
+    if op == "ConcatFromSequence":
+        axis, new = b.rng.randrange(len(shape)), b.rng.choice([0, 1])
+        if 2 * size(shape) > MAX_ELEMENTS or len(shape) > 7:
+            return True
+        result = [2 * n if i == axis else n for i, n in enumerate(shape)]
+        if new:
+            result = [*shape[:axis], 2, *shape[axis:]]
+        b.node(op, [items], result, axis=axis, new_axis=new)
+    else:
+        b.node("SequenceAt", [items, place(b.rng.choice([0, -1]))], shape)
+    return True
+
+
+@operator("SplitToSequence", since=11, of=ranked)
+def split_to_sequence(b, op, x, shape):
+    axis = b.rng.randrange(len(shape))
+    n = shape[axis]
+    keep = b.rng.choice([0, 1])
+    operands, part = [x], 1
+    if b.chance(0.6):
+        keep = 1  # onnxruntime heeds it, which ONNX says is ignored here.
+        part = b.rng.randint(1, n)
+        operands.append(constants.constant(b, np.array(part, np.int64)))
+    parts = b.hidden(op, operands, (), axis=axis, keepdims=keep)
+    result = [part if i == axis else m for i, m in enumerate(shape)]
+    if len(operands) == 1 and not keep:
+        del result[axis]
+    first = constants.constant(b, np.array(0, np.int64))
+    b.node("SequenceAt", [parts, first], result)
+    return True
+
+
+@operator("Optional", "OptionalGetElement", "OptionalHasElement", since=18, of=ranked)
+def optional(b, op, x, shape):
+    held = b.hidden("Optional", [b.node("Abs", [x], shape)], ())
+    if op == "OptionalHasElement":
+        there = b.hidden("Cast", [b.hidden(op, [held], ())], (), to=1)
+        b.node("Mul", [x, there], shape)
+    b.node("OptionalGetElement", [held], shape)
+    return True

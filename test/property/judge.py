@@ -22,7 +22,9 @@ def evaluate(model, inputs, names=None):
     session = onnxruntime.InferenceSession(model.SerializeToString(), options,
                                            providers=["CPUExecutionProvider"])
     names = names or [output.name for output in session.get_outputs()]
-    return dict(zip(names, map(np.asarray, session.run(names, inputs))))
+    return {name: np.asarray(value)
+            for name, value in zip(names, session.run(names, inputs))
+            if not isinstance(value, list)}  # A sequence.
 
 
 def rms(array):

@@ -267,7 +267,7 @@ static constexpr llvm::StringLiteral body = "its function body in ONNX";
 
 // name, since, import, fold, inputs, attributes, becomes, limits. Operators
 // without functions have the body that ONNX gives them; those of control flow
-// are in ControlFlow.cpp.
+// are in ControlFlow.cpp, those of sequences in Sequences.cpp.
 static constexpr OperatorEntry table[] = {
     {"AffineGrid", 20, importAffineGrid, nullptr, 2, 2, "align_corners",
      "`nn.matmul`, `nn.transpose`", "constant size"},
@@ -281,6 +281,7 @@ static constexpr OperatorEntry table[] = {
      "constant shapes; 1 to 3 spatial dimensions"},
     {"Compress", 9, importCompress, nullptr, 2, 2, "axis",
      "`nn.gather` or `nn.slice`", "constant condition"},
+    {"ConcatFromSequence", 11, nullptr, nullptr, 1, 1, "", "`nn.concat`", ""},
     {"CumProd", 26, importCumProd, nullptr, 2, 2, "exclusive reverse",
      "`nn.mul` and `nn.concat`, log2(n) times", "constant axis"},
     {"DFT", 17, importDFT, nullptr, 1, 3, "axis inverse onesided",
@@ -337,6 +338,9 @@ static constexpr OperatorEntry table[] = {
      ""},
     {"NonZero", 9, importNonZero, importNonZero, 1, 1, "", "folds",
      "constant operands"},
+    {"Optional", 15, nullptr, nullptr, 0, 1, "", "nothing", ""},
+    {"OptionalGetElement", 15, nullptr, nullptr, 1, 1, "", "nothing", ""},
+    {"OptionalHasElement", 15, nullptr, nullptr, 0, 1, "", "folds", ""},
     {"PRelu", 7, nullptr, nullptr, 2, 2, "", body, ""},
     {"ReverseSequence", 10, importReverseSequence, nullptr, 2, 2,
      "batch_axis time_axis", "`nn.where`, `nn.gather_nd`", ""},
@@ -351,12 +355,24 @@ static constexpr OperatorEntry table[] = {
     {"Scan", 9, nullptr, nullptr, 1, anyNumber, "",
      "its body, once per iteration", ""},
     {"Selu", 7, nullptr, nullptr, 1, 1, "", body, ""},
+    {"SequenceAt", 11, nullptr, nullptr, 2, 2, "", "nothing",
+     "constant position"},
+    {"SequenceConstruct", 11, nullptr, nullptr, 1, anyNumber, "", "nothing",
+     ""},
+    {"SequenceEmpty", 11, nullptr, nullptr, 0, 0, "", "nothing", ""},
+    {"SequenceErase", 11, nullptr, nullptr, 1, 2, "", "nothing",
+     "constant position"},
+    {"SequenceInsert", 11, nullptr, nullptr, 2, 3, "", "nothing",
+     "constant position"},
+    {"SequenceLength", 11, nullptr, nullptr, 1, 1, "", "folds", ""},
     {"Shrink", 9, nullptr, nullptr, 1, 1, "", body, ""},
     {"Softplus", 7, importSoftplus, nullptr, 1, 1, "",
      "`nn.exp`, `nn.log`, `nn.max`", ""},
     {"Softsign", 7, nullptr, nullptr, 1, 1, "", body, ""},
     {"SpaceToDepth", 7, importBlocks, nullptr, 1, 1, "blocksize",
      "`nn.reshape`, `nn.transpose`", ""},
+    {"SplitToSequence", 11, nullptr, nullptr, 1, 2, "",
+     "one `nn.slice` per element", "constant sizes"},
     {"TensorScatter", 24, importTensorScatter, nullptr, 2, 3, "axis mode",
      "`nn.scatter_elements`", ""},
     {"ThresholdedRelu", 10, nullptr, nullptr, 1, 1, "", body, ""},

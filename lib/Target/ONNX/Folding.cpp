@@ -250,9 +250,10 @@ LogicalResult soap::onnx_import::foldReduce(NodeContext &node) {
     if (!reduced[d] || keep)
       shape.push_back(kept[d]);
   }
-  if (count == 0)
-    return node.fail("expected elements to reduce, got: shape " +
-                     toString(x.shape));
+  if (count == 0) {
+    node.setResult(0, reducedNothing(op, x.elementType, shape));
+    return success();
+  }
   HostTensor result = HostTensor::zeros(x.elementType, kept);
   std::vector<bool> started(static_cast<size_t>(result.size()), false);
   bool prod = op == "ReduceProd", max = op == "ReduceMax",

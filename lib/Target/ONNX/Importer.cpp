@@ -182,8 +182,8 @@ void GraphImporter::importNode(const NodeProto &node, int index) {
   for (const std::string &output : node.output())
     if (!output.empty())
       values.try_emplace(output);
-  if (importOldForm(node) || importControlFlow(node) || importCall(node) ||
-      !checkNode(node))
+  if (importOldForm(node) || importControlFlow(node) || importSequence(node) ||
+      importEmpty(node) || importCall(node) || !checkNode(node))
     return;
   const OperatorEntry &entry = *findOperator(node.op_type());
   bool allHost = true;
@@ -242,6 +242,10 @@ llvm::Error GraphImporter::importOutputs() {
     if (value.kind == ImportedValue::Kind::Failed)
       return makeError("expected a supported output, got: " + quoted(name) +
                        ": " + value.problem);
+    if (value.kind == ImportedValue::Kind::List ||
+        value.kind == ImportedValue::Kind::Nothing)
+      return makeError("expected tensors as outputs, got: " + quoted(name) +
+                       ", which is of another type");
     if (countElements(value.shape).value_or(0) == 0)
       return makeError("expected outputs with elements, got: " +
                        toString(value.shape) + " for " + quoted(name));

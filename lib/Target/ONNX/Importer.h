@@ -29,7 +29,9 @@ struct ImportedValue {
     Failed, ///< Could not be imported; reported where it was made.
     Tensor, ///< The result of an nn op.
     Host,   ///< A small constant, known by value.
-    Stored  ///< A float tensor of rank >= 1, known by reference.
+    Stored, ///< A float tensor of rank >= 1, known by reference.
+    List,   ///< A sequence: names of tensors.
+    Nothing ///< An optional without an element.
   };
   Kind kind = Kind::Failed;
   int elementType = onnx::TensorProto::UNDEFINED;
@@ -39,6 +41,7 @@ struct ImportedValue {
   mlir::Attribute source; ///< Stored: #nn.file or #nn.splat.
   std::string origin;     ///< Stored: the ONNX tensor it is (a view of).
   std::string problem;    ///< Failed: what to report if it is read.
+  std::vector<std::string> elements; ///< List.
 };
 
 /// Nodes that take the place of a call: their operator sets, and what an error
@@ -48,6 +51,10 @@ struct NodeScope {
   std::string note; ///< " (in Foo 'call')", or empty in the main graph.
   unsigned depth = 0;
 };
+
+/// The reduction of no elements to a tensor of `shape`: ReduceSum and so on.
+HostTensor reducedNothing(llvm::StringRef op, int elementType,
+                          llvm::ArrayRef<int64_t> shape);
 
 /// Imports one graph.
 class GraphImporter {
@@ -123,6 +130,22 @@ private:
 
   // ControlFlow.cpp: If with a known condition, Loop and Scan with a known trip
   // count.
+  /// False if `node` has results with elements (Empty.cpp).
+  bool importEmpty(const onnx::NodeProto &node);
+  /// False if `node` is no operator on sequences or optionals (Sequences.cpp).
+  bool importSequence(const onnx::NodeProto &node);
+  void importList(const onnx::NodeProto &node);
+  void importListReader(const onnx::NodeProto &node);
+  void importSplitList(const onnx::NodeProto &node);
+  void importJoinedList(const onnx::NodeProto &node);
+  void importOptional(const onnx::NodeProto &node);
+  void setList(const std::string &name, std::vector<std::string> elements);
+  /// The elements of the sequence that is operand 0; reports a tensor.
+  std::optional<std::vector<std::string>>
+  elementsOf(const onnx::NodeProto &node);
+  /// An operand as a position from 0 to `length`; reports others.
+  std::optional<int64_t> placeIn(const onnx::NodeProto &node, int input,
+                                 int64_t length);
   /// False if `node` is none of these.
   bool importControlFlow(const onnx::NodeProto &node);
   void importIf(const onnx::NodeProto &node);

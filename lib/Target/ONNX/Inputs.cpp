@@ -165,9 +165,18 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
   SmallVector<int64_t> sampleDims;
   if (llvm::Error error = resolveShape(input, shape, sampleDims))
     return error;
-  if (countElements(shape).value_or(0) == 0)
-    return makeError("expected inputs with elements and within bounds, got: " +
-                     toString(shape) + " for " + quoted(name));
+  std::optional<int64_t> count = countElements(shape);
+  if (!count)
+    return makeError("expected inputs within bounds, got: " + toString(shape) +
+                     " for " + quoted(name));
+  if (*count == 0) { // Nothing is to be fed.
+    ImportedValue &value = values[name];
+    value.kind = ImportedValue::Kind::Host;
+    value.elementType = type.elem_type();
+    value.shape = shape;
+    value.host = HostTensor::zeros(type.elem_type(), shape);
+    return llvm::Error::success();
+  }
   names.insert(name);
   OperationState state(NameLoc::get(builder.getStringAttr(name)),
                        nn::InputOp::getOperationName());

@@ -19,6 +19,48 @@
 using namespace mlir;
 using namespace soap::onnx_import;
 
+namespace {
+/// One dimension: elements of the operand and of the result, their ratio as
+/// given, and the region of tf_crop_and_resize as parts of the dimension.
+struct ResizeDimension {
+  int64_t size, result;
+  double scale;
+  double start = 0, end = 1;
+};
+
+/// How elements are joined; names are those of ONNX's attributes.
+struct ResizeWeights {
+  std::string mode, coordinates, rounding;
+  double cubicA, extrapolation;
+  bool antialias, excludeOutside;
+};
+} // namespace
+
+LogicalResult soap::onnx_import::keepAspectRatio(NodeContext &node,
+                                                 ResizeRequest &request) {
+  std::string policy = node.string("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch")
+    return success();
+  if (policy != "not_larger" && policy != "not_smaller")
+    return node.fail("expected keep_aspect_ratio_policy stretch, not_larger or "
+                     "not_smaller, got: " +
+                     quoted(policy));
+  Rational chosen = request.scales[static_cast<size_t>(request.axes[0])];
+  for (int64_t axis : request.axes) {
+    Rational other = request.scales[static_cast<size_t>(axis)];
+    bool smaller = other.p * chosen.q < chosen.p * other.q;
+    if (smaller == (policy == "not_larger"))
+      chosen = other;
+  }
+  for (int64_t axis : request.axes) {
+    auto d = static_cast<size_t>(axis);
+    request.scales[d] = chosen;
+    request.shape[d] =
+        (2 * chosen.p * node.shape(0)[d] + chosen.q) / (2 * chosen.q);
+  }
+  return success();
+}
+
 /// Keys' weight (1981) at a distance, or the triangle of linear interpolation.
 static double weightAt(bool cubic, double a, double distance) {
   double x = std::fabs(distance);
@@ -88,10 +130,9 @@ static void fillRow(const ResizeDimension &d, const ResizeWeights &weights,
     weight /= sum;
 }
 
-LogicalResult
-soap::onnx_import::resizeByMatrices(NodeContext &node,
-                                    const ResizeWeights &weights,
-                                    llvm::ArrayRef<ResizeDimension> dims) {
+static LogicalResult applyMatrices(NodeContext &node,
+                                   const ResizeWeights &weights,
+                                   llvm::ArrayRef<ResizeDimension> dims) {
   Body body(node);
   std::string x = body.input(0);
   bool crops = weights.coordinates == "tf_crop_and_resize";
@@ -151,4 +192,42 @@ soap::onnx_import::resizeByMatrices(NodeContext &node,
     x = body.add("Where", {mask, x, body.number(weights.extrapolation)});
   }
   return body.finish({x});
+}
+
+LogicalResult
+soap::onnx_import::resizeByMatrices(NodeContext &node,
+                                    const ResizeRequest &request) {
+  ResizeWeights weights;
+  weights.mode = request.mode;
+  weights.coordinates = request.coordinates;
+  weights.rounding = request.rounding;
+  weights.cubicA = static_cast<double>(node.number("cubic_coeff_a", -0.75f));
+  weights.extrapolation =
+      static_cast<double>(node.number("extrapolation_value", 0));
+  weights.antialias = node.integer("antialias", 0) != 0;
+  weights.excludeOutside = node.integer("exclude_outside", 0) != 0;
+  SmallVector<ResizeDimension> dims;
+  for (size_t d = 0; d != request.shape.size(); ++d)
+    dims.push_back({node.shape(0)[d], request.shape[d],
+                    static_cast<double>(request.scales[d].p) /
+                        static_cast<double>(request.scales[d].q)});
+  if (request.coordinates == "tf_crop_and_resize") {
+    if (!node.hasInput(1))
+      return node.fail("expected the region roi for tf_crop_and_resize, got: "
+                       "none");
+    auto region = node.constant(1, "regions");
+    if (failed(region))
+      return failure();
+    auto count = static_cast<int64_t>(request.axes.size());
+    if (region->size() != 2 * count)
+      return node.fail("expected a region of " + llvm::Twine(2 * count) +
+                       " numbers, got: " + toString(region->shape));
+    for (int64_t i = 0; i != count; ++i) {
+      ResizeDimension &d =
+          dims[static_cast<size_t>(request.axes[static_cast<size_t>(i)])];
+      d.start = region->number(i);
+      d.end = region->number(count + i);
+    }
+  }
+  return applyMatrices(node, weights, dims);
 }

@@ -18,7 +18,7 @@
 namespace soap::onnx_import {
 
 /// The operator sets that the importer was written for.
-inline constexpr int64_t minOpset = 6, maxOpset = 27;
+inline constexpr int64_t minOpset = 1, maxOpset = 27;
 
 /// An ONNX file mapped into memory. Weights are neither copied nor read.
 class Model {

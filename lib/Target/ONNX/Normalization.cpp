@@ -186,6 +186,8 @@ LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
   bool squares = name == "ReduceSumSquare" || root;
   bool exponential = name == "ReduceLogSumExp";
   bool floats = mean || root || logarithm || exponential;
+  if (countElements(node.shape(0)) == 0)
+    return foldReduce(node);
   auto x =
       node.tensor(0, floats ? ElementTypes::Floats : ElementTypes::Numbers);
   if (failed(x))

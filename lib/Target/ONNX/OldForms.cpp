@@ -45,6 +45,12 @@ static bool broadcasts(llvm::StringRef op) {
 bool GraphImporter::importOldForm(const NodeProto &old) {
   if (opset() > 6 || !isStandard(old))
     return false;
+  if (opset() < 6 && !isUnchanged(old.op_type(), opset(), 6)) {
+    addProblem(old, "expected an operator that operator set 6 did not change, "
+                    "got: an older one; convert the model, for instance with "
+                    "onnx.version_converter");
+    return true;
+  }
   NodeProto node = old;
   const std::string &type = node.op_type();
   std::optional<int64_t> axis;

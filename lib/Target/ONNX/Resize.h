@@ -12,25 +12,28 @@
 
 namespace soap::onnx_import {
 
-/// One dimension: elements of the operand and of the result, their ratio as
-/// given, and the region of tf_crop_and_resize as parts of the dimension.
-struct ResizeDimension {
-  int64_t size, result;
-  double scale;
-  double start = 0, end = 1;
+/// A positive rational number.
+struct Rational {
+  int64_t p = 1, q = 1;
 };
 
-/// How elements are joined; names are those of ONNX's attributes.
-struct ResizeWeights {
+/// What a Resize or Upsample node asks for, in the terms of operator set 19.
+struct ResizeRequest {
   std::string mode, coordinates, rounding;
-  double cubicA, extrapolation;
-  bool antialias, excludeOutside;
+  Shape shape;
+  llvm::SmallVector<Rational> scales;
+  llvm::SmallVector<int64_t>
+      axes; ///< Those that sizes and regions are given for.
 };
 
-/// Resizes dimension by dimension, each a product with a constant matrix.
+/// With keep_aspect_ratio_policy not_larger or not_smaller all axes get the
+/// scale of one of them.
+mlir::LogicalResult keepAspectRatio(NodeContext &node, ResizeRequest &request);
+
+/// What nn.resize has no form for: a product with a constant matrix per
+/// dimension (Interpolation.cpp).
 mlir::LogicalResult resizeByMatrices(NodeContext &node,
-                                     const ResizeWeights &weights,
-                                     llvm::ArrayRef<ResizeDimension> dims);
+                                     const ResizeRequest &request);
 
 } // namespace soap::onnx_import
 

@@ -10,6 +10,7 @@
 #include "onnx/defs/operator_sets.h"
 #include "onnx/defs/schema.h"
 #include "onnx/shape_inference/attribute_binder.h"
+#include "onnx/shape_inference/implementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -96,6 +97,57 @@ std::string soap::onnx_import::checkAgainstSchema(const NodeProto &node,
         llvm::StringRef(exception.what()).split('\n').first, os);
     return text;
   }
+}
+
+bool soap::onnx_import::isUnchanged(const std::string &op, int64_t oldSet,
+                                    int64_t newSet) {
+  const onnx::OpSchema *older = findSchema(op, oldSet);
+  const onnx::OpSchema *newer = findSchema(op, newSet);
+  return older && newer && older->SinceVersion() == newer->SinceVersion();
+}
+
+std::vector<onnx::TypeProto> soap::onnx_import::inferTypes(
+    const NodeProto &node, int64_t opset,
+    llvm::ArrayRef<onnx::TypeProto> inputTypes,
+    const std::map<int, onnx::TensorProto> &constants) {
+  std::vector<onnx::TypeProto> result(static_cast<size_t>(node.output_size()));
+  if (!findSchema(node.op_type(), opset))
+    return result;
+  onnx::ModelProto model;
+  model.set_ir_version(onnx::Version::IR_VERSION);
+  onnx::OperatorSetIdProto &set = *model.add_opset_import();
+  set.set_version(opset);
+  GraphProto &graph = *model.mutable_graph();
+  NodeProto &copy = *graph.add_node();
+  copy = node;
+  for (int i = 0; i != node.input_size(); ++i) {
+    if (node.input(i).empty())
+      continue;
+    std::string name = "x" + std::to_string(i);
+    copy.set_input(i, name);
+    auto constant = constants.find(i);
+    if (constant != constants.end()) {
+      onnx::TensorProto &tensor = *graph.add_initializer();
+      tensor = constant->second;
+      tensor.set_name(name);
+      continue;
+    }
+    onnx::ValueInfoProto &input = *graph.add_input();
+    input.set_name(name);
+    *input.mutable_type() = inputTypes[static_cast<size_t>(i)];
+  }
+  for (int i = 0; i != node.output_size(); ++i) {
+    copy.set_output(i, "y" + std::to_string(i));
+    graph.add_output()->set_name(copy.output(i));
+  }
+  try {
+    onnx::shape_inference::InferShapes(model);
+  } catch (const std::exception &) {
+    return result;
+  }
+  for (size_t i = 0; i != result.size(); ++i)
+    result[i] = graph.output(static_cast<int>(i)).type();
+  return result;
 }
 
 /// Operators whose schema of the second number differs from older ones in types

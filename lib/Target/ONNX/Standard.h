@@ -41,6 +41,17 @@ inline bool isStandard(const onnx::NodeProto &node) {
 /// if ONNX has no such operator.
 std::string checkAgainstSchema(const onnx::NodeProto &node, int64_t opset);
 
+/// True if two operator sets have the same operator `op`.
+bool isUnchanged(const std::string &op, int64_t oldSet, int64_t newSet);
+
+/// Element types and shapes of the results of a node of the default domain, in
+/// the order of its outputs; unset where they do not follow from the types of
+/// the operands and from `constants`, by operand.
+std::vector<onnx::TypeProto>
+inferTypes(const onnx::NodeProto &node, int64_t opset,
+           llvm::ArrayRef<onnx::TypeProto> inputTypes,
+           const std::map<int, onnx::TensorProto> &constants);
+
 /// The body of the operator of `node` in operator set `opset` of the default
 /// domain, or nothing if it is no function there. `inputTypes` are the types of
 /// its operands (element type and shape), unset for those that are left out.

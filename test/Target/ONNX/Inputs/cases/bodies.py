@@ -104,6 +104,60 @@ def computed_shapes():
          ints("order", 0, 1, 2), ints("one", 1), scalar("zero", 0), scalar("step", 1)])
 
 
+def lists():
+    """Sequences and optionals that vanish."""
+    return model(
+        [node("SplitToSequence", "x two", "parts", name="split"),
+         node("SequenceAt", "parts last", "a", name="at"),
+         node("SequenceInsert", "parts a zero", "more"),
+         node("SequenceErase", "more one", "fewer"),
+         node("ConcatFromSequence", "fewer", "b", name="joined", axis=0),
+         node("SequenceLength", "more", "count"),
+         node("Cast", "count", "c", to=1),
+         node("Optional", "a", "held"),
+         node("OptionalHasElement", "held", "there"),
+         helper.make_node(
+             "If", ["there"], ["d"], name="if",
+             then_branch=helper.make_graph(
+                 [node("OptionalGetElement", "held", "value"),
+                  node("Neg", "value", "then")], "then", [],
+                 [helper.make_tensor_value_info("then", TensorProto.FLOAT, None)]),
+             else_branch=helper.make_graph(
+                 [node("Abs", "x", "else")], "else", [],
+                 [helper.make_tensor_value_info("else", TensorProto.FLOAT, None)]))],
+        {"x": [5, 3]}, {k: None for k in "abcd"},
+        [scalar("two", 2), scalar("last", -1), scalar("zero", 0), scalar("one", 1)],
+        opset=18)
+
+
+def empty():
+    """Keys of no step, in front of new ones; sums of nothing."""
+    return model(
+        [node("Concat", "past x", "a", axis=1, name="keys"),
+         node("Transpose", "past", "turned", perm=[0, 2, 1]),
+         node("MatMul", "turned past", "b", name="square"),
+         node("ReduceSum", "past axis", "c", name="sum"),
+         node("ReduceMax", "past axis", "d", name="max", keepdims=0),
+         node("Slice", "x zero zero axis", "none"),
+         node("Concat", "none x none", "e", axis=1, name="same")],
+        {"past": [2, 0, 4], "x": [2, 3, 4]}, {k: None for k in "abcde"},
+        [ints("axis", 1), ints("zero", 0)], opset=18)
+
+
+def wrong_lists():
+    return model(
+        [node("SplitToSequence", "x n", "parts", name="split"),
+         node("SequenceConstruct", "x x", "two"),
+         node("SequenceAt", "two third", "b", name="at"),
+         node("SequenceAt", "two n", "c", name="unknown"),
+         node("SequenceErase", "x", "d", name="tensor"),
+         node("SequenceAt", "parts third", "a", name="follows"),
+         node("Add", "two two", "e", name="sum"),
+         node("SequenceAt", "d third", "f")],
+        {"x": [5, 3], "n": (TensorProto.INT64, [])}, {k: None for k in "abcef"},
+        [scalar("third", 2)], opset=18)
+
+
 def unsupported_bodies():
     """What depends on data, or is too large."""
     return model(
