@@ -203,8 +203,8 @@ static LogicalResult importAffineGrid(NodeContext &node) {
                      toString(*sizes) + " and " + toString(node.shape(0)));
   auto spatial = llvm::ArrayRef<int64_t>(*sizes).drop_front(2);
   int64_t points = *countElements(spatial);
-  if (points > maxHostElements * 64)
-    return node.fail("expected at most " + llvm::Twine(maxHostElements * 64) +
+  if (points > maxTableElements)
+    return node.fail("expected at most " + llvm::Twine(maxTableElements) +
                      " points, got: " + llvm::Twine(points));
   bool corners = node.integer("align_corners", 0) != 0;
   std::vector<float> columns(static_cast<size_t>(points * (order + 1)), 1);

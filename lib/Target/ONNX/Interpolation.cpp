@@ -142,9 +142,9 @@ static LogicalResult applyMatrices(NodeContext &node,
   for (size_t k = 0; k != dims.size(); ++k) {
     const ResizeDimension &d = dims[k];
     SmallVector<double> matrix(static_cast<size_t>(d.size * d.result), 0);
-    if (d.size * d.result > maxHostElements * 64)
+    if (d.size * d.result > maxTableElements)
       return node.fail("expected an interpolation whose matrix has at most " +
-                       llvm::Twine(maxHostElements * 64) + " elements, got: " +
+                       llvm::Twine(maxTableElements) + " elements, got: " +
                        llvm::Twine(d.size) + " to " + llvm::Twine(d.result));
     SmallVector<double> &known =
         inside.emplace_back(static_cast<size_t>(d.result), 0);

@@ -92,6 +92,10 @@ LogicalResult soap::onnx_import::importRoiAlign(NodeContext &node) {
     return node.fail(
         "expected a sampling_ratio of 1 to 64, got: " + llvm::Twine(samples) +
         "; 0 makes the number of samples depend on the regions");
+  if (std::max(height, width) * samples > maxTableElements)
+    return node.fail("expected at most " + llvm::Twine(maxTableElements) +
+                     " samples along a dimension, got: " +
+                     llvm::Twine(std::max(height, width) * samples));
   Body body(node);
   int64_t count = regions[0], channels = shape[1];
   RegionPoints y = regionPoints(node, body, 1, 3, height, samples, shape[2]);

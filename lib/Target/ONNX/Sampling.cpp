@@ -13,16 +13,15 @@
 
 #include "Body.h"
 #include "Operators.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace soap::onnx_import;
 using onnx::TensorProto;
 using Strings = llvm::SmallVector<std::string>;
 
-static int64_t product(llvm::ArrayRef<int64_t> values) {
-  return std::accumulate(values.begin(), values.end(), int64_t{1},
-                         std::multiplies<>());
+/// The product of sizes, at most maxElements.
+static int64_t product(llvm::ArrayRef<int64_t> sizes) {
+  return countElements(sizes).value_or(maxElements);
 }
 
 namespace {
@@ -268,6 +267,12 @@ LogicalResult soap::onnx_import::importDeformConv(NodeContext &node) {
                      toString(x) + ", weight " + toString(w) + " and offsets " +
                      toString(offset));
   int64_t places = w[2] * w[3], outputs = offset[2] * offset[3];
+  if (places > maxTableElements || outputs > maxTableElements ||
+      places * outputs > maxTableElements)
+    return node.fail("expected at most " + llvm::Twine(maxTableElements) +
+                     " elements in all windows of a channel, got: windows of " +
+                     llvm::Twine(places) + " for an output of " +
+                     llvm::Twine(outputs));
   int64_t points = places * outputs, images = x[0] * offsetGroups;
   Shape grouped = {images, x[1] / offsetGroups, x[2], x[3]};
   Body body(node);

@@ -156,6 +156,10 @@ void GraphImporter::importSplitList(const NodeProto &node) {
     return addProblem(node, "expected an axis inside rank " +
                                 llvm::Twine(rank) + ", got: another one");
   int64_t size = shape[static_cast<size_t>(axis)];
+  if (size > maxHostElements)
+    return addProblem(
+        node, "expected at most " + llvm::Twine(maxHostElements) +
+                  " elements along the axis, got: " + llvm::Twine(size));
   bool keeps = integerOf(node, "keepdims", 1) != 0 || hasInput(node, 1);
   std::vector<int64_t> sizes(static_cast<size_t>(size), 1);
   if (hasInput(node, 1)) {

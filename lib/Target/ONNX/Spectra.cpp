@@ -21,7 +21,7 @@ using namespace soap::onnx_import;
 using onnx::TensorProto;
 
 /// More elements than this has no matrix of a transform.
-static constexpr int64_t maxMatrix = maxHostElements * 64;
+static constexpr int64_t maxMatrix = maxTableElements;
 
 namespace {
 /// A transform along one dimension, of `inputs` elements with `inputParts`

@@ -34,6 +34,8 @@ inline constexpr int64_t maxDim = (int64_t{1} << 31) - 1;
 inline constexpr size_t maxRank = 16;
 /// Tensors of at most this many elements take part in shape arithmetic.
 inline constexpr int64_t maxHostElements = int64_t{1} << 16;
+/// The largest table that an operator's lowering writes into the model.
+inline constexpr int64_t maxTableElements = maxHostElements * 64;
 
 /// The number of elements of a static shape, or nullopt if a dimension is
 /// negative or one of the bounds above is passed.

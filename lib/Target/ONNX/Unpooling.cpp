@@ -8,15 +8,14 @@
 #include "Body.h"
 #include "Operators.h"
 #include <limits>
-#include <numeric>
 
 using namespace mlir;
 using namespace soap::onnx_import;
 using onnx::TensorProto;
 
-static int64_t product(llvm::ArrayRef<int64_t> values) {
-  return std::accumulate(values.begin(), values.end(), int64_t{1},
-                         std::multiplies<>());
+/// The product of sizes, at most maxElements.
+static int64_t product(llvm::ArrayRef<int64_t> sizes) {
+  return countElements(sizes).value_or(maxElements);
 }
 
 /// Calls `visit(index, flat)` for all elements of a tensor of `shape`.
@@ -42,11 +41,13 @@ LogicalResult soap::onnx_import::importMaxPoolIndices(NodeContext &node,
   auto spatial = shape.drop_front(2);
   size_t rank = spatial.size();
   int64_t places = product(window.kernel), outputs = product(window.result);
-  if (places * outputs > maxHostElements * 64)
-    return node.fail("expected at most " + llvm::Twine(maxHostElements * 64) +
+  if (places > maxTableElements || outputs > maxTableElements ||
+      places * outputs > maxTableElements)
+    return node.fail("expected at most " + llvm::Twine(maxTableElements) +
                      " elements in all windows of a channel for the output "
-                     "Indices, got: " +
-                     llvm::Twine(places * outputs));
+                     "Indices, got: windows of " +
+                     llvm::Twine(places) + " for an output of " +
+                     llvm::Twine(outputs));
   // Steps of a dimension in the padded and in the whole operand.
   Shape padded, paddedSteps(rank, 1), steps(rank, 1);
   for (size_t d = 0; d != rank; ++d)
@@ -192,7 +193,8 @@ LogicalResult soap::onnx_import::importCol2Im(NodeContext &node) {
     extra.push_back(slack % strides[d]);
     count *= columns.back();
   }
-  if (count != shape[2] || shape[1] * places > maxHostElements * 64)
+  if (count != shape[2] || shape[1] > maxTableElements ||
+      shape[1] * places > maxTableElements)
     return node.fail("expected " + llvm::Twine(count) +
                      " blocks per channel, got: " + toString(shape));
   SmallVector<double> marks(static_cast<size_t>(shape[1] * places), 0);

@@ -164,8 +164,10 @@ def unsupported_bodies():
         [node("NonZero", "x", "a", name="where"),
          node("Compress", "x keep", "b", name="compress"),
          node("RoiAlign", "x r i", "c", name="adaptive"),
+         node("RoiAlign", "x r i", "f", name="fine", sampling_ratio=2,
+              output_height=2 ** 31 - 1),
          node("DFT", "s", "d", name="long"),
          node("Unique", "x", "e", name="unique")],
         {"x": [2, 3, 5, 6], "r": [1, 4], "s": [1, 5000, 1],
          "keep": (TensorProto.BOOL, [4])},
-        {"a": (TensorProto.INT64, None), **{k: None for k in "bcde"}}, [ints("i", 0)], opset=18)
+        {"a": (TensorProto.INT64, None), **{k: None for k in "bcdef"}}, [ints("i", 0)], opset=18)
