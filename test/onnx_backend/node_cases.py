@@ -31,10 +31,6 @@ CONSTANT_OPERANDS = {
 REDUCTIONS = (1,)
 SHAPES = ("Shape", "Size")  # What they return follows from no value.
 
-# Outputs that only training needs are left out, by operator: the first so many are
-# compared.
-COMPARED_OUTPUTS = {"LayerNormalization": 1}
-
 
 class Tools:
     """Runs the tools of a build folder."""
@@ -87,16 +83,6 @@ class Case:
     def outputs(self):
         return self.tensors("output", self.model.graph.output)
 
-    def file(self, folder):
-        """The model, without outputs that are not compared."""
-        nodes = self.model.graph.node
-        keep = COMPARED_OUTPUTS.get(nodes[0].op_type) if len(nodes) == 1 else None
-        if not keep:
-            return self.folder / "model.onnx"
-        del self.model.graph.output[keep:]
-        onnx.save(self.model, folder / "model.onnx")
-        return folder / "model.onnx"
-
     @functools.cached_property
     def bound(self):
         """Names of inputs that have to be known at compile time."""
@@ -134,7 +120,7 @@ def compile_case(tools, case, folder, *strategy):
             file = folder / f"bound{number}.npy"
             np.save(file, value)
             arguments.append(f"--bind={name}={file}")
-    result = tools.run("soap-compile", case.file(folder), *strategy, *arguments,
+    result = tools.run("soap-compile", case.folder / "model.onnx", *strategy, *arguments,
                        "-o", folder / "model.so")
     return result.returncode == 0, result.stderr
 

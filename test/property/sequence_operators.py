@@ -156,8 +156,11 @@ def layer_norm(b, op, x, shape):
                 else b.operand(inner)]
     if op == "LayerNormalization" and b.chance(0.5):
         operands.append(b.operand(broadcast()))
-    b.node(op, operands, shape, axis=axis - b.rng.choice([0, len(shape)]),
-           epsilon=b.rng.choice([1e-5, 1e-5, 0.1]))
+    shapes = [shape]
+    if op == "LayerNormalization" and b.chance(0.3):  # The statistics, too.
+        shapes += [(*shape[:axis], *(1 for _ in inner))] * 2
+    b.multi_node(op, operands, shapes, axis=axis - b.rng.choice([0, len(shape)]),
+                 epsilon=b.rng.choice([1e-5, 1e-5, 0.1]))
     return True
 
 

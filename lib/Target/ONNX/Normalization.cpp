@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Body.h"
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include <limits>
@@ -299,12 +300,24 @@ static FailureOr<Value> expanded(NodeContext &node, size_t i,
                        : node.create<nn::ExpandOp>(inner, *value, {}, suffix);
 }
 
+/// Results 1 and 2 of a LayerNormalization: means and 1 / deviations of rows.
+static LogicalResult importRowStatistics(NodeContext &node, int64_t axis) {
+  Body body(node);
+  auto rank = static_cast<int64_t>(node.shape(0).size());
+  std::string axes =
+      body.integers(llvm::to_vector(llvm::seq<int64_t>(axis, rank)));
+  std::string x = body.input(0), mean = body.add("ReduceMean", {x, axes});
+  std::string centered = body.add("Sub", {x, mean});
+  std::string variance =
+      body.add("ReduceMean", {body.add("Mul", {centered, centered}), axes});
+  std::string epsilon =
+      body.number(static_cast<double>(node.number("epsilon", 1e-5f)));
+  std::string deviation =
+      body.add("Sqrt", {body.add("Add", {variance, epsilon})});
+  return body.finish({"", mean, body.add("Reciprocal", {deviation})});
+}
+
 LogicalResult soap::onnx_import::importLayerNormalization(NodeContext &node) {
-  for (size_t i = 1; i < node.numOutputs(); ++i)
-    if (node.usesOutput(i))
-      return node.fail("expected inference, got: a use of the statistics in "
-                       "output " +
-                       llvm::Twine(i));
   auto x = node.tensor(0);
   if (failed(x))
     return failure();
@@ -322,6 +335,9 @@ LogicalResult soap::onnx_import::importLayerNormalization(NodeContext &node) {
       return failure();
     operands.push_back(*operand);
   }
+  if ((node.usesOutput(1) || node.usesOutput(2)) &&
+      failed(importRowStatistics(node, *axis)))
+    return failure();
   auto result = node.create<nn::LayerNormOp>(
       shape, operands,
       {node.attr("axis", *axis),
