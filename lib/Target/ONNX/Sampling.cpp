@@ -54,7 +54,7 @@ public:
   }
 
   /// The element at `place`, or what stands for it outside. Points themselves
-  /// stay outside, as in PyTorch: only cubic weights tell the difference.
+  /// stay outside, as in onnxruntime: only cubic weights tell the difference.
   Neighbor neighbor(size_t d, std::string place, std::string weight) {
     Neighbor result;
     if (padding == Padding::Zeros) {
