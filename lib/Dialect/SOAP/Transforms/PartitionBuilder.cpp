@@ -196,7 +196,7 @@ Algorithm PartitionBuilder::algorithmOf(const PlannedValue &value,
                                         const Action &action) const {
   if (!topology_)
     return Algorithm::Direct;
-  auto moved = movements(action, elementBytes(value.type.getElementType()));
+  auto moved = movements(action, nn::elementBytes(value.type.getElementType()));
   CollectiveCost cost = CostModel::collective(action.kind, action.group,
                                               moved.front().bytes, *topology_);
   switch (cost.algorithm) {
