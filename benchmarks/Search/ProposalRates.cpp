@@ -62,6 +62,11 @@ static cl::list<StartKind> startKinds(
                    "a random strategy of the search, and another one after "
                    "every 200 proposals; making it is not in the times")),
     cl::cat(category));
+static cl::opt<uint64_t> proposalsPerRow(
+    "count",
+    cl::desc("End each row after so many proposals instead: two builds that "
+             "decide the same do the same work"),
+    cl::value_desc("N"), cl::cat(category));
 static cl::opt<uint64_t> seed("seed",
                               cl::desc("Of proposals and random starts "
                                        "(default: 1)"),
@@ -120,15 +125,20 @@ static double coreSeconds() {
          1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Runs a chain for `secondsPerRow` of CPU time, the time of starts left out.
-/// Returns these seconds; 0 if no start fits into memory.
+/// Runs a chain for `secondsPerRow` of CPU time or for `proposalsPerRow`, the
+/// time of starts left out. Returns the seconds; 0 if no start fits into
+/// memory.
 template <typename ChainT>
 static double measure(ChainT &chain, const SearchProblem &problem,
                       const detail::SubMachine &machine, StartKind kind,
                       Proposals proposals) {
   double elapsed = 0;
   uint64_t left = 0, numStarts = 0;
-  while (elapsed < secondsPerRow) {
+  auto isOver = [&] {
+    return proposalsPerRow ? chain.statistics().proposals >= proposalsPerRow
+                           : elapsed >= secondsPerRow;
+  };
+  while (!isOver()) {
     if (left == 0) {
       std::optional<Strategy> start = startOf(problem, kind, numStarts++);
       if (!start)
@@ -142,10 +152,10 @@ static double measure(ChainT &chain, const SearchProblem &problem,
         400 / static_cast<double>(std::max<int64_t>(1, chain.bestNs()));
     uint64_t tried = chain.statistics().proposals;
     double begin = coreSeconds();
+    double most = proposalsPerRow ? 3600 : secondsPerRow - elapsed;
     detail::Deadline deadline;
-    deadline.end = Clock::now() +
-                   std::chrono::duration_cast<Clock::duration>(
-                       std::chrono::duration<double>(secondsPerRow - elapsed));
+    deadline.end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                      std::chrono::duration<double>(most));
     chain.run(machine, std::min(left, roundLength), beta, deadline);
     // Weights that adapt would let the other kinds in.
     if (proposals == Proposals::Mix)

@@ -7,12 +7,12 @@
 
 #include "soap/Calibration/MachineCalibration.h"
 #include "ProbeModel.h"
+#include "soap/CostModel/JSON.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/Support/xxhash.h"
 
 namespace soap {
@@ -64,27 +64,6 @@ std::string calibrationPath(const Target &target, int32_t devices,
   return path.str().str();
 }
 
-/// Makes a file whole or not at all. (llvm::writeToOutput ends the program when
-/// the disk is full.)
-static std::error_code writeWhole(const std::string &path,
-                                  llvm::StringRef text) {
-  int descriptor = -1;
-  llvm::SmallString<128> temporary;
-  if (std::error_code code = llvm::sys::fs::createUniqueFile(
-          path + ".tmp%%%%%%", descriptor, temporary))
-    return code;
-  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << text;
-  os.close();
-  std::error_code code = os.error();
-  os.clear_error();
-  if (!code)
-    code = llvm::sys::fs::rename(temporary, path);
-  if (code)
-    (void)llvm::sys::fs::remove(temporary);
-  return code;
-}
-
 llvm::Expected<std::string>
 ensureCalibration(const Target &target, int32_t devices, int32_t coresPerDevice,
                   llvm::function_ref<void()> measuring) {
@@ -106,9 +85,8 @@ ensureCalibration(const Target &target, int32_t devices, int32_t coresPerDevice,
           llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path)))
     return llvm::createStringError(code, "cannot create the folder of '%s'",
                                    path.c_str());
-  if (std::error_code code = writeWhole(path, calibration->toJSON()))
-    return llvm::createStringError("expected to write '" + path +
-                                   "', got: " + code.message());
+  if (llvm::Error error = writeWholeFile(path, calibration->toJSON()))
+    return std::move(error);
   return path;
 }
 

@@ -101,67 +101,71 @@ double errorOf(const DeviceKind &kind, llvm::ArrayRef<Sample> samples) {
   }
   return std::sqrt(sum / static_cast<double>(samples.size()));
 }
-} // namespace
 
-llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
-                                            llvm::StringRef kindName,
-                                            llvm::StringRef machine,
-                                            int32_t devices) {
-  auto failed = [](const llvm::Twine &what) {
-    return llvm::createStringError("calibration: expected a time for " + what +
-                                   ", got: none");
-  };
-  Calibration result;
-  result.machine = machine.str();
-  result.devices = devices;
-  result.kind.name = kindName.str();
+llvm::Error noTime(const llvm::Twine &what) {
+  return llvm::createStringError("calibration: expected a time for " + what +
+                                 ", got: none");
+}
 
-  // Bandwidth from more than caches hold, as the weights of a large network.
-  constexpr int64_t tiny = 256;
+/// So few bytes that moving them takes no time.
+constexpr int64_t tinyBytes = 256;
+
+/// Bandwidths of memory and caches, and the cost of a launch.
+llvm::Error measureMemory(const CalibrationProbe &probe, int32_t devices,
+                          DeviceKind &kind) {
+  // More than caches hold, as the weights of a large network.
   const int64_t large = (int64_t{256} << 20) / std::max(devices, 2);
-  double stream = probe.stream(large), start = probe.stream(tiny);
+  double stream = probe.stream(large), start = probe.stream(tinyBytes);
   if (!(stream > 0) || !(start >= 0))
-    return failed("memory traffic");
-  double launch = probe.launch();
-  if (!(launch >= 0))
-    return failed("the smallest kernel");
-  result.kind.memoryBandwidth = large / stream;
+    return noTime("memory traffic");
+  kind.memoryBandwidth = large / stream;
 
   // Caches: as far as a kernel is nearly as fast as on little data.
   double cached = 0;
   for (int64_t bytes = 512 << 10; bytes <= 8 << 20; bytes *= 2) {
     double seconds = probe.stream(bytes);
     if (!(seconds > 0))
-      return failed("memory traffic");
+      return noTime("memory traffic");
     double rate = bytes / std::max(seconds - start, 0.1 * seconds);
-    if (rate < std::max(0.7 * cached, 1.3 * result.kind.memoryBandwidth))
+    if (rate < std::max(0.7 * cached, 1.3 * kind.memoryBandwidth))
       break;
     cached = std::max(cached, rate);
-    result.kind.cacheBytes = static_cast<double>(bytes);
-    result.kind.cacheBandwidth = rate;
+    kind.cacheBytes = static_cast<double>(bytes);
+    kind.cacheBandwidth = rate;
   }
-  result.kind.launchNs =
-      std::max<int64_t>(1, std::llround(std::min(launch, 1e-3) * 1e9));
 
+  double launch = probe.launch();
+  if (!(launch >= 0))
+    return noTime("the smallest kernel");
+  kind.launchNs =
+      std::max<int64_t>(1, std::llround(std::min(launch, 1e-3) * 1e9));
+  return llvm::Error::success();
+}
+
+/// Bandwidth and latency between devices.
+llvm::Error measureCopies(const CalibrationProbe &probe, Calibration &result) {
   constexpr int64_t moved = 2 << 20;
-  double copy = probe.copy(moved), handshake = probe.copy(tiny);
+  double copy = probe.copy(moved), handshake = probe.copy(tinyBytes);
   if (!(copy > 0) || !(handshake >= 0))
-    return failed("a copy between devices");
+    return noTime("a copy between devices");
   result.copyLatencyNs = std::llround(handshake * 1e9);
   result.copyBandwidth = moved / std::max(copy - handshake, 0.01 * copy);
+  return llvm::Error::success();
+}
 
-  // Each size alone small, and what convolutions of real networks look like.
+/// Products in which each size alone is small, and those that convolutions of
+/// real networks are.
+llvm::Error measureProducts(const CalibrationProbe &probe,
+                            std::vector<Sample> &samples) {
   constexpr int64_t shapes[][3] = {
       {512, 512, 512},  {3136, 64, 576}, {784, 128, 1152}, {196, 256, 2304},
       {49, 512, 4608},  {1, 1024, 1024}, {4, 512, 512},    {16, 512, 512},
       {512, 4, 512},    {512, 16, 512},  {512, 512, 16},   {3136, 16, 64},
       {196, 1024, 256}, {12544, 64, 147}};
-  std::vector<Sample> samples;
-  double best = 0;
   for (auto [m, n, k] : shapes) {
     double seconds = probe.gemm(m, n, k);
     if (!(seconds > 0))
-      return failed("a matrix product of " + llvm::Twine(m) + "x" +
+      return noTime("a matrix product of " + llvm::Twine(m) + "x" +
                     llvm::Twine(n) + "x" + llvm::Twine(k));
     KernelQuery query;
     query.flops = 2.0 * m * n * k;
@@ -170,12 +174,17 @@ llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
     query.columns = n;
     query.depth = k;
     samples.push_back({query, seconds * 1e9});
-    best = std::max(best, query.flops / seconds);
   }
+  return llvm::Error::success();
+}
 
-  // Coordinate descent over multiplicative steps that get smaller: few
-  // parameters, a smooth error, and no way to leave the sensible range.
-  DeviceKind &kind = result.kind;
+/// Fits peak and half-efficiency sizes by coordinate descent over
+/// multiplicative steps that get smaller: there are few parameters, the error
+/// is smooth, and nothing leaves the sensible range. Returns the error left.
+double fitProducts(DeviceKind &kind, llvm::ArrayRef<Sample> samples) {
+  double best = 0; // Flops per second.
+  for (const Sample &sample : samples)
+    best = std::max(best, sample.query.flops / sample.ns * 1e9);
   kind.peakFlops = best * 1.1;
   double error = errorOf(kind, samples);
   for (double step = 2; step > 1.01; step = std::sqrt(step)) {
@@ -199,6 +208,25 @@ llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
       }
     }
   }
-  result.fitError = error;
+  return error;
+}
+} // namespace
+
+llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
+                                            llvm::StringRef kindName,
+                                            llvm::StringRef machine,
+                                            int32_t devices) {
+  Calibration result;
+  result.machine = machine.str();
+  result.devices = devices;
+  result.kind.name = kindName.str();
+  if (llvm::Error error = measureMemory(probe, devices, result.kind))
+    return error;
+  if (llvm::Error error = measureCopies(probe, result))
+    return error;
+  std::vector<Sample> samples;
+  if (llvm::Error error = measureProducts(probe, samples))
+    return error;
+  result.fitError = fitProducts(result.kind, samples);
   return result;
 }

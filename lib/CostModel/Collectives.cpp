@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Runtime/Collectives.h"
+#include "soap/Links/Collectives.h"
 #include "soap/CostModel/CostModel.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -20,36 +20,10 @@ using namespace soap;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-llvm::StringRef soap::stringify(CollectiveAlgorithm algorithm) {
-  switch (algorithm) {
-  case CollectiveAlgorithm::Ring:
-    return "ring";
-  case CollectiveAlgorithm::Tree:
-    return "tree";
-  case CollectiveAlgorithm::Direct:
-    return "direct";
-  }
-  return "";
-}
-
 ArrayRef<CollectiveAlgorithm> soap::algorithmsOf(ActionKind kind) {
-  using Algorithm = CollectiveAlgorithm;
-  static constexpr Algorithm all[] = {Algorithm::Direct, Algorithm::Ring,
-                                      Algorithm::Tree};
-  switch (kind) {
-  case ActionKind::Broadcast:
-  case ActionKind::AllReduce:
-    return all;
-  case ActionKind::AllGather:
-  case ActionKind::ReduceScatter:
-    return ArrayRef(all).take_front(2);
-  case ActionKind::AllToAll:
-    return ArrayRef(all).take_front(1);
-  case ActionKind::Transfer:
-  case ActionKind::HaloExchange:
-    break;
-  }
-  return {};
+  std::optional<CollectiveKind> collective = collectiveOf(kind);
+  return collective ? algorithmsOf(*collective)
+                    : ArrayRef<CollectiveAlgorithm>();
 }
 
 namespace {

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/CostModel/JSON.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
 #include <vector>
 
 using namespace soap;
@@ -89,4 +91,45 @@ soap::readRegularFile(llvm::StringRef path) {
   if (!buffer)
     return llvm::createStringError(buffer.getError().message());
   return std::move(*buffer);
+}
+
+/// Writes into an open file. (llvm::writeToOutput and the destructor of a
+/// stream end the program when the disk is full.)
+static std::error_code writeTo(int descriptor, llvm::StringRef text) {
+  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+  os << text;
+  os.close();
+  std::error_code code = os.error();
+  os.clear_error();
+  return code;
+}
+
+static std::error_code writeWhole(llvm::StringRef path, llvm::StringRef text) {
+  namespace fs = llvm::sys::fs;
+  int descriptor = -1;
+  fs::file_status status;
+  if (!fs::status(path, status) && !fs::is_regular_file(status)) {
+    if (std::error_code code = fs::openFileForWrite(
+            path, descriptor, fs::CD_OpenExisting, fs::OF_Append))
+      return code;
+    return writeTo(descriptor, text);
+  }
+  llvm::SmallString<128> temporary;
+  if (std::error_code code =
+          fs::createUniqueFile(path + ".tmp%%%%%%", descriptor, temporary,
+                               fs::OF_None, fs::all_read | fs::all_write))
+    return code;
+  std::error_code code = writeTo(descriptor, text);
+  if (!code)
+    code = fs::rename(temporary, path);
+  if (code)
+    (void)fs::remove(temporary);
+  return code;
+}
+
+llvm::Error soap::writeWholeFile(llvm::StringRef path, llvm::StringRef text) {
+  if (std::error_code code = writeWhole(path, text))
+    return llvm::createStringError("expected to write '" + path +
+                                   "', got: " + code.message());
+  return llvm::Error::success();
 }

@@ -354,24 +354,29 @@ ValuePlan soap::planValue(const Layout &producer, ArrayRef<Need> consumers,
                 consumers.size());
 }
 
-llvm::StringRef soap::stringify(ActionKind kind) {
+std::optional<CollectiveKind> soap::collectiveOf(ActionKind kind) {
   switch (kind) {
   case ActionKind::Transfer:
-    return "transfer";
   case ActionKind::HaloExchange:
-    return "halo_exchange";
+    return std::nullopt;
   case ActionKind::Broadcast:
-    return "broadcast";
+    return CollectiveKind::Broadcast;
   case ActionKind::AllGather:
-    return "all_gather";
+    return CollectiveKind::AllGather;
   case ActionKind::AllToAll:
-    return "all_to_all";
+    return CollectiveKind::AllToAll;
   case ActionKind::AllReduce:
-    return "all_reduce";
+    return CollectiveKind::AllReduce;
   case ActionKind::ReduceScatter:
-    return "reduce_scatter";
+    return CollectiveKind::ReduceScatter;
   }
-  return "";
+  llvm_unreachable("unknown kind of action");
+}
+
+llvm::StringRef soap::stringify(ActionKind kind) {
+  if (std::optional<CollectiveKind> collective = collectiveOf(kind))
+    return stringify(*collective);
+  return kind == ActionKind::Transfer ? "transfer" : "halo_exchange";
 }
 
 SmallVector<Movement, 4> soap::movements(const Action &action,

@@ -68,22 +68,6 @@ std::string soap::toString(const Box &box) {
 // Names
 //===----------------------------------------------------------------------===//
 
-static constexpr std::pair<Combine, const char *> combineNames[] = {
-    {Combine::None, "none"}, {Combine::Sum, "sum"},  {Combine::Prod, "prod"},
-    {Combine::Max, "max"},   {Combine::Min, "min"},  {Combine::And, "and"},
-    {Combine::Or, "or"},     {Combine::Same, "same"}};
-
-StringRef soap::stringify(Combine combine) {
-  return combineNames[static_cast<unsigned>(combine)].second;
-}
-
-std::optional<Combine> soap::symbolizeCombine(StringRef name) {
-  for (auto [combine, text] : combineNames)
-    if (name == text)
-      return combine;
-  return std::nullopt;
-}
-
 StringRef soap::stringify(LoopKind kind) {
   switch (kind) {
   case LoopKind::Sample:

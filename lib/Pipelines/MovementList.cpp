@@ -27,18 +27,6 @@ static std::string describe(const Movement &movement) {
   return os.str();
 }
 
-static ir::Phase phaseInIR(Phase phase) {
-  switch (phase) {
-  case Phase::Step:
-    return ir::Phase::Step;
-  case Phase::Feed:
-    return ir::Phase::Feed;
-  case Phase::Drain:
-    return ir::Phase::Drain;
-  }
-  llvm_unreachable("unknown phase");
-}
-
 MovementList MovementList::of(const TaskGraph &tasks) {
   MovementList list;
   list.host_ = tasks.topology().host();
@@ -50,10 +38,9 @@ MovementList MovementList::of(const TaskGraph &tasks) {
 
 MovementList MovementList::of(func::FuncOp main) {
   MovementList list;
-  list.host_ = ir::kHostDevice;
+  list.host_ = kHostDevice;
   for (Phase phase : phases)
-    for (Movement &movement :
-         ir::collectMovements(main, phaseInIR(phase), list.host_))
+    for (Movement &movement : ir::collectMovements(main, phase, list.host_))
       list.entries_.push_back({phase, std::move(movement)});
   return list;
 }
@@ -61,8 +48,7 @@ MovementList MovementList::of(func::FuncOp main) {
 LogicalResult MovementList::compare(func::FuncOp main) const {
   auto expected = entries_.begin();
   for (Phase phase : phases)
-    for (const Movement &movement :
-         ir::collectMovements(main, phaseInIR(phase), host_)) {
+    for (const Movement &movement : ir::collectMovements(main, phase, host_)) {
       if (expected != entries_.end() && expected->phase == phase &&
           expected->movement == movement) {
         ++expected;

@@ -184,15 +184,16 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   ProposalKind kind = mix_.draw(random);
   changed_.clear();
   undo_.clear();
-  if (!detail::propose({problem_.graph, problem_.topology, machine.space},
-                       machine.repeated, kind, current_, random, changed_,
-                       undo_))
+  ProposalContext context{problem_.graph, problem_.topology, machine.space};
+  if (!drawProposal(context, machine.repeated, kind, current_, random, changed_,
+                    undo_))
     return Verdict::Unchanged;
   ++statistics_.proposals;
   tasks_.propose(current_, changed_);
+  tasks_.deferEnds();
   laps.lap(statistics_.proposing);
 
-  bool full = options_.fullSimulation, rejected = false, exact = false;
+  bool full = options_.fullSimulation, rejected = false;
   // Bounds and simulations of a part of the plans decide nothing that plans do
   // not. They pay only where they reject, so there must be a chance.
   bool isBounded =
@@ -202,33 +203,46 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
     rejected = true;
     ++statistics_.bounded;
   } else if (isBounded) {
-    exact = tasks_.bound();
+    tasks_.bound();
     step = delta_.simulate(threshold);
     rejected = step > threshold;
-    if (!exact)
-      boundsReject_.add(rejected);
-    statistics_.bounded += rejected && !exact;
-    statistics_.simulated += exact;
+    boundsReject_.add(rejected);
+    statistics_.bounded += rejected;
     laps.lap(statistics_.bounding);
   }
-  if (!rejected && !exact) {
+  if (!rejected) {
     ++statistics_.simulated;
-    // Where the first plans alone make the step too long, and bounds do for the
-    // other values, these need none.
-    bool inTurn = isBounded && plansReject_.value() > 0.5;
-    size_t values = tasks_.proposedValues().size();
-    if (inTurn && !tasks_.planNext(std::max<size_t>(1, values / 4))) {
-      laps.lap(statistics_.planning);
-      step = delta_.simulate(threshold);
-      rejected = step > threshold;
-      laps.lap(statistics_.simulating);
-    }
-    if (!rejected) {
-      tasks_.plan();
+    // Where most proposals are rejected, a simulation that knows the first
+    // plans alone, and one that knows no parameters, save the others.
+    bool inTurn = !full && plansReject_.value() > 0.5;
+    uint64_t share = tasks_.proposedValues().size() / 4;
+    auto simulate = [&] {
       laps.lap(statistics_.planning);
       step = full ? full_.stepNs() : delta_.simulate(threshold);
       rejected = step > threshold;
       laps.lap(statistics_.simulating);
+    };
+    if (inTurn) {
+      uint64_t most =
+          tasks_.statistics().planned + std::max<uint64_t>(1, share);
+      if (isBounded && !tasks_.plan([&](const ValueTasks &) {
+            return tasks_.statistics().planned >= most;
+          }))
+        simulate();
+      if (!rejected) {
+        tasks_.plan();
+        simulate();
+      }
+    }
+    if (!rejected) {
+      size_t numChanged = changed_.size();
+      deriveEnds(context, current_, changed_, undo_);
+      tasks_.proposeEnds(current_,
+                         llvm::ArrayRef(changed_).drop_front(numChanged));
+      laps.lap(statistics_.proposing);
+      tasks_.plan();
+      if (!inTurn || !tasks_.areEndsFree())
+        simulate();
     }
     plansReject_.add(rejected);
   }

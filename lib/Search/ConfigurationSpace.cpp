@@ -255,18 +255,29 @@ Configuration soap::followOperand(const OperatorGraph &graph,
     config.degrees.loops[to.loop] = degree;
     loopOf[from.loop] = to.loop;
   }
-  // Copies of the producer's tasks stay copies.
-  config.degrees.replicate = source.degrees.replicate;
+  // Copies of the producer's tasks stay copies. Per loop of the consumer, how
+  // far its tasks are apart among the producer's.
+  int32_t replicate = config.degrees.replicate = source.degrees.replicate;
+  size_t numLoops = config.degrees.loops.size();
+  SmallVector<int32_t, 6> strides(numLoops, 0), at(numLoops, 0);
+  int32_t stride = replicate;
+  for (size_t loop = loopOf.size(); loop-- != 0;) {
+    if (loopOf[loop] >= 0)
+      strides[loopOf[loop]] = stride;
+    stride *= source.degrees.loops[loop];
+  }
   config.devices.clear();
-  int64_t replicate = source.degrees.replicate;
-  for (int64_t task = 0; task < config.degrees.numTasks(); ++task) {
-    SmallVector<int32_t, 6> at = taskIndices(config.degrees, task);
-    int64_t index = 0;
-    for (size_t loop = 0; loop < loopOf.size(); ++loop)
-      index = index * source.degrees.loops[loop] +
-              (loopOf[loop] < 0 ? 0 : at[loopOf[loop]]);
-    config.devices.push_back(
-        source.devices[index * replicate + task % replicate]);
+  config.devices.reserve(config.degrees.numTasks());
+  const int32_t *devices = source.devices.begin();
+  for (int64_t tile = config.degrees.numTiles(); tile > 0; --tile) {
+    config.devices.append(devices, devices + replicate);
+    for (size_t loop = numLoops; loop-- != 0;) {
+      devices += strides[loop];
+      if (++at[loop] != config.degrees.loops[loop])
+        break;
+      devices -= strides[loop] * at[loop];
+      at[loop] = 0;
+    }
   }
   return config;
 }

@@ -20,16 +20,6 @@
 using namespace soap;
 using namespace soap::detail;
 
-namespace {
-/// Notes when resources are used first behind a row.
-struct RecordUses : RecordNothing {
-  int64_t *nextStarts = nullptr;
-  void use(int32_t resource, int64_t start) {
-    nextStarts[resource] = std::min(nextStarts[resource], start);
-  }
-};
-} // namespace
-
 /// Makes the lower bounds before `row` no higher than those at it: a resource
 /// is used behind an earlier row no later than behind a later one.
 void DeltaSimulator::lowerNextStarts(int32_t row) {
@@ -50,24 +40,43 @@ void DeltaSimulator::lowerNextStarts(int32_t row) {
   }
 }
 
-/// Simulates a region once more and keeps what later trials start from.
-/// `shiftBefore` is what the regions before have shifted the rows by.
-void DeltaSimulator::commit(const Region &region, int64_t shiftBefore) {
+/// Writes when resources are free before the rows of a region, and when they
+/// are used first at these rows: as the trial recorded it, or by a simulation.
+/// Returns when resources are free behind the region.
+const int64_t *DeltaSimulator::writeRows(const Region &region) {
+  auto keep = [&](int32_t row, const int64_t *free) {
+    if (!SOAP_FAULT("snapshot-stale") || row == 0 || accepted_ == 0)
+      std::copy_n(free, numResources_, rows_.begin() + rowBegin(row));
+    rowShifts_[row] = 0;
+  };
+  if (region.recordedAt >= 0) {
+    const int64_t *recorded = &recordedRows_[region.recordedAt];
+    for (int32_t row = region.firstRow; row < region.endRow; ++row) {
+      keep(row, recorded);
+      std::copy_n(recorded + numResources_, numResources_,
+                  nextStarts_.begin() + rowBegin(row));
+      recorded += 2 * numResources_;
+    }
+    return recorded;
+  }
   load(region.firstRow, 0, -1);
   RecordUses record;
   Pass<RecordUses, true> pass(tasks_, state_, record);
   for (int32_t row = region.firstRow; row < region.endRow; ++row) {
-    if (!SOAP_FAULT("snapshot-stale") || row == 0 || accepted_ == 0)
-      std::copy(state_.resources.begin(), state_.resources.end(),
-                rows_.begin() + rowBegin(row));
-    rowShifts_[row] = 0;
+    keep(row, state_.resources.data());
     record.nextStarts = &nextStarts_[rowBegin(row)];
     std::fill_n(record.nextStarts, numResources_, INT64_MAX);
     for (int32_t p = rowPosition(row); p < rowPosition(row + 1); ++p)
       pass.launch(p);
   }
+  return state_.resources.data();
+}
+
+/// Keeps what later trials start from. `shiftBefore` is what the regions before
+/// have shifted the rows by.
+void DeltaSimulator::commit(const Region &region, int64_t shiftBefore) {
+  const int64_t *now = writeRows(region);
   int32_t end = region.endRow;
-  const int64_t *now = state_.resources.data();
   if (!region.converged) {
     std::copy_n(now, numResources_, rows_.begin() + rowBegin(end));
     rowShifts_[end] = 0;
@@ -133,6 +142,7 @@ void DeltaSimulator::accept() {
   simulated_.clear();
   movedBlocks_.clear();
   open_ = false;
+  acceptance_ += (1 - acceptance_) / 32;
   // Lower bounds have become too low, and moved blocks have left holes.
   if (++accepted_ % 512 == 0 || state_.times.size() > 2 * sizeAtReset_ + 65536)
     reset();

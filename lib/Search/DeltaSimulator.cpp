@@ -90,7 +90,7 @@ void DeltaSimulator::describeOrder() {
 int64_t DeltaSimulator::reset() {
   assert(!open_ && "a change is on trial");
   prepare();
-  commit({0, numRows_ - 1, false, 0}, 0);
+  commit({0, numRows_ - 1, false, 0, -1}, 0);
   resetLoads();
   sizeAtReset_ = state_.times.size();
   accepted_ = 0;
@@ -129,6 +129,12 @@ void DeltaSimulator::findChanges() {
   for (int32_t node : tasks_.proposedNodes())
     add(tasks_.rank(node));
   for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
+    if (tasks_.isPending(value)) {
+      add(tasks_.launchPosition(value));
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        add(tasks_.rank(use.node));
+      continue;
+    }
     const ValueTasks *before = tasks_.valueBefore(index);
     const ValueTasks &now = tasks_.valueTasks(value);
     if (before == &now)
@@ -148,22 +154,46 @@ void DeltaSimulator::findChanges() {
   llvm::sort(changed_);
 }
 
+void DeltaSimulator::fitBlock(size_t block, size_t size) {
+  SimulatorState::Block before = state_.blocks[block];
+  state_.fit(block, size);
+  if (state_.blocks[block].begin != before.begin)
+    movedBlocks_.push_back({block, before});
+}
+
+void DeltaSimulator::fitBlocksOf(int32_t value) {
+  const ValueTasks &now = tasks_.valueTasks(value);
+  fitBlock(value, now.numSlots);
+  for (auto [use, place] :
+       llvm::zip_equal(now.uses, tasks_.graph().value(value).uses))
+    fitBlock(state_.useBlock(tasks_.operandIndex(place.node, place.operand)),
+             use.unpackDevices.size());
+}
+
+/// Room for the times of the change on trial. Values whose bounds were not made
+/// yet follow when the simulation comes to them.
 void DeltaSimulator::fitBlocks() {
-  auto fit = [&](size_t block, size_t size) {
-    SimulatorState::Block before = state_.blocks[block];
-    state_.fit(block, size);
-    if (state_.blocks[block].begin != before.begin)
-      movedBlocks_.push_back({block, before});
-  };
   for (int32_t node : tasks_.proposedNodes())
-    fit(state_.nodeBlock(node), tasks_.nodeTasks(node).devices.size());
-  for (int32_t value : tasks_.proposedValues()) {
-    const ValueTasks &now = tasks_.valueTasks(value);
-    fit(value, now.numSlots);
-    for (auto [use, place] :
-         llvm::zip_equal(now.uses, tasks_.graph().value(value).uses))
-      fit(state_.useBlock(tasks_.operandIndex(place.node, place.operand)),
-          use.unpackDevices.size());
+    fitBlock(state_.nodeBlock(node), tasks_.nodeTasks(node).devices.size());
+  hasPending_ = false;
+  for (int32_t value : tasks_.proposedValues())
+    if (tasks_.isPending(value))
+      hasPending_ = true;
+    else
+      fitBlocksOf(value);
+}
+
+/// Makes the bounds that are asked for at some positions.
+void DeltaSimulator::makeBounds(int32_t begin, int32_t end) {
+  auto make = [&](int32_t value) {
+    if (tasks_.isPending(value))
+      fitBlocksOf(value);
+  };
+  for (int32_t position = begin; position < end; ++position) {
+    const GraphNode &node = tasks_.graph().node(tasks_.order()[position]);
+    llvm::for_each(tasks_.prefetchesAt(position), make);
+    llvm::for_each(node.operands, make);
+    llvm::for_each(node.results, make);
   }
 }
 
@@ -225,8 +255,10 @@ void DeltaSimulator::undo() {
 }
 
 void DeltaSimulator::reject() {
-  if (open_)
-    undo();
+  if (!open_)
+    return;
+  undo();
+  acceptance_ -= acceptance_ / 32;
 }
 
 void DeltaSimulator::shiftPositions(int32_t begin, int32_t end, int64_t shift) {
@@ -278,6 +310,9 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
   sizeBefore_ = state_.times.size();
   findChanges();
   fitBlocks();
+  // Recording costs a third of a simulation, and saves one if it is accepted.
+  isRecorded_ = acceptance_ > 0.25;
+  recordedRows_.clear();
   if (limit != INT64_MAX)
     findChangedLoads();
 
@@ -289,11 +324,12 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
       shiftPositions(rowPosition(convergedAt), rowPosition(firstRow), shift);
     load(firstRow, shift, convergedAt);
     ++statistics_.regions;
+    regionRecord_ = recordedRows_.size();
     convergedAt = -1;
     int32_t row = firstRow;
     while (convergedAt < 0) {
       if (row == numRows_ - 1) {
-        regions_.push_back({firstRow, row, false, 0});
+        endRegion(firstRow, row, false, 0);
         trialNs_ =
             *std::max_element(state_.resources.begin(), state_.resources.end());
         return trialNs_;
@@ -324,21 +360,45 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
       if (last && limit != INT64_MAX && staysAbove(row, limit - stepNs_ + 1))
         return cutAbove(limit);
     }
-    regions_.push_back({firstRow, convergedAt, true, shift});
+    endRegion(firstRow, convergedAt, true, shift);
   }
   trialNs_ = stepNs_ + shift;
   return trialNs_;
 }
 
 void DeltaSimulator::simulateRow(int32_t row) {
-  RecordNothing record;
-  Pass<RecordNothing, true> pass(tasks_, state_, record);
   int32_t begin = rowPosition(row), end = rowPosition(row + 1);
-  for (int32_t position = begin; position < end; ++position) {
+  if (hasPending_)
+    makeBounds(begin, end);
+  for (int32_t position = begin; position < end; ++position)
     save(position);
-    pass.launch(position);
+  auto launch = [&](auto &record) {
+    Pass<std::decay_t<decltype(record)>, true> pass(tasks_, state_, record);
+    for (int32_t position = begin; position < end; ++position)
+      pass.launch(position);
+  };
+  if (isRecorded_) {
+    size_t offset = recordedRows_.size();
+    recordedRows_.append(state_.resources.begin(), state_.resources.end());
+    recordedRows_.append(numResources_, INT64_MAX);
+    RecordUses record;
+    record.nextStarts = &recordedRows_[offset + numResources_];
+    launch(record);
+    // Not more memory than the rows themselves take.
+    isRecorded_ = recordedRows_.size() < mostRecorded;
+  } else {
+    RecordNothing record;
+    launch(record);
   }
   statistics_.positions += end - begin;
+}
+
+void DeltaSimulator::endRegion(int32_t firstRow, int32_t endRow, bool converged,
+                               int64_t shift) {
+  if (isRecorded_)
+    recordedRows_.append(state_.resources.begin(), state_.resources.end());
+  regions_.push_back({firstRow, endRow, converged, shift,
+                      isRecorded_ ? static_cast<int64_t>(regionRecord_) : -1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -395,7 +455,7 @@ void DeltaSimulator::finish() {
   bool converged = false;
   while (row < numRows_ - 1 && !(converged = converges(row, shift)))
     simulateRow(row++);
-  regions_.push_back({stoppedRegion_, row, converged, converged ? shift : 0});
+  endRegion(stoppedRegion_, row, converged, converged ? shift : 0);
   stoppedAt_ = -1;
 }
 

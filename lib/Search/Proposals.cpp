@@ -21,9 +21,9 @@ class Proposal {
 public:
   Proposal(const ProposalContext &context, Strategy &strategy, Random &random,
            llvm::SmallVectorImpl<int32_t> &changed, Undo &undo)
-      : graph_(context.graph), topology_(context.topology),
-        space_(context.space), strategy_(strategy), random_(random),
-        changed_(changed), undo_(undo), isChanged_(graph_.numGroups()) {}
+      : graph_(context.graph), space_(context.space), strategy_(strategy),
+        random_(random), changed_(changed), undo_(undo),
+        isChanged_(graph_.numGroups()) {}
 
   bool make(ProposalKind kind, const RepeatedGroups &repeated) {
     size_t index = random_.below(space_.groups().size());
@@ -51,13 +51,11 @@ public:
       shift(index);
       break;
     }
-    derive();
     return !changed_.empty();
   }
 
   bool change(int32_t group, const Configuration &config) {
     set(group, config);
-    derive();
     return !changed_.empty();
   }
 
@@ -260,29 +258,7 @@ private:
     }
   }
 
-  /// Parameters move with what reads them.
-  void derive() {
-    SmallVector<int32_t, 32> ends;
-    for (int32_t node : changed_)
-      for (int32_t value : graph_.node(node).operands) {
-        int32_t producer = graph_.value(value).producer;
-        NodeRole role = graph_.node(producer).role;
-        if (role == NodeRole::Parameter || role == NodeRole::Constant)
-          ends.push_back(producer);
-      }
-    std::sort(ends.begin(), ends.end());
-    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
-    for (int32_t node : ends)
-      if (std::optional<Configuration> config =
-              deriveEnd(strategy_, graph_, topology_, node)) {
-        std::swap(strategy_.configs[node], *config);
-        undo_.push_back({node, std::move(*config)});
-        changed_.push_back(node);
-      }
-  }
-
   const OperatorGraph &graph_;
-  const Topology &topology_;
   const ConfigurationSpace &space_;
   Strategy &strategy_;
   Random &random_;
@@ -315,16 +291,50 @@ bool detail::change(const ProposalContext &context, Strategy &strategy,
                     int32_t group, const Configuration &config,
                     llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
   Random unused(0, 0, 0);
-  return Proposal(context, strategy, unused, changed, undo)
-      .change(group, config);
+  if (!Proposal(context, strategy, unused, changed, undo).change(group, config))
+    return false;
+  deriveEnds(context, strategy, changed, undo);
+  return true;
+}
+
+bool detail::drawProposal(const ProposalContext &context,
+                          const RepeatedGroups &repeated, ProposalKind kind,
+                          Strategy &strategy, Random &random,
+                          llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
+  return Proposal(context, strategy, random, changed, undo)
+      .make(kind, repeated);
 }
 
 bool detail::propose(const ProposalContext &context,
                      const RepeatedGroups &repeated, ProposalKind kind,
                      Strategy &strategy, Random &random,
                      llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  return Proposal(context, strategy, random, changed, undo)
-      .make(kind, repeated);
+  if (!drawProposal(context, repeated, kind, strategy, random, changed, undo))
+    return false;
+  deriveEnds(context, strategy, changed, undo);
+  return true;
+}
+
+void detail::deriveEnds(const ProposalContext &context, Strategy &strategy,
+                        llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
+  const OperatorGraph &graph = context.graph;
+  SmallVector<int32_t, 32> ends;
+  for (int32_t node : changed)
+    for (int32_t value : graph.node(node).operands) {
+      int32_t producer = graph.value(value).producer;
+      NodeRole role = graph.node(producer).role;
+      if (role == NodeRole::Parameter || role == NodeRole::Constant)
+        ends.push_back(producer);
+    }
+  llvm::sort(ends);
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  for (int32_t node : ends)
+    if (std::optional<Configuration> config =
+            deriveEnd(strategy, graph, context.topology, node)) {
+      std::swap(strategy.configs[node], *config);
+      undo.push_back({node, std::move(*config)});
+      changed.push_back(node);
+    }
 }
 
 //===----------------------------------------------------------------------===//

@@ -82,8 +82,19 @@ private:
 };
 
 /// Changes `strategy` by a proposal of a kind. Appends the nodes that changed,
-/// ends of the graph included, each once. False if the draw came out as what is
-/// there already.
+/// each once. False if the draw came out as what is there already. Parameters
+/// and constants stay where they are: deriveEnds() is due.
+bool drawProposal(const ProposalContext &context,
+                  const RepeatedGroups &repeated, ProposalKind kind,
+                  Strategy &strategy, Random &random,
+                  llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
+
+/// Moves parameters and constants with the nodes in `changed` that read them,
+/// and appends those that have moved.
+void deriveEnds(const ProposalContext &context, Strategy &strategy,
+                llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
+
+/// Both: ends of the graph are included.
 bool propose(const ProposalContext &context, const RepeatedGroups &repeated,
              ProposalKind kind, Strategy &strategy, Random &random,
              llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);

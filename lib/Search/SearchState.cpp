@@ -244,13 +244,9 @@ llvm::Error MarkovSearch::load() {
 void MarkovSearch::save() {
   lastSave_ = seconds();
   // A file that is half written never has the name.
-  llvm::Error error =
-      llvm::writeToOutput(options_.stateFile, [&](llvm::raw_ostream &os) {
-        os << llvm::formatv("{0}\n", toJSON());
-        return llvm::Error::success();
-      });
+  llvm::Error error = writeWholeFile(options_.stateFile,
+                                     llvm::formatv("{0}\n", toJSON()).str());
   if (error && result_.stateError.empty())
-    result_.stateError = "expected to write '" + options_.stateFile +
-                         "', got: " + llvm::toString(std::move(error));
+    result_.stateError = llvm::toString(std::move(error));
   llvm::consumeError(std::move(error));
 }

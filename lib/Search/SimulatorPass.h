@@ -268,6 +268,7 @@ private:
   const SimulatorState::Block *blocks_;
 };
 
+/// On the fast path.
 struct RecordNothing {
   void use(int32_t, int64_t) {}
   void compute(const NodeTasks &, const int64_t *) {}
@@ -275,6 +276,16 @@ struct RecordNothing {
   }
   void collective(const ActionTasks &, int64_t, int64_t) {}
   void transfers(const ActionTasks &, const int64_t *, const int64_t *) {}
+};
+
+/// Notes when resources are used first.
+struct RecordUses : RecordNothing {
+  int64_t *nextStarts = nullptr;
+  void use(int32_t resource, int64_t start) {
+    // Mostly it was used before: a store would cost more than the look.
+    if (LLVM_UNLIKELY(start < nextStarts[resource]))
+      nextStarts[resource] = start;
+  }
 };
 
 } // namespace soap::detail

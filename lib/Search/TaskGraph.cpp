@@ -84,8 +84,9 @@ struct TaskGraph::Caches {
   PlanArena boundArena{plans.pool()};
   llvm::DenseMap<Key, const ValueTasks *> boundTasks;
   static constexpr size_t boundBytes = size_t(4) << 20;
-  std::vector<UseTasks> noTasks; ///< For each use of any value.
-  SmallVector<Key, 32> keys;     ///< Of the proposed values, by bound().
+  std::vector<UseTasks> noUseTasks; ///< For each use of any value.
+  std::vector<ValueTasks> noTasks;  ///< Per number of uses.
+  std::vector<Key> boundKeys;       ///< Per value whose bound is not made yet.
   /// @}
 };
 
@@ -101,9 +102,14 @@ TaskGraph::TaskGraph(const OperatorGraph &graph, const Topology &topology,
     useIndex_.resize(useIndex_.size() + node.operands.size());
   }
   useBase_.push_back(static_cast<int32_t>(useIndex_.size()));
+  size_t mostUses = 0;
   for (const GraphValue &value : graph.values())
-    if (caches_->noTasks.size() < value.uses.size())
-      caches_->noTasks.resize(value.uses.size());
+    mostUses = std::max(mostUses, value.uses.size());
+  caches_->noUseTasks.resize(mostUses);
+  caches_->noTasks.resize(mostUses + 1);
+  for (auto [count, tasks] : llvm::enumerate(caches_->noTasks))
+    tasks.uses = ArrayRef<UseTasks>(caches_->noUseTasks).take_front(count);
+  caches_->boundKeys.resize(graph.numValues());
   for (const GraphValue &value : graph.values())
     for (auto [index, use] : llvm::enumerate(value.uses))
       useIndex_[useBase_[use.node] + use.operand] = static_cast<int32_t>(index);
@@ -147,17 +153,10 @@ void TaskGraph::setOrder(ArrayRef<int32_t> order) {
 
 void TaskGraph::propose(const Strategy &strategy, ArrayRef<int32_t> nodes) {
   assert(proposedNodes_.empty() && "a change is on trial");
-  Caches &caches = *caches_;
-  proposedNodes_.assign(nodes.begin(), nodes.end());
-  if (caches.nodesBefore.size() < nodes.size())
-    caches.nodesBefore.resize(nodes.size());
-  for (auto [index, node] : llvm::enumerate(nodes)) {
-    Caches::NodeBefore &before = caches.nodesBefore[index];
-    before.key = caches.configKeys[node];
-    std::swap(before.config, strategy_.configs[node]);
-    std::swap(before.lists, nodeLists_[node]);
-    strategy_.configs[node] = strategy.configs[node];
-    compileNode(node);
+  nextToPlan_ = 0;
+  endsFollow_ = false;
+  takeOver(strategy, nodes);
+  for (int32_t node : nodes) {
     proposedValues_.append(graph_.node(node).operands.begin(),
                            graph_.node(node).operands.end());
     proposedValues_.append(graph_.node(node).results.begin(),
@@ -167,8 +166,44 @@ void TaskGraph::propose(const Strategy &strategy, ArrayRef<int32_t> nodes) {
   proposedValues_.erase(
       std::unique(proposedValues_.begin(), proposedValues_.end()),
       proposedValues_.end());
+  auto *stored =
+      std::stable_partition(proposedValues_.begin(), proposedValues_.end(),
+                            [&](int32_t value) { return !isStored(value); });
+  firstStored_ = stored - proposedValues_.begin();
   for (int32_t value : proposedValues_)
     valuesBefore_.push_back(valueTasks_[value]);
+}
+
+void TaskGraph::proposeEnds(const Strategy &strategy, ArrayRef<int32_t> nodes) {
+  endsFollow_ = false;
+  takeOver(strategy, nodes);
+  size_t numKnown = proposedValues_.size();
+  for (int32_t node : nodes)
+    for (int32_t value : graph_.node(node).results)
+      // What reads a parameter has mostly changed, too.
+      if (auto known = ArrayRef(proposedValues_)
+                           .slice(firstStored_, numKnown - firstStored_);
+          !std::binary_search(known.begin(), known.end(), value)) {
+        proposedValues_.push_back(value);
+        valuesBefore_.push_back(valueTasks_[value]);
+      }
+}
+
+/// Gives nodes their configurations in `strategy`, and keeps those they had.
+void TaskGraph::takeOver(const Strategy &strategy, ArrayRef<int32_t> nodes) {
+  Caches &caches = *caches_;
+  size_t index = proposedNodes_.size();
+  proposedNodes_.append(nodes.begin(), nodes.end());
+  if (caches.nodesBefore.size() < proposedNodes_.size())
+    caches.nodesBefore.resize(proposedNodes_.size());
+  for (int32_t node : nodes) {
+    Caches::NodeBefore &before = caches.nodesBefore[index++];
+    before.key = caches.configKeys[node];
+    std::swap(before.config, strategy_.configs[node]);
+    std::swap(before.lists, nodeLists_[node]);
+    strategy_.configs[node] = strategy.configs[node];
+    compileNode(node);
+  }
 }
 
 NodeTasks TaskGraph::nodeBefore(size_t index) const {
@@ -179,50 +214,78 @@ NodeTasks TaskGraph::nodeBefore(size_t index) const {
   return tasks;
 }
 
+bool TaskGraph::isStored(int32_t value) const {
+  NodeRole role = graph_.node(graph_.value(value).producer).role;
+  return role == NodeRole::Parameter || role == NodeRole::Constant;
+}
+
+const ValueTasks *TaskGraph::noTasksOf(int32_t value) const {
+  return &caches_->noTasks[graph_.value(value).uses.size()];
+}
+
+void TaskGraph::deferEnds() {
+  endsFollow_ = true;
+  for (int32_t id : ArrayRef(proposedValues_).drop_front(firstStored_))
+    valueTasks_[id] = noTasksOf(id);
+}
+
+bool TaskGraph::areEndsFree() const {
+  return llvm::all_of(
+      ArrayRef(proposedValues_).drop_front(firstStored_), [&](int32_t id) {
+        const ValueTasks &tasks = *valueTasks_[id];
+        return tasks.numSlots == 0 &&
+               llvm::all_of(tasks.uses, [](const UseTasks &use) {
+                 return use.unpackDevices.empty();
+               });
+      });
+}
+
 bool TaskGraph::bound() {
-  bool exact = true;
-  if (caches_->boundArena.getBytesAllocated() > Caches::boundBytes) {
-    caches_->boundArena.Reset();
-    caches_->boundTasks.clear();
+  Caches &caches = *caches_;
+  bool exact = !endsFollow_;
+  if (caches.boundArena.getBytesAllocated() > Caches::boundBytes) {
+    caches.boundArena.Reset();
+    caches.boundTasks.clear();
   }
-  caches_->keys.clear();
   nextToPlan_ = 0;
-  for (int32_t id : proposedValues_) {
-    Key key = caches_->keys.emplace_back(caches_->keyOf(graph_, id));
-    if (const ValueTasks *known = caches_->plans.find(key)) {
+  size_t count = endsFollow_ ? firstStored_ : proposedValues_.size();
+  for (auto [index, id] :
+       llvm::enumerate(ArrayRef(proposedValues_).take_front(count))) {
+    Key key = caches.boundKeys[id] = caches.keyOf(graph_, id);
+    if (const ValueTasks *known = caches.plans.find(key)) {
       valueTasks_[id] = known;
       continue;
     }
     exact = false;
-    const ValueTasks *&place = caches_->boundTasks[key];
-    if (!place)
-      place = boundValue(id);
-    valueTasks_[id] = place;
+    // What is stored is there at the start, and most lies where it is read:
+    // copies out of it are not worth a look at all readers.
+    valueTasks_[id] = index < firstStored_ ? nullptr : noTasksOf(id);
   }
   return exact;
 }
 
-void TaskGraph::plan() {
-  for (int32_t id : proposedValues_)
-    planValue(id);
+const ValueTasks &TaskGraph::makeBound(int32_t id) const {
+  Caches &caches = *caches_;
+  const ValueTasks *&place = caches.boundTasks[caches.boundKeys[id]];
+  if (!place) {
+    ValueTasks tasks = caches.bounds.compile(
+        strategy_, nodeTasks_, id, usesInOrder_[id], caches.boundArena);
+    place = new (caches.boundArena) ValueTasks(tasks);
+    ++statistics_.bounded;
+  }
+  valueTasks_[id] = place;
+  return *place;
 }
 
 bool TaskGraph::plan(llvm::function_ref<bool(const ValueTasks &)> stop) {
-  for (int32_t id : proposedValues_) {
+  size_t end = endsFollow_ ? firstStored_ : proposedValues_.size();
+  while (nextToPlan_ < end) {
+    int32_t id = proposedValues_[nextToPlan_++];
     planValue(id);
-    if (stop(*valueTasks_[id]))
-      return false;
+    if (stop && stop(*valueTasks_[id]))
+      break;
   }
-  return true;
-}
-
-bool TaskGraph::planNext(size_t count) {
-  for (; count > 0 && nextToPlan_ < proposedValues_.size(); ++nextToPlan_) {
-    uint64_t before = statistics_.planned;
-    planValue(proposedValues_[nextToPlan_], caches_->keys[nextToPlan_]);
-    count -= statistics_.planned - before;
-  }
-  return nextToPlan_ == proposedValues_.size();
+  return nextToPlan_ == end;
 }
 
 void TaskGraph::accept() {
@@ -360,11 +423,8 @@ void TaskGraph::compileNode(int32_t id) {
 }
 
 void TaskGraph::planValue(int32_t id) {
-  planValue(id, caches_->keyOf(graph_, id));
-}
-
-void TaskGraph::planValue(int32_t id, Key key) {
   Caches &caches = *caches_;
+  Key key = caches.keyOf(graph_, id);
   if (const ValueTasks *known = caches.plans.find(key)) {
     valueTasks_[id] = known;
     ++statistics_.reused;
@@ -387,21 +447,4 @@ void TaskGraph::planValue(int32_t id, Key key) {
       caches.plans.arena());
   valueTasks_[id] = caches.plans.insert(key, tasks);
   ++statistics_.planned;
-}
-
-const ValueTasks *TaskGraph::boundValue(int32_t id) {
-  Caches &caches = *caches_;
-  ValueTasks tasks;
-  NodeRole role = graph_.node(graph_.value(id).producer).role;
-  if (role == NodeRole::Parameter || role == NodeRole::Constant) {
-    // They are there at the start, and most lie where they are read: copies out
-    // of them are not worth a look at all readers.
-    size_t numUses = graph_.value(id).uses.size();
-    tasks.uses = ArrayRef<UseTasks>(caches.noTasks).take_front(numUses);
-  } else {
-    tasks = caches.bounds.compile(strategy_, nodeTasks_, id, usesInOrder_[id],
-                                  caches.boundArena);
-  }
-  ++statistics_.bounded;
-  return new (caches.boundArena) ValueTasks(tasks);
 }

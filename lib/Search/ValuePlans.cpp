@@ -12,18 +12,6 @@
 
 using namespace soap;
 
-llvm::StringRef soap::stringify(Phase phase) {
-  switch (phase) {
-  case Phase::Step:
-    return "step";
-  case Phase::Feed:
-    return "feed";
-  case Phase::Drain:
-    return "drain";
-  }
-  return "";
-}
-
 Phase soap::phaseOf(const Action &action, const ValuePlan &plan, int32_t host) {
   if (llvm::all_of(action.inputs,
                    [&](const Port &port) { return port.device == host; }))

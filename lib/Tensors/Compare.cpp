@@ -19,7 +19,9 @@ Comparison tensors::compare(const std::string &name, const Tensor &got,
   if (got.element != expected.element || got.shape != expected.shape)
     throw UsageError("expected " + typeOf(expected) + " of output '" + name +
                      "', got: " + typeOf(got) +
-                     "; compare models of the same types and --batch");
+                     (got.shape == expected.shape
+                          ? "; compare models of the same types"
+                          : "; compare models of the same types and --batch"));
   Comparison result;
   result.name = name;
   double differences = 0, squares = 0;

@@ -84,7 +84,7 @@ public:
     Operation *first = nullptr;
     for (Operation *user : copy->getUsers()) {
       auto move = dyn_cast<ir::CommunicationOpInterface>(user);
-      if (move && move.getPhase() != ir::Phase::Step)
+      if (move && move.getPhase() != Phase::Step)
         continue;
       if (!first || user->isBeforeInBlock(first))
         first = user;
@@ -94,10 +94,9 @@ public:
   /// Inputs, outputs, parameters, feeds, drains and the copies for them do not.
   static bool runsInStep(Operation *op) {
     if (auto task = dyn_cast<ir::TaskOp>(op))
-      return task.getPhase() == ir::Phase::Step &&
-             task.getDevice() != ir::kHostDevice;
+      return task.getPhase() == Phase::Step && task.getDevice() != kHostDevice;
     if (auto move = dyn_cast<ir::CommunicationOpInterface>(op))
-      return move.getPhase() == ir::Phase::Step;
+      return move.getPhase() == Phase::Step;
     return isCopy(op) && purposeOf(op);
   }
   /// The tasks of one node, the local reductions of one value, and the copies
@@ -238,16 +237,9 @@ private:
 
   /// What the operation says: it may have been edited.
   static CollectiveAlgorithm algorithmOf(Operation *op) {
-    auto algorithm = op->getAttrOfType<ir::AlgorithmAttr>("algorithm");
-    switch (algorithm ? algorithm.getValue() : ir::Algorithm::Direct) {
-    case ir::Algorithm::Ring:
-      return CollectiveAlgorithm::Ring;
-    case ir::Algorithm::Tree:
-      return CollectiveAlgorithm::Tree;
-    case ir::Algorithm::Direct:
-      return CollectiveAlgorithm::Direct;
-    }
-    llvm_unreachable("unknown algorithm");
+    auto algorithm =
+        op->getAttrOfType<ir::CollectiveAlgorithmAttr>("algorithm");
+    return algorithm ? algorithm.getValue() : CollectiveAlgorithm::Direct;
   }
 
   void transfers(ir::CommunicationOpInterface op) {

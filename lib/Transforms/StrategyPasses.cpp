@@ -12,7 +12,7 @@
 #include "soap/Target/TargetRegistry.h"
 #include "soap/Transforms/Passes.h"
 #include "soap/Transforms/ScheduleSimulation.h"
-#include "soap/Transforms/StrategyIR.h"
+#include "soap/Transforms/StrategyChoice.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -86,21 +86,37 @@ struct AttachTopologyPass : impl::AttachTopologyPassBase<AttachTopologyPass> {
   }
 };
 
+/// Chooses a strategy and configures the operations.
+FailureOr<ChosenStrategy> choose(ModuleOp module, StrategyRequest request,
+                                 StringRef costFile = "") {
+  request.takesOrder = false;
+  FailureOr<ModuleProblem> problem = readProblem(module, costFile);
+  if (failed(problem))
+    return failure();
+  FailureOr<ChosenStrategy> chosen =
+      chooseStrategy(*problem, request, module.getLoc());
+  if (succeeded(chosen))
+    writeStrategy(problem->extracted, chosen->strategy, problem->topology);
+  return chosen;
+}
+
 struct InitStrategyPass : impl::InitStrategyPassBase<InitStrategyPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    FailureOr<ModuleProblem> problem = readProblem(getOperation());
-    if (failed(problem))
-      return signalPassFailure();
-    llvm::Expected<Strategy> result =
-        expertStrategy(strategy, problem->extracted.graph, problem->topology,
-                       problem->costs, seed);
-    if (!result) {
-      (void)emit(getOperation(), result.takeError());
+    if (llvm::none_of(namedStrategies(), [&](const NamedStrategy &named) {
+          return strategy == named.name;
+        })) {
+      emitError(getOperation().getLoc())
+          << "expected a strategy " << namedStrategyNames() << ", got: '"
+          << strategy << "'";
       return signalPassFailure();
     }
-    writeStrategy(problem->extracted, *result, problem->topology);
+    StrategyRequest request;
+    request.name = strategy;
+    request.search.seed = seed;
+    if (failed(choose(getOperation(), request)))
+      signalPassFailure();
   }
 };
 
@@ -108,25 +124,17 @@ struct ImportStrategyPass : impl::ImportStrategyPassBase<ImportStrategyPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    FailureOr<ModuleProblem> problem = readProblem(getOperation());
-    if (failed(problem) || failed(import(*problem)))
-      signalPassFailure();
-  }
-
-  LogicalResult import(ModuleProblem &problem) {
-    if (file.empty())
-      return emitError(getOperation().getLoc(),
-                       "expected file=FILE.json, a strategy, got: none");
-    std::string message;
-    auto buffer = mlir::openInputFile(file, &message);
-    if (!buffer)
-      return emitError(getOperation().getLoc(), message);
-    llvm::Expected<Strategy> strategy = parseStrategy(
-        buffer->getBuffer(), problem.extracted.graph, problem.topology);
-    if (!strategy)
-      return emit(getOperation(), strategy.takeError());
-    writeStrategy(problem.extracted, *strategy, problem.topology);
-    return success();
+    StrategyRequest request;
+    request.name = file;
+    if (!file.empty() && !StringRef(file).ends_with(".json"))
+      emitError(getOperation().getLoc())
+          << "expected file=FILE.json, a strategy, got: '" << file << "'";
+    else if (file.empty())
+      emitError(getOperation().getLoc())
+          << "expected file=FILE.json, a strategy, got: none";
+    else if (succeeded(choose(getOperation(), request)))
+      return;
+    signalPassFailure();
   }
 };
 
@@ -180,37 +188,19 @@ struct SearchPass : impl::SearchPassBase<SearchPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
-    if (failed(problem) || failed(search(*problem)))
-      signalPassFailure();
-  }
-
-  LogicalResult search(ModuleProblem &problem) {
-    std::unique_ptr<SearchAlgorithm> chosen = createSearchAlgorithm(algorithm);
-    if (!chosen)
-      return emitError(getOperation().getLoc(), "unknown search algorithm '")
-             << algorithm << "'; choose one of "
-             << llvm::join(searchAlgorithmNames(), ", ");
-    SearchOptions options;
-    options.budgetSeconds = budget;
-    options.proposals = proposals;
-    options.seed = seed;
-    bool configured = llvm::all_of(
-        problem.extracted.ops, [](Operation *op) { return ir::getConfig(op); });
-    if (configured) {
-      FailureOr<Strategy> start =
-          readStrategy(problem.extracted, problem.topology);
-      if (failed(start))
-        return failure();
-      options.starts.push_back(std::move(*start));
-    }
-    llvm::Expected<SearchResult> result = chosen->run(problem.get(), options);
-    if (!result)
-      return emit(getOperation(), result.takeError());
-    numProposals += result->proposals;
-    numAccepted += result->accepted;
-    writeStrategy(problem.extracted, result->strategy, problem.topology);
-    return success();
+    StrategyRequest request;
+    request.name = "search";
+    request.algorithm = algorithm;
+    request.search.budgetSeconds = budget;
+    request.search.proposals = proposals;
+    request.search.seed = seed;
+    FailureOr<ChosenStrategy> chosen = choose(getOperation(), request, cost);
+    if (failed(chosen))
+      return signalPassFailure();
+    if (!chosen->search)
+      return;
+    numProposals += chosen->search->proposals;
+    numAccepted += chosen->search->accepted;
   }
 };
 

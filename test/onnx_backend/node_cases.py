@@ -17,11 +17,14 @@ FOLDERS = ("node", "simple", "pytorch-operator", "pytorch-converted")
 # follow are bound.
 CONSTANT_OPERANDS = {
     "AffineGrid": (1,), "BlackmanWindow": (0,), "CenterCropPad": (1,),
-    "ConstantOfShape": (0,), "CumSum": (1,), "Dropout": (1, 2), "Expand": (1,),
+    "Col2Im": (1, 2), "Compress": (1,), "ConstantOfShape": (0,), "CumProd": (1,),
+    "CumSum": (1,), "DFT": (1, 2), "Dropout": (1, 2), "Expand": (1,),
     "HammingWindow": (0,), "HannWindow": (0,), "If": (0,), "Loop": (0, 1),
+    "MaxUnpool": (2,), "MelWeightMatrix": (0, 1, 2, 3, 4), "NonZero": (0,),
     "OneHot": (1,), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,),
-    "Resize": (1, 2, 3), "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,),
-    "Tile": (1,), "TopK": (1,), "Trilu": (1,), "Unsqueeze": (1,), "Upsample": (1,),
+    "Resize": (1, 2, 3), "STFT": (1, 3), "Slice": (1, 2, 3, 4), "Split": (1,),
+    "Squeeze": (1,), "Tile": (1,), "TopK": (1,), "Trilu": (1,), "Unique": (0,),
+    "Unsqueeze": (1,), "Upsample": (1,),
 }
 REDUCTIONS = (1,)
 SHAPES = ("Shape", "Size")  # What they return follows from no value.

@@ -9,8 +9,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import body_operators  # noqa: F401 (registers its functions)
 import constants
-import composed_operators  # noqa: F401 (registers its functions)
+import composed_operators  # noqa: F401
 import function_operators  # noqa: F401
 import index_operators  # noqa: F401
 import integer_operators  # noqa: F401
@@ -22,9 +23,9 @@ import shape_operators  # noqa: F401
 import window_operators  # noqa: F401
 
 
-# 9 is the only one with Upsample, 20 has Gelu, 23 RMSNormalization; what else sets
-# change is in the functions.
-OPSETS = [7, 8, 9, 9, 10, 11, 11, 12, 13, 13, 18, 18, 20, 23, 23, 25, 25]
+# 9 is the only one with Upsample, 20 has Gelu, 23 RMSNormalization, 26 CumProd; what
+# else sets change is in the functions.
+OPSETS = [7, 8, 9, 9, 10, 11, 11, 12, 13, 13, 18, 18, 20, 23, 23, 25, 26]
 
 
 @dataclasses.dataclass

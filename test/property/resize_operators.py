@@ -31,9 +31,46 @@ def floats(b, numbers):
     return constant(b, np.array(numbers, dtype=np.float32))
 
 
+def by_matrices(b, op, x, shape):
+    """Forms that become products with matrices, of images: antialiasing, a region;
+    and sizes that keep the aspect ratio."""
+    kind = b.rng.choice(["region"] if b.opset < 18 else ["region", "antialias", "policy"])
+    image = [b.rng.randint(1, 2 * n) for n in shape[2:]]
+    attributes = {"mode": b.rng.choice(["linear", "cubic"])}
+    region = "" if b.opset >= 13 else floats(b, [])
+    if kind == "antialias":
+        attributes["antialias"] = 1
+        attributes["coordinate_transformation_mode"] = b.rng.choice(
+            ["half_pixel", "align_corners", "asymmetric"])
+    elif kind == "policy":
+        policy = b.rng.choice(["not_larger", "not_smaller"])
+        choose = min if policy == "not_larger" else max
+        scale = choose(r / n for r, n in zip(image, shape[2:]))
+        attributes["keep_aspect_ratio_policy"] = policy
+        attributes["axes"] = [2, 3]
+    else:  # Cubic regions are in onnxruntime others than in ONNX's reference.
+        attributes["mode"] = "linear"
+        starts = [b.rng.uniform(-0.2, 0.4) for _ in range(2)]
+        ends = [b.rng.uniform(0.6, 1.2) for _ in range(2)]
+        region = floats(b, [0, 0, *starts, 1, 1, *ends])
+        attributes["coordinate_transformation_mode"] = "tf_crop_and_resize"
+        attributes["extrapolation_value"] = b.rng.choice([0.0, 1.5])
+    sizes = image if kind == "policy" else [*shape[:2], *image]
+    if kind == "policy":
+        image = [int(scale * n + 0.5) for n in shape[2:]]
+    result = (*shape[:2], *image)
+    if min(image) < 1 or size(result) > MAX_ELEMENTS or result == tuple(shape):
+        return False
+    nothing = "" if b.opset >= 13 else floats(b, [])
+    b.node(op, [x, region, nothing, b.integers(sizes)], result, **attributes)
+    return True
+
+
 @operator("Upsample", since=9, until=9, of=of_rank(1, 5))
 @operator("Resize", since=10, of=of_rank(1, 5))
 def resize(b, op, x, shape):
+    if b.opset >= 11 and len(shape) == 4 and b.chance(0.4):
+        return by_matrices(b, op, x, shape)
     linear = b.chance(0.5)
     mode = "linear" if linear else "nearest"
     if b.opset < 11:
@@ -78,3 +115,4 @@ def resize(b, op, x, shape):
            nearest_mode=None if linear else b.rng.choice(
                ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"]))
     return True
+

@@ -5,43 +5,139 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Compilation.h"
-#include "Diagnostics.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/MLIRContext.h"
-#include "soap/Dialect/NN/IR/NN.h"
-#include "soap/Dialect/SOAP/IR/SOAPOps.h"
-#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+#include "CommandLine.h"
+#include "Console.h"
+#include "mlir/Support/Timing.h"
+#include "soap/CostModel/JSON.h"
 #include "soap/Target/Registration/AllTargets.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace soap;
 
+/// Prints an error; returns the exit code that says of what kind it is.
+static int report(llvm::Error error) {
+  int code = 1;
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const CompileError &failed) {
+        if (failed.kind == CompileError::Kind::BadInput)
+          code = 2;
+        for (const std::string &message : failed.messages)
+          printError(message);
+      },
+      [](const llvm::ErrorInfoBase &other) { printError(other.message()); });
+  return code;
+}
+
+static llvm::json::Value jsonOf(CompilationResult &result) {
+  llvm::json::Object object;
+  if (result.report)
+    object = std::move(*result.report);
+  if (result.proof)
+    object["proof"] = std::move(*result.proof);
+  if (result.search)
+    object["search"] = std::move(*result.search);
+  return object;
+}
+
+/// Writes everything but the shared library, and prints. What was made before a
+/// failure is not lost: a strategy that took an hour to find.
+static llvm::Error writeResults(const CommandLine &line,
+                                CompilationResult &result, bool complete) {
+  auto write = [](const std::string &path, const std::string &text) {
+    return path.empty() || text.empty() ? llvm::Error::success()
+                                        : writeWholeFile(path, text);
+  };
+  std::string newline = "\n";
+  auto textOf = [&](const std::string &text) {
+    return text.empty() ? text : text + newline;
+  };
+  if (llvm::Error error = write(line.exportStrategy, textOf(result.strategy)))
+    return error;
+  if (llvm::Error error = write(line.exportMovements, textOf(result.movements)))
+    return error;
+  if (llvm::Error error = write(line.searchLog, result.searchLog))
+    return error;
+  llvm::outs() << result.strategyTable;
+  if (!complete)
+    return llvm::Error::success();
+  bool isReport = line.options.emit == Emit::Report;
+  std::string level = std::move(result.text), json;
+  bool hasJSON = result.report || result.proof || result.search;
+  if (line.json && hasJSON)
+    json = llvm::formatv("{0:2}\n", jsonOf(result));
+  if (isReport && line.json)
+    level = std::move(json);
+  if (line.levelOutput.empty())
+    llvm::outs() << level;
+  else if (llvm::Error error = write(line.levelOutput, level))
+    return error;
+  if (!isReport)
+    llvm::outs() << (line.json ? json : result.proofText);
+  return llvm::Error::success();
+}
+
+/// Says what took time beside the search, which has a budget.
+static void printSeconds(const CompilationResult &result) {
+  auto of = [&](Stage stage) {
+    return result.seconds[static_cast<size_t>(stage)];
+  };
+  double total = 0;
+  for (double seconds : result.seconds)
+    total += seconds;
+  double search = of(Stage::Search), calibration = of(Stage::Calibration);
+  if (total < 1 || (search == 0 && calibration == 0))
+    return;
+  llvm::errs() << llvm::formatv("time: {0:f1} s", total);
+  if (calibration > 0)
+    llvm::errs() << llvm::formatv(", {0:f1} s of them for calibration",
+                                  calibration);
+  if (search > 0)
+    llvm::errs() << llvm::formatv(", {0:f1} s {1}for the search", search,
+                                  calibration > 0 ? "" : "of them ");
+  llvm::errs() << "\n";
+}
+
+static int compile(const CommandLine &line) {
+  CompilationResult result;
+  mlir::DefaultTimingManager timing;
+  if (line.timing) {
+    timing.setEnabled(true);
+    timing.setDisplayMode(mlir::DefaultTimingManager::DisplayMode::Tree);
+  }
+  mlir::TimingScope timer = timing.getRootScope();
+  Console console;
+  CompilerCallbacks callbacks = console.callbacks();
+  callbacks.timing = &timer;
+  llvm::Error error =
+      compileModel(line.source, line.options, callbacks, result);
+  console.finish();
+  bool complete = !error;
+  int code = error ? report(std::move(error)) : 0;
+  if (llvm::Error failed = writeResults(line, result, complete)) {
+    int other = report(std::move(failed));
+    code = code ? code : other;
+  }
+  if (code == 0)
+    printSeconds(result);
+  return code;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   registerAllTargets();
-  int exitCode = 0;
+  int code = 0;
   llvm::Expected<std::optional<CommandLine>> line =
-      parseCommandLine(argc, argv, exitCode);
+      parseCommandLine(argc, argv, code);
   if (!line) {
-    printError(llvm::toString(line.takeError()));
+    report(line.takeError());
     return 2;
   }
   if (!*line)
-    return exitCode;
-
-  mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
-                  soaprt::SOAPRTDialect>();
-  (*line)->target->registerDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
-                      soaprt::SOAPRTDialect>();
-  // Diagnostics name the node; whole modules are never printed.
-  context.printOpOnDiagnostic(false);
-  DiagnosticPrinter diagnostics(&context);
-  exitCode = Compilation(**line, context).run();
+    return code;
+  code = compile(**line);
   // Checked here, so that LLVM does not end the program for it. Messages that
   // nobody sees are no failure.
   llvm::errs().clear_error();
@@ -50,7 +146,7 @@ int main(int argc, char **argv) {
     llvm::outs().clear_error();
     printError("expected to write to the standard output, got: " +
                error.message());
-    return exitCode == 0 ? 1 : exitCode;
+    return code == 0 ? 1 : code;
   }
-  return exitCode;
+  return code;
 }

@@ -133,7 +133,8 @@ void Session::setInputs(const Session &other) {
       throw UsageError(
           "expected models with the same inputs, got: " + typeOf(port) + " '" +
           port.name + "' and " + (found ? typeOf(*found) : "none") +
-          "; compile both from one model with one --batch");
+          "; compile both from one model" +
+          (found && found->element == port.element ? " with one --batch" : ""));
     inputTensors.push_back(*found);
   }
 }

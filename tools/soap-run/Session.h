@@ -8,7 +8,7 @@
 #ifndef SOAP_TOOLS_SOAPRUN_SESSION_H
 #define SOAP_TOOLS_SOAPRUN_SESSION_H
 
-#include "soap/Runtime/LinkSpeed.h"
+#include "soap/Links/LinkSpeed.h"
 #include "soap/Tensors/Tensor.h"
 #include <functional>
 #include <map>

@@ -41,8 +41,8 @@ TEST(Names, RoundTrip) {
   for (Combine combine :
        {Combine::None, Combine::Sum, Combine::Prod, Combine::Max, Combine::Min,
         Combine::And, Combine::Or, Combine::Same})
-    EXPECT_EQ(symbolizeCombine(stringify(combine)), combine);
-  EXPECT_EQ(symbolizeCombine("mean"), std::nullopt);
+    EXPECT_EQ(symbolize<Combine>(stringify(combine)), combine);
+  EXPECT_EQ(symbolize<Combine>("mean"), std::nullopt);
   EXPECT_EQ(stringify(LoopKind::Attribute), "attribute");
 }
 

@@ -8,7 +8,7 @@
 #ifndef SOAP_UNITTESTS_RUNTIME_MODELBUILDER_H
 #define SOAP_UNITTESTS_RUNTIME_MODELBUILDER_H
 
-#include "soap/Runtime/LinkSpeed.h"
+#include "soap/Links/LinkSpeed.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Runtime/Runtime.h"
 #include <functional>

@@ -91,6 +91,7 @@ public:
   const Tally &tally() const { return tally_; }
 
 private:
+  int64_t planTrial();
   std::string propose(uint64_t step, bool full, bool allTimes);
   std::string compareTrial(bool exact, int64_t bound, int64_t threshold,
                            int64_t &step);
@@ -105,6 +106,9 @@ private:
   TaskGraph tasks_;
   DeltaSimulator delta_;
   FullSimulator full_;
+  /// Parameters are proposed behind plans; those that changed.
+  bool endsFollow_ = false;
+  llvm::SmallVector<int32_t, 32> ends_;
   Tally tally_;
 };
 

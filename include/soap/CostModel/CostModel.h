@@ -34,8 +34,6 @@ struct KernelQuery {
   int64_t rows = 1, columns = 1, depth = 0;
 };
 
-enum class CollectiveAlgorithm : uint8_t { Ring, Tree, Direct };
-llvm::StringRef stringify(CollectiveAlgorithm algorithm);
 /// The algorithms that a kind of collective has; none for transfers.
 llvm::ArrayRef<CollectiveAlgorithm> algorithmsOf(ActionKind kind);
 

@@ -31,6 +31,11 @@ llvm::Expected<llvm::json::Value> parseJSON(llvm::StringRef text,
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readRegularFile(llvm::StringRef path);
 
+/// Makes a file or replaces an old one, whole or not at all. What is no regular
+/// file (/dev/stdout) is written in place. Fails, also if the disk is full,
+/// with a message that names `path`.
+llvm::Error writeWholeFile(llvm::StringRef path, llvm::StringRef text);
+
 } // namespace soap
 
 #endif // SOAP_COSTMODEL_JSON_H

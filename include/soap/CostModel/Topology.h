@@ -16,7 +16,7 @@
 #ifndef SOAP_COSTMODEL_TOPOLOGY_H
 #define SOAP_COSTMODEL_TOPOLOGY_H
 
-#include "soap/Runtime/LinkSpeed.h"
+#include "soap/Links/LinkSpeed.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"

@@ -85,6 +85,8 @@ enum class ActionKind : uint8_t {
   ReduceScatter
 };
 llvm::StringRef stringify(ActionKind kind);
+/// The collective that an action is; none for transfers.
+std::optional<CollectiveKind> collectiveOf(ActionKind kind);
 
 /// Elements `box` of shard `shard`.
 struct Piece {

@@ -16,6 +16,7 @@
 #ifndef SOAP_PARTITION_PARTITIONSPEC_H
 #define SOAP_PARTITION_PARTITIONSPEC_H
 
+#include "soap/Partition/Vocabulary.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -96,14 +97,6 @@ struct DimAccess {
            div == o.div;
   }
 };
-
-/// How the parts of a result are joined when a loop that is absent from it is
-/// split. `Same`: the parts compute equal copies.
-enum class Combine : uint8_t { None, Sum, Prod, Max, Min, And, Or, Same };
-
-/// "sum", "max", ...; "none" for None.
-llvm::StringRef stringify(Combine combine);
-std::optional<Combine> symbolizeCombine(llvm::StringRef name);
 
 /// How a task touches one operand or result: one access per dimension.
 struct ValueAccess {

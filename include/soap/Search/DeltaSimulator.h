@@ -77,7 +77,8 @@ private:
   struct Region {
     int32_t firstRow, endRow;
     bool converged;
-    int64_t shift; ///< Of all that follows, against what was accepted.
+    int64_t shift;      ///< Of all that follows, against what was accepted.
+    int64_t recordedAt; ///< Where its rows begin in recordedRows_; or -1.
   };
   /// A use of a value by a compute node.
   struct Use {
@@ -96,7 +97,10 @@ private:
     return static_cast<size_t>(row) * numResources_;
   }
   void findChanges();
+  void fitBlock(size_t block, size_t size);
+  void fitBlocksOf(int32_t value);
   void fitBlocks();
+  void makeBounds(int32_t begin, int32_t end);
   void save(int32_t position);
   void saveBlock(size_t block);
   void undo();
@@ -105,6 +109,8 @@ private:
   bool staysAbove(int32_t row, int64_t gain) const;
   int64_t cutAbove(int64_t limit);
   void simulateRow(int32_t row);
+  void endRegion(int32_t firstRow, int32_t endRow, bool converged,
+                 int64_t shift);
   bool knowsTails(int32_t row);
   int64_t endNs(int32_t row) const;
   void finish();
@@ -117,6 +123,7 @@ private:
   template <typename Accept>
   bool checkCrossings(int32_t row, Accept acceptable) const;
   void shiftPositions(int32_t begin, int32_t end, int64_t shift);
+  const int64_t *writeRows(const Region &region);
   void commit(const Region &region, int64_t shiftBefore);
   void lowerNextStarts(int32_t row);
 
@@ -176,6 +183,7 @@ private:
     detail::SimulatorState::Block before;
   };
   std::vector<MovedBlock> movedBlocks_;
+  bool hasPending_ = false; ///< Some value's bound was not made yet.
   /// Resources that are as before, and when they were free.
   std::vector<std::pair<size_t, int64_t>> unused_;
   size_t sizeBefore_ = 0;
@@ -183,6 +191,14 @@ private:
   /// The row at which tails ended the simulation, and where its last region
   /// begins; -1: they did not.
   int32_t stoppedAt_ = -1, stoppedRegion_ = 0;
+  /// How often trials were accepted lately. Where many are, simulations record
+  /// what acceptance keeps: per row, when resources are free before it and when
+  /// they are used first; behind a region, when they are free.
+  double acceptance_ = 0;
+  static constexpr size_t mostRecorded = size_t(1) << 21; ///< Words.
+  bool isRecorded_ = false;
+  size_t regionRecord_ = 0; ///< Where the rows of the region begin.
+  llvm::SmallVector<int64_t, 0> recordedRows_;
   uint32_t accepted_ = 0; ///< Since the last reset.
   size_t sizeAtReset_ = 0;
   /// @}

@@ -27,11 +27,6 @@ namespace detail {
 struct Key;
 }
 
-/// When an action runs. Feeds bring inputs from the host, drains bring outputs
-/// there: both are counted but are not part of the step time.
-enum class Phase : uint8_t { Step, Feed, Drain };
-llvm::StringRef stringify(Phase phase);
-
 /// Feed if all that `action` reads is on the host, Drain if all that it writes
 /// is, else Step.
 Phase phaseOf(const Action &action, const ValuePlan &plan, int32_t host);
@@ -92,19 +87,29 @@ public:
   /// Takes over the configurations of some nodes, each named once. The values
   /// at them, proposedValues(), have no tasks until bound() or plan().
   void propose(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
+  /// More nodes of the same change: parameters and constants that follow what
+  /// reads them. bound() and plan() may have been called before.
+  void proposeEnds(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   /// Gives the proposed values tasks that are never later than those of their
   /// plans, without planning. Values whose plan is known get that. Returns true
-  /// if all do: then the tasks are those of plan().
+  /// if all do: then the tasks are those of plan(). A bound is made when
+  /// valueTasks() asks for it.
   bool bound();
-  /// Plans the proposed values.
-  void plan();
-  /// The same, but `stop` sees the tasks of every value and may end it: then
-  /// false is returned, values behind have no tasks, and reject() must follow.
-  bool plan(llvm::function_ref<bool(const detail::ValueTasks &)> stop);
-  /// Plans the next `count` of the proposed values that have no plan yet, in
-  /// the order of the graph. The others keep what bound() gave them, which must
-  /// have been called. Returns true if all have plans.
-  bool planNext(size_t count);
+  /// Says that parameters and constants will be proposed later. Until then,
+  /// bound() and plan() let what moves and copies their values take no time.
+  /// Behind propose().
+  void deferEnds();
+  /// After deferEnds(), proposeEnds() and plan(): true if these values take no
+  /// time indeed, so that a simulation would find what it found without them.
+  bool areEndsFree() const;
+  /// True if valueTasks() of a value is a bound that was not made yet.
+  bool isPending(int32_t value) const { return !valueTasks_[value]; }
+  /// Plans the proposed values that have no plan yet, in the order of the
+  /// graph, parameters and constants last. `stop` sees the tasks of each and
+  /// may end that: then the values behind keep what bound() gave them; if that
+  /// was not called, reject() must follow. Returns true if all have plans.
+  bool
+  plan(llvm::function_ref<bool(const detail::ValueTasks &)> stop = nullptr);
   void accept();
   void reject();
   llvm::ArrayRef<int32_t> proposedNodes() const { return proposedNodes_; }
@@ -151,7 +156,8 @@ public:
     return nodeTasks_[node];
   }
   const detail::ValueTasks &valueTasks(int32_t value) const {
-    return *valueTasks_[value];
+    const detail::ValueTasks *tasks = valueTasks_[value];
+    return tasks ? *tasks : makeBound(value);
   }
   /// Compute nodes in launch order.
   llvm::ArrayRef<int32_t> order() const { return order_; }
@@ -196,10 +202,12 @@ private:
   };
   void updateOrder();
   std::vector<int32_t> valuesInOrder() const;
+  void takeOver(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   void compileNode(int32_t node);
   void planValue(int32_t value);
-  void planValue(int32_t value, detail::Key key);
-  const detail::ValueTasks *boundValue(int32_t value);
+  const detail::ValueTasks &makeBound(int32_t value) const;
+  bool isStored(int32_t value) const;
+  const detail::ValueTasks *noTasksOf(int32_t value) const;
 
   const OperatorGraph &graph_;
   const Topology &topology_;
@@ -207,16 +215,20 @@ private:
   Strategy strategy_;
   std::vector<detail::NodeTasks> nodeTasks_;
   std::vector<NodeLists> nodeLists_;
-  std::vector<const detail::ValueTasks *> valueTasks_;
+  /// Null: a bound that is made when it is asked for.
+  mutable std::vector<const detail::ValueTasks *> valueTasks_;
   std::vector<int32_t> order_, position_, rank_, launchAt_, useIndex_, useBase_;
   std::vector<llvm::SmallVector<int32_t, 1>> prefetches_;
   /// Per value, its uses in launch order.
   std::vector<llvm::SmallVector<int32_t, 2>> usesInOrder_;
   llvm::SmallVector<int32_t, 32> proposedNodes_, proposedValues_;
   llvm::SmallVector<const detail::ValueTasks *, 32> valuesBefore_;
-  size_t nextToPlan_ = 0; ///< Of proposedValues_; those before have plans.
+  /// Of proposedValues_: those before have plans; the first of a parameter or
+  /// constant.
+  size_t nextToPlan_ = 0, firstStored_ = 0;
+  bool endsFollow_ = false;
   std::unique_ptr<Caches> caches_;
-  Statistics statistics_;
+  mutable Statistics statistics_;
 };
 
 } // namespace soap

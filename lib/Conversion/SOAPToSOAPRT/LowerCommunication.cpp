@@ -28,9 +28,9 @@ static ir::BoxAttr boxOf(Value shard) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult Lowering::lower(ir::TransferOp op) {
-  if (op.getPhase() == ir::Phase::Feed)
+  if (op.getPhase() == Phase::Feed)
     return lowerFeed(op);
-  if (op.getPhase() == ir::Phase::Drain)
+  if (op.getPhase() == Phase::Drain)
     return lowerDrain(op);
 
   struct Messages {
@@ -164,114 +164,136 @@ LogicalResult Lowering::lowerDrain(ir::TransferOp op) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-void Lowering::lowerCollective(Operation *op, soaprt::CollectiveKind kind,
-                               ArrayRef<int32_t> group, StringAttr algorithm,
-                               ArrayAttr boxes) {
-  using Kind = soaprt::CollectiveKind;
-  Location loc = op->getLoc();
-  std::string name = (cast<ir::BoxAttr>(boxes[0]).getValue().getValue() + "." +
-                      soaprt::stringifyCollectiveKind(kind))
-                         .str();
-  std::string combine;
-  if (kind == Kind::AllReduce || kind == Kind::ReduceScatter)
-    combine = SOAP_FAULT("combiner-wrong")
-                  ? "max"
-                  : stringify(shardType(op->getOperand(0)).getPartial()).str();
-  int32_t tag = tags++, members = group.size();
+namespace {
+/// A piece of a buffer that is not contiguous is copied between it and a dense
+/// one.
+struct PieceCopies {
+  SmallVector<Value> from, to;
+  SmallVector<soaprt::BoxCopyAttr> boxes;
+};
+} // namespace
 
-  for (int32_t member = 0; member < members; ++member) {
-    Place place{group[member], /*init=*/false, name};
-    SmallVector<Value> sends, receives;
-    // Pieces of a buffer that are not contiguous are packed into, or unpacked
-    // from, dense ones.
-    SmallVector<Value> packFrom, packTo, unpackFrom, unpackTo;
-    SmallVector<soaprt::BoxCopyAttr> packs, unpacks;
-    auto piece = [&](Value buffer, const Box &whole, const Box &part,
-                     bool send) {
-      SmallVector<int64_t> lo = difference(part, whole);
-      SmallVector<int64_t, 5> sizes = shapeOf(part);
-      if (isEmpty(part))
-        lo.assign(lo.size(), 0);
-      if (Value view = tryView(place.device, buffer, lo, sizes,
-                               /*aligned=*/false, loc))
-        return view;
-      auto type = cast<soaprt::BufferType>(buffer.getType());
-      Value dense = createBuffer(place.device, sizes, type.getElementType(),
-                                 soaprt::Space::Activations, loc);
-      SmallVector<int64_t> zero(sizes.size(), 0);
-      if (isEmpty(part))
-        return dense;
-      if (send) {
-        packFrom.push_back(buffer);
-        packTo.push_back(dense);
-        packs.push_back(soaprt::BoxCopyAttr::get(context, lo, zero, sizes));
-      } else {
-        unpackFrom.push_back(dense);
-        unpackTo.push_back(buffer);
-        unpacks.push_back(soaprt::BoxCopyAttr::get(context, zero, lo, sizes));
-      }
+/// One member's part of a collective.
+struct Lowering::CollectiveMember {
+  Lowering &lowering;
+  ir::CommunicationOpInterface op;
+  Place place;
+  int32_t member, members;
+  SmallVector<Value> sends = {}, receives = {};
+  PieceCopies packs = {}, unpacks = {};
+
+  Box operandBox(int32_t m) { return boxOf(op->getOperand(m)).getBox(); }
+  Box resultBox(int32_t m) { return boxOf(op->getResult(m)).getBox(); }
+  Value input(int32_t index) {
+    return lowering.shards.lookup(op->getOperand(index));
+  }
+  Value output(int32_t index) {
+    Value result = op->getResult(index);
+    Value buffer = lowering.createBuffer(shardType(result), op->getLoc());
+    lowering.shards.map(result, buffer);
+    return buffer;
+  }
+
+  /// The elements `part` of `buffer`, which holds `whole`: a view, or a dense
+  /// buffer, as which they are on their way.
+  Value piece(Value buffer, const Box &whole, const Box &part, bool isPacked) {
+    Location loc = op->getLoc();
+    SmallVector<int64_t> lo = difference(part, whole);
+    SmallVector<int64_t, 5> sizes = shapeOf(part);
+    if (isEmpty(part))
+      lo.assign(lo.size(), 0);
+    if (Value view = lowering.tryView(place.device, buffer, lo, sizes,
+                                      /*aligned=*/false, loc))
+      return view;
+    auto type = cast<soaprt::BufferType>(buffer.getType());
+    Value dense = lowering.createBuffer(
+        place.device, sizes, type.getElementType(), Space::Activations, loc);
+    if (isEmpty(part))
       return dense;
-    };
-    auto operandBox = [&](int32_t m) {
-      return boxOf(op->getOperand(m)).getBox();
-    };
-    auto resultBox = [&](int32_t m) {
-      return boxOf(op->getResult(m)).getBox();
-    };
-    auto output = [&](int32_t index) {
-      Value result = op->getResult(index);
-      Value buffer = createBuffer(shardType(result), loc);
-      shards.map(result, buffer);
-      return buffer;
-    };
+    SmallVector<int64_t> zero(sizes.size(), 0);
+    PieceCopies &copies = isPacked ? packs : unpacks;
+    copies.from.push_back(isPacked ? buffer : dense);
+    copies.to.push_back(isPacked ? dense : buffer);
+    copies.boxes.push_back(soaprt::BoxCopyAttr::get(
+        lowering.context, isPacked ? lo : zero, isPacked ? zero : lo, sizes));
+    return dense;
+  }
+  void sendPiece(Value buffer, const Box &whole, const Box &part) {
+    sends.push_back(piece(buffer, whole, part, /*isPacked=*/true));
+  }
+  void receivePiece(Value buffer, const Box &whole, const Box &part) {
+    receives.push_back(piece(buffer, whole, part, /*isPacked=*/false));
+  }
 
+  /// Finds what is sent and received, in the order that Model.fbs gives.
+  void fill(CollectiveKind kind) {
     switch (kind) {
-    case Kind::Broadcast:
+    case CollectiveKind::Broadcast:
       if (member == 0)
-        sends.push_back(shards.lookup(op->getOperand(0)));
+        sends.push_back(input(0));
       else
         receives.push_back(output(member - 1));
-      break;
-    case Kind::AllGather: {
-      sends.push_back(shards.lookup(op->getOperand(member)));
+      return;
+    case CollectiveKind::AllGather: {
+      sends.push_back(input(member));
       Value buffer = output(member);
       for (int32_t m = 0; m < members; ++m) {
         int32_t from = SOAP_FAULT("offset-wrong") ? members - 1 - m : m;
-        receives.push_back(
-            piece(buffer, resultBox(member), operandBox(from), false));
+        receivePiece(buffer, resultBox(member), operandBox(from));
       }
-      break;
+      return;
     }
-    case Kind::AllToAll: {
-      Value input = shards.lookup(op->getOperand(member));
-      Value buffer = output(member);
+    case CollectiveKind::AllToAll: {
+      Value from = input(member), to = output(member);
+      Box read = operandBox(member), written = resultBox(member);
       for (int32_t m = 0; m < members; ++m) {
-        sends.push_back(piece(input, operandBox(member),
-                              intersect(operandBox(member), resultBox(m)),
-                              true));
-        receives.push_back(piece(buffer, resultBox(member),
-                                 intersect(operandBox(m), resultBox(member)),
-                                 false));
+        sendPiece(from, read, intersect(read, resultBox(m)));
+        receivePiece(to, written, intersect(operandBox(m), written));
       }
-      break;
+      return;
     }
-    case Kind::AllReduce:
-      sends.push_back(shards.lookup(op->getOperand(member)));
+    case CollectiveKind::AllReduce:
+      sends.push_back(input(member));
       receives.push_back(output(member));
-      break;
-    case Kind::ReduceScatter: {
-      Value input = shards.lookup(op->getOperand(member));
+      return;
+    case CollectiveKind::ReduceScatter: {
+      Value buffer = input(member);
       for (int32_t m = 0; m < members; ++m)
-        sends.push_back(piece(input, operandBox(member), resultBox(m), true));
+        sendPiece(buffer, operandBox(member), resultBox(m));
       receives.push_back(output(member));
-      break;
+      return;
     }
     }
+  }
+};
 
-    if (!packs.empty())
-      createCopy(place, packFrom, packTo, packs, {}, loc);
+void Lowering::lowerCollective(ir::CommunicationOpInterface op,
+                               CollectiveAlgorithm algorithm) {
+  Location loc = op->getLoc();
+  CollectiveKind kind = *collectiveOf(op.getActionKind());
+  std::string name =
+      (boxOf(op->getResult(0)).getValue().getValue() + "." + stringify(kind))
+          .str();
+  soaprt::CombineAttr combine;
+  if (kind == CollectiveKind::AllReduce ||
+      kind == CollectiveKind::ReduceScatter)
+    combine = soaprt::CombineAttr::get(
+        context, SOAP_FAULT("combiner-wrong")
+                     ? Combine::Max
+                     : shardType(op->getOperand(0)).getPartial());
+  SmallVector<int32_t> group = op.getGroup();
+  int32_t tag = tags++, members = group.size();
+
+  for (int32_t index = 0; index < members; ++index) {
+    CollectiveMember member{
+        *this, op, {group[index], /*init=*/false, name}, index, members};
+    member.fill(kind);
+    const Place &place = member.place;
+    if (!member.packs.boxes.empty())
+      createCopy(place, member.packs.from, member.packs.to, member.packs.boxes,
+                 {}, loc);
     OpBuilder builder = rowBuilder(place);
-    if (SOAP_FAULT("order-differs") && member % 2)
+    if (SOAP_FAULT("order-differs") && index % 2)
       for (auto other :
            devices[place.device].main->getOps<soaprt::CollectiveOp>()) {
         builder.setInsertionPoint(other);
@@ -280,13 +302,14 @@ void Lowering::lowerCollective(Operation *op, soaprt::CollectiveKind kind,
     builder.create<soaprt::CollectiveOp>(
         loc, soaprt::TokenType::get(context),
         soaprt::CollectiveKindAttr::get(context, kind),
-        builder.getDenseI32ArrayAttr(group), builder.getI32IntegerAttr(member),
-        sends, receives,
-        combine.empty() ? StringAttr() : builder.getStringAttr(combine),
-        algorithm, builder.getI32IntegerAttr(tag), ValueRange(),
+        builder.getDenseI32ArrayAttr(group), builder.getI32IntegerAttr(index),
+        member.sends, member.receives, combine,
+        soaprt::CollectiveAlgorithmAttr::get(context, algorithm),
+        builder.getI32IntegerAttr(tag), ValueRange(),
         builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
         soaprt::StreamAttr());
-    if (!unpacks.empty())
-      createCopy(place, unpackFrom, unpackTo, unpacks, {}, loc);
+    if (!member.unpacks.boxes.empty())
+      createCopy(place, member.unpacks.from, member.unpacks.to,
+                 member.unpacks.boxes, {}, loc);
   }
 }

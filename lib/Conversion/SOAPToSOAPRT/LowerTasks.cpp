@@ -36,17 +36,16 @@ static bool outlivesTask(Value value) {
   });
 }
 
-static soaprt::Space spaceOf(Value value, bool init) {
-  return init && outlivesTask(value) ? soaprt::Space::Parameters
-                                     : soaprt::Space::Activations;
+static Space spaceOf(Value value, bool init) {
+  return init && outlivesTask(value) ? Space::Parameters : Space::Activations;
 }
 
 LogicalResult Lowering::lower(ir::TaskOp task) {
   // The ends of the graph: their shards are fed and drained.
-  if (task.getDevice() == ir::kHostDevice)
+  if (task.getDevice() == kHostDevice)
     return success();
-  Place place{task.getDevice(), task.getPhase() == ir::Phase::Init,
-              task.getNode(), static_cast<int64_t>(task.getTask())};
+  Place place{task.getDevice(), task.getPhase() == Phase::Init, task.getNode(),
+              static_cast<int64_t>(task.getTask())};
   IRMapping buffers;
   for (auto [argument, input] :
        llvm::zip_equal(task.getBlock().getArguments(), task.getInputs()))
@@ -101,8 +100,8 @@ LogicalResult Lowering::lowerOp(Operation *op, const Place &place,
 //===----------------------------------------------------------------------===//
 
 /// What only the init program reads dies there: it is no parameter.
-static soaprt::Space spaceOfLoad(Value value, bool init) {
-  return init ? spaceOf(value, init) : soaprt::Space::Parameters;
+static Space spaceOfLoad(Value value, bool init) {
+  return init ? spaceOf(value, init) : Space::Parameters;
 }
 
 void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
@@ -248,7 +247,7 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
     operands.push_back(buffers.lookup(operand));
     auto type = cast<soaprt::BufferType>(operands.back().getType());
     if (!place.init && !kernel->getNative() &&
-        type.getSpace() == soaprt::Space::Parameters)
+        type.getSpace() == Space::Parameters)
       constants.push_back(index);
   }
   for (Value result : op->getResults()) {

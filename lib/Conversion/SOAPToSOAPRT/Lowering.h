@@ -56,8 +56,7 @@ private:
   mlir::OpBuilder bufferBuilder(int32_t device);
   mlir::OpBuilder rowBuilder(const Place &place);
   mlir::Value createBuffer(int32_t device, llvm::ArrayRef<int64_t> shape,
-                           mlir::Type element, soaprt::Space space,
-                           mlir::Location loc);
+                           mlir::Type element, Space space, mlir::Location loc);
   mlir::Value createBuffer(ir::ShardType type, mlir::Location loc);
   mlir::Value createView(int32_t device, mlir::Value source, int64_t first,
                          llvm::ArrayRef<int64_t> shape, mlir::Location loc);
@@ -97,9 +96,9 @@ private:
   /// A transfer or broadcast from the host: one transfer per result.
   mlir::LogicalResult lowerFeed(mlir::Operation *op);
   mlir::LogicalResult lowerDrain(ir::TransferOp op);
-  void lowerCollective(mlir::Operation *op, soaprt::CollectiveKind kind,
-                       llvm::ArrayRef<int32_t> group,
-                       mlir::StringAttr algorithm, mlir::ArrayAttr boxes);
+  struct CollectiveMember;
+  void lowerCollective(ir::CommunicationOpInterface op,
+                       CollectiveAlgorithm algorithm);
   /// The output ports into which a shard on the host goes.
   void findOutputs(mlir::Value hostShard,
                    llvm::SmallVectorImpl<soaprt::OutputOp> &outputs);

@@ -121,7 +121,7 @@ OpBuilder Lowering::rowBuilder(const Place &place) {
 //===----------------------------------------------------------------------===//
 
 Value Lowering::createBuffer(int32_t device, ArrayRef<int64_t> shape,
-                             Type element, soaprt::Space space, Location loc) {
+                             Type element, Space space, Location loc) {
   auto type = soaprt::BufferType::get(context, shape, element, space);
   return bufferBuilder(device).create<soaprt::BufferOp>(loc, type,
                                                         IntegerAttr());
@@ -129,7 +129,7 @@ Value Lowering::createBuffer(int32_t device, ArrayRef<int64_t> shape,
 
 Value Lowering::createBuffer(ir::ShardType type, Location loc) {
   return createBuffer(type.getDevice(), type.getShape(), type.getElementType(),
-                      soaprt::Space::Activations, loc);
+                      Space::Activations, loc);
 }
 
 Value Lowering::createView(int32_t device, Value source, int64_t first,
@@ -244,25 +244,12 @@ LogicalResult Lowering::run(func::FuncOp main) {
             })
             .Case<ir::BroadcastOp, ir::AllGatherOp, ir::AllToAllOp,
                   ir::AllReduceOp, ir::ReduceScatterOp>([&](auto typed) {
-              using OpT = decltype(typed);
-              if (typed.getPhase() == ir::Phase::Feed)
+              if (typed.getPhase() == Phase::Feed)
                 return lowerFeed(typed);
-              if (llvm::is_contained(typed.getOver(), ir::kHostDevice))
+              if (llvm::is_contained(typed.getOver(), kHostDevice))
                 return LogicalResult(typed.emitOpError(
                     "expected the host in feeds and drains only"));
-              auto kind = soaprt::CollectiveKind::ReduceScatter;
-              if (std::is_same_v<OpT, ir::BroadcastOp>)
-                kind = soaprt::CollectiveKind::Broadcast;
-              else if (std::is_same_v<OpT, ir::AllGatherOp>)
-                kind = soaprt::CollectiveKind::AllGather;
-              else if (std::is_same_v<OpT, ir::AllToAllOp>)
-                kind = soaprt::CollectiveKind::AllToAll;
-              else if (std::is_same_v<OpT, ir::AllReduceOp>)
-                kind = soaprt::CollectiveKind::AllReduce;
-              auto algorithm = StringAttr::get(
-                  context, ir::stringifyAlgorithm(typed.getAlgorithm()));
-              lowerCollective(&op, kind, typed.getOver(), algorithm,
-                              typed.getBoxes());
+              lowerCollective(typed, typed.getAlgorithm());
               return success();
             })
             .Case<ir::DiscardOp, func::ReturnOp>([](auto) { return success(); })

@@ -107,6 +107,16 @@ Engine::~Engine() {
   (void)new Arena(std::move(staging));
 }
 
+/// Cores per device as a model says; 0: an even share of those of `devices`, of
+/// which the model may use but some.
+static size_t coresPerDevice(const fb::Model &table, size_t devices,
+                             size_t allowed) {
+  size_t used = table.devices()->size(), all = table.machine_devices();
+  if (table.cores_per_device() != 0 || all <= used)
+    return table.cores_per_device();
+  return std::max<size_t>(1, allowed * used / (devices * all));
+}
+
 /// Gives this process's devices their share of its host.
 void Engine::place(const EngineOptions &options) {
   const fb::Model &table = compiled->table();
@@ -130,7 +140,11 @@ void Engine::place(const EngineOptions &options) {
       invalid("expected ", share.neededBytes >> 20,
               " MiB of free memory, got: ", available >> 20,
               " MiB; compile with a smaller --batch, or free memory");
-    split = splitCores(share.devices, perDevice, allowed);
+    split = splitCores(
+        share.devices,
+        perDevice ? perDevice
+                  : coresPerDevice(table, share.devices, allowed.size()),
+        allowed);
   });
   if (!split.warning.empty() && options.warning)
     options.warning(split.warning);
@@ -240,17 +254,18 @@ void Engine::makeHostSides(const HostLinks &links) {
 }
 
 std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
-                                             size_t coresPerDevice) {
+                                             size_t given) {
   std::vector<uint64_t> storage(size / sizeof(uint64_t) + 1);
   std::memcpy(storage.data(), data, size);
   const fb::Model &table = *checkedModel(storage.data(), size);
   checkTable(table);
   Meetings meetings = matchRows(table);
   const Backend &backend = findBackend(toString(table.target()));
-  CoreSplit split =
-      splitCores(table.devices()->size(),
-                 coresPerDevice ? coresPerDevice : table.cores_per_device(),
-                 allowedCores());
+  std::vector<int> allowed = allowedCores();
+  size_t devices = table.devices()->size();
+  CoreSplit split = splitCores(
+      devices, given ? given : coresPerDevice(table, devices, allowed.size()),
+      allowed);
   std::vector<MemoryNeeds> all;
   std::exception_ptr failure;
   // The library sees the cores of the thread that calls it. All devices have

@@ -13,7 +13,7 @@
 #include "Engine/HostRows.h"
 #include "Process/Group.h"
 #include "Wait.h"
-#include "soap/Runtime/LinkSpeed.h"
+#include "soap/Links/LinkSpeed.h"
 #include <exception>
 #include <functional>
 #include <mutex>

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transport/Collective.h"
-#include "soap/Runtime/Collectives.h"
+#include "soap/Links/Collectives.h"
 #include <algorithm>
 
 using namespace soap;

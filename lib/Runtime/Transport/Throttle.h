@@ -9,7 +9,7 @@
 #define SOAP_LIB_RUNTIME_TRANSPORT_THROTTLE_H
 
 #include "Transport/Channel.h"
-#include "soap/Runtime/LinkSpeed.h"
+#include "soap/Links/LinkSpeed.h"
 
 namespace soap::runtime {
 

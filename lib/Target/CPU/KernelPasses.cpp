@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Analysis/CFGLoopInfo.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -195,31 +196,56 @@ struct NativeAnnotateKernels
                             UnitAttr::get(&getContext()));
       if (function.isPrivate() || function->hasAttr(native::parallelAttr))
         function.setLinkage(LLVM::Linkage::Internal);
-      if (function->removeAttr(native::parallelAttr))
-        markParallel(function);
+      bool parallel =
+          static_cast<bool>(function->removeAttr(native::parallelAttr));
+      annotateLoops(function, parallel);
     }
   }
 
 private:
-  /// Puts all accesses into a group, and says on every back edge that accesses
-  /// of this group do not depend on another iteration.
-  void markParallel(LLVM::LLVMFuncOp function) {
+  /// Keeps LLVM from unrolling loops around loops: copies of short rows would
+  /// become blocks of thousands of instructions, which LLVM schedules in time
+  /// that grows with their square. In `parallel` functions all accesses are put
+  /// into a group, and every loop says that accesses of this group do not
+  /// depend on another iteration.
+  void annotateLoops(LLVM::LLVMFuncOp function, bool parallel) {
+    Region &body = function.getBody();
+    if (body.hasOneBlock())
+      return;
     MLIRContext *context = &getContext();
-    auto group = LLVM::AccessGroupAttr::get(
-        context, DistinctAttr::create(UnitAttr::get(context)));
-    auto annotation = LLVM::LoopAnnotationAttr::get(
-        context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, group);
-    ArrayAttr groups = ArrayAttr::get(context, group);
+    SmallVector<LLVM::AccessGroupAttr> groups;
+    if (parallel) {
+      groups.push_back(LLVM::AccessGroupAttr::get(
+          context, DistinctAttr::create(UnitAttr::get(context))));
+      ArrayAttr list = ArrayAttr::get(context, groups[0]);
+      function.walk([&](Operation *op) {
+        if (auto load = dyn_cast<LLVM::LoadOp>(op))
+          load.setAccessGroupsAttr(list);
+        else if (auto store = dyn_cast<LLVM::StoreOp>(op))
+          store.setAccessGroupsAttr(list);
+      });
+    }
+    auto whole = LLVM::LoopUnrollAttr::get(
+        context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
+        {});
     DominanceInfo dominance(function);
-    function.walk([&](Operation *op) {
-      if (auto load = dyn_cast<LLVM::LoadOp>(op))
-        load.setAccessGroupsAttr(groups);
-      else if (auto store = dyn_cast<LLVM::StoreOp>(op))
-        store.setAccessGroupsAttr(groups);
-      else if (auto branch = dyn_cast<LLVM::BrOp>(op))
-        if (dominance.dominates(branch.getDest(), branch->getBlock()))
+    CFGLoopInfo loops(dominance.getDomTree(&body));
+    for (CFGLoop *loop : loops.getLoopsInPreorder()) {
+      LLVM::LoopUnrollAttr unroll =
+          loop->isInnermost() ? LLVM::LoopUnrollAttr() : whole;
+      if (!parallel && !unroll)
+        continue;
+      auto annotation =
+          LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {},
+                                        {}, {}, {}, {}, {}, {}, {}, groups);
+      SmallVector<Block *> latches;
+      loop->getLoopLatches(latches);
+      for (Block *latch : latches)
+        if (auto branch = dyn_cast<LLVM::BrOp>(latch->getTerminator()))
           branch.setLoopAnnotationAttr(annotation);
-    });
+        else if (auto branch = dyn_cast<LLVM::CondBrOp>(latch->getTerminator()))
+          branch.setLoopAnnotationAttr(annotation);
+    }
   }
 };
 } // namespace

@@ -15,7 +15,7 @@ using namespace soap;
 
 llvm::Error soap::planLibraryMemory(ModuleOp module,
                                     const ModelOptions &options) {
-  WeightsFile weights;
+  WeightsFile weights(options.files);
   FailureOr<std::string> tables =
       emitTables(module, options, weights, "weights");
   if (failed(tables))

@@ -10,6 +10,7 @@
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Runtime/ModelHash.h"
 #include "soap/Target/Model/SharedObject.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -39,43 +40,26 @@ static llvm::Error seal(StringRef path) {
   return llvm::Error::success();
 }
 
-/// Writes the weights and, once their digest is in the tables, the library.
-static llvm::Error writeFiles(const WeightsFile &weights, StringRef weightsPath,
-                              StringRef outputPath, ModelTables &tables,
-                              llvm::function_ref<llvm::Error(StringRef)> link) {
-  OutputFiles files;
-  // Messages name the files that were asked for.
-  auto named = [](llvm::Error error, StringRef temporary, StringRef path) {
-    std::string text = llvm::toString(std::move(error));
-    for (size_t at; (at = text.find(temporary.str())) != std::string::npos;)
-      text.replace(at, temporary.size(), path.str());
-    return llvm::createStringError(text);
-  };
-  if (!weights.empty()) {
-    std::string temporary = files.add(weightsPath);
-    auto digest = weights.write(temporary);
-    if (!digest)
-      return named(digest.takeError(), temporary, weightsPath);
-    setWeightsDigest(tables.model, *digest);
-    if (!tables.reference.empty())
-      setWeightsDigest(tables.reference, *digest);
-  }
-  std::string library = files.add(outputPath);
-  if (llvm::Error error = link(library))
-    return named(std::move(error), library, outputPath);
-  if (llvm::Error error = seal(library))
-    return named(std::move(error), library, outputPath);
-  return files.publish();
-}
+namespace {
+/// A compiled model, but for linking.
+struct UnlinkedModel {
+  explicit UnlinkedModel(const ModelOptions &options)
+      : weights(options.files) {}
 
-LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
-                              StringRef outputPath,
-                              const ReferenceBuild *reference) {
-  SmallString<128> weightsPath(outputPath);
-  llvm::sys::path::replace_extension(weightsPath, "safetensors");
-  StringRef weightsName = llvm::sys::path::filename(weightsPath);
+  LogicalResult build(ModuleOp module, const ModelOptions &options,
+                      StringRef weightsName, const ReferenceBuild *reference);
+  /// Says in the tables which weights they go with.
+  void setDigest(const fb::WeightsDigest &digest);
+
   WeightsFile weights;
   ModelTables tables;
+  SmallVector<std::string, 1> objects;
+};
+} // namespace
+
+LogicalResult UnlinkedModel::build(ModuleOp module, const ModelOptions &options,
+                                   StringRef weightsName,
+                                   const ReferenceBuild *reference) {
   auto emit = [&](ModuleOp from, const ModelOptions &how, std::string &table) {
     FailureOr<std::string> emitted =
         emitTables(from, how, weights, weightsName);
@@ -87,7 +71,6 @@ LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
       (reference &&
        failed(emit(reference->module, reference->options, tables.reference))))
     return failure();
-  SmallVector<std::string, 1> objects;
   NativeKernels natives(reference ? reference->module : module);
   if (natives.size()) {
     FailureOr<std::string> object =
@@ -96,12 +79,107 @@ LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
       return failure();
     objects.push_back(std::move(*object));
   }
-  auto link = [&](StringRef path) {
-    return linkSharedObject(objects, tables, path,
-                            llvm::sys::path::filename(outputPath));
+  return success();
+}
+
+void UnlinkedModel::setDigest(const fb::WeightsDigest &digest) {
+  setWeightsDigest(tables.model, digest);
+  if (!tables.reference.empty())
+    setWeightsDigest(tables.reference, digest);
+}
+
+/// The weights file that lies beside a library.
+static std::string weightsPathOf(StringRef library) {
+  SmallString<128> path(library);
+  llvm::sys::path::replace_extension(path, "safetensors");
+  return std::string(path);
+}
+
+/// Writes the weights and, once their digest is in the tables, the library.
+static llvm::Error writeFiles(UnlinkedModel &model, StringRef outputPath,
+                              const TemporaryFileCallback &temporaryFile) {
+  OutputFiles files(temporaryFile);
+  // Messages name the files that were asked for.
+  auto named = [](llvm::Error error, StringRef temporary, StringRef path) {
+    std::string text = llvm::toString(std::move(error));
+    for (size_t at; (at = text.find(temporary.str())) != std::string::npos;)
+      text.replace(at, temporary.size(), path.str());
+    return llvm::createStringError(text);
   };
-  if (llvm::Error error =
-          writeFiles(weights, weightsPath, outputPath, tables, link))
+  if (!model.weights.empty()) {
+    std::string path = weightsPathOf(outputPath), temporary = files.add(path);
+    auto digest = model.weights.write(temporary);
+    if (!digest)
+      return named(digest.takeError(), temporary, path);
+    model.setDigest(*digest);
+  }
+  std::string library = files.add(outputPath);
+  llvm::Error error =
+      linkSharedObject(model.objects, model.tables, library,
+                       llvm::sys::path::filename(outputPath), temporaryFile);
+  if (!error)
+    error = seal(library);
+  if (error)
+    return named(std::move(error), library, outputPath);
+  return files.publish();
+}
+
+LogicalResult soap::emitModel(ModuleOp module, const ModelOptions &options,
+                              StringRef outputPath,
+                              const ReferenceBuild *reference) {
+  UnlinkedModel model(options);
+  if (failed(model.build(module, options,
+                         llvm::sys::path::filename(weightsPathOf(outputPath)),
+                         reference)))
+    return failure();
+  if (llvm::Error error = writeFiles(model, outputPath, options.temporaryFile))
     return module.emitError(llvm::toString(std::move(error)));
   return success();
+}
+
+/// Links in a folder of its own, as linkers write files only.
+static llvm::Error linkInMemory(const UnlinkedModel &model, StringRef soname,
+                                const TemporaryFileCallback &temporaryFile,
+                                std::string &library) {
+  SmallString<128> folder, path;
+  if (std::error_code code =
+          llvm::sys::fs::createUniqueDirectory("soap-compile", folder))
+    return llvm::createStringError(
+        "expected a folder for temporary files, got: " + code.message());
+  auto clean = llvm::make_scope_exit(
+      [&] { (void)llvm::sys::fs::remove_directories(folder); });
+  path = folder;
+  llvm::sys::path::append(path, "model.so");
+  if (llvm::Error error = linkSharedObject(model.objects, model.tables, path,
+                                           soname, temporaryFile))
+    return error;
+  if (llvm::Error error = seal(path))
+    return error;
+  auto contents = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                              /*RequiresNullTerminator=*/false);
+  if (!contents)
+    return llvm::createStringError("expected to read '" + path +
+                                   "', got: " + contents.getError().message());
+  library = (*contents)->getBuffer().str();
+  return llvm::Error::success();
+}
+
+FailureOr<ModelContents>
+soap::emitModelContents(ModuleOp module, const ModelOptions &options,
+                        StringRef name, const ReferenceBuild *reference) {
+  ModelContents contents;
+  contents.weightsName = weightsPathOf(name);
+  UnlinkedModel model(options);
+  if (failed(model.build(module, options, contents.weightsName, reference)))
+    return failure();
+  if (!model.weights.empty()) {
+    auto digest = model.weights.append(contents.weights);
+    if (!digest)
+      return module.emitError(llvm::toString(digest.takeError()));
+    model.setDigest(*digest);
+  }
+  if (llvm::Error error =
+          linkInMemory(model, name, options.temporaryFile, contents.library))
+    return module.emitError(llvm::toString(std::move(error)));
+  return contents;
 }

@@ -9,7 +9,6 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Signals.h"
 
 using namespace llvm;
 using namespace soap;
@@ -27,13 +26,18 @@ OutputFiles::~OutputFiles() {
     for (const std::string &name : {file.temporary, file.backup})
       if (!name.empty())
         (void)sys::fs::remove(name);
-    sys::DontRemoveFileOnSignal(file.temporary);
+    announce(file.temporary, /*exists=*/false);
   }
+}
+
+void OutputFiles::announce(StringRef path, bool exists) const {
+  if (temporaryFile && !path.empty())
+    temporaryFile(path, exists);
 }
 
 std::string OutputFiles::add(StringRef path) {
   files.push_back({path.str(), uniqueNameBeside(path), "", false});
-  sys::RemoveFileOnSignal(files.back().temporary);
+  announce(files.back().temporary, /*exists=*/true);
   return files.back().temporary;
 }
 
@@ -63,7 +67,7 @@ Error OutputFiles::publish() {
                                "', got: " + error.message());
     }
     file.published = true;
-    sys::DontRemoveFileOnSignal(file.temporary);
+    announce(file.temporary, /*exists=*/false);
     file.temporary.clear();
   }
   return Error::success();

@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_TARGET_MODEL_OUTPUTFILES_H
 #define SOAP_LIB_TARGET_MODEL_OUTPUTFILES_H
 
+#include "soap/Target/Model/SharedObject.h"
 #include "llvm/Support/Error.h"
 #include <deque>
 #include <string>
@@ -18,7 +19,11 @@ namespace soap {
 /// killed in between leaves some of them, which the hashes in a model tell.
 class OutputFiles {
 public:
-  /// Removes what was not published, also if a signal ends the program.
+  /// `temporaryFile` is told of files that are to be removed if a signal ends
+  /// the program.
+  explicit OutputFiles(const TemporaryFileCallback &temporaryFile = {})
+      : temporaryFile(temporaryFile) {}
+  /// Removes what was not published.
   ~OutputFiles();
 
   /// The temporary path, beside `path`, at which to write its contents.
@@ -36,6 +41,10 @@ private:
   };
   void takeBack();
 
+  /// Tells `temporaryFile`.
+  void announce(llvm::StringRef path, bool exists) const;
+
+  TemporaryFileCallback temporaryFile;
   std::deque<File> files;
 };
 

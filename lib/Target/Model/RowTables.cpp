@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TableVocabulary.h"
 #include "Tables.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -78,131 +79,122 @@ static LogicalResult fail(Operation *op, const Twine &message) {
   return op->emitOpError(message);
 }
 
-LogicalResult DeviceTable::buildBody(Operation *row, fb::RowT &table) {
-  auto bufferList = [&](ValueRange values, std::vector<uint32_t> &list) {
-    for (Value value : values) {
-      FailureOr<uint32_t> buffer = bufferOf(value);
-      if (failed(buffer))
-        return failure();
-      list.push_back(*buffer);
+LogicalResult DeviceTable::buffersOf(ValueRange values,
+                                     std::vector<uint32_t> &list) {
+  for (Value value : values) {
+    FailureOr<uint32_t> buffer = bufferOf(value);
+    if (failed(buffer))
+      return failure();
+    list.push_back(*buffer);
+  }
+  return success();
+}
+
+LogicalResult DeviceTable::build(soaprt::LaunchOp op, fb::RowT &table) {
+  fb::LaunchT launch;
+  auto kernel = index.symbols.lookup<soaprt::KernelOp>(op.getKernel());
+  launch.kernel = index.kernels.lookup(kernel);
+  launch.sizes = kernel.getSizes();
+  if (failed(buffersOf(op.getInputs(), launch.operands)) ||
+      failed(buffersOf(op.getOutputs(), launch.results)))
+    return failure();
+  launch.constant_operands.assign(op.getConstants().begin(),
+                                  op.getConstants().end());
+  table.body.Set(std::move(launch));
+  return success();
+}
+
+LogicalResult DeviceTable::build(soaprt::CopyOp op, fb::RowT &table) {
+  fb::CopyT copy;
+  if (Attribute fill = op.getFillAttr()) {
+    llvm::SmallPtrSet<void *, 4> filled;
+    for (Value target : op.getTargets()) {
+      if (!filled.insert(target.getAsOpaquePointer()).second)
+        continue;
+      auto entry = std::make_unique<fb::FillT>();
+      fb::Extent extent = extentOf(target);
+      entry->buffer = extent.buffer();
+      entry->offset = extent.offset();
+      entry->bytes = extent.bytes();
+      entry->pattern = elementBytes(fill);
+      if (entry->pattern.empty())
+        return fail(op, "expected a number to fill with");
+      copy.fills.push_back(std::move(entry));
     }
-    return success();
-  };
-  auto extents = [&](ValueRange values, std::vector<fb::Extent> &list) {
-    for (Value value : values)
-      list.push_back(extentOf(value));
-  };
+  }
+  for (auto [i, box] :
+       llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
+    copy.copies.push_back(boxCopy(box, op.getSources()[i], op.getTargets()[i]));
+  table.body.Set(std::move(copy));
+  return success();
+}
+
+LogicalResult DeviceTable::build(soaprt::ExchangeOp op, fb::RowT &table) {
+  fb::ExchangeT exchange;
+  uint32_t tag = op.getTag();
+  for (auto [value, peer] :
+       llvm::zip_equal(op.getSends(), op.getDestinations()))
+    exchange.sends.emplace_back(peer, tag, extentOf(value));
+  for (auto [value, peer] : llvm::zip_equal(op.getReceives(), op.getOrigins()))
+    exchange.receives.emplace_back(peer, tag, extentOf(value));
+  table.body.Set(std::move(exchange));
+  return success();
+}
+
+LogicalResult DeviceTable::build(soaprt::CollectiveOp op, fb::RowT &table) {
+  fb::CollectiveT collective;
+  collective.kind = toTable(op.getKind());
+  collective.group.assign(op.getGroup().begin(), op.getGroup().end());
+  collective.member = op.getMember();
+  collective.tag = op.getTag();
+  collective.combine = toTable(op.getCombine().value_or(Combine::None));
+  collective.algorithm = toTable(op.getAlgorithm());
+  for (Value value : op.getSends())
+    collective.send.push_back(extentOf(value));
+  for (Value value : op.getReceives())
+    collective.receive.push_back(extentOf(value));
+  Value any =
+      op.getSends().empty() ? op.getReceives().front() : op.getSends().front();
+  std::optional<fb::ElementType> element =
+      elementType(typeOf(any).getElementType());
+  if (!element)
+    return fail(op, "expected elements that the runtime knows");
+  collective.element = *element;
+  table.body.Set(std::move(collective));
+  return success();
+}
+
+LogicalResult DeviceTable::build(soaprt::FeedOp op, fb::RowT &table) {
+  fb::FeedT feed;
+  auto port = index.symbols.lookup<soaprt::InputOp>(op.getInput());
+  feed.input = index.ports.lookup(port);
+  auto type = cast<RankedTensorType>(port.getType());
+  for (auto [i, box] :
+       llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
+    feed.copies.push_back(boxCopy(box, {}, op.getTargets()[i], type));
+  table.phase = toTable(Phase::Feed);
+  table.body.Set(std::move(feed));
+  return success();
+}
+
+LogicalResult DeviceTable::build(soaprt::DrainOp op, fb::RowT &table) {
+  fb::DrainT drain;
+  auto port = index.symbols.lookup<soaprt::OutputOp>(op.getOutput());
+  drain.output = index.ports.lookup(port);
+  auto type = cast<RankedTensorType>(port.getType());
+  for (auto [i, box] :
+       llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
+    drain.copies.push_back(boxCopy(box, op.getSources()[i], {}, type));
+  table.phase = toTable(Phase::Drain);
+  table.body.Set(std::move(drain));
+  return success();
+}
+
+LogicalResult DeviceTable::buildBody(Operation *row, fb::RowT &table) {
   return TypeSwitch<Operation *, LogicalResult>(row)
-      .Case([&](soaprt::LaunchOp op) {
-        fb::LaunchT launch;
-        auto kernel = index.symbols.lookup<soaprt::KernelOp>(op.getKernel());
-        launch.kernel = index.kernels.lookup(kernel);
-        launch.sizes = kernel.getSizes();
-        if (failed(bufferList(op.getInputs(), launch.operands)) ||
-            failed(bufferList(op.getOutputs(), launch.results)))
-          return failure();
-        launch.constant_operands.assign(op.getConstants().begin(),
-                                        op.getConstants().end());
-        table.body.Set(std::move(launch));
-        return success();
-      })
-      .Case([&](soaprt::CopyOp op) {
-        fb::CopyT copy;
-        if (Attribute fill = op.getFillAttr()) {
-          llvm::SmallPtrSet<void *, 4> filled;
-          for (Value target : op.getTargets()) {
-            if (!filled.insert(target.getAsOpaquePointer()).second)
-              continue;
-            auto entry = std::make_unique<fb::FillT>();
-            fb::Extent extent = extentOf(target);
-            entry->buffer = extent.buffer();
-            entry->offset = extent.offset();
-            entry->bytes = extent.bytes();
-            entry->pattern = elementBytes(fill);
-            if (entry->pattern.empty())
-              return fail(op, "expected a number to fill with");
-            copy.fills.push_back(std::move(entry));
-          }
-        }
-        for (auto [i, box] :
-             llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
-          copy.copies.push_back(
-              boxCopy(box, op.getSources()[i], op.getTargets()[i]));
-        table.body.Set(std::move(copy));
-        return success();
-      })
-      .Case([&](soaprt::ExchangeOp op) {
-        fb::ExchangeT exchange;
-        uint32_t tag = op.getTag();
-        for (auto [value, peer] :
-             llvm::zip_equal(op.getSends(), op.getDestinations()))
-          exchange.sends.emplace_back(peer, tag, extentOf(value));
-        for (auto [value, peer] :
-             llvm::zip_equal(op.getReceives(), op.getOrigins()))
-          exchange.receives.emplace_back(peer, tag, extentOf(value));
-        table.body.Set(std::move(exchange));
-        return success();
-      })
-      .Case([&](soaprt::CollectiveOp op) {
-        fb::CollectiveT collective;
-        collective.kind = static_cast<fb::CollectiveKind>(op.getKind());
-        collective.group.assign(op.getGroup().begin(), op.getGroup().end());
-        collective.member = op.getMember();
-        collective.tag = op.getTag();
-        if (std::optional<StringRef> name = op.getCombine()) {
-          std::optional<fb::Combine> combine =
-              llvm::StringSwitch<std::optional<fb::Combine>>(*name)
-                  .Case("sum", fb::Combine::Sum)
-                  .Case("prod", fb::Combine::Prod)
-                  .Case("max", fb::Combine::Max)
-                  .Case("min", fb::Combine::Min)
-                  .Case("and", fb::Combine::And)
-                  .Case("or", fb::Combine::Or)
-                  .Default(std::nullopt);
-          if (!combine)
-            return fail(op, "expected a combiner that the runtime knows");
-          collective.combine = *combine;
-        }
-        if (std::optional<StringRef> algorithm = op.getAlgorithm())
-          collective.algorithm = *algorithm == "ring"   ? fb::Algorithm::Ring
-                                 : *algorithm == "tree" ? fb::Algorithm::Tree
-                                                        : fb::Algorithm::Direct;
-        extents(op.getSends(), collective.send);
-        extents(op.getReceives(), collective.receive);
-        Value any = op.getSends().empty() ? op.getReceives().front()
-                                          : op.getSends().front();
-        std::optional<fb::ElementType> element =
-            elementType(typeOf(any).getElementType());
-        if (!element)
-          return fail(op, "expected elements that the runtime knows");
-        collective.element = *element;
-        table.body.Set(std::move(collective));
-        return success();
-      })
-      .Case([&](soaprt::FeedOp op) {
-        fb::FeedT feed;
-        auto port = index.symbols.lookup<soaprt::InputOp>(op.getInput());
-        feed.input = index.ports.lookup(port);
-        auto type = cast<RankedTensorType>(port.getType());
-        for (auto [i, box] :
-             llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
-          feed.copies.push_back(boxCopy(box, {}, op.getTargets()[i], type));
-        table.phase = fb::Phase::Feed;
-        table.body.Set(std::move(feed));
-        return success();
-      })
-      .Case([&](soaprt::DrainOp op) {
-        fb::DrainT drain;
-        auto port = index.symbols.lookup<soaprt::OutputOp>(op.getOutput());
-        drain.output = index.ports.lookup(port);
-        auto type = cast<RankedTensorType>(port.getType());
-        for (auto [i, box] :
-             llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
-          drain.copies.push_back(boxCopy(box, op.getSources()[i], {}, type));
-        table.phase = fb::Phase::Drain;
-        table.body.Set(std::move(drain));
-        return success();
-      })
+      .Case<soaprt::LaunchOp, soaprt::CopyOp, soaprt::ExchangeOp,
+            soaprt::CollectiveOp, soaprt::FeedOp, soaprt::DrainOp>(
+          [&](auto op) { return build(op, table); })
       .Default([](Operation *other) {
         return fail(other, "expected a row of a program");
       });
@@ -214,9 +206,7 @@ DeviceTable::buildProgram(Block &program,
   DenseMap<Operation *, uint32_t> positions;
   for (auto row : program.getOps<soaprt::RowOpInterface>()) {
     auto table = std::make_unique<fb::RowT>();
-    table->stream = row.getStream() == soaprt::Stream::Communication
-                        ? fb::Stream::Communication
-                        : fb::Stream::Compute;
+    table->stream = toTable(row.getStream().value_or(Stream::Compute));
     for (Value token : row.getWaits())
       table->waits.push_back(positions.lookup(token.getDefiningOp()));
     table->name = row.getNode().str();

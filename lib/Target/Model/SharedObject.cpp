@@ -16,7 +16,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 #include <deque>
 
@@ -56,13 +55,16 @@ static Expected<std::string> emitData(const ModelTables &tables) {
 }
 
 namespace {
-/// Files that are gone at the end, also if a signal ends the program.
+/// Files that are gone at the end.
 class TemporaryFiles {
 public:
+  explicit TemporaryFiles(const TemporaryFileCallback &callback)
+      : callback(callback) {}
   ~TemporaryFiles() {
     for (const std::string &path : paths) {
       (void)sys::fs::remove(path);
-      sys::DontRemoveFileOnSignal(path);
+      if (callback)
+        callback(path, /*exists=*/false);
     }
   }
 
@@ -87,12 +89,14 @@ public:
 
   void add(StringRef path) {
     paths.push_back(path.str());
-    sys::RemoveFileOnSignal(paths.back());
+    if (callback)
+      callback(paths.back(), /*exists=*/true);
   }
 
   const std::string &back() const { return paths.back(); }
 
 private:
+  const TemporaryFileCallback &callback;
   std::deque<std::string> paths;
 };
 } // namespace
@@ -120,7 +124,8 @@ static Error runLinker(StringRef linker, ArrayRef<StringRef> arguments,
 
 Error soap::linkSharedObject(ArrayRef<std::string> objects,
                              const ModelTables &tables, StringRef outputPath,
-                             StringRef soname) {
+                             StringRef soname,
+                             const TemporaryFileCallback &temporaryFile) {
   Expected<std::string> linker = findLinker();
   if (!linker)
     return linker.takeError();
@@ -132,7 +137,7 @@ Error soap::linkSharedObject(ArrayRef<std::string> objects,
   SmallString<128> directory(sys::path::parent_path(outputPath));
   if (directory.empty())
     directory = ".";
-  TemporaryFiles files;
+  TemporaryFiles files(temporaryFile);
   SmallVector<std::string> inputs;
   if (Error error = files.write(*data, directory))
     return error;

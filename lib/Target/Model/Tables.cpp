@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tables.h"
+#include "TableVocabulary.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
@@ -97,7 +98,7 @@ FailureOr<uint32_t> DeviceTable::bufferOf(Value value) {
   auto [it, isNew] = views.try_emplace(value, device->buffers.size());
   if (isNew)
     device->buffers.emplace_back(
-        static_cast<fb::Space>(type.getSpace()),
+        toTable(type.getSpace()),
         *storage.buffer.getOffset() + storage.byteOffset, type.getBytes());
   return it->second;
 }
@@ -112,7 +113,7 @@ fb::Extent DeviceTable::extentOf(Value value) {
 /// only from the first row that reads it.
 static int32_t initRow(soaprt::LoadOp load) {
   soaprt::BufferOp buffer = soaprt::getStorage(load.getTarget()).buffer;
-  if (buffer.getType().getSpace() != soaprt::Space::Activations)
+  if (buffer.getType().getSpace() != Space::Activations)
     return -1;
   auto device = load->getParentOfType<soaprt::DeviceOp>();
   int32_t index = 0;
@@ -215,9 +216,9 @@ LogicalResult DeviceTable::build(fb::DeviceT &table) {
   table.communication_bytes = communicationBytes(op);
   for (auto buffer : op.getBlock().getOps<soaprt::BufferOp>()) {
     buffers[buffer] = table.buffers.size();
-    table.buffers.emplace_back(
-        static_cast<fb::Space>(buffer.getType().getSpace()),
-        *buffer.getOffset(), buffer.getType().getBytes());
+    table.buffers.emplace_back(toTable(buffer.getType().getSpace()),
+                               *buffer.getOffset(),
+                               buffer.getType().getBytes());
   }
   for (auto load : op.getBlock().getOps<soaprt::LoadOp>())
     if (failed(buildLoad(load, table)))
@@ -295,6 +296,7 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
   model.fingerprint = options.fingerprint;
   model.target = options.target->getName().str();
   model.cores_per_device = options.coresPerDevice;
+  model.machine_devices = options.machineDevices;
   model.strategy = options.strategy;
   model.simulated_ns = options.simulatedNs;
 

@@ -56,7 +56,15 @@ private:
   buildProgram(mlir::Block &program,
                std::vector<std::unique_ptr<fb::RowT>> &rows);
   mlir::LogicalResult buildBody(mlir::Operation *row, fb::RowT &table);
+  mlir::LogicalResult build(soaprt::LaunchOp op, fb::RowT &table);
+  mlir::LogicalResult build(soaprt::CopyOp op, fb::RowT &table);
+  mlir::LogicalResult build(soaprt::ExchangeOp op, fb::RowT &table);
+  mlir::LogicalResult build(soaprt::CollectiveOp op, fb::RowT &table);
+  mlir::LogicalResult build(soaprt::FeedOp op, fb::RowT &table);
+  mlir::LogicalResult build(soaprt::DrainOp op, fb::RowT &table);
 
+  mlir::LogicalResult buffersOf(mlir::ValueRange values,
+                                std::vector<uint32_t> &list);
   /// The schema's buffer of a value that a kernel can read where it starts:
   /// that of the soaprt.buffer or, for a view, one of its own.
   mlir::FailureOr<uint32_t> bufferOf(mlir::Value value);

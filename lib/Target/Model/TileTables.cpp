@@ -28,7 +28,7 @@ DeviceTable::buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values) {
     auto writer = writers.find(buffer);
     // Temporaries of init are gone when it ends.
     if (writer == writers.end() &&
-        buffer.getType().getSpace() != soaprt::Space::Parameters)
+        buffer.getType().getSpace() != Space::Parameters)
       continue;
     auto [value, isNew] = index.values.try_emplace(
         {tile.getValueAttr(), tile.getResult()}, values.size());

@@ -13,7 +13,6 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -41,7 +40,7 @@ static const char *dtypeOf(Type type) {
   return names[static_cast<size_t>(*elementType(type))];
 }
 
-/// Copies bytes from one open file to a stream, in blocks.
+/// Copies bytes from a file of this machine to a stream, in blocks.
 static llvm::Error copyBytes(StringRef path, int64_t offset, int64_t length,
                              llvm::raw_ostream &os) {
   auto file = llvm::sys::fs::openNativeFileForRead(path);
@@ -112,17 +111,20 @@ std::string WeightsFile::header() const {
   return header;
 }
 
-llvm::Error WeightsFile::writeTo(llvm::raw_fd_ostream &os) const {
+llvm::Error WeightsFile::writeTo(llvm::raw_ostream &os,
+                                 llvm::function_ref<bool()> failed) const {
   std::string text = header();
   char length[8];
   llvm::support::endian::write64le(length, text.size());
   os.write(length, 8);
   os << text;
   for (auto &[name, source] : tensors) {
-    if (llvm::Error error =
-            copyBytes(source.path, source.offset, source.length, os))
+    if (std::optional<StringRef> bytes = files.find(source.path))
+      os << bytes->substr(source.offset, source.length);
+    else if (llvm::Error error =
+                 copyBytes(source.path, source.offset, source.length, os))
       return error;
-    if (os.has_error()) // A full disk need not be written to until the end.
+    if (failed()) // A full disk need not be written to until the end.
       break;
   }
   return llvm::Error::success();
@@ -135,18 +137,26 @@ WeightsFile::write(StringRef outputPath) const {
   if (code)
     return llvm::createStringError("expected to write '" + outputPath +
                                    "', got: " + code.message());
-  llvm::sys::RemoveFileOnSignal(outputPath);
-  llvm::Error error = writeTo(os);
+  llvm::Error error = writeTo(os, [&] { return os.has_error(); });
   os.close();
   if (!error && os.has_error())
     error = llvm::createStringError("expected to write '" + outputPath +
                                     "', got: " + os.error().message() +
                                     "; is the disk full?");
   os.clear_error();
-  llvm::sys::DontRemoveFileOnSignal(outputPath);
   if (error) {
     (void)llvm::sys::fs::remove(outputPath);
     return std::move(error);
   }
   return digestOf(outputPath);
+}
+
+llvm::Expected<fb::WeightsDigest>
+WeightsFile::append(std::string &contents) const {
+  size_t begin = contents.size();
+  llvm::raw_string_ostream os(contents);
+  if (llvm::Error error = writeTo(os, [] { return false; }))
+    return std::move(error);
+  return digestOfWeights(contents.data() + begin, contents.size() - begin,
+                         /*all=*/true);
 }

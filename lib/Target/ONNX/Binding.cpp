@@ -81,15 +81,10 @@ parseNumpy(llvm::StringRef bytes, llvm::StringRef file, uint64_t &offset) {
 
 llvm::Error GraphImporter::bindInput(const std::string &name,
                                      llvm::StringRef file) {
-  bool other = false;
-  if (!llvm::sys::fs::is_other(file, other) && other)
-    return makeError("expected a readable file in --bind=" + name + ", got: '" +
-                     file + "': not a regular file");
-  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = options.files.open(file);
   if (!buffer)
     return makeError("expected a readable file in --bind=" + name + ", got: '" +
-                     file + "': " + buffer.getError().message());
+                     file + "': " + llvm::toString(buffer.takeError()));
   llvm::StringRef bytes = (*buffer)->getBuffer();
   constexpr llvm::StringLiteral magic = "\x93NUMPY";
   bool numpy = bytes.starts_with(magic);

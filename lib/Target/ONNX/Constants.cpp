@@ -61,7 +61,8 @@ LogicalResult soap::onnx_import::importConstantOfShape(NodeContext &node) {
     // A tensor of one element; rank 1 makes it a stored one.
     if (attribute->kind == ImportedValue::Kind::Stored) {
       auto file = cast<nn::FileAttr>(attribute->source);
-      auto bytes = Model::readBytes({file.getPath().str(),
+      auto bytes = Model::readBytes(node.files(),
+                                    {file.getPath().str(),
                                      static_cast<uint64_t>(file.getOffset()),
                                      static_cast<uint64_t>(file.getLength())});
       if (!bytes)

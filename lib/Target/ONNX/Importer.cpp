@@ -319,7 +319,7 @@ llvm::Expected<OwningOpRef<ModuleOp>>
 soap::importONNX(llvm::StringRef path, const ONNXImportOptions &options,
                  MLIRContext &context) {
   context.loadDialect<nn::NNDialect, func::FuncDialect>();
-  auto opened = Model::load(path);
+  auto opened = Model::load(path, options.files);
   if (!opened)
     return opened.takeError();
   OwningOpRef<ModuleOp> module =
@@ -338,6 +338,6 @@ soap::importONNX(llvm::StringRef path, const ONNXImportOptions &options,
                      "verifier rejects; check it with onnx.checker" +
                      diagnostics);
   if (options.initWeightsSeed)
-    initializeWeights(*module, *options.initWeightsSeed);
+    initializeWeights(*module, *options.initWeightsSeed, options.files);
   return std::move(module);
 }

@@ -60,6 +60,7 @@ public:
 
 private:
   friend class NodeContext;
+  friend class Body;
 
   llvm::Error importInitializers();
   llvm::Error importInputs();
@@ -211,6 +212,7 @@ public:
   const int index;
   int64_t opset() const { return graph.opset(); }
   mlir::OpBuilder &builder() { return graph.builder; }
+  const nn::Files &files() const { return graph.options.files; }
   /// `--batch`, and the size that it replaces.
   std::optional<int64_t> newBatch() const { return graph.options.batch; }
   std::optional<int64_t> oldBatch() const { return graph.oldBatch; }
@@ -279,6 +281,8 @@ public:
   void setResult(size_t i, mlir::Value value);
   void setResult(size_t i, ImportedValue value);
   void setResult(size_t i, HostTensor value);
+  /// Tensor `name`, of nodes that take the place of this one, is `value`.
+  void setValue(llvm::StringRef name, mlir::Value value);
   /// Result 0, unless it could not be made.
   template <typename T>
   mlir::LogicalResult finish(mlir::FailureOr<T> result) {
@@ -334,9 +338,11 @@ public:
   mlir::Value splat(llvm::ArrayRef<int64_t> shape, float value,
                     llvm::StringRef suffix);
   mlir::Value allTrue(llvm::ArrayRef<int64_t> shape, llvm::StringRef suffix);
-  /// A constant of `shape` with these elements.
+  /// A constant of `shape` with these elements, of the type of floats `type`;
+  /// by default numberType(). One value stands for all elements.
   mlir::Value numbers(llvm::ArrayRef<int64_t> shape,
-                      llvm::ArrayRef<float> values, llvm::StringRef suffix);
+                      llvm::ArrayRef<float> values, llvm::StringRef suffix,
+                      int type = onnx::TensorProto::UNDEFINED);
 
   mlir::NamedAttribute attr(llvm::StringRef name, llvm::ArrayRef<int64_t> v);
   mlir::NamedAttribute attr(llvm::StringRef name, int64_t v);
@@ -353,6 +359,7 @@ public:
   mlir::FailureOr<ImportedValue> tensorAttribute(llvm::StringRef name);
 
 private:
+  friend class Body;
   mlir::FailureOr<mlir::Value> widened(mlir::Value value, size_t i);
   mlir::Value constantOp(mlir::DenseElementsAttr value, llvm::StringRef suffix);
   mlir::FailureOr<mlir::Value>

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Operators.h"
+#include "Resize.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include <cmath>
 #include <numeric>
@@ -215,15 +216,43 @@ struct ResizeRequest {
   std::string mode, coordinates, rounding;
   Shape shape;
   SmallVector<Rational> scales;
+  SmallVector<int64_t> axes; ///< Those that sizes and regions are given for.
 };
 } // namespace
+
+/// With keep_aspect_ratio_policy not_larger or not_smaller all axes have the
+/// scale of one of them.
+static LogicalResult keepAspectRatio(NodeContext &node,
+                                     ResizeRequest &request) {
+  std::string policy = node.string("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch")
+    return success();
+  if (policy != "not_larger" && policy != "not_smaller")
+    return node.fail("expected keep_aspect_ratio_policy stretch, not_larger or "
+                     "not_smaller, got: " +
+                     quoted(policy));
+  Rational chosen = request.scales[static_cast<size_t>(request.axes[0])];
+  for (int64_t axis : request.axes) {
+    Rational other = request.scales[static_cast<size_t>(axis)];
+    bool smaller = other.p * chosen.q < chosen.p * other.q;
+    if (smaller == (policy == "not_larger"))
+      chosen = other;
+  }
+  for (int64_t axis : request.axes) {
+    auto d = static_cast<size_t>(axis);
+    request.scales[d] = chosen;
+    request.shape[d] =
+        (2 * chosen.p * node.shape(0)[d] + chosen.q) / (2 * chosen.q);
+  }
+  return success();
+}
 
 /// Result sizes and scales, from operands for all or some axes.
 static LogicalResult readSizes(NodeContext &node, ResizeRequest &request) {
   llvm::ArrayRef<int64_t> x = node.shape(0);
   bool old = node.opset() < 11;
   size_t scalesInput = old ? 1 : 2;
-  SmallVector<int64_t> axes;
+  SmallVector<int64_t> &axes = request.axes;
   if (auto listed = node.integers("axes")) {
     for (int64_t axis : *listed) {
       auto index = node.axis(axis, x.size());
@@ -259,7 +288,7 @@ static LogicalResult readSizes(NodeContext &node, ResizeRequest &request) {
       request.shape[d] = size;
       request.scales[d] = {size, x[d]};
     }
-    return success();
+    return keepAspectRatio(node, request);
   }
   if (!isGiven(scalesInput))
     return node.fail("expected scales or sizes, got: none");
@@ -281,6 +310,44 @@ static LogicalResult readSizes(NodeContext &node, ResizeRequest &request) {
   return success();
 }
 
+/// What nn.resize has no form for.
+static LogicalResult importByMatrices(NodeContext &node,
+                                      const ResizeRequest &request) {
+  ResizeWeights weights;
+  weights.mode = request.mode;
+  weights.coordinates = request.coordinates;
+  weights.rounding = request.rounding;
+  weights.cubicA = static_cast<double>(node.number("cubic_coeff_a", -0.75f));
+  weights.extrapolation =
+      static_cast<double>(node.number("extrapolation_value", 0));
+  weights.antialias = node.integer("antialias", 0) != 0;
+  weights.excludeOutside = node.integer("exclude_outside", 0) != 0;
+  SmallVector<ResizeDimension> dims;
+  for (size_t d = 0; d != request.shape.size(); ++d)
+    dims.push_back({node.shape(0)[d], request.shape[d],
+                    static_cast<double>(request.scales[d].p) /
+                        static_cast<double>(request.scales[d].q)});
+  if (request.coordinates == "tf_crop_and_resize") {
+    if (!node.hasInput(1))
+      return node.fail("expected the region roi for tf_crop_and_resize, got: "
+                       "none");
+    auto region = node.constant(1, "regions");
+    if (failed(region))
+      return failure();
+    auto count = static_cast<int64_t>(request.axes.size());
+    if (region->size() != 2 * count)
+      return node.fail("expected a region of " + llvm::Twine(2 * count) +
+                       " numbers, got: " + toString(region->shape));
+    for (int64_t i = 0; i != count; ++i) {
+      ResizeDimension &d =
+          dims[static_cast<size_t>(request.axes[static_cast<size_t>(i)])];
+      d.start = region->number(i);
+      d.end = region->number(count + i);
+    }
+  }
+  return resizeByMatrices(node, weights, dims);
+}
+
 LogicalResult soap::onnx_import::importResize(NodeContext &node) {
   auto x = node.tensor(0);
   if (failed(x))
@@ -300,18 +367,12 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
   if (!nearest && request.coordinates == "tf_half_pixel_for_nn")
     return node.fail("expected mode nearest for tf_half_pixel_for_nn, got: '" +
                      request.mode + "'");
-  if (node.integer("antialias", 0) != 0)
-    return node.fail("expected no antialias, got: 1");
   bool excludes = node.integer("exclude_outside", 0) != 0;
-  if (excludes && !cubic)
-    return node.fail("expected exclude_outside with mode cubic only, got: "
-                     "mode '" +
-                     request.mode + "'");
-  if (node.string("keep_aspect_ratio_policy", "stretch") != "stretch")
-    return node.fail("expected keep_aspect_ratio_policy stretch, got: '" +
-                     node.string("keep_aspect_ratio_policy", "") + "'");
   if (failed(readSizes(node, request)))
     return failure();
+  if (request.coordinates == "tf_crop_and_resize" ||
+      node.integer("antialias", 0) != 0 || (excludes && !cubic))
+    return importByMatrices(node, request);
   llvm::ArrayRef<int64_t> shape = node.shape(0);
   SmallVector<int64_t> numerators, offsets, denominators;
   for (size_t d = 0; d != shape.size(); ++d) {
@@ -320,8 +381,8 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
     if (!at)
       return node.fail("expected coordinate_transformation_mode half_pixel, "
                        "half_pixel_symmetric, pytorch_half_pixel, "
-                       "tf_half_pixel_for_nn, align_corners or asymmetric, "
-                       "got: '" +
+                       "tf_half_pixel_for_nn, tf_crop_and_resize, "
+                       "align_corners or asymmetric, got: '" +
                        request.coordinates + "'");
     reduce(*at, /*nearest=*/false);
     // Operator set 10 does not say how; as in onnxruntime.

@@ -37,12 +37,16 @@ struct Recipe {
 /// every value, so that activations keep their scale through deep networks.
 class WeightInitializer {
 public:
-  WeightInitializer(ModuleOp module, uint64_t seed)
-      : module(module), seed(seed) {}
+  WeightInitializer(ModuleOp module, uint64_t seed, const nn::Files &files)
+      : module(module), seed(seed), files(files) {}
 
   void run();
 
 private:
+  std::optional<HostTensor> readParameter(nn::ParameterOp parameter) const;
+  bool isLeftConstant(nn::ParameterOp parameter) const;
+  double meanOf(Value value, llvm::function_ref<double(double)> function,
+                double otherwise) const;
   void assign(Value operand, Recipe recipe);
   double assignContraction(Operation *op);
   double assignBatchNorm(nn::BatchNormOp norm);
@@ -56,6 +60,7 @@ private:
 
   ModuleOp module;
   uint64_t seed;
+  const nn::Files &files;
   llvm::StringMap<Attribute> recipes; ///< By ONNX tensor.
   llvm::DenseMap<Value, double> powers;
 };
@@ -76,7 +81,8 @@ static nn::ParameterOp parameterOf(Value value) {
 }
 
 /// The values of a small parameter in a file.
-static std::optional<HostTensor> readParameter(nn::ParameterOp parameter) {
+std::optional<HostTensor>
+WeightInitializer::readParameter(nn::ParameterOp parameter) const {
   auto file = parameter ? dyn_cast<nn::FileAttr>(parameter.getSource())
                         : nn::FileAttr();
   if (!file)
@@ -86,8 +92,8 @@ static std::optional<HostTensor> readParameter(nn::ParameterOp parameter) {
       type.getNumElements() > onnx_import::maxHostElements)
     return std::nullopt;
   auto bytes = onnx_import::Model::readBytes(
-      {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
-       static_cast<uint64_t>(file.getLength())});
+      files, {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
+              static_cast<uint64_t>(file.getLength())});
   onnx_import::TensorRecord record;
   record.proto.set_data_type(onnx::TensorProto::FLOAT);
   record.proto.add_dims(type.getNumElements());
@@ -101,7 +107,7 @@ static std::optional<HostTensor> readParameter(nn::ParameterOp parameter) {
 
 /// True if the model leaves a parameter constant: a splat, or a small tensor
 /// whose elements are all equal.
-static bool isLeftConstant(nn::ParameterOp parameter) {
+bool WeightInitializer::isLeftConstant(nn::ParameterOp parameter) const {
   if (isa<nn::SplatAttr>(parameter.getSource()))
     return true;
   std::optional<HostTensor> host = readParameter(parameter);
@@ -112,8 +118,9 @@ static bool isLeftConstant(nn::ParameterOp parameter) {
 
 /// The mean of `function` over the elements of a parameter; `otherwise` if they
 /// are not known.
-static double meanOf(Value value, llvm::function_ref<double(double)> function,
-                     double otherwise) {
+double WeightInitializer::meanOf(Value value,
+                                 llvm::function_ref<double(double)> function,
+                                 double otherwise) const {
   nn::ParameterOp parameter = parameterOf(value);
   if (parameter)
     if (auto splat = dyn_cast<nn::SplatAttr>(parameter.getSource()))
@@ -322,8 +329,9 @@ void WeightInitializer::run() {
     }
 }
 
-void soap::initializeWeights(ModuleOp module, uint64_t seed) {
-  WeightInitializer(module, seed).run();
+void soap::initializeWeights(ModuleOp module, uint64_t seed,
+                             const nn::Files &files) {
+  WeightInitializer(module, seed, files).run();
 }
 
 void soap::writeRecipes(ModuleOp module, llvm::raw_ostream &os) {

@@ -41,18 +41,13 @@ static std::string functionKey(const Proto &proto, const std::string &name) {
          std::to_string(name.size()) + ":" + name + proto.overload();
 }
 
-llvm::Expected<std::unique_ptr<Model>> Model::load(llvm::StringRef path) {
-  // Reading a pipe might wait for ever.
-  bool other = false;
-  if (!fs::is_other(path, other) && other)
-    return makeError("expected a readable ONNX file, got: '" + path +
-                     "': not a regular file");
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+llvm::Expected<std::unique_ptr<Model>> Model::load(llvm::StringRef path,
+                                                   const nn::Files &files) {
+  auto buffer = files.open(path);
   if (!buffer)
     return makeError("expected a readable ONNX file, got: '" + path +
-                     "': " + buffer.getError().message());
-  std::unique_ptr<Model> model(new Model);
+                     "': " + llvm::toString(buffer.takeError()));
+  std::unique_ptr<Model> model(new Model(files));
   model->path = path.str();
   model->buffer = std::move(*buffer);
   if (llvm::Error error = model->decode())
@@ -113,6 +108,16 @@ llvm::Error Model::decode() {
                      " sparse ones; make them dense");
 
   sets = onnx_import::operatorSets(header.opset_import());
+  if (!sets.count("") && !sets.empty()) {
+    std::string domains;
+    for (const auto &[domain, version] : sets)
+      domains += (domains.empty() ? "" : ", ") + quoted(domain);
+    return makeError("expected a model that imports ONNX's own operator set, "
+                     "got: one that imports " +
+                     domains +
+                     " only, whose operators are not supported; export it with "
+                     "standard operators");
+  }
   int64_t opsetVersion = sets[""];
   if (opsetVersion < minOpset || opsetVersion > maxOpset)
     return makeError("expected an operator set from " + llvm::Twine(minOpset) +
@@ -145,6 +150,33 @@ llvm::Error Model::addInitializer(llvm::StringRef message) {
   return llvm::Error::success();
 }
 
+static llvm::Error outsideFolder(llvm::StringRef what, llvm::StringRef place) {
+  return makeError("expected the " + what +
+                   " inside the model's folder, got: '" + place +
+                   "'; move the file next to the model");
+}
+
+/// Sets `size` to that of `file`, a regular one inside `folder`.
+static llvm::Error checkPlace(llvm::StringRef file, llvm::StringRef folder,
+                              llvm::StringRef what, llvm::StringRef location,
+                              uint64_t &size) {
+  // A symbolic link may not lead outside either.
+  llvm::SmallString<256> realFile, realFolder;
+  if (std::error_code code = fs::real_path(file, realFile))
+    return makeError("expected the " + what + " in '" + file +
+                     "', got: " + code.message());
+  if (!fs::is_regular_file(realFile) || fs::file_size(realFile, size))
+    return makeError("expected the " + what + " in '" + file +
+                     "', got: not a file");
+  if (fs::real_path(folder, realFolder))
+    return outsideFolder(what, location);
+  if (!path::is_absolute(realFolder) ||
+      !llvm::StringRef(realFile).starts_with(realFolder) ||
+      (realFolder != "/" && realFile[realFolder.size()] != '/'))
+    return outsideFolder(what, location);
+  return llvm::Error::success();
+}
+
 llvm::Error Model::resolveExternal(TensorRecord &record) const {
   const onnx::TensorProto &proto = record.proto;
   if (proto.data_location() != onnx::TensorProto::EXTERNAL)
@@ -172,31 +204,16 @@ llvm::Error Model::resolveExternal(TensorRecord &record) const {
   for (auto it = path::begin(location), end = path::end(location); it != end;
        ++it)
     climbs |= *it == "..";
-  auto outside = [&]() {
-    return makeError("expected the " + what +
-                     " inside the model's folder, got: '" + location +
-                     "'; move the file next to the model");
-  };
   if (climbs)
-    return outside();
+    return outsideFolder(what, location);
   llvm::SmallString<256> file(path::parent_path(this->path));
   llvm::SmallString<256> folder(file.empty() ? "." : file.str());
   path::append(file, location);
-  // A symbolic link may not lead outside either.
-  llvm::SmallString<256> realFile, realFolder;
   uint64_t size = 0;
-  if (std::error_code code = fs::real_path(file, realFile))
-    return makeError("expected the " + what + " in '" + file.str() +
-                     "', got: " + code.message());
-  if (!fs::is_regular_file(realFile) || fs::file_size(realFile, size))
-    return makeError("expected the " + what + " in '" + file.str() +
-                     "', got: not a file");
-  if (fs::real_path(folder, realFolder))
-    return outside();
-  if (!path::is_absolute(realFolder) ||
-      !llvm::StringRef(realFile).starts_with(realFolder) ||
-      (realFolder != "/" && realFile[realFolder.size()] != '/'))
-    return outside();
+  if (std::optional<llvm::StringRef> bytes = fileList.find(file))
+    size = bytes->size();
+  else if (llvm::Error error = checkPlace(file, folder, what, location, size))
+    return error;
   if (offset > size || (length && *length > size - offset))
     return makeError("expected the " + what + " within the " +
                      llvm::Twine(size) + " bytes of '" + file.str() +
@@ -273,22 +290,28 @@ llvm::Expected<HostTensor> Model::read(const TensorRecord &record) const {
     return readTensor(record, record.raw);
   if (countElements(record.shape()).value_or(maxElements) > maxHostElements)
     return readTensor(record, {});
-  llvm::Expected<std::string> bytes = readBytes(*record.external);
+  llvm::Expected<std::string> bytes = readBytes(fileList, *record.external);
   if (!bytes)
     return bytes.takeError();
   return readTensor(record, *bytes);
 }
 
-llvm::Expected<std::string> Model::readBytes(const DataReference &reference) {
+llvm::Expected<std::string> Model::readBytes(const nn::Files &files,
+                                             const DataReference &reference) {
   if (reference.length > static_cast<uint64_t>(maxHostElements) * 8)
     return makeError("expected a small tensor, got: " +
                      llvm::Twine(reference.length) + " bytes");
   if (reference.length == 0)
     return std::string();
-  auto slice = llvm::MemoryBuffer::getFileSlice(
-      reference.file, reference.length, reference.offset);
-  if (!slice)
+  auto file = files.open(reference.file);
+  if (!file)
     return makeError("expected a readable file, got: '" + reference.file +
-                     "': " + slice.getError().message());
-  return (*slice)->getBuffer().str();
+                     "': " + llvm::toString(file.takeError()));
+  uint64_t size = (*file)->getBufferSize();
+  if (reference.offset > size || reference.length > size - reference.offset)
+    return makeError("expected " + llvm::Twine(reference.length) +
+                     " bytes at " + llvm::Twine(reference.offset) + " of '" +
+                     reference.file + "', got: a file of " + llvm::Twine(size) +
+                     " bytes");
+  return (*file)->getBuffer().substr(reference.offset, reference.length).str();
 }

@@ -10,6 +10,7 @@
 
 #include "Standard.h"
 #include "Tensor.h"
+#include "soap/Dialect/NN/IR/Files.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <memory>
@@ -24,7 +25,8 @@ class Model {
 public:
   /// Opens and checks `path`: well-formed, one graph, a supported version of
   /// the default operator set, external data inside the model's folder.
-  static llvm::Expected<std::unique_ptr<Model>> load(llvm::StringRef path);
+  static llvm::Expected<std::unique_ptr<Model>> load(llvm::StringRef path,
+                                                     const nn::Files &files);
 
   /// The graph without initializers (and without their copies in nodes'
   /// attributes, see constantTensor()).
@@ -45,15 +47,18 @@ public:
   /// The values of a small tensor.
   llvm::Expected<HostTensor> read(const TensorRecord &record) const;
   /// `length` bytes of a file from `offset`, at most 64 KiB * 8.
-  static llvm::Expected<std::string> readBytes(const DataReference &reference);
+  static llvm::Expected<std::string> readBytes(const nn::Files &files,
+                                               const DataReference &reference);
+  const nn::Files &files() const { return fileList; }
 
 private:
-  Model() = default;
+  explicit Model(const nn::Files &files) : fileList(files) {}
   llvm::Error decode();
   llvm::Error addInitializer(llvm::StringRef message);
   /// Fills `record.external` from TensorProto.external_data.
   llvm::Error resolveExternal(TensorRecord &record) const;
 
+  const nn::Files &fileList;
   std::string path;
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   onnx::ModelProto header; ///< Everything but the graph.

@@ -109,8 +109,8 @@ FailureOr<HostTensor> NodeContext::constant(size_t i, llvm::StringRef role) {
   }
   auto file = cast<nn::FileAttr>(value.source);
   llvm::Expected<std::string> bytes = Model::readBytes(
-      {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
-       static_cast<uint64_t>(file.getLength())});
+      files(), {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
+                static_cast<uint64_t>(file.getLength())});
   if (!bytes)
     return fail(llvm::toString(bytes.takeError()));
   TensorRecord record;
@@ -249,21 +249,28 @@ void NodeContext::setResult(size_t i, ImportedValue value) {
     graph.values[node.output(static_cast<int>(i))] = std::move(value);
 }
 
-void NodeContext::setResult(size_t i, Value value) {
+static ImportedValue tensorOf(Value value) {
   ImportedValue result;
   result.kind = ImportedValue::Kind::Tensor;
   auto type = cast<RankedTensorType>(value.getType());
-  if (computeType && type.getElementType() == computeType) {
-    // Rounded once, behind all that the node computes. The shape is one that
-    // an op already has.
-    value = *createOf<nn::CastOp>(elementType(input(0).elementType),
-                                  type.getShape(), value, {}, "_rounded");
-    type = cast<RankedTensorType>(value.getType());
-  }
   result.elementType = onnxTypeOf(type.getElementType());
   result.shape.assign(type.getShape().begin(), type.getShape().end());
   result.value = value;
-  setResult(i, std::move(result));
+  return result;
+}
+
+void NodeContext::setResult(size_t i, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  // Rounded once, behind all that the node computes. The shape is one that an
+  // op already has.
+  if (computeType && type.getElementType() == computeType)
+    value = *createOf<nn::CastOp>(elementType(input(0).elementType),
+                                  type.getShape(), value, {}, "_rounded");
+  setResult(i, tensorOf(value));
+}
+
+void NodeContext::setValue(llvm::StringRef name, Value value) {
+  graph.values[name] = tensorOf(value);
 }
 
 void NodeContext::setResult(size_t i, HostTensor host) {
@@ -441,12 +448,18 @@ Value NodeContext::allTrue(llvm::ArrayRef<int64_t> shape,
 }
 
 Value NodeContext::numbers(llvm::ArrayRef<int64_t> shape,
-                           llvm::ArrayRef<float> values,
-                           llvm::StringRef suffix) {
-  Type element = elementType(numberType());
+                           llvm::ArrayRef<float> values, llvm::StringRef suffix,
+                           int type) {
+  Type element =
+      elementType(type == TensorProto::UNDEFINED ? numberType() : type);
+  if (element.isF32())
+    return constantOp(
+        DenseElementsAttr::get(RankedTensorType::get(shape, element), values),
+        suffix);
   SmallVector<Attribute> elements;
   for (float value : values)
     elements.push_back(graph.builder.getFloatAttr(element, value));
-  auto type = RankedTensorType::get(shape, element);
-  return constantOp(DenseElementsAttr::get(type, elements), suffix);
+  return constantOp(
+      DenseElementsAttr::get(RankedTensorType::get(shape, element), elements),
+      suffix);
 }

@@ -117,7 +117,8 @@ static constexpr OperatorEntry table[] = {
     {"Max", 7, importBinary, foldBinary, 1, any, "", "`nn.max`", ""},
     {"MaxPool", 7, importMaxPool, nullptr, 1, 1,
      "kernel_shape strides dilations pads auto_pad ceil_mode storage_order",
-     "`nn.max_pool`", "1 to 3 spatial dimensions; without indices"},
+     "`nn.max_pool`; indices by `nn.gather`, `nn.arg_max`",
+     "1 to 3 spatial dimensions"},
     {"Min", 7, importBinary, foldBinary, 1, any, "", "`nn.min`", ""},
     {"Mod", 10, importMod, foldBinary, 2, 2, "fmod", "`nn.mod`", ""},
     {"Mul", 7, importBinary, foldBinary, 2, 2, "", "`nn.mul`", ""},
@@ -174,9 +175,9 @@ static constexpr OperatorEntry table[] = {
      "mode coordinate_transformation_mode nearest_mode cubic_coeff_a "
      "exclude_outside extrapolation_value antialias axes "
      "keep_aspect_ratio_policy",
-     "`nn.resize`",
-     "constant sizes or scales; not tf_crop_and_resize, tf_half_pixel_for_nn "
-     "for nearest; no antialias; keep_aspect_ratio_policy stretch"},
+     "`nn.resize`; `nn.matmul` with constant matrices for antialias and "
+     "tf_crop_and_resize",
+     "constant sizes, scales and regions; tf_half_pixel_for_nn for nearest"},
     {"Round", 11, importUnary, foldUnary, 1, 1, "", "`nn.round`", ""},
     {"Scatter", 9, importScatterElements, nullptr, 3, 3, "axis",
      "`nn.scatter_elements`", ""},

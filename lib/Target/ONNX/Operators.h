@@ -40,6 +40,7 @@ const OperatorEntry *findOperator(llvm::StringRef name);
 mlir::LogicalResult importConv(NodeContext &);
 mlir::LogicalResult importMaxPool(NodeContext &);
 mlir::LogicalResult importAveragePool(NodeContext &);
+mlir::LogicalResult importLpPool(NodeContext &);
 mlir::LogicalResult importGemm(NodeContext &);
 mlir::LogicalResult importMatMul(NodeContext &);
 mlir::LogicalResult importConvTranspose(NodeContext &);
@@ -93,6 +94,25 @@ mlir::LogicalResult importTopK(NodeContext &);
 mlir::LogicalResult importCumSum(NodeContext &);
 mlir::LogicalResult importTrilu(NodeContext &);
 mlir::LogicalResult importOneHot(NodeContext &);
+
+// Places.cpp, Unpooling.cpp, Selections.cpp, Sampling.cpp, Spectra.cpp:
+// operators that are several others.
+mlir::LogicalResult importHardmax(NodeContext &);
+mlir::LogicalResult importReverseSequence(NodeContext &);
+mlir::LogicalResult importTensorScatter(NodeContext &);
+mlir::LogicalResult importCumProd(NodeContext &);
+mlir::LogicalResult importDet(NodeContext &);
+mlir::LogicalResult importMaxUnpool(NodeContext &);
+mlir::LogicalResult importCol2Im(NodeContext &);
+mlir::LogicalResult importCompress(NodeContext &);
+mlir::LogicalResult importNonZero(NodeContext &);
+mlir::LogicalResult importUnique(NodeContext &);
+mlir::LogicalResult importGridSample(NodeContext &);
+mlir::LogicalResult importRoiAlign(NodeContext &);
+mlir::LogicalResult importDeformConv(NodeContext &);
+mlir::LogicalResult importDFT(NodeContext &);
+mlir::LogicalResult importSTFT(NodeContext &);
+mlir::LogicalResult foldMelWeightMatrix(NodeContext &);
 
 // Indices.cpp, Recurrent.cpp
 mlir::LogicalResult importGather(NodeContext &);
@@ -157,6 +177,16 @@ mlir::FailureOr<bool> splitProduct(NodeContext &,
 /// the node lists, in turn (RecurrentActivations.cpp).
 mlir::FailureOr<mlir::ArrayAttr> readActivations(NodeContext &, int64_t gates,
                                                  int64_t directions);
+
+/// A sliding window over the spatial dimensions, in normal form.
+struct Window {
+  llvm::SmallVector<int64_t> kernel, strides, dilations, padsLo, padsHi;
+  /// Padding at the end without what ceil_mode adds.
+  llvm::SmallVector<int64_t> declaredHi;
+  llvm::SmallVector<int64_t> result;
+};
+/// Result 1 of a MaxPool node (Unpooling.cpp).
+mlir::LogicalResult importMaxPoolIndices(NodeContext &, const Window &window);
 
 // Shared with FoldLayout.cpp.
 

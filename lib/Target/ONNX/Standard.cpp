@@ -41,9 +41,14 @@ static constexpr std::array<void (*)(), sizeof...(Sets)> registrations = {[] {
   onnx::RegisterOpSetSchema<Sets>(0, /*fail_duplicate_schema=*/false);
 }...};
 
+/// ONNX's registry is one for the whole process, and filled on the way: this
+/// mutex is held by whoever calls ONNX's library.
+static std::mutex registryMutex;
+
 /// The schema of an operator of the default domain; null if there is none.
-/// Building all schemas takes 10 ms: only the operator sets between the one
-/// that is asked for and the one that brought the schema are registered.
+/// Needs the mutex. Building all schemas takes 10 ms: only the operator sets
+/// between the one that is asked for and the one that brought the schema are
+/// registered.
 static const onnx::OpSchema *findSchema(const std::string &name,
                                         int64_t opset) {
   using namespace onnx;
@@ -56,8 +61,6 @@ static const onnx::OpSchema *findSchema(const std::string &name,
       OpSet_Onnx_ver21, OpSet_Onnx_ver22, OpSet_Onnx_ver23, OpSet_Onnx_ver24,
       OpSet_Onnx_ver25, OpSet_Onnx_ver26, OpSet_Onnx_ver27>;
   static std::array<bool, all.size()> done = {};
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
   auto newest = static_cast<size_t>(
       std::clamp<int64_t>(opset, 1, static_cast<int64_t>(all.size())));
   for (size_t set = newest; set != 0; --set) {
@@ -74,6 +77,7 @@ static const onnx::OpSchema *findSchema(const std::string &name,
 
 std::string soap::onnx_import::checkAgainstSchema(const NodeProto &node,
                                                   int64_t opset) {
+  std::lock_guard<std::mutex> lock(registryMutex);
   const onnx::OpSchema *schema = findSchema(node.op_type(), opset);
   if (!schema)
     return findSchema(node.op_type(), INT64_MAX)
@@ -102,6 +106,7 @@ static constexpr std::pair<llvm::StringLiteral, int64_t> sameMeaning[] = {
 std::optional<FunctionProto> soap::onnx_import::standardFunction(
     NodeProto &node, int64_t opset,
     llvm::ArrayRef<onnx::TypeProto> inputTypes) {
+  std::lock_guard<std::mutex> lock(registryMutex);
   for (const auto &[name, version] : sameMeaning)
     if (name == node.op_type())
       opset = std::max(opset, version);

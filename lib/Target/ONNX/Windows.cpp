@@ -12,16 +12,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::onnx_import;
 
-namespace {
-/// A sliding window over the spatial dimensions, in normal form.
-struct Window {
-  SmallVector<int64_t> kernel, strides, dilations, padsLo, padsHi;
-  /// Padding at the end without what ceil_mode adds.
-  SmallVector<int64_t> declaredHi;
-  SmallVector<int64_t> result;
-};
-} // namespace
-
 /// Reads attribute `name` with `count` values inside [lowest, maxDim].
 static FailureOr<SmallVector<int64_t>> bounded(NodeContext &node,
                                                llvm::StringRef name,
@@ -263,11 +253,45 @@ LogicalResult soap::onnx_import::importConvTranspose(NodeContext &node) {
   return node.finish(result);
 }
 
-static LogicalResult importPool(NodeContext &node, bool average) {
-  auto input =
-      node.tensor(0, average ? ElementTypes::Floats : ElementTypes::Numbers);
+namespace {
+enum class Pool : uint8_t { Max, Average, Lp };
+} // namespace
+
+/// |x|^p, or its root for the power 1/p.
+static FailureOr<Value> power(NodeContext &node, Value x, int64_t p, bool root,
+                              llvm::StringRef suffix) {
+  llvm::ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(x.getType()).getShape();
+  if (!root && p == 2)
+    return node.create<nn::MulOp>(shape, {x, x}, {}, suffix);
+  if (root && p == 1)
+    return x;
+  if (root && p == 2)
+    return node.create<nn::SqrtOp>(shape, x);
+  if (root)
+    return node.create<nn::PowOp>(
+        shape, {x, node.scalar(1 / static_cast<float>(p), "_exponent")});
+  auto magnitude = node.create<nn::AbsOp>(shape, x, {}, suffix);
+  if (failed(magnitude) || p == 1)
+    return magnitude;
+  return node.create<nn::PowOp>(
+      shape, {*magnitude, node.scalar(static_cast<float>(p), "_power")}, {},
+      "_powers");
+}
+
+static LogicalResult importPool(NodeContext &node, Pool pool) {
+  auto input = node.tensor(0, pool == Pool::Max ? ElementTypes::Numbers
+                                                : ElementTypes::Floats);
   if (failed(input) || failed(checkRank(node)))
     return failure();
+  int64_t p = node.integer("p", 2);
+  if (pool == Pool::Lp && (p < 1 || p > 64))
+    return node.fail("expected p of 1 to 64, got: " + llvm::Twine(p));
+  if (pool == Pool::Lp) {
+    input = power(node, *input, p, /*root=*/false, "_magnitudes");
+    if (failed(input))
+      return failure();
+  }
   llvm::ArrayRef<int64_t> x = node.shape(0);
   auto kernel = node.integers("kernel_shape");
   if (!kernel || kernel->size() != x.size() - 2)
@@ -286,7 +310,13 @@ static LogicalResult importPool(NodeContext &node, bool average) {
       node.attr("pads_lo", window->padsLo),
       node.attr("pads_hi", window->padsHi)};
   FailureOr<Value> result;
-  if (average) {
+  if (pool == Pool::Max) {
+    if (node.usesOutput(1) && failed(importMaxPoolIndices(node, *window)))
+      return failure();
+    if (!node.usesOutput(0))
+      return success();
+    result = node.create<nn::MaxPoolOp>(shape, *input, attributes);
+  } else if (pool == Pool::Average) {
     SmallVector<int64_t> none(kernel->size(), 0);
     bool counted = node.integer("count_include_pad", 0) != 0;
     attributes.push_back(
@@ -295,19 +325,31 @@ static LogicalResult importPool(NodeContext &node, bool average) {
         node.attr("counted_hi", counted ? window->declaredHi : none));
     result = node.create<nn::AvgPoolOp>(shape, *input, attributes);
   } else {
-    result = node.create<nn::MaxPoolOp>(shape, *input, attributes);
+    // Sums are averages that count all places, times their number.
+    attributes.push_back(node.attr("counted_lo", window->padsLo));
+    attributes.push_back(node.attr("counted_hi", window->padsHi));
+    float places = 1;
+    for (int64_t size : window->kernel)
+      places *= static_cast<float>(size);
+    result = node.create<nn::AvgPoolOp>(shape, *input, attributes, "_means");
+    if (succeeded(result))
+      result = node.create<nn::MulOp>(shape,
+                                      {*result, node.scalar(places, "_places")},
+                                      {}, p == 1 ? "" : "_sums");
+    if (succeeded(result))
+      result = power(node, *result, p, /*root=*/true, "");
   }
   return node.finish(result);
 }
 
 LogicalResult soap::onnx_import::importMaxPool(NodeContext &node) {
-  if (node.integer("storage_order", 0) != 0 && node.usesOutput(1))
-    return node.fail("expected storage_order 0, got: 1");
-  if (node.usesOutput(1))
-    return node.fail("the output Indices is not supported");
-  return importPool(node, false);
+  return importPool(node, Pool::Max);
 }
 
 LogicalResult soap::onnx_import::importAveragePool(NodeContext &node) {
-  return importPool(node, true);
+  return importPool(node, Pool::Average);
+}
+
+LogicalResult soap::onnx_import::importLpPool(NodeContext &node) {
+  return importPool(node, Pool::Lp);
 }

@@ -12,10 +12,10 @@
 // CHECK: %[[S0:.*]] = soaprt.buffer : <4x2xf32, activations>
 // CHECK: %[[S1:.*]] = soaprt.buffer : <4x2xf32, activations>
 // CHECK: %[[R:.*]] = soaprt.buffer : <4x2xf32, activations>
-// CHECK: soaprt.collective "x.all_gather" all_gather over [0, 1] member 0 tag 0 algorithm "direct" send(%[[X]] : {{.*}}) receive(%[[G0]], %[[G1]] :
+// CHECK: soaprt.collective "x.all_gather" all_gather over [0, 1] member 0 tag 0 send(%[[X]] : {{.*}}) receive(%[[G0]], %[[G1]] :
 // CHECK: soaprt.launch "p" @k0(%[[G]] :
 // CHECK: soaprt.copy "p.reduce_scatter"(%[[P]], %[[P]] : {{.*}}) to(%[[S0]], %[[S1]] : {{.*}}) [#soaprt.box<[0, 0] to [0, 0] sizes [4, 2]>, #soaprt.box<[0, 2] to [0, 0] sizes [4, 2]>]
-// CHECK: soaprt.collective "p.reduce_scatter" reduce_scatter over [0, 1] member 0 tag 1 combine "sum" algorithm "ring" send(%[[S0]], %[[S1]] : {{.*}}) receive(%[[R]] :
+// CHECK: soaprt.collective "p.reduce_scatter" reduce_scatter over [0, 1] member 0 tag 1 combine sum algorithm ring send(%[[S0]], %[[S1]] : {{.*}}) receive(%[[R]] :
 // CHECK-LABEL: soaprt.device @d1
 // CHECK: soaprt.collective "x.all_gather" all_gather over [0, 1] member 1 tag 0
 func.func @main() {

@@ -380,7 +380,7 @@ module {
 // Tests that every result has a box, also where an operation uses it before its maker is verified.
 func.func @too_few_boxes() {
   // expected-error @below {{expected one box per result, got: 1 for 2}}
-  %0:2 = "soap.broadcast"(%1) <{over = array<i32: 0, 1, 2>, algorithm = 0 : i32, action = 0 : i64, phase = 0 : i32, boxes = [#soap.box<"x":0, [0:4]>]}> : (!soap.shard<tensor<4xf32>, on 0>) -> (!soap.shard<tensor<4xf32>, on 1>, !soap.shard<tensor<4xf32>, on 2>)
+  %0:2 = "soap.broadcast"(%1) <{over = array<i32: 0, 1, 2>, algorithm = #soap<algorithm direct>, action = 0 : i64, phase = #soap<phase step>, boxes = [#soap.box<"x":0, [0:4]>]}> : (!soap.shard<tensor<4xf32>, on 0>) -> (!soap.shard<tensor<4xf32>, on 1>, !soap.shard<tensor<4xf32>, on 2>)
   %1 = soap.slice %0#1 : !soap.shard<tensor<4xf32>, on 2> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>)
   return
 }

@@ -2,7 +2,7 @@
 
 // Tests that an arena is named.
 soaprt.device @d0 id 0 {
-  // expected-error @+1 {{expected 'activations' or 'parameters', got: 'heap'}}
+  // expected-error @+1 {{expected one of activations, parameters, got: heap}}
   %a = soaprt.buffer : !soaprt.buffer<4xf32, heap>
 }
 
@@ -279,7 +279,7 @@ soaprt.device @d0 id 0 {
   soaprt.init {}
   soaprt.main {
     // expected-error @+1 {{expected member 1 of the group to be this device (0)}}
-    soaprt.collective "a" all_reduce over [0, 1] member 1 tag 0 combine "sum" send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
+    soaprt.collective "a" all_reduce over [0, 1] member 1 tag 0 combine sum send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
   }
 }
 
@@ -302,8 +302,46 @@ soaprt.device @d0 id 0 {
   %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
   soaprt.init {}
   soaprt.main {
-    // expected-error @+1 {{expected a combiner such as "sum", got: "add"}}
-    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 0 combine "add" send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
+    // expected-error @+2 {{expected one of none, sum, prod, max, min, and, or, same, got: add}}
+    // expected-error @+1 {{failed to parse}}
+    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 0 combine add send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
+  }
+}
+
+// -----
+
+// Tests that equal copies are not joined.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @+1 {{expected a combiner that joins parts, got: same}}
+    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 0 combine same send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
+  }
+}
+
+// -----
+
+// Tests that a kind of collective has the algorithm.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @+1 {{expected algorithm direct or ring, got: tree}}
+    soaprt.collective "a" all_gather over [0, 1] member 0 tag 0 algorithm tree send (%a : !soaprt.buffer<4xf32, activations>) receive (%a, %a : !soaprt.buffer<4xf32, activations>, !soaprt.buffer<4xf32, activations>)
+  }
+}
+
+// -----
+
+// Tests that algorithms are words.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @+2 {{expected one of direct, ring, tree, got: star}}
+    // expected-error @+1 {{failed to parse}}
+    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 0 combine sum algorithm star send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
   }
 }
 

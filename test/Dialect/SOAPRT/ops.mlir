@@ -54,8 +54,8 @@ soaprt.device @d0 id 0 alignment 128 activations 4096 parameters 256 {
     soaprt.exchange "y.transfer" tag 0 send (%y : !soaprt.buffer<2x8xf32, activations>) to [1] receive (%v : !soaprt.buffer<2x8xf32, activations>) from [2] stream communication
     // CHECK: soaprt.exchange "z.transfer" tag 1 send() to [] receive(%[[V]] : !soaprt.buffer<2x8xf32, activations>) from [2]
     soaprt.exchange "z.transfer" tag 1 send () to [] receive (%v : !soaprt.buffer<2x8xf32, activations>) from [2]
-    // CHECK: soaprt.collective "y.all_reduce" all_reduce over [1, 0] member 1 tag 2 combine "sum" algorithm "ring" send({{.*}}) receive({{.*}})
-    soaprt.collective "y.all_reduce" all_reduce over [1, 0] member 1 tag 2 combine "sum" algorithm "ring" send (%y : !soaprt.buffer<2x8xf32, activations>) receive (%x : !soaprt.buffer<2x8xf32, activations>)
+    // CHECK: soaprt.collective "y.all_reduce" all_reduce over [1, 0] member 1 tag 2 combine sum algorithm ring send({{.*}}) receive({{.*}})
+    soaprt.collective "y.all_reduce" all_reduce over [1, 0] member 1 tag 2 combine sum algorithm ring send (%y : !soaprt.buffer<2x8xf32, activations>) receive (%x : !soaprt.buffer<2x8xf32, activations>)
     // CHECK: soaprt.drain "prob" @out0 from(%[[Y]] : !soaprt.buffer<2x8xf32, activations>) [#soaprt.box<[0, 0] to [2, 0] sizes [2, 8]>]
     soaprt.drain "prob" @out0 from (%y : !soaprt.buffer<2x8xf32, activations>) [#soaprt.box<[0, 0] to [2, 0] sizes [2, 8]>]
   }

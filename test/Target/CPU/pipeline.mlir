@@ -46,6 +46,7 @@ func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
 // LLVM-NOT: llvm.noalias
 // LLVM: llvm.load %{{.*}} {access_groups = [#llvm.access_group<id = [[GROUP:distinct.*<>]]>]} : !llvm.ptr -> f32
 // LLVM: llvm.br {{.*}} {loop_annotation = #llvm.loop_annotation<parallelAccesses = <id = [[GROUP]]>>}
+// LLVM: llvm.br {{.*}} {loop_annotation = #llvm.loop_annotation<unroll = <disable = true>, parallelAccesses = <id = [[GROUP]]>>}
 // LLVM: llvm.func @soap_native_1_add(%[[ADDRESSES:.*]]: !llvm.ptr, %[[EXTENTS:.*]]: !llvm.ptr)
 // LLVM-SAME: native.key = "nn.add f32[xx] f32[-x] -> f32"
 // LLVM: llvm.load %[[ADDRESSES]] : !llvm.ptr -> !llvm.ptr

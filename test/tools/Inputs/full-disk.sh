@@ -13,6 +13,12 @@ try soap-compile good.onnx --emit=nn -o full/m.mlir
 try soap-compile good.onnx --devices=2 --emit=strategy --export-strategy=full/s.json -o s.mlir
 try soap-compile good.onnx --devices=2 --strategy=data-parallel --export-movements=full/m.json -o m.so
 try soap-compile --devices=2 --calibration=none --emit=topology -o full/t.json
+try soap-compile good.onnx --devices=2 --emit=report --strategy=single -o full/r.txt
+try soap-compile good.onnx --devices=2 --emit=report --strategy=single --json -o full/r.json
+search="--devices=2 --proposals=200 --calibration=none"
+try soap-compile good.onnx $search --emit=strategy --search-log=full/l.csv -o s.mlir
+try soap-compile good.onnx $search --emit=strategy --search-state=full/s.json -o kept.mlir
+ls kept.mlir
 try soap-translate --import-onnx good.onnx -o full/t.mlir
 # The machine is measured, and the file of its rates cannot be kept.
 echo SOAP_CALIBRATION_DIR=full

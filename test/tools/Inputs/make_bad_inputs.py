@@ -15,7 +15,7 @@ folder.mkdir(parents=True, exist_ok=True)
 weight = np.random.default_rng(1).standard_normal((8, 6), dtype=np.float32)
 
 
-def save(name, nodes, batch, result, domains=()):
+def save(name, nodes, batch, result, domains=(), standard=True):
     graph = helper.make_graph(
         nodes,
         name,
@@ -23,7 +23,7 @@ def save(name, nodes, batch, result, domains=()):
         [helper.make_tensor_value_info(result, TensorProto.FLOAT, [batch, 6])],
         [numpy_helper.from_array(weight, "w")],
     )
-    opsets = [helper.make_opsetid("", 17)]
+    opsets = [helper.make_opsetid("", 17)] if standard else []
     opsets += [helper.make_opsetid(domain, 1) for domain in domains]
     model = helper.make_model(graph, opset_imports=opsets)
     model.ir_version = 8
@@ -42,6 +42,23 @@ save(
     "q",
     ["ai.onnx.preview.training"],
 )
+foreign = helper.make_node("FusedMatMul", ["x", "w"], ["y"], name="fused")
+foreign.domain = "com.acme"
+save("foreign", [foreign], 4, "y", ["com.acme", "com.other"], standard=False)
+# Two outputs of one shape and different types.
+for kind in ("FLOAT", "INT32"):
+    cast = helper.make_node("Cast", ["z"], ["y"], to=getattr(TensorProto, kind))
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["z"]), cast],
+        "cast",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])],
+        [helper.make_tensor_value_info("y", getattr(TensorProto, kind), [4])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, folder / f"cast_{kind}.onnx")
+constant = helper.make_node("Identity", ["w"], ["y"], name="copy")
+save("constant", [constant], 8, "y")
 whole = (folder / "good.onnx").read_bytes()
 (folder / "truncated.onnx").write_bytes(whole[: len(whole) // 2])
 (folder / "empty.onnx").write_bytes(b"")

@@ -1,6 +1,6 @@
 // REQUIRES: soap-run, python
 // RUN: rm -rf %t && mkdir %t
-// RUN: soap-compile %s --strategy=single --emit=soaprt -o %t/plan.mlir
+// RUN: soap-compile %s --strategy=single --topology=%root/topologies/v100-8.json --emit=soaprt -o %t/plan.mlir
 // RUN: %python %S/Inputs/small_memory.py %root/topologies/v100-8.json %t/less.json %t/plan.mlir -1 slow
 
 // Tests that a search which finds a plan that is too large for what the library
@@ -9,6 +9,7 @@
 // RUN: soap-compile %s --topology=%t/less.json --strategy=search --proposals=2000 -o %t/found.so 2>&1 | FileCheck %s
 // RUN: ls %t/found.so
 // CHECK: search: {{[0-9]+}} proposals
+// CHECK-NEXT: search: the strategy uses 1 of 8 devices
 // CHECK-NEXT: search: device {{[0-9]+}} needs {{[0-9]+}} bytes with those of the kernel library, and has {{[0-9]+}}; searching again, with {{[0-9]+}} set aside
 // CHECK: search: {{[0-9]+}} proposals
 // CHECK: memory: peak

@@ -45,7 +45,8 @@ def NativeAnnotateKernels
     On kernels in the LLVM dialect: pointers that alias nothing become
     `llvm.noalias` (arguments marked `native.noalias`), and loops of kernels
     marked `native.parallel` say that their iterations do not depend on each
-    other, which holds too if a result is the very buffer of an operand.
+    other, which holds too if a result is the very buffer of an operand. Loops
+    around loops are not unrolled, in any kernel.
   }];
 }
 

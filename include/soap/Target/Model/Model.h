@@ -13,8 +13,10 @@
 #ifndef SOAP_TARGET_MODEL_MODEL_H
 #define SOAP_TARGET_MODEL_MODEL_H
 
+#include "soap/Dialect/NN/IR/Files.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Runtime/Model.fbs.h"
+#include "soap/Target/Model/SharedObject.h"
 #include "soap/Target/Target.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,9 +31,15 @@ struct ModelOptions {
   std::string fingerprint; ///< Of its operator graph.
   std::string strategy;    ///< A strategy file, JSON.
   uint64_t simulatedNs = 0;
-  uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly.
+  uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly,
+  /// among so many devices, of which the programs may use but some; 0: among
+  /// those of the programs.
+  uint32_t machineDevices = 0;
   bool tiles = true; ///< Say what buffers hold, for soap-run --verify.
   const Target *target = nullptr; ///< What the programs were lowered for.
+  nn::Files files;                ///< What parameters refer to.
+  /// Told of files beside the outputs that exist while these are written.
+  TemporaryFileCallback temporaryFile;
 };
 
 /// The attribute of a soaprt.device with what its rows that move data need
@@ -46,6 +54,8 @@ uint64_t communicationBytes(soaprt::DeviceOp device);
 /// (github.com/huggingface/safetensors, README, "Format").
 class WeightsFile {
 public:
+  explicit WeightsFile(nn::Files files = {}) : files(std::move(files)) {}
+
   /// Adds `length` bytes at `offset` of file `path` (absolute or relative to
   /// the working directory, as in #nn.file): a tensor that is called `name`, or
   /// like another name if this one is taken by other bytes. Returns the
@@ -59,17 +69,22 @@ public:
   /// that cannot be finished is removed. Returns the digest that belongs into
   /// the tables of the model (setWeightsDigest).
   llvm::Expected<fb::WeightsDigest> write(llvm::StringRef outputPath) const;
+  /// The same, to the end of `contents`.
+  llvm::Expected<fb::WeightsDigest> append(std::string &contents) const;
 
 private:
   /// Name, dtype, shape and byte range of every tensor.
   std::string header() const;
-  llvm::Error writeTo(llvm::raw_fd_ostream &os) const;
+  /// `failed` says that going on is of no use.
+  llvm::Error writeTo(llvm::raw_ostream &os,
+                      llvm::function_ref<bool()> failed) const;
 
   struct Source {
     std::string path;
     int64_t offset, length;
     mlir::RankedTensorType type;
   };
+  nn::Files files;
   std::map<std::string, Source> tensors;
   std::map<std::tuple<std::string, int64_t, int64_t, const void *>, std::string>
       names;
@@ -95,6 +110,19 @@ struct ReferenceBuild {
   mlir::ModuleOp module;
   ModelOptions options;
 };
+
+/// A compiled model in memory.
+struct ModelContents {
+  std::string library;     ///< Of the shared library.
+  std::string weights;     ///< Of the safetensors file; empty: none.
+  std::string weightsName; ///< What the library calls it, beside itself.
+};
+
+/// Makes what emitModel() with the output `name` (`m.so`) writes.
+mlir::FailureOr<ModelContents>
+emitModelContents(mlir::ModuleOp module, const ModelOptions &options,
+                  llvm::StringRef name,
+                  const ReferenceBuild *reference = nullptr);
 
 /// Writes the compiled model `outputPath` and, if any parameter is loaded from
 /// a file, its weights beside it (`m.so`: `m.safetensors`). Both appear, or old

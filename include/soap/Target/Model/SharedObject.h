@@ -18,6 +18,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <string>
 
 namespace soap {
@@ -26,6 +27,12 @@ namespace soap {
 /// ld.lld of the LLVM that SOAP was built with. Fails with the places it looked
 /// at.
 llvm::Expected<std::string> findLinker();
+
+/// Called with the path of a file before it is made (`exists`), and when it is
+/// gone or has come to stay. A program that a signal may end can remove such
+/// files then: libraries handle no signals.
+using TemporaryFileCallback =
+    std::function<void(llvm::StringRef path, bool exists)>;
 
 /// Finished FlatBuffers tables.
 struct ModelTables {
@@ -41,7 +48,8 @@ struct ModelTables {
 llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
                              const ModelTables &tables,
                              llvm::StringRef outputPath,
-                             llvm::StringRef soname = "");
+                             llvm::StringRef soname = "",
+                             const TemporaryFileCallback &temporaryFile = {});
 
 } // namespace soap
 

@@ -17,6 +17,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "soap/Dialect/NN/IR/Files.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
@@ -41,6 +42,8 @@ struct ONNXImportOptions {
   std::map<std::string, std::string> bindings;
   /// Replace parameters that the model leaves constant by seeded random values.
   std::optional<uint64_t> initWeightsSeed;
+  /// Where model, external data and bindings are read from.
+  nn::Files files;
 };
 
 /// Imports the model at `path`. Relative paths in `#nn.file` are as `path`:
@@ -59,8 +62,9 @@ importONNX(llvm::StringRef path, const ONNXImportOptions &options,
 /// keep their scale in deep networks; scales and variances of batch norms are
 /// uniform in [0.5, 1.5], biases and means normal with standard deviation 0.1.
 /// Recipes are named by the ONNX tensor, so that views of one tensor have the
-/// same values.
-void initializeWeights(mlir::ModuleOp module, uint64_t seed);
+/// same values. `files` has what parameters refer to.
+void initializeWeights(mlir::ModuleOp module, uint64_t seed,
+                       const nn::Files &files = {});
 
 /// Writes the recipes of a module as a JSON array: tensor, elements, seed,
 /// distribution, a, b.

@@ -19,11 +19,76 @@ using namespace mlir;
 using namespace soap::nn;
 
 namespace {
+/// The parameter-only expressions of @main.
+struct Hoisted {
+  SmallVector<Operation *> ops;
+  llvm::DenseSet<Operation *> moves;
+
+  /// What the rest of @main reads of them, in order.
+  SmallVector<Value> results() const {
+    SmallVector<Value> read;
+    for (Operation *op : ops)
+      for (Value result : op->getResults())
+        if (firstReader(result))
+          read.push_back(result);
+    return read;
+  }
+
+  /// The first op of the rest of @main that reads `result`, or null.
+  Operation *firstReader(Value result) const {
+    Operation *first = nullptr;
+    for (Operation *user : result.getUsers())
+      if (!moves.contains(user) && (!first || user->isBeforeInBlock(first)))
+        first = user;
+    return first;
+  }
+};
+
 class NNHoistInit : public soap::nn::impl::NNHoistInitBase<NNHoistInit> {
 public:
   void runOnOperation() override;
 };
 } // namespace
+
+/// Makes @init, which returns `results`.
+static void createInit(func::FuncOp main, const Hoisted &hoisted,
+                       ArrayRef<Value> results) {
+  OpBuilder builder(main);
+  auto types = llvm::map_to_vector(
+      results, [](Value result) { return result.getType(); });
+  auto init = builder.create<func::FuncOp>(main.getLoc(), "init",
+                                           builder.getFunctionType({}, types));
+  init.setPrivate();
+  builder.setInsertionPointToStart(init.addEntryBlock());
+  IRMapping mapping;
+  for (Operation *op : hoisted.ops) {
+    for (Value operand : op->getOperands())
+      if (!mapping.contains(operand))
+        builder.clone(*operand.getDefiningOp(), mapping);
+    builder.clone(*op, mapping);
+  }
+  auto returned = llvm::map_to_vector(
+      results, [&](Value result) { return mapping.lookup(result); });
+  builder.create<func::ReturnOp>(main.getLoc(), returned);
+}
+
+/// Makes a parameter of result `index` of @init, right before its first reader
+/// in @main.
+static void replaceByParameter(Value result, int64_t index,
+                               const Hoisted &hoisted,
+                               ExpressionBuilder &names) {
+  Operation *op = result.getDefiningOp();
+  OpBuilder builder(hoisted.firstReader(result));
+  auto parameter =
+      builder.create<ParameterOp>(op->getLoc(), result.getType(),
+                                  InitAttr::get(builder.getContext(), index));
+  // Nodes have names, results numbers: parameters are nodes of their own.
+  auto name = op->getAttrOfType<StringAttr>("nn.name");
+  if (unsigned number = cast<OpResult>(result).getResultNumber())
+    name = names.uniqueName((name.getValue() + "." + Twine(number)).str());
+  parameter->setAttr("nn.name", name);
+  result.replaceAllUsesWith(parameter.getResult());
+}
 
 void NNHoistInit::runOnOperation() {
   ModuleOp module = getOperation();
@@ -34,15 +99,14 @@ void NNHoistInit::runOnOperation() {
     return signalPassFailure();
   }
   ParameterExpressions expressions(main);
-  SmallVector<Operation *> hoisted;
-  llvm::DenseSet<Operation *> moves;
+  Hoisted hoisted;
   for (Operation &op : main.front())
     if (op.getNumResults() != 0 && !isParameterOrConstant(&op) &&
         expressions.contains(op.getResult(0)) && !op.use_empty()) {
-      hoisted.push_back(&op);
-      moves.insert(&op);
+      hoisted.ops.push_back(&op);
+      hoisted.moves.insert(&op);
     }
-  if (hoisted.empty())
+  if (hoisted.ops.empty())
     return;
   if (Operation *other = module.lookupSymbol("init")) {
     InFlightDiagnostic error = main.emitError(
@@ -53,55 +117,14 @@ void NNHoistInit::runOnOperation() {
     return signalPassFailure();
   }
 
-  // What the rest of @main reads, in order.
-  SmallVector<Value> results;
-  for (Operation *op : hoisted)
-    for (Value result : op->getResults())
-      if (llvm::any_of(result.getUsers(),
-                       [&](Operation *user) { return !moves.contains(user); }))
-        results.push_back(result);
-
-  OpBuilder builder(main);
-  SmallVector<Type> types;
-  for (Value result : results)
-    types.push_back(result.getType());
-  auto init = builder.create<func::FuncOp>(main.getLoc(), "init",
-                                           builder.getFunctionType({}, types));
-  init.setPrivate();
-  builder.setInsertionPointToStart(init.addEntryBlock());
-  IRMapping mapping;
-  for (Operation *op : hoisted) {
-    for (Value operand : op->getOperands())
-      if (!mapping.contains(operand))
-        builder.clone(*operand.getDefiningOp(), mapping);
-    builder.clone(*op, mapping);
-  }
-  SmallVector<Value> returned;
-  for (Value result : results)
-    returned.push_back(mapping.lookup(result));
-  builder.create<func::ReturnOp>(main.getLoc(), returned);
-
+  SmallVector<Value> results = hoisted.results();
+  createInit(main, hoisted, results);
   ExpressionBuilder names(main, expressions);
-  for (auto [index, result] : llvm::enumerate(results)) {
-    Operation *op = result.getDefiningOp();
-    // Right before the first reader.
-    Operation *first = nullptr;
-    for (Operation *user : result.getUsers())
-      if (!moves.contains(user) && (!first || user->isBeforeInBlock(first)))
-        first = user;
-    builder.setInsertionPoint(first);
-    auto parameter = builder.create<ParameterOp>(
-        op->getLoc(), result.getType(),
-        InitAttr::get(&getContext(), static_cast<int64_t>(index)));
-    // Nodes have names, results numbers: parameters are nodes of their own.
-    auto name = op->getAttrOfType<StringAttr>("nn.name");
-    if (unsigned number = cast<OpResult>(result).getResultNumber())
-      name = names.uniqueName((name.getValue() + "." + Twine(number)).str());
-    parameter->setAttr("nn.name", name);
-    result.replaceAllUsesWith(parameter.getResult());
-  }
-  numHoisted += hoisted.size();
-  for (Operation *op : llvm::reverse(hoisted))
+  for (auto [index, result] : llvm::enumerate(results))
+    replaceByParameter(result, static_cast<int64_t>(index), hoisted, names);
+
+  numHoisted += hoisted.ops.size();
+  for (Operation *op : llvm::reverse(hoisted.ops))
     op->erase();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.front())))
     if (isParameterOrConstant(&op) && op.use_empty())

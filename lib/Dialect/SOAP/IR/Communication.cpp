@@ -107,10 +107,10 @@ static LogicalResult verifyAction(CommunicationOpInterface op) {
     expected = Phase::Drain;
   if (op.getPhase() != expected)
     return op->emitOpError()
-           << "expected phase " << stringifyPhase(expected)
+           << "expected phase " << stringify(expected)
            << ", since only transfers from the host are of phase feed and only "
               "transfers to it of phase drain, got: "
-           << stringifyPhase(op.getPhase());
+           << stringify(op.getPhase());
   return success();
 }
 
@@ -141,16 +141,17 @@ static LogicalResult verifyGroup(Operation *op, ArrayRef<int32_t> group) {
   return success();
 }
 
-/// Not every kind has every algorithm (docs/Runtime.md).
-static LogicalResult verifyAlgorithm(Operation *op, Algorithm algorithm,
-                                     ArrayRef<Algorithm> known) {
+static LogicalResult verifyAlgorithm(CommunicationOpInterface op,
+                                     CollectiveAlgorithm algorithm) {
+  ArrayRef<CollectiveAlgorithm> known =
+      algorithmsOf(*collectiveOf(op.getActionKind()));
   if (llvm::is_contained(known, algorithm))
     return success();
   auto diagnostic = op->emitOpError() << "expected algorithm ";
   llvm::interleave(
-      known, [&](Algorithm one) { diagnostic << stringifyAlgorithm(one); },
+      known, [&](CollectiveAlgorithm one) { diagnostic << stringify(one); },
       [&] { diagnostic << " or "; });
-  return diagnostic << ", got: " << stringifyAlgorithm(algorithm);
+  return diagnostic << ", got: " << stringify(algorithm);
 }
 
 static LogicalResult verifyComplete(Operation *op, ValueRange values) {
@@ -269,8 +270,7 @@ LogicalResult BroadcastOp::verify() {
 
 LogicalResult AllGatherOp::verify() {
   if (failed(verifyGroup(*this, getOver())) ||
-      failed(verifyAlgorithm(*this, getAlgorithm(),
-                             {Algorithm::Direct, Algorithm::Ring})) ||
+      failed(verifyAlgorithm(*this, getAlgorithm())) ||
       failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
       failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
       failed(verifyComplete(*this, (*this)->getOperands())) ||
@@ -287,7 +287,7 @@ LogicalResult AllGatherOp::verify() {
 
 LogicalResult AllToAllOp::verify() {
   if (failed(verifyGroup(*this, getOver())) ||
-      failed(verifyAlgorithm(*this, getAlgorithm(), {Algorithm::Direct})) ||
+      failed(verifyAlgorithm(*this, getAlgorithm())) ||
       failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
       failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
       failed(verifyComplete(*this, (*this)->getOperands())) ||
@@ -327,8 +327,7 @@ LogicalResult AllReduceOp::verify() {
 LogicalResult ReduceScatterOp::verify() {
   BoxAttr whole;
   if (failed(verifyGroup(*this, getOver())) ||
-      failed(verifyAlgorithm(*this, getAlgorithm(),
-                             {Algorithm::Direct, Algorithm::Ring})) ||
+      failed(verifyAlgorithm(*this, getAlgorithm())) ||
       failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
       failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
       failed(verifyReduction(*this, whole)) || failed(verifyAction(*this)))

@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::ir;
 
-#include "soap/Dialect/SOAP/IR/SOAPEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "soap/Dialect/SOAP/IR/SOAPAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
@@ -452,7 +451,7 @@ Type ShardType::parse(AsmParser &parser) {
     SMLoc nameLoc = parser.getCurrentLocation();
     if (parser.parseKeyword(&name))
       return {};
-    std::optional<Combine> combine = symbolizeCombine(name);
+    std::optional<Combine> combine = symbolize<Combine>(name);
     if (!combine || *combine == Combine::None) {
       parser.emitError(nameLoc)
           << "expected sum, prod, max, min, and, or, got: " << name;

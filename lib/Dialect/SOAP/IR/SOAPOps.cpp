@@ -221,14 +221,9 @@ ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(parser.parseOptionalKeyword("reduce")))
     properties.reduce = builder.getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("phase"))) {
-    StringRef name;
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&name))
+    FailureOr<Phase> parsed = parseWord<Phase>(parser);
+    if (failed(parsed))
       return failure();
-    std::optional<Phase> parsed = symbolizePhase(name);
-    if (!parsed)
-      return parser.emitError(loc)
-             << "expected step, init, feed or drain, got: " << name;
     phase = *parsed;
   }
   properties.node = builder.getStringAttr(node);
@@ -278,7 +273,7 @@ void TaskOp::print(OpAsmPrinter &printer) {
   if (getReduce())
     printer << " reduce";
   if (getPhase() != Phase::Step)
-    printer << " phase " << stringifyPhase(getPhase());
+    printer << " phase " << stringify(getPhase());
   printer << " (";
   llvm::interleaveComma(llvm::zip(getBlock().getArguments(), getInputs()),
                         printer, [&](auto pair) {

@@ -192,22 +192,14 @@ LogicalResult PartitionBuilder::writeReduction(PlannedValue &value,
   return success();
 }
 
-Algorithm PartitionBuilder::algorithmOf(const PlannedValue &value,
-                                        const Action &action) const {
+CollectiveAlgorithm PartitionBuilder::algorithmOf(const PlannedValue &value,
+                                                  const Action &action) const {
   if (!topology_)
-    return Algorithm::Direct;
+    return CollectiveAlgorithm::Direct;
   auto moved = movements(action, nn::elementBytes(value.type.getElementType()));
-  CollectiveCost cost = CostModel::collective(action.kind, action.group,
-                                              moved.front().bytes, *topology_);
-  switch (cost.algorithm) {
-  case CollectiveAlgorithm::Ring:
-    return Algorithm::Ring;
-  case CollectiveAlgorithm::Tree:
-    return Algorithm::Tree;
-  case CollectiveAlgorithm::Direct:
-    return Algorithm::Direct;
-  }
-  llvm_unreachable("unknown algorithm");
+  return CostModel::collective(action.kind, action.group, moved.front().bytes,
+                               *topology_)
+      .algorithm;
 }
 
 LogicalResult PartitionBuilder::writeAction(PlannedValue &value,
@@ -247,8 +239,8 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value,
   auto collective = [&](auto kind) -> Operation * {
     return builder_.create<decltype(kind)>(
         value.loc, types, inputs, builder_.getDenseI32ArrayAttr(group),
-        AlgorithmAttr::get(context, algorithmOf(value, action)), number, phase,
-        boxArray);
+        CollectiveAlgorithmAttr::get(context, algorithmOf(value, action)),
+        number, phase, boxArray);
   };
   Operation *op = nullptr;
   switch (action.kind) {

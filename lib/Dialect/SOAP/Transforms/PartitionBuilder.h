@@ -73,7 +73,8 @@ private:
                           const Box &box, int32_t device);
   llvm::LogicalResult writeReduction(PlannedValue &value, int64_t index);
   llvm::LogicalResult writeAction(PlannedValue &value, int64_t index);
-  Algorithm algorithmOf(const PlannedValue &value, const Action &action) const;
+  CollectiveAlgorithm algorithmOf(const PlannedValue &value,
+                                  const Action &action) const;
 
   mlir::OpBuilder builder_;
   const Topology *topology_;

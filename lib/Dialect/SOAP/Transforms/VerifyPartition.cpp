@@ -61,7 +61,7 @@ private:
 
   static void print(Phase phase, const Movement &movement) {
     llvm::raw_ostream &os = llvm::outs();
-    os << stringifyPhase(phase) << ' ' << stringify(movement.kind) << ' ';
+    os << stringify(phase) << ' ' << stringify(movement.kind) << ' ';
     if (movement.kind == ActionKind::Transfer) {
       printDevice(movement.devices[0]);
       os << " -> ";

@@ -15,7 +15,6 @@ using namespace mlir;
 using namespace soap::soaprt;
 
 #include "soap/Dialect/SOAPRT/IR/SOAPRTDialect.cpp.inc"
-#include "soap/Dialect/SOAPRT/IR/SOAPRTEnums.cpp.inc"
 #include "soap/Dialect/SOAPRT/IR/SOAPRTInterfaces.cpp.inc"
 
 #define GET_TYPEDEF_CLASSES
@@ -46,32 +45,25 @@ void SOAPRTDialect::initialize() {
 Type BufferType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;
-  StringRef space;
   if (parser.parseLess() ||
       parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
       parser.parseType(element) || parser.parseComma())
     return {};
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&space))
+  FailureOr<Space> space = parseWord<Space>(parser);
+  if (failed(space))
     return {};
-  std::optional<Space> symbol = symbolizeSpace(space);
-  if (!symbol) {
-    parser.emitError(loc) << "expected 'activations' or 'parameters', got: '"
-                          << space << "'";
-    return {};
-  }
   if (parser.parseGreater())
     return {};
   return BufferType::getChecked(
       [&] { return parser.emitError(parser.getNameLoc()); },
-      parser.getContext(), shape, element, *symbol);
+      parser.getContext(), shape, element, *space);
 }
 
 void BufferType::print(AsmPrinter &printer) const {
   printer << "<";
   for (int64_t size : getShape())
     printer << size << "x";
-  printer << getElementType() << ", " << stringifySpace(getSpace()) << ">";
+  printer << getElementType() << ", " << stringify(getSpace()) << ">";
 }
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -170,9 +170,17 @@ LogicalResult CollectiveOp::verify() {
   if (reduces != getCombine().has_value())
     return emitOpError(reduces ? "expected `combine`"
                                : "expected no `combine`");
-  if (reduces && !symbolizeCombine(*getCombine()))
-    return emitOpError("expected a combiner such as \"sum\", got: ")
-           << getCombineAttr();
+  if (getCombine() == Combine::None || getCombine() == Combine::Same)
+    return emitOpError("expected a combiner that joins parts, got: ")
+           << stringify(*getCombine());
+  ArrayRef<CollectiveAlgorithm> known = algorithmsOf(getKind());
+  if (!llvm::is_contained(known, getAlgorithm())) {
+    InFlightDiagnostic diagnostic = emitOpError("expected algorithm ");
+    llvm::interleave(
+        known, [&](CollectiveAlgorithm one) { diagnostic << stringify(one); },
+        [&] { diagnostic << " or "; });
+    return diagnostic << ", got: " << stringify(getAlgorithm());
+  }
   return success();
 }
 

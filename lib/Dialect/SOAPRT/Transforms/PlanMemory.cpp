@@ -24,6 +24,7 @@ namespace soap::soaprt {
 } // namespace soap::soaprt
 
 using namespace mlir;
+using namespace soap;
 using namespace soap::soaprt;
 
 namespace {

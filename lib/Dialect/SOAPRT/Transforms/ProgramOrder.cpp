@@ -8,6 +8,7 @@
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
 
 using namespace mlir;
+using namespace soap;
 using namespace soap::soaprt;
 
 void Clock::join(const Clock &other) {

@@ -25,6 +25,7 @@ namespace soap::soaprt {
 } // namespace soap::soaprt
 
 using namespace mlir;
+using namespace soap;
 using namespace soap::soaprt;
 
 namespace {

@@ -7,12 +7,12 @@ import sys
 
 import onnx
 
-from cases import (elements, functions, graphs, indices, layout, mistakes, products,
+from cases import (bodies, elements, functions, graphs, indices, layout, mistakes, products,
                    recurrent, sequences, windows)
 
 
 def find(case):
-    for theme in (elements, functions, graphs, indices, layout, mistakes, products,
+    for theme in (bodies, elements, functions, graphs, indices, layout, mistakes, products,
                   recurrent, sequences, windows):
         if hasattr(theme, case):
             return getattr(theme, case)

@@ -91,7 +91,7 @@ void TestPartitionSpec::printTask(PartitionOpInterface op,
                                   llvm::raw_ostream &os) {
   LocalTile tile = makeLocalTile(op, degrees, task);
   os << "  task " << task;
-  if (config && config.getDevices()[task] == ir::kHostDevice)
+  if (config && config.getDevices()[task] == kHostDevice)
     os << " on host";
   else if (config)
     os << " on " << config.getDevices()[task];

@@ -44,7 +44,7 @@ def SOAP_CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
                     "::llvm::SmallVector<int32_t>", "getGroup", (ins)>,
     InterfaceMethod<"The number of the action in the plan of its value.",
                     "uint64_t", "getAction", (ins)>,
-    InterfaceMethod<"When it runs.", "::soap::ir::Phase", "getPhase", (ins)>,
+    InterfaceMethod<"When it runs.", "::soap::Phase", "getPhase", (ins)>,
     InterfaceMethod<"What the operation moves, in the form of "
                     "`soap::movements`. The host has the id `host`.",
                     "::llvm::SmallVector<::soap::Movement, 4>", "getMovements",

@@ -16,14 +16,10 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/Operation.h"
+#include "soap/Dialect/NN/IR/VocabularyParser.h"
 #include "soap/Partition/CommPlan.h"
 
 namespace soap::ir {
-
-/// The memory-only device on which inputs and outputs live, in types and
-/// configurations. In plans and topologies the host has the id that follows
-/// those of the devices; see deviceToPlan().
-inline constexpr int32_t kHostDevice = -1;
 
 /// @{ Between the ids of the IR and those of plans and topologies, in which the
 /// host is the device `host`.
@@ -41,7 +37,6 @@ int64_t sizeInBytes(mlir::RankedTensorType tensor);
 } // namespace soap::ir
 
 #include "soap/Dialect/SOAP/IR/SOAPDialect.h.inc"
-#include "soap/Dialect/SOAP/IR/SOAPEnums.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "soap/Dialect/SOAP/IR/SOAPAttrs.h.inc"

@@ -8,6 +8,7 @@
 #ifndef SOAP_DIALECT_SOAP_IR_SOAPATTRS_TD
 #define SOAP_DIALECT_SOAP_IR_SOAPATTRS_TD
 
+include "soap/Dialect/NN/IR/Vocabulary.td"
 include "soap/Dialect/SOAP/IR/SOAPBase.td"
 
 //===----------------------------------------------------------------------===//
@@ -138,24 +139,9 @@ def SOAP_RangesAttr : SOAP_Attr<"Ranges", "ranges"> {
 def SOAP_RangesArrayAttr : TypedArrayAttrBase<SOAP_RangesAttr,
                                               "array of ranges">;
 
-/// `step`: in every step. `init`: once, when the model is loaded. `feed`: brings
-/// inputs from the host before a step. `drain`: takes outputs there after it.
-def SOAP_PhaseAttr : I32EnumAttr<"Phase", "when an operation runs", [
-    I32EnumAttrCase<"Step", 0, "step">,
-    I32EnumAttrCase<"Init", 1, "init">,
-    I32EnumAttrCase<"Feed", 2, "feed">,
-    I32EnumAttrCase<"Drain", 3, "drain">]> {
-  let cppNamespace = "::soap::ir";
-}
-
-/// `direct`: every member to every other. `ring`: to the next one, in rounds.
-/// `tree`: along a binary tree.
-def SOAP_AlgorithmAttr : I32EnumAttr<"Algorithm", "algorithm of a collective", [
-    I32EnumAttrCase<"Ring", 0, "ring">,
-    I32EnumAttrCase<"Tree", 1, "tree">,
-    I32EnumAttrCase<"Direct", 2, "direct">]> {
-  let cppNamespace = "::soap::ir";
-}
+def SOAP_PhaseAttr : VocabularyAttr<SOAP_Dialect, Vocabulary_Phase, "phase">;
+def SOAP_CollectiveAlgorithmAttr
+    : VocabularyAttr<SOAP_Dialect, Vocabulary_CollectiveAlgorithm, "algorithm">;
 
 //===----------------------------------------------------------------------===//
 // Types

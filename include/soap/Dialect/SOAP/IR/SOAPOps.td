@@ -110,7 +110,7 @@ def SOAP_TaskOp : SOAP_Op<"task", [
   let arguments = (ins Variadic<SOAP_ShardType>:$inputs,
                        StrAttr:$node, I64Attr:$task,
                        DefaultValuedAttr<SOAP_PhaseAttr,
-                         "::soap::ir::Phase::Step">:$phase,
+                         "::soap::Phase::Step">:$phase,
                        UnitAttr:$reduce, SOAP_BoxArrayAttr:$boxes);
   let results = (outs Variadic<SOAP_ShardType>:$outputs);
   let regions = (region SizedRegion<1>:$body);
@@ -120,7 +120,7 @@ def SOAP_TaskOp : SOAP_Op<"task", [
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs,
       "::llvm::ArrayRef<::soap::ir::BoxAttr>":$boxes,
       "::mlir::ValueRange":$inputs, "::llvm::StringRef":$node, "int64_t":$task,
-      CArg<"::soap::ir::Phase", "::soap::ir::Phase::Step">:$phase,
+      CArg<"::soap::Phase", "::soap::Phase::Step">:$phase,
       CArg<"bool", "false">:$reduce)>];
   let skipDefaultBuilders = 1;
   let extraClassDeclaration = [{
@@ -267,7 +267,7 @@ class SOAP_CommunicationOp<string mnemonic> : SOAP_Op<mnemonic, [
   let hasVerifier = 1;
   dag common = (ins
     I64Attr:$action,
-    DefaultValuedAttr<SOAP_PhaseAttr, "::soap::ir::Phase::Step">:$phase,
+    DefaultValuedAttr<SOAP_PhaseAttr, "::soap::Phase::Step">:$phase,
     SOAP_BoxArrayAttr:$boxes);
 }
 
@@ -311,8 +311,8 @@ class SOAP_CollectiveOp<string mnemonic> : SOAP_CommunicationOp<mnemonic> {
   let arguments = !con((ins
       Variadic<SOAP_ShardType>:$inputs,
       DenseI32ArrayAttr:$over,
-      DefaultValuedAttr<SOAP_AlgorithmAttr,
-        "::soap::ir::Algorithm::Direct">:$algorithm), common);
+      DefaultValuedAttr<SOAP_CollectiveAlgorithmAttr,
+        "::soap::CollectiveAlgorithm::Direct">:$algorithm), common);
   let results = (outs Variadic<SOAP_ShardType>:$outputs);
   let assemblyFormat = [{
     $inputs `over` custom<Devices>($over) (`algorithm` $algorithm^)?

@@ -23,10 +23,10 @@
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "soap/Dialect/NN/IR/VocabularyParser.h"
 #include "soap/Partition/CommPlan.h"
 
 #include "soap/Dialect/SOAPRT/IR/SOAPRTDialect.h.inc"
-#include "soap/Dialect/SOAPRT/IR/SOAPRTEnums.h.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "soap/Dialect/SOAPRT/IR/SOAPRTTypes.h.inc"

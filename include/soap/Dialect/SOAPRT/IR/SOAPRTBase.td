@@ -10,8 +10,8 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
-include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
+include "soap/Dialect/NN/IR/Vocabulary.td"
 
 def SOAPRT_Dialect : Dialect {
   let name = "soaprt";
@@ -37,29 +37,16 @@ def SOAPRT_Dialect : Dialect {
 // Enumerations
 //===----------------------------------------------------------------------===//
 
-class SOAPRT_Enum<string name, string summary, list<I32EnumAttrCase> cases>
-    : I32EnumAttr<name, summary, cases> {
-  let cppNamespace = "::soap::soaprt";
-  let genSpecializedAttr = 0;
-}
-
-def SOAPRT_Space : SOAPRT_Enum<"Space", "arena of a buffer", [
-  I32EnumAttrCase<"Activations", 0, "activations">,
-  I32EnumAttrCase<"Parameters", 1, "parameters">]>;
-
-def SOAPRT_Stream : SOAPRT_Enum<"Stream", "stream of a row", [
-  I32EnumAttrCase<"Compute", 0, "compute">,
-  I32EnumAttrCase<"Communication", 1, "communication">]>;
-def SOAPRT_StreamAttr : EnumAttr<SOAPRT_Dialect, SOAPRT_Stream, "stream">;
-
-def SOAPRT_CollectiveKind : SOAPRT_Enum<"CollectiveKind", "kind of collective", [
-  I32EnumAttrCase<"Broadcast", 0, "broadcast">,
-  I32EnumAttrCase<"AllGather", 1, "all_gather">,
-  I32EnumAttrCase<"AllToAll", 2, "all_to_all">,
-  I32EnumAttrCase<"AllReduce", 3, "all_reduce">,
-  I32EnumAttrCase<"ReduceScatter", 4, "reduce_scatter">]>;
+def SOAPRT_StreamAttr
+    : VocabularyAttr<SOAPRT_Dialect, Vocabulary_Stream, "stream">;
 def SOAPRT_CollectiveKindAttr
-    : EnumAttr<SOAPRT_Dialect, SOAPRT_CollectiveKind, "collective_kind">;
+    : VocabularyAttr<SOAPRT_Dialect, Vocabulary_CollectiveKind,
+                     "collective_kind">;
+def SOAPRT_CollectiveAlgorithmAttr
+    : VocabularyAttr<SOAPRT_Dialect, Vocabulary_CollectiveAlgorithm,
+                     "algorithm">;
+def SOAPRT_CombineAttr
+    : VocabularyAttr<SOAPRT_Dialect, Vocabulary_Combine, "combine">;
 
 //===----------------------------------------------------------------------===//
 // Types
@@ -80,7 +67,7 @@ def SOAPRT_BufferType : SOAPRT_Type<"Buffer", "buffer"> {
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$shape,
     "::mlir::Type":$elementType,
-    EnumParameter<SOAPRT_Space>:$space);
+    EnumParameter<Vocabulary_Space>:$space);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

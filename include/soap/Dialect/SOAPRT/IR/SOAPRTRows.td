@@ -86,7 +86,9 @@ def SOAPRT_CollectiveOp : SOAPRT_RowOp<"collective", (ins
     DenseI32ArrayAttr:$group, I32Attr:$member,
     Variadic<SOAPRT_BufferType>:$sends,
     Variadic<SOAPRT_BufferType>:$receives,
-    OptionalAttr<StrAttr>:$combine, OptionalAttr<StrAttr>:$algorithm,
+    OptionalAttr<SOAPRT_CombineAttr>:$combine,
+    DefaultValuedAttr<SOAPRT_CollectiveAlgorithmAttr,
+                      "::soap::CollectiveAlgorithm::Direct">:$algorithm,
     I32Attr:$tag), [{
     $kind `over` $group `member` $member `tag` $tag
     (`combine` $combine^)? (`algorithm` $algorithm^)?

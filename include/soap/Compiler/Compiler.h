@@ -1,0 +1,161 @@
+//===- Compiler.h - From a model to a shared library ------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What soap-compile does, as a library: it prints nothing, ends no process,
+// handles no signals, and keeps nothing between two compilations, which any
+// number of threads may make at the same time. Targets are registered before
+// (soap/Target/Registration):
+//
+//   registerAllTargets();
+//   ModelSource source;
+//   source.path = "resnet50.onnx";
+//   CompilerOptions options;
+//   options.devices = 4;
+//   options.output = "resnet50.so";
+//   CompilationResult result;
+//   if (llvm::Error error = compileModel(source, options, {}, result))
+//     ...
+//
+// docs/Compiler.md describes it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_COMPILER_COMPILER_H
+#define SOAP_COMPILER_COMPILER_H
+
+#include "soap/Compiler/Options.h"
+#include "soap/Search/SearchAlgorithm.h"
+#include "soap/Target/Model/Model.h"
+#include "llvm/Support/JSON.h"
+#include <array>
+#include <functional>
+
+namespace mlir {
+class TimingScope;
+} // namespace mlir
+
+namespace soap {
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+/// Why there is no model.
+class CompileError : public llvm::ErrorInfo<CompileError> {
+public:
+  enum class Kind {
+    BadInput, ///< Model, options or strategy: a mistake of the user.
+    Failed,   ///< The compiler or the machine: a full disk, no linker.
+    Cancelled ///< As the caller asked for.
+  };
+  static char ID;
+
+  CompileError(Kind kind, std::vector<std::string> messages)
+      : kind(kind), messages(std::move(messages)) {}
+
+  /// All messages, one per line.
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+  Kind kind;
+  /// What was expected, what came instead, and the cure. A message may have
+  /// more lines, which are indented.
+  std::vector<std::string> messages;
+};
+
+//===----------------------------------------------------------------------===//
+// On the way
+//===----------------------------------------------------------------------===//
+
+/// The steps of a compilation, in order. The last four of them and Search may
+/// come again, if what a search found does not fit into memory.
+enum class Stage {
+  Import,
+  Normalize,
+  Calibration, ///< Measuring this machine, which happens once.
+  Search,
+  Strategy, ///< Simulating what was chosen.
+  Partition,
+  Lower,
+  LibraryMemory,
+  Emit
+};
+inline constexpr size_t numStages = 9;
+/// "import", "search", ...
+llvm::StringRef stringify(Stage stage);
+
+/// Where a compilation is.
+struct CompilerProgress {
+  Stage stage = Stage::Import;
+  /// Of a search; null elsewhere, and before its first report.
+  const SearchProgress *search = nullptr;
+};
+
+/// What is to become of a compilation.
+enum class Proceed {
+  Continue,
+  EndSearch, ///< Take the best strategy so far. Continues elsewhere.
+  Cancel     ///< Fail with CompileError::Kind::Cancelled.
+};
+
+enum class Severity { Remark, Warning };
+
+/// All may be empty. They are called by the thread that compiles, except that
+/// `progress` may be called by threads of a search, one at a time.
+struct CompilerCallbacks {
+  /// A line about what was found or is missing; no mistake.
+  std::function<void(Severity, llvm::StringRef)> message;
+  /// Called at the beginning of every stage, and several times a second in a
+  /// search. The other stages run to their end before they are cancelled.
+  std::function<Proceed(const CompilerProgress &)> progress;
+  /// Told of files beside the output that exist while it is written.
+  TemporaryFileCallback temporaryFile;
+  /// Measures the stages and their passes, or null.
+  mlir::TimingScope *timing = nullptr;
+};
+
+//===----------------------------------------------------------------------===//
+// The result
+//===----------------------------------------------------------------------===//
+
+/// What a compilation made, as far as it came: a strategy that was found is
+/// here if the compilation failed afterwards, too.
+struct CompilationResult {
+  /// The level that was asked for: IR, a topology (JSON), or the table of
+  /// Emit::Report. Empty for Emit::SharedObject.
+  std::string text;
+  /// Of Emit::SharedObject without CompilerOptions::output.
+  ModelContents model;
+
+  std::string strategy;  ///< A strategy file; empty: the model has tasks.
+  std::string movements; ///< What a step moves, as planned: JSON.
+  /// Operation, degrees, devices, time, bytes of every operation, as asked for.
+  std::string strategyTable;
+  int64_t simulatedNs = 0; ///< Step time of the strategy.
+
+  std::optional<llvm::json::Object> report; ///< Emit::Report.
+  std::optional<llvm::json::Object> proof;  ///< As asked for;
+  std::string proofText;                    ///< one line per proof.
+  /// What the last search says of itself: counts, seconds, starts.
+  std::optional<llvm::json::Object> search;
+  /// Its best step time over time, CSV: seconds, proposals, ns.
+  std::string searchLog;
+
+  /// Wall time of the stages, by Stage.
+  std::array<double, numStages> seconds = {};
+};
+
+/// Compiles a model. Fails with a CompileError. A model that is written appears
+/// with its weights, or neither does.
+llvm::Error compileModel(const ModelSource &source,
+                         const CompilerOptions &options,
+                         const CompilerCallbacks &callbacks,
+                         CompilationResult &result);
+
+} // namespace soap
+
+#endif // SOAP_COMPILER_COMPILER_H

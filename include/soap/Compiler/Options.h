@@ -1,0 +1,128 @@
+//===- Options.h - What the compiler is asked for ---------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_COMPILER_OPTIONS_H
+#define SOAP_COMPILER_OPTIONS_H
+
+#include "soap/Links/LinkSpeed.h"
+#include "soap/Target/ONNX/Import.h"
+#include <map>
+#include <optional>
+#include <string>
+
+namespace soap {
+
+/// How far a model is compiled.
+enum class Emit {
+  Topology, ///< No model, only the machine: JSON.
+  NN,       ///< Operations on whole tensors: IR, as the next four.
+  Strategy, ///< The same, each with a configuration.
+  SOAP,     ///< Tasks on shards.
+  SOAPRT,   ///< One program per device.
+  LLVM,     ///< The same, with native kernels lowered as far as MLIR goes.
+  Report,   ///< A table of strategies, simulated.
+  SharedObject
+};
+
+/// As in --emit: "so", "nn", ...
+llvm::StringRef stringify(Emit emit);
+/// The inverse; nullopt: there is none of that name.
+std::optional<Emit> parseEmit(llvm::StringRef name);
+
+/// Equal devices that share one machine: each pair of them is a link.
+inline constexpr int32_t maxDevices = 256;
+
+/// A model, in a file or in memory.
+struct ModelSource {
+  /// *.onnx or *.mlir, which is what the model's form follows from. A model in
+  /// memory has a path, too: messages name it, and external data and #nn.file
+  /// are looked up beside it.
+  std::string path;
+  /// The model in memory, which stays there until it is compiled; nullopt: it
+  /// is read from `path`.
+  std::optional<llvm::StringRef> contents;
+  /// Files beside the model whose bytes are in memory, too, by their location
+  /// relative to the model's folder: external data of an ONNX model, what
+  /// #nn.file refers to. All others are read from disk.
+  std::map<std::string, llvm::StringRef> files;
+};
+
+/// Everything that decides what is compiled. checkOptions() says what is wrong
+/// with it.
+struct CompilerOptions {
+  Emit emit = Emit::SharedObject;
+  /// Of Emit::SharedObject: the library (*.so) to write, with its weights
+  /// beside it; empty: both stay in memory.
+  std::string output;
+  ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
+  int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
+
+  //===--------------------------------------------------------------------===//
+  // Machine
+  //===--------------------------------------------------------------------===//
+
+  /// A registered target (soap/Target/TargetRegistry.h), or empty: the first.
+  std::string target;
+  std::string processor; ///< What code is made for; empty: its default.
+  /// Equal devices of this machine; nullopt: those of the topology in an .mlir
+  /// model, else as many as the strategy names, else 1.
+  std::optional<int32_t> devices;
+  std::string topology;       ///< A file or a name (loadTopology()), or empty.
+  int32_t coresPerDevice = 0; ///< 0: an even split.
+  /// Links of this speed between the devices of this machine (soap-run --link).
+  std::optional<LinkSpeed> link;
+  /// Rates of this machine: a file, "none" (round figures), or "auto": measured
+  /// once for every number of devices and kept. For one device they are
+  /// measured if `devices` says so or if simulated times are asked for; else
+  /// what was kept is taken, or round figures.
+  std::string calibration = "auto";
+  std::string costFile; ///< Measured costs over analytic ones, or empty.
+
+  //===--------------------------------------------------------------------===//
+  // Strategy
+  //===--------------------------------------------------------------------===//
+
+  /// A named strategy, "search", a .json file, or empty: what the model
+  /// carries, else "search" for more than one device.
+  std::string strategy;
+  /// A launch policy, or empty: the order that the strategy has.
+  std::string schedule;
+  std::string search = "mcmc"; ///< The algorithm.
+  /// Limit of all searches of one compilation; one ends before if it has
+  /// converged.
+  double budgetSeconds = 60;
+  uint64_t proposals = 0;  ///< Limit of a search; 0: none.
+  uint64_t stagnation = 0; ///< As in SearchOptions.
+  uint64_t seed = 0;       ///< Of the search and of random strategies.
+  /// Search from so many random strategies and no named ones.
+  std::optional<int32_t> searchStarts;
+  std::string searchState; ///< File of a search that can go on, or empty.
+
+  //===--------------------------------------------------------------------===//
+  // What is wanted beside the model
+  //===--------------------------------------------------------------------===//
+
+  bool prove = false; ///< Prove what was made; see docs/Dialects/SOAP.md.
+  bool strategyTable = false; ///< CompilationResult::strategyTable.
+  /// Refuse a model of tasks, which does not say what strategy it came from.
+  bool needsStrategy = false;
+  /// Put what soap-run --verify needs into the model.
+  bool reference = true;
+};
+
+/// Fails if no file can be made at `path`, which `option` ("-o") names: its
+/// folder is missing or cannot be written.
+llvm::Error checkOutputFolder(llvm::StringRef option, llvm::StringRef path);
+
+/// Checks all that can be without reading a file: values, names, what excludes
+/// each other, and that named files exist. Errors are CompileErrors.
+llvm::Error checkOptions(const ModelSource &source,
+                         const CompilerOptions &options);
+
+} // namespace soap
+
+#endif // SOAP_COMPILER_OPTIONS_H

@@ -1,0 +1,157 @@
+//===- Compilation.h - One compilation --------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_COMPILER_COMPILATION_H
+#define SOAP_LIB_COMPILER_COMPILATION_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "soap/Compiler/Compiler.h"
+#include "soap/Pipelines/Proof.h"
+#include "soap/Pipelines/SimulatedProgram.h"
+#include "soap/Transforms/StrategyChoice.h"
+#include <chrono>
+
+namespace soap {
+
+/// What one call of compileModel() knows while it goes from the model to what
+/// was asked for.
+class Compilation {
+public:
+  /// `files`: what the model refers to. All arguments outlive this object.
+  Compilation(const ModelSource &source, const CompilerOptions &options,
+              const CompilerCallbacks &callbacks, const nn::Files &files,
+              const Target &target, mlir::MLIRContext &context,
+              CompilationResult &result);
+
+  /// Goes through all stages.
+  llvm::Error run();
+
+private:
+  using Kind = CompileError::Kind;
+
+  /// How far a model has been decided on before it came here.
+  enum class Level {
+    Graph,      ///< nn operations.
+    Configured, ///< nn operations, some that compute with a configuration.
+    Tasks       ///< What soap-partition made, perhaps edited.
+  };
+
+  //===--------------------------------------------------------------------===//
+  // Steps: Compilation.cpp
+  //===--------------------------------------------------------------------===//
+
+  llvm::Error importModel();
+  llvm::Error parseModule();
+  /// Normal form, and a topology.
+  llvm::Error prepareGraph();
+  /// From the strategy to tasks in launch order.
+  llvm::Error makeTasks();
+  /// From tasks to planned programs. `again`: the strategy was searched, does
+  /// not fit, and a search with less memory may find another.
+  llvm::Error lower(bool &again);
+
+  /// Ends the stage before. Fails if the caller cancels.
+  llvm::Error begin(Stage stage);
+  /// Asks the caller; remembers a wish to cancel.
+  Proceed ask(const CompilerProgress &progress);
+  void endStage();
+
+  llvm::Error runPasses(llvm::function_ref<void(mlir::OpPassManager &)> build,
+                        llvm::StringRef what, Kind kind);
+  mlir::TimingScope nest(llvm::StringRef what);
+  void remark(const llvm::Twine &text) const { tell(Severity::Remark, text); }
+  void warn(const llvm::Twine &text) const { tell(Severity::Warning, text); }
+  void tell(Severity severity, const llvm::Twine &text) const;
+
+  //===--------------------------------------------------------------------===//
+  // The machine: Machine.cpp
+  //===--------------------------------------------------------------------===//
+
+  /// What the options describe.
+  llvm::Expected<Topology> describeTopology();
+  llvm::Error attachTopology();
+  /// The file with the rates of this machine; empty: round figures. Measures
+  /// first if it must.
+  std::string findCalibration(int32_t devices);
+  /// The number of devices that the strategy names.
+  llvm::Expected<int32_t> devicesOfStrategy();
+
+  //===--------------------------------------------------------------------===//
+  // Models that were decided on before: Levels.cpp
+  //===--------------------------------------------------------------------===//
+
+  static Level levelOf(mlir::ModuleOp module);
+  /// Checks tasks that the user wrote.
+  llvm::Error checkTasks();
+
+  //===--------------------------------------------------------------------===//
+  // The strategy: Strategy.cpp
+  //===--------------------------------------------------------------------===//
+
+  /// The strategy to take: a name, a file, or empty: what the model carries.
+  /// The module must have a topology.
+  std::string strategyName() const;
+  llvm::Expected<Strategy> decideStrategy(const ModuleProblem &problem);
+  StrategyRequest requestOf(const std::string &name);
+  void recordSearch(const SearchResult &search);
+  /// Configures all operations, by name, file or search, or as they are.
+  llvm::Error configure();
+  /// Says where a strategy leaves devices without work, and why.
+  void explainIdleDevices(const ModuleProblem &problem,
+                          const Strategy &strategy);
+  /// The table of strategies: the experts' and the search's.
+  llvm::Error report();
+
+  //===--------------------------------------------------------------------===//
+  // Planned programs: Programs.cpp
+  //===--------------------------------------------------------------------===//
+
+  /// Adds what the kernel library needs to the memory plan and compares it with
+  /// what the devices have. `again` as in lower().
+  llvm::Error planMemory(bool &again);
+  llvm::Error emitPrograms();
+  llvm::Error emitSharedObject();
+
+  const ModelSource &source;
+  const CompilerOptions &options;
+  const CompilerCallbacks &callbacks;
+  const nn::Files &files;
+  const Target &target;
+  mlir::MLIRContext &context;
+  CompilationResult &result;
+
+  Stage stage = Stage::Import;
+  std::chrono::steady_clock::time_point stageBegun;
+  bool cancelled = false;
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  Level level = Level::Graph;
+  /// The model as it was before a strategy was chosen; null if not needed.
+  mlir::OwningOpRef<mlir::ModuleOp> normalized;
+  /// The same with its topology, for a search that is repeated; null if the
+  /// strategy is not searched.
+  mlir::OwningOpRef<mlir::ModuleOp> unconfigured;
+  /// @{ Searches so far, and the bytes that they must leave of a device.
+  static constexpr int maxSearches = 4;
+  int searches = 0;
+  std::map<int32_t, int64_t> reserved;
+  /// @}
+  /// Why the state of a search could not be kept, or empty.
+  std::string stateError;
+  ModelOptions model;
+  /// What the strategy's simulation promises; set by configure().
+  std::unique_ptr<SimulatedProgram> simulated;
+  MovementList movements; ///< What the program moves, as planned.
+  Proof proof;
+};
+
+} // namespace soap
+
+#endif // SOAP_LIB_COMPILER_COMPILATION_H

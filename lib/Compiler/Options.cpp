@@ -1,0 +1,176 @@
+//===- Options.cpp - What the compiler is asked for -----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Compiler/Options.h"
+#include "Diagnostics.h"
+#include "soap/Search/LaunchPolicy.h"
+#include "soap/Search/SearchAlgorithm.h"
+#include "soap/Search/Strategy.h"
+#include "soap/Target/TargetRegistry.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cmath>
+
+using namespace soap;
+namespace fs = llvm::sys::fs;
+
+static constexpr std::pair<Emit, llvm::StringLiteral> emitNames[] = {
+    {Emit::SharedObject, "so"},   {Emit::NN, "nn"},
+    {Emit::Strategy, "strategy"}, {Emit::SOAP, "soap"},
+    {Emit::SOAPRT, "soaprt"},     {Emit::LLVM, "llvm"},
+    {Emit::Report, "report"},     {Emit::Topology, "topology"}};
+
+llvm::StringRef soap::stringify(Emit emit) {
+  for (const auto &[level, name] : emitNames)
+    if (level == emit)
+      return name;
+  llvm_unreachable("every level has a name");
+}
+
+std::optional<Emit> soap::parseEmit(llvm::StringRef name) {
+  for (const auto &[level, known] : emitNames)
+    if (known == name)
+      return level;
+  return std::nullopt;
+}
+
+static llvm::Error checkModel(const ModelSource &source,
+                              const CompilerOptions &options) {
+  llvm::StringRef model(source.path);
+  if (options.emit == Emit::Topology) {
+    if (!model.empty())
+      return badInput("expected --emit=topology without a model, got: '" +
+                      model + "'; leave it out");
+    if (!options.devices && options.topology.empty())
+      return badInput("expected --topology or --devices with --emit=topology, "
+                      "got: neither; say which machine to print");
+    return llvm::Error::success();
+  }
+  if (model.empty())
+    return badInput("expected a model, got: none; soap-compile --help lists "
+                    "the options");
+  if (!model.ends_with(".onnx") && !model.ends_with(".mlir"))
+    return badInput("expected a model called *.onnx or *.mlir, got: '" + model +
+                    "'");
+  if (!source.contents && !fs::exists(model))
+    return badInput("expected a model, got: '" + model +
+                    "', which does not exist");
+  const ONNXImportOptions &import = options.import;
+  if (model.ends_with(".mlir") &&
+      (import.batch || !import.dims.empty() || !import.batchDims.empty() ||
+       !import.bindings.empty()))
+    return badInput("expected --batch, --dim, --batch-dim and --bind with a "
+                    "model called *.onnx, got: '" +
+                    model + "', whose shapes are fixed; leave them out");
+  return llvm::Error::success();
+}
+
+llvm::Error soap::checkOutputFolder(llvm::StringRef option,
+                                    llvm::StringRef path) {
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  if (!folder.empty() && !fs::is_directory(folder))
+    return badInput("expected " + option + " in a folder that exists, got: '" +
+                    path + "'; create '" + folder + "'");
+  if (fs::access(folder.empty() ? "." : folder, fs::AccessMode::Write))
+    return badInput("expected " + option +
+                    " in a folder that can be written, got: '" + path +
+                    "'; choose another one");
+  return llvm::Error::success();
+}
+
+static llvm::Error checkOutput(const CompilerOptions &options) {
+  if (options.prove &&
+      (options.emit == Emit::Topology || options.emit == Emit::NN ||
+       options.emit == Emit::Report))
+    return badInput("expected --prove with a strategy that is compiled, got: "
+                    "--emit=" +
+                    stringify(options.emit) + "; leave one of them out");
+  llvm::StringRef output(options.output);
+  if (output.empty())
+    return llvm::Error::success();
+  if (options.emit == Emit::SharedObject && !output.ends_with(".so"))
+    return badInput("expected -o to name a shared library (*.so), got: '" +
+                    output + "'");
+  return checkOutputFolder("-o", output);
+}
+
+static llvm::Error checkMachine(const CompilerOptions &options) {
+  llvm::Expected<std::unique_ptr<Target>> target =
+      createTarget(options.target, {options.processor});
+  if (!target)
+    return badInput(target.takeError());
+  if (options.devices && *options.devices < 1)
+    return badInput("expected --devices of at least 1, got: " +
+                    llvm::Twine(*options.devices));
+  if (options.devices && *options.devices > maxDevices)
+    return badInput("expected --devices of at most " + llvm::Twine(maxDevices) +
+                    ", got: " + llvm::Twine(*options.devices) +
+                    "; describe larger machines with --topology");
+  if (options.coresPerDevice < 0)
+    return badInput("expected --cores-per-device of at least 1, got: " +
+                    llvm::Twine(options.coresPerDevice));
+  if (options.calibration != "auto" && options.calibration != "none" &&
+      !fs::exists(options.calibration))
+    return badInput("expected --calibration=auto, none or a file, got: '" +
+                    options.calibration + "', which does not exist");
+  if (options.devices && !options.topology.empty())
+    return badInput("expected --devices or --topology, got: both; leave "
+                    "--devices out");
+  if (options.link && !options.topology.empty())
+    return badInput("expected --link with --devices, got: --topology, which "
+                    "describes the links; leave --link out");
+  if (!options.costFile.empty() && !fs::exists(options.costFile))
+    return badInput("expected --cost=analytic or a file, got: '" +
+                    options.costFile +
+                    "', which does not exist; soap-run --profile-ops writes "
+                    "one");
+  return llvm::Error::success();
+}
+
+static llvm::Error checkStrategy(const CompilerOptions &options) {
+  llvm::StringRef strategy(options.strategy);
+  bool isNamed = llvm::any_of(namedStrategies(), [&](const auto &named) {
+    return strategy == named.name;
+  });
+  if (strategy.ends_with(".json")) {
+    if (!fs::exists(strategy))
+      return badInput("expected a strategy file, got: '" + strategy +
+                      "', which does not exist; --export-strategy writes one");
+  } else if (!strategy.empty() && strategy != "search" && !isNamed) {
+    return badInput("expected --strategy=" +
+                    namedStrategyNames({"search", "a .json file"}) +
+                    ", got: '" + strategy + "'");
+  }
+  if (!options.schedule.empty() && !isLaunchPolicy(options.schedule))
+    return badInput(
+        "expected --schedule=" + llvm::join(launchPolicyNames(), " or ") +
+        ", got: '" + options.schedule + "'");
+  if (!createSearchAlgorithm(options.search))
+    return badInput(
+        "expected --search=" + llvm::join(searchAlgorithmNames(), " or ") +
+        ", got: '" + options.search + "'");
+  if (!(options.budgetSeconds > 0) || !std::isfinite(options.budgetSeconds))
+    return badInput("expected --budget above 0, got: " +
+                    llvm::Twine(std::to_string(options.budgetSeconds)));
+  if (options.searchStarts && *options.searchStarts < 1)
+    return badInput("expected --random-starts of at least 1, got: " +
+                    llvm::Twine(*options.searchStarts));
+  if (options.unrollRNN < 0)
+    return badInput("expected --unroll-rnn of at least 0, got: " +
+                    llvm::Twine(options.unrollRNN));
+  return llvm::Error::success();
+}
+
+llvm::Error soap::checkOptions(const ModelSource &source,
+                               const CompilerOptions &options) {
+  for (auto check : {checkMachine, checkStrategy, checkOutput})
+    if (llvm::Error error = check(options))
+      return error;
+  return checkModel(source, options);
+}

@@ -1,0 +1,77 @@
+//===- Reference.cpp - The single-device build in a model -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Reference.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Pipelines/Pipelines.h"
+#include "soap/Transforms/StrategyIR.h"
+
+using namespace mlir;
+using namespace soap;
+
+/// Places the whole model on the one device of this machine.
+static llvm::Error placeOnOneDevice(ModuleOp module, ModelOptions &options) {
+  llvm::Expected<Topology> machine = options.target->describeMachine({});
+  if (!machine)
+    return machine.takeError();
+  writeTopology(module, *machine);
+  FailureOr<ModuleProblem> problem = readProblem(module);
+  if (failed(problem))
+    return llvm::createStringError("the graph cannot be read");
+  const OperatorGraph &graph = problem->extracted.graph;
+  llvm::Expected<Strategy> strategy =
+      expertStrategy("single", graph, problem->topology, problem->costs, 0);
+  if (!strategy)
+    return strategy.takeError();
+  StrategyInfo info;
+  info.fingerprint = graph.fingerprint;
+  info.topology = problem->topology.name;
+  options.strategy = toJSON(*strategy, graph, info);
+  writeStrategy(problem->extracted, *strategy, problem->topology);
+  return llvm::Error::success();
+}
+
+/// Places the model, partitions and lowers it. Errors may be emitted.
+static llvm::Error build(ModuleOp module, ModuleOp model,
+                         ModelOptions &options) {
+  if (llvm::Error error = placeOnOneDevice(module, options))
+    return error;
+  PassManager partition(module.getContext());
+  buildPartitionPipeline(partition, "");
+  if (failed(partition.run(module)))
+    return llvm::createStringError("the model cannot be partitioned");
+  if (ModuleOp kernels = NativeKernels(model).getModule())
+    module.push_back(kernels.clone());
+  PassManager lower(module.getContext());
+  buildLowerPipeline(lower, *options.target);
+  if (failed(lower.run(module)))
+    return llvm::createStringError("the model cannot be lowered");
+  return llvm::Error::success();
+}
+
+llvm::Error soap::buildReference(ReferenceBuild &reference, ModuleOp model,
+                                 const ModelOptions &options) {
+  reference.options = options;
+  reference.options.coresPerDevice = 0;
+  reference.options.machineDevices = 0;
+  reference.options.simulatedNs = 0;
+  // The model itself is fine: what is wrong here is no error of it.
+  std::string reason;
+  ScopedDiagnosticHandler diagnostics(
+      model.getContext(), [&](Diagnostic &diagnostic) {
+        if (reason.empty() &&
+            diagnostic.getSeverity() == DiagnosticSeverity::Error)
+          reason = diagnostic.str();
+      });
+  llvm::Error error = build(reference.module, model, reference.options);
+  if (!error || reason.empty())
+    return error;
+  llvm::consumeError(std::move(error));
+  return llvm::createStringError(reason);
+}

@@ -1,0 +1,226 @@
+//===- Strategy.cpp - The strategy of a compilation -----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+#include "Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace soap;
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+static std::string csvOf(const SearchResult &result) {
+  std::string text = "seconds,proposals,best_ns\n";
+  for (const SearchProgress &progress : result.history)
+    text += llvm::formatv("{0:f6},{1},{2}\n", progress.seconds,
+                          progress.proposals, progress.bestNs);
+  return text;
+}
+
+static llvm::json::Object searchJSON(const SearchResult &result) {
+  llvm::json::Object object = toJSON(result.statistics);
+  object["wall_seconds"] = result.seconds;
+  object["stopped_by"] = stringify(result.stop);
+  object["step_ns"] = result.stepNs;
+  llvm::json::Array starts;
+  for (const auto &[name, stepNs] : result.starts)
+    starts.push_back(llvm::json::Object{
+        {"name", name},
+        {"step_ns",
+         stepNs < 0 ? llvm::json::Value(nullptr) : llvm::json::Value(stepNs)}});
+  object["starts"] = std::move(starts);
+  return object;
+}
+
+void Compilation::recordSearch(const SearchResult &search) {
+  remark(llvm::formatv(
+      "search: {0} proposals in {1:f1} s, stopped by {2}; step time {3:f3} ms "
+      "(simulated)",
+      search.proposals, search.seconds,
+      search.stop == StopReason::Cancelled
+          ? "the user, the best so far is taken"
+          : stringify(search.stop),
+      static_cast<double>(search.stepNs) / 1e6));
+  result.search = searchJSON(search);
+  result.searchLog = csvOf(search);
+  if (stateError.empty())
+    stateError = search.stateError;
+}
+
+StrategyRequest Compilation::requestOf(const std::string &name) {
+  StrategyRequest request;
+  request.name = name;
+  request.schedule = options.schedule;
+  request.algorithm = options.search;
+  request.reservedBytes = reserved;
+  SearchOptions &search = request.search;
+  search.proposals = options.proposals;
+  search.stagnation = options.stagnation;
+  search.seed = options.seed;
+  search.stateFile = options.searchState;
+  if (options.searchStarts) {
+    search.namedStarts = false;
+    search.randomStarts = *options.searchStarts;
+  }
+  // All searches together; but one that is repeated must find something.
+  double spent = result.seconds[static_cast<size_t>(Stage::Search)];
+  search.budgetSeconds = std::max(options.budgetSeconds - spent,
+                                  searches > 0 ? options.budgetSeconds / 10
+                                               : options.budgetSeconds);
+  search.progress = [this](const SearchProgress &progress) {
+    return ask({Stage::Search, &progress}) == Proceed::Continue;
+  };
+  return request;
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+std::string Compilation::strategyName() const {
+  if (!options.strategy.empty() || level == Level::Configured)
+    return options.strategy;
+  return ir::getTopology(*module).getNumDevices() > 1 ? "search" : "single";
+}
+
+llvm::Expected<Strategy>
+Compilation::decideStrategy(const ModuleProblem &problem) {
+  std::string name = strategyName();
+  bool searches = name == "search";
+  if (llvm::Error error = begin(searches ? Stage::Search : Stage::Strategy))
+    return std::move(error);
+  std::optional<TimingScope> scope;
+  if (searches)
+    scope = nest("search");
+  FailureOr<ChosenStrategy> chosen = chooseStrategy(
+      problem, requestOf(name), UnknownLoc::get(module->getContext()));
+  if (failed(chosen))
+    return emitted(mlir::failure(), Kind::BadInput);
+  if (chosen->search) {
+    ++this->searches;
+    recordSearch(*chosen->search);
+  }
+  if (searches)
+    if (llvm::Error error = begin(Stage::Strategy))
+      return std::move(error);
+  return std::move(chosen->strategy);
+}
+
+llvm::Error Compilation::configure() {
+  FailureOr<ModuleProblem> problem = readProblem(*module, options.costFile);
+  if (failed(problem))
+    return emitted(mlir::failure(), Kind::BadInput);
+  llvm::Expected<Strategy> strategy = decideStrategy(*problem);
+  if (!strategy)
+    return strategy.takeError();
+  TimingScope scope = nest("strategy");
+  const OperatorGraph &graph = problem->extracted.graph;
+  explainIdleDevices(*problem, *strategy);
+  simulated = std::make_unique<SimulatedProgram>(*problem, *strategy);
+  movements = simulated->movements();
+  StrategyInfo info;
+  info.fingerprint = graph.fingerprint;
+  info.topology = problem->topology.name;
+  info.seed = options.seed;
+  info.simulatedNs = simulated->stepNs();
+  model.fingerprint = info.fingerprint;
+  model.simulatedNs = static_cast<uint64_t>(info.simulatedNs);
+  model.strategy = toJSON(*strategy, graph, info);
+  result.simulatedNs = info.simulatedNs;
+  result.strategy = model.strategy;
+  result.movements = movements.json();
+  if (options.strategyTable) {
+    result.strategyTable.clear();
+    llvm::raw_string_ostream os(result.strategyTable);
+    printStrategy(os, *problem, *strategy);
+  }
+  writeStrategy(problem->extracted, *strategy, problem->topology);
+  return llvm::Error::success();
+}
+
+/// The largest batch of an operation; 0: none has samples.
+static int64_t batchOf(const OperatorGraph &graph) {
+  int64_t batch = 0;
+  for (const GraphNode &node : graph.nodes())
+    for (auto [loop, kind] : llvm::zip(node.spec.loops, node.kinds))
+      if (node.role == NodeRole::Compute && kind == LoopKind::Sample)
+        batch = std::max(batch, loop.extent);
+  return batch;
+}
+
+void Compilation::explainIdleDevices(const ModuleProblem &problem,
+                                     const Strategy &strategy) {
+  const OperatorGraph &graph = problem.extracted.graph;
+  size_t used = usedDevices(strategy, graph).size();
+  auto all = static_cast<size_t>(problem.topology.numDevices());
+  std::string name = strategyName();
+  if (used == 0 || used >= all)
+    return;
+  std::string counts =
+      std::to_string(used) + " of " + std::to_string(all) + " devices";
+  if (name == "search") {
+    remark("search: the strategy uses " + counts +
+           "; no strategy that uses more was faster (simulated)");
+    return;
+  }
+  // Who names devices, or one of them, has chosen.
+  bool isNamed = !name.empty() && !StringRef(name).ends_with(".json");
+  if (!isNamed || name == "single" || StringRef(name).starts_with("random"))
+    return;
+  std::string reason = "the model has too little of what it splits";
+  std::string cure = "--strategy=search looks for other ways to split it";
+  if (name == "data-parallel") {
+    int64_t batch = batchOf(graph);
+    reason = batch ? "the batch is " + std::to_string(batch)
+                   : "no operation has a batch";
+    cure = "give a batch of at least " + std::to_string(all) +
+           ", or --strategy=search, which splits other dimensions, too";
+  }
+  warn("expected --strategy=" + name + " to use all devices, got: " + counts +
+       ", as " + reason + "; " + cure);
+}
+
+llvm::Error Compilation::report() {
+  FailureOr<ModuleProblem> problem = readProblem(*module, options.costFile);
+  if (failed(problem))
+    return emitted(mlir::failure(), Kind::BadInput);
+  const OperatorGraph &graph = problem->extracted.graph;
+  SmallVector<StrategyReport> rows;
+  auto add = [&](StringRef name, const Strategy &strategy) {
+    rows.push_back(
+        soap::report(name, strategy, graph, problem->topology, problem->costs));
+  };
+  for (const NamedStrategy &named : namedStrategies())
+    if (named.isListed)
+      add(named.name, named.make(graph, problem->topology, problem->costs,
+                                 /*devices=*/0, options.seed));
+  StringRef chosen(options.strategy);
+  bool isListed = llvm::any_of(
+      rows, [&](const StrategyReport &row) { return row.name == chosen; });
+  if (!isListed) {
+    llvm::Expected<Strategy> strategy = decideStrategy(*problem);
+    if (!strategy)
+      return strategy.takeError();
+    if (chosen.empty() && level == Level::Configured)
+      chosen = "model";
+    else if (chosen.empty() || chosen == "search")
+      chosen = "found";
+    else
+      chosen = llvm::sys::path::filename(chosen);
+    add(chosen, *strategy);
+  }
+  LowerBound bound = lowerBound(graph, problem->topology, problem->costs);
+  result.report = reportJSON(rows, bound);
+  llvm::raw_string_ostream os(result.text);
+  printReport(os, rows, bound, chosen);
+  return llvm::Error::success();
+}

@@ -1,0 +1,44 @@
+//===- Files.cpp - The files that a model refers to -----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/NN/IR/Files.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace soap::nn;
+using llvm::StringRef;
+
+static llvm::SmallString<128> normalized(StringRef path) {
+  llvm::SmallString<128> result(path);
+  llvm::sys::path::remove_dots(result);
+  return result;
+}
+
+void Files::add(StringRef path, StringRef bytes) {
+  memory[normalized(path)] = bytes;
+}
+
+std::optional<StringRef> Files::find(StringRef path) const {
+  auto it = memory.find(normalized(path));
+  return it == memory.end() ? std::nullopt : std::optional(it->second);
+}
+
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+Files::open(StringRef path) const {
+  if (std::optional<StringRef> bytes = find(path))
+    return llvm::MemoryBuffer::getMemBuffer(*bytes, path,
+                                            /*RequiresNullTerminator=*/false);
+  bool other = false;
+  if (!llvm::sys::fs::is_other(path, other) && other)
+    return llvm::createStringError("not a regular file");
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError(buffer.getError().message());
+  return std::move(*buffer);
+}
