@@ -6,20 +6,35 @@
 //===----------------------------------------------------------------------===//
 
 #include "Types.h"
+#include "soap/Runtime/Runtime.h"
 
 using namespace soap;
 using namespace soap::runtime;
 
 namespace {
 struct ElementInfo {
-  const char *name;
+  fb::ElementType type;
+  soap_element number;
+  const char *name, *storedName;
   size_t size;
 };
 constexpr ElementInfo elements[] = {
-    {"f32", 4}, {"f64", 8}, {"f16", 2}, {"bf16", 2}, {"i8", 1},
-    {"i16", 2}, {"i32", 4}, {"i64", 8}, {"u8", 1},   {"u16", 2},
-    {"u32", 4}, {"u64", 8}, {"bool", 1}};
+#define SOAP_ELEMENT_TYPE(NAME, C_NAME, BYTES, SHORT, SAFETENSORS)             \
+  {fb::ElementType::NAME, SOAP_##C_NAME, SHORT, SAFETENSORS, BYTES},
+#include "soap/Runtime/ElementTypes.def"
+};
 constexpr size_t elementKinds = sizeof(elements) / sizeof(elements[0]);
+
+/// The table has a row for every type of Model.fbs and of the C interface, at
+/// its number.
+constexpr bool isComplete() {
+  for (size_t i = 0; i != elementKinds; ++i)
+    if (static_cast<size_t>(elements[i].type) != i ||
+        static_cast<size_t>(elements[i].number) != i)
+      return false;
+  return elementKinds == static_cast<size_t>(fb::ElementType::MAX) + 1;
+}
+static_assert(isComplete(), "ElementTypes.def differs from Model.fbs");
 } // namespace
 
 size_t runtime::elementSize(fb::ElementType element) {
@@ -30,6 +45,11 @@ size_t runtime::elementSize(fb::ElementType element) {
 const char *runtime::elementName(fb::ElementType element) {
   auto index = static_cast<size_t>(element);
   return index < elementKinds ? elements[index].name : "unknown";
+}
+
+const char *runtime::storedName(fb::ElementType element) {
+  auto index = static_cast<size_t>(element);
+  return index < elementKinds ? elements[index].storedName : "unknown";
 }
 
 int64_t runtime::checkedMul(int64_t a, int64_t b) {

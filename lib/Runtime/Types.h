@@ -22,6 +22,8 @@ using Shape = std::vector<int64_t>;
 size_t elementSize(fb::ElementType element);
 /// "f32", "i64", ...
 const char *elementName(fb::ElementType element);
+/// The type's name in a safetensors file: "F32", "I64", ...
+const char *storedName(fb::ElementType element);
 
 /// a * b; throws on overflow and on negative operands.
 int64_t checkedMul(int64_t a, int64_t b);

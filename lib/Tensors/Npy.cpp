@@ -14,6 +14,7 @@
 #include "soap/Tensors/Tensor.h"
 #include <cstring>
 #include <iterator>
+#include <optional>
 
 using namespace soap;
 using namespace soap::tensors;
@@ -30,6 +31,36 @@ constexpr NpyType types[] = {
     {"<u4", SOAP_U32}, {"<u8", SOAP_U64}, {"|b1", SOAP_BOOL}};
 } // namespace
 
+/// The types that NumPy does not have.
+static const char *voidOf(soap_element element) {
+  switch (element) {
+  case SOAP_BF16:
+    return "<V2";
+  case SOAP_F8E4M3FN:
+  case SOAP_F8E5M2:
+  case SOAP_F8E4M3FNUZ:
+  case SOAP_F8E5M2FNUZ:
+  case SOAP_I4:
+  case SOAP_U4:
+    return "|V1";
+  default:
+    return nullptr;
+  }
+}
+
+static std::optional<soap_element>
+elementOf(const std::string &descr, std::optional<soap_element> wanted) {
+  for (const NpyType &type : types)
+    if (descr == type.name)
+      return type.element;
+  const char *isVoid = wanted ? voidOf(*wanted) : nullptr;
+  if (isVoid && descr.substr(1) == isVoid + 1)
+    return wanted;
+  if (descr == "<V2" || descr == "|V2")
+    return SOAP_BF16;
+  return std::nullopt;
+}
+
 static std::string quotedKey(const std::string &key) { return "'" + key + "'"; }
 
 /// The text after `'key':` in a header.
@@ -44,7 +75,8 @@ static std::string valueOf(const std::string &header, const std::string &key) {
   return at == std::string::npos ? "" : header.substr(at);
 }
 
-Tensor tensors::readNpy(const std::string &path) {
+Tensor tensors::readNpy(const std::string &path,
+                        std::optional<soap_element> wanted) {
   auto wrong = [&](const std::string &what) -> UsageError {
     return UsageError("expected a .npy file of numbers in C order in '" + path +
                       "', got: " + what +
@@ -70,15 +102,12 @@ Tensor tensors::readNpy(const std::string &path) {
 
   Tensor result;
   std::string descr = valueOf(header, "descr");
-  bool known = false;
-  for (const NpyType &type : types)
-    if (descr.size() > 4 && descr.compare(1, 3, type.name) == 0 &&
-        descr[4] == descr[0]) {
-      result.element = type.element;
-      known = true;
-    }
+  std::optional<soap_element> known;
+  if (descr.size() > 4 && descr[4] == descr[0])
+    known = elementOf(descr.substr(1, 3), wanted);
   if (!known)
     throw wrong("type " + descr.substr(0, descr.find(',')));
+  result.element = *known;
   if (valueOf(header, "fortran_order").rfind("False", 0) != 0)
     throw wrong("Fortran order");
   std::string shape = valueOf(header, "shape");
@@ -112,12 +141,10 @@ Tensor tensors::readNpy(const std::string &path) {
 }
 
 void tensors::writeNpy(const std::string &path, const Tensor &tensor) {
-  const char *descr = nullptr;
+  const char *descr = voidOf(tensor.element);
   for (const NpyType &type : types)
     if (type.element == tensor.element)
       descr = type.name;
-  if (!descr)
-    throw UsageError("expected a type that .npy knows, got: " + typeOf(tensor));
   std::string shape;
   for (int64_t extent : tensor.shape)
     shape += std::to_string(extent) + ", ";

@@ -7,6 +7,7 @@
 
 #include "soap/Tensors/Tensor.h"
 #include "soap/Runtime/RandomRecipe.h"
+#include "soap/Tensors/SmallFloats.h"
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -21,14 +22,6 @@ static T load(const unsigned char *bytes, size_t i) {
   return value;
 }
 
-static double halfToDouble(uint16_t bits) {
-  int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
-  double value = exponent == 0    ? std::ldexp(mantissa, -24)
-                 : exponent == 31 ? (mantissa ? NAN : INFINITY)
-                                  : std::ldexp(mantissa + 1024, exponent - 25);
-  return bits & 0x8000 ? -value : value;
-}
-
 double tensors::elementAt(soap_element element, const unsigned char *data,
                           size_t i) {
   switch (element) {
@@ -37,14 +30,15 @@ double tensors::elementAt(soap_element element, const unsigned char *data,
   case SOAP_F64:
     return load<double>(data, i);
   case SOAP_F16:
-    return halfToDouble(load<uint16_t>(data, i));
-  case SOAP_BF16: {
-    uint32_t wide = uint32_t{load<uint16_t>(data, i)} << 16;
-    float value;
-    std::memcpy(&value, &wide, 4);
-    return value;
-  }
+  case SOAP_BF16:
+    return decodeFloat(element, load<uint16_t>(data, i));
+  case SOAP_F8E4M3FN:
+  case SOAP_F8E5M2:
+  case SOAP_F8E4M3FNUZ:
+  case SOAP_F8E5M2FNUZ:
+    return decodeFloat(element, load<uint8_t>(data, i));
   case SOAP_I8:
+  case SOAP_I4:
     return load<int8_t>(data, i);
   case SOAP_I16:
     return load<int16_t>(data, i);
@@ -53,6 +47,7 @@ double tensors::elementAt(soap_element element, const unsigned char *data,
   case SOAP_I64:
     return static_cast<double>(load<int64_t>(data, i));
   case SOAP_U8:
+  case SOAP_U4:
   case SOAP_BOOL:
     return load<uint8_t>(data, i);
   case SOAP_U16:
@@ -66,8 +61,7 @@ double tensors::elementAt(soap_element element, const unsigned char *data,
 }
 
 bool tensors::isFloat(soap_element element) {
-  return element == SOAP_F32 || element == SOAP_F64 || element == SOAP_F16 ||
-         element == SOAP_BF16;
+  return element == SOAP_F32 || element == SOAP_F64 || isSmallFloat(element);
 }
 
 std::string tensors::typeOf(soap_element element,
@@ -82,14 +76,15 @@ std::string tensors::typeOf(const soap_port &port) {
   return typeOf(port.element, {port.shape, port.shape + port.rank});
 }
 
-Tensor tensors::readTensor(const std::string &path) {
+Tensor tensors::readTensor(const std::string &path,
+                           std::optional<soap_element> wanted) {
   auto endsWith = [&](const char *ending) {
     size_t length = std::strlen(ending);
     return path.size() >= length &&
            path.compare(path.size() - length, length, ending) == 0;
   };
   if (endsWith(".npy"))
-    return readNpy(path);
+    return readNpy(path, wanted);
   if (endsWith(".pb"))
     return readTensorProto(path);
   throw UsageError("expected a tensor file that ends in .npy or .pb, got: '" +
@@ -111,20 +106,28 @@ static void storeNumber(Tensor &tensor, size_t i, double value) {
     return store(tensor, i, static_cast<float>(value));
   case SOAP_F64:
     return store(tensor, i, value);
-  case SOAP_BF16: {
-    auto narrow = static_cast<float>(value);
-    uint32_t bits;
-    std::memcpy(&bits, &narrow, 4);
-    bits += 0x7fff + ((bits >> 16) & 1);
-    return store(tensor, i, static_cast<uint16_t>(bits >> 16));
-  }
   case SOAP_F16:
-    throw UsageError("expected a file for an f16 input, got: random values; "
-                     "use --input=NAME=FILE.npy");
+  case SOAP_BF16:
+    return store(tensor, i,
+                 static_cast<uint16_t>(encodeFloat(tensor.element, value)));
+  case SOAP_F8E4M3FN:
+  case SOAP_F8E5M2:
+  case SOAP_F8E4M3FNUZ:
+  case SOAP_F8E5M2FNUZ:
+    return store(tensor, i,
+                 static_cast<uint8_t>(encodeFloat(tensor.element, value)));
+  case SOAP_I4: {
+    auto low = static_cast<uint8_t>(static_cast<int64_t>(value) & 15);
+    return store(tensor, i, static_cast<int8_t>((low ^ 8) - 8));
+  }
+  case SOAP_U4:
+    return store(tensor, i,
+                 static_cast<uint8_t>(static_cast<int64_t>(value) & 15));
   case SOAP_I8:
-  case SOAP_U8:
   case SOAP_BOOL:
     return store(tensor, i, static_cast<int8_t>(value));
+  case SOAP_U8:
+    return store(tensor, i, static_cast<uint8_t>(static_cast<int64_t>(value)));
   case SOAP_I16:
   case SOAP_U16:
     return store(tensor, i, static_cast<int16_t>(value));
@@ -215,7 +218,7 @@ tensors::makeInput(const soap_port &port, const std::string &source,
     return Tensor(port);
   if (source.rfind("random:", 0) == 0)
     return makeRandom(port, source);
-  Tensor result = readTensor(source);
+  Tensor result = readTensor(source, port.element);
   Tensor wanted(port);
   bool shapes = result.shape == wanted.shape;
   if (!shapes || (result.element != wanted.element &&

@@ -55,6 +55,24 @@ static bool elementOf(int type, soap_element &element) {
   case Proto::BOOL:
     element = SOAP_BOOL;
     return true;
+  case Proto::FLOAT8E4M3FN:
+    element = SOAP_F8E4M3FN;
+    return true;
+  case Proto::FLOAT8E5M2:
+    element = SOAP_F8E5M2;
+    return true;
+  case Proto::FLOAT8E4M3FNUZ:
+    element = SOAP_F8E4M3FNUZ;
+    return true;
+  case Proto::FLOAT8E5M2FNUZ:
+    element = SOAP_F8E5M2FNUZ;
+    return true;
+  case Proto::INT4:
+    element = SOAP_I4;
+    return true;
+  case Proto::UINT4:
+    element = SOAP_U4;
+    return true;
   default:
     return false;
   }
@@ -68,6 +86,21 @@ static void append(std::vector<unsigned char> &bytes, const Field &field,
   for (auto value : field) {
     const auto *raw = reinterpret_cast<const unsigned char *>(&value);
     bytes.insert(bytes.end(), raw, raw + size);
+  }
+}
+
+/// Two integers of 4 bits share a byte of the file, the first one has its low
+/// half.
+static void unpack(Tensor &tensor, size_t count) {
+  if (tensor.bytes.size() != (count + 1) / 2)
+    return; // Reported as a wrong number of bytes.
+  std::vector<unsigned char> packed = std::move(tensor.bytes);
+  tensor.bytes.clear();
+  for (size_t i = 0; i != count; ++i) {
+    unsigned low = packed[i / 2] >> 4 * (i % 2) & 15;
+    bool isNegative = tensor.element == SOAP_I4 && low >= 8;
+    tensor.bytes.push_back(
+        static_cast<unsigned char>(isNegative ? low | 0xf0 : low));
   }
 }
 
@@ -102,6 +135,8 @@ Tensor tensors::readTensorProto(const std::string &path) {
     append(result.bytes, proto.int64_data(), 8);
     append(result.bytes, proto.uint64_data(), size);
   }
+  if (result.element == SOAP_I4 || result.element == SOAP_U4)
+    unpack(result, total);
   if (result.bytes.size() != total)
     throw UsageError("expected " + std::to_string(total) +
                      " bytes of data in '" + path +

@@ -26,8 +26,8 @@ NodeRole roleOf(Operation *op) {
 }
 
 int32_t elementBytes(Type type) {
-  unsigned bits = cast<RankedTensorType>(type).getElementTypeBitWidth();
-  return static_cast<int32_t>((bits + 7) / 8);
+  return static_cast<int32_t>(
+      nn::elementBytes(cast<RankedTensorType>(type).getElementType()));
 }
 
 uint32_t sampleDimBits(nn::InputOp input) {

@@ -82,7 +82,7 @@ int64_t TaskCosts::ns(ir::TaskOp task, const DeviceKind &kind) const {
     KernelAccess access{tile.spec,        kinds, tile.tile, tile.operandBoxes,
                         tile.resultBoxes, {},    {}};
     auto bytesOf = [](Value value) {
-      return static_cast<int32_t>(ir::elementBytes(
+      return static_cast<int32_t>(nn::elementBytes(
           cast<RankedTensorType>(value.getType()).getElementType()));
     };
     for (Value operand : op->getOperands())

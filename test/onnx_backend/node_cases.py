@@ -80,6 +80,9 @@ class Case:
         return self.tensors("input", [value for value in self.model.graph.input
                                       if value.name not in weights])
 
+    def input_file(self, number):
+        return self.folder / "test_data_set_0" / f"input_{number}.pb"
+
     def outputs(self):
         return self.tensors("output", self.model.graph.output)
 
@@ -117,12 +120,17 @@ def compile_case(tools, case, folder, *strategy):
     arguments, inputs = [], case.inputs()
     for number, (name, value) in enumerate(inputs.items()):
         if name in case.bound and value is not None:
-            file = folder / f"bound{number}.npy"
-            np.save(file, value)
+            file = case.input_file(number)
             arguments.append(f"--bind={name}={file}")
     result = tools.run("soap-compile", case.folder / "model.onnx", *strategy, *arguments,
                        "-o", folder / "model.so")
     return result.returncode == 0, result.stderr
+
+
+def typed(array, dtype):
+    """NumPy's files have no bfloat16, no floats of 8 bits and no integers of 4: they
+    say void, as numpy.save writes arrays of ml_dtypes."""
+    return array.view(dtype) if array.dtype.kind == "V" else array
 
 
 def run_case(tools, case, folder):
@@ -130,12 +138,11 @@ def run_case(tools, case, folder):
     arguments, files = [], {}
     for number, (name, value) in enumerate(case.inputs().items()):
         if name not in case.bound and value.size:  # Nothing is fed to empty ones.
-            file = folder / f"input{number}.npy"
-            np.save(file, value)
-            arguments.append(f"--input={name}={file}")
+            arguments.append(f"--input={name}={case.input_file(number)}")
     for number, name in enumerate(case.outputs()):
         files[name] = folder / f"output{number}.npy"
         arguments.append(f"--output={name}={files[name]}")
     result = tools.run("soap-run", folder / "model.so", *arguments)
     assert result.returncode == 0, result.stderr
-    return {name: np.load(file) for name, file in files.items()}
+    return {name: typed(np.load(file), case.outputs()[name].dtype)
+            for name, file in files.items()}

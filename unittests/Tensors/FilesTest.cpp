@@ -57,12 +57,9 @@ TEST_F(Files, NpyOfEveryTypeAndRankComesBack) {
       tensor.bytes.resize(bytes);
       for (size_t i = 0; i != bytes; ++i)
         tensor.bytes[i] = static_cast<unsigned char>(37 * i + 11);
-      if (element == SOAP_BF16) { // NumPy has no such type.
-        EXPECT_THROW(writeNpy(file("x.npy"), tensor), UsageError);
-        continue;
-      }
       writeNpy(file("x.npy"), tensor);
-      Tensor read = readTensor(file("x.npy"));
+      // NumPy does not have all types: what a file says is not enough.
+      Tensor read = readTensor(file("x.npy"), element);
       EXPECT_EQ(typeOf(read), typeOf(tensor));
       EXPECT_EQ(read.bytes, tensor.bytes) << typeOf(tensor);
     }

@@ -13,8 +13,10 @@
 
 /// All element types.
 inline constexpr soap_element allElements[] = {
-    SOAP_F32, SOAP_F64, SOAP_F16, SOAP_BF16, SOAP_I8,  SOAP_I16, SOAP_I32,
-    SOAP_I64, SOAP_U8,  SOAP_U16, SOAP_U32,  SOAP_U64, SOAP_BOOL};
+#define SOAP_ELEMENT_TYPE(NAME, C_NAME, BYTES, SHORT, SAFETENSORS)             \
+  SOAP_##C_NAME,
+#include "soap/Runtime/ElementTypes.def"
+};
 
 /// A tensor of these values, whose type in memory is T; one of rank 1 if no
 /// shape is given.

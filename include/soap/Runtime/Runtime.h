@@ -64,7 +64,13 @@ typedef enum soap_element {
   SOAP_U16,
   SOAP_U32,
   SOAP_U64,
-  SOAP_BOOL
+  SOAP_BOOL,
+  SOAP_F8E4M3FN,
+  SOAP_F8E5M2,
+  SOAP_F8E4M3FNUZ,
+  SOAP_F8E5M2FNUZ,
+  SOAP_I4, /**< One byte per element, sign-extended. */
+  SOAP_U4  /**< One byte per element. */
 } soap_element;
 
 /** Bytes of one element. */

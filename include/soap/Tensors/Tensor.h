@@ -12,6 +12,7 @@
 #include "soap/Tensors/Error.h"
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,13 +45,19 @@ inline std::string typeOf(const Tensor &t) {
 }
 std::string typeOf(const soap_port &port);
 
-/// Files; throw UsageError with the file's name.
-Tensor readNpy(const std::string &path);
+/// Files; throw UsageError with the file's name. NumPy has no bf16, no floats
+/// of 8 bits and no integers of 4: numpy.save writes them, from the package
+/// ml_dtypes, as void of 2 or 1 bytes, and so does writeNpy. Such a file has
+/// type `wanted` where that is one of them, of this size; else what has 2 bytes
+/// is bf16.
+Tensor readNpy(const std::string &path,
+               std::optional<soap_element> wanted = std::nullopt);
 void writeNpy(const std::string &path, const Tensor &tensor);
 /// An ONNX TensorProto, as in ONNX's test data sets.
 Tensor readTensorProto(const std::string &path);
 /// By the file's ending: .npy or .pb.
-Tensor readTensor(const std::string &path);
+Tensor readTensor(const std::string &path,
+                  std::optional<soap_element> wanted = std::nullopt);
 
 /// Values of an input from `random:SEED[:LOW:HIGH]`, `zeros` or a file. A file
 /// of a narrower type that loses nothing is widened, which `note` is told in a

@@ -13,8 +13,6 @@
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
-#include "llvm/Support/MathExtras.h"
-#include <climits>
 
 using namespace mlir;
 using namespace soap;
@@ -106,8 +104,9 @@ static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
       dims.push_back(dim);
     }
     maps.push_back(AffineMap::get(rank, 0, exprs, context));
-    types.push_back(MemRefType::get(
-        SmallVector<int64_t>(dims.size(), ShapedType::kDynamic), element));
+    types.push_back(
+        MemRefType::get(SmallVector<int64_t>(dims.size(), ShapedType::kDynamic),
+                        storageType(element)));
     NamedAttrList list;
     list.set(native::sizesAttr, builder.getDenseI64ArrayAttr(dims));
     if (noalias)
@@ -272,8 +271,7 @@ soap::nativeKernelExtents(ModuleOp kernels) {
                                   "arguments of a native kernel, got: ")
                << type;
       NativeKernelExtents::Buffer &buffer = kernel.buffers.emplace_back();
-      buffer.bytes =
-          llvm::divideCeil(memref.getElementTypeBitWidth(), CHAR_BIT);
+      buffer.bytes = nn::elementBytes(memref.getElementType());
       if (memref.hasStaticShape()) {
         buffer.bytes *= memref.getNumElements();
         continue;

@@ -15,6 +15,9 @@ using Iterator = mlir::utils::IteratorType;
 
 Value linalg_lowering::multiplyAdd(OpBuilder &builder, Location loc, Value a,
                                    Value b, Value sum) {
+  if (!isa<FloatType>(a.getType()))
+    return builder.create<arith::AddIOp>(
+        loc, sum, builder.create<arith::MulIOp>(loc, a, b));
   auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), sumFlags);
   Value product = builder.create<arith::MulFOp>(loc, a, b, flags);
   return builder.create<arith::AddFOp>(loc, sum, product, flags);

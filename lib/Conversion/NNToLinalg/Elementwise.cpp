@@ -67,44 +67,44 @@ static Value unary(OpBuilder &builder, Location loc, ValueRange elements) {
 }
 
 static Value compare(OpBuilder &builder, Location loc, nn::Predicate predicate,
-                     ValueRange elements) {
+                     ValueRange elements, bool isUnsigned) {
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
-  static constexpr std::pair<F, I> predicates[] = {
-      {F::OEQ, I::eq},  {F::UNE, I::ne},  {F::OLT, I::slt},
-      {F::OLE, I::sle}, {F::OGT, I::sgt}, {F::OGE, I::sge}};
-  auto [ofFloats, ofIntegers] = predicates[static_cast<unsigned>(predicate)];
+  static constexpr std::tuple<F, I, I> predicates[] = {
+      {F::OEQ, I::eq, I::eq},   {F::UNE, I::ne, I::ne},
+      {F::OLT, I::slt, I::ult}, {F::OLE, I::sle, I::ule},
+      {F::OGT, I::sgt, I::ugt}, {F::OGE, I::sge, I::uge}};
+  auto [ofFloats, ofSigned, ofUnsigned] =
+      predicates[static_cast<unsigned>(predicate)];
   if (isa<FloatType>(elements[0].getType()))
     return builder.create<arith::CmpFOp>(loc, ofFloats, elements[0],
                                          elements[1]);
-  return builder.create<arith::CmpIOp>(loc, ofIntegers, elements[0],
-                                       elements[1]);
+  return builder.create<arith::CmpIOp>(loc, isUnsigned ? ofUnsigned : ofSigned,
+                                       elements[0], elements[1]);
 }
 
-static Value cast(OpBuilder &builder, Location loc, Value x, Type to) {
-  Type from = x.getType();
-  if (from == to)
-    return x;
-  bool fromFloat = isa<FloatType>(from), toFloat = isa<FloatType>(to);
-  if (to.isInteger(1)) {
-    Value zero = scalar(builder, loc, from, 0);
-    return compare(builder, loc, nn::Predicate::Ne, {x, zero});
+/// a / b, truncated. The machine traps at a divisor of 0 and where the quotient
+/// overflows: the results are 0 and, as integers wrap, -a.
+static Value integerQuotient(OpBuilder &builder, Location loc, Value a, Value b,
+                             bool isUnsigned) {
+  using I = arith::CmpIPredicate;
+  Type type = a.getType();
+  Value zero = scalar(builder, loc, type, 0),
+        one = scalar(builder, loc, type, 1);
+  Value isZero = builder.create<arith::CmpIOp>(loc, I::eq, b, zero);
+  Value divisor = builder.create<arith::SelectOp>(loc, isZero, one, b);
+  Value quotient;
+  if (isUnsigned) {
+    quotient = builder.create<arith::DivUIOp>(loc, a, divisor);
+  } else {
+    Value isMinus = builder.create<arith::CmpIOp>(
+        loc, I::eq, b, scalar(builder, loc, type, -1));
+    divisor = builder.create<arith::SelectOp>(loc, isMinus, one, divisor);
+    quotient = builder.create<arith::DivSIOp>(loc, a, divisor);
+    Value negated = builder.create<arith::SubIOp>(loc, zero, a);
+    quotient = builder.create<arith::SelectOp>(loc, isMinus, negated, quotient);
   }
-  if (from.isInteger(1)) {
-    if (toFloat)
-      return builder.create<arith::UIToFPOp>(loc, to, x);
-    return builder.create<arith::ExtUIOp>(loc, to, x);
-  }
-  if (fromFloat && !toFloat)
-    return builder.create<arith::FPToSIOp>(loc, to, x);
-  if (!fromFloat && toFloat)
-    return builder.create<arith::SIToFPOp>(loc, to, x);
-  bool wider = to.getIntOrFloatBitWidth() > from.getIntOrFloatBitWidth();
-  if (fromFloat)
-    return wider ? Value(builder.create<arith::ExtFOp>(loc, to, x))
-                 : Value(builder.create<arith::TruncFOp>(loc, to, x));
-  return wider ? Value(builder.create<arith::ExtSIOp>(loc, to, x))
-               : Value(builder.create<arith::TruncIOp>(loc, to, x));
+  return builder.create<arith::SelectOp>(loc, isZero, zero, quotient);
 }
 
 /// |x|^y = exp(y * log |x|), with the sign of C's pow. No library is linked to
@@ -139,6 +139,38 @@ static Value power(OpBuilder &builder, Location loc, Value x, Value y) {
   Value isOne = builder.create<arith::OrIOp>(loc, holds(P::OEQ, y, zero),
                                              holds(P::OEQ, x, one));
   return builder.create<arith::SelectOp>(loc, isOne, one, result);
+}
+
+/// x^y by squaring, as integers wrap: once per bit of y. Of a negative y it is
+/// the truncated quotient of 1.
+static Value integerPower(OpBuilder &builder, Location loc, Value x, Value y,
+                          bool isUnsigned) {
+  using I = arith::CmpIPredicate;
+  Type type = x.getType();
+  Value zero = scalar(builder, loc, type, 0),
+        one = scalar(builder, loc, type, 1);
+  auto select = [&](Value condition, Value a, Value b) -> Value {
+    return builder.create<arith::SelectOp>(loc, condition, a, b);
+  };
+  auto holds = [&](I predicate, Value a, Value b) -> Value {
+    return builder.create<arith::CmpIOp>(loc, predicate, a, b);
+  };
+  Value odd = holds(I::ne, builder.create<arith::AndIOp>(loc, y, one), zero);
+  Value result = one, factor = x, rest = y;
+  for (unsigned bit = 0; bit < type.getIntOrFloatBitWidth(); ++bit) {
+    Value low = builder.create<arith::AndIOp>(loc, rest, one);
+    Value product = builder.create<arith::MulIOp>(loc, result, factor);
+    result = select(holds(I::ne, low, zero), product, result);
+    factor = builder.create<arith::MulIOp>(loc, factor, factor);
+    rest = builder.create<arith::ShRUIOp>(loc, rest, one);
+  }
+  if (isUnsigned)
+    return result;
+  Value minus = scalar(builder, loc, type, -1);
+  Value inverse =
+      select(holds(I::eq, x, one), one,
+             select(holds(I::eq, x, minus), select(odd, minus, one), zero));
+  return select(holds(I::slt, y, zero), inverse, result);
 }
 
 static Value gelu(OpBuilder &builder, Location loc, nn::GeluOp op, Value x) {
@@ -179,8 +211,9 @@ static Value buildBatchNorm(OpBuilder &builder, Location loc,
   return builder.create<arith::AddFOp>(loc, scaled, elements[2], flags);
 }
 
-Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
-                                   Operation *op, ValueRange elements) {
+/// The result in the types in which it is computed: no narrow floats.
+static Value computeScalar(OpBuilder &builder, Location loc, Operation *op,
+                           ValueRange elements, bool isUnsigned) {
   Type type = elements[0].getType();
   return TypeSwitch<Operation *, Value>(op)
       .Case([&](nn::AddOp) {
@@ -192,20 +225,27 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
       .Case([&](nn::MulOp) {
         return binary<arith::MulFOp, arith::MulIOp>(builder, loc, elements);
       })
-      .Case([&](nn::DivOp) {
-        return binary<arith::DivFOp, arith::DivSIOp>(builder, loc, elements);
+      .Case([&](nn::DivOp) -> Value {
+        if (!isa<FloatType>(type))
+          return integerQuotient(builder, loc, elements[0], elements[1],
+                                 isUnsigned);
+        return builder.create<arith::DivFOp>(loc, elements[0], elements[1]);
       })
       .Case([&](nn::MaxOp) {
-        return binary<arith::MaximumFOp, arith::MaxSIOp>(builder, loc,
-                                                         elements);
+        return joined(builder, loc, nn::ReduceKind::Max, elements[0],
+                      elements[1], isUnsigned);
       })
       .Case([&](nn::MinOp) {
-        return binary<arith::MinimumFOp, arith::MinSIOp>(builder, loc,
-                                                         elements);
+        return joined(builder, loc, nn::ReduceKind::Min, elements[0],
+                      elements[1], isUnsigned);
       })
       .Case([&](nn::ReluOp) {
+        Value zero = scalar(builder, loc, type, 0);
+        if (!isa<FloatType>(type))
+          return joined(builder, loc, nn::ReduceKind::Max, elements[0], zero,
+                        isUnsigned);
         return replaceIf(builder, loc, arith::CmpFPredicate::OLT, elements[0],
-                         scalar(builder, loc, type, 0));
+                         zero);
       })
       .Case([&](nn::ClipOp clip) {
         // ONNX: min(max(x, lower), upper), also if lower > upper.
@@ -257,6 +297,8 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
       .Case([&](nn::AbsOp) -> Value {
         if (isa<FloatType>(type))
           return builder.create<math::AbsFOp>(loc, elements[0]);
+        if (isUnsigned)
+          return elements[0];
         return builder.create<math::AbsIOp>(loc, elements[0]);
       })
       .Case([&](nn::NotOp) -> Value {
@@ -273,26 +315,40 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
         return builder.create<arith::XOrIOp>(loc, elements[0], elements[1]);
       })
       .Case([&](nn::PowOp) {
-        return power(builder, loc, elements[0], elements[1]);
+        return isa<FloatType>(type)
+                   ? power(builder, loc, elements[0], elements[1])
+                   : integerPower(builder, loc, elements[0], elements[1],
+                                  isUnsigned);
       })
       .Case([&](nn::GeluOp op) { return gelu(builder, loc, op, elements[0]); })
       .Case([&](nn::CompareOp op) {
-        return compare(builder, loc, op.getPredicate(), elements);
+        return compare(builder, loc, op.getPredicate(), elements, isUnsigned);
       })
-      .Case([&](nn::WhereOp) -> Value {
-        return builder.create<arith::SelectOp>(loc, elements[0], elements[1],
-                                               elements[2]);
-      })
-      .Case([&](nn::CastOp op) {
-        return cast(builder, loc, elements[0],
-                    tensorType(op.getResult()).getElementType());
-      })
-      .Case([&](nn::ExpandOp) { return elements[0]; })
       .Case([&](nn::BatchNormOp batchNorm) {
         return buildBatchNorm(builder, loc, batchNorm, elements);
       })
-      .Default(
-          [&](Operation *op) { return function(builder, loc, op, elements); });
+      .Default([&](Operation *op) {
+        return function(builder, loc, op, elements, isUnsigned);
+      });
+}
+
+Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
+                                   Operation *op, ValueRange elements) {
+  unsigned result = op->getNumOperands();
+  if (auto cast = dyn_cast<nn::CastOp>(op))
+    return converted(builder, loc, elements[0], elementTypeOf(op, 0),
+                     elementTypeOf(op, result), cast.getSaturate());
+  if (isa<nn::ExpandOp>(op))
+    return elements[0];
+  if (isa<nn::WhereOp>(op))
+    return builder.create<arith::SelectOp>(loc, elements[0], elements[1],
+                                           elements[2]);
+  SmallVector<Value> wide;
+  for (auto [i, element] : llvm::enumerate(elements))
+    wide.push_back(widened(builder, loc, element, elementTypeOf(op, i)));
+  return narrowed(builder, loc,
+                  computeScalar(builder, loc, op, wide, isUnsigned(op)),
+                  elementTypeOf(op, result));
 }
 
 namespace {

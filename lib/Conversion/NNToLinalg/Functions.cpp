@@ -185,7 +185,7 @@ static Value atanh(const Floats &f, Value x) {
   return f.signedAs(result, x);
 }
 
-static Value sign(OpBuilder &builder, Location loc, Value x) {
+static Value sign(OpBuilder &builder, Location loc, Value x, bool isUnsigned) {
   Type type = x.getType();
   Value zero = scalar(builder, loc, type, 0), positive, negative;
   if (isa<FloatType>(type)) {
@@ -193,6 +193,9 @@ static Value sign(OpBuilder &builder, Location loc, Value x) {
     negative = builder.create<arith::CmpFOp>(loc, P::OLT, x, zero);
   } else {
     using I = arith::CmpIPredicate;
+    if (isUnsigned) // At most 1.
+      return builder.create<arith::MinUIOp>(loc, x,
+                                            scalar(builder, loc, type, 1));
     positive = builder.create<arith::CmpIOp>(loc, I::sgt, x, zero);
     negative = builder.create<arith::CmpIOp>(loc, I::slt, x, zero);
   }
@@ -231,7 +234,7 @@ static Value floatRemainder(OpBuilder &builder, Location loc, Value a,
 }
 
 static Value remainder(OpBuilder &builder, Location loc, nn::ModOp op, Value a,
-                       Value b) {
+                       Value b, bool isUnsigned) {
   Type type = a.getType();
   if (isa<FloatType>(type))
     return floatRemainder(builder, loc, a, b);
@@ -243,6 +246,11 @@ static Value remainder(OpBuilder &builder, Location loc, nn::ModOp op, Value a,
   auto holds = [&](I predicate, Value x, Value y) -> Value {
     return builder.create<arith::CmpIOp>(loc, predicate, x, y);
   };
+  if (isUnsigned) {
+    Value divisor =
+        builder.create<arith::SelectOp>(loc, holds(I::eq, b, zero), one, b);
+    return builder.create<arith::RemUIOp>(loc, a, divisor);
+  }
   Value next = builder.create<arith::AddIOp>(loc, b, one);
   Value divisor =
       builder.create<arith::SelectOp>(loc, holds(I::ule, next, one), one, b);
@@ -258,7 +266,7 @@ static Value remainder(OpBuilder &builder, Location loc, nn::ModOp op, Value a,
 }
 
 Value linalg_lowering::function(OpBuilder &builder, Location loc, Operation *op,
-                                ValueRange elements) {
+                                ValueRange elements, bool isUnsigned) {
   Value x = elements[0];
   Floats f{builder, loc, x.getType()};
   return llvm::TypeSwitch<Operation *, Value>(op)
@@ -271,9 +279,9 @@ Value linalg_lowering::function(OpBuilder &builder, Location loc, Operation *op,
       .Case([&](nn::AsinhOp) { return asinh(f, x); })
       .Case([&](nn::AcoshOp) { return acosh(f, x); })
       .Case([&](nn::AtanhOp) { return atanh(f, x); })
-      .Case([&](nn::SignOp) { return sign(builder, loc, x); })
+      .Case([&](nn::SignOp) { return sign(builder, loc, x, isUnsigned); })
       .Case([&](nn::ModOp op) {
-        return remainder(builder, loc, op, x, elements[1]);
+        return remainder(builder, loc, op, x, elements[1], isUnsigned);
       })
       .Default([](Operation *) { return Value(); });
 }

@@ -152,6 +152,7 @@ struct ConvertNNToLinalg
                            tensor::TensorDialect>();
     target.addIllegalDialect<nn::NNDialect>();
     target.addLegalOp<nn::InputOp, nn::ParameterOp, nn::OutputOp>();
+    linalg_lowering::legalizeElementTypes(getOperation());
     RewritePatternSet patterns(&getContext());
     populateNNToLinalgPatterns(patterns);
     if (failed(applyPartialConversion(getOperation(), target,

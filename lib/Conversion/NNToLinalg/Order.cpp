@@ -18,16 +18,14 @@ using Iterator = mlir::utils::IteratorType;
 /// `smallest`) or, of floats, the first NaN. With `orEqual` also if it is
 /// equal.
 static Value comesBefore(OpBuilder &builder, Location loc, Value x, Value best,
-                         bool smallest, bool orEqual) {
+                         bool isUnsigned, bool smallest, bool orEqual) {
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
   if (!isa<FloatType>(x.getType())) {
-    // Booleans are not signed: false comes before true.
-    bool isBool = x.getType().isInteger(1);
-    I larger =
-        orEqual ? (isBool ? I::uge : I::sge) : (isBool ? I::ugt : I::sgt);
-    I smaller =
-        orEqual ? (isBool ? I::ule : I::sle) : (isBool ? I::ult : I::slt);
+    I larger = orEqual ? (isUnsigned ? I::uge : I::sge)
+                       : (isUnsigned ? I::ugt : I::sgt);
+    I smaller = orEqual ? (isUnsigned ? I::ule : I::sle)
+                        : (isUnsigned ? I::ult : I::slt);
     return builder.create<arith::CmpIOp>(loc, smallest ? smaller : larger, x,
                                          best);
   }
@@ -42,11 +40,11 @@ static Value comesBefore(OpBuilder &builder, Location loc, Value x, Value best,
   return builder.create<arith::AndIOp>(loc, isBefore, isNumber);
 }
 
-static TypedAttr worst(bool smallest, Type element) {
-  if (element.isInteger(1))
-    return IntegerAttr::get(element, smallest ? 1 : 0);
-  return nn::neutralElement(
-      smallest ? nn::ReduceKind::Min : nn::ReduceKind::Max, element);
+/// What every element comes before, or is.
+static Value worst(OpBuilder &builder, Location loc, bool smallest,
+                   Type element) {
+  return neutral(builder, loc,
+                 smallest ? nn::ReduceKind::Min : nn::ReduceKind::Max, element);
 }
 
 /// Places as i64. Until then they are of type index, and then of a higher rank:
@@ -86,15 +84,15 @@ struct ArgLowering : public OpRewritePattern<Op> {
     AffineMap kept = all.dropResult(axis);
     Type index = rewriter.getIndexType();
     Value best = filled(rewriter, loc, shape,
-                        rewriter.create<arith::ConstantOp>(
-                            loc, worst(smallest, x.getElementType())));
+                        worst(rewriter, loc, smallest, elementTypeOf(op, 0)));
     Value place = filled(rewriter, loc, shape, scalar(rewriter, loc, index, 0));
     bool last = op.getSelectLast();
     auto pairs = rewriter.create<linalg::GenericOp>(
         loc, TypeRange{best.getType(), place.getType()}, op.getX(),
         ValueRange{best, place}, ArrayRef<AffineMap>{all, kept, kept},
         iterators, [&](OpBuilder &builder, Location location, ValueRange e) {
-          Value is = comesBefore(builder, location, e[0], e[1], smallest, last);
+          Value is = comesBefore(builder, location, e[0], e[1], isUnsigned(op),
+                                 smallest, last);
           Value here = builder.create<linalg::IndexOp>(location, axis);
           builder.create<linalg::YieldOp>(
               location,
@@ -242,8 +240,7 @@ struct TopKLowering : public OpRewritePattern<nn::TopKOp> {
     unsigned axis = op.getAxis();
     Value values =
         filled(rewriter, loc, type.getShape(),
-               rewriter.create<arith::ConstantOp>(
-                   loc, worst(op.getSmallest(), x.getElementType())));
+               worst(rewriter, loc, op.getSmallest(), elementTypeOf(op, 0)));
     Value places = filled(rewriter, loc, type.getShape(),
                           scalar(rewriter, loc, rewriter.getIndexType(), -1));
     // All elements but along the axis, then the elements along it.
@@ -319,7 +316,8 @@ private:
                                       scalar(builder, loc, place.getType(), 0));
     return builder.create<arith::OrIOp>(loc, isFree,
                                         comesBefore(builder, loc, element,
-                                                    value, op.getSmallest(),
+                                                    value, isUnsigned(op),
+                                                    op.getSmallest(),
                                                     /*orEqual=*/false));
   }
 

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
+#include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
 
 namespace soap {
@@ -34,6 +35,40 @@ inline constexpr mlir::arith::FastMathFlags sumFlags =
 inline mlir::RankedTensorType tensorType(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
+
+/// Makes all types below `root` storage types, and casts floats of 16 bits to
+/// f32 and back around operations that compute with them.
+void legalizeElementTypes(mlir::Operation *root);
+
+/// The element type of operand `index`, or of result `index` - the number of
+/// operands, before it became a storage type.
+mlir::Type elementTypeOf(mlir::Operation *op, unsigned index);
+inline bool isUnsigned(mlir::Operation *op, unsigned operand = 0) {
+  return nn::isUnsigned(elementTypeOf(op, operand));
+}
+
+/// A number of type `type` as f32 if it is a narrow float, which `stored`
+/// holds; else `stored` itself.
+mlir::Value widened(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value stored, mlir::Type type);
+/// `x`, of type f32 or f64, rounded to `type` if that is a narrow float, and
+/// what holds it; else x itself.
+mlir::Value narrowed(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value x, mlir::Type type, bool saturate = false);
+/// What nn.cast makes of an element.
+mlir::Value converted(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value x, mlir::Type from, mlir::Type to,
+                      bool saturate);
+
+/// What a reduction of elements of type `element` starts with, or 0.
+mlir::Value neutral(mlir::OpBuilder &builder, mlir::Location loc,
+                    std::optional<nn::ReduceKind> kind, mlir::Type element);
+/// Two numbers as one. Max and min of floats are NaN if one of them is; sums
+/// and products of floats may be reordered if `flags` say so.
+mlir::Value
+joined(mlir::OpBuilder &builder, mlir::Location loc, nn::ReduceKind kind,
+       mlir::Value a, mlir::Value b, bool isUnsigned,
+       mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none);
 
 /// A float or integer constant of type `type`.
 mlir::Value scalar(mlir::OpBuilder &builder, mlir::Location loc,
@@ -60,7 +95,7 @@ mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc,
 /// `input` without `axes`, each element joined from all along them.
 mlir::Value reduce(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value input, llvm::ArrayRef<int64_t> axes,
-                   nn::ReduceKind kind);
+                   nn::ReduceKind kind, bool isUnsigned = false);
 
 /// What products are added to: the bias along dim `dim`, else zeros.
 mlir::Value initialSum(mlir::OpBuilder &builder, mlir::Location loc,
@@ -87,7 +122,8 @@ Row rowOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value index,
 /// The result element of an operation per element that is made of several
 /// (tan, asinh, mod, ...); null for others.
 mlir::Value function(mlir::OpBuilder &builder, mlir::Location loc,
-                     mlir::Operation *op, mlir::ValueRange elements);
+                     mlir::Operation *op, mlir::ValueRange elements,
+                     bool isUnsigned);
 
 /// Builds the result element from elements of inputs and of the output.
 using ElementBuilder = llvm::function_ref<mlir::Value(

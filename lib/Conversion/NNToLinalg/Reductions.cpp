@@ -8,47 +8,54 @@
 #include "Patterns.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "soap/Dialect/NN/IR/NN.h"
-#include <limits>
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
-/// The operation of a reduction on two scalars, and its neutral element.
-static arith::AtomicRMWKind reductionOperation(nn::ReduceKind kind, Type type) {
-  bool isFloat = isa<FloatType>(type);
+Value linalg_lowering::neutral(OpBuilder &builder, Location loc,
+                               std::optional<nn::ReduceKind> kind,
+                               Type element) {
+  TypedAttr value = nn::neutralElement(kind, element);
+  if (auto integer = dyn_cast<IntegerAttr>(value))
+    value = IntegerAttr::get(storageType(element), integer.getValue());
+  return builder.create<arith::ConstantOp>(loc, value);
+}
+
+Value linalg_lowering::joined(OpBuilder &builder, Location loc,
+                              nn::ReduceKind kind, Value a, Value b,
+                              bool isUnsigned, arith::FastMathFlags fast) {
+  bool isFloat = isa<FloatType>(a.getType());
+  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), fast);
   switch (kind) {
   case nn::ReduceKind::Sum:
-    return isFloat ? arith::AtomicRMWKind::addf : arith::AtomicRMWKind::addi;
+    if (isFloat)
+      return builder.create<arith::AddFOp>(loc, a, b, flags);
+    return builder.create<arith::AddIOp>(loc, a, b);
   case nn::ReduceKind::Prod:
-    return isFloat ? arith::AtomicRMWKind::mulf : arith::AtomicRMWKind::muli;
+    if (isFloat)
+      return builder.create<arith::MulFOp>(loc, a, b, flags);
+    return builder.create<arith::MulIOp>(loc, a, b);
   case nn::ReduceKind::Max:
-    return isFloat ? arith::AtomicRMWKind::maximumf
-                   : arith::AtomicRMWKind::maxs;
+    if (isFloat)
+      return builder.create<arith::MaximumFOp>(loc, a, b);
+    if (isUnsigned)
+      return builder.create<arith::MaxUIOp>(loc, a, b);
+    return builder.create<arith::MaxSIOp>(loc, a, b);
   case nn::ReduceKind::Min:
-    return isFloat ? arith::AtomicRMWKind::minimumf
-                   : arith::AtomicRMWKind::mins;
+    if (isFloat)
+      return builder.create<arith::MinimumFOp>(loc, a, b);
+    if (isUnsigned)
+      return builder.create<arith::MinUIOp>(loc, a, b);
+    return builder.create<arith::MinSIOp>(loc, a, b);
   }
   llvm_unreachable("all kinds are handled");
 }
 
-/// Joins `a` and `b`; sums and products may be reordered.
-static Value join(OpBuilder &builder, Location loc, nn::ReduceKind kind,
-                  Value a, Value b) {
-  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), sumFlags);
-  if (isa<FloatType>(a.getType())) {
-    if (kind == nn::ReduceKind::Sum)
-      return builder.create<arith::AddFOp>(loc, a, b, flags);
-    if (kind == nn::ReduceKind::Prod)
-      return builder.create<arith::MulFOp>(loc, a, b, flags);
-  }
-  return arith::getReductionOp(reductionOperation(kind, a.getType()), builder,
-                               loc, a, b);
-}
-
 Value linalg_lowering::reduce(OpBuilder &builder, Location loc, Value input,
-                              ArrayRef<int64_t> axes, nn::ReduceKind kind) {
+                              ArrayRef<int64_t> axes, nn::ReduceKind kind,
+                              bool isUnsigned) {
   RankedTensorType type = tensorType(input);
   Type element = type.getElementType();
   SmallVector<Iterator> iterators;
@@ -62,23 +69,20 @@ Value linalg_lowering::reduce(OpBuilder &builder, Location loc, Value input,
     kept.push_back(builder.getAffineDimExpr(dim));
     shape.push_back(type.getDimSize(dim));
   }
-  Value neutral =
-      kind == nn::ReduceKind::Max && isa<FloatType>(element)
-          ? scalar(builder, loc, element,
-                   -std::numeric_limits<double>::infinity())
-          : arith::getIdentityValue(reductionOperation(kind, element), element,
-                                    builder, loc);
-  if (kind == nn::ReduceKind::Min && isa<FloatType>(element))
-    neutral =
-        scalar(builder, loc, element, std::numeric_limits<double>::infinity());
+  Type signedness = element;
+  if (auto integer = dyn_cast<IntegerType>(element);
+      integer && isUnsigned && integer.getWidth() > 1)
+    signedness = IntegerType::get(builder.getContext(), integer.getWidth(),
+                                  IntegerType::Unsigned);
+  Value start = neutral(builder, loc, kind, signedness);
   SmallVector<AffineMap> maps = {
       builder.getMultiDimIdentityMap(type.getRank()),
       AffineMap::get(type.getRank(), 0, kept, builder.getContext())};
   return generic(
-      builder, loc, input, filled(builder, loc, shape, neutral), maps,
-      iterators,
+      builder, loc, input, filled(builder, loc, shape, start), maps, iterators,
       [&](OpBuilder &nested, Location location, ValueRange elements) {
-        return join(nested, location, kind, elements[0], elements[1]);
+        return joined(nested, location, kind, elements[0], elements[1],
+                      isUnsigned, sumFlags);
       });
 }
 
@@ -91,10 +95,8 @@ struct ReduceLowering : public OpRewritePattern<nn::ReduceOp> {
     Location loc = op.getLoc();
     Type element = tensorType(op.getInput()).getElementType();
     double scale = op.getScale().convertToDouble();
-    if (scale != 1 && !isa<FloatType>(element))
-      return rewriter.notifyMatchFailure(op, "integers cannot be scaled");
-    Value result =
-        reduce(rewriter, loc, op.getInput(), op.getAxes(), op.getKind());
+    Value result = reduce(rewriter, loc, op.getInput(), op.getAxes(),
+                          op.getKind(), isUnsigned(op));
     if (scale != 1)
       result = elementwise(rewriter, loc, {}, result,
                            [&](OpBuilder &builder, Location location,

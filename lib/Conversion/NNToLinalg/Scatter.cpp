@@ -127,32 +127,6 @@ struct GatherNDLowering : public OpRewritePattern<nn::GatherNDOp> {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// Two numbers as one. Max and min of floats are NaN if one of them is.
-static Value joined(OpBuilder &builder, Location loc,
-                    std::optional<nn::ReduceKind> kind, Value old,
-                    Value update) {
-  if (!kind)
-    return update;
-  bool isFloat = isa<FloatType>(old.getType());
-  auto make = [&](auto *ofFloats, auto *ofIntegers) -> Value {
-    using F = std::remove_pointer_t<decltype(ofFloats)>;
-    using I = std::remove_pointer_t<decltype(ofIntegers)>;
-    return isFloat ? Value(builder.create<F>(loc, old, update))
-                   : Value(builder.create<I>(loc, old, update));
-  };
-  switch (*kind) {
-  case nn::ReduceKind::Sum:
-    return make((arith::AddFOp *)nullptr, (arith::AddIOp *)nullptr);
-  case nn::ReduceKind::Prod:
-    return make((arith::MulFOp *)nullptr, (arith::MulIOp *)nullptr);
-  case nn::ReduceKind::Max:
-    return make((arith::MaximumFOp *)nullptr, (arith::MaxSIOp *)nullptr);
-  case nn::ReduceKind::Min:
-    return make((arith::MinimumFOp *)nullptr, (arith::MinSIOp *)nullptr);
-  }
-  return update;
-}
-
 /// Where an update at the given place goes: a position that exists in any case,
 /// and whether it is the right one.
 using Target = llvm::function_ref<std::pair<SmallVector<Value>, Value>(
@@ -170,9 +144,9 @@ static Value store(OpBuilder &builder, Op op, Target target) {
         builder, loc, op.getData(), output,
         [](OpBuilder &, Location, ValueRange elements) { return elements[0]; });
   } else {
-    Value neutral = builder.create<arith::ConstantOp>(
-        loc, nn::neutralElement(op.getReduction(), type.getElementType()));
-    output = filled(builder, loc, type.getShape(), neutral);
+    Value start = neutral(builder, loc, op.getReduction(),
+                          elementTypeOf(op, op->getNumOperands()));
+    output = filled(builder, loc, type.getShape(), start);
   }
   Value zero = builder.create<arith::ConstantIndexOp>(loc, 0);
   Value one = builder.create<arith::ConstantIndexOp>(loc, 1);
@@ -188,7 +162,10 @@ static Value store(OpBuilder &builder, Op op, Target target) {
     Value update =
         nested.create<tensor::ExtractOp>(location, op.getUpdates(), at);
     Value old = nested.create<tensor::ExtractOp>(location, state[0], position);
-    Value value = joined(nested, location, op.getReduction(), old, update);
+    Value value = update;
+    if (op.getReduction())
+      value = joined(nested, location, *op.getReduction(), old, update,
+                     isUnsigned(op, op->getNumOperands()));
     value = nested.create<arith::SelectOp>(location, isInside, value, old);
     return {
         nested.create<tensor::InsertOp>(location, value, state[0], position)};

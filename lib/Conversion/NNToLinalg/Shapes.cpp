@@ -103,8 +103,7 @@ struct PadLowering : public OpRewritePattern<nn::PadOp> {
   LogicalResult matchAndRewrite(nn::PadOp op,
                                 PatternRewriter &rewriter) const override {
     Value value =
-        scalar(rewriter, op.getLoc(), tensorType(op.getX()).getElementType(),
-               op.getValue().convertToDouble());
+        rewriter.create<arith::ConstantOp>(op.getLoc(), op.getValue());
     rewriter.replaceOp(op, padded(rewriter, op.getLoc(), op.getX(),
                                   op.getPadsLo(), op.getPadsHi(), value));
     return success();

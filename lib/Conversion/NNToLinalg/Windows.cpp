@@ -17,14 +17,13 @@ using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
 /// Joins the elements of every window of `op` by `join`, starting from
-/// `neutral`, which is also the padding.
+/// `start`, which is also the padding.
 template <typename PoolOp>
-static Value pool(OpBuilder &builder, PoolOp op, double neutral,
+static Value pool(OpBuilder &builder, PoolOp op, Value start,
                   ElementBuilder join) {
   Location loc = op.getLoc();
   RankedTensorType type = tensorType(op.getResult());
   unsigned spatial = type.getRank() - 2;
-  Value start = scalar(builder, loc, type.getElementType(), neutral);
   SmallVector<int64_t> lo(2, 0), hi(2, 0);
   llvm::append_range(lo, op.getPadsLo());
   llvm::append_range(hi, op.getPadsHi());
@@ -86,12 +85,13 @@ struct MaxPoolLowering : public OpRewritePattern<nn::MaxPoolOp> {
 
   LogicalResult matchAndRewrite(nn::MaxPoolOp op,
                                 PatternRewriter &rewriter) const override {
+    constexpr nn::ReduceKind kind = nn::ReduceKind::Max;
+    Value start = neutral(rewriter, op.getLoc(), kind, elementTypeOf(op, 0));
     rewriter.replaceOp(
-        op, pool(rewriter, op, -std::numeric_limits<double>::infinity(),
-                 [](OpBuilder &builder, Location loc,
-                    ValueRange elements) -> Value {
-                   return builder.create<arith::MaximumFOp>(loc, elements[0],
-                                                            elements[2]);
+        op, pool(rewriter, op, start,
+                 [&](OpBuilder &builder, Location loc, ValueRange elements) {
+                   return joined(builder, loc, kind, elements[0], elements[2],
+                                 isUnsigned(op));
                  }));
     return success();
   }
@@ -104,7 +104,8 @@ struct AvgPoolLowering : public OpRewritePattern<nn::AvgPoolOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto flags = arith::FastMathFlagsAttr::get(rewriter.getContext(), sumFlags);
-    Value sums = pool(rewriter, op, 0,
+    Type element = tensorType(op.getResult()).getElementType();
+    Value sums = pool(rewriter, op, scalar(rewriter, loc, element, 0),
                       [&](OpBuilder &builder, Location location,
                           ValueRange elements) -> Value {
                         return builder.create<arith::AddFOp>(

@@ -180,12 +180,10 @@ void Lowering::lowerPad(nn::PadOp op, const Place &place, IRMapping &buffers) {
   Value result = op.getResult();
   Value target = createBuffer(place.device, dimsOf(result), elementOf(result),
                               spaceOf(result, place.init), op.getLoc());
-  auto fill =
-      FloatAttr::get(elementOf(result), op.getValue().convertToDouble());
   createCopy(place, buffers.lookup(op.getX()), target,
              soaprt::BoxCopyAttr::get(context, zeros(dimsOf(result).size()),
                                       op.getPadsLo(), dimsOf(op.getX())),
-             fill, op.getLoc());
+             op.getValue(), op.getLoc());
   buffers.map(result, target);
 }
 

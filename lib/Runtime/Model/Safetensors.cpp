@@ -14,38 +14,6 @@
 using namespace soap;
 using namespace soap::runtime;
 
-static const char *typeName(fb::ElementType element) {
-  switch (element) {
-  case fb::ElementType::F32:
-    return "F32";
-  case fb::ElementType::F64:
-    return "F64";
-  case fb::ElementType::F16:
-    return "F16";
-  case fb::ElementType::BF16:
-    return "BF16";
-  case fb::ElementType::I8:
-    return "I8";
-  case fb::ElementType::I16:
-    return "I16";
-  case fb::ElementType::I32:
-    return "I32";
-  case fb::ElementType::I64:
-    return "I64";
-  case fb::ElementType::U8:
-    return "U8";
-  case fb::ElementType::U16:
-    return "U16";
-  case fb::ElementType::U32:
-    return "U32";
-  case fb::ElementType::U64:
-    return "U64";
-  case fb::ElementType::Bool:
-    return "BOOL";
-  }
-  return "unknown";
-}
-
 Safetensors::Safetensors(std::shared_ptr<MappedFile> mapped)
     : file(std::move(mapped)) {
   uint64_t length = 0;
@@ -108,7 +76,7 @@ void Safetensors::checkSize(const std::string &name, const Entry &entry) const {
     if (extent < 0)
       damaged("tensor '" + name + "' with a negative extent");
   for (fb::ElementType element : fb::EnumValuesElementType())
-    if (entry.type == typeName(element) &&
+    if (entry.type == storedName(element) &&
         static_cast<uint64_t>(byteCount(element, entry.shape)) !=
             entry.end - entry.begin)
       damaged(text("tensor '", name, "' of ", entry.end - entry.begin,
@@ -150,9 +118,9 @@ const unsigned char *Safetensors::find(const std::string &name,
             "', got: none; keep the weights file of this model beside it");
   const Entry &entry = it->second;
   auto bytes = static_cast<uint64_t>(byteCount(element, shape));
-  if (entry.type != typeName(element) || entry.shape != shape ||
+  if (entry.type != storedName(element) || entry.shape != shape ||
       entry.end - entry.begin != bytes)
-    invalid("expected tensor '", name, "' of ", typeName(element), " ",
+    invalid("expected tensor '", name, "' of ", storedName(element), " ",
             toString(shape), " in '", file->path(), "', got: ", entry.type, " ",
             toString(entry.shape),
             "; keep the weights file of this model beside it");

@@ -9,9 +9,36 @@
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 using namespace soap;
 using namespace soap::runtime;
+
+namespace {
+/// A float of 16 bits, with a sign bit in front: IEEE binary16 or bfloat16, by
+/// the bits of infinity. Sums are those of look-ups, of which all terms but one
+/// are 0: other sums and products are made of partial results in f32.
+template <uint16_t infinity>
+struct Half {
+  uint16_t bits;
+
+  bool isNaN() const { return (bits & 0x7fff) > infinity; }
+  bool isZero() const { return (bits & 0x7fff) == 0; }
+  /// Ascending as the numbers are.
+  int32_t order() const {
+    auto magnitude = static_cast<int32_t>(bits & 0x7fff);
+    return bits & 0x8000 ? -magnitude : magnitude;
+  }
+  bool operator<(Half other) const { return order() < other.order(); }
+  bool operator!=(Half other) const { return isNaN() || bits != other.bits; }
+};
+using Float16 = Half<0x7c00>;
+using BFloat16 = Half<0x7f80>;
+
+template <typename T>
+constexpr bool isHalf =
+    std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+} // namespace
 
 template <typename T, typename Op>
 static void joinBlock(T *sum, const T *x, uint64_t count, Op op) {
@@ -19,23 +46,43 @@ static void joinBlock(T *sum, const T *x, uint64_t count, Op op) {
     sum[i] = op(sum[i], x[i]);
 }
 
+/// The larger or the smaller one, or NaN if one is: only NaN differs from
+/// itself. Without branches: such a loop is vectorised.
+template <typename T>
+static bool joinOrder(fb::Combine combine, T *sum, const T *x, uint64_t count) {
+  if (combine == fb::Combine::Max)
+    joinBlock(sum, x, count,
+              [](T a, T b) { return (int(a < b) | int(b != b)) != 0 ? b : a; });
+  else if (combine == fb::Combine::Min)
+    joinBlock(sum, x, count,
+              [](T a, T b) { return (int(b < a) | int(b != b)) != 0 ? b : a; });
+  else
+    return false;
+  return true;
+}
+
 template <typename T>
 static void joinBlock(fb::Combine combine, T *sum, const T *x, uint64_t count) {
-  switch (combine) {
-  case fb::Combine::Sum:
-    return joinBlock(sum, x, count, [](T a, T b) { return T(a + b); });
-  case fb::Combine::Prod:
-    return joinBlock(sum, x, count, [](T a, T b) { return T(a * b); });
-  case fb::Combine::Max:
-    return joinBlock(sum, x, count, [](T a, T b) { return a < b ? b : a; });
-  case fb::Combine::Min:
-    return joinBlock(sum, x, count, [](T a, T b) { return b < a ? b : a; });
-  case fb::Combine::And:
-    return joinBlock(sum, x, count, [](T a, T b) { return T(a && b); });
-  case fb::Combine::Or:
-    return joinBlock(sum, x, count, [](T a, T b) { return T(a || b); });
-  case fb::Combine::None:
+  if (joinOrder(combine, sum, x, count))
     return;
+  if constexpr (isHalf<T>) {
+    // The other one, where one is 0.
+    joinBlock(sum, x, count, [](T a, T b) { return b.isZero() ? a : b; });
+  } else {
+    // Of unsigned integers, and of signed ones as the machine wraps them.
+    using W = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
+    switch (combine) {
+    case fb::Combine::Sum:
+      return joinBlock(sum, x, count, [](T a, T b) { return T(W(a) + W(b)); });
+    case fb::Combine::Prod:
+      return joinBlock(sum, x, count, [](T a, T b) { return T(W(a) * W(b)); });
+    case fb::Combine::And:
+      return joinBlock(sum, x, count, [](T a, T b) { return T(a && b); });
+    case fb::Combine::Or:
+      return joinBlock(sum, x, count, [](T a, T b) { return T(a || b); });
+    default:
+      return;
+    }
   }
 }
 
@@ -58,16 +105,24 @@ static void reduceTyped(fb::Combine combine, char *target,
 }
 
 bool runtime::canReduce(fb::Combine combine, fb::ElementType element) {
+  bool orders = combine == fb::Combine::Max || combine == fb::Combine::Min;
   switch (element) {
   case fb::ElementType::F32:
   case fb::ElementType::F64:
+  case fb::ElementType::I8:
+  case fb::ElementType::I16:
   case fb::ElementType::I32:
   case fb::ElementType::I64:
-  case fb::ElementType::I8:
   case fb::ElementType::U8:
+  case fb::ElementType::U16:
+  case fb::ElementType::U32:
+  case fb::ElementType::U64:
     return combine != fb::Combine::None;
+  case fb::ElementType::F16:
+  case fb::ElementType::BF16:
+    return orders || combine == fb::Combine::Sum;
   case fb::ElementType::Bool:
-    return combine == fb::Combine::And || combine == fb::Combine::Or;
+    return orders || combine == fb::Combine::And || combine == fb::Combine::Or;
   default:
     return false;
   }
@@ -82,16 +137,28 @@ void runtime::reduceElements(fb::Combine combine, fb::ElementType element,
     return reduceTyped<float>(combine, target, sources, count);
   case fb::ElementType::F64:
     return reduceTyped<double>(combine, target, sources, count);
+  case fb::ElementType::F16:
+    return reduceTyped<Float16>(combine, target, sources, count);
+  case fb::ElementType::BF16:
+    return reduceTyped<BFloat16>(combine, target, sources, count);
+  case fb::ElementType::I8:
+    return reduceTyped<int8_t>(combine, target, sources, count);
+  case fb::ElementType::I16:
+    return reduceTyped<int16_t>(combine, target, sources, count);
   case fb::ElementType::I32:
     return reduceTyped<int32_t>(combine, target, sources, count);
   case fb::ElementType::I64:
     return reduceTyped<int64_t>(combine, target, sources, count);
-  case fb::ElementType::I8:
-    return reduceTyped<int8_t>(combine, target, sources, count);
   case fb::ElementType::U8:
   case fb::ElementType::Bool:
     return reduceTyped<uint8_t>(combine, target, sources, count);
-  default:
+  case fb::ElementType::U16:
+    return reduceTyped<uint16_t>(combine, target, sources, count);
+  case fb::ElementType::U32:
+    return reduceTyped<uint32_t>(combine, target, sources, count);
+  case fb::ElementType::U64:
+    return reduceTyped<uint64_t>(combine, target, sources, count);
+  default: // checkReduction() refuses them.
     return;
   }
 }

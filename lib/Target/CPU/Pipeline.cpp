@@ -83,6 +83,8 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   passes.addPass(createLowerAffinePass());
   passes.addPass(createConvertSCFToCFPass());
   passes.addPass(createConvertMathToLLVMPass());
+  // What is left are functions of f64, without vector code: the C library's.
+  passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createArithToLLVMConversionPass());
   passes.addPass(createFinalizeMemRefToLLVMConversionPass());
   passes.addPass(createConvertFuncToLLVMPass());

@@ -31,6 +31,14 @@ std::optional<fb::ElementType> soap::elementType(Type type) {
     return E::F16;
   if (type.isBF16())
     return E::BF16;
+  if (type.isFloat8E4M3FN())
+    return E::F8E4M3FN;
+  if (type.isFloat8E5M2())
+    return E::F8E5M2;
+  if (type.isFloat8E4M3FNUZ())
+    return E::F8E4M3FNUZ;
+  if (type.isFloat8E5M2FNUZ())
+    return E::F8E5M2FNUZ;
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
     return std::nullopt;
@@ -38,6 +46,8 @@ std::optional<fb::ElementType> soap::elementType(Type type) {
   switch (integer.getWidth()) {
   case 1:
     return E::Bool;
+  case 4:
+    return isUnsigned ? E::U4 : E::I4;
   case 8:
     return isUnsigned ? E::U8 : E::I8;
   case 16:
@@ -51,18 +61,21 @@ std::optional<fb::ElementType> soap::elementType(Type type) {
   }
 }
 
-static void appendBytes(const APInt &bits, std::vector<uint8_t> &bytes) {
+/// Little-endian; an integer of 4 bits is extended by its sign.
+static void appendBytes(APInt bits, bool isSigned,
+                        std::vector<uint8_t> &bytes) {
+  if (bits.getBitWidth() < 8)
+    bits = isSigned ? bits.sext(8) : bits.zext(8);
   for (unsigned bit = 0; bit < bits.getBitWidth(); bit += 8)
-    bytes.push_back(bits.extractBitsAsZExtValue(
-        std::min(8u, bits.getBitWidth() - bit), bit));
+    bytes.push_back(bits.extractBitsAsZExtValue(8, bit));
 }
 
 std::vector<uint8_t> soap::elementBytes(Attribute value) {
   std::vector<uint8_t> bytes;
   if (auto number = dyn_cast<FloatAttr>(value))
-    appendBytes(number.getValue().bitcastToAPInt(), bytes);
+    appendBytes(number.getValue().bitcastToAPInt(), false, bytes);
   else if (auto number = dyn_cast<IntegerAttr>(value))
-    appendBytes(number.getValue(), bytes);
+    appendBytes(number.getValue(), !nn::isUnsigned(number.getType()), bytes);
   return bytes;
 }
 
@@ -169,10 +182,11 @@ LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
             fb::InlineT table;
             if (isa<FloatType>(type.getElementType()))
               for (const APFloat &value : elements.getValues<APFloat>())
-                appendBytes(value.bitcastToAPInt(), table.bytes);
+                appendBytes(value.bitcastToAPInt(), false, table.bytes);
             else
               for (const APInt &value : elements.getValues<APInt>())
-                appendBytes(value, table.bytes);
+                appendBytes(value, !nn::isUnsigned(type.getElementType()),
+                            table.bytes);
             load->source.Set(std::move(table));
             return success();
           })

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tables.h"
 #include "soap/Runtime/ModelHash.h"
 #include "soap/Target/Model/Model.h"
 #include "llvm/Support/Endian.h"
@@ -31,15 +32,12 @@ std::string WeightsFile::add(StringRef name, RankedTensorType type,
 }
 
 /// The safetensors name of an element type.
-static std::string dtypeOf(Type type) {
-  if (type.isBF16())
-    return "BF16";
-  if (isa<FloatType>(type))
-    return "F" + std::to_string(type.getIntOrFloatBitWidth());
-  if (type.isInteger(1))
-    return "BOOL";
-  return (type.isUnsignedInteger() ? "U" : "I") +
-         std::to_string(type.getIntOrFloatBitWidth());
+static const char *dtypeOf(Type type) {
+  static constexpr const char *names[] = {
+#define SOAP_ELEMENT_TYPE(NAME, C_NAME, BYTES, SHORT, SAFETENSORS) SAFETENSORS,
+#include "soap/Runtime/ElementTypes.def"
+  };
+  return names[static_cast<size_t>(*elementType(type))];
 }
 
 /// Copies bytes from a file of this machine to a stream, in blocks.

@@ -7,6 +7,7 @@
 
 #include "Importer.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -20,8 +21,8 @@ using onnx::TensorProto;
 static llvm::Expected<TensorRecord>
 parseNumpy(llvm::StringRef bytes, llvm::StringRef file, uint64_t &offset) {
   auto wrong = [&](const llvm::Twine &got) {
-    return makeError("expected a NumPy array of little-endian float32, int32, "
-                     "int64 or bool in C order, got: '" +
+    return makeError("expected a NumPy array of little-endian numbers or "
+                     "booleans in C order, got: '" +
                      file + "' " + got);
   };
   uint64_t length = 0, start = 10;
@@ -42,11 +43,20 @@ parseNumpy(llvm::StringRef bytes, llvm::StringRef file, uint64_t &offset) {
   TensorRecord record;
   auto [before, descr] = header.split("'descr':");
   descr = descr.ltrim();
-  int type = descr.starts_with("'<f4'")   ? TensorProto::FLOAT
-             : descr.starts_with("'<i4'") ? TensorProto::INT32
-             : descr.starts_with("'<i8'") ? TensorProto::INT64
-             : descr.starts_with("'|b1'") ? TensorProto::BOOL
-                                          : TensorProto::UNDEFINED;
+  int type = llvm::StringSwitch<int>(descr.substr(1, 3))
+                 .Case("<f2", TensorProto::FLOAT16)
+                 .Case("<f4", TensorProto::FLOAT)
+                 .Case("<f8", TensorProto::DOUBLE)
+                 .Case("|i1", TensorProto::INT8)
+                 .Case("<i2", TensorProto::INT16)
+                 .Case("<i4", TensorProto::INT32)
+                 .Case("<i8", TensorProto::INT64)
+                 .Case("|u1", TensorProto::UINT8)
+                 .Case("<u2", TensorProto::UINT16)
+                 .Case("<u4", TensorProto::UINT32)
+                 .Case("<u8", TensorProto::UINT64)
+                 .Case("|b1", TensorProto::BOOL)
+                 .Default(TensorProto::UNDEFINED);
   if (type == TensorProto::UNDEFINED)
     return wrong("has another element type");
   record.proto.set_data_type(type);

@@ -52,7 +52,8 @@ std::string Body::constant(HostTensor value) {
       value.elementType == TensorProto::FLOAT) {
     // Too many to take part in shape arithmetic.
     std::vector<float> floats(value.floats.begin(), value.floats.end());
-    node.setValue(name, node.numbers(value.shape, floats, "_constant"));
+    node.setValue(name, node.numbers(value.shape, floats, "_constant",
+                                     TensorProto::FLOAT));
     return name;
   }
   ImportedValue &result = node.graph.values[name];

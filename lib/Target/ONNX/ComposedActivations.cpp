@@ -34,7 +34,8 @@ LogicalResult soap::onnx_import::importLeakyRelu(NodeContext &node) {
   if (failed(negative))
     return failure();
   return node.finish(node.createOf<nn::WhereOp>(
-      node.builder().getF32Type(), shape, {*negative, *scaled, *x}));
+      cast<RankedTensorType>(x->getType()).getElementType(), shape,
+      {*negative, *scaled, *x}));
 }
 
 /// exp(x) of operand 0, with x bounded so that nothing computed with it

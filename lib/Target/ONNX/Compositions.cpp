@@ -13,7 +13,6 @@
 
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
-#include <limits>
 
 using namespace mlir;
 using namespace soap;
@@ -47,7 +46,7 @@ static LogicalResult importLpNormalization(NodeContext &node) {
   if (succeeded(value) && p == 2)
     value = node.create<nn::SqrtOp>(row, *value, {}, "_norm");
   // Where all elements are 0 the result is, too.
-  Value least = node.scalar(std::numeric_limits<float>::min(), "_least");
+  Value least = node.scalar(smallestOf(node.numberType()), "_least");
   if (succeeded(value))
     value = node.create<nn::MaxOp>(row, {*value, least}, {}, "_divisor");
   if (succeeded(value))
@@ -180,7 +179,7 @@ static LogicalResult importMean(NodeContext &node) {
     return failure();
   if (node.numInputs() == 1)
     return importIdentity(node);
-  auto count = static_cast<float>(node.numInputs());
+  auto count = static_cast<double>(node.numInputs());
   return node.finish(node.create<nn::MulOp>(
       shape, {*value, node.scalar(1 / count, "_factor")}));
 }
@@ -250,7 +249,7 @@ static LogicalResult importEyeLike(NodeContext &node) {
                      llvm::Twine(maxHostElements) +
                      " elements, got: " + toString(shape));
   int64_t type = node.integer("dtype", node.input(0).elementType);
-  if (elementSize(static_cast<int>(type)) == 0)
+  if (!isKnownType(static_cast<int>(type)))
     return node.fail("expected a type of numbers, got: " +
                      typeName(static_cast<int>(type)));
   HostTensor result = HostTensor::zeros(static_cast<int>(type), shape);
@@ -282,6 +281,9 @@ static constexpr OperatorEntry table[] = {
     {"Compress", 9, importCompress, nullptr, 2, 2, "axis",
      "`nn.gather` or `nn.slice`", "constant condition"},
     {"ConcatFromSequence", 11, nullptr, nullptr, 1, 1, "", "`nn.concat`", ""},
+    {"ConvInteger", 10, importConvInteger, nullptr, 2, 4,
+     "kernel_shape strides dilations pads auto_pad group",
+     "`nn.cast`, `nn.sub`, `nn.conv` of i32", "1 to 3 spatial dimensions"},
     {"CumProd", 26, importCumProd, nullptr, 2, 2, "exclusive reverse",
      "`nn.mul` and `nn.concat`, log2(n) times", "constant axis"},
     {"DFT", 17, importDFT, nullptr, 1, 3, "axis inverse onesided",
@@ -293,8 +295,12 @@ static constexpr OperatorEntry table[] = {
      "2 spatial dimensions"},
     {"DepthToSpace", 7, importBlocks, nullptr, 1, 1, "blocksize mode",
      "`nn.reshape`, `nn.transpose`", ""},
+    {"DequantizeLinear", 10, importDequantizeLinear, nullptr, 2, 3,
+     "axis block_size output_dtype", "`nn.cast`, `nn.sub`, `nn.mul`",
+     "no types below 8 bits but INT4 and UINT4"},
     {"Det", 11, importDet, nullptr, 1, 1, "",
      "Gaussian elimination, row by row", "at most 64 rows"},
+    {"DynamicQuantizeLinear", 11, nullptr, nullptr, 1, 1, "", body, ""},
     {"Elu", 7, nullptr, nullptr, 1, 1, "", body, ""},
     {"EyeLike", 9, importEyeLike, importEyeLike, 1, 1, "dtype k",
      "`nn.constant`", ""},
@@ -326,6 +332,8 @@ static constexpr OperatorEntry table[] = {
     {"LpPool", 7, importLpPool, nullptr, 1, 1,
      "auto_pad ceil_mode dilations kernel_shape p pads strides",
      "`nn.avg_pool` of powers, `nn.mul`, a root", "1 to 3 spatial dimensions"},
+    {"MatMulInteger", 10, importMatMulInteger, nullptr, 2, 4, "",
+     "`nn.cast`, `nn.sub`, `nn.matmul` of i32", ""},
     {"MaxUnpool", 9, importMaxUnpool, nullptr, 2, 3,
      "kernel_shape pads strides", "`nn.scatter_elements`",
      "constant output_shape"},
@@ -342,6 +350,17 @@ static constexpr OperatorEntry table[] = {
     {"OptionalGetElement", 15, nullptr, nullptr, 1, 1, "", "nothing", ""},
     {"OptionalHasElement", 15, nullptr, nullptr, 0, 1, "", "folds", ""},
     {"PRelu", 7, nullptr, nullptr, 2, 2, "", body, ""},
+    {"QLinearConv", 10, importQLinearConv, nullptr, 8, 9,
+     "kernel_shape strides dilations pads auto_pad group",
+     "as ConvInteger, then `nn.mul`, `nn.add`, `nn.round`, `nn.clip` of f64",
+     "1 to 3 spatial dimensions"},
+    {"QLinearMatMul", 10, importQLinearMatMul, nullptr, 8, 8, "",
+     "as MatMulInteger, then `nn.mul`, `nn.add`, `nn.round`, `nn.clip` of f64",
+     ""},
+    {"QuantizeLinear", 10, importQuantizeLinear, nullptr, 2, 3,
+     "axis block_size output_dtype precision saturate",
+     "`nn.div`, `nn.round`, `nn.add`, `nn.clip`, `nn.cast`",
+     "no types below 8 bits but INT4 and UINT4"},
     {"ReverseSequence", 10, importReverseSequence, nullptr, 2, 2,
      "batch_axis time_axis", "`nn.where`, `nn.gather_nd`", ""},
     {"RoiAlign", 10, importRoiAlign, nullptr, 3, 3,

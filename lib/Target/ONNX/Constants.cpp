@@ -85,20 +85,19 @@ LogicalResult soap::onnx_import::importConstantOfShape(NodeContext &node) {
   ImportedValue result;
   result.elementType = value.elementType;
   result.shape = shape;
-  if (value.elementType == TensorProto::FLOAT && !shape.empty() &&
-      *count != 0) {
+  bool isWeight = !value.integral() || *count > maxHostElements;
+  if (isWeight && !shape.empty() && *count != 0) {
+    Type element = node.elementType(value.elementType);
     result.kind = ImportedValue::Kind::Stored;
     result.origin = node.node.output(0);
-    result.source = nn::SplatAttr::get(
-        node.builder().getContext(),
-        node.builder().getF32FloatAttr(static_cast<float>(value.floats[0])));
+    auto number =
+        value.integral()
+            ? TypedAttr(node.builder().getIntegerAttr(element, value.ints[0]))
+            : TypedAttr(node.builder().getFloatAttr(element, value.floats[0]));
+    result.source = nn::SplatAttr::get(node.builder().getContext(), number);
     node.setResult(0, std::move(result));
     return success();
   }
-  if (*count > maxHostElements)
-    return node.fail("expected floats or a small tensor, got: " +
-                     typeName(value.elementType) + " of shape " +
-                     toString(shape));
   HostTensor host = HostTensor::zeros(value.elementType, shape);
   for (int64_t i = 0; i != *count; ++i)
     if (host.integral())

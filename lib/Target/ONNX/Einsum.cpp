@@ -95,7 +95,7 @@ LogicalResult EinsumImporter::parse() {
     if (letters > rank || (!dotted && letters != rank) || rank - letters > 8)
       return wrong();
     ellipsis = std::max(ellipsis, rank - letters);
-    auto value = node.tensor(i);
+    auto value = node.tensor(i, ElementTypes::Numbers);
     if (failed(value))
       return failure();
     terms.push_back({*value, expandEllipsis(text, rank - letters)});

@@ -42,7 +42,7 @@ static constexpr PerElement unaries[] = {
     {"Neg", "nn.neg", ElementTypes::Numbers},
     {"Not", "nn.not", ElementTypes::Booleans},
     {"Reciprocal", "nn.reciprocal", ElementTypes::Floats},
-    {"Relu", "nn.relu", ElementTypes::Floats},
+    {"Relu", "nn.relu", ElementTypes::Numbers},
     {"Round", "nn.round", ElementTypes::Floats},
     {"Sigmoid", "nn.sigmoid", ElementTypes::Floats},
     {"Sign", "nn.sign", ElementTypes::Numbers},
@@ -64,7 +64,7 @@ static constexpr PerElement binaries[] = {
     {"Min", "nn.min", ElementTypes::Numbers},
     {"Mul", "nn.mul", ElementTypes::Numbers},
     {"Or", "nn.or", ElementTypes::Booleans},
-    {"Pow", "nn.pow", ElementTypes::Floats},
+    {"Pow", "nn.pow", ElementTypes::Numbers},
     {"Sub", "nn.sub", ElementTypes::Numbers},
     {"Sum", "nn.add", ElementTypes::Floats},
     {"Xor", "nn.xor", ElementTypes::Booleans},
@@ -127,26 +127,43 @@ LogicalResult soap::onnx_import::importBinary(NodeContext &node) {
   return node.finish(result);
 }
 
+/// A power whose exponent has another type than the base, which the result has:
+/// it is computed in the base's type, or in f64 if only the exponent is a
+/// float.
+static LogicalResult powerOfTwoTypes(NodeContext &node) {
+  auto base = node.tensor(0, ElementTypes::Numbers),
+       exponent = node.tensor(1, ElementTypes::Numbers);
+  if (failed(base) || failed(exponent))
+    return failure();
+  auto shape = node.broadcast(node.shape(0), node.shape(1));
+  if (failed(shape))
+    return failure();
+  Type type = node.elementType(node.input(0).elementType), computed = type;
+  if (isIntegral(node.input(0).elementType) &&
+      !isIntegral(node.input(1).elementType)) {
+    computed = node.builder().getF64Type();
+    base =
+        node.createOf<nn::CastOp>(computed, node.shape(0), *base, {}, "_base");
+  }
+  exponent = node.createOf<nn::CastOp>(computed, node.shape(1), *exponent, {},
+                                       "_exponent");
+  if (failed(base) || failed(exponent))
+    return failure();
+  auto value = node.create<nn::PowOp>(*shape, {*base, *exponent}, {},
+                                      computed == type ? "" : "_power");
+  if (succeeded(value) && computed != type)
+    value = node.createOf<nn::CastOp>(type, *shape, *value);
+  return node.finish(value);
+}
+
 /// Powers that occur in networks, by what computes them well: squares and cubes
 /// of decomposed normalisations and of GPT-2's Gelu.
 LogicalResult soap::onnx_import::importPow(NodeContext &node) {
-  if (!node.isConstant(1) || countElements(node.shape(1)) != 1 ||
-      node.shape(1).size() > node.shape(0).size()) {
-    if (node.input(1).elementType == node.input(0).elementType)
-      return importBinary(node);
-    auto base = node.tensor(0),
-         exponent = node.tensor(1, ElementTypes::Numbers);
-    if (failed(base) || failed(exponent))
-      return failure();
-    auto shape = node.broadcast(node.shape(0), node.shape(1));
-    if (failed(shape))
-      return failure();
-    auto floats = node.createOf<nn::CastOp>(
-        node.builder().getF32Type(), node.shape(1), *exponent, {}, "_exponent");
-    if (failed(floats))
-      return failure();
-    return node.finish(node.create<nn::PowOp>(*shape, {*base, *floats}));
-  }
+  int type = node.input(0).elementType, other = node.input(1).elementType;
+  bool isFloat = !isIntegral(type);
+  if (!isFloat || !node.isConstant(1) || countElements(node.shape(1)) != 1 ||
+      node.shape(1).size() > node.shape(0).size())
+    return type == other ? importBinary(node) : powerOfTwoTypes(node);
   auto x = node.tensor(0);
   auto exponent = node.constant(1, "exponents");
   if (failed(x) || failed(exponent))
@@ -166,8 +183,8 @@ LogicalResult soap::onnx_import::importPow(NodeContext &node) {
       square = node.create<nn::MulOp>(shape, {*square, *x});
     return node.finish(square);
   }
-  Value power = node.scalar(static_cast<float>(value), "_exponent");
-  return node.finish(node.create<nn::PowOp>(shape, {*x, power}));
+  return node.finish(
+      node.create<nn::PowOp>(shape, {*x, node.scalar(value, "_exponent")}));
 }
 
 LogicalResult soap::onnx_import::importGelu(NodeContext &node) {
@@ -192,8 +209,9 @@ LogicalResult soap::onnx_import::importCompare(NodeContext &node) {
                                 .Case("LessOrEqual", nn::Predicate::Le)
                                 .Case("Greater", nn::Predicate::Gt)
                                 .Default(nn::Predicate::Ge);
-  ElementTypes types = predicate == nn::Predicate::Eq ? ElementTypes::Any
-                                                      : ElementTypes::Numbers;
+  ElementTypes types = predicate == nn::Predicate::Eq
+                           ? ElementTypes::NumbersOrBooleans
+                           : ElementTypes::Numbers;
   auto a = node.tensor(0, types), b = node.tensor(1, types);
   if (failed(a) || failed(b) || failed(checkEqualTypes(node, 0)))
     return failure();
@@ -274,11 +292,14 @@ static LogicalResult clipBetween(NodeContext &node) {
 }
 
 LogicalResult soap::onnx_import::importClip(NodeContext &node) {
-  for (size_t i = 1; node.opset() >= 11 && i < node.numInputs(); ++i)
-    if (node.hasInput(i) &&
-        (!node.isConstant(i) ||
-         node.input(0).elementType != onnx::TensorProto::FLOAT))
-      return clipBetween(node);
+  // The bounds of nn.clip are f32.
+  int type = node.input(0).elementType;
+  bool isExact = !isIntegral(type) && type != onnx::TensorProto::DOUBLE;
+  bool isKnown = true;
+  for (size_t i = 1; i < node.numInputs(); ++i)
+    isKnown &= !node.hasInput(i) || node.isConstant(i);
+  if (node.opset() >= 11 && (!isKnown || !isExact))
+    return clipBetween(node);
   auto x = node.tensor(0);
   auto lo = clipBound(node, "min", 1, -std::numeric_limits<float>::infinity());
   auto hi = clipBound(node, "max", 2, std::numeric_limits<float>::infinity());
@@ -291,6 +312,11 @@ LogicalResult soap::onnx_import::importClip(NodeContext &node) {
   return node.finish(result);
 }
 
+bool soap::onnx_import::saturates(const NodeContext &node, int type) {
+  return !isIntegral(type) && isStorageOnly(type) &&
+         node.integer("saturate", 1) != 0;
+}
+
 LogicalResult soap::onnx_import::importCast(NodeContext &node) {
   auto type = static_cast<int>(node.integer("to", 0));
   if (node.input(0).elementType == type)
@@ -298,13 +324,14 @@ LogicalResult soap::onnx_import::importCast(NodeContext &node) {
   auto x = node.tensor(0, ElementTypes::Any);
   if (failed(x))
     return failure();
-  if (type != onnx::TensorProto::FLOAT && type != onnx::TensorProto::INT32 &&
-      type != onnx::TensorProto::INT64 && type != onnx::TensorProto::BOOL)
-    return node.fail("expected a cast to FLOAT, INT32, INT64 or BOOL, or of a "
-                     "constant, got: " +
+  if (!isKnownType(type))
+    return node.fail("expected a cast to numbers or booleans, got: " +
                      typeName(type));
-  return node.finish(
-      node.createOf<nn::CastOp>(node.elementType(type), node.shape(0), *x));
+  SmallVector<NamedAttribute> attributes;
+  if (saturates(node, type))
+    attributes.push_back(node.unitAttr("saturate"));
+  return node.finish(node.createOf<nn::CastOp>(node.elementType(type),
+                                               node.shape(0), *x, attributes));
 }
 
 LogicalResult soap::onnx_import::importExpand(NodeContext &node) {

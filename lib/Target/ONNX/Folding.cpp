@@ -16,8 +16,23 @@ using onnx::TensorProto;
 
 /// One operand type and one element at a time; wraps around like the machine.
 static FailureOr<int64_t> applyInteger(NodeContext &node, llvm::StringRef op,
-                                       int64_t a, int64_t b) {
+                                       int type, int64_t a, int64_t b) {
   auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
+  // Of the others with 64 bits or fewer the order is that of int64_t.
+  if (type == TensorProto::UINT64 && b != 0) {
+    auto result = llvm::StringSwitch<std::optional<uint64_t>>(op)
+                      .Case("Div", ua / ub)
+                      .Case("Mod", ua % ub)
+                      .Case("Max", std::max(ua, ub))
+                      .Case("Min", std::min(ua, ub))
+                      .Case("Less", ua < ub)
+                      .Case("LessOrEqual", ua <= ub)
+                      .Case("Greater", ua > ub)
+                      .Case("GreaterOrEqual", ua >= ub)
+                      .Default(std::nullopt);
+    if (result)
+      return static_cast<int64_t>(*result);
+  }
   if (op == "Div" || op == "Mod") {
     if (b == 0 || (a == INT64_MIN && b == -1))
       return node.fail("expected a divisor other than 0, got: " +
@@ -93,7 +108,7 @@ LogicalResult soap::onnx_import::foldBinary(NodeContext &node) {
         joined->setNumber(flat, applyNumber(op, a.floats[x], b.floats[y]));
         return;
       }
-      auto value = applyInteger(node, op, a.ints[x], b.ints[y]);
+      auto value = applyInteger(node, op, a.elementType, a.ints[x], b.ints[y]);
       valid = succeeded(value);
       if (valid)
         joined->setInteger(flat, *value);
@@ -112,12 +127,13 @@ LogicalResult soap::onnx_import::foldUnary(NodeContext &node) {
   for (int64_t i = 0, e = result.size(); i != e; ++i) {
     if (result.integral()) {
       int64_t x = result.ints[i];
+      bool hasSign = !isUnsigned(result.elementType);
       auto negated = static_cast<int64_t>(-static_cast<uint64_t>(x));
       result.setInteger(i, llvm::StringSwitch<int64_t>(op)
                                .Case("Neg", negated)
-                               .Case("Abs", x < 0 ? negated : x)
+                               .Case("Abs", x < 0 && hasSign ? negated : x)
                                .Case("Not", !x)
-                               .Case("Relu", std::max<int64_t>(x, 0))
+                               .Case("Relu", x < 0 && hasSign ? 0 : x)
                                .Default(x));
       continue;
     }
@@ -146,16 +162,20 @@ LogicalResult soap::onnx_import::foldUnary(NodeContext &node) {
 
 LogicalResult soap::onnx_import::foldCast(NodeContext &node) {
   int type = static_cast<int>(node.integer("to", 0));
-  if (elementSize(type) == 0)
+  if (!isKnownType(type))
     return node.fail("expected a cast to a type of numbers, got: " +
                      typeName(type));
   const HostTensor &x = node.input(0).host;
   HostTensor result = HostTensor::zeros(type, x.shape);
   for (int64_t i = 0, e = x.size(); i != e; ++i)
-    if (x.integral())
+    if (x.integral() && result.integral()) {
       result.setInteger(i, x.ints[i]);
-    else
-      result.setNumber(i, x.floats[i]);
+    } else {
+      double number = x.number(i);
+      if (saturates(node, type))
+        number = std::clamp(number, -largestOf(type), largestOf(type));
+      result.setNumber(i, number);
+    }
   node.setResult(0, std::move(result));
   return success();
 }
@@ -267,8 +287,8 @@ LogicalResult soap::onnx_import::foldReduce(NodeContext &node) {
     }
     llvm::StringRef join = prod ? "Mul" : max ? "Max" : min ? "Min" : "Add";
     if (x.integral())
-      result.setInteger(
-          to, *applyInteger(node, join, result.ints[to], x.ints[flat]));
+      result.setInteger(to, *applyInteger(node, join, x.elementType,
+                                          result.ints[to], x.ints[flat]));
     else
       result.setNumber(to,
                        applyNumber(join, result.floats[to], x.floats[flat]));

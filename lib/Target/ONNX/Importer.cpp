@@ -12,6 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -177,6 +178,25 @@ bool GraphImporter::checkOperands(const NodeProto &node, bool &allHost) {
   return true;
 }
 
+/// FLOAT for operators on FLOAT16 and BFLOAT16 that become several ops, none of
+/// which is a product.
+static Type computeTypeOf(NodeContext &node) {
+  if (!node.hasInput(0))
+    return nullptr;
+  int type = node.input(0).elementType;
+  llvm::StringRef name = node.node.op_type();
+  bool isComposed = llvm::StringSwitch<bool>(name)
+                        .Cases("GroupNormalization", "InstanceNormalization",
+                               "LpNormalization", "RMSNormalization", true)
+                        .Cases("HardSigmoid", "HardSwish", "LeakyRelu", "Mean",
+                               "Mish", "Softplus", true)
+                        .Cases("Scatter", "ScatterElements", "ScatterND",
+                               node.string("reduction", "none") != "none")
+                        .Default(name.starts_with("Reduce"));
+  bool isNarrow = type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
+  return isComposed && isNarrow ? Type(node.builder().getF32Type()) : nullptr;
+}
+
 void GraphImporter::importNode(const NodeProto &node, int index) {
   // Whatever happens, names that this node defines exist.
   for (const std::string &output : node.output())
@@ -191,6 +211,7 @@ void GraphImporter::importNode(const NodeProto &node, int index) {
     return;
   NodeContext context(*this, node, index);
   context.canRun = entry.import != nullptr;
+  context.computeType = computeTypeOf(context);
   auto function = entry.fold && allHost ? entry.fold : entry.import;
   if (!function && entry.fold &&
       llvm::all_of(node.input(), [&](const std::string &name) {
@@ -266,15 +287,8 @@ llvm::Error GraphImporter::importOutputs() {
 
 RankedTensorType GraphImporter::tensorType(llvm::ArrayRef<int64_t> shape,
                                            int elementType) {
-  Type element = builder.getF32Type();
-  if (elementType == TensorProto::DOUBLE)
-    element = builder.getF64Type();
-  else if (elementType == TensorProto::BOOL)
-    element = builder.getI1Type();
-  else if (elementType != TensorProto::FLOAT)
-    element = builder.getIntegerType(
-        static_cast<unsigned>(8 * elementSize(elementType)));
-  return RankedTensorType::get(shape, element);
+  return RankedTensorType::get(
+      shape, elementTypeOf(builder.getContext(), elementType));
 }
 
 Value GraphImporter::materialize(ImportedValue &value, llvm::StringRef name) {

@@ -219,11 +219,13 @@ private:
 
 /// Element types that an operator reads; nn ops have no others.
 enum class ElementTypes : uint8_t {
-  Floats,   ///< FLOAT.
-  Integers, ///< INT32, INT64.
-  Numbers,  ///< FLOAT, INT32, INT64.
-  Booleans, ///< BOOL.
-  Any       ///< All of these.
+  Floats,            ///< FLOAT, DOUBLE, FLOAT16, BFLOAT16.
+  Integers,          ///< INT8 to INT64, UINT8 to UINT64.
+  Numbers,           ///< All of these.
+  Booleans,          ///< BOOL.
+  Indices,           ///< INT32, INT64.
+  NumbersOrBooleans, ///< Numbers and BOOL.
+  Any                ///< Also those that are only moved and cast.
 };
 
 /// What the importer of one operator sees: attributes, operands and results of
@@ -251,6 +253,9 @@ public:
   bool isTooLargeToFold = false;
   /// False if only constant operands are supported.
   bool canRun = true;
+  /// If set, operands of operand 0's type are cast to this one, and results
+  /// back: what several ops compute is rounded once.
+  mlir::Type computeType;
 
   // Attributes. A wrong type counts as absent here; checkAttributes() reports
   // it.
@@ -314,7 +319,8 @@ public:
   }
 
   /// Creates an nn op with one result of `shape` and the element type of its
-  /// first operand. The main op of a node takes its name; the others get
+  /// first operand. Sums of floats of 16 bits are made in f32, and cast behind
+  /// the op. The main op of a node takes its name; the others get
   /// `suffix` behind it. Reports shapes that are empty or too large.
   template <typename Op>
   mlir::FailureOr<mlir::Value>
@@ -347,17 +353,22 @@ public:
   mlir::FailureOr<mlir::Value> reshape(mlir::Value value,
                                        llvm::ArrayRef<int64_t> shape,
                                        llvm::StringRef suffix = "");
-  /// The scalar constant `value`.
-  mlir::Value scalar(float value, llvm::StringRef suffix);
+  /// The ONNX type in which the node computes with floats: that of operand 0,
+  /// or FLOAT.
+  int numberType();
+  /// The scalar constant `value`, of this type.
+  mlir::Value scalar(double value, llvm::StringRef suffix);
   /// A constant with these elements.
   mlir::Value constantTensor(HostTensor elements, llvm::StringRef suffix);
   /// A constant of `shape`, all of whose elements are `value`.
   mlir::Value splat(llvm::ArrayRef<int64_t> shape, float value,
                     llvm::StringRef suffix);
   mlir::Value allTrue(llvm::ArrayRef<int64_t> shape, llvm::StringRef suffix);
-  /// A constant of `shape` with these elements.
+  /// A constant of `shape` with these elements, of the type of floats `type`;
+  /// by default numberType(). One value stands for all elements.
   mlir::Value numbers(llvm::ArrayRef<int64_t> shape,
-                      llvm::ArrayRef<float> values, llvm::StringRef suffix);
+                      llvm::ArrayRef<float> values, llvm::StringRef suffix,
+                      int type = onnx::TensorProto::UNDEFINED);
 
   mlir::NamedAttribute attr(llvm::StringRef name, llvm::ArrayRef<int64_t> v);
   mlir::NamedAttribute attr(llvm::StringRef name, int64_t v);
@@ -375,6 +386,7 @@ public:
 
 private:
   friend class Body;
+  mlir::FailureOr<mlir::Value> widened(mlir::Value value, size_t i);
   mlir::Value constantOp(mlir::DenseElementsAttr value, llvm::StringRef suffix);
   mlir::FailureOr<mlir::Value>
   createOp(llvm::StringRef opName, mlir::Type element,

@@ -88,7 +88,7 @@ LogicalResult soap::onnx_import::importGather(NodeContext &node) {
       return node.finish(result);
     }
   }
-  auto indices = node.tensor(1, ElementTypes::Integers);
+  auto indices = node.tensor(1, ElementTypes::Indices);
   if (failed(indices))
     return failure();
   boundIndices(node, *indices, x[along]);

@@ -32,11 +32,15 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
   auto reference = model.locate(record);
   if (!reference)
     return reference.takeError();
-  if (result.elementType == TensorProto::FLOAT && !result.shape.empty() &&
-      count != 0) {
-    if (!*reference)
-      return makeError("expected the values of tensor " + quoted(name) +
-                       " in the file, got: none; the file is corrupt");
+  bool isWeight = isKnownType(result.elementType) && !result.shape.empty() &&
+                  (!isIntegral(result.elementType) || count > maxHostElements);
+  if (result.elementType == TensorProto::FLOAT && isWeight && count != 0 &&
+      !*reference)
+    return makeError("expected the values of tensor " + quoted(name) +
+                     " in the file, got: none; the file is corrupt");
+  // Integers of 4 bits are packed in the file.
+  if (isWeight && count != 0 && *reference &&
+      storedBits(result.elementType) >= 8) {
     result.kind = ImportedValue::Kind::Stored;
     result.origin = name;
     result.source =
@@ -45,8 +49,9 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
                           static_cast<int64_t>((*reference)->length));
     return llvm::Error::success();
   }
-  if (count > maxHostElements || elementSize(result.elementType) == 0) {
-    result.problem = "expected float weights or small constants, got: tensor " +
+  if (count > maxHostElements || !isKnownType(result.elementType)) {
+    result.problem = "expected weights of numbers as raw data, or small "
+                     "constants, got: tensor " +
                      quoted(name) + " of type " + typeName(result.elementType) +
                      " and shape " + toString(result.shape);
     return llvm::Error::success();
@@ -146,12 +151,8 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
     return makeError("expected tensors as inputs, got: " + quoted(name) +
                      ", which is of another type");
   const onnx::TypeProto::Tensor &type = input.type().tensor_type();
-  if (type.elem_type() != TensorProto::FLOAT &&
-      type.elem_type() != TensorProto::INT32 &&
-      type.elem_type() != TensorProto::INT64 &&
-      type.elem_type() != TensorProto::BOOL)
-    return makeError("expected inputs of type FLOAT, INT32, INT64 or BOOL, "
-                     "got: " +
+  if (!isKnownType(type.elem_type()))
+    return makeError("expected inputs of numbers or booleans, got: " +
                      typeName(type.elem_type()) + " for " + quoted(name));
   if (!type.has_shape())
     return makeError("expected a rank for every input, got: none for " +

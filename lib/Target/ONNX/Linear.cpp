@@ -20,7 +20,8 @@ static bool fitsBias(llvm::ArrayRef<int64_t> c, int64_t features) {
 }
 
 LogicalResult soap::onnx_import::importGemm(NodeContext &node) {
-  auto a = node.tensor(0), b = node.tensor(1);
+  auto a = node.tensor(0, ElementTypes::Numbers),
+       b = node.tensor(1, ElementTypes::Numbers);
   if (failed(a) || failed(b))
     return failure();
   llvm::ArrayRef<int64_t> x = node.shape(0), y = node.shape(1);
@@ -35,11 +36,14 @@ LogicalResult soap::onnx_import::importGemm(NodeContext &node) {
   if (y[transposeB ? 1 : 0] != inner)
     return node.fail("expected matrices with the same inner size, got: " +
                      toString(x) + " and " + toString(y));
+  if (isIntegral(node.input(0).elementType) && (alpha != 1 || beta != 1))
+    return node.fail("expected alpha 1 and beta 1 for integers, got: " +
+                     std::to_string(alpha) + " and " + std::to_string(beta));
   bool hasC = node.hasInput(2) && beta != 0;
   SmallVector<Value> operands = {*a, *b};
   Value addend;
   if (hasC) {
-    auto c = node.tensor(2);
+    auto c = node.tensor(2, ElementTypes::Numbers);
     if (failed(c))
       return failure();
     auto shape = node.broadcast(node.shape(2), {rows, columns});
@@ -79,11 +83,12 @@ LogicalResult soap::onnx_import::importGemm(NodeContext &node) {
   return node.finish(result);
 }
 
-LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
-  auto a = node.tensor(0), b = node.tensor(1);
-  if (failed(a) || failed(b))
-    return failure();
-  Shape x(node.shape(0)), y(node.shape(1));
+FailureOr<Value> soap::onnx_import::matrixProduct(NodeContext &node, Value a,
+                                                  Value b,
+                                                  llvm::StringRef suffix) {
+  const Shape first(cast<RankedTensorType>(a.getType()).getShape()),
+      second(cast<RankedTensorType>(b.getType()).getShape());
+  Shape x = first, y = second;
   if (x.empty() || y.empty())
     return node.fail("expected operands of rank 1 or more, got: " +
                      toString(x) + " and " + toString(y));
@@ -96,8 +101,7 @@ LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
   int64_t rows = x[x.size() - 2], inner = x.back(), columns = y.back();
   if (y[y.size() - 2] != inner)
     return node.fail("expected matrices with the same inner size, got: " +
-                     toString(node.shape(0)) + " and " +
-                     toString(node.shape(1)));
+                     toString(first) + " and " + toString(second));
   auto batch = node.broadcast(llvm::ArrayRef<int64_t>(x).drop_back(2),
                               llvm::ArrayRef<int64_t>(y).drop_back(2));
   if (failed(batch))
@@ -107,7 +111,7 @@ LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
   // The first operand carries all batch dimensions.
   while (x.size() < full.size())
     x.insert(x.begin(), 1);
-  auto left = node.reshape(*a, x, "_a"), right = node.reshape(*b, y, "_b");
+  auto left = node.reshape(a, x, "_a"), right = node.reshape(b, y, "_b");
   if (failed(left) || failed(right))
     return failure();
   Shape shape = *batch;
@@ -115,9 +119,18 @@ LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
     shape.push_back(rows);
   if (!vectorB)
     shape.push_back(columns);
-  auto result = node.create<nn::MatMulOp>(full, {*left, *right}, {},
-                                          shape == full ? "" : "_product");
+  auto result = node.create<nn::MatMulOp>(
+      full, {*left, *right}, {},
+      shape == full ? suffix.str() : suffix.str() + "_product");
   if (succeeded(result))
-    result = node.reshape(*result, shape);
-  return node.finish(result);
+    result = node.reshape(*result, shape, suffix);
+  return result;
+}
+
+LogicalResult soap::onnx_import::importMatMul(NodeContext &node) {
+  auto a = node.tensor(0, ElementTypes::Numbers),
+       b = node.tensor(1, ElementTypes::Numbers);
+  if (failed(a) || failed(b))
+    return failure();
+  return node.finish(matrixProduct(node, *a, *b, ""));
 }

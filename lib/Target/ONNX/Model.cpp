@@ -222,8 +222,7 @@ llvm::Error Model::resolveExternal(TensorRecord &record) const {
                      "; the data file is truncated or of another model");
   std::optional<int64_t> count = countElements(record.shape());
   uint64_t bytes =
-      count ? static_cast<uint64_t>(*count * elementSize(proto.data_type()))
-            : 0;
+      count ? static_cast<uint64_t>(storedBytes(proto.data_type(), *count)) : 0;
   record.external =
       DataReference{file.str().str(), offset,
                     length ? *length : std::min(bytes, size - offset)};
@@ -275,14 +274,14 @@ Model::locate(const TensorRecord &record) const {
   if (!reference)
     return std::nullopt;
   std::optional<int64_t> count = countElements(record.shape());
-  int64_t bytes = elementSize(record.proto.data_type());
-  if (bytes != 0 &&
-      (!count || reference->length != static_cast<uint64_t>(*count * bytes)))
-    return makeError("expected " + llvm::Twine(count.value_or(0) * bytes) +
-                     " bytes for tensor '" + record.proto.name() +
-                     "' of shape " + toString(record.shape()) + " and type " +
-                     typeName(record.proto.data_type()) + ", got: " +
-                     llvm::Twine(reference->length) + "; the file is corrupt");
+  int64_t bytes = storedBytes(record.proto.data_type(), count.value_or(0));
+  if (isKnownType(record.proto.data_type()) &&
+      (!count || reference->length != static_cast<uint64_t>(bytes)))
+    return makeError(
+        "expected " + llvm::Twine(bytes) + " bytes for tensor '" +
+        record.proto.name() + "' of shape " + toString(record.shape()) +
+        " and type " + typeName(record.proto.data_type()) +
+        ", got: " + llvm::Twine(reference->length) + "; the file is corrupt");
   return reference;
 }
 

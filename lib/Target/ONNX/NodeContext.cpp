@@ -97,9 +97,14 @@ FailureOr<HostTensor> NodeContext::constant(size_t i, llvm::StringRef role) {
                 "' that depends on an input; --bind can make it a constant");
   if (auto splat = dyn_cast<nn::SplatAttr>(value.source)) {
     HostTensor host = HostTensor::zeros(value.elementType, value.shape);
-    double number = cast<FloatAttr>(splat.getValue()).getValueAsDouble();
     for (int64_t k = 0, e = host.size(); k != e; ++k)
-      host.setNumber(k, number);
+      if (auto number = dyn_cast<FloatAttr>(splat.getValue()))
+        host.setNumber(k, number.getValueAsDouble());
+      else
+        host.setInteger(
+            k,
+            static_cast<int64_t>(
+                cast<IntegerAttr>(splat.getValue()).getValue().getZExtValue()));
     return host;
   }
   auto file = cast<nn::FileAttr>(value.source);
@@ -131,37 +136,55 @@ NodeContext::constantIntegers(size_t i, llvm::StringRef role) {
 }
 
 static bool isOneOf(int type, ElementTypes types) {
+  bool isBool = type == TensorProto::BOOL;
+  bool isNumber = isKnownType(type) && !isBool && !isStorageOnly(type);
   switch (types) {
   case ElementTypes::Floats:
-    return type == TensorProto::FLOAT;
+    return isNumber && !isIntegral(type);
   case ElementTypes::Integers:
-    return type == TensorProto::INT32 || type == TensorProto::INT64;
+    return isNumber && isIntegral(type);
   case ElementTypes::Numbers:
-    return isOneOf(type, ElementTypes::Floats) ||
-           isOneOf(type, ElementTypes::Integers);
+    return isNumber;
   case ElementTypes::Booleans:
-    return type == TensorProto::BOOL;
+    return isBool;
+  case ElementTypes::Indices:
+    return type == TensorProto::INT32 || type == TensorProto::INT64;
+  case ElementTypes::NumbersOrBooleans:
+    return isNumber || isBool;
   case ElementTypes::Any:
-    return isOneOf(type, ElementTypes::Numbers) ||
-           isOneOf(type, ElementTypes::Booleans);
+    return isKnownType(type);
   }
   return false;
 }
 
 FailureOr<Value> NodeContext::tensor(size_t i, ElementTypes types) {
-  static constexpr llvm::StringLiteral names[] = {
-      "FLOAT", "INT32 or INT64", "FLOAT, INT32 or INT64", "BOOL",
-      "FLOAT, INT32, INT64 or BOOL"};
+  static constexpr llvm::StringLiteral names[] = {"floats",
+                                                  "integers",
+                                                  "numbers",
+                                                  "booleans",
+                                                  "INT32 or INT64",
+                                                  "numbers or booleans",
+                                                  "numbers or booleans"};
   ImportedValue &value = input(i);
   const std::string &name = node.input(static_cast<int>(i));
   if (!isOneOf(value.elementType, types))
-    return fail(
-        "expected operands of type " + names[static_cast<size_t>(types)] +
-        ", got: " + typeName(value.elementType) + " for '" + name + "'");
+    return fail("expected operands of " + names[static_cast<size_t>(types)] +
+                ", got: " + typeName(value.elementType) + " for '" + name +
+                "'");
   if (countElements(value.shape).value_or(0) == 0)
     return fail("expected operands with elements, got: " +
                 toString(value.shape) + " for '" + name + "'");
-  return graph.materialize(value, name);
+  return widened(graph.materialize(value, name), i);
+}
+
+/// Operand i in the type that the node computes in.
+FailureOr<Value> NodeContext::widened(Value value, size_t i) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!computeType || type.getElementType() == computeType ||
+      type.getElementType() != elementType(input(0).elementType))
+    return value;
+  return createOf<nn::CastOp>(computeType, type.getShape(), value, {},
+                              "_wide" + std::to_string(i));
 }
 
 FailureOr<Value> NodeContext::tensorAs(size_t i, llvm::ArrayRef<int64_t> shape,
@@ -172,7 +195,7 @@ FailureOr<Value> NodeContext::tensorAs(size_t i, llvm::ArrayRef<int64_t> shape,
     ImportedValue view = value;
     view.shape.assign(shape.begin(), shape.end());
     view.value = nullptr;
-    return graph.materialize(view, node.input(static_cast<int>(i)));
+    return widened(graph.materialize(view, node.input(static_cast<int>(i))), i);
   }
   auto x = tensor(i);
   return failed(x) ? x : reshape(*x, shape, suffix);
@@ -230,17 +253,19 @@ static ImportedValue tensorOf(Value value) {
   ImportedValue result;
   result.kind = ImportedValue::Kind::Tensor;
   auto type = cast<RankedTensorType>(value.getType());
-  Type element = type.getElementType();
-  result.elementType = element.isInteger(1)    ? TensorProto::BOOL
-                       : element.isInteger(32) ? TensorProto::INT32
-                       : element.isInteger(64) ? TensorProto::INT64
-                                               : TensorProto::FLOAT;
+  result.elementType = onnxTypeOf(type.getElementType());
   result.shape.assign(type.getShape().begin(), type.getShape().end());
   result.value = value;
   return result;
 }
 
 void NodeContext::setResult(size_t i, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  // Rounded once, behind all that the node computes. The shape is one that an
+  // op already has.
+  if (computeType && type.getElementType() == computeType)
+    value = *createOf<nn::CastOp>(elementType(input(0).elementType),
+                                  type.getShape(), value, {}, "_rounded");
   setResult(i, tensorOf(value));
 }
 
@@ -313,6 +338,20 @@ Type NodeContext::elementType(int onnxType) {
   return graph.tensorType({}, onnxType).getElementType();
 }
 
+/// Whether results of an op are sums or products of many elements, which an
+/// op with partial results makes.
+static bool isSummed(llvm::StringRef opName,
+                     llvm::ArrayRef<NamedAttribute> attributes) {
+  if (opName == nn::ReduceOp::getOperationName())
+    for (NamedAttribute attribute : attributes)
+      if (auto kind = dyn_cast<nn::ReduceKindAttr>(attribute.getValue()))
+        return kind.getValue() == nn::ReduceKind::Sum ||
+               kind.getValue() == nn::ReduceKind::Prod;
+  return opName == nn::MatMulOp::getOperationName() ||
+         opName == nn::ConvOp::getOperationName() ||
+         opName == nn::ConvBackwardDataOp::getOperationName();
+}
+
 FailureOr<Value>
 NodeContext::createOp(llvm::StringRef opName, Type element,
                       llvm::ArrayRef<int64_t> shape, ValueRange operands,
@@ -320,8 +359,15 @@ NodeContext::createOp(llvm::StringRef opName, Type element,
                       llvm::StringRef suffix) {
   if (!element)
     element = cast<RankedTensorType>(operands[0].getType()).getElementType();
-  auto op = createNamed(opName, RankedTensorType::get(shape, element), operands,
-                        attributes, suffix);
+  Type made =
+      isSummed(opName, attributes) ? nn::accumulatorType(element) : element;
+  auto op = createNamed(opName, RankedTensorType::get(shape, made), operands,
+                        attributes,
+                        made == element ? suffix.str() : suffix.str() + "_sum");
+  if (succeeded(op) && made != element)
+    op = createNamed(nn::CastOp::getOperationName(),
+                     RankedTensorType::get(shape, element), (*op)->getResult(0),
+                     {}, suffix);
   if (failed(op))
     return failure();
   return (*op)->getResult(0);
@@ -367,8 +413,16 @@ Value NodeContext::constantTensor(HostTensor elements, llvm::StringRef suffix) {
   return graph.materialize(constant, base + suffix.str());
 }
 
-Value NodeContext::scalar(float value, llvm::StringRef suffix) {
-  HostTensor number = HostTensor::zeros(TensorProto::FLOAT, {});
+int NodeContext::numberType() {
+  if (computeType)
+    return onnxTypeOf(computeType);
+  bool isFloat =
+      hasInput(0) && isOneOf(input(0).elementType, ElementTypes::Floats);
+  return isFloat ? input(0).elementType : TensorProto::FLOAT;
+}
+
+Value NodeContext::scalar(double value, llvm::StringRef suffix) {
+  HostTensor number = HostTensor::zeros(numberType(), {});
   number.setNumber(0, value);
   return constantTensor(std::move(number), suffix);
 }
@@ -384,8 +438,7 @@ Value NodeContext::constantOp(DenseElementsAttr value, llvm::StringRef suffix) {
 
 Value NodeContext::splat(llvm::ArrayRef<int64_t> shape, float value,
                          llvm::StringRef suffix) {
-  auto type = RankedTensorType::get(shape, graph.builder.getF32Type());
-  return constantOp(DenseElementsAttr::get(type, value), suffix);
+  return numbers(shape, value, suffix);
 }
 
 Value NodeContext::allTrue(llvm::ArrayRef<int64_t> shape,
@@ -395,8 +448,18 @@ Value NodeContext::allTrue(llvm::ArrayRef<int64_t> shape,
 }
 
 Value NodeContext::numbers(llvm::ArrayRef<int64_t> shape,
-                           llvm::ArrayRef<float> values,
-                           llvm::StringRef suffix) {
-  auto type = RankedTensorType::get(shape, graph.builder.getF32Type());
-  return constantOp(DenseElementsAttr::get(type, values), suffix);
+                           llvm::ArrayRef<float> values, llvm::StringRef suffix,
+                           int type) {
+  Type element =
+      elementType(type == TensorProto::UNDEFINED ? numberType() : type);
+  if (element.isF32())
+    return constantOp(
+        DenseElementsAttr::get(RankedTensorType::get(shape, element), values),
+        suffix);
+  SmallVector<Attribute> elements;
+  for (float value : values)
+    elements.push_back(graph.builder.getFloatAttr(element, value));
+  return constantOp(
+      DenseElementsAttr::get(RankedTensorType::get(shape, element), elements),
+      suffix);
 }

@@ -8,7 +8,6 @@
 #include "Body.h"
 #include "Operators.h"
 #include "soap/Dialect/NN/IR/NN.h"
-#include <limits>
 
 using namespace mlir;
 using namespace soap;
@@ -156,12 +155,14 @@ static LogicalResult reduceLogSumExp(NodeContext &node, Value x,
          node.attr("scale", 1.0f)},
         suffix);
   };
-  constexpr float most = std::numeric_limits<float>::max();
+  double most = largestOf(node.numberType());
   auto largest = reduce(x, nn::ReduceKind::Max, "_max");
   if (succeeded(largest))
-    largest = node.create<nn::ClipOp>(
-        row, *largest, {node.attr("min", -most), node.attr("max", most)},
-        "_finite");
+    largest = node.create<nn::MinOp>(
+        row, {*largest, node.scalar(most, "_most")}, {}, "_below_most");
+  if (succeeded(largest))
+    largest = node.create<nn::MaxOp>(
+        row, {*largest, node.scalar(-most, "_least")}, {}, "_finite");
   if (failed(largest))
     return failure();
   auto value = node.create<nn::SubOp>(shape, {x, *largest}, {}, "_below");
@@ -189,8 +190,11 @@ LogicalResult soap::onnx_import::importReduce(NodeContext &node) {
   bool floats = mean || root || logarithm || exponential;
   if (countElements(node.shape(0)) == 0)
     return foldReduce(node);
-  auto x =
-      node.tensor(0, floats ? ElementTypes::Floats : ElementTypes::Numbers);
+  if (floats && isIntegral(node.input(0).elementType))
+    node.computeType = node.builder().getF64Type();
+  bool orders = name == "ReduceMax" || name == "ReduceMin";
+  auto x = node.tensor(0, orders ? ElementTypes::NumbersOrBooleans
+                                 : ElementTypes::Numbers);
   if (failed(x))
     return failure();
   llvm::ArrayRef<int64_t> shape = node.shape(0);

@@ -23,8 +23,8 @@ LogicalResult soap::onnx_import::importMod(NodeContext &node) {
                      typeName(node.input(0).elementType) + " and " +
                      typeName(node.input(1).elementType));
   bool truncate = node.integer("fmod", 0) != 0;
-  if (!truncate && node.input(0).elementType == onnx::TensorProto::FLOAT)
-    return node.fail("expected fmod 1 for operands of type FLOAT, got: 0");
+  if (!truncate && !isIntegral(node.input(0).elementType))
+    return node.fail("expected fmod 1 for operands of floats, got: 0");
   auto shape = node.broadcast(node.shape(0), node.shape(1));
   if (failed(shape))
     return failure();

@@ -45,6 +45,22 @@ mlir::LogicalResult importGemm(NodeContext &);
 mlir::LogicalResult importMatMul(NodeContext &);
 mlir::LogicalResult importConvTranspose(NodeContext &);
 mlir::LogicalResult importEinsum(NodeContext &);
+/// What MatMul and Conv make of operands that are values already, of one type;
+/// the bias may be null. The attributes are those of the node.
+mlir::FailureOr<mlir::Value> matrixProduct(NodeContext &, mlir::Value a,
+                                           mlir::Value b,
+                                           llvm::StringRef suffix);
+mlir::FailureOr<mlir::Value> convolution(NodeContext &, mlir::Value input,
+                                         mlir::Value weight, mlir::Value bias,
+                                         llvm::StringRef suffix);
+
+// Quantization.cpp
+mlir::LogicalResult importQuantizeLinear(NodeContext &);
+mlir::LogicalResult importDequantizeLinear(NodeContext &);
+mlir::LogicalResult importMatMulInteger(NodeContext &);
+mlir::LogicalResult importConvInteger(NodeContext &);
+mlir::LogicalResult importQLinearMatMul(NodeContext &);
+mlir::LogicalResult importQLinearConv(NodeContext &);
 
 // Elementwise.cpp
 mlir::LogicalResult importUnary(NodeContext &);
@@ -55,6 +71,8 @@ mlir::LogicalResult importCompare(NodeContext &);
 mlir::LogicalResult importWhere(NodeContext &);
 mlir::LogicalResult importClip(NodeContext &);
 mlir::LogicalResult importCast(NodeContext &);
+/// Whether a cast to `type` makes large numbers the largest one.
+bool saturates(const NodeContext &, int type);
 mlir::LogicalResult importExpand(NodeContext &);
 
 // ComposedActivations.cpp

@@ -139,7 +139,8 @@ LogicalResult soap::onnx_import::importOneHot(NodeContext &node) {
   if (shape.size() == static_cast<size_t>(nn::maxRank))
     return node.fail("expected indices of rank 7 or less, got: " +
                      toString(shape));
-  if (node.input(0).elementType == onnx::TensorProto::FLOAT)
+  int type = node.input(0).elementType;
+  if (type != onnx::TensorProto::INT32 && type != onnx::TensorProto::INT64)
     indices = node.createOf<nn::CastOp>(node.builder().getI64Type(), shape,
                                         *indices, {}, "_indices");
   if (failed(indices))

@@ -17,7 +17,7 @@ namespace {
 /// What a Pad node asks for, per dimension.
 struct Padding {
   SmallVector<int64_t> lo, hi; ///< Negative where elements are cut off.
-  float value = 0;
+  Attribute value;             ///< Of the operand's type.
 
   bool isNone() const {
     auto isZero = [](int64_t pad) { return pad == 0; };
@@ -31,7 +31,8 @@ static LogicalResult readPads(NodeContext &node, Padding &padding) {
   size_t rank = node.shape(0).size();
   SmallVector<int64_t> pads,
       axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  padding.value = node.number("value", 0);
+  HostTensor value = HostTensor::zeros(node.input(0).elementType, {});
+  value.setNumber(0, static_cast<double>(node.number("value", 0)));
   if (node.opset() < 11) {
     pads = node.integers("pads").value_or(SmallVector<int64_t>());
   } else {
@@ -48,7 +49,10 @@ static LogicalResult readPads(NodeContext &node, Padding &padding) {
       if (constant->size() != 1)
         return node.fail("expected one number as value, got: shape " +
                          toString(constant->shape));
-      padding.value = static_cast<float>(constant->number(0));
+      if (constant->elementType != value.elementType)
+        return node.fail("expected a value of the operand's type, got: " +
+                         typeName(constant->elementType));
+      value = *constant;
     }
     if (node.hasInput(3)) {
       auto listed = node.constantIntegers(3, "axes");
@@ -57,6 +61,11 @@ static LogicalResult readPads(NodeContext &node, Padding &padding) {
       axes = *listed;
     }
   }
+  Type type = node.elementType(value.elementType);
+  if (value.integral())
+    padding.value = node.builder().getIntegerAttr(type, value.ints[0]);
+  else
+    padding.value = node.builder().getFloatAttr(type, value.floats[0]);
   if (pads.size() != 2 * axes.size())
     return node.fail(
         "expected two pads per axis, got: " + llvm::Twine(pads.size()) +
@@ -142,8 +151,7 @@ LogicalResult soap::onnx_import::importPad(NodeContext &node) {
       mode != "wrap")
     return node.fail("expected mode constant, reflect, edge or wrap, got: '" +
                      mode + "'");
-  auto x = node.tensor(0, mode == "constant" ? ElementTypes::Floats
-                                             : ElementTypes::Any);
+  auto x = node.tensor(0, ElementTypes::Any);
   Padding padding;
   if (failed(x) || failed(readPads(node, padding)))
     return failure();

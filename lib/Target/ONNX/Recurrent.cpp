@@ -143,7 +143,7 @@ LogicalResult LayerNode::readLengths() {
     if (llvm::all_of(*known, [&](int64_t length) { return length == steps; }))
       return success();
   }
-  auto given = node.tensor(Lengths, ElementTypes::Integers);
+  auto given = node.tensor(Lengths, ElementTypes::Indices);
   if (failed(given))
     return failure();
   lengths = *given;
@@ -263,7 +263,8 @@ FailureOr<Value> LayerNode::withoutEnds(Value states) {
   if (failed(runs))
     return failure();
   return node.createOf<nn::WhereOp>(
-      node.builder().getF32Type(), {steps, directions, batch, hidden},
+      cast<RankedTensorType>(states.getType()).getElementType(),
+      {steps, directions, batch, hidden},
       {*runs, states, node.scalar(0, "_zero")}, {}, "_states");
 }
 
@@ -345,7 +346,7 @@ static LogicalResult importLayer(LayerNode &layer, llvm::StringRef name) {
   for (llvm::StringRef flag : {"input_forget", "linear_before_reset"})
     if (node.integer(flag, 0) != 0)
       attributes.push_back(node.unitAttr(flag));
-  Type element = node.builder().getF32Type();
+  Type element = cast<RankedTensorType>(operands[0].getType()).getElementType();
   SmallVector<RankedTensorType> types = {RankedTensorType::get(
       {layer.steps, directions, layer.batch, hidden}, element)};
   if (isLSTM)

@@ -34,7 +34,7 @@ static LogicalResult checkElementIndices(NodeContext &node,
 
 LogicalResult soap::onnx_import::importGatherElements(NodeContext &node) {
   auto data = node.tensor(0, ElementTypes::Any);
-  auto indices = node.tensor(1, ElementTypes::Integers);
+  auto indices = node.tensor(1, ElementTypes::Indices);
   if (failed(data) || failed(indices))
     return failure();
   auto axis = node.axis(node.integer("axis", 0), node.shape(0).size());
@@ -47,7 +47,7 @@ LogicalResult soap::onnx_import::importGatherElements(NodeContext &node) {
 
 LogicalResult soap::onnx_import::importGatherND(NodeContext &node) {
   auto data = node.tensor(0, ElementTypes::Any);
-  auto indices = node.tensor(1, ElementTypes::Integers);
+  auto indices = node.tensor(1, ElementTypes::Indices);
   if (failed(data) || failed(indices))
     return failure();
   llvm::ArrayRef<int64_t> x = node.shape(0), at = node.shape(1);
@@ -81,7 +81,7 @@ LogicalResult soap::onnx_import::importGatherND(NodeContext &node) {
 static LogicalResult readStore(NodeContext &node, SmallVector<Value> &operands,
                                SmallVector<NamedAttribute> &attributes) {
   auto data = node.tensor(0, ElementTypes::Any);
-  auto indices = node.tensor(1, ElementTypes::Integers);
+  auto indices = node.tensor(1, ElementTypes::Indices);
   auto updates = node.tensor(2, ElementTypes::Any);
   if (failed(data) || failed(indices) || failed(updates))
     return failure();

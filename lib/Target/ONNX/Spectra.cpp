@@ -233,7 +233,7 @@ LogicalResult soap::onnx_import::foldMelWeightMatrix(NodeContext &node) {
   auto columns = static_cast<int64_t>(bins);
   auto type =
       static_cast<int>(node.integer("output_datatype", TensorProto::FLOAT));
-  if (elementSize(type) == 0)
+  if (!isKnownType(type))
     return node.fail("expected a type of numbers, got: " + typeName(type));
   HostTensor result =
       HostTensor::zeros(type, {static_cast<int64_t>(rows), columns});

@@ -8,7 +8,6 @@
 #include "Tensor.h"
 #include "WireFormat.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace soap::onnx_import;
@@ -39,37 +38,8 @@ std::string soap::onnx_import::toString(llvm::ArrayRef<int64_t> shape) {
   return text + "]";
 }
 
-std::string soap::onnx_import::typeName(int elementType) {
-  if (TensorProto::DataType_IsValid(elementType))
-    return TensorProto::DataType_Name(
-        static_cast<TensorProto::DataType>(elementType));
-  return "type " + std::to_string(elementType);
-}
-
-int64_t soap::onnx_import::elementSize(int elementType) {
-  switch (elementType) {
-  case TensorProto::BOOL:
-  case TensorProto::INT8:
-  case TensorProto::UINT8:
-    return 1;
-  case TensorProto::INT16:
-  case TensorProto::UINT16:
-    return 2;
-  case TensorProto::FLOAT:
-  case TensorProto::INT32:
-  case TensorProto::UINT32:
-    return 4;
-  case TensorProto::DOUBLE:
-  case TensorProto::INT64:
-    return 8;
-  default:
-    return 0;
-  }
-}
-
-bool soap::onnx_import::isIntegral(int elementType) {
-  return elementType != TensorProto::FLOAT &&
-         elementType != TensorProto::DOUBLE;
+int64_t soap::onnx_import::storedBytes(int elementType, int64_t count) {
+  return (count * static_cast<int64_t>(storedBits(elementType)) + 7) / 8;
 }
 
 llvm::Error soap::onnx_import::makeError(const llvm::Twine &message) {
@@ -153,9 +123,7 @@ HostTensor HostTensor::vector(llvm::ArrayRef<int64_t> values) {
 
 void HostTensor::setNumber(int64_t i, double value) {
   if (!integral()) {
-    floats[i] = elementType == TensorProto::FLOAT
-                    ? static_cast<double>(static_cast<float>(value))
-                    : value;
+    floats[i] = roundTo(elementType, value);
     return;
   }
   // Truncation as in C, but defined for every double.
@@ -193,37 +161,35 @@ void HostTensor::setInteger(int64_t i, int64_t value) {
   case TensorProto::UINT32:
     ints[i] = static_cast<uint32_t>(value);
     break;
-  case TensorProto::FLOAT:
-  case TensorProto::DOUBLE:
-    setNumber(i, static_cast<double>(value));
+  case TensorProto::INT4:
+    ints[i] = llvm::SignExtend64<4>(static_cast<uint64_t>(value));
+    break;
+  case TensorProto::UINT4:
+    ints[i] = value & 15;
     break;
   default:
-    ints[i] = value;
+    if (integral())
+      ints[i] = value;
+    else
+      floats[i] = roundTo(elementType, static_cast<double>(value));
   }
 }
 
-/// Element i of little-endian `raw`, as an integer or a number.
-static void readRaw(HostTensor &tensor, int64_t i, const char *data) {
-  using namespace llvm::support::endian;
-  switch (tensor.elementType) {
-  case TensorProto::FLOAT:
-    tensor.floats[i] = llvm::bit_cast<float>(read32le(data));
-    return;
-  case TensorProto::DOUBLE:
-    tensor.floats[i] = llvm::bit_cast<double>(read64le(data));
-    return;
-  case TensorProto::INT64:
-    tensor.ints[i] = static_cast<int64_t>(read64le(data));
-    return;
-  case TensorProto::INT32:
-  case TensorProto::UINT32:
-    return tensor.setInteger(i, read32le(data));
-  case TensorProto::INT16:
-  case TensorProto::UINT16:
-    return tensor.setInteger(i, read16le(data));
-  default:
-    return tensor.setInteger(i, static_cast<unsigned char>(*data));
-  }
+/// Element i of little-endian `raw`; two of 4 bits share a byte, the first one
+/// has its low half.
+static void readRaw(HostTensor &tensor, int64_t i, llvm::StringRef raw) {
+  unsigned width = storedBits(tensor.elementType);
+  size_t size = std::max(width / 8, 1u);
+  size_t first = static_cast<size_t>(i) * width / 8;
+  uint64_t bits = 0;
+  for (size_t k = size; k-- != 0;)
+    bits = bits << 8 | static_cast<unsigned char>(raw[first + k]);
+  if (width == 4)
+    bits >>= 4 * (i % 2);
+  if (tensor.integral())
+    tensor.setInteger(i, static_cast<int64_t>(bits));
+  else
+    tensor.floats[static_cast<size_t>(i)] = fromBits(tensor.elementType, bits);
 }
 
 llvm::Expected<HostTensor>
@@ -231,8 +197,7 @@ soap::onnx_import::readTensor(const TensorRecord &record, llvm::StringRef raw) {
   const TensorProto &proto = record.proto;
   std::string what = "tensor '" + proto.name() + "'";
   int type = proto.data_type();
-  int64_t bytes = elementSize(type);
-  if (bytes == 0)
+  if (!isKnownType(type))
     return makeError("expected a tensor of numbers, got: " + what +
                      " of type " + typeName(type));
   Shape shape = record.shape();
@@ -248,10 +213,13 @@ soap::onnx_import::readTensor(const TensorRecord &record, llvm::StringRef raw) {
                      ", got: " + llvm::Twine(got) + "; the file is corrupt");
   };
   if (!raw.empty()) {
-    if (raw.size() != static_cast<uint64_t>(*count * bytes))
-      return wrongSize(raw.size() / static_cast<uint64_t>(bytes));
+    if (raw.size() != static_cast<uint64_t>(storedBytes(type, *count)))
+      return makeError("expected " + llvm::Twine(storedBytes(type, *count)) +
+                       " bytes of " + what + " of shape " + toString(shape) +
+                       ", got: " + llvm::Twine(raw.size()) +
+                       "; the file is corrupt");
     for (int64_t i = 0; i != *count; ++i)
-      readRaw(tensor, i, raw.data() + i * bytes);
+      readRaw(tensor, i, raw);
     return tensor;
   }
   auto readList = [&](const auto &list) -> llvm::Expected<HostTensor> {
@@ -266,16 +234,36 @@ soap::onnx_import::readTensor(const TensorRecord &record, llvm::StringRef raw) {
     }
     return tensor;
   };
+  // Entries of int32_data that hold the bits of one element, or of two.
+  auto readBits = [&](int64_t perEntry) -> llvm::Expected<HostTensor> {
+    if (proto.int32_data_size() != (*count + perEntry - 1) / perEntry)
+      return wrongSize(static_cast<uint64_t>(proto.int32_data_size()));
+    std::string bytes;
+    for (int32_t entry : proto.int32_data()) {
+      bytes += static_cast<char>(entry & 255);
+      if (storedBits(type) == 16)
+        bytes += static_cast<char>(entry >> 8 & 255);
+    }
+    for (int64_t i = 0; i != *count; ++i)
+      readRaw(tensor, i, bytes);
+    return tensor;
+  };
   switch (type) {
   case TensorProto::INT64:
     return readList(proto.int64_data());
   case TensorProto::UINT32:
+  case TensorProto::UINT64:
     return readList(proto.uint64_data());
   case TensorProto::DOUBLE:
     return readList(proto.double_data());
   case TensorProto::FLOAT:
     return readList(proto.float_data());
+  case TensorProto::INT4:
+  case TensorProto::UINT4:
+    return readBits(/*perEntry=*/2);
   default:
+    if (!tensor.integral())
+      return readBits(/*perEntry=*/1);
     return readList(proto.int32_data());
   }
 }

@@ -14,6 +14,7 @@
 #ifndef SOAP_LIB_TARGET_ONNX_TENSOR_H
 #define SOAP_LIB_TARGET_ONNX_TENSOR_H
 
+#include "ElementTypes.h"
 #include "onnx/onnx-ml.pb.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -43,11 +44,8 @@ std::optional<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
 /// "[1, 3, 224, 224]".
 std::string toString(llvm::ArrayRef<int64_t> shape);
-/// "FLOAT", "INT64", ... or "type 99".
-std::string typeName(int elementType);
-/// Bytes per element of the types that can be read; 0 for the others.
-int64_t elementSize(int elementType);
-bool isIntegral(int elementType);
+/// Bytes of the raw data of `count` elements of a known type.
+int64_t storedBytes(int elementType, int64_t count);
 
 /// A message that becomes (part of) an `error:` line.
 llvm::Error makeError(const llvm::Twine &message);
@@ -80,7 +78,8 @@ struct TensorRecord {
 /// Reads a serialized TensorProto, leaving bulk data in place.
 llvm::Expected<TensorRecord> parseTensor(llvm::StringRef message);
 
-/// A small tensor by value. Integers and booleans stand in `ints`, floating
+/// A small tensor by value. Integers and booleans stand in `ints` (UINT64
+/// wrapped around), floating
 /// point numbers in `floats` (rounded to the element type).
 struct HostTensor {
   int elementType = onnx::TensorProto::UNDEFINED;
@@ -94,7 +93,10 @@ struct HostTensor {
   }
   /// Element i as a number, whatever the type.
   double number(int64_t i) const {
-    return integral() ? static_cast<double>(ints[i]) : floats[i];
+    return !integral() ? floats[i]
+           : isUnsigned(elementType)
+               ? static_cast<double>(static_cast<uint64_t>(ints[i]))
+               : static_cast<double>(ints[i]);
   }
 
   /// A tensor of `size(shape)` elements, all zero.

@@ -108,11 +108,15 @@ static LogicalResult checkRank(NodeContext &node) {
       toString(node.shape(0)));
 }
 
-LogicalResult soap::onnx_import::importConv(NodeContext &node) {
-  auto input = node.tensor(0), weight = node.tensor(1);
-  if (failed(input) || failed(weight) || failed(checkRank(node)))
+FailureOr<Value> soap::onnx_import::convolution(NodeContext &node, Value input,
+                                                Value weight, Value bias,
+                                                llvm::StringRef suffix) {
+  if (failed(checkRank(node)))
     return failure();
-  llvm::ArrayRef<int64_t> x = node.shape(0), w = node.shape(1);
+  llvm::ArrayRef<int64_t> x =
+      cast<RankedTensorType>(input.getType()).getShape();
+  llvm::ArrayRef<int64_t> w =
+      cast<RankedTensorType>(weight.getType()).getShape();
   int64_t groups = node.integer("group", 1);
   if (w.size() != x.size())
     return node.fail("expected a weight of the input's rank, got: " +
@@ -129,25 +133,37 @@ LogicalResult soap::onnx_import::importConv(NodeContext &node) {
   auto window = windowOf(node, x.drop_front(2), w.drop_front(2), false);
   if (failed(window))
     return failure();
-  SmallVector<Value> operands = {*input, *weight};
-  if (node.hasInput(2)) {
-    auto bias = node.tensor(2);
-    if (failed(bias))
-      return failure();
-    if (node.shape(2) != llvm::ArrayRef<int64_t>{w[0]})
+  SmallVector<Value> operands = {input, weight};
+  if (bias) {
+    auto shape = cast<RankedTensorType>(bias.getType()).getShape();
+    if (shape != llvm::ArrayRef<int64_t>{w[0]})
       return node.fail("expected a bias of shape " + toString(w[0]) +
-                       ", got: " + toString(node.shape(2)));
-    operands.push_back(*bias);
+                       ", got: " + toString(shape));
+    operands.push_back(bias);
   }
   Shape shape = {x[0], w[0]};
   llvm::append_range(shape, window->result);
-  auto result = node.create<nn::ConvOp>(
-      shape, operands,
-      {node.attr("strides", window->strides),
-       node.attr("dilations", window->dilations),
-       node.attr("pads_lo", window->padsLo),
-       node.attr("pads_hi", window->padsHi), node.attr("groups", groups)});
-  return node.finish(result);
+  return node.create<nn::ConvOp>(shape, operands,
+                                 {node.attr("strides", window->strides),
+                                  node.attr("dilations", window->dilations),
+                                  node.attr("pads_lo", window->padsLo),
+                                  node.attr("pads_hi", window->padsHi),
+                                  node.attr("groups", groups)},
+                                 suffix);
+}
+
+LogicalResult soap::onnx_import::importConv(NodeContext &node) {
+  auto input = node.tensor(0), weight = node.tensor(1);
+  if (failed(input) || failed(weight))
+    return failure();
+  Value bias;
+  if (node.hasInput(2)) {
+    auto given = node.tensor(2);
+    if (failed(given))
+      return failure();
+    bias = *given;
+  }
+  return node.finish(convolution(node, *input, *weight, bias, ""));
 }
 
 /// The low pads and the spatial result sizes of a ConvTranspose node.
@@ -264,7 +280,8 @@ static FailureOr<Value> power(NodeContext &node, Value x, int64_t p, bool root,
 }
 
 static LogicalResult importPool(NodeContext &node, Pool pool) {
-  auto input = node.tensor(0);
+  auto input = node.tensor(0, pool == Pool::Max ? ElementTypes::Numbers
+                                                : ElementTypes::Floats);
   if (failed(input) || failed(checkRank(node)))
     return failure();
   int64_t p = node.integer("p", 2);

@@ -39,8 +39,8 @@ func.func @main(%x: tensor<2xf32>) {
 
 // Tests that shapes are static.
 func.func @main(%x: tensor<?xf32>) {
-  // expected-error @+1 {{'nn.relu' op operand #0 must be static ranked tensor of floats without empty dimensions, of rank 8 or less, of at most 2^48 elements, but got 'tensor<?xf32>'}}
-  %0 = nn.relu %x {nn.name = "a"} : tensor<?xf32>
+  // expected-error @+1 {{'nn.tanh' op operand #0 must be static ranked tensor of floats without empty dimensions, of rank 8 or less, of at most 2^48 elements, but got 'tensor<?xf32>'}}
+  %0 = nn.tanh %x {nn.name = "a"} : tensor<?xf32>
   return
 }
 
@@ -94,7 +94,7 @@ func.func @main() {
 // Tests that activations are floats.
 func.func @main(%x: tensor<2xi32>) {
   // expected-error @+1 {{must be static ranked tensor of floats}}
-  %0 = nn.relu %x {nn.name = "a"} : tensor<2xi32>
+  %0 = nn.tanh %x {nn.name = "a"} : tensor<2xi32>
   return
 }
 
@@ -246,7 +246,7 @@ func.func @main() {
 
 // Tests that element types are equal.
 func.func @main(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf64>) {
-  // expected-error @+1 {{'nn.conv' op expected the result's element type 'f32' in operand 1, got: 'f64'}}
+  // expected-error @+1 {{'nn.conv' op expected operands of one element type, got: 'f32' and, in operand 1, 'f64'}}
   %0 = nn.conv %x, %w {nn.name = "a", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>, pads_hi = array<i64: 0, 0>} : (tensor<1x4x8x8xf32>, tensor<6x4x3x3xf64>) -> tensor<1x6x6x6xf32>
   return
 }
@@ -363,7 +363,7 @@ func.func @main(%x: tensor<1x4x8x8xf32>, %w: tensor<6x4x3x3xf32>) {
 
 // Tests that element types are equal.
 func.func @main(%a: tensor<2x3xf32>, %b: tensor<3x4xf64>) {
-  // expected-error @+1 {{'nn.matmul' op expected the result's element type 'f32' in operand 1, got: 'f64'}}
+  // expected-error @+1 {{'nn.matmul' op expected operands of one element type, got: 'f32' and, in operand 1, 'f64'}}
   %0 = nn.matmul %a, %b {nn.name = "a"} : (tensor<2x3xf32>, tensor<3x4xf64>) -> tensor<2x4xf32>
   return
 }
@@ -514,9 +514,9 @@ func.func @main(%x: tensor<1x2x8xf32>) {
 
 // -----
 
-// Tests that element types are equal.
+// Tests that a sum has the type in which it is made.
 func.func @main(%x: tensor<2x3xf32>) {
-  // expected-error @+1 {{expected the result's element type 'f64' in operand 0, got: 'f32'}}
+  // expected-error @+1 {{expected a result of element type 'f32', in which sums of 'f32' are made, got: 'f64'}}
   %0 = nn.reduce %x {nn.name = "a", kind = #nn.reduce_kind<sum>, axes = array<i64: 1>, keepdims = false} : (tensor<2x3xf32>) -> tensor<2xf64>
   return
 }

@@ -172,7 +172,7 @@ Operation *Generator::pad(StringRef) {
   for (auto [size, before, behind] : llvm::zip(x, lo, hi))
     result.push_back(size + before + behind);
   return builder.create<PadOp>(loc, type(result), argument(x), lo, hi,
-                               llvm::APFloat(0.25f));
+                               builder.getF32FloatAttr(0.25f));
 }
 
 /// Two shapes of the same number of elements, from shuffled factors.

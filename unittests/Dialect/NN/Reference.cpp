@@ -113,12 +113,11 @@ static Tensor source(Operation *op, std::optional<ArrayRef<int64_t>> offsets,
 static Tensor constant(ConstantOp op) {
   Tensor result = resultOf(op);
   auto elements = cast<DenseElementsAttr>(op.getValue());
-  if (elements.getElementType().isInteger()) {
-    bool isBool = elements.getElementType().isInteger(1);
+  if (isa<IntegerType>(elements.getElementType())) {
+    bool hasSign = !isUnsigned(elements.getElementType());
     for (auto [i, value] : llvm::enumerate(elements.getValues<APInt>()))
-      result.data[i] = static_cast<double>(
-          isBool ? static_cast<int64_t>(value.getZExtValue())
-                 : value.getSExtValue());
+      result.data[i] = hasSign ? static_cast<double>(value.getSExtValue())
+                               : static_cast<double>(value.getZExtValue());
     return result;
   }
   for (auto [i, value] : llvm::enumerate(elements.getValues<APFloat>())) {
@@ -375,7 +374,7 @@ static Tensor slice(SliceOp op, const Tensor &x) {
 }
 
 static Tensor pad(PadOp op, const Tensor &x) {
-  Tensor result = resultOf(op, op.getValue().convertToFloat());
+  Tensor result = resultOf(op, cast<FloatAttr>(op.getValue()).getValueAsDouble());
   forEachIndex(x.shape, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> to(index);
     for (size_t d = 0; d != to.size(); ++d)

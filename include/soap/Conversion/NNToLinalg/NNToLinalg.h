@@ -28,8 +28,12 @@ bool isElementwise(mlir::Operation *op);
 /// Dims of size 1 count as varying.
 llvm::SmallBitVector elementwiseAccess(mlir::Operation *op, unsigned operand);
 
+/// The type that holds elements of `element` in memory, as linalg sees it:
+/// integers without a signedness, of 8 bits for those of 4 and for floats of 8.
+mlir::Type storageType(mlir::Type element);
+
 /// The result element of the element-wise operation `op`, computed from one
-/// element of each operand.
+/// element of each operand; all are of storage types.
 mlir::Value buildElementwiseScalar(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::Operation *op,
                                    mlir::ValueRange elements);

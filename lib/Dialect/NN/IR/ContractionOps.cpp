@@ -85,9 +85,17 @@ static SmallVector<Value> buildBiasOnly(OpBuilder &builder, Operation *op,
                                         Value bias, const LocalTile &tile) {
   RankedTensorType type =
       localType(op->getResult(0).getType(), tile.resultBoxes[0]);
+  TypedAttr nothing = neutralElement(std::nullopt, type.getElementType());
   if (!bias)
-    return {createSplat(builder, op, "", type, 0)};
-  Value zero = createSplat(builder, op, ".zero", type, 0);
+    return {createSplat(builder, op, "", type, nothing)};
+  Value zero = createSplat(builder, op, ".zero", type, nothing);
+  if (elementType(bias) != type.getElementType()) {
+    auto cast = builder.create<CastOp>(
+        op->getLoc(),
+        RankedTensorType::get(shapeOf(bias), type.getElementType()), bias);
+    setName(cast, getName(op) + ".sum");
+    bias = cast;
+  }
   Shape channels(type.getRank(), 1);
   channels[1] = type.getDimSize(1);
   auto column = builder.create<ReshapeOp>(
@@ -122,7 +130,7 @@ static Windows windowsOf(ConvOp op) {
 }
 
 LogicalResult ConvOp::verify() {
-  if (failed(verifyElementTypes(*this)))
+  if (failed(verifySummedTypes(*this)))
     return failure();
   ArrayRef<int64_t> input = shapeOf(getInput()), weight = shapeOf(getWeight());
   size_t rank = input.size();
@@ -200,7 +208,7 @@ void ConvOp::appendKernelKey(llvm::raw_ostream &os, const LocalTile &tile) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ConvBackwardDataOp::verify() {
-  if (failed(verifyElementTypes(*this)))
+  if (failed(verifySummedTypes(*this)))
     return failure();
   ArrayRef<int64_t> dy = shapeOf(getDy()), weight = shapeOf(getWeight());
   ArrayRef<int64_t> result = shapeOf(getResult());
@@ -303,7 +311,7 @@ static Matrix matrixOf(Value value, bool transposed) {
 }
 
 LogicalResult MatMulOp::verify() {
-  if (failed(verifyElementTypes(*this)))
+  if (failed(verifySummedTypes(*this)))
     return failure();
   for (auto [name, value] : {std::pair("a", getA()), std::pair("b", getB())})
     if (shapeOf(value).size() < 2)
@@ -311,6 +319,9 @@ LogicalResult MatMulOp::verify() {
                            << "' to have a rank of 2 or more, got: "
                            << shapeOf(value).size()
                            << "; reshape a vector to a matrix";
+  if (!isa<FloatType>(elementType(getA())) && !getAlpha().isExactlyValue(1.0))
+    return emitOpError() << "expected an alpha of 1 for integers, got: "
+                         << getAlpha().convertToDouble();
   Matrix a = matrixOf(getA(), getTransposeA());
   Matrix b = matrixOf(getB(), getTransposeB());
   if (a.columns != b.rows)

@@ -79,7 +79,7 @@ LogicalResult InputOp::verify() {
   if (getIndexBound() && static_cast<int64_t>(*getIndexBound()) < 1)
     return emitOpError() << "expected an 'index_bound' of 1 or more, got: "
                          << static_cast<int64_t>(*getIndexBound());
-  if (getIndexBound() && !elementType(getResult()).isInteger())
+  if (getIndexBound() && !isa<IntegerType>(elementType(getResult())))
     return emitOpError() << "expected integers where there is an "
                             "'index_bound', got: "
                          << elementType(getResult());
@@ -105,7 +105,7 @@ LogicalResult ParameterOp::verify() {
     return failure();
   ArrayRef<int64_t> global = getGlobalShape().value_or(shape);
   if (auto file = dyn_cast<FileAttr>(getSource())) {
-    int64_t bytes = (element.getIntOrFloatBitWidth() + 7) / 8;
+    int64_t bytes = elementBytes(element);
     for (int64_t size : global)
       bytes *= size;
     if (file.getLength() != bytes)

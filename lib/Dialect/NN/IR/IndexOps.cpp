@@ -50,7 +50,7 @@ PartitionSpec GatherOp::getPartitionSpec() {
       continue;
     }
     // Sums of booleans would have to be another operation.
-    if (elementType(getData()).isInteger(1)) {
+    if (!hasSums(elementType(getData()))) {
       table.dims.push_back(DimAccess::whole(data[i]));
       continue;
     }

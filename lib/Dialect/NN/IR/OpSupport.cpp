@@ -152,13 +152,9 @@ TilePads soap::nn::localPadsOf(const LocalTile &tile, const Windows &windows) {
 }
 
 Value soap::nn::createSplat(OpBuilder &builder, Operation *op, StringRef suffix,
-                            RankedTensorType type, double value) {
-  llvm::APFloat element(value);
-  bool lossy;
-  element.convert(cast<FloatType>(type.getElementType()).getFloatSemantics(),
-                  llvm::APFloat::rmNearestTiesToEven, &lossy);
+                            RankedTensorType type, TypedAttr value) {
   auto constant = builder.create<ConstantOp>(
-      op->getLoc(), DenseElementsAttr::get(type, element));
+      op->getLoc(), DenseElementsAttr::get(type, Attribute(value)));
   setName(constant, getName(op) + suffix);
   return constant;
 }
@@ -170,8 +166,7 @@ Value soap::nn::createSplat(OpBuilder &builder, Operation *op, StringRef suffix,
 double soap::nn::boxBytes(Value value, const Box &box) {
   if (isEmpty(box))
     return 0;
-  unsigned bytes = (elementType(value).getIntOrFloatBitWidth() + 7) / 8;
-  return static_cast<double>(volume(box)) * bytes;
+  return static_cast<double>(volume(box)) * elementBytes(elementType(value));
 }
 
 double soap::nn::windowBytes(Operation *op, const LocalTile &tile,

@@ -36,11 +36,21 @@ inline mlir::Type elementType(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
 }
 
+/// Whether tensors of this type can only be moved and cast.
+bool isStorageOnly(mlir::Type element);
+/// Whether partial results of which all but one are 0 can be summed.
+inline bool hasSums(mlir::Type element) {
+  return !element.isInteger(1) && !isStorageOnly(element);
+}
+
 /// A list of numbers as diagnostics print it: `[1, 2]`.
 std::string toString(llvm::ArrayRef<int64_t> list);
 
 /// Checks that all operands and results have the same element type.
 mlir::LogicalResult verifyElementTypes(mlir::Operation *op);
+/// Checks that all operands have one element type, and the result the one in
+/// which sums of them are made.
+mlir::LogicalResult verifySummedTypes(mlir::Operation *op);
 /// Checks the result's shape.
 mlir::LogicalResult verifyResultShape(mlir::Operation *op,
                                       llvm::ArrayRef<int64_t> expected);
@@ -88,7 +98,7 @@ TilePads localPadsOf(const LocalTile &tile, const Windows &windows);
 /// Creates a splat `nn.constant` of `type`, named after `op` with `suffix`.
 mlir::Value createSplat(mlir::OpBuilder &builder, mlir::Operation *op,
                         llvm::StringRef suffix, mlir::RankedTensorType type,
-                        double value);
+                        mlir::TypedAttr value);
 
 /// How partial results of a reduction are combined.
 Combine combineOf(ReduceKind kind);

@@ -88,9 +88,15 @@ static LogicalResult verifyStore(Op op) {
               "element type "
            << element << ", got: " << elementType(op.getUpdates())
            << (op.getData() ? " and other data" : "");
-  if (op.getReduction() && element.isInteger(1))
+  if (op.getReduction() && (element.isInteger(1) || isStorageOnly(element)))
     return op.emitOpError()
            << "expected numbers for a reduction, got: " << element;
+  bool isSum = op.getReduction() == ReduceKind::Sum ||
+               op.getReduction() == ReduceKind::Prod;
+  if (isSum && accumulatorType(element) != element)
+    return op.emitOpError()
+           << "expected sums and products of type " << accumulatorType(element)
+           << ", got: " << element << "; cast the operands and the result";
   if (op.getData() && shapeOf(op.getData()) != shapeOf(op.getResult()))
     return op.emitOpError()
            << "expected a result of shape " << toString(shapeOf(op.getData()))
@@ -129,23 +135,6 @@ static void shiftTables(Op op, const LocalTile &tile, ArrayRef<int> loops) {
     return;
   op.setBases(bases);
   op.setTableSizes(sizes);
-}
-
-TypedAttr soap::nn::neutralElement(std::optional<ReduceKind> kind, Type type) {
-  bool lowest = kind == ReduceKind::Max, highest = kind == ReduceKind::Min;
-  int64_t small = kind == ReduceKind::Prod ? 1 : 0;
-  Builder builder(type.getContext());
-  if (isa<FloatType>(type)) {
-    double infinity = std::numeric_limits<double>::infinity();
-    return builder.getFloatAttr(type, lowest    ? -infinity
-                                      : highest ? infinity
-                                                : static_cast<double>(small));
-  }
-  unsigned width = type.getIntOrFloatBitWidth();
-  APInt value = lowest    ? APInt::getSignedMinValue(width)
-                : highest ? APInt::getSignedMaxValue(width)
-                          : APInt(width, small);
-  return builder.getIntegerAttr(type, value);
 }
 
 /// A tile that no update reaches: the data, or the neutral element.
@@ -221,7 +210,7 @@ PartitionSpec GatherElementsOp::getPartitionSpec() {
   unsigned rank = spec.loops.size(), axis = getAxis();
   int64_t rows = shapeOf(getData())[axis];
   ValueAccess data = identityAccess(rank), out = data, indices = data;
-  if (elementType(getData()).isInteger(1)) {
+  if (!hasSums(elementType(getData()))) {
     data.dims[axis] = DimAccess::whole(rows);
   } else {
     data.dims[axis] = DimAccess::identity(rank);
@@ -282,10 +271,10 @@ PartitionSpec GatherNDOp::getPartitionSpec() {
   ValueAccess table, at = identityAccess(outer),
                      out = identityAccess(spec.loops.size());
   at.dims.push_back(DimAccess::whole(indexed));
-  bool isBool = elementType(getData()).isInteger(1);
+  bool isWhole = !hasSums(elementType(getData()));
   for (unsigned i = 0; i != data.size(); ++i) {
     bool isIndexed = i >= batch && i < batch + indexed;
-    if (isIndexed && isBool) {
+    if (isIndexed && isWhole) {
       table.dims.push_back(DimAccess::whole(data[i]));
     } else if (isIndexed) {
       table.dims.push_back(DimAccess::identity(spec.loops.size()));

@@ -140,6 +140,9 @@ double SliceOp::getBytes(const LocalTile &tile) {
 LogicalResult PadOp::verify() {
   if (failed(verifyElementTypes(*this)))
     return failure();
+  if (getValue().getType() != elementType(getX()))
+    return emitOpError() << "expected a value of type " << elementType(getX())
+                         << ", got: " << getValue().getType();
   ArrayRef<int64_t> x = shapeOf(getX());
   if (failed(verifyList(*this, "pads_lo", getPadsLo(), x.size(), 0)) ||
       failed(verifyList(*this, "pads_hi", getPadsHi(), x.size(), 0)))
@@ -170,7 +173,7 @@ FailureOr<SmallVector<Value>> PadOp::buildLocal(OpBuilder &builder,
   // A tile in the padding.
   return SmallVector<Value>{createSplat(
       builder, *this, "", localType(getResult().getType(), tile.resultBoxes[0]),
-      getValue().convertToDouble())};
+      getValue())};
 }
 
 void PadOp::setLocalAccess(const LocalTile &tile) {

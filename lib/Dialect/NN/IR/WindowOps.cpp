@@ -141,8 +141,13 @@ void AvgPoolOp::setLocalAccess(const LocalTile &tile) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReduceOp::verify() {
-  if (failed(verifyElementTypes(*this)))
+  bool isSum = getKind() == ReduceKind::Sum || getKind() == ReduceKind::Prod;
+  if (failed(isSum ? verifySummedTypes(*this) : verifyElementTypes(*this)))
     return failure();
+  if (!isa<FloatType>(elementType(getInput())) &&
+      !getScale().isExactlyValue(1.0))
+    return emitOpError() << "expected a scale of 1 for integers, got: "
+                         << getScale().convertToDouble();
   ArrayRef<int64_t> input = shapeOf(getInput());
   int64_t rank = input.size(), previous = -1;
   for (int64_t axis : getAxes()) {

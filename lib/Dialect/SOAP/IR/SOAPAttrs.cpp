@@ -9,6 +9,7 @@
 #include "ShardAssembly.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -32,12 +33,8 @@ void SOAPDialect::registerAttributesAndTypes() {
       >();
 }
 
-int64_t ir::elementBytes(Type elementType) {
-  return (elementType.getIntOrFloatBitWidth() + 7) / 8;
-}
-
 int64_t ir::sizeInBytes(RankedTensorType tensor) {
-  return tensor.getNumElements() * elementBytes(tensor.getElementType());
+  return tensor.getNumElements() * soap::nn::elementBytes(tensor.getElementType());
 }
 
 //===----------------------------------------------------------------------===//

@@ -196,7 +196,7 @@ CollectiveAlgorithm PartitionBuilder::algorithmOf(const PlannedValue &value,
                                                   const Action &action) const {
   if (!topology_)
     return CollectiveAlgorithm::Direct;
-  auto moved = movements(action, elementBytes(value.type.getElementType()));
+  auto moved = movements(action, nn::elementBytes(value.type.getElementType()));
   return CostModel::collective(action.kind, action.group, moved.front().bytes,
                                *topology_)
       .algorithm;

@@ -82,7 +82,7 @@ int64_t BufferType::getNumElements() const {
 }
 
 int64_t BufferType::getElementBytes() const {
-  return (getElementType().getIntOrFloatBitWidth() + 7) / 8;
+  return nn::elementBytes(getElementType());
 }
 
 bool BufferType::matches(Type tensor) const {

@@ -30,6 +30,18 @@ namespace soap::nn {
 /// without a kind.
 mlir::TypedAttr neutralElement(std::optional<ReduceKind> kind,
                                mlir::Type element);
+
+/// Bytes of one element in memory; those of fewer than 8 bits take one.
+int64_t elementBytes(mlir::Type element);
+
+/// The type in which sums and products of elements of this type are made: f32
+/// for floats of 16 bits, else the type itself. An operation whose partial
+/// results are summed has results of this type, so that they are rounded once,
+/// behind the sum, whatever the strategy.
+mlir::Type accumulatorType(mlir::Type element);
+
+/// Whether integers of this type have no sign; booleans have none.
+bool isUnsigned(mlir::Type element);
 } // namespace soap::nn
 
 #endif // SOAP_DIALECT_NN_IR_NN_H

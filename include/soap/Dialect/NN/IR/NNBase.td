@@ -9,6 +9,7 @@
 #define SOAP_DIALECT_NN_IR_NNBASE_TD
 
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -53,10 +54,20 @@ class NN_TensorOf<list<Type> elements, string what> :
          " without empty dimensions, of rank 8 or less, of at most 2^48 elements",
          "::mlir::RankedTensorType">;
 
-def NN_Tensor : NN_TensorOf<[AnyFloat, AnyInteger], "floats or integers">;
-def NN_FloatTensor : NN_TensorOf<[AnyFloat], "floats">;
+/// Element types. An integer without `u` has a sign, i1 is a boolean.
+defvar floatTypes = [F16, BF16, F32, F64];
+defvar integerTypes = [I8, I16, I32, I64, UI<8>, UI<16>, UI<32>, UI<64>];
+/// Those that are only moved and cast.
+defvar storageTypes = [F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I<4>, UI<4>];
+
+def NN_Tensor : NN_TensorOf<floatTypes # integerTypes # storageTypes # [I1],
+                            "floats or integers">;
+def NN_NumberTensor : NN_TensorOf<floatTypes # integerTypes # [I1],
+                                  "floats of 16 bits or more, or integers of 8 "
+                                  "or more, or booleans">;
+def NN_FloatTensor : NN_TensorOf<floatTypes, "floats">;
 def NN_BoolTensor : NN_TensorOf<[I1], "booleans">;
-def NN_BitTensor : NN_TensorOf<[AnyInteger], "booleans or integers">;
+def NN_BitTensor : NN_TensorOf<integerTypes # [I1], "booleans or integers">;
 def NN_IndexTensor : NN_TensorOf<[I32, I64], "indices (i32 or i64)">;
 
 //===----------------------------------------------------------------------===//

@@ -38,15 +38,16 @@ def NN_ConvOp : NN_PureOp<"conv", [],
     ```
 
     Constraints:
-    - all element types are equal
+    - all element types are equal, but the result is f32 for operands of f16 and
+      bf16
     - input and weight have the same rank, 3 to 5
     - one stride, dilation and pad per spatial dimension; strides and dilations
       are positive, pads not negative
     - `groups` divides the channels of input and result
     - weight and bias have the shapes above, the result is as computed above
   }];
-  let arguments = (ins NN_FloatTensor:$input, NN_FloatTensor:$weight,
-      Optional<NN_FloatTensor>:$bias,
+  let arguments = (ins NN_NumberTensor:$input, NN_NumberTensor:$weight,
+      Optional<NN_NumberTensor>:$bias,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
       DenseI64ArrayAttr:$pads_lo, DenseI64ArrayAttr:$pads_hi,
       DefaultValuedAttr<I64Attr, "1">:$groups);
@@ -87,15 +88,16 @@ def NN_ConvBackwardDataOp : NN_PureOp<"conv_backward_data", [],
     ```
 
     Constraints:
-    - all element types are equal
+    - all element types are equal, but the result is f32 for operands of f16 and
+      bf16
     - dy, weight and result have the same rank, 3 to 5
     - one stride, dilation and pad per spatial dimension; strides and dilations
       are positive, pads not negative
     - `groups` divides the channels of dy and result
     - weight and bias have the shapes above
   }];
-  let arguments = (ins NN_FloatTensor:$dy, NN_FloatTensor:$weight,
-      Optional<NN_FloatTensor>:$bias,
+  let arguments = (ins NN_NumberTensor:$dy, NN_NumberTensor:$weight,
+      Optional<NN_NumberTensor>:$bias,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
       DenseI64ArrayAttr:$pads_lo,
       DefaultValuedAttr<I64Attr, "1">:$groups);
@@ -128,13 +130,15 @@ def NN_MatMulOp : NN_PureOp<"matmul", [], ["getFlops"]> {
     ```
 
     Constraints:
-    - all element types are equal
+    - all element types are equal, but the result is f32 for operands of f16 and
+      bf16
     - both operands have a rank of 2 or more
     - both operands have the same K
+    - `alpha` is 1 for integers
     - batch dimensions broadcast, bias and result have the shapes above
   }];
-  let arguments = (ins NN_FloatTensor:$a, NN_FloatTensor:$b,
-      Optional<NN_FloatTensor>:$bias,
+  let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
+      Optional<NN_NumberTensor>:$bias,
       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
       DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
   let assemblyFormat = [{

@@ -15,7 +15,7 @@ include "soap/Dialect/NN/IR/NNAttrs.td"
 //===----------------------------------------------------------------------===//
 
 class NN_BinaryOp<string mnemonic, string onnx, string meaning,
-                  Type operand = NN_Tensor, dag attributes = (ins)> :
+                  Type operand = NN_NumberTensor, dag attributes = (ins)> :
     NN_PureOp<mnemonic, [NN_PerElement]> {
   let summary = meaning # ", per element";
   let description = [{
@@ -56,8 +56,7 @@ def NN_MulOp : NN_BinaryOp<"mul", "Mul", "a * b">;
 def NN_DivOp : NN_BinaryOp<"div", "Div", "a / b">;
 def NN_MaxOp : NN_BinaryOp<"max", "Max", "max(a, b)">;
 def NN_MinOp : NN_BinaryOp<"min", "Min", "min(a, b)">;
-def NN_PowOp : NN_BinaryOp<"pow", "Pow", "a to the power of b",
-                           NN_FloatTensor>;
+def NN_PowOp : NN_BinaryOp<"pow", "Pow", "a to the power of b">;
 def NN_AndOp : NN_BinaryOp<"and", "And and BitwiseAnd",
                            "a and b, of integers bit by bit", NN_BitTensor>;
 def NN_OrOp : NN_BinaryOp<"or", "Or and BitwiseOr",
@@ -70,7 +69,7 @@ def NN_XorOp : NN_BinaryOp<"xor", "Xor and BitwiseXor",
 def NN_ModOp : NN_BinaryOp<"mod", "Mod",
     "Remainder of a / b with the sign of b, or, with `truncate`, with the sign "
     "of a (exact for floats, 0 for an integer b that is 0)",
-    NN_Tensor, (ins UnitAttr:$truncate)> {
+    NN_NumberTensor, (ins UnitAttr:$truncate)> {
   let extraClassDefinition = [{
     ::soap::PartitionSpec $cppClass::getPartitionSpec() {
       return ::soap::nn::detail::elementwiseSpec(*this);
@@ -99,7 +98,7 @@ def NN_CompareOp : NN_PureOp<"compare", [NN_PerElement]> {
     - operands have the same element type, the result has booleans
     - the result has the shape to which the operands broadcast
   }];
-  let arguments = (ins NN_Tensor:$a, NN_Tensor:$b,
+  let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
                        NN_PredicateAttr:$predicate);
   let assemblyFormat = [{
     $a `,` $b attr-dict `:` functional-type(operands, results)
@@ -161,7 +160,7 @@ class NN_UnaryOp<string mnemonic, string onnx, string meaning,
   }];
 }
 
-def NN_ReluOp : NN_UnaryOp<"relu", "Relu", "max(x, 0)">;
+def NN_ReluOp : NN_UnaryOp<"relu", "Relu", "max(x, 0)", NN_NumberTensor>;
 def NN_SigmoidOp : NN_UnaryOp<"sigmoid", "Sigmoid", "1 / (1 + exp(-x))">;
 def NN_TanhOp : NN_UnaryOp<"tanh", "Tanh", "tanh(x)">;
 def NN_SqrtOp : NN_UnaryOp<"sqrt", "Sqrt", "square root of x">;
@@ -184,10 +183,10 @@ def NN_ReciprocalOp : NN_UnaryOp<"reciprocal", "Reciprocal", "1 / x">;
 def NN_FloorOp : NN_UnaryOp<"floor", "Floor", "largest integer up to x">;
 def NN_CeilOp : NN_UnaryOp<"ceil", "Ceil", "smallest integer from x on">;
 def NN_RoundOp : NN_UnaryOp<"round", "Round", "nearest integer, ties to even">;
-def NN_NegOp : NN_UnaryOp<"neg", "Neg", "-x", NN_Tensor>;
-def NN_AbsOp : NN_UnaryOp<"abs", "Abs", "absolute value of x", NN_Tensor>;
+def NN_NegOp : NN_UnaryOp<"neg", "Neg", "-x", NN_NumberTensor>;
+def NN_AbsOp : NN_UnaryOp<"abs", "Abs", "absolute value of x", NN_NumberTensor>;
 def NN_SignOp : NN_UnaryOp<"sign", "Sign",
-    "1 for a positive, -1 for a negative x, else x", NN_Tensor>;
+    "1 for a positive, -1 for a negative x, else x", NN_NumberTensor>;
 def NN_NotOp : NN_UnaryOp<"not", "Not and BitwiseNot",
                           "not x, of integers bit by bit", NN_BitTensor>;
 
@@ -200,8 +199,13 @@ def NN_GeluOp : NN_UnaryOp<"gelu", "Gelu",
 def NN_CastOp : NN_PureOp<"cast", [NN_PerElement]> {
   let summary = "Conversion to another element type";
   let description = [{
-    ONNX Cast between floats, integers and booleans. Floats become integers by
-    truncation; what is not 0 is true.
+    ONNX Cast between floats, integers and booleans. What is not 0 is true.
+    Floats become integers by truncation. What the integer type cannot hold is
+    taken modulo its range, in so far as 32 bits (64 for wider and for unsigned
+    types of 32) hold the truncated float; else the result is undefined. Floats
+    become narrower ones by rounding to the nearest, ties to even; too large
+    ones become infinite, or NaN in 8-bit types without infinities. With
+    `saturate` they become the largest number of an 8-bit type instead.
 
     Loops: `d0 .. dk`; operand and result `(d0, .., dk)`.
 
@@ -214,7 +218,7 @@ def NN_CastOp : NN_PureOp<"cast", [NN_PerElement]> {
     Constraints:
     - operand and result have the same shape
   }];
-  let arguments = (ins NN_Tensor:$x);
+  let arguments = (ins NN_Tensor:$x, UnitAttr:$saturate);
   let assemblyFormat = [{
     $x attr-dict `:` functional-type(operands, results)
   }];

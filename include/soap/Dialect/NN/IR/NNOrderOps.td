@@ -32,7 +32,7 @@ class NN_ArgOp<string mnemonic, string onnx, string which> :
     - `axis` is inside the rank
     - the result has the shape above and element type i64
   }];
-  let arguments = (ins NN_Tensor:$x, I64Attr:$axis, BoolAttr:$keepdims,
+  let arguments = (ins NN_NumberTensor:$x, I64Attr:$axis, BoolAttr:$keepdims,
                        UnitAttr:$select_last);
   let assemblyFormat = [{
     $x attr-dict `:` functional-type(operands, results)
@@ -67,7 +67,7 @@ def NN_TopKOp : NN_Op<"top_k", [Pure,
       more elements than x
     - x and values have the same element type, the indices have element type i64
   }];
-  let arguments = (ins NN_Tensor:$x, I64Attr:$axis, UnitAttr:$smallest);
+  let arguments = (ins NN_NumberTensor:$x, I64Attr:$axis, UnitAttr:$smallest);
   let results = (outs NN_Tensor:$values, NN_Tensor:$indices);
   let assemblyFormat = [{
     $x attr-dict `:` functional-type(operands, results)
@@ -94,7 +94,7 @@ def NN_CumSumOp : NN_PureOp<"cum_sum", [SameOperandsAndResultType]> {
     - `axis` is inside the rank
     - elements are not booleans
   }];
-  let arguments = (ins NN_Tensor:$x, I64Attr:$axis, UnitAttr:$exclusive,
+  let arguments = (ins NN_NumberTensor:$x, I64Attr:$axis, UnitAttr:$exclusive,
                        UnitAttr:$reverse);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;

@@ -85,12 +85,12 @@ def NN_PadOp : NN_PureOp<"pad", [],
     ```
 
     Constraints:
-    - x and result have the same rank and element type
+    - x and result have the same rank, and the same element type as `value`
     - one pad per dimension and side, not negative
     - the result is as much larger as the pads say
   }];
-  let arguments = (ins NN_FloatTensor:$x, DenseI64ArrayAttr:$pads_lo,
-                       DenseI64ArrayAttr:$pads_hi, F32Attr:$value);
+  let arguments = (ins NN_Tensor:$x, DenseI64ArrayAttr:$pads_lo,
+                       DenseI64ArrayAttr:$pads_hi, TypedAttrInterface:$value);
   let assemblyFormat = [{
     $x attr-dict `:` functional-type(operands, results)
   }];

@@ -39,7 +39,7 @@ def NN_MaxPoolOp : NN_PureOp<"max_pool", [],
       input
     - the result shape is as computed for `nn.conv`
   }];
-  let arguments = (ins NN_FloatTensor:$input, DenseI64ArrayAttr:$kernel,
+  let arguments = (ins NN_NumberTensor:$input, DenseI64ArrayAttr:$kernel,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
       DenseI64ArrayAttr:$pads_lo, DenseI64ArrayAttr:$pads_hi);
   let assemblyFormat = [{
@@ -111,9 +111,12 @@ def NN_ReduceOp : NN_PureOp<"reduce", [], ["getFlops"]> {
     Constraints:
     - axes are ascending, inside the rank
     - `scale` is 1 unless the kind is sum
-    - input and result have the same element type, the result the shape above
+    - `scale` is 1 for integers
+    - input and result have the same element type, but sums and products of f16
+      and bf16 have a result of f32
+    - the result has the shape above
   }];
-  let arguments = (ins NN_Tensor:$input, NN_ReduceKindAttr:$kind,
+  let arguments = (ins NN_NumberTensor:$input, NN_ReduceKindAttr:$kind,
       DenseI64ArrayAttr:$axes, BoolAttr:$keepdims,
       DefaultValuedAttr<F32Attr, "1.0f">:$scale);
   let assemblyFormat = [{

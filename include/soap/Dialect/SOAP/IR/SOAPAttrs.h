@@ -33,8 +33,6 @@ inline int32_t deviceFromPlan(int32_t device, int32_t host) {
 
 /// Size of the dense elements of `tensor`; i1 counts as a byte.
 int64_t sizeInBytes(mlir::RankedTensorType tensor);
-/// Size of one element in bytes; i1 counts as a byte.
-int64_t elementBytes(mlir::Type elementType);
 
 } // namespace soap::ir
 

@@ -1,0 +1,69 @@
+//===- ElementTypes.cpp - Facts about element types -----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpSupport.h"
+#include <limits>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+int64_t soap::nn::elementBytes(Type element) {
+  return (element.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+Type soap::nn::accumulatorType(Type element) {
+  return element.isF16() || element.isBF16()
+             ? Float32Type::get(element.getContext())
+             : element;
+}
+
+bool soap::nn::isUnsigned(Type element) {
+  return element.isUnsignedInteger() || element.isInteger(1);
+}
+
+bool soap::nn::isStorageOnly(Type element) {
+  unsigned width = element.getIntOrFloatBitWidth();
+  return isa<FloatType>(element) ? width < 16 : width > 1 && width < 8;
+}
+
+TypedAttr soap::nn::neutralElement(std::optional<ReduceKind> kind, Type type) {
+  bool lowest = kind == ReduceKind::Max, highest = kind == ReduceKind::Min;
+  int64_t small = kind == ReduceKind::Prod ? 1 : 0;
+  Builder builder(type.getContext());
+  if (isa<FloatType>(type)) {
+    double infinity = std::numeric_limits<double>::infinity();
+    return builder.getFloatAttr(type, lowest    ? -infinity
+                                      : highest ? infinity
+                                                : static_cast<double>(small));
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  bool hasSign = !isUnsigned(type);
+  APInt value(width, small);
+  if (lowest)
+    value = hasSign ? APInt::getSignedMinValue(width) : APInt::getZero(width);
+  else if (highest)
+    value =
+        hasSign ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
+  return builder.getIntegerAttr(type, value);
+}
+
+LogicalResult soap::nn::verifySummedTypes(Operation *op) {
+  Type element = elementType(op->getOperand(0));
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (elementType(operand) != element)
+      return op->emitOpError()
+             << "expected operands of one element type, got: " << element
+             << " and, in operand " << i << ", " << elementType(operand);
+  Type expected = accumulatorType(element);
+  if (elementType(op->getResult(0)) != expected)
+    return op->emitOpError()
+           << "expected a result of element type " << expected
+           << ", in which sums of " << element
+           << " are made, got: " << elementType(op->getResult(0));
+  return success();
+}
