@@ -29,7 +29,9 @@ struct Half {
     auto magnitude = static_cast<int32_t>(bits & 0x7fff);
     return bits & 0x8000 ? -magnitude : magnitude;
   }
-  bool operator<(Half other) const { return order() < other.order(); }
+  bool operator<(Half other) const {
+    return !isNaN() && !other.isNaN() && order() < other.order();
+  }
   bool operator!=(Half other) const { return isNaN() || bits != other.bits; }
 };
 using Float16 = Half<0x7c00>;
