@@ -54,10 +54,10 @@ template <typename T>
 static bool joinOrder(fb::Combine combine, T *sum, const T *x, uint64_t count) {
   if (combine == fb::Combine::Max)
     joinBlock(sum, x, count,
-              [](T a, T b) { return (a < b) | (b != b) ? b : a; });
+              [](T a, T b) { return (a < b || b != b) ? b : a; });
   else if (combine == fb::Combine::Min)
     joinBlock(sum, x, count,
-              [](T a, T b) { return (b < a) | (b != b) ? b : a; });
+              [](T a, T b) { return (b < a || b != b) ? b : a; });
   else
     return false;
   return true;
