@@ -20,6 +20,7 @@ import product_operators  # noqa: F401
 import resize_operators  # noqa: F401
 import sequence_operators  # noqa: F401
 import shape_operators  # noqa: F401
+import type_operators  # noqa: F401
 import window_operators  # noqa: F401
 
 

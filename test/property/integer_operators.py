@@ -142,6 +142,18 @@ class Integers:
         self.dtype = np.int64 if self.dtype == np.int32 else np.int32
         self.add("Cast", [self.name], to=TYPES[self.dtype])
 
+    def narrow(self):
+        """Through another type, in which elements are moved. Integers wrap around."""
+        by_way = self.b.rng.choice([TensorProto.INT8, TensorProto.UINT8,
+                                    TensorProto.INT16, TensorProto.UINT16,
+                                    TensorProto.UINT32, TensorProto.UINT64,
+                                    TensorProto.DOUBLE])
+        if self.b.opset < 13:
+            return
+        self.add("Cast", [self.name], to=by_way)
+        self.b.rng.choice([self.transpose, self.reshape])()
+        self.add("Cast", [self.name], to=TYPES[self.dtype])
+
     # -- Shapes
 
     def transpose(self):
@@ -192,7 +204,7 @@ class Integers:
 
 
 STEPS = [Integers.arithmetic, Integers.arithmetic, Integers.divide, Integers.sign,
-         Integers.choose, Integers.cast, Integers.transpose, Integers.reshape,
+         Integers.choose, Integers.cast, Integers.narrow, Integers.transpose, Integers.reshape,
          Integers.tile, Integers.slice, Integers.concat, Integers.gather,
          Integers.reduce]
 

@@ -368,10 +368,47 @@ TEST(Reduction, CombinersAndTypes) {
   EXPECT_EQ(
       (reduceTwo<int32_t>(ElementType::I32, Combine::Sum, {2, 9}, {5, 7})),
       (std::vector<int32_t>{7, 16}));
+  // Integers wrap around, and those without a sign are ordered as such.
+  EXPECT_EQ((reduceTwo<int16_t>(ElementType::I16, Combine::Sum, {32767, -1},
+                                {1, -32768})),
+            (std::vector<int16_t>{-32768, 32767}));
+  EXPECT_EQ((reduceTwo<uint16_t>(ElementType::U16, Combine::Prod, {65535, 300},
+                                 {65535, 300})),
+            (std::vector<uint16_t>{1, 90000 - 65536}));
+  EXPECT_EQ(
+      (reduceTwo<int8_t>(ElementType::I8, Combine::Max, {-1, 5}, {1, -128})),
+      (std::vector<int8_t>{1, 5}));
+  EXPECT_EQ(
+      (reduceTwo<uint8_t>(ElementType::U8, Combine::Max, {255, 5}, {1, 128})),
+      (std::vector<uint8_t>{255, 128}));
+  EXPECT_EQ((reduceTwo<uint32_t>(ElementType::U32, Combine::Min,
+                                 {0xffffffff, 7}, {1, 0x80000000})),
+            (std::vector<uint32_t>{1, 7}));
+  EXPECT_EQ((reduceTwo<uint64_t>(ElementType::U64, Combine::Max,
+                                 {uint64_t{1} << 63, 7}, {1, 9})),
+            (std::vector<uint64_t>{uint64_t{1} << 63, 9}));
   EXPECT_EQ((reduceTwo<uint8_t>(ElementType::Bool, Combine::And, {0, 1, 1},
                                 {1, 1, 0})),
             (std::vector<uint8_t>{0, 1, 0}));
   EXPECT_EQ((reduceTwo<uint8_t>(ElementType::Bool, Combine::Or, {0, 1, 0},
                                 {0, 1, 1})),
             (std::vector<uint8_t>{0, 1, 1}));
+}
+
+/// By their bits: 1, -2, NaN; then 0, of which one term of a look-up is not.
+TEST(Reduction, HalvesAreOrdered) {
+  using fb::Combine;
+  using fb::ElementType;
+  using Bits = std::vector<uint16_t>;
+  EXPECT_EQ((reduceTwo<uint16_t>(ElementType::F16, Combine::Max,
+                                 {0x3c00, 0xc000, 0x7e00, 0x3c00},
+                                 {0xc000, 0xbc00, 0x3c00, 0x7e00})),
+            (Bits{0x3c00, 0xbc00, 0x7e00, 0x7e00}));
+  EXPECT_EQ((reduceTwo<uint16_t>(ElementType::BF16, Combine::Min,
+                                 {0x3f80, 0xc000, 0x7fc0, 0x3f80},
+                                 {0xc000, 0xbf80, 0x3f80, 0x7fc0})),
+            (Bits{0xc000, 0xc000, 0x7fc0, 0x7fc0}));
+  EXPECT_EQ((reduceTwo<uint16_t>(ElementType::F16, Combine::Sum,
+                                 {0x3c00, 0, 0x8000}, {0, 0xc000, 0})),
+            (Bits{0x3c00, 0xc000, 0x8000}));
 }

@@ -29,7 +29,9 @@ struct Half {
     auto magnitude = static_cast<int32_t>(bits & 0x7fff);
     return bits & 0x8000 ? -magnitude : magnitude;
   }
-  bool operator<(Half other) const { return order() < other.order(); }
+  bool operator<(Half other) const {
+    return !isNaN() && !other.isNaN() && order() < other.order();
+  }
   bool operator!=(Half other) const { return isNaN() || bits != other.bits; }
 };
 using Float16 = Half<0x7c00>;
@@ -47,15 +49,15 @@ static void joinBlock(T *sum, const T *x, uint64_t count, Op op) {
 }
 
 /// The larger or the smaller one, or NaN if one is: only NaN differs from
-/// itself. Without branches: such a loop is vectorised.
+/// itself.
 template <typename T>
 static bool joinOrder(fb::Combine combine, T *sum, const T *x, uint64_t count) {
   if (combine == fb::Combine::Max)
     joinBlock(sum, x, count,
-              [](T a, T b) { return (int(a < b) | int(b != b)) != 0 ? b : a; });
+              [](T a, T b) { return (a < b || b != b) ? b : a; });
   else if (combine == fb::Combine::Min)
     joinBlock(sum, x, count,
-              [](T a, T b) { return (int(b < a) | int(b != b)) != 0 ? b : a; });
+              [](T a, T b) { return (b < a || b != b) ? b : a; });
   else
     return false;
   return true;
