@@ -17,6 +17,7 @@ import index_operators  # noqa: F401
 import integer_operators  # noqa: F401
 import operators
 import product_operators  # noqa: F401
+import quantized_operators  # noqa: F401
 import resize_operators  # noqa: F401
 import sequence_operators  # noqa: F401
 import shape_operators  # noqa: F401
