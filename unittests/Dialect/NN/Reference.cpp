@@ -374,7 +374,8 @@ static Tensor slice(SliceOp op, const Tensor &x) {
 }
 
 static Tensor pad(PadOp op, const Tensor &x) {
-  Tensor result = resultOf(op, cast<FloatAttr>(op.getValue()).getValueAsDouble());
+  Tensor result =
+      resultOf(op, cast<FloatAttr>(op.getValue()).getValueAsDouble());
   forEachIndex(x.shape, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> to(index);
     for (size_t d = 0; d != to.size(); ++d)

@@ -271,7 +271,9 @@ std::vector<float> test::computeNaively(Operation *op,
           Index from = y;
           for (size_t dim = 0; dim < from.size(); ++dim)
             from[dim] -= pad.getPadsLo()[dim];
-          return x.contains(from) ? x[from] : cast<FloatAttr>(pad.getValue()).getValueAsDouble();
+          return x.contains(from)
+                     ? x[from]
+                     : cast<FloatAttr>(pad.getValue()).getValueAsDouble();
         });
       })
       .Case([&](nn::TransposeOp transpose) {

@@ -34,7 +34,8 @@ void SOAPDialect::registerAttributesAndTypes() {
 }
 
 int64_t ir::sizeInBytes(RankedTensorType tensor) {
-  return tensor.getNumElements() * soap::nn::elementBytes(tensor.getElementType());
+  return tensor.getNumElements() *
+         soap::nn::elementBytes(tensor.getElementType());
 }
 
 //===----------------------------------------------------------------------===//
