@@ -65,7 +65,7 @@ def check(tool, graph, reference, runs):
     failures, base = [], answers[0]
     if "error" not in base:
         size, name = worst(base["outputs"], reference)
-        if size > judge.TOLERANCE:
+        if size > judge.tolerance(graph):
             base["error"] = f"output {name}: error {size:.2e} against onnxruntime"
     if "error" in base:
         return answers[1:], [Failure(graph, None, None, base["error"])]
@@ -73,7 +73,7 @@ def check(tool, graph, reference, runs):
         if "error" not in answer:
             size, name = worst(answer["outputs"], base["outputs"])
             answer["difference"] = size
-            if size > judge.TOLERANCE:
+            if size > judge.tolerance(graph):
                 answer["error"] = f"output {name}: error {size:.2e} against one device"
         if "error" in answer:
             failures.append(Failure(graph, run, answer.get("strategy"),
