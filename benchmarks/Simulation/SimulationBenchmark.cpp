@@ -87,7 +87,8 @@ int main(int argc, char **argv) {
     return fail("expected MODEL.onnx BATCH DEVICES...");
   options.batch = batch;
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
+  registry
+      .insert<mlir::func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   auto module = importONNX(argv[1], options, context);

@@ -175,7 +175,7 @@ llvm::Error Compilation::lower(bool &again) {
   if (llvm::Error error = begin(Stage::Lower))
     return error;
   // What was simulated is what runs, also where devices have nothing to do.
-  if (ir::TopologyOp machine = ir::getTopology(*module))
+  if (soapir::TopologyOp machine = soapir::getTopology(*module))
     model.machineDevices = static_cast<uint32_t>(machine.getNumDevices());
   if (llvm::Error error = runPasses(
           [&](OpPassManager &passes) { buildLowerPipeline(passes, target); },

@@ -18,12 +18,12 @@ Compilation::Level Compilation::levelOf(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isDeclaration())
     return Level::Graph;
-  if (ir::isPartitioned(main))
+  if (soapir::isPartitioned(main))
     return Level::Tasks;
   bool configured = false;
   for (Operation &op : main.getBody().front().without_terminator())
     if (!isa<nn::InputOp, nn::OutputOp, nn::ParameterOp, nn::ConstantOp>(op))
-      configured |= bool(ir::getConfig(&op));
+      configured |= bool(soapir::getConfig(&op));
   return configured ? Level::Configured : Level::Graph;
 }
 
@@ -42,14 +42,14 @@ llvm::Error Compilation::checkTasks() {
         "', whose tasks say all that; leave them out, or compile what "
         "--emit=strategy prints");
   FailureOr<func::FuncOp> main = getMainFunction(*module);
-  ir::CoverageStatistics coverage;
-  ir::WaitStatistics waits;
-  if (failed(main) || failed(ir::verifyCoverage(*main, coverage)) ||
-      failed(ir::verifyWaits(*main, waits)))
+  soapir::CoverageStatistics coverage;
+  soapir::WaitStatistics waits;
+  if (failed(main) || failed(soapir::verifyCoverage(*main, coverage)) ||
+      failed(soapir::verifyWaits(*main, waits)))
     return emitted(mlir::failure(), Kind::BadInput);
   movements = MovementList::of(*main);
   result.movements = movements.json();
-  if (!ir::getTopology(*module))
+  if (!soapir::getTopology(*module))
     return llvm::Error::success();
   FailureOr<Topology> topology = readTopology(*module);
   FailureOr<CostModel> costs = readCosts(*module, options.costFile);

@@ -92,7 +92,7 @@ llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
   int32_t devices = 1;
   if (level == Level::Configured && options.strategy.empty())
     module->walk([&](Operation *op) {
-      if (ir::ConfigAttr config = ir::getConfig(op))
+      if (soapir::ConfigAttr config = soapir::getConfig(op))
         for (int32_t device : config.getDevices())
           devices = std::max(devices, device + 1);
     });
@@ -121,7 +121,8 @@ llvm::Expected<Topology> Compilation::describeTopology() {
 
 llvm::Error Compilation::attachTopology() {
   // A model may bring its own.
-  if (ir::getTopology(*module) && !options.devices && options.topology.empty())
+  if (soapir::getTopology(*module) && !options.devices &&
+      options.topology.empty())
     return llvm::Error::success();
   llvm::Expected<Topology> topology = describeTopology();
   if (!topology)

@@ -89,7 +89,7 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
 std::string Compilation::strategyName() const {
   if (!options.strategy.empty() || level == Level::Configured)
     return options.strategy;
-  return ir::getTopology(*module).getNumDevices() > 1 ? "search" : "single";
+  return soapir::getTopology(*module).getNumDevices() > 1 ? "search" : "single";
 }
 
 llvm::Expected<Strategy>

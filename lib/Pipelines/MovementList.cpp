@@ -40,7 +40,7 @@ MovementList MovementList::of(func::FuncOp main) {
   MovementList list;
   list.host_ = kHostDevice;
   for (Phase phase : phases)
-    for (Movement &movement : ir::collectMovements(main, phase, list.host_))
+    for (Movement &movement : soapir::collectMovements(main, phase, list.host_))
       list.entries_.push_back({phase, std::move(movement)});
   return list;
 }
@@ -48,7 +48,8 @@ MovementList MovementList::of(func::FuncOp main) {
 LogicalResult MovementList::compare(func::FuncOp main) const {
   auto expected = entries_.begin();
   for (Phase phase : phases)
-    for (const Movement &movement : ir::collectMovements(main, phase, host_)) {
+    for (const Movement &movement :
+         soapir::collectMovements(main, phase, host_)) {
       if (expected != entries_.end() && expected->phase == phase &&
           expected->movement == movement) {
         ++expected;

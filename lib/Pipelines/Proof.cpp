@@ -79,7 +79,7 @@ LogicalResult Proof::proveSpecs(func::FuncOp main,
   int32_t host = simulated.problem().topology.host();
   specs_.emplace();
   std::vector<std::set<int64_t>> seen(graph.numNodes());
-  for (auto task : main.getBody().front().getOps<ir::TaskOp>()) {
+  for (auto task : main.getBody().front().getOps<soapir::TaskOp>()) {
     if (task.getReduce())
       continue;
     int32_t id = graph.find(task.getNode());
@@ -93,7 +93,7 @@ LogicalResult Proof::proveSpecs(func::FuncOp main,
         !seen[id].insert(number).second)
       return task.emitOpError() << "expected each of " << config.devices.size()
                                 << " tasks once, got: task " << number;
-    if (ir::deviceToPlan(task.getDevice(), host) != config.devices[number])
+    if (soapir::deviceToPlan(task.getDevice(), host) != config.devices[number])
       return task.emitOpError()
              << "expected the device of its configuration, "
              << config.devices[number] << ", got: " << task.getDevice();
@@ -108,7 +108,7 @@ LogicalResult Proof::proveSpecs(func::FuncOp main,
             describe(graph.node(value.producer).name, value.result, box));
     }
     for (Value input : task.getInputs())
-      if (ir::BoxAttr box = ir::getBox(input))
+      if (soapir::BoxAttr box = soapir::getBox(input))
         got.insert(describe(box.getValue(), box.getResult(), box.getBox()));
     if (want != got)
       return task.emitOpError()
@@ -118,7 +118,7 @@ LogicalResult Proof::proveSpecs(func::FuncOp main,
     for (auto [result, valueId] : llvm::enumerate(node.results)) {
       Box box = resultBox(node.spec, result, config.degrees, number,
                           graph.value(valueId).shape);
-      Box made = cast<ir::ShardOpInterface>(*task).getBox(result).getBox();
+      Box made = cast<soapir::ShardOpInterface>(*task).getBox(result).getBox();
       if (made != box)
         return task.emitOpError()
                << "expected to write what its partition spec says, "
@@ -147,8 +147,8 @@ LogicalResult Proof::proveTasks(ModuleOp module,
   coverage_.emplace();
   order_.emplace();
   return failure((simulated && failed(proveSpecs(*main, *simulated))) ||
-                 failed(ir::verifyCoverage(*main, *coverage_)) ||
-                 failed(ir::verifyWaits(*main, *order_)));
+                 failed(soapir::verifyCoverage(*main, *coverage_)) ||
+                 failed(soapir::verifyWaits(*main, *order_)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -48,12 +48,13 @@ LogicalResult SimulatedProgram::compareOrder(func::FuncOp main) const {
     auto time = times->ops.find(&op);
     if (time == times->ops.end())
       continue;
-    if (auto task = dyn_cast<ir::TaskOp>(op); task && !task.getReduce()) {
+    if (auto task = dyn_cast<soapir::TaskOp>(op); task && !task.getReduce()) {
       int64_t &end = got[{task.getNode(), node}];
       end = std::max(end, time->second.end);
-    } else if (auto move = dyn_cast<ir::CommunicationOpInterface>(op)) {
-      launched.push_back({cast<ir::ShardOpInterface>(op).getBox(0).getValue(),
-                          move.getAction()});
+    } else if (auto move = dyn_cast<soapir::CommunicationOpInterface>(op)) {
+      launched.push_back(
+          {cast<soapir::ShardOpInterface>(op).getBox(0).getValue(),
+           move.getAction()});
       got[launched.back()] = time->second.end;
     }
   }

@@ -20,7 +20,7 @@ bool soap::isConfigured(const ExtractedGraph &extracted) {
   for (auto [index, op] : llvm::enumerate(extracted.ops))
     if (extracted.graph.node(static_cast<int32_t>(index)).role ==
             NodeRole::Compute &&
-        ir::getConfig(op))
+        soapir::getConfig(op))
       return true;
   return false;
 }
@@ -135,5 +135,18 @@ FailureOr<ChosenStrategy> soap::chooseStrategy(const ModuleProblem &problem,
   if (!request.schedule.empty())
     strategy.order = launchOrder(request.schedule, graph, strategy,
                                  problem.topology, problem.costs);
+  return chosen;
+}
+
+FailureOr<ChosenStrategy>
+soap::configure(ModuleOp module, StrategyRequest request, StringRef costFile) {
+  request.takesOrder = false;
+  FailureOr<ModuleProblem> problem = readProblem(module, costFile);
+  if (failed(problem))
+    return failure();
+  FailureOr<ChosenStrategy> chosen =
+      chooseStrategy(*problem, request, module.getLoc());
+  if (succeeded(chosen))
+    writeStrategy(problem->extracted, chosen->strategy, problem->topology);
   return chosen;
 }

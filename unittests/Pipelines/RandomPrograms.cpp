@@ -28,7 +28,7 @@ static Topology fourDevices(const Target &target) {
 
 RandomPrograms::RandomPrograms(const Target &target)
     : target(target), topology(fourDevices(target)) {
-  context.loadDialect<func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
+  context.loadDialect<func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
   context.disableMultithreading();
 }
 

@@ -17,6 +17,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Pipelines/Pipelines.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Target/CPU/CPUTarget.h"
 #include "llvm/Support/JSON.h"
 #include "gtest/gtest.h"
@@ -43,7 +44,8 @@ func.func @main() {
 class SimulatedProgramTest : public testing::Test {
 protected:
   SimulatedProgramTest() {
-    context_.loadDialect<func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
+    context_
+        .loadDialect<func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
     DeviceKind kind;
     kind.name = "cpu";
     topology_ = Topology::machine(2, kind, /*copyBandwidth=*/5e9,

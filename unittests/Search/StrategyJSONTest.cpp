@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/RandomStrategies.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"

@@ -8,6 +8,7 @@
 #include "ExampleGraphs.h"
 #include "TaskLevelGraph.h"
 #include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/MemoryUse.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"

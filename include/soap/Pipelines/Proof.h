@@ -63,8 +63,8 @@ private:
 
   std::optional<PlanStatistics> plans_;
   std::optional<SpecStatistics> specs_;
-  std::optional<ir::CoverageStatistics> coverage_;
-  std::optional<ir::WaitStatistics> order_;
+  std::optional<soapir::CoverageStatistics> coverage_;
+  std::optional<soapir::WaitStatistics> order_;
   std::optional<soaprt::ProgramStatistics> programs_;
   std::optional<MemoryStatistics> memory_;
 };

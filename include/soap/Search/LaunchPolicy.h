@@ -41,6 +41,13 @@ std::vector<int32_t> launchOrder(llvm::StringRef name,
 /// count 0 by themselves.
 std::vector<int64_t> timeToEnd(const TaskGraph &tasks);
 
+/// FIFO policy (the paper's Algorithm 1 on nodes): launches whichever node is
+/// ready first; ties go to the lower position in the graph. Returns the order.
+std::vector<int32_t> fifoOrder(const OperatorGraph &graph,
+                               const Strategy &strategy,
+                               const Topology &topology,
+                               const CostModel &costs);
+
 /// Critical path first: whenever a device has time, the node that can start
 /// first is launched; among those that can start at the same time the one with
 /// the longest way to the end, then the lower position in the graph.

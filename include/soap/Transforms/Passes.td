@@ -38,7 +38,7 @@ def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
            "Whose devices this machine has; empty: the first target of "
            "soap-compile --help">,
   ];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def InitStrategyPass : Pass<"soap-init-strategy", "::mlir::ModuleOp"> {
@@ -59,7 +59,7 @@ def InitStrategyPass : Pass<"soap-init-strategy", "::mlir::ModuleOp"> {
            "A named strategy (soap-compile --help lists them)">,
     Option<"seed", "seed", "uint64_t", "0", "Seed of random ones">,
   ];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def ImportStrategyPass : Pass<"soap-import-strategy", "::mlir::ModuleOp"> {
@@ -71,7 +71,7 @@ def ImportStrategyPass : Pass<"soap-import-strategy", "::mlir::ModuleOp"> {
     loops or devices, operations that no entry names.
   }];
   let options = [Option<"file", "file", "std::string", "\"\"", "Strategy file">];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def ExportStrategyPass : Pass<"soap-export-strategy", "::mlir::ModuleOp"> {
@@ -125,7 +125,7 @@ def SearchPass : Pass<"soap-search", "::mlir::ModuleOp"> {
     Statistic<"numProposals", "proposals", "Proposals simulated">,
     Statistic<"numAccepted", "accepted", "Proposals accepted">,
   ];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def SimulatePass : Pass<"soap-simulate", "::mlir::ModuleOp"> {
@@ -148,7 +148,7 @@ def SimulatePass : Pass<"soap-simulate", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", "false", "Print the table">,
     Option<"cost", "cost", "std::string", "\"\"", "File of measured costs">,
   ];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def SchedulePass : Pass<"soap-schedule", "::mlir::ModuleOp"> {
@@ -197,7 +197,7 @@ def SchedulePass : Pass<"soap-schedule", "::mlir::ModuleOp"> {
     Statistic<"numStreamEdges", "stream edges", "Waits within a stream">,
     Statistic<"numEvents", "events", "Waits between streams of a device">,
     Statistic<"numRendezvous", "rendezvous", "Actions that devices meet in">];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 #endif // SOAP_TRANSFORMS_PASSES_TD

@@ -11,8 +11,8 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
-using namespace soap::ir::test;
+using namespace soap::soapir;
+using namespace soap::soapir::test;
 using nn::test::Tensor;
 
 /// Evaluates the nn operations of a block that have results.
@@ -116,11 +116,11 @@ private:
 };
 } // namespace
 
-Outputs ir::test::evaluateProgram(func::FuncOp main) {
+Outputs soapir::test::evaluateProgram(func::FuncOp main) {
   return Program().run(main);
 }
 
-Outputs ir::test::evaluateModel(func::FuncOp main) {
+Outputs soapir::test::evaluateModel(func::FuncOp main) {
   nn::test::Environment values;
   evaluateBlock(main.getBody().front(), values);
   Outputs outputs;
@@ -129,7 +129,7 @@ Outputs ir::test::evaluateModel(func::FuncOp main) {
   return outputs;
 }
 
-std::string ir::test::compare(const Outputs &want, const Outputs &got) {
+std::string soapir::test::compare(const Outputs &want, const Outputs &got) {
   for (const auto &[name, tensor] : want) {
     auto it = got.find(name);
     if (it == got.end() || it->second.data.size() != tensor.data.size())

@@ -18,7 +18,7 @@
 #include <map>
 #include <string>
 
-namespace soap::ir::test {
+namespace soap::soapir::test {
 
 /// The outputs of a model by name.
 using Outputs = std::map<std::string, nn::test::Tensor>;
@@ -32,6 +32,6 @@ Outputs evaluateProgram(mlir::func::FuncOp main);
 /// of 1e-9 of its norm, or an empty string.
 std::string compare(const Outputs &want, const Outputs &got);
 
-} // namespace soap::ir::test
+} // namespace soap::soapir::test
 
 #endif // SOAP_UNITTESTS_SOAPDIALECT_EVALUATE_H

@@ -95,7 +95,8 @@ std::string print(ModuleOp module) {
 class ContextTest : public testing::Test {
 protected:
   ContextTest() {
-    context_.loadDialect<func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
+    context_
+        .loadDialect<func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
   }
 
   MLIRContext context_;
@@ -127,9 +128,9 @@ protected:
             {extracted->graph.node(value.producer).name, node.action});
       }
 
-    ir::test::Outputs want = ir::test::evaluateModel(main);
+    soapir::test::Outputs want = soapir::test::evaluateModel(main);
     PassManager manager(&context_);
-    manager.addPass(ir::createSOAPPartition());
+    manager.addPass(soapir::createPartitionPass());
     ASSERT_TRUE(succeeded(manager.run(*module)));
     main = *getMainFunction(*module);
 
@@ -141,15 +142,15 @@ protected:
       for (const Movement &movement : tasks.movements(simulated))
         expected.push_back(describe(movement));
       for (const Movement &movement :
-           ir::collectMovements(main, inIR, topology.host()))
+           soapir::collectMovements(main, inIR, topology.host()))
         got.push_back(describe(movement));
       EXPECT_EQ(expected, got) << "phase " << stringify(simulated).str();
       numMovements_ += got.size();
     }
     std::vector<std::pair<std::string, int64_t>> launched;
-    main.walk([&](ir::CommunicationOpInterface op) {
+    main.walk([&](soapir::CommunicationOpInterface op) {
       if (op.getPhase() == Phase::Step)
-        launched.push_back({cast<ir::ShardOpInterface>(op.getOperation())
+        launched.push_back({cast<soapir::ShardOpInterface>(op.getOperation())
                                 .getBox(0)
                                 .getValue()
                                 .str(),
@@ -157,9 +158,10 @@ protected:
     });
     EXPECT_EQ(moves, launched);
 
-    EXPECT_EQ(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
-    ir::WaitStatistics waits;
-    EXPECT_TRUE(succeeded(ir::verifyWaits(main, waits)));
+    EXPECT_EQ(soapir::test::compare(want, soapir::test::evaluateProgram(main)),
+              "");
+    soapir::WaitStatistics waits;
+    EXPECT_TRUE(succeeded(soapir::verifyWaits(main, waits)));
     std::string before = print(*module);
     PassManager cleaning(&context_);
     cleaning.addPass(createCSEPass());
@@ -189,9 +191,9 @@ protected:
       if (written.empty())
         written = *order;
       EXPECT_EQ(written.size(), order->size());
-      ASSERT_TRUE(succeeded(ir::writeLaunchOrder(main, *order)));
-      ir::WaitStatistics reordered;
-      EXPECT_TRUE(succeeded(ir::verifyWaits(main, reordered)));
+      ASSERT_TRUE(succeeded(soapir::writeLaunchOrder(main, *order)));
+      soapir::WaitStatistics reordered;
+      EXPECT_TRUE(succeeded(soapir::verifyWaits(main, reordered)));
       EXPECT_EQ(reordered.rows, waits.rows);
       EXPECT_TRUE(
           succeeded(simulateSchedule(main, tasks.topology(), tasks.costs())));
@@ -199,9 +201,10 @@ protected:
     numEqual_ += alone->stepNs == times->stepNs;
     ++numSimulated_;
     writeTimes(*times);
-    ASSERT_TRUE(succeeded(ir::writeSimulatedOrder(main)));
-    EXPECT_TRUE(succeeded(ir::verifyWaits(main, waits)));
-    EXPECT_EQ(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
+    ASSERT_TRUE(succeeded(soapir::writeSimulatedOrder(main)));
+    EXPECT_TRUE(succeeded(soapir::verifyWaits(main, waits)));
+    EXPECT_EQ(soapir::test::compare(want, soapir::test::evaluateProgram(main)),
+              "");
   }
 
   size_t numMovements_ = 0, numEqual_ = 0, numSimulated_ = 0;
@@ -262,12 +265,14 @@ TEST_F(ContextTest, MutationsAreNoticed) {
   ASSERT_TRUE(static_cast<bool>(strategy));
   writeTopology(*module, topology);
   writeStrategy(*extracted, *strategy, topology);
-  ir::test::Outputs want = ir::test::evaluateModel(*getMainFunction(*module));
+  soapir::test::Outputs want =
+      soapir::test::evaluateModel(*getMainFunction(*module));
   PassManager manager(&context_);
-  manager.addPass(ir::createSOAPPartition());
+  manager.addPass(soapir::createPartitionPass());
   ASSERT_TRUE(succeeded(manager.run(*module)));
   auto main = *getMainFunction(*module);
-  ASSERT_EQ(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
+  ASSERT_EQ(soapir::test::compare(want, soapir::test::evaluateProgram(main)),
+            "");
 
   nn::ConvOp conv;
   main.walk([&](nn::ConvOp op) {
@@ -278,20 +283,23 @@ TEST_F(ContextTest, MutationsAreNoticed) {
   DenseI64ArrayAttr lo = conv.getPadsLoAttr(), hi = conv.getPadsHiAttr();
   conv.setPadsLoAttr(hi);
   conv.setPadsHiAttr(lo);
-  EXPECT_NE(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
+  EXPECT_NE(soapir::test::compare(want, soapir::test::evaluateProgram(main)),
+            "");
   conv.setPadsLoAttr(lo);
   conv.setPadsHiAttr(hi);
-  ASSERT_EQ(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
+  ASSERT_EQ(soapir::test::compare(want, soapir::test::evaluateProgram(main)),
+            "");
 
-  ir::AssembleOp assemble;
-  main.walk([&](ir::AssembleOp op) { assemble = op; });
+  soapir::AssembleOp assemble;
+  main.walk([&](soapir::AssembleOp op) { assemble = op; });
   ASSERT_TRUE(assemble);
   SmallVector<Attribute> pieces(assemble.getPieces().getValue());
   Box nothing = assemble.getPiece(0);
   nothing[0].hi = nothing[0].lo;
-  pieces[0] = ir::RangesAttr::get(&context_, nothing);
+  pieces[0] = soapir::RangesAttr::get(&context_, nothing);
   assemble.setPiecesAttr(ArrayAttr::get(&context_, pieces));
-  EXPECT_NE(ir::test::compare(want, ir::test::evaluateProgram(main)), "");
+  EXPECT_NE(soapir::test::compare(want, soapir::test::evaluateProgram(main)),
+            "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PartitionTest,

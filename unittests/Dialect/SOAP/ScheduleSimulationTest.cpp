@@ -42,7 +42,8 @@ func.func @main() {
 class ScheduleSimulation : public testing::Test {
 protected:
   ScheduleSimulation() {
-    context_.loadDialect<func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
+    context_
+        .loadDialect<func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
   }
 
   struct Configured {
@@ -83,7 +84,7 @@ protected:
     writeTopology(*module_, topology_);
     writeStrategy(*extracted, strategy, topology_);
     PassManager manager(&context_);
-    manager.addPass(ir::createSOAPPartition());
+    manager.addPass(soapir::createPartitionPass());
     ASSERT_TRUE(succeeded(manager.run(*module_)));
   }
 
@@ -91,8 +92,8 @@ protected:
   /// Start and end of what moves the result of a node.
   static Span spanOf(const ScheduleTimes &times, StringRef node) {
     for (auto [op, time] : times.ops)
-      if (isa<ir::CommunicationOpInterface>(op) &&
-          cast<ir::ShardOpInterface>(op).getBox(0).getValue() == node)
+      if (isa<soapir::CommunicationOpInterface>(op) &&
+          cast<soapir::ShardOpInterface>(op).getBox(0).getValue() == node)
         return {time.start, time.end};
     ADD_FAILURE() << "nothing moves '" << node.str() << "'";
     return {};

@@ -10,7 +10,7 @@
 #include "soap/Dialect/NN/Transforms/Passes.h"
 
 namespace soap::nn {
-#define GEN_PASS_DEF_NNFOLDBATCHNORM
+#define GEN_PASS_DEF_FOLDBATCHNORMPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
 
@@ -37,8 +37,8 @@ struct Affine {
   Value parameter;
 };
 
-class NNFoldBatchNorm
-    : public soap::nn::impl::NNFoldBatchNormBase<NNFoldBatchNorm> {
+class FoldBatchNormPass
+    : public soap::nn::impl::FoldBatchNormPassBase<FoldBatchNormPass> {
 public:
   void runOnOperation() override;
 
@@ -59,7 +59,7 @@ static int64_t channelDim(Operation *producer) {
   return isa<MatMulOp>(producer) ? rank - 1 : 1;
 }
 
-std::optional<Affine> NNFoldBatchNorm::matchAffine(Operation *op) {
+std::optional<Affine> FoldBatchNormPass::matchAffine(Operation *op) {
   if (auto norm = dyn_cast<BatchNormOp>(op)) {
     for (Value operand : op->getOperands().drop_front())
       if (!expressions->contains(operand))
@@ -77,7 +77,7 @@ std::optional<Affine> NNFoldBatchNorm::matchAffine(Operation *op) {
   return Affine{x, op, parameter};
 }
 
-bool NNFoldBatchNorm::isFoldable(Operation *producer, const Affine &affine) {
+bool FoldBatchNormPass::isFoldable(Operation *producer, const Affine &affine) {
   if (!isa_and_nonnull<ConvOp, MatMulOp, BatchNormOp>(producer) ||
       !affine.x.hasOneUse())
     return false;
@@ -100,7 +100,7 @@ bool NNFoldBatchNorm::isFoldable(Operation *producer, const Affine &affine) {
   return position >= 0 && shape[position] == result[channel];
 }
 
-void NNFoldBatchNorm::fold(Operation *producer, const Affine &affine) {
+void FoldBatchNormPass::fold(Operation *producer, const Affine &affine) {
   std::string name = nameOf(affine.op).str();
   // Parameters of the later operation are defined only now.
   producer->moveBefore(affine.op);
@@ -157,7 +157,7 @@ void NNFoldBatchNorm::fold(Operation *producer, const Affine &affine) {
   ++numFolded;
 }
 
-void NNFoldBatchNorm::runOnOperation() {
+void FoldBatchNormPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
     return;

@@ -11,7 +11,7 @@
 #include "llvm/Support/Regex.h"
 
 namespace soap::nn {
-#define GEN_PASS_DEF_NNUNROLLRNN
+#define GEN_PASS_DEF_UNROLLRNNPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
 
@@ -66,9 +66,9 @@ private:
   SmallVector<Value> lengths; ///< What is left of them, by chunk; or empty.
 };
 
-class NNUnrollRNN : public soap::nn::impl::NNUnrollRNNBase<NNUnrollRNN> {
+class UnrollRNNPass : public soap::nn::impl::UnrollRNNPassBase<UnrollRNNPass> {
 public:
-  using NNUnrollRNNBase::NNUnrollRNNBase;
+  using UnrollRNNPassBase::UnrollRNNPassBase;
   LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 };
@@ -272,7 +272,7 @@ static void orderDiagonally(Block &block) {
     op->moveBefore(block.getTerminator());
 }
 
-LogicalResult NNUnrollRNN::initialize(MLIRContext *context) {
+LogicalResult UnrollRNNPass::initialize(MLIRContext *context) {
   if (chunk < 1)
     return emitError(UnknownLoc::get(context))
            << "nn-unroll-rnn: expected a chunk of at least 1 step, got: "
@@ -285,7 +285,7 @@ LogicalResult NNUnrollRNN::initialize(MLIRContext *context) {
   return success();
 }
 
-void NNUnrollRNN::runOnOperation() {
+void UnrollRNNPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
     return;

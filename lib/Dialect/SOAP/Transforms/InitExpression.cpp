@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 namespace {
 /// Demands boxes of the values of @init, each box of a value once.
@@ -89,8 +89,8 @@ private:
 };
 } // namespace
 
-Value ir::buildInitExpression(OpBuilder &builder, func::FuncOp init,
-                              int64_t index, const Box &box) {
+Value soapir::buildInitExpression(OpBuilder &builder, func::FuncOp init,
+                                  int64_t index, const Box &box) {
   auto results = cast<func::ReturnOp>(init.getBody().front().getTerminator());
   return InitExpression(builder).demand(results.getOperand(index), box);
 }

@@ -11,7 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/NN/IR/NN.h"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 /// Builds, at the insertion point, the local operations that compute `box` of
 /// result `index` of `init`: of every operation only the box that is asked for,
@@ -21,6 +21,6 @@ mlir::Value buildInitExpression(mlir::OpBuilder &builder,
                                 mlir::func::FuncOp init, int64_t index,
                                 const Box &box);
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_LIB_DIALECT_SOAP_TRANSFORMS_INITEXPRESSION_H

@@ -13,14 +13,14 @@
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace soap::ir {
-#define GEN_PASS_DEF_SOAPPARTITION
+namespace soap::soapir {
+#define GEN_PASS_DEF_PARTITIONPASS
 #include "soap/Dialect/SOAP/Transforms/Passes.h.inc"
-} // namespace soap::ir
+} // namespace soap::soapir
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 static bool isHostEnd(Operation *op) {
   return isa<nn::InputOp, nn::OutputOp>(op);
@@ -55,8 +55,8 @@ static LogicalResult checkMain(func::FuncOp main,
 }
 
 namespace {
-struct PartitionPass : ir::impl::SOAPPartitionBase<PartitionPass> {
-  using SOAPPartitionBase::SOAPPartitionBase;
+struct PartitionPass : soapir::impl::PartitionPassBase<PartitionPass> {
+  using PartitionPassBase::PartitionPassBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();

@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 /// Devices of an operation in the ids of plans.
 static SmallVector<int32_t> planDevices(Operation *op, int32_t host) {

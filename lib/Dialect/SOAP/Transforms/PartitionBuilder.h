@@ -22,7 +22,7 @@
 #include <memory>
 #include <optional>
 
-namespace soap::ir {
+namespace soap::soapir {
 
 /// A value of the operator graph, its plan, and the shards that exist so far.
 struct PlannedValue {
@@ -83,6 +83,6 @@ private:
   llvm::StringMap<mlir::Value> copies_;
 };
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_LIB_DIALECT_SOAP_TRANSFORMS_PARTITIONBUILDER_H

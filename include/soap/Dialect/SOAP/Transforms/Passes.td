@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def SOAPPartition : Pass<"soap-partition", "::mlir::ModuleOp"> {
+def PartitionPass : Pass<"soap-partition", "::mlir::ModuleOp"> {
   let summary = "Cut a strategy into tasks, copies and communication";
   let description = [{
     Before: `@main` holds `nn` operations with a `soap.config` each. After:
@@ -39,7 +39,7 @@ def SOAPPartition : Pass<"soap-partition", "::mlir::ModuleOp"> {
     Preconditions: `@main` has one block of `nn` operations; all but inputs and
     outputs have a `soap.config`.
   }];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
   let options = [
     ListOption<"devices", "devices", "int32_t",
                "Keep only what touches these devices (default: all)">];
@@ -53,7 +53,7 @@ def SOAPPartition : Pass<"soap-partition", "::mlir::ModuleOp"> {
     Statistic<"numElements", "elements proved", "Elements of these reads">];
 }
 
-def SOAPVerifyPartition
+def VerifyPartitionPass
     : Pass<"soap-verify-partition", "::mlir::func::FuncOp"> {
   let summary = "Prove that every read is covered exactly once";
   let description = [{
@@ -76,7 +76,7 @@ def SOAPVerifyPartition
     Statistic<"numElements", "elements proved", "Elements of these reads">];
 }
 
-def SOAPPrintMovements
+def PrintMovementsPass
     : Pass<"soap-print-movements", "::mlir::func::FuncOp"> {
   let summary = "Print what moves between devices";
   let description = [{

@@ -1,4 +1,4 @@
-//===- LaunchOrder.cpp - Policies that produce a launch order -------------===//
+//===- LaunchPolicy.cpp - Policies that produce a launch order ------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
