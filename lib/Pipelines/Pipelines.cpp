@@ -34,7 +34,7 @@ void soap::buildPartitionPipeline(OpPassManager &passes, StringRef costFile) {
   VerifyStrategyPassOptions verify;
   verify.cost = costFile.str();
   passes.addPass(createVerifyStrategyPass(verify));
-  passes.addPass(soapir::createPartitionPass());
+  passes.addPass(createPartitionPass());
   passes.addPass(createSchedulePass());
 }
 

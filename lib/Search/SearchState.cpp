@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MarkovSearch.h"
-#include "soap/CostModel/JSON.h"
+#include "soap/Support/JSON.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/CostModel/JSON.h"
-#include "soap/CostModel/NearestWords.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Strategy.h"
+#include "soap/Support/JSON.h"
+#include "soap/Support/NearestWords.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/CostModel/GeneratedTopologies.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Target/TargetRegistry.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "soap/Transforms/Passes.h"
 #include "soap/Transforms/StrategyIR.h"
 

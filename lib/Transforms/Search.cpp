@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Transforms/Passes.h"
 #include "soap/Transforms/StrategyChoice.h"
 

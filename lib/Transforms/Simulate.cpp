@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Transforms/Passes.h"
 #include "soap/Transforms/ScheduleSimulation.h"

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Transforms/StrategyChoice.h"
-#include "soap/CostModel/JSON.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "soap/Support/JSON.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <set>

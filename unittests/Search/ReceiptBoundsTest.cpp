@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
-#include "soap/CostModel/GeneratedTopologies.h"
 #include "soap/Search/Simulator.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "gtest/gtest.h"
 
 using namespace soap;

@@ -8,7 +8,7 @@
 #include "Starts.h"
 #include "ExampleGraphs.h"
 #include "Spread.h"
-#include "soap/CostModel/GeneratedTopologies.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "gtest/gtest.h"
 
 using namespace soap;

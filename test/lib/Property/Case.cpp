@@ -12,11 +12,11 @@
 #include "EmulatedTarget.h"
 #include "Execution.h"
 #include "soap/Pipelines/Pipelines.h"
-#include "soap/Pipelines/Proof.h"
 #include "soap/Target/CPU/Evaluate.h"
 #include "soap/Target/Model/MemoryPlan.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Target/ONNX/Import.h"
+#include "soap/Verification/Proof.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>

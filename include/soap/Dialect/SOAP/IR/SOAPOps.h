@@ -19,8 +19,8 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "soap/CostModel/Topology.h"
 #include "soap/Dialect/SOAP/IR/SOAPAttrs.h"
+#include "soap/Topology/Topology.h"
 
 namespace soap::soapir::detail {
 /// Boxes fit types; one box per result.
