@@ -28,8 +28,8 @@ struct BlockCursor {
 };
 } // namespace
 
-void Components::build(const SourceGrid &grid,
-                       ArrayRef<const Demand *> demands) {
+int32_t Components::cluster(const SourceGrid &grid,
+                            ArrayRef<const Demand *> demands) {
   size_t rank = grid.rank();
   strides_.assign(rank, 1);
   firstCluster_.assign(rank, 0);
@@ -76,8 +76,12 @@ void Components::build(const SourceGrid &grid,
     strides_[d] = numComponents;
     numComponents *= numClusters;
   }
+  return numComponents;
+}
 
-  // Counting sort of the requests by component.
+void Components::sortRequests(ArrayRef<const Demand *> demands,
+                              int32_t numComponents) {
+  size_t rank = strides_.size();
   componentOf_.clear();
   begin_.assign(numComponents + 1, 0);
   SmallVector<int32_t, 5> index(rank);
@@ -112,6 +116,11 @@ void Components::build(const SourceGrid &grid,
       if (*component >= 0)
         for (int32_t copy = 0; copy != demand->need->copies; ++copy)
           sorted_[next_[*component]++] = {demand, tile, copy};
+}
+
+void Components::build(const SourceGrid &grid,
+                       ArrayRef<const Demand *> demands) {
+  sortRequests(demands, cluster(grid, demands));
 }
 
 void Components::blocks(int32_t component, Spans &spans) const {

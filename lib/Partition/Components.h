@@ -57,8 +57,16 @@ public:
   void blocks(int32_t component, Spans &spans) const;
 
 private:
+  /// Joins the blocks of each dimension that ranges overlap to clusters, and
+  /// finds the cluster of every range. Returns the number of components.
+  int32_t cluster(const SourceGrid &grid,
+                  llvm::ArrayRef<const Demand *> demands);
+  /// A counting sort of the requests by component.
+  void sortRequests(llvm::ArrayRef<const Demand *> demands,
+                    int32_t numComponents);
+
   /// Per dimension: first block of every cluster, and the number of blocks. All
-  /// in one array; firstCluster[d] is where those of dimension d begin.
+  /// in one array; firstCluster_[d] is where those of dimension d begin.
   llvm::SmallVector<int32_t, 0> clusters_;
   llvm::SmallVector<int32_t, 5> firstCluster_, strides_;
   llvm::SmallVector<int32_t, 0> begin_;

@@ -149,6 +149,20 @@ private:
   // Reductions.cpp
   struct ReducedBlock;
   void reducePartials(const SourceGrid &partials, SourceGrid &grid);
+  /// Reduces the blocks whose readers allow it, and says what is left to do
+  /// with the others.
+  void reduceForReaders(const SourceGrid &partials,
+                        llvm::MutableArrayRef<ReducedBlock> reduced);
+  /// Reduces what is left into one home layout for the whole value, and adds
+  /// its borders to `cuts`. Returns the dimension that it cuts; the rank: none.
+  size_t reduceToHome(const SourceGrid &partials,
+                      llvm::MutableArrayRef<ReducedBlock> reduced,
+                      SourceGrid::Cuts &cuts);
+  /// Sets `grid` to the cells between `cuts`, and who holds each of them.
+  void refineGrid(const SourceGrid &partials,
+                  llvm::ArrayRef<ReducedBlock> reduced,
+                  const SourceGrid::Cuts &cuts, size_t homeDim,
+                  SourceGrid &grid);
   void reduceBlock(const SourceGrid &partials, int32_t component, int32_t block,
                    ReducedBlock &out);
   void allReduce(const SourceGrid &partials, int32_t block, ReducedBlock &out);

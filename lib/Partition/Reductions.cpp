@@ -146,54 +146,57 @@ static size_t homeDimension(ArrayRef<Demand> demands,
   return llvm::max_element(shortest) - shortest.begin();
 }
 
-void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
+void Planner::reduceForReaders(const SourceGrid &partials,
+                               llvm::MutableArrayRef<ReducedBlock> reduced) {
   using State = ReducedBlock::State;
   SmallVector<const Demand *, 4> all;
   for (const Demand &demand : allDemands())
     all.push_back(&demand);
-  SmallVector<ReducedBlock, 16> reduced(partials.numBlocks());
-  if (!all.empty()) {
-    components_.build(partials, all);
-    for (int32_t c = 0, e = components_.size(); c != e; ++c) {
-      if (components_.requests(c).empty())
+  if (all.empty())
+    return;
+  components_.build(partials, all);
+  for (int32_t c = 0, e = components_.size(); c != e; ++c) {
+    if (components_.requests(c).empty())
+      continue;
+    components_.blocks(c, spans_);
+    bool single = llvm::all_of(spans_, [](Span s) { return s.size() == 1; });
+    if (single) {
+      int32_t block = 0;
+      for (size_t d = 0; d != partials.rank(); ++d)
+        block += spans_[d].begin * partials.blockStrides()[d];
+      if (partials.blockHolders(block).size() == 1)
+        reduced[block].state = State::Complete;
+      else
+        reduceBlock(partials, c, block, reduced[block]);
+      continue;
+    }
+    // A component is a product: it may have blocks that nobody reads.
+    int32_t last = -1;
+    for (const Request &request : components_.requests(c)) {
+      if (last == request.box())
         continue;
-      components_.blocks(c, spans_);
-      bool single = llvm::all_of(spans_, [](Span s) { return s.size() == 1; });
-      if (single) {
-        int32_t block = 0;
-        for (size_t d = 0; d != partials.rank(); ++d)
-          block += spans_[d].begin * partials.blockStrides()[d];
-        if (partials.blockHolders(block).size() == 1)
-          reduced[block].state = State::Complete;
-        else
-          reduceBlock(partials, c, block, reduced[block]);
-        continue;
-      }
-      // A component is a product: it may have blocks that nobody reads.
-      int32_t last = -1;
-      for (const Request &request : components_.requests(c)) {
-        if (last == request.box())
-          continue;
-        last = request.box();
-        for (size_t d = 0; d != partials.rank(); ++d)
-          spans_[d] = partials.blocksOf(d, box(last)[d]);
-        forEachIndex(spans_, partials.blockStrides(),
-                     [&](ArrayRef<int32_t>, int32_t block) {
-                       bool partial = partials.blockHolders(block).size() > 1;
-                       reduced[block].state =
-                           partial ? State::Home : State::Complete;
-                     });
-      }
+      last = request.box();
+      for (size_t d = 0; d != partials.rank(); ++d)
+        spans_[d] = partials.blocksOf(d, box(last)[d]);
+      forEachIndex(spans_, partials.blockStrides(),
+                   [&](ArrayRef<int32_t>, int32_t block) {
+                     bool partial = partials.blockHolders(block).size() > 1;
+                     reduced[block].state =
+                         partial ? State::Home : State::Complete;
+                   });
     }
   }
+}
 
-  // One home layout for the whole value.
+size_t Planner::reduceToHome(const SourceGrid &partials,
+                             llvm::MutableArrayRef<ReducedBlock> reduced,
+                             SourceGrid::Cuts &cuts) {
   size_t rank = partials.rank(), homeDim = rank;
   size_t pieces = 1;
   SmallVector<int64_t, 5> shortest(rank, INT64_MAX);
   SmallVector<int32_t, 16> homeBlocks;
   for (int32_t block = 0, e = partials.numBlocks(); block != e; ++block) {
-    if (reduced[block].state != State::Home)
+    if (reduced[block].state != ReducedBlock::State::Home)
       continue;
     homeBlocks.push_back(block);
     pieces = std::max(pieces, partials.blockHolders(block).size());
@@ -201,7 +204,6 @@ void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
     for (size_t d = 0; d != rank; ++d)
       shortest[d] = std::min(shortest[d], box(id)[d].size());
   }
-  SourceGrid::Cuts cuts = partials.cellCuts();
   if (!homeBlocks.empty() && rank != 0)
     homeDim = homeDimension(allDemands(), shortest, pieces);
   for (int32_t block : homeBlocks) {
@@ -223,8 +225,14 @@ void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
     cuts[homeDim].erase(std::unique(cuts[homeDim].begin(), cuts[homeDim].end()),
                         cuts[homeDim].end());
   }
+  return homeDim;
+}
 
-  // Who holds each cell of the refined grid.
+void Planner::refineGrid(const SourceGrid &partials,
+                         ArrayRef<ReducedBlock> reduced,
+                         const SourceGrid::Cuts &cuts, size_t homeDim,
+                         SourceGrid &grid) {
+  size_t rank = partials.rank();
   grid.reset(cuts);
   Spans cells;
   SmallVector<int32_t, 5> strides(rank, 1); // Of the cells before refinement.
@@ -251,7 +259,7 @@ void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
     }
     const ReducedBlock &block = reduced[partials.blockOfCell(before)];
     holders_.clear();
-    if (block.state == State::Complete)
+    if (block.state == ReducedBlock::State::Complete)
       holders_.append(partials.cellHolders(cell).begin(),
                       partials.cellHolders(cell).end());
     for (int32_t shard : block.shards) {
@@ -266,4 +274,12 @@ void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
     grid.addCell(holders_);
   });
   grid.formBlocks(plan_);
+}
+
+void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
+  SmallVector<ReducedBlock, 16> reduced(partials.numBlocks());
+  reduceForReaders(partials, reduced);
+  SourceGrid::Cuts cuts = partials.cellCuts();
+  size_t homeDim = reduceToHome(partials, reduced, cuts);
+  refineGrid(partials, reduced, cuts, homeDim, grid);
 }
