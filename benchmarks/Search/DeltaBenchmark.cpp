@@ -343,9 +343,9 @@ bool Benchmark::runRound(Cell &cell) {
     options.temperature = 1. / 4000;
   } else {
     strategy =
-        orFail(expertStrategy(cell.start, graph, topology, costs_, seed));
+        orFail(expertStrategy(cell.start, {graph, topology, costs_}, seed));
   }
-  strategy.order = launchOrder(cell.order, graph, strategy, topology, costs_);
+  strategy.order = launchOrder(cell.order, {graph, topology, costs_}, strategy);
   DeltaComparison comparison(graph, topology, costs_, strategy, seed, options);
   std::string error = comparison.run(roundFlag);
   cell.tally.add(comparison.tally());

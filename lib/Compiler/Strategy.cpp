@@ -194,18 +194,15 @@ llvm::Error Compilation::report() {
   FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
-  const OperatorGraph &graph = problem->extracted.graph;
   SmallVector<StrategyReport> rows;
   auto add = [&](StringRef name, const Strategy &strategy) {
     // Nobody asked for the random row of a large machine.
     bool isOptional = name == "random" && options_.strategy != name;
-    rows.push_back(soap::report(name, strategy, graph, problem->topology,
-                                problem->costs, isOptional));
+    rows.push_back(soap::report(name, strategy, problem->get(), isOptional));
   };
   for (const NamedStrategy &named : namedStrategies())
     if (named.isListed)
-      add(named.name, named.make(graph, problem->topology, problem->costs,
-                                 /*devices=*/0, options_.seed));
+      add(named.name, named.make(problem->get(), /*devices=*/0, options_.seed));
   StringRef chosen(options_.strategy);
   bool isListed = llvm::any_of(
       rows, [&](const StrategyReport &row) { return row.name == chosen; });
@@ -221,7 +218,7 @@ llvm::Error Compilation::report() {
       chosen = llvm::sys::path::filename(chosen);
     add(chosen, *strategy);
   }
-  LowerBound bound = lowerBound(graph, problem->topology, problem->costs);
+  LowerBound bound = lowerBound(problem->get());
   result_.report = reportJSON(rows, bound);
   llvm::raw_string_ostream os(result_.text);
   printReport(os, rows, bound, chosen);

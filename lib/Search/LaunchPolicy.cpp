@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimulatorPass.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "SimulatorPass.h"
 #include <queue>
 
 using namespace soap;
@@ -17,10 +17,9 @@ namespace {
 /// among those whose producers have been launched, and simulates as it goes.
 class ListScheduler {
 public:
-  ListScheduler(const OperatorGraph &graph, const Strategy &strategy,
-                const Topology &topology, const CostModel &costs)
-      : graph_(graph), tasks_(graph, topology, costs),
-        missing_(graph.numNodes(), 0), launched_(graph.numValues(), false) {
+  ListScheduler(const SearchProblem &problem, const Strategy &strategy)
+      : graph_(problem.graph), tasks_(problem), missing_(graph_.numNodes(), 0),
+        launched_(graph_.numValues(), false) {
     Strategy unordered = strategy;
     unordered.order.clear();
     tasks_.setStrategy(unordered);
@@ -102,11 +101,9 @@ int64_t timeOf(const ActionTasks &action) {
 }
 } // namespace
 
-std::vector<int32_t> soap::fifoOrder(const OperatorGraph &graph,
-                                     const Strategy &strategy,
-                                     const Topology &topology,
-                                     const CostModel &costs) {
-  ListScheduler scheduler(graph, strategy, topology, costs);
+std::vector<int32_t> soap::fifoOrder(const SearchProblem &problem,
+                                     const Strategy &strategy) {
+  ListScheduler scheduler(problem, strategy);
   using Entry = std::pair<int64_t, int32_t>; // Ready time, node.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   return scheduler.run(
@@ -145,11 +142,9 @@ std::vector<int64_t> soap::timeToEnd(const TaskGraph &tasks) {
   return ranks;
 }
 
-std::vector<int32_t> soap::criticalPathOrder(const OperatorGraph &graph,
-                                             const Strategy &strategy,
-                                             const Topology &topology,
-                                             const CostModel &costs) {
-  ListScheduler scheduler(graph, strategy, topology, costs);
+std::vector<int32_t> soap::criticalPathOrder(const SearchProblem &problem,
+                                             const Strategy &strategy) {
+  ListScheduler scheduler(problem, strategy);
   const TaskGraph &tasks = scheduler.tasks();
   std::vector<int64_t> ranks = timeToEnd(tasks);
   std::vector<std::pair<int64_t, int32_t>> ready; // Ready time, node.
@@ -192,26 +187,23 @@ bool soap::isLaunchPolicy(llvm::StringRef name) {
 }
 
 std::vector<int32_t> soap::launchOrder(llvm::StringRef name,
-                                       const OperatorGraph &graph,
-                                       const Strategy &strategy,
-                                       const Topology &topology,
-                                       const CostModel &costs) {
+                                       const SearchProblem &problem,
+                                       const Strategy &strategy) {
   assert(isLaunchPolicy(name) && "no such policy");
   if (name == "fifo")
-    return fifoOrder(graph, strategy, topology, costs);
+    return fifoOrder(problem, strategy);
   if (name == "critical-path")
-    return criticalPathOrder(graph, strategy, topology, costs);
+    return criticalPathOrder(problem, strategy);
   return strategy.order;
 }
 
 llvm::SmallVector<PolicyTime, 3>
-soap::simulatePolicies(const OperatorGraph &graph, const Strategy &strategy,
-                       const Topology &topology, const CostModel &costs) {
-  TaskGraph tasks(graph, topology, costs);
+soap::simulatePolicies(const SearchProblem &problem, const Strategy &strategy) {
+  TaskGraph tasks(problem);
   tasks.setStrategy(strategy);
   llvm::SmallVector<PolicyTime, 3> times;
   for (llvm::StringRef name : launchPolicyNames()) {
-    tasks.setOrder(launchOrder(name, graph, strategy, topology, costs));
+    tasks.setOrder(launchOrder(name, problem, strategy));
     times.push_back({name, FullSimulator(tasks).stepNs()});
   }
   return times;

@@ -33,7 +33,7 @@ struct ExportStrategyPass : impl::ExportStrategyPassBase<ExportStrategyPass> {
     StrategyInfo info;
     info.fingerprint = problem.extracted.graph.fingerprint;
     info.topology = problem.topology.name;
-    TaskGraph tasks(problem.extracted.graph, problem.topology, problem.costs);
+    TaskGraph tasks(problem.get());
     tasks.setStrategy(strategy);
     info.simulatedNs = FullSimulator(tasks).stepNs();
     if (file.empty())

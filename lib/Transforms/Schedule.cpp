@@ -64,13 +64,11 @@ private:
         readStrategy(problem->extracted, problem->topology);
     if (failed(strategy))
       return failure();
-    strategy->order = launchOrder(policy, problem->extracted.graph, *strategy,
-                                  problem->topology, problem->costs);
+    strategy->order = launchOrder(policy, problem->get(), *strategy);
     writeStrategy(problem->extracted, *strategy, problem->topology);
     if (!report)
       return success();
-    TaskGraph tasks(problem->extracted.graph, problem->topology,
-                    problem->costs);
+    TaskGraph tasks(problem->get());
     tasks.setStrategy(*strategy);
     emitRemark(loc) << "schedule: policy " << policy << ", simulated step time "
                     << FullSimulator(tasks).stepNs() << " ns";

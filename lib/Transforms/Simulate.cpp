@@ -35,7 +35,7 @@ struct SimulatePass : impl::SimulatePassBase<SimulatePass> {
     if (failed(read))
       return signalPassFailure();
     const ModuleProblem &problem = read->problem;
-    TaskGraph tasks(problem.extracted.graph, problem.topology, problem.costs);
+    TaskGraph tasks(problem.get());
     tasks.setStrategy(read->strategy);
     SimulationResult result = FullSimulator(tasks).run();
     Builder builder(&getContext());

@@ -41,8 +41,7 @@ static llvm::Expected<Strategy> importStrategy(const ModuleProblem &problem,
   if (!buffer)
     return llvm::createStringError("expected to read '" + file + "', got: " +
                                    llvm::toString(buffer.takeError()));
-  return parseStrategy((*buffer)->getBuffer(), problem.extracted.graph,
-                       problem.topology, /*info=*/nullptr, problem.costs);
+  return parseStrategy((*buffer)->getBuffer(), problem.get());
 }
 
 static llvm::Expected<SearchResult>
@@ -105,8 +104,7 @@ chooseConfigurations(const ModuleProblem &problem,
   llvm::Expected<Strategy> strategy =
       name.ends_with(".json")
           ? importStrategy(problem, name)
-          : expertStrategy(name, graph, problem.topology, problem.costs,
-                           request.search.seed);
+          : expertStrategy(name, problem.get(), request.search.seed);
   if (!strategy)
     return emitError(loc, llvm::toString(strategy.takeError()));
   chosen.strategy = std::move(*strategy);
@@ -133,8 +131,7 @@ FailureOr<ChosenStrategy> soap::chooseStrategy(const ModuleProblem &problem,
       return emitError(loc, error);
   }
   if (!request.schedule.empty())
-    strategy.order = launchOrder(request.schedule, graph, strategy,
-                                 problem.topology, problem.costs);
+    strategy.order = launchOrder(request.schedule, problem.get(), strategy);
   return chosen;
 }
 

@@ -15,8 +15,7 @@ using namespace soap;
 
 SimulatedProgram::SimulatedProgram(ModuleProblem problem,
                                    const Strategy &strategy)
-    : problem_(std::move(problem)),
-      tasks_(problem_.extracted.graph, problem_.topology, problem_.costs) {
+    : problem_(std::move(problem)), tasks_(problem_.get()) {
   tasks_.setStrategy(strategy);
   result_ = FullSimulator(tasks_).run();
   movements_ = MovementList::of(tasks_);

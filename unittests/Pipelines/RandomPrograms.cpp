@@ -69,7 +69,7 @@ OwningOpRef<ModuleOp> RandomPrograms::make(StringRef kind, uint64_t seed) {
     return {};
   }
   llvm::Expected<Strategy> strategy = expertStrategy(
-      "random", problem->extracted.graph, topology, problem->costs, seed);
+      "random", {problem->extracted.graph, topology, problem->costs}, seed);
   if (!strategy) {
     ADD_FAILURE() << llvm::toString(strategy.takeError());
     return {};

@@ -115,7 +115,7 @@ protected:
     ASSERT_TRUE(succeeded(extracted));
     ASSERT_EQ(verify(strategy, extracted->graph, topology), "");
     CostModel costs;
-    TaskGraph tasks(extracted->graph, topology, costs);
+    TaskGraph tasks({extracted->graph, topology, costs});
     tasks.setStrategy(strategy);
     writeTopology(*module, topology);
     writeStrategy(*extracted, strategy, topology);
@@ -231,7 +231,7 @@ TEST_P(PartitionTest, IRMovesWhatIsSimulated) {
     Topology topology = machine(devices);
     for (const NamedStrategy &named : namedStrategies()) {
       SCOPED_TRACE(named.name.str() + " on " + std::to_string(devices));
-      check(named.make(extracted->graph, topology, costs, /*devices=*/0,
+      check(named.make({extracted->graph, topology, costs}, /*devices=*/0,
                        /*seed=*/devices),
             topology);
     }
@@ -261,7 +261,7 @@ TEST_F(ContextTest, MutationsAreNoticed) {
   Topology topology = machine(2);
   CostModel costs;
   llvm::Expected<Strategy> strategy =
-      expertStrategy("spatial", extracted->graph, topology, costs);
+      expertStrategy("spatial", {extracted->graph, topology, costs});
   ASSERT_TRUE(static_cast<bool>(strategy));
   writeTopology(*module, topology);
   writeStrategy(*extracted, *strategy, topology);

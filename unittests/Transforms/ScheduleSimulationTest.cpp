@@ -79,7 +79,8 @@ protected:
     deriveEnds(strategy, graph_, topology_);
     ASSERT_EQ(verify(strategy, graph_, topology_), "");
     // While there are operations to ask for their costs.
-    tasks_ = std::make_unique<TaskGraph>(graph_, topology_, costs_);
+    tasks_ =
+        std::make_unique<TaskGraph>(SearchProblem{graph_, topology_, costs_});
     tasks_->setStrategy(strategy);
     writeTopology(*module_, topology_);
     writeStrategy(*extracted, strategy, topology_);

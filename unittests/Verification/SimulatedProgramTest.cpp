@@ -64,8 +64,7 @@ protected:
 
   Strategy expert(const ModuleProblem &problem, StringRef name,
                   uint64_t seed = 0) {
-    return llvm::cantFail(expertStrategy(
-        name, problem.extracted.graph, problem.topology, problem.costs, seed));
+    return llvm::cantFail(expertStrategy(name, problem.get(), seed));
   }
 
   void partition(const ModuleProblem &problem, const Strategy &strategy) {
@@ -110,8 +109,7 @@ TEST_F(SimulatedProgramTest, AcceptsThePrograms) {
                         : seed == 1 ? expert(problem, "model-parallel")
                                     : expert(problem, "random", seed);
     if (seed % 2)
-      strategy.order = fifoOrder(problem.extracted.graph, strategy,
-                                 problem.topology, problem.costs);
+      strategy.order = fifoOrder(problem.get(), strategy);
     SimulatedProgram simulated(problem, strategy);
     EXPECT_GT(simulated.stepNs(), 0);
     partition(problem, strategy);

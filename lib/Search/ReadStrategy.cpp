@@ -1,4 +1,4 @@
-//===- StrategyJSON.cpp - Strategy files ----------------------------------===//
+//===- ReadStrategy.cpp - Strategies from strategy files ------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,44 +15,6 @@
 
 using namespace soap;
 namespace json = llvm::json;
-
-std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
-                         const StrategyInfo &info) {
-  json::Array ops;
-  for (int32_t id = 0; id < graph.numNodes(); ++id) {
-    const GraphNode &node = graph.node(id);
-    const Configuration &config = strategy.configs[id];
-    if (node.role == NodeRole::Input || node.role == NodeRole::Output)
-      continue;
-    json::Object degrees;
-    for (auto [loop, degree] : llvm::zip(node.spec.loops, config.degrees.loops))
-      if (degree != 1)
-        degrees[loop.name] = degree;
-    json::Object entry{{"op", node.name},
-                       {"degrees", std::move(degrees)},
-                       {"devices", json::Array(config.devices)}};
-    if (config.degrees.replicate != 1)
-      entry["replicate"] = config.degrees.replicate;
-    if (!config.regather.empty())
-      entry["regather"] = json::Array(config.regather);
-    ops.push_back(std::move(entry));
-  }
-  json::Object root{{"format", "soap-strategy"},
-                    {"model_fingerprint", info.fingerprint},
-                    {"topology", info.topology},
-                    {"simulated_ns", info.simulatedNs},
-                    {"seed", static_cast<int64_t>(info.seed)},
-                    {"ops", std::move(ops)}};
-  if (!strategy.order.empty()) {
-    json::Array order;
-    for (int32_t id : strategy.order)
-      order.push_back(graph.node(id).name);
-    root["order"] = std::move(order);
-  } else {
-    root["order"] = info.policy.empty() ? "graph" : info.policy;
-  }
-  return llvm::formatv("{0:2}\n", json::Value(std::move(root))).str();
-}
 
 /// An error text if `object` has a key that is none of `known`.
 static std::string unknownKey(const json::Object &object,
@@ -197,97 +159,137 @@ private:
     return found;
   }
 
-  void readEntry(const json::Value &element, size_t index) {
-    std::string where = "entry " + std::to_string(index);
+  /// The fields of an entry; an entry of another form fails and is null.
+  const json::Object *checkEntry(const json::Value &element,
+                                 std::string &where) {
     const json::Object *entry = element.getAsObject();
     std::optional<llvm::StringRef> name;
     if (entry)
       name = entry->getString("op");
-    if (!name)
-      return fail(where + ": expected an object with a string 'op'");
+    if (!name) {
+      fail(where + ": expected an object with a string 'op'");
+      return nullptr;
+    }
     where += " ('" + name->str() + "')";
-    if (std::string error = unknownKey(
-            *entry, {"op", "degrees", "replicate", "devices", "regather"});
-        !error.empty())
-      return fail(where + ": " + error);
+    std::string error = unknownKey(
+        *entry, {"op", "degrees", "replicate", "devices", "regather"});
     for (auto [key, isRight, what] :
          {std::tuple("degrees", !!entry->getObject("degrees"), "an object"),
           std::tuple("replicate", !!entry->getInteger("replicate"),
                      "a whole number"),
           std::tuple("regather", !!entry->getArray("regather"), "an array")})
-      if (entry->get(key) && !isRight)
-        return fail(where + ": expected '" + key + "' to be " + what +
-                    ", got: " + textOf(entry->get(key)));
+      if (error.empty() && entry->get(key) && !isRight)
+        error = std::string("expected '") + key + "' to be " + what +
+                ", got: " + textOf(entry->get(key));
     const json::Array *devices = entry->getArray("devices");
-    if (!devices || devices->empty())
-      return fail(where +
-                  ": expected an array 'devices' with one device per task, "
-                  "got: " +
-                  textOf(entry->get("devices")));
-    bool onHost = devices->size() == 1 && (*devices)[0].getAsString() == "host";
-    for (int32_t id : nodesCalled(*name, onHost, where)) {
+    if (error.empty() && (!devices || devices->empty()))
+      error = "expected an array 'devices' with one device per task, got: " +
+              textOf(entry->get("devices"));
+    if (error.empty())
+      return entry;
+    fail(where + ": " + error);
+    return nullptr;
+  }
+
+  /// Reads 'degrees' and 'replicate'. False if that failed.
+  bool readDegrees(const json::Object &entry, const GraphNode &node,
+                   const std::string &where, Degrees &result) {
+    result.loops.assign(node.spec.loops.size(), 1);
+    if (const json::Object *degrees = entry.getObject("degrees"))
+      for (const auto &[key, value] : *degrees) {
+        int loop = node.spec.findLoop(key.str());
+        std::optional<int64_t> degree = value.getAsInteger();
+        if (loop < 0) {
+          std::vector<llvm::StringRef> known;
+          for (const LoopSpec &spec : node.spec.loops)
+            known.push_back(spec.name);
+          fail(where + ": expected loops of node '" + node.name + "' (" +
+               llvm::join(known, ", ") + ") in 'degrees', got: '" + key.str() +
+               "'");
+          return false;
+        }
+        if (!degree || *degree < 1 || *degree > INT32_MAX) {
+          fail(where + ": expected a degree of loop '" + key.str() +
+               "' from 1 to " + llvm::Twine(node.spec.loops[loop].extent) +
+               ", got: " + textOf(&value));
+          return false;
+        }
+        result.loops[loop] = static_cast<int32_t>(*degree);
+      }
+    int64_t replicate = entry.getInteger("replicate").value_or(1);
+    if (replicate < 1 || replicate > INT32_MAX) {
+      fail(where + ": expected 'replicate' of 1 or more, got: " +
+           llvm::Twine(replicate));
+      return false;
+    }
+    result.replicate = static_cast<int32_t>(replicate);
+    return true;
+  }
+
+  /// Reads 'devices', which is there. False if that failed.
+  bool readDevices(const json::Array &devices, const std::string &where,
+                   Configuration &config) {
+    for (const json::Value &value : devices) {
+      // A number never means the host.
+      if (value.getAsInteger().value_or(0) >= topology_.numDevices()) {
+        fail(where + ": expected devices from 0 to " +
+             llvm::Twine(topology_.numDevices() - 1) + " of topology '" +
+             topology_.name + "', got: " + textOf(&value) +
+             "; use a topology with more devices or another strategy");
+        return false;
+      }
+      std::optional<int32_t> device = readDevice(value);
+      if (!device) {
+        fail(where +
+             ": expected device numbers in 'devices', got: " + textOf(&value));
+        return false;
+      }
+      config.devices.push_back(*device);
+    }
+    return true;
+  }
+
+  /// Reads 'regather' if it is there. False if that failed.
+  bool readRegather(const json::Object &entry, const GraphNode &node,
+                    const std::string &where, Configuration &config) {
+    const json::Array *regather = entry.getArray("regather");
+    if (!regather)
+      return true;
+    for (const json::Value &value : *regather) {
+      llvm::SmallVector<int32_t> operands = findOperands(node, value);
+      if (operands.empty()) {
+        std::vector<llvm::StringRef> known;
+        for (int32_t id : node.operands)
+          known.push_back(graph_.node(graph_.value(id).producer).name);
+        std::optional<llvm::StringRef> word = value.getAsString();
+        std::string hint = word ? nearestWords(*word, known) : "";
+        fail(where + ": expected operands of node '" + node.name +
+             "' in 'regather' (numbers below " + llvm::Twine(known.size()) +
+             " or " + llvm::join(known, ", ") +
+             "), got: " + llvm::formatv("{0}", value).str() + hint);
+        return false;
+      }
+      config.regather.append(operands);
+    }
+    llvm::sort(config.regather);
+    config.regather.erase(llvm::unique(config.regather), config.regather.end());
+    return true;
+  }
+
+  void readEntry(const json::Value &element, size_t index) {
+    std::string where = "entry " + std::to_string(index);
+    const json::Object *entry = checkEntry(element, where);
+    if (!entry)
+      return;
+    const json::Array &devices = *entry->getArray("devices");
+    bool onHost = devices.size() == 1 && devices[0].getAsString() == "host";
+    for (int32_t id : nodesCalled(*entry->getString("op"), onHost, where)) {
       const GraphNode &node = graph_.node(id);
       Configuration config;
-      config.degrees.loops.assign(node.spec.loops.size(), 1);
-      if (const json::Object *degrees = entry->getObject("degrees"))
-        for (const auto &[key, value] : *degrees) {
-          int loop = node.spec.findLoop(key.str());
-          std::optional<int64_t> degree = value.getAsInteger();
-          if (loop < 0) {
-            std::vector<llvm::StringRef> known;
-            for (const LoopSpec &spec : node.spec.loops)
-              known.push_back(spec.name);
-            return fail(where + ": expected loops of node '" + node.name +
-                        "' (" + llvm::join(known, ", ") +
-                        ") in 'degrees', got: '" + key.str() + "'");
-          }
-          if (!degree || *degree < 1 || *degree > INT32_MAX)
-            return fail(where + ": expected a degree of loop '" + key.str() +
-                        "' from 1 to " +
-                        llvm::Twine(node.spec.loops[loop].extent) +
-                        ", got: " + textOf(&value));
-          config.degrees.loops[loop] = static_cast<int32_t>(*degree);
-        }
-      int64_t replicate = entry->getInteger("replicate").value_or(1);
-      if (replicate < 1 || replicate > INT32_MAX)
-        return fail(where + ": expected 'replicate' of 1 or more, got: " +
-                    llvm::Twine(replicate));
-      config.degrees.replicate = static_cast<int32_t>(replicate);
-      for (const json::Value &value : *devices) {
-        // A number never means the host.
-        if (value.getAsInteger().value_or(0) >= topology_.numDevices())
-          return fail(where + ": expected devices from 0 to " +
-                      llvm::Twine(topology_.numDevices() - 1) +
-                      " of topology '" + topology_.name +
-                      "', got: " + textOf(&value) +
-                      "; use a topology with more devices or another strategy");
-        std::optional<int32_t> device = readDevice(value);
-        if (!device)
-          return fail(where + ": expected device numbers in 'devices', got: " +
-                      textOf(&value));
-        config.devices.push_back(*device);
-      }
-      if (const json::Array *regather = entry->getArray("regather")) {
-        for (const json::Value &value : *regather) {
-          llvm::SmallVector<int32_t> operands = findOperands(node, value);
-          if (operands.empty()) {
-            std::vector<llvm::StringRef> known;
-            for (int32_t id : node.operands)
-              known.push_back(graph_.node(graph_.value(id).producer).name);
-            std::optional<llvm::StringRef> word = value.getAsString();
-            std::string hint = word ? nearestWords(*word, known) : "";
-            return fail(where + ": expected operands of node '" + node.name +
-                        "' in 'regather' (numbers below " +
-                        llvm::Twine(known.size()) + " or " +
-                        llvm::join(known, ", ") +
-                        "), got: " + llvm::formatv("{0}", value).str() + hint);
-          }
-          config.regather.append(operands);
-        }
-        llvm::sort(config.regather);
-        config.regather.erase(llvm::unique(config.regather),
-                              config.regather.end());
-      }
+      if (!readDegrees(*entry, node, where, config.degrees) ||
+          !readDevices(devices, where, config) ||
+          !readRegather(*entry, node, where, config))
+        return;
       strategy_.configs[id] = std::move(config);
       named_[id] = true;
     }
@@ -323,10 +325,9 @@ private:
 } // namespace
 
 llvm::Expected<Strategy> soap::parseStrategy(llvm::StringRef text,
-                                             const OperatorGraph &graph,
-                                             const Topology &topology,
-                                             StrategyInfo *info,
-                                             const CostModel &costs) {
+                                             const SearchProblem &problem,
+                                             StrategyInfo *info) {
+  const OperatorGraph &graph = problem.graph;
   llvm::Expected<json::Object> root = parseRoot(text);
   if (!root)
     return root.takeError();
@@ -345,7 +346,7 @@ llvm::Expected<Strategy> soap::parseStrategy(llvm::StringRef text,
         "), got: one of another model (" + found.fingerprint +
         "); search again, or remove 'model_fingerprint' if the names fit");
 
-  StrategyReader reader(graph, topology);
+  StrategyReader reader(graph, problem.topology);
   llvm::Expected<Strategy> strategy = reader.read(*root);
   if (!strategy)
     return strategy.takeError();
@@ -353,8 +354,7 @@ llvm::Expected<Strategy> soap::parseStrategy(llvm::StringRef text,
     if (llvm::Error error = reader.readOrder(*order, *strategy))
       return std::move(error);
   } else if (isLaunchPolicy(found.policy)) {
-    strategy->order =
-        launchOrder(found.policy, graph, *strategy, topology, costs);
+    strategy->order = launchOrder(found.policy, problem, *strategy);
   } else if (!found.policy.empty() ||
              (root->get("order") && !root->getString("order"))) {
     return llvm::createStringError(
