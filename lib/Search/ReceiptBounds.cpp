@@ -89,8 +89,14 @@ void ReceiptBounds::placeTiles(const Layout &layout) {
 double ReceiptBounds::sharedElements(int32_t tile, ArrayRef<Range> box) const {
   double product = 1;
   const Range *range = &tileRanges_[tile * box.size()];
-  for (size_t d = box.size(); d-- != 0;)
-    product *= static_cast<double>(intersect(range[d], box[d]).size());
+  for (Range needed : box) {
+    int64_t size =
+        std::min(range->hi, needed.hi) - std::max(range->lo, needed.lo);
+    if (size <= 0)
+      return 0; // Most tiles lie elsewhere.
+    product *= static_cast<double>(size);
+    ++range;
+  }
   return product;
 }
 
@@ -136,13 +142,16 @@ void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
   size_t rank = layout.cuts.size();
   auto tiles = static_cast<int32_t>(layout.numTiles());
   tileRanges_.resize_for_overwrite(tiles * rank);
-  for (int32_t tile = 0; tile != tiles; ++tile)
-    for (size_t d = rank, rest = tile; d-- != 0;) {
-      size_t count = layout.cuts[d].size() - 1, at = rest % count;
-      tileRanges_[tile * rank + d] = {layout.cuts[d][at],
-                                      layout.cuts[d][at + 1]};
-      rest /= count;
+  SmallVector<size_t, 5> at(rank, 0);
+  for (Range *range = tileRanges_.begin(); range != tileRanges_.end();) {
+    for (size_t d = 0; d != rank; ++d)
+      *range++ = {layout.cuts[d][at[d]], layout.cuts[d][at[d] + 1]};
+    for (size_t d = rank; d-- != 0;) {
+      if (++at[d] + 1 != layout.cuts[d].size())
+        break;
+      at[d] = 0;
     }
+  }
   SmallVector<Range, 5> ranges(rank);
   numUses_ = 0;
   for (int32_t number : usesInOrder) {
