@@ -15,6 +15,7 @@
 #include "StepTails.h"
 #include "TimeArrays.h"
 #include "soap/Search/DeltaSimulator.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 
 using namespace soap;
@@ -101,7 +102,9 @@ bool DeltaSimulator::isOverloaded(int32_t row, int64_t limit) const {
   size_t width = state_.numEnds;
   const int64_t *now = state_.resources.data();
   const int64_t *loads = &loads_[row * width], *ahead = loadsAhead_.data();
-  int32_t behind = changed_.back() / interval_ + 1;
+  int32_t last =
+      SOAP_FAULT("tails-of-first-change") ? changed_.front() : changed_.back();
+  int32_t behind = last / interval_ + 1;
   if (tails_->firstKnown() > behind)
     return largestSum(now, loads, ahead, width) > limit;
   const int64_t *tails = tails_->ofResources(behind);
