@@ -127,12 +127,17 @@ static void forEachTile(const Need &need, Fn fn) {
 }
 
 /// The tiles of one dimension that a range touches, by their cuts: the first
-/// and the end.
+/// and the end. Ranges mostly ascend: `first` is where the last one began.
 static std::pair<int64_t, int64_t> tilesTouched(ArrayRef<int64_t> cuts,
-                                                Range range) {
-  auto first = std::upper_bound(cuts.begin(), cuts.end(), range.lo) - 1;
-  auto end = std::lower_bound(cuts.begin(), cuts.end(), range.hi);
-  return {first - cuts.begin(), end - cuts.begin()};
+                                                Range range, int64_t first) {
+  if (cuts[first] > range.lo)
+    first = 0;
+  while (cuts[first + 1] <= range.lo)
+    ++first;
+  int64_t end = first + 1;
+  while (cuts[end] < range.hi)
+    ++end;
+  return {first, end};
 }
 
 /// Fills uses_ with what the uses that compute read.
@@ -169,11 +174,13 @@ void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
     for (size_t d = 0; d != rank; ++d) {
       use.firstTouched[d] = use.touched.size();
       ArrayRef<int64_t> cuts(layout.cuts[d]);
+      int64_t before = 0;
       for (Range range : use.need.ranges[d]) {
         Touched &touched = use.touched.emplace_back();
         if (range.empty())
           continue;
-        auto [first, end] = tilesTouched(cuts, range);
+        auto [first, end] = tilesTouched(cuts, range, before);
+        before = first;
         touched.elements = static_cast<double>(range.size());
         touched.spanElements = static_cast<double>(cuts[end] - cuts[first]);
         touched.spanTiles = static_cast<double>(end - first);
