@@ -51,11 +51,11 @@ function(soap_add_sanitized_worker folder sanitizers)
   # As files where a target would bring the other runtime along.
   target_link_libraries(${worker} PRIVATE $<TARGET_FILE:SOAPTestProperty>
     $<TARGET_FILE:SOAPTestEmulatedTarget>
-    $<TARGET_FILE:SOAPTargetCPU> SOAPTargetModel SOAPTargetONNX SOAPPipelines
-    ${runtime})
+    $<TARGET_FILE:SOAPTargetCPU> $<TARGET_FILE:SOAPCalibration> SOAPTargetModel
+    SOAPTargetONNX SOAPPipelines SOAPVerification ${runtime})
   target_include_directories(${worker} PRIVATE "${SOAP_SOURCE_DIR}/include")
   add_dependencies(${worker} soap-headers SOAPTestProperty
-    SOAPTestEmulatedTarget SOAPTargetCPU
+    SOAPTestEmulatedTarget SOAPTargetCPU SOAPCalibration
     soap-${folder}-backend)
   set_target_properties(${worker} PROPERTIES
     OUTPUT_NAME soap-property-worker
