@@ -21,6 +21,7 @@
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Target/CPU/Passes.h"
+#include "llvm/Support/Debug.h"
 
 namespace soap {
 #define GEN_PASS_DEF_NATIVEPREPAREBUFFERS
@@ -29,6 +30,8 @@ namespace soap {
 #define GEN_PASS_DEF_NATIVEANNOTATEKERNELS
 #include "soap/Target/CPU/Passes.h.inc"
 } // namespace soap
+
+#define DEBUG_TYPE "native-wrap-kernels"
 
 using namespace mlir;
 using namespace soap;
@@ -171,6 +174,9 @@ struct NativeWrapKernels
           noalias.push_back(converted + 1);
         converted += 3 + 2 * cast<MemRefType>(type).getRank();
       }
+      LLVM_DEBUG(llvm::dbgs()
+                 << "kernel " << name << ": " << memrefs.size() << " buffers, "
+                 << noalias.size() << " of them without alias\n");
       body->setAttr(native::noaliasAttr, builder.getDenseI64ArrayAttr(noalias));
       builder.create<func::CallOp>(loc, body, memrefs);
       builder.create<func::ReturnOp>(loc);
