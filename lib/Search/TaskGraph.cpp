@@ -24,18 +24,18 @@ struct TaskGraph::Caches {
   /// Compiled plans are dropped when they fill this much memory.
   static constexpr size_t limitBytes = size_t(96) << 20;
 
-  Caches(const OperatorGraph &graph, const Topology &topology,
-         const CostModel &costs, const Caches *shared)
+  Caches(const SearchProblem &problem, const Caches *shared)
       : plans(limitBytes),
-        degrees(shared
-                    ? shared->degrees
-                    : std::make_shared<DegreesCosts>(graph, topology, costs)),
+        degrees(shared ? shared->degrees
+                       : std::make_shared<DegreesCosts>(problem)),
         cuts(shared ? shared->cuts
-                    : std::make_shared<const LinkCuts>(topology)),
-        planner(graph, topology), compiler(topology),
-        bounds(graph, topology, cuts), classes(classesOfValues(graph)),
-        orderOfUses(graph.numValues(), 0), configKeys(graph.numNodes()),
-        inUse(topology.numDevices() + 1, 0) {}
+                    : std::make_shared<const LinkCuts>(problem.topology)),
+        planner(problem.graph, problem.topology), compiler(problem.topology),
+        bounds(problem.graph, problem.topology, cuts),
+        classes(classesOfValues(problem.graph)),
+        orderOfUses(problem.graph.numValues(), 0),
+        configKeys(problem.graph.numNodes()),
+        inUse(problem.topology.numDevices() + 1, 0) {}
 
   /// What the plan of a value is made from.
   Key keyOf(const OperatorGraph &graph, int32_t id) {
@@ -90,13 +90,14 @@ struct TaskGraph::Caches {
   /// @}
 };
 
-TaskGraph::TaskGraph(const OperatorGraph &graph, const Topology &topology,
-                     const CostModel &costs, const TaskGraph *tables)
-    : graph_(graph), topology_(topology), costs_(costs),
-      nodeTasks_(graph.numNodes()), nodeLists_(graph.numNodes()),
-      valueTasks_(graph.numValues(), nullptr), usesInOrder_(graph.numValues()),
-      caches_(std::make_unique<Caches>(
-          graph, topology, costs, tables ? tables->caches_.get() : nullptr)) {
+TaskGraph::TaskGraph(const SearchProblem &problem, const TaskGraph *tables)
+    : graph_(problem.graph), topology_(problem.topology), costs_(problem.costs),
+      nodeTasks_(graph_.numNodes()), nodeLists_(graph_.numNodes()),
+      valueTasks_(graph_.numValues(), nullptr),
+      usesInOrder_(graph_.numValues()),
+      caches_(std::make_unique<Caches>(problem, tables ? tables->caches_.get()
+                                                       : nullptr)) {
+  const OperatorGraph &graph = graph_;
   for (const GraphNode &node : graph.nodes()) {
     useBase_.push_back(static_cast<int32_t>(useIndex_.size()));
     useIndex_.resize(useIndex_.size() + node.operands.size());
