@@ -35,9 +35,9 @@ public:
   bool needONNX() const;
 
 private:
-  std::optional<int64_t> batch;
-  std::vector<std::string> dims, batchDims, bindings;
-  std::string initWeights;
+  std::optional<int64_t> batch_;
+  std::vector<std::string> dims_, batchDims_, bindings_;
+  std::string initWeights_;
 };
 
 } // namespace soap

@@ -49,8 +49,8 @@ llvm::Error Compilation::planMemory(bool &again) {
     return llvm::Error::success();
   }
   // Exact, and for this strategy: bad input.
-  if (std::string error = checkDeviceMemory(*module_); !error.empty())
-    return badInput(error);
+  if (llvm::Error error = checkDeviceMemory(*module_))
+    return badInput(llvm::toString(std::move(error)));
   std::string description = describeMemory(*module_);
   if (options_.emit == Emit::SharedObject && !description.empty())
     remark(description);

@@ -101,13 +101,11 @@ Value linalg_lowering::reshaped(OpBuilder &builder, Location loc, Value tensor,
 }
 
 Value linalg_lowering::generic(OpBuilder &builder, Location loc,
-                               ValueRange inputs, Value output,
-                               ArrayRef<AffineMap> maps,
-                               ArrayRef<utils::IteratorType> iterators,
+                               ValueRange inputs, Value output, Loops loops,
                                ElementBuilder element) {
   return builder
       .create<linalg::GenericOp>(
-          loc, output.getType(), inputs, output, maps, iterators,
+          loc, output.getType(), inputs, output, loops.maps, loops.iterators,
           [&](OpBuilder &nested, Location location, ValueRange elements) {
             nested.create<linalg::YieldOp>(location,
                                            element(nested, location, elements));
@@ -123,7 +121,7 @@ Value linalg_lowering::elementwise(OpBuilder &builder, Location loc,
                               builder.getMultiDimIdentityMap(rank));
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
-  return generic(builder, loc, inputs, output, maps, iterators, element);
+  return generic(builder, loc, inputs, output, {maps, iterators}, element);
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,7 +33,7 @@ public:
   /// Makes all programs; @main stays.
   mlir::LogicalResult run(mlir::func::FuncOp main);
 
-  const LoweringCounts &getCounts() const { return counts; }
+  const LoweringCounts &getCounts() const { return counts_; }
 
 private:
   /// The device op of a device, and where its parts are inserted.
@@ -103,22 +103,22 @@ private:
   void findOutputs(mlir::Value hostShard,
                    llvm::SmallVectorImpl<soaprt::OutputOp> &outputs);
 
-  mlir::ModuleOp module;
-  const Target &target;
-  mlir::MLIRContext *context;
-  NativeKernels natives;
-  llvm::SmallVector<Device> devices;
+  mlir::ModuleOp module_;
+  const Target &target_;
+  mlir::MLIRContext *context_;
+  NativeKernels natives_;
+  llvm::SmallVector<Device> devices_;
   /// The buffer of every shard that is not on the host.
-  mlir::IRMapping shards;
-  llvm::StringMap<soaprt::InputOp> inputs;
-  llvm::StringMap<soaprt::OutputOp> outputs;
+  mlir::IRMapping shards_;
+  llvm::StringMap<soaprt::InputOp> inputs_;
+  llvm::StringMap<soaprt::OutputOp> outputs_;
   /// By operation name, attributes without the name, and types.
   std::map<std::tuple<const void *, const void *, const void *>,
            soaprt::KernelOp>
-      kernels;
+      kernels_;
   /// Number of communication operations so far.
-  int32_t tags = 0;
-  LoweringCounts counts;
+  int32_t tags_ = 0;
+  LoweringCounts counts_;
 };
 
 /// Box arithmetic that both halves share.

@@ -11,11 +11,14 @@
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Debug.h"
 
 namespace soap {
 #define GEN_PASS_DEF_CONVERTSOAPTOSOAPRTPASS
 #include "soap/Conversion/SOAPToSOAPRT/Passes.h.inc"
 } // namespace soap
+
+#define DEBUG_TYPE "convert-soap-to-soaprt"
 
 using namespace mlir;
 using namespace soap;
@@ -36,8 +39,8 @@ SmallVector<int64_t> soap::difference(const Box &box, const Box &origin) {
 //===----------------------------------------------------------------------===//
 
 Lowering::Lowering(ModuleOp module, const Target &target)
-    : module(module), target(target), context(module.getContext()),
-      natives(module) {}
+    : module_(module), target_(target), context_(module.getContext()),
+      natives_(module) {}
 
 void Lowering::createDevices(func::FuncOp main) {
   int32_t count = 0;
@@ -50,7 +53,7 @@ void Lowering::createDevices(func::FuncOp main) {
   // What soaprt-verify-memory compares with. The topology goes.
   llvm::ArrayRef<soap::Device> known;
   std::optional<Topology> topology;
-  if (soapir::TopologyOp described = soapir::getTopology(module)) {
+  if (soapir::TopologyOp described = soapir::getTopology(module_)) {
     if (llvm::Expected<Topology> parsed = described.getTopology()) {
       topology = std::move(*parsed);
       known = topology->devices();
@@ -58,11 +61,11 @@ void Lowering::createDevices(func::FuncOp main) {
       llvm::consumeError(parsed.takeError()); // Its verifier says why.
     }
   }
-  OpBuilder builder(context);
-  builder.setInsertionPointToEnd(module.getBody());
+  OpBuilder builder(context_);
+  builder.setInsertionPointToEnd(module_.getBody());
   IntegerAttr alignment;
-  if (target.getAlignment() != soaprt::minAlignment)
-    alignment = builder.getI64IntegerAttr(target.getAlignment());
+  if (target_.getAlignment() != soaprt::minAlignment)
+    alignment = builder.getI64IntegerAttr(target_.getAlignment());
   for (int32_t id = 0; id < count; ++id) {
     auto op = builder.create<soaprt::DeviceOp>(
         main.getLoc(), ("d" + Twine(id)).str(), id, alignment, IntegerAttr(),
@@ -74,28 +77,28 @@ void Lowering::createDevices(func::FuncOp main) {
     OpBuilder inner = OpBuilder::atBlockEnd(&op.getBlock());
     auto init = inner.create<soaprt::InitOp>(main.getLoc());
     auto step = inner.create<soaprt::MainOp>(main.getLoc());
-    devices.push_back(
+    devices_.push_back(
         {op, &init.getBody().emplaceBlock(), &step.getBody().emplaceBlock()});
   }
 }
 
 LogicalResult Lowering::createPorts(func::FuncOp main) {
-  OpBuilder builder(context);
-  builder.setInsertionPointToStart(module.getBody());
+  OpBuilder builder(context_);
+  builder.setInsertionPointToStart(module_.getBody());
   WalkResult result = main.walk([&](Operation *op) {
     if (auto input = dyn_cast<nn::InputOp>(op)) {
-      if (!inputs.contains(nn::getName(op)))
-        inputs[nn::getName(op)] = builder.create<soaprt::InputOp>(
-            op->getLoc(), ("in" + Twine(inputs.size())).str(), nn::getName(op),
+      if (!inputs_.contains(nn::getName(op)))
+        inputs_[nn::getName(op)] = builder.create<soaprt::InputOp>(
+            op->getLoc(), ("in" + Twine(inputs_.size())).str(), nn::getName(op),
             input.getType(), input.getIndexBoundAttr());
       else
         return op->emitOpError("expected one task for an input; keep inputs "
                                "whole on the host"),
                WalkResult::interrupt();
     } else if (auto output = dyn_cast<nn::OutputOp>(op)) {
-      if (!outputs.contains(nn::getName(op)))
-        outputs[nn::getName(op)] = builder.create<soaprt::OutputOp>(
-            op->getLoc(), ("out" + Twine(outputs.size())).str(),
+      if (!outputs_.contains(nn::getName(op)))
+        outputs_[nn::getName(op)] = builder.create<soaprt::OutputOp>(
+            op->getLoc(), ("out" + Twine(outputs_.size())).str(),
             nn::getName(op), output.getX().getType());
       else
         return op->emitOpError("expected one task for an output; keep outputs "
@@ -108,12 +111,12 @@ LogicalResult Lowering::createPorts(func::FuncOp main) {
 }
 
 OpBuilder Lowering::bufferBuilder(int32_t device) {
-  return OpBuilder(devices[device].op.getInit());
+  return OpBuilder(devices_[device].op.getInit());
 }
 
 OpBuilder Lowering::rowBuilder(const Place &place) {
-  return OpBuilder::atBlockEnd(place.init ? devices[place.device].init
-                                          : devices[place.device].main);
+  return OpBuilder::atBlockEnd(place.init ? devices_[place.device].init
+                                          : devices_[place.device].main);
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,7 +125,7 @@ OpBuilder Lowering::rowBuilder(const Place &place) {
 
 Value Lowering::createBuffer(int32_t device, ArrayRef<int64_t> shape,
                              Type element, Space space, Location loc) {
-  auto type = soaprt::BufferType::get(context, shape, element, space);
+  auto type = soaprt::BufferType::get(context_, shape, element, space);
   return bufferBuilder(device).create<soaprt::BufferOp>(loc, type,
                                                         IntegerAttr());
 }
@@ -139,7 +142,7 @@ Value Lowering::createView(int32_t device, Value source, int64_t first,
     return source;
   return bufferBuilder(device).create<soaprt::ViewOp>(
       loc,
-      soaprt::BufferType::get(context, shape, type.getElementType(),
+      soaprt::BufferType::get(context_, shape, type.getElementType(),
                               type.getSpace()),
       source, first);
 }
@@ -153,17 +156,31 @@ Value Lowering::tryView(int32_t device, Value source, ArrayRef<int64_t> lo,
   int64_t first = 0;
   for (auto [offset, size, extent] :
        llvm::zip_equal(lo, sizes, type.getShape())) {
-    if (!leading && size != extent)
+    if (!leading && size != extent) {
+      LLVM_DEBUG({
+        llvm::dbgs() << "copy at " << loc << ": of " << type << ", elements [";
+        llvm::interleaveComma(llvm::zip_equal(lo, sizes), llvm::dbgs(),
+                              [](auto pair) {
+                                auto [from, count] = pair;
+                                llvm::dbgs() << from << ":" << from + count;
+                              });
+        llvm::dbgs() << "] are not contiguous\n";
+      });
       return {};
+    }
     leading &= size == 1;
     first = first * extent + offset;
   }
   if (aligned &&
       (soaprt::getStorage(source).byteOffset + first * type.getElementBytes()) %
-              target.getAlignment() !=
-          0)
+              target_.getAlignment() !=
+          0) {
+    LLVM_DEBUG(llvm::dbgs() << "copy at " << loc << ": element " << first
+                            << " of " << type << " is not where a kernel of "
+                            << target_.getName() << " can start\n");
     return {};
-  ++counts.views;
+  }
+  ++counts_.views;
   return createView(device, source, first, sizes, loc);
 }
 
@@ -174,11 +191,11 @@ void Lowering::createCopy(const Place &place, ValueRange sources,
   SmallVector<Attribute> attributes(boxes.begin(), boxes.end());
   OpBuilder builder = rowBuilder(place);
   builder.create<soaprt::CopyOp>(
-      loc, soaprt::TokenType::get(context), sources, targets,
+      loc, soaprt::TokenType::get(context_), sources, targets,
       builder.getArrayAttr(attributes), fill, ValueRange(),
       builder.getStringAttr(place.node), builder.getI64IntegerAttr(place.task),
       soaprt::StreamAttr());
-  ++counts.copies;
+  ++counts_.copies;
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,11 +220,11 @@ void Lowering::createTiles(func::FuncOp main) {
       for (auto [size, range] : llvm::zip_equal(shape, box.getBox()))
         size = std::max(size, range.hi);
       // Shards on the host have no buffer; some are views with equal boxes.
-      if (Value buffer = shards.lookupOrNull(shard);
+      if (Value buffer = shards_.lookupOrNull(shard);
           buffer && seen.insert({buffer, box}).second)
         tiles.push_back({box, buffer, op.getLoc()});
     }
-  OpBuilder builder(context);
+  OpBuilder builder(context_);
   for (auto &[box, buffer, loc] : tiles) {
     auto type = cast<soaprt::BufferType>(buffer.getType());
     if (type.getBytes() == 0)
@@ -264,7 +281,7 @@ LogicalResult Lowering::run(func::FuncOp main) {
   }
   createTiles(main);
   // Feeds first, drains last.
-  for (Device &device : devices) {
+  for (Device &device : devices_) {
     SmallVector<Operation *> feeds, drains;
     for (Operation &row : *device.main) {
       if (isa<soaprt::FeedOp>(row))
@@ -285,7 +302,7 @@ namespace {
 struct ConvertSOAPToSOAPRTPass
     : soap::impl::ConvertSOAPToSOAPRTPassBase<ConvertSOAPToSOAPRTPass> {
   using ConvertSOAPToSOAPRTPassBase::ConvertSOAPToSOAPRTPassBase;
-  explicit ConvertSOAPToSOAPRTPass(const Target &target) : chosen(&target) {}
+  explicit ConvertSOAPToSOAPRTPass(const Target &target) : chosen_(&target) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     ConvertSOAPToSOAPRTPassBase::getDependentDialects(registry);
@@ -293,14 +310,14 @@ struct ConvertSOAPToSOAPRTPass
   }
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (chosen)
+    if (chosen_)
       return success();
     llvm::Expected<std::unique_ptr<Target>> named = createTarget(target);
     if (!named)
       return emitError(UnknownLoc::get(context),
                        llvm::toString(named.takeError()));
-    owned = std::move(*named);
-    chosen = owned.get();
+    owned_ = std::move(*named);
+    chosen_ = owned_.get();
     return success();
   }
 
@@ -311,7 +328,7 @@ struct ConvertSOAPToSOAPRTPass
       module.emitError("expected a function @main with soap ops");
       return signalPassFailure();
     }
-    Lowering lowering(module, *chosen);
+    Lowering lowering(module, *chosen_);
     if (failed(lowering.run(main)))
       return signalPassFailure();
     const LoweringCounts &counts = lowering.getCounts();
@@ -326,8 +343,8 @@ struct ConvertSOAPToSOAPRTPass
 
 private:
   /// The target, and its owner if the option named it.
-  const Target *chosen = nullptr;
-  std::shared_ptr<Target> owned;
+  const Target *chosen_ = nullptr;
+  std::shared_ptr<Target> owned_;
 };
 
 } // namespace

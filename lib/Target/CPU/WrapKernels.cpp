@@ -11,11 +11,14 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Target/CPU/Passes.h"
+#include "llvm/Support/Debug.h"
 
 namespace soap::native {
 #define GEN_PASS_DEF_WRAPKERNELSPASS
 #include "soap/Target/CPU/Passes.h.inc"
 } // namespace soap::native
+
+#define DEBUG_TYPE "native-wrap-kernels"
 
 using namespace mlir;
 using namespace soap;
@@ -96,6 +99,9 @@ struct WrapKernelsPass : native::impl::WrapKernelsPassBase<WrapKernelsPass> {
           noalias.push_back(converted + 1);
         converted += 3 + 2 * cast<MemRefType>(type).getRank();
       }
+      LLVM_DEBUG(llvm::dbgs()
+                 << "kernel " << name << ": " << memrefs.size() << " buffers, "
+                 << noalias.size() << " of them without alias\n");
       body->setAttr(native::noaliasAttr, builder.getDenseI64ArrayAttr(noalias));
       builder.create<func::CallOp>(loc, body, memrefs);
       builder.create<func::ReturnOp>(loc);

@@ -31,27 +31,27 @@ static std::string printed(const json::Value &value) {
 }
 
 Case::Case(MLIRContext &context, NativeCode &code, std::string folder)
-    : context(context), code(code), folder(std::move(folder)) {
-  handler = context.getDiagEngine().registerHandler([this](Diagnostic &said) {
+    : context_(context), code_(code), folder_(std::move(folder)) {
+  handler_ = context.getDiagEngine().registerHandler([this](Diagnostic &said) {
     if (said.getSeverity() != DiagnosticSeverity::Error)
       return;
-    if (!diagnostics.empty())
-      diagnostics += "; ";
-    diagnostics += said.str();
+    if (!diagnostics_.empty())
+      diagnostics_ += "; ";
+    diagnostics_ += said.str();
   });
 }
 
-Case::~Case() { context.getDiagEngine().eraseHandler(handler); }
+Case::~Case() { context_.getDiagEngine().eraseHandler(handler_); }
 
 llvm::Error Case::fail(StringRef what) {
-  std::string text = (what + ": " + diagnostics).str();
-  diagnostics.clear();
+  std::string text = (what + ": " + diagnostics_).str();
+  diagnostics_.clear();
   return llvm::createStringError(text);
 }
 
 bool Case::runPasses(ModuleOp module,
                      llvm::function_ref<void(OpPassManager &)> build) {
-  PassManager passes(&context);
+  PassManager passes(&context_);
   build(passes);
   return succeeded(passes.run(module));
 }
@@ -59,11 +59,11 @@ bool Case::runPasses(ModuleOp module,
 llvm::Error Case::import(StringRef path, int64_t unrollRNN) {
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
-  auto imported = importONNX(path, options, context);
+  auto imported = importONNX(path, options, context_);
   if (!imported)
     return imported.takeError();
-  model = std::move(*imported);
-  if (!runPasses(*model, [&](OpPassManager &passes) {
+  model_ = std::move(*imported);
+  if (!runPasses(*model_, [&](OpPassManager &passes) {
         buildNormalizePipeline(passes, unrollRNN);
       }))
     return fail("normalize");
@@ -124,7 +124,7 @@ static std::unique_ptr<CPUTarget> chosenTarget() {
 llvm::Expected<json::Object>
 Case::run(const json::Object &request,
           const llvm::StringMap<std::string> &inputs, StringRef output) {
-  OwningOpRef<ModuleOp> module(model->clone());
+  OwningOpRef<ModuleOp> module(model_->clone());
   std::unique_ptr<CPUTarget> chosen = chosenTarget();
   CPUTarget &target = *chosen;
   MachineRequest machine;
@@ -191,7 +191,7 @@ Case::run(const json::Object &request,
     return failed(std::move(error));
   if (mlir::failed(proof.provePrograms(*module)))
     return failed(fail("proof of programs"));
-  FailureOr<std::vector<soap_native_kernel>> natives = code.kernelsOf(*module);
+  FailureOr<std::vector<soap_native_kernel>> natives = code_.kernelsOf(*module);
   if (mlir::failed(natives))
     return failed(fail("native kernels"));
   WeightsFile weights;
@@ -200,14 +200,14 @@ Case::run(const json::Object &request,
   if (mlir::failed(tables))
     return failed(fail("tables"));
   if (!weights.empty()) {
-    auto digest = weights.write(folder + "/case.safetensors");
+    auto digest = weights.write(folder_ + "/case.safetensors");
     if (!digest)
       return failed(digest.takeError());
     setWeightsDigest(*tables, *digest);
   }
 
   llvm::Expected<Executed> executed =
-      execute(*tables, *natives, folder, inputs);
+      execute(*tables, *natives, folder_, inputs);
   if (!executed)
     return failed(executed.takeError());
   std::error_code code;

@@ -144,6 +144,16 @@ private:
     return std::pair(lo, lo + cast<BufferType>(value.getType()).getBytes());
   }
 
+  /// Calls `visit` for the cells under a value.
+  template <typename Visit>
+  LogicalResult forEachCell(Value value, Visit visit) {
+    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
+    if (failed(bytes))
+      return failure();
+    return arenaOf(getStorage(value).buffer)
+        .forEach(bytes->first, bytes->second, visit);
+  }
+
   LogicalResult hasEnded(Operation *row, int32_t position, const Clock &clock,
                          const std::array<int32_t, 2> &earlier, StringRef why) {
     for (int stream = 0; stream < 2; ++stream) {
@@ -172,54 +182,46 @@ private:
 
   LogicalResult read(Operation *row, Value value, int32_t position,
                      Stream stream, const Clock &clock) {
-    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
-    if (failed(bytes))
-      return failure();
     BufferOp buffer = getStorage(value).buffer;
-    return arenaOf(buffer).forEach(
-        bytes->first, bytes->second, [&](Cell &cell) -> LogicalResult {
-          if (!cell.buffer) {
-            InFlightDiagnostic diagnostic = row->emitOpError(
-                "expected to read what an earlier row has written, got bytes "
-                "that none has");
-            diagnostic.attachNote(buffer.getLoc()) << "of this buffer";
-            return diagnostic;
-          }
-          if (cell.buffer != buffer) {
-            InFlightDiagnostic diagnostic = row->emitOpError(
-                "expected to read bytes of its buffer, got: bytes that belong "
-                "to another one by now; keep the two apart");
-            diagnostic.attachNote(cell.buffer.getLoc()) << "the other buffer";
-            return diagnostic;
-          }
-          if (failed(hasEnded(row, position, clock, cell.writer,
-                              "writes what it reads")))
-            return failure();
-          cell.reader[static_cast<int>(stream)] = position;
-          return success();
-        });
+    return forEachCell(value, [&](Cell &cell) -> LogicalResult {
+      if (!cell.buffer) {
+        InFlightDiagnostic diagnostic = row->emitOpError(
+            "expected to read what an earlier row has written, got bytes "
+            "that none has");
+        diagnostic.attachNote(buffer.getLoc()) << "of this buffer";
+        return diagnostic;
+      }
+      if (cell.buffer != buffer) {
+        InFlightDiagnostic diagnostic = row->emitOpError(
+            "expected to read bytes of its buffer, got: bytes that belong "
+            "to another one by now; keep the two apart");
+        diagnostic.attachNote(cell.buffer.getLoc()) << "the other buffer";
+        return diagnostic;
+      }
+      if (failed(hasEnded(row, position, clock, cell.writer,
+                          "writes what it reads")))
+        return failure();
+      cell.reader[static_cast<int>(stream)] = position;
+      return success();
+    });
   }
 
   /// Without a clock: a load, before all rows.
   LogicalResult write(Operation *row, Value value, int32_t position,
                       Stream stream, const Clock *clock) {
-    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
-    if (failed(bytes))
-      return failure();
     BufferOp buffer = getStorage(value).buffer;
-    return arenaOf(buffer).forEach(
-        bytes->first, bytes->second, [&](Cell &cell) -> LogicalResult {
-          if (clock && (failed(hasEnded(row, position, *clock, cell.writer,
-                                        "wrote these bytes before")) ||
-                        failed(hasEnded(row, position, *clock, cell.reader,
-                                        "still reads these bytes"))))
-            return failure();
-          statistics_.reuses += cell.buffer && cell.buffer != buffer;
-          cell.buffer = buffer;
-          cell.writer = cell.reader = {-1, -1};
-          cell.writer[static_cast<int>(stream)] = position;
-          return success();
-        });
+    return forEachCell(value, [&](Cell &cell) -> LogicalResult {
+      if (clock && (failed(hasEnded(row, position, *clock, cell.writer,
+                                    "wrote these bytes before")) ||
+                    failed(hasEnded(row, position, *clock, cell.reader,
+                                    "still reads these bytes"))))
+        return failure();
+      statistics_.reuses += cell.buffer && cell.buffer != buffer;
+      cell.buffer = buffer;
+      cell.writer = cell.reader = {-1, -1};
+      cell.writer[static_cast<int>(stream)] = position;
+      return success();
+    });
   }
 
   DeviceOp device_;
