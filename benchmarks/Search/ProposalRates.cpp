@@ -80,7 +80,7 @@ static constexpr uint64_t roundLength = 128;
 /// The start number `number`, or nothing if none of twenty fits into memory.
 static std::optional<Strategy> startOf(const SearchProblem &problem,
                                        StartKind kind, uint64_t number) {
-  TaskGraph tasks(problem.graph, problem.topology, problem.costs);
+  TaskGraph tasks(problem);
   for (uint64_t attempt = 0; attempt < 20; ++attempt) {
     Strategy strategy =
         kind == StartKind::DataParallel
@@ -233,7 +233,7 @@ static void measureAll(ResultTable &table, const ModelSpec &spec,
         double seconds = 0;
         if (form == Form::Full || form == Form::Delta) {
           // Tables of its own: no row finds costs that another one asked for.
-          TaskGraph tables(model.graph(), topology, costs);
+          TaskGraph tables({model.graph(), topology, costs});
           detail::Chain chain(problem, options, tables, /*number=*/0);
           seconds = measure(chain, problem, machine, start, proposals);
           statistics = chain.statistics();

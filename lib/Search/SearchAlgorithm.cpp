@@ -28,7 +28,7 @@ std::string SearchProblem::verify(const Strategy &strategy) const {
   if (std::string error = soap::verify(strategy, graph, topology);
       !error.empty())
     return error;
-  TaskGraph tasks(graph, topology, costs);
+  TaskGraph tasks(*this);
   tasks.setStrategy(strategy);
   return explainMemory(tasks);
 }

@@ -14,13 +14,14 @@ using namespace soap::detail;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-TaskGraph::TaskGraph(const OperatorGraph &graph, const Topology &topology,
-                     const CostModel &costs, const TaskGraph *tables)
-    : graph_(graph), topology_(topology), costs_(costs),
-      nodeTasks_(graph.numNodes()), nodeLists_(graph.numNodes()),
-      valueTasks_(graph.numValues(), nullptr), usesInOrder_(graph.numValues()),
-      caches_(std::make_unique<Caches>(
-          graph, topology, costs, tables ? tables->caches_.get() : nullptr)) {
+TaskGraph::TaskGraph(const SearchProblem &problem, const TaskGraph *tables)
+    : graph_(problem.graph), topology_(problem.topology), costs_(problem.costs),
+      nodeTasks_(graph_.numNodes()), nodeLists_(graph_.numNodes()),
+      valueTasks_(graph_.numValues(), nullptr),
+      usesInOrder_(graph_.numValues()),
+      caches_(std::make_unique<Caches>(problem, tables ? tables->caches_.get()
+                                                       : nullptr)) {
+  const OperatorGraph &graph = graph_;
   for (const GraphNode &node : graph.nodes()) {
     useBase_.push_back(static_cast<int32_t>(useIndex_.size()));
     useIndex_.resize(useIndex_.size() + node.operands.size());

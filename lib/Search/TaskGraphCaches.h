@@ -23,18 +23,19 @@ struct TaskGraph::Caches {
   /// Compiled plans are dropped when they fill this much memory.
   static constexpr size_t limitBytes = size_t(96) << 20;
 
-  Caches(const OperatorGraph &graph, const Topology &topology,
-         const CostModel &costs, const Caches *shared)
+  Caches(const SearchProblem &problem, const Caches *shared)
       : plans(limitBytes),
         degrees(shared ? shared->degrees
-                       : std::make_shared<detail::DegreesCosts>(graph, topology,
-                                                                costs)),
-        cuts(shared ? shared->cuts
-                    : std::make_shared<const detail::LinkCuts>(topology)),
-        planner(graph, topology), compiler(topology),
-        bounds(graph, topology, cuts), classes(detail::classesOfValues(graph)),
-        orderOfUses(graph.numValues(), 0), configKeys(graph.numNodes()),
-        inUse(topology.numDevices() + 1, 0) {}
+                       : std::make_shared<detail::DegreesCosts>(problem)),
+        cuts(shared
+                 ? shared->cuts
+                 : std::make_shared<const detail::LinkCuts>(problem.topology)),
+        planner(problem.graph, problem.topology), compiler(problem.topology),
+        bounds(problem.graph, problem.topology, cuts),
+        classes(detail::classesOfValues(problem.graph)),
+        orderOfUses(problem.graph.numValues(), 0),
+        configKeys(problem.graph.numNodes()),
+        inUse(problem.topology.numDevices() + 1, 0) {}
 
   /// What the plan of a value is made from.
   detail::Key keyOf(const OperatorGraph &graph, int32_t id) {

@@ -28,14 +28,14 @@ void registerTestPartitionSpec();
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<soap::nn::NNDialect, soap::ir::SOAPDialect>();
+  registry.insert<soap::nn::NNDialect, soap::soapir::SOAPDialect>();
   registry.insert<soap::soaprt::SOAPRTDialect>();
   mlir::registerTransformsPasses();
-  soap::ir::registerSOAPPasses();
+  soap::soapir::registerSOAPPasses();
   soap::nn::registerNNPasses();
   soap::registerAllTargets();
   soap::test::registerEmulatedTarget();
-  soap::registerNNToKernelsPasses();
+  soap::native::registerNNToKernelsPasses();
   soap::registerNNToLinalgPasses();
   soap::registerSOAPToSOAPRTPasses();
   soap::registerNativePassesAndPipeline();

@@ -62,7 +62,7 @@ Strategy test::converge(const OperatorGraph &graph, const Topology &topology,
                         const CostModel &costs, Strategy start, uint64_t seed,
                         uint64_t proposals) {
   RandomChanges changes(graph, topology, std::move(start));
-  TaskGraph tasks(graph, topology, costs);
+  TaskGraph tasks({graph, topology, costs});
   tasks.setStrategy(changes.strategy());
   DeltaSimulator delta(tasks);
   delta.reset();
@@ -121,7 +121,7 @@ DeltaComparison::DeltaComparison(const OperatorGraph &graph,
                                  const CostModel &costs, Strategy start,
                                  uint64_t seed, const Options &options)
     : graph_(graph), changes_(graph, topology, std::move(start)), seed_(seed),
-      options_(options), tasks_(graph, topology, costs), delta_(tasks_),
+      options_(options), tasks_({graph, topology, costs}), delta_(tasks_),
       full_(tasks_) {
   tasks_.setStrategy(changes_.strategy());
   delta_.reset();
@@ -269,7 +269,7 @@ std::string DeltaComparison::propose(uint64_t number, bool full,
 std::string
 DeltaComparison::explainBound(const Strategy &after,
                               llvm::ArrayRef<int32_t> changed) const {
-  TaskGraph tasks(graph_, tasks_.topology(), tasks_.costs());
+  TaskGraph tasks({graph_, tasks_.topology(), tasks_.costs()});
   tasks.setStrategy(changes_.strategy());
   tasks.propose(after, changed);
   tasks.bound();

@@ -66,11 +66,11 @@ struct TaskNode {
 
 class TaskGraph {
 public:
-  /// Keeps references to its arguments. `tables`: a task graph of the same
-  /// problem, with which this one shares what tasks cost; they may be used by
-  /// different threads.
-  TaskGraph(const OperatorGraph &graph, const Topology &topology,
-            const CostModel &costs, const TaskGraph *tables = nullptr);
+  /// Keeps references to the parts of `problem`. `tables`: a task graph of the
+  /// same problem, with which this one shares what tasks cost; they may be used
+  /// by different threads.
+  explicit TaskGraph(const SearchProblem &problem,
+                     const TaskGraph *tables = nullptr);
   ~TaskGraph();
 
   /// Plans everything. The strategy must be valid (verify()).

@@ -22,8 +22,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "soap/CostModel/Topology.h"
 #include "soap/Runtime/Runtime.h"
+#include "soap/Topology/Topology.h"
 #include <optional>
 
 namespace soap {

@@ -14,7 +14,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 
 namespace soap {
-#define GEN_PASS_DEF_CONVERTNNTOLINALG
+#define GEN_PASS_DEF_CONVERTNNTOLINALGPASS
 #include "soap/Conversion/NNToLinalg/Passes.h.inc"
 } // namespace soap
 
@@ -143,8 +143,8 @@ void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
 }
 
 namespace {
-struct ConvertNNToLinalg
-    : public soap::impl::ConvertNNToLinalgBase<ConvertNNToLinalg> {
+struct ConvertNNToLinalgPass
+    : public soap::impl::ConvertNNToLinalgPassBase<ConvertNNToLinalgPass> {
   void runOnOperation() override {
     ConversionTarget target(getContext());
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,

@@ -13,13 +13,13 @@
 using namespace mlir;
 using namespace soap;
 
-static ir::ShardType shardType(Value value) {
-  return cast<ir::ShardType>(value.getType());
+static soapir::ShardType shardType(Value value) {
+  return cast<soapir::ShardType>(value.getType());
 }
 
 /// The box of a shard: an attribute of the op that makes it.
-static ir::BoxAttr boxOf(Value shard) {
-  auto op = cast<ir::ShardOpInterface>(shard.getDefiningOp());
+static soapir::BoxAttr boxOf(Value shard) {
+  auto op = cast<soapir::ShardOpInterface>(shard.getDefiningOp());
   return op.getBox(cast<OpResult>(shard).getResultNumber());
 }
 
@@ -27,7 +27,7 @@ static ir::BoxAttr boxOf(Value shard) {
 // Transfers
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::lower(ir::TransferOp op) {
+LogicalResult Lowering::lower(soapir::TransferOp op) {
   if (op.getPhase() == Phase::Feed)
     return lowerFeed(op);
   if (op.getPhase() == Phase::Drain)
@@ -119,18 +119,18 @@ void Lowering::findOutputs(Value hostShard,
                            SmallVectorImpl<soaprt::OutputOp> &found) {
   for (OpOperand &use : hostShard.getUses()) {
     Operation *user = use.getOwner();
-    if (auto task = dyn_cast<ir::TaskOp>(user)) {
+    if (auto task = dyn_cast<soapir::TaskOp>(user)) {
       for (auto output : task.getBlock().getOps<nn::OutputOp>())
         if (output.getX() ==
             task.getBlock().getArgument(use.getOperandNumber()))
           found.push_back(outputs.lookup(nn::getName(output)));
-    } else if (isa<ir::SliceOp, ir::AssembleOp>(user)) {
+    } else if (isa<soapir::SliceOp, soapir::AssembleOp>(user)) {
       findOutputs(user->getResult(0), found);
     }
   }
 }
 
-LogicalResult Lowering::lowerDrain(ir::TransferOp op) {
+LogicalResult Lowering::lowerDrain(soapir::TransferOp op) {
   /// By device and port.
   llvm::MapVector<std::pair<int32_t, Operation *>, Boxes> drains;
   for (auto [input, output] :
@@ -176,7 +176,7 @@ struct PieceCopies {
 /// One member's part of a collective.
 struct Lowering::CollectiveMember {
   Lowering &lowering;
-  ir::CommunicationOpInterface op;
+  soapir::CommunicationOpInterface op;
   Place place;
   int32_t member, members;
   SmallVector<Value> sends = {}, receives = {};
@@ -267,7 +267,7 @@ struct Lowering::CollectiveMember {
   }
 };
 
-void Lowering::lowerCollective(ir::CommunicationOpInterface op,
+void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
                                CollectiveAlgorithm algorithm) {
   Location loc = op->getLoc();
   CollectiveKind kind = *collectiveOf(op.getActionKind());

@@ -29,7 +29,7 @@ static Type elementOf(Value value) {
 /// it then lives in the parameter arena.
 static bool outlivesTask(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
-    if (isa<ir::ReturnOp>(user))
+    if (isa<soapir::ReturnOp>(user))
       return true;
     return isa<nn::ReshapeOp, nn::SliceOp>(user) &&
            outlivesTask(user->getResult(0));
@@ -40,7 +40,7 @@ static Space spaceOf(Value value, bool init) {
   return init && outlivesTask(value) ? Space::Parameters : Space::Activations;
 }
 
-LogicalResult Lowering::lower(ir::TaskOp task) {
+LogicalResult Lowering::lower(soapir::TaskOp task) {
   // The ends of the graph: their shards are fed and drained.
   if (task.getDevice() == kHostDevice)
     return success();
@@ -271,11 +271,11 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
 // soap.slice, soap.assemble
 //===----------------------------------------------------------------------===//
 
-static std::string rowName(ir::BoxAttr box, StringRef suffix) {
+static std::string rowName(soapir::BoxAttr box, StringRef suffix) {
   return (box.getValue().getValue() + "." + suffix).str();
 }
 
-void Lowering::lower(ir::SliceOp op) {
+void Lowering::lower(soapir::SliceOp op) {
   auto type = op.getOutput().getType();
   if (type.isOnHost())
     return;
@@ -286,7 +286,7 @@ void Lowering::lower(ir::SliceOp op) {
     shards.map(op.getOutput(), view);
     return;
   }
-  std::string name = rowName(cast<ir::BoxAttr>(op.getBoxes()[0]), "slice");
+  std::string name = rowName(cast<soapir::BoxAttr>(op.getBoxes()[0]), "slice");
   Value target = createBuffer(type, op.getLoc());
   createCopy({device, /*init=*/false, name}, source, target,
              soaprt::BoxCopyAttr::get(context, op.getOffsets(),
@@ -296,7 +296,7 @@ void Lowering::lower(ir::SliceOp op) {
   shards.map(op.getOutput(), target);
 }
 
-void Lowering::lower(ir::AssembleOp op) {
+void Lowering::lower(soapir::AssembleOp op) {
   auto type = op.getOutput().getType();
   if (type.isOnHost())
     return;
@@ -308,7 +308,8 @@ void Lowering::lower(ir::AssembleOp op) {
       shards.map(op.getOutput(), view);
       return;
     }
-  std::string name = rowName(cast<ir::BoxAttr>(op.getBoxes()[0]), "assemble");
+  std::string name =
+      rowName(cast<soapir::BoxAttr>(op.getBoxes()[0]), "assemble");
   Value target = createBuffer(type, op.getLoc());
   SmallVector<Value> sources;
   SmallVector<soaprt::BoxCopyAttr> boxes;

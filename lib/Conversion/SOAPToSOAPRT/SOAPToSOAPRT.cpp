@@ -43,14 +43,14 @@ void Lowering::createDevices(func::FuncOp main) {
   int32_t count = 0;
   main.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
-      if (auto shard = dyn_cast<ir::ShardType>(type);
+      if (auto shard = dyn_cast<soapir::ShardType>(type);
           shard && !shard.isOnHost())
         count = std::max(count, shard.getDevice() + 1);
   });
   // What soaprt-verify-memory compares with. The topology goes.
   llvm::ArrayRef<soap::Device> known;
   std::optional<Topology> topology;
-  if (ir::TopologyOp described = ir::getTopology(module)) {
+  if (soapir::TopologyOp described = soapir::getTopology(module)) {
     if (llvm::Expected<Topology> parsed = described.getTopology()) {
       topology = std::move(*parsed);
       known = topology->devices();
@@ -127,7 +127,7 @@ Value Lowering::createBuffer(int32_t device, ArrayRef<int64_t> shape,
                                                         IntegerAttr());
 }
 
-Value Lowering::createBuffer(ir::ShardType type, Location loc) {
+Value Lowering::createBuffer(soapir::ShardType type, Location loc) {
   return createBuffer(type.getDevice(), type.getShape(), type.getElementType(),
                       Space::Activations, loc);
 }
@@ -187,7 +187,7 @@ void Lowering::createCopy(const Place &place, ValueRange sources,
 
 void Lowering::createTiles(func::FuncOp main) {
   struct Tile {
-    ir::BoxAttr box;
+    soapir::BoxAttr box;
     Value buffer;
     Location loc;
   };
@@ -195,9 +195,9 @@ void Lowering::createTiles(func::FuncOp main) {
   // The shape of a value: its tiles cover it.
   DenseMap<std::pair<StringAttr, int64_t>, SmallVector<int64_t>> shapes;
   DenseSet<std::pair<Value, Attribute>> seen;
-  for (auto op : main.getBody().getOps<ir::ShardOpInterface>())
+  for (auto op : main.getBody().getOps<soapir::ShardOpInterface>())
     for (OpResult shard : op->getResults()) {
-      ir::BoxAttr box = op.getBox(shard.getResultNumber());
+      soapir::BoxAttr box = op.getBox(shard.getResultNumber());
       SmallVector<int64_t> &shape = shapes[{box.getValue(), box.getResult()}];
       shape.resize(box.getRank());
       for (auto [size, range] : llvm::zip_equal(shape, box.getBox()))
@@ -236,23 +236,25 @@ LogicalResult Lowering::run(func::FuncOp main) {
   for (Operation &op : main.getBody().front()) {
     LogicalResult result =
         TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<ir::TaskOp, ir::TransferOp>(
+            .Case<soapir::TaskOp, soapir::TransferOp>(
                 [&](auto typed) { return lower(typed); })
-            .Case<ir::SliceOp, ir::AssembleOp>([&](auto typed) {
+            .Case<soapir::SliceOp, soapir::AssembleOp>([&](auto typed) {
               lower(typed);
               return success();
             })
-            .Case<ir::BroadcastOp, ir::AllGatherOp, ir::AllToAllOp,
-                  ir::AllReduceOp, ir::ReduceScatterOp>([&](auto typed) {
-              if (typed.getPhase() == Phase::Feed)
-                return lowerFeed(typed);
-              if (llvm::is_contained(typed.getOver(), kHostDevice))
-                return LogicalResult(typed.emitOpError(
-                    "expected the host in feeds and drains only"));
-              lowerCollective(typed, typed.getAlgorithm());
-              return success();
-            })
-            .Case<ir::DiscardOp, func::ReturnOp>([](auto) { return success(); })
+            .Case<soapir::BroadcastOp, soapir::AllGatherOp, soapir::AllToAllOp,
+                  soapir::AllReduceOp, soapir::ReduceScatterOp>(
+                [&](auto typed) {
+                  if (typed.getPhase() == Phase::Feed)
+                    return lowerFeed(typed);
+                  if (llvm::is_contained(typed.getOver(), kHostDevice))
+                    return LogicalResult(typed.emitOpError(
+                        "expected the host in feeds and drains only"));
+                  lowerCollective(typed, typed.getAlgorithm());
+                  return success();
+                })
+            .Case<soapir::DiscardOp, func::ReturnOp>(
+                [](auto) { return success(); })
             .Default([](Operation *other) {
               return other->emitOpError("expected soap ops only; run "
                                         "soap-partition first");
@@ -318,7 +320,7 @@ struct ConvertSOAPToSOAPRTPass
     numCopies = counts.copies;
     numViews = counts.views;
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (isa<func::FuncOp, ir::TopologyOp>(op))
+      if (isa<func::FuncOp, soapir::TopologyOp>(op))
         op.erase();
   }
 

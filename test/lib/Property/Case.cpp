@@ -12,11 +12,11 @@
 #include "EmulatedTarget.h"
 #include "Execution.h"
 #include "soap/Pipelines/Pipelines.h"
-#include "soap/Pipelines/Proof.h"
 #include "soap/Target/CPU/Evaluate.h"
 #include "soap/Target/Model/MemoryPlan.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Target/ONNX/Import.h"
+#include "soap/Verification/Proof.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -75,9 +75,8 @@ llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
                                               StringRef name) {
   const OperatorGraph &graph = problem.extracted.graph;
   if (!name.empty()) {
-    llvm::Expected<Strategy> strategy =
-        expertStrategy(name, graph, problem.topology, problem.costs,
-                       request.getInteger("seed").value_or(0));
+    llvm::Expected<Strategy> strategy = expertStrategy(
+        name, problem.get(), request.getInteger("seed").value_or(0));
     const json::Object *aim = request.getObject("split");
     if (strategy && aim)
       if (llvm::Error error = aimStrategy(*strategy, *aim, graph,
@@ -91,7 +90,7 @@ llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
   json::Object object = request.getBoolean("adapt").value_or(false)
                             ? adaptStrategy(*file, graph, problem.topology)
                             : *file;
-  return parseStrategy(printed(std::move(object)), graph, problem.topology);
+  return parseStrategy(printed(std::move(object)), problem.get());
 }
 
 /// The first difference between what was planned and what was counted, or "".

@@ -11,7 +11,7 @@
 #include "NativeCode.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
-#include "soap/Pipelines/SimulatedProgram.h"
+#include "soap/Verification/SimulatedProgram.h"
 #include "llvm/Support/JSON.h"
 
 namespace soap::property {

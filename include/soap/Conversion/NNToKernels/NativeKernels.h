@@ -34,8 +34,10 @@
 
 namespace soap {
 
+namespace native {
 #define GEN_PASS_DECL
 #include "soap/Conversion/NNToKernels/Passes.h.inc"
+} // namespace native
 
 /// The dialects that NativeKernels builds functions of.
 void registerKernelDialects(mlir::DialectRegistry &registry);
@@ -98,8 +100,10 @@ struct NativeKernelExtents {
 mlir::FailureOr<llvm::SmallVector<NativeKernelExtents>>
 nativeKernelExtents(mlir::ModuleOp kernels);
 
+namespace native {
 #define GEN_PASS_REGISTRATION
 #include "soap/Conversion/NNToKernels/Passes.h.inc"
+} // namespace native
 
 } // namespace soap
 

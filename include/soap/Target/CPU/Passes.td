@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def NativePrepareBuffers : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
+def PrepareBuffersPass : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
   let summary = "Make bufferised kernels self-contained";
   let description = [{
     Copies become linalg.generic, which become loops (a strided memref.copy would
@@ -19,7 +19,7 @@ def NativePrepareBuffers : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
   }];
 }
 
-def NativeApproximateMath
+def ApproximateMathPass
     : Pass<"native-approximate-math", "::mlir::ModuleOp"> {
   let summary = "Replace exp, log, tanh by polynomials";
   let description = [{
@@ -29,7 +29,7 @@ def NativeApproximateMath
   }];
 }
 
-def NativeWrapKernels : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
+def WrapKernelsPass : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
   let summary = "Give kernels their C signature";
   let description = [{
     Renames each kernel @k to @k_body, private, and adds @k with the C signature
@@ -38,7 +38,7 @@ def NativeWrapKernels : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
-def NativeAnnotateKernels
+def AnnotateKernelsPass
     : Pass<"native-annotate-kernels", "::mlir::ModuleOp"> {
   let summary = "Tell LLVM what kernels may assume about memory";
   let description = [{

@@ -10,7 +10,7 @@
 #include "soap/Testing/PlantedFault.h"
 
 namespace soap::soaprt {
-#define GEN_PASS_DEF_SOAPRTASSIGNSTREAMSPASS
+#define GEN_PASS_DEF_ASSIGNSTREAMSPASS
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h.inc"
 } // namespace soap::soaprt
 
@@ -26,8 +26,8 @@ struct Accesses {
 };
 
 struct AssignStreamsPass
-    : soap::soaprt::impl::SOAPRTAssignStreamsPassBase<AssignStreamsPass> {
-  using SOAPRTAssignStreamsPassBase::SOAPRTAssignStreamsPassBase;
+    : soap::soaprt::impl::AssignStreamsPassBase<AssignStreamsPass> {
+  using AssignStreamsPassBase::AssignStreamsPassBase;
 
   void runOnOperation() override {
     for (auto device : getOperation().getOps<DeviceOp>()) {

@@ -19,7 +19,7 @@
 #include "llvm/Support/MathExtras.h"
 
 namespace soap::soaprt {
-#define GEN_PASS_DEF_SOAPRTPLANMEMORYPASS
+#define GEN_PASS_DEF_PLANMEMORYPASS
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h.inc"
 } // namespace soap::soaprt
 
@@ -213,9 +213,8 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
 
 namespace {
 
-struct PlanMemoryPass
-    : soap::soaprt::impl::SOAPRTPlanMemoryPassBase<PlanMemoryPass> {
-  using SOAPRTPlanMemoryPassBase::SOAPRTPlanMemoryPassBase;
+struct PlanMemoryPass : soap::soaprt::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using PlanMemoryPassBase::PlanMemoryPassBase;
 
   void runOnOperation() override {
     for (auto device : getOperation().getOps<DeviceOp>())
