@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "Rare.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
@@ -173,6 +174,19 @@ static Value integerPower(OpBuilder &builder, Location loc, Value x, Value y,
   return select(holds(I::slt, y, zero), inverse, result);
 }
 
+/// Bits of `a`, moved by `b` places; from its width on none is left.
+template <typename Op>
+static Value shifted(OpBuilder &builder, Location loc, Value a, Value b) {
+  Type type = a.getType();
+  Value width = scalar(builder, loc, type, type.getIntOrFloatBitWidth());
+  Value zero = scalar(builder, loc, type, 0);
+  Value isInside =
+      builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, b, width);
+  Value places = builder.create<arith::SelectOp>(loc, isInside, b, zero);
+  Value moved = builder.create<Op>(loc, a, places);
+  return builder.create<arith::SelectOp>(loc, isInside, moved, zero);
+}
+
 static Value gelu(OpBuilder &builder, Location loc, nn::GeluOp op, Value x) {
   Type type = x.getType();
   auto number = [&](double value) { return scalar(builder, loc, type, value); };
@@ -314,6 +328,12 @@ static Value computeScalar(OpBuilder &builder, Location loc, Operation *op,
       .Case([&](nn::XorOp) -> Value {
         return builder.create<arith::XOrIOp>(loc, elements[0], elements[1]);
       })
+      .Case([&](nn::ShiftLeftOp) {
+        return shifted<arith::ShLIOp>(builder, loc, elements[0], elements[1]);
+      })
+      .Case([&](nn::ShiftRightOp) {
+        return shifted<arith::ShRUIOp>(builder, loc, elements[0], elements[1]);
+      })
       .Case([&](nn::PowOp) {
         return isa<FloatType>(type)
                    ? power(builder, loc, elements[0], elements[1])
@@ -338,6 +358,8 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
   if (auto cast = dyn_cast<nn::CastOp>(op))
     return converted(builder, loc, elements[0], elementTypeOf(op, 0),
                      elementTypeOf(op, result), cast.getSaturate());
+  if (isa<nn::BitCastOp>(op))
+    return sameBits(builder, loc, elements[0], elementTypeOf(op, result));
   if (isa<nn::ExpandOp>(op))
     return elements[0];
   if (isa<nn::WhereOp>(op))
