@@ -4,7 +4,7 @@ compiles them, and compares with onnxruntime.
   python -m exports list
   python -m exports run --jobs=2                    # goes on where it was stopped
   python -m exports run --only='bert|vit' --again=all
-  python -m exports run --again=wrong               # what was not right is compiled again
+  python -m exports run --again=wrong               # what was refused or differs
   python -m exports table
 """
 
@@ -25,8 +25,10 @@ def wanted(arguments, rows, records):
         record = records.get(row.name)
         if arguments.only and not re.search(arguments.only, row.name):
             continue
-        wrong = record and not failed_early(record) and outcome(record) != "equal"
-        if record is None or arguments.again in ("all", "exports") or arguments.again == "wrong" and wrong:
+        again = record is None or arguments.again in ("all", "exports")
+        if not again and outcome(record) != "equal":
+            again = arguments.again == "failed" or arguments.again == "wrong" and not failed_early(record)
+        if again:
             yield row
 
 
@@ -67,7 +69,9 @@ def run(arguments):
     arguments.work.mkdir(parents=True, exist_ok=True)
     import torch
     torch.set_num_threads(1)  # So that a fork misses no thread.
+    from .exporting import load_libraries
     from .networks import NETWORKS
+    load_libraries()
     rows = list(wanted(arguments, all_rows(NETWORKS), state.records()))
     workers = []
     for job in range(arguments.jobs):
@@ -104,8 +108,9 @@ def main():
     runs = commands.add_parser("run", help="run rows that were not run yet")
     runs.set_defaults(function=run)
     runs.add_argument("--only", metavar="REGEX", help="rows, as NETWORK.EXPORTER.SHAPES")
-    runs.add_argument("--again", choices=("none", "wrong", "all", "exports"), default="none",
-                      help="also those that were not right, or all; exports: and export them again")
+    runs.add_argument("--again", choices=("none", "wrong", "failed", "all", "exports"),
+                      default="none", help="wrong: those that were refused or differ; failed: also those that were not "
+                      "exported or that onnxruntime did not run; exports: all, and export them again")
     runs.add_argument("--jobs", type=int, default=1)
     runs.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build" / "release")
     commands.add_parser("table", help="print the table as Markdown").set_defaults(function=table)

@@ -1,6 +1,7 @@
 """Exports a network, and runs the export in onnxruntime. Each is called in a process of its own."""
 
 import json
+import tempfile
 import warnings
 
 import numpy as np
@@ -21,6 +22,27 @@ def sample(network, sizes):
     return made
 
 
+def load_libraries():
+    """Makes the exporters and transformers load and build what they do once per process, so that forks have it."""
+    import transformers.modeling_utils  # noqa: F401
+    module, x = torch.nn.Linear(2, 2).eval(), torch.zeros(2, 2)
+    with tempfile.TemporaryDirectory() as folder:
+        for options in ({"dynamo": True, "dynamic_shapes": {"input": {0: "batch"}}, "verbose": False},
+                        {"dynamo": False}):
+            torch.onnx.export(module, (x,), f"{folder}/model.onnx", **options)
+
+
+class Positional(torch.nn.Module):
+    """A module that takes its inputs by position and returns a tuple of tensors, as TorchScript wants it."""
+
+    def __init__(self, module, names):
+        super().__init__()
+        self.module, self.names = module, names
+
+    def forward(self, *inputs):
+        return tuple(flat(self.module(**dict(zip(self.names, inputs)))))
+
+
 def export(row, folder):
     """Writes model.onnx, the arguments as they are compiled for, and what PyTorch makes of them."""
     warnings.simplefilter("ignore")
@@ -35,7 +57,8 @@ def export(row, folder):
         options["verbose"] = False
         torch.onnx.export(made.module, (), folder / "model.onnx", kwargs=made.inputs, **options)
     else:
-        torch.onnx.export(made.module, (made.inputs,), str(folder / "model.onnx"), **options)
+        torch.onnx.export(Positional(made.module, names), tuple(made.inputs.values()),
+                          str(folder / "model.onnx"), **options)
     inputs = sample(row.network, row.compiled_sizes).inputs if row.shapes == "dynamic" else \
         made.inputs
     with torch.no_grad():

@@ -21,7 +21,9 @@ class Ended:
     def reason(self):
         """The line that says why it failed."""
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
-        errors = [line for line in lines if "error" in line.lower()]
+        # PyTorch's exporter ends with a summary of the exception that it met.
+        errors = [line for line in lines if line.startswith("<class '")] or \
+            [line for line in lines if "error" in line.lower()]
         return (errors or lines or ["no output"])[-1][:400]
 
 

@@ -91,7 +91,8 @@ class Translator(nn.Module):
 
     def forward(self, source, target):
         causal = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
-        out = self.transformer(self.table(source), self.table(target), tgt_mask=causal)
+        out = self.transformer(self.table(source), self.table(target), tgt_mask=causal,
+                               tgt_is_causal=True)
         return self.head(out)
 
 

@@ -99,7 +99,6 @@ def wide(options):
 
 def make(configuration, model, options):
     config = getattr(transformers, configuration + "Config")(**options)
-    config.return_dict = False
     config.use_cache = False
     return getattr(transformers, model)(config)
 
@@ -146,7 +145,6 @@ def clip(batch, steps):
         text_config=sizes | {"vocab_size": VOCABULARY, "max_position_embeddings": 64,
                              "eos_token_id": 2},
         vision_config=sizes | {"image_size": 64, "patch_size": 16}, projection_dim=32)
-    config.return_dict = False
     inputs = {"input_ids": tokens(batch, steps), "pixel_values": torch.randn(batch, 3, 64, 64),
               "attention_mask": mask(batch, steps)}
     return Sample(transformers.CLIPModel(config), inputs,
@@ -160,7 +158,6 @@ def whisper(batch, steps):
         decoder_layers=2, decoder_attention_heads=4, decoder_ffn_dim=128, num_mel_bins=16,
         max_source_positions=32, vocab_size=VOCABULARY, init_std=0.2, pad_token_id=0,
         bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
-    config.return_dict = False
     encoder = transformers.WhisperModel(config).encoder
     return Sample(encoder, {"input_features": torch.randn(batch, 16, 64)},
                   {"input_features": {0: "batch"}})
@@ -175,7 +172,6 @@ def spectrogram(batch, steps):
     config = transformers.ASTConfig(
         hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
         max_length=64, num_mel_bins=32, initializer_range=0.2)
-    config.return_dict = False
     return Sample(transformers.ASTForAudioClassification(config),
                   {"input_values": torch.randn(batch, 64, 32)}, {"input_values": {0: "batch"}})
 
