@@ -13,8 +13,10 @@ BERT = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "in
         "vocab_size": VOCABULARY, "max_position_embeddings": 64}
 LLAMA = BERT | {"num_key_value_heads": 2, "head_dim": 16}
 GPT2 = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": VOCABULARY}
+# Of some networks PyTorch's exporter cannot export the fused attention.
+EAGER = {"attn_implementation": "eager"}
 T5 = {"d_model": 64, "d_kv": 16, "d_ff": 128, "num_layers": 2, "num_heads": 4,
-      "vocab_size": VOCABULARY, "decoder_start_token_id": 0}
+      "vocab_size": VOCABULARY, "decoder_start_token_id": 0} | EAGER
 BART = {"d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
         "decoder_attention_heads": 4, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128,
         "vocab_size": VOCABULARY, "max_position_embeddings": 64}
@@ -63,7 +65,7 @@ DECODERS = {
               {"hidden_size": 64, "n_layer": 2, "n_head": 4, "vocab_size": VOCABULARY}),
     "llama": ("Llama", "LlamaForCausalLM", LLAMA),
     "mistral": ("Mistral", "MistralForCausalLM", LLAMA | {"sliding_window": 4}),
-    "mixtral": ("Mixtral", "MixtralForCausalLM", LLAMA | {"num_local_experts": 4}),
+    "mixtral": ("Mixtral", "MixtralForCausalLM", LLAMA | {"num_local_experts": 4, "experts_implementation": "eager"}),
     "qwen2": ("Qwen2", "Qwen2ForCausalLM", {k: v for k, v in LLAMA.items() if k != "head_dim"}),
     "qwen3": ("Qwen3", "Qwen3ForCausalLM", LLAMA),
     "gemma": ("Gemma", "GemmaForCausalLM", LLAMA),
@@ -85,7 +87,7 @@ VISION = {
     "dinov2": ("Dinov2", "Dinov2Model", IMAGE),
     "hf_swin": ("Swin", "SwinForImageClassification",
                 {"image_size": 64, "patch_size": 4, "embed_dim": 32, "depths": [1, 2],
-                 "num_heads": [2, 4], "window_size": 4}),
+                 "num_heads": [2, 4], "window_size": 4} | EAGER),
     "segformer": ("Segformer", "SegformerForSemanticSegmentation",
                   {"depths": [1, 1, 1, 1], "hidden_sizes": [16, 32, 48, 64],
                    "num_attention_heads": [1, 2, 4, 4], "decoder_hidden_size": 32}),

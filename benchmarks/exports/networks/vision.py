@@ -11,7 +11,7 @@ from .network import Network, Sample, images, spread_statistics
 CLASSES = 10
 # Image sizes where a network does not take 64 x 64, or vanishes in front of its classifier.
 CLASSIFIERS = {
-    "alexnet": 96,
+    "alexnet": 224,
     "convnext_tiny": 64,
     "densenet121": 64,
     "efficientnet_b0": 64,

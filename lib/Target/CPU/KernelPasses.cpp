@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -37,6 +38,16 @@ using namespace soap;
 // native-prepare-buffers
 //===----------------------------------------------------------------------===//
 
+/// True if a copy becomes one call of memcpy, in place of a loop nest that LLVM
+/// would have to recognise.
+static bool isContiguousCopy(memref::CopyOp copy) {
+  return llvm::all_of(copy->getOperandTypes(), [](Type type) {
+    auto buffer = cast<MemRefType>(type);
+    return buffer.hasStaticShape() && buffer.getNumElements() > 0 &&
+           memref::isStaticShapeAndContiguousRowMajor(buffer);
+  });
+}
+
 namespace {
 struct NativePrepareBuffers
     : public soap::impl::NativePrepareBuffersBase<NativePrepareBuffers> {
@@ -48,7 +59,10 @@ struct NativePrepareBuffers
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<memref::CopyOp> copies;
       SmallVector<memref::AllocOp> allocations;
-      function.walk([&](memref::CopyOp op) { copies.push_back(op); });
+      function.walk([&](memref::CopyOp op) {
+        if (!isContiguousCopy(op))
+          copies.push_back(op);
+      });
       function.walk([&](memref::AllocOp op) { allocations.push_back(op); });
       for (memref::CopyOp copy : copies) {
         OpBuilder builder(copy);
