@@ -37,8 +37,10 @@ def reason(record):
 def summary(records):
     asked = [record for record in records.values() if not failed_early(record)]
     equal = [record for record in asked if outcome(record) == "equal"]
-    lines = [f"- {len(records)} rows of {len({name.split('.')[0] for name in records})} networks; "
-             f"{sum(record['exported'] for record in records.values())} exported, of which onnxruntime runs {len(asked)}.",
+    networks = {name.split(".")[0] for name in records}
+    exported = sum(record["exported"] for record in records.values())
+    lines = [f"- {len(records)} rows of {len(networks)} networks; {exported} were exported, of which onnxruntime runs "
+             f"{len(asked)}.",
              f"- {len(equal)} of these are accepted and equal" +
              (f" ({100 * len(equal) / len(asked):.1f}%)." if asked else ".")]
     for name, what in (("single", "one device"), ("data-parallel", "two devices, data parallel"),

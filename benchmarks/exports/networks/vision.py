@@ -100,6 +100,24 @@ def detector(name, size, batch, steps):
     return images(Head(spread_statistics(module)), batch, size)
 
 
+class Boxes(torch.nn.Module):
+    """A whole detector: as many boxes as it finds, so that shapes depend on data."""
+
+    def __init__(self, whole):
+        super().__init__()
+        self.whole = whole
+
+    def forward(self, x):
+        found = self.whole(list(x))[0]
+        return found["boxes"], found["labels"], found["scores"]
+
+
+def faster_rcnn(batch, steps):
+    module = detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None,
+                                                             num_classes=4)
+    return Sample(spread_statistics(Boxes(module)), {"x": torch.rand(1, 3, 96, 96)}, {})
+
+
 def flow(batch, steps):
     module = torchvision.models.optical_flow.raft_small(weights=None)
 
@@ -134,6 +152,7 @@ NETWORKS += [
     Network("retinanet_heads", "torchvision",
             functools.partial(detector, "retinanet_resnet50_fpn", 64)),
     Network("fcos_heads", "torchvision", functools.partial(detector, "fcos_resnet50_fpn", 64)),
+    Network("fasterrcnn", "torchvision", faster_rcnn),
     Network("raft_small", "torchvision", flow),
     Network("r3d_18", "torchvision", clips),
 ]
