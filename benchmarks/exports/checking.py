@@ -37,6 +37,16 @@ def run_json(tools, folder, report, library, options):
         return result, {}
 
 
+def difference(said):
+    """What a run says of tensors that differ; empty if it says nothing."""
+    for output in said.get("expected", []):
+        if not output["equal"]:
+            return f"the output '{output['name']}' differs from onnxruntime's by {output['norm_rel']} of its norm"
+    if not said.get("verify", {}).get("equal", True):
+        return f"a tensor differs from one device: {json.dumps(said['verify'])}"
+    return ""
+
+
 def compare(tools, folder, report, library):
     """Compares the outputs with onnxruntime's, and with more than one device all tensors with one device."""
     outputs = [f"--expected={name}={folder / file}" for name, file in report["outputs"].items()]
@@ -49,7 +59,7 @@ def compare(tools, folder, report, library):
         result, said = run_json(tools, folder, report, library, ["--verify"])
         found["equal"] = result.ok
     if not result.ok:
-        found["reason"] = result.reason
+        found["reason"] = difference(said) or result.reason
     return found
 
 

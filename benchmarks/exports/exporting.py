@@ -57,7 +57,7 @@ def export(row, folder):
         options["verbose"] = False
         torch.onnx.export(made.module, (), folder / "model.onnx", kwargs=made.inputs, **options)
     else:
-        torch.onnx.export(Positional(made.module, names), tuple(made.inputs.values()),
+        torch.onnx.export(Positional(made.module, names).eval(), tuple(made.inputs.values()),
                           str(folder / "model.onnx"), **options)
     inputs = sample(row.network, row.compiled_sizes).inputs if row.shapes == "dynamic" else \
         made.inputs
