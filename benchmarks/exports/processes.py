@@ -19,12 +19,14 @@ class Ended:
 
     @property
     def reason(self):
-        """The line that says why it failed."""
+        """What it printed of why it failed."""
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
         # PyTorch's exporter ends with a summary of the exception that it met.
-        errors = [line for line in lines if line.startswith("<class '")] or \
-            [line for line in lines if "error" in line.lower()]
-        return (errors or lines or ["no output"])[-1][:400]
+        summaries = [line for line in lines if line.startswith("<class '")]
+        errors = [i for i, line in enumerate(lines) if "error" in line.lower()]
+        # Lines behind an error say more of it.
+        found = summaries[-1:] or lines[errors[-1] if errors else -1:]
+        return "; ".join(found)[:400] or "no output"
 
 
 def wait(pid, seconds):
