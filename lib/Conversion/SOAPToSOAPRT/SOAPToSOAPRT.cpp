@@ -108,13 +108,13 @@ LogicalResult Lowering::createPorts(func::FuncOp main) {
     }
     return WalkResult::advance();
   });
-  for (NamedAttribute output : nn::emptyOutputs(module)) {
+  for (NamedAttribute output : nn::emptyOutputs(module_)) {
     StringRef name = output.getName().getValue();
-    outputs[name] = builder.create<soaprt::OutputOp>(
-        main.getLoc(), ("out" + Twine(outputs.size())).str(), name,
+    outputs_[name] = builder.create<soaprt::OutputOp>(
+        main.getLoc(), ("out" + Twine(outputs_.size())).str(), name,
         cast<RankedTensorType>(cast<TypeAttr>(output.getValue()).getValue()));
   }
-  nn::removeEmptyOutputs(module);
+  nn::removeEmptyOutputs(module_);
   return failure(result.wasInterrupted());
 }
 
