@@ -47,7 +47,7 @@ private:
   static void climb(const SearchProblem &problem, const SearchOptions &options,
                     Strategy strategy, SearchResult &best) {
     ConfigurationSpace space(problem.graph, problem.topology, options.maxTasks);
-    TaskGraph tasks(problem.graph, problem.topology, problem.costs);
+    TaskGraph tasks(problem);
     auto stepOf = [&](const Strategy &candidate) {
       tasks.setStrategy(candidate);
       return tasks.checkMemory().empty() ? FullSimulator(tasks).stepNs()
@@ -119,7 +119,7 @@ TEST_P(Algorithms, FindValidStrategiesNoWorseThanTheirStarts) {
     auto found = create(GetParam())->run(problem, options);
     ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
     EXPECT_EQ(problem.verify(found->strategy), "");
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks(problem);
     tasks.setStrategy(found->strategy);
     EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
     tasks.setStrategy(start);
