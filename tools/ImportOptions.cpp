@@ -57,6 +57,9 @@ void ImportOptions::declare(CLI::App &app, const std::string &shapes,
   app.add_option("--bind", bindings_,
                  "Make an input a constant, from a .npy or .pb file")
       ->type_name("INPUT=FILE");
+  app.add_flag("--pad-selections", padSelections_,
+               "Pad results of NonMaxSuppression to their largest number of "
+               "rows with -1; an output NAME_count says how many count");
   app.add_option("--init-weights", initWeights_,
                  "Seeded values for parameters that the model leaves constant")
       ->type_name("random:SEED");
@@ -65,6 +68,7 @@ void ImportOptions::declare(CLI::App &app, const std::string &shapes,
 llvm::Expected<ONNXImportOptions> ImportOptions::read() const {
   ONNXImportOptions options;
   options.batch = batch_;
+  options.padSelections = padSelections_;
   if (llvm::Error error = readNumbers(dims_, "--dim=NAME=N", options.dims))
     return std::move(error);
   if (llvm::Error error =
@@ -88,5 +92,6 @@ llvm::Expected<ONNXImportOptions> ImportOptions::read() const {
 }
 
 bool ImportOptions::needONNX() const {
-  return batch_ || !dims_.empty() || !batchDims_.empty() || !bindings_.empty();
+  return batch_ || !dims_.empty() || !batchDims_.empty() || !bindings_.empty() ||
+         padSelections_;
 }

@@ -218,7 +218,8 @@ bool Chain::isPlanAbove(Trial &trial) {
         }))
       above = isAbove();
     if (!above) {
-      tasks_.plan();
+      // Of the others, those that the simulation comes to.
+      tasks_.planOnDemand();
       above = isAbove();
     }
   }

@@ -96,7 +96,7 @@ int64_t timeOf(const ActionTasks &action) {
   std::vector<int64_t> busy(action.devices.size(), 0);
   for (const TransferTask &transfer : action.transfers)
     for (int32_t member : {transfer.source, transfer.target})
-      busy[member] += transfer.latencyNs + transfer.ns;
+      busy[member] += action.costs[transfer.cost];
   return pack + longest(busy);
 }
 } // namespace

@@ -255,7 +255,8 @@ private:
     for (int32_t device : members)
       start.push_back(communication_[device]);
     SmallVector<detail::TransferTask> transfers;
-    SmallVector<LinkUse> links;
+    SmallVector<int64_t> costs;
+    SmallVector<int32_t> resources;
     for (auto [operand, result] :
          llvm::zip(op->getOperands(), op->getResults())) {
       int64_t bytes = bytesOf(operand);
@@ -268,19 +269,22 @@ private:
       ready = std::max(ready, ready_.lookup(operand));
       int32_t target = deviceOf(result);
       const Route &route = topology_.route(deviceOf(operand), target);
-      transfer.latencyNs = route.latencyNs;
-      transfer.ns = route.ns(static_cast<double>(bytes));
-      transfer.occupiesNs = target == topology_.host()
-                                ? 0
-                                : route.copyNs(static_cast<double>(bytes));
-      transfer.linkBegin = static_cast<int32_t>(links.size());
+      transfer.cost = static_cast<int32_t>(costs.size());
+      costs.push_back(route.latencyNs + route.ns(static_cast<double>(bytes)));
+      costs.push_back(target == topology_.host()
+                          ? 0
+                          : route.copyNs(static_cast<double>(bytes)));
+      transfer.numLinks = static_cast<int32_t>(route.links.size());
       for (int32_t id : route.links) {
         const Link &link = topology_.links()[id];
-        links.push_back({link.resource, link.ns(bytes)});
+        resources.push_back(link.resource);
+        costs.push_back(link.ns(static_cast<double>(bytes)));
       }
-      transfer.linkEnd = static_cast<int32_t>(links.size());
     }
-    runTransfers(timeline(), members, transfers, links, start, end);
+    const int32_t *next = resources.begin();
+    for (detail::TransferTask &transfer : transfers)
+      transfer.resources = std::exchange(next, next + transfer.numLinks);
+    runTransfers(timeline(), members, transfers, costs, start, end);
     for (Value result : op->getResults())
       ready_[result] = end[indexOf(result)];
     ScheduledTime time;

@@ -61,6 +61,8 @@ static soapir::ConfigAttr toAttribute(MLIRContext *context,
 
 FailureOr<std::vector<int32_t>>
 readLaunchOrder(const ExtractedGraph &extracted) {
+  if (extracted.ops.empty()) // A model that computes nothing.
+    return std::vector<int32_t>();
   Operation *main = extracted.ops.front()->getParentOp();
   auto list =
       main->getAttrOfType<ArrayAttr>(soapir::SOAPDialect::getOrderAttrName());
@@ -104,6 +106,8 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
     if (!error.empty())
       return emitError(op->getLoc(), error);
   }
+  if (extracted.ops.empty()) // A model that computes nothing.
+    return strategy;
   Location loc = extracted.ops.front()->getParentOp()->getLoc();
   if (!missing.empty())
     return emitError(loc,

@@ -171,13 +171,18 @@ std::string DeltaComparison::compareTrial(bool exact, int64_t bound,
   return "";
 }
 
-/// Plans the change on trial and simulates it. Parameters that were left for
-/// later follow; if they take no time, the simulation without them stands.
+/// Plans the change on trial, before or while it is simulated. Parameters that
+/// were left for later follow; if they take no time, the simulation without
+/// them stands.
 int64_t DeltaComparison::planTrial() {
+  if (plansOnDemand_)
+    tasks_.planOnDemand();
+  else
+    tasks_.plan();
+  int64_t step = delta_.simulate();
   tasks_.plan();
   if (!endsFollow_)
-    return delta_.simulate();
-  int64_t step = delta_.simulate();
+    return step;
   tasks_.proposeEnds(changes_.strategy(), ends_);
   ends_.clear();
   tasks_.plan();
@@ -205,6 +210,7 @@ std::string DeltaComparison::propose(uint64_t number, bool full,
     (endsFollow_ && isEnd ? ends_ : first).push_back(node);
   }
   tasks_.propose(changes_.strategy(), first);
+  plansOnDemand_ = number % 2 == 0;
   if (endsFollow_)
     tasks_.deferEnds();
   int64_t load = delta_.loadNs();

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Patterns.h"
+#include "Rare.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
@@ -39,6 +39,8 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
   if (auto cast = dyn_cast<nn::CastOp>(op))
     return converted(builder, loc, elements[0], elementTypeOf(op, 0),
                      elementTypeOf(op, result), cast.getSaturate());
+  if (isa<nn::BitCastOp>(op))
+    return sameBits(builder, loc, elements[0], elementTypeOf(op, result));
   if (isa<nn::ExpandOp>(op))
     return elements[0];
   if (isa<nn::WhereOp>(op))

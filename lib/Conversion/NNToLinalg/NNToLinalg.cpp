@@ -7,6 +7,7 @@
 
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "Patterns.h"
+#include "Rare.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -137,6 +138,7 @@ void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
   linalg_lowering::populateReductionPatterns(patterns);
   linalg_lowering::populateScatterPatterns(patterns);
   linalg_lowering::populateShapePatterns(patterns);
+  linalg_lowering::populateSuppressionPatterns(patterns);
   linalg_lowering::populateWindowPatterns(patterns);
 }
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Patterns.h"
+#include "Rare.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
@@ -150,6 +150,19 @@ static Value integerPower(OpBuilder &builder, Location loc, Value x, Value y,
       select(holds(I::eq, x, one), one,
              select(holds(I::eq, x, minus), select(odd, minus, one), zero));
   return select(holds(I::slt, y, zero), inverse, result);
+}
+
+/// Bits of `a`, moved by `b` places; from its width on none is left.
+template <typename Op>
+static Value shifted(OpBuilder &builder, Location loc, Value a, Value b) {
+  Type type = a.getType();
+  Value width = scalar(builder, loc, type, type.getIntOrFloatBitWidth());
+  Value zero = scalar(builder, loc, type, 0);
+  Value isInside =
+      builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, b, width);
+  Value places = builder.create<arith::SelectOp>(loc, isInside, b, zero);
+  Value moved = builder.create<Op>(loc, a, places);
+  return builder.create<arith::SelectOp>(loc, isInside, moved, zero);
 }
 
 static Value gelu(OpBuilder &builder, Location loc, nn::GeluOp op, Value x) {
@@ -309,6 +322,12 @@ static Value computeFromSeveral(OpBuilder &builder, Location loc, Operation *op,
       })
       .Case([&](nn::XorOp) -> Value {
         return builder.create<arith::XOrIOp>(loc, a, b);
+      })
+      .Case([&](nn::ShiftLeftOp) {
+        return shifted<arith::ShLIOp>(builder, loc, a, b);
+      })
+      .Case([&](nn::ShiftRightOp) {
+        return shifted<arith::ShRUIOp>(builder, loc, a, b);
       })
       .Case([&](nn::CompareOp op) {
         return compare(builder, loc, op.getPredicate(), elements, isUnsigned);

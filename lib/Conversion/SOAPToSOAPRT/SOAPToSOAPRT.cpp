@@ -8,6 +8,7 @@
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Dialect/NN/IR/NNRare.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -43,7 +44,7 @@ Lowering::Lowering(ModuleOp module, const Target &target)
       natives_(module) {}
 
 void Lowering::createDevices(func::FuncOp main) {
-  int32_t count = 0;
+  int32_t count = 1; // Without anything to compute, too.
   main.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto shard = dyn_cast<soapir::ShardType>(type);
@@ -107,6 +108,13 @@ LogicalResult Lowering::createPorts(func::FuncOp main) {
     }
     return WalkResult::advance();
   });
+  for (NamedAttribute output : nn::emptyOutputs(module_)) {
+    StringRef name = output.getName().getValue();
+    outputs_[name] = builder.create<soaprt::OutputOp>(
+        main.getLoc(), ("out" + Twine(outputs_.size())).str(), name,
+        cast<RankedTensorType>(cast<TypeAttr>(output.getValue()).getValue()));
+  }
+  nn::removeEmptyOutputs(module_);
   return failure(result.wasInterrupted());
 }
 

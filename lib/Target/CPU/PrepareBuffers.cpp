@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "soap/Target/CPU/Passes.h"
 
 namespace soap::native {
@@ -17,6 +18,16 @@ namespace soap::native {
 
 using namespace mlir;
 using namespace soap;
+
+/// True if a copy becomes one call of memcpy, in place of a loop nest that LLVM
+/// would have to recognise.
+static bool isContiguousCopy(memref::CopyOp copy) {
+  return llvm::all_of(copy->getOperandTypes(), [](Type type) {
+    auto buffer = cast<MemRefType>(type);
+    return buffer.hasStaticShape() && buffer.getNumElements() > 0 &&
+           memref::isStaticShapeAndContiguousRowMajor(buffer);
+  });
+}
 
 namespace {
 struct PrepareBuffersPass
@@ -29,7 +40,10 @@ struct PrepareBuffersPass
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<memref::CopyOp> copies;
       SmallVector<memref::AllocOp> allocations;
-      function.walk([&](memref::CopyOp op) { copies.push_back(op); });
+      function.walk([&](memref::CopyOp op) {
+        if (!isContiguousCopy(op))
+          copies.push_back(op);
+      });
       function.walk([&](memref::AllocOp op) { allocations.push_back(op); });
       for (memref::CopyOp copy : copies) {
         OpBuilder builder(copy);

@@ -9,6 +9,7 @@ func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
   %2 = nn.sigmoid %x {nn.name = "c"} : tensor<4x100xf32>
   %3 = nn.constant dense<1.0> : tensor<4x10x300xf32> {nn.name = "e"}
   %4 = nn.max_pool %3 {nn.name = "d", kernel = array<i64: 30>, strides = array<i64: 1>, dilations = array<i64: 1>, pads_lo = array<i64: 1>, pads_hi = array<i64: 1>} : (tensor<4x10x300xf32>) -> tensor<4x10x273xf32>
+  %5 = nn.concat %x, %x {nn.name = "f", axis = 1 : i64} : (tensor<4x100xf32>, tensor<4x100xf32>) -> tensor<4x200xf32>
   return
 }
 
@@ -18,14 +19,14 @@ func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
 // LINALG: tensor.insert_slice
 // LINALG: bufferization.materialize_in_destination
 
-// Results go straight into the caller's buffers: a concatenation is two copies.
+// Results go straight into the caller's buffers: a concatenation is two copies,
+// of contiguous buffers by memcpy.
 // BUFFERS: func.func @soap_native_0_concat(%[[A:.*]]: memref<4x100xf32> {{.*}}, %[[B:.*]]: memref<4x100xf32> {{.*}}, %[[R:.*]]: memref<8x100xf32>
 // BUFFERS-NOT: memref.alloc
 // BUFFERS: %[[LO:.*]] = memref.subview %[[R]][0, 0] [4, 100]
-// BUFFERS: linalg.generic {{.*}} ins(%[[A]] : {{.*}} outs(%[[LO]] :
+// BUFFERS: memref.copy %[[A]], %[[LO]]
 // BUFFERS: %[[HI:.*]] = memref.subview %[[R]][4, 0] [4, 100]
-// BUFFERS: linalg.generic {{.*}} ins(%[[B]] : {{.*}} outs(%[[HI]] :
-// BUFFERS-NOT: memref.copy
+// BUFFERS: memref.copy %[[B]], %[[HI]]
 
 // A padded input is allocated, and freed at the end.
 // BUFFERS: func.func @soap_native_4_max_pool
@@ -33,11 +34,23 @@ func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
 // BUFFERS: memref.dealloc %[[PADDED]]
 // BUFFERS-NEXT: return
 
+// Rows that lie apart are copied by loops.
+// BUFFERS: func.func @soap_native_5_concat
+// BUFFERS-NOT: memref.copy
+// BUFFERS: linalg.generic
+// BUFFERS: linalg.generic
+// BUFFERS-NOT: memref.copy
+// BUFFERS: return
+
 // Exponentials are polynomials.
 // LOOPS: func.func @soap_native_2_sigmoid
 // LOOPS: scf.for
 // LOOPS-NOT: math.exp
 // LOOPS: math.fma
+
+// LLVM: llvm.func internal @soap_native_0_concat_body(
+// LLVM: llvm.intr.memcpy
+// LLVM: llvm.intr.memcpy
 
 // The C signature; the body knows what does not alias, its iterations are
 // independent, and what the wrapper reads are its buffers and sizes.

@@ -59,6 +59,7 @@ bool Case::runPasses(ModuleOp module,
 llvm::Error Case::import(StringRef path, int64_t unrollRNN) {
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
+  options.padSelections = true;
   auto imported = importONNX(path, options, context_);
   if (!imported)
     return imported.takeError();

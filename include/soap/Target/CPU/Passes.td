@@ -13,9 +13,10 @@ include "mlir/Pass/PassBase.td"
 def PrepareBuffersPass : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
   let summary = "Make bufferised kernels self-contained";
   let description = [{
-    Copies become linalg.generic, which become loops (a strided memref.copy would
-    call a function of MLIR's runner library), and every buffer that a kernel
-    allocates is freed at its end.
+    Copies of contiguous buffers of static shape stay, and become memcpy. Others
+    become linalg.generic, which become loops (a strided memref.copy would call a
+    function of MLIR's runner library). Every buffer that a kernel allocates is
+    freed at its end.
   }];
 }
 

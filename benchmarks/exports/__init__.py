@@ -1,0 +1,1 @@
+"""Models as PyTorch exports them, compiled and compared with onnxruntime (docs/Exports.md)."""
