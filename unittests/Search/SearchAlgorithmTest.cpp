@@ -119,7 +119,7 @@ TEST_P(Algorithms, FindValidStrategiesNoWorseThanTheirStarts) {
     auto found = create(GetParam())->run(problem, options);
     ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
     EXPECT_EQ(problem.verify(found->strategy), "");
-    TaskGraph tasks({graph, machine, costs});
+    TaskGraph tasks(problem);
     tasks.setStrategy(found->strategy);
     EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
     tasks.setStrategy(start);
