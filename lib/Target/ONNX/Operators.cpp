@@ -31,8 +31,10 @@ static constexpr OperatorEntry table[] = {
      "kernel_shape strides dilations pads auto_pad ceil_mode count_include_pad",
      "`nn.avg_pool`", "1 to 3 spatial dimensions"},
     {"BatchNormalization", 7, importBatchNormalization, nullptr, 5, 5,
-     "epsilon momentum spatial training_mode", "`nn.batch_norm`",
-     "inference; spatial 1"},
+     "epsilon momentum spatial training_mode",
+     "`nn.batch_norm`; with training_mode `nn.reduce` and what it is divided "
+     "by",
+     "spatial 1"},
     {"BitwiseAnd", 18, importBinary, nullptr, 2, 2, "", "`nn.and`", ""},
     {"BitwiseNot", 18, importUnary, nullptr, 1, 1, "", "`nn.not`", ""},
     {"BitwiseOr", 18, importBinary, nullptr, 2, 2, "", "`nn.or`", ""},
