@@ -45,48 +45,53 @@ static llvm::Error readNumbers(const std::vector<std::string> &texts,
 void ImportOptions::declare(CLI::App &app, const std::string &shapes,
                             const std::string &values) {
   app.option_defaults()->group(shapes);
-  app.add_option("--batch", batch, "Size of the batch")
+  app.add_option("--batch", batch_, "Size of the batch")
       ->check(wholeNumber<int64_t>())
       ->type_name("N");
-  app.add_option("--dim", dims, "Size of a symbolic dimension")
+  app.add_option("--dim", dims_, "Size of a symbolic dimension")
       ->type_name("NAME=N");
-  app.add_option("--batch-dim", batchDims,
+  app.add_option("--batch-dim", batchDims_,
                  "Which dimension of an input is the batch, if not the first")
       ->type_name("INPUT=K");
   app.option_defaults()->group(values);
-  app.add_option("--bind", bindings,
+  app.add_option("--bind", bindings_,
                  "Make an input a constant, from a .npy or .pb file")
       ->type_name("INPUT=FILE");
-  app.add_option("--init-weights", initWeights,
+  app.add_flag("--pad-selections", padSelections_,
+               "Pad results of NonMaxSuppression to their largest number of "
+               "rows with -1; an output NAME_count says how many count");
+  app.add_option("--init-weights", initWeights_,
                  "Seeded values for parameters that the model leaves constant")
       ->type_name("random:SEED");
 }
 
 llvm::Expected<ONNXImportOptions> ImportOptions::read() const {
   ONNXImportOptions options;
-  options.batch = batch;
-  if (llvm::Error error = readNumbers(dims, "--dim=NAME=N", options.dims))
+  options.batch = batch_;
+  options.padSelections = padSelections_;
+  if (llvm::Error error = readNumbers(dims_, "--dim=NAME=N", options.dims))
     return std::move(error);
   if (llvm::Error error =
-          readNumbers(batchDims, "--batch-dim=INPUT=K", options.batchDims))
+          readNumbers(batchDims_, "--batch-dim=INPUT=K", options.batchDims))
     return std::move(error);
-  for (const std::string &text : bindings) {
+  for (const std::string &text : bindings_) {
     std::string name, file;
     // At the first one: files may have some, too.
     if (!split(text, text.find('='), name, file))
       return mistake("--bind=INPUT=FILE", text);
     options.bindings[name] = file;
   }
-  if (!initWeights.empty()) {
-    llvm::StringRef seed(initWeights);
+  if (!initWeights_.empty()) {
+    llvm::StringRef seed(initWeights_);
     uint64_t number;
     if (!seed.consume_front("random:") || seed.getAsInteger(10, number))
-      return mistake("--init-weights=random:SEED", initWeights);
+      return mistake("--init-weights=random:SEED", initWeights_);
     options.initWeightsSeed = number;
   }
   return options;
 }
 
 bool ImportOptions::needONNX() const {
-  return batch || !dims.empty() || !batchDims.empty() || !bindings.empty();
+  return batch_ || !dims_.empty() || !batchDims_.empty() || !bindings_.empty() ||
+         padSelections_;
 }

@@ -17,8 +17,8 @@
 
 namespace soap {
 
-/// --batch, --dim, --batch-dim, --bind and --init-weights, as they were
-/// written.
+/// --batch, --dim, --batch-dim, --bind, --pad-selections and --init-weights, as
+/// they were written.
 class ImportOptions {
 public:
   /// Declares them: sizes in the group `shapes` of the help, constants in the
@@ -35,9 +35,10 @@ public:
   bool needONNX() const;
 
 private:
-  std::optional<int64_t> batch;
-  std::vector<std::string> dims, batchDims, bindings;
-  std::string initWeights;
+  std::optional<int64_t> batch_;
+  std::vector<std::string> dims_, batchDims_, bindings_;
+  std::string initWeights_;
+  bool padSelections_ = false;
 };
 
 } // namespace soap

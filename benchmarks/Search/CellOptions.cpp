@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CellOptions.h"
-#include "soap/CostModel/GeneratedTopologies.h"
+#include "soap/Topology/GeneratedTopologies.h"
 
 using namespace soap;
 namespace cl = llvm::cl;

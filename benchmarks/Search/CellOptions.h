@@ -10,7 +10,7 @@
 
 #include "Choices.h"
 #include "ModelGraph.h"
-#include "soap/CostModel/Topology.h"
+#include "soap/Topology/Topology.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace soap {

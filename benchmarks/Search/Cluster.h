@@ -8,7 +8,7 @@
 #ifndef SOAP_BENCHMARKS_SEARCH_CLUSTER_H
 #define SOAP_BENCHMARKS_SEARCH_CLUSTER_H
 
-#include "soap/CostModel/Topology.h"
+#include "soap/Topology/Topology.h"
 
 namespace soap {
 

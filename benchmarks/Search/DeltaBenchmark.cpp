@@ -15,8 +15,8 @@
 #include "DeltaComparison.h"
 #include "ExampleGraphs.h"
 #include "ModelGraph.h"
-#include "soap/CostModel/GeneratedTopologies.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -343,9 +343,9 @@ bool Benchmark::runRound(Cell &cell) {
     options.temperature = 1. / 4000;
   } else {
     strategy =
-        orFail(expertStrategy(cell.start, graph, topology, costs_, seed));
+        orFail(expertStrategy(cell.start, {graph, topology, costs_}, seed));
   }
-  strategy.order = launchOrder(cell.order, graph, strategy, topology, costs_);
+  strategy.order = launchOrder(cell.order, {graph, topology, costs_}, strategy);
   DeltaComparison comparison(graph, topology, costs_, strategy, seed, options);
   std::string error = comparison.run(roundFlag);
   cell.tally.add(comparison.tally());

@@ -52,7 +52,8 @@ std::vector<std::string> soap::splitTopologies(llvm::StringRef list) {
 
 static mlir::DialectRegistry dialects() {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
+  registry
+      .insert<mlir::func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
   return registry;
 }
 

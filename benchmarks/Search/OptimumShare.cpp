@@ -131,7 +131,7 @@ static std::optional<Instance> draw(Shape shape, uint64_t seed) {
 static int64_t inGraphOrder(const Instance &instance, const CostModel &costs,
                             Strategy strategy) {
   strategy.order = singleDevice(instance.graph, instance.machine).order;
-  TaskGraph tasks(instance.graph, instance.machine, costs);
+  TaskGraph tasks({instance.graph, instance.machine, costs});
   tasks.setStrategy(strategy);
   return FullSimulator(tasks).stepNs();
 }

@@ -80,7 +80,7 @@ static constexpr uint64_t roundLength = 128;
 /// The start number `number`, or nothing if none of twenty fits into memory.
 static std::optional<Strategy> startOf(const SearchProblem &problem,
                                        StartKind kind, uint64_t number) {
-  TaskGraph tasks(problem.graph, problem.topology, problem.costs);
+  TaskGraph tasks(problem);
   for (uint64_t attempt = 0; attempt < 20; ++attempt) {
     Strategy strategy =
         kind == StartKind::DataParallel
@@ -165,7 +165,8 @@ static std::vector<ResultTable::Column> columns() {
           {"planning_us", "plan us", 1},
           {"simulating_us", "simulate us", 1},
           {"accepting_us", "accept us", 1},
-          {"simulated_proposal_us", "simulated proposal us", 1}};
+          {"simulated_proposal_us", "simulated proposal us", 1},
+          {"simulated_if_all_per_second", "simulated/CPU s if all were"}};
 }
 
 static void addRow(ResultTable &table, llvm::json::Array row,
@@ -198,10 +199,14 @@ static void addRow(ResultTable &table, llvm::json::Array row,
   double any = statistics.proposing + statistics.bounding,
          rest =
              statistics.planning + statistics.simulating + statistics.accepting;
-  if (proposals > 0 && simulated > 0)
-    row.push_back(scale * (any / proposals + rest / simulated));
-  else
+  if (proposals > 0 && simulated > 0) {
+    double each = scale * (any / proposals + rest / simulated);
+    row.push_back(each);
+    row.push_back(share(1e6, each));
+  } else {
     row.push_back(nullptr);
+    row.push_back(nullptr);
+  }
   table.addRow(std::move(row));
 }
 
@@ -228,7 +233,7 @@ static void measureAll(ResultTable &table, const ModelSpec &spec,
         double seconds = 0;
         if (form == Form::Full || form == Form::Delta) {
           // Tables of its own: no row finds costs that another one asked for.
-          TaskGraph tables(model.graph(), topology, costs);
+          TaskGraph tables({model.graph(), topology, costs});
           detail::Chain chain(problem, options, tables, /*number=*/0);
           seconds = measure(chain, problem, machine, start, proposals);
           statistics = chain.statistics();
@@ -270,8 +275,9 @@ int main(int argc, char **argv) {
       "(CLOCK_THREAD_CPUTIME_ID), so that other programs on the machine do "
       "not\n"
       "change them much. The parts of a proposal are microseconds of this\n"
-      "time per proposal; the last column is what a\n"
-      "proposal costs that is simulated. Models are made by the zoo:\n\n"
+      "time per proposal; the last columns are what a\n"
+      "proposal costs that is simulated, and how many would be simulated per\n"
+      "second if no bound rejected any. Models are made by the zoo:\n\n"
       "  python -m zoo nmt -o nmt.onnx\n"
       "  soap-bench-search --models=nmt.onnx:64:8 --topologies=p100:nodes=4\n");
   setDefault(forms,

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RunStore.h"
-#include "soap/CostModel/JSON.h"
+#include "soap/Support/JSON.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"

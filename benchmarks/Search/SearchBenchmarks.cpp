@@ -40,7 +40,7 @@ static void fullSimulation(benchmark::State &state) {
   OperatorGraph graph = inception(64, 10);
   Topology topology = cluster(static_cast<int32_t>(state.range(0)));
   CostModel costs;
-  TaskGraph tasks(graph, topology, costs);
+  TaskGraph tasks({graph, topology, costs});
   tasks.setStrategy(strategyOf(state.range(1), graph, topology));
   FullSimulator simulator(tasks);
   for (auto _ : state)
@@ -61,7 +61,7 @@ static void proposal(benchmark::State &state) {
   CostModel costs;
   ConfigurationSpace space(graph, topology);
   Strategy strategy = dataParallel(graph, topology);
-  TaskGraph tasks(graph, topology, costs);
+  TaskGraph tasks({graph, topology, costs});
   tasks.setStrategy(strategy);
   FullSimulator simulator(tasks);
   uint64_t step = 0;
@@ -92,7 +92,7 @@ static void bound(benchmark::State &state) {
   CostModel costs;
   LowerBound bound;
   for (auto _ : state)
-    bound = lowerBound(graph, topology, costs);
+    bound = lowerBound({graph, topology, costs});
   state.counters["ms"] = static_cast<double>(bound.stepNs) / 1e6;
 }
 BENCHMARK(bound)->ArgName("devices")->Arg(4)->Arg(16)->Arg(64)->Unit(
@@ -115,7 +115,7 @@ static void boundGap(benchmark::State &state) {
         continue; // Nothing may be split.
       SearchResult optimum = llvm::cantFail(
           createExhaustive()->run({graph, machine, costs}, options));
-      gaps.push_back(100 * lowerBound(graph, machine, costs, options.maxTasks)
+      gaps.push_back(100 * lowerBound({graph, machine, costs}, options.maxTasks)
                                .gap(optimum.stepNs));
     }
   }

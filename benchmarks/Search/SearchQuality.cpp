@@ -206,10 +206,10 @@ static llvm::Expected<FinishedRun> bestNamed(RunStore &store,
     return *known;
   CostModel costs;
   SearchProblem problem{cell.model.graph(), cell.topology, costs};
-  TaskGraph tables(problem.graph, problem.topology, problem.costs);
+  TaskGraph tables(problem);
   SearchOptions options;
   options.randomStarts = 0;
-  TaskGraph tasks(problem.graph, problem.topology, problem.costs, &tables);
+  TaskGraph tasks(problem, &tables);
   tasks.setStrategy(singleDevice(problem.graph, problem.topology));
   FinishedRun best;
   best.stepNs = INT64_MAX;

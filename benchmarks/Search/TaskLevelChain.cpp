@@ -15,7 +15,7 @@ TaskLevelChain::TaskLevelChain(const SearchProblem &problem,
                                const SearchOptions &options,
                                Algorithm algorithm)
     : problem_(problem), options_(options), algorithm_(algorithm),
-      tasks_(problem.graph, problem.topology, problem.costs),
+      tasks_(problem),
       mix_(options.onlyKind ? detail::ProposalMix(*options.onlyKind)
                             : detail::ProposalMix()) {}
 

@@ -87,7 +87,8 @@ int main(int argc, char **argv) {
     return fail("expected MODEL.onnx BATCH DEVICES...");
   options.batch = batch;
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
+  registry
+      .insert<mlir::func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   auto module = importONNX(argv[1], options, context);
@@ -111,11 +112,11 @@ int main(int argc, char **argv) {
       return fail("expected a number of devices, got: '" +
                   llvm::Twine(argv[i]) + "'");
     Topology topology = cluster(devices);
-    TaskGraph tasks(extracted->graph, topology, costs);
+    TaskGraph tasks({extracted->graph, topology, costs});
     for (llvm::StringRef name : {"data-parallel", "model-parallel",
                                  "tensor-parallel", "spatial", "random"}) {
       llvm::Expected<Strategy> strategy =
-          expertStrategy(name, extracted->graph, topology, costs, /*seed=*/1);
+          expertStrategy(name, {extracted->graph, topology, costs}, /*seed=*/1);
       if (!strategy)
         return fail(llvm::toString(strategy.takeError()));
       tasks.setStrategy(*strategy);

@@ -7,7 +7,7 @@
 
 #include "soap/Calibration/MachineCalibration.h"
 #include "ProbeModel.h"
-#include "soap/CostModel/JSON.h"
+#include "soap/Support/JSON.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -22,15 +22,15 @@ Compilation::Compilation(const ModelSource &source,
                          const CompilerCallbacks &callbacks,
                          const nn::Files &files, const Target &target,
                          MLIRContext &context, CompilationResult &result)
-    : source(source), options(options), callbacks(callbacks), files(files),
-      target(target), context(context), result(result),
-      stageBegun(std::chrono::steady_clock::now()) {
-  model.name = llvm::sys::path::stem(source.path).str();
-  model.target = &target;
-  model.coresPerDevice = options.coresPerDevice;
-  model.tiles = options.reference;
-  model.files = files;
-  model.temporaryFile = callbacks.temporaryFile;
+    : source_(source), options_(options), callbacks_(callbacks), files_(files),
+      target_(target), context_(context), result_(result),
+      stageBegun_(std::chrono::steady_clock::now()) {
+  model_.name = llvm::sys::path::stem(source_.path).str();
+  model_.target = &target_;
+  model_.coresPerDevice = options_.coresPerDevice;
+  model_.tiles = options_.reference;
+  model_.files = files_;
+  model_.temporaryFile = callbacks_.temporaryFile;
 }
 
 //===----------------------------------------------------------------------===//
@@ -39,24 +39,24 @@ Compilation::Compilation(const ModelSource &source,
 
 Proceed Compilation::ask(const CompilerProgress &progress) {
   Proceed proceed =
-      callbacks.progress ? callbacks.progress(progress) : Proceed::Continue;
-  cancelled |= proceed == Proceed::Cancel;
+      callbacks_.progress ? callbacks_.progress(progress) : Proceed::Continue;
+  cancelled_ |= proceed == Proceed::Cancel;
   return proceed;
 }
 
 void Compilation::endStage() {
   auto now = std::chrono::steady_clock::now();
-  result.seconds[static_cast<size_t>(stage)] +=
-      std::chrono::duration<double>(now - stageBegun).count();
-  stageBegun = now;
+  result_.seconds[static_cast<size_t>(stage_)] +=
+      std::chrono::duration<double>(now - stageBegun_).count();
+  stageBegun_ = now;
 }
 
 llvm::Error Compilation::begin(Stage next) {
   endStage();
-  stage = next;
-  if (!cancelled)
+  stage_ = next;
+  if (!cancelled_)
     (void)ask({next, nullptr});
-  if (!cancelled)
+  if (!cancelled_)
     return llvm::Error::success();
   return makeError(Kind::Cancelled,
                    "the compilation was cancelled before this stage: " +
@@ -64,23 +64,23 @@ llvm::Error Compilation::begin(Stage next) {
 }
 
 TimingScope Compilation::nest(StringRef what) {
-  return callbacks.timing ? callbacks.timing->nest(what) : TimingScope();
+  return callbacks_.timing ? callbacks_.timing->nest(what) : TimingScope();
 }
 
 void Compilation::tell(Severity severity, const Twine &text) const {
-  if (callbacks.message)
-    callbacks.message(severity, text.str());
+  if (callbacks_.message)
+    callbacks_.message(severity, text.str());
 }
 
 llvm::Error
 Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build,
                        StringRef what, Kind kind) {
   TimingScope scope = nest(what);
-  PassManager passes(&context);
+  PassManager passes(&context_);
   passes.enableVerifier(true);
   build(passes);
   passes.enableTiming(scope);
-  return emitted(passes.run(*module), kind);
+  return emitted(passes.run(*module_), kind);
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,23 +88,23 @@ Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build,
 //===----------------------------------------------------------------------===//
 
 llvm::Error Compilation::parseModule() {
-  auto buffer = files.open(source.path);
+  auto buffer = files_.open(source_.path);
   if (!buffer)
-    return badInput("expected a readable file, got: '" + source.path +
+    return badInput("expected a readable file, got: '" + source_.path +
                     "': " + llvm::toString(buffer.takeError()));
   // The parser needs a NUL behind the text.
-  module = parseSourceString<ModuleOp>((*buffer)->getBuffer().str(), &context,
-                                       source.path);
-  if (!module)
+  module_ = parseSourceString<ModuleOp>((*buffer)->getBuffer().str(), &context_,
+                                        source_.path);
+  if (!module_)
     return emitted(mlir::failure(), Kind::BadInput);
-  if (!module->getOps<soaprt::DeviceOp>().empty())
+  if (!module_->getOps<soaprt::DeviceOp>().empty())
     return badInput("expected what --emit=nn, strategy or soap prints, got: '" +
-                    source.path +
+                    source_.path +
                     "', whose programs are planned; compile what --emit=soap "
                     "prints");
-  level = levelOf(*module);
-  if (options.import.initWeightsSeed)
-    initializeWeights(*module, *options.import.initWeightsSeed, files);
+  level_ = levelOf(*module_);
+  if (options_.import.initWeightsSeed)
+    initializeWeights(*module_, *options_.import.initWeightsSeed, files_);
   return llvm::Error::success();
 }
 
@@ -112,17 +112,17 @@ llvm::Error Compilation::importModel() {
   if (llvm::Error error = begin(Stage::Import))
     return error;
   TimingScope scope = nest("import");
-  if (StringRef(source.path).ends_with(".mlir"))
+  if (StringRef(source_.path).ends_with(".mlir"))
     return parseModule();
-  ONNXImportOptions how = options.import;
-  how.files = files;
+  ONNXImportOptions how = options_.import;
+  how.files = files_;
   if (!how.evaluate)
     if (Evaluator evaluator = registeredEvaluator())
       how.evaluate = evaluator;
-  auto imported = importONNX(source.path, how, context);
+  auto imported = importONNX(source_.path, how, context_);
   if (!imported)
     return badInput(imported.takeError());
-  module = std::move(*imported);
+  module_ = std::move(*imported);
   return llvm::Error::success();
 }
 
@@ -131,39 +131,40 @@ llvm::Error Compilation::prepareGraph() {
     return error;
   llvm::Error normal = runPasses(
       [&](OpPassManager &passes) {
-        buildNormalizePipeline(passes, options.unrollRNN);
+        buildNormalizePipeline(passes, options_.unrollRNN);
       },
       "normalize", Kind::BadInput);
-  if (normal || options.emit == Emit::NN)
+  if (normal || options_.emit == Emit::NN)
     return normal;
-  if (options.emit == Emit::SharedObject && options.reference)
-    normalized = module->clone();
+  if (options_.emit == Emit::SharedObject && options_.reference)
+    normalized_ = module_->clone();
   if (llvm::Error error = attachTopology())
     return error;
-  if (options.emit != Emit::Report && strategyName() == "search")
-    unconfigured = module->clone();
+  if (options_.emit != Emit::Report && strategyName() == "search")
+    unconfigured_ = module_->clone();
   return llvm::Error::success();
 }
 
 llvm::Error Compilation::makeTasks() {
   if (llvm::Error error = configure())
     return error;
-  if (options.prove && failed(proof.provePlans(*simulated, module->getLoc())))
+  if (options_.prove &&
+      failed(proof_.provePlans(*simulated_, module_->getLoc())))
     return emitted(mlir::failure(), Kind::Failed);
-  if (options.emit == Emit::Strategy)
+  if (options_.emit == Emit::Strategy)
     return llvm::Error::success();
   if (llvm::Error error = begin(Stage::Partition))
     return error;
   // What the strategy asks for may not fit: bad input, not a failure.
   if (llvm::Error error = runPasses(
           [&](OpPassManager &passes) {
-            buildPartitionPipeline(passes, options.costFile);
+            buildPartitionPipeline(passes, options_.costFile);
           },
           "partition", Kind::BadInput))
     return error;
   TimingScope scope = nest("compare with the simulation");
-  FailureOr<func::FuncOp> main = getMainFunction(*module);
-  return emitted(failed(main) ? mlir::failure() : simulated->compare(*main),
+  FailureOr<func::FuncOp> main = getMainFunction(*module_);
+  return emitted(failed(main) ? mlir::failure() : simulated_->compare(*main),
                  Kind::Failed);
 }
 
@@ -175,13 +176,13 @@ llvm::Error Compilation::lower(bool &again) {
   if (llvm::Error error = begin(Stage::Lower))
     return error;
   // What was simulated is what runs, also where devices have nothing to do.
-  if (ir::TopologyOp machine = ir::getTopology(*module))
-    model.machineDevices = static_cast<uint32_t>(machine.getNumDevices());
+  if (soapir::TopologyOp machine = soapir::getTopology(*module_))
+    model_.machineDevices = static_cast<uint32_t>(machine.getNumDevices());
   if (llvm::Error error = runPasses(
-          [&](OpPassManager &passes) { buildLowerPipeline(passes, target); },
+          [&](OpPassManager &passes) { buildLowerPipeline(passes, target_); },
           "lower", Kind::Failed))
     return error;
-  if (failed(movements.compare(*module)))
+  if (failed(movements_.compare(*module_)))
     return emitted(mlir::failure(), Kind::Failed);
   if (llvm::Error error = begin(Stage::LibraryMemory))
     return error;
@@ -191,56 +192,56 @@ llvm::Error Compilation::lower(bool &again) {
 llvm::Error Compilation::run() {
   auto finish = llvm::make_scope_exit([&] { endStage(); });
   auto print = [&] {
-    llvm::raw_string_ostream os(result.text);
-    module->print(os);
+    llvm::raw_string_ostream os(result_.text);
+    module_->print(os);
     os << "\n";
   };
-  if (options.emit == Emit::Topology) {
+  if (options_.emit == Emit::Topology) {
     llvm::Expected<Topology> topology = describeTopology();
     if (!topology)
       return topology.takeError();
-    result.text = topology->toJSON();
+    result_.text = topology->toJSON();
     return llvm::Error::success();
   }
   if (llvm::Error error = importModel())
     return error;
-  bool isGraph = level != Level::Tasks;
+  bool isGraph = level_ != Level::Tasks;
   if (llvm::Error error = isGraph ? prepareGraph() : checkTasks())
     return error;
-  if (options.emit == Emit::Report)
+  if (options_.emit == Emit::Report)
     return report();
-  for (bool again = options.emit != Emit::NN; again;) {
+  for (bool again = options_.emit != Emit::NN; again;) {
     if (isGraph)
       if (llvm::Error error = makeTasks())
         return error;
-    if (options.emit == Emit::Strategy)
+    if (options_.emit == Emit::Strategy)
       break;
-    if (options.prove && failed(proof.proveTasks(*module, simulated.get())))
+    if (options_.prove && failed(proof_.proveTasks(*module_, simulated_.get())))
       return emitted(mlir::failure(), Kind::Failed);
-    if (options.emit == Emit::SOAP)
+    if (options_.emit == Emit::SOAP)
       break;
     again = false;
     if (llvm::Error error = lower(again))
       return error;
     if (again) {
-      module = unconfigured->clone();
-      proof = Proof();
+      module_ = unconfigured_->clone();
+      proof_ = Proof();
     }
   }
-  bool planned = options.emit == Emit::SOAPRT || options.emit == Emit::LLVM ||
-                 options.emit == Emit::SharedObject;
+  bool planned = options_.emit == Emit::SOAPRT || options_.emit == Emit::LLVM ||
+                 options_.emit == Emit::SharedObject;
   if (planned)
     if (llvm::Error error = emitPrograms())
       return error;
-  if (options.emit != Emit::SharedObject)
+  if (options_.emit != Emit::SharedObject)
     print();
-  if (options.prove) {
-    result.proof = proof.json();
-    llvm::raw_string_ostream os(result.proofText);
-    proof.print(os);
+  if (options_.prove) {
+    result_.proof = proof_.json();
+    llvm::raw_string_ostream os(result_.proofText);
+    proof_.print(os);
   }
   // Everything else was made all the same.
-  if (!stateError.empty())
-    return failedWith(stateError + "; the search cannot be resumed");
+  if (!stateError_.empty())
+    return failedWith(stateError_ + "; the search cannot be resumed");
   return llvm::Error::success();
 }

@@ -13,9 +13,9 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
 #include "soap/Compiler/Compiler.h"
-#include "soap/Pipelines/Proof.h"
-#include "soap/Pipelines/SimulatedProgram.h"
 #include "soap/Transforms/StrategyChoice.h"
+#include "soap/Verification/Proof.h"
+#include "soap/Verification/SimulatedProgram.h"
 #include <chrono>
 
 namespace soap {
@@ -119,37 +119,37 @@ private:
   llvm::Error emitPrograms();
   llvm::Error emitSharedObject();
 
-  const ModelSource &source;
-  const CompilerOptions &options;
-  const CompilerCallbacks &callbacks;
-  const nn::Files &files;
-  const Target &target;
-  mlir::MLIRContext &context;
-  CompilationResult &result;
+  const ModelSource &source_;
+  const CompilerOptions &options_;
+  const CompilerCallbacks &callbacks_;
+  const nn::Files &files_;
+  const Target &target_;
+  mlir::MLIRContext &context_;
+  CompilationResult &result_;
 
-  Stage stage = Stage::Import;
-  std::chrono::steady_clock::time_point stageBegun;
-  bool cancelled = false;
+  Stage stage_ = Stage::Import;
+  std::chrono::steady_clock::time_point stageBegun_;
+  bool cancelled_ = false;
 
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  Level level = Level::Graph;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  Level level_ = Level::Graph;
   /// The model as it was before a strategy was chosen; null if not needed.
-  mlir::OwningOpRef<mlir::ModuleOp> normalized;
+  mlir::OwningOpRef<mlir::ModuleOp> normalized_;
   /// The same with its topology, for a search that is repeated; null if the
   /// strategy is not searched.
-  mlir::OwningOpRef<mlir::ModuleOp> unconfigured;
+  mlir::OwningOpRef<mlir::ModuleOp> unconfigured_;
   /// @{ Searches so far, and the bytes that they must leave of a device.
   static constexpr int maxSearches = 4;
-  int searches = 0;
-  std::map<int32_t, int64_t> reserved;
+  int searches_ = 0;
+  std::map<int32_t, int64_t> reserved_;
   /// @}
   /// Why the state of a search could not be kept, or empty.
-  std::string stateError;
-  ModelOptions model;
+  std::string stateError_;
+  ModelOptions model_;
   /// What the strategy's simulation promises; set by configure().
-  std::unique_ptr<SimulatedProgram> simulated;
-  MovementList movements; ///< What the program moves, as planned.
-  Proof proof;
+  std::unique_ptr<SimulatedProgram> simulated_;
+  MovementList movements_; ///< What the program moves, as planned.
+  Proof proof_;
 };
 
 } // namespace soap

@@ -69,12 +69,12 @@ llvm::Error soap::compileModel(const ModelSource &source,
     return badInput(target.takeError());
 
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
+  registry.insert<mlir::func::FuncDialect, nn::NNDialect, soapir::SOAPDialect,
                   soaprt::SOAPRTDialect>();
   (*target)->registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
-                      soaprt::SOAPRTDialect>();
+  context.loadDialect<mlir::func::FuncDialect, nn::NNDialect,
+                      soapir::SOAPDialect, soaprt::SOAPRTDialect>();
   // Diagnostics name the node; whole modules are never printed.
   context.printOpOnDiagnostic(false);
   DiagnosticCollector diagnostics(&context, callbacks.message);

@@ -18,47 +18,48 @@ Compilation::Level Compilation::levelOf(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isDeclaration())
     return Level::Graph;
-  if (ir::isPartitioned(main))
+  if (soapir::isPartitioned(main))
     return Level::Tasks;
   bool configured = false;
   for (Operation &op : main.getBody().front().without_terminator())
     if (!isa<nn::InputOp, nn::OutputOp, nn::ParameterOp, nn::ConstantOp>(op))
-      configured |= bool(ir::getConfig(&op));
+      configured |= bool(soapir::getConfig(&op));
   return configured ? Level::Configured : Level::Graph;
 }
 
 llvm::Error Compilation::checkTasks() {
-  if (options.emit == Emit::NN || options.emit == Emit::Strategy ||
-      options.emit == Emit::Report)
+  if (options_.emit == Emit::NN || options_.emit == Emit::Strategy ||
+      options_.emit == Emit::Report)
     return badInput("expected --emit=soap, soaprt, llvm or so with '" +
-                    source.path + "', whose operations are tasks already");
-  if (!options.strategy.empty() || !options.schedule.empty() ||
-      options.devices || !options.topology.empty() || options.needsStrategy ||
-      options.strategyTable || options.unrollRNN != 0)
+                    source_.path + "', whose operations are tasks already");
+  if (!options_.strategy.empty() || !options_.schedule.empty() ||
+      options_.devices || !options_.topology.empty() ||
+      options_.needsStrategy || options_.strategyTable ||
+      options_.unrollRNN != 0)
     return badInput(
         "expected no --strategy, --schedule, --devices, --topology, "
         "--export-strategy, --print-strategy and --unroll-rnn with '" +
-        source.path +
+        source_.path +
         "', whose tasks say all that; leave them out, or compile what "
         "--emit=strategy prints");
-  FailureOr<func::FuncOp> main = getMainFunction(*module);
-  ir::CoverageStatistics coverage;
-  ir::WaitStatistics waits;
-  if (failed(main) || failed(ir::verifyCoverage(*main, coverage)) ||
-      failed(ir::verifyWaits(*main, waits)))
+  FailureOr<func::FuncOp> main = getMainFunction(*module_);
+  soapir::CoverageStatistics coverage;
+  soapir::WaitStatistics waits;
+  if (failed(main) || failed(soapir::verifyCoverage(*main, coverage)) ||
+      failed(soapir::verifyWaits(*main, waits)))
     return emitted(mlir::failure(), Kind::BadInput);
-  movements = MovementList::of(*main);
-  result.movements = movements.json();
-  if (!ir::getTopology(*module))
+  movements_ = MovementList::of(*main);
+  result_.movements = movements_.json();
+  if (!soapir::getTopology(*module_))
     return llvm::Error::success();
-  FailureOr<Topology> topology = readTopology(*module);
-  FailureOr<CostModel> costs = readCosts(*module, options.costFile);
+  FailureOr<Topology> topology = readTopology(*module_);
+  FailureOr<CostModel> costs = readCosts(*module_, options_.costFile);
   if (failed(topology) || failed(costs))
     return emitted(mlir::failure(), Kind::BadInput);
   FailureOr<ScheduleTimes> times = simulateSchedule(*main, *topology, *costs);
   if (failed(times))
     return emitted(mlir::failure(), Kind::BadInput);
-  model.simulatedNs = static_cast<uint64_t>(times->stepNs);
-  result.simulatedNs = times->stepNs;
+  model_.simulatedNs = static_cast<uint64_t>(times->stepNs);
+  result_.simulatedNs = times->stepNs;
   return llvm::Error::success();
 }

@@ -7,11 +7,11 @@
 
 #include "Compilation.h"
 #include "Diagnostics.h"
+#include "soap/Calibration/Calibration.h"
 #include "soap/Calibration/MachineCalibration.h"
-#include "soap/CostModel/Calibration.h"
-#include "soap/CostModel/GeneratedTopologies.h"
-#include "soap/CostModel/JSON.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Support/JSON.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cmath>
@@ -34,19 +34,19 @@ static std::string noiseOf(const std::string &path) {
 }
 
 std::string Compilation::findCalibration(int32_t devices) {
-  if (options.calibration == "none")
+  if (options_.calibration == "none")
     return "";
-  if (options.calibration != "auto")
-    return options.calibration;
+  if (options_.calibration != "auto")
+    return options_.calibration;
   // Without a folder, nothing could be kept.
-  std::string kept = calibrationPath(target, devices, options.coresPerDevice);
+  std::string kept = calibrationPath(target_, devices, options_.coresPerDevice);
   if (kept.empty())
     return "";
   // A build for one device that nobody weighs is not worth seconds of
   // measuring.
-  bool isWeighed = devices > 1 || options.devices || options.strategyTable ||
-                   options.emit == Emit::Report ||
-                   options.emit == Emit::Topology;
+  bool isWeighed = devices > 1 || options_.devices || options_.strategyTable ||
+                   options_.emit == Emit::Report ||
+                   options_.emit == Emit::Topology;
   if (!isWeighed) {
     llvm::Expected<Calibration> known = Calibration::load(kept);
     bool isKept = static_cast<bool>(known);
@@ -54,10 +54,10 @@ std::string Compilation::findCalibration(int32_t devices) {
     return isKept ? kept : "";
   }
   TimingScope scope = nest("calibration");
-  Stage before = stage;
+  Stage before = stage_;
   bool measured = false;
   llvm::Expected<std::string> path =
-      ensureCalibration(target, devices, options.coresPerDevice, [&] {
+      ensureCalibration(target_, devices, options_.coresPerDevice, [&] {
         measured = true;
         // The next stage to begin sees a wish to cancel.
         llvm::consumeError(begin(Stage::Calibration));
@@ -78,10 +78,10 @@ std::string Compilation::findCalibration(int32_t devices) {
 }
 
 llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
-  if (StringRef(options.strategy).ends_with(".json")) {
-    auto buffer = readRegularFile(options.strategy);
+  if (StringRef(options_.strategy).ends_with(".json")) {
+    auto buffer = readRegularFile(options_.strategy);
     if (!buffer)
-      return badInput("expected to read '" + options.strategy +
+      return badInput("expected to read '" + options_.strategy +
                       "', got: " + llvm::toString(buffer.takeError()));
     llvm::Expected<int32_t> devices =
         soap::devicesOfStrategy((*buffer)->getBuffer());
@@ -90,9 +90,9 @@ llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
     return devices;
   }
   int32_t devices = 1;
-  if (level == Level::Configured && options.strategy.empty())
-    module->walk([&](Operation *op) {
-      if (ir::ConfigAttr config = ir::getConfig(op))
+  if (level_ == Level::Configured && options_.strategy.empty())
+    module_->walk([&](Operation *op) {
+      if (soapir::ConfigAttr config = soapir::getConfig(op))
         for (int32_t device : config.getDevices())
           devices = std::max(devices, device + 1);
     });
@@ -104,28 +104,29 @@ llvm::Expected<Topology> Compilation::describeTopology() {
     return topology ? std::move(topology)
                     : llvm::Expected<Topology>(badInput(topology.takeError()));
   };
-  if (!options.topology.empty())
-    return checked(loadTopology(options.topology));
+  if (!options_.topology.empty())
+    return checked(loadTopology(options_.topology));
   llvm::Expected<int32_t> named = devicesOfStrategy();
   if (!named)
     return named.takeError();
-  int32_t devices = options.devices.value_or(*named);
+  int32_t devices = options_.devices.value_or(*named);
   if (devices > maxDevices)
     return badInput("expected devices below " + Twine(maxDevices) +
                     " in the strategy, got: " + Twine(devices - 1) +
                     "; describe larger machines with --topology");
   return checked(
-      target.describeMachine({devices, options.coresPerDevice,
-                              findCalibration(devices), options.link}));
+      target_.describeMachine({devices, options_.coresPerDevice,
+                               findCalibration(devices), options_.link}));
 }
 
 llvm::Error Compilation::attachTopology() {
   // A model may bring its own.
-  if (ir::getTopology(*module) && !options.devices && options.topology.empty())
+  if (soapir::getTopology(*module_) && !options_.devices &&
+      options_.topology.empty())
     return llvm::Error::success();
   llvm::Expected<Topology> topology = describeTopology();
   if (!topology)
     return topology.takeError();
-  writeTopology(*module, *topology);
+  writeTopology(*module_, *topology);
   return llvm::Error::success();
 }

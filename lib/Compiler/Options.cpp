@@ -64,9 +64,9 @@ static llvm::Error checkModel(const ModelSource &source,
   const ONNXImportOptions &import = options.import;
   if (model.ends_with(".mlir") &&
       (import.batch || !import.dims.empty() || !import.batchDims.empty() ||
-       !import.bindings.empty()))
-    return badInput("expected --batch, --dim, --batch-dim and --bind with a "
-                    "model called *.onnx, got: '" +
+       !import.bindings.empty() || import.padSelections))
+    return badInput("expected --batch, --dim, --batch-dim, --bind and "
+                    "--pad-selections with a model called *.onnx, got: '" +
                     model + "', whose shapes are fixed; leave them out");
   return llvm::Error::success();
 }

@@ -19,40 +19,40 @@ using namespace soap;
 llvm::Error Compilation::planMemory(bool &again) {
   {
     TimingScope scope = nest("library memory");
-    if (llvm::Error error = planLibraryMemory(*module, model))
+    if (llvm::Error error = planLibraryMemory(*module_, model_))
       warn(llvm::toString(std::move(error)) +
            "; going on without the memory of library kernels");
   }
   // A search knows values and copies. What the library needs beside them, it
   // learns here.
-  auto missing = missingMemory(*module);
-  if (!missing.empty() && unconfigured && searches < maxSearches) {
-    const Topology &topology = simulated->problem().topology;
-    std::vector<int64_t> known = simulated->tasks().peakMemory();
+  auto missing = missingMemory(*module_);
+  if (!missing.empty() && unconfigured_ && searches_ < maxSearches) {
+    const Topology &topology = simulated_->problem().topology;
+    std::vector<int64_t> known = simulated_->tasks().peakMemory();
     for (auto [device, capacity, planned] : missing) {
-      int64_t bytes = std::max(reserved[device] + planned - capacity,
+      int64_t bytes = std::max(reserved_[device] + planned - capacity,
                                planned - known[static_cast<size_t>(device)]);
-      reserved[device] = bytes;
+      reserved_[device] = bytes;
       // A search that only took another device learns no more from the next
       // one.
-      for (int32_t other = 0; searches > 1 && other != topology.numDevices();
+      for (int32_t other = 0; searches_ > 1 && other != topology.numDevices();
            ++other)
         if (topology.device(other).kind == topology.device(device).kind)
-          reserved[other] = std::max(reserved[other], bytes);
+          reserved_[other] = std::max(reserved_[other], bytes);
     }
     remark("search: device " + Twine(missing[0].device) + " needs " +
            Twine(missing[0].planned) +
            " bytes with those of the kernel library, and has " +
            Twine(missing[0].capacity) + "; searching again, with " +
-           Twine(reserved[missing[0].device]) + " set aside");
+           Twine(reserved_[missing[0].device]) + " set aside");
     again = true;
     return llvm::Error::success();
   }
   // Exact, and for this strategy: bad input.
-  if (std::string error = checkDeviceMemory(*module); !error.empty())
-    return badInput(error);
-  std::string description = describeMemory(*module);
-  if (options.emit == Emit::SharedObject && !description.empty())
+  if (llvm::Error error = checkDeviceMemory(*module_))
+    return badInput(llvm::toString(std::move(error)));
+  std::string description = describeMemory(*module_);
+  if (options_.emit == Emit::SharedObject && !description.empty())
     remark(description);
   return llvm::Error::success();
 }
@@ -61,13 +61,13 @@ llvm::Error Compilation::emitSharedObject() {
   if (llvm::Error error = begin(Stage::Emit))
     return error;
   // A program of one device is its own reference.
-  auto devices = module->getOps<soaprt::DeviceOp>();
+  auto devices = module_->getOps<soaprt::DeviceOp>();
   ReferenceBuild reference;
   bool hasReference = false;
-  if (normalized && !llvm::hasNItemsOrLess(devices, 1)) {
+  if (normalized_ && !llvm::hasNItemsOrLess(devices, 1)) {
     TimingScope scope = nest("reference");
-    reference.module = *normalized;
-    llvm::Error error = buildReference(reference, *module, model);
+    reference.module = *normalized_;
+    llvm::Error error = buildReference(reference, *module_, model_);
     hasReference = !error;
     if (error)
       warn("expected to build the model for one device too, got: " +
@@ -76,27 +76,27 @@ llvm::Error Compilation::emitSharedObject() {
   }
   TimingScope scope = nest("emit");
   const ReferenceBuild *build = hasReference ? &reference : nullptr;
-  if (!options.output.empty())
-    return emitted(emitModel(*module, model, options.output, build),
+  if (!options_.output.empty())
+    return emitted(emitModel(*module_, model_, options_.output, build),
                    Kind::Failed);
   FailureOr<ModelContents> contents =
-      emitModelContents(*module, model, model.name + ".so", build);
+      emitModelContents(*module_, model_, model_.name + ".so", build);
   if (failed(contents))
     return emitted(mlir::failure(), Kind::Failed);
-  result.model = std::move(*contents);
+  result_.model = std::move(*contents);
   return llvm::Error::success();
 }
 
 llvm::Error Compilation::emitPrograms() {
-  if (options.prove && failed(proof.provePrograms(*module)))
+  if (options_.prove && failed(proof_.provePrograms(*module_)))
     return emitted(mlir::failure(), Kind::Failed);
-  if (options.emit == Emit::LLVM)
+  if (options_.emit == Emit::LLVM)
     return runPasses(
         [&](OpPassManager &passes) {
-          target.buildKernelPipeline(passes.nest<ModuleOp>());
+          target_.buildKernelPipeline(passes.nest<ModuleOp>());
         },
         "native kernels", Kind::Failed);
-  if (options.emit == Emit::SharedObject)
+  if (options_.emit == Emit::SharedObject)
     return emitSharedObject();
   return llvm::Error::success();
 }

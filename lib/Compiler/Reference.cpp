@@ -26,7 +26,7 @@ static llvm::Error placeOnOneDevice(ModuleOp module, ModelOptions &options) {
     return llvm::createStringError("the graph cannot be read");
   const OperatorGraph &graph = problem->extracted.graph;
   llvm::Expected<Strategy> strategy =
-      expertStrategy("single", graph, problem->topology, problem->costs, 0);
+      expertStrategy("single", problem->get(), 0);
   if (!strategy)
     return strategy.takeError();
   StrategyInfo info;

@@ -50,32 +50,32 @@ void Compilation::recordSearch(const SearchResult &search) {
           ? "the user, the best so far is taken"
           : stringify(search.stop),
       static_cast<double>(search.stepNs) / 1e6));
-  result.search = searchJSON(search);
-  result.searchLog = csvOf(search);
-  if (stateError.empty())
-    stateError = search.stateError;
+  result_.search = searchJSON(search);
+  result_.searchLog = csvOf(search);
+  if (stateError_.empty())
+    stateError_ = search.stateError;
 }
 
 StrategyRequest Compilation::requestOf(const std::string &name) {
   StrategyRequest request;
   request.name = name;
-  request.schedule = options.schedule;
-  request.algorithm = options.search;
-  request.reservedBytes = reserved;
+  request.schedule = options_.schedule;
+  request.algorithm = options_.search;
+  request.reservedBytes = reserved_;
   SearchOptions &search = request.search;
-  search.proposals = options.proposals;
-  search.stagnation = options.stagnation;
-  search.seed = options.seed;
-  search.stateFile = options.searchState;
-  if (options.searchStarts) {
+  search.proposals = options_.proposals;
+  search.stagnation = options_.stagnation;
+  search.seed = options_.seed;
+  search.stateFile = options_.searchState;
+  if (options_.searchStarts) {
     search.namedStarts = false;
-    search.randomStarts = *options.searchStarts;
+    search.randomStarts = *options_.searchStarts;
   }
   // All searches together; but one that is repeated must find something.
-  double spent = result.seconds[static_cast<size_t>(Stage::Search)];
-  search.budgetSeconds = std::max(options.budgetSeconds - spent,
-                                  searches > 0 ? options.budgetSeconds / 10
-                                               : options.budgetSeconds);
+  double spent = result_.seconds[static_cast<size_t>(Stage::Search)];
+  search.budgetSeconds = std::max(options_.budgetSeconds - spent,
+                                  searches_ > 0 ? options_.budgetSeconds / 10
+                                                : options_.budgetSeconds);
   search.progress = [this](const SearchProgress &progress) {
     return ask({Stage::Search, &progress}) == Proceed::Continue;
   };
@@ -87,9 +87,10 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
 //===----------------------------------------------------------------------===//
 
 std::string Compilation::strategyName() const {
-  if (!options.strategy.empty() || level == Level::Configured)
-    return options.strategy;
-  return ir::getTopology(*module).getNumDevices() > 1 ? "search" : "single";
+  if (!options_.strategy.empty() || level_ == Level::Configured)
+    return options_.strategy;
+  return soapir::getTopology(*module_).getNumDevices() > 1 ? "search"
+                                                           : "single";
 }
 
 llvm::Expected<Strategy>
@@ -102,11 +103,11 @@ Compilation::decideStrategy(const ModuleProblem &problem) {
   if (searches)
     scope = nest("search");
   FailureOr<ChosenStrategy> chosen = chooseStrategy(
-      problem, requestOf(name), UnknownLoc::get(module->getContext()));
+      problem, requestOf(name), UnknownLoc::get(module_->getContext()));
   if (failed(chosen))
     return emitted(mlir::failure(), Kind::BadInput);
   if (chosen->search) {
-    ++this->searches;
+    ++searches_;
     recordSearch(*chosen->search);
   }
   if (searches)
@@ -116,7 +117,7 @@ Compilation::decideStrategy(const ModuleProblem &problem) {
 }
 
 llvm::Error Compilation::configure() {
-  FailureOr<ModuleProblem> problem = readProblem(*module, options.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
   llvm::Expected<Strategy> strategy = decideStrategy(*problem);
@@ -125,22 +126,22 @@ llvm::Error Compilation::configure() {
   TimingScope scope = nest("strategy");
   const OperatorGraph &graph = problem->extracted.graph;
   explainIdleDevices(*problem, *strategy);
-  simulated = std::make_unique<SimulatedProgram>(*problem, *strategy);
-  movements = simulated->movements();
+  simulated_ = std::make_unique<SimulatedProgram>(*problem, *strategy);
+  movements_ = simulated_->movements();
   StrategyInfo info;
   info.fingerprint = graph.fingerprint;
   info.topology = problem->topology.name;
-  info.seed = options.seed;
-  info.simulatedNs = simulated->stepNs();
-  model.fingerprint = info.fingerprint;
-  model.simulatedNs = static_cast<uint64_t>(info.simulatedNs);
-  model.strategy = toJSON(*strategy, graph, info);
-  result.simulatedNs = info.simulatedNs;
-  result.strategy = model.strategy;
-  result.movements = movements.json();
-  if (options.strategyTable) {
-    result.strategyTable.clear();
-    llvm::raw_string_ostream os(result.strategyTable);
+  info.seed = options_.seed;
+  info.simulatedNs = simulated_->stepNs();
+  model_.fingerprint = info.fingerprint;
+  model_.simulatedNs = static_cast<uint64_t>(info.simulatedNs);
+  model_.strategy = toJSON(*strategy, graph, info);
+  result_.simulatedNs = info.simulatedNs;
+  result_.strategy = model_.strategy;
+  result_.movements = movements_.json();
+  if (options_.strategyTable) {
+    result_.strategyTable.clear();
+    llvm::raw_string_ostream os(result_.strategyTable);
     printStrategy(os, *problem, *strategy);
   }
   writeStrategy(problem->extracted, *strategy, problem->topology);
@@ -190,29 +191,26 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
 }
 
 llvm::Error Compilation::report() {
-  FailureOr<ModuleProblem> problem = readProblem(*module, options.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
-  const OperatorGraph &graph = problem->extracted.graph;
   SmallVector<StrategyReport> rows;
   auto add = [&](StringRef name, const Strategy &strategy) {
     // Nobody asked for the random row of a large machine.
-    bool isOptional = name == "random" && options.strategy != name;
-    rows.push_back(soap::report(name, strategy, graph, problem->topology,
-                                problem->costs, isOptional));
+    bool isOptional = name == "random" && options_.strategy != name;
+    rows.push_back(soap::report(name, strategy, problem->get(), isOptional));
   };
   for (const NamedStrategy &named : namedStrategies())
     if (named.isListed)
-      add(named.name, named.make(graph, problem->topology, problem->costs,
-                                 /*devices=*/0, options.seed));
-  StringRef chosen(options.strategy);
+      add(named.name, named.make(problem->get(), /*devices=*/0, options_.seed));
+  StringRef chosen(options_.strategy);
   bool isListed = llvm::any_of(
       rows, [&](const StrategyReport &row) { return row.name == chosen; });
   if (!isListed) {
     llvm::Expected<Strategy> strategy = decideStrategy(*problem);
     if (!strategy)
       return strategy.takeError();
-    if (chosen.empty() && level == Level::Configured)
+    if (chosen.empty() && level_ == Level::Configured)
       chosen = "model";
     else if (chosen.empty() || chosen == "search")
       chosen = "found";
@@ -220,9 +218,9 @@ llvm::Error Compilation::report() {
       chosen = llvm::sys::path::filename(chosen);
     add(chosen, *strategy);
   }
-  LowerBound bound = lowerBound(graph, problem->topology, problem->costs);
-  result.report = reportJSON(rows, bound);
-  llvm::raw_string_ostream os(result.text);
+  LowerBound bound = lowerBound(problem->get());
+  result_.report = reportJSON(rows, bound);
+  llvm::raw_string_ostream os(result_.text);
   printReport(os, rows, bound, chosen);
   return llvm::Error::success();
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/CostModel/CostModel.h"
-#include "JSONReader.h"
+#include "soap/Topology/JSONReader.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
 #include <cmath>

@@ -32,15 +32,15 @@ static std::pair<int32_t, int32_t> deviceBounds(const Layout &producer,
 
 void Planner::reset(const Layout &layout, ArrayRef<Need> needsOfAll,
                     RouteCost routeCost, int32_t hostDevice) {
-  producer = &layout;
-  consumers = needsOfAll;
-  route = routeCost;
-  host = hostDevice;
-  plan.clear(layout.cuts.size());
-  numDemands = numTransfers = 0;
-  std::tie(lowestDevice, highestDevice) = deviceBounds(layout, needsOfAll);
-  for (DeviceTable<int32_t> *table : {&firstNeed, &ownBlock, &seen})
-    table->reset(lowestDevice, highestDevice);
+  producer_ = &layout;
+  consumers_ = needsOfAll;
+  route_ = routeCost;
+  host_ = hostDevice;
+  plan_.clear(layout.cuts.size());
+  numDemands_ = numTransfers_ = 0;
+  std::tie(lowestDevice_, highestDevice_) = deviceBounds(layout, needsOfAll);
+  for (DeviceTable<int32_t> *table : {&firstNeed_, &ownBlock_, &seen_})
+    table->reset(lowestDevice_, highestDevice_);
 }
 
 //===----------------------------------------------------------------------===//
@@ -48,9 +48,9 @@ void Planner::reset(const Layout &layout, ArrayRef<Need> needsOfAll,
 //===----------------------------------------------------------------------===//
 
 int32_t Planner::addBox(ArrayRef<Range> ranges) {
-  int32_t id = plan.addBox();
-  std::copy(ranges.begin(), ranges.end(), plan.rangesOf(id));
-  plan.setVolume(id);
+  int32_t id = plan_.addBox();
+  std::copy(ranges.begin(), ranges.end(), plan_.rangesOf(id));
+  plan_.setVolume(id);
   return id;
 }
 
@@ -79,32 +79,32 @@ int32_t Planner::addAction(ActionKind kind, ArrayRef<int32_t> members,
   FlatPlan::Action action;
   action.kind = kind;
   action.combine = combine;
-  action.group.begin = static_cast<int32_t>(plan.members.size());
-  plan.members.append(members.begin(), members.end());
-  action.group.end = static_cast<int32_t>(plan.members.size());
+  action.group.begin = static_cast<int32_t>(plan_.members.size());
+  plan_.members.append(members.begin(), members.end());
+  action.group.end = static_cast<int32_t>(plan_.members.size());
   action.inputs.begin = action.inputs.end =
-      static_cast<int32_t>(plan.ports.size());
+      static_cast<int32_t>(plan_.ports.size());
   action.outputs.begin = action.outputs.end =
-      static_cast<int32_t>(plan.outputs.size());
-  plan.actions.push_back(action);
-  return static_cast<int32_t>(plan.actions.size()) - 1;
+      static_cast<int32_t>(plan_.outputs.size());
+  plan_.actions.push_back(action);
+  return static_cast<int32_t>(plan_.actions.size()) - 1;
 }
 
 void Planner::addInput(const SourceGrid &grid, int32_t device, int32_t box) {
   FlatPlan::Port port{device, box, {}};
-  port.pieces.begin = static_cast<int32_t>(plan.pieces.size());
-  grid.assemble(device, box, plan);
-  port.pieces.end = static_cast<int32_t>(plan.pieces.size());
-  plan.ports.push_back(port);
-  ++plan.actions.back().inputs.end;
+  port.pieces.begin = static_cast<int32_t>(plan_.pieces.size());
+  grid.assemble(device, box, plan_);
+  port.pieces.end = static_cast<int32_t>(plan_.pieces.size());
+  plan_.ports.push_back(port);
+  ++plan_.actions.back().inputs.end;
 }
 
 int32_t Planner::addOutput(int32_t device, int32_t box) {
-  FlatPlan::Action &action = plan.actions.back();
+  FlatPlan::Action &action = plan_.actions.back();
   int32_t shard =
-      addShard(device, box, static_cast<int32_t>(plan.actions.size()) - 1,
+      addShard(device, box, static_cast<int32_t>(plan_.actions.size()) - 1,
                action.outputs.size());
-  plan.outputs.push_back(shard);
+  plan_.outputs.push_back(shard);
   ++action.outputs.end;
   return shard;
 }
@@ -116,7 +116,7 @@ void soap::detail::sortGroup(llvm::SmallVectorImpl<int32_t> &group) {
 
 void Planner::serve(const Request &request, FlatPlan::Slice pieces) {
   for (int32_t base : request.demand->readBase)
-    plan.reads[base + request.read()].pieces = pieces;
+    plan_.reads[base + request.read()].pieces = pieces;
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,22 +130,22 @@ void Planner::collectDemands() {
   };
   int32_t numReads = 0;
   SmallVector<int32_t, 5> sizes;
-  for (size_t i = 0, e = consumers.size(); i != e; ++i) {
-    const Need &need = consumers[i];
+  for (size_t i = 0, e = consumers_.size(); i != e; ++i) {
+    const Need &need = consumers_[i];
     assert(need.devices.size() == need.tasks.size() &&
            need.devices.size() == size_t(need.numTiles() * need.copies) &&
            "one device and one task per tile and copy");
     Demand *demand = nullptr;
     if (!need.regather)
-      for (size_t k = 0; k != numDemands; ++k)
-        if (!demands[k].need->regather && equal(*demands[k].need, need))
-          demand = &demands[k];
+      for (size_t k = 0; k != numDemands_; ++k)
+        if (!demands_[k].need->regather && equal(*demands_[k].need, need))
+          demand = &demands_[k];
     if (!demand) {
-      if (numDemands == demands.size())
-        demands.emplace_back();
-      demand = &demands[numDemands];
+      if (numDemands_ == demands_.size())
+        demands_.emplace_back();
+      demand = &demands_[numDemands_];
       demand->need = &need;
-      demand->index = static_cast<int32_t>(numDemands++);
+      demand->index = static_cast<int32_t>(numDemands_++);
       demand->consumers.clear();
       demand->readBase.clear();
       demand->firstRead.clear();
@@ -153,10 +153,10 @@ void Planner::collectDemands() {
       for (const auto &ranges : need.ranges)
         sizes.push_back(static_cast<int32_t>(ranges.size()));
       demand->firstBox = addGrid(
-          plan, sizes, [&](size_t d, int32_t k) { return need.ranges[d][k]; });
+          plan_, sizes, [&](size_t d, int32_t k) { return need.ranges[d][k]; });
       int32_t reads = 0;
       for (int64_t volume :
-           ArrayRef<int64_t>(plan.volumes).drop_front(demand->firstBox)) {
+           ArrayRef<int64_t>(plan_.volumes).drop_front(demand->firstBox)) {
         demand->firstRead.push_back(volume == 0 ? -1 : reads);
         reads += volume == 0 ? 0 : need.copies;
       }
@@ -167,11 +167,11 @@ void Planner::collectDemands() {
       numReads += first < 0 ? 0 : need.copies;
   }
 
-  plan.reads.resize_for_overwrite(numReads);
+  plan_.reads.resize_for_overwrite(numReads);
   for (const Demand &demand : allDemands())
     for (size_t k = 0; k != demand.consumers.size(); ++k) {
       const Need &need = *demand.need;
-      FlatPlan::Read *read = plan.reads.begin() + demand.readBase[k];
+      FlatPlan::Read *read = plan_.reads.begin() + demand.readBase[k];
       for (int32_t tile = 0, e = demand.firstRead.size(); tile != e; ++tile) {
         if (demand.firstRead[tile] < 0)
           continue;
@@ -188,86 +188,87 @@ void Planner::collectDemands() {
 }
 
 void Planner::createTaskShards() {
-  plan.shards.resize(producer->tasks.size());
+  plan_.shards.resize(producer_->tasks.size());
   SmallVector<int32_t, 5> sizes;
-  for (const auto &cuts : producer->cuts)
+  for (const auto &cuts : producer_->cuts)
     sizes.push_back(static_cast<int32_t>(cuts.size()) - 1);
-  firstTileBox = addGrid(plan, sizes, [&](size_t d, int32_t i) {
-    return Range{producer->cuts[d][i], producer->cuts[d][i + 1]};
+  firstTileBox_ = addGrid(plan_, sizes, [&](size_t d, int32_t i) {
+    return Range{producer_->cuts[d][i], producer_->cuts[d][i + 1]};
   });
-  const int32_t *task = producer->tasks.begin();
-  const int32_t *device = producer->devices.begin();
-  auto tiles = static_cast<int32_t>(producer->numTiles());
+  const int32_t *task = producer_->tasks.begin();
+  const int32_t *device = producer_->devices.begin();
+  auto tiles = static_cast<int32_t>(producer_->numTiles());
   for (int32_t tile = 0; tile != tiles; ++tile)
-    for (int32_t part = 0; part != producer->parts; ++part)
-      for (int32_t copy = 0; copy != producer->copies; ++copy, ++task, ++device)
-        plan.shards[*task] = {*device,
-                              firstTileBox + tile,
-                              producer->parts == 1 ? -1 : part,
-                              Shard::Origin::Task,
-                              *task,
-                              0};
+    for (int32_t part = 0; part != producer_->parts; ++part)
+      for (int32_t copy = 0; copy != producer_->copies;
+           ++copy, ++task, ++device)
+        plan_.shards[*task] = {*device,
+                               firstTileBox_ + tile,
+                               producer_->parts == 1 ? -1 : part,
+                               Shard::Origin::Task,
+                               *task,
+                               0};
 }
 
 void Planner::reduceLocally(SourceGrid &grid) {
-  grid.reset(producer->cuts);
+  grid.reset(producer_->cuts);
   // Of one tile: the reduction of every holder, and what enters which.
   SmallVector<int32_t, 8> reductionOf;
   SmallVector<std::pair<int32_t, int32_t>, 16> entries;
-  for (int64_t tile = 0, e = producer->numTiles(); tile != e; ++tile) {
-    holders.clear();
-    seen.clear();
-    int64_t first = tile * producer->parts * producer->copies;
-    if (producer->parts == 1) {
+  for (int64_t tile = 0, e = producer_->numTiles(); tile != e; ++tile) {
+    holders_.clear();
+    seen_.clear();
+    int64_t first = tile * producer_->parts * producer_->copies;
+    if (producer_->parts == 1) {
       // Copies on one device count once.
-      for (int32_t copy = 0; copy != producer->copies; ++copy)
-        if (seen.insert(producer->devices[first + copy], 0))
-          holders.push_back(
-              {producer->devices[first + copy], producer->tasks[first + copy]});
-      grid.addCell(holders);
+      for (int32_t copy = 0; copy != producer_->copies; ++copy)
+        if (seen_.insert(producer_->devices[first + copy], 0))
+          holders_.push_back({producer_->devices[first + copy],
+                              producer_->tasks[first + copy]});
+      grid.addCell(holders_);
       continue;
     }
     // Copy 0 of every part; parts that share a device join there.
     reductionOf.clear();
     entries.clear();
-    size_t firstReduction = plan.reductions.size();
-    for (int32_t part = 0; part != producer->parts; ++part) {
-      int64_t slot = first + int64_t(part) * producer->copies;
-      int32_t device = producer->devices[slot], shard = producer->tasks[slot];
-      int32_t *position = seen.find(device);
+    size_t firstReduction = plan_.reductions.size();
+    for (int32_t part = 0; part != producer_->parts; ++part) {
+      int64_t slot = first + int64_t(part) * producer_->copies;
+      int32_t device = producer_->devices[slot], shard = producer_->tasks[slot];
+      int32_t *position = seen_.find(device);
       if (!position) {
-        seen.insert(device, static_cast<int32_t>(holders.size()));
-        holders.push_back({device, shard});
+        seen_.insert(device, static_cast<int32_t>(holders_.size()));
+        holders_.push_back({device, shard});
         reductionOf.push_back(-1);
         continue;
       }
       int32_t &index = reductionOf[*position];
       if (index < 0) {
-        index = static_cast<int32_t>(plan.reductions.size());
-        int32_t &held = holders[*position].shard;
+        index = static_cast<int32_t>(plan_.reductions.size());
+        int32_t &held = holders_[*position].shard;
         entries.push_back({index, held});
-        FlatPlan::Shard output = plan.shards[held];
+        FlatPlan::Shard output = plan_.shards[held];
         output.origin = Shard::Origin::Reduction;
         output.index = index;
-        held = static_cast<int32_t>(plan.shards.size());
-        plan.shards.push_back(output);
-        plan.reductions.push_back({producer->combine, held, {}});
+        held = static_cast<int32_t>(plan_.shards.size());
+        plan_.shards.push_back(output);
+        plan_.reductions.push_back({producer_->combine, held, {}});
       }
       entries.push_back({index, shard});
     }
-    for (size_t i = firstReduction; i != plan.reductions.size(); ++i) {
-      FlatPlan::Slice &inputs = plan.reductions[i].inputs;
-      inputs.begin = static_cast<int32_t>(plan.shardLists.size());
+    for (size_t i = firstReduction; i != plan_.reductions.size(); ++i) {
+      FlatPlan::Slice &inputs = plan_.reductions[i].inputs;
+      inputs.begin = static_cast<int32_t>(plan_.shardLists.size());
       for (auto [index, shard] : entries)
         if (index == static_cast<int32_t>(i))
-          plan.shardLists.push_back(shard);
-      inputs.end = static_cast<int32_t>(plan.shardLists.size());
+          plan_.shardLists.push_back(shard);
+      inputs.end = static_cast<int32_t>(plan_.shardLists.size());
     }
-    if (holders.size() == 1)
-      plan.shards[holders[0].shard].part = -1;
-    grid.addCell(holders);
+    if (holders_.size() == 1)
+      plan_.shards[holders_[0].shard].part = -1;
+    grid.addCell(holders_);
   }
-  grid.formBlocks(plan);
+  grid.formBlocks(plan_);
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,8 +277,8 @@ void Planner::reduceLocally(SourceGrid &grid) {
 
 bool Planner::isAligned(const Demand &demand) const {
   const Need &need = *demand.need;
-  for (size_t d = 0, rank = producer->cuts.size(); d != rank; ++d) {
-    const auto &cuts = producer->cuts[d];
+  for (size_t d = 0, rank = producer_->cuts.size(); d != rank; ++d) {
+    const auto &cuts = producer_->cuts[d];
     const auto &ranges = need.ranges[d];
     if (ranges.size() + 1 != cuts.size())
       return false;
@@ -292,10 +293,10 @@ bool Planner::isAligned(const Demand &demand) const {
 }
 
 int32_t Planner::taskWith(size_t tile, int32_t device) const {
-  for (int32_t copy = 0; copy != producer->copies; ++copy) {
-    size_t slot = tile * producer->copies + copy;
-    if (producer->devices[slot] == device)
-      return producer->tasks[slot];
+  for (int32_t copy = 0; copy != producer_->copies; ++copy) {
+    size_t slot = tile * producer_->copies + copy;
+    if (producer_->devices[slot] == device)
+      return producer_->tasks[slot];
   }
   return -1;
 }
@@ -314,17 +315,17 @@ const FlatPlan &Planner::run(const Layout &layout, ArrayRef<Need> needsOfAll,
   collectDemands();
   createTaskShards();
   // The search meets this most: everybody reads what its device wrote.
-  if (producer->parts == 1 && llvm::all_of(allDemands(), [&](const Demand &d) {
+  if (producer_->parts == 1 && llvm::all_of(allDemands(), [&](const Demand &d) {
         return isAligned(d);
       })) {
     for (const Demand &demand : allDemands())
       serveAligned(demand);
-    return plan;
+    return plan_;
   }
-  reduceLocally(taskGrid);
-  if (producer->parts > 1)
-    reducePartials(taskGrid, homeGrid);
-  const SourceGrid &grid = producer->parts > 1 ? homeGrid : taskGrid;
+  reduceLocally(taskGrid_);
+  if (producer_->parts > 1)
+    reducePartials(taskGrid_, homeGrid_);
+  const SourceGrid &grid = producer_->parts > 1 ? homeGrid_ : taskGrid_;
 
   SmallVector<const Demand *, 4> shared;
   for (const Demand &demand : allDemands())
@@ -335,7 +336,7 @@ const FlatPlan &Planner::run(const Layout &layout, ArrayRef<Need> needsOfAll,
   for (const Demand &demand : allDemands())
     if (demand.need->regather)
       moveAll(grid, &demand);
-  return plan;
+  return plan_;
 }
 
 ValuePlanner::ValuePlanner() : planner_(std::make_unique<Planner>()) {}

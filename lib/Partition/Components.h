@@ -48,25 +48,33 @@ class Components {
 public:
   void build(const SourceGrid &grid, llvm::ArrayRef<const Demand *> demands);
 
-  int32_t size() const { return static_cast<int32_t>(begin.size()) - 1; }
+  int32_t size() const { return static_cast<int32_t>(begin_.size()) - 1; }
   llvm::ArrayRef<Request> requests(int32_t component) const {
-    return llvm::ArrayRef<Request>(sorted).slice(
-        begin[component], begin[component + 1] - begin[component]);
+    return llvm::ArrayRef<Request>(sorted_).slice(
+        begin_[component], begin_[component + 1] - begin_[component]);
   }
   /// The blocks of a component, per dimension.
   void blocks(int32_t component, Spans &spans) const;
 
 private:
+  /// Joins the blocks of each dimension that ranges overlap to clusters, and
+  /// finds the cluster of every range. Returns the number of components.
+  int32_t cluster(const SourceGrid &grid,
+                  llvm::ArrayRef<const Demand *> demands);
+  /// A counting sort of the requests by component.
+  void sortRequests(llvm::ArrayRef<const Demand *> demands,
+                    int32_t numComponents);
+
   /// Per dimension: first block of every cluster, and the number of blocks. All
-  /// in one array; firstCluster[d] is where those of dimension d begin.
-  llvm::SmallVector<int32_t, 0> clusters;
-  llvm::SmallVector<int32_t, 5> firstCluster, strides;
-  llvm::SmallVector<int32_t, 0> begin;
-  llvm::SmallVector<Request, 0> sorted;
+  /// in one array; firstCluster_[d] is where those of dimension d begin.
+  llvm::SmallVector<int32_t, 0> clusters_;
+  llvm::SmallVector<int32_t, 5> firstCluster_, strides_;
+  llvm::SmallVector<int32_t, 0> begin_;
+  llvm::SmallVector<Request, 0> sorted_;
   /// @{ Scratch memory.
-  llvm::SmallVector<int32_t, 0> clusterOf, componentOf, opened, clusterOfBlock,
-      next;
-  llvm::SmallVector<size_t, 16> firstRange;
+  llvm::SmallVector<int32_t, 0> clusterOf_, componentOf_, opened_,
+      clusterOfBlock_, next_;
+  llvm::SmallVector<size_t, 16> firstRange_;
   /// @}
 };
 

@@ -25,16 +25,16 @@ bool Planner::areDisjoint(ArrayRef<int32_t> boxes, int32_t hull, bool &covers) {
     return std::lexicographical_compare(
         box(a).begin(), box(a).end(), box(b).begin(), box(b).end(), lessRange);
   };
-  sortedIds.assign(boxes.begin(), boxes.end());
-  if (!llvm::is_sorted(sortedIds, before))
-    llvm::sort(sortedIds, before);
-  for (size_t i = 1, e = sortedIds.size(); i < e; ++i)
-    if (sameBox(sortedIds[i - 1], sortedIds[i]))
+  sortedIds_.assign(boxes.begin(), boxes.end());
+  if (!llvm::is_sorted(sortedIds_, before))
+    llvm::sort(sortedIds_, before);
+  for (size_t i = 1, e = sortedIds_.size(); i < e; ++i)
+    if (sameBox(sortedIds_[i - 1], sortedIds_[i]))
       return false;
   size_t gridSize = 1;
   covers = true;
-  auto &ranges = sortedRanges;
-  for (size_t d = 0; d != plan.rank; ++d) {
+  auto &ranges = sortedRanges_;
+  for (size_t d = 0; d != plan_.rank; ++d) {
     ranges.clear();
     for (int32_t id : boxes)
       if (ranges.empty() || ranges.back() != box(id)[d])
@@ -86,14 +86,14 @@ bool Planner::unite(JoinedNeed &need, const JoinedNeed &other, bool abutting) {
   if (overlap < 0 || (overlap == 0 && !abutting))
     return false;
   if (!need.ownsBox) {
-    int32_t copy = plan.addBox();
-    std::copy_n(plan.rangesOf(need.box), rank, plan.rangesOf(copy));
+    int32_t copy = plan_.addBox();
+    std::copy_n(plan_.rangesOf(need.box), rank, plan_.rangesOf(copy));
     need.box = copy;
     need.ownsBox = true;
   }
-  plan.rangesOf(need.box)[differing] = {std::min(x.lo, y.lo),
-                                        std::max(x.hi, y.hi)};
-  plan.setVolume(need.box);
+  plan_.rangesOf(need.box)[differing] = {std::min(x.lo, y.lo),
+                                         std::max(x.hi, y.hi)};
+  plan_.setVolume(need.box);
   return true;
 }
 
@@ -103,10 +103,10 @@ void Planner::join(const Request &request) {
   need.box = request.box();
   need.demands = uint64_t(1) << std::min(request.demand->index, 63);
   // A union may reach further needs of the device: start over after each.
-  int32_t *head = firstNeed.find(need.device);
+  int32_t *head = firstNeed_.find(need.device);
   need.next = head ? *head : -1;
   for (int32_t i = need.next; i != -1;) {
-    JoinedNeed &other = needs[i];
+    JoinedNeed &other = needs_[i];
     i = other.next;
     if (other.dead || !unite(need, other, need.demands == other.demands))
       continue;
@@ -114,10 +114,10 @@ void Planner::join(const Request &request) {
     other.dead = true;
     i = need.next;
   }
-  while (need.next != -1 && needs[need.next].dead)
-    need.next = needs[need.next].next;
-  firstNeed.insert(need.device, static_cast<int32_t>(needs.size()));
-  needs.push_back(need);
+  while (need.next != -1 && needs_[need.next].dead)
+    need.next = needs_[need.next].next;
+  firstNeed_.insert(need.device, static_cast<int32_t>(needs_.size()));
+  needs_.push_back(need);
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,46 +125,46 @@ void Planner::join(const Request &request) {
 //===----------------------------------------------------------------------===//
 
 void Planner::describeSources(const SourceGrid &grid) {
-  blocks.clear();
-  blockRanges.clear();
-  ownBlock.clear();
-  distinct = true;
-  forEachIndex(spans, grid.blockStrides(),
+  blocks_.clear();
+  blockRanges_.clear();
+  ownBlock_.clear();
+  distinct_ = true;
+  forEachIndex(spans_, grid.blockStrides(),
                [&](ArrayRef<int32_t> at, int32_t block) {
                  ArrayRef<Holder> holders = grid.blockHolders(block);
-                 auto index = static_cast<int32_t>(blocks.size());
+                 auto index = static_cast<int32_t>(blocks_.size());
                  if (index == 0)
-                   copies = static_cast<int32_t>(holders.size());
-                 else if (copies != static_cast<int32_t>(holders.size()))
-                   copies = 0;
+                   copies_ = static_cast<int32_t>(holders.size());
+                 else if (copies_ != static_cast<int32_t>(holders.size()))
+                   copies_ = 0;
                  for (Holder holder : holders)
-                   distinct &= ownBlock.insert(holder.device, index);
-                 blocks.push_back(block);
+                   distinct_ &= ownBlock_.insert(holder.device, index);
+                 blocks_.push_back(block);
                  for (size_t d = 0; d != at.size(); ++d)
-                   blockRanges.push_back(grid.blockRange(d, at[d]));
+                   blockRanges_.push_back(grid.blockRange(d, at[d]));
                });
 }
 
 /// One source block, needed whole by several devices that do not have it.
 bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
-  if (blocks.size() != 1 || needs.size() < 2)
+  if (blocks_.size() != 1 || needs_.size() < 2)
     return false;
-  for (const JoinedNeed &need : needs)
+  for (const JoinedNeed &need : needs_)
     if (box(need.box) != blockBox(0))
       return false;
   // Two copies among the readers: each destination takes the nearest.
   int32_t root = -1;
   for (const Request &request : requests)
-    if (ownBlock.find(request.device())) {
+    if (ownBlock_.find(request.device())) {
       if (root != -1 && root != request.device())
         return false;
       root = request.device();
     }
   if (root == -1) {
     int64_t best = INT64_MAX;
-    for (Holder holder : grid.blockHolders(blocks[0])) {
+    for (Holder holder : grid.blockHolders(blocks_[0])) {
       int64_t total = 0;
-      for (const JoinedNeed &need : needs)
+      for (const JoinedNeed &need : needs_)
         total += cost(holder.device, need.device);
       if (total < best || (total == best && holder.device < root)) {
         best = total;
@@ -175,46 +175,46 @@ bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
   auto byDevice = [](const JoinedNeed &a, const JoinedNeed &b) {
     return a.device < b.device;
   };
-  auto onHost = [&](const JoinedNeed &need) { return need.device == host; };
-  if (root == host || llvm::any_of(needs, onHost))
+  auto onHost = [&](const JoinedNeed &need) { return need.device == host_; };
+  if (root == host_ || llvm::any_of(needs_, onHost))
     return false;
-  if (!llvm::is_sorted(needs, byDevice))
-    llvm::sort(needs, byDevice);
-  group.assign(1, root);
-  for (const JoinedNeed &need : needs)
-    group.push_back(need.device);
-  addAction(ActionKind::Broadcast, group);
-  addInput(grid, root, needs[0].box);
-  for (JoinedNeed &need : needs)
+  if (!llvm::is_sorted(needs_, byDevice))
+    llvm::sort(needs_, byDevice);
+  group_.assign(1, root);
+  for (const JoinedNeed &need : needs_)
+    group_.push_back(need.device);
+  addAction(ActionKind::Broadcast, group_);
+  addInput(grid, root, needs_[0].box);
+  for (JoinedNeed &need : needs_)
     need.shard = addOutput(need.device, need.box);
   return true;
 }
 
 /// Every holder needs the union. With copies, each copy gathers on its own.
 bool Planner::tryAllGather(const SourceGrid &grid) {
-  if (blocks.size() < 2 || !distinct || copies == 0 ||
-      needs.size() != blocks.size() * copies)
+  if (blocks_.size() < 2 || !distinct_ || copies_ == 0 ||
+      needs_.size() != blocks_.size() * copies_)
     return false;
-  ArrayRef<Range> first = blockBox(0), last = blockBox(blocks.size() - 1);
-  seen.clear();
-  for (size_t i = 0, e = needs.size(); i != e; ++i) {
-    ArrayRef<Range> whole = box(needs[i].box);
+  ArrayRef<Range> first = blockBox(0), last = blockBox(blocks_.size() - 1);
+  seen_.clear();
+  for (size_t i = 0, e = needs_.size(); i != e; ++i) {
+    ArrayRef<Range> whole = box(needs_[i].box);
     for (size_t d = 0; d != whole.size(); ++d)
       if (whole[d] != Range{first[d].lo, last[d].hi})
         return false;
-    if (!ownBlock.find(needs[i].device) ||
-        !seen.insert(needs[i].device, static_cast<int32_t>(i)))
+    if (!ownBlock_.find(needs_[i].device) ||
+        !seen_.insert(needs_[i].device, static_cast<int32_t>(i)))
       return false;
   }
-  for (int32_t copy = 0; copy != copies; ++copy) {
-    group.clear();
-    for (int32_t block : blocks)
-      group.push_back(grid.blockHolders(block)[copy].device);
-    sortGroup(group);
-    addAction(ActionKind::AllGather, group);
-    for (int32_t device : group) {
-      addInput(grid, device, addBox(blockBox(*ownBlock.find(device))));
-      JoinedNeed &need = needs[*seen.find(device)];
+  for (int32_t copy = 0; copy != copies_; ++copy) {
+    group_.clear();
+    for (int32_t block : blocks_)
+      group_.push_back(grid.blockHolders(block)[copy].device);
+    sortGroup(group_);
+    addAction(ActionKind::AllGather, group_);
+    for (int32_t device : group_) {
+      addInput(grid, device, addBox(blockBox(*ownBlock_.find(device))));
+      JoinedNeed &need = needs_[*seen_.find(device)];
       need.shard = addOutput(device, need.box);
     }
   }
@@ -223,41 +223,41 @@ bool Planner::tryAllGather(const SourceGrid &grid) {
 
 /// Every holder needs a box of its own, with something from every block.
 bool Planner::tryAllToAll(const SourceGrid &grid) {
-  if (blocks.size() < 2 || !distinct || copies != 1 ||
-      needs.size() != blocks.size())
+  if (blocks_.size() < 2 || !distinct_ || copies_ != 1 ||
+      needs_.size() != blocks_.size())
     return false;
-  boxIds.clear();
-  seen.clear();
-  for (size_t i = 0, e = needs.size(); i != e; ++i) {
-    for (size_t d = 0; d != spans.size(); ++d)
-      if (!(grid.blocksOf(d, box(needs[i].box)[d]) == spans[d]))
+  boxIds_.clear();
+  seen_.clear();
+  for (size_t i = 0, e = needs_.size(); i != e; ++i) {
+    for (size_t d = 0; d != spans_.size(); ++d)
+      if (!(grid.blocksOf(d, box(needs_[i].box)[d]) == spans_[d]))
         return false;
-    if (!ownBlock.find(needs[i].device) ||
-        !seen.insert(needs[i].device, static_cast<int32_t>(i)))
+    if (!ownBlock_.find(needs_[i].device) ||
+        !seen_.insert(needs_[i].device, static_cast<int32_t>(i)))
       return false;
-    boxIds.push_back(needs[i].box);
+    boxIds_.push_back(needs_[i].box);
   }
   bool covers;
-  if (!areDisjoint(boxIds, needs[0].box, covers))
+  if (!areDisjoint(boxIds_, needs_[0].box, covers))
     return false;
   // Members put their whole blocks in: where some of it is needed by none (rows
   // behind the last window), transfers move less.
   int64_t needed = 0, held = 0;
-  for (int32_t id : boxIds)
-    needed += plan.volumes[id];
-  group.clear();
-  for (const JoinedNeed &need : needs)
-    group.push_back(need.device);
-  sortGroup(group);
-  size_t firstBox = plan.volumes.size();
-  for (int32_t device : group)
-    held += plan.volumes[addBox(blockBox(*ownBlock.find(device)))];
+  for (int32_t id : boxIds_)
+    needed += plan_.volumes[id];
+  group_.clear();
+  for (const JoinedNeed &need : needs_)
+    group_.push_back(need.device);
+  sortGroup(group_);
+  size_t firstBox = plan_.volumes.size();
+  for (int32_t device : group_)
+    held += plan_.volumes[addBox(blockBox(*ownBlock_.find(device)))];
   if (needed != held)
     return false;
-  addAction(ActionKind::AllToAll, group);
-  for (auto [index, device] : llvm::enumerate(group)) {
+  addAction(ActionKind::AllToAll, group_);
+  for (auto [index, device] : llvm::enumerate(group_)) {
     addInput(grid, device, static_cast<int32_t>(firstBox + index));
-    JoinedNeed &need = needs[*seen.find(device)];
+    JoinedNeed &need = needs_[*seen_.find(device)];
     need.shard = addOutput(device, need.box);
   }
   return true;
@@ -265,17 +265,17 @@ bool Planner::tryAllToAll(const SourceGrid &grid) {
 
 /// Every device keeps its own block and needs something around it.
 bool Planner::isHaloExchange(ArrayRef<Request> requests) {
-  if (blocks.size() < 2 || !distinct)
+  if (blocks_.size() < 2 || !distinct_)
     return false;
-  for (const JoinedNeed &need : needs) {
-    int32_t *own = ownBlock.find(need.device);
+  for (const JoinedNeed &need : needs_) {
+    int32_t *own = ownBlock_.find(need.device);
     if (!own || !contains(box(need.box), blockBox(*own)))
       return false;
   }
-  SmallVector<bool, 64> kept(blocks.size(), false);
-  size_t missing = blocks.size();
+  SmallVector<bool, 64> kept(blocks_.size(), false);
+  size_t missing = blocks_.size();
   for (const Request &request : requests) {
-    int32_t *own = ownBlock.find(request.device());
+    int32_t *own = ownBlock_.find(request.device());
     if (own && !kept[*own] && contains(box(request.box()), blockBox(*own))) {
       kept[*own] = true;
       --missing;
@@ -291,11 +291,11 @@ bool Planner::isHaloExchange(ArrayRef<Request> requests) {
 /// True if the device of a request holds all of its box.
 bool Planner::isLocal(const SourceGrid &grid, const Request &request) {
   int32_t device = request.device();
-  int32_t *own = ownBlock.find(device);
+  int32_t *own = ownBlock_.find(device);
   if (!own)
     return false;
   ArrayRef<Range> needed = box(request.box());
-  if (distinct)
+  if (distinct_)
     return contains(blockBox(*own), needed);
   Spans touched(grid.rank());
   for (size_t d = 0; d != grid.rank(); ++d)
@@ -311,17 +311,17 @@ bool Planner::isLocal(const SourceGrid &grid, const Request &request) {
 /// Serves the remote requests from what their devices get.
 void Planner::serveRemote() {
   // Chains again: joining and sorting moved the needs.
-  firstNeed.clear();
-  for (size_t i = needs.size(); i-- != 0;) {
-    int32_t *head = firstNeed.find(needs[i].device);
-    needs[i].next = head ? *head : -1;
-    firstNeed.insert(needs[i].device, static_cast<int32_t>(i));
+  firstNeed_.clear();
+  for (size_t i = needs_.size(); i-- != 0;) {
+    int32_t *head = firstNeed_.find(needs_[i].device);
+    needs_[i].next = head ? *head : -1;
+    firstNeed_.insert(needs_[i].device, static_cast<int32_t>(i));
   }
-  for (const Request &request : remote) {
-    int32_t id = request.box(), i = *firstNeed.find(request.device());
-    while (needs[i].box != id && !contains(box(needs[i].box), box(id)))
-      i = needs[i].next;
-    const JoinedNeed &need = needs[i];
+  for (const Request &request : remote_) {
+    int32_t id = request.box(), i = *firstNeed_.find(request.device());
+    while (needs_[i].box != id && !contains(box(needs_[i].box), box(id)))
+      i = needs_[i].next;
+    const JoinedNeed &need = needs_[i];
     if (need.shard != -1) {
       serve(request, addPiece(need.shard, id));
       continue;
@@ -331,30 +331,30 @@ void Planner::serveRemote() {
       continue;
     }
     FlatPlan::Slice parts;
-    parts.begin = static_cast<int32_t>(plan.pieces.size());
+    parts.begin = static_cast<int32_t>(plan_.pieces.size());
     for (int32_t k = need.pieces.begin; k != need.pieces.end; ++k) {
-      FlatPlan::Piece piece = plan.pieces[k];
-      int32_t part = plan.addBox();
-      Range *ranges = plan.rangesOf(part);
+      FlatPlan::Piece piece = plan_.pieces[k];
+      int32_t part = plan_.addBox();
+      Range *ranges = plan_.rangesOf(part);
       bool empty = false;
-      for (size_t d = 0; d != plan.rank; ++d) {
+      for (size_t d = 0; d != plan_.rank; ++d) {
         ranges[d] = intersect(box(piece.box)[d], box(id)[d]);
         empty |= ranges[d].empty();
       }
-      plan.setVolume(part);
+      plan_.setVolume(part);
       if (!empty)
-        plan.pieces.push_back({piece.shard, part});
+        plan_.pieces.push_back({piece.shard, part});
     }
-    parts.end = static_cast<int32_t>(plan.pieces.size());
+    parts.end = static_cast<int32_t>(plan_.pieces.size());
     serve(request, parts);
   }
 }
 
 void Planner::moveComponent(const SourceGrid &grid, int32_t component) {
-  ArrayRef<Request> requests = components.requests(component);
+  ArrayRef<Request> requests = components_.requests(component);
   if (requests.empty())
     return;
-  components.blocks(component, spans);
+  components_.blocks(component, spans_);
   describeSources(grid);
   // Served when it was reduced?
   int32_t first = 0;
@@ -365,26 +365,26 @@ void Planner::moveComponent(const SourceGrid &grid, int32_t component) {
     return;
 
   // Row 1: what is there needs no action and waits for none.
-  remote.clear();
+  remote_.clear();
   for (const Request &request : requests) {
     if (!isLocal(grid, request)) {
-      remote.push_back(request);
+      remote_.push_back(request);
       continue;
     }
     FlatPlan::Slice pieces;
-    pieces.begin = static_cast<int32_t>(plan.pieces.size());
-    grid.assemble(request.device(), request.box(), plan);
-    pieces.end = static_cast<int32_t>(plan.pieces.size());
+    pieces.begin = static_cast<int32_t>(plan_.pieces.size());
+    grid.assemble(request.device(), request.box(), plan_);
+    pieces.end = static_cast<int32_t>(plan_.pieces.size());
     serve(request, pieces);
   }
-  if (remote.empty())
+  if (remote_.empty())
     return;
 
-  needs.clear();
-  firstNeed.clear();
-  for (const Request &request : remote)
+  needs_.clear();
+  firstNeed_.clear();
+  for (const Request &request : remote_)
     join(request);
-  llvm::erase_if(needs, [](const JoinedNeed &need) { return need.dead; });
+  llvm::erase_if(needs_, [](const JoinedNeed &need) { return need.dead; });
   if (!tryBroadcast(grid, requests) && !tryAllGather(grid) &&
       !tryAllToAll(grid))
     transfer(grid, isHaloExchange(requests));
@@ -393,8 +393,8 @@ void Planner::moveComponent(const SourceGrid &grid, int32_t component) {
 
 void Planner::moveAll(const SourceGrid &grid,
                       ArrayRef<const Demand *> demandsOfRound) {
-  components.build(grid, demandsOfRound);
-  for (int32_t c = 0, e = components.size(); c != e; ++c)
+  components_.build(grid, demandsOfRound);
+  for (int32_t c = 0, e = components_.size(); c != e; ++c)
     moveComponent(grid, c);
   emitTransfers(grid);
 }

@@ -39,8 +39,8 @@ class PlanVerifier {
 public:
   PlanVerifier(const ValuePlan &plan, const Layout &producer,
                ArrayRef<Need> consumers)
-      : plan(plan), producer(producer), consumers(consumers),
-        users(plan.actions.size(), BitVector(consumers.size())) {}
+      : plan_(plan), producer_(producer), consumers_(consumers),
+        users_(plan.actions.size(), BitVector(consumers.size())) {}
   Error run();
 
 private:
@@ -63,74 +63,74 @@ private:
            action.kind == ActionKind::ReduceScatter;
   }
 
-  const ValuePlan &plan;
-  const Layout &producer;
-  ArrayRef<Need> consumers;
-  std::vector<std::vector<Content>> contents; ///< Per shard with parts.
-  std::vector<char> ready;                    ///< Per shard.
-  std::vector<Box> reduced;                   ///< By actions so far.
-  std::vector<BitVector> users;               ///< Per action.
+  const ValuePlan &plan_;
+  const Layout &producer_;
+  ArrayRef<Need> consumers_;
+  std::vector<std::vector<Content>> contents_; ///< Per shard with parts.
+  std::vector<char> ready_;                    ///< Per shard.
+  std::vector<Box> reduced_;                   ///< By actions so far.
+  std::vector<BitVector> users_;               ///< Per action.
 };
 
 Error PlanVerifier::checkTaskShards() {
-  size_t numTasks = producer.tasks.size();
-  if (plan.shards.size() < numTasks)
+  size_t numTasks = producer_.tasks.size();
+  if (plan_.shards.size() < numTasks)
     return ("expected at least " + Twine(numTasks) +
-            " shards, got: " + Twine(plan.shards.size()))
+            " shards, got: " + Twine(plan_.shards.size()))
         .str();
-  contents.resize(plan.shards.size());
-  ready.assign(plan.shards.size(), false);
+  contents_.resize(plan_.shards.size());
+  ready_.assign(plan_.shards.size(), false);
   for (size_t slot = 0; slot != numTasks; ++slot) {
-    auto copy = static_cast<int32_t>(slot % producer.copies);
-    auto part = static_cast<int32_t>(slot / producer.copies % producer.parts);
-    auto tile = static_cast<int64_t>(slot) / producer.copies / producer.parts;
-    int32_t task = producer.tasks[slot];
-    const Shard &shard = plan.shards[task];
+    auto copy = static_cast<int32_t>(slot % producer_.copies);
+    auto part = static_cast<int32_t>(slot / producer_.copies % producer_.parts);
+    auto tile = static_cast<int64_t>(slot) / producer_.copies / producer_.parts;
+    int32_t task = producer_.tasks[slot];
+    const Shard &shard = plan_.shards[task];
     if (shard.origin != Shard::Origin::Task || shard.index != task ||
-        shard.device != producer.devices[slot] ||
-        shard.box != producer.tileBox(tile) ||
-        shard.part != (producer.parts == 1 ? -1 : part))
+        shard.device != producer_.devices[slot] ||
+        shard.box != producer_.tileBox(tile) ||
+        shard.part != (producer_.parts == 1 ? -1 : part))
       return ("shard " + Twine(task) + " is not what task " + Twine(task) +
               " produces")
           .str();
-    ready[task] = true;
+    ready_[task] = true;
     // Only copy 0 has parts to give.
-    if (producer.parts > 1 && copy == 0) {
-      BitVector parts(producer.parts);
+    if (producer_.parts > 1 && copy == 0) {
+      BitVector parts(producer_.parts);
       parts.set(part);
-      contents[task].push_back({shard.box, tile, std::move(parts)});
+      contents_[task].push_back({shard.box, tile, std::move(parts)});
     }
   }
   return "";
 }
 
 Error PlanVerifier::checkReductions() {
-  for (size_t r = 0, e = plan.reductions.size(); r != e; ++r) {
-    const LocalReduction &reduction = plan.reductions[r];
+  for (size_t r = 0, e = plan_.reductions.size(); r != e; ++r) {
+    const LocalReduction &reduction = plan_.reductions[r];
     auto error = [&](const Twine &what) {
       return ("local reduction " + Twine(r) + ": " + what).str();
     };
-    if (reduction.combine != producer.combine || reduction.inputs.size() < 2)
+    if (reduction.combine != producer_.combine || reduction.inputs.size() < 2)
       return error("expected the producer's combiner and several inputs");
     if (reduction.output < 0 ||
-        reduction.output >= static_cast<int32_t>(plan.shards.size()) ||
-        ready[reduction.output])
+        reduction.output >= static_cast<int32_t>(plan_.shards.size()) ||
+        ready_[reduction.output])
       return error("expected an output of its own");
-    const Shard &output = plan.shards[reduction.output];
+    const Shard &output = plan_.shards[reduction.output];
     if (output.origin != Shard::Origin::Reduction ||
         output.index != static_cast<int32_t>(r))
       return error("its output has another origin");
     Content sum;
     int32_t lowest = INT32_MAX;
     for (int32_t input : reduction.inputs) {
-      if (input < 0 || input >= static_cast<int32_t>(plan.shards.size()) ||
-          contents[input].size() != 1 ||
-          plan.shards[input].origin != Shard::Origin::Task)
+      if (input < 0 || input >= static_cast<int32_t>(plan_.shards.size()) ||
+          contents_[input].size() != 1 ||
+          plan_.shards[input].origin != Shard::Origin::Task)
         return error("expected copy 0 of a part, got: shard " + Twine(input));
-      const Shard &shard = plan.shards[input];
+      const Shard &shard = plan_.shards[input];
       if (shard.device != output.device || shard.box != output.box)
         return error("shard " + Twine(input) + " is another box or device");
-      const Content &content = contents[input].front();
+      const Content &content = contents_[input].front();
       if (sum.parts.empty())
         sum = content;
       else if (sum.tile != content.tile || sum.parts.anyCommon(content.parts))
@@ -139,13 +139,13 @@ Error PlanVerifier::checkReductions() {
         sum.parts |= content.parts;
       lowest = std::min(lowest, shard.part);
       // Used up: no part leaves by itself any more.
-      contents[input].clear();
+      contents_[input].clear();
     }
     if (output.part != (sum.parts.all() ? -1 : lowest))
       return error("wrong part of its output, got: " + Twine(output.part));
-    ready[reduction.output] = true;
+    ready_[reduction.output] = true;
     if (!sum.parts.all())
-      contents[reduction.output].push_back(std::move(sum));
+      contents_[reduction.output].push_back(std::move(sum));
   }
   return "";
 }
@@ -156,10 +156,10 @@ Error PlanVerifier::checkPieces(ArrayRef<Piece> pieces, const Box &box,
   for (size_t i = 0, e = pieces.size(); i != e; ++i) {
     const Piece &piece = pieces[i];
     if (piece.shard < 0 ||
-        piece.shard >= static_cast<int32_t>(plan.shards.size()))
+        piece.shard >= static_cast<int32_t>(plan_.shards.size()))
       return ("no shard " + Twine(piece.shard)).str();
-    const Shard &shard = plan.shards[piece.shard];
-    if (!ready[piece.shard])
+    const Shard &shard = plan_.shards[piece.shard];
+    if (!ready_[piece.shard])
       return ("shard " + Twine(piece.shard) + " is used before it exists")
           .str();
     if (shard.device != device)
@@ -187,15 +187,15 @@ Error PlanVerifier::checkPieces(ArrayRef<Piece> pieces, const Box &box,
 }
 
 Error PlanVerifier::checkPort(const Port &port, int32_t action) {
-  const Action &user = plan.actions[action];
+  const Action &user = plan_.actions[action];
   if (Error error =
           checkPieces(port.pieces, port.box, port.device, !isReduction(user));
       !error.empty())
     return error;
   for (const Piece &piece : port.pieces) {
-    const Shard &shard = plan.shards[piece.shard];
+    const Shard &shard = plan_.shards[piece.shard];
     if (shard.origin == Shard::Origin::Action &&
-        !isReduction(plan.actions[shard.index]))
+        !isReduction(plan_.actions[shard.index]))
       return ("device " + Twine(port.device) +
               " sources what it only received, shard " + Twine(piece.shard))
           .str();
@@ -204,19 +204,19 @@ Error PlanVerifier::checkPort(const Port &port, int32_t action) {
 }
 
 Error PlanVerifier::checkOutputs(int32_t index) {
-  const Action &action = plan.actions[index];
+  const Action &action = plan_.actions[index];
   for (size_t i = 0, e = action.outputs.size(); i != e; ++i) {
     int32_t output = action.outputs[i];
-    if (output < 0 || output >= static_cast<int32_t>(plan.shards.size()) ||
-        ready[output])
+    if (output < 0 || output >= static_cast<int32_t>(plan_.shards.size()) ||
+        ready_[output])
       return ("expected an output of its own, got: shard " + Twine(output))
           .str();
-    const Shard &shard = plan.shards[output];
+    const Shard &shard = plan_.shards[output];
     if (shard.origin != Shard::Origin::Action || shard.index != index ||
         shard.position != static_cast<int32_t>(i) || shard.part != -1 ||
-        shard.box.size() != producer.cuts.size())
+        shard.box.size() != producer_.cuts.size())
       return ("shard " + Twine(output) + " is not output " + Twine(i)).str();
-    ready[output] = true;
+    ready_[output] = true;
   }
   return "";
 }
@@ -229,7 +229,7 @@ Error PlanVerifier::checkTransfers(const Action &action) {
   SmallVector<int32_t, 8> members;
   for (size_t i = 0; i != count; ++i) {
     const Port &input = action.inputs[i];
-    const Shard &output = plan.shards[action.outputs[i]];
+    const Shard &output = plan_.shards[action.outputs[i]];
     if (output.device == input.device ||
         output.device != action.destinations[i] || output.box != input.box)
       return ("expected transfer " + Twine(i) +
@@ -277,7 +277,7 @@ Error PlanVerifier::checkCollective(const Action &action) {
       return ("input " + Twine(i) + " is on another device than its member")
           .str();
   for (size_t i = 0; i != numOutputs; ++i)
-    if (plan.shards[action.outputs[i]].device != group[i + broadcast])
+    if (plan_.shards[action.outputs[i]].device != group[i + broadcast])
       return ("output " + Twine(i) + " is on another device than its member")
           .str();
   if (isReduction(action))
@@ -288,7 +288,7 @@ Error PlanVerifier::checkCollective(const Action &action) {
       if (overlap(action.inputs[i].box, action.inputs[j].box))
         return "inputs overlap";
   for (int32_t output : action.outputs) {
-    const Box &box = plan.shards[output].box;
+    const Box &box = plan_.shards[output].box;
     int64_t covered = 0, total = 0;
     for (const Port &input : action.inputs) {
       covered += volume(intersect(input.box, box));
@@ -303,19 +303,19 @@ Error PlanVerifier::checkCollective(const Action &action) {
 }
 
 Error PlanVerifier::checkReduction(const Action &action) {
-  if (action.combine != producer.combine)
+  if (action.combine != producer_.combine)
     return "expected the producer's combiner";
   const Box &box = action.inputs[0].box;
-  for (const Box &other : reduced)
+  for (const Box &other : reduced_)
     if (overlap(other, box))
       return "elements " + toString(intersect(other, box)) +
              " are reduced twice";
-  reduced.push_back(box);
+  reduced_.push_back(box);
   int64_t scattered = 0;
   for (size_t i = 0, e = action.inputs.size(); i != e; ++i) {
     if (action.inputs[i].box != box)
       return "expected the same box of every member";
-    const Box &output = plan.shards[action.outputs[i]].box;
+    const Box &output = plan_.shards[action.outputs[i]].box;
     if (action.kind == ActionKind::AllReduce && output != box)
       return "expected every member to get the whole box";
     if (!contains(box, output))
@@ -323,7 +323,7 @@ Error PlanVerifier::checkReduction(const Action &action) {
     scattered += volume(output);
     for (size_t j = 0; j != i; ++j)
       if (action.kind == ActionKind::ReduceScatter &&
-          overlap(output, plan.shards[action.outputs[j]].box))
+          overlap(output, plan_.shards[action.outputs[j]].box))
         return "expected disjoint outputs";
   }
   if (action.kind == ActionKind::ReduceScatter && scattered != volume(box))
@@ -333,12 +333,12 @@ Error PlanVerifier::checkReduction(const Action &action) {
   std::map<std::pair<int64_t, int32_t>, SmallVector<Box, 2>> entered;
   for (const Port &port : action.inputs)
     for (const Piece &piece : port.pieces) {
-      if (contents[piece.shard].empty())
+      if (contents_[piece.shard].empty())
         return ("expected copy 0 of a part that no local reduction used, got: "
                 "shard " +
                 Twine(piece.shard))
             .str();
-      const Content &content = contents[piece.shard].front();
+      const Content &content = contents_[piece.shard].front();
       for (unsigned part : content.parts.set_bits()) {
         auto &boxes = entered[{content.tile, static_cast<int32_t>(part)}];
         for (const Box &other : boxes)
@@ -347,11 +347,11 @@ Error PlanVerifier::checkReduction(const Action &action) {
         boxes.push_back(piece.box);
       }
     }
-  for (int64_t tile = 0, e = producer.numTiles(); tile != e; ++tile) {
-    Box wanted = intersect(producer.tileBox(tile), box);
+  for (int64_t tile = 0, e = producer_.numTiles(); tile != e; ++tile) {
+    Box wanted = intersect(producer_.tileBox(tile), box);
     if (isEmpty(wanted))
       continue;
-    for (int32_t part = 0; part != producer.parts; ++part) {
+    for (int32_t part = 0; part != producer_.parts; ++part) {
       int64_t have = 0;
       for (const Box &piece : entered[{tile, part}])
         have += volume(piece);
@@ -365,7 +365,7 @@ Error PlanVerifier::checkReduction(const Action &action) {
 }
 
 Error PlanVerifier::checkAction(int32_t index) {
-  const Action &action = plan.actions[index];
+  const Action &action = plan_.actions[index];
   Error error;
   for (size_t i = 0, e = action.inputs.size(); i != e && error.empty(); ++i)
     error = checkPort(action.inputs[i], index);
@@ -387,15 +387,15 @@ Error PlanVerifier::checkAction(int32_t index) {
 
 Error PlanVerifier::checkReads() {
   size_t next = 0;
-  for (size_t c = 0, e = consumers.size(); c != e; ++c) {
-    const Need &need = consumers[c];
+  for (size_t c = 0, e = consumers_.size(); c != e; ++c) {
+    const Need &need = consumers_[c];
     for (size_t slot = 0; slot != need.devices.size(); ++slot) {
       Box box = need.tileBox(static_cast<int64_t>(slot) / need.copies);
       if (isEmpty(box))
         continue;
-      if (next == plan.reads.size())
+      if (next == plan_.reads.size())
         return "expected more reads";
-      const Read &read = plan.reads[next];
+      const Read &read = plan_.reads[next];
       auto error = [&](const Twine &what) {
         return ("read " + Twine(next) + " (consumer " + Twine(c) + ", task " +
                 Twine(need.tasks[slot]) + "): " + what)
@@ -410,25 +410,25 @@ Error PlanVerifier::checkReads() {
           !what.empty())
         return error(what);
       for (const Piece &piece : read.pieces)
-        if (plan.shards[piece.shard].origin == Shard::Origin::Action)
-          users[plan.shards[piece.shard].index].set(c);
+        if (plan_.shards[piece.shard].origin == Shard::Origin::Action)
+          users_[plan_.shards[piece.shard].index].set(c);
       ++next;
     }
   }
-  if (next != plan.reads.size())
+  if (next != plan_.reads.size())
     return "expected fewer reads";
   return "";
 }
 
 Error PlanVerifier::checkConsumers() {
-  for (size_t i = plan.actions.size(); i-- != 0;) {
-    const Action &action = plan.actions[i];
+  for (size_t i = plan_.actions.size(); i-- != 0;) {
+    const Action &action = plan_.actions[i];
     for (const Port &port : action.inputs)
       for (const Piece &piece : port.pieces)
-        if (plan.shards[piece.shard].origin == Shard::Origin::Action)
-          users[plan.shards[piece.shard].index] |= users[i];
-    SmallVector<int32_t, 2> waiting(users[i].set_bits_begin(),
-                                    users[i].set_bits_end());
+        if (plan_.shards[piece.shard].origin == Shard::Origin::Action)
+          users_[plan_.shards[piece.shard].index] |= users_[i];
+    SmallVector<int32_t, 2> waiting(users_[i].set_bits_begin(),
+                                    users_[i].set_bits_end());
     if (waiting.empty())
       return ("action " + Twine(i) + " serves nobody").str();
     if (waiting != action.consumers)
@@ -444,11 +444,11 @@ Error PlanVerifier::run() {
   Error error = checkTaskShards();
   if (error.empty())
     error = checkReductions();
-  for (size_t i = 0, e = plan.actions.size(); i != e && error.empty(); ++i)
+  for (size_t i = 0, e = plan_.actions.size(); i != e && error.empty(); ++i)
     error = checkAction(static_cast<int32_t>(i));
   if (error.empty())
-    for (size_t s = 0, e = plan.shards.size(); s != e; ++s)
-      if (!ready[s])
+    for (size_t s = 0, e = plan_.shards.size(); s != e; ++s)
+      if (!ready_[s])
         return ("nothing produces shard " + Twine(s)).str();
   if (error.empty())
     error = checkReads();

@@ -27,29 +27,29 @@ class DeviceTable {
 public:
   /// Empties the table, for devices in [lowest, highest].
   void reset(int32_t newLowest, int32_t highest) {
-    lowest = newLowest;
-    size_t size = highest < lowest ? 0 : highest - lowest + 1;
-    if (entries.size() < size)
-      entries.resize(size);
+    lowest_ = newLowest;
+    size_t size = highest < lowest_ ? 0 : highest - lowest_ + 1;
+    if (entries_.size() < size)
+      entries_.resize(size);
     clear();
   }
   void clear() {
-    if (++round != 0)
+    if (++round_ != 0)
       return;
-    for (Entry &entry : entries)
+    for (Entry &entry : entries_)
       entry.round = 0;
-    round = 1;
+    round_ = 1;
   }
   /// The entry of a device, or null.
   T *find(int32_t device) {
-    Entry &entry = entries[device - lowest];
-    return entry.round == round ? &entry.value : nullptr;
+    Entry &entry = entries_[device - lowest_];
+    return entry.round == round_ ? &entry.value : nullptr;
   }
   /// Sets an entry that may exist; false if it did.
   bool insert(int32_t device, T value) {
-    Entry &entry = entries[device - lowest];
-    bool isNew = entry.round != round;
-    entry = {round, value};
+    Entry &entry = entries_[device - lowest_];
+    bool isNew = entry.round != round_;
+    entry = {round_, value};
     return isNew;
   }
 
@@ -58,9 +58,9 @@ private:
     uint32_t round = 0;
     T value{};
   };
-  int32_t lowest = 0;
-  uint32_t round = 0;
-  llvm::SmallVector<Entry, 0> entries;
+  int32_t lowest_ = 0;
+  uint32_t round_ = 0;
+  llvm::SmallVector<Entry, 0> entries_;
 };
 
 /// What one device needs of a component, with requests of several tasks and
@@ -106,14 +106,14 @@ private:
   void reduceLocally(SourceGrid &grid);
   int32_t addShard(int32_t device, int32_t box, int32_t action,
                    int32_t position) {
-    FlatPlan::Shard &shard = FlatPlan::append(plan.shards);
+    FlatPlan::Shard &shard = FlatPlan::append(plan_.shards);
     shard.device = device;
     shard.box = box;
     shard.part = -1;
     shard.origin = Shard::Origin::Action;
     shard.index = action;
     shard.position = position;
-    return static_cast<int32_t>(plan.shards.size()) - 1;
+    return static_cast<int32_t>(plan_.shards.size()) - 1;
   }
   /// Appends an action, whose inputs and outputs must follow.
   int32_t addAction(ActionKind kind, llvm::ArrayRef<int32_t> group,
@@ -126,8 +126,8 @@ private:
   void serve(const Request &request, FlatPlan::Slice pieces);
   /// One new piece.
   FlatPlan::Slice addPiece(int32_t shard, int32_t box) {
-    auto index = static_cast<int32_t>(plan.pieces.size());
-    FlatPlan::Piece &piece = FlatPlan::append(plan.pieces);
+    auto index = static_cast<int32_t>(plan_.pieces.size());
+    FlatPlan::Piece &piece = FlatPlan::append(plan_.pieces);
     piece.shard = shard;
     piece.box = box;
     return {index, index + 1};
@@ -139,7 +139,7 @@ private:
   /// -1.
   int32_t taskWith(size_t tile, int32_t device) const;
   llvm::ArrayRef<Demand> allDemands() const {
-    return llvm::ArrayRef<Demand>(demands).take_front(numDemands);
+    return llvm::ArrayRef<Demand>(demands_).take_front(numDemands_);
   }
   /// True if the boxes are distinct and pairwise disjoint because in every
   /// dimension their ranges are equal or disjoint. `covers` then says whether
@@ -149,6 +149,20 @@ private:
   // Reductions.cpp
   struct ReducedBlock;
   void reducePartials(const SourceGrid &partials, SourceGrid &grid);
+  /// Reduces the blocks whose readers allow it, and says what is left to do
+  /// with the others.
+  void reduceForReaders(const SourceGrid &partials,
+                        llvm::MutableArrayRef<ReducedBlock> reduced);
+  /// Reduces what is left into one home layout for the whole value, and adds
+  /// its borders to `cuts`. Returns the dimension that it cuts; the rank: none.
+  size_t reduceToHome(const SourceGrid &partials,
+                      llvm::MutableArrayRef<ReducedBlock> reduced,
+                      SourceGrid::Cuts &cuts);
+  /// Sets `grid` to the cells between `cuts`, and who holds each of them.
+  void refineGrid(const SourceGrid &partials,
+                  llvm::ArrayRef<ReducedBlock> reduced,
+                  const SourceGrid::Cuts &cuts, size_t homeDim,
+                  SourceGrid &grid);
   void reduceBlock(const SourceGrid &partials, int32_t component, int32_t block,
                    ReducedBlock &out);
   void allReduce(const SourceGrid &partials, int32_t block, ReducedBlock &out);
@@ -176,52 +190,52 @@ private:
   void emitTransfers(const SourceGrid &grid);
 
   int64_t cost(int32_t from, int32_t to) const {
-    return route ? route(from, to) : int64_t(from != to);
+    return route_ ? route_(from, to) : int64_t(from != to);
   }
-  llvm::ArrayRef<Range> box(int32_t id) const { return plan.box(id); }
+  llvm::ArrayRef<Range> box(int32_t id) const { return plan_.box(id); }
   bool sameBox(int32_t a, int32_t b) const {
     return a == b || box(a) == box(b);
   }
-  /// Block `index` of `blocks`.
+  /// Block `index` of `blocks_`.
   llvm::ArrayRef<Range> blockBox(int32_t index) const {
-    return {blockRanges.data() + index * plan.rank, plan.rank};
+    return {blockRanges_.data() + index * plan_.rank, plan_.rank};
   }
   int32_t addBox(llvm::ArrayRef<Range> ranges);
 
   /// @{ Input.
-  const Layout *producer = nullptr;
-  llvm::ArrayRef<Need> consumers;
-  RouteCost route = nullptr;
-  int32_t host = kNoHost; ///< Takes part in transfers only.
+  const Layout *producer_ = nullptr;
+  llvm::ArrayRef<Need> consumers_;
+  RouteCost route_ = nullptr;
+  int32_t host_ = kNoHost; ///< Takes part in transfers only.
   /// @}
-  FlatPlan plan;
-  llvm::SmallVector<Demand, 4> demands;
-  size_t numDemands = 0; ///< Entries behind keep their memory.
-  int32_t lowestDevice = 0, highestDevice = 0;
-  int32_t firstTileBox = 0;
-  SourceGrid taskGrid, homeGrid;
-  Components components;
+  FlatPlan plan_;
+  llvm::SmallVector<Demand, 4> demands_;
+  size_t numDemands_ = 0; ///< Entries behind keep their memory.
+  int32_t lowestDevice_ = 0, highestDevice_ = 0;
+  int32_t firstTileBox_ = 0;
+  SourceGrid taskGrid_, homeGrid_;
+  Components components_;
 
   /// @{ Of the component that is being planned.
-  llvm::SmallVector<JoinedNeed, 0> needs;
-  llvm::SmallVector<Request, 0> remote;
-  Spans spans;
-  llvm::SmallVector<int32_t, 0> blocks;
-  llvm::SmallVector<Range, 0> blockRanges;
-  int32_t copies = 0;    ///< Holders of every block, 0 if they differ.
-  bool distinct = false; ///< No device holds two blocks.
+  llvm::SmallVector<JoinedNeed, 0> needs_;
+  llvm::SmallVector<Request, 0> remote_;
+  Spans spans_;
+  llvm::SmallVector<int32_t, 0> blocks_;
+  llvm::SmallVector<Range, 0> blockRanges_;
+  int32_t copies_ = 0;    ///< Holders of every block, 0 if they differ.
+  bool distinct_ = false; ///< No device holds two blocks.
   /// @}
-  llvm::SmallVector<TransferGroup, 2> transfers;
-  size_t numTransfers = 0;
-  DeviceTable<int32_t> firstNeed; ///< Chain of needs per device.
-  DeviceTable<int32_t> ownBlock;  ///< Index into `blocks`.
-  DeviceTable<int32_t> seen;
+  llvm::SmallVector<TransferGroup, 2> transfers_;
+  size_t numTransfers_ = 0;
+  DeviceTable<int32_t> firstNeed_; ///< Chain of needs per device.
+  DeviceTable<int32_t> ownBlock_;  ///< Index into `blocks_`.
+  DeviceTable<int32_t> seen_;
 
   /// @{ Scratch memory.
-  llvm::SmallVector<Holder, 0> holders;
-  llvm::SmallVector<int32_t, 0> group, boxIds, sortedIds, counts, touched;
-  llvm::SmallVector<Range, 0> sortedRanges, overlaps;
-  llvm::SmallVector<TransferGroup::Item, 0> sortedItems;
+  llvm::SmallVector<Holder, 0> holders_;
+  llvm::SmallVector<int32_t, 0> group_, boxIds_, sortedIds_, counts_, touched_;
+  llvm::SmallVector<Range, 0> sortedRanges_, overlaps_;
+  llvm::SmallVector<TransferGroup::Item, 0> sortedItems_;
   /// @}
 };
 

@@ -39,9 +39,9 @@ static SmallVector<int32_t, 8> membersOf(const SourceGrid &grid,
 
 void Planner::allReduce(const SourceGrid &partials, int32_t block,
                         ReducedBlock &out) {
-  int32_t box = partials.addBlockBox(block, plan);
+  int32_t box = partials.addBlockBox(block, plan_);
   SmallVector<int32_t, 8> members = membersOf(partials, block);
-  addAction(ActionKind::AllReduce, members, producer->combine);
+  addAction(ActionKind::AllReduce, members, producer_->combine);
   for (int32_t device : members) {
     addInput(partials, device, box);
     out.shards.push_back(addOutput(device, box));
@@ -51,9 +51,9 @@ void Planner::allReduce(const SourceGrid &partials, int32_t block,
 
 void Planner::scatterHome(const SourceGrid &partials, int32_t block, size_t dim,
                           ReducedBlock &out) {
-  int32_t whole = partials.addBlockBox(block, plan);
+  int32_t whole = partials.addBlockBox(block, plan_);
   SmallVector<int32_t, 8> members = membersOf(partials, block);
-  addAction(ActionKind::ReduceScatter, members, producer->combine);
+  addAction(ActionKind::ReduceScatter, members, producer_->combine);
   for (size_t member = 0; member != members.size(); ++member) {
     addInput(partials, members[member], whole);
     SmallVector<Range, 5> piece(box(whole));
@@ -67,18 +67,18 @@ void Planner::scatterHome(const SourceGrid &partials, int32_t block, size_t dim,
 /// Decides about a partial block that is a component of its own.
 void Planner::reduceBlock(const SourceGrid &partials, int32_t component,
                           int32_t block, ReducedBlock &out) {
-  ArrayRef<Request> requests = components.requests(component);
-  int32_t whole = partials.addBlockBox(block, plan);
+  ArrayRef<Request> requests = components_.requests(component);
+  int32_t whole = partials.addBlockBox(block, plan_);
   ArrayRef<Holder> holders = partials.blockHolders(block);
 
   // Every member needs the whole block. Others then take it from a member.
   size_t missing = holders.size();
-  seen.clear();
+  seen_.clear();
   for (Holder holder : holders)
-    seen.insert(holder.device, 0);
+    seen_.insert(holder.device, 0);
   bool onMembers = true;
   for (const Request &request : requests) {
-    int32_t *state = seen.find(request.device());
+    int32_t *state = seen_.find(request.device());
     onMembers &= state != nullptr;
     if (state && *state == 0 && sameBox(request.box(), whole)) {
       *state = 1;
@@ -92,33 +92,33 @@ void Planner::reduceBlock(const SourceGrid &partials, int32_t component,
   out.state = ReducedBlock::State::Home;
   if (!onMembers)
     return;
-  boxIds.clear();
-  seen.clear();
+  boxIds_.clear();
+  seen_.clear();
   for (const Request &request : requests) {
-    if (int32_t *index = seen.find(request.device())) {
-      if (!sameBox(boxIds[*index], request.box()))
+    if (int32_t *index = seen_.find(request.device())) {
+      if (!sameBox(boxIds_[*index], request.box()))
         return;
       continue;
     }
-    seen.insert(request.device(), static_cast<int32_t>(boxIds.size()));
-    boxIds.push_back(request.box());
+    seen_.insert(request.device(), static_cast<int32_t>(boxIds_.size()));
+    boxIds_.push_back(request.box());
   }
-  if (boxIds.size() != holders.size())
+  if (boxIds_.size() != holders.size())
     return;
   bool covers;
-  if (!areDisjoint(boxIds, whole, covers) || !covers)
+  if (!areDisjoint(boxIds_, whole, covers) || !covers)
     return;
   SmallVector<int32_t, 8> members = membersOf(partials, block);
-  addAction(ActionKind::ReduceScatter, members, producer->combine);
-  SmallVector<int32_t, 64> shardOf(boxIds.size());
+  addAction(ActionKind::ReduceScatter, members, producer_->combine);
+  SmallVector<int32_t, 64> shardOf(boxIds_.size());
   for (int32_t device : members) {
     addInput(partials, device, whole);
-    int32_t index = *seen.find(device);
-    shardOf[index] = addOutput(device, boxIds[index]);
+    int32_t index = *seen_.find(device);
+    shardOf[index] = addOutput(device, boxIds_[index]);
   }
   for (const Request &request : requests)
     serve(request,
-          addPiece(shardOf[*seen.find(request.device())], request.box()));
+          addPiece(shardOf[*seen_.find(request.device())], request.box()));
   out.state = ReducedBlock::State::Scattered;
 }
 
@@ -146,69 +146,71 @@ static size_t homeDimension(ArrayRef<Demand> demands,
   return llvm::max_element(shortest) - shortest.begin();
 }
 
-void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
+void Planner::reduceForReaders(const SourceGrid &partials,
+                               llvm::MutableArrayRef<ReducedBlock> reduced) {
   using State = ReducedBlock::State;
   SmallVector<const Demand *, 4> all;
   for (const Demand &demand : allDemands())
     all.push_back(&demand);
-  SmallVector<ReducedBlock, 16> reduced(partials.numBlocks());
-  if (!all.empty()) {
-    components.build(partials, all);
-    for (int32_t c = 0, e = components.size(); c != e; ++c) {
-      if (components.requests(c).empty())
+  if (all.empty())
+    return;
+  components_.build(partials, all);
+  for (int32_t c = 0, e = components_.size(); c != e; ++c) {
+    if (components_.requests(c).empty())
+      continue;
+    components_.blocks(c, spans_);
+    bool single = llvm::all_of(spans_, [](Span s) { return s.size() == 1; });
+    if (single) {
+      int32_t block = 0;
+      for (size_t d = 0; d != partials.rank(); ++d)
+        block += spans_[d].begin * partials.blockStrides()[d];
+      if (partials.blockHolders(block).size() == 1)
+        reduced[block].state = State::Complete;
+      else
+        reduceBlock(partials, c, block, reduced[block]);
+      continue;
+    }
+    // A component is a product: it may have blocks that nobody reads.
+    int32_t last = -1;
+    for (const Request &request : components_.requests(c)) {
+      if (last == request.box())
         continue;
-      components.blocks(c, spans);
-      bool single = llvm::all_of(spans, [](Span s) { return s.size() == 1; });
-      if (single) {
-        int32_t block = 0;
-        for (size_t d = 0; d != partials.rank(); ++d)
-          block += spans[d].begin * partials.blockStrides()[d];
-        if (partials.blockHolders(block).size() == 1)
-          reduced[block].state = State::Complete;
-        else
-          reduceBlock(partials, c, block, reduced[block]);
-        continue;
-      }
-      // A component is a product: it may have blocks that nobody reads.
-      int32_t last = -1;
-      for (const Request &request : components.requests(c)) {
-        if (last == request.box())
-          continue;
-        last = request.box();
-        for (size_t d = 0; d != partials.rank(); ++d)
-          spans[d] = partials.blocksOf(d, box(last)[d]);
-        forEachIndex(spans, partials.blockStrides(),
-                     [&](ArrayRef<int32_t>, int32_t block) {
-                       bool partial = partials.blockHolders(block).size() > 1;
-                       reduced[block].state =
-                           partial ? State::Home : State::Complete;
-                     });
-      }
+      last = request.box();
+      for (size_t d = 0; d != partials.rank(); ++d)
+        spans_[d] = partials.blocksOf(d, box(last)[d]);
+      forEachIndex(spans_, partials.blockStrides(),
+                   [&](ArrayRef<int32_t>, int32_t block) {
+                     bool partial = partials.blockHolders(block).size() > 1;
+                     reduced[block].state =
+                         partial ? State::Home : State::Complete;
+                   });
     }
   }
+}
 
-  // One home layout for the whole value.
+size_t Planner::reduceToHome(const SourceGrid &partials,
+                             llvm::MutableArrayRef<ReducedBlock> reduced,
+                             SourceGrid::Cuts &cuts) {
   size_t rank = partials.rank(), homeDim = rank;
   size_t pieces = 1;
   SmallVector<int64_t, 5> shortest(rank, INT64_MAX);
   SmallVector<int32_t, 16> homeBlocks;
   for (int32_t block = 0, e = partials.numBlocks(); block != e; ++block) {
-    if (reduced[block].state != State::Home)
+    if (reduced[block].state != ReducedBlock::State::Home)
       continue;
     homeBlocks.push_back(block);
     pieces = std::max(pieces, partials.blockHolders(block).size());
-    int32_t id = partials.addBlockBox(block, plan);
+    int32_t id = partials.addBlockBox(block, plan_);
     for (size_t d = 0; d != rank; ++d)
       shortest[d] = std::min(shortest[d], box(id)[d].size());
   }
-  SourceGrid::Cuts cuts = partials.cellCuts();
   if (!homeBlocks.empty() && rank != 0)
     homeDim = homeDimension(allDemands(), shortest, pieces);
   for (int32_t block : homeBlocks) {
     // What is too short to be cut is reduced on all its members.
     Range range;
     if (rank != 0)
-      range = box(partials.addBlockBox(block, plan))[homeDim];
+      range = box(partials.addBlockBox(block, plan_))[homeDim];
     if (range.size() <
         static_cast<int64_t>(partials.blockHolders(block).size())) {
       allReduce(partials, block, reduced[block]);
@@ -216,15 +218,21 @@ void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
     }
     scatterHome(partials, block, homeDim, reduced[block]);
     for (int32_t shard : reduced[block].shards)
-      cuts[homeDim].push_back(box(plan.shards[shard].box)[homeDim].lo);
+      cuts[homeDim].push_back(box(plan_.shards[shard].box)[homeDim].lo);
   }
   if (homeDim != rank) {
     llvm::sort(cuts[homeDim]);
     cuts[homeDim].erase(std::unique(cuts[homeDim].begin(), cuts[homeDim].end()),
                         cuts[homeDim].end());
   }
+  return homeDim;
+}
 
-  // Who holds each cell of the refined grid.
+void Planner::refineGrid(const SourceGrid &partials,
+                         ArrayRef<ReducedBlock> reduced,
+                         const SourceGrid::Cuts &cuts, size_t homeDim,
+                         SourceGrid &grid) {
+  size_t rank = partials.rank();
   grid.reset(cuts);
   Spans cells;
   SmallVector<int32_t, 5> strides(rank, 1); // Of the cells before refinement.
@@ -250,20 +258,28 @@ void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
       cell += before[d] * strides[d];
     }
     const ReducedBlock &block = reduced[partials.blockOfCell(before)];
-    holders.clear();
-    if (block.state == State::Complete)
-      holders.append(partials.cellHolders(cell).begin(),
-                     partials.cellHolders(cell).end());
+    holders_.clear();
+    if (block.state == ReducedBlock::State::Complete)
+      holders_.append(partials.cellHolders(cell).begin(),
+                      partials.cellHolders(cell).end());
     for (int32_t shard : block.shards) {
-      const FlatPlan::Shard &piece = plan.shards[shard];
+      const FlatPlan::Shard &piece = plan_.shards[shard];
       bool inside = true;
       if (homeDim != rank)
         inside = box(piece.box)[homeDim].contains(
             {cuts[homeDim][index[homeDim]], cuts[homeDim][index[homeDim] + 1]});
       if (inside)
-        holders.push_back({piece.device, shard});
+        holders_.push_back({piece.device, shard});
     }
-    grid.addCell(holders);
+    grid.addCell(holders_);
   });
-  grid.formBlocks(plan);
+  grid.formBlocks(plan_);
+}
+
+void Planner::reducePartials(const SourceGrid &partials, SourceGrid &grid) {
+  SmallVector<ReducedBlock, 16> reduced(partials.numBlocks());
+  reduceForReaders(partials, reduced);
+  SourceGrid::Cuts cuts = partials.cellCuts();
+  size_t homeDim = reduceToHome(partials, reduced, cuts);
+  refineGrid(partials, reduced, cuts, homeDim, grid);
 }

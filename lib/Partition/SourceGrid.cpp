@@ -33,15 +33,15 @@ static int32_t locate(ArrayRef<int64_t> cuts, int64_t position) {
 }
 
 void SourceGrid::reset(const Cuts &cellCuts) {
-  cuts = cellCuts;
-  computeStrides(cuts, cellStride);
-  begin.assign(1, 0);
-  holders.clear();
+  cuts_ = cellCuts;
+  computeStrides(cuts_, cellStride_);
+  begin_.assign(1, 0);
+  holders_.clear();
 }
 
 void SourceGrid::addCell(ArrayRef<Holder> cellHolders) {
-  holders.append(cellHolders.begin(), cellHolders.end());
-  begin.push_back(static_cast<int32_t>(holders.size()));
+  holders_.append(cellHolders.begin(), cellHolders.end());
+  begin_.push_back(static_cast<int32_t>(holders_.size()));
 }
 
 /// The parts that a shard sums up.
@@ -71,38 +71,38 @@ void SourceGrid::formBlocks(const FlatPlan &plan) {
              return p.device == q.device && sameParts(plan, p.shard, q.shard);
            });
   };
-  blockCuts.resize(rank());
-  blockStart.resize(rank());
+  blockCuts_.resize(rank());
+  blockStart_.resize(rank());
   SmallVector<bool, 17> keep;
   for (size_t d = 0; d != rank(); ++d) {
-    blockCuts[d].clear();
-    blockStart[d].clear();
-    auto count = static_cast<int32_t>(cuts[d].size()) - 1;
+    blockCuts_[d].clear();
+    blockStart_[d].clear();
+    auto count = static_cast<int32_t>(cuts_[d].size()) - 1;
     keep.assign(count, false);
     if (count > 1)
       for (int32_t cell = 0, e = numCells(); cell != e; ++cell) {
-        int32_t index = cell / cellStride[d] % count;
+        int32_t index = cell / cellStride_[d] % count;
         if (index != 0 && !keep[index])
-          keep[index] = !sameHolders(cell, cell - cellStride[d]);
+          keep[index] = !sameHolders(cell, cell - cellStride_[d]);
       }
     for (int32_t index = 0; index != count; ++index)
       if (index == 0 || keep[index]) {
-        blockCuts[d].push_back(cuts[d][index]);
-        blockStart[d].push_back(index);
+        blockCuts_[d].push_back(cuts_[d][index]);
+        blockStart_[d].push_back(index);
       }
-    blockCuts[d].push_back(cuts[d].back());
-    blockStart[d].push_back(count);
+    blockCuts_[d].push_back(cuts_[d].back());
+    blockStart_[d].push_back(count);
   }
-  computeStrides(blockCuts, blockStride);
+  computeStrides(blockCuts_, blockStride_);
   Spans all;
   for (size_t d = 0; d != rank(); ++d)
     all.push_back({0, numBlocks(d)});
-  firstCell.clear();
-  forEachIndex(all, blockStride, [&](ArrayRef<int32_t> index, int32_t) {
+  firstCell_.clear();
+  forEachIndex(all, blockStride_, [&](ArrayRef<int32_t> index, int32_t) {
     int32_t cell = 0;
     for (size_t d = 0; d != rank(); ++d)
-      cell += blockStart[d][index[d]] * cellStride[d];
-    firstCell.push_back(cell);
+      cell += blockStart_[d][index[d]] * cellStride_[d];
+    firstCell_.push_back(cell);
   });
 }
 
@@ -110,8 +110,8 @@ int32_t SourceGrid::addBlockBox(int32_t block, FlatPlan &plan) const {
   int32_t id = plan.addBox();
   Range *ranges = plan.rangesOf(id);
   for (size_t d = 0; d != rank(); ++d) {
-    int32_t index = block / blockStride[d];
-    block -= index * blockStride[d];
+    int32_t index = block / blockStride_[d];
+    block -= index * blockStride_[d];
     ranges[d] = blockRange(d, index);
   }
   plan.setVolume(id);
@@ -121,13 +121,13 @@ int32_t SourceGrid::addBlockBox(int32_t block, FlatPlan &plan) const {
 int32_t SourceGrid::blockOfCell(ArrayRef<int32_t> cellIndex) const {
   int32_t block = 0;
   for (size_t d = 0; d != rank(); ++d)
-    block += locate(blockCuts[d], cuts[d][cellIndex[d]]) * blockStride[d];
+    block += locate(blockCuts_[d], cuts_[d][cellIndex[d]]) * blockStride_[d];
   return block;
 }
 
 Span SourceGrid::blocksOf(size_t d, Range range) const {
-  return {locate(blockCuts[d], range.lo),
-          locate(blockCuts[d], range.hi - 1) + 1};
+  return {locate(blockCuts_[d], range.lo),
+          locate(blockCuts_[d], range.hi - 1) + 1};
 }
 
 bool SourceGrid::holds(int32_t block, int32_t device) const {
@@ -142,7 +142,7 @@ void SourceGrid::assemble(int32_t device, int32_t id, FlatPlan &plan) const {
   ArrayRef<Range> box = plan.box(id);
   int32_t corner = 0;
   for (size_t d = 0; d != rank(); ++d)
-    corner += locate(cuts[d], box[d].lo) * cellStride[d];
+    corner += locate(cuts_[d], box[d].lo) * cellStride_[d];
   for (Holder holder : cellHolders(corner))
     if (holder.device == device &&
         contains(plan.box(plan.shards[holder.shard].box), box)) {
@@ -151,8 +151,9 @@ void SourceGrid::assemble(int32_t device, int32_t id, FlatPlan &plan) const {
     }
   Spans span(rank());
   for (size_t d = 0; d != rank(); ++d)
-    span[d] = {locate(cuts[d], box[d].lo), locate(cuts[d], box[d].hi - 1) + 1};
-  forEachIndex(span, cellStride, [&](ArrayRef<int32_t> index, int32_t cell) {
+    span[d] = {locate(cuts_[d], box[d].lo),
+               locate(cuts_[d], box[d].hi - 1) + 1};
+  forEachIndex(span, cellStride_, [&](ArrayRef<int32_t> index, int32_t cell) {
     for (Holder holder : cellHolders(cell)) {
       if (holder.device != device)
         continue;
@@ -161,7 +162,7 @@ void SourceGrid::assemble(int32_t device, int32_t id, FlatPlan &plan) const {
       int32_t shard = plan.shards[holder.shard].box;
       for (size_t d = 0; d != rank(); ++d)
         if (std::max(plan.box(shard)[d].lo, plan.box(id)[d].lo) <
-            cuts[d][index[d]])
+            cuts_[d][index[d]])
           return;
       int32_t part = plan.addBox();
       for (size_t d = 0; d != rank(); ++d)

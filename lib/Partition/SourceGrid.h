@@ -73,27 +73,27 @@ public:
   /// values the same parts. Call once all cells are there.
   void formBlocks(const FlatPlan &plan);
 
-  size_t rank() const { return cuts.size(); }
-  int32_t numCells() const { return static_cast<int32_t>(begin.size()) - 1; }
-  const Cuts &cellCuts() const { return cuts; }
+  size_t rank() const { return cuts_.size(); }
+  int32_t numCells() const { return static_cast<int32_t>(begin_.size()) - 1; }
+  const Cuts &cellCuts() const { return cuts_; }
   llvm::ArrayRef<Holder> cellHolders(int32_t cell) const {
-    return llvm::ArrayRef<Holder>(holders).slice(begin[cell],
-                                                 begin[cell + 1] - begin[cell]);
+    return llvm::ArrayRef<Holder>(holders_).slice(
+        begin_[cell], begin_[cell + 1] - begin_[cell]);
   }
 
-  int32_t numBlocks() const { return static_cast<int32_t>(firstCell.size()); }
+  int32_t numBlocks() const { return static_cast<int32_t>(firstCell_.size()); }
   int32_t numBlocks(size_t d) const {
-    return static_cast<int32_t>(blockCuts[d].size()) - 1;
+    return static_cast<int32_t>(blockCuts_[d].size()) - 1;
   }
-  llvm::ArrayRef<int32_t> blockStrides() const { return blockStride; }
+  llvm::ArrayRef<int32_t> blockStrides() const { return blockStride_; }
   /// Positions at which the blocks of dimension `d` begin, and the extent.
-  llvm::ArrayRef<int64_t> cutsOfBlocks(size_t d) const { return blockCuts[d]; }
+  llvm::ArrayRef<int64_t> cutsOfBlocks(size_t d) const { return blockCuts_[d]; }
   /// The shards are those of the block's first cell; the devices of all cells.
   llvm::ArrayRef<Holder> blockHolders(int32_t block) const {
-    return cellHolders(firstCell[block]);
+    return cellHolders(firstCell_[block]);
   }
   Range blockRange(size_t d, int32_t index) const {
-    return {blockCuts[d][index], blockCuts[d][index + 1]};
+    return {blockCuts_[d][index], blockCuts_[d][index + 1]};
   }
   /// Adds the box of a block to a plan.
   int32_t addBlockBox(int32_t block, FlatPlan &plan) const;
@@ -109,13 +109,14 @@ public:
   void assemble(int32_t device, int32_t box, FlatPlan &plan) const;
 
 private:
-  Cuts cuts;
-  llvm::SmallVector<int32_t, 5> cellStride, blockStride;
-  llvm::SmallVector<int32_t, 0> begin;
-  llvm::SmallVector<Holder, 0> holders;
-  Cuts blockCuts;
-  llvm::SmallVector<llvm::SmallVector<int32_t, 5>, 5> blockStart; ///< In cells.
-  llvm::SmallVector<int32_t, 0> firstCell;
+  Cuts cuts_;
+  llvm::SmallVector<int32_t, 5> cellStride_, blockStride_;
+  llvm::SmallVector<int32_t, 0> begin_;
+  llvm::SmallVector<Holder, 0> holders_;
+  Cuts blockCuts_;
+  llvm::SmallVector<llvm::SmallVector<int32_t, 5>, 5>
+      blockStart_; ///< In cells.
+  llvm::SmallVector<int32_t, 0> firstCell_;
 };
 
 } // namespace soap::detail

@@ -19,12 +19,12 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 TransferGroup &Planner::groupFor(ActionKind kind, uint64_t demandSet) {
-  for (size_t i = numTransfers; i-- != 0;)
-    if (transfers[i].kind == kind && transfers[i].demands == demandSet)
-      return transfers[i];
-  if (numTransfers == transfers.size())
-    transfers.emplace_back();
-  TransferGroup &group = transfers[numTransfers++];
+  for (size_t i = numTransfers_; i-- != 0;)
+    if (transfers_[i].kind == kind && transfers_[i].demands == demandSet)
+      return transfers_[i];
+  if (numTransfers_ == transfers_.size())
+    transfers_.emplace_back();
+  TransferGroup &group = transfers_[numTransfers_++];
   group.kind = kind;
   group.demands = demandSet;
   group.items.clear();
@@ -37,27 +37,27 @@ int32_t Planner::cutByBlocks(const SourceGrid &grid, int32_t id) {
   size_t rank = grid.rank();
   Spans touchedSpans(rank);
   SmallVector<int32_t, 5> firstOverlap(rank);
-  overlaps.clear();
-  touched.clear();
+  overlaps_.clear();
+  touched_.clear();
   for (size_t d = 0; d != rank; ++d) {
     Range range = box(id)[d];
     Span span = touchedSpans[d] = grid.blocksOf(d, range);
-    firstOverlap[d] = static_cast<int32_t>(overlaps.size()) - span.begin;
+    firstOverlap[d] = static_cast<int32_t>(overlaps_.size()) - span.begin;
     for (int32_t i = span.begin; i < span.end; ++i)
-      overlaps.push_back(intersect(grid.blockRange(d, i), range));
+      overlaps_.push_back(intersect(grid.blockRange(d, i), range));
   }
-  auto first = static_cast<int32_t>(plan.volumes.size());
+  auto first = static_cast<int32_t>(plan_.volumes.size());
   forEachIndex(touchedSpans, grid.blockStrides(),
                [&](ArrayRef<int32_t> at, int32_t block) {
-                 touched.push_back(block);
-                 int32_t part = plan.addBox();
-                 Range *ranges = plan.rangesOf(part);
+                 touched_.push_back(block);
+                 int32_t part = plan_.addBox();
+                 Range *ranges = plan_.rangesOf(part);
                  int64_t elements = 1;
                  for (size_t d = 0; d != rank; ++d) {
-                   ranges[d] = overlaps[firstOverlap[d] + at[d]];
+                   ranges[d] = overlaps_[firstOverlap[d] + at[d]];
                    elements *= ranges[d].size();
                  }
-                 plan.volumes[part] = elements;
+                 plan_.volumes[part] = elements;
                });
   return first;
 }
@@ -83,22 +83,22 @@ Holder Planner::nearest(ArrayRef<Holder> holders, int32_t device) const {
 void Planner::transfer(const SourceGrid &grid, bool halo) {
   ActionKind kind = halo ? ActionKind::HaloExchange : ActionKind::Transfer;
   int32_t lastBox = -1, firstPart = 0;
-  for (JoinedNeed &need : needs) {
+  for (JoinedNeed &need : needs_) {
     TransferGroup &group = groupFor(kind, need.demands);
     // Copies of a tile stand side by side and need the same parts.
     if (need.box != lastBox)
       firstPart = cutByBlocks(grid, need.box);
     lastBox = need.box;
-    bool holdsSome = ownBlock.find(need.device) != nullptr;
-    need.pieces.begin = static_cast<int32_t>(plan.pieces.size());
+    bool holdsSome = ownBlock_.find(need.device) != nullptr;
+    need.pieces.begin = static_cast<int32_t>(plan_.pieces.size());
     int32_t part = firstPart;
-    for (int32_t block : touched) {
+    for (int32_t block : touched_) {
       if (holdsSome && grid.holds(block, need.device)) {
-        grid.assemble(need.device, part++, plan);
+        grid.assemble(need.device, part++, plan_);
         continue;
       }
       Holder source = nearest(grid.blockHolders(block), need.device);
-      bool whole = contains(box(plan.shards[source.shard].box), box(part));
+      bool whole = contains(box(plan_.shards[source.shard].box), box(part));
       // Action and position follow once the group is complete.
       int32_t shard = addShard(need.device, part, -1, 0);
       TransferGroup::Item &item = FlatPlan::append(group.items);
@@ -108,7 +108,7 @@ void Planner::transfer(const SourceGrid &grid, bool halo) {
       item.whole = whole ? source.shard : -1;
       addPiece(shard, part++);
     }
-    need.pieces.end = static_cast<int32_t>(plan.pieces.size());
+    need.pieces.end = static_cast<int32_t>(plan_.pieces.size());
   }
 }
 
@@ -118,23 +118,23 @@ void Planner::sortItems(TransferGroup &group) {
   using Item = TransferGroup::Item;
   auto &items = group.items;
   // Two passes of a counting sort keep that order among equal pairs.
-  sortedItems.resize_for_overwrite(items.size());
+  sortedItems_.resize_for_overwrite(items.size());
   auto countingSort = [&](ArrayRef<Item> from, Item *to, auto deviceOf) {
-    counts.assign(highestDevice - lowestDevice + 2, 0);
+    counts_.assign(highestDevice_ - lowestDevice_ + 2, 0);
     for (const Item &item : from)
-      ++counts[deviceOf(item) - lowestDevice + 1];
-    for (size_t i = 1; i < counts.size(); ++i)
-      counts[i] += counts[i - 1];
+      ++counts_[deviceOf(item) - lowestDevice_ + 1];
+    for (size_t i = 1; i < counts_.size(); ++i)
+      counts_[i] += counts_[i - 1];
     for (const Item &item : from)
-      to[counts[deviceOf(item) - lowestDevice]++] = item;
+      to[counts_[deviceOf(item) - lowestDevice_]++] = item;
   };
-  countingSort(items, sortedItems.data(),
+  countingSort(items, sortedItems_.data(),
                [](const Item &item) { return item.destination; });
-  countingSort(sortedItems, items.data(),
+  countingSort(sortedItems_, items.data(),
                [](const Item &item) { return item.source; });
   auto before = [&](const Item &a, const Item &b) {
-    ArrayRef<Range> x = box(plan.shards[a.shard].box),
-                    y = box(plan.shards[b.shard].box);
+    ArrayRef<Range> x = box(plan_.shards[a.shard].box),
+                    y = box(plan_.shards[b.shard].box);
     for (size_t d = 0; d != x.size(); ++d)
       if (x[d].lo != y[d].lo)
         return x[d].lo < y[d].lo;
@@ -152,37 +152,37 @@ void Planner::sortItems(TransferGroup &group) {
 
 void Planner::emitTransfers(const SourceGrid &grid) {
   for (TransferGroup &transfer :
-       llvm::MutableArrayRef<TransferGroup>(transfers).take_front(
-           numTransfers)) {
+       llvm::MutableArrayRef<TransferGroup>(transfers_)
+           .take_front(numTransfers_)) {
     sortItems(transfer);
-    group.clear();
-    seen.clear();
+    group_.clear();
+    seen_.clear();
     for (const TransferGroup::Item &item : transfer.items)
       for (int32_t device : {item.source, item.destination})
-        if (seen.insert(device, 0))
-          group.push_back(device);
-    sortGroup(group);
-    int32_t index = addAction(transfer.kind, group);
-    plan.ports.reserve(plan.ports.size() + transfer.items.size());
-    plan.pieces.reserve(plan.pieces.size() + transfer.items.size());
-    plan.outputs.reserve(plan.outputs.size() + transfer.items.size());
+        if (seen_.insert(device, 0))
+          group_.push_back(device);
+    sortGroup(group_);
+    int32_t index = addAction(transfer.kind, group_);
+    plan_.ports.reserve(plan_.ports.size() + transfer.items.size());
+    plan_.pieces.reserve(plan_.pieces.size() + transfer.items.size());
+    plan_.outputs.reserve(plan_.outputs.size() + transfer.items.size());
     for (const TransferGroup::Item &item : transfer.items) {
-      FlatPlan::Shard &shard = plan.shards[item.shard];
-      FlatPlan::Action &action = plan.actions.back();
+      FlatPlan::Shard &shard = plan_.shards[item.shard];
+      FlatPlan::Action &action = plan_.actions.back();
       shard.index = index;
       shard.position = action.outputs.size();
       if (item.whole < 0) {
         addInput(grid, item.source, shard.box);
       } else {
-        FlatPlan::Port &port = FlatPlan::append(plan.ports);
+        FlatPlan::Port &port = FlatPlan::append(plan_.ports);
         port.device = item.source;
         port.box = shard.box;
         port.pieces = addPiece(item.whole, shard.box);
         ++action.inputs.end;
       }
-      plan.outputs.push_back(item.shard);
+      plan_.outputs.push_back(item.shard);
       ++action.outputs.end;
     }
   }
-  numTransfers = 0;
+  numTransfers_ = 0;
 }

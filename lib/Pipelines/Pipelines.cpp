@@ -18,29 +18,29 @@ using namespace mlir;
 using namespace soap;
 
 void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
-  passes.addNestedPass<func::FuncOp>(nn::createNNFoldConstants());
+  passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   if (unrollRNN != 0) {
-    nn::NNUnrollRNNOptions unroll;
+    nn::UnrollRNNPassOptions unroll;
     unroll.chunk = unrollRNN;
-    passes.addNestedPass<func::FuncOp>(nn::createNNUnrollRNN(unroll));
+    passes.addNestedPass<func::FuncOp>(nn::createUnrollRNNPass(unroll));
     // First states of either direction.
-    passes.addNestedPass<func::FuncOp>(nn::createNNFoldConstants());
+    passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   }
-  passes.addNestedPass<func::FuncOp>(nn::createNNFoldBatchNorm());
-  passes.addPass(nn::createNNHoistInit());
+  passes.addNestedPass<func::FuncOp>(nn::createFoldBatchNormPass());
+  passes.addPass(nn::createHoistInitPass());
 }
 
 void soap::buildPartitionPipeline(OpPassManager &passes, StringRef costFile) {
   VerifyStrategyPassOptions verify;
   verify.cost = costFile.str();
   passes.addPass(createVerifyStrategyPass(verify));
-  passes.addPass(ir::createSOAPPartition());
+  passes.addPass(createPartitionPass());
   passes.addPass(createSchedulePass());
 }
 
 static void buildPlanPipeline(OpPassManager &passes) {
-  passes.addPass(soaprt::createSOAPRTAssignStreamsPass());
-  passes.addPass(soaprt::createSOAPRTPlanMemoryPass());
+  passes.addPass(soaprt::createAssignStreamsPass());
+  passes.addPass(soaprt::createPlanMemoryPass());
 }
 
 void soap::buildLowerPipeline(OpPassManager &passes, const Target &target) {
@@ -87,6 +87,6 @@ void soap::registerPipelines() {
         convert.target = options.target;
         passes.addPass(createConvertSOAPToSOAPRTPass(convert));
         buildPlanPipeline(passes);
-        passes.addPass(soaprt::createSOAPRTVerifyMemoryPass());
+        passes.addPass(soaprt::createVerifyMemoryPass());
       });
 }

@@ -51,7 +51,7 @@ inline std::string messageOf(const std::exception_ptr &exception) {
   } catch (const std::exception &error) {
     return error.what();
   } catch (...) {
-    return "an exception of another program";
+    return "an exception that is no std::exception";
   }
 }
 

@@ -50,9 +50,9 @@ inline std::string toString(const flatbuffers::String *string) {
 template <typename T>
 class Items {
 public:
-  explicit Items(const flatbuffers::Vector<T> *vector) : vector(vector) {}
-  uint32_t size() const { return vector ? vector->size() : 0; }
-  auto operator[](uint32_t i) const { return vector->Get(i); }
+  explicit Items(const flatbuffers::Vector<T> *vector) : vector_(vector) {}
+  uint32_t size() const { return vector_ ? vector_->size() : 0; }
+  auto operator[](uint32_t i) const { return vector_->Get(i); }
   struct Iterator {
     const Items *items;
     uint32_t i;
@@ -67,7 +67,7 @@ public:
   Iterator end() const { return {this, size()}; }
 
 private:
-  const flatbuffers::Vector<T> *vector;
+  const flatbuffers::Vector<T> *vector_;
 };
 template <typename T>
 Items<T> items(const flatbuffers::Vector<T> *vector) {

@@ -28,19 +28,19 @@ public:
   /// Sets the value and wakes whoever waits for it. Everything written before
   /// is visible to them.
   void set(uint32_t newValue) {
-    value.store(newValue, std::memory_order_seq_cst);
+    value_.store(newValue, std::memory_order_seq_cst);
     wake();
   }
 
   /// Adds one and wakes.
   void increment() {
-    value.fetch_add(1, std::memory_order_seq_cst);
+    value_.fetch_add(1, std::memory_order_seq_cst);
     wake();
   }
 
   /// True if the value has reached `target` (modulo 2^32).
   bool reached(uint32_t target) const {
-    return static_cast<int32_t>(value.load(std::memory_order_acquire) -
+    return static_cast<int32_t>(value_.load(std::memory_order_acquire) -
                                 target) >= 0;
   }
 
@@ -53,15 +53,15 @@ public:
       pause();
     }
     while (true) {
-      waiters.fetch_add(1, std::memory_order_seq_cst);
-      uint32_t seen = value.load(std::memory_order_seq_cst);
+      waiters_.fetch_add(1, std::memory_order_seq_cst);
+      uint32_t seen = value_.load(std::memory_order_seq_cst);
       // After the value: abandon() changes both, the value last.
-      bool done = abandoned.load(std::memory_order_seq_cst) ||
+      bool done = abandoned_.load(std::memory_order_seq_cst) ||
                   static_cast<int32_t>(seen - target) >= 0;
       if (!done)
-        syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value),
+        syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value_),
                 FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
-      waiters.fetch_sub(1, std::memory_order_relaxed);
+      waiters_.fetch_sub(1, std::memory_order_relaxed);
       if (done || reached(target))
         return !isAbandoned();
     }
@@ -69,13 +69,15 @@ public:
 
   /// Nobody waits any more; what the value says has no meaning.
   void abandon() {
-    abandoned.store(true, std::memory_order_seq_cst);
-    value.fetch_add(1, std::memory_order_seq_cst);
+    abandoned_.store(true, std::memory_order_seq_cst);
+    value_.fetch_add(1, std::memory_order_seq_cst);
     wake();
   }
 
 private:
-  bool isAbandoned() const { return abandoned.load(std::memory_order_acquire); }
+  bool isAbandoned() const {
+    return abandoned_.load(std::memory_order_acquire);
+  }
 
   static void pause() {
 #if defined(__x86_64__)
@@ -84,14 +86,14 @@ private:
   }
 
   void wake() {
-    if (waiters.load(std::memory_order_seq_cst))
-      syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value),
+    if (waiters_.load(std::memory_order_seq_cst))
+      syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value_),
               FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
   }
 
-  std::atomic<uint32_t> value{0};
-  std::atomic<uint32_t> waiters{0};
-  std::atomic<bool> abandoned{false};
+  std::atomic<uint32_t> value_{0};
+  std::atomic<uint32_t> waiters_{0};
+  std::atomic<bool> abandoned_{false};
 };
 
 /// A barrier for a fixed set of threads, each of which counts how often it
@@ -99,17 +101,17 @@ private:
 class Barrier {
 public:
   explicit Barrier(uint32_t members, unsigned spins = 0)
-      : members(members), spins(spins) {}
+      : members_(members), spins_(spins) {}
   /// `visit`: the caller's own count, incremented here.
   void arrive(uint32_t &visit) {
-    arrivals.increment();
-    arrivals.wait(++visit * members, spins);
+    arrivals_.increment();
+    arrivals_.wait(++visit * members_, spins_);
   }
 
 private:
-  Counter arrivals;
-  uint32_t members;
-  unsigned spins;
+  Counter arrivals_;
+  uint32_t members_;
+  unsigned spins_;
 };
 
 } // namespace soap::runtime

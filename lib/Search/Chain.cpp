@@ -105,8 +105,7 @@ private:
 Chain::Chain(const SearchProblem &problem, const SearchOptions &options,
              const TaskGraph &tables, uint64_t number)
     : problem_(problem), options_(options), number_(number),
-      tasks_(problem.graph, problem.topology, problem.costs, &tables),
-      delta_(tasks_), full_(tasks_), memory_(tasks_),
+      tasks_(problem, &tables), delta_(tasks_), full_(tasks_), memory_(tasks_),
       mix_(options.onlyKind ? ProposalMix(*options.onlyKind) : ProposalMix()) {}
 
 void Chain::start(const Strategy &strategy) {
@@ -219,7 +218,8 @@ bool Chain::isPlanAbove(Trial &trial) {
         }))
       above = isAbove();
     if (!above) {
-      tasks_.plan();
+      // Of the others, those that the simulation comes to.
+      tasks_.planOnDemand();
       above = isAbove();
     }
   }

@@ -47,13 +47,6 @@ ValueCompiler::keepUnique(llvm::SmallVectorImpl<Wait> &waits) const {
   return keep(ArrayRef<Wait>(waits));
 }
 
-/// Appends a wait unless it was the last one, too: neighbours are often equal.
-static void addWait(llvm::SmallVectorImpl<Wait> &waits, Wait wait) {
-  if (waits.empty() || waits.back().at != wait.at ||
-      waits.back().slot != wait.slot)
-    waits.push_back(wait);
-}
-
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -62,22 +55,12 @@ static void addWait(llvm::SmallVectorImpl<Wait> &waits, Wait wait) {
 static constexpr size_t numTimes = 512;
 
 ValueCompiler::ValueCompiler(const Topology &topology)
-    : topology_(topology), times_(numTimes),
+    : topology_(topology), copyTimes_(numTimes),
+      ways_((topology.numDevices() + 1) * size_t(topology.numDevices() + 1)),
       shardBytes_(topology.numDevices() + 1, 0),
       planBytes_(topology.numDevices() + 1, 0) {
   members_.place.assign(topology.numDevices() + 1, -1);
   packed_.place = members_.place;
-  SmallVector<double, mostClasses> classes;
-  for (const Link &link : topology.links()) {
-    auto number = llvm::find(classes, link.bandwidth) - classes.begin();
-    if (number == static_cast<ptrdiff_t>(classes.size())) {
-      if (number == mostClasses)
-        number = -1;
-      else
-        classes.push_back(link.bandwidth);
-    }
-    linkClasses_.push_back({link.resource, static_cast<int32_t>(number)});
-  }
 }
 
 ValueTasks ValueCompiler::compile(const CompileInput &input, PlanArena &arena) {
@@ -101,35 +84,20 @@ ValueTasks ValueCompiler::compile(const CompileInput &input, PlanArena &arena) {
 }
 
 /// Plans have few sizes, and one search meets them again and again.
-ValueCompiler::Times &ValueCompiler::timesOf(int64_t bytes) {
-  Times &times =
-      times_[static_cast<uint64_t>(bytes) * 0x9e3779b97f4a7c15ull >> 55];
-  static_assert(numTimes == 512, "9 bits of hash");
-  if (times.bytes != bytes) {
-    times.bytes = bytes;
-    times.linkNs.fill(-1);
-    times.copyNs.fill(-1);
-  }
-  return times;
-}
-
-int64_t ValueCompiler::linkNs(Times &times, int32_t link) const {
-  int32_t number = linkClasses_[link].number;
-  if (number >= 0 && times.linkNs[number] >= 0)
-    return times.linkNs[number];
-  int64_t ns = topology_.links()[link].ns(static_cast<double>(times.bytes));
-  if (number >= 0)
-    times.linkNs[number] = ns;
-  return ns;
-}
-
 int64_t ValueCompiler::copyNs(int64_t bytes, int32_t device) {
   if (device == topology_.host())
     return 0;
   int32_t kind = topology_.device(device).kind;
-  if (kind >= mostClasses)
+  if (kind >= mostKinds)
     return CostModel::copyNs(bytes, topology_.kinds()[kind]);
-  int64_t &ns = timesOf(bytes).copyNs[kind];
+  static_assert(numTimes == 512, "9 bits of hash");
+  CopyTimes &times =
+      copyTimes_[static_cast<uint64_t>(bytes) * 0x9e3779b97f4a7c15ull >> 55];
+  if (times.bytes != bytes) {
+    times.bytes = bytes;
+    times.ns.fill(-1);
+  }
+  int64_t &ns = times.ns[kind];
   if (ns < 0)
     ns = CostModel::copyNs(bytes, topology_.kinds()[kind]);
   return ns;
@@ -170,208 +138,6 @@ void ValueCompiler::reduce() {
   out_.reduceNs = keep(ArrayRef<int64_t>(members_.ns));
   out_.numSlots += static_cast<int32_t>(members_.devices.size());
   members_.clear();
-}
-
-//===----------------------------------------------------------------------===//
-// Actions
-//===----------------------------------------------------------------------===//
-
-/// phaseOf() of an action of a flat plan.
-Phase ValueCompiler::phaseOf(const FlatPlan::Action &action) const {
-  int32_t host = topology_.host();
-  if (llvm::all_of(plan_->inputsOf(action), [&](const FlatPlan::Port &port) {
-        return port.device == host;
-      }))
-    return Phase::Feed;
-  if (llvm::all_of(plan_->outputsOf(action), [&](int32_t shard) {
-        return plan_->shards[shard].device == host;
-      }))
-    return Phase::Drain;
-  return Phase::Step;
-}
-
-void ValueCompiler::addAction(int32_t index) {
-  const FlatPlan::Action &action = plan_->actions[index];
-  int64_t bytes = linkBytes(*plan_, action, in_->elementBytes);
-  Phase phase = phaseOf(action);
-  if (phase != Phase::Step) {
-    (phase == Phase::Feed ? out_.feedBytes : out_.drainBytes) += bytes;
-    if (phase == Phase::Drain)
-      addDrainPacks(index);
-    return;
-  }
-  out_.stepBytes += bytes;
-  ActionTasks tasks;
-  tasks.action = index;
-  tasks.kind = action.kind;
-  tasks.bytes = bytes;
-  for (int32_t device : plan_->groupOf(action))
-    members_.findOrAdd(device);
-  tasks.devices = keep(ArrayRef<int32_t>(members_.devices));
-  addPacks(tasks, action, /*drain=*/false);
-  tasks.slot = out_.numSlots;
-  out_.numSlots += static_cast<int32_t>(tasks.devices.size());
-  addMembers(tasks, action);
-  if (action.kind != ActionKind::Transfer &&
-      action.kind != ActionKind::HaloExchange) {
-    const CollectiveCost &cost = costOf(action);
-    tasks.form = ActionTasks::Form::Collective;
-    tasks.ns = cost.ns;
-    tasks.occupiesNs = cost.occupiesNs;
-    tasks.links = keep(ArrayRef<LinkUse>(cost.links));
-  } else {
-    addTransfers(tasks, action);
-  }
-  for (int32_t output : plan_->outputsOf(action))
-    shardSlot_[output] =
-        tasks.slot + members_.place[plan_->shards[output].device];
-  members_.clear();
-  actions_.push_back(tasks);
-}
-
-/// What the members of an action wait for.
-void ValueCompiler::addMembers(ActionTasks &tasks,
-                               const FlatPlan::Action &action) {
-  moveWaits_.clear();
-  producerWaits_.clear();
-  for (auto [port, packSlot] :
-       llvm::zip_equal(plan_->inputsOf(action), packSlots_)) {
-    if (plan_->volumes[port.box] == 0)
-      continue;
-    int32_t member = members_.place[port.device];
-    if (packSlot >= 0) {
-      addWait(moveWaits_, {member, packSlot});
-      continue;
-    }
-    bool ofProducer = false;
-    for (FlatPlan::Piece piece : plan_->piecesIn(port.pieces))
-      if (int32_t slot = shardSlot_[piece.shard]; slot >= 0)
-        addWait(moveWaits_, {member, slot});
-      else
-        ofProducer = in_->producerComputes;
-    // Ports of one device stand side by side.
-    if (ofProducer &&
-        (producerWaits_.empty() || producerWaits_.back().at != member))
-      producerWaits_.push_back({member, producerIndex(port.device)});
-  }
-  tasks.moveWaits = keepUnique(moveWaits_);
-  tasks.producerWaits = keepUnique(producerWaits_);
-}
-
-/// True if a task of the step reads what is copied for a drain.
-bool ValueCompiler::isRead(const FlatPlan::Port &port) const {
-  return llvm::any_of(plan_->reads, [&](const FlatPlan::Read &read) {
-    return read.device == port.device &&
-           in_->consumers[in_->launchOrder[read.consumer]].computes &&
-           CopyTable::areSame(*plan_, read.box, read.pieces, port.box,
-                              port.pieces);
-  });
-}
-
-/// The copies for a drain that the step uses too: they stand behind the
-/// producer, where the drain wants them. An action that moves nothing.
-void ValueCompiler::addDrainPacks(int32_t index) {
-  ActionTasks tasks;
-  tasks.action = index;
-  addPacks(tasks, plan_->actions[index], /*drain=*/true);
-  tasks.slot = out_.numSlots;
-  if (!tasks.packDevices.empty())
-    actions_.push_back(tasks);
-}
-
-/// Copies what is not one whole shard, each box once per device; for a drain
-/// only what is read in the step. Leaves in packSlots_, per input, the slot of
-/// the copy's end.
-void ValueCompiler::addPacks(ActionTasks &tasks, const FlatPlan::Action &action,
-                             bool drain) {
-  packSlots_.assign(action.inputs.size(), -1);
-  waits_.clear();
-  tasks.packSlot = out_.numSlots;
-  for (auto [port, packSlot] :
-       llvm::zip_equal(plan_->inputsOf(action), packSlots_)) {
-    if (plan_->volumes[port.box] == 0 ||
-        plan_->isWholeShard(port.pieces, port.box) || (drain && !isRead(port)))
-      continue;
-    bool isNew;
-    CopyTable::Copy &copy =
-        copies_.findOrAdd(port.device, port.box, port.pieces, isNew);
-    if (!isNew) {
-      packSlot = copy.slot;
-      continue;
-    }
-    int32_t at = packed_.findOrAdd(port.device);
-    packSlot = copy.slot = tasks.packSlot + at;
-    packed_.ns[at] += assembleNs(port.box, port.pieces, port.device);
-    planBytes_[port.device] += bytesOf(port.box);
-    for (FlatPlan::Piece piece : plan_->piecesIn(port.pieces))
-      if (int32_t slot = shardSlot_[piece.shard]; slot >= 0)
-        addWait(waits_, {at, slot});
-  }
-  if (packed_.devices.empty())
-    return;
-  tasks.packDevices = keep(ArrayRef<int32_t>(packed_.devices));
-  tasks.packNs = keep(ArrayRef<int64_t>(packed_.ns));
-  tasks.packWaits = keepUnique(waits_);
-  out_.numSlots += static_cast<int32_t>(packed_.devices.size());
-  packed_.clear();
-}
-
-void ValueCompiler::addTransfers(ActionTasks &tasks,
-                                 const FlatPlan::Action &action) {
-  auto *transfers = arena_->Allocate<TransferTask>(action.inputs.size());
-  size_t numTransfers = 0;
-  links_.clear();
-  for (auto [port, output] :
-       llvm::zip_equal(plan_->inputsOf(action), plan_->outputsOf(action))) {
-    int32_t target = plan_->shards[output].device;
-    int64_t bytes = bytesOf(port.box);
-    if (bytes == 0)
-      continue;
-    Route route = topology_.route(port.device, target);
-    Times &times = timesOf(bytes);
-    TransferTask &transfer = *new (&transfers[numTransfers++]) TransferTask();
-    transfer.source = members_.place[port.device];
-    transfer.target = members_.place[target];
-    transfer.latencyNs = route.latencyNs;
-    transfer.occupiesNs = target == topology_.host()
-                              ? 0
-                              : route.copyNs(static_cast<double>(bytes));
-    transfer.linkBegin = static_cast<int32_t>(links_.size());
-    // The slowest link is the route's bandwidth.
-    int64_t longest = 0;
-    links_.resize_for_overwrite(links_.size() + route.links.size());
-    LinkUse *use = links_.end() - route.links.size();
-    for (int32_t id : route.links) {
-      int64_t ns = linkNs(times, id);
-      longest = std::max(longest, ns);
-      *use++ = {linkClasses_[id].resource, ns};
-    }
-    transfer.ns = longest;
-    transfer.linkEnd = static_cast<int32_t>(links_.size());
-  }
-  tasks.transfers = {transfers, numTransfers};
-  tasks.links = keep(ArrayRef<LinkUse>(links_));
-}
-
-const CollectiveCost &ValueCompiler::costOf(const FlatPlan::Action &action) {
-  ArrayRef<int32_t> group = plan_->groupOf(action);
-  // As in a Movement: only the root of a broadcast puts something in.
-  memberBytes_.assign(group.size(), 0);
-  for (auto [index, port] : llvm::enumerate(plan_->inputsOf(action)))
-    memberBytes_[index] = bytesOf(port.box);
-  KeyBuilder builder;
-  builder.add(static_cast<int64_t>(action.kind));
-  builder.addAll(group);
-  builder.addAll(ArrayRef<int64_t>(memberBytes_));
-  // A search meets the same collectives again and again, but not for ever.
-  constexpr unsigned mostCosts = 1 << 17;
-  if (collectives_.size() > mostCosts)
-    collectives_.clear();
-  auto [it, isNew] = collectives_.try_emplace(builder.key());
-  if (isNew)
-    it->second =
-        CostModel::collective(action.kind, group, memberBytes_, topology_);
-  return it->second;
 }
 
 //===----------------------------------------------------------------------===//

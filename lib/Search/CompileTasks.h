@@ -39,6 +39,13 @@ struct CompileInput {
   llvm::ArrayRef<int32_t> launchOrder; ///< Consumers as they are launched.
 };
 
+/// Appends a wait unless it was the last one, too: neighbours are often equal.
+inline void addWait(llvm::SmallVectorImpl<Wait> &waits, Wait wait) {
+  if (waits.empty() || waits.back().at != wait.at ||
+      waits.back().slot != wait.slot)
+    waits.push_back(wait);
+}
+
 /// Turns plans into flat arrays. Keeps its memory from one to the next, and the
 /// costs of collectives.
 class ValueCompiler {
@@ -58,18 +65,29 @@ private:
     void clear();
   };
 
-  /// How many bandwidths and kinds of devices are remembered.
-  static constexpr int32_t mostClasses = 16;
-  /// Times for so many bytes; -1: not known yet.
-  struct Times {
+  /// How many kinds of devices are remembered.
+  static constexpr int32_t mostKinds = 16;
+  /// Times for so many bytes, by kind of devices; -1: not known yet.
+  struct CopyTimes {
     int64_t bytes = -1;
-    std::array<int64_t, mostClasses> linkNs; ///< By class of links.
-    std::array<int64_t, mostClasses> copyNs; ///< By kind of devices.
+    std::array<int64_t, mostKinds> ns;
+  };
+  /// A route, as transfers see it. Routes of one kind have the same latency and
+  /// rates, and as many links with the same bandwidths in the same order.
+  struct Way {
+    const int32_t *resources = nullptr; ///< Null: not looked up yet.
+    int32_t numLinks = 0, kind = 0;
+  };
+  /// Where the cost of transfers of some bytes over a kind of routes stands.
+  struct KnownCost {
+    int64_t bytes = 0;
+    int32_t kind = 0, cost = 0;
+    uint64_t action = 0; ///< In which action.
   };
 
-  Times &timesOf(int64_t bytes);
-  int64_t linkNs(Times &times, int32_t link) const;
   int64_t copyNs(int64_t bytes, int32_t device);
+  const Way &wayOf(int32_t from, int32_t to);
+  int32_t transferCost(int64_t bytes, const Way &way, int32_t from, int32_t to);
   int64_t bytesOf(int32_t box) const {
     return plan_->volumes[box] * in_->elementBytes;
   }
@@ -94,12 +112,12 @@ private:
 
   const Topology &topology_;
   llvm::DenseMap<Key, CollectiveCost> collectives_;
-  /// Links of one bandwidth are one class; -1: beyond mostClasses.
-  struct LinkClass {
-    int32_t resource, number;
-  };
-  std::vector<LinkClass> linkClasses_;
-  std::vector<Times> times_; ///< By a hash of the bytes; forgetful.
+  std::vector<CopyTimes> copyTimes_; ///< By a hash of the bytes; forgetful.
+  std::vector<Way> ways_;            ///< Of (source, target).
+  llvm::BumpPtrAllocator resources_; ///< That ways refer to.
+  llvm::DenseMap<Key, int32_t> kindsOfWays_;
+  std::array<KnownCost, 64> knownCosts_; ///< By a hash; forgetful.
+  uint64_t numActions_ = 0;              ///< With transfers, so far.
 
   /// @{ Of the plan that is being compiled.
   const CompileInput *in_ = nullptr;
@@ -114,7 +132,7 @@ private:
   DeviceList members_, packed_;
   llvm::SmallVector<int32_t, 64> packSlots_; ///< Per input; -1: not copied.
   llvm::SmallVector<Wait, 64> waits_, moveWaits_, producerWaits_;
-  llvm::SmallVector<LinkUse, 0> links_;
+  llvm::SmallVector<int64_t, 0> costs_;
   llvm::SmallVector<int64_t, 64> memberBytes_;
   CopyTable copies_;
   std::vector<int64_t> shardBytes_, planBytes_; ///< Per device.

@@ -14,10 +14,9 @@
 using namespace soap;
 using llvm::SmallVector;
 
-detail::DegreesCost detail::degreesCost(const OperatorGraph &graph,
-                                        const Topology &topology,
-                                        const CostModel &costs, int32_t id,
-                                        const Degrees &degrees) {
+detail::DegreesCost detail::degreesCost(const SearchProblem &problem,
+                                        int32_t id, const Degrees &degrees) {
+  const OperatorGraph &graph = problem.graph;
   const GraphNode &node = graph.node(id);
   DegreesCost cost;
   // Tiles of a loop have one of two sizes. Whether a task is at 0 in the
@@ -52,8 +51,8 @@ detail::DegreesCost detail::degreesCost(const OperatorGraph &graph,
       TaskWork work = graph.taskWork(id, degrees, task);
       KernelQuery query = describeTask(graph, id, degrees, task, work);
       cost.ns.emplace_back();
-      for (const DeviceKind &kind : topology.kinds())
-        cost.ns.back().push_back(costs.kernelNs(query, kind));
+      for (const DeviceKind &kind : problem.topology.kinds())
+        cost.ns.back().push_back(problem.costs.kernelNs(query, kind));
     }
     for (size_t loop = numLoops; loop-- != 0;) {
       if (++at[loop] != degrees.loops[loop])
@@ -96,7 +95,7 @@ std::string detail::describeCosts(const OperatorGraph &graph, int32_t id) {
 
 /// Finds out with which nodes `node` shares its costs.
 void detail::DegreesCosts::classify(int32_t node) {
-  std::string text = describeCosts(graph_, node);
+  std::string text = describeCosts(problem_.graph, node);
   std::unique_lock<std::shared_mutex> lock(mutex_);
   if (classOf_[node] >= 0)
     return; // Another thread was faster.
@@ -134,8 +133,8 @@ const detail::DegreesCost &detail::DegreesCosts::of(int32_t node,
     if (const DegreesCost *known = find())
       return *known;
   }
-  auto cost = std::make_unique<const DegreesCost>(
-      degreesCost(graph_, topology_, costs_, node, degrees));
+  auto cost =
+      std::make_unique<const DegreesCost>(degreesCost(problem_, node, degrees));
   std::unique_lock<std::shared_mutex> lock(mutex_);
   return *entries_[classOf_[node]]
               .try_emplace(key, std::move(cost))

@@ -11,6 +11,7 @@
 #include "Hashing.h"
 #include "soap/CostModel/CostModel.h"
 #include "soap/Search/OperatorGraph.h"
+#include "soap/Search/SearchProblem.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include <memory>
@@ -27,8 +28,7 @@ struct DegreesCost {
   std::vector<std::vector<int64_t>> ns; ///< [class][device kind].
 };
 
-DegreesCost degreesCost(const OperatorGraph &graph, const Topology &topology,
-                        const CostModel &costs, int32_t node,
+DegreesCost degreesCost(const SearchProblem &problem, int32_t node,
                         const Degrees &degrees);
 
 /// The text of all that the costs of a compute node follow from: its kernel,
@@ -40,18 +40,15 @@ std::string describeCosts(const OperatorGraph &graph, int32_t node);
 /// blocks, which have the same description, share them. Thread-safe.
 class DegreesCosts {
 public:
-  DegreesCosts(const OperatorGraph &graph, const Topology &topology,
-               const CostModel &costs)
-      : graph_(graph), topology_(topology), costs_(costs),
-        classOf_(graph.numNodes(), -1), entries_(graph.numNodes()) {}
+  explicit DegreesCosts(const SearchProblem &problem)
+      : problem_(problem), classOf_(problem.graph.numNodes(), -1),
+        entries_(problem.graph.numNodes()) {}
   const DegreesCost &of(int32_t node, const Degrees &degrees);
 
 private:
   void classify(int32_t node);
 
-  const OperatorGraph &graph_;
-  const Topology &topology_;
-  const CostModel &costs_;
+  SearchProblem problem_;
   std::shared_mutex mutex_;
   llvm::StringMap<int32_t> classes_;
   int32_t numClasses_ = 0;

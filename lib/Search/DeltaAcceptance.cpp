@@ -13,6 +13,7 @@
 
 #include "SimulatorPass.h"
 #include "StepTails.h"
+#include "TimeArrays.h"
 #include "soap/Search/DeltaSimulator.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
@@ -29,13 +30,7 @@ void DeltaSimulator::lowerNextStarts(int32_t row) {
     const int64_t *later = &nextStarts_[rowBegin(row)];
     int64_t *earlier = &nextStarts_[rowBegin(row - 1)];
     int64_t between = rowShifts_[row] - rowShifts_[row - 1];
-    int64_t lowered = 0;
-    for (size_t r = 0; r < numResources_; ++r) {
-      int64_t bound = later[r] + between;
-      lowered |= bound < earlier[r];
-      earlier[r] = std::min(earlier[r], bound);
-    }
-    if (!lowered)
+    if (!lowerTo(earlier, later, between, numResources_))
       return;
   }
 }
@@ -109,8 +104,7 @@ void DeltaSimulator::commit(const Region &region, int64_t shiftBefore) {
     int64_t between = rowShifts_[row] - rowShifts_[row - 1];
     const int64_t *later = &nextStarts_[rowBegin(row)];
     int64_t *earlier = &nextStarts_[rowBegin(row - 1)];
-    for (size_t r = 0; r < numResources_; ++r)
-      earlier[r] = std::min(earlier[r], later[r] + between);
+    lowerTo(earlier, later, between, numResources_);
   }
   lowerNextStarts(region.firstRow);
 }

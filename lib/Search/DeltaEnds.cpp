@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StepTails.h"
+#include "TimeArrays.h"
 #include "soap/Search/DeltaSimulator.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
@@ -39,10 +40,7 @@ bool DeltaSimulator::knowsTails(int32_t row) {
 /// The step time, from the times at `row`, of which the tails are known.
 int64_t DeltaSimulator::endNs(int32_t row) const {
   const int64_t *tails = tails_->ofResources(row);
-  const int64_t *now = state_.resources.data();
-  int64_t end = 0;
-  for (size_t r = 0; r < numResources_; ++r)
-    end = std::max(end, now[r] + tails[r]);
+  int64_t end = largestSum(state_.resources.data(), tails, numResources_);
   for (const Crossing &crossing : crossings_[row]) {
     const ValueTasks &value = tasks_.valueTasks(crossing.value);
     if (value.numSlots == 0)
@@ -137,22 +135,14 @@ bool DeltaSimulator::converges(int32_t row, int64_t &shift) const {
   const int64_t *next = &nextStarts_[rowBegin(row)];
   const int64_t *now = state_.resources.data();
   int64_t base = rowShifts_[row];
-  size_t latest = std::max_element(now, now + numResources_) - now;
-  int64_t c = now[latest] - base - old[latest];
+  // Of resources that are free last, the first.
+  int64_t last = largest(now, numResources_);
+  size_t latest = std::find(now, now + numResources_, last) - now;
+  int64_t c = last - base - old[latest];
   // What is not later by c must not have been waited for, and must not be now.
-  // Most rows fail, and at the first resources.
   size_t begin = SOAP_FAULT("shift-ignores-compute") ? state_.numEnds : 0;
-  for (size_t r = begin; r < numResources_;) {
-    int64_t bad = 0;
-    for (size_t end = std::min(numResources_, r + 16); r < end; ++r) {
-      int64_t later = now[r] - base - old[r];
-      bool fine =
-          later == c || (old[r] < next[r] && later + old[r] - c <= next[r]);
-      bad |= !fine;
-    }
-    if (bad)
-      return false;
-  }
+  if (!areShifted({old, next, now, base}, c, begin, numResources_))
+    return false;
   if (SOAP_FAULT("shift-ignores-values")) {
     shift = c;
     return true;
@@ -171,13 +161,8 @@ bool DeltaSimulator::staysAbove(int32_t row, int64_t gain) const {
   const int64_t *next = &nextStarts_[rowBegin(row)];
   const int64_t *now = state_.resources.data();
   int64_t base = rowShifts_[row];
-  for (size_t r = 0; r < numResources_;) {
-    int64_t bad = 0;
-    for (size_t end = std::min(numResources_, r + 16); r < end; ++r)
-      bad |= now[r] - base - old[r] < gain && old[r] >= next[r];
-    if (bad)
-      return false;
-  }
+  if (!areLater({old, next, now, base}, gain, numResources_))
+    return false;
   return checkCrossings(row, [&](int64_t was, int64_t is, int64_t start) {
     return is - was >= gain || was < start;
   });

@@ -12,7 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StepTails.h"
+#include "TimeArrays.h"
 #include "soap/Search/DeltaSimulator.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 
 using namespace soap;
@@ -91,22 +94,27 @@ void DeltaSimulator::passChangedLoads(int32_t position) {
         [&](int32_t device, int64_t ns) { loadsAhead_[device] -= ns; });
 }
 
-/// True if some device has more to compute from `row` on than fits below the
-/// limit.
+/// True if the step is certain to end above the limit: what a device computes
+/// from `row` on does not fit, or, where the tails behind the last change are
+/// known, it does not fit in front of them. No resource is free earlier at a
+/// later row, whatever is launched in between.
 bool DeltaSimulator::isOverloaded(int32_t row, int64_t limit) const {
-  const int64_t *free = state_.resources.data();
-  const int64_t *loads = &loads_[static_cast<size_t>(row) * state_.numEnds];
-  int64_t latest = 0;
-  for (int32_t device = 0; device < state_.numEnds; ++device)
-    latest =
-        std::max(latest, free[device] + loads[device] + loadsAhead_[device]);
-  return latest > limit;
+  size_t width = state_.numEnds;
+  const int64_t *now = state_.resources.data();
+  const int64_t *loads = &loads_[row * width], *ahead = loadsAhead_.data();
+  int32_t last =
+      SOAP_FAULT("tails-of-first-change") ? changed_.front() : changed_.back();
+  int32_t behind = last / interval_ + 1;
+  if (tails_->firstKnown() > behind)
+    return largestSum(now, loads, ahead, width) > limit;
+  const int64_t *tails = tails_->ofResources(behind);
+  return largestSum(now + width, tails + width, numResources_ - width) >
+             limit ||
+         latestEnd(now, loads, ahead, &loads_[behind * width], tails, width) >
+             limit;
 }
 
 int64_t DeltaSimulator::loadNs() {
   findChangedLoads();
-  int64_t largest = 0;
-  for (int32_t device = 0; device < state_.numEnds; ++device)
-    largest = std::max(largest, loads_[device] + loadsAhead_[device]);
-  return largest;
+  return largestSum(loads_.data(), loadsAhead_.data(), state_.numEnds);
 }

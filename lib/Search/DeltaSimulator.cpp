@@ -163,6 +163,8 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
     if (convergedAt >= 0)
       shiftPositions(rowPosition(convergedAt), rowPosition(firstRow), shift);
     load(firstRow, shift, convergedAt);
+    if (limit != INT64_MAX && isOverloaded(firstRow, limit))
+      return cutAbove(limit);
     ++statistics_.regions;
     regionRecord_ = recordedRows_.size();
     convergedAt = -1;

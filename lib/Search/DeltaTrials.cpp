@@ -101,9 +101,12 @@ void DeltaSimulator::fitBlocks() {
 
 /// Makes the bounds that are asked for at some positions.
 void DeltaSimulator::makeBounds(int32_t begin, int32_t end) {
+  bool made = false;
   auto make = [&](int32_t value) {
-    if (tasks_.isPending(value))
-      fitBlocksOf(value);
+    if (!tasks_.isPending(value))
+      return;
+    fitBlocksOf(value);
+    made = true;
   };
   for (int32_t position = begin; position < end; ++position) {
     const GraphNode &node = tasks_.graph().node(tasks_.order()[position]);
@@ -111,6 +114,10 @@ void DeltaSimulator::makeBounds(int32_t begin, int32_t end) {
     llvm::for_each(node.operands, make);
     llvm::for_each(node.results, make);
   }
+  if (made)
+    hasPending_ = llvm::any_of(tasks_.proposedValues(), [&](int32_t value) {
+      return tasks_.isPending(value);
+    });
 }
 
 void DeltaSimulator::saveBlock(size_t block) {

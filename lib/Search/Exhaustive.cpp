@@ -51,7 +51,7 @@ llvm::Expected<SearchResult> Exhaustive::run(const SearchProblem &problem,
   for (size_t i = 0; i < choices.size(); ++i)
     space.assign(strategy, space.groups()[i], choices[i][0]);
   deriveEnds(strategy, problem.graph, problem.topology);
-  TaskGraph tasks(problem.graph, problem.topology, problem.costs);
+  TaskGraph tasks(problem);
   tasks.setStrategy(strategy);
   FullSimulator simulator(tasks);
 

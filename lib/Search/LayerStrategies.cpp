@@ -137,17 +137,17 @@ balancedCut(size_t items, int32_t places,
 }
 
 /// Times of whole nodes, [node][kind of device].
-static std::vector<std::vector<int64_t>> nodeCosts(const OperatorGraph &graph,
-                                                   const Topology &topology,
-                                                   const CostModel &costs) {
+static std::vector<std::vector<int64_t>>
+nodeCosts(const SearchProblem &problem) {
+  const OperatorGraph &graph = problem.graph;
   std::vector<std::vector<int64_t>> result;
   for (int32_t id = 0; id < graph.numNodes(); ++id) {
-    result.emplace_back(topology.kinds().size(), 0);
+    result.emplace_back(problem.topology.kinds().size(), 0);
     const GraphNode &node = graph.node(id);
     if (node.role == NodeRole::Compute)
-      result.back() = detail::degreesCost(graph, topology, costs, id,
-                                          onDevice(node, 0).degrees)
-                          .ns.front();
+      result.back() =
+          detail::degreesCost(problem, id, onDevice(node, 0).degrees)
+              .ns.front();
   }
   return result;
 }
@@ -159,13 +159,13 @@ static Strategy onFirstDevice(const OperatorGraph &graph) {
   return strategy;
 }
 
-Strategy soap::modelParallel(const OperatorGraph &graph,
-                             const Topology &topology, const CostModel &costs,
-                             int32_t devices) {
+Strategy soap::modelParallel(const SearchProblem &problem, int32_t devices) {
+  const OperatorGraph &graph = problem.graph;
+  const Topology &topology = problem.topology;
   if (devices <= 0 || devices > topology.numDevices())
     devices = topology.numDevices();
   ConfigurationSpace space(graph, topology);
-  auto nodeNs = nodeCosts(graph, topology, costs);
+  auto nodeNs = nodeCosts(problem);
   std::vector<std::vector<int64_t>> groupNs;
   for (int32_t group : space.groups()) {
     auto &sum = groupNs.emplace_back(topology.kinds().size(), 0);
@@ -185,8 +185,9 @@ Strategy soap::modelParallel(const OperatorGraph &graph,
   return strategy;
 }
 
-Strategy soap::expertRNN(const OperatorGraph &graph, const Topology &topology,
-                         const CostModel &costs, int32_t devices) {
+Strategy soap::expertRNN(const SearchProblem &problem, int32_t devices) {
+  const OperatorGraph &graph = problem.graph;
+  const Topology &topology = problem.topology;
   if (devices <= 0 || devices > topology.numDevices())
     devices = topology.numDevices();
   std::vector<std::vector<int32_t>> machines;
@@ -210,7 +211,7 @@ Strategy soap::expertRNN(const OperatorGraph &graph, const Topology &topology,
     return machines[machine][block * machines[machine].size() / width];
   };
   if (depths > width) {
-    auto nodeNs = nodeCosts(graph, topology, costs);
+    auto nodeNs = nodeCosts(problem);
     std::vector<std::vector<int64_t>> depthNs(
         depths, std::vector<int64_t>(topology.kinds().size(), 0));
     for (int32_t id = 0; id < graph.numNodes(); ++id)

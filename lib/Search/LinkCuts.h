@@ -8,7 +8,7 @@
 #ifndef SOAP_LIB_SEARCH_LINKCUTS_H
 #define SOAP_LIB_SEARCH_LINKCUTS_H
 
-#include "soap/CostModel/Topology.h"
+#include "soap/Topology/Topology.h"
 
 namespace soap::detail {
 

@@ -105,11 +105,12 @@ struct Reached {
 
 class Bound {
 public:
-  Bound(const OperatorGraph &graph, const Topology &topology,
-        const CostModel &costs, int32_t maxTasks)
-      : graph_(graph), devices_(topology.numDevices()),
-        choices_(graph.numNodes()), edges_(graph.numNodes()),
-        leastWork_(graph.numNodes(), 0) {
+  Bound(const SearchProblem &problem, int32_t maxTasks)
+      : graph_(problem.graph), devices_(problem.topology.numDevices()),
+        choices_(graph_.numNodes()), edges_(graph_.numNodes()),
+        leastWork_(graph_.numNodes(), 0) {
+    const OperatorGraph &graph = problem.graph;
+    const Topology &topology = problem.topology;
     std::map<int32_t, SmallVector<int32_t, 8>> machines;
     for (int32_t device = 0; device < devices_; ++device) {
       device_.add(topology, device);
@@ -118,7 +119,7 @@ public:
     if (machines.size() > 1)
       for (const auto &[node, devices] : machines)
         machine_.add(topology, devices);
-    ChoiceMaker maker(graph, topology, costs, maxTasks);
+    ChoiceMaker maker(problem, maxTasks);
     for (int32_t id = 0; id < graph.numNodes(); ++id)
       if (graph.node(id).role == NodeRole::Compute)
         choices_[id] = maker.make(id);
@@ -372,8 +373,6 @@ private:
 };
 } // namespace
 
-LowerBound soap::lowerBound(const OperatorGraph &graph,
-                            const Topology &topology, const CostModel &costs,
-                            int32_t maxTasks) {
-  return Bound(graph, topology, costs, maxTasks).run();
+LowerBound soap::lowerBound(const SearchProblem &problem, int32_t maxTasks) {
+  return Bound(problem, maxTasks).run();
 }

@@ -42,8 +42,7 @@ void SearchStatistics::add(const SearchStatistics &other) {
 
 MarkovSearch::MarkovSearch(const SearchProblem &problem,
                            const SearchOptions &options)
-    : problem_(problem), options_(options),
-      tables_(problem.graph, problem.topology, problem.costs),
+    : problem_(problem), options_(options), tables_(problem),
       parts_(subMachines(problem.topology)), begin_(Clock::now()),
       mix_(options.onlyKind ? ProposalMix(*options.onlyKind) : ProposalMix()) {
   // The same number on any machine: what is found must not depend on it.
@@ -265,8 +264,7 @@ SearchResult MarkovSearch::finish() {
   for (llvm::StringRef policy : launchPolicyNames()) {
     if (policy == "program")
       continue;
-    tasks.setOrder(launchOrder(policy, problem_.graph, found, problem_.topology,
-                               problem_.costs));
+    tasks.setOrder(launchOrder(policy, problem_, found));
     if (int64_t step = simulator.stepNs();
         step < result.stepNs && tasks.checkMemory().empty()) {
       result.stepNs = step;

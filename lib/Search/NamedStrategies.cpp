@@ -11,52 +11,49 @@
 
 using namespace soap;
 
-using Graph = OperatorGraph;
-using Costs = CostModel;
+using Problem = SearchProblem;
 
 static const NamedStrategy strategies[] = {
     {"single", "all on device 0", true,
-     [](const Graph &graph, const Topology &topology, const Costs &, int32_t,
-        uint64_t) { return singleDevice(graph, topology); }},
+     [](const Problem &problem, int32_t, uint64_t) {
+       return singleDevice(problem.graph, problem.topology);
+     }},
     {"data-parallel", "samples split", true,
-     [](const Graph &graph, const Topology &topology, const Costs &,
-        int32_t devices,
-        uint64_t) { return dataParallel(graph, topology, devices); }},
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return dataParallel(problem.graph, problem.topology, devices);
+     }},
     {"model-parallel", "one block of consecutive ops per device", true,
-     [](const Graph &graph, const Topology &topology, const Costs &costs,
-        int32_t devices,
-        uint64_t) { return modelParallel(graph, topology, costs, devices); }},
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return modelParallel(problem, devices);
+     }},
     {"tensor-parallel", "output channels split", true,
-     [](const Graph &graph, const Topology &topology, const Costs &,
-        int32_t devices,
-        uint64_t) { return tensorParallel(graph, topology, devices); }},
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return tensorParallel(problem.graph, problem.topology, devices);
+     }},
     {"spatial", "the largest dimension of space split", true,
-     [](const Graph &graph, const Topology &topology, const Costs &,
-        int32_t devices,
-        uint64_t) { return spatial(graph, topology, devices); }},
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return spatial(problem.graph, problem.topology, devices);
+     }},
     {"owt", "fully connected layers by channel, others by sample", true,
-     [](const Graph &graph, const Topology &topology, const Costs &,
-        int32_t devices,
-        uint64_t) { return oneWeirdTrick(graph, topology, devices); }},
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return oneWeirdTrick(problem.graph, problem.topology, devices);
+     }},
     {"expert-rnn", "samples over machines, layers over their devices", true,
-     [](const Graph &graph, const Topology &topology, const Costs &costs,
-        int32_t devices,
-        uint64_t) { return expertRNN(graph, topology, costs, devices); }},
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return expertRNN(problem, devices);
+     }},
     {"random", "random grids", true,
-     [](const Graph &graph, const Topology &topology, const Costs &,
-        int32_t devices, uint64_t seed) {
-       return randomStrategy(graph, topology, seed, /*structured=*/true,
-                             devices);
+     [](const Problem &problem, int32_t devices, uint64_t seed) {
+       return randomStrategy(problem.graph, problem.topology, seed,
+                             /*structured=*/true, devices);
      }},
     {"random-uniform", "any strategy", false,
-     [](const Graph &graph, const Topology &topology, const Costs &,
-        int32_t devices, uint64_t seed) {
-       return uniformStrategy(graph, topology, seed, devices);
+     [](const Problem &problem, int32_t devices, uint64_t seed) {
+       return uniformStrategy(problem.graph, problem.topology, seed, devices);
      }},
     {"random-team", "random collectives on one set of devices", false,
-     [](const Graph &graph, const Topology &topology, const Costs &,
-        int32_t devices, uint64_t seed) {
-       return teamStrategy(graph, topology, seed, devices);
+     [](const Problem &problem, int32_t devices, uint64_t seed) {
+       return teamStrategy(problem.graph, problem.topology, seed, devices);
      }},
 };
 
@@ -73,13 +70,11 @@ std::string soap::namedStrategyNames(llvm::ArrayRef<llvm::StringRef> more) {
 }
 
 llvm::Expected<Strategy> soap::expertStrategy(llvm::StringRef name,
-                                              const Graph &graph,
-                                              const Topology &topology,
-                                              const Costs &costs,
+                                              const SearchProblem &problem,
                                               uint64_t seed) {
   for (const NamedStrategy &strategy : strategies)
     if (name == strategy.name)
-      return strategy.make(graph, topology, costs, /*devices=*/0, seed);
+      return strategy.make(problem, /*devices=*/0, seed);
   return llvm::createStringError("expected a strategy " + namedStrategyNames() +
                                  ", got: '" + name + "'");
 }

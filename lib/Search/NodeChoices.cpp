@@ -13,15 +13,13 @@
 using namespace soap;
 using namespace soap::detail;
 
-ChoiceMaker::ChoiceMaker(const OperatorGraph &graph, const Topology &topology,
-                         const CostModel &costs, int32_t maxTasks)
-    : graph_(graph), topology_(topology), costs_(costs),
-      space_(graph, topology, maxTasks),
-      maxTasks_(maxTasks > 0 ? maxTasks : topology.numDevices()),
-      hasKind_(topology.kinds().size(), false) {
-  for (const Device &device : topology.devices())
+ChoiceMaker::ChoiceMaker(const SearchProblem &problem, int32_t maxTasks)
+    : problem_(problem), space_(problem.graph, problem.topology, maxTasks),
+      maxTasks_(maxTasks > 0 ? maxTasks : problem.topology.numDevices()),
+      hasKind_(problem.topology.kinds().size(), false) {
+  for (const Device &device : problem.topology.devices())
     hasKind_[device.kind] = true;
-  for (const GraphNode &node : graph.nodes())
+  for (const GraphNode &node : problem.graph.nodes())
     for (const LoopSpec &loop : node.spec.loops)
       if (loop.extent > 1 && loop.extent <= maxTasks_)
         extents_.push_back(static_cast<int32_t>(loop.extent));
@@ -46,7 +44,7 @@ static std::string describe(const OperatorGraph &graph, int32_t id,
 }
 
 Choice ChoiceMaker::price(int32_t node, Degrees degrees) const {
-  DegreesCost cost = degreesCost(graph_, topology_, costs_, node, degrees);
+  DegreesCost cost = degreesCost(problem_, node, degrees);
   std::vector<int64_t> fastest;
   for (const std::vector<int64_t> &ns : cost.ns) {
     int64_t best = INT64_MAX;
@@ -66,9 +64,9 @@ Choice ChoiceMaker::price(int32_t node, Degrees degrees) const {
 }
 
 std::shared_ptr<const NodeChoices> ChoiceMaker::make(int32_t id) {
-  const GraphNode &node = graph_.node(id);
+  const GraphNode &node = problem_.graph.node(id);
   const PartitionSpec &leader =
-      graph_.node(graph_.group(node.group).front()).spec;
+      problem_.graph.node(problem_.graph.group(node.group).front()).spec;
   size_t numLoops = node.spec.loops.size();
   Degrees whole;
   whole.loops.assign(numLoops, 1);
@@ -92,7 +90,7 @@ std::shared_ptr<const NodeChoices> ChoiceMaker::make(int32_t id) {
   });
   all.erase(std::unique(all.begin(), all.end()), all.end());
 
-  std::string key = describe(graph_, id, all);
+  std::string key = describe(problem_.graph, id, all);
   if (auto it = known_.find(key); !key.empty() && it != known_.end())
     return it->second;
   auto result = std::make_shared<NodeChoices>();

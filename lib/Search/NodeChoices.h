@@ -38,8 +38,7 @@ struct NodeChoices {
 /// Makes the choices of nodes. Nodes with equal specs and kernels share them.
 class ChoiceMaker {
 public:
-  ChoiceMaker(const OperatorGraph &graph, const Topology &topology,
-              const CostModel &costs, int32_t maxTasks);
+  ChoiceMaker(const SearchProblem &problem, int32_t maxTasks);
 
   /// Of a compute node.
   std::shared_ptr<const NodeChoices> make(int32_t node);
@@ -47,9 +46,7 @@ public:
 private:
   Choice price(int32_t node, Degrees degrees) const;
 
-  const OperatorGraph &graph_;
-  const Topology &topology_;
-  const CostModel &costs_;
+  SearchProblem problem_;
   ConfigurationSpace space_;
   int32_t maxTasks_;
   std::vector<bool> hasKind_;    ///< Per kind: is there such a device?

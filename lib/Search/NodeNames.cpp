@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/CostModel/NearestWords.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "soap/Support/NearestWords.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace soap;

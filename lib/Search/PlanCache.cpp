@@ -34,6 +34,7 @@ static const ValueTasks *copyTo(PlanArena &arena, const ValueTasks &tasks) {
     keep(action.producerWaits);
     keep(action.links);
     keep(action.transfers);
+    keep(action.costs);
   }
   result->actions = llvm::ArrayRef<ActionTasks>(actions).copy(arena);
   llvm::SmallVector<UseTasks, 4> uses(tasks.uses);

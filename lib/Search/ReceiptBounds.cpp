@@ -7,7 +7,6 @@
 
 #include "ReceiptBounds.h"
 #include "ValuePlans.h"
-#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 
 using namespace soap;
@@ -24,76 +23,6 @@ ReceiptBounds::ReceiptBounds(const OperatorGraph &graph,
       rankOf_(topology.numDevices() + 1, 0),
       copyOf_(topology.numDevices() + 1, -1) {}
 
-//===----------------------------------------------------------------------===//
-// What is where
-//===----------------------------------------------------------------------===//
-
-/// Notes which tiles lie completely, all their parts, on a device and on the
-/// devices of a machine together.
-void ReceiptBounds::placeTiles(const Layout &layout) {
-  for (int32_t device : usedDevices_)
-    tilesOn_[device].clear();
-  for (int32_t machine : usedMachines_)
-    tilesIn_[machine].clear();
-  usedDevices_.clear();
-  usedMachines_.clear();
-  auto note = [](SmallVector<int32_t, 2> &tiles, SmallVector<int32_t, 64> &used,
-                 int32_t place, int32_t tile) {
-    if (tiles.empty())
-      used.push_back(place);
-    if (tiles.empty() || tiles.back() != tile)
-      tiles.push_back(tile);
-  };
-  auto tiles = static_cast<int32_t>(layout.numTiles());
-  // Every message may have been rounded down by half a nanosecond.
-  roundingNs_ = 64 + int64_t(tiles) * layout.parts;
-  const int32_t *device = layout.devices.begin();
-  if (layout.parts == 1) {
-    for (int32_t tile = 0; tile < tiles; ++tile)
-      for (int32_t copy = 0; copy < layout.copies; ++copy, ++device) {
-        note(tilesOn_[*device], usedDevices_, *device, tile);
-        note(tilesIn_[cuts_->machineOf(*device)], usedMachines_,
-             cuts_->machineOf(*device), tile);
-      }
-    return;
-  }
-  // A place has a tile if it has copies of all parts.
-  auto completeAt = [&](int32_t first, auto placeOf, int32_t place) {
-    for (int32_t part = 0; part < layout.parts; ++part) {
-      bool found = false;
-      for (int32_t copy = 0; copy < layout.copies; ++copy)
-        found |= placeOf(layout.devices[first + part * layout.copies + copy]) ==
-                 place;
-      if (!found)
-        return false;
-    }
-    return true;
-  };
-  auto itself = [](int32_t device) { return device; };
-  auto machine = [&](int32_t device) { return cuts_->machineOf(device); };
-  for (int32_t tile = 0; tile < tiles; ++tile) {
-    int32_t first = tile * layout.parts * layout.copies;
-    // Whoever has all parts has part 0.
-    for (int32_t copy = 0; copy < layout.copies; ++copy) {
-      int32_t place = layout.devices[first + copy];
-      if (completeAt(first, itself, place))
-        note(tilesOn_[place], usedDevices_, place, tile);
-      if (completeAt(first, machine, cuts_->machineOf(place)))
-        note(tilesIn_[cuts_->machineOf(place)], usedMachines_,
-             cuts_->machineOf(place), tile);
-    }
-  }
-}
-
-/// Elements that a tile and a box share.
-double ReceiptBounds::sharedElements(int32_t tile, ArrayRef<Range> box) const {
-  double product = 1;
-  const Range *range = &tileRanges_[tile * box.size()];
-  for (size_t d = box.size(); d-- != 0;)
-    product *= static_cast<double>(intersect(range[d], box[d]).size());
-  return product;
-}
-
 /// Elements of the smallest tile.
 static double smallestTile(const Layout &layout) {
   double product = 1;
@@ -104,108 +33,6 @@ static double smallestTile(const Layout &layout) {
     product *= static_cast<double>(smallest);
   }
   return product;
-}
-
-/// Calls `fn(tile, index)` for all tiles of a need, row-major.
-template <typename Fn>
-static void forEachTile(const Need &need, Fn fn) {
-  SmallVector<int32_t, 6> index(need.ranges.size(), 0);
-  for (int64_t tile = 0, e = need.numTiles(); tile != e; ++tile) {
-    fn(tile, ArrayRef<int32_t>(index));
-    for (size_t d = index.size(); d-- != 0;) {
-      if (++index[d] != static_cast<int32_t>(need.ranges[d].size()))
-        break;
-      index[d] = 0;
-    }
-  }
-}
-
-/// The tiles of one dimension that a range touches, by their cuts: the first
-/// and the end.
-static std::pair<int64_t, int64_t> tilesTouched(ArrayRef<int64_t> cuts,
-                                                Range range) {
-  auto first = std::upper_bound(cuts.begin(), cuts.end(), range.lo) - 1;
-  auto end = std::lower_bound(cuts.begin(), cuts.end(), range.hi);
-  return {first - cuts.begin(), end - cuts.begin()};
-}
-
-/// Fills uses_ with what the uses that compute read.
-void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
-                            int32_t id, ArrayRef<int32_t> usesInOrder) {
-  const GraphValue &value = graph_.value(id);
-  size_t rank = layout.cuts.size();
-  auto tiles = static_cast<int32_t>(layout.numTiles());
-  tileRanges_.resize_for_overwrite(tiles * rank);
-  for (int32_t tile = 0; tile != tiles; ++tile)
-    for (size_t d = rank, rest = tile; d-- != 0;) {
-      size_t count = layout.cuts[d].size() - 1, at = rest % count;
-      tileRanges_[tile * rank + d] = {layout.cuts[d][at],
-                                      layout.cuts[d][at + 1]};
-      rest /= count;
-    }
-  SmallVector<Range, 5> ranges(rank);
-  numUses_ = 0;
-  for (int32_t number : usesInOrder) {
-    if (graph_.node(value.uses[number].node).role != NodeRole::Compute)
-      continue;
-    if (numUses_ == uses_.size())
-      uses_.emplace_back();
-    Use &use = uses_[numUses_++];
-    use.number = number;
-    needOf(graph_, strategy, id, number, use.need);
-    use.readings.clear();
-    use.isRemote = false;
-    use.touched.clear();
-    use.firstTouched.resize(rank);
-    for (size_t d = 0; d != rank; ++d) {
-      use.firstTouched[d] = use.touched.size();
-      ArrayRef<int64_t> cuts(layout.cuts[d]);
-      for (Range range : use.need.ranges[d]) {
-        Touched &touched = use.touched.emplace_back();
-        if (range.empty())
-          continue;
-        auto [first, end] = tilesTouched(cuts, range);
-        touched.elements = static_cast<double>(range.size());
-        touched.spanElements = static_cast<double>(cuts[end] - cuts[first]);
-        touched.spanTiles = static_cast<double>(end - first);
-        touched.first = first;
-        touched.last = end - 1;
-      }
-    }
-    const int32_t *device = use.need.devices.begin();
-    forEachTile(use.need, [&](int64_t, ArrayRef<int32_t> index) {
-      Reading box;
-      for (size_t d = 0; d != rank; ++d) {
-        const Touched &touched = use.touched[use.firstTouched[d] + index[d]];
-        auto count = static_cast<int64_t>(layout.cuts[d].size()) - 1;
-        ranges[d] = use.need.ranges[d][index[d]];
-        box.elements *= touched.elements;
-        box.spanElements *= touched.spanElements;
-        box.spanTiles *= touched.spanTiles;
-        box.firstTile = box.firstTile * count + touched.first;
-        box.lastTile = box.lastTile * count + touched.last;
-      }
-      if (box.elements == 0) {
-        device += use.need.copies;
-        return;
-      }
-      for (int32_t copy = 0; copy < use.need.copies; ++copy, ++device) {
-        Reading &reading = use.readings.emplace_back(box);
-        reading.device = *device;
-        if (isFed_)
-          continue;
-        reading.lacking = box.elements;
-        for (int32_t own : tilesOn_[*device])
-          reading.lacking -= sharedElements(own, ranges);
-        if (reading.lacking <= 0)
-          continue;
-        use.isRemote = true;
-        reading.far = box.elements;
-        for (int32_t near : tilesIn_[cuts_->machineOf(*device)])
-          reading.far -= sharedElements(near, ranges);
-      }
-    });
-  }
 }
 
 //===----------------------------------------------------------------------===//

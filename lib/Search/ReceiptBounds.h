@@ -28,6 +28,20 @@
 
 namespace soap::detail {
 
+/// Calls `fn(tile, index)` for all tiles of a need, row-major.
+template <typename Fn>
+void forEachTile(const Need &need, Fn fn) {
+  llvm::SmallVector<int32_t, 6> index(need.ranges.size(), 0);
+  for (int64_t tile = 0, e = need.numTiles(); tile != e; ++tile) {
+    fn(tile, llvm::ArrayRef<int32_t>(index));
+    for (size_t d = index.size(); d-- != 0;) {
+      if (++index[d] != static_cast<int32_t>(need.ranges[d].size()))
+        break;
+      index[d] = 0;
+    }
+  }
+}
+
 class ReceiptBounds {
 public:
   ReceiptBounds(const OperatorGraph &graph, const Topology &topology,

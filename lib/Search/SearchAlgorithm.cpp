@@ -7,6 +7,7 @@
 
 #include "soap/Search/SearchAlgorithm.h"
 #include "soap/Search/MemoryUse.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace soap;
 
@@ -28,7 +29,7 @@ std::string SearchProblem::verify(const Strategy &strategy) const {
   if (std::string error = soap::verify(strategy, graph, topology);
       !error.empty())
     return error;
-  TaskGraph tasks(graph, topology, costs);
+  TaskGraph tasks(*this);
   tasks.setStrategy(strategy);
   return explainMemory(tasks);
 }
@@ -49,16 +50,32 @@ llvm::StringRef soap::stringify(StopReason reason) {
   return "";
 }
 
+//===----------------------------------------------------------------------===//
+// All algorithms
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NamedAlgorithm {
+  llvm::StringLiteral name; ///< What SearchAlgorithm::name() returns.
+  std::unique_ptr<SearchAlgorithm> (*create)();
+};
+} // namespace
+
+static constexpr NamedAlgorithm algorithms[] = {
+    {"mcmc", createMCMC}, {"exhaustive", [] { return createExhaustive(); }}};
+
 std::unique_ptr<SearchAlgorithm>
 soap::createSearchAlgorithm(llvm::StringRef name) {
-  if (name == "mcmc")
-    return createMCMC();
-  if (name == "exhaustive")
-    return createExhaustive();
+  for (const NamedAlgorithm &algorithm : algorithms)
+    if (algorithm.name == name)
+      return algorithm.create();
   return nullptr;
 }
 
 llvm::ArrayRef<llvm::StringRef> soap::searchAlgorithmNames() {
-  static const llvm::StringRef names[] = {"mcmc", "exhaustive"};
+  static const auto names =
+      llvm::map_to_vector(algorithms, [](const NamedAlgorithm &algorithm) {
+        return llvm::StringRef(algorithm.name);
+      });
   return names;
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MarkovSearch.h"
-#include "soap/CostModel/JSON.h"
+#include "soap/Support/JSON.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -50,8 +50,7 @@ static llvm::Expected<Strategy> toStrategy(const json::Value *value,
                                            const SearchProblem &problem) {
   if (!value)
     return llvm::createStringError("expected a strategy, got: none");
-  return parseStrategy(llvm::formatv("{0}", *value).str(), problem.graph,
-                       problem.topology, /*info=*/nullptr, problem.costs);
+  return parseStrategy(llvm::formatv("{0}", *value).str(), problem);
 }
 
 using Counter = std::pair<const char *, uint64_t SearchStatistics::*>;
@@ -131,6 +130,41 @@ json::Value MarkovSearch::toJSON() const {
                       {"chains", std::move(chains)}};
 }
 
+using Weights = std::array<double, numProposalKinds>;
+using Tallies = std::array<ProposalMix::Tally, numProposalKinds>;
+
+/// Reads what is known of the kinds of proposals; both arrays have an entry for
+/// each. False if a tally has another form.
+static bool readMix(const json::Array &weights, const json::Array &tallies,
+                    Weights &newWeights, Tallies &newTallies) {
+  for (size_t kind = 0; kind < numProposalKinds; ++kind) {
+    const json::Array *tally = tallies[kind].getAsArray();
+    if (!tally || tally->size() != 3)
+      return false;
+    newWeights[kind] = weights[kind].getAsNumber().value_or(0);
+    newTallies[kind] = {(*tally)[0].getAsNumber().value_or(0),
+                        (*tally)[1].getAsNumber().value_or(0),
+                        (*tally)[2].getAsNumber().value_or(0)};
+  }
+  return true;
+}
+
+/// Adds the history of a search and its starts to `result`.
+static void readHistory(const json::Object &root, SearchResult &result) {
+  if (const json::Array *history = root.getArray("history"))
+    for (const json::Value &entry : *history)
+      if (const json::Array *row = entry.getAsArray(); row && row->size() == 3)
+        result.history.push_back(
+            {static_cast<uint64_t>((*row)[0].getAsInteger().value_or(0)),
+             (*row)[1].getAsNumber().value_or(0),
+             (*row)[2].getAsInteger().value_or(0)});
+  if (const json::Array *starts = root.getArray("starts"))
+    for (const json::Value &entry : *starts)
+      if (const json::Array *row = entry.getAsArray(); row && row->size() == 2)
+        result.starts.push_back({(*row)[0].getAsString().value_or("").str(),
+                                 (*row)[1].getAsInteger().value_or(0)});
+}
+
 llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   const json::Object *root = value.getAsObject();
   if (!root || root->getString("format").value_or("") != format)
@@ -165,17 +199,10 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   llvm::Expected<Strategy> best = toStrategy(root->get("best"), problem_);
   if (!best)
     return best.takeError();
-  std::array<double, numProposalKinds> newWeights;
-  std::array<ProposalMix::Tally, numProposalKinds> newTallies;
-  for (size_t kind = 0; kind < numProposalKinds; ++kind) {
-    const json::Array *tally = (*tallies)[kind].getAsArray();
-    if (!tally || tally->size() != 3)
-      return bad("tallies");
-    newWeights[kind] = (*weights)[kind].getAsNumber().value_or(0);
-    newTallies[kind] = {(*tally)[0].getAsNumber().value_or(0),
-                        (*tally)[1].getAsNumber().value_or(0),
-                        (*tally)[2].getAsNumber().value_or(0)};
-  }
+  Weights newWeights;
+  Tallies newTallies;
+  if (!readMix(*weights, *tallies, newWeights, newTallies))
+    return bad("tallies");
   stage_ = static_cast<size_t>(*stage);
   machine_ =
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
@@ -207,18 +234,7 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   if (const json::Object *statistics = root->getObject("statistics"))
     statisticsBefore_ = statisticsOf(*statistics);
   proposalsBefore_ = statisticsBefore_.proposals;
-  if (const json::Array *history = root->getArray("history"))
-    for (const json::Value &entry : *history)
-      if (const json::Array *row = entry.getAsArray(); row && row->size() == 3)
-        result_.history.push_back(
-            {static_cast<uint64_t>((*row)[0].getAsInteger().value_or(0)),
-             (*row)[1].getAsNumber().value_or(0),
-             (*row)[2].getAsInteger().value_or(0)});
-  if (const json::Array *starts = root->getArray("starts"))
-    for (const json::Value &entry : *starts)
-      if (const json::Array *row = entry.getAsArray(); row && row->size() == 2)
-        result_.starts.push_back({(*row)[0].getAsString().value_or("").str(),
-                                  (*row)[1].getAsInteger().value_or(0)});
+  readHistory(*root, result_);
   return llvm::Error::success();
 }
 

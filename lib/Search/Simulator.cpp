@@ -56,7 +56,7 @@ struct RecordAll {
     std::vector<int64_t> moving(count);
     for (const TransferTask &transfer : action.transfers)
       for (int32_t member : {transfer.source, transfer.target})
-        moving[member] += transfer.latencyNs + transfer.ns;
+        moving[member] += action.costs[transfer.cost];
     for (size_t i = 0; i < count; ++i)
       communicates(action.devices[i], std::min(moving[i], end[i] - start[i]));
   }

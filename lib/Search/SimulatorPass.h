@@ -226,7 +226,7 @@ private:
     // senders.
     wait(action.moveWaits, slots, shift, start);
     wait(action.producerWaits, producer, shift, start);
-    runTransfers(timeline_, action.devices, action.transfers, action.links,
+    runTransfers(timeline_, action.devices, action.transfers, action.costs,
                  {start, count}, {end, count}, uses());
     for (size_t i = 0; i < count; ++i)
       slots[action.slot + i] = end[i] - shift;

@@ -107,6 +107,5 @@ void MarkovSearch::tryOrders() {
   Strategy found = (*ahead)->current();
   for (llvm::StringRef policy : launchPolicyNames())
     if (policy != "program" && !deadline_.isOver())
-      (*ahead)->tryOrder(launchOrder(policy, problem_.graph, found,
-                                     problem_.topology, problem_.costs));
+      (*ahead)->tryOrder(launchOrder(policy, problem_, found));
 }

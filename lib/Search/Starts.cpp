@@ -60,8 +60,7 @@ std::vector<Start> detail::drawStarts(const SearchProblem &problem,
     for (const NamedStrategy &named : namedStrategies())
       if (named.isListed && named.name != "random")
         addStart(starts, {named.name.str() + part,
-                          named.make(graph, topology, problem.costs, devices,
-                                     options.seed)});
+                          named.make(problem, devices, options.seed)});
   for (int32_t i = 0; i < options.randomStarts; ++i)
     addStart(starts,
              {"random" + (i ? " " + std::to_string(i + 1) : "") + part,
@@ -106,7 +105,7 @@ std::vector<Start> detail::spreadStarts(const SearchProblem &problem,
 void detail::boundStarts(const SearchProblem &problem, const TaskGraph &tables,
                          const StartLimits &limits,
                          std::vector<Start> &starts) {
-  TaskGraph tasks(problem.graph, problem.topology, problem.costs, &tables);
+  TaskGraph tasks(problem, &tables);
   FullSimulator simulator(tasks);
   std::vector<int32_t> all(problem.graph.numNodes());
   std::iota(all.begin(), all.end(), 0);

@@ -173,6 +173,7 @@ void StepTails::passCollective(const ActionTasks &action) {
 
 void StepTails::passTransfers(const ActionTasks &action) {
   int64_t *compute = now_.data(), *communication = compute + numEnds_;
+  int64_t *free = communication + numEnds_;
   size_t count = action.devices.size();
   scratch_.resize(2 * count);
   int64_t *starts = scratch_.data(), *ends = starts + count;
@@ -180,12 +181,17 @@ void StepTails::passTransfers(const ActionTasks &action) {
     starts[i] = ends[i] =
         std::max(slots_[action.slot + i], communication[action.devices[i]]);
   for (const TransferTask &transfer : llvm::reverse(action.transfers)) {
-    compute[action.devices[transfer.target]] += transfer.occupiesNs;
-    int64_t tail = std::max(ends[transfer.source], ends[transfer.target]) +
-                   transfer.latencyNs + transfer.ns;
-    tail = passLinks(action.links.slice(transfer.linkBegin,
-                                        transfer.linkEnd - transfer.linkBegin),
-                     tail);
+    const int64_t *cost = &action.costs[transfer.cost];
+    compute[action.devices[transfer.target]] += cost[1];
+    int64_t tail =
+        std::max(ends[transfer.source], ends[transfer.target]) + cost[0];
+    // As in passLinks().
+    for (int32_t i = transfer.numLinks; i-- > 0;) {
+      raise(tail, free[transfer.resources[i]] + cost[2 + i]);
+      free[transfer.resources[i]] = none;
+    }
+    for (int32_t i = 0; i < transfer.numLinks; ++i)
+      free[transfer.resources[i]] = tail;
     raise(starts[transfer.source], tail);
     raise(starts[transfer.target], tail);
   }

@@ -32,10 +32,8 @@ static bool planWithinMemory(TaskGraph &tasks, const Strategy &strategy,
 }
 
 StrategyReport soap::report(llvm::StringRef name, const Strategy &strategy,
-                            const OperatorGraph &graph,
-                            const Topology &topology, const CostModel &costs,
-                            bool isOptional) {
-  TaskGraph tasks(graph, topology, costs);
+                            const SearchProblem &problem, bool isOptional) {
+  TaskGraph tasks(problem);
   StrategyReport row;
   row.name = name.str();
   if (!isOptional) {
@@ -50,7 +48,7 @@ StrategyReport soap::report(llvm::StringRef name, const Strategy &strategy,
     row.computeNs = std::max(row.computeNs, ns);
   row.meanComputeNs = std::accumulate(result.computeNs.begin(),
                                       result.computeNs.end(), int64_t(0)) /
-                      topology.numDevices();
+                      problem.topology.numDevices();
   row.communicationNs = result.maxCommunicationNs();
   row.communicationBytes = tasks.bytes(Phase::Step);
   for (int64_t bytes : tasks.peakMemory())

@@ -5,13 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Search/TaskGraph.h"
-#include "CompileTasks.h"
-#include "DegreesCosts.h"
-#include "PlanCache.h"
-#include "ReceiptBounds.h"
-#include "ValueClasses.h"
-#include "ValuePlans.h"
+#include "TaskGraphCaches.h"
 #include <algorithm>
 #include <numeric>
 
@@ -20,83 +14,14 @@ using namespace soap::detail;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-struct TaskGraph::Caches {
-  /// Compiled plans are dropped when they fill this much memory.
-  static constexpr size_t limitBytes = size_t(96) << 20;
-
-  Caches(const OperatorGraph &graph, const Topology &topology,
-         const CostModel &costs, const Caches *shared)
-      : plans(limitBytes),
-        degrees(shared
-                    ? shared->degrees
-                    : std::make_shared<DegreesCosts>(graph, topology, costs)),
-        cuts(shared ? shared->cuts
-                    : std::make_shared<const LinkCuts>(topology)),
-        planner(graph, topology), compiler(topology),
-        bounds(graph, topology, cuts), classes(classesOfValues(graph)),
-        orderOfUses(graph.numValues(), 0), configKeys(graph.numNodes()),
-        inUse(topology.numDevices() + 1, 0) {}
-
-  /// What the plan of a value is made from.
-  Key keyOf(const OperatorGraph &graph, int32_t id) {
-    const GraphValue &value = graph.value(id);
-    builder.clear();
-    builder.add(classes[id]);
-    builder.add(static_cast<int64_t>(orderOfUses[id]));
-    builder.add(configKeys[value.producer]);
-    for (const GraphValue::Use &use : value.uses)
-      builder.add(configKeys[use.node]);
-    return builder.key();
-  }
-  Key keyOf(const Configuration &config) {
-    builder.clear();
-    builder.add(config.degrees.replicate);
-    builder.addAll(ArrayRef<int32_t>(config.degrees.loops));
-    builder.addAll(ArrayRef<int32_t>(config.devices));
-    builder.addAll(ArrayRef<int32_t>(config.regather));
-    return builder.key();
-  }
-
-  PlanCache plans;
-  /// @{ Shared by the task graphs of one search.
-  std::shared_ptr<DegreesCosts> degrees;
-  std::shared_ptr<const LinkCuts> cuts;
-  /// @}
-  ValuePlans planner;
-  ValueCompiler compiler;
-  ReceiptBounds bounds;
-  std::vector<Key> classes; ///< Per value.
-  /// Per value, a number for the order of its uses; 0: as they are numbered.
-  std::vector<uint64_t> orderOfUses;
-  std::vector<Key> configKeys; ///< Per node.
-  std::vector<int64_t> inUse;  ///< Per device; 0 between uses.
-  KeyBuilder builder;
-
-  /// @{ What the change on trial replaced. Entries keep their memory.
-  struct NodeBefore {
-    Configuration config;
-    Key key;
-    NodeLists lists;
-  };
-  std::vector<NodeBefore> nodesBefore;
-  /// Bounds that are known, by the same keys as plans. Where blocks repeat, one
-  /// proposal asks for the same many times.
-  PlanArena boundArena{plans.pool()};
-  llvm::DenseMap<Key, const ValueTasks *> boundTasks;
-  static constexpr size_t boundBytes = size_t(4) << 20;
-  std::vector<UseTasks> noUseTasks; ///< For each use of any value.
-  std::vector<ValueTasks> noTasks;  ///< Per number of uses.
-  std::vector<Key> boundKeys;       ///< Per value whose bound is not made yet.
-  /// @}
-};
-
-TaskGraph::TaskGraph(const OperatorGraph &graph, const Topology &topology,
-                     const CostModel &costs, const TaskGraph *tables)
-    : graph_(graph), topology_(topology), costs_(costs),
-      nodeTasks_(graph.numNodes()), nodeLists_(graph.numNodes()),
-      valueTasks_(graph.numValues(), nullptr), usesInOrder_(graph.numValues()),
-      caches_(std::make_unique<Caches>(
-          graph, topology, costs, tables ? tables->caches_.get() : nullptr)) {
+TaskGraph::TaskGraph(const SearchProblem &problem, const TaskGraph *tables)
+    : graph_(problem.graph), topology_(problem.topology), costs_(problem.costs),
+      nodeTasks_(graph_.numNodes()), nodeLists_(graph_.numNodes()),
+      valueTasks_(graph_.numValues(), nullptr),
+      usesInOrder_(graph_.numValues()),
+      caches_(std::make_unique<Caches>(problem, tables ? tables->caches_.get()
+                                                       : nullptr)) {
+  const OperatorGraph &graph = graph_;
   for (const GraphNode &node : graph.nodes()) {
     useBase_.push_back(static_cast<int32_t>(useIndex_.size()));
     useIndex_.resize(useIndex_.size() + node.operands.size());
@@ -149,171 +74,6 @@ void TaskGraph::setOrder(ArrayRef<int32_t> order) {
   updateOrder();
   for (int32_t id = 0; id < graph_.numValues(); ++id)
     planValue(id);
-}
-
-void TaskGraph::propose(const Strategy &strategy, ArrayRef<int32_t> nodes) {
-  assert(proposedNodes_.empty() && "a change is on trial");
-  nextToPlan_ = 0;
-  endsFollow_ = false;
-  takeOver(strategy, nodes);
-  for (int32_t node : nodes) {
-    proposedValues_.append(graph_.node(node).operands.begin(),
-                           graph_.node(node).operands.end());
-    proposedValues_.append(graph_.node(node).results.begin(),
-                           graph_.node(node).results.end());
-  }
-  llvm::sort(proposedValues_);
-  proposedValues_.erase(
-      std::unique(proposedValues_.begin(), proposedValues_.end()),
-      proposedValues_.end());
-  auto *stored =
-      std::stable_partition(proposedValues_.begin(), proposedValues_.end(),
-                            [&](int32_t value) { return !isStored(value); });
-  firstStored_ = stored - proposedValues_.begin();
-  for (int32_t value : proposedValues_)
-    valuesBefore_.push_back(valueTasks_[value]);
-}
-
-void TaskGraph::proposeEnds(const Strategy &strategy, ArrayRef<int32_t> nodes) {
-  endsFollow_ = false;
-  takeOver(strategy, nodes);
-  size_t numKnown = proposedValues_.size();
-  for (int32_t node : nodes)
-    for (int32_t value : graph_.node(node).results)
-      // What reads a parameter has mostly changed, too.
-      if (auto known = ArrayRef(proposedValues_)
-                           .slice(firstStored_, numKnown - firstStored_);
-          !std::binary_search(known.begin(), known.end(), value)) {
-        proposedValues_.push_back(value);
-        valuesBefore_.push_back(valueTasks_[value]);
-      }
-}
-
-/// Gives nodes their configurations in `strategy`, and keeps those they had.
-void TaskGraph::takeOver(const Strategy &strategy, ArrayRef<int32_t> nodes) {
-  Caches &caches = *caches_;
-  size_t index = proposedNodes_.size();
-  proposedNodes_.append(nodes.begin(), nodes.end());
-  if (caches.nodesBefore.size() < proposedNodes_.size())
-    caches.nodesBefore.resize(proposedNodes_.size());
-  for (int32_t node : nodes) {
-    Caches::NodeBefore &before = caches.nodesBefore[index++];
-    before.key = caches.configKeys[node];
-    std::swap(before.config, strategy_.configs[node]);
-    std::swap(before.lists, nodeLists_[node]);
-    strategy_.configs[node] = strategy.configs[node];
-    compileNode(node);
-  }
-}
-
-NodeTasks TaskGraph::nodeBefore(size_t index) const {
-  const NodeLists &lists = caches_->nodesBefore[index].lists;
-  NodeTasks tasks = nodeTasks_[proposedNodes_[index]];
-  tasks.devices = lists.devices;
-  tasks.ns = lists.ns;
-  return tasks;
-}
-
-bool TaskGraph::isStored(int32_t value) const {
-  NodeRole role = graph_.node(graph_.value(value).producer).role;
-  return role == NodeRole::Parameter || role == NodeRole::Constant;
-}
-
-const ValueTasks *TaskGraph::noTasksOf(int32_t value) const {
-  return &caches_->noTasks[graph_.value(value).uses.size()];
-}
-
-void TaskGraph::deferEnds() {
-  endsFollow_ = true;
-  for (int32_t id : ArrayRef(proposedValues_).drop_front(firstStored_))
-    valueTasks_[id] = noTasksOf(id);
-}
-
-bool TaskGraph::areEndsFree() const {
-  return llvm::all_of(
-      ArrayRef(proposedValues_).drop_front(firstStored_), [&](int32_t id) {
-        const ValueTasks &tasks = *valueTasks_[id];
-        return tasks.numSlots == 0 &&
-               llvm::all_of(tasks.uses, [](const UseTasks &use) {
-                 return use.unpackDevices.empty();
-               });
-      });
-}
-
-bool TaskGraph::bound() {
-  Caches &caches = *caches_;
-  bool exact = !endsFollow_;
-  if (caches.boundArena.getBytesAllocated() > Caches::boundBytes) {
-    caches.boundArena.Reset();
-    caches.boundTasks.clear();
-  }
-  nextToPlan_ = 0;
-  size_t count = endsFollow_ ? firstStored_ : proposedValues_.size();
-  for (auto [index, id] :
-       llvm::enumerate(ArrayRef(proposedValues_).take_front(count))) {
-    Key key = caches.boundKeys[id] = caches.keyOf(graph_, id);
-    if (const ValueTasks *known = caches.plans.find(key)) {
-      valueTasks_[id] = known;
-      continue;
-    }
-    exact = false;
-    // What is stored is there at the start, and most lies where it is read:
-    // copies out of it are not worth a look at all readers.
-    valueTasks_[id] = index < firstStored_ ? nullptr : noTasksOf(id);
-  }
-  return exact;
-}
-
-const ValueTasks &TaskGraph::makeBound(int32_t id) const {
-  Caches &caches = *caches_;
-  const ValueTasks *&place = caches.boundTasks[caches.boundKeys[id]];
-  if (!place) {
-    ValueTasks tasks = caches.bounds.compile(
-        strategy_, nodeTasks_, id, usesInOrder_[id], caches.boundArena);
-    place = new (caches.boundArena) ValueTasks(tasks);
-    ++statistics_.bounded;
-  }
-  valueTasks_[id] = place;
-  return *place;
-}
-
-bool TaskGraph::plan(llvm::function_ref<bool(const ValueTasks &)> stop) {
-  size_t end = endsFollow_ ? firstStored_ : proposedValues_.size();
-  while (nextToPlan_ < end) {
-    int32_t id = proposedValues_[nextToPlan_++];
-    planValue(id);
-    if (stop && stop(*valueTasks_[id]))
-      break;
-  }
-  return nextToPlan_ == end;
-}
-
-void TaskGraph::accept() {
-  proposedNodes_.clear();
-  proposedValues_.clear();
-  valuesBefore_.clear();
-  if (caches_->plans.isFull())
-    caches_->plans.collect(valueTasks_);
-}
-
-void TaskGraph::reject() {
-  Caches &caches = *caches_;
-  for (auto [index, node] : llvm::enumerate(proposedNodes_)) {
-    Caches::NodeBefore &before = caches.nodesBefore[index];
-    caches.configKeys[node] = before.key;
-    std::swap(before.config, strategy_.configs[node]);
-    std::swap(before.lists, nodeLists_[node]);
-    nodeTasks_[node].devices = nodeLists_[node].devices;
-    nodeTasks_[node].ns = nodeLists_[node].ns;
-  }
-  for (auto [value, tasks] : llvm::zip_equal(proposedValues_, valuesBefore_))
-    valueTasks_[value] = tasks;
-  proposedNodes_.clear();
-  proposedValues_.clear();
-  valuesBefore_.clear();
-  // Rejected plans fill the cache as well.
-  if (caches.plans.isFull())
-    caches.plans.collect(valueTasks_);
 }
 
 //===----------------------------------------------------------------------===//
@@ -395,6 +155,21 @@ void TaskGraph::updateOrder() {
 // Nodes and values
 //===----------------------------------------------------------------------===//
 
+/// Sorts different devices, which `inUse` says are in use, and no others are.
+static void sortDevices(llvm::SmallVectorImpl<int32_t> &devices,
+                        ArrayRef<int64_t> inUse) {
+  int32_t first = *llvm::min_element(devices),
+          last = *llvm::max_element(devices);
+  if (static_cast<size_t>(last - first) > 8 * devices.size()) {
+    llvm::sort(devices);
+    return;
+  }
+  int32_t *next = devices.begin();
+  for (int32_t device = first; device <= last; ++device)
+    if (inUse[device] != 0)
+      *next++ = device;
+}
+
 void TaskGraph::compileNode(int32_t id) {
   const GraphNode &node = graph_.node(id);
   const Configuration &config = strategy_.configs[id];
@@ -405,10 +180,10 @@ void TaskGraph::compileNode(int32_t id) {
   for (int32_t device : config.devices)
     if (caches.inUse[device]++ == 0)
       lists.devices.push_back(device);
+  if (!llvm::is_sorted(lists.devices))
+    sortDevices(lists.devices, caches.inUse);
   for (int32_t device : lists.devices)
     caches.inUse[device] = 0;
-  if (!llvm::is_sorted(lists.devices))
-    std::sort(lists.devices.begin(), lists.devices.end());
   lists.ns.assign(lists.devices.size(), 0);
   if (node.role == NodeRole::Compute) {
     const DegreesCost &cost = caches.degrees->of(id, config.degrees);
@@ -422,7 +197,7 @@ void TaskGraph::compileNode(int32_t id) {
   nodeTasks_[id].ns = lists.ns;
 }
 
-void TaskGraph::planValue(int32_t id) {
+void TaskGraph::planValue(int32_t id) const {
   Caches &caches = *caches_;
   Key key = caches.keyOf(graph_, id);
   if (const ValueTasks *known = caches.plans.find(key)) {

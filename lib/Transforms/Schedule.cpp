@@ -36,7 +36,7 @@ struct SchedulePass : impl::SchedulePassBase<SchedulePass> {
     }
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       LogicalResult result = success();
-      if (ir::isPartitioned(func))
+      if (soapir::isPartitioned(func))
         result = scheduleTasks(func);
       else if (func.getName() == "main" && !func.isDeclaration())
         result = scheduleNodes();
@@ -55,7 +55,7 @@ private:
                                "before soap-partition, got: "
                             << policy;
     if (policy == "program" &&
-        !main->hasAttr(ir::SOAPDialect::getOrderAttrName()))
+        !main->hasAttr(soapir::SOAPDialect::getOrderAttrName()))
       return success();
     FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
     if (failed(problem))
@@ -64,13 +64,11 @@ private:
         readStrategy(problem->extracted, problem->topology);
     if (failed(strategy))
       return failure();
-    strategy->order = launchOrder(policy, problem->extracted.graph, *strategy,
-                                  problem->topology, problem->costs);
+    strategy->order = launchOrder(policy, problem->get(), *strategy);
     writeStrategy(problem->extracted, *strategy, problem->topology);
     if (!report)
       return success();
-    TaskGraph tasks(problem->extracted.graph, problem->topology,
-                    problem->costs);
+    TaskGraph tasks(problem->get());
     tasks.setStrategy(*strategy);
     emitRemark(loc) << "schedule: policy " << policy << ", simulated step time "
                     << FullSimulator(tasks).stepNs() << " ns";
@@ -79,8 +77,8 @@ private:
 
   /// The order of tasks and actions, and its proof.
   LogicalResult scheduleTasks(func::FuncOp func) {
-    ir::WaitStatistics waits;
-    if (failed(writeOrder(func)) || failed(ir::verifyWaits(func, waits)))
+    soapir::WaitStatistics waits;
+    if (failed(writeOrder(func)) || failed(soapir::verifyWaits(func, waits)))
       return failure();
     numRows += waits.rows;
     numStreamEdges += waits.streamEdges;
@@ -98,13 +96,13 @@ private:
     if (policy == "block")
       return success();
     if (policy == "simulated")
-      return ir::writeSimulatedOrder(func);
+      return soapir::writeSimulatedOrder(func);
     SmallVector<StringRef> nodes;
-    if (auto order =
-            func->getAttrOfType<ArrayAttr>(ir::SOAPDialect::getOrderAttrName()))
+    if (auto order = func->getAttrOfType<ArrayAttr>(
+            soapir::SOAPDialect::getOrderAttrName()))
       for (Attribute name : order)
         nodes.push_back(cast<StringAttr>(name).getValue());
-    if (failed(ir::writeLaunchOrder(func, nodes)))
+    if (failed(soapir::writeLaunchOrder(func, nodes)))
       return failure();
     return policy == "program" ? success() : decideOrder(func);
   }
@@ -119,8 +117,8 @@ private:
         chooseTaskOrder(func, *topology, *costs, policy);
     if (failed(order))
       return failure();
-    func->removeAttr(ir::SOAPDialect::getOrderAttrName());
-    return ir::writeLaunchOrder(func, *order);
+    func->removeAttr(soapir::SOAPDialect::getOrderAttrName());
+    return soapir::writeLaunchOrder(func, *order);
   }
 };
 

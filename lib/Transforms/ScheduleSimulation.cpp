@@ -66,7 +66,7 @@ public:
 
   /// Tasks of the strategy, as opposed to copies, actions and reductions.
   static bool isNode(Operation *op) {
-    auto task = dyn_cast<ir::TaskOp>(op);
+    auto task = dyn_cast<soapir::TaskOp>(op);
     return task && !task.getReduce();
   }
   /// True for copies that a task reads.
@@ -76,14 +76,14 @@ public:
   }
 
   static bool isCopy(Operation *op) {
-    return isa<ir::SliceOp, ir::AssembleOp>(op);
+    return isa<soapir::SliceOp, soapir::AssembleOp>(op);
   }
   /// The operation that a copy is made for: the first in the step that reads
   /// it. Null for copies that only drains read: they are no part of a step.
   static Operation *purposeOf(Operation *copy) {
     Operation *first = nullptr;
     for (Operation *user : copy->getUsers()) {
-      auto move = dyn_cast<ir::CommunicationOpInterface>(user);
+      auto move = dyn_cast<soapir::CommunicationOpInterface>(user);
       if (move && move.getPhase() != Phase::Step)
         continue;
       if (!first || user->isBeforeInBlock(first))
@@ -93,9 +93,9 @@ public:
   }
   /// Inputs, outputs, parameters, feeds, drains and the copies for them do not.
   static bool runsInStep(Operation *op) {
-    if (auto task = dyn_cast<ir::TaskOp>(op))
+    if (auto task = dyn_cast<soapir::TaskOp>(op))
       return task.getPhase() == Phase::Step && task.getDevice() != kHostDevice;
-    if (auto move = dyn_cast<ir::CommunicationOpInterface>(op))
+    if (auto move = dyn_cast<soapir::CommunicationOpInterface>(op))
       return move.getPhase() == Phase::Step;
     return isCopy(op) && purposeOf(op);
   }
@@ -104,20 +104,21 @@ public:
   static bool belongs(Operation *first, Operation *op) {
     if (first == op)
       return true;
-    auto task = dyn_cast<ir::TaskOp>(first), other = dyn_cast<ir::TaskOp>(op);
+    auto task = dyn_cast<soapir::TaskOp>(first),
+         other = dyn_cast<soapir::TaskOp>(op);
     if (task && other)
       return task.getNode() == other.getNode() &&
              task.getPhase() == other.getPhase() &&
              task.getReduce() == other.getReduce();
     if (!isCopy(first) || !isCopy(op) ||
-        !ir::getBox(first->getResult(0))
-             .isSameValue(ir::getBox(op->getResult(0))))
+        !soapir::getBox(first->getResult(0))
+             .isSameValue(soapir::getBox(op->getResult(0))))
       return false;
     Operation *purpose = purposeOf(first), *otherPurpose = purposeOf(op);
     if (!purpose || !otherPurpose)
       return purpose == otherPurpose;
-    auto reader = dyn_cast<ir::TaskOp>(purpose),
-         otherReader = dyn_cast<ir::TaskOp>(otherPurpose);
+    auto reader = dyn_cast<soapir::TaskOp>(purpose),
+         otherReader = dyn_cast<soapir::TaskOp>(otherPurpose);
     return purpose == otherPurpose ||
            (reader && otherReader &&
             reader.getNode() == otherReader.getNode() && !reader.getReduce() &&
@@ -125,22 +126,22 @@ public:
   }
 
   int32_t deviceOf(Value shard) const {
-    return ir::deviceToPlan(cast<ir::ShardType>(shard.getType()).getDevice(),
-                            topology_.host());
+    return soapir::deviceToPlan(
+        cast<soapir::ShardType>(shard.getType()).getDevice(), topology_.host());
   }
   /// Bytes of a shard; 0 if it is empty.
   static int64_t bytesOf(Value shard) {
-    return cast<ir::ShardType>(shard.getType()).getSizeInBytes();
+    return cast<soapir::ShardType>(shard.getType()).getSizeInBytes();
   }
 
   /// Launches a group behind all that was launched before.
   LogicalResult launch(ArrayRef<Operation *> group) {
     Operation *first = group.front();
-    if (auto move = dyn_cast<ir::CommunicationOpInterface>(first)) {
+    if (auto move = dyn_cast<soapir::CommunicationOpInterface>(first)) {
       communicate(move);
       return success();
     }
-    auto task = dyn_cast<ir::TaskOp>(first);
+    auto task = dyn_cast<soapir::TaskOp>(first);
     std::map<int32_t, int64_t> cost, start;
     for (Operation *op : group) {
       Value result = op->getResult(0);
@@ -177,15 +178,15 @@ private:
     const DeviceKind &kind = topology_.kindOf(device);
     if (isCopy(op) && op->getNumOperands() == 1) {
       int64_t bytes = bytesOf(op->getResult(0));
-      Box box = ir::getBox(op->getResult(0)).getBox();
+      Box box = soapir::getBox(op->getResult(0)).getBox();
       return CostModel::cutNs(
-          box, ir::getBox(op->getOperand(0)).getBox(),
+          box, soapir::getBox(op->getOperand(0)).getBox(),
           static_cast<int32_t>(bytes / std::max<int64_t>(1, volume(box))),
           kind);
     }
     if (isCopy(op))
       return CostModel::copyNs(bytesOf(op->getResult(0)), kind);
-    auto task = cast<ir::TaskOp>(op);
+    auto task = cast<soapir::TaskOp>(op);
     if (task.getReduce()) {
       int64_t inputs = task.getInputs().size();
       return CostModel::copyNs(bytesOf(op->getResult(0)) * (inputs + 1) / 2,
@@ -207,7 +208,7 @@ private:
     return costs.ns[at - costs.devices.begin()];
   }
 
-  void communicate(ir::CommunicationOpInterface op) {
+  void communicate(soapir::CommunicationOpInterface op) {
     bool isCollective = op.getActionKind() != ActionKind::Transfer &&
                         op.getActionKind() != ActionKind::HaloExchange;
     if (isCollective)
@@ -216,7 +217,7 @@ private:
       transfers(op);
   }
 
-  void collective(ir::CommunicationOpInterface op) {
+  void collective(soapir::CommunicationOpInterface op) {
     SmallVector<int32_t> group = op.getGroup();
     Movement moved = op.getMovements(topology_.host()).front();
     CollectiveCost cost = CostModel::collective(
@@ -238,14 +239,14 @@ private:
   /// What the operation says: it may have been edited.
   static CollectiveAlgorithm algorithmOf(Operation *op) {
     auto algorithm =
-        op->getAttrOfType<ir::CollectiveAlgorithmAttr>("algorithm");
+        op->getAttrOfType<soapir::CollectiveAlgorithmAttr>("algorithm");
     return algorithm ? algorithm.getValue() : CollectiveAlgorithm::Direct;
   }
 
-  void transfers(ir::CommunicationOpInterface op) {
+  void transfers(soapir::CommunicationOpInterface op) {
     SmallVector<int32_t> members;
     for (int32_t device : op.getGroup())
-      members.push_back(ir::deviceToPlan(device, topology_.host()));
+      members.push_back(soapir::deviceToPlan(device, topology_.host()));
     auto indexOf = [&](Value shard) {
       return static_cast<int32_t>(llvm::find(members, deviceOf(shard)) -
                                   members.begin());
@@ -254,7 +255,8 @@ private:
     for (int32_t device : members)
       start.push_back(communication_[device]);
     SmallVector<detail::TransferTask> transfers;
-    SmallVector<LinkUse> links;
+    SmallVector<int64_t> costs;
+    SmallVector<int32_t> resources;
     for (auto [operand, result] :
          llvm::zip(op->getOperands(), op->getResults())) {
       int64_t bytes = bytesOf(operand);
@@ -267,19 +269,22 @@ private:
       ready = std::max(ready, ready_.lookup(operand));
       int32_t target = deviceOf(result);
       const Route &route = topology_.route(deviceOf(operand), target);
-      transfer.latencyNs = route.latencyNs;
-      transfer.ns = route.ns(static_cast<double>(bytes));
-      transfer.occupiesNs = target == topology_.host()
-                                ? 0
-                                : route.copyNs(static_cast<double>(bytes));
-      transfer.linkBegin = static_cast<int32_t>(links.size());
+      transfer.cost = static_cast<int32_t>(costs.size());
+      costs.push_back(route.latencyNs + route.ns(static_cast<double>(bytes)));
+      costs.push_back(target == topology_.host()
+                          ? 0
+                          : route.copyNs(static_cast<double>(bytes)));
+      transfer.numLinks = static_cast<int32_t>(route.links.size());
       for (int32_t id : route.links) {
         const Link &link = topology_.links()[id];
-        links.push_back({link.resource, link.ns(bytes)});
+        resources.push_back(link.resource);
+        costs.push_back(link.ns(static_cast<double>(bytes)));
       }
-      transfer.linkEnd = static_cast<int32_t>(links.size());
     }
-    runTransfers(timeline(), members, transfers, links, start, end);
+    const int32_t *next = resources.begin();
+    for (detail::TransferTask &transfer : transfers)
+      transfer.resources = std::exchange(next, next + transfer.numLinks);
+    runTransfers(timeline(), members, transfers, costs, start, end);
     for (Value result : op->getResults())
       ready_[result] = end[indexOf(result)];
     ScheduledTime time;
@@ -343,7 +348,7 @@ public:
         if (byCriticalPath)
           for (Operation *op : groups_[id])
             start = std::max(start, simulation_.computeTime(
-                                        cast<ir::TaskOp>(op).getDevice()));
+                                        cast<soapir::TaskOp>(op).getDevice()));
         Key key{start, -toEnd[id], id};
         if (!best || key < *best)
           best = key;
@@ -351,7 +356,7 @@ public:
       size_t id = std::get<2>(*best);
       if (failed(launch(id)))
         return failure();
-      order.push_back(cast<ir::TaskOp>(groups_[id].front()).getNode());
+      order.push_back(cast<soapir::TaskOp>(groups_[id].front()).getNode());
       llvm::erase(waiting, id);
       for (size_t other : waiting)
         missing[other].erase(id);
@@ -398,10 +403,10 @@ private:
       return failure();
     if (!isNode(id))
       return success();
-    StringRef node = cast<ir::TaskOp>(groups_[id].front()).getNode();
+    StringRef node = cast<soapir::TaskOp>(groups_[id].front()).getNode();
     for (size_t other = 0; other < groups_.size(); ++other) {
       Operation *first = groups_[other].front();
-      auto shards = dyn_cast<ir::ShardOpInterface>(first);
+      auto shards = dyn_cast<soapir::ShardOpInterface>(first);
       if (!launched_[other] && !isNode(other) && shards &&
           !ScheduleSimulation::isUnpack(first) &&
           shards.getBox(0).getValue() == node && failed(launch(other)))

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Transforms/StrategyChoice.h"
-#include "soap/CostModel/JSON.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "soap/Support/JSON.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <set>
@@ -20,7 +20,7 @@ bool soap::isConfigured(const ExtractedGraph &extracted) {
   for (auto [index, op] : llvm::enumerate(extracted.ops))
     if (extracted.graph.node(static_cast<int32_t>(index)).role ==
             NodeRole::Compute &&
-        ir::getConfig(op))
+        soapir::getConfig(op))
       return true;
   return false;
 }
@@ -41,8 +41,7 @@ static llvm::Expected<Strategy> importStrategy(const ModuleProblem &problem,
   if (!buffer)
     return llvm::createStringError("expected to read '" + file + "', got: " +
                                    llvm::toString(buffer.takeError()));
-  return parseStrategy((*buffer)->getBuffer(), problem.extracted.graph,
-                       problem.topology, /*info=*/nullptr, problem.costs);
+  return parseStrategy((*buffer)->getBuffer(), problem.get());
 }
 
 static llvm::Expected<SearchResult>
@@ -105,8 +104,7 @@ chooseConfigurations(const ModuleProblem &problem,
   llvm::Expected<Strategy> strategy =
       name.ends_with(".json")
           ? importStrategy(problem, name)
-          : expertStrategy(name, graph, problem.topology, problem.costs,
-                           request.search.seed);
+          : expertStrategy(name, problem.get(), request.search.seed);
   if (!strategy)
     return emitError(loc, llvm::toString(strategy.takeError()));
   chosen.strategy = std::move(*strategy);
@@ -133,7 +131,19 @@ FailureOr<ChosenStrategy> soap::chooseStrategy(const ModuleProblem &problem,
       return emitError(loc, error);
   }
   if (!request.schedule.empty())
-    strategy.order = launchOrder(request.schedule, graph, strategy,
-                                 problem.topology, problem.costs);
+    strategy.order = launchOrder(request.schedule, problem.get(), strategy);
+  return chosen;
+}
+
+FailureOr<ChosenStrategy>
+soap::configure(ModuleOp module, StrategyRequest request, StringRef costFile) {
+  request.takesOrder = false;
+  FailureOr<ModuleProblem> problem = readProblem(module, costFile);
+  if (failed(problem))
+    return failure();
+  FailureOr<ChosenStrategy> chosen =
+      chooseStrategy(*problem, request, module.getLoc());
+  if (succeeded(chosen))
+    writeStrategy(problem->extracted, chosen->strategy, problem->topology);
   return chosen;
 }

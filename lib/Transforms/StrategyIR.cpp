@@ -15,7 +15,7 @@ using namespace mlir;
 namespace soap {
 
 FailureOr<Topology> readTopology(ModuleOp module) {
-  ir::TopologyOp op = ir::getTopology(module);
+  soapir::TopologyOp op = soapir::getTopology(module);
   if (!op)
     return emitError(module.getLoc(),
                      "expected a soap.topology in the module, got none; run "
@@ -27,42 +27,45 @@ FailureOr<Topology> readTopology(ModuleOp module) {
 }
 
 void writeTopology(ModuleOp module, const Topology &topology) {
-  if (ir::TopologyOp old = ir::getTopology(module))
+  if (soapir::TopologyOp old = soapir::getTopology(module))
     old.erase();
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  builder.create<ir::TopologyOp>(
+  builder.create<soapir::TopologyOp>(
       module.getLoc(), builder.getStringAttr("machine"),
-      ir::TopologyOp::describe(module.getContext(), topology));
+      soapir::TopologyOp::describe(module.getContext(), topology));
 }
 
-static Configuration toConfiguration(ir::ConfigAttr attr, const GraphNode &node,
+static Configuration toConfiguration(soapir::ConfigAttr attr,
+                                     const GraphNode &node,
                                      const Topology &topology) {
   Configuration config;
   config.degrees = attr.toDegrees(node.spec);
   for (int32_t device : attr.getDevices())
-    config.devices.push_back(ir::deviceToPlan(device, topology.host()));
+    config.devices.push_back(soapir::deviceToPlan(device, topology.host()));
   for (int64_t operand : attr.getRegather())
     config.regather.push_back(static_cast<int32_t>(operand));
   return config;
 }
 
-static ir::ConfigAttr toAttribute(MLIRContext *context,
-                                  const Configuration &config,
-                                  const GraphNode &node,
-                                  const Topology &topology) {
+static soapir::ConfigAttr toAttribute(MLIRContext *context,
+                                      const Configuration &config,
+                                      const GraphNode &node,
+                                      const Topology &topology) {
   SmallVector<int32_t> devices;
   for (int32_t device : config.devices)
-    devices.push_back(ir::deviceFromPlan(device, topology.host()));
+    devices.push_back(soapir::deviceFromPlan(device, topology.host()));
   SmallVector<int64_t> regather(config.regather.begin(), config.regather.end());
-  return ir::ConfigAttr::get(context, node.spec, config.degrees, devices,
-                             regather);
+  return soapir::ConfigAttr::get(context, node.spec, config.degrees, devices,
+                                 regather);
 }
 
 FailureOr<std::vector<int32_t>>
 readLaunchOrder(const ExtractedGraph &extracted) {
+  if (extracted.ops.empty()) // A model that computes nothing.
+    return std::vector<int32_t>();
   Operation *main = extracted.ops.front()->getParentOp();
   auto list =
-      main->getAttrOfType<ArrayAttr>(ir::SOAPDialect::getOrderAttrName());
+      main->getAttrOfType<ArrayAttr>(soapir::SOAPDialect::getOrderAttrName());
   if (!list || list.empty())
     return std::vector<int32_t>();
   SmallVector<StringRef> names;
@@ -85,7 +88,7 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
   std::string missing;
   for (auto [id, op] : llvm::enumerate(extracted.ops)) {
     const GraphNode &node = graph.node(id);
-    ir::ConfigAttr attr = ir::getConfig(op);
+    soapir::ConfigAttr attr = soapir::getConfig(op);
     if (!attr) {
       if (node.role == NodeRole::Compute)
         missing += "\n  " + node.name;
@@ -103,6 +106,8 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
     if (!error.empty())
       return emitError(op->getLoc(), error);
   }
+  if (extracted.ops.empty()) // A model that computes nothing.
+    return strategy;
   Location loc = extracted.ops.front()->getParentOp()->getLoc();
   if (!missing.empty())
     return emitError(loc,
@@ -123,13 +128,13 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
 void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
                    const Topology &topology) {
   for (auto [index, op] : llvm::enumerate(extracted.ops))
-    ir::setConfig(op, toAttribute(op->getContext(), strategy.configs[index],
-                                  extracted.graph.node(index), topology));
+    soapir::setConfig(op, toAttribute(op->getContext(), strategy.configs[index],
+                                      extracted.graph.node(index), topology));
   if (strategy.order.empty())
     return;
   // Block order is launch order.
   extracted.ops.front()->getParentOp()->removeAttr(
-      ir::SOAPDialect::getOrderAttrName());
+      soapir::SOAPDialect::getOrderAttrName());
   Operation *terminator = extracted.ops.front()->getBlock()->getTerminator();
   for (int32_t node : strategy.order)
     extracted.ops[node]->moveBefore(terminator);
@@ -158,6 +163,18 @@ FailureOr<ModuleProblem> readProblem(ModuleOp module, StringRef costFile) {
     return failure();
   return ModuleProblem{std::move(*extracted), std::move(*topology),
                        std::move(*costs)};
+}
+
+FailureOr<ConfiguredProblem> readConfigured(ModuleOp module,
+                                            StringRef costFile) {
+  FailureOr<ModuleProblem> problem = readProblem(module, costFile);
+  if (failed(problem))
+    return failure();
+  FailureOr<Strategy> strategy =
+      readStrategy(problem->extracted, problem->topology);
+  if (failed(strategy))
+    return failure();
+  return ConfiguredProblem{std::move(*problem), std::move(*strategy)};
 }
 
 } // namespace soap

@@ -50,7 +50,7 @@ static std::string devicesText(ArrayRef<int32_t> devices) {
 void printStrategy(raw_ostream &os, const ModuleProblem &problem,
                    const Strategy &strategy) {
   const OperatorGraph &graph = problem.extracted.graph;
-  TaskGraph tasks(graph, problem.topology, problem.costs);
+  TaskGraph tasks(problem.get());
   tasks.setStrategy(strategy);
   size_t nameWidth = 4, degreesWidth = 7;
   for (int32_t id : tasks.order()) {
@@ -82,11 +82,11 @@ void printStrategy(raw_ostream &os, const ModuleProblem &problem,
   os << "simulated step time: "
      << formatv("{0:f3}", FullSimulator(tasks).stepNs() / 1e6) << " ms\n";
   os << "by launch order: ";
-  interleaveComma(
-      simulatePolicies(graph, strategy, problem.topology, problem.costs), os,
-      [&](const PolicyTime &time) {
-        os << time.policy << formatv(" {0:f3} ms", time.stepNs / 1e6);
-      });
+  interleaveComma(simulatePolicies(problem.get(), strategy), os,
+                  [&](const PolicyTime &time) {
+                    os << time.policy
+                       << formatv(" {0:f3} ms", time.stepNs / 1e6);
+                  });
   os << '\n';
 }
 

@@ -14,11 +14,11 @@ using namespace mlir;
 namespace soap {
 
 template <typename Visit>
-TaskCosts::Operands TaskCosts::walk(ir::TaskOp task, Visit visit) const {
+TaskCosts::Operands TaskCosts::walk(soapir::TaskOp task, Visit visit) const {
   llvm::DenseMap<Value, Known> inside;
   for (auto [argument, input] :
        llvm::zip_equal(task.getBlock().getArguments(), task.getInputs()))
-    if (ir::BoxAttr box = ir::getBox(input))
+    if (soapir::BoxAttr box = soapir::getBox(input))
       inside[argument] = values_.lookup({box.getValue(), box.getResult()});
   Operands returned;
   for (Operation &op : task.getBlock()) {
@@ -33,7 +33,7 @@ TaskCosts::Operands TaskCosts::walk(ir::TaskOp task, Visit visit) const {
       auto shapes = nn::resultShapes(node);
       for (auto [index, trait] : llvm::enumerate(nn::inferTraits(node, traits)))
         inside[op.getResult(index)] = {trait, shapes[index]};
-    } else if (isa<ir::ReturnOp>(op)) {
+    } else if (isa<soapir::ReturnOp>(op)) {
       returned = std::move(operands);
     }
   }
@@ -41,19 +41,19 @@ TaskCosts::Operands TaskCosts::walk(ir::TaskOp task, Visit visit) const {
 }
 
 TaskCosts::TaskCosts(Block &block, const CostModel &costs) : costs_(costs) {
-  auto results = [](ir::TaskOp task) {
+  auto results = [](soapir::TaskOp task) {
     return llvm::map_range(task.getBoxes(), [](Attribute attribute) {
-      return cast<ir::BoxAttr>(attribute);
+      return cast<soapir::BoxAttr>(attribute);
     });
   };
-  for (auto task : block.getOps<ir::TaskOp>())
-    for (ir::BoxAttr box : results(task)) {
+  for (auto task : block.getOps<soapir::TaskOp>())
+    for (soapir::BoxAttr box : results(task)) {
       auto &shape = values_[{box.getValue(), box.getResult()}].shape;
       shape.resize(box.getRank());
       for (auto [size, range] : llvm::zip_equal(shape, box.getBox()))
         size = std::max(size, range.hi);
     }
-  for (auto task : block.getOps<ir::TaskOp>()) {
+  for (auto task : block.getOps<soapir::TaskOp>()) {
     if (task.getReduce())
       continue;
     Operands returned =
@@ -63,7 +63,7 @@ TaskCosts::TaskCosts(Block &block, const CostModel &costs) : costs_(costs) {
   }
 }
 
-int64_t TaskCosts::ns(ir::TaskOp task, const DeviceKind &kind) const {
+int64_t TaskCosts::ns(soapir::TaskOp task, const DeviceKind &kind) const {
   int64_t sum = 0;
   walk(task, [&](nn::PartitionOpInterface op, const Operands &operands) {
     if (isa<nn::ParameterOp, nn::ConstantOp>(*op))

@@ -24,7 +24,7 @@ public:
   TaskCosts(mlir::Block &block, const CostModel &costs);
 
   /// Time of one task on a kind of device, in nanoseconds.
-  int64_t ns(ir::TaskOp task, const DeviceKind &kind) const;
+  int64_t ns(soapir::TaskOp task, const DeviceKind &kind) const;
 
 private:
   /// What is known of a value beyond a shard of it.
@@ -37,7 +37,7 @@ private:
   /// order; traits flow from operands to results. Returns what the task
   /// returns.
   template <typename Visit>
-  Operands walk(ir::TaskOp task, Visit visit) const;
+  Operands walk(soapir::TaskOp task, Visit visit) const;
 
   const CostModel &costs_;
   /// By the name of the value's node and the number of the result.

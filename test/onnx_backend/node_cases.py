@@ -21,7 +21,7 @@ CONSTANT_OPERANDS = {
     "CumSum": (1,), "DFT": (1, 2), "Dropout": (1, 2), "Expand": (1,),
     "HammingWindow": (0,), "HannWindow": (0,), "If": (0,), "Loop": (0, 1),
     "MaxUnpool": (2,), "MelWeightMatrix": (0, 1, 2, 3, 4), "NonZero": (0,),
-    "OneHot": (1,), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,),
+    "NonMaxSuppression": (2, 3, 4), "OneHot": (1,), "Pad": (1, 2, 3), "Range": (0, 1, 2), "Reshape": (1,),
     "Resize": (1, 2, 3), "STFT": (1, 3), "SequenceAt": (1,), "SequenceErase": (1,),
     "SequenceInsert": (2,), "Slice": (1, 2, 3, 4), "Split": (1,),
     "SplitToSequence": (1,), "Squeeze": (1,), "Tile": (1,), "TopK": (1,),
@@ -109,6 +109,23 @@ class Case:
         return found
 
 
+    @property
+    def pads(self):
+        """Whether the number of rows of a result depends on values."""
+        return any(node.op_type == "NonMaxSuppression"
+                   for node in all_nodes(self.model.graph))
+
+    def sizes(self):
+        """Options that give symbolic dimensions the sizes of the data."""
+        options, inputs = [], self.inputs()
+        for value in self.model.graph.input:
+            for k, dim in enumerate(value.type.tensor_type.shape.dim):
+                if inputs.get(value.name) is not None and not dim.HasField("dim_value"):
+                    key = dim.dim_param or f"{value.name}:{k}"
+                    options.append(f"--dim={key}={inputs[value.name].shape[k]}")
+        return sorted(set(options))
+
+
 def all_cases():
     """Every test of ONNX's, by folder and name."""
     return [Case(folder.name, folder, onnx.load(folder / "model.onnx"))
@@ -117,7 +134,9 @@ def all_cases():
 
 def compile_case(tools, case, folder, *strategy):
     """The compiled model, or the importer's complaint."""
-    arguments, inputs = [], case.inputs()
+    arguments, inputs = case.sizes(), case.inputs()
+    if case.pads:
+        arguments.append("--pad-selections")
     for number, (name, value) in enumerate(inputs.items()):
         if name in case.bound and value is not None:
             file = case.input_file(number)
@@ -135,14 +154,22 @@ def typed(array, dtype):
 
 def run_case(tools, case, folder):
     """Outputs of a compiled model, by name."""
-    arguments, files = [], {}
+    arguments, files, counts = [], {}, {}
     for number, (name, value) in enumerate(case.inputs().items()):
         if name not in case.bound and value.size:  # Nothing is fed to empty ones.
             arguments.append(f"--input={name}={case.input_file(number)}")
     for number, name in enumerate(case.outputs()):
         files[name] = folder / f"output{number}.npy"
         arguments.append(f"--output={name}={files[name]}")
+        if case.pads:
+            counts[name] = folder / f"count{number}.npy"
+            arguments.append(f"--output={name}_count={counts[name]}")
     result = tools.run("soap-run", folder / "model.so", *arguments)
     assert result.returncode == 0, result.stderr
-    return {name: typed(np.load(file), case.outputs()[name].dtype)
-            for name, file in files.items()}
+    outputs = {name: typed(np.load(file), case.outputs()[name].dtype)
+               for name, file in files.items()}
+    for name, file in counts.items():
+        count = int(np.load(file))
+        assert (outputs[name][count:] == -1).all()
+        outputs[name] = outputs[name][:count]
+    return outputs

@@ -18,6 +18,8 @@ import integer_operators  # noqa: F401
 import operators
 import product_operators  # noqa: F401
 import quantized_operators  # noqa: F401
+import rare_operators  # noqa: F401
+import rare_operators  # noqa: F401
 import resize_operators  # noqa: F401
 import sequence_operators  # noqa: F401
 import shape_operators  # noqa: F401

@@ -39,6 +39,18 @@ def evaluate(model, inputs, names=None):
             if not isinstance(value, list)}  # A sequence.
 
 
+# Types of elements that numpy does not have.
+STORED = {onnx.TensorProto.BFLOAT16, onnx.TensorProto.FLOAT8E4M3FN,
+          onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2,
+          onnx.TensorProto.FLOAT8E5M2FNUZ}
+
+
+def is_readable(node):
+    """False for what is cast to a type that numpy does not have."""
+    return not any(attribute.name == "to" and attribute.i in STORED
+                   for attribute in node.attribute)
+
+
 def rms(array):
     return float(np.sqrt(np.mean(np.square(array.astype(np.float64)))))
 
@@ -50,7 +62,7 @@ def reference(graph):
     everything = onnx.ModelProto()
     everything.CopyFrom(graph.model)
     known = {output.name for output in everything.graph.output}
-    for node in everything.graph.node:
+    for node in filter(is_readable, everything.graph.node):
         for name in node.output:
             if name and name not in known:
                 everything.graph.output.append(onnx.ValueInfoProto(name=name))
@@ -60,18 +72,31 @@ def reference(graph):
                              if value.size and value.dtype.kind == "f"):
         return None
     outputs = {}
+    selections = {node.output[0] for node in graph.model.graph.node
+                  if node.op_type == "NonMaxSuppression"}
     for output in graph.model.graph.output:
-        outputs[output.name] = value = values[output.name]
         declared = tuple(dim.dim_value for dim in output.type.tensor_type.shape.dim)
+        value = values[output.name]
+        if output.name in selections:
+            value = padded(value, declared[0])
+        outputs[output.name] = value
         assert value.shape == declared, f"{output.name}: {value.shape}, not {declared}"
     for value in outputs.values():
         if rms(value) < SMALLEST or (value.size > 1 and
                                      value.std() < MIN_SPREAD * rms(value)):
             return None
     noisy = evaluate(graph.model, with_noise(graph.inputs), list(outputs))
+    for name in selections & set(noisy):
+        noisy[name] = padded(noisy[name], len(outputs[name]))
     if any(error(noisy[name], value) > LARGEST_ECHO for name, value in outputs.items()):
         return None
     return outputs
+
+
+def padded(value, rows):
+    """As --pad-selections: with rows of -1 behind those whose number is data."""
+    missing = np.full((rows - len(value), *value.shape[1:]), -1, value.dtype)
+    return np.concatenate([value, missing])
 
 
 def with_noise(inputs):

@@ -98,8 +98,10 @@ def read(graph, names, file):
     types = {output.name: output.type.tensor_type for output in graph.model.graph.output}
     data, outputs, offset = file.read_bytes(), {}, 0
     for name in names:
-        shape = [dim.dim_value for dim in types[name].shape.dim]
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(types[name].elem_type)
+        shape, dtype = [], np.dtype(np.int64)  # Added: a number of rows.
+        if name in types:
+            shape = [dim.dim_value for dim in types[name].shape.dim]
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(types[name].elem_type)
         count = int(np.prod(shape, dtype=np.int64))
         outputs[name] = np.frombuffer(data, dtype, count, offset).reshape(shape)
         offset += dtype.itemsize * count

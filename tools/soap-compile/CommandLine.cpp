@@ -8,9 +8,9 @@
 #include "CommandLine.h"
 #include "../ImportOptions.h"
 #include "../Numbers.h"
-#include "soap/CostModel/GeneratedTopologies.h"
 #include "soap/Search/Strategy.h"
 #include "soap/Target/TargetRegistry.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "llvm/Support/Path.h"
 
 using namespace soap;

@@ -61,79 +61,80 @@ volatile std::sig_atomic_t StopSignals::received = 0;
 //===----------------------------------------------------------------------===//
 
 Console::Console()
-    : isTerminal(isatty(STDERR_FILENO)), stageBegun(steady_clock::now()),
-      ticker([this] { tick(); }) {}
+    : isTerminal_(isatty(STDERR_FILENO)), stageBegun_(steady_clock::now()),
+      ticker_([this] { tick(); }) {}
 
 Console::~Console() { finish(); }
 
 void Console::finish() {
   {
-    std::lock_guard<std::mutex> lock(mutex);
-    isFinished = true;
+    std::lock_guard<std::mutex> lock(mutex_);
+    isFinished_ = true;
     clearLine();
-    signals.reset();
+    signals_.reset();
   }
-  finished.notify_all();
-  if (ticker.joinable())
-    ticker.join();
+  finished_.notify_all();
+  if (ticker_.joinable())
+    ticker_.join();
 }
 
 void Console::clearLine() {
-  if (isLineShown)
+  if (isLineShown_)
     llvm::errs() << "\r\033[K";
-  isLineShown = false;
+  isLineShown_ = false;
 }
 
 void Console::tick() {
-  std::chrono::milliseconds period(isTerminal ? 200 : 5000);
-  std::unique_lock<std::mutex> lock(mutex);
-  while (!finished.wait_for(lock, period, [&] { return isFinished; })) {
+  std::chrono::milliseconds period(isTerminal_ ? 200 : 5000);
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!finished_.wait_for(lock, period, [&] { return isFinished_; })) {
     double seconds =
-        std::chrono::duration<double>(steady_clock::now() - stageBegun).count();
+        std::chrono::duration<double>(steady_clock::now() - stageBegun_)
+            .count();
     // Short stages would only flicker.
-    if (isTerminal && seconds < 0.5)
+    if (isTerminal_ && seconds < 0.5)
       continue;
     std::string line =
-        llvm::formatv("{0}: {1:f1} s", stringify(stage), seconds);
-    if (search.proposals)
+        llvm::formatv("{0}: {1:f1} s", stringify(stage_), seconds);
+    if (search_.proposals)
       line = llvm::formatv(
           "{0}: {1} proposals, {2:f1} s, best {3:f3} ms (simulated)",
-          stringify(stage), search.proposals, search.seconds,
-          static_cast<double>(search.bestNs) / 1e6);
+          stringify(stage_), search_.proposals, search_.seconds,
+          static_cast<double>(search_.bestNs) / 1e6);
     clearLine();
-    llvm::errs() << line << (isTerminal ? "" : "\n");
-    isLineShown = isTerminal;
+    llvm::errs() << line << (isTerminal_ ? "" : "\n");
+    isLineShown_ = isTerminal_;
   }
 }
 
 void Console::print(Severity severity, llvm::StringRef text) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex_);
   clearLine();
   llvm::errs() << (severity == Severity::Warning ? "warning: " : "") << text
                << "\n";
 }
 
 Proceed Console::proceed(const CompilerProgress &progress) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (!progress.search) { // A stage begins.
-    stage = progress.stage;
-    stageBegun = steady_clock::now();
-    search = {};
-    signals.reset();
-    if (stage == Stage::Search)
-      signals = std::make_unique<StopSignals>();
+    stage_ = progress.stage;
+    stageBegun_ = steady_clock::now();
+    search_ = {};
+    signals_.reset();
+    if (stage_ == Stage::Search)
+      signals_ = std::make_unique<StopSignals>();
     return Proceed::Continue;
   }
-  search = *progress.search;
+  search_ = *progress.search;
   int signal = StopSignals::signal();
   if (!signal)
     return Proceed::Continue;
-  if (!signalIsTold) {
+  if (!signalIsTold_) {
     clearLine();
     llvm::errs() << "search: ended by "
                  << (signal == SIGINT ? "SIGINT" : "SIGTERM") << "\n";
   }
-  signalIsTold = true;
+  signalIsTold_ = true;
   return Proceed::EndSearch;
 }
 

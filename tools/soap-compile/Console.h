@@ -45,16 +45,16 @@ private:
   /// Removes the line from a terminal. Needs the mutex.
   void clearLine();
 
-  const bool isTerminal;
-  std::mutex mutex;
-  std::condition_variable finished;
-  bool isFinished = false, isLineShown = false;
-  Stage stage = Stage::Import;
-  std::chrono::steady_clock::time_point stageBegun;
-  SearchProgress search; ///< The last of the stage; 0 proposals: none yet.
-  std::unique_ptr<StopSignals> signals; ///< While a search runs.
-  bool signalIsTold = false;
-  std::thread ticker;
+  const bool isTerminal_;
+  std::mutex mutex_;
+  std::condition_variable finished_;
+  bool isFinished_ = false, isLineShown_ = false;
+  Stage stage_ = Stage::Import;
+  std::chrono::steady_clock::time_point stageBegun_;
+  SearchProgress search_; ///< The last of the stage; 0 proposals: none yet.
+  std::unique_ptr<StopSignals> signals_; ///< While a search runs.
+  bool signalIsTold_ = false;
+  std::thread ticker_;
 };
 
 } // namespace soap

@@ -8,7 +8,7 @@
 #include "CommandLine.h"
 #include "Console.h"
 #include "mlir/Support/Timing.h"
-#include "soap/CostModel/JSON.h"
+#include "soap/Support/JSON.h"
 #include "soap/Target/Registration/AllTargets.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"

@@ -19,23 +19,42 @@
 #include "soap/Target/CPU/Passes.h"
 #include "soap/Target/Registration/AllTargets.h"
 #include "soap/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Debug.h"
 
 namespace soap::test {
 void registerEmulatedTarget();
 void registerTestPartitionSpec();
 } // namespace soap::test
 
+#ifndef NDEBUG
+/// LLVM's own option --debug-only is there only if LLVM has assertions, too.
+static llvm::cl::list<std::string> logged(
+    "log", llvm::cl::CommaSeparated, llvm::cl::value_desc("pass,..."),
+    llvm::cl::desc("Print what these passes decide (builds with assertions)"),
+    llvm::cl::callback([](const std::string &name) {
+      static std::vector<std::string> names;
+      names.push_back(name);
+      std::vector<const char *> types;
+      for (const std::string &one : names)
+        types.push_back(one.c_str());
+      llvm::DebugFlag = true;
+      llvm::setCurrentDebugTypes(types.data(),
+                                 static_cast<unsigned>(types.size()));
+    }));
+#endif
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<soap::nn::NNDialect, soap::ir::SOAPDialect>();
+  registry.insert<soap::nn::NNDialect, soap::soapir::SOAPDialect>();
   registry.insert<soap::soaprt::SOAPRTDialect>();
   mlir::registerTransformsPasses();
-  soap::ir::registerSOAPPasses();
+  soap::soapir::registerSOAPPasses();
   soap::nn::registerNNPasses();
   soap::registerAllTargets();
   soap::test::registerEmulatedTarget();
-  soap::registerNNToKernelsPasses();
+  soap::native::registerNNToKernelsPasses();
   soap::registerNNToLinalgPasses();
   soap::registerSOAPToSOAPRTPasses();
   soap::registerNativePassesAndPipeline();

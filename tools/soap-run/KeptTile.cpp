@@ -16,28 +16,28 @@ using namespace soap::run;
 static constexpr size_t messageBytes = size_t{64} << 20;
 
 KeptTile::KeptTile(const soap_tile &tile)
-    : numbers(tile), value(tile.value), rowName(tile.row_name),
-      shape(tile.shape, tile.shape + tile.rank),
-      box(tile.box, tile.box + 2 * tile.rank),
-      parts(tile.parts, tile.parts + tile.parts_held) {
+    : numbers_(tile), value_(tile.value), rowName_(tile.row_name),
+      shape_(tile.shape, tile.shape + tile.rank),
+      box_(tile.box, tile.box + 2 * tile.rank),
+      parts_(tile.parts, tile.parts + tile.parts_held) {
   if (tile.parts_held)
     return;
   size_t size = soap_element_size(tile.element);
   for (size_t d = 0; d != tile.rank; ++d)
-    size *= static_cast<size_t>(box[2 * d + 1] - box[2 * d]);
-  data.assign(static_cast<const char *>(tile.data), size);
+    size *= static_cast<size_t>(box_[2 * d + 1] - box_[2 * d]);
+  data_.assign(static_cast<const char *>(tile.data), size);
 }
 
 soap_tile KeptTile::view() const {
-  soap_tile tile = numbers;
-  tile.value = value.c_str();
-  tile.row_name = rowName.c_str();
-  tile.rank = shape.size();
-  tile.shape = shape.data();
-  tile.box = box.data();
-  tile.parts_held = parts.size();
-  tile.parts = parts.data();
-  tile.data = data.data();
+  soap_tile tile = numbers_;
+  tile.value = value_.c_str();
+  tile.row_name = rowName_.c_str();
+  tile.rank = shape_.size();
+  tile.shape = shape_.data();
+  tile.box = box_.data();
+  tile.parts_held = parts_.size();
+  tile.parts = parts_.data();
+  tile.data = data_.data();
   return tile;
 }
 
@@ -68,25 +68,25 @@ static void takeList(const char *&at, List &list) {
 }
 
 void KeptTile::append(std::string &message) const {
-  message.append(reinterpret_cast<const char *>(&numbers), sizeof(numbers));
-  appendList(message, value);
-  appendList(message, rowName);
-  appendList(message, shape);
-  appendList(message, box);
-  appendList(message, parts);
-  appendList(message, data);
+  message.append(reinterpret_cast<const char *>(&numbers_), sizeof(numbers_));
+  appendList(message, value_);
+  appendList(message, rowName_);
+  appendList(message, shape_);
+  appendList(message, box_);
+  appendList(message, parts_);
+  appendList(message, data_);
 }
 
 KeptTile KeptTile::take(const char *&at) {
   KeptTile tile;
-  std::memcpy(&tile.numbers, at, sizeof(tile.numbers));
-  at += sizeof(tile.numbers);
-  takeList(at, tile.value);
-  takeList(at, tile.rowName);
-  takeList(at, tile.shape);
-  takeList(at, tile.box);
-  takeList(at, tile.parts);
-  takeList(at, tile.data);
+  std::memcpy(&tile.numbers_, at, sizeof(tile.numbers_));
+  at += sizeof(tile.numbers_);
+  takeList(at, tile.value_);
+  takeList(at, tile.rowName_);
+  takeList(at, tile.shape_);
+  takeList(at, tile.box_);
+  takeList(at, tile.parts_);
+  takeList(at, tile.data_);
   return tile;
 }
 

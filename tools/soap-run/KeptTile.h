@@ -20,7 +20,7 @@ public:
 
   /// Points into this.
   soap_tile view() const;
-  size_t bytes() const { return data.size(); }
+  size_t bytes() const { return data_.size(); }
 
   /// @{ As bytes that stand one after the other; take() moves `at` behind those
   /// of one tile.
@@ -31,10 +31,10 @@ public:
 private:
   KeptTile() = default;
 
-  soap_tile numbers = {}; ///< Its pointers are those of a process.
-  std::string value, rowName, data;
-  std::vector<int64_t> shape, box;
-  std::vector<uint32_t> parts;
+  soap_tile numbers_ = {}; ///< Its pointers are those of a process.
+  std::string value_, rowName_, data_;
+  std::vector<int64_t> shape_, box_;
+  std::vector<uint32_t> parts_;
 };
 
 /// Brings the tiles of all ranks to rank 0, a number of MiB at a time, and

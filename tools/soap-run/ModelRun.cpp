@@ -17,50 +17,51 @@ using namespace soap::run;
 // Loading
 //===----------------------------------------------------------------------===//
 
-ModelRun::ModelRun(const Options &options) : options(options) {
+ModelRun::ModelRun(const Options &options) : options_(options) {
   // Files and names are checked before anything runs.
   checkInfo(options);
-  sources = readSources(options);
+  sources_ = readSources(options);
   for (const std::string &text : options.outputs)
     split("--output", text);
   Loading loading = options.load;
   if (options.verify)
     verifyFirst(loading);
-  session = std::make_unique<Session>(options.model, loading);
-  session->onRoot([&] {
-    if (mistake)
-      std::rethrow_exception(mistake);
+  session_ = std::make_unique<Session>(options.model, loading);
+  session_->onRoot([&] {
+    if (mistake_)
+      std::rethrow_exception(mistake_);
   });
   checkRanks();
   if (!options.info)
-    session->onRoot([&] { prepare(); });
+    session_->onRoot([&] { prepare(); });
 }
 
 void ModelRun::verifyFirst(Loading &loading) {
-  verification = std::make_unique<Verification>(options.tolerance);
+  verification_ = std::make_unique<Verification>(options_.tolerance);
   loading.observe = Verification::show;
-  loading.user = verification.get();
+  loading.user = verification_.get();
   // The others wait for rank 0 meanwhile, and know that it lives.
   join(loading);
   try {
     if (loading.isRoot())
-      verification->runReference(options.model, sources);
+      verification_->runReference(options_.model, sources_);
   } catch (...) {
-    mistake = std::current_exception();
+    mistake_ = std::current_exception();
   }
 }
 
 void ModelRun::checkRanks() {
-  Json mine = {options.verify,         options.info,
-               options.warmup,         std::max<size_t>(options.iterations, 1),
-               !options.trace.empty(), !options.profile.empty()};
+  Json mine = {
+      options_.verify,         options_.info,
+      options_.warmup,         std::max<size_t>(options_.iterations, 1),
+      !options_.trace.empty(), !options_.profile.empty()};
   std::string text = mine.dump();
   const void *const *all = nullptr;
   const size_t *sizes = nullptr;
   size_t count = 0;
-  require(soap_model_gather(session->get(), text.data(), text.size(), &all,
+  require(soap_model_gather(session_->get(), text.data(), text.size(), &all,
                             &sizes, &count));
-  session->onRoot([&] {
+  session_->onRoot([&] {
     for (size_t rank = 0; rank != count; ++rank)
       if (text !=
           std::string(static_cast<const char *>(all[rank]), sizes[rank]))
@@ -89,33 +90,33 @@ readExpected(const Options &options, const Session &session) {
 }
 
 void ModelRun::prepare() {
-  checkFolders(options);
-  expected = readExpected(options, *session);
-  for (const std::string &text : options.outputs)
-    session->findOutput(split("--output", text).first);
-  for (const std::string &text : options.prints)
-    findPrinted(text, *session);
-  session->setInputs(sources);
-  if (!options.other.empty())
+  checkFolders(options_);
+  expected_ = readExpected(options_, *session_);
+  for (const std::string &text : options_.outputs)
+    session_->findOutput(split("--output", text).first);
+  for (const std::string &text : options_.prints)
+    findPrinted(text, *session_);
+  session_->setInputs(sources_);
+  if (!options_.other.empty())
     loadOther();
 }
 
 void ModelRun::loadOther() {
   // The other model runs in this process alone.
-  Loading here = options.load;
+  Loading here = options_.load;
   here.transport = SOAP_TRANSPORT_LOCAL;
   here.map.clear();
-  other = std::make_unique<Session>(options.other, here);
-  other->setInputs(*session);
-  for (const soap_port &port : other->outputs())
-    session->findOutput(port.name);
+  other_ = std::make_unique<Session>(options_.other, here);
+  other_->setInputs(*session_);
+  for (const soap_port &port : other_->outputs())
+    session_->findOutput(port.name);
 }
 
 void ModelRun::printInfo() {
-  Json info = Json::parse(session->info());
-  if (!session->isRoot())
+  Json info = Json::parse(session_->info());
+  if (!session_->isRoot())
     return;
-  if (options.json)
+  if (options_.json)
     std::cout << info.dump(2) << "\n";
   else
     run::printInfo(info);
@@ -126,79 +127,80 @@ void ModelRun::printInfo() {
 //===----------------------------------------------------------------------===//
 
 bool ModelRun::run() {
-  if (verification) {
-    session->step();
-    verification->finish(*session);
+  if (verification_) {
+    session_->step();
+    verification_->finish(*session_);
   }
-  size_t iterations = std::max<size_t>(options.iterations, 1);
-  times = measure(*session, options.warmup, iterations);
-  report = {{"model", options.model},
-            {"devices", soap_model_device_count(session->get())}};
-  report["processes"] = processesOf(*session);
-  if (session->isRoot())
-    report["step"] = printTimes("step", times, session->batch(),
-                                options.json || options.iterations == 0);
-  report["movements"] = movementsOf(*session);
-  if (!options.trace.empty())
-    writeTrace(*session, options.trace);
-  if (!options.profile.empty())
-    writeProfile(*session, std::max<size_t>(iterations, 5), options.profile);
+  size_t iterations = std::max<size_t>(options_.iterations, 1);
+  times_ = measure(*session_, options_.warmup, iterations);
+  report_ = {{"model", options_.model},
+             {"devices", soap_model_device_count(session_->get())}};
+  report_["processes"] = processesOf(*session_);
+  if (session_->isRoot())
+    report_["step"] = printTimes("step", times_, session_->batch(),
+                                 options_.json || options_.iterations == 0);
+  report_["movements"] = movementsOf(*session_);
+  if (!options_.trace.empty())
+    writeTrace(*session_, options_.trace);
+  if (!options_.profile.empty())
+    writeProfile(*session_, std::max<size_t>(iterations, 5), options_.profile);
   bool equal = true;
-  session->onRoot([&] { equal = reportOutputs(); });
+  session_->onRoot([&] { equal = reportOutputs(); });
   // All processes end alike.
   soap_status all =
-      soap_model_agree(session->get(), equal ? SOAP_OK : SOAP_FAILED);
+      soap_model_agree(session_->get(), equal ? SOAP_OK : SOAP_FAILED);
   if (equal)
     require(all);
   return equal;
 }
 
 bool ModelRun::compareWithOther() {
-  StepTimes otherTimes =
-      measure(*other, options.warmup, std::max<size_t>(options.iterations, 1));
-  Json compared = {{"model", options.other},
-                   {"devices", soap_model_device_count(other->get())}};
-  compared["step"] = printTimes("other", otherTimes, other->batch(),
-                                options.json || options.iterations == 0);
+  StepTimes otherTimes = measure(*other_, options_.warmup,
+                                 std::max<size_t>(options_.iterations, 1));
+  Json compared = {{"model", options_.other},
+                   {"devices", soap_model_device_count(other_->get())}};
+  compared["step"] = printTimes("other", otherTimes, other_->batch(),
+                                options_.json || options_.iterations == 0);
   bool equal = true;
-  for (const soap_port &port : other->outputs()) {
-    Comparison c = compare(port.name, session->output(port.name),
-                           other->output(port.name), options.tolerance);
+  for (const soap_port &port : other_->outputs()) {
+    Comparison c = compare(port.name, session_->output(port.name),
+                           other_->output(port.name), options_.tolerance);
     equal &= c.equal;
-    compared["outputs"].push_back(printComparison("compare", c, options.json));
+    compared["outputs"].push_back(printComparison("compare", c, options_.json));
   }
-  report["compare"] = std::move(compared);
+  report_["compare"] = std::move(compared);
   return equal;
 }
 
 bool ModelRun::reportOutputs() {
   bool equal = true;
-  if (verification) {
-    equal = verification->equal();
-    report["verify"] = verification->report(options.json);
+  if (verification_) {
+    equal = verification_->equal();
+    report_["verify"] = verification_->report(options_.json);
   }
-  for (const std::string &text : options.prints)
-    report["outputs"].push_back(printTensor(text, *session, options.json));
-  for (const std::string &text : options.outputs) {
+  for (const std::string &text : options_.prints)
+    report_["outputs"].push_back(printTensor(text, *session_, options_.json));
+  for (const std::string &text : options_.outputs) {
     auto [name, file] = split("--output", text);
-    writeNpy(file, session->output(name));
+    writeNpy(file, session_->output(name));
   }
-  for (const auto &[name, tensor] : expected) {
+  for (const auto &[name, tensor] : expected_) {
     Comparison c =
-        compare(name, session->output(name), tensor, options.tolerance);
+        compare(name, session_->output(name), tensor, options_.tolerance);
     equal &= c.equal;
-    report["expected"].push_back(printComparison("expected", c, options.json));
+    report_["expected"].push_back(
+        printComparison("expected", c, options_.json));
   }
-  if (other)
+  if (other_)
     equal &= compareWithOther();
-  report["equal"] = equal;
-  if (options.json)
-    std::cout << report.dump(2, ' ', false, Json::error_handler_t::replace)
+  report_["equal"] = equal;
+  if (options_.json)
+    std::cout << report_.dump(2, ' ', false, Json::error_handler_t::replace)
               << "\n";
-  else if (options.iterations == 0 && options.prints.empty() &&
-           expected.empty() && !other && !verification)
+  else if (options_.iterations == 0 && options_.prints.empty() &&
+           expected_.empty() && !other_ && !verification_)
     std::printf("ran one step in %.3f ms on %zu device(s)\n",
-                static_cast<double>(times.median) / 1e6,
-                soap_model_device_count(session->get()));
+                static_cast<double>(times_.median) / 1e6,
+                soap_model_device_count(session_->get()));
   return equal;
 }

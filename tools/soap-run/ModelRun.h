@@ -43,14 +43,14 @@ private:
   bool reportOutputs();
   bool compareWithOther();
 
-  const Options &options;
-  std::map<std::string, std::string> sources; ///< Of inputs, by name.
-  std::unique_ptr<Verification> verification;
-  std::exception_ptr mistake; ///< Of the verification, on rank 0.
-  std::unique_ptr<Session> session, other;
-  std::vector<std::pair<std::string, Tensor>> expected; ///< By output.
-  StepTimes times;
-  Json report;
+  const Options &options_;
+  std::map<std::string, std::string> sources_; ///< Of inputs, by name.
+  std::unique_ptr<Verification> verification_;
+  std::exception_ptr mistake_; ///< Of the verification, on rank 0.
+  std::unique_ptr<Session> session_, other_;
+  std::vector<std::pair<std::string, Tensor>> expected_; ///< By output.
+  StepTimes times_;
+  Json report_;
 };
 
 } // namespace soap::run

@@ -52,21 +52,21 @@ Session::Session(const std::string &path, const Loading &given) {
   soap_load_options options = optionsOf(given);
   soap_model *loaded = nullptr;
   require(soap_model_load(path.c_str(), &options, &loaded));
-  model.reset(loaded);
+  model_.reset(loaded);
   for (size_t i = 0; i != soap_model_input_count(loaded); ++i) {
-    inputPorts.emplace_back();
-    require(soap_model_input(loaded, i, &inputPorts.back()));
+    inputs_.emplace_back();
+    require(soap_model_input(loaded, i, &inputs_.back()));
   }
   for (size_t i = 0; i != soap_model_output_count(loaded); ++i) {
-    outputPorts.emplace_back();
-    require(soap_model_output(loaded, i, &outputPorts.back()));
+    outputs_.emplace_back();
+    require(soap_model_output(loaded, i, &outputs_.back()));
     if (isRoot())
-      outputTensors.emplace_back(outputPorts.back());
+      outputTensors_.emplace_back(outputs_.back());
   }
 }
 
 std::string Session::info() {
-  const char *text = soap_model_info(model.get());
+  const char *text = soap_model_info(model_.get());
   if (!text)
     throw RunError(soap_last_error());
   return text;
@@ -88,7 +88,7 @@ void Session::onRoot(const std::function<void()> &body) {
     status = SOAP_FAILED;
     reason = error.what();
   }
-  soap_status all = soap_model_agree(model.get(), status);
+  soap_status all = soap_model_agree(model_.get(), status);
   if (all != SOAP_OK && status == SOAP_OK)
     reason = soap_last_error();
   if (all == SOAP_INVALID)
@@ -107,64 +107,64 @@ static std::string namesOf(const std::vector<soap_port> &ports) {
 void Session::setInputs(const std::map<std::string, std::string> &sources) {
   for (const auto &[name, source] : sources) {
     bool known = false;
-    for (const soap_port &port : inputPorts)
+    for (const soap_port &port : inputs_)
       known |= name == port.name;
     if (!known)
-      throw UsageError("expected an input of the model (" +
-                       namesOf(inputPorts) + "), got: '" + name + "'");
+      throw UsageError("expected an input of the model (" + namesOf(inputs_) +
+                       "), got: '" + name + "'");
   }
   auto note = [](const std::string &line) {
     std::fprintf(stderr, "note: %s\n", line.c_str());
   };
-  for (const soap_port &port : inputPorts) {
+  for (const soap_port &port : inputs_) {
     auto source = sources.find(port.name);
-    inputTensors.push_back(makeInput(
+    inputTensors_.push_back(makeInput(
         port, source == sources.end() ? "random:0" : source->second, note));
   }
 }
 
 void Session::setInputs(const Session &other) {
-  for (const soap_port &port : inputPorts) {
+  for (const soap_port &port : inputs_) {
     const Tensor *found = nullptr;
-    for (size_t i = 0; i != other.inputPorts.size(); ++i)
-      if (std::strcmp(port.name, other.inputPorts[i].name) == 0)
-        found = &other.inputTensors[i];
+    for (size_t i = 0; i != other.inputs_.size(); ++i)
+      if (std::strcmp(port.name, other.inputs_[i].name) == 0)
+        found = &other.inputTensors_[i];
     if (!found || typeOf(*found) != typeOf(port))
       throw UsageError(
           "expected models with the same inputs, got: " + typeOf(port) + " '" +
           port.name + "' and " + (found ? typeOf(*found) : "none") +
           "; compile both from one model" +
           (found && found->element == port.element ? " with one --batch" : ""));
-    inputTensors.push_back(*found);
+    inputTensors_.push_back(*found);
   }
 }
 
 uint64_t Session::step() {
   std::vector<const void *> in;
   std::vector<void *> out;
-  in.reserve(inputPorts.size());
-  out.reserve(outputPorts.size());
-  for (const Tensor &tensor : inputTensors)
+  in.reserve(inputs_.size());
+  out.reserve(outputs_.size());
+  for (const Tensor &tensor : inputTensors_)
     in.push_back(tensor.bytes.data());
-  for (Tensor &tensor : outputTensors)
+  for (Tensor &tensor : outputTensors_)
     out.push_back(tensor.bytes.data());
   // Only rank 0 has tensors.
-  in.resize(inputPorts.size());
-  out.resize(outputPorts.size());
-  require(soap_model_run(model.get(), in.data(), out.data()));
-  return soap_model_step_ns(model.get());
+  in.resize(inputs_.size());
+  out.resize(outputs_.size());
+  require(soap_model_run(model_.get(), in.data(), out.data()));
+  return soap_model_step_ns(model_.get());
 }
 
 size_t Session::findOutput(const std::string &name) const {
-  for (size_t i = 0; i != outputPorts.size(); ++i)
-    if (name == outputPorts[i].name)
+  for (size_t i = 0; i != outputs_.size(); ++i)
+    if (name == outputs_[i].name)
       return i;
-  throw UsageError("expected an output of the model (" + namesOf(outputPorts) +
+  throw UsageError("expected an output of the model (" + namesOf(outputs_) +
                    "), got: '" + name + "'");
 }
 
 int64_t Session::batch() const {
-  for (const soap_port &port : inputPorts)
+  for (const soap_port &port : inputs_)
     if (port.rank)
       return port.shape[0];
   return 1;

@@ -59,7 +59,7 @@ public:
   /// Collective.
   void onRoot(const std::function<void()> &body);
   /// True in the process that has inputs and outputs and prints.
-  bool isRoot() const { return soap_model_rank(model.get()) == 0; }
+  bool isRoot() const { return soap_model_rank(model_.get()) == 0; }
 
   /// Makes all inputs; those without a source get random:0. `sources`: per
   /// input name where its values come from.
@@ -70,13 +70,13 @@ public:
   /// One step; its time in ns. Collective.
   uint64_t step();
 
-  soap_model *get() const { return model.get(); }
-  const std::vector<soap_port> &inputs() const { return inputPorts; }
-  const std::vector<soap_port> &outputs() const { return outputPorts; }
+  soap_model *get() const { return model_.get(); }
+  const std::vector<soap_port> &inputs() const { return inputs_; }
+  const std::vector<soap_port> &outputs() const { return outputs_; }
   /// Throws UsageError, with the names there are.
   size_t findOutput(const std::string &name) const;
-  const Tensor &input(size_t index) const { return inputTensors[index]; }
-  const Tensor &output(size_t index) const { return outputTensors[index]; }
+  const Tensor &input(size_t index) const { return inputTensors_[index]; }
+  const Tensor &output(size_t index) const { return outputTensors_[index]; }
   const Tensor &output(const std::string &name) const {
     return output(findOutput(name));
   }
@@ -87,9 +87,9 @@ private:
   struct Release {
     void operator()(soap_model *m) const { soap_model_release(m); }
   };
-  std::unique_ptr<soap_model, Release> model;
-  std::vector<soap_port> inputPorts, outputPorts;
-  std::vector<Tensor> inputTensors, outputTensors;
+  std::unique_ptr<soap_model, Release> model_;
+  std::vector<soap_port> inputs_, outputs_;
+  std::vector<Tensor> inputTensors_, outputTensors_;
 };
 
 } // namespace soap::run

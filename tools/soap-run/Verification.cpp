@@ -55,22 +55,22 @@ void Verification::runReference(
   for (size_t i = 0; i != reference.inputs().size(); ++i) {
     Value &value = addPort(reference.inputs()[i], reference.input(i));
     value.input = true;
-    valueOf[{value.name, 0}] = values.size() - 1;
+    valueOf_[{value.name, 0}] = values_.size() - 1;
   }
   reference.step();
   for (size_t i = 0; i != reference.outputs().size(); ++i)
     addPort(reference.outputs()[i], reference.output(i)).output = true;
-  for (Value &value : values) {
+  for (Value &value : values_) {
     value.known = covers(value.boxes, value.tensor.shape);
     value.scale = rootMeanSquare(value.tensor);
   }
-  holdings.resize(values.size());
-  hasReference = true;
+  holdings_.resize(values_.size());
+  hasReference_ = true;
 }
 
 Verification::Value &Verification::addPort(const soap_port &port,
                                            const Tensor &tensor) {
-  Value &value = values.emplace_back();
+  Value &value = values_.emplace_back();
   value.name = port.name;
   value.tensor = tensor;
   Box &box = value.boxes.emplace_back();
@@ -86,12 +86,12 @@ void Verification::record(const soap_tile *tile, void *verification) {
 void Verification::record(const soap_tile &tile) {
   if (tile.parts_held)
     return;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex_);
   auto [entry, isNew] =
-      valueOf.try_emplace({tile.value, tile.result}, values.size());
+      valueOf_.try_emplace({tile.value, tile.result}, values_.size());
   if (isNew) {
     // The one device runs its program in graph order.
-    Value &value = values.emplace_back();
+    Value &value = values_.emplace_back();
     value.name = tile.value;
     value.result = tile.result;
     value.tensor.element = tile.element;
@@ -101,7 +101,7 @@ void Verification::record(const soap_tile &tile) {
       bytes *= static_cast<size_t>(extent);
     value.tensor.bytes.resize(bytes);
   }
-  Value &value = values[entry->second];
+  Value &value = values_[entry->second];
   if (value.input)
     return;
   const auto *data = static_cast<const unsigned char *>(tile.data);
@@ -128,25 +128,25 @@ bool Verification::Difference::operator<(const Difference &other) const {
 
 void Verification::show(const soap_tile *tile, void *verification) {
   auto *self = static_cast<Verification *>(verification);
-  if (!self->running)
+  if (!self->running_)
     return;
-  if (self->hasReference)
+  if (self->hasReference_)
     return self->compare(*tile);
-  std::lock_guard<std::mutex> lock(self->mutex);
-  self->kept.emplace_back(*tile);
+  std::lock_guard<std::mutex> lock(self->mutex_);
+  self->kept_.emplace_back(*tile);
 }
 
 void Verification::compare(const soap_tile &tile) {
-  auto known = valueOf.find({tile.value, tile.result});
-  if (known != valueOf.end())
+  auto known = valueOf_.find({tile.value, tile.result});
+  if (known != valueOf_.end())
     return compare(tile, known->second);
-  std::lock_guard<std::mutex> lock(mutex);
-  unknown.try_emplace({tile.value, tile.result},
-                      "the build for one device does not have it");
+  std::lock_guard<std::mutex> lock(mutex_);
+  unknown_.try_emplace({tile.value, tile.result},
+                       "the build for one device does not have it");
 }
 
 void Verification::compare(const soap_tile &tile, size_t index) {
-  const Value &value = values[index];
+  const Value &value = values_[index];
   if (!value.known)
     return;
   bool alike = value.tensor.element == tile.element &&
@@ -154,18 +154,18 @@ void Verification::compare(const soap_tile &tile, size_t index) {
   Difference difference;
   if (alike && !tile.parts_held)
     difference.comparison =
-        compareTile(tile, value.tensor, value.scale, tolerance);
+        compareTile(tile, value.tensor, value.scale, tolerance_);
   const TileComparison &comparison = difference.comparison;
 
-  std::lock_guard<std::mutex> lock(mutex);
-  Holdings &held = holdings[index];
+  std::lock_guard<std::mutex> lock(mutex_);
+  Holdings &held = holdings_[index];
   if (tile.parts_held) {
     // Partial results are compared when they are combined.
     ++held.partials;
     return;
   }
-  ++tiles;
-  elements += comparison.elements;
+  ++tiles_;
+  elements_ += comparison.elements;
   held.boxes.push_back(boxOf(tile));
   held.squaredError += comparison.squaredError;
   held.squaredExpected += comparison.squaredExpected;
@@ -182,7 +182,7 @@ void Verification::compare(const soap_tile &tile, size_t index) {
   difference.task = tile.task;
   difference.rowName = tile.row_name;
   difference.origin = tile.origin;
-  differences.push_back(std::move(difference));
+  differences_.push_back(std::move(difference));
 }
 
 static Json toJson(const Box &box) {
@@ -193,10 +193,10 @@ static Json toJson(const Box &box) {
 }
 
 void Verification::finish(Session &session) {
-  running = false;
-  bringTiles(session, kept,
+  running_ = false;
+  bringTiles(session, kept_,
              [&](const KeptTile &tile) { compare(tile.view()); });
-  kept.clear();
+  kept_.clear();
   session.onRoot([&] {
     compareOutputs(session);
     sumUp();
@@ -204,10 +204,10 @@ void Verification::finish(Session &session) {
 }
 
 void Verification::compareOutputs(const Session &session) {
-  for (size_t i = 0; i != values.size(); ++i) {
-    if (!values[i].output)
+  for (size_t i = 0; i != values_.size(); ++i) {
+    if (!values_[i].output)
       continue;
-    const Tensor &tensor = session.output(values[i].name);
+    const Tensor &tensor = session.output(values_[i].name);
     soap_tile tile = {};
     tile.element = tensor.element;
     tile.rank = tensor.shape.size();
@@ -224,19 +224,19 @@ void Verification::compareOutputs(const Session &session) {
 }
 
 void Verification::sumUp() {
-  for (size_t i = 0; i != values.size(); ++i) {
-    const Value &value = values[i];
-    const Holdings &held = holdings[i];
-    different += held.different;
+  for (size_t i = 0; i != values_.size(); ++i) {
+    const Value &value = values_[i];
+    const Holdings &held = holdings_[i];
+    different_ += held.different;
     if (!held.boxes.empty() &&
         (value.input || covers(held.boxes, value.tensor.shape))) {
-      ++tensors;
+      ++tensors_;
       double error = held.squaredError == 0
                          ? 0
                          : std::sqrt(held.squaredError / held.squaredExpected);
-      if (error > worstError) {
-        worstError = error;
-        worst = i;
+      if (error > worstError_) {
+        worstError_ = error;
+        worst_ = i;
       }
       continue;
     }
@@ -247,12 +247,12 @@ void Verification::sumUp() {
                          : some          ? "the devices have only some"
                          : value.input   ? "no device reads it"
                                          : "no device has it";
-    omissions.push_back({value.name, reason, value.result});
+    omissions_.push_back({value.name, reason, value.result});
   }
-  for (const auto &[key, reason] : unknown)
-    omissions.push_back({key.first, reason, key.second});
-  std::sort(differences.begin(), differences.end());
-  if (tensors == 0 && different == 0)
+  for (const auto &[key, reason] : unknown_)
+    omissions_.push_back({key.first, reason, key.second});
+  std::sort(differences_.begin(), differences_.end());
+  if (tensors_ == 0 && different_ == 0)
     throw UsageError("expected tensors that both builds have, got: none; "
                      "compile the model again");
 }
@@ -269,7 +269,7 @@ std::string Verification::nameOf(const Value &value) const {
 }
 
 Json Verification::describe(const Difference &d) const {
-  const Value &value = values[d.value];
+  const Value &value = values_[d.value];
   const TileComparison &c = d.comparison;
   Json result = {{"name", value.name},
                  {"result", value.result},
@@ -296,7 +296,7 @@ Json Verification::describe(const Difference &d) const {
 }
 
 void Verification::print(const Difference &d) const {
-  const Value &value = values[d.value];
+  const Value &value = values_[d.value];
   const TileComparison &c = d.comparison;
   std::printf("verify: first in graph order: %s, %s\n", nameOf(value).c_str(),
               typeOf(value.tensor).c_str());
@@ -318,34 +318,35 @@ void Verification::print(const Difference &d) const {
 
 Json Verification::report(bool json) const {
   Json result = {{"equal", equal()},
-                 {"tensors", tensors},
-                 {"tiles", tiles},
-                 {"elements", elements},
-                 {"different", different}};
-  if (tensors)
-    result["worst"] = {{"name", values[worst].name}, {"norm_rel", worstError}};
-  if (!differences.empty())
-    result["first"] = describe(differences.front());
+                 {"tensors", tensors_},
+                 {"tiles", tiles_},
+                 {"elements", elements_},
+                 {"different", different_}};
+  if (tensors_)
+    result["worst"] = {{"name", values_[worst_].name},
+                       {"norm_rel", worstError_}};
+  if (!differences_.empty())
+    result["first"] = describe(differences_.front());
   result["not_compared"] = Json::array();
-  for (const Omission &omission : omissions)
+  for (const Omission &omission : omissions_)
     result["not_compared"].push_back({{"name", omission.name},
                                       {"result", omission.result},
                                       {"reason", omission.reason}});
   if (json)
     return result;
   std::printf("verify: %s, %zu tensors of %zu elements in %zu tiles",
-              equal() ? "equal" : "DIFFERENT", tensors, elements, tiles);
-  if (tensors)
-    std::printf(", worst norm rel error %.3g in %s", worstError,
-                nameOf(values[worst]).c_str());
+              equal() ? "equal" : "DIFFERENT", tensors_, elements_, tiles_);
+  if (tensors_)
+    std::printf(", worst norm rel error %.3g in %s", worstError_,
+                nameOf(values_[worst_]).c_str());
   std::printf("\n");
-  for (const Omission &omission : omissions)
+  for (const Omission &omission : omissions_)
     std::printf("verify: not compared: '%s': %s\n", omission.name.c_str(),
                 omission.reason.c_str());
-  if (!differences.empty()) {
-    std::printf("verify: %zu of %zu tensors differ\n", different,
-                values.size());
-    print(differences.front());
+  if (!differences_.empty()) {
+    std::printf("verify: %zu of %zu tensors differ\n", different_,
+                values_.size());
+    print(differences_.front());
   }
   return result;
 }

@@ -26,7 +26,7 @@ namespace soap::run {
 
 class Verification {
 public:
-  explicit Verification(const Tolerance &tolerance) : tolerance(tolerance) {}
+  explicit Verification(const Tolerance &tolerance) : tolerance_(tolerance) {}
 
   /// Runs the reference in `path` once; to be called before the model is loaded
   /// where all is compared. Throws UsageError if there is none.
@@ -40,7 +40,7 @@ public:
   /// Throws UsageError if nothing was. Collective.
   void finish(Session &session);
 
-  bool equal() const { return different == 0; }
+  bool equal() const { return different_ == 0; }
   /// Prints the summary and the first difference; returns both as JSON.
   Json report(bool json) const;
 
@@ -94,20 +94,20 @@ private:
   Json describe(const Difference &difference) const;
   void print(const Difference &difference) const;
 
-  Tolerance tolerance;
-  std::mutex mutex; ///< Devices show their tiles at the same time.
-  std::vector<Value> values;
-  std::map<std::pair<std::string, uint32_t>, size_t> valueOf;
-  std::vector<Holdings> holdings; ///< Of each value.
-  std::map<std::pair<std::string, uint32_t>, std::string> unknown;
-  std::vector<KeptTile> kept; ///< Without a reference.
-  bool hasReference = false, running = true;
+  Tolerance tolerance_;
+  std::mutex mutex_; ///< Devices show their tiles at the same time.
+  std::vector<Value> values_;
+  std::map<std::pair<std::string, uint32_t>, size_t> valueOf_;
+  std::vector<Holdings> holdings_; ///< Of each value.
+  std::map<std::pair<std::string, uint32_t>, std::string> unknown_;
+  std::vector<KeptTile> kept_; ///< Without a reference.
+  bool hasReference_ = false, running_ = true;
 
-  size_t tensors = 0, tiles = 0, elements = 0, different = 0;
-  size_t worst = 0; ///< Value with the largest error, if `tensors` > 0.
-  double worstError = -1;
-  std::vector<Difference> differences;
-  std::vector<Omission> omissions;
+  size_t tensors_ = 0, tiles_ = 0, elements_ = 0, different_ = 0;
+  size_t worst_ = 0; ///< Value with the largest error, if `tensors` > 0.
+  double worstError_ = -1;
+  std::vector<Difference> differences_;
+  std::vector<Omission> omissions_;
 };
 
 } // namespace soap::run

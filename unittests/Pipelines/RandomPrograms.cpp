@@ -28,7 +28,7 @@ static Topology fourDevices(const Target &target) {
 
 RandomPrograms::RandomPrograms(const Target &target)
     : target(target), topology(fourDevices(target)) {
-  context.loadDialect<func::FuncDialect, nn::NNDialect, ir::SOAPDialect>();
+  context.loadDialect<func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
   context.disableMultithreading();
 }
 
@@ -69,7 +69,7 @@ OwningOpRef<ModuleOp> RandomPrograms::make(StringRef kind, uint64_t seed) {
     return {};
   }
   llvm::Expected<Strategy> strategy = expertStrategy(
-      "random", problem->extracted.graph, topology, problem->costs, seed);
+      "random", {problem->extracted.graph, topology, problem->costs}, seed);
   if (!strategy) {
     ADD_FAILURE() << llvm::toString(strategy.takeError());
     return {};

@@ -72,47 +72,47 @@ template <typename T>
 class Rehearsal {
 public:
   Rehearsal(const Case &what, uint32_t n, const Pieces &pieces)
-      : what(what), n(n), pieces(pieces), builder(n) {
+      : what_(what), n_(n), pieces_(pieces), builder_(n) {
     for (uint32_t m = 0; m != n; ++m)
       addMember(m);
   }
 
-  uint32_t deviceOf(uint32_t member) const { return (member + 1) % n; }
+  uint32_t deviceOf(uint32_t member) const { return (member + 1) % n_; }
 
   /// What member m gets, from what all hold.
   std::vector<T> expected(uint32_t m) const {
     std::vector<T> result;
-    switch (what.kind) {
+    switch (what_.kind) {
     case CollectiveKind::Broadcast:
-      return m == 0 ? std::vector<T>() : inputs[0];
+      return m == 0 ? std::vector<T>() : inputs_[0];
     case CollectiveKind::AllGather:
-      for (const std::vector<T> &input : inputs)
+      for (const std::vector<T> &input : inputs_)
         result.insert(result.end(), input.begin(), input.end());
       return result;
     case CollectiveKind::AllToAll:
-      for (uint32_t k = 0; k != n; ++k) {
-        auto begin = inputs[k].begin() + offset(k, m);
-        result.insert(result.end(), begin, begin + pieces(k, m));
+      for (uint32_t k = 0; k != n_; ++k) {
+        auto begin = inputs_[k].begin() + offset(k, m);
+        result.insert(result.end(), begin, begin + pieces_(k, m));
       }
       return result;
     case CollectiveKind::AllReduce:
-      return reduced(0, static_cast<int64_t>(inputs[0].size()));
+      return reduced(0, static_cast<int64_t>(inputs_[0].size()));
     case CollectiveKind::ReduceScatter:
-      return reduced(offset(0, m), pieces(0, m));
+      return reduced(offset(0, m), pieces_(0, m));
     }
     return result;
   }
 
   /// Two steps, to see that channels can be used again.
   void check() {
-    ModelPtr model = builder.load();
+    ModelPtr model = builder_.load();
     ASSERT_TRUE(model) << soap_last_error();
     std::vector<const void *> in;
-    std::vector<std::vector<T>> results(n);
+    std::vector<std::vector<T>> results(n_);
     std::vector<void *> out;
-    for (uint32_t m = 0; m != n; ++m) {
+    for (uint32_t m = 0; m != n_; ++m) {
       results[m].resize(expected(m).size());
-      in.push_back(inputs[m].data());
+      in.push_back(inputs_[m].data());
       out.push_back(results[m].data());
     }
     for (int step = 0; step != 2; ++step) {
@@ -120,24 +120,24 @@ public:
         std::fill(result.begin(), result.end(), T(77));
       ASSERT_EQ(soap_model_run(model.get(), in.data(), out.data()), SOAP_OK)
           << soap_last_error();
-      for (uint32_t m = 0; m != n; ++m)
+      for (uint32_t m = 0; m != n_; ++m)
         ASSERT_EQ(results[m], expected(m))
-            << "member " << m << " of " << n << ", step " << step << ", "
-            << fb::EnumNameAlgorithm(what.algorithm) << " "
-            << fb::EnumNameCollectiveKind(what.kind) << " "
-            << fb::EnumNameCombine(what.combine) << " "
-            << fb::EnumNameElementType(what.element);
+            << "member " << m << " of " << n_ << ", step " << step << ", "
+            << fb::EnumNameAlgorithm(what_.algorithm) << " "
+            << fb::EnumNameCollectiveKind(what_.kind) << " "
+            << fb::EnumNameCombine(what_.combine) << " "
+            << fb::EnumNameElementType(what_.element);
     }
   }
 
   /// Loads the model; what its first device needs for communication beside
   /// buffers, and what is planned for it.
   std::pair<uint64_t, uint64_t> ownBytes() {
-    std::vector<uint8_t> table = builder.finish();
-    std::vector<soap_memory> plan(n);
-    ModelPtr model = builder.load();
+    std::vector<uint8_t> table = builder_.finish();
+    std::vector<soap_memory> plan(n_);
+    ModelPtr model = builder_.load();
     if (!model || soap_plan_memory(table.data(), table.size(), 0, plan.data(),
-                                   n) != SOAP_OK) {
+                                   n_) != SOAP_OK) {
       ADD_FAILURE() << soap_last_error();
       return {};
     }
@@ -154,46 +154,47 @@ private:
   int64_t offset(uint32_t from, uint32_t to) const {
     int64_t result = 0;
     for (uint32_t k = 0; k != to; ++k)
-      result += pieces(from, k);
+      result += pieces_(from, k);
     return result;
   }
 
   std::vector<T> reduced(int64_t begin, int64_t count) const {
-    std::vector<T> result(inputs[0].begin() + begin,
-                          inputs[0].begin() + begin + count);
-    for (uint32_t m = 1; m != n; ++m)
+    std::vector<T> result(inputs_[0].begin() + begin,
+                          inputs_[0].begin() + begin + count);
+    for (uint32_t m = 1; m != n_; ++m)
       for (int64_t i = 0; i != count; ++i)
-        result[i] = combined(what.combine, result[i], inputs[m][begin + i]);
+        result[i] = combined(what_.combine, result[i], inputs_[m][begin + i]);
     return result;
   }
 
   void addMember(uint32_t m) {
     constexpr auto size = sizeof(T);
-    int64_t inCount = what.kind == CollectiveKind::Broadcast ||
-                              what.kind == CollectiveKind::AllReduce
-                          ? pieces(0, 0)
-                      : what.kind == CollectiveKind::AllGather ? pieces(m, m)
-                                                               : offset(m, n);
-    inputs.push_back(
-        values<T>(inCount, m, what.element == fb::ElementType::Bool));
+    int64_t inCount = what_.kind == CollectiveKind::Broadcast ||
+                              what_.kind == CollectiveKind::AllReduce
+                          ? pieces_(0, 0)
+                      : what_.kind == CollectiveKind::AllGather ? pieces_(m, m)
+                                                                : offset(m, n_);
+    inputs_.push_back(
+        values<T>(inCount, m, what_.element == fb::ElementType::Bool));
     int64_t outCount =
-        what.kind == CollectiveKind::AllGather             ? gatherOffset(n)
-        : what.kind == CollectiveKind::AllToAll            ? receiveOffset(m, n)
-        : what.kind == CollectiveKind::ReduceScatter       ? pieces(0, m)
-        : what.kind == CollectiveKind::Broadcast && m == 0 ? 0
-                                                           : pieces(0, 0);
+        what_.kind == CollectiveKind::AllGather       ? gatherOffset(n_)
+        : what_.kind == CollectiveKind::AllToAll      ? receiveOffset(m, n_)
+        : what_.kind == CollectiveKind::ReduceScatter ? pieces_(0, m)
+        : what_.kind == CollectiveKind::Broadcast && m == 0 ? 0
+                                                            : pieces_(0, 0);
     uint32_t d = deviceOf(m);
-    uint32_t in = builder.buffer(d, inCount * size);
-    uint32_t out = what.inPlace ? in : builder.buffer(d, outCount * size);
-    builder.feed(
-        d, builder.input("x" + std::to_string(m), {inCount}, what.element), in);
+    uint32_t in = builder_.buffer(d, inCount * size);
+    uint32_t out = what_.inPlace ? in : builder_.buffer(d, outCount * size);
+    builder_.feed(
+        d, builder_.input("x" + std::to_string(m), {inCount}, what_.element),
+        in);
     fb::CollectiveT c;
-    c.kind = what.kind;
-    c.algorithm = what.algorithm;
-    c.combine = what.combine;
-    c.element = what.element;
+    c.kind = what_.kind;
+    c.algorithm = what_.algorithm;
+    c.combine = what_.combine;
+    c.element = what_.element;
     c.member = m;
-    for (uint32_t k = 0; k != n; ++k)
+    for (uint32_t k = 0; k != n_; ++k)
       c.group.push_back(deviceOf(k));
     auto send = [&](int64_t at, int64_t count) {
       c.send.emplace_back(in, at * size, count * size);
@@ -201,19 +202,19 @@ private:
     auto receive = [&](int64_t at, int64_t count) {
       c.receive.emplace_back(out, at * size, count * size);
     };
-    switch (what.kind) {
+    switch (what_.kind) {
     case CollectiveKind::Broadcast:
       m == 0 ? send(0, inCount) : receive(0, outCount);
       break;
     case CollectiveKind::AllGather:
       send(0, inCount);
-      for (uint32_t k = 0; k != n; ++k)
-        receive(gatherOffset(k), pieces(k, k));
+      for (uint32_t k = 0; k != n_; ++k)
+        receive(gatherOffset(k), pieces_(k, k));
       break;
     case CollectiveKind::AllToAll:
-      for (uint32_t k = 0; k != n; ++k) {
-        send(offset(m, k), pieces(m, k));
-        receive(receiveOffset(m, k), pieces(k, m));
+      for (uint32_t k = 0; k != n_; ++k) {
+        send(offset(m, k), pieces_(m, k));
+        receive(receiveOffset(m, k), pieces_(k, m));
       }
       break;
     case CollectiveKind::AllReduce:
@@ -221,39 +222,39 @@ private:
       receive(0, outCount);
       break;
     case CollectiveKind::ReduceScatter:
-      for (uint32_t k = 0; k != n; ++k)
-        send(offset(m, k), pieces(m, k));
-      receive(what.inPlace ? offset(m, m) : 0, outCount);
+      for (uint32_t k = 0; k != n_; ++k)
+        send(offset(m, k), pieces_(m, k));
+      receive(what_.inPlace ? offset(m, m) : 0, outCount);
       break;
     }
-    builder.row(d, std::move(c), fb::Stream::Communication, fb::Phase::Step,
-                {0});
-    uint32_t drain = builder.drain(
-        d, builder.output("y" + std::to_string(m), {outCount}, what.element),
+    builder_.row(d, std::move(c), fb::Stream::Communication, fb::Phase::Step,
+                 {0});
+    uint32_t drain = builder_.drain(
+        d, builder_.output("y" + std::to_string(m), {outCount}, what_.element),
         out);
-    if (what.inPlace && what.kind == CollectiveKind::ReduceScatter)
-      builder.model.devices[d]->main[drain]->body.AsDrain()->copies[0] =
+    if (what_.inPlace && what_.kind == CollectiveKind::ReduceScatter)
+      builder_.model.devices[d]->main[drain]->body.AsDrain()->copies[0] =
           denseCopy(out, 0, outCount * size, offset(m, m) * size);
   }
 
   int64_t gatherOffset(uint32_t m) const {
     int64_t result = 0;
     for (uint32_t k = 0; k != m; ++k)
-      result += pieces(k, k);
+      result += pieces_(k, k);
     return result;
   }
   int64_t receiveOffset(uint32_t to, uint32_t from) const {
     int64_t result = 0;
     for (uint32_t k = 0; k != from; ++k)
-      result += pieces(k, to);
+      result += pieces_(k, to);
     return result;
   }
 
-  Case what;
-  uint32_t n;
-  Pieces pieces;
-  ModelBuilder builder;
-  std::vector<std::vector<T>> inputs;
+  Case what_;
+  uint32_t n_;
+  Pieces pieces_;
+  ModelBuilder builder_;
+  std::vector<std::vector<T>> inputs_;
 };
 
 /// Pieces that differ by their receiver, some of them empty.

@@ -35,14 +35,14 @@ public:
       (i == operands ? kernel.results : kernel.operands)
           .push_back(std::move(type));
     }
-    builder.Finish(fb::Kernel::Pack(builder, &kernel));
+    builder_.Finish(fb::Kernel::Pack(builder_, &kernel));
   }
   const fb::Kernel &operator*() const {
-    return *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer());
+    return *flatbuffers::GetRoot<fb::Kernel>(builder_.GetBufferPointer());
   }
 
 private:
-  flatbuffers::FlatBufferBuilder builder;
+  flatbuffers::FlatBufferBuilder builder_;
 };
 
 fb::KernelOpUnion nativeOp() {
@@ -54,7 +54,7 @@ fb::KernelOpUnion nativeOp() {
 
 TEST_P(BackendKernel, NativeKernelsRunInOrder) {
   KernelRow row(nativeOp(), 2, {16});
-  auto kernel = backend->makeKernel(
+  auto kernel = backend_->makeKernel(
       *row, {false, false}, [](void *const *buffers, const int64_t *sizes) {
         for (int64_t i = 0; i != sizes[0]; ++i)
           static_cast<float *>(buffers[2])[i] +=
@@ -74,17 +74,17 @@ TEST_P(BackendKernel, NativeKernelsRunInOrder) {
   binding.sizes = {16};
   auto bound = kernel->bind(binding);
   StridedCopy all = StridedCopy::dense(64);
-  bound->enqueue(*stream); // 1 + 15
-  stream->copy(all, c.data(), a.data());
-  bound->enqueue(*stream); // 16 + 80
-  stream->synchronize();
-  EXPECT_EQ(download(*stream, c.data(), 64), floats(96));
+  bound->enqueue(*stream_); // 1 + 15
+  stream_->copy(all, c.data(), a.data());
+  bound->enqueue(*stream_); // 16 + 80
+  stream_->synchronize();
+  EXPECT_EQ(download(*stream_, c.data(), 64), floats(96));
 }
 
 TEST_P(BackendKernel, AKernelThatFailsIsReported) {
   KernelRow row(nativeOp(), 1, {16});
   auto kernel =
-      backend->makeKernel(*row, {false}, [](void *const *, const int64_t *) {
+      backend_->makeKernel(*row, {false}, [](void *const *, const int64_t *) {
         throw std::runtime_error("the kernel has failed");
       });
   DeviceBlock a = block(Bytes(64)), b = block(Bytes(64));
@@ -93,8 +93,8 @@ TEST_P(BackendKernel, AKernelThatFailsIsReported) {
   binding.results = {b.data()};
   auto bound = kernel->bind(binding);
   try {
-    bound->enqueue(*stream);
-    stream->synchronize();
+    bound->enqueue(*stream_);
+    stream_->synchronize();
     FAIL() << "nothing was reported";
   } catch (const std::exception &error) {
     EXPECT_STREQ(error.what(), "the kernel has failed");
@@ -106,7 +106,7 @@ TEST_P(BackendKernel, AKernelThatNothingImplementsIsNamed) {
   op.Set(fb::SoftmaxT());
   KernelRow row(std::move(op), 1, {2, 3}, fb::ElementType::I64);
   try {
-    (void)backend->makeKernel(*row, {false}, nullptr);
+    (void)backend_->makeKernel(*row, {false}, nullptr);
     FAIL() << "a softmax of integers";
   } catch (const Error &error) {
     EXPECT_EQ(error.status, SOAP_INVALID);

@@ -29,7 +29,7 @@ TEST_P(BackendMemory, BlocksKeepTheirContents) {
   }
   for (size_t i = 0; i != blocks.size(); ++i) {
     EXPECT_EQ(blocks[i].data().value() % 64, 0u);
-    EXPECT_EQ(download(*stream, blocks[i].data(), contents[i].size()),
+    EXPECT_EQ(download(*stream_, blocks[i].data(), contents[i].size()),
               contents[i]);
   }
 }
@@ -39,9 +39,9 @@ TEST_P(BackendMemory, DiscardedRangesLeaveTheRest) {
   Bytes contents = randomBytes(5 << 12, random);
   DeviceBlock own = block(contents);
   uint64_t offset = 100, bytes = (3 << 12) + 50;
-  EXPECT_LE(backend->discardableBytes(offset, bytes), bytes);
+  EXPECT_LE(backend_->discardableBytes(offset, bytes), bytes);
   own.discard(offset, bytes);
-  Bytes left = download(*stream, own.data(), contents.size());
+  Bytes left = download(*stream_, own.data(), contents.size());
   EXPECT_TRUE(std::equal(left.begin(), left.begin() + 100, contents.begin()));
   EXPECT_TRUE(std::equal(left.begin() + 100 + (3 << 12) + 50, left.end(),
                          contents.begin() + 100 + (3 << 12) + 50));
@@ -50,7 +50,7 @@ TEST_P(BackendMemory, DiscardedRangesLeaveTheRest) {
 TEST_P(BackendMemory, OutOfMemoryIsAnErrorThatNamesTheSize) {
   uint64_t bytes = uint64_t{1} << 60;
   try {
-    DeviceBlock block(*device, bytes);
+    DeviceBlock block(*device_, bytes);
     FAIL() << "allocated 2^60 bytes";
   } catch (const Error &error) {
     EXPECT_EQ(error.status, SOAP_INVALID);
@@ -59,11 +59,11 @@ TEST_P(BackendMemory, OutOfMemoryIsAnErrorThatNamesTheSize) {
         << error.what();
   }
   Bytes contents(100, 'x'); // The device goes on.
-  EXPECT_EQ(download(*stream, block(contents).data(), 100), contents);
+  EXPECT_EQ(download(*stream_, block(contents).data(), 100), contents);
 }
 
 TEST_P(BackendMemory, TheHostCannotTouchOtherMemory) {
-  if (traits.memoryIsHost)
+  if (traits_.memoryIsHost)
     GTEST_SKIP() << "device memory is the host's";
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   DeviceBlock own = block(Bytes(64, 'x'));
@@ -138,12 +138,12 @@ TEST_P(BackendMemory, BoxesAreCopiedEveryWay) {
     DeviceBlock source = block(from);
     DeviceBlock within = block(to), fed = block(to);
     Bytes drained = to;
-    stream->copy(box, source.data(), within.data());
-    stream->copyFromHost(box, from.data(), fed.data());
-    stream->copyToHost(box, source.data(), drained.data());
-    stream->synchronize();
-    ASSERT_EQ(download(*stream, within.data(), bytes), expected);
-    ASSERT_EQ(download(*stream, fed.data(), bytes), expected);
+    stream_->copy(box, source.data(), within.data());
+    stream_->copyFromHost(box, from.data(), fed.data());
+    stream_->copyToHost(box, source.data(), drained.data());
+    stream_->synchronize();
+    ASSERT_EQ(download(*stream_, within.data(), bytes), expected);
+    ASSERT_EQ(download(*stream_, fed.data(), bytes), expected);
     ASSERT_EQ(drained, expected);
   }
 }
@@ -157,9 +157,9 @@ TEST_P(BackendMemory, FillsRepeatTheirPattern) {
     DeviceBlock own = block(expected);
     for (size_t i = 0; i != 96; ++i)
       expected[i + 24] = static_cast<char>(size ? pattern[i % size] : 0);
-    stream->fill(own.data() + 24, 96, pattern);
-    stream->synchronize();
-    EXPECT_EQ(download(*stream, own.data(), 200), expected);
+    stream_->fill(own.data() + 24, 96, pattern);
+    stream_->synchronize();
+    EXPECT_EQ(download(*stream_, own.data(), 200), expected);
   }
 }
 

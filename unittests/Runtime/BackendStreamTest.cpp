@@ -17,11 +17,11 @@ namespace {
 /// A host call of any function.
 class Call final : public HostCall {
 public:
-  explicit Call(std::function<void()> body) : body(std::move(body)) {}
-  void run() override { body(); }
+  explicit Call(std::function<void()> body) : body_(std::move(body)) {}
+  void run() override { body_(); }
 
 private:
-  std::function<void()> body;
+  std::function<void()> body_;
 };
 
 class PingPong;
@@ -49,16 +49,16 @@ TEST_P(BackendStream, AStreamRunsItsCommandsInOrder) {
   int64_t before = 0, after = 0;
   for (int i = 0; i != rounds; ++i)
     patterns.push_back({static_cast<uint8_t>(i)});
-  stream->stamp(before);
+  stream_->stamp(before);
   for (int i = 0; i != rounds; ++i) {
-    stream->fill(a.data(), 64, patterns[static_cast<size_t>(i)]);
-    stream->copy(all, a.data(), b.data());
-    stream->copyToHost(all, b.data(), host.data());
+    stream_->fill(a.data(), 64, patterns[static_cast<size_t>(i)]);
+    stream_->copy(all, a.data(), b.data());
+    stream_->copyToHost(all, b.data(), host.data());
     calls.push_back(std::make_unique<Call>([&] { seen.push_back(host[63]); }));
-    stream->call(*calls.back());
+    stream_->call(*calls.back());
   }
-  stream->stamp(after);
-  stream->synchronize();
+  stream_->stamp(after);
+  stream_->synchronize();
   ASSERT_EQ(seen.size(), size_t{rounds});
   for (int i = 0; i != rounds; ++i)
     EXPECT_EQ(seen[static_cast<size_t>(i)], i);
@@ -79,14 +79,14 @@ TEST_P(BackendStream, AFailureIsReportedAndStopsNothing) {
         reason = error.what();
     }
   };
-  attempt([&] { stream->call(fails); });
-  attempt([&] { stream->call(failsAgain); });
-  attempt([&] { stream->fill(own.data(), 8, {}); });
-  attempt([&] { stream->synchronize(); });
+  attempt([&] { stream_->call(fails); });
+  attempt([&] { stream_->call(failsAgain); });
+  attempt([&] { stream_->fill(own.data(), 8, {}); });
+  attempt([&] { stream_->synchronize(); });
   EXPECT_EQ(reason, "the first reason");
-  EXPECT_EQ(download(*stream, own.data(), 8), Bytes(8, 0));
-  stream->synchronize(); // A failure is reported once.
-  EXPECT_FALSE(stream->hasFailed());
+  EXPECT_EQ(download(*stream_, own.data(), 8), Bytes(8, 0));
+  stream_->synchronize(); // A failure is reported once.
+  EXPECT_FALSE(stream_->hasFailed());
 }
 
 namespace {
@@ -101,31 +101,31 @@ public:
   /// are one device.
   PingPong(BackendDevice &device, Stream &producer, Stream &consumer,
            DevicePointer byte, DevicePointer kept, char *through)
-      : producer(producer), consumer(consumer), byte(byte), kept(kept),
-        through(through) {
+      : producer_(producer), consumer_(consumer), byte_(byte), kept_(kept),
+        through_(through) {
     for (size_t i = 0; i != rounds; ++i) {
-      written.push_back(device.makeEvent());
-      read.push_back(device.makeEvent());
-      patterns.push_back({static_cast<uint8_t>(i + 1)});
+      written_.push_back(device.makeEvent());
+      read_.push_back(device.makeEvent());
+      patterns_.push_back({static_cast<uint8_t>(i + 1)});
     }
   }
 
   void write(size_t i) {
     if (i)
-      producer.wait(*read[i - 1]);
-    producer.fill(byte, 1, patterns[i]);
-    if (through)
-      producer.copyToHost(one, byte, through);
-    producer.record(*written[i]);
+      producer_.wait(*read_[i - 1]);
+    producer_.fill(byte_, 1, patterns_[i]);
+    if (through_)
+      producer_.copyToHost(one_, byte_, through_);
+    producer_.record(*written_[i]);
   }
   void take(size_t i) {
-    consumer.wait(*written[i]);
-    if (through)
-      consumer.copyFromHost(one, through, kept + i);
+    consumer_.wait(*written_[i]);
+    if (through_)
+      consumer_.copyFromHost(one_, through_, kept_ + i);
     else
-      consumer.copy(one, byte, kept + i);
+      consumer_.copy(one_, byte_, kept_ + i);
     if (i + 1 != rounds)
-      consumer.record(*read[i]);
+      consumer_.record(*read_[i]);
   }
   /// A record is enqueued before its wait.
   void interleave() {
@@ -136,12 +136,12 @@ public:
   }
 
 private:
-  Stream &producer, &consumer;
-  DevicePointer byte, kept;
-  char *through;
-  StridedCopy one = StridedCopy::dense(1);
-  std::vector<std::unique_ptr<Event>> written, read;
-  std::vector<std::vector<uint8_t>> patterns;
+  Stream &producer_, &consumer_;
+  DevicePointer byte_, kept_;
+  char *through_;
+  StridedCopy one_ = StridedCopy::dense(1);
+  std::vector<std::unique_ptr<Event>> written_, read_;
+  std::vector<std::vector<uint8_t>> patterns_;
 };
 
 Bytes countedBytes() {
@@ -152,7 +152,7 @@ Bytes countedBytes() {
 } // namespace
 
 void BackendStream::run(PingPong &game, Stream &producer, Stream &consumer) {
-  if (traits.runsInPlace) {
+  if (traits_.runsInPlace) {
     std::thread first([&] {
       for (size_t i = 0; i != rounds; ++i)
         game.write(i);
@@ -168,25 +168,25 @@ void BackendStream::run(PingPong &game, Stream &producer, Stream &consumer) {
 }
 
 TEST_P(BackendStream, EventsOrderTheStreamsOfADevice) {
-  std::unique_ptr<Stream> other = device->makeStream(100);
+  std::unique_ptr<Stream> other = device_->makeStream(100);
   DeviceBlock byte = block(Bytes(1)), kept = block(Bytes(rounds));
-  PingPong game(*device, *stream, *other, byte.data(), kept.data(), nullptr);
+  PingPong game(*device_, *stream_, *other, byte.data(), kept.data(), nullptr);
   for (int step = 0; step != 3; ++step) {
-    stream->fill(kept.data(), rounds, {});
-    stream->synchronize();
-    run(game, *stream, *other);
-    ASSERT_EQ(download(*stream, kept.data(), rounds), countedBytes())
+    stream_->fill(kept.data(), rounds, {});
+    stream_->synchronize();
+    run(game, *stream_, *other);
+    ASSERT_EQ(download(*stream_, kept.data(), rounds), countedBytes())
         << "step " << step;
   }
 }
 
 TEST_P(BackendStream, EventsOrderTheStreamsOfTwoDevices) {
-  std::unique_ptr<BackendDevice> second = backend->makeDevice(1);
+  std::unique_ptr<BackendDevice> second = backend_->makeDevice(1);
   std::unique_ptr<Stream> other = second->makeStream(0);
   DeviceBlock byte = block(Bytes(1)), kept(*second, rounds);
   char through = 0;
-  PingPong game(*device, *stream, *other, byte.data(), kept.data(), &through);
-  run(game, *stream, *other);
+  PingPong game(*device_, *stream_, *other, byte.data(), kept.data(), &through);
+  run(game, *stream_, *other);
   EXPECT_EQ(download(*other, kept.data(), rounds), countedBytes());
 }
 
@@ -195,41 +195,41 @@ TEST_P(BackendStream, EventsOrderTheStreamsOfTwoDevices) {
 //===----------------------------------------------------------------------===//
 
 TEST_P(BackendStream, CapturedCommandsRunWhenTheyAreLaunched) {
-  if (!traits.captures)
+  if (!traits_.captures)
     GTEST_SKIP() << "the backend does not capture";
-  std::unique_ptr<Stream> other = device->makeStream(0);
+  std::unique_ptr<Stream> other = device_->makeStream(0);
   DeviceBlock byte = block(Bytes(1)), kept = block(Bytes(rounds)),
               result = block(Bytes(rounds));
-  PingPong game(*device, *stream, *other, byte.data(), kept.data(), nullptr);
-  std::unique_ptr<Event> begun = device->makeEvent(),
-                         ended = device->makeEvent();
+  PingPong game(*device_, *stream_, *other, byte.data(), kept.data(), nullptr);
+  std::unique_ptr<Event> begun = device_->makeEvent(),
+                         ended = device_->makeEvent();
   Bytes input(rounds), output(rounds);
   StridedCopy all = StridedCopy::dense(rounds);
   std::vector<uint8_t> zero = {0};
   int calls = 0;
   Call counts([&] { ++calls; });
-  device->beginCapture();
-  stream->copyFromHost(all, input.data(), result.data());
-  stream->fill(kept.data(), rounds, zero);
-  stream->record(*begun);
+  device_->beginCapture();
+  stream_->copyFromHost(all, input.data(), result.data());
+  stream_->fill(kept.data(), rounds, zero);
+  stream_->record(*begun);
   other->wait(*begun);
   game.interleave();
   other->call(counts);
   other->record(*ended);
-  stream->wait(*ended);
-  stream->copyToHost(all, result.data(), output.data());
-  std::unique_ptr<Graph> graph = device->endCapture();
-  stream->synchronize();
+  stream_->wait(*ended);
+  stream_->copyToHost(all, result.data(), output.data());
+  std::unique_ptr<Graph> graph = device_->endCapture();
+  stream_->synchronize();
   EXPECT_EQ(calls, 0) << "captured commands ran";
   for (int step = 1; step != 6; ++step) {
     SCOPED_TRACE("launch " + std::to_string(step));
     std::fill(input.begin(), input.end(), static_cast<char>(step));
     graph->launch();
-    stream->synchronize();
+    stream_->synchronize();
     other->synchronize();
     EXPECT_EQ(calls, step);
     EXPECT_EQ(output, input);
-    EXPECT_EQ(download(*stream, kept.data(), rounds), countedBytes());
+    EXPECT_EQ(download(*stream_, kept.data(), rounds), countedBytes());
   }
 }
 

@@ -30,15 +30,15 @@ protected:
   void SetUp() override {
     if (!hasBackend(GetParam()))
       GTEST_SKIP() << "the backend is not there";
-    backend = &findBackend(GetParam());
-    traits = backend->traits();
-    device = backend->makeDevice(0);
-    stream = device->makeStream(0);
+    backend_ = &findBackend(GetParam());
+    traits_ = backend_->traits();
+    device_ = backend_->makeDevice(0);
+    stream_ = device_->makeStream(0);
   }
 
   DeviceBlock block(const Bytes &contents) {
-    DeviceBlock result(*device, contents.size());
-    upload(*stream, contents, result.data());
+    DeviceBlock result(*device_, contents.size());
+    upload(*stream_, contents, result.data());
     return result;
   }
   static void upload(Stream &stream, const Bytes &contents, DevicePointer to) {
@@ -54,10 +54,10 @@ protected:
     return contents;
   }
 
-  const Backend *backend = nullptr;
-  BackendTraits traits;
-  std::unique_ptr<BackendDevice> device;
-  std::unique_ptr<Stream> stream;
+  const Backend *backend_ = nullptr;
+  BackendTraits traits_;
+  std::unique_ptr<BackendDevice> device_;
+  std::unique_ptr<Stream> stream_;
 };
 
 inline Bytes randomBytes(size_t count, std::mt19937 &random) {

@@ -172,11 +172,11 @@ static void checkTransport(const Backend &backend, bool own) {
 }
 
 TEST_P(BackendTransport, DataAreStagedThroughTheHost) {
-  checkTransport(*backend, /*own=*/false);
+  checkTransport(*backend_, /*own=*/false);
 }
 
 TEST_P(BackendTransport, TheBackendsTransportMovesData) {
-  checkTransport(*backend, /*own=*/true);
+  checkTransport(*backend_, /*own=*/true);
 }
 
 /// A step in which one device does not come ends with the reason.
@@ -200,16 +200,16 @@ static void checkAbandonment(const Backend &backend, bool own) {
 }
 
 TEST_P(BackendTransport, StagedActionsEndWithTheReasonOfAnAbandonment) {
-  checkAbandonment(*backend, /*own=*/false);
+  checkAbandonment(*backend_, /*own=*/false);
 }
 
 TEST_P(BackendTransport, TheBackendsActionsEndWithTheReasonOfAnAbandonment) {
-  checkAbandonment(*backend, /*own=*/true);
+  checkAbandonment(*backend_, /*own=*/true);
 }
 
 TEST_P(BackendTransport, ReductionsWithoutMeaningAreRefused) {
   for (bool own : {false, true}) {
-    Exchanging run(*backend, own);
+    Exchanging run(*backend_, own);
     if (!run.hasTransport())
       continue;
     CollectivePart part;

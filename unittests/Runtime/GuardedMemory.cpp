@@ -38,25 +38,28 @@ static void *mapPages(size_t bytes, int protection) {
 }
 
 GuardedBlock::GuardedBlock(size_t bytes, bool atEnd)
-    : bytes(bytes), whole(roundUp(std::max<size_t>(bytes, 1), page)) {
-  mapped = static_cast<char *>(mapPages(whole + 2 * page, PROT_NONE));
-  if (mapped == MAP_FAILED ||
-      mprotect(mapped + page, whole, PROT_READ | PROT_WRITE) != 0)
+    : bytes_(bytes), whole_(roundUp(std::max<size_t>(bytes, 1), page)) {
+  mapped_ = static_cast<char *>(mapPages(whole_ + 2 * page, PROT_NONE));
+  if (mapped_ == MAP_FAILED ||
+      mprotect(mapped_ + page, whole_, PROT_READ | PROT_WRITE) != 0)
     throw std::bad_alloc();
-  begin = mapped + page;
+  begin_ = mapped_ + page;
   if (atEnd)
-    begin += whole - roundUp(bytes, alignment);
+    begin_ += whole_ - roundUp(bytes, alignment);
   // At most a page on each side.
-  std::memset(mapped + page, pattern, begin - (mapped + page));
-  std::memset(begin + bytes, pattern, mapped + page + whole - begin - bytes);
+  std::memset(mapped_ + page, pattern, begin_ - (mapped_ + page));
+  std::memset(begin_ + bytes, pattern,
+              mapped_ + page + whole_ - begin_ - bytes);
 }
 
-GuardedBlock::~GuardedBlock() { syscall(SYS_munmap, mapped, whole + 2 * page); }
+GuardedBlock::~GuardedBlock() {
+  syscall(SYS_munmap, mapped_, whole_ + 2 * page);
+}
 
 bool GuardedBlock::isIntact() const {
   auto isPattern = [](char c) { return c == pattern; };
-  return std::all_of(mapped + page, begin, isPattern) &&
-         std::all_of(begin + bytes, mapped + page + whole, isPattern);
+  return std::all_of(mapped_ + page, begin_, isPattern) &&
+         std::all_of(begin_ + bytes_, mapped_ + page + whole_, isPattern);
 }
 
 //===----------------------------------------------------------------------===//

@@ -29,13 +29,13 @@ public:
   ~GuardedBlock();
   GuardedBlock(const GuardedBlock &) = delete;
 
-  char *data() const { return begin; }
+  char *data() const { return begin_; }
   /// False if anything was written beside the block.
   bool isIntact() const;
 
 private:
-  size_t bytes, whole;
-  char *mapped, *begin;
+  size_t bytes_, whole_;
+  char *mapped_, *begin_;
 };
 
 /// Blocks from now on end (else begin) at a guard page.

@@ -63,7 +63,7 @@ public:
       _exit(body(invitation));
     }
     close(ends[0]);
-    end = ends[1];
+    end_ = ends[1];
   }
   ~Child() {
     invite("");
@@ -72,12 +72,12 @@ public:
   }
 
   void invite(const std::string &invitation) {
-    if (end < 0)
+    if (end_ < 0)
       return;
-    EXPECT_EQ(write(end, invitation.data(), invitation.size()),
+    EXPECT_EQ(write(end_, invitation.data(), invitation.size()),
               static_cast<ssize_t>(invitation.size()));
-    close(end);
-    end = -1;
+    close(end_);
+    end_ = -1;
   }
   /// How it ended, as waitpid() says; 0x7f if it has not within 10 s.
   int status() const {
@@ -93,37 +93,37 @@ public:
   pid_t pid = 0;
 
 private:
-  int end = -1;
+  int end_ = -1;
 };
 
 class Monitors : public testing::Test {
 protected:
   static constexpr double timeout = 1;
   void SetUp() override {
-    std::string invitation = zero.monitor.invite();
-    child.invite(invitation);
-    one.monitor.join(invitation);
-    std::vector<ProcessName> names = {{"a", 10}, {"b", 11}, {"c", child.pid}};
-    zero.monitor.introduce(names);
-    one.monitor.introduce(names);
+    std::string invitation = zero_.monitor.invite();
+    child_.invite(invitation);
+    one_.monitor.join(invitation);
+    std::vector<ProcessName> names = {{"a", 10}, {"b", 11}, {"c", child_.pid}};
+    zero_.monitor.introduce(names);
+    one_.monitor.introduce(names);
     // Its heartbeats are on their way.
     usleep(500'000);
   }
   /// Is rank 2 and does nothing else.
-  Child child{[](const std::string &invitation) -> int {
+  Child child_{[](const std::string &invitation) -> int {
     Rank rank(2, 3, timeout);
     rank.monitor.join(invitation);
     while (true)
       pause();
   }};
-  Rank zero{0, 3, timeout}, one{1, 3, timeout};
+  Rank zero_{0, 3, timeout}, one_{1, 3, timeout};
 };
 } // namespace
 
 TEST_F(Monitors, AProcessThatEndsIsNamedByAll) {
-  kill(child.pid, SIGKILL);
-  std::string name = "rank 2 (host c, pid " + std::to_string(child.pid) + ") ";
-  for (Rank *rank : {&zero, &one}) {
+  kill(child_.pid, SIGKILL);
+  std::string name = "rank 2 (host c, pid " + std::to_string(child_.pid) + ") ";
+  for (Rank *rank : {&zero_, &one_}) {
     std::string line = rank->said();
     EXPECT_EQ(line.rfind(name + "has ended", 0), 0u);
     // A program that goes on waits in vain in no group.
@@ -135,14 +135,14 @@ TEST_F(Monitors, AProcessThatEndsIsNamedByAll) {
 }
 
 TEST_F(Monitors, AProcessThatStopsIsNamedByAll) {
-  kill(child.pid, SIGSTOP);
-  std::string name = "rank 2 (host c, pid " + std::to_string(child.pid) + ") ";
-  EXPECT_EQ(zero.said().rfind(name + "has not answered for 1.", 0), 0u);
-  EXPECT_EQ(one.said().rfind(name + "has not answered for 1.", 0), 0u);
-  EXPECT_TRUE(zero.monitor.hasLost());
+  kill(child_.pid, SIGSTOP);
+  std::string name = "rank 2 (host c, pid " + std::to_string(child_.pid) + ") ";
+  EXPECT_EQ(zero_.said().rfind(name + "has not answered for 1.", 0), 0u);
+  EXPECT_EQ(one_.said().rfind(name + "has not answered for 1.", 0), 0u);
+  EXPECT_TRUE(zero_.monitor.hasLost());
   // Nobody waits for the goodbye of one that does not answer.
-  zero.monitor.leave();
-  one.monitor.leave();
+  zero_.monitor.leave();
+  one_.monitor.leave();
 }
 
 TEST(Monitor, StrangersAreTurnedAway) {
@@ -175,18 +175,18 @@ TEST(Monitor, ATimeoutMayBeEndless) {
 }
 
 TEST_F(Monitors, WhoLeavesIsKnownToAll) {
-  EXPECT_EQ(one.monitor.leaver(), -1);
-  zero.monitor.announceLeaving();
-  for (int i = 0; i != 1000 && one.monitor.leaver() < 0; ++i)
+  EXPECT_EQ(one_.monitor.leaver(), -1);
+  zero_.monitor.announceLeaving();
+  for (int i = 0; i != 1000 && one_.monitor.leaver() < 0; ++i)
     usleep(10'000);
-  EXPECT_EQ(one.monitor.leaver(), 0);
-  EXPECT_EQ(one.monitor.leaveTogether(), std::nullopt);
+  EXPECT_EQ(one_.monitor.leaver(), 0);
+  EXPECT_EQ(one_.monitor.leaveTogether(), std::nullopt);
   // One that has failed is waited for no more, nor are others.
-  one.monitor.announceLeaving(/*failed=*/true);
-  for (int i = 0; i != 1000 && !zero.monitor.leaveTogether(); ++i)
+  one_.monitor.announceLeaving(/*failed=*/true);
+  for (int i = 0; i != 1000 && !zero_.monitor.leaveTogether(); ++i)
     usleep(10'000);
-  EXPECT_EQ(zero.monitor.leaveTogether(), false);
-  EXPECT_EQ(one.monitor.leaveTogether(), false);
+  EXPECT_EQ(zero_.monitor.leaveTogether(), false);
+  EXPECT_EQ(one_.monitor.leaveTogether(), false);
 }
 
 TEST_F(Monitors, AFailureIsKnownToAllWithItsReason) {
@@ -195,14 +195,14 @@ TEST_F(Monitors, AFailureIsKnownToAllWithItsReason) {
       usleep(10'000);
     return monitor.failureOf(group);
   };
-  EXPECT_EQ(zero.monitor.failureOf(3), "");
-  one.monitor.announceFailure(3, "no more paper");
-  EXPECT_EQ(heard(zero.monitor, 3), "rank 1 (host b, pid 11): no more paper");
-  zero.monitor.announceFailure(4, "no ink");
-  EXPECT_EQ(heard(one.monitor, 4), "rank 0 (host a, pid 10): no ink");
+  EXPECT_EQ(zero_.monitor.failureOf(3), "");
+  one_.monitor.announceFailure(3, "no more paper");
+  EXPECT_EQ(heard(zero_.monitor, 3), "rank 1 (host b, pid 11): no more paper");
+  zero_.monitor.announceFailure(4, "no ink");
+  EXPECT_EQ(heard(one_.monitor, 4), "rank 0 (host a, pid 10): no ink");
   // Only of that group, and nobody is lost.
-  EXPECT_EQ(one.monitor.failureOf(3), "");
-  EXPECT_FALSE(zero.monitor.hasLost());
+  EXPECT_EQ(one_.monitor.failureOf(3), "");
+  EXPECT_FALSE(zero_.monitor.hasLost());
 }
 
 TEST(Monitor, SigtermEndsAProgramThatOnlyListens) {

@@ -26,14 +26,14 @@ public:
 /// A group of a size, whose messages do not come.
 class FakeGroup final : public Group {
 public:
-  explicit FakeGroup(uint32_t size) : all(size) {}
+  explicit FakeGroup(uint32_t size) : all_(size) {}
   uint32_t rank() const override { return 1; }
-  const std::vector<ProcessName> &names() const override { return all; }
+  const std::vector<ProcessName> &names() const override { return all_; }
   std::string library() const override { return ""; }
   void setSpins(unsigned) override {}
   void barrier() override {}
   std::vector<std::string> allGather(const std::string &mine) override {
-    return std::vector<std::string>(all.size(), mine);
+    return std::vector<std::string>(all_.size(), mine);
   }
   std::vector<std::string> gather(const std::string &mine) override {
     return allGather(mine);
@@ -55,7 +55,7 @@ public:
   std::string reason;
 
 private:
-  std::vector<ProcessName> all;
+  std::vector<ProcessName> all_;
 };
 } // namespace
 

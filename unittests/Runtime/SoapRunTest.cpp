@@ -24,8 +24,8 @@ struct Outcome {
 
 class SoapRun : public testing::Test {
 protected:
-  std::string models = SOAP_TEST_MODELS "/";
-  std::string file(const char *name) { return models + name; }
+  std::string models_ = SOAP_TEST_MODELS "/";
+  std::string file(const char *name) { return models_ + name; }
 
   Outcome run(const std::string &arguments, const std::string &prefix = "") {
     std::string command =

@@ -62,7 +62,7 @@ Strategy test::converge(const OperatorGraph &graph, const Topology &topology,
                         const CostModel &costs, Strategy start, uint64_t seed,
                         uint64_t proposals) {
   RandomChanges changes(graph, topology, std::move(start));
-  TaskGraph tasks(graph, topology, costs);
+  TaskGraph tasks({graph, topology, costs});
   tasks.setStrategy(changes.strategy());
   DeltaSimulator delta(tasks);
   delta.reset();
@@ -121,7 +121,7 @@ DeltaComparison::DeltaComparison(const OperatorGraph &graph,
                                  const CostModel &costs, Strategy start,
                                  uint64_t seed, const Options &options)
     : graph_(graph), changes_(graph, topology, std::move(start)), seed_(seed),
-      options_(options), tasks_(graph, topology, costs), delta_(tasks_),
+      options_(options), tasks_({graph, topology, costs}), delta_(tasks_),
       full_(tasks_) {
   tasks_.setStrategy(changes_.strategy());
   delta_.reset();
@@ -171,13 +171,18 @@ std::string DeltaComparison::compareTrial(bool exact, int64_t bound,
   return "";
 }
 
-/// Plans the change on trial and simulates it. Parameters that were left for
-/// later follow; if they take no time, the simulation without them stands.
+/// Plans the change on trial, before or while it is simulated. Parameters that
+/// were left for later follow; if they take no time, the simulation without
+/// them stands.
 int64_t DeltaComparison::planTrial() {
+  if (plansOnDemand_)
+    tasks_.planOnDemand();
+  else
+    tasks_.plan();
+  int64_t step = delta_.simulate();
   tasks_.plan();
   if (!endsFollow_)
-    return delta_.simulate();
-  int64_t step = delta_.simulate();
+    return step;
   tasks_.proposeEnds(changes_.strategy(), ends_);
   ends_.clear();
   tasks_.plan();
@@ -205,6 +210,7 @@ std::string DeltaComparison::propose(uint64_t number, bool full,
     (endsFollow_ && isEnd ? ends_ : first).push_back(node);
   }
   tasks_.propose(changes_.strategy(), first);
+  plansOnDemand_ = number % 2 == 0;
   if (endsFollow_)
     tasks_.deferEnds();
   int64_t load = delta_.loadNs();
@@ -263,7 +269,7 @@ std::string DeltaComparison::propose(uint64_t number, bool full,
 std::string
 DeltaComparison::explainBound(const Strategy &after,
                               llvm::ArrayRef<int32_t> changed) const {
-  TaskGraph tasks(graph_, tasks_.topology(), tasks_.costs());
+  TaskGraph tasks({graph_, tasks_.topology(), tasks_.costs()});
   tasks.setStrategy(changes_.strategy());
   tasks.propose(after, changed);
   tasks.bound();

@@ -108,6 +108,8 @@ private:
   FullSimulator full_;
   /// Parameters are proposed behind plans; those that changed.
   bool endsFollow_ = false;
+  /// Plans are made when a simulation asks for them.
+  bool plansOnDemand_ = false;
   llvm::SmallVector<int32_t, 32> ends_;
   Tally tally_;
 };

@@ -24,8 +24,8 @@ void compare(const OperatorGraph &graph, const Topology &topology,
   for (llvm::StringRef start : {"data-parallel", "random", "random-uniform"})
     for (llvm::StringRef policy : {"program", "critical-path"}) {
       Strategy strategy =
-          llvm::cantFail(expertStrategy(start, graph, topology, costs, seed));
-      strategy.order = launchOrder(policy, graph, strategy, topology, costs);
+          llvm::cantFail(expertStrategy(start, {graph, topology, costs}, seed));
+      strategy.order = launchOrder(policy, {graph, topology, costs}, strategy);
       DeltaComparison comparison(graph, topology, costs, strategy, seed,
                                  options);
       std::string error = comparison.run(proposals);
@@ -100,7 +100,7 @@ TEST(DeltaSimulator, EqualsFullFromConvergedStrategies) {
     Strategy start = randomStrategy(graph, topology, 5);
     Strategy strategy = converge(graph, topology, costs, start, 5, 1500);
     auto stepOf = [&](const Strategy &strategy) {
-      TaskGraph tasks(graph, topology, costs);
+      TaskGraph tasks({graph, topology, costs});
       tasks.setStrategy(strategy);
       return FullSimulator(tasks).stepNs();
     };

@@ -8,8 +8,8 @@
 #ifndef SOAP_UNITTESTS_SEARCH_EXAMPLEGRAPHS_H
 #define SOAP_UNITTESTS_SEARCH_EXAMPLEGRAPHS_H
 
-#include "soap/CostModel/Topology.h"
 #include "soap/Search/OperatorGraph.h"
+#include "soap/Topology/Topology.h"
 
 namespace soap::test {
 

@@ -50,7 +50,7 @@ TEST(LowerBound, NeverExceedsTheOptimum) {
     options.maxTasks = maxTasks;
     auto optimum = createExhaustive()->run({graph, machine, costs}, options);
     ASSERT_TRUE(bool(optimum)) << llvm::toString(optimum.takeError());
-    LowerBound bound = lowerBound(graph, machine, costs, maxTasks);
+    LowerBound bound = lowerBound({graph, machine, costs}, maxTasks);
     expectConsistent(bound);
     ASSERT_LE(bound.stepNs, optimum->stepNs)
         << "seed " << seed << ", tasks " << maxTasks;
@@ -66,9 +66,9 @@ TEST(LowerBound, IsTheOptimumOfOneDevice) {
   Topology machine = plainMachine(1, 3e9);
   for (const OperatorGraph &graph :
        {smallChain(3), inception(2, 2), randomLayers(1), randomLayers(2)}) {
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(singleDevice(graph, machine));
-    LowerBound bound = lowerBound(graph, machine, costs);
+    LowerBound bound = lowerBound({graph, machine, costs});
     expectConsistent(bound);
     EXPECT_EQ(bound.stepNs, FullSimulator(tasks).stepNs());
     EXPECT_EQ(bound.gap(bound.stepNs), 0);
@@ -89,9 +89,9 @@ TEST(LowerBound, IsReachedByDataParallel) {
   OperatorGraph graph = builder.finish();
   for (int32_t devices : {2, 4, 16}) {
     Topology machine = plainMachine(devices);
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(dataParallel(graph, machine));
-    EXPECT_EQ(lowerBound(graph, machine, costs).stepNs,
+    EXPECT_EQ(lowerBound({graph, machine, costs}).stepNs,
               FullSimulator(tasks).stepNs());
   }
 }
@@ -117,8 +117,8 @@ TEST(LowerBound, KnowsWhatHasToMove) {
     return Topology::machine(2, kind, 1e9, latencyNs, 0, 1, false);
   };
   constexpr int64_t layerNs = 2 * 64 * 64;
-  LowerBound fast = lowerBound(graph, machine(0), costs);
-  LowerBound slow = lowerBound(graph, machine(1'000'000), costs);
+  LowerBound fast = lowerBound({graph, machine(0), costs});
+  LowerBound slow = lowerBound({graph, machine(1'000'000), costs});
   EXPECT_EQ(fast.pathNs, 4 * layerNs / 2);
   EXPECT_EQ(slow.pathNs, fast.pathNs);
   // The last two layers may be split, by outputs and by inputs: nobody waits
@@ -172,7 +172,7 @@ TEST(LowerBound, KnowsTheNetwork) {
     for (link.to = 0; link.to < 4; ++link.to)
       topology.addDuplexLink(link);
     EXPECT_EQ(topology.finish(), "");
-    return lowerBound(graph, topology, costs);
+    return lowerBound({graph, topology, costs});
   };
   LowerBound near = bound(0), far = bound(10'000'000);
   EXPECT_EQ(near.pathNs, far.pathNs);
@@ -193,14 +193,14 @@ TEST(LowerBound, HoldsForNamedStrategies) {
     ASSERT_TRUE(bool(machine)) << llvm::toString(machine.takeError());
     for (const OperatorGraph &graph :
          {inception(1, 3), inception(3, 1), inception(64, 2), smallChain(6)}) {
-      LowerBound bound = lowerBound(graph, *machine, costs);
+      LowerBound bound = lowerBound({graph, *machine, costs});
       expectConsistent(bound);
       for (const NamedStrategy &named : namedStrategies())
         for (int32_t devices : {1, 3, 4, 16}) {
           if (!named.isListed)
             continue;
-          TaskGraph tasks(graph, *machine, costs);
-          tasks.setStrategy(named.make(graph, *machine, costs, devices, 1));
+          TaskGraph tasks({graph, *machine, costs});
+          tasks.setStrategy(named.make({graph, *machine, costs}, devices, 1));
           EXPECT_LE(bound.stepNs, FullSimulator(tasks).stepNs())
               << named.name.str() << " on " << devices;
         }

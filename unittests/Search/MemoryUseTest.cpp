@@ -29,7 +29,7 @@ TEST(MemoryUse, ValuesLiveToTheirLastReaderInLaunchOrder) {
   OperatorGraph graph = builder.finish();
   Topology machine = plainMachine(1);
   CostModel costs;
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   Strategy strategy = singleDevice(graph, machine);
   auto peak = [&](llvm::ArrayRef<const char *> names) {
     strategy.order.clear();
@@ -128,7 +128,7 @@ TEST(MemoryUse, DoesNotDependOnTheNumberingOfUses) {
       for (int32_t id : launch)
         second.order.push_back(numberOf[id]);
       ASSERT_EQ(verify(second, other, machine), "");
-      TaskGraph tasks(graph, machine, costs), others(other, machine, costs);
+      TaskGraph tasks({graph, machine, costs}), others({other, machine, costs});
       tasks.setStrategy(first);
       others.setStrategy(second);
       ASSERT_EQ(tasks.peakMemory(), others.peakMemory()) << "seed " << seed;
@@ -167,7 +167,7 @@ TEST(MemoryUse, WhatASearchFindsFits) {
     Topology unlimited = machineWith(0);
     auto best = createMCMC()->run({graph, unlimited, costs}, options);
     ASSERT_TRUE(bool(best)) << llvm::toString(best.takeError());
-    TaskGraph tasks(graph, unlimited, costs);
+    TaskGraph tasks({graph, unlimited, costs});
     tasks.setStrategy(best->strategy);
     std::vector<int64_t> peak = tasks.peakMemory();
     Topology limited =

@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
-#include "soap/CostModel/GeneratedTopologies.h"
 #include "soap/Search/Simulator.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "gtest/gtest.h"
 
 using namespace soap;
@@ -48,7 +48,7 @@ struct ReceiptBoundsTest : public ::testing::Test {
   std::pair<int64_t, int64_t> boundAndStep(Strategy before) {
     EXPECT_EQ(verify(strategy, graph, machine), "");
     before.order = strategy.order;
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(before);
     std::vector<int32_t> changed;
     for (int32_t id = 0; id < graph.numNodes(); ++id)

@@ -59,7 +59,7 @@ TEST(Search, FindsTheOptimumFromTenSeeds) {
       ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
       EXPECT_EQ(found->stepNs, optimum->stepNs) << "seed " << seed;
       EXPECT_EQ(problem.verify(found->strategy), "");
-      TaskGraph tasks(*graph, machine, costs);
+      TaskGraph tasks({*graph, machine, costs});
       tasks.setStrategy(found->strategy);
       EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
     }
@@ -161,7 +161,7 @@ TEST(Search, MemoryIsAConstraint) {
   CostModel costs;
   OperatorGraph graph = smallChain(8);
   auto largest = [&](const Strategy &strategy, const Topology &machine) {
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(strategy);
     std::vector<int64_t> peak = tasks.peakMemory();
     return *std::max_element(peak.begin(), peak.end());
@@ -302,7 +302,7 @@ TEST(Search, FindsItsWayWithoutNamedStarts) {
     EXPECT_TRUE(llvm::StringRef(name).starts_with("random") ||
                 llvm::StringRef(name).starts_with("spread"))
         << name;
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(dataParallel(graph, machine));
   EXPECT_LT(found->stepNs, FullSimulator(tasks).stepNs() * 1.1);
   for (size_t i = 1; i < found->history.size(); ++i)

@@ -59,7 +59,7 @@ Bytes compiled(const detail::ValueTasks &tasks) {
 uint64_t compare(const OperatorGraph &graph, const Topology &machine,
                  uint64_t seed) {
   CostModel costs;
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   for (const Strategy &strategy :
        {dataParallel(graph, machine), tensorParallel(graph, machine),
         uniformStrategy(graph, machine, seed),
@@ -110,7 +110,7 @@ TEST(SharedPlans, ElementSizesAreToldApart) {
   for (const char *name : {"n2.b", "n8.b"})
     strategy.configs[graph.find(name)] =
         onDevice(graph.node(graph.find(name)), 1);
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(strategy);
   EXPECT_EQ(tasks.valueTasks(graph.valueOf(graph.find("n2.a"))).stepBytes, 128);
   EXPECT_EQ(tasks.valueTasks(graph.valueOf(graph.find("n8.a"))).stepBytes, 512);

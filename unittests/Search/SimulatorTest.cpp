@@ -61,7 +61,7 @@ struct Simulated {
 
   Simulated(const OperatorGraph &graph, const Topology &topology,
             const CostModel &costs, const Strategy &strategy)
-      : tasks(graph, topology, costs) {
+      : tasks({graph, topology, costs}) {
     tasks.setStrategy(strategy);
     FullSimulator simulator(tasks);
     result = simulator.run();
@@ -214,7 +214,7 @@ TEST_F(Simulator, FifoLaunchesWhatIsReady) {
   // In graph order, r waits behind q, which waits for p on the other device.
   Simulated before(three, machine, costs, strategy);
   EXPECT_EQ(before.result.stepNs, 106 + 64 + 64);
-  strategy.order = fifoOrder(three, strategy, machine, costs);
+  strategy.order = fifoOrder({three, machine, costs}, strategy);
   EXPECT_EQ(verify(strategy, three, machine), "");
   Simulated after(three, machine, costs, strategy);
   EXPECT_EQ(after.result.stepNs, 106 + 64);
@@ -232,7 +232,7 @@ TEST_F(Simulator, CriticalPathLaunchesWhatMostWaitsFor) {
   OperatorGraph graph = builder.finish();
   Strategy strategy =
       configure(graph, machine, {{"q", {1, 1, 1}, {1}}, {"r", {1, 1, 1}, {1}}});
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(strategy);
   std::vector<int64_t> toEnd = timeToEnd(tasks);
   int64_t leaf = toEnd[graph.find("leaf")];
@@ -244,8 +244,8 @@ TEST_F(Simulator, CriticalPathLaunchesWhatMostWaitsFor) {
 
   // Both are ready; fifo takes the first in the graph, and r ends one later.
   Strategy fifo = strategy;
-  fifo.order = fifoOrder(graph, strategy, machine, costs);
-  strategy.order = criticalPathOrder(graph, strategy, machine, costs);
+  fifo.order = fifoOrder({graph, machine, costs}, strategy);
+  strategy.order = criticalPathOrder({graph, machine, costs}, strategy);
   EXPECT_EQ(verify(strategy, graph, machine), "");
   int64_t late = Simulated(graph, machine, costs, fifo).result.stepNs;
   int64_t early = Simulated(graph, machine, costs, strategy).result.stepNs;
@@ -260,14 +260,15 @@ TEST(SimulatorPolicies, OrdersAreValidAndTimedAsTheyRun) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     Strategy strategy = randomStrategy(graph, machine, seed);
     int64_t longest = 0;
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(strategy);
     for (int64_t time : timeToEnd(tasks))
       longest = std::max(longest, time);
     for (const PolicyTime &time :
-         simulatePolicies(graph, strategy, machine, costs)) {
+         simulatePolicies({graph, machine, costs}, strategy)) {
       Strategy ordered = strategy;
-      ordered.order = launchOrder(time.policy, graph, strategy, machine, costs);
+      ordered.order =
+          launchOrder(time.policy, {graph, machine, costs}, strategy);
       EXPECT_EQ(verify(ordered, graph, machine), "") << time.policy.str();
       Simulated simulated(graph, machine, costs, ordered);
       EXPECT_EQ(simulated.result.stepNs, time.stepNs);
@@ -340,7 +341,7 @@ TEST(SimulatorReference, EqualWhereNothingContends) {
         }
       }
     deriveEnds(strategy, graph, machine);
-    strategy.order = fifoOrder(graph, strategy, machine, costs);
+    strategy.order = fifoOrder({graph, machine, costs}, strategy);
     Simulated run(graph, machine, costs, strategy);
     EXPECT_EQ(run.result.stepNs,
               simulateTaskLevel(graph, strategy, machine, costs))

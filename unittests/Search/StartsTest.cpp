@@ -8,7 +8,7 @@
 #include "Starts.h"
 #include "ExampleGraphs.h"
 #include "Spread.h"
-#include "soap/CostModel/GeneratedTopologies.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "gtest/gtest.h"
 
 using namespace soap;
@@ -114,7 +114,7 @@ TEST(Starts, TheFasterOneIsTaken) {
     SearchOptions options;
     options.seed = seed;
     options.randomStarts = 4;
-    TaskGraph tables(graph, machine, costs), tasks(graph, machine, costs);
+    TaskGraph tables({graph, machine, costs}), tasks({graph, machine, costs});
     std::vector<Start> starts = drawStarts(problem, options, 8);
     boundStarts(problem, tables, {}, starts);
     std::reverse(starts.begin(), starts.end());
@@ -127,7 +127,7 @@ TEST(Starts, TheFasterOneIsTaken) {
       bool taken = tryStart(start, tasks, current, limits);
       ASSERT_TRUE(start.isExact) << start.name;
       EXPECT_LE(bound, start.stepNs) << start.name << ", seed " << seed;
-      TaskGraph alone(graph, machine, costs);
+      TaskGraph alone({graph, machine, costs});
       alone.setStrategy(start.strategy);
       EXPECT_EQ(start.stepNs, stepOf(alone)) << start.name;
       EXPECT_EQ(taken, start.stepNs < current) << start.name;
@@ -149,7 +149,7 @@ TEST(Starts, OptionalOnesAreLimited) {
   SearchProblem problem{graph, machine, costs};
   SearchOptions options;
   options.randomStarts = 2;
-  TaskGraph tables(graph, machine, costs), tasks(graph, machine, costs);
+  TaskGraph tables({graph, machine, costs}), tasks({graph, machine, costs});
   std::vector<Start> starts = drawStarts(problem, options, 8);
   boundStarts(problem, tables, {}, starts);
   tasks.setStrategy(singleDevice(graph, machine));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/RandomStrategies.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"
@@ -28,10 +29,11 @@ TEST(Strategy, FilesRoundTrip) {
     Strategy strategy = randomStrategy(graph, machine, seed, seed % 2);
     strategy.configs[graph.find("conv2")].regather = {1};
     if (seed % 3 == 0)
-      strategy.order = fifoOrder(graph, strategy, machine, CostModel());
+      strategy.order = fifoOrder({graph, machine, CostModel()}, strategy);
     std::string text = toJSON(strategy, graph, info);
     StrategyInfo read;
-    llvm::Expected<Strategy> again = parseStrategy(text, graph, machine, &read);
+    llvm::Expected<Strategy> again =
+        parseStrategy(text, {graph, machine, CostModel()}, &read);
     ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
     EXPECT_EQ(*again, strategy) << "seed " << seed;
     EXPECT_EQ(read.simulatedNs, 12345);
@@ -47,8 +49,8 @@ TEST(Strategy, FilesByHand) {
   OperatorGraph graph = smallChain();
   Topology machine = plainMachine(2);
   auto parse = [&](std::string ops, std::string more = "") {
-    return parseStrategy("{\"ops\": [" + ops + "]" + more + "}", graph,
-                         machine);
+    return parseStrategy("{\"ops\": [" + ops + "]" + more + "}",
+                         {graph, machine, CostModel()});
   };
   // Regular expressions match whole names, later entries win, ends follow.
   llvm::Expected<Strategy> strategy = parse(
@@ -127,7 +129,8 @@ TEST(Strategy, RegularExpressionsLeaveTheHostAlone) {
   OperatorGraph graph = smallChain();
   Topology machine = plainMachine(2);
   auto parse = [&](std::string ops) {
-    return parseStrategy("{\"ops\": [" + ops + "]}", graph, machine);
+    return parseStrategy("{\"ops\": [" + ops + "]}",
+                         {graph, machine, CostModel()});
   };
   llvm::Expected<Strategy> all = parse(R"({"op": ".*", "devices": [1]})");
   ASSERT_TRUE(bool(all)) << llvm::toString(all.takeError());
@@ -156,7 +159,7 @@ TEST(Strategy, OperandsToGatherAgainByName) {
   llvm::Expected<Strategy> strategy = parseStrategy(
       R"({"ops": [{"op": ".*", "devices": [0]},
                   {"op": "b", "devices": [0], "regather": ["a", 1]}]})",
-      graph, plainMachine(1));
+      {graph, plainMachine(1), CostModel()});
   ASSERT_TRUE(bool(strategy)) << llvm::toString(strategy.takeError());
   // All operands that a node of that name makes, each once.
   EXPECT_EQ(strategy->configs[graph.find("b")].regather,

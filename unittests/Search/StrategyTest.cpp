@@ -33,7 +33,7 @@ TEST(Strategy, Experts) {
   EXPECT_EQ(config(data, "conv1.weight").degrees.replicate, 3);
   EXPECT_EQ(config(data, "x").devices, Ints({machine.host()}));
   EXPECT_EQ(config(data, "y").devices, Ints({machine.host()}));
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(data);
   EXPECT_EQ(tasks.bytes(Phase::Step), 0);
   EXPECT_EQ(tasks.bytes(Phase::Feed), graph.value(0).bytes());
@@ -51,7 +51,7 @@ TEST(Strategy, Experts) {
   EXPECT_EQ(verify(space, graph, machine), "");
   EXPECT_EQ(config(space, "conv1").degrees.loops[2], 4);
 
-  Strategy model = modelParallel(graph, machine, costs);
+  Strategy model = modelParallel({graph, machine, costs});
   EXPECT_EQ(verify(model, graph, machine), "");
   EXPECT_EQ(config(model, "conv1").devices.size(), 1u);
   EXPECT_LT(config(model, "conv1").devices[0],
@@ -67,7 +67,7 @@ TEST(Strategy, Experts) {
     }
   EXPECT_FALSE(randomStrategy(graph, machine, 1) ==
                randomStrategy(graph, machine, 2));
-  auto unknown = expertStrategy("best", graph, machine, costs);
+  auto unknown = expertStrategy("best", {graph, machine, costs});
   EXPECT_NE(llvm::toString(unknown.takeError()).find("got: 'best'"),
             std::string::npos);
 }
@@ -263,7 +263,7 @@ TEST(Strategy, ExpertRNN) {
       Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json");
   ASSERT_TRUE(bool(cluster)) << llvm::toString(cluster.takeError());
   CostModel costs;
-  Strategy expert = expertRNN(graph, *cluster, costs);
+  Strategy expert = expertRNN({graph, *cluster, costs});
   EXPECT_EQ(verify(expert, graph, *cluster), "");
   auto devices = [&](const Strategy &strategy, llvm::StringRef name) {
     return strategy.configs[graph.find(name)].devices;
@@ -276,7 +276,7 @@ TEST(Strategy, ExpertRNN) {
 
   // One machine of fewer devices than layers: blocks of layers, each whole.
   Topology machine = plainMachine(2);
-  Strategy blocks = expertRNN(graph, machine, costs);
+  Strategy blocks = expertRNN({graph, machine, costs});
   EXPECT_EQ(verify(blocks, graph, machine), "");
   EXPECT_EQ(devices(blocks, "b1"), devices(blocks, "b2"));
   EXPECT_NE(devices(blocks, "a"), devices(blocks, "c"));
@@ -297,10 +297,10 @@ TEST(Strategy, ModelParallelIsABalancedCut) {
   CostModel costs;
   for (int32_t devices : {1, 2, 3, 4, 9}) {
     Topology machine = plainMachine(devices);
-    Strategy cut = modelParallel(graph, machine, costs);
+    Strategy cut = modelParallel({graph, machine, costs});
     ASSERT_EQ(verify(cut, graph, machine), "");
     std::vector<int64_t> ns, blocks(devices, 0);
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(cut);
     int32_t last = 0;
     for (int32_t id : tasks.order()) {
@@ -360,7 +360,7 @@ TEST(Strategy, ModelParallelKnowsUnequalDevices) {
   }
   builder.output("y", x);
   OperatorGraph graph = builder.finish();
-  Strategy cut = modelParallel(graph, machine, CostModel());
+  Strategy cut = modelParallel({graph, machine, CostModel()});
   EXPECT_EQ(cut.configs[graph.find("m0")].devices, Ints({0}));
   for (llvm::StringRef name : {"m1", "m2", "m3"})
     EXPECT_EQ(cut.configs[graph.find(name)].devices, Ints({1}));
@@ -382,7 +382,7 @@ TEST(Strategy, NamedOnesKeepToTheirDevices) {
                 std::string::npos);
       EXPECT_FALSE(named.description.empty());
       for (int32_t devices : {0, 1, 3, 4, 6, 99}) {
-        Strategy strategy = named.make(graph, *cluster, costs, devices, 7);
+        Strategy strategy = named.make({graph, *cluster, costs}, devices, 7);
         EXPECT_EQ(verify(strategy, graph, *cluster), "");
         int32_t limit = devices == 0 || devices == 99 ? 16 : devices;
         int32_t used = 0;
@@ -391,7 +391,7 @@ TEST(Strategy, NamedOnesKeepToTheirDevices) {
             for (int32_t device : strategy.configs[id].devices)
               used = std::max(used, device + 1);
         EXPECT_LE(used, limit);
-        auto byName = expertStrategy(named.name, graph, *cluster, costs, 7);
+        auto byName = expertStrategy(named.name, {graph, *cluster, costs}, 7);
         ASSERT_TRUE(bool(byName));
         if (limit == 16)
           EXPECT_EQ(*byName, strategy);

@@ -8,6 +8,7 @@
 #include "ExampleGraphs.h"
 #include "TaskLevelGraph.h"
 #include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/MemoryUse.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"
@@ -48,7 +49,7 @@ TEST(TaskGraph, IncrementalEqualsRebuilt) {
     OperatorGraph graph = blocks ? inception(2, blocks) : smallChain(2);
     ConfigurationSpace space(graph, machine);
     Strategy strategy = dataParallel(graph, machine);
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(strategy);
     FullSimulator simulator(tasks);
     for (uint64_t step = 0; step < 150; ++step) {
@@ -68,14 +69,14 @@ TEST(TaskGraph, IncrementalEqualsRebuilt) {
       else
         tasks.update(strategy, changed);
       if (step % 20 == 7) {
-        strategy.order = fifoOrder(graph, strategy, machine, costs);
+        strategy.order = fifoOrder({graph, machine, costs}, strategy);
         tasks.setOrder(strategy.order);
       }
       Strategy derived = strategy;
       deriveEnds(derived, graph, machine);
       ASSERT_EQ(derived, strategy) << "step " << step;
 
-      TaskGraph fresh(graph, machine, costs);
+      TaskGraph fresh({graph, machine, costs});
       fresh.setStrategy(strategy);
       ASSERT_EQ(simulator.stepNs(), FullSimulator(fresh).stepNs())
           << "step " << step;
@@ -93,7 +94,7 @@ TEST(TaskGraph, TimesRespectStreamsAndDependencies) {
   OperatorGraph graph = inception(2, 1);
   Topology machine = plainMachine(4);
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(randomStrategy(graph, machine, seed));
     SimulationResult result = FullSimulator(tasks).run();
     ASSERT_EQ(result.nodes.size(), result.times.size());
@@ -123,7 +124,7 @@ TEST(TaskGraph, MovementsByHand) {
   Strategy strategy = dataParallel(graph, machine);
   int32_t pool = graph.find("pool");
   strategy.configs[pool] = onDevice(graph.node(pool), 1);
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(strategy);
   std::vector<Movement> step = tasks.movements(Phase::Step);
   ASSERT_EQ(step.size(), 1u);
@@ -147,7 +148,7 @@ TEST(TaskGraph, MemoryByHand) {
   auto peakOn = [&](int32_t devices, int64_t memory, std::string *error) {
     Topology machine =
         Topology::machine(devices, kind, 1e9, 0, memory, 1, false);
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(dataParallel(graph, machine));
     if (error)
       *error = tasks.checkMemory();
@@ -166,7 +167,7 @@ TEST(TaskGraph, MemoryByHand) {
                    "strategy");
   // What fills it, and when.
   Topology machine = Topology::machine(1, kind, 1e9, 0, 639, 1, false);
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(dataParallel(graph, machine));
   MemoryPeak peak = memoryPeak(tasks, 0);
   EXPECT_EQ(peak.bytes, 640);
@@ -194,7 +195,7 @@ TEST(TaskGraph, WorkIsAskedOncePerTileShape) {
   Topology machine = plainMachine(4);
   CostModel costs;
   costs.addMeasured("plain", "key", 7);
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(dataParallel(graph, machine));
   // 10 rows on 4 devices: tiles of 2 and of 3. Both nodes are asked once for
   // their kernel: it is the same.
@@ -222,7 +223,7 @@ TEST(TaskGraph, NodesWithOtherKernelsHaveTheirOwnCosts) {
   CostModel costs;
   costs.addMeasured("plain", "fast", 7);
   costs.addMeasured("plain", "slow", 100);
-  TaskGraph tasks(graph, machine, costs);
+  TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(singleDevice(graph, machine, 0));
   EXPECT_EQ(tasks.nodeNs(graph.find("a")), 7);
   EXPECT_EQ(tasks.nodeNs(graph.find("b")), 100);
@@ -250,7 +251,7 @@ TEST(TaskGraph, CostsTheBytesThatAnOperationStates) {
         });
     Strategy strategy = singleDevice(graph, machine, 0);
     CostModel costs;
-    TaskGraph tasks(graph, machine, costs);
+    TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(strategy);
     EXPECT_EQ(FullSimulator(tasks).stepNs(), ns);
     EXPECT_EQ(simulateTaskLevel(graph, strategy, machine, costs), ns);

@@ -42,12 +42,15 @@ TEST_F(TimelineTest, TransfersTakeTurnsOnLinks) {
   // Members are devices 3, 1 and 0. Each of the first two sends to the last
   // over link 0, one of them over link 1, too.
   std::array<int32_t, 3> members = {3, 1, 0};
-  std::array<LinkUse, 3> uses = {{{0, 8}, {1, 4}, {0, 16}}};
+  std::array<int32_t, 2> way = {0, 1};
+  // The first takes 5 + 8 ns, its target's compute stream 9; it holds link 0
+  // for 8 and link 1 for 4.
+  Times costs = {5 + 8, 9, 8, 4, 6 + 16, 0, 16};
   std::array<detail::TransferTask, 2> transfers = {
-      {{0, 2, /*latencyNs=*/5, /*ns=*/8, 0, 2, /*occupiesNs=*/9},
-       {1, 2, /*latencyNs=*/6, /*ns=*/16, 2, 3, /*occupiesNs=*/0}}};
+      {{0, 2, /*cost=*/0, /*numLinks=*/2, way.data()},
+       {1, 2, /*cost=*/4, /*numLinks=*/1, way.data()}}};
   Times end(3);
-  runTransfers(timeline, members, transfers, uses, Times({45, 20, 10}), end);
+  runTransfers(timeline, members, transfers, costs, Times({45, 20, 10}), end);
   // The first waits for link 1 until 50; the second for link 0 until 58. Both
   // senders are done with their own.
   EXPECT_EQ(end, Times({63, 80, 80}));

@@ -21,18 +21,18 @@ class Files : public testing::Test {
 protected:
   void SetUp() override {
     const auto *test = testing::UnitTest::GetInstance()->current_test_info();
-    folder = testing::TempDir() + "/soap-tensors-" + test->name();
-    fs::remove_all(folder);
-    fs::create_directories(folder);
+    folder_ = testing::TempDir() + "/soap-tensors-" + test->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
   }
-  void TearDown() override { fs::remove_all(folder); }
-  std::string file(const std::string &name) { return folder + "/" + name; }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string file(const std::string &name) { return folder_ + "/" + name; }
 
   std::string writeText(const std::string &name, const std::string &text) {
     writeFile(file(name), [&](std::ostream &out) { out << text; });
     return file(name);
   }
-  std::string folder;
+  std::string folder_;
 };
 } // namespace
 
@@ -156,7 +156,7 @@ TEST_F(Files, TensorProtoWithRawAndTypedData) {
 
 TEST_F(Files, OnlyRegularFilesAreRead) {
   EXPECT_THROW(openFile(file("missing")), UsageError);
-  EXPECT_THROW(openFile(folder), UsageError);
+  EXPECT_THROW(openFile(folder_), UsageError);
   ASSERT_EQ(mkfifo(file("fifo").c_str(), 0600), 0);
   EXPECT_THROW(openFile(file("fifo")), UsageError);
 }
@@ -174,5 +174,5 @@ TEST_F(Files, AFailedWriteLeavesWhatWasThere) {
   EXPECT_THROW(writeFile(file("y"), fail), RunError);
   EXPECT_THROW(writeFile(file("no/folder"), [](std::ostream &) {}), RunError);
   // Nothing else is left behind.
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }

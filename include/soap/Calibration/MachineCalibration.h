@@ -15,7 +15,7 @@
 #ifndef SOAP_CALIBRATION_MACHINECALIBRATION_H
 #define SOAP_CALIBRATION_MACHINECALIBRATION_H
 
-#include "soap/CostModel/Calibration.h"
+#include "soap/Calibration/Calibration.h"
 #include "soap/Target/Target.h"
 
 namespace soap {

@@ -15,8 +15,8 @@
 #ifndef SOAP_COSTMODEL_COSTMODEL_H
 #define SOAP_COSTMODEL_COSTMODEL_H
 
-#include "soap/CostModel/Topology.h"
 #include "soap/Partition/CommPlan.h"
+#include "soap/Topology/Topology.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace soap {

@@ -32,11 +32,15 @@ struct Wait {
   int32_t at, slot;
 };
 
+/// One transfer of an action. What it costs stands in the action's list of
+/// costs, where transfers of equal sizes over equal routes share an entry: how
+/// long it takes, latencies included; how long it holds the target's compute
+/// stream; and for each link of its route, in order, how long it holds that.
 struct TransferTask {
-  int32_t source, target; ///< Indices into the action's devices.
-  int64_t latencyNs, ns;  ///< ns: bytes / smallest bandwidth.
-  int32_t linkBegin, linkEnd;
-  int64_t occupiesNs; ///< How long it holds the target's compute stream.
+  int32_t source, target;   ///< Indices into the action's devices.
+  int32_t cost;             ///< Where its entry begins.
+  int32_t numLinks;         ///< Of its route.
+  const int32_t *resources; ///< Of these links, in order. Not owned.
 };
 
 /// One action in phase Step, with its pack.
@@ -62,10 +66,12 @@ struct ActionTasks {
   /// What a member's input waits for (at: member): slots of packs, reductions
   /// or earlier actions; or places in the producer's devices.
   llvm::ArrayRef<Wait> moveWaits, producerWaits;
-  /// Collectives: cost and links. Transfers: one entry each.
+  /// Collectives: cost and links.
   int64_t ns = 0, occupiesNs = 0;
   llvm::ArrayRef<LinkUse> links;
+  /// Transfers: one entry each, and what they cost.
   llvm::ArrayRef<TransferTask> transfers;
+  llvm::ArrayRef<int64_t> costs;
   llvm::ArrayRef<int64_t> receiptNs, chainNs;
 };
 

@@ -26,10 +26,8 @@ bool isLaunchPolicy(llvm::StringRef name);
 /// "program" keeps the order that it has (empty: the graph's), the others do
 /// not look at it. The strategy must be valid and `name` a policy.
 std::vector<int32_t> launchOrder(llvm::StringRef name,
-                                 const OperatorGraph &graph,
-                                 const Strategy &strategy,
-                                 const Topology &topology,
-                                 const CostModel &costs);
+                                 const SearchProblem &problem,
+                                 const Strategy &strategy);
 
 /// Per node the longest way from its start to the end of the step, in
 /// nanoseconds: its own time on its slowest device, and for every use of a
@@ -41,13 +39,16 @@ std::vector<int32_t> launchOrder(llvm::StringRef name,
 /// count 0 by themselves.
 std::vector<int64_t> timeToEnd(const TaskGraph &tasks);
 
+/// FIFO policy (the paper's Algorithm 1 on nodes): launches whichever node is
+/// ready first; ties go to the lower position in the graph. Returns the order.
+std::vector<int32_t> fifoOrder(const SearchProblem &problem,
+                               const Strategy &strategy);
+
 /// Critical path first: whenever a device has time, the node that can start
 /// first is launched; among those that can start at the same time the one with
 /// the longest way to the end, then the lower position in the graph.
-std::vector<int32_t> criticalPathOrder(const OperatorGraph &graph,
-                                       const Strategy &strategy,
-                                       const Topology &topology,
-                                       const CostModel &costs);
+std::vector<int32_t> criticalPathOrder(const SearchProblem &problem,
+                                       const Strategy &strategy);
 
 /// Moves inputs to the front and outputs to the end of a launch order, each in
 /// the graph's order: a model's inputs and outputs are numbered alike whatever
@@ -67,10 +68,8 @@ struct PolicyTime {
   llvm::StringRef policy;
   int64_t stepNs = 0;
 };
-llvm::SmallVector<PolicyTime, 3> simulatePolicies(const OperatorGraph &graph,
-                                                  const Strategy &strategy,
-                                                  const Topology &topology,
-                                                  const CostModel &costs);
+llvm::SmallVector<PolicyTime, 3> simulatePolicies(const SearchProblem &problem,
+                                                  const Strategy &strategy);
 
 /// The names of nodes that are nearest to `name`, as a hint behind an error:
 /// "; did you mean 'conv1' or 'conv10'?"; empty if none is near.

@@ -47,8 +47,7 @@ struct LowerBound {
 /// maxTasks), in any launch order, and the named ones; memory is no constraint.
 /// Takes time by the number of degrees that neighbours choose from; where these
 /// are too many, the bound is less tight.
-LowerBound lowerBound(const OperatorGraph &graph, const Topology &topology,
-                      const CostModel &costs, int32_t maxTasks = 0);
+LowerBound lowerBound(const SearchProblem &problem, int32_t maxTasks = 0);
 
 } // namespace soap
 

@@ -5,9 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Algorithms that choose a strategy. A problem is an operator graph, a topology
-// and a cost model; check() says whether it is complete, verify() whether a
-// solution is valid.
+// Algorithms that choose a strategy for a problem (SearchProblem.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +16,6 @@
 #include "llvm/Support/JSON.h"
 
 namespace soap {
-
-struct SearchProblem {
-  const OperatorGraph &graph;
-  const Topology &topology;
-  const CostModel &costs;
-
-  /// The first thing that is missing or wrong, or an empty string.
-  std::string check() const;
-  /// What is wrong with a strategy, memory included, or an empty string.
-  std::string verify(const Strategy &strategy) const;
-};
 
 enum class StopReason : uint8_t {
   Proposals,

@@ -58,13 +58,6 @@ private:
   detail::SimulatorState state_;
 };
 
-/// FIFO policy (the paper's Algorithm 1 on nodes): launches whichever node is
-/// ready first; ties go to the lower position in the graph. Returns the order.
-std::vector<int32_t> fifoOrder(const OperatorGraph &graph,
-                               const Strategy &strategy,
-                               const Topology &topology,
-                               const CostModel &costs);
-
 } // namespace soap
 
 #endif // SOAP_SEARCH_SIMULATOR_H

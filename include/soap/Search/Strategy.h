@@ -16,6 +16,7 @@
 
 #include "soap/CostModel/CostModel.h"
 #include "soap/Search/OperatorGraph.h"
+#include "soap/Search/SearchProblem.h"
 
 namespace soap {
 
@@ -91,8 +92,7 @@ Strategy dataParallel(const OperatorGraph &graph, const Topology &topology,
 /// Consecutive nodes, in one block per device: a balanced cut, in which the
 /// block that takes longest is as short as it can be. Of such cuts, each block
 /// takes as many nodes as fit, from device 0 on.
-Strategy modelParallel(const OperatorGraph &graph, const Topology &topology,
-                       const CostModel &costs, int32_t devices = 0);
+Strategy modelParallel(const SearchProblem &problem, int32_t devices = 0);
 /// Parameter loops are split, else whatever the operand that a node reads is
 /// split by.
 Strategy tensorParallel(const OperatorGraph &graph, const Topology &topology,
@@ -112,8 +112,7 @@ Strategy oneWeirdTrick(const OperatorGraph &graph, const Topology &topology,
 /// layers in one block per device of a machine. A layer is what shares weights
 /// (layerDepths()); blocks are a balanced cut of the depths, so that with at
 /// least as many devices as depths each depth has a device of its own.
-Strategy expertRNN(const OperatorGraph &graph, const Topology &topology,
-                   const CostModel &costs, int32_t devices = 0);
+Strategy expertRNN(const SearchProblem &problem, int32_t devices = 0);
 /// Every node at random. Structured: grids over all loops, reductions and
 /// replicate included, on contiguous device sets. Otherwise uniform over
 /// degrees and devices.
@@ -143,8 +142,8 @@ struct NamedStrategy {
   /// A start of every search and a row of every report; others make test cases.
   bool isListed;
   /// `seed` is that of random ones.
-  Strategy (*make)(const OperatorGraph &graph, const Topology &topology,
-                   const CostModel &costs, int32_t devices, uint64_t seed);
+  Strategy (*make)(const SearchProblem &problem, int32_t devices,
+                   uint64_t seed);
 };
 /// All of them, listed ones first.
 llvm::ArrayRef<NamedStrategy> namedStrategies();
@@ -154,9 +153,7 @@ std::string namedStrategyNames(llvm::ArrayRef<llvm::StringRef> more = {});
 
 /// A named strategy. Error: an unknown name.
 llvm::Expected<Strategy> expertStrategy(llvm::StringRef name,
-                                        const OperatorGraph &graph,
-                                        const Topology &topology,
-                                        const CostModel &costs,
+                                        const SearchProblem &problem,
                                         uint64_t seed = 0);
 
 //===----------------------------------------------------------------------===//
@@ -184,15 +181,13 @@ std::string toJSON(const Strategy &strategy, const OperatorGraph &graph,
 /// and outputs only if its devices are the host. Compute nodes that no entry
 /// names are an error that lists them; ends of the graph that no entry names
 /// are derived. The host is written "host". `order` is "graph", the name of a
-/// policy (launchPolicyNames(), timed with `costs`) or a list of nodes; nodes
+/// policy (launchPolicyNames()) or a list of nodes; nodes
 /// that do not compute may be left out of it. Errors: a fingerprint of another
 /// model, unknown keys, nodes or loops (with the nearest known ones), a regular
 /// expression that matches nothing, what verify() finds.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef json,
-                                       const OperatorGraph &graph,
-                                       const Topology &topology,
-                                       StrategyInfo *info = nullptr,
-                                       const CostModel &costs = CostModel());
+                                       const SearchProblem &problem,
+                                       StrategyInfo *info = nullptr);
 
 /// The number of devices that a strategy file uses (highest id plus one).
 llvm::Expected<int32_t> devicesOfStrategy(llvm::StringRef json);

@@ -32,8 +32,7 @@ struct StrategyReport {
 /// Simulates a valid strategy. `isOptional`: if its plans fill more memory than
 /// a search spends on a random start, its step is bounded without them.
 StrategyReport report(llvm::StringRef name, const Strategy &strategy,
-                      const OperatorGraph &graph, const Topology &topology,
-                      const CostModel &costs, bool isOptional = false);
+                      const SearchProblem &problem, bool isOptional = false);
 
 } // namespace soap
 

@@ -66,11 +66,11 @@ struct TaskNode {
 
 class TaskGraph {
 public:
-  /// Keeps references to its arguments. `tables`: a task graph of the same
-  /// problem, with which this one shares what tasks cost; they may be used by
-  /// different threads.
-  TaskGraph(const OperatorGraph &graph, const Topology &topology,
-            const CostModel &costs, const TaskGraph *tables = nullptr);
+  /// Keeps references to the parts of `problem`. `tables`: a task graph of the
+  /// same problem, with which this one shares what tasks cost; they may be used
+  /// by different threads.
+  explicit TaskGraph(const SearchProblem &problem,
+                     const TaskGraph *tables = nullptr);
   ~TaskGraph();
 
   /// Plans everything. The strategy must be valid (verify()).
@@ -102,7 +102,12 @@ public:
   /// After deferEnds(), proposeEnds() and plan(): true if these values take no
   /// time indeed, so that a simulation would find what it found without them.
   bool areEndsFree() const;
-  /// True if valueTasks() of a value is a bound that was not made yet.
+  /// Like plan(), but a value is planned when valueTasks() asks for it: a
+  /// simulation that ends early needs no plans of what it did not come to.
+  /// plan() has to follow before accept().
+  void planOnDemand();
+  /// True if valueTasks() of a value is a bound or a plan that was not made
+  /// yet.
   bool isPending(int32_t value) const { return !valueTasks_[value]; }
   /// Plans the proposed values that have no plan yet, in the order of the
   /// graph, parameters and constants last. `stop` sees the tasks of each and
@@ -157,7 +162,7 @@ public:
   }
   const detail::ValueTasks &valueTasks(int32_t value) const {
     const detail::ValueTasks *tasks = valueTasks_[value];
-    return tasks ? *tasks : makeBound(value);
+    return tasks ? *tasks : makeTasks(value);
   }
   /// Compute nodes in launch order.
   llvm::ArrayRef<int32_t> order() const { return order_; }
@@ -204,7 +209,9 @@ private:
   std::vector<int32_t> valuesInOrder() const;
   void takeOver(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   void compileNode(int32_t node);
-  void planValue(int32_t value);
+  void planValue(int32_t value) const;
+  size_t endOfPlans() const;
+  const detail::ValueTasks &makeTasks(int32_t value) const;
   const detail::ValueTasks &makeBound(int32_t value) const;
   bool isStored(int32_t value) const;
   const detail::ValueTasks *noTasksOf(int32_t value) const;
@@ -215,7 +222,7 @@ private:
   Strategy strategy_;
   std::vector<detail::NodeTasks> nodeTasks_;
   std::vector<NodeLists> nodeLists_;
-  /// Null: a bound that is made when it is asked for.
+  /// Null: a bound, or a plan, that is made when it is asked for.
   mutable std::vector<const detail::ValueTasks *> valueTasks_;
   std::vector<int32_t> order_, position_, rank_, launchAt_, useIndex_, useBase_;
   std::vector<llvm::SmallVector<int32_t, 1>> prefetches_;
@@ -226,7 +233,7 @@ private:
   /// Of proposedValues_: those before have plans; the first of a parameter or
   /// constant.
   size_t nextToPlan_ = 0, firstStored_ = 0;
-  bool endsFollow_ = false;
+  bool endsFollow_ = false, plansOnDemand_ = false;
   std::unique_ptr<Caches> caches_;
   mutable Statistics statistics_;
 };

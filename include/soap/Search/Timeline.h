@@ -89,10 +89,10 @@ inline void holdMembers(const Timeline &timeline,
 /// (source, destination, offset).
 ///
 /// `members` are devices, each once. A transfer names its `source` and `target`
-/// by their index in `members`, its links as the range [linkBegin, linkEnd) of
-/// `links`, and has a latencyNs, the ns that its bytes take and the occupiesNs
-/// that its target's compute stream loses (0 for the host): the fields of
-/// detail::TransferTask.
+/// by their index in `members`, the `resources` of the `numLinks` links of its
+/// route, and the place of its `cost` in `costs`: the ns that it takes with
+/// latencies, the ns that its target's compute stream loses (0 for the host),
+/// and the ns that it holds each link (the fields of detail::TransferTask).
 ///
 /// `start`, per member: when it can take part, that is, the later of its
 /// communication stream and, if it sends, its inputs. `end`, per member, is
@@ -101,7 +101,7 @@ inline void holdMembers(const Timeline &timeline,
 template <typename TransfersT, typename Uses = NoUses>
 inline void
 runTransfers(const Timeline &timeline, llvm::ArrayRef<int32_t> members,
-             const TransfersT &transfers, llvm::ArrayRef<LinkUse> links,
+             const TransfersT &transfers, llvm::ArrayRef<int64_t> costs,
              llvm::ArrayRef<int64_t> start, llvm::MutableArrayRef<int64_t> end,
              Uses uses = {}) {
   assert(start.size() == members.size() && end.size() == members.size());
@@ -110,16 +110,21 @@ runTransfers(const Timeline &timeline, llvm::ArrayRef<int32_t> members,
     end[i] = start[i];
   }
   for (const auto &transfer : transfers) {
-    llvm::ArrayRef<LinkUse> way =
-        links.slice(transfer.linkBegin, transfer.linkEnd - transfer.linkBegin);
+    const int64_t *cost = costs.data() + transfer.cost;
     int64_t begin = std::max(start[transfer.source], start[transfer.target]);
-    for (const LinkUse &use : way)
-      begin = std::max(begin, timeline.links[use.resource]);
-    holdLinks(timeline, way, begin, uses);
-    int64_t done = begin + transfer.latencyNs + transfer.ns;
+    // Routes have few links: loops that expect more take longer.
+#pragma nounroll
+    for (int32_t i = 0; i < transfer.numLinks; ++i)
+      begin = std::max(begin, timeline.links[transfer.resources[i]]);
+#pragma nounroll
+    for (int32_t i = 0; i < transfer.numLinks; ++i) {
+      uses.link(transfer.resources[i], begin);
+      timeline.links[transfer.resources[i]] = begin + cost[2 + i];
+    }
+    int64_t done = begin + cost[0];
     end[transfer.source] = std::max(end[transfer.source], done);
     end[transfer.target] = std::max(end[transfer.target], done);
-    occupy(timeline, members[transfer.target], transfer.occupiesNs, uses);
+    occupy(timeline, members[transfer.target], cost[1], uses);
   }
   for (size_t i = 0; i < members.size(); ++i)
     timeline.communication[members[i]] = end[i];

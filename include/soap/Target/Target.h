@@ -22,8 +22,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "soap/CostModel/Topology.h"
 #include "soap/Runtime/Runtime.h"
+#include "soap/Topology/Topology.h"
 #include <optional>
 
 namespace soap {
@@ -55,14 +55,14 @@ struct LibraryMemory {
 /// called by any thread.
 class Target {
 public:
-  explicit Target(std::string name) : name(std::move(name)) {}
+  explicit Target(std::string name) : name_(std::move(name)) {}
   virtual ~Target();
   Target(const Target &) = delete;
   Target &operator=(const Target &) = delete;
 
   /// As in `--target`, in the `target` of compiled models, and as the kind of
   /// this machine's devices in topologies and in tables of measured costs.
-  llvm::StringRef getName() const { return name; }
+  llvm::StringRef getName() const { return name_; }
 
   //===--------------------------------------------------------------------===//
   // The library
@@ -130,7 +130,7 @@ public:
   describeMachine(const MachineRequest &request) const = 0;
 
 private:
-  std::string name;
+  std::string name_;
 };
 
 } // namespace soap

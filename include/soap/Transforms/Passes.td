@@ -38,7 +38,7 @@ def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
            "Whose devices this machine has; empty: the first target of "
            "soap-compile --help">,
   ];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def InitStrategyPass : Pass<"soap-init-strategy", "::mlir::ModuleOp"> {
@@ -59,7 +59,7 @@ def InitStrategyPass : Pass<"soap-init-strategy", "::mlir::ModuleOp"> {
            "A named strategy (soap-compile --help lists them)">,
     Option<"seed", "seed", "uint64_t", "0", "Seed of random ones">,
   ];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def ImportStrategyPass : Pass<"soap-import-strategy", "::mlir::ModuleOp"> {
@@ -71,7 +71,7 @@ def ImportStrategyPass : Pass<"soap-import-strategy", "::mlir::ModuleOp"> {
     loops or devices, operations that no entry names.
   }];
   let options = [Option<"file", "file", "std::string", "\"\"", "Strategy file">];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def ExportStrategyPass : Pass<"soap-export-strategy", "::mlir::ModuleOp"> {
@@ -125,7 +125,50 @@ def SearchPass : Pass<"soap-search", "::mlir::ModuleOp"> {
     Statistic<"numProposals", "proposals", "Proposals simulated">,
     Statistic<"numAccepted", "accepted", "Proposals accepted">,
   ];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
+}
+
+def PartitionPass : Pass<"soap-partition", "::mlir::ModuleOp"> {
+  let summary = "Cut a strategy into tasks, copies and communication";
+  let description = [{
+    Before: `@main` holds `nn` operations with a `soap.config` each. After:
+    `@main` holds one `soap.task` per task, and the slices, assemblies, transfers
+    and collectives that the communication plans of the values ask for, in launch
+    order: block order of the nodes; pack and move of an action right after the
+    producer (for parameters, constants and inputs: one node before the first
+    consumer), unpack right before the first consumer.
+
+    Inputs and outputs run on the host; transfers from there are of phase feed,
+    transfers to there of phase drain. Parameters and constants become tasks of
+    phase init. A parameter that is a result of `@init` becomes a task whose
+    region computes exactly the box that the device needs, from the files on;
+    `@init` is erased. What the strategy makes and nobody reads is kept by
+    `soap.discard`.
+
+    At the end the pass proves on the IR that it made what
+    `soap-verify-partition` proves.
+
+    With `devices` only what runs on the listed devices, or exchanges data with
+    them, is kept: a projection to look at.
+
+    The pass does not choose anything: no configuration, no order, no algorithm
+    other than the one the topology suggests.
+
+    Preconditions: `@main` has one block of `nn` operations; all but inputs and
+    outputs have a `soap.config`.
+  }];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
+  let options = [
+    ListOption<"devices", "devices", "int32_t",
+               "Keep only what touches these devices (default: all)">];
+  let statistics = [
+    Statistic<"numTasks", "tasks", "Tasks of the step">,
+    Statistic<"numInitTasks", "init tasks", "Tasks of phase init">,
+    Statistic<"numReductions", "reductions", "Local reductions">,
+    Statistic<"numCopies", "copies", "Slices and assemblies">,
+    Statistic<"numActions", "actions", "Transfers and collectives">,
+    Statistic<"numReads", "reads proved", "Reads that are covered exactly">,
+    Statistic<"numElements", "elements proved", "Elements of these reads">];
 }
 
 def SimulatePass : Pass<"soap-simulate", "::mlir::ModuleOp"> {
@@ -148,7 +191,7 @@ def SimulatePass : Pass<"soap-simulate", "::mlir::ModuleOp"> {
     Option<"report", "report", "bool", "false", "Print the table">,
     Option<"cost", "cost", "std::string", "\"\"", "File of measured costs">,
   ];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 def SchedulePass : Pass<"soap-schedule", "::mlir::ModuleOp"> {
@@ -197,7 +240,7 @@ def SchedulePass : Pass<"soap-schedule", "::mlir::ModuleOp"> {
     Statistic<"numStreamEdges", "stream edges", "Waits within a stream">,
     Statistic<"numEvents", "events", "Waits between streams of a device">,
     Statistic<"numRendezvous", "rendezvous", "Actions that devices meet in">];
-  let dependentDialects = ["::soap::ir::SOAPDialect"];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
 #endif // SOAP_TRANSFORMS_PASSES_TD

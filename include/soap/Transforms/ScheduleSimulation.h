@@ -48,7 +48,7 @@ mlir::FailureOr<ScheduleTimes> simulateSchedule(mlir::func::FuncOp main,
 
 /// The launch order of the nodes of a partitioned function that policy "fifo"
 /// or "critical-path" chooses (soap/Search/LaunchPolicy.h), from tasks alone.
-/// The function must be in the order of ir::writeLaunchOrder(), which also
+/// The function must be in the order of soapir::writeLaunchOrder(), which also
 /// writes the result.
 mlir::FailureOr<llvm::SmallVector<llvm::StringRef>>
 chooseTaskOrder(mlir::func::FuncOp main, const Topology &topology,

@@ -53,6 +53,13 @@ mlir::FailureOr<ChosenStrategy> chooseStrategy(const ModuleProblem &problem,
                                                const StrategyRequest &request,
                                                mlir::Location loc);
 
+/// Reads a module (readProblem()), chooses a strategy without the launch order
+/// of its function, and configures its operations. Emits errors at the module
+/// or at operations.
+mlir::FailureOr<ChosenStrategy> configure(mlir::ModuleOp module,
+                                          StrategyRequest request,
+                                          llvm::StringRef costFile = "");
+
 /// The devices that compute, in order.
 std::vector<int32_t> usedDevices(const Strategy &strategy,
                                  const OperatorGraph &graph);

@@ -63,6 +63,16 @@ struct ModuleProblem {
 mlir::FailureOr<ModuleProblem> readProblem(mlir::ModuleOp module,
                                            llvm::StringRef costFile = "");
 
+/// A module whose operations are configured, read.
+struct ConfiguredProblem {
+  ModuleProblem problem;
+  Strategy strategy;
+};
+
+/// Reads a module as readProblem() and readStrategy() do.
+mlir::FailureOr<ConfiguredProblem>
+readConfigured(mlir::ModuleOp module, llvm::StringRef costFile = "");
+
 /// Prints the table of operations of a simulated strategy: operation, kind,
 /// degrees, devices, simulated time, bytes sent of its results; then the step
 /// time, and that under every launch policy. Ends of the graph are left out.

@@ -7,17 +7,16 @@
 
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 
-namespace soap {
-#define GEN_PASS_DEF_NATIVEBUILDKERNELS
+namespace soap::native {
+#define GEN_PASS_DEF_BUILDKERNELSPASS
 #include "soap/Conversion/NNToKernels/Passes.h.inc"
-} // namespace soap
+} // namespace soap::native
 
 using namespace mlir;
 using namespace soap;
 
 namespace {
-struct NativeBuildKernels
-    : public soap::impl::NativeBuildKernelsBase<NativeBuildKernels> {
+struct BuildKernelsPass : native::impl::BuildKernelsPassBase<BuildKernelsPass> {
   void getDependentDialects(DialectRegistry &registry) const override {
     registerKernelDialects(registry);
   }

@@ -185,14 +185,14 @@ static func::FuncOp buildStaticKernel(OpBuilder &builder, Operation *op,
 // NativeKernels
 //===----------------------------------------------------------------------===//
 
-NativeKernels::NativeKernels(ModuleOp parent) : parent(parent) {
-  kernels = parent.lookupSymbol<ModuleOp>(native::moduleName);
-  if (!kernels)
+NativeKernels::NativeKernels(ModuleOp parent) : parent_(parent) {
+  module_ = parent.lookupSymbol<ModuleOp>(native::moduleName);
+  if (!module_)
     return;
-  for (auto function : kernels.getOps<func::FuncOp>())
+  for (auto function : module_.getOps<func::FuncOp>())
     if (auto key = function->getAttrOfType<StringAttr>(native::keyAttr)) {
-      indexOfKey.try_emplace(key.getValue(), count++);
-      symbols.push_back(function.getName().str());
+      indexOfKey_.try_emplace(key.getValue(), size_++);
+      symbols_.push_back(function.getName().str());
     }
 }
 
@@ -224,28 +224,28 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op) {
           varies.all() && getElementTypeOrSelf(op->getOperand(index)) == result;
   }
   std::string key = kernelKey(op, collapsed ? &*collapsed : nullptr);
-  auto [entry, isNew] = indexOfKey.try_emplace(key, count);
+  auto [entry, isNew] = indexOfKey_.try_emplace(key, size_);
   call.index = entry->second;
   if (!isNew) {
-    call.symbol = symbols[call.index];
+    call.symbol = symbols_[call.index];
     return call;
   }
 
-  OpBuilder builder(parent.getContext());
-  if (!kernels) {
-    builder.setInsertionPointToEnd(parent.getBody());
-    kernels = builder.create<ModuleOp>(parent.getLoc(), native::moduleName);
+  OpBuilder builder(parent_.getContext());
+  if (!module_) {
+    builder.setInsertionPointToEnd(parent_.getBody());
+    module_ = builder.create<ModuleOp>(parent_.getLoc(), native::moduleName);
   }
   call.symbol =
-      ("soap_native_" + Twine(count) + "_" + op->getName().stripDialect())
+      ("soap_native_" + Twine(size_) + "_" + op->getName().stripDialect())
           .str();
-  builder.setInsertionPointToEnd(kernels.getBody());
+  builder.setInsertionPointToEnd(module_.getBody());
   func::FuncOp function =
       collapsed ? buildElementwiseKernel(builder, op, *collapsed, call.symbol)
                 : buildStaticKernel(builder, op, call.symbol);
   function->setAttr(native::keyAttr, builder.getStringAttr(key));
-  symbols.push_back(call.symbol);
-  ++count;
+  symbols_.push_back(call.symbol);
+  ++size_;
   return call;
 }
 

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "Rare.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/APFloat.h"
 #include <cmath>
@@ -218,6 +219,22 @@ static Value extended(OpBuilder &builder, Location loc, Value x, unsigned width,
   if (isUnsigned)
     return builder.create<arith::ExtUIOp>(loc, x.getType(), low);
   return builder.create<arith::ExtSIOp>(loc, x.getType(), low);
+}
+
+Value linalg_lowering::sameBits(OpBuilder &builder, Location loc, Value x,
+                                Type to) {
+  Type stored = storageType(to);
+  if (to.isInteger(1) && !x.getType().isInteger(1))
+    return builder.create<arith::CmpIOp>(loc, I::ne, x,
+                                         scalar(builder, loc, x.getType(), 0));
+  if (x.getType().isInteger(1) && !to.isInteger(1))
+    return builder.create<arith::ExtUIOp>(loc, stored, x);
+  if (to.getIntOrFloatBitWidth() < 8) // 4 bits, with their sign, in a byte.
+    return extended(builder, loc, x, to.getIntOrFloatBitWidth(),
+                    nn::isUnsigned(to));
+  if (x.getType() == stored)
+    return x;
+  return builder.create<arith::BitcastOp>(loc, stored, x);
 }
 
 static Value integerToInteger(OpBuilder &builder, Location loc, Value x,

@@ -74,7 +74,7 @@ static Value sumOfProducts(PatternRewriter &rewriter, Location loc,
     maps.push_back(
         AffineMap::get(iterators.size(), 0, exprs, rewriter.getContext()));
   return generic(
-      rewriter, loc, inputs, sum, maps, iterators,
+      rewriter, loc, inputs, sum, {maps, iterators},
       [](OpBuilder &builder, Location location, ValueRange elements) {
         return multiplyAdd(builder, location, elements[0], elements[1],
                            elements[2]);
@@ -271,7 +271,7 @@ struct MatMulLowering : public OpRewritePattern<nn::MatMulOp> {
     rewriter.replaceOp(
         op,
         generic(
-            rewriter, loc, {op.getA(), op.getB()}, sum, maps, iterators,
+            rewriter, loc, {op.getA(), op.getB()}, sum, {maps, iterators},
             [&](OpBuilder &builder, Location location, ValueRange elements) {
               Value a = elements[0];
               if (alpha != 1)

@@ -50,8 +50,8 @@ struct GatherLowering : public OpRewritePattern<nn::GatherOp> {
           location, row.isInside, found,
           scalar(builder, location, type.getElementType(), 0));
     };
-    rewriter.replaceOp(op, generic(rewriter, loc, op.getIndices(), output, maps,
-                                   iterators, element));
+    rewriter.replaceOp(op, generic(rewriter, loc, op.getIndices(), output,
+                                   {maps, iterators}, element));
     return success();
   }
 };
@@ -79,7 +79,7 @@ struct TileLowering : public OpRewritePattern<nn::TileOp> {
     SmallVector<Iterator> iterators(shape.size(), Iterator::parallel);
     Value output = empty(rewriter, loc, shape, type.getElementType());
     Value repeated = generic(
-        rewriter, loc, op.getX(), output, maps, iterators,
+        rewriter, loc, op.getX(), output, {maps, iterators},
         [](OpBuilder &, Location, ValueRange elements) { return elements[0]; });
     rewriter.replaceOp(op, reshaped(rewriter, loc, repeated, type.getShape()));
     return success();
@@ -107,28 +107,35 @@ static SmallVector<Value> cubicWeights(OpBuilder &builder, Location loc,
   return weights;
 }
 
+/// A place between elements of a dimension.
+struct PlaceBetween {
+  Value below; ///< Index of the element below.
+  Value t;     ///< The distance from it, in [0, 1).
+};
+
 /// The elements `below` - 1 to `below` + 2 of a dimension of `size`, joined by
 /// their weights at `t`.
 static Value joinFour(OpBuilder &builder, Location loc, nn::ResizeOp op,
-                      Value below, Value t, int64_t size,
+                      PlaceBetween place, int64_t size,
                       llvm::function_ref<Value(Value)> read) {
+  auto [below, t] = place;
   SmallVector<Value> weights =
       cubicWeights(builder, loc, t, op.getCubicA().convertToDouble());
   Value zero = scalar(builder, loc, t.getType(), 0), sum = zero, all = zero;
   for (auto [k, weight] : llvm::enumerate(weights)) {
-    Value place =
+    Value index =
         builder.create<arith::AddIOp>(loc, below,
                                       builder.create<arith::ConstantIndexOp>(
                                           loc, static_cast<int64_t>(k) - 1));
     if (op.getExcludeOutside()) {
       Value isInside = builder.create<arith::CmpIOp>(
-          loc, arith::CmpIPredicate::ult, place,
+          loc, arith::CmpIPredicate::ult, index,
           builder.create<arith::ConstantIndexOp>(loc, size));
       weight = builder.create<arith::SelectOp>(loc, isInside, weight, zero);
       all = builder.create<arith::AddFOp>(loc, all, weight);
     }
     sum = builder.create<arith::AddFOp>(
-        loc, sum, builder.create<arith::MulFOp>(loc, read(place), weight));
+        loc, sum, builder.create<arith::MulFOp>(loc, read(index), weight));
   }
   if (!op.getExcludeOutside())
     return sum;
@@ -207,7 +214,7 @@ private:
           location, weight,
           scalar(builder, location, element, static_cast<double>(den)));
       if (cubic)
-        return joinFour(builder, location, op, below, weight, size, read);
+        return joinFour(builder, location, op, {below, weight}, size, read);
       Value other = builder.create<arith::SubFOp>(
           location, scalar(builder, location, element, 1), weight);
       Value first = read(below);
@@ -220,7 +227,7 @@ private:
     SmallVector<AffineMap> maps = {rewriter.getMultiDimIdentityMap(rank)};
     SmallVector<Iterator> iterators(rank, Iterator::parallel);
     return generic(rewriter, loc, {}, empty(rewriter, loc, shape, element),
-                   maps, iterators, body);
+                   {maps, iterators}, body);
   }
 };
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "Patterns.h"
+#include "Rare.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -14,7 +15,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 
 namespace soap {
-#define GEN_PASS_DEF_CONVERTNNTOLINALG
+#define GEN_PASS_DEF_CONVERTNNTOLINALGPASS
 #include "soap/Conversion/NNToLinalg/Passes.h.inc"
 } // namespace soap
 
@@ -101,13 +102,11 @@ Value linalg_lowering::reshaped(OpBuilder &builder, Location loc, Value tensor,
 }
 
 Value linalg_lowering::generic(OpBuilder &builder, Location loc,
-                               ValueRange inputs, Value output,
-                               ArrayRef<AffineMap> maps,
-                               ArrayRef<utils::IteratorType> iterators,
+                               ValueRange inputs, Value output, Loops loops,
                                ElementBuilder element) {
   return builder
       .create<linalg::GenericOp>(
-          loc, output.getType(), inputs, output, maps, iterators,
+          loc, output.getType(), inputs, output, loops.maps, loops.iterators,
           [&](OpBuilder &nested, Location location, ValueRange elements) {
             nested.create<linalg::YieldOp>(location,
                                            element(nested, location, elements));
@@ -123,7 +122,7 @@ Value linalg_lowering::elementwise(OpBuilder &builder, Location loc,
                               builder.getMultiDimIdentityMap(rank));
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
-  return generic(builder, loc, inputs, output, maps, iterators, element);
+  return generic(builder, loc, inputs, output, {maps, iterators}, element);
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,12 +138,13 @@ void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
   linalg_lowering::populateReductionPatterns(patterns);
   linalg_lowering::populateScatterPatterns(patterns);
   linalg_lowering::populateShapePatterns(patterns);
+  linalg_lowering::populateSuppressionPatterns(patterns);
   linalg_lowering::populateWindowPatterns(patterns);
 }
 
 namespace {
-struct ConvertNNToLinalg
-    : public soap::impl::ConvertNNToLinalgBase<ConvertNNToLinalg> {
+struct ConvertNNToLinalgPass
+    : public soap::impl::ConvertNNToLinalgPassBase<ConvertNNToLinalgPass> {
   void runOnOperation() override {
     ConversionTarget target(getContext());
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,

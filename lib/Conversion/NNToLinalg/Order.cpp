@@ -14,11 +14,20 @@ using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
+namespace {
+/// An order of elements: the largest come first, or the smallest.
+struct ElementOrder {
+  bool isUnsigned, smallest;
+  bool orEqual; ///< The later one of equals comes first.
+};
+} // namespace
+
 /// Whether `x` comes before `best` of smaller indices: it is larger (smaller if
 /// `smallest`) or, of floats, the first NaN. With `orEqual` also if it is
 /// equal.
 static Value comesBefore(OpBuilder &builder, Location loc, Value x, Value best,
-                         bool isUnsigned, bool smallest, bool orEqual) {
+                         ElementOrder order) {
+  auto [isUnsigned, smallest, orEqual] = order;
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
   if (!isa<FloatType>(x.getType())) {
@@ -91,8 +100,8 @@ struct ArgLowering : public OpRewritePattern<Op> {
         loc, TypeRange{best.getType(), place.getType()}, op.getX(),
         ValueRange{best, place}, ArrayRef<AffineMap>{all, kept, kept},
         iterators, [&](OpBuilder &builder, Location location, ValueRange e) {
-          Value is = comesBefore(builder, location, e[0], e[1], isUnsigned(op),
-                                 smallest, last);
+          Value is = comesBefore(builder, location, e[0], e[1],
+                                 {isUnsigned(op), smallest, last});
           Value here = builder.create<linalg::IndexOp>(location, axis);
           builder.create<linalg::YieldOp>(
               location,
@@ -221,8 +230,8 @@ struct OneHotLowering : public OpRewritePattern<nn::OneHotOp> {
                                              value(0));
     };
     Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
-    rewriter.replaceOp(op, generic(rewriter, loc, op.getIndices(), output, maps,
-                                   iterators, element));
+    rewriter.replaceOp(op, generic(rewriter, loc, op.getIndices(), output,
+                                   {maps, iterators}, element));
     return success();
   }
 };
@@ -314,11 +323,10 @@ private:
     Value isFree =
         builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, place,
                                       scalar(builder, loc, place.getType(), 0));
-    return builder.create<arith::OrIOp>(loc, isFree,
-                                        comesBefore(builder, loc, element,
-                                                    value, isUnsigned(op),
-                                                    op.getSmallest(),
-                                                    /*orEqual=*/false));
+    return builder.create<arith::OrIOp>(
+        loc, isFree,
+        comesBefore(builder, loc, element, value,
+                    {isUnsigned(op), op.getSmallest(), /*orEqual=*/false}));
   }
 
   /// `state`: both lists, and the element that looks for its place, with its

@@ -63,12 +63,15 @@ mlir::Value converted(mlir::OpBuilder &builder, mlir::Location loc,
 /// What a reduction of elements of type `element` starts with, or 0.
 mlir::Value neutral(mlir::OpBuilder &builder, mlir::Location loc,
                     std::optional<nn::ReduceKind> kind, mlir::Type element);
-/// Two numbers as one. Max and min of floats are NaN if one of them is; sums
-/// and products of floats may be reordered if `flags` say so.
-mlir::Value
-joined(mlir::OpBuilder &builder, mlir::Location loc, nn::ReduceKind kind,
-       mlir::Value a, mlir::Value b, bool isUnsigned,
-       mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none);
+/// How two numbers are joined. Max and min of floats are NaN if one of them is;
+/// sums and products of floats may be reordered if `flags` say so.
+struct Join {
+  nn::ReduceKind kind;
+  bool isUnsigned = false;
+  mlir::arith::FastMathFlags flags = mlir::arith::FastMathFlags::none;
+};
+mlir::Value joined(mlir::OpBuilder &builder, mlir::Location loc, Join how,
+                   mlir::Value a, mlir::Value b);
 
 /// A float or integer constant of type `type`.
 mlir::Value scalar(mlir::OpBuilder &builder, mlir::Location loc,
@@ -119,6 +122,11 @@ struct Row {
 Row rowOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value index,
           int64_t base, int64_t size, int64_t tableSize);
 
+/// The result element of an element-wise operation on elements in the types in
+/// which it is computed: no narrow floats.
+mlir::Value computeScalar(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Operation *op, mlir::ValueRange elements,
+                          bool isUnsigned);
 /// The result element of an operation per element that is made of several
 /// (tan, asinh, mod, ...); null for others.
 mlir::Value function(mlir::OpBuilder &builder, mlir::Location loc,
@@ -129,12 +137,16 @@ mlir::Value function(mlir::OpBuilder &builder, mlir::Location loc,
 using ElementBuilder = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
-/// A linalg.generic with one output. `maps` has one entry per input, then that
-/// of the output.
+/// The loops of a linalg.generic. `maps` has one entry per input, then that of
+/// the output.
+struct Loops {
+  llvm::ArrayRef<mlir::AffineMap> maps;
+  llvm::ArrayRef<mlir::utils::IteratorType> iterators;
+};
+
+/// A linalg.generic with one output.
 mlir::Value generic(mlir::OpBuilder &builder, mlir::Location loc,
-                    mlir::ValueRange inputs, mlir::Value output,
-                    llvm::ArrayRef<mlir::AffineMap> maps,
-                    llvm::ArrayRef<mlir::utils::IteratorType> iterators,
+                    mlir::ValueRange inputs, mlir::Value output, Loops loops,
                     ElementBuilder element);
 
 /// The same with identity maps: all shapes are equal, all loops parallel.

@@ -49,9 +49,10 @@ private:
                                         {layer.steps, layer.batch}));
     auto activate = [&](OpBuilder &builder, Location loc, Value value,
                         int64_t which) {
-      return layer.activate(builder, loc, value, direction, which, 3,
-                            which == 0 ? nn::ActivationKind::Sigmoid
-                                       : nn::ActivationKind::Tanh);
+      return layer.activate(builder, loc, value,
+                            {direction, which, 3,
+                             which == 0 ? nn::ActivationKind::Sigmoid
+                                        : nn::ActivationKind::Tanh});
     };
     auto plus = [&](OpBuilder &builder, Location loc, Value sum, Value factor,
                     Value state) -> Value {
@@ -138,9 +139,10 @@ private:
 
     Value activate(OpBuilder &builder, Location loc, Value value,
                    int64_t which) {
-      return layer.activate(builder, loc, value, direction, which, 2,
-                            which == 0 ? nn::ActivationKind::Sigmoid
-                                       : nn::ActivationKind::Tanh);
+      return layer.activate(builder, loc, value,
+                            {direction, which, 2,
+                             which == 0 ? nn::ActivationKind::Sigmoid
+                                        : nn::ActivationKind::Tanh});
     }
 
     static Value add(OpBuilder &builder, Location loc, Value a, Value b) {
@@ -206,7 +208,8 @@ private:
       return generic(
           layer.builder, layer.loc, {layer.part(bias, 0, 0, 3), row},
           empty(layer.builder, layer.loc, shape, layer.element),
-          {identity, unit, identity}, {Iterator::parallel, Iterator::parallel},
+          {{identity, unit, identity},
+           {Iterator::parallel, Iterator::parallel}},
           [&](OpBuilder &builder, Location loc, ValueRange e) -> Value {
             Value isHidden = builder.create<arith::CmpIOp>(
                 loc, arith::CmpIPredicate::eq,
@@ -259,8 +262,8 @@ struct RNNLowering : public OpRewritePattern<nn::RNNOp> {
                            layer.repeated(layer.entry(op.getBias(), d),
                                           {layer.steps, layer.batch}));
       auto element = [&](OpBuilder &builder, Location loc, ValueRange e) {
-        return layer.activate(builder, loc, e[0], direction, 0, 1,
-                              nn::ActivationKind::Tanh);
+        return layer.activate(builder, loc, e[0],
+                              {direction, 0, 1, nn::ActivationKind::Tanh});
       };
       layer.run(direction, {layer.entry(op.getFirstHidden(), d)}, hiddens,
                 [&](Value at, ValueRange states) -> SmallVector<Value> {

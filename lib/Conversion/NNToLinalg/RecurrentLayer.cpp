@@ -76,7 +76,7 @@ Value Layer::addProduct(Value x, Value weight, Value sums) {
       AffineMap::get(3 + rows, 0, ofSums, context)};
   SmallVector<Iterator> iterators(3 + rows, Iterator::parallel);
   iterators.back() = Iterator::reduction;
-  return generic(builder, loc, {x, weight}, sums, maps, iterators,
+  return generic(builder, loc, {x, weight}, sums, {maps, iterators},
                  [](OpBuilder &nested, Location location, ValueRange elements) {
                    return multiplyAdd(nested, location, elements[0],
                                       elements[1], elements[2]);
@@ -127,8 +127,8 @@ Value Layer::update(ArrayRef<Input> inputs, Value output, Value step,
   }
   maps.push_back(builder.getMultiDimIdentityMap(2));
   return generic(
-      builder, loc, values, output, maps,
-      {Iterator::parallel, Iterator::parallel},
+      builder, loc, values, output,
+      {maps, {Iterator::parallel, Iterator::parallel}},
       [&](OpBuilder &nested, Location location, ValueRange e) -> Value {
         if (!step || !lengths)
           return body(nested, location, e);
@@ -226,10 +226,9 @@ static Value activation(OpBuilder &builder, Location loc, Value x,
 }
 
 Value Layer::activate(OpBuilder &nested, Location location, Value value,
-                      int64_t direction, int64_t which, int64_t count,
-                      nn::ActivationKind otherwise) {
+                      Place place) {
   // The third activation, that of an LSTM's cell, is not one of a gate.
-  if (clip && which < 2) {
+  if (clip && place.which < 2) {
     Type type = value.getType();
     value = nested.create<arith::MaximumFOp>(
         location, value, scalar(nested, location, type, -*clip));
@@ -237,9 +236,9 @@ Value Layer::activate(OpBuilder &nested, Location location, Value value,
         location, value, scalar(nested, location, type, *clip));
   }
   if (!activations)
-    return activation(nested, location, value, otherwise, 0, 0);
-  auto chosen =
-      cast<nn::ActivationAttr>(activations[direction * count + which]);
+    return activation(nested, location, value, place.otherwise, 0, 0);
+  auto chosen = cast<nn::ActivationAttr>(
+      activations[place.direction * place.count + place.which]);
   return activation(nested, location, value, chosen.getKind(),
                     chosen.getAlpha().convertToDouble(),
                     chosen.getBeta().convertToDouble());

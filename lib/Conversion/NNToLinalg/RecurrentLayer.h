@@ -72,9 +72,12 @@ struct Layer {
 
   /// Activation `which` of `count` of direction `direction`;
   /// `otherwise` if the layer has the default ones.
+  struct Place {
+    int64_t direction, which, count;
+    nn::ActivationKind otherwise;
+  };
   mlir::Value activate(mlir::OpBuilder &nested, mlir::Location location,
-                       mlir::Value value, int64_t direction, int64_t which,
-                       int64_t count, nn::ActivationKind otherwise);
+                       mlir::Value value, Place place);
 
   /// Runs the steps of a direction: `step(number, states)` gives the states
   /// behind one, of which the first is the hidden state, that is also stored in

@@ -23,12 +23,11 @@ Value linalg_lowering::neutral(OpBuilder &builder, Location loc,
   return builder.create<arith::ConstantOp>(loc, value);
 }
 
-Value linalg_lowering::joined(OpBuilder &builder, Location loc,
-                              nn::ReduceKind kind, Value a, Value b,
-                              bool isUnsigned, arith::FastMathFlags fast) {
+Value linalg_lowering::joined(OpBuilder &builder, Location loc, Join how,
+                              Value a, Value b) {
   bool isFloat = isa<FloatType>(a.getType());
-  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), fast);
-  switch (kind) {
+  auto flags = arith::FastMathFlagsAttr::get(builder.getContext(), how.flags);
+  switch (how.kind) {
   case nn::ReduceKind::Sum:
     if (isFloat)
       return builder.create<arith::AddFOp>(loc, a, b, flags);
@@ -40,13 +39,13 @@ Value linalg_lowering::joined(OpBuilder &builder, Location loc,
   case nn::ReduceKind::Max:
     if (isFloat)
       return builder.create<arith::MaximumFOp>(loc, a, b);
-    if (isUnsigned)
+    if (how.isUnsigned)
       return builder.create<arith::MaxUIOp>(loc, a, b);
     return builder.create<arith::MaxSIOp>(loc, a, b);
   case nn::ReduceKind::Min:
     if (isFloat)
       return builder.create<arith::MinimumFOp>(loc, a, b);
-    if (isUnsigned)
+    if (how.isUnsigned)
       return builder.create<arith::MinUIOp>(loc, a, b);
     return builder.create<arith::MinSIOp>(loc, a, b);
   }
@@ -79,10 +78,11 @@ Value linalg_lowering::reduce(OpBuilder &builder, Location loc, Value input,
       builder.getMultiDimIdentityMap(type.getRank()),
       AffineMap::get(type.getRank(), 0, kept, builder.getContext())};
   return generic(
-      builder, loc, input, filled(builder, loc, shape, start), maps, iterators,
+      builder, loc, input, filled(builder, loc, shape, start),
+      {maps, iterators},
       [&](OpBuilder &nested, Location location, ValueRange elements) {
-        return joined(nested, location, kind, elements[0], elements[1],
-                      isUnsigned, sumFlags);
+        return joined(nested, location, {kind, isUnsigned, sumFlags},
+                      elements[0], elements[1]);
       });
 }
 
@@ -139,7 +139,7 @@ struct SoftmaxLowering : public OpRewritePattern<nn::SoftmaxOp> {
       return generic(
           rewriter, loc, {op.getX(), maxima},
           empty(rewriter, loc, type.getShape(), type.getElementType()),
-          {identity, rows, identity}, iterators, element);
+          {{identity, rows, identity}, iterators}, element);
     };
     Value exponentials = mapped([&](OpBuilder &builder, Location location,
                                     ValueRange elements) -> Value {
@@ -151,7 +151,7 @@ struct SoftmaxLowering : public OpRewritePattern<nn::SoftmaxOp> {
     if (op.getLog()) {
       // x - maximum - log(sum).
       rewriter.replaceOp(op, generic(rewriter, loc, sums, mapped(shift),
-                                     {rows, identity}, iterators,
+                                     {{rows, identity}, iterators},
                                      [](OpBuilder &builder, Location location,
                                         ValueRange elements) -> Value {
                                        Value logarithm =
@@ -163,7 +163,7 @@ struct SoftmaxLowering : public OpRewritePattern<nn::SoftmaxOp> {
       return success();
     }
     rewriter.replaceOp(op, generic(rewriter, loc, sums, exponentials,
-                                   {rows, identity}, iterators,
+                                   {{rows, identity}, iterators},
                                    [](OpBuilder &builder, Location location,
                                       ValueRange elements) -> Value {
                                      return builder.create<arith::DivFOp>(
@@ -172,91 +172,117 @@ struct SoftmaxLowering : public OpRewritePattern<nn::SoftmaxOp> {
     return success();
   }
 };
+
+/// How the rows of a layer norm lie in its elements.
+struct NormalisedRows {
+  explicit NormalisedRows(nn::LayerNormOp op)
+      : type(tensorType(op.getResult())),
+        axes(
+            llvm::to_vector(llvm::seq<int64_t>(op.getAxis(), type.getRank()))) {
+    Builder builder(op.getContext());
+    SmallVector<AffineExpr> outer, inner;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      bool normalised = dim >= static_cast<int64_t>(op.getAxis());
+      (normalised ? inner : outer).push_back(builder.getAffineDimExpr(dim));
+      if (normalised)
+        count *= static_cast<double>(type.getDimSize(dim));
+    }
+    identity = builder.getMultiDimIdentityMap(type.getRank());
+    rows = AffineMap::get(type.getRank(), 0, outer, op.getContext());
+    columns = AffineMap::get(type.getRank(), 0, inner, op.getContext());
+    iterators.assign(type.getRank(), Iterator::parallel);
+  }
+
+  RankedTensorType type;
+  SmallVector<int64_t> axes;
+  double count = 1; ///< Elements of a row.
+  AffineMap identity, rows, columns;
+  SmallVector<Iterator> iterators;
+};
+
 /// Mean and variance of every row, then one pass over the elements.
 struct LayerNormLowering : public OpRewritePattern<nn::LayerNormOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(nn::LayerNormOp op,
                                 PatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    RankedTensorType type = tensorType(op.getResult());
-    Type element = type.getElementType();
-    auto axes =
-        llvm::to_vector(llvm::seq<int64_t>(op.getAxis(), type.getRank()));
-    double count = 1;
-    SmallVector<AffineExpr> outer, inner;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-      bool normalised = dim >= static_cast<int64_t>(op.getAxis());
-      (normalised ? inner : outer).push_back(rewriter.getAffineDimExpr(dim));
-      if (normalised)
-        count *= static_cast<double>(type.getDimSize(dim));
-    }
-    MLIRContext *context = rewriter.getContext();
-    AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
-    AffineMap rows = AffineMap::get(type.getRank(), 0, outer, context);
-    AffineMap columns = AffineMap::get(type.getRank(), 0, inner, context);
-    SmallVector<Iterator> iterators(type.getRank(), Iterator::parallel);
-    auto scaled = [&](Value sums) {
-      return elementwise(rewriter, loc, {}, sums,
-                         [&](OpBuilder &builder, Location location,
-                             ValueRange elements) -> Value {
-                           return builder.create<arith::MulFOp>(
-                               location, elements[0],
-                               scalar(builder, location, element, 1 / count));
-                         });
-    };
-    Value means =
-        scaled(reduce(rewriter, loc, op.getX(), axes, nn::ReduceKind::Sum));
-    Value deviations = generic(rewriter, loc, {op.getX(), means},
-                               empty(rewriter, loc, type.getShape(), element),
-                               {identity, rows, identity}, iterators,
-                               [](OpBuilder &builder, Location location,
-                                  ValueRange elements) -> Value {
-                                 return builder.create<arith::SubFOp>(
-                                     location, elements[0], elements[1]);
-                               });
-    Value squares = elementwise(rewriter, loc, deviations,
-                                empty(rewriter, loc, type.getShape(), element),
-                                [](OpBuilder &builder, Location location,
-                                   ValueRange elements) -> Value {
-                                  return builder.create<arith::MulFOp>(
-                                      location, elements[0], elements[0]);
-                                });
-    Value variances =
-        scaled(reduce(rewriter, loc, squares, axes, nn::ReduceKind::Sum));
+    NormalisedRows rows(op);
+    Value means = mean(rewriter, op.getLoc(), rows, op.getX());
+    Value deviations =
+        generic(rewriter, op.getLoc(), {op.getX(), means},
+                uninitialised(rewriter, op.getLoc(), rows),
+                {{rows.identity, rows.rows, rows.identity}, rows.iterators},
+                [](OpBuilder &builder, Location loc, ValueRange e) -> Value {
+                  return builder.create<arith::SubFOp>(loc, e[0], e[1]);
+                });
+    Value squares = elementwise(
+        rewriter, op.getLoc(), deviations,
+        uninitialised(rewriter, op.getLoc(), rows),
+        [](OpBuilder &builder, Location loc, ValueRange e) -> Value {
+          return builder.create<arith::MulFOp>(loc, e[0], e[0]);
+        });
+    Value variances = mean(rewriter, op.getLoc(), rows, squares);
+    Value factors = scaleOf(rewriter, op, variances);
+    rewriter.replaceOp(op, scaled(rewriter, op, rows, factors, deviations));
+    return success();
+  }
+
+private:
+  static Value uninitialised(OpBuilder &builder, Location loc,
+                             const NormalisedRows &rows) {
+    return empty(builder, loc, rows.type.getShape(),
+                 rows.type.getElementType());
+  }
+
+  /// The mean of every row.
+  static Value mean(OpBuilder &builder, Location loc,
+                    const NormalisedRows &rows, Value elements) {
+    Value sums = reduce(builder, loc, elements, rows.axes, nn::ReduceKind::Sum);
+    return elementwise(
+        builder, loc, {}, sums,
+        [&](OpBuilder &nested, Location location, ValueRange e) -> Value {
+          return nested.create<arith::MulFOp>(
+              location, e[0],
+              scalar(nested, location, e[0].getType(), 1 / rows.count));
+        });
+  }
+
+  /// 1 / sqrt(variance + epsilon) of every row.
+  static Value scaleOf(OpBuilder &builder, nn::LayerNormOp op,
+                       Value variances) {
     double epsilon = op.getEpsilon().convertToDouble();
-    Value factors =
-        elementwise(rewriter, loc, {}, variances,
-                    [&](OpBuilder &builder, Location location,
-                        ValueRange elements) -> Value {
-                      Value sum = builder.create<arith::AddFOp>(
-                          location, elements[0],
-                          scalar(builder, location, element, epsilon));
-                      return builder.create<arith::DivFOp>(
-                          location, scalar(builder, location, element, 1),
-                          builder.create<math::SqrtOp>(location, sum));
-                    });
+    return elementwise(
+        builder, op.getLoc(), {}, variances,
+        [&](OpBuilder &nested, Location loc, ValueRange e) -> Value {
+          Value sum = nested.create<arith::AddFOp>(
+              loc, e[0], scalar(nested, loc, e[0].getType(), epsilon));
+          return nested.create<arith::DivFOp>(
+              loc, scalar(nested, loc, e[0].getType(), 1),
+              nested.create<math::SqrtOp>(loc, sum));
+        });
+  }
+
+  /// The deviations times the factor of their row and the scale of their
+  /// column, plus its bias, if there is one.
+  static Value scaled(OpBuilder &builder, nn::LayerNormOp op,
+                      const NormalisedRows &rows, Value factors,
+                      Value deviations) {
     SmallVector<Value> inputs = {factors, op.getScale()};
-    SmallVector<AffineMap> maps = {rows, columns};
+    SmallVector<AffineMap> maps = {rows.rows, rows.columns};
     if (op.getBias()) {
       inputs.push_back(op.getBias());
-      maps.push_back(columns);
+      maps.push_back(rows.columns);
     }
-    maps.push_back(identity);
-    rewriter.replaceOp(
-        op, generic(rewriter, loc, inputs, deviations, maps, iterators,
-                    [&](OpBuilder &builder, Location location,
-                        ValueRange elements) -> Value {
-                      Value result = builder.create<arith::MulFOp>(
-                          location, elements.back(), elements[0]);
-                      result = builder.create<arith::MulFOp>(location, result,
-                                                             elements[1]);
-                      if (op.getBias())
-                        result = builder.create<arith::AddFOp>(location, result,
-                                                               elements[2]);
-                      return result;
-                    }));
-    return success();
+    maps.push_back(rows.identity);
+    return generic(
+        builder, op.getLoc(), inputs, deviations, {maps, rows.iterators},
+        [&](OpBuilder &nested, Location loc, ValueRange e) -> Value {
+          Value result = nested.create<arith::MulFOp>(loc, e.back(), e[0]);
+          result = nested.create<arith::MulFOp>(loc, result, e[1]);
+          if (op.getBias())
+            result = nested.create<arith::AddFOp>(loc, result, e[2]);
+          return result;
+        });
   }
 };
 } // namespace

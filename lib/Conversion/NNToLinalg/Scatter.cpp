@@ -117,7 +117,7 @@ struct GatherNDLowering : public OpRewritePattern<nn::GatherNDOp> {
     SmallVector<AffineMap> maps = {rewriter.getMultiDimIdentityMap(rank)};
     SmallVector<Iterator> iterators(rank, Iterator::parallel);
     rewriter.replaceOp(
-        op, generic(rewriter, loc, {}, output, maps, iterators, element));
+        op, generic(rewriter, loc, {}, output, {maps, iterators}, element));
     return success();
   }
 };
@@ -164,8 +164,9 @@ static Value store(OpBuilder &builder, Op op, Target target) {
     Value old = nested.create<tensor::ExtractOp>(location, state[0], position);
     Value value = update;
     if (op.getReduction())
-      value = joined(nested, location, *op.getReduction(), old, update,
-                     isUnsigned(op, op->getNumOperands()));
+      value = joined(nested, location,
+                     {*op.getReduction(), isUnsigned(op, op->getNumOperands())},
+                     old, update);
     value = nested.create<arith::SelectOp>(location, isInside, value, old);
     return {
         nested.create<tensor::InsertOp>(location, value, state[0], position)};

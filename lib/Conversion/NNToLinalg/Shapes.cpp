@@ -88,11 +88,11 @@ struct SliceLowering : public OpRewritePattern<nn::SliceOp> {
         rewriter.getMultiDimIdentityMap(type.getRank())};
     SmallVector<Iterator> iterators(type.getRank(), Iterator::parallel);
     Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
-    rewriter.replaceOp(op,
-                       generic(rewriter, loc, forwards, output, maps, iterators,
-                               [](OpBuilder &, Location, ValueRange elements) {
-                                 return elements[0];
-                               }));
+    rewriter.replaceOp(
+        op, generic(rewriter, loc, forwards, output, {maps, iterators},
+                    [](OpBuilder &, Location, ValueRange elements) {
+                      return elements[0];
+                    }));
     return success();
   }
 };

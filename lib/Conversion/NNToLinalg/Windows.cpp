@@ -56,8 +56,8 @@ static Value pool(OpBuilder &builder, PoolOp op, Value start,
   // Nothing reads the window; it only gives the kernel loops their extents.
   Value window = empty(builder, loc, op.getKernel(), type.getElementType());
   return generic(builder, loc, {input, window},
-                 filled(builder, loc, type.getShape(), start), maps, iterators,
-                 join);
+                 filled(builder, loc, type.getShape(), start),
+                 {maps, iterators}, join);
 }
 
 /// By how many counted positions the windows along one dim of an average pool
@@ -90,8 +90,8 @@ struct MaxPoolLowering : public OpRewritePattern<nn::MaxPoolOp> {
     rewriter.replaceOp(
         op, pool(rewriter, op, start,
                  [&](OpBuilder &builder, Location loc, ValueRange elements) {
-                   return joined(builder, loc, kind, elements[0], elements[2],
-                                 isUnsigned(op));
+                   return joined(builder, loc, {kind, isUnsigned(op)},
+                                 elements[0], elements[2]);
                  }));
     return success();
   }
@@ -143,7 +143,7 @@ struct AvgPoolLowering : public OpRewritePattern<nn::AvgPoolOp> {
     maps.push_back(rewriter.getMultiDimIdentityMap(rank));
     SmallVector<Iterator> iterators(rank, Iterator::parallel);
     rewriter.replaceOp(
-        op, generic(rewriter, loc, vectors, sums, maps, iterators,
+        op, generic(rewriter, loc, vectors, sums, {maps, iterators},
                     [&](OpBuilder &builder, Location location,
                         ValueRange elements) -> Value {
                       Value divisor = scalar(builder, location,
@@ -215,7 +215,7 @@ struct LRNLowering : public OpRewritePattern<nn::LRNOp> {
     Value window = empty(rewriter, loc, {size}, type.getElementType());
     Value sums =
         generic(rewriter, loc, {input, window},
-                filled(rewriter, loc, type.getShape(), zero), maps, iterators,
+                filled(rewriter, loc, type.getShape(), zero), {maps, iterators},
                 [&](OpBuilder &builder, Location location,
                     ValueRange elements) -> Value {
                   Value square = builder.create<arith::MulFOp>(

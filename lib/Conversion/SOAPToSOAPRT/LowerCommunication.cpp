@@ -9,17 +9,20 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "convert-soap-to-soaprt"
 
 using namespace mlir;
 using namespace soap;
 
-static ir::ShardType shardType(Value value) {
-  return cast<ir::ShardType>(value.getType());
+static soapir::ShardType shardType(Value value) {
+  return cast<soapir::ShardType>(value.getType());
 }
 
 /// The box of a shard: an attribute of the op that makes it.
-static ir::BoxAttr boxOf(Value shard) {
-  auto op = cast<ir::ShardOpInterface>(shard.getDefiningOp());
+static soapir::BoxAttr boxOf(Value shard) {
+  auto op = cast<soapir::ShardOpInterface>(shard.getDefiningOp());
   return op.getBox(cast<OpResult>(shard).getResultNumber());
 }
 
@@ -27,7 +30,7 @@ static ir::BoxAttr boxOf(Value shard) {
 // Transfers
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::lower(ir::TransferOp op) {
+LogicalResult Lowering::lower(soapir::TransferOp op) {
   if (op.getPhase() == Phase::Feed)
     return lowerFeed(op);
   if (op.getPhase() == Phase::Drain)
@@ -43,8 +46,8 @@ LogicalResult Lowering::lower(ir::TransferOp op) {
     int32_t from = shardType(input).getDevice();
     int32_t to = shardType(output).getDevice();
     Value buffer = createBuffer(shardType(output), op.getLoc());
-    shards.map(output, buffer);
-    messages[from].sends.push_back(shards.lookup(input));
+    shards_.map(output, buffer);
+    messages[from].sends.push_back(shards_.lookup(input));
     messages[from].destinations.push_back(to);
     messages[to].receives.push_back(buffer);
     messages[to].origins.push_back(from);
@@ -52,7 +55,7 @@ LogicalResult Lowering::lower(ir::TransferOp op) {
   std::string name = (boxOf(op.getOutputs()[0]).getValue().getValue() +
                       (op.getHalo() ? ".halo" : ".transfer"))
                          .str();
-  int32_t tag = tags++;
+  int32_t tag = tags_++;
   for (auto &[device, message] : messages) {
     if (SOAP_FAULT("origins-swapped"))
       std::reverse(message.receives.begin(), message.receives.end());
@@ -62,7 +65,7 @@ LogicalResult Lowering::lower(ir::TransferOp op) {
     }
     OpBuilder builder = rowBuilder({device, /*init=*/false, name});
     builder.create<soaprt::ExchangeOp>(
-        op.getLoc(), soaprt::TokenType::get(context), message.sends,
+        op.getLoc(), soaprt::TokenType::get(context_), message.sends,
         message.receives, builder.getDenseI32ArrayAttr(message.destinations),
         builder.getDenseI32ArrayAttr(message.origins),
         builder.getI32IntegerAttr(tag), ValueRange(),
@@ -87,18 +90,18 @@ struct Boxes {
 LogicalResult Lowering::lowerFeed(Operation *op) {
   std::map<int32_t, Boxes> feeds;
   StringRef name = boxOf(op->getResult(0)).getValue();
-  auto input = inputs.find(name);
-  if (input == inputs.end())
+  auto input = inputs_.find(name);
+  if (input == inputs_.end())
     return op->emitOpError("expected a feed of an input of the model, got: '")
            << name << "'";
   for (Value output : op->getResults()) {
     Box box = boxOf(output).getBox();
     Value buffer = createBuffer(shardType(output), op->getLoc());
-    shards.map(output, buffer);
+    shards_.map(output, buffer);
     Boxes &feed = feeds[shardType(output).getDevice()];
     feed.buffers.push_back(buffer);
     feed.copies.push_back(soaprt::BoxCopyAttr::get(
-        context,
+        context_,
         SOAP_FAULT("feed-origin") ? SmallVector<int64_t>(box.size(), 0)
                                   : lowerBounds(box),
         SmallVector<int64_t>(box.size(), 0), shapeOf(box)));
@@ -106,7 +109,7 @@ LogicalResult Lowering::lowerFeed(Operation *op) {
   for (auto &[device, feed] : feeds) {
     OpBuilder builder = rowBuilder({device, /*init=*/false, name});
     builder.create<soaprt::FeedOp>(
-        op->getLoc(), soaprt::TokenType::get(context),
+        op->getLoc(), soaprt::TokenType::get(context_),
         FlatSymbolRefAttr::get(input->second.getSymNameAttr()), feed.buffers,
         builder.getArrayAttr(feed.copies), ValueRange(),
         builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
@@ -119,18 +122,18 @@ void Lowering::findOutputs(Value hostShard,
                            SmallVectorImpl<soaprt::OutputOp> &found) {
   for (OpOperand &use : hostShard.getUses()) {
     Operation *user = use.getOwner();
-    if (auto task = dyn_cast<ir::TaskOp>(user)) {
+    if (auto task = dyn_cast<soapir::TaskOp>(user)) {
       for (auto output : task.getBlock().getOps<nn::OutputOp>())
         if (output.getX() ==
             task.getBlock().getArgument(use.getOperandNumber()))
-          found.push_back(outputs.lookup(nn::getName(output)));
-    } else if (isa<ir::SliceOp, ir::AssembleOp>(user)) {
+          found.push_back(outputs_.lookup(nn::getName(output)));
+    } else if (isa<soapir::SliceOp, soapir::AssembleOp>(user)) {
       findOutputs(user->getResult(0), found);
     }
   }
 }
 
-LogicalResult Lowering::lowerDrain(ir::TransferOp op) {
+LogicalResult Lowering::lowerDrain(soapir::TransferOp op) {
   /// By device and port.
   llvm::MapVector<std::pair<int32_t, Operation *>, Boxes> drains;
   for (auto [input, output] :
@@ -140,10 +143,10 @@ LogicalResult Lowering::lowerDrain(ir::TransferOp op) {
     Box box = boxOf(output).getBox();
     for (soaprt::OutputOp port : ports) {
       Boxes &drain = drains[{shardType(input).getDevice(), port}];
-      drain.buffers.push_back(shards.lookup(input));
-      drain.copies.push_back(
-          soaprt::BoxCopyAttr::get(context, SmallVector<int64_t>(box.size(), 0),
-                                   lowerBounds(box), shapeOf(box)));
+      drain.buffers.push_back(shards_.lookup(input));
+      drain.copies.push_back(soaprt::BoxCopyAttr::get(
+          context_, SmallVector<int64_t>(box.size(), 0), lowerBounds(box),
+          shapeOf(box)));
     }
   }
   for (auto &[key, drain] : drains) {
@@ -151,7 +154,7 @@ LogicalResult Lowering::lowerDrain(ir::TransferOp op) {
     OpBuilder builder =
         rowBuilder({key.first, /*init=*/false, port.getPortName()});
     builder.create<soaprt::DrainOp>(
-        op.getLoc(), soaprt::TokenType::get(context),
+        op.getLoc(), soaprt::TokenType::get(context_),
         FlatSymbolRefAttr::get(port.getSymNameAttr()), drain.buffers,
         builder.getArrayAttr(drain.copies), ValueRange(),
         port.getPortNameAttr(), builder.getI64IntegerAttr(-1),
@@ -176,7 +179,7 @@ struct PieceCopies {
 /// One member's part of a collective.
 struct Lowering::CollectiveMember {
   Lowering &lowering;
-  ir::CommunicationOpInterface op;
+  soapir::CommunicationOpInterface op;
   Place place;
   int32_t member, members;
   SmallVector<Value> sends = {}, receives = {};
@@ -185,12 +188,12 @@ struct Lowering::CollectiveMember {
   Box operandBox(int32_t m) { return boxOf(op->getOperand(m)).getBox(); }
   Box resultBox(int32_t m) { return boxOf(op->getResult(m)).getBox(); }
   Value input(int32_t index) {
-    return lowering.shards.lookup(op->getOperand(index));
+    return lowering.shards_.lookup(op->getOperand(index));
   }
   Value output(int32_t index) {
     Value result = op->getResult(index);
     Value buffer = lowering.createBuffer(shardType(result), op->getLoc());
-    lowering.shards.map(result, buffer);
+    lowering.shards_.map(result, buffer);
     return buffer;
   }
 
@@ -215,7 +218,7 @@ struct Lowering::CollectiveMember {
     copies.from.push_back(isPacked ? buffer : dense);
     copies.to.push_back(isPacked ? dense : buffer);
     copies.boxes.push_back(soaprt::BoxCopyAttr::get(
-        lowering.context, isPacked ? lo : zero, isPacked ? zero : lo, sizes));
+        lowering.context_, isPacked ? lo : zero, isPacked ? zero : lo, sizes));
     return dense;
   }
   void sendPiece(Value buffer, const Box &whole, const Box &part) {
@@ -267,7 +270,7 @@ struct Lowering::CollectiveMember {
   }
 };
 
-void Lowering::lowerCollective(ir::CommunicationOpInterface op,
+void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
                                CollectiveAlgorithm algorithm) {
   Location loc = op->getLoc();
   CollectiveKind kind = *collectiveOf(op.getActionKind());
@@ -278,11 +281,17 @@ void Lowering::lowerCollective(ir::CommunicationOpInterface op,
   if (kind == CollectiveKind::AllReduce ||
       kind == CollectiveKind::ReduceScatter)
     combine = soaprt::CombineAttr::get(
-        context, SOAP_FAULT("combiner-wrong")
-                     ? Combine::Max
-                     : shardType(op->getOperand(0)).getPartial());
+        context_, SOAP_FAULT("combiner-wrong")
+                      ? Combine::Max
+                      : shardType(op->getOperand(0)).getPartial());
   SmallVector<int32_t> group = op.getGroup();
-  int32_t tag = tags++, members = group.size();
+  int32_t tag = tags_++, members = group.size();
+  LLVM_DEBUG({
+    llvm::dbgs() << name << ", tag " << tag << ": " << stringify(algorithm)
+                 << " over devices ";
+    llvm::interleaveComma(group, llvm::dbgs());
+    llvm::dbgs() << "\n";
+  });
 
   for (int32_t index = 0; index < members; ++index) {
     CollectiveMember member{
@@ -292,19 +301,22 @@ void Lowering::lowerCollective(ir::CommunicationOpInterface op,
     if (!member.packs.boxes.empty())
       createCopy(place, member.packs.from, member.packs.to, member.packs.boxes,
                  {}, loc);
+    LLVM_DEBUG(llvm::dbgs() << "  device " << place.device << ": packs "
+                            << member.packs.boxes.size() << " pieces, unpacks "
+                            << member.unpacks.boxes.size() << "\n");
     OpBuilder builder = rowBuilder(place);
     if (SOAP_FAULT("order-differs") && index % 2)
       for (auto other :
-           devices[place.device].main->getOps<soaprt::CollectiveOp>()) {
+           devices_[place.device].main->getOps<soaprt::CollectiveOp>()) {
         builder.setInsertionPoint(other);
         break;
       }
     builder.create<soaprt::CollectiveOp>(
-        loc, soaprt::TokenType::get(context),
-        soaprt::CollectiveKindAttr::get(context, kind),
+        loc, soaprt::TokenType::get(context_),
+        soaprt::CollectiveKindAttr::get(context_, kind),
         builder.getDenseI32ArrayAttr(group), builder.getI32IntegerAttr(index),
         member.sends, member.receives, combine,
-        soaprt::CollectiveAlgorithmAttr::get(context, algorithm),
+        soaprt::CollectiveAlgorithmAttr::get(context_, algorithm),
         builder.getI32IntegerAttr(tag), ValueRange(),
         builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
         soaprt::StreamAttr());

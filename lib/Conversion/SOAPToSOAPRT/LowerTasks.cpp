@@ -9,6 +9,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "convert-soap-to-soaprt"
 
 using namespace mlir;
 using namespace soap;
@@ -29,7 +32,7 @@ static Type elementOf(Value value) {
 /// it then lives in the parameter arena.
 static bool outlivesTask(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
-    if (isa<ir::ReturnOp>(user))
+    if (isa<soapir::ReturnOp>(user))
       return true;
     return isa<nn::ReshapeOp, nn::SliceOp>(user) &&
            outlivesTask(user->getResult(0));
@@ -40,7 +43,7 @@ static Space spaceOf(Value value, bool init) {
   return init && outlivesTask(value) ? Space::Parameters : Space::Activations;
 }
 
-LogicalResult Lowering::lower(ir::TaskOp task) {
+LogicalResult Lowering::lower(soapir::TaskOp task) {
   // The ends of the graph: their shards are fed and drained.
   if (task.getDevice() == kHostDevice)
     return success();
@@ -49,13 +52,13 @@ LogicalResult Lowering::lower(ir::TaskOp task) {
   IRMapping buffers;
   for (auto [argument, input] :
        llvm::zip_equal(task.getBlock().getArguments(), task.getInputs()))
-    buffers.map(argument, shards.lookup(input));
+    buffers.map(argument, shards_.lookup(input));
   for (Operation &op : task.getBlock().without_terminator())
     if (failed(lowerOp(&op, place, buffers)))
       return failure();
   for (auto [output, value] : llvm::zip_equal(
            task.getOutputs(), task.getBlock().getTerminator()->getOperands()))
-    shards.map(output, buffers.lookup(value));
+    shards_.map(output, buffers.lookup(value));
   return success();
 }
 
@@ -74,7 +77,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Place &place,
         buffers.map(typed.getResult(),
                     createView(place.device, buffers.lookup(typed.getX()), 0,
                                dimsOf(typed.getResult()), op->getLoc()));
-        ++counts.views;
+        ++counts_.views;
         return success();
       })
       .Case([&](nn::SliceOp typed) {
@@ -149,7 +152,7 @@ void Lowering::lowerSlice(nn::SliceOp op, const Place &place,
   Value target = createBuffer(place.device, sizes, elementOf(result),
                               spaceOf(result, place.init), op.getLoc());
   createCopy(place, source, target,
-             soaprt::BoxCopyAttr::get(context, op.getStarts(),
+             soaprt::BoxCopyAttr::get(context_, op.getStarts(),
                                       zeros(sizes.size()), sizes,
                                       op.getSteps()),
              {}, op.getLoc());
@@ -168,7 +171,7 @@ void Lowering::lowerConcat(nn::ConcatOp op, const Place &place,
   for (Value input : op.getInputs()) {
     sources.push_back(buffers.lookup(input));
     boxes.push_back(
-        soaprt::BoxCopyAttr::get(context, zeros(rank), to, dimsOf(input)));
+        soaprt::BoxCopyAttr::get(context_, zeros(rank), to, dimsOf(input)));
     to[axis] += dimsOf(input)[axis];
   }
   createCopy(place, sources, SmallVector<Value>(sources.size(), target), boxes,
@@ -181,7 +184,7 @@ void Lowering::lowerPad(nn::PadOp op, const Place &place, IRMapping &buffers) {
   Value target = createBuffer(place.device, dimsOf(result), elementOf(result),
                               spaceOf(result, place.init), op.getLoc());
   createCopy(place, buffers.lookup(op.getX()), target,
-             soaprt::BoxCopyAttr::get(context, zeros(dimsOf(result).size()),
+             soaprt::BoxCopyAttr::get(context_, zeros(dimsOf(result).size()),
                                       op.getPadsLo(), dimsOf(op.getX())),
              op.getValue(), op.getLoc());
   buffers.map(result, target);
@@ -195,32 +198,32 @@ FailureOr<soaprt::KernelOp> Lowering::getKernel(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase("nn.name");
   auto type =
-      FunctionType::get(context, op->getOperandTypes(), op->getResultTypes());
+      FunctionType::get(context_, op->getOperandTypes(), op->getResultTypes());
   soaprt::KernelOp &kernel =
-      kernels[{op->getName().getAsOpaquePointer(),
-               attributes.getDictionary(context).getAsOpaquePointer(),
-               type.getAsOpaquePointer()}];
+      kernels_[{op->getName().getAsOpaquePointer(),
+                attributes.getDictionary(context_).getAsOpaquePointer(),
+                type.getAsOpaquePointer()}];
   if (kernel)
     return kernel;
 
-  OpBuilder builder(context);
-  builder.setInsertionPoint(devices.front().op);
+  OpBuilder builder(context_);
+  builder.setInsertionPoint(devices_.front().op);
   auto partition = cast<nn::PartitionOpInterface>(op);
   SymbolRefAttr native;
   uint32_t index = 0;
   SmallVector<int64_t> sizes;
-  if (!target.isLibraryKernel(op)) {
-    FailureOr<NativeKernelCall> call = natives.getOrCreate(op);
+  if (!target_.isLibraryKernel(op)) {
+    FailureOr<NativeKernelCall> call = natives_.getOrCreate(op);
     if (failed(call))
       return failure();
     native = SymbolRefAttr::get(
-        context, natives.getModule().getSymName().value_or("kernels"),
-        FlatSymbolRefAttr::get(context, call->symbol));
+        context_, natives_.getModule().getSymName().value_or("kernels"),
+        FlatSymbolRefAttr::get(context_, call->symbol));
     index = call->index;
     sizes.assign(call->sizes.begin(), call->sizes.end());
   }
   auto created = builder.create<soaprt::KernelOp>(
-      op->getLoc(), ("k" + Twine(kernels.size() - 1)).str(),
+      op->getLoc(), ("k" + Twine(kernels_.size() - 1)).str(),
       nn::kernelKey(partition), native, index, sizes,
       APFloat(partition.getFlops(nn::makeWholeTile(partition))));
   Block &block = created.getBody().emplaceBlock();
@@ -232,7 +235,18 @@ FailureOr<soaprt::KernelOp> Lowering::getKernel(Operation *op) {
   Operation *clone = builder.clone(*op);
   clone->setOperands(operands);
   builder.create<soaprt::YieldOp>(op->getLoc(), clone->getResults());
-  ++counts.kernels;
+  ++counts_.kernels;
+  LLVM_DEBUG({
+    llvm::dbgs() << "kernel @" << created.getSymName() << " of "
+                 << nn::getName(op) << ": ";
+    if (native) {
+      llvm::dbgs() << "native, " << native << " at sizes [";
+      llvm::interleaveComma(sizes, llvm::dbgs());
+      llvm::dbgs() << "]\n";
+    } else {
+      llvm::dbgs() << "the library's " << op->getName() << "\n";
+    }
+  });
   return kernel = created;
 }
 
@@ -258,12 +272,12 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
   }
   OpBuilder builder = rowBuilder(place);
   builder.create<soaprt::LaunchOp>(
-      op->getLoc(), soaprt::TokenType::get(context),
+      op->getLoc(), soaprt::TokenType::get(context_),
       FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands, results,
       builder.getDenseI64ArrayAttr(constants), ValueRange(),
       builder.getStringAttr(place.node), builder.getI64IntegerAttr(place.task),
       soaprt::StreamAttr());
-  ++counts.launches;
+  ++counts_.launches;
   return success();
 }
 
@@ -271,44 +285,45 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
 // soap.slice, soap.assemble
 //===----------------------------------------------------------------------===//
 
-static std::string rowName(ir::BoxAttr box, StringRef suffix) {
+static std::string rowName(soapir::BoxAttr box, StringRef suffix) {
   return (box.getValue().getValue() + "." + suffix).str();
 }
 
-void Lowering::lower(ir::SliceOp op) {
+void Lowering::lower(soapir::SliceOp op) {
   auto type = op.getOutput().getType();
   if (type.isOnHost())
     return;
   int32_t device = type.getDevice();
-  Value source = shards.lookup(op.getInput());
+  Value source = shards_.lookup(op.getInput());
   if (Value view = tryView(device, source, op.getOffsets(), type.getShape(),
                            /*aligned=*/true, op.getLoc())) {
-    shards.map(op.getOutput(), view);
+    shards_.map(op.getOutput(), view);
     return;
   }
-  std::string name = rowName(cast<ir::BoxAttr>(op.getBoxes()[0]), "slice");
+  std::string name = rowName(cast<soapir::BoxAttr>(op.getBoxes()[0]), "slice");
   Value target = createBuffer(type, op.getLoc());
   createCopy({device, /*init=*/false, name}, source, target,
-             soaprt::BoxCopyAttr::get(context, op.getOffsets(),
+             soaprt::BoxCopyAttr::get(context_, op.getOffsets(),
                                       zeros(type.getShape().size()),
                                       type.getShape()),
              {}, op.getLoc());
-  shards.map(op.getOutput(), target);
+  shards_.map(op.getOutput(), target);
 }
 
-void Lowering::lower(ir::AssembleOp op) {
+void Lowering::lower(soapir::AssembleOp op) {
   auto type = op.getOutput().getType();
   if (type.isOnHost())
     return;
   int32_t device = type.getDevice();
   if (op.getInputs().size() == 1)
-    if (Value view = tryView(device, shards.lookup(op.getInputs()[0]),
+    if (Value view = tryView(device, shards_.lookup(op.getInputs()[0]),
                              op.getSourceOffsets(0), type.getShape(),
                              /*aligned=*/true, op.getLoc())) {
-      shards.map(op.getOutput(), view);
+      shards_.map(op.getOutput(), view);
       return;
     }
-  std::string name = rowName(cast<ir::BoxAttr>(op.getBoxes()[0]), "assemble");
+  std::string name =
+      rowName(cast<soapir::BoxAttr>(op.getBoxes()[0]), "assemble");
   Value target = createBuffer(type, op.getLoc());
   SmallVector<Value> sources;
   SmallVector<soaprt::BoxCopyAttr> boxes;
@@ -316,14 +331,14 @@ void Lowering::lower(ir::AssembleOp op) {
     Box piece = op.getPiece(index);
     if (isEmpty(piece))
       continue;
-    sources.push_back(shards.lookup(input));
+    sources.push_back(shards_.lookup(input));
     boxes.push_back(soaprt::BoxCopyAttr::get(
-        context, op.getSourceOffsets(index), op.getResultOffsets(index),
+        context_, op.getSourceOffsets(index), op.getResultOffsets(index),
         soap::shapeOf(piece)));
   }
   if (!sources.empty())
     createCopy({device, /*init=*/false, name}, sources,
                SmallVector<Value>(sources.size(), target), boxes, {},
                op.getLoc());
-  shards.map(op.getOutput(), target);
+  shards_.map(op.getOutput(), target);
 }

@@ -33,7 +33,7 @@ public:
   /// Makes all programs; @main stays.
   mlir::LogicalResult run(mlir::func::FuncOp main);
 
-  const LoweringCounts &getCounts() const { return counts; }
+  const LoweringCounts &getCounts() const { return counts_; }
 
 private:
   /// The device op of a device, and where its parts are inserted.
@@ -57,7 +57,7 @@ private:
   mlir::OpBuilder rowBuilder(const Place &place);
   mlir::Value createBuffer(int32_t device, llvm::ArrayRef<int64_t> shape,
                            mlir::Type element, Space space, mlir::Location loc);
-  mlir::Value createBuffer(ir::ShardType type, mlir::Location loc);
+  mlir::Value createBuffer(soapir::ShardType type, mlir::Location loc);
   mlir::Value createView(int32_t device, mlir::Value source, int64_t first,
                          llvm::ArrayRef<int64_t> shape, mlir::Location loc);
   /// A view of elements `[lo, lo + sizes)`, or null if they are not contiguous
@@ -74,7 +74,7 @@ private:
   void createTiles(mlir::func::FuncOp main);
 
   // Tasks (LowerTasks.cpp).
-  mlir::LogicalResult lower(ir::TaskOp task);
+  mlir::LogicalResult lower(soapir::TaskOp task);
   mlir::LogicalResult lowerOp(mlir::Operation *op, const Place &place,
                               mlir::IRMapping &buffers);
   void lowerParameter(nn::ParameterOp op, const Place &place,
@@ -88,37 +88,37 @@ private:
   mlir::LogicalResult lowerKernel(mlir::Operation *op, const Place &place,
                                   mlir::IRMapping &buffers);
   mlir::FailureOr<soaprt::KernelOp> getKernel(mlir::Operation *op);
-  void lower(ir::SliceOp op);
-  void lower(ir::AssembleOp op);
+  void lower(soapir::SliceOp op);
+  void lower(soapir::AssembleOp op);
 
   // Communication (LowerCommunication.cpp).
-  mlir::LogicalResult lower(ir::TransferOp op);
+  mlir::LogicalResult lower(soapir::TransferOp op);
   /// A transfer or broadcast from the host: one transfer per result.
   mlir::LogicalResult lowerFeed(mlir::Operation *op);
-  mlir::LogicalResult lowerDrain(ir::TransferOp op);
+  mlir::LogicalResult lowerDrain(soapir::TransferOp op);
   struct CollectiveMember;
-  void lowerCollective(ir::CommunicationOpInterface op,
+  void lowerCollective(soapir::CommunicationOpInterface op,
                        CollectiveAlgorithm algorithm);
   /// The output ports into which a shard on the host goes.
   void findOutputs(mlir::Value hostShard,
                    llvm::SmallVectorImpl<soaprt::OutputOp> &outputs);
 
-  mlir::ModuleOp module;
-  const Target &target;
-  mlir::MLIRContext *context;
-  NativeKernels natives;
-  llvm::SmallVector<Device> devices;
+  mlir::ModuleOp module_;
+  const Target &target_;
+  mlir::MLIRContext *context_;
+  NativeKernels natives_;
+  llvm::SmallVector<Device> devices_;
   /// The buffer of every shard that is not on the host.
-  mlir::IRMapping shards;
-  llvm::StringMap<soaprt::InputOp> inputs;
-  llvm::StringMap<soaprt::OutputOp> outputs;
+  mlir::IRMapping shards_;
+  llvm::StringMap<soaprt::InputOp> inputs_;
+  llvm::StringMap<soaprt::OutputOp> outputs_;
   /// By operation name, attributes without the name, and types.
   std::map<std::tuple<const void *, const void *, const void *>,
            soaprt::KernelOp>
-      kernels;
+      kernels_;
   /// Number of communication operations so far.
-  int32_t tags = 0;
-  LoweringCounts counts;
+  int32_t tags_ = 0;
+  LoweringCounts counts_;
 };
 
 /// Box arithmetic that both halves share.

@@ -8,14 +8,18 @@
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Dialect/NN/IR/NNRare.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Debug.h"
 
 namespace soap {
 #define GEN_PASS_DEF_CONVERTSOAPTOSOAPRTPASS
 #include "soap/Conversion/SOAPToSOAPRT/Passes.h.inc"
 } // namespace soap
+
+#define DEBUG_TYPE "convert-soap-to-soaprt"
 
 using namespace mlir;
 using namespace soap;
@@ -36,21 +40,21 @@ SmallVector<int64_t> soap::difference(const Box &box, const Box &origin) {
 //===----------------------------------------------------------------------===//
 
 Lowering::Lowering(ModuleOp module, const Target &target)
-    : module(module), target(target), context(module.getContext()),
-      natives(module) {}
+    : module_(module), target_(target), context_(module.getContext()),
+      natives_(module) {}
 
 void Lowering::createDevices(func::FuncOp main) {
-  int32_t count = 0;
+  int32_t count = 1; // Without anything to compute, too.
   main.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
-      if (auto shard = dyn_cast<ir::ShardType>(type);
+      if (auto shard = dyn_cast<soapir::ShardType>(type);
           shard && !shard.isOnHost())
         count = std::max(count, shard.getDevice() + 1);
   });
   // What soaprt-verify-memory compares with. The topology goes.
   llvm::ArrayRef<soap::Device> known;
   std::optional<Topology> topology;
-  if (ir::TopologyOp described = ir::getTopology(module)) {
+  if (soapir::TopologyOp described = soapir::getTopology(module_)) {
     if (llvm::Expected<Topology> parsed = described.getTopology()) {
       topology = std::move(*parsed);
       known = topology->devices();
@@ -58,11 +62,11 @@ void Lowering::createDevices(func::FuncOp main) {
       llvm::consumeError(parsed.takeError()); // Its verifier says why.
     }
   }
-  OpBuilder builder(context);
-  builder.setInsertionPointToEnd(module.getBody());
+  OpBuilder builder(context_);
+  builder.setInsertionPointToEnd(module_.getBody());
   IntegerAttr alignment;
-  if (target.getAlignment() != soaprt::minAlignment)
-    alignment = builder.getI64IntegerAttr(target.getAlignment());
+  if (target_.getAlignment() != soaprt::minAlignment)
+    alignment = builder.getI64IntegerAttr(target_.getAlignment());
   for (int32_t id = 0; id < count; ++id) {
     auto op = builder.create<soaprt::DeviceOp>(
         main.getLoc(), ("d" + Twine(id)).str(), id, alignment, IntegerAttr(),
@@ -74,28 +78,28 @@ void Lowering::createDevices(func::FuncOp main) {
     OpBuilder inner = OpBuilder::atBlockEnd(&op.getBlock());
     auto init = inner.create<soaprt::InitOp>(main.getLoc());
     auto step = inner.create<soaprt::MainOp>(main.getLoc());
-    devices.push_back(
+    devices_.push_back(
         {op, &init.getBody().emplaceBlock(), &step.getBody().emplaceBlock()});
   }
 }
 
 LogicalResult Lowering::createPorts(func::FuncOp main) {
-  OpBuilder builder(context);
-  builder.setInsertionPointToStart(module.getBody());
+  OpBuilder builder(context_);
+  builder.setInsertionPointToStart(module_.getBody());
   WalkResult result = main.walk([&](Operation *op) {
     if (auto input = dyn_cast<nn::InputOp>(op)) {
-      if (!inputs.contains(nn::getName(op)))
-        inputs[nn::getName(op)] = builder.create<soaprt::InputOp>(
-            op->getLoc(), ("in" + Twine(inputs.size())).str(), nn::getName(op),
+      if (!inputs_.contains(nn::getName(op)))
+        inputs_[nn::getName(op)] = builder.create<soaprt::InputOp>(
+            op->getLoc(), ("in" + Twine(inputs_.size())).str(), nn::getName(op),
             input.getType(), input.getIndexBoundAttr());
       else
         return op->emitOpError("expected one task for an input; keep inputs "
                                "whole on the host"),
                WalkResult::interrupt();
     } else if (auto output = dyn_cast<nn::OutputOp>(op)) {
-      if (!outputs.contains(nn::getName(op)))
-        outputs[nn::getName(op)] = builder.create<soaprt::OutputOp>(
-            op->getLoc(), ("out" + Twine(outputs.size())).str(),
+      if (!outputs_.contains(nn::getName(op)))
+        outputs_[nn::getName(op)] = builder.create<soaprt::OutputOp>(
+            op->getLoc(), ("out" + Twine(outputs_.size())).str(),
             nn::getName(op), output.getX().getType());
       else
         return op->emitOpError("expected one task for an output; keep outputs "
@@ -104,16 +108,23 @@ LogicalResult Lowering::createPorts(func::FuncOp main) {
     }
     return WalkResult::advance();
   });
+  for (NamedAttribute output : nn::emptyOutputs(module)) {
+    StringRef name = output.getName().getValue();
+    outputs[name] = builder.create<soaprt::OutputOp>(
+        main.getLoc(), ("out" + Twine(outputs.size())).str(), name,
+        cast<RankedTensorType>(cast<TypeAttr>(output.getValue()).getValue()));
+  }
+  nn::removeEmptyOutputs(module);
   return failure(result.wasInterrupted());
 }
 
 OpBuilder Lowering::bufferBuilder(int32_t device) {
-  return OpBuilder(devices[device].op.getInit());
+  return OpBuilder(devices_[device].op.getInit());
 }
 
 OpBuilder Lowering::rowBuilder(const Place &place) {
-  return OpBuilder::atBlockEnd(place.init ? devices[place.device].init
-                                          : devices[place.device].main);
+  return OpBuilder::atBlockEnd(place.init ? devices_[place.device].init
+                                          : devices_[place.device].main);
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,12 +133,12 @@ OpBuilder Lowering::rowBuilder(const Place &place) {
 
 Value Lowering::createBuffer(int32_t device, ArrayRef<int64_t> shape,
                              Type element, Space space, Location loc) {
-  auto type = soaprt::BufferType::get(context, shape, element, space);
+  auto type = soaprt::BufferType::get(context_, shape, element, space);
   return bufferBuilder(device).create<soaprt::BufferOp>(loc, type,
                                                         IntegerAttr());
 }
 
-Value Lowering::createBuffer(ir::ShardType type, Location loc) {
+Value Lowering::createBuffer(soapir::ShardType type, Location loc) {
   return createBuffer(type.getDevice(), type.getShape(), type.getElementType(),
                       Space::Activations, loc);
 }
@@ -139,7 +150,7 @@ Value Lowering::createView(int32_t device, Value source, int64_t first,
     return source;
   return bufferBuilder(device).create<soaprt::ViewOp>(
       loc,
-      soaprt::BufferType::get(context, shape, type.getElementType(),
+      soaprt::BufferType::get(context_, shape, type.getElementType(),
                               type.getSpace()),
       source, first);
 }
@@ -153,17 +164,31 @@ Value Lowering::tryView(int32_t device, Value source, ArrayRef<int64_t> lo,
   int64_t first = 0;
   for (auto [offset, size, extent] :
        llvm::zip_equal(lo, sizes, type.getShape())) {
-    if (!leading && size != extent)
+    if (!leading && size != extent) {
+      LLVM_DEBUG({
+        llvm::dbgs() << "copy at " << loc << ": of " << type << ", elements [";
+        llvm::interleaveComma(llvm::zip_equal(lo, sizes), llvm::dbgs(),
+                              [](auto pair) {
+                                auto [from, count] = pair;
+                                llvm::dbgs() << from << ":" << from + count;
+                              });
+        llvm::dbgs() << "] are not contiguous\n";
+      });
       return {};
+    }
     leading &= size == 1;
     first = first * extent + offset;
   }
   if (aligned &&
       (soaprt::getStorage(source).byteOffset + first * type.getElementBytes()) %
-              target.getAlignment() !=
-          0)
+              target_.getAlignment() !=
+          0) {
+    LLVM_DEBUG(llvm::dbgs() << "copy at " << loc << ": element " << first
+                            << " of " << type << " is not where a kernel of "
+                            << target_.getName() << " can start\n");
     return {};
-  ++counts.views;
+  }
+  ++counts_.views;
   return createView(device, source, first, sizes, loc);
 }
 
@@ -174,11 +199,11 @@ void Lowering::createCopy(const Place &place, ValueRange sources,
   SmallVector<Attribute> attributes(boxes.begin(), boxes.end());
   OpBuilder builder = rowBuilder(place);
   builder.create<soaprt::CopyOp>(
-      loc, soaprt::TokenType::get(context), sources, targets,
+      loc, soaprt::TokenType::get(context_), sources, targets,
       builder.getArrayAttr(attributes), fill, ValueRange(),
       builder.getStringAttr(place.node), builder.getI64IntegerAttr(place.task),
       soaprt::StreamAttr());
-  ++counts.copies;
+  ++counts_.copies;
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,7 +212,7 @@ void Lowering::createCopy(const Place &place, ValueRange sources,
 
 void Lowering::createTiles(func::FuncOp main) {
   struct Tile {
-    ir::BoxAttr box;
+    soapir::BoxAttr box;
     Value buffer;
     Location loc;
   };
@@ -195,19 +220,19 @@ void Lowering::createTiles(func::FuncOp main) {
   // The shape of a value: its tiles cover it.
   DenseMap<std::pair<StringAttr, int64_t>, SmallVector<int64_t>> shapes;
   DenseSet<std::pair<Value, Attribute>> seen;
-  for (auto op : main.getBody().getOps<ir::ShardOpInterface>())
+  for (auto op : main.getBody().getOps<soapir::ShardOpInterface>())
     for (OpResult shard : op->getResults()) {
-      ir::BoxAttr box = op.getBox(shard.getResultNumber());
+      soapir::BoxAttr box = op.getBox(shard.getResultNumber());
       SmallVector<int64_t> &shape = shapes[{box.getValue(), box.getResult()}];
       shape.resize(box.getRank());
       for (auto [size, range] : llvm::zip_equal(shape, box.getBox()))
         size = std::max(size, range.hi);
       // Shards on the host have no buffer; some are views with equal boxes.
-      if (Value buffer = shards.lookupOrNull(shard);
+      if (Value buffer = shards_.lookupOrNull(shard);
           buffer && seen.insert({buffer, box}).second)
         tiles.push_back({box, buffer, op.getLoc()});
     }
-  OpBuilder builder(context);
+  OpBuilder builder(context_);
   for (auto &[box, buffer, loc] : tiles) {
     auto type = cast<soaprt::BufferType>(buffer.getType());
     if (type.getBytes() == 0)
@@ -236,23 +261,25 @@ LogicalResult Lowering::run(func::FuncOp main) {
   for (Operation &op : main.getBody().front()) {
     LogicalResult result =
         TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<ir::TaskOp, ir::TransferOp>(
+            .Case<soapir::TaskOp, soapir::TransferOp>(
                 [&](auto typed) { return lower(typed); })
-            .Case<ir::SliceOp, ir::AssembleOp>([&](auto typed) {
+            .Case<soapir::SliceOp, soapir::AssembleOp>([&](auto typed) {
               lower(typed);
               return success();
             })
-            .Case<ir::BroadcastOp, ir::AllGatherOp, ir::AllToAllOp,
-                  ir::AllReduceOp, ir::ReduceScatterOp>([&](auto typed) {
-              if (typed.getPhase() == Phase::Feed)
-                return lowerFeed(typed);
-              if (llvm::is_contained(typed.getOver(), kHostDevice))
-                return LogicalResult(typed.emitOpError(
-                    "expected the host in feeds and drains only"));
-              lowerCollective(typed, typed.getAlgorithm());
-              return success();
-            })
-            .Case<ir::DiscardOp, func::ReturnOp>([](auto) { return success(); })
+            .Case<soapir::BroadcastOp, soapir::AllGatherOp, soapir::AllToAllOp,
+                  soapir::AllReduceOp, soapir::ReduceScatterOp>(
+                [&](auto typed) {
+                  if (typed.getPhase() == Phase::Feed)
+                    return lowerFeed(typed);
+                  if (llvm::is_contained(typed.getOver(), kHostDevice))
+                    return LogicalResult(typed.emitOpError(
+                        "expected the host in feeds and drains only"));
+                  lowerCollective(typed, typed.getAlgorithm());
+                  return success();
+                })
+            .Case<soapir::DiscardOp, func::ReturnOp>(
+                [](auto) { return success(); })
             .Default([](Operation *other) {
               return other->emitOpError("expected soap ops only; run "
                                         "soap-partition first");
@@ -262,7 +289,7 @@ LogicalResult Lowering::run(func::FuncOp main) {
   }
   createTiles(main);
   // Feeds first, drains last.
-  for (Device &device : devices) {
+  for (Device &device : devices_) {
     SmallVector<Operation *> feeds, drains;
     for (Operation &row : *device.main) {
       if (isa<soaprt::FeedOp>(row))
@@ -283,7 +310,7 @@ namespace {
 struct ConvertSOAPToSOAPRTPass
     : soap::impl::ConvertSOAPToSOAPRTPassBase<ConvertSOAPToSOAPRTPass> {
   using ConvertSOAPToSOAPRTPassBase::ConvertSOAPToSOAPRTPassBase;
-  explicit ConvertSOAPToSOAPRTPass(const Target &target) : chosen(&target) {}
+  explicit ConvertSOAPToSOAPRTPass(const Target &target) : chosen_(&target) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     ConvertSOAPToSOAPRTPassBase::getDependentDialects(registry);
@@ -291,14 +318,14 @@ struct ConvertSOAPToSOAPRTPass
   }
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (chosen)
+    if (chosen_)
       return success();
     llvm::Expected<std::unique_ptr<Target>> named = createTarget(target);
     if (!named)
       return emitError(UnknownLoc::get(context),
                        llvm::toString(named.takeError()));
-    owned = std::move(*named);
-    chosen = owned.get();
+    owned_ = std::move(*named);
+    chosen_ = owned_.get();
     return success();
   }
 
@@ -309,7 +336,7 @@ struct ConvertSOAPToSOAPRTPass
       module.emitError("expected a function @main with soap ops");
       return signalPassFailure();
     }
-    Lowering lowering(module, *chosen);
+    Lowering lowering(module, *chosen_);
     if (failed(lowering.run(main)))
       return signalPassFailure();
     const LoweringCounts &counts = lowering.getCounts();
@@ -318,14 +345,14 @@ struct ConvertSOAPToSOAPRTPass
     numCopies = counts.copies;
     numViews = counts.views;
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
-      if (isa<func::FuncOp, ir::TopologyOp>(op))
+      if (isa<func::FuncOp, soapir::TopologyOp>(op))
         op.erase();
   }
 
 private:
   /// The target, and its owner if the option named it.
-  const Target *chosen = nullptr;
-  std::shared_ptr<Target> owned;
+  const Target *chosen_ = nullptr;
+  std::shared_ptr<Target> owned_;
 };
 
 } // namespace

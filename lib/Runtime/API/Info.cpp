@@ -58,9 +58,9 @@ static Json describeDevices(Engine &engine) {
   for (const auto &device : engine.devices())
     mine.push_back(
         {{"id", device->id()},
-         {"rank", engine.placed().rank},
+         {"rank", engine.placement().rank},
          {"kind", target},
-         {"name", engine.devicesBackend().deviceName()},
+         {"name", engine.backend().deviceName()},
          {"cores", engine.coresOf(position++)},
          {"activation_bytes", device->table().activation_bytes()},
          {"parameter_bytes", device->table().parameter_bytes()},
@@ -76,7 +76,7 @@ static Json describeDevices(Engine &engine) {
            {"peak_bytes", device->table().peak_bytes()}}},
          {"rows", items(device->table().main()).size()},
          {"implementations", device->implementations()}});
-  Group *group = engine.processes();
+  Group *group = engine.group();
   if (!group)
     return mine;
   std::vector<std::string> all = group->gather(mine.dump());
@@ -114,8 +114,8 @@ std::string runtime::describeModel(Engine &engine) {
     strategy = toString(table.strategy()).empty()
                    ? Json(nullptr)
                    : Json(toString(table.strategy()));
-  Group *group = engine.processes();
-  Json libraries = {engine.devicesBackend().library()};
+  Group *group = engine.group();
+  Json libraries = {engine.backend().library()};
   if (group)
     libraries.push_back(group->library());
   Json devices = describeDevices(engine);

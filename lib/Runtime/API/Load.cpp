@@ -36,7 +36,8 @@ static constexpr double leastTimeout = 0.1, largestTimeout = 1e6;
 /// How to join the processes that were started with this one; nothing if it is
 /// to run models alone.
 static std::optional<GroupOptions> joiningOf(const soap_load_options &options) {
-  // Also where nobody is to be joined: a mistake is one everywhere.
+  // Options are checked even if no process is to be joined: a mistake is
+  // reported alike for every transport.
   if (options.timeout_seconds != 0 &&
       !(options.timeout_seconds >= leastTimeout &&
         options.timeout_seconds <= largestTimeout))

@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 /// What the ranks say: all of it on rank 0, this rank's own elsewhere.
 static std::vector<Json> gather(Engine &engine, const Json &mine) {
-  Group *group = engine.processes();
+  Group *group = engine.group();
   std::vector<Json> result;
   if (!group || group->rank() != 0)
     result.push_back(mine);

@@ -64,7 +64,7 @@ size_t soap_model_device_count(const soap_model *model) {
 }
 
 uint32_t soap_model_rank(const soap_model *model) {
-  return model->engine->placed().rank;
+  return model->engine->placement().rank;
 }
 
 uint32_t soap_launch_rank(void) { return currentLaunch().rank; }
@@ -72,7 +72,7 @@ uint32_t soap_launch_rank(void) { return currentLaunch().rank; }
 soap_status soap_model_agree(soap_model *model, soap_status mine) {
   return guarded([&] {
     model->engine->rest();
-    agree(model->engine->processes(), [&] {
+    agree(model->engine->group(), [&] {
       if (mine != SOAP_OK)
         throw Error(mine, lastError());
     });
@@ -85,7 +85,7 @@ soap_status soap_model_gather(soap_model *model, const void *mine, size_t size,
   return guarded([&] {
     model->engine->rest();
     std::string own(static_cast<const char *>(mine), size);
-    Group *group = model->engine->processes();
+    Group *group = model->engine->group();
     model->gathered = group ? group->gather(own) : std::vector{own};
     model->gatheredData.clear();
     model->gatheredSizes.clear();
@@ -102,7 +102,7 @@ soap_status soap_model_gather(soap_model *model, const void *mine, size_t size,
 soap_status soap_model_broadcast(soap_model *model, void *data, size_t size) {
   return guarded([&] {
     model->engine->rest();
-    Group *group = model->engine->processes();
+    Group *group = model->engine->group();
     if (!group)
       return;
     bool gives = group->rank() == 0;

@@ -199,16 +199,16 @@ public:
   DeviceBlock(DeviceBlock &&other) noexcept;
   DeviceBlock &operator=(DeviceBlock &&other) noexcept;
 
-  DevicePointer data() const { return base; }
-  uint64_t size() const { return length; }
+  DevicePointer data() const { return data_; }
+  uint64_t size() const { return size_; }
   void discard(uint64_t offset, uint64_t bytes) {
-    device->discard(base, offset, bytes);
+    device_->discard(data_, offset, bytes);
   }
 
 private:
-  BackendDevice *device = nullptr;
-  DevicePointer base;
-  uint64_t length = 0;
+  BackendDevice *device_ = nullptr;
+  DevicePointer data_;
+  uint64_t size_ = 0;
 };
 
 } // namespace soap::runtime

@@ -11,25 +11,25 @@
 using namespace soap::runtime;
 
 DeviceBlock::DeviceBlock(BackendDevice &device, uint64_t bytes)
-    : device(&device) {
+    : device_(&device) {
   if (bytes == 0)
     return;
-  base = device.allocate(bytes);
-  length = bytes;
+  data_ = device.allocate(bytes);
+  size_ = bytes;
 }
 
 DeviceBlock::~DeviceBlock() {
-  if (length)
-    device->free(base, length);
+  if (size_)
+    device_->free(data_, size_);
 }
 
 DeviceBlock::DeviceBlock(DeviceBlock &&other) noexcept
-    : device(other.device), base(other.base),
-      length(std::exchange(other.length, 0)) {}
+    : device_(other.device_), data_(other.data_),
+      size_(std::exchange(other.size_, 0)) {}
 
 DeviceBlock &DeviceBlock::operator=(DeviceBlock &&other) noexcept {
-  std::swap(device, other.device);
-  std::swap(base, other.base);
-  std::swap(length, other.length);
+  std::swap(device_, other.device_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
   return *this;
 }

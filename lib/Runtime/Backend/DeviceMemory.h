@@ -18,19 +18,19 @@ namespace soap::runtime {
 class DevicePointer {
 public:
   DevicePointer() = default;
-  explicit DevicePointer(uintptr_t address) : address(address) {}
+  explicit DevicePointer(uintptr_t address) : value_(address) {}
   explicit DevicePointer(void *host)
-      : address(reinterpret_cast<uintptr_t>(host)) {}
+      : value_(reinterpret_cast<uintptr_t>(host)) {}
 
-  uintptr_t value() const { return address; }
+  uintptr_t value() const { return value_; }
   DevicePointer operator+(uint64_t bytes) const {
-    return DevicePointer(address + bytes);
+    return DevicePointer(value_ + bytes);
   }
-  bool operator==(const DevicePointer &o) const { return address == o.address; }
-  bool operator<(const DevicePointer &o) const { return address < o.address; }
+  bool operator==(const DevicePointer &o) const { return value_ == o.value_; }
+  bool operator<(const DevicePointer &o) const { return value_ < o.value_; }
 
 private:
-  uintptr_t address = 0;
+  uintptr_t value_ = 0;
 };
 
 /// The host address of a device pointer. Only for backends with

@@ -31,26 +31,26 @@ public:
   Arena() = default;
   /// Throws SOAP_INVALID if the address space is exhausted.
   explicit Arena(size_t bytes)
-      : base(bytes ? allocatePages(bytes) : nullptr), length(bytes) {}
+      : data_(bytes ? allocatePages(bytes) : nullptr), size_(bytes) {}
   ~Arena() {
-    if (base)
-      freePages(base, length);
+    if (data_)
+      freePages(data_, size_);
   }
   Arena(Arena &&other) noexcept
-      : base(std::exchange(other.base, nullptr)),
-        length(std::exchange(other.length, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
   Arena &operator=(Arena &&other) noexcept {
-    std::swap(base, other.base);
-    std::swap(length, other.length);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
     return *this;
   }
 
-  char *data() const { return base; }
-  size_t size() const { return length; }
+  char *data() const { return data_; }
+  size_t size() const { return size_; }
 
 private:
-  char *base = nullptr;
-  size_t length = 0;
+  char *data_ = nullptr;
+  size_t size_ = 0;
 };
 
 /// Bytes that this process can still use: of the machine and of its control

@@ -12,12 +12,12 @@ using namespace soap::runtime;
 
 std::shared_ptr<void> ConstantCache::find(DevicePointer address,
                                           const std::string &layout) const {
-  auto it = copies.find({address, layout});
-  return it == copies.end() ? nullptr : it->second;
+  auto it = copies_.find({address, layout});
+  return it == copies_.end() ? nullptr : it->second;
 }
 
 void ConstantCache::add(DevicePointer address, const std::string &layout,
                         std::shared_ptr<void> copy, size_t bytes) {
-  if (copies.emplace(std::make_pair(address, layout), std::move(copy)).second)
-    total += bytes;
+  if (copies_.emplace(std::make_pair(address, layout), std::move(copy)).second)
+    bytes_ += bytes;
 }

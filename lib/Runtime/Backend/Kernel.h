@@ -34,11 +34,12 @@ public:
                              const std::string &layout) const;
   void add(DevicePointer address, const std::string &layout,
            std::shared_ptr<void> copy, size_t bytes);
-  size_t bytes() const { return total; }
+  size_t bytes() const { return bytes_; }
 
 private:
-  std::map<std::pair<DevicePointer, std::string>, std::shared_ptr<void>> copies;
-  size_t total = 0;
+  std::map<std::pair<DevicePointer, std::string>, std::shared_ptr<void>>
+      copies_;
+  size_t bytes_ = 0;
 };
 
 /// What one launch works on.
@@ -76,10 +77,10 @@ public:
   virtual std::vector<ConstantCopy> constantCopies() const { return {}; }
   /// What runs: the library's name of the implementation (oneDNN's
   /// impl_info_str), "soap:..." for our own loops, "native".
-  const std::string &implementation() const { return name; }
+  const std::string &implementation() const { return implementation_; }
 
 protected:
-  std::string name;
+  std::string implementation_;
 };
 
 } // namespace soap::runtime

@@ -33,7 +33,7 @@ public:
 
 class CPUStream final : public Stream {
 public:
-  explicit CPUStream(unsigned spins) : spins(spins) {}
+  explicit CPUStream(unsigned spins) : spins_(spins) {}
 
   void copy(const StridedCopy &box, DevicePointer from,
             DevicePointer to) override {
@@ -62,12 +62,12 @@ public:
   }
   void wait(Event &event) override {
     auto &own = static_cast<CPUEvent &>(event);
-    own.records.wait(++own.waits, spins);
+    own.records.wait(++own.waits, spins_);
   }
   void synchronize() override {}
 
 private:
-  unsigned spins;
+  unsigned spins_;
 };
 
 class CPUDevice final : public BackendDevice {

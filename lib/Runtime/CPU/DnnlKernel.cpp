@@ -69,7 +69,7 @@ class BoundDnnl final : public BoundKernel {
 public:
   void enqueue(Stream &) override {
     dnnl_stream_t stream = dnnlStream().get();
-    for (const Step &step : steps) {
+    for (const Step &step : steps_) {
       dnnl_status_t status = dnnl_primitive_execute(
           step.primitive.get(), stream, static_cast<int>(step.arguments.size()),
           step.arguments.data());
@@ -83,9 +83,9 @@ public:
     Step step{primitive, {}};
     for (const auto &[arg, object] : arguments) {
       step.arguments.push_back({arg, object.get()});
-      keep.push_back(object);
+      keep_.push_back(object);
     }
-    steps.push_back(std::move(step));
+    steps_.push_back(std::move(step));
   }
 
   void add(const memory &from, const memory &to) {
@@ -100,24 +100,24 @@ private:
     dnnl::primitive primitive;
     std::vector<dnnl_exec_arg_t> arguments;
   };
-  std::vector<Step> steps;
-  std::vector<memory> keep;
+  std::vector<Step> steps_;
+  std::vector<memory> keep_;
 };
 } // namespace
 
 size_t DnnlKernel::addSlot(Slot slot) {
-  slots.push_back(slot);
-  return slots.size() - 1;
+  slots_.push_back(slot);
+  return slots_.size() - 1;
 }
 
 void DnnlKernel::addStage(Stage stage) {
-  stageScratch = std::max(stageScratch, aligned(stage.scratchpad.get_size()));
-  stages.push_back(std::move(stage));
+  stageScratch_ = std::max(stageScratch_, aligned(stage.scratchpad.get_size()));
+  stages_.push_back(std::move(stage));
 }
 
 std::vector<ConstantCopy> DnnlKernel::constantCopies() const {
   std::vector<ConstantCopy> copies;
-  for (const Slot &slot : slots)
+  for (const Slot &slot : slots_)
     if (slot.constant && slot.user != slot.wanted)
       copies.push_back({slot.index, layoutId(slot.user) + layoutId(slot.wanted),
                         aligned(slot.wanted.get_size())});
@@ -125,8 +125,8 @@ std::vector<ConstantCopy> DnnlKernel::constantCopies() const {
 }
 
 size_t DnnlKernel::scratchpadBytes() const {
-  size_t bytes = stageScratch;
-  for (const Slot &slot : slots)
+  size_t bytes = stageScratch_;
+  for (const Slot &slot : slots_)
     if (!slot.constant && slot.user != slot.wanted)
       bytes += aligned(slot.wanted.get_size());
   return bytes;
@@ -155,10 +155,10 @@ static std::shared_ptr<void> reorderedConstant(const DnnlKernel::Slot &slot,
 
 std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
   auto bound = std::make_unique<BoundDnnl>();
-  char *temporary = hostAddress(binding.scratchpad) + stageScratch;
+  char *temporary = hostAddress(binding.scratchpad) + stageScratch_;
   std::vector<memory> objects;
   std::vector<std::pair<memory, memory>> after;
-  for (const Slot &slot : slots) {
+  for (const Slot &slot : slots_) {
     DevicePointer address = slot.result ? binding.results[slot.index]
                                         : binding.operands[slot.index];
     if (slot.user == slot.wanted) {
@@ -180,7 +180,7 @@ std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
       bound->add(user, wanted);
     objects.push_back(wanted);
   }
-  for (Stage &stage : stages) {
+  for (Stage &stage : stages_) {
     if (!stage.primitive)
       stage.primitive = stage.make();
     std::vector<std::pair<int, memory>> arguments;

@@ -57,7 +57,7 @@ public:
   };
 
   explicit DnnlKernel(std::string implementation) {
-    name = std::move(implementation);
+    implementation_ = std::move(implementation);
   }
   size_t addSlot(Slot slot);
   void addStage(Stage stage);
@@ -67,9 +67,9 @@ public:
   std::vector<ConstantCopy> constantCopies() const override;
 
 private:
-  std::vector<Slot> slots;
-  std::vector<Stage> stages;
-  size_t stageScratch = 0; ///< The largest of all stages.
+  std::vector<Slot> slots_;
+  std::vector<Stage> stages_;
+  size_t stageScratch_ = 0; ///< The largest of all stages.
 };
 
 } // namespace soap::runtime

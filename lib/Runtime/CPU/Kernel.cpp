@@ -14,30 +14,30 @@ namespace {
 class BoundNative final : public BoundKernel {
 public:
   BoundNative(soap_native_kernel function, const Binding &binding)
-      : function(function), sizes(binding.sizes) {
+      : function_(function), sizes_(binding.sizes) {
     for (const auto *list : {&binding.operands, &binding.results})
       for (DevicePointer buffer : *list)
-        buffers.push_back(hostAddress(buffer));
+        buffers_.push_back(hostAddress(buffer));
   }
-  void enqueue(Stream &) override { function(buffers.data(), sizes.data()); }
+  void enqueue(Stream &) override { function_(buffers_.data(), sizes_.data()); }
 
 private:
-  soap_native_kernel function;
-  std::vector<void *> buffers;
-  std::vector<int64_t> sizes;
+  soap_native_kernel function_;
+  std::vector<void *> buffers_;
+  std::vector<int64_t> sizes_;
 };
 
 class NativeKernel final : public Kernel {
 public:
-  explicit NativeKernel(soap_native_kernel function) : function(function) {
-    name = "native";
+  explicit NativeKernel(soap_native_kernel function) : function_(function) {
+    implementation_ = "native";
   }
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
-    return std::make_unique<BoundNative>(function, binding);
+    return std::make_unique<BoundNative>(function_, binding);
   }
 
 private:
-  soap_native_kernel function;
+  soap_native_kernel function_;
 };
 } // namespace
 

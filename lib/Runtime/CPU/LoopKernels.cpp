@@ -18,27 +18,27 @@ namespace {
 /// A launch of any function of its operands and results.
 class BoundLoop final : public BoundKernel {
 public:
-  explicit BoundLoop(std::function<void()> body) : body(std::move(body)) {}
-  void enqueue(Stream &) override { body(); }
+  explicit BoundLoop(std::function<void()> body) : body_(std::move(body)) {}
+  void enqueue(Stream &) override { body_(); }
 
 private:
-  std::function<void()> body;
+  std::function<void()> body_;
 };
 
 using LoopBody = std::function<void(const Binding &)>;
 
 class LoopKernel final : public Kernel {
 public:
-  LoopKernel(std::string loopName, LoopBody body) : body(std::move(body)) {
-    name = "soap:" + std::move(loopName);
+  LoopKernel(std::string loopName, LoopBody body) : body_(std::move(body)) {
+    implementation_ = "soap:" + std::move(loopName);
   }
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
     return std::make_unique<BoundLoop>(
-        [body = body, binding] { body(binding); });
+        [body = body_, binding] { body(binding); });
   }
 
 private:
-  LoopBody body;
+  LoopBody body_;
 };
 } // namespace
 

@@ -15,24 +15,24 @@ class CopyRow final : public RowAction {
 public:
   CopyRow(const fb::Copy &row, const BufferAddress &address) {
     for (const auto *fill : items(row.fills())) {
-      fills.push_back({address(fill->buffer()) + fill->offset(), fill->bytes(),
-                       toVector(fill->pattern())});
-      total += fill->bytes();
+      fills_.push_back({address(fill->buffer()) + fill->offset(), fill->bytes(),
+                        toVector(fill->pattern())});
+      bytes_ += fill->bytes();
     }
     for (const auto *box : items(row.copies())) {
-      copies.push_back(
+      copies_.push_back(
           {makeStrided(*box), address(box->from()), address(box->to())});
-      total += copies.back().box.bytes();
+      bytes_ += copies_.back().box.bytes();
     }
   }
 
   void enqueue(Stream &stream, const Step &) override {
-    for (const Fill &fill : fills)
+    for (const Fill &fill : fills_)
       stream.fill(fill.to, fill.bytes, fill.pattern);
-    for (const Copy &copy : copies)
+    for (const Copy &copy : copies_)
       stream.copy(copy.box, copy.from, copy.to);
   }
-  uint64_t bytes() const override { return total; }
+  uint64_t bytes() const override { return bytes_; }
 
 private:
   struct Fill {
@@ -44,61 +44,62 @@ private:
     StridedCopy box;
     DevicePointer from, to;
   };
-  std::vector<Fill> fills;
-  std::vector<Copy> copies;
-  uint64_t total = 0;
+  std::vector<Fill> fills_;
+  std::vector<Copy> copies_;
+  uint64_t bytes_ = 0;
 };
 
 /// A feed or a drain: each copy is one transfer from or to the host.
 class HostRow final : public RowAction {
 public:
   HostRow(uint32_t port, bool feed, uint32_t device)
-      : port(port), feed(feed), device(static_cast<int32_t>(device)) {}
+      : port_(port), feed_(feed), device_(static_cast<int32_t>(device)) {}
 
   void add(StridedCopy box, DevicePointer place) {
-    boxes.push_back({std::move(box), place});
-    moved.push_back(0);
+    boxes_.push_back({std::move(box), place});
+    moved_.push_back(0);
   }
 
   void enqueue(Stream &stream, const Step &step) override {
     const char *source =
-        feed ? static_cast<const char *>(step.inputs[port]) : nullptr;
-    char *target = feed ? nullptr : static_cast<char *>(step.outputs[port]);
-    for (size_t i = 0; i != boxes.size(); ++i) {
-      const auto &[box, place] = boxes[i];
-      moved[i] = 0;
+        feed_ ? static_cast<const char *>(step.inputs[port_]) : nullptr;
+    char *target = feed_ ? nullptr : static_cast<char *>(step.outputs[port_]);
+    for (size_t i = 0; i != boxes_.size(); ++i) {
+      const auto &[box, place] = boxes_[i];
+      moved_[i] = 0;
       if (!source && !target)
         continue; // An output that nobody asked for.
-      if (feed)
+      if (feed_)
         stream.copyFromHost(box, source, place);
       else
         stream.copyToHost(box, place, target);
-      moved[i] = box.bytes();
+      moved_[i] = box.bytes();
     }
   }
 
   uint64_t bytes() const override {
     uint64_t total = 0;
-    for (uint64_t count : moved)
+    for (uint64_t count : moved_)
       total += count;
     return total;
   }
 
   void movements(std::vector<Movement> &result) const override {
-    for (size_t i = 0; i != boxes.size(); ++i) {
-      std::vector<int32_t> ends = feed
-                                      ? std::vector<int32_t>{SOAP_HOST, device}
-                                      : std::vector<int32_t>{device, SOAP_HOST};
-      result.push_back({SOAP_TRANSFER, ends, {static_cast<int64_t>(moved[i])}});
+    for (size_t i = 0; i != boxes_.size(); ++i) {
+      std::vector<int32_t> ends =
+          feed_ ? std::vector<int32_t>{SOAP_HOST, device_}
+                : std::vector<int32_t>{device_, SOAP_HOST};
+      result.push_back(
+          {SOAP_TRANSFER, ends, {static_cast<int64_t>(moved_[i])}});
     }
   }
 
 private:
-  uint32_t port;
-  bool feed;
-  int32_t device;
-  std::vector<std::pair<StridedCopy, DevicePointer>> boxes;
-  std::vector<uint64_t> moved;
+  uint32_t port_;
+  bool feed_;
+  int32_t device_;
+  std::vector<std::pair<StridedCopy, DevicePointer>> boxes_;
+  std::vector<uint64_t> moved_;
 };
 } // namespace
 
@@ -110,7 +111,7 @@ std::unique_ptr<RowAction> runtime::makeCopy(const fb::Copy &copy,
 std::unique_ptr<RowAction> runtime::makeFeed(const fb::Feed &feed,
                                              uint32_t device,
                                              const BufferAddress &address) {
-  auto row = std::make_unique<HostRow>(feed.input(), true, device);
+  auto row = std::make_unique<HostRow>(feed.input(), /*feeds=*/true, device);
   for (const auto *box : items(feed.copies()))
     row->add(makeStrided(*box), address(box->to()));
   return row;
@@ -119,7 +120,7 @@ std::unique_ptr<RowAction> runtime::makeFeed(const fb::Feed &feed,
 std::unique_ptr<RowAction> runtime::makeDrain(const fb::Drain &drain,
                                               uint32_t device,
                                               const BufferAddress &address) {
-  auto row = std::make_unique<HostRow>(drain.output(), false, device);
+  auto row = std::make_unique<HostRow>(drain.output(), /*feeds=*/false, device);
   for (const auto *box : items(drain.copies()))
     row->add(makeStrided(*box), address(box->from()));
   return row;

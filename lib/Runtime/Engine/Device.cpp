@@ -26,40 +26,40 @@ namespace {
 class LaunchRow final : public RowAction {
 public:
   explicit LaunchRow(std::unique_ptr<BoundKernel> kernel)
-      : kernel(std::move(kernel)) {}
+      : kernel_(std::move(kernel)) {}
   void enqueue(Stream &stream, const Step &) override {
-    kernel->enqueue(stream);
+    kernel_->enqueue(stream);
   }
 
 private:
-  std::unique_ptr<BoundKernel> kernel;
+  std::unique_ptr<BoundKernel> kernel_;
 };
 } // namespace
 
 Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
                const Backend &backend, const Links &links, unsigned streamSpins)
-    : number(id), model(std::move(compiled)),
-      rows(model->table().devices()->Get(id)), backend(backend),
-      traits(backend.traits()), device(backend.makeDevice(id)),
-      activations(*device, rows->activation_bytes()),
-      parameters(*device, rows->parameter_bytes()),
-      kernels(backend, model->table(),
-              [this](uint32_t symbol) { return model->native(symbol); }) {
-  for (StreamProgram &program : streams)
-    program.stream = device->makeStream(streamSpins);
+    : id_(id), model_(std::move(compiled)),
+      table_(model_->table().devices()->Get(id)), backend_(backend),
+      traits_(backend.traits()), device_(backend.makeDevice(id)),
+      activations_(*device_, table_->activation_bytes()),
+      parameters_(*device_, table_->parameter_bytes()),
+      kernels_(backend, model_->table(),
+               [this](uint32_t symbol) { return model_->native(symbol); }) {
+  for (StreamProgram &program : streams_)
+    program.stream = device_->makeStream(streamSpins);
   makeRows(links);
   linkWaits();
 }
 
 Device::~Device() {
-  if (communication.size())
-    device->unpin(communication.data());
+  if (communication_.size())
+    device_->unpin(communication_.data());
 }
 
 DevicePointer Device::address(uint32_t index) const {
-  const fb::Buffer *buffer = rows->buffers()->Get(index);
+  const fb::Buffer *buffer = table_->buffers()->Get(index);
   const DeviceBlock &block =
-      buffer->space() == fb::Space::Activations ? activations : parameters;
+      buffer->space() == fb::Space::Activations ? activations_ : parameters_;
   return block.data() + buffer->offset();
 }
 
@@ -69,9 +69,9 @@ DevicePointer Device::address(uint32_t index) const {
 
 void Device::makeRows(const Links &links) {
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
-  MovingRows moving{number, *device, links, at};
+  MovingRows moving{id_, *device_, links, at};
   uint32_t index = 0;
-  for (const fb::Row *row : items(rows->main())) {
+  for (const fb::Row *row : items(table_->main())) {
     ProgramRow result;
     result.row = row;
     if (const auto *copy = row->body_as_Copy())
@@ -81,26 +81,26 @@ void Device::makeRows(const Links &links) {
     // Launches: prepare().
     ++index;
     auto stream = static_cast<uint8_t>(row->stream());
-    positions.emplace_back(stream, streams[stream].rows.size());
-    streams[stream].rows.push_back(std::move(result));
+    positions_.emplace_back(stream, streams_[stream].rows.size());
+    streams_[stream].rows.push_back(std::move(result));
   }
   // Rows that move data run one after the other: feeds and drains outside of
   // the step, the others in one stream.
   uint64_t bytes = 0;
   auto forEachMoving = [&](auto fn) {
-    for (StreamProgram &program : streams)
+    for (StreamProgram &program : streams_)
       for (ProgramRow &row : program.rows)
         if (movesData(*row.row))
           fn(*row.action);
   };
   forEachMoving(
       [&](RowAction &row) { bytes = std::max(bytes, row.ownBytes()); });
-  communication = Arena(bytes);
+  communication_ = Arena(bytes);
   if (bytes)
-    device->pin(communication.data(), bytes);
+    device_->pin(communication_.data(), bytes);
   forEachMoving(
-      [&](RowAction &row) { row.setOwnMemory(communication.data()); });
-  for (StreamProgram &program : streams) {
+      [&](RowAction &row) { row.setOwnMemory(communication_.data()); });
+  for (StreamProgram &program : streams_) {
     program.times.resize(program.rows.size());
     for (const ProgramRow &row : program.rows)
       for (auto next = static_cast<size_t>(row.row->phase()) + 1; next != 4;
@@ -113,19 +113,19 @@ void Device::linkWaits() {
   // A stream is in order: a wait stands for all earlier rows of the other
   // stream, and for all later rows of this one.
   uint32_t awaited[2] = {0, 0};
-  for (const auto &[stream, position] : positions) {
-    ProgramRow &row = streams[stream].rows[position];
+  for (const auto &[stream, position] : positions_) {
+    ProgramRow &row = streams_[stream].rows[position];
     uint32_t last = awaited[stream];
     for (uint32_t wait : items(row.row->waits())) {
-      auto [other, at] = positions[wait];
+      auto [other, at] = positions_[wait];
       if (other != stream)
         last = std::max(last, at + 1);
     }
     if (last == awaited[stream])
       continue;
     awaited[stream] = last;
-    ProgramRow &signal = streams[1 - stream].rows[last - 1];
-    signal.event = device->makeEvent();
+    ProgramRow &signal = streams_[1 - stream].rows[last - 1];
+    signal.event = device_->makeEvent();
     row.awaited = signal.event.get();
   }
 }
@@ -139,8 +139,8 @@ Device::enqueue(StreamProgram &program, uint32_t position, const Step &current,
   if (row.awaited && !SOAP_FAULT("wait-ignored"))
     stream.wait(*row.awaited);
   // This is no fault, but brings missing waits to light: devices fall apart.
-  if (SOAP_FAULT("communication-slow") && &program == &streams[1])
-    std::this_thread::sleep_for(std::chrono::milliseconds(50 * (number + 1)));
+  if (SOAP_FAULT("communication-slow") && &program == &streams_[1])
+    std::this_thread::sleep_for(std::chrono::milliseconds(50 * (id_ + 1)));
   if (trace)
     stream.stamp(program.times[position].start);
   try {
@@ -170,24 +170,24 @@ std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
                                      bool trace) {
   std::exception_ptr failure;
   auto enqueueAll = [&] {
-    for (const auto &[stream, position] : positions)
-      if (streams[stream].rows[position].row->phase() == phase)
-        enqueue(streams[stream], position, current, trace, failure);
+    for (const auto &[stream, position] : positions_)
+      if (streams_[stream].rows[position].row->phase() == phase)
+        enqueue(streams_[stream], position, current, trace, failure);
   };
-  if (phase != fb::Phase::Step || !traits.captures || trace) {
+  if (phase != fb::Phase::Step || !traits_.captures || trace) {
     enqueueAll();
-  } else if (!step) {
-    device->beginCapture();
+  } else if (!step_) {
+    device_->beginCapture();
     enqueueAll();
-    step = device->endCapture();
-    step->launch();
+    step_ = device_->endCapture();
+    step_->launch();
   } else {
     auto index = static_cast<size_t>(phase);
-    for (StreamProgram &program : streams)
+    for (StreamProgram &program : streams_)
       program.rowsRun += program.phases[index + 1] - program.phases[index];
-    step->launch();
+    step_->launch();
   }
-  for (StreamProgram &program : streams)
+  for (StreamProgram &program : streams_)
     try {
       program.stream->synchronize();
     } catch (...) {
@@ -199,9 +199,10 @@ std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
 
 std::exception_ptr Device::run(fb::Stream stream, fb::Phase phase,
                                const Step &current, bool trace) {
-  return traits.runsInPlace ? runInPlace(streams[static_cast<unsigned>(stream)],
-                                         phase, current, trace)
-                            : runQueued(phase, current, trace);
+  return traits_.runsInPlace
+             ? runInPlace(streams_[static_cast<unsigned>(stream)], phase,
+                          current, trace)
+             : runQueued(phase, current, trace);
 }
 
 //===----------------------------------------------------------------------===//
@@ -215,14 +216,14 @@ std::unique_ptr<RowAction> Device::makeLaunch(const fb::Launch &launch) {
   for (uint32_t buffer : items(launch.results()))
     binding.results.push_back(address(buffer));
   binding.sizes = toVector(launch.sizes());
-  binding.scratchpad = scratchpad.data();
-  binding.constants = &constants;
-  return std::make_unique<LaunchRow>(kernels.get(launch).bind(binding));
+  binding.scratchpad = scratchpad_.data();
+  binding.constants = &constants_;
+  return std::make_unique<LaunchRow>(kernels_.get(launch).bind(binding));
 }
 
 void Device::load(const fb::Load &load, const Safetensors *weights) {
   DevicePointer target = address(load.buffer());
-  if (traits.memoryIsHost)
+  if (traits_.memoryIsHost)
     return executeLoad(load, weights, hostAddress(target));
   uint64_t bytes = elementSize(load.element());
   for (const fb::Range *range : items(load.box()))
@@ -230,14 +231,14 @@ void Device::load(const fb::Load &load, const Safetensors *weights) {
   std::vector<char> host(bytes);
   executeLoad(load, weights, host.data());
   StridedCopy box = StridedCopy::dense(bytes);
-  streams[0].stream->copyFromHost(box, host.data(), target);
-  streams[0].stream->synchronize();
+  streams_[0].stream->copyFromHost(box, host.data(), target);
+  streams_[0].stream->synchronize();
 }
 
 void Device::runInit(const Safetensors *weights) {
   // Loads in table order before the row that they stand before.
   std::multimap<int64_t, const fb::Load *> loads;
-  for (const fb::Load *load : items(rows->loads()))
+  for (const fb::Load *load : items(table_->loads()))
     loads.emplace(load->init_row(), load);
   auto loadBefore = [&](int64_t row) {
     auto [begin, end] = loads.equal_range(row);
@@ -246,9 +247,9 @@ void Device::runInit(const Safetensors *weights) {
   };
   loadBefore(-1);
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
-  Stream &stream = *streams[0].stream;
+  Stream &stream = *streams_[0].stream;
   int64_t index = 0;
-  for (const fb::Row *row : items(rows->init())) {
+  for (const fb::Row *row : items(table_->init())) {
     loadBefore(index++);
     std::unique_ptr<RowAction> action;
     if (const auto *launch = row->body_as_Launch())
@@ -263,21 +264,21 @@ void Device::runInit(const Safetensors *weights) {
 }
 
 void Device::prepare(const Safetensors *weights, const Observer &observer) {
-  needs = MemoryNeeds(*rows);
-  needs.communication = communication.size();
-  needs.scratchpad = kernels.scratchpadBytes(*rows);
-  scratchpad = DeviceBlock(
-      *device, std::max(needs.scratchpad, rows->scratchpad_bytes()));
+  memory_ = MemoryNeeds(*table_);
+  memory_.communication = communication_.size();
+  memory_.scratchpad = kernels_.scratchpadBytes(*table_);
+  scratchpad_ = DeviceBlock(
+      *device_, std::max(memory_.scratchpad, table_->scratchpad_bytes()));
   runInit(weights);
   if (observer)
     observeParameters(observer);
   auto meter = [&] {
-    needs.reordered = constants.bytes();
-    needs.updatePeak();
+    memory_.reordered = constants_.bytes();
+    memory_.updatePeak();
   };
   meter();
-  ParameterUses uses(kernels, *rows);
-  for (StreamProgram &program : streams)
+  ParameterUses uses(kernels_, *table_);
+  for (StreamProgram &program : streams_)
     for (ProgramRow &row : program.rows) {
       const auto *launch = row.row->body_as_Launch();
       if (!launch)
@@ -285,9 +286,9 @@ void Device::prepare(const Safetensors *weights, const Observer &observer) {
       row.action = makeLaunch(*launch);
       meter();
       for (const fb::Buffer *buffer : uses.release(*launch)) {
-        parameters.discard(buffer->offset(), buffer->bytes());
-        needs.released +=
-            backend.discardableBytes(buffer->offset(), buffer->bytes());
+        parameters_.discard(buffer->offset(), buffer->bytes());
+        memory_.released +=
+            backend_.discardableBytes(buffer->offset(), buffer->bytes());
       }
     }
   if (observer)
@@ -300,28 +301,28 @@ void Device::prepare(const Safetensors *weights, const Observer &observer) {
 
 DeviceTile Device::tileOf(const fb::Tile &tile) const {
   const fb::Extent *data = tile.data();
-  return describeTile(model->table(), number, tile,
+  return describeTile(model_->table(), id_, tile,
                       address(data->buffer()) + data->offset());
 }
 
 void Device::observeParameters(const Observer &observer) {
   std::vector<DeviceTile> tiles;
-  for (const fb::Tile *tile : items(rows->tiles()))
+  for (const fb::Tile *tile : items(table_->tiles()))
     if (tile->row() < 0)
       tiles.push_back(tileOf(*tile));
-  TileShow show(std::move(tiles), observer, traits);
-  show.enqueue(*streams[0].stream);
-  streams[0].stream->synchronize();
+  TileShow show(std::move(tiles), observer, traits_);
+  show.enqueue(*streams_[0].stream);
+  streams_[0].stream->synchronize();
 }
 
 void Device::observeRows(const Observer &observer) {
   std::map<uint32_t, std::vector<DeviceTile>> tilesOfRow;
-  for (const fb::Tile *tile : items(rows->tiles()))
+  for (const fb::Tile *tile : items(table_->tiles()))
     if (tile->row() >= 0)
       tilesOfRow[static_cast<uint32_t>(tile->row())].push_back(tileOf(*tile));
   for (auto &[row, tiles] : tilesOfRow) {
-    auto [stream, position] = positions[row];
-    std::unique_ptr<RowAction> &action = streams[stream].rows[position].action;
-    action = observe(std::move(action), std::move(tiles), observer, traits);
+    auto [stream, position] = positions_[row];
+    std::unique_ptr<RowAction> &action = streams_[stream].rows[position].action;
+    action = observe(std::move(action), std::move(tiles), observer, traits_);
   }
 }

@@ -75,28 +75,28 @@ public:
   /// True if run() is to be called for the communication stream, too, on a
   /// thread of its own.
   bool hasCommunicationThread() const {
-    return traits.runsInPlace && !streams[1].rows.empty();
+    return traits_.runsInPlace && !streams_[1].rows.empty();
   }
-  const StreamProgram &stream(unsigned index) const { return streams[index]; }
-  uint32_t id() const { return number; }
-  const fb::Device &table() const { return *rows; }
+  const StreamProgram &stream(unsigned index) const { return streams_[index]; }
+  uint32_t id() const { return id_; }
+  const fb::Device &table() const { return *table_; }
 
   /// What prepare() found; `scratchpad` is what the kernels ask for, even if
   /// the table plans more.
-  const MemoryNeeds &memory() const { return needs; }
+  const MemoryNeeds &memory() const { return memory_; }
   /// Of its arenas, without what communication needs: wherever it runs.
   uint64_t arenaBytes() const {
-    return activations.size() + parameters.size() + scratchpad.size();
+    return activations_.size() + parameters_.size() + scratchpad_.size();
   }
   /// Rows of main that ended since load. No step runs.
-  uint64_t rowsRun() const { return streams[0].rowsRun + streams[1].rowsRun; }
+  uint64_t rowsRun() const { return streams_[0].rowsRun + streams_[1].rowsRun; }
   /// The implementation that each kernel of the table got; "" if not launched.
   const std::vector<std::string> &implementations() const {
-    return kernels.implementations();
+    return kernels_.implementations();
   }
   /// The main program's rows in table order: (stream, position).
   const std::vector<std::pair<uint8_t, uint32_t>> &order() const {
-    return positions;
+    return positions_;
   }
 
 private:
@@ -115,20 +115,20 @@ private:
   void observeParameters(const Observer &observer);
   void observeRows(const Observer &observer);
 
-  uint32_t number;
-  std::shared_ptr<const CompiledModel> model;
-  const fb::Device *rows;
-  const Backend &backend;
-  BackendTraits traits;
-  std::unique_ptr<BackendDevice> device;
-  DeviceBlock activations, parameters, scratchpad;
-  Arena communication; ///< Host memory of the rows that move data.
-  StreamProgram streams[2];
-  std::vector<std::pair<uint8_t, uint32_t>> positions;
-  std::unique_ptr<Graph> step; ///< The rows of a step, captured.
-  DeviceKernels kernels;
-  ConstantCache constants;
-  MemoryNeeds needs;
+  uint32_t id_;
+  std::shared_ptr<const CompiledModel> model_;
+  const fb::Device *table_;
+  const Backend &backend_;
+  BackendTraits traits_;
+  std::unique_ptr<BackendDevice> device_;
+  DeviceBlock activations_, parameters_, scratchpad_;
+  Arena communication_; ///< Host memory of the rows that move data.
+  StreamProgram streams_[2];
+  std::vector<std::pair<uint8_t, uint32_t>> positions_;
+  std::unique_ptr<Graph> step_; ///< The rows of a step, captured.
+  DeviceKernels kernels_;
+  ConstantCache constants_;
+  MemoryNeeds memory_;
 };
 
 /// Nanoseconds of the steady clock.

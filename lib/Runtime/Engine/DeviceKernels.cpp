@@ -18,8 +18,8 @@ using namespace soap::runtime;
 
 DeviceKernels::DeviceKernels(const Backend &backend, const fb::Model &model,
                              Natives natives)
-    : maker(backend), model(model), natives(std::move(natives)),
-      chosen(items(model.kernels()).size()) {}
+    : backend_(backend), model_(model), natives_(std::move(natives)),
+      implementations_(items(model.kernels()).size()) {}
 
 static std::vector<bool> constantOperands(const fb::Launch &launch) {
   std::vector<bool> result(items(launch.operands()).size(), false);
@@ -29,14 +29,14 @@ static std::vector<bool> constantOperands(const fb::Launch &launch) {
 }
 
 Kernel &DeviceKernels::get(const fb::Launch &launch) {
-  auto &kernel = kernels[{launch.kernel(), constantOperands(launch)}];
+  auto &kernel = kernels_[{launch.kernel(), constantOperands(launch)}];
   if (kernel)
     return *kernel;
-  const fb::Kernel &row = *model.kernels()->Get(launch.kernel());
+  const fb::Kernel &row = *model_.kernels()->Get(launch.kernel());
   const auto *native = row.op_as_Native();
-  kernel = maker.makeKernel(row, constantOperands(launch),
-                            native ? natives(native->symbol()) : nullptr);
-  chosen[launch.kernel()] = kernel->implementation();
+  kernel = backend_.makeKernel(row, constantOperands(launch),
+                               native ? natives_(native->symbol()) : nullptr);
+  implementations_[launch.kernel()] = kernel->implementation();
   return *kernel;
 }
 
@@ -102,7 +102,7 @@ static bool overlap(const fb::Buffer &a, const fb::Buffer &b) {
 }
 
 ParameterUses::ParameterUses(DeviceKernels &kernels, const fb::Device &device)
-    : kernels(kernels), device(device) {
+    : kernels_(kernels), device_(device) {
   if (!device.buffers())
     return;
   const auto &buffers = *device.buffers();
@@ -114,36 +114,36 @@ ParameterUses::ParameterUses(DeviceKernels &kernels, const fb::Device &device)
         operands.insert(copy.operand);
     forEachBuffer(*row, [&](uint32_t buffer, int operand) {
       if (operand >= 0 && operands.count(operand))
-        ++copied[buffer];
+        ++copied_[buffer];
       else if (buffers[buffer]->space() == fb::Space::Parameters)
         read.insert(buffer);
     });
   }
   // Buffers may overlap: those that share bytes with others are kept.
   std::vector<uint32_t> kept;
-  for (const auto &[index, count] : copied) {
+  for (const auto &[index, count] : copied_) {
     auto shares = [&, self = index](uint32_t other) {
       return other != self && overlap(*buffers[self], *buffers[other]);
     };
     bool needed = read.count(index) ||
                   std::any_of(read.begin(), read.end(), shares) ||
-                  std::any_of(copied.begin(), copied.end(),
+                  std::any_of(copied_.begin(), copied_.end(),
                               [&](auto &other) { return shares(other.first); });
     if (needed)
       kept.push_back(index);
   }
   for (uint32_t index : kept)
-    copied.erase(index);
+    copied_.erase(index);
 }
 
 std::vector<const fb::Buffer *>
 ParameterUses::release(const fb::Launch &launch) {
   std::vector<const fb::Buffer *> released;
-  for (const ConstantCopy &copy : kernels.get(launch).constantCopies()) {
-    auto it = copied.find(
+  for (const ConstantCopy &copy : kernels_.get(launch).constantCopies()) {
+    auto it = copied_.find(
         launch.operands()->Get(static_cast<uint32_t>(copy.operand)));
-    if (it != copied.end() && --it->second == 0)
-      released.push_back(device.buffers()->Get(it->first));
+    if (it != copied_.end() && --it->second == 0)
+      released.push_back(device_.buffers()->Get(it->first));
   }
   return released;
 }

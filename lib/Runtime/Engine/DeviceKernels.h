@@ -57,7 +57,7 @@ public:
   DeviceKernels(const Backend &backend, const fb::Model &model,
                 Natives natives);
 
-  const Backend &backend() const { return maker; }
+  const Backend &backend() const { return backend_; }
 
   /// The kernel of a launch, chosen at the first call. Throws SOAP_INVALID if
   /// nothing implements it.
@@ -65,15 +65,17 @@ public:
   /// The largest scratchpad of all launches of a device.
   size_t scratchpadBytes(const fb::Device &device);
   /// The implementation that each kernel of the table got; "" if not launched.
-  const std::vector<std::string> &implementations() const { return chosen; }
+  const std::vector<std::string> &implementations() const {
+    return implementations_;
+  }
 
 private:
-  const Backend &maker;
-  const fb::Model &model;
-  Natives natives;
+  const Backend &backend_;
+  const fb::Model &model_;
+  Natives natives_;
   std::map<std::pair<uint32_t, std::vector<bool>>, std::unique_ptr<Kernel>>
-      kernels;
-  std::vector<std::string> chosen;
+      kernels_;
+  std::vector<std::string> implementations_;
 };
 
 /// Knows which parameters the main program reads from reordered copies only:
@@ -87,10 +89,10 @@ public:
   std::vector<const fb::Buffer *> release(const fb::Launch &launch);
 
 private:
-  DeviceKernels &kernels;
-  const fb::Device &device;
+  DeviceKernels &kernels_;
+  const fb::Device &device_;
   /// Launches' operands that copy a buffer.
-  std::map<uint32_t, uint32_t> copied;
+  std::map<uint32_t, uint32_t> copied_;
 };
 
 /// What a device will need, without loading anything: the order of steps is

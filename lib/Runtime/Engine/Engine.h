@@ -46,19 +46,21 @@ public:
          const EngineOptions &options);
   ~Engine();
 
-  const CompiledModel &model() const { return *compiled; }
+  const CompiledModel &model() const { return *model_; }
   /// Those of this process.
-  const std::vector<std::unique_ptr<Device>> &devices() const { return all; }
+  const std::vector<std::unique_ptr<Device>> &devices() const {
+    return devices_;
+  }
   /// Of one of these devices, by its position.
   const std::vector<int> &coresOf(size_t position) const {
-    return split.compute[position];
+    return split_.compute[position];
   }
-  const Backend &devicesBackend() const { return *backend; }
+  const Backend &backend() const { return *backend_; }
   /// Null if there is one process.
-  Group *processes() const { return group.get(); }
-  const Placement &placed() const { return placement; }
+  Group *group() const { return group_.get(); }
+  const Placement &placement() const { return placement_; }
   /// Of rank 0: inputs and outputs of other ranks' devices, packed.
-  uint64_t stagingBytes() const { return staging.size(); }
+  uint64_t stagingBytes() const { return staging_.size(); }
 
   /// Starts a step; waits for the one before. Throws SOAP_INVALID if an index
   /// input is out of its bound. Rank 0 has the inputs and gets the outputs;
@@ -71,12 +73,12 @@ public:
   void rest();
   bool isDone() const;
 
-  void setTracing(bool enabled) { tracing = enabled; }
+  void setTracing(bool enabled) { tracing_ = enabled; }
   /// True if the last step was traced.
-  bool wasTraced() const { return tracedStep == step.number; }
+  bool wasTraced() const { return tracedStep_ == step_.number; }
   /// Steady-clock times of the last step's start and end barrier.
-  int64_t stepStart() const { return startTime; }
-  int64_t stepEnd() const { return endTime; }
+  int64_t stepStart() const { return stepStart_; }
+  int64_t stepEnd() const { return stepEnd_; }
 
 private:
   void place(const EngineOptions &options);
@@ -84,48 +86,50 @@ private:
   void makeHostSides(const HostLinks &links);
   uint64_t neededMemory() const;
   void checkInputs(const void *const *inputs) const;
-  void meet(const Device &device, bool computes, uint32_t &visits);
+  void meet(const Device &device, fb::Stream stream, uint32_t &visits);
   void onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
                    void (HostSide::*what)(const Step &));
   void startThreads();
   void stopThreads();
   void computeLoop(Device &device, const std::vector<int> &cores);
   void communicationLoop(Device &device, const std::vector<int> &cores);
-  bool leads(const Device &device) const { return &device == all[0].get(); }
+  bool leads(const Device &device) const {
+    return &device == devices_[0].get();
+  }
   void runPhase(Device &device, fb::Stream stream, fb::Phase phase);
   void fail(std::exception_ptr error);
 
-  std::shared_ptr<const CompiledModel> compiled;
-  std::unique_ptr<Safetensors> weights;
-  CoreSplit split;
-  Observer observer;
-  std::shared_ptr<Group> group;
-  Placement placement;
-  const Backend *backend = nullptr;
-  std::unique_ptr<Channels> channels;
-  std::unique_ptr<Transport> transport; ///< Made of these, or the backend's.
+  std::shared_ptr<const CompiledModel> model_;
+  std::unique_ptr<Safetensors> weights_;
+  CoreSplit split_;
+  Observer observer_;
+  std::shared_ptr<Group> group_;
+  Placement placement_;
+  const Backend *backend_ = nullptr;
+  std::unique_ptr<Channels> channels_;
+  std::unique_ptr<Transport> transport_; ///< Made of these, or the backend's.
   /// On rank 0: inputs and outputs of other ranks' devices.
-  std::vector<std::unique_ptr<HostSide>> feedSources, drainTargets;
-  Arena staging; ///< Of these.
-  std::vector<std::unique_ptr<Device>> all;
+  std::vector<std::unique_ptr<HostSide>> feedSources_, drainTargets_;
+  Arena staging_; ///< Of these.
+  std::vector<std::unique_ptr<Device>> devices_;
 
-  std::vector<std::thread> threads;
-  uint32_t threadCount = 0; ///< Of these, also when they have ended.
-  std::unique_ptr<Barrier> barrier;
-  Counter ready; ///< Threads that have prepared.
-  Counter go;    ///< The step to run.
-  Counter done;  ///< Threads that have ended a step, over all steps.
-  std::atomic<bool> stopping{false};
+  std::vector<std::thread> threads_;
+  uint32_t threadCount_ = 0; ///< Of these, also when they have ended.
+  std::unique_ptr<Barrier> barrier_;
+  Counter ready_; ///< Threads that have prepared.
+  Counter go_;    ///< The step to run.
+  Counter done_;  ///< Threads that have ended a step, over all steps.
+  std::atomic<bool> stopping_{false};
 
-  Step step;
-  std::vector<const void *> stepInputs;
-  std::vector<void *> stepOutputs;
-  bool stepOpen = false; ///< Started, and not yet waited for.
-  bool tracing = false, traceThisStep = false;
-  uint32_t tracedStep = ~0u;
-  int64_t startTime = 0, endTime = 0;
-  std::mutex errorMutex;
-  std::exception_ptr error;
+  Step step_;
+  std::vector<const void *> stepInputs_;
+  std::vector<void *> stepOutputs_;
+  bool stepOpen_ = false; ///< Started, and not yet waited for.
+  bool tracing_ = false, traceThisStep_ = false;
+  uint32_t tracedStep_ = ~0u;
+  int64_t stepStart_ = 0, stepEnd_ = 0;
+  std::mutex errorMutex_;
+  std::exception_ptr error_;
 };
 
 } // namespace soap::runtime

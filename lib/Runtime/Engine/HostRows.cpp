@@ -17,7 +17,7 @@ namespace {
 class PackedBoxes {
 public:
   /// `packs`: copies into the packed side, else out of it.
-  PackedBoxes(const Boxes *boxes, bool packs) : packs(packs) {
+  PackedBoxes(const Boxes *boxes, bool packs) : packs_(packs) {
     for (const fb::BoxCopy *box : items(boxes)) {
       StridedCopy copy = makeStrided(*box);
       Shape dense(copy.extents.size());
@@ -37,13 +37,13 @@ public:
   void execute(const void *memory) {
     auto *other = static_cast<char *>(const_cast<void *>(memory));
     for (const StridedCopy &copy : copies)
-      packs ? copy.execute(other, staging) : copy.execute(staging, other);
+      packs_ ? copy.execute(other, staging) : copy.execute(staging, other);
   }
 
   /// Between the packed side and one place in a device's memory per box.
   void enqueue(Stream &stream, const std::vector<DevicePointer> &places) {
     for (size_t i = 0; i != copies.size(); ++i)
-      if (packs)
+      if (packs_)
         stream.copyToHost(copies[i], places[i], staging);
       else
         stream.copyFromHost(copies[i], staging, places[i]);
@@ -54,7 +54,7 @@ public:
   uint64_t total = 0;
 
 private:
-  bool packs;
+  bool packs_;
 };
 
 /// What both rows of a device count.
@@ -62,31 +62,31 @@ class RemoteRow : public RowAction, protected MovingCall {
 public:
   RemoteRow(const Boxes *copies, bool packs, uint32_t device,
             Channels &channels)
-      : MovingCall(channels), boxes(copies, packs), feeds(!packs),
-        device(static_cast<int32_t>(device)) {}
+      : MovingCall(channels), boxes_(copies, packs), feeds_(!packs),
+        device_(static_cast<int32_t>(device)) {}
 
-  uint64_t bytes() const final { return moved ? boxes.total : 0; }
-  uint64_t ownBytes() const final { return boxes.total; }
-  void setOwnMemory(char *memory) final { boxes.staging = memory; }
+  uint64_t bytes() const final { return moved_ ? boxes_.total : 0; }
+  uint64_t ownBytes() const final { return boxes_.total; }
+  void setOwnMemory(char *memory) final { boxes_.staging = memory; }
   void movements(std::vector<Movement> &result) const final {
-    for (const StridedCopy &copy : boxes.copies) {
+    for (const StridedCopy &copy : boxes_.copies) {
       Movement movement;
-      movement.devices = {SOAP_HOST, device};
-      if (!feeds)
+      movement.devices = {SOAP_HOST, device_};
+      if (!feeds_)
         std::swap(movement.devices[0], movement.devices[1]);
-      movement.bytes = {moved ? static_cast<int64_t>(copy.bytes()) : 0};
+      movement.bytes = {moved_ ? static_cast<int64_t>(copy.bytes()) : 0};
       result.push_back(std::move(movement));
     }
   }
 
 protected:
-  PackedBoxes boxes;
-  std::vector<DevicePointer> places; ///< In the device's memory, by box.
-  bool moved = false;                ///< In the last step.
+  PackedBoxes boxes_;
+  std::vector<DevicePointer> places_; ///< In the device's memory, by box.
+  bool moved_ = false;                ///< In the last step.
 
 private:
-  bool feeds;
-  int32_t device;
+  bool feeds_;
+  int32_t device_;
 };
 
 class RemoteFeed final : public RemoteRow {
@@ -95,24 +95,24 @@ public:
              const BufferAddress &address, std::unique_ptr<Receiver> end,
              Channels &channels)
       : RemoteRow(feed.copies(), /*packs=*/false, device, channels),
-        end(std::move(end)) {
+        end_(std::move(end)) {
     for (const fb::BoxCopy *box : items(feed.copies()))
-      places.push_back(address(box->to()));
+      places_.push_back(address(box->to()));
   }
 
   void enqueue(Stream &stream, const Step &) override {
     stream.call(*this);
-    boxes.enqueue(stream, places);
-    moved = true;
+    boxes_.enqueue(stream, places_);
+    moved_ = true;
   }
 
 private:
   void move() override {
-    end->post(boxes.staging, boxes.total);
-    end->finish();
+    end_->post(boxes_.staging, boxes_.total);
+    end_->finish();
   }
 
-  std::unique_ptr<Receiver> end;
+  std::unique_ptr<Receiver> end_;
 };
 
 class RemoteDrain final : public RemoteRow {
@@ -121,72 +121,72 @@ public:
               const BufferAddress &address, std::unique_ptr<Sender> end,
               Channels &channels)
       : RemoteRow(drain.copies(), /*packs=*/true, device, channels),
-        end(std::move(end)), port(drain.output()) {
+        end_(std::move(end)), port_(drain.output()) {
     for (const fb::BoxCopy *box : items(drain.copies()))
-      places.push_back(address(box->from()));
+      places_.push_back(address(box->from()));
   }
 
   void enqueue(Stream &stream, const Step &step) override {
-    moved = step.outputs[port] != nullptr;
-    if (!moved)
+    moved_ = step.outputs[port_] != nullptr;
+    if (!moved_)
       return; // An output that nobody asked for.
-    boxes.enqueue(stream, places);
+    boxes_.enqueue(stream, places_);
     stream.call(*this);
   }
 
 private:
   void move() override {
-    end->post(boxes.staging, boxes.total);
-    end->finish();
+    end_->post(boxes_.staging, boxes_.total);
+    end_->finish();
   }
 
-  std::unique_ptr<Sender> end;
-  uint32_t port;
+  std::unique_ptr<Sender> end_;
+  uint32_t port_;
 };
 
 class FeedSource final : public HostSide {
 public:
   FeedSource(const fb::Feed &feed, std::unique_ptr<Sender> end)
-      : boxes(feed.copies(), /*packs=*/true), end(std::move(end)),
-        port(feed.input()) {}
+      : boxes_(feed.copies(), /*packs=*/true), end_(std::move(end)),
+        port_(feed.input()) {}
 
   void start(const Step &step) override {
-    boxes.execute(step.inputs[port]);
-    end->post(boxes.staging, boxes.total);
+    boxes_.execute(step.inputs[port_]);
+    end_->post(boxes_.staging, boxes_.total);
   }
-  void finish(const Step &) override { end->finish(); }
-  uint64_t ownBytes() const override { return boxes.total; }
-  void setOwnMemory(char *memory) override { boxes.staging = memory; }
+  void finish(const Step &) override { end_->finish(); }
+  uint64_t ownBytes() const override { return boxes_.total; }
+  void setOwnMemory(char *memory) override { boxes_.staging = memory; }
 
 private:
-  PackedBoxes boxes;
-  std::unique_ptr<Sender> end;
-  uint32_t port;
+  PackedBoxes boxes_;
+  std::unique_ptr<Sender> end_;
+  uint32_t port_;
 };
 
 class DrainTarget final : public HostSide {
 public:
   DrainTarget(const fb::Drain &drain, std::unique_ptr<Receiver> end)
-      : boxes(drain.copies(), /*packs=*/false), end(std::move(end)),
-        port(drain.output()) {}
+      : boxes_(drain.copies(), /*packs=*/false), end_(std::move(end)),
+        port_(drain.output()) {}
 
   void start(const Step &step) override {
-    if (step.outputs[port])
-      end->post(boxes.staging, boxes.total);
+    if (step.outputs[port_])
+      end_->post(boxes_.staging, boxes_.total);
   }
   void finish(const Step &step) override {
-    if (!step.outputs[port])
+    if (!step.outputs[port_])
       return;
-    end->finish();
-    boxes.execute(step.outputs[port]);
+    end_->finish();
+    boxes_.execute(step.outputs[port_]);
   }
-  uint64_t ownBytes() const override { return boxes.total; }
-  void setOwnMemory(char *memory) override { boxes.staging = memory; }
+  uint64_t ownBytes() const override { return boxes_.total; }
+  void setOwnMemory(char *memory) override { boxes_.staging = memory; }
 
 private:
-  PackedBoxes boxes;
-  std::unique_ptr<Receiver> end;
-  uint32_t port;
+  PackedBoxes boxes_;
+  std::unique_ptr<Receiver> end_;
+  uint32_t port_;
 };
 } // namespace
 

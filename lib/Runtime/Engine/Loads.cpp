@@ -19,16 +19,16 @@ class BoxRuns {
 public:
   explicit BoxRuns(const fb::Load &load) {
     for (int64_t extent : items(load.shape()))
-      shape.push_back(extent);
+      shape_.push_back(extent);
     for (const fb::Range *range : items(load.box())) {
-      lo.push_back(range->lo());
-      extents.push_back(range->hi() - range->lo());
+      lo_.push_back(range->lo());
+      extents_.push_back(range->hi() - range->lo());
     }
     // Trailing dims that are whole, and the one before them, make one run.
-    for (dims = shape.size(); dims > 0;) {
-      --dims;
-      run *= extents[dims];
-      if (extents[dims] != shape[dims])
+    for (dims_ = shape_.size(); dims_ > 0;) {
+      --dims_;
+      run_ *= extents_[dims_];
+      if (extents_[dims_] != shape_[dims_])
         break;
     }
   }
@@ -36,17 +36,17 @@ public:
   /// Calls fn(first element in the tensor, elements) for every run, in order.
   template <typename Fn>
   void forEach(Fn fn) const {
-    for (int64_t extent : extents)
+    for (int64_t extent : extents_)
       if (extent == 0)
         return;
-    std::vector<int64_t> index(dims, 0);
+    std::vector<int64_t> index(dims_, 0);
     while (true) {
       int64_t start = 0;
-      for (size_t d = 0; d != shape.size(); ++d)
-        start = start * shape[d] + lo[d] + (d < dims ? index[d] : 0);
-      fn(start, run);
-      size_t d = dims;
-      while (d > 0 && ++index[d - 1] == extents[d - 1])
+      for (size_t d = 0; d != shape_.size(); ++d)
+        start = start * shape_[d] + lo_[d] + (d < dims_ ? index[d] : 0);
+      fn(start, run_);
+      size_t d = dims_;
+      while (d > 0 && ++index[d - 1] == extents_[d - 1])
         index[--d] = 0;
       if (d == 0)
         return;
@@ -54,9 +54,9 @@ public:
   }
 
 private:
-  Shape shape, lo, extents;
-  size_t dims = 0; ///< Leading dims that are iterated.
-  int64_t run = 1;
+  Shape shape_, lo_, extents_;
+  size_t dims_ = 0; ///< Leading dims that are iterated.
+  int64_t run_ = 1;
 };
 } // namespace
 

@@ -51,50 +51,50 @@ DeviceTile runtime::describeTile(const fb::Model &model, uint32_t device,
 
 TileShow::TileShow(std::vector<DeviceTile> shownTiles, const Observer &observer,
                    const BackendTraits &traits)
-    : tiles(std::move(shownTiles)), observer(observer) {
-  for (DeviceTile &tile : tiles) {
+    : tiles_(std::move(shownTiles)), observer_(observer) {
+  for (DeviceTile &tile : tiles_) {
     if (traits.memoryIsHost) {
       tile.tile.data = hostAddress(tile.place.data);
       continue;
     }
-    hostData.emplace_back(tile.place.bytes);
-    tile.tile.data = hostData.back().data();
-    copies.push_back(StridedCopy::dense(tile.place.bytes));
+    hostData_.emplace_back(tile.place.bytes);
+    tile.tile.data = hostData_.back().data();
+    copies_.push_back(StridedCopy::dense(tile.place.bytes));
   }
 }
 
 void TileShow::enqueue(Stream &stream) {
-  for (size_t i = 0; i != hostData.size(); ++i)
-    stream.copyToHost(copies[i], tiles[i].place.data, hostData[i].data());
-  shown = &stream;
+  for (size_t i = 0; i != hostData_.size(); ++i)
+    stream.copyToHost(copies_[i], tiles_[i].place.data, hostData_[i].data());
+  shown_ = &stream;
   stream.call(*this);
 }
 
 void TileShow::run() {
-  if (shown->hasFailed())
+  if (shown_->hasFailed())
     return;
-  for (const DeviceTile &tile : tiles)
-    observer(tile.tile);
+  for (const DeviceTile &tile : tiles_)
+    observer_(tile.tile);
 }
 
 namespace {
 class ObservedRow final : public RowAction {
 public:
   ObservedRow(std::unique_ptr<RowAction> row, TileShow show)
-      : row(std::move(row)), show(std::move(show)) {}
+      : row_(std::move(row)), show_(std::move(show)) {}
 
   void enqueue(Stream &stream, const Step &step) override {
-    row->enqueue(stream, step);
-    show.enqueue(stream);
+    row_->enqueue(stream, step);
+    show_.enqueue(stream);
   }
-  uint64_t bytes() const override { return row->bytes(); }
+  uint64_t bytes() const override { return row_->bytes(); }
   void movements(std::vector<Movement> &result) const override {
-    row->movements(result);
+    row_->movements(result);
   }
 
 private:
-  std::unique_ptr<RowAction> row;
-  TileShow show;
+  std::unique_ptr<RowAction> row_;
+  TileShow show_;
 };
 } // namespace
 

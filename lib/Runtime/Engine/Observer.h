@@ -47,11 +47,11 @@ public:
 private:
   void run() override;
 
-  std::vector<DeviceTile> tiles;
-  std::vector<StridedCopy> copies;
-  std::vector<std::vector<char>> hostData; ///< Where memory is not the host's.
-  Observer observer;
-  Stream *shown = nullptr;
+  std::vector<DeviceTile> tiles_;
+  std::vector<StridedCopy> copies_;
+  std::vector<std::vector<char>> hostData_; ///< Where memory is not the host's.
+  Observer observer_;
+  Stream *shown_ = nullptr;
 };
 
 /// A row that shows `tiles` each time that it has run and did not fail, before

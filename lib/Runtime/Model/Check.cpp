@@ -76,24 +76,24 @@ const fb::Model *runtime::checkedModel(const void *data, size_t size) {
 //===----------------------------------------------------------------------===//
 
 void Checker::run() {
-  where = "inputs";
-  for (const auto *input : items(model.inputs()))
+  where_ = "inputs";
+  for (const auto *input : items(model_.inputs()))
     port(input);
-  where = "outputs";
-  for (const auto *output : items(model.outputs()))
+  where_ = "outputs";
+  for (const auto *output : items(model_.outputs()))
     port(output);
-  for (const auto *k : items(model.kernels())) {
-    where = text("kernel '", k->key()->str(), "'");
+  for (const auto *k : items(model_.kernels())) {
+    where_ = text("kernel '", k->key()->str(), "'");
     kernel(k);
   }
-  for (const auto *value : items(model.values())) {
-    where = text("value '", value->name()->str(), "'");
+  for (const auto *value : items(model_.values())) {
+    where_ = text("value '", value->name()->str(), "'");
     name(value->name());
     tensorBytes(value->element(), toVector(value->shape()));
   }
   uint32_t index = 0;
-  for (const auto *native : items(model.natives())) {
-    where = text("native kernel ", index++);
+  for (const auto *native : items(model_.natives())) {
+    where_ = text("native kernel ", index++);
     if (items(native->bytes()).size() != items(native->extents()).size())
       bad(items(native->bytes()).size(), " buffers and ",
           items(native->extents()).size(), " lists of extents");
@@ -101,17 +101,17 @@ void Checker::run() {
       if (native->size_count() < 64 && extents >> native->size_count())
         bad("an extent beyond its ", native->size_count(), " sizes");
   }
-  where = "model";
-  if (!toString(model.weights_file()).empty() && !model.weights_digest())
+  where_ = "model";
+  if (!toString(model_.weights_file()).empty() && !model_.weights_digest())
     bad("a weights file without a digest");
-  drained.assign(items(model.outputs()).size(), 0);
-  auto devices = items(model.devices());
+  drained_.assign(items(model_.outputs()).size(), 0);
+  auto devices = items(model_.devices());
   if (devices.size() == 0 || devices.size() > 4096)
     bad(devices.size(), " devices");
-  for (currentId = 0; currentId != devices.size(); ++currentId) {
-    where = text("device ", currentId);
-    current = devices[currentId];
-    device(current);
+  for (currentId_ = 0; currentId_ != devices.size(); ++currentId_) {
+    where_ = text("device ", currentId_);
+    current_ = devices[currentId_];
+    device(current_);
   }
   drains();
 }
@@ -171,7 +171,7 @@ void Checker::kernel(const fb::Kernel *kernel) {
   for (const auto *type : items(kernel->results()))
     tensorBytes(type->element(), toVector(type->shape()));
   if (const auto *native = kernel->op_as_Native()) {
-    uint32_t count = items(model.natives()).size();
+    uint32_t count = items(model_.natives()).size();
     if (native->symbol() >= count)
       bad("native kernel ", native->symbol(), " of ", count);
     return;
@@ -192,9 +192,9 @@ void Checker::kernel(const fb::Kernel *kernel) {
 }
 
 const fb::Buffer *Checker::buffer(uint32_t index) {
-  if (!current->buffers() || index >= current->buffers()->size())
-    bad("buffer ", index, " of ", items(current->buffers()).size());
-  return current->buffers()->Get(index);
+  if (!current_->buffers() || index >= current_->buffers()->size())
+    bad("buffer ", index, " of ", items(current_->buffers()).size());
+  return current_->buffers()->Get(index);
 }
 
 void Checker::extent(uint32_t index, uint64_t offset, uint64_t bytes) {
@@ -253,12 +253,12 @@ void Checker::box(const flatbuffers::Vector<const fb::Range *> *ranges,
 }
 
 void Checker::tile(const fb::Tile *tile) {
-  where = text("device ", currentId, ", tiles");
-  if (tile->value() >= items(model.values()).size())
-    bad("value ", tile->value(), " of ", items(model.values()).size());
-  const fb::Value *value = model.values()->Get(tile->value());
-  where =
-      text("device ", currentId, ", a tile of '", value->name()->str(), "'");
+  where_ = text("device ", currentId_, ", tiles");
+  if (tile->value() >= items(model_.values()).size())
+    bad("value ", tile->value(), " of ", items(model_.values()).size());
+  const fb::Value *value = model_.values()->Get(tile->value());
+  where_ =
+      text("device ", currentId_, ", a tile of '", value->name()->str(), "'");
   Shape extents;
   box(tile->box(), toVector(value->shape()), extents);
   if (!tile->data())
@@ -276,7 +276,7 @@ void Checker::tile(const fb::Tile *tile) {
       bad("part ", part, " of ", tile->part_count());
     next = part + 1;
   }
-  int64_t rows = items(current->main()).size();
+  int64_t rows = items(current_->main()).size();
   if (tile->row() < -1 || tile->row() >= rows)
     bad("row ", tile->row(), " of ", rows);
   if (tile->row() == -1 &&
@@ -285,7 +285,7 @@ void Checker::tile(const fb::Tile *tile) {
 }
 
 void Checker::load(const fb::Load *load) {
-  where = text("device ", currentId, ", load '", toString(load->name()), "'");
+  where_ = text("device ", currentId_, ", load '", toString(load->name()), "'");
   Shape shape = toVector(load->shape());
   int64_t all = tensorBytes(load->element(), shape);
   Shape extents;
@@ -293,8 +293,8 @@ void Checker::load(const fb::Load *load) {
   extent(load->buffer(), 0,
          static_cast<uint64_t>(byteCount(load->element(), extents)));
   if (load->init_row() < -1 ||
-      load->init_row() >= static_cast<int64_t>(items(current->init()).size()))
-    bad("init row ", load->init_row(), " of ", items(current->init()).size());
+      load->init_row() >= static_cast<int64_t>(items(current_->init()).size()))
+    bad("init row ", load->init_row(), " of ", items(current_->init()).size());
   size_t size = elementSize(load->element());
   if (const auto *splat = load->source_as_Splat()) {
     if (splat->value()->size() != size)
@@ -309,7 +309,7 @@ void Checker::load(const fb::Load *load) {
       bad("random values of type ", elementName(load->element()));
   } else if (!load->source_as_Stored()) {
     bad("an unknown source");
-  } else if (toString(model.weights_file()).empty()) {
+  } else if (toString(model_.weights_file()).empty()) {
     bad("a stored tensor without a weights file");
   }
 }

@@ -14,8 +14,8 @@ using namespace soap;
 using namespace soap::runtime;
 
 void Checker::row(const fb::Row *row, uint32_t index, bool init) {
-  where = text("device ", currentId, ", ", init ? "init " : "", "row ", index,
-               " ('", toString(row->name()), "')");
+  where_ = text("device ", currentId_, ", ", init ? "init " : "", "row ", index,
+                " ('", toString(row->name()), "')");
   name(row->name());
   kind(row->stream(), fb::Stream::MAX);
   kind(row->phase(), fb::Phase::MAX);
@@ -56,17 +56,17 @@ void Checker::row(const fb::Row *row, uint32_t index, bool init) {
     const auto *feed = row->body_as_Feed();
     if (row->phase() != fb::Phase::Feed)
       bad("a feed outside of its phase");
-    if (feed->input() >= items(model.inputs()).size())
-      bad("input ", feed->input(), " of ", items(model.inputs()).size());
-    return hostRow(feed, model.inputs()->Get(feed->input()), /*feeds=*/true);
+    if (feed->input() >= items(model_.inputs()).size())
+      bad("input ", feed->input(), " of ", items(model_.inputs()).size());
+    return hostRow(feed, model_.inputs()->Get(feed->input()), /*feeds=*/true);
   }
   case fb::RowBody::Drain: {
     const auto *drain = row->body_as_Drain();
     if (row->phase() != fb::Phase::Drain)
       bad("a drain outside of its phase");
-    if (drain->output() >= items(model.outputs()).size())
-      bad("output ", drain->output(), " of ", items(model.outputs()).size());
-    return hostRow(drain, model.outputs()->Get(drain->output()),
+    if (drain->output() >= items(model_.outputs()).size())
+      bad("output ", drain->output(), " of ", items(model_.outputs()).size());
+    return hostRow(drain, model_.outputs()->Get(drain->output()),
                    /*feeds=*/false);
   }
   case fb::RowBody::NONE:
@@ -76,9 +76,9 @@ void Checker::row(const fb::Row *row, uint32_t index, bool init) {
 }
 
 void Checker::launch(const fb::Launch *launch) {
-  if (launch->kernel() >= items(model.kernels()).size())
-    bad("kernel ", launch->kernel(), " of ", items(model.kernels()).size());
-  const auto *k = model.kernels()->Get(launch->kernel());
+  if (launch->kernel() >= items(model_.kernels()).size())
+    bad("kernel ", launch->kernel(), " of ", items(model_.kernels()).size());
+  const auto *k = model_.kernels()->Get(launch->kernel());
   auto tensors = [&](const flatbuffers::Vector<uint32_t> *buffers,
                      const auto *types, const char *what) {
     auto list = items(buffers);
@@ -94,7 +94,7 @@ void Checker::launch(const fb::Launch *launch) {
   tensors(launch->operands(), k->operands(), "operands");
   tensors(launch->results(), k->results(), "results");
   if (const auto *native = k->op_as_Native())
-    nativeLaunch(launch, k, model.natives()->Get(native->symbol()));
+    nativeLaunch(launch, k, model_.natives()->Get(native->symbol()));
   for (uint32_t operand : items(launch->constant_operands())) {
     if (operand >= items(launch->operands()).size())
       bad("constant operand ", operand);
@@ -197,8 +197,8 @@ void Checker::hostRow(const Row *row, const fb::Port *port, bool feeds) {
     portBox(copy, port, feeds);
   }
   if constexpr (std::is_same_v<Row, fb::Drain>)
-    if (__builtin_add_overflow(drained[row->output()], total,
-                               &drained[row->output()]))
+    if (__builtin_add_overflow(drained_[row->output()], total,
+                               &drained_[row->output()]))
       bad("drains of 2^64 bytes or more");
 }
 
@@ -251,20 +251,20 @@ void Checker::portBox(const fb::BoxCopy *copy, const fb::Port *port,
 }
 
 void Checker::drains() {
-  for (uint32_t i = 0; i != drained.size(); ++i) {
-    const fb::Port *port = model.outputs()->Get(i);
-    where = text("output '", port->name()->str(), "'");
+  for (uint32_t i = 0; i != drained_.size(); ++i) {
+    const fb::Port *port = model_.outputs()->Get(i);
+    where_ = text("output '", port->name()->str(), "'");
     int64_t bytes = byteCount(port->element(), toVector(port->shape()));
-    if (drained[i] != static_cast<uint64_t>(bytes))
-      bad("drains of ", drained[i], " bytes for ", bytes);
+    if (drained_[i] != static_cast<uint64_t>(bytes))
+      bad("drains of ", drained_[i], " bytes for ", bytes);
   }
 }
 
 void Checker::exchange(const fb::Exchange *exchange) {
   auto messages = [&](const flatbuffers::Vector<const fb::Message *> *list) {
     for (const fb::Message *message : items(list)) {
-      if (message->peer() >= items(model.devices()).size() ||
-          message->peer() == currentId)
+      if (message->peer() >= items(model_.devices()).size() ||
+          message->peer() == currentId_)
         bad("a transfer with device ", message->peer());
       extent(message->data());
     }
@@ -279,11 +279,11 @@ void Checker::collective(const fb::Collective *c) {
   kind(c->element(), fb::ElementType::MAX);
   std::vector<uint32_t> group = toVector(c->group());
   if (group.empty() || c->member() >= group.size() ||
-      group[c->member()] != currentId)
+      group[c->member()] != currentId_)
     bad("a collective in which this device is not member ", c->member());
   std::set<uint32_t> distinct(group.begin(), group.end());
   if (distinct.size() != group.size() ||
-      *distinct.rbegin() >= items(model.devices()).size())
+      *distinct.rbegin() >= items(model_.devices()).size())
     bad("a collective over unknown or repeated devices");
   uint32_t n = group.size(), sends = 1, receives = 1;
   switch (c->kind()) {

@@ -16,14 +16,14 @@ namespace soap::runtime {
 /// Knows where in the table it is, for messages; throws SOAP_INVALID.
 class Checker {
 public:
-  explicit Checker(const fb::Model &model) : model(model) {}
+  explicit Checker(const fb::Model &model) : model_(model) {}
   /// Checks all of it.
   void run();
 
 private:
   template <typename... Ts>
   [[noreturn]] void bad(const Ts &...parts) {
-    invalid("expected a consistent model table, got: ", where, ": ", parts...,
+    invalid("expected a consistent model table, got: ", where_, ": ", parts...,
             "; compile the model again");
   }
   template <typename Enum>
@@ -68,12 +68,12 @@ private:
   void extent(const fb::Extent &extent);
   void extent(uint32_t buffer, uint64_t offset, uint64_t bytes);
 
-  const fb::Model &model;
-  const fb::Device *current = nullptr;
-  uint32_t currentId = 0;
-  std::string where;
+  const fb::Model &model_;
+  const fb::Device *current_ = nullptr;
+  uint32_t currentId_ = 0;
+  std::string where_;
   /// Bytes that drain rows write, per output.
-  std::vector<uint64_t> drained;
+  std::vector<uint64_t> drained_;
 };
 
 } // namespace soap::runtime

@@ -18,26 +18,26 @@ using namespace soap;
 using namespace soap::runtime;
 
 CompiledModel::CompiledModel(const void *data, size_t size)
-    : storage(size / sizeof(uint64_t) + 1) {
+    : storage_(size / sizeof(uint64_t) + 1) {
   if (size)
-    std::memcpy(storage.data(), data, size);
-  model = checkedModel(storage.data(), size);
-  checkTable(*model);
+    std::memcpy(storage_.data(), data, size);
+  table_ = checkedModel(storage_.data(), size);
+  checkTable(*table_);
 }
 
 CompiledModel::~CompiledModel() {
-  if (library)
-    dlclose(library);
+  if (library_)
+    dlclose(library_);
 }
 
 std::string CompiledModel::weightsPath() const {
-  std::string name = toString(model->weights_file());
+  std::string name = toString(table_->weights_file());
   if (name.empty())
     return "";
   if (name.find('/') != std::string::npos)
     invalid("expected the name of a weights file beside the model, got: '",
             name, "'; compile the model again");
-  return directory + "/" + name;
+  return directory_ + "/" + name;
 }
 
 void CompiledModel::checkWeights(bool all) const {
@@ -45,7 +45,7 @@ void CompiledModel::checkWeights(bool all) const {
   if (path.empty())
     return;
   auto file = MappedFile::open(path, "the weights of the model");
-  const fb::WeightsDigest &wanted = *model->weights_digest();
+  const fb::WeightsDigest &wanted = *table_->weights_digest();
   auto differ = [&](const std::string &what) {
     invalid("expected the weights that were written with the model in '", path,
             "', got: ", what,
@@ -99,11 +99,11 @@ CompiledModel::open(const std::string &path, soap_build build) {
   char resolved[PATH_MAX];
   if (!realpath(path.c_str(), resolved))
     invalid("cannot resolve '", path, "', got: ", std::strerror(errno));
-  result->directory = resolved;
-  result->directory.resize(result->directory.rfind('/'));
-  result->reference = reference.has_value();
+  result->directory_ = resolved;
+  result->directory_.resize(result->directory_.rfind('/'));
+  result->hasReference_ = reference.has_value();
 
-  uint32_t count = items(result->model->natives()).size();
+  uint32_t count = items(result->table_->natives()).size();
   if (count == 0)
     return result;
   auto table = elf.find("soap_native_kernels");
@@ -111,17 +111,17 @@ CompiledModel::open(const std::string &path, soap_build build) {
     invalid("expected ", count, " native kernels in '", path,
             "', got: ", table ? table->size / sizeof(soap_native_kernel) : 0,
             "; compile the model again");
-  result->library = dlopen(resolved, RTLD_NOW | RTLD_LOCAL);
-  if (!result->library)
+  result->library_ = dlopen(resolved, RTLD_NOW | RTLD_LOCAL);
+  if (!result->library_)
     invalid("expected a loadable model, got: ", dlerror(),
             "; compile the model again");
   const auto *natives = static_cast<const soap_native_kernel *>(
-      dlsym(result->library, "soap_native_kernels"));
+      dlsym(result->library_, "soap_native_kernels"));
   if (!natives)
     invalid("expected native kernels in '", path, "', got: ", dlerror(),
             "; compile the model again");
-  result->natives.assign(natives, natives + count);
-  for (soap_native_kernel kernel : result->natives)
+  result->natives_.assign(natives, natives + count);
+  for (soap_native_kernel kernel : result->natives_)
     if (!kernel)
       invalid("expected native kernels in '", path,
               "', got: an empty entry; compile the model again");
@@ -133,15 +133,15 @@ CompiledModel::fromMemory(const void *data, size_t size,
                           const soap_native_kernel *natives, size_t nativeCount,
                           const std::string &directory) {
   std::shared_ptr<CompiledModel> result(new CompiledModel(data, size));
-  size_t count = items(result->model->natives()).size();
+  size_t count = items(result->table_->natives()).size();
   if (nativeCount < count)
     invalid("expected ", count, " native kernels, got: ", nativeCount,
             "; pass all that the table names");
   for (size_t i = 0; i != count; ++i) {
     if (!natives || !natives[i])
       invalid("expected native kernel ", i, ", got: null");
-    result->natives.push_back(natives[i]);
+    result->natives_.push_back(natives[i]);
   }
-  result->directory = directory;
+  result->directory_ = directory;
   return result;
 }

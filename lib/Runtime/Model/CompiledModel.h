@@ -28,10 +28,10 @@ public:
   ~CompiledModel();
   CompiledModel(const CompiledModel &) = delete;
 
-  const fb::Model &table() const { return *model; }
+  const fb::Model &table() const { return *table_; }
   /// True if the shared library holds a build for one device, too.
-  bool hasReference() const { return reference; }
-  soap_native_kernel native(uint32_t symbol) const { return natives[symbol]; }
+  bool hasReference() const { return hasReference_; }
+  soap_native_kernel native(uint32_t symbol) const { return natives_[symbol]; }
   /// The weights file, or "" if the model has none.
   std::string weightsPath() const;
   /// Throws SOAP_INVALID unless the weights file is the one that was written
@@ -42,12 +42,12 @@ public:
 private:
   CompiledModel(const void *data, size_t size);
 
-  std::vector<uint64_t> storage; ///< The table, aligned.
-  const fb::Model *model = nullptr;
-  std::vector<soap_native_kernel> natives;
-  std::string directory;
-  bool reference = false;
-  void *library = nullptr;
+  std::vector<uint64_t> storage_; ///< The table, aligned.
+  const fb::Model *table_ = nullptr;
+  std::vector<soap_native_kernel> natives_;
+  std::string directory_;
+  bool hasReference_ = false;
+  void *library_ = nullptr;
 };
 
 } // namespace soap::runtime

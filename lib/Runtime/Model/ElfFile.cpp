@@ -24,20 +24,20 @@ static constexpr const char *hostName = "this machine";
 #endif
 
 void ElfFile::damaged(const char *what) const {
-  invalid("expected a complete shared library in '", file.path(),
+  invalid("expected a complete shared library in '", file_.path(),
           "', got: ", what, "; compile the model again");
 }
 
 template <typename T>
 const T *ElfFile::at(uint64_t offset, uint64_t count) const {
-  if (offset > file.size() || count > (file.size() - offset) / sizeof(T))
+  if (offset > file_.size() || count > (file_.size() - offset) / sizeof(T))
     damaged("a truncated file");
   if (offset % alignof(T))
     damaged("a misaligned table");
-  return reinterpret_cast<const T *>(file.data() + offset);
+  return reinterpret_cast<const T *>(file_.data() + offset);
 }
 
-ElfFile::ElfFile(const MappedFile &file) : file(file) {
+ElfFile::ElfFile(const MappedFile &file) : file_(file) {
   if (file.size() < sizeof(Elf64_Ehdr) ||
       std::memcmp(file.data(), ELFMAG, SELFMAG) != 0)
     invalid("expected a model made by soap-compile, got: '", file.path(),

@@ -38,7 +38,7 @@ private:
   const T *at(uint64_t offset, uint64_t count = 1) const;
   [[noreturn]] void damaged(const char *what) const;
 
-  const MappedFile &file;
+  const MappedFile &file_;
 };
 
 } // namespace soap::runtime

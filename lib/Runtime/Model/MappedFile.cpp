@@ -45,6 +45,6 @@ std::shared_ptr<MappedFile> MappedFile::open(const std::string &path,
 }
 
 MappedFile::~MappedFile() {
-  if (length)
-    munmap(const_cast<unsigned char *>(bytes), length);
+  if (size_)
+    munmap(const_cast<unsigned char *>(data_), size_);
 }

@@ -25,16 +25,16 @@ public:
   MappedFile(const MappedFile &) = delete;
   MappedFile &operator=(const MappedFile &) = delete;
 
-  const unsigned char *data() const { return bytes; }
-  size_t size() const { return length; }
-  const std::string &path() const { return name; }
+  const unsigned char *data() const { return data_; }
+  size_t size() const { return size_; }
+  const std::string &path() const { return path_; }
 
 private:
   MappedFile(std::string path, const unsigned char *bytes, size_t length)
-      : name(std::move(path)), bytes(bytes), length(length) {}
-  std::string name;
-  const unsigned char *bytes;
-  size_t length;
+      : path_(std::move(path)), data_(bytes), size_(length) {}
+  std::string path_;
+  const unsigned char *data_;
+  size_t size_;
 };
 
 } // namespace soap::runtime

@@ -23,46 +23,45 @@ template <typename... Ts>
 // Matching
 //===----------------------------------------------------------------------===//
 
+/// Calls visit(device, row, exchange) for all exchanges.
+template <typename Visit>
+static void forEachExchange(const fb::Model &model, Visit visit) {
+  auto devices = items(model.devices());
+  for (uint32_t d = 0; d != devices.size(); ++d) {
+    auto rows = items(devices[d]->main());
+    for (uint32_t r = 0; r != rows.size(); ++r)
+      if (const auto *exchange = rows[r]->body_as_Exchange())
+        visit(d, r, *exchange);
+  }
+}
+
 static void matchMessages(const fb::Model &model, Meetings &result) {
   // The n-th send from s to d with a tag meets the n-th such receive.
   using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
   std::map<Key, std::deque<uint32_t>> open;
-  auto devices = items(model.devices());
-  for (uint32_t d = 0; d != devices.size(); ++d) {
-    auto rows = items(devices[d]->main());
-    for (uint32_t r = 0; r != rows.size(); ++r) {
-      const auto *exchange = rows[r]->body_as_Exchange();
-      if (!exchange)
-        continue;
-      for (const fb::Message *send : items(exchange->sends())) {
-        auto id = static_cast<uint32_t>(result.channels.size());
-        result.channels.push_back({d, send->peer(), send->data().bytes()});
-        open[{d, send->peer(), send->tag()}].push_back(id);
-        result.rows[d][r].sends.push_back(id);
-      }
+  forEachExchange(model, [&](uint32_t d, uint32_t r, const auto &exchange) {
+    for (const fb::Message *send : items(exchange.sends())) {
+      auto id = static_cast<uint32_t>(result.channels.size());
+      result.channels.push_back({d, send->peer(), send->data().bytes()});
+      open[{d, send->peer(), send->tag()}].push_back(id);
+      result.rows[d][r].sends.push_back(id);
     }
-  }
-  for (uint32_t d = 0; d != devices.size(); ++d) {
-    auto rows = items(devices[d]->main());
-    for (uint32_t r = 0; r != rows.size(); ++r) {
-      const auto *exchange = rows[r]->body_as_Exchange();
-      if (!exchange)
-        continue;
-      for (const fb::Message *receive : items(exchange->receives())) {
-        auto &queue = open[{receive->peer(), d, receive->tag()}];
-        if (queue.empty())
-          inconsistent("device ", d, " receives from device ", receive->peer(),
-                       " what it does not send (tag ", receive->tag(), ")");
-        uint32_t id = queue.front();
-        queue.pop_front();
-        if (result.channels[id].bytes != receive->data().bytes())
-          inconsistent("device ", d, " receives ", receive->data().bytes(),
-                       " bytes from device ", receive->peer(), ", which sends ",
-                       result.channels[id].bytes);
-        result.rows[d][r].receives.push_back(id);
-      }
+  });
+  forEachExchange(model, [&](uint32_t d, uint32_t r, const auto &exchange) {
+    for (const fb::Message *receive : items(exchange.receives())) {
+      auto &queue = open[{receive->peer(), d, receive->tag()}];
+      if (queue.empty())
+        inconsistent("device ", d, " receives from device ", receive->peer(),
+                     " what it does not send (tag ", receive->tag(), ")");
+      uint32_t id = queue.front();
+      queue.pop_front();
+      if (result.channels[id].bytes != receive->data().bytes())
+        inconsistent("device ", d, " receives ", receive->data().bytes(),
+                     " bytes from device ", receive->peer(), ", which sends ",
+                     result.channels[id].bytes);
+      result.rows[d][r].receives.push_back(id);
     }
-  }
+  });
   for (const auto &[key, queue] : open)
     if (!queue.empty())
       inconsistent("device ", std::get<0>(key), " sends to device ",
@@ -172,23 +171,24 @@ namespace {
 class Rehearsal {
 public:
   Rehearsal(const fb::Model &model, const Meetings &meetings)
-      : model(model), meetings(meetings), sent(meetings.channels.size()),
-        received(meetings.channels.size()), arrived(meetings.meetings.size()) {}
+      : model_(model), meetings_(meetings), sent_(meetings.channels.size()),
+        received_(meetings.channels.size()),
+        arrived_(meetings.meetings.size()) {}
 
   void run() {
-    auto devices = items(model.devices());
+    auto devices = items(model_.devices());
     for (uint32_t d = 0; d != devices.size(); ++d) {
       auto rows = items(devices[d]->main());
-      ended.emplace_back(rows.size(), false);
+      ended_.emplace_back(rows.size(), false);
       for (unsigned stream = 0; stream != 2; ++stream)
-        cursors.push_back({d, stream});
+        cursors_.push_back({d, stream});
     }
     for (bool progress = true; progress;) {
       progress = false;
-      for (Cursor &cursor : cursors)
+      for (Cursor &cursor : cursors_)
         progress |= advance(cursor);
     }
-    for (const Cursor &cursor : cursors) {
+    for (const Cursor &cursor : cursors_) {
       auto rows = items(devices[cursor.device]->main());
       if (cursor.row < rows.size())
         inconsistent("programs that wait for each other, device ",
@@ -206,48 +206,48 @@ private:
   };
 
   bool advance(Cursor &cursor) {
-    auto rows = items(model.devices()->Get(cursor.device)->main());
+    auto rows = items(model_.devices()->Get(cursor.device)->main());
     bool progress = false;
     for (; cursor.row < rows.size(); ++cursor.row, cursor.posted = false) {
       const fb::Row *row = rows[cursor.row];
       if (static_cast<unsigned>(row->stream()) != cursor.stream)
         continue;
       const Meetings::RowLinks &links =
-          meetings.rows[cursor.device][cursor.row];
+          meetings_.rows[cursor.device][cursor.row];
       const auto *collective = row->body_as_Collective();
       if (!cursor.posted) {
         for (uint32_t wait : items(row->waits()))
-          if (!ended[cursor.device][wait])
+          if (!ended_[cursor.device][wait])
             return progress;
         for (uint32_t channel : links.sends)
-          sent[channel] = true;
+          sent_[channel] = true;
         for (uint32_t channel : links.receives)
-          received[channel] = true;
+          received_[channel] = true;
         if (collective)
-          ++arrived[links.meeting];
+          ++arrived_[links.meeting];
         cursor.posted = progress = true;
       }
       for (uint32_t channel : links.sends)
-        if (!received[channel])
+        if (!received_[channel])
           return progress;
       for (uint32_t channel : links.receives)
-        if (!sent[channel])
+        if (!sent_[channel])
           return progress;
-      if (collective && arrived[links.meeting] !=
-                            meetings.meetings[links.meeting].group.size())
+      if (collective && arrived_[links.meeting] !=
+                            meetings_.meetings[links.meeting].group.size())
         return progress;
-      ended[cursor.device][cursor.row] = true;
+      ended_[cursor.device][cursor.row] = true;
       progress = true;
     }
     return progress;
   }
 
-  const fb::Model &model;
-  const Meetings &meetings;
-  std::vector<bool> sent, received;
-  std::vector<size_t> arrived;
-  std::vector<std::vector<bool>> ended;
-  std::vector<Cursor> cursors;
+  const fb::Model &model_;
+  const Meetings &meetings_;
+  std::vector<bool> sent_, received_;
+  std::vector<size_t> arrived_;
+  std::vector<std::vector<bool>> ended_;
+  std::vector<Cursor> cursors_;
 };
 } // namespace
 

@@ -15,17 +15,17 @@ using namespace soap;
 using namespace soap::runtime;
 
 Safetensors::Safetensors(std::shared_ptr<MappedFile> mapped)
-    : file(std::move(mapped)) {
+    : file_(std::move(mapped)) {
   uint64_t length = 0;
-  if (file->size() < sizeof(length))
+  if (file_->size() < sizeof(length))
     damaged("a truncated file");
-  std::memcpy(&length, file->data(), sizeof(length));
-  if (length > file->size() - sizeof(length))
+  std::memcpy(&length, file_->data(), sizeof(length));
+  if (length > file_->size() - sizeof(length))
     damaged("a header beyond the end of the file");
-  dataOffset = sizeof(length) + length;
-  uint64_t dataSize = file->size() - dataOffset;
+  dataOffset_ = sizeof(length) + length;
+  uint64_t dataSize = file_->size() - dataOffset_;
   const char *begin =
-      reinterpret_cast<const char *>(file->data()) + sizeof(length);
+      reinterpret_cast<const char *>(file_->data()) + sizeof(length);
   std::string repeated;
   std::set<std::string> names;
   auto onKey = [&](int depth, nlohmann::json::parse_event_t event,
@@ -60,13 +60,13 @@ Safetensors::Safetensors(std::shared_ptr<MappedFile> mapped)
     if (entry.begin > entry.end || entry.end > dataSize)
       damaged("tensor '" + name + "' beyond the end of the file");
     checkSize(name, entry);
-    entries.emplace(name, std::move(entry));
+    entries_.emplace(name, std::move(entry));
   }
   checkCoverage(dataSize);
 }
 
 void Safetensors::damaged(const std::string &what) const {
-  invalid("expected a complete safetensors file in '", file->path(),
+  invalid("expected a complete safetensors file in '", file_->path(),
           "', got: ", what, "; compile the model again");
 }
 
@@ -86,7 +86,7 @@ void Safetensors::checkSize(const std::string &name, const Entry &entry) const {
 /// The format wants every byte of the data to be one tensor's.
 void Safetensors::checkCoverage(uint64_t dataSize) const {
   std::vector<const std::pair<const std::string, Entry> *> order;
-  for (const auto &entry : entries)
+  for (const auto &entry : entries_)
     order.push_back(&entry);
   std::sort(order.begin(), order.end(), [](const auto *a, const auto *b) {
     return std::tie(a->second.begin, a->second.end) <
@@ -112,17 +112,17 @@ void Safetensors::checkCoverage(uint64_t dataSize) const {
 const unsigned char *Safetensors::find(const std::string &name,
                                        fb::ElementType element,
                                        const Shape &shape) const {
-  auto it = entries.find(name);
-  if (it == entries.end())
-    invalid("expected a tensor '", name, "' in '", file->path(),
+  auto it = entries_.find(name);
+  if (it == entries_.end())
+    invalid("expected a tensor '", name, "' in '", file_->path(),
             "', got: none; keep the weights file of this model beside it");
   const Entry &entry = it->second;
   auto bytes = static_cast<uint64_t>(byteCount(element, shape));
   if (entry.type != storedName(element) || entry.shape != shape ||
       entry.end - entry.begin != bytes)
     invalid("expected tensor '", name, "' of ", storedName(element), " ",
-            toString(shape), " in '", file->path(), "', got: ", entry.type, " ",
-            toString(entry.shape),
+            toString(shape), " in '", file_->path(), "', got: ", entry.type,
+            " ", toString(entry.shape),
             "; keep the weights file of this model beside it");
-  return file->data() + dataOffset + entry.begin;
+  return file_->data() + dataOffset_ + entry.begin;
 }

@@ -41,9 +41,9 @@ private:
   void checkSize(const std::string &name, const Entry &entry) const;
   void checkCoverage(uint64_t dataSize) const;
 
-  std::shared_ptr<MappedFile> file;
-  std::map<std::string, Entry> entries;
-  uint64_t dataOffset = 0;
+  std::shared_ptr<MappedFile> file_;
+  std::map<std::string, Entry> entries_;
+  uint64_t dataOffset_ = 0;
 };
 
 } // namespace soap::runtime

@@ -138,30 +138,30 @@ class GroupChannels final : public Channels {
 public:
   GroupChannels(std::unique_ptr<Channels> local, Group &group,
                 const Placement &placement)
-      : local(std::move(local)), group(group), placement(placement) {}
+      : local_(std::move(local)), group_(group), placement_(placement) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
                                      uint32_t to) override {
-    return placement.isLocal(to)
-               ? local->makeSender(channel, from, to)
-               : group.makeSender(channel, placement.rankOf[to]);
+    return placement_.isLocal(to)
+               ? local_->makeSender(channel, from, to)
+               : group_.makeSender(channel, placement_.rankOf[to]);
   }
   std::unique_ptr<Receiver> makeReceiver(uint32_t channel, uint32_t from,
                                          uint32_t to) override {
-    return placement.isLocal(from)
-               ? local->makeReceiver(channel, from, to)
-               : group.makeReceiver(channel, placement.rankOf[from]);
+    return placement_.isLocal(from)
+               ? local_->makeReceiver(channel, from, to)
+               : group_.makeReceiver(channel, placement_.rankOf[from]);
   }
 
   void abandon(const std::string &reason) override {
-    group.fail(reason);
-    local->abandon(reason);
+    group_.fail(reason);
+    local_->abandon(reason);
   }
 
 private:
-  std::unique_ptr<Channels> local;
-  Group &group;
-  const Placement &placement;
+  std::unique_ptr<Channels> local_;
+  Group &group_;
+  const Placement &placement_;
 };
 } // namespace
 

@@ -61,46 +61,46 @@ std::string soap::runtime::hostName() {
 // Registry
 //===----------------------------------------------------------------------===//
 
-Registry::Registry(const Launch &launch) : folder(launch.jobFolder) {
-  if (folder.empty())
+Registry::Registry(const Launch &launch) : folder_(launch.jobFolder) {
+  if (folder_.empty())
     return;
-  own = fileOf(launch.rank);
+  own_ = fileOf(launch.rank);
   // Written aside and renamed, so that nobody reads half a number.
-  std::string draft = own + ".new";
+  std::string draft = own_ + ".new";
   std::ofstream(draft) << getpid() << '\n';
-  if (std::rename(draft.c_str(), own.c_str()) != 0)
-    own.clear();
+  if (std::rename(draft.c_str(), own_.c_str()) != 0)
+    own_.clear();
 }
 
 Registry::~Registry() {
-  if (!own.empty())
-    (void)unlink(own.c_str());
+  if (!own_.empty())
+    (void)unlink(own_.c_str());
 }
 
 std::string Registry::fileOf(uint32_t rank) const {
-  return folder + std::to_string(rank) + ".pid";
+  return folder_ + std::to_string(rank) + ".pid";
 }
 
 void Registry::publishVerdict(const std::string &verdict) const {
-  if (own.empty())
+  if (own_.empty())
     return;
   // Complete before it has its name, which only the first one gets.
-  std::string draft = own + ".verdict";
+  std::string draft = own_ + ".verdict";
   std::ofstream(draft) << verdict << '\n';
-  (void)link(draft.c_str(), (folder + "verdict").c_str());
+  (void)link(draft.c_str(), (folder_ + "verdict").c_str());
   (void)unlink(draft.c_str());
 }
 
 std::string Registry::verdict() const {
   std::string line;
-  if (!folder.empty())
-    std::getline(std::ifstream(folder + "verdict") >> std::ws, line);
+  if (!folder_.empty())
+    std::getline(std::ifstream(folder_ + "verdict") >> std::ws, line);
   return line;
 }
 
 pid_t Registry::processOf(uint32_t rank) const {
   pid_t process = 0;
-  if (!folder.empty())
+  if (!folder_.empty())
     std::ifstream(fileOf(rank)) >> process;
   return process;
 }

@@ -50,7 +50,7 @@ public:
 private:
   std::string fileOf(uint32_t rank) const;
 
-  std::string folder, own;
+  std::string folder_, own_;
 };
 
 } // namespace soap::runtime

@@ -32,11 +32,11 @@ static constexpr int64_t slowStart = 10'000'000'000,
                          slowerStart = 60'000'000'000;
 
 void Monitor::checkSilence(int64_t time) {
-  for (const Connection &connection : connections) {
+  for (const Connection &connection : connections_) {
     if (connection.rank < 0 || connection.closed)
       continue;
     int64_t silence = time - connection.heard;
-    if (silence > timeout)
+    if (silence > timeout_)
       declareLost(static_cast<uint32_t>(connection.rank), Reason::Silent,
                   static_cast<uint32_t>(silence / 1'000'000));
   }
@@ -45,65 +45,65 @@ void Monitor::checkSilence(int64_t time) {
 void Monitor::checkRegistry(int64_t time) {
   // States first: who ends because of a verdict has published it before.
   std::vector<Registry::State> states;
-  for (uint32_t rank = 0; rank != launch.size; ++rank)
-    states.push_back(registry.stateOf(rank));
+  for (uint32_t rank = 0; rank != launch_.size; ++rank)
+    states.push_back(registry_.stateOf(rank));
   followVerdict();
-  bool known = launch.oneHost && !launch.jobFolder.empty();
-  int64_t waited = time - begun;
-  for (uint32_t rank = 0; rank != launch.size; ++rank) {
-    if (rank == launch.rank)
+  bool known = launch_.oneHost && !launch_.jobFolder.empty();
+  int64_t waited = time - begun_;
+  for (uint32_t rank = 0; rank != launch_.size; ++rank) {
+    if (rank == launch_.rank)
       continue;
     Registry::State state = states[rank];
     bool saidBye =
-        std::any_of(connections.begin(), connections.end(),
+        std::any_of(connections_.begin(), connections_.end(),
                     [&](const Connection &connection) {
                       return connection.rank == rank && connection.saidBye;
                     });
     if (state == Registry::State::Ended && !saidBye)
       declareLost(rank, Reason::Ended, 0);
     if (state == Registry::State::Unknown && known &&
-        waited > std::max(timeout, slowStart))
+        waited > std::max(timeout_, slowStart))
       declareLost(rank, Reason::Silent,
                   static_cast<uint32_t>(waited / 1'000'000));
     if (state != Registry::State::Stopped) {
-      stoppedSince[rank] = 0;
+      stoppedSince_[rank] = 0;
       continue;
     }
-    if (!stoppedSince[rank])
-      stoppedSince[rank] = time;
-    if (time - stoppedSince[rank] > timeout)
+    if (!stoppedSince_[rank])
+      stoppedSince_[rank] = time;
+    if (time - stoppedSince_[rank] > timeout_)
       declareLost(rank, Reason::Stopped, 0);
   }
-  if (!known && waited > std::max(timeout, slowerStart))
-    report(text("expected ", launch.size, " processes to meet within ",
+  if (!known && waited > std::max(timeout_, slowerStart))
+    report(text("expected ", launch_.size, " processes to meet within ",
                 waited / 1'000'000'000,
                 " s, got: fewer; see whether a host "
                 "has stopped, or raise --timeout"));
 }
 
 void Monitor::checkTermination(int64_t time) {
-  if (!tookTermination() || leaving)
+  if (!tookTermination() || leaving_)
     return;
   followVerdict();
-  if (!terminatedAt)
-    terminatedAt = time;
-  if (time - terminatedAt < graceAfterTermination)
+  if (!terminatedAt_)
+    terminatedAt_ = time;
+  if (time - terminatedAt_ < graceAfterTermination)
     return;
   checkRegistry(time);
-  for (uint32_t rank = 0; rank != launch.size; ++rank)
-    if (rank != launch.rank && launch.oneHost && !launch.jobFolder.empty() &&
-        registry.stateOf(rank) == Registry::State::Unknown)
+  for (uint32_t rank = 0; rank != launch_.size; ++rank)
+    if (rank != launch_.rank && launch_.oneHost && !launch_.jobFolder.empty() &&
+        registry_.stateOf(rank) == Registry::State::Unknown)
       declareLost(rank, Reason::Ended, 0);
   report("the launcher ends this process (SIGTERM); it says why");
 }
 
 std::string Monitor::nameOf(uint32_t rank) const {
-  std::string host = names[rank].host;
-  int64_t pid = names[rank].pid;
-  if (host.empty() && launch.oneHost)
+  std::string host = names_[rank].host;
+  int64_t pid = names_[rank].pid;
+  if (host.empty() && launch_.oneHost)
     host = hostName();
-  if (!pid && (launch.oneHost || host == hostName()))
-    pid = registry.processOf(rank);
+  if (!pid && (launch_.oneHost || host == hostName()))
+    pid = registry_.processOf(rank);
   std::string details;
   if (!host.empty())
     details = "host " + host;
@@ -114,25 +114,25 @@ std::string Monitor::nameOf(uint32_t rank) const {
 
 /// Says what another process of this host has found out, if one has.
 void Monitor::followVerdict() {
-  std::istringstream line(registry.verdict());
+  std::istringstream line(registry_.verdict());
   uint32_t rank = 0, reason = 0, milliseconds = 0;
-  if (!(line >> rank >> reason >> milliseconds) || rank >= launch.size ||
+  if (!(line >> rank >> reason >> milliseconds) || rank >= launch_.size ||
       reason > static_cast<uint32_t>(Reason::Stopped))
     return;
   declareLost(rank, static_cast<Reason>(reason), milliseconds);
 }
 
 void Monitor::declareLost(uint32_t rank, Reason reason, uint32_t milliseconds) {
-  if (reported)
+  if (hasLost_)
     return;
-  if (rank == launch.rank ||
-      (resumed && lastTurn - resumed < graceAfterResuming))
-    return report(text("rank ", launch.rank, " (this process) did not run for ",
-                       paused / 1'000'000'000,
-                       " s and is given up by the others"));
-  registry.publishVerdict(
+  if (rank == launch_.rank ||
+      (resumed_ && lastTurn_ - resumed_ < graceAfterResuming))
+    return report(
+        text("rank ", launch_.rank, " (this process) did not run for ",
+             paused_ / 1'000'000'000, " s and is given up by the others"));
+  registry_.publishVerdict(
       text(rank, ' ', static_cast<uint32_t>(reason), ' ', milliseconds));
-  if (launch.rank == 0)
+  if (launch_.rank == 0)
     sendAll(frameOf(Kind::Lost, rank, reason, milliseconds));
   switch (reason) {
   case Reason::Ended:
@@ -150,17 +150,17 @@ void Monitor::declareLost(uint32_t rank, Reason reason, uint32_t milliseconds) {
 }
 
 void Monitor::report(const std::string &line) {
-  if (reported)
+  if (hasLost_)
     return;
-  reported = true;
+  hasLost_ = true;
   // Printed at once: launchers leave little time. The first process that ends
   // makes them stop listening to the others, which have theirs to say, too.
-  lost(line);
+  lost_(line);
   usleep(timeForLastWords);
-  if (exits)
+  if (exits_)
     _exit(1);
-  loss = line;
-  hasFailures = true;
+  loss_ = line;
+  hasFailures_ = true;
   // The program was told, and is its own master again.
   releaseTermination();
 }

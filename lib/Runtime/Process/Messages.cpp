@@ -18,26 +18,26 @@ using namespace soap;
 using namespace soap::runtime;
 
 void Monitor::acceptAll() {
-  if (listener < 0)
+  if (listener_ < 0)
     return;
   while (true) {
-    int socket = acceptFrom(listener);
+    int socket = acceptFrom(listener_);
     if (socket < 0)
       return;
     Connection connection;
     connection.socket = socket;
     connection.heard = steadyTime();
-    connections.push_back(std::move(connection));
+    connections_.push_back(std::move(connection));
   }
 }
 
 /// Nobody else is to come.
 void Monitor::closeDoor() {
-  if (listener < 0)
+  if (listener_ < 0)
     return;
-  close(listener);
-  listener = -1;
-  for (Connection &connection : connections)
+  close(listener_);
+  listener_ = -1;
+  for (Connection &connection : connections_)
     if (connection.rank < 0)
       connection.closed = true;
 }
@@ -51,9 +51,9 @@ void Monitor::dropStrangers() {
     close(connection.socket);
     return true;
   };
-  connections.erase(
-      std::remove_if(connections.begin(), connections.end(), stranger),
-      connections.end());
+  connections_.erase(
+      std::remove_if(connections_.begin(), connections_.end(), stranger),
+      connections_.end());
 }
 
 void Monitor::receive(Connection &connection) {
@@ -75,7 +75,7 @@ void Monitor::receive(Connection &connection) {
   for (; at + sizeof(Frame) <= connection.buffer.size(); at += sizeof(Frame)) {
     Frame frame;
     std::memcpy(&frame, connection.buffer.data() + at, sizeof(Frame));
-    if (frame.token != token) {
+    if (frame.token != token_) {
       connection.closed = true; // A stranger.
       break;
     }
@@ -89,14 +89,14 @@ void Monitor::receive(Connection &connection) {
   // Launchers end all as soon as one has ended with another code than 0: then
   // rank 0 may not get to say goodbye to those that are just about to end, too.
   bool together =
-      leaving && (isTerminated() || (givesUp && connection.saidLeaving));
+      leaving_ && (isTerminated() || (givesUp_ && connection.saidLeaving));
   if (connection.closed && connection.rank >= 0 && !connection.saidBye &&
       !together)
     declareLost(static_cast<uint32_t>(connection.rank), Reason::Ended, 0);
 }
 
 void Monitor::handle(Connection &connection, const Frame &frame) {
-  if (frame.rank >= launch.size)
+  if (frame.rank >= launch_.size)
     return;
   switch (frame.kind) {
   case Kind::Hello:
@@ -108,26 +108,26 @@ void Monitor::handle(Connection &connection, const Frame &frame) {
     declareLost(frame.rank, frame.reason, frame.number);
     break;
   case Kind::Leaving:
-    if (frame.rank == launch.rank)
+    if (frame.rank == launch_.rank)
       break; // By way of rank 0.
-    whoLeaves = frame.rank;
-    leavers[frame.rank] = true;
-    oneFailed |= frame.number != 0;
+    leaver_ = frame.rank;
+    leavers_[frame.rank] = true;
+    oneFailed_ |= frame.number != 0;
     if (connection.rank == frame.rank)
       connection.saidLeaving = true;
-    if (launch.rank == 0)
+    if (launch_.rank == 0)
       sendAll(frame);
     break;
   case Kind::Failed: {
-    if (frame.rank == launch.rank)
+    if (frame.rank == launch_.rank)
       break; // By way of rank 0.
     // The others hear of it before anybody acts on it and ends.
-    if (launch.rank == 0)
+    if (launch_.rank == 0)
       sendAll(frame);
     std::string reason(frame.text.data(),
                        strnlen(frame.text.data(), frame.text.size()));
-    failures.try_emplace(frame.number, nameOf(frame.rank) + ": " + reason);
-    hasFailures = true;
+    failures_.try_emplace(frame.number, nameOf(frame.rank) + ": " + reason);
+    hasFailures_ = true;
     break;
   }
   case Kind::Bye:
@@ -139,7 +139,7 @@ void Monitor::handle(Connection &connection, const Frame &frame) {
 Monitor::Frame Monitor::frameOf(Kind kind, uint32_t rank, Reason reason,
                                 uint32_t number,
                                 const std::string &text) const {
-  Frame frame{token, kind, rank, reason, number, {}};
+  Frame frame{token_, kind, rank, reason, number, {}};
   std::copy_n(text.begin(), std::min(text.size(), frame.text.size()),
               frame.text.begin());
   return frame;
@@ -172,7 +172,7 @@ void Monitor::sendRest(Connection &connection) {
 }
 
 void Monitor::sendAll(const Frame &frame) {
-  for (Connection &connection : connections)
+  for (Connection &connection : connections_)
     if (connection.rank >= 0 && !connection.closed)
       send(connection, frame);
 }

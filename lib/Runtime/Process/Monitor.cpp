@@ -38,27 +38,28 @@ static constexpr std::chrono::seconds goodbyeAfterFailure(3);
 
 Monitor::Monitor(const Launch &launch, double timeoutSeconds, Lost lost,
                  bool exits)
-    : launch(launch),
-      timeout(static_cast<int64_t>(std::clamp(timeoutSeconds, 0.1, 1e9) * 1e9)),
-      interval(std::clamp<int64_t>(timeout / 10, 20'000'000, 1'000'000'000)),
-      lost(std::move(lost)), exits(exits), registry(launch), names(launch.size),
-      stoppedSince(launch.size, 0), leavers(launch.size, false) {
+    : launch_(launch), timeout_(static_cast<int64_t>(
+                           std::clamp(timeoutSeconds, 0.1, 1e9) * 1e9)),
+      interval_(std::clamp<int64_t>(timeout_ / 10, 20'000'000, 1'000'000'000)),
+      lost_(std::move(lost)), exits_(exits), registry_(launch),
+      names_(launch.size), stoppedSince_(launch.size, 0),
+      leavers_(launch.size, false) {
   int ends[2];
   if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0)
     failed("expected a pipe, got: ", std::strerror(errno),
            "; raise the limit of open files (ulimit -n)");
-  wakeRead = ends[0];
-  wakeWrite = ends[1];
-  begun = lastTurn = steadyTime();
+  wakeRead_ = ends[0];
+  wakeWrite_ = ends[1];
+  begun_ = lastTurn_ = steadyTime();
   if (launch.size == 1)
     return;
-  catchTermination(wakeWrite);
+  catchTermination(wakeWrite_);
   try {
-    thread = std::thread([this] { run(); });
+    thread_ = std::thread([this] { run(); });
   } catch (const std::system_error &error) {
     stop();
-    close(wakeRead);
-    close(wakeWrite);
+    close(wakeRead_);
+    close(wakeWrite_);
     failed("expected a thread, got: ", error.what(),
            "; raise the limit of threads (ulimit -u)");
   }
@@ -66,37 +67,37 @@ Monitor::Monitor(const Launch &launch, double timeoutSeconds, Lost lost,
 
 /// Ends the thread and leaves SIGTERM alone.
 void Monitor::stop() {
-  if (thread.joinable()) {
+  if (thread_.joinable()) {
     {
-      std::lock_guard<std::mutex> lock(mutex);
-      stopping = true;
+      std::lock_guard<std::mutex> lock(mutex_);
+      stopping_ = true;
     }
-    (void)!write(wakeWrite, "s", 1);
-    thread.join();
+    (void)!write(wakeWrite_, "s", 1);
+    thread_.join();
   }
-  releaseTermination(wakeWrite);
+  releaseTermination(wakeWrite_);
 }
 
 Monitor::~Monitor() {
   stop();
-  for (const Connection &connection : connections)
+  for (const Connection &connection : connections_)
     close(connection.socket);
-  if (listener >= 0)
-    close(listener);
-  close(wakeRead);
-  close(wakeWrite);
+  if (listener_ >= 0)
+    close(listener_);
+  close(wakeRead_);
+  close(wakeWrite_);
 }
 
 std::string Monitor::invite() {
-  std::lock_guard<std::mutex> lock(mutex);
-  token = randomToken();
+  std::lock_guard<std::mutex> lock(mutex_);
+  token_ = randomToken();
   uint16_t port = 0;
-  listener = listenOnAnyPort(launch.size, port);
+  listener_ = listenOnAnyPort(launch_.size, port);
   std::ostringstream line;
-  line << toHex(token) << ' ' << port << ' ' << hostName();
+  line << toHex(token_) << ' ' << port << ' ' << hostName();
   for (const std::string &address : ownAddresses())
     line << ' ' << address;
-  (void)!write(wakeWrite, "i", 1);
+  (void)!write(wakeWrite_, "i", 1);
   return line.str();
 }
 
@@ -112,7 +113,7 @@ void Monitor::join(const std::string &invitation) {
     addresses.push_back(address);
   // All together take no longer than a silence may.
   int64_t each = std::clamp(
-      timeout / std::max<int64_t>(1, static_cast<int64_t>(addresses.size())),
+      timeout_ / std::max<int64_t>(1, static_cast<int64_t>(addresses.size())),
       quickConnection, slowConnection);
   Connection connection;
   errno = EADDRNOTAVAIL;
@@ -129,75 +130,75 @@ void Monitor::join(const std::string &invitation) {
            "; let hosts connect to each other");
   connection.rank = 0;
   connection.heard = steadyTime();
-  std::lock_guard<std::mutex> lock(mutex);
-  token = fromHex(hex);
-  names[0].host = host;
-  connections.push_back(std::move(connection));
-  send(connections.back(), frameOf(Kind::Hello, launch.rank));
-  (void)!write(wakeWrite, "j", 1);
+  std::lock_guard<std::mutex> lock(mutex_);
+  token_ = fromHex(hex);
+  names_[0].host = host;
+  connections_.push_back(std::move(connection));
+  send(connections_.back(), frameOf(Kind::Hello, launch_.rank));
+  (void)!write(wakeWrite_, "j", 1);
 }
 
 void Monitor::introduce(std::vector<ProcessName> processes) {
-  std::unique_lock<std::mutex> lock(mutex);
-  names = std::move(processes);
-  if (changed.wait_for(lock, std::chrono::nanoseconds(timeout),
-                       [&] { return reported || everybodyJoined(); }))
+  std::unique_lock<std::mutex> lock(mutex_);
+  names_ = std::move(processes);
+  if (changed_.wait_for(lock, std::chrono::nanoseconds(timeout_),
+                        [&] { return hasLost_ || everybodyJoined(); }))
     return;
   uint32_t missing = 1;
-  while (std::any_of(connections.begin(), connections.end(),
+  while (std::any_of(connections_.begin(), connections_.end(),
                      [&](const Connection &c) { return c.rank == missing; }))
     ++missing;
-  failed("expected a word of ", nameOf(missing), " within ", timeout / 1e9,
+  failed("expected a word of ", nameOf(missing), " within ", timeout_ / 1e9,
          " s, got: nothing; see what takes connections between the hosts");
 }
 
 void Monitor::dissolve() { stop(); }
 
 void Monitor::announceLeaving(bool failed) {
-  std::lock_guard<std::mutex> lock(mutex);
-  leavers[launch.rank] = true;
-  oneFailed |= failed;
-  sendAll(frameOf(Kind::Leaving, launch.rank, Reason::Ended, failed));
+  std::lock_guard<std::mutex> lock(mutex_);
+  leavers_[launch_.rank] = true;
+  oneFailed_ |= failed;
+  sendAll(frameOf(Kind::Leaving, launch_.rank, Reason::Ended, failed));
 }
 
 std::optional<bool> Monitor::leaveTogether() const {
   if (hasLost())
     return false;
-  std::lock_guard<std::mutex> lock(mutex);
-  if (oneFailed)
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (oneFailed_)
     return false;
-  if (std::find(leavers.begin(), leavers.end(), false) == leavers.end())
+  if (std::find(leavers_.begin(), leavers_.end(), false) == leavers_.end())
     return true;
   return std::nullopt;
 }
 
 void Monitor::announceFailure(uint32_t number, const std::string &reason) {
-  std::lock_guard<std::mutex> lock(mutex);
-  sendAll(frameOf(Kind::Failed, launch.rank, Reason::Ended, number, reason));
+  std::lock_guard<std::mutex> lock(mutex_);
+  sendAll(frameOf(Kind::Failed, launch_.rank, Reason::Ended, number, reason));
 }
 
 std::string Monitor::failureOf(uint32_t number) const {
-  if (!hasFailures)
+  if (!hasFailures_)
     return "";
-  std::lock_guard<std::mutex> lock(mutex);
-  auto found = failures.find(number);
-  return found == failures.end() ? loss : found->second;
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = failures_.find(number);
+  return found == failures_.end() ? loss_ : found->second;
 }
 
 std::string Monitor::describe(uint32_t rank) const {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex_);
   return nameOf(rank);
 }
 
 void Monitor::leave(bool failed) {
-  if (!thread.joinable())
+  if (!thread_.joinable())
     return;
-  std::unique_lock<std::mutex> lock(mutex);
-  leaving = true;
-  givesUp = failed;
+  std::unique_lock<std::mutex> lock(mutex_);
+  leaving_ = true;
+  givesUp_ = failed;
   auto waitForAll = [&](bool Connection::*what) {
     auto all = [&] {
-      return reported || std::all_of(connections.begin(), connections.end(),
+      return hasLost_ || std::all_of(connections_.begin(), connections_.end(),
                                      [&](const Connection &c) {
                                        return c.rank < 0 || c.closed ||
                                               c.*what ||
@@ -205,27 +206,27 @@ void Monitor::leave(bool failed) {
                                      });
     };
     if (failed)
-      changed.wait_for(lock, goodbyeAfterFailure, all);
+      changed_.wait_for(lock, goodbyeAfterFailure, all);
     else
-      changed.wait(lock, all);
+      changed_.wait(lock, all);
   };
-  if (launch.rank == 0) {
+  if (launch_.rank == 0) {
     waitForAll(&Connection::saidBye);
     sendAll(frameOf(Kind::Bye, 0));
     waitForAll(&Connection::closed);
   } else {
-    sendAll(frameOf(Kind::Bye, launch.rank));
+    sendAll(frameOf(Kind::Bye, launch_.rank));
     waitForAll(&Connection::saidBye);
   }
 }
 
 bool Monitor::everybodyJoined() const {
-  if (launch.rank != 0)
-    return !connections.empty();
-  return std::count_if(connections.begin(), connections.end(),
+  if (launch_.rank != 0)
+    return !connections_.empty();
+  return std::count_if(connections_.begin(), connections_.end(),
                        [](const Connection &c) { return c.rank > 0; }) +
              1 ==
-         launch.size;
+         launch_.size;
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,16 +239,16 @@ void Monitor::run() {
   sigfillset(&all);
   (void)pthread_sigmask(SIG_BLOCK, &all, nullptr);
   while (true) {
-    std::vector<pollfd> waits = {{wakeRead, POLLIN, 0}};
+    std::vector<pollfd> waits = {{wakeRead_, POLLIN, 0}};
     bool met = false;
     {
-      std::lock_guard<std::mutex> lock(mutex);
-      if (stopping)
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (stopping_)
         return;
       met = everybodyJoined();
-      if (listener >= 0)
-        waits.push_back({listener, POLLIN, 0});
-      for (const Connection &connection : connections)
+      if (listener_ >= 0)
+        waits.push_back({listener_, POLLIN, 0});
+      for (const Connection &connection : connections_)
         if (!connection.closed)
           waits.push_back(
               {connection.socket,
@@ -257,36 +258,36 @@ void Monitor::run() {
     }
     // After SIGTERM there is little time.
     int64_t pause = tookTermination() ? 20'000'000
-                    : met             ? interval
-                                      : std::min(interval, lookWhileStarting);
+                    : met             ? interval_
+                                      : std::min(interval_, lookWhileStarting);
     (void)poll(waits.data(), waits.size(), static_cast<int>(pause / 1'000'000));
     char ignored[64];
-    while (read(wakeRead, ignored, sizeof(ignored)) > 0) {
+    while (read(wakeRead_, ignored, sizeof(ignored)) > 0) {
     }
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(mutex_);
     turn();
-    changed.notify_all();
+    changed_.notify_all();
   }
 }
 
 void Monitor::turn() {
   int64_t time = steadyTime();
   // A gap in which this thread did not run is nobody's silence.
-  int64_t gap = time - lastTurn - interval;
-  if (gap > timeout / 2) {
-    resumed = time;
-    paused = gap;
+  int64_t gap = time - lastTurn_ - interval_;
+  if (gap > timeout_ / 2) {
+    resumed_ = time;
+    paused_ = gap;
   }
-  if (gap > interval) {
-    for (Connection &connection : connections)
+  if (gap > interval_) {
+    for (Connection &connection : connections_)
       connection.heard += gap;
-    for (int64_t &since : stoppedSince)
+    for (int64_t &since : stoppedSince_)
       since += since ? gap : 0;
-    begun += gap;
+    begun_ += gap;
   }
-  lastTurn = time;
+  lastTurn_ = time;
   acceptAll();
-  for (Connection &connection : connections)
+  for (Connection &connection : connections_)
     if (!connection.closed) {
       receive(connection);
       sendRest(connection);
@@ -294,9 +295,9 @@ void Monitor::turn() {
   if (everybodyJoined())
     closeDoor();
   dropStrangers();
-  if (time - lastBeat >= interval) {
-    sendAll(frameOf(Kind::Beat, launch.rank));
-    lastBeat = time;
+  if (time - lastBeat_ >= interval_) {
+    sendAll(frameOf(Kind::Beat, launch_.rank));
+    lastBeat_ = time;
   }
   if (everybodyJoined())
     checkSilence(time);

@@ -77,7 +77,7 @@ public:
   /// after a failure.
   void announceLeaving(bool failed = false);
   /// A rank that said so, or -1.
-  int64_t leaver() const { return whoLeaves; }
+  int64_t leaver() const { return leaver_; }
   /// True when all have said so, false as soon as one leaves after a failure or
   /// is lost: then nobody waits for all to end MPI together.
   std::optional<bool> leaveTogether() const;
@@ -92,7 +92,7 @@ public:
   /// `rank 1 (host a, pid 4711)`
   std::string describe(uint32_t rank) const;
   /// True when a loss is reported: nobody may be waited for any more.
-  bool hasLost() const { return reported; }
+  bool hasLost() const { return hasLost_; }
 
   /// The regular end: returns when all processes have said that they end (rank
   /// 0: when they have). Losses until then are reported as usual, and end it.
@@ -141,32 +141,32 @@ private:
   bool everybodyJoined() const;
   std::string nameOf(uint32_t rank) const;
 
-  Launch launch;
-  int64_t timeout, interval; ///< ns
-  Lost lost;
-  bool exits;
-  Registry registry;
+  Launch launch_;
+  int64_t timeout_, interval_; ///< ns
+  Lost lost_;
+  bool exits_;
+  Registry registry_;
 
-  std::thread thread;
-  int wakeRead = -1, wakeWrite = -1;
-  mutable std::mutex mutex; ///< Of all that follows.
-  std::condition_variable changed;
-  int listener = -1;
-  std::array<char, 16> token{};
-  std::vector<Connection> connections;
-  std::vector<ProcessName> names;
-  std::vector<int64_t> stoppedSince; ///< By rank; 0: runs. While starting.
+  std::thread thread_;
+  int wakeRead_ = -1, wakeWrite_ = -1;
+  mutable std::mutex mutex_; ///< Of all that follows.
+  std::condition_variable changed_;
+  int listener_ = -1;
+  std::array<char, 16> token_{};
+  std::vector<Connection> connections_;
+  std::vector<ProcessName> names_;
+  std::vector<int64_t> stoppedSince_; ///< By rank; 0: runs. While starting.
   /// When this process ran again after it had not for long, and for how long.
-  int64_t resumed = 0, paused = 0;
-  int64_t begun = 0, lastTurn = 0, lastBeat = 0, terminatedAt = 0;
-  bool leaving = false, givesUp = false, stopping = false;
-  std::atomic<bool> reported{false};
-  std::atomic<int64_t> whoLeaves{-1};
-  std::vector<bool> leavers;                ///< By rank.
-  bool oneFailed = false;                   ///< Of these.
-  std::map<uint32_t, std::string> failures; ///< By group.
-  std::string loss; ///< What was reported, if the program goes on.
-  std::atomic<bool> hasFailures{false};
+  int64_t resumed_ = 0, paused_ = 0;
+  int64_t begun_ = 0, lastTurn_ = 0, lastBeat_ = 0, terminatedAt_ = 0;
+  bool leaving_ = false, givesUp_ = false, stopping_ = false;
+  std::atomic<bool> hasLost_{false};
+  std::atomic<int64_t> leaver_{-1};
+  std::vector<bool> leavers_;                ///< By rank.
+  bool oneFailed_ = false;                   ///< Of these.
+  std::map<uint32_t, std::string> failures_; ///< By group.
+  std::string loss_; ///< What was reported, if the program goes on.
+  std::atomic<bool> hasFailures_{false};
 };
 
 } // namespace soap::runtime

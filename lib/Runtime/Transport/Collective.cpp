@@ -13,25 +13,26 @@ using namespace soap;
 using namespace soap::runtime;
 
 Collective::Collective(Channels &channels, HostCollectivePart parts)
-    : part(std::move(parts)), members(static_cast<uint32_t>(part.group.size())),
-      member(part.member), senders(members), receivers(members),
-      channels(channels), elementBytes(elementSize(part.element)) {}
+    : part_(std::move(parts)),
+      members_(static_cast<uint32_t>(part_.group.size())),
+      member_(part_.member), senders_(members_), receivers_(members_),
+      channels_(channels), elementBytes_(elementSize(part_.element)) {}
 
 void Collective::connectTo(uint32_t other) {
-  senders[other] =
-      channels.makeSender(part.firstChannel + member * members + other,
-                          part.group[member], part.group[other]);
+  senders_[other] =
+      channels_.makeSender(part_.firstChannel + member_ * members_ + other,
+                           part_.group[member_], part_.group[other]);
 }
 
 void Collective::connectFrom(uint32_t other) {
-  receivers[other] =
-      channels.makeReceiver(part.firstChannel + other * members + member,
-                            part.group[other], part.group[member]);
+  receivers_[other] =
+      channels_.makeReceiver(part_.firstChannel + other * members_ + member_,
+                             part_.group[other], part_.group[member_]);
 }
 
 void Collective::connectAll() {
-  for (uint32_t m = 0; m != members; ++m)
-    if (m != member) {
+  for (uint32_t m = 0; m != members_; ++m)
+    if (m != member_) {
       connectTo(m);
       connectFrom(m);
     }
@@ -39,52 +40,52 @@ void Collective::connectAll() {
 
 uint64_t Collective::bytes() const {
   uint64_t total = 0;
-  for (const Span &span : part.receive)
+  for (const Span &span : part_.receive)
     total += span.bytes;
   return total;
 }
 
 void Collective::movements(std::vector<Movement> &result) const {
-  result.push_back(movementOf(part, put));
+  result.push_back(movementOf(part_, put_));
 }
 
 void Collective::place(const std::vector<char *> &sends,
                        const std::vector<char *> &receives) {
-  for (size_t i = 0; i != part.send.size(); ++i)
-    part.send[i].data = sends[i];
-  for (size_t i = 0; i != part.receive.size(); ++i)
-    part.receive[i].data = receives[i];
+  for (size_t i = 0; i != part_.send.size(); ++i)
+    part_.send[i].data = sends[i];
+  for (size_t i = 0; i != part_.receive.size(); ++i)
+    part_.receive[i].data = receives[i];
 }
 
 Span Collective::slice(const Span &whole, uint32_t i) const {
   uint64_t elements = count(whole.bytes);
-  uint64_t begin = elements * i / members, end = elements * (i + 1) / members;
+  uint64_t begin = elements * i / members_, end = elements * (i + 1) / members_;
   // Before place(), spans have lengths alone.
-  char *data = whole.data ? whole.data + begin * elementBytes : nullptr;
-  return {data, (end - begin) * elementBytes};
+  char *data = whole.data ? whole.data + begin * elementBytes_ : nullptr;
+  return {data, (end - begin) * elementBytes_};
 }
 
 /// Whole cache lines, so that copies start aligned.
 static uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 uint64_t Collective::reserve(uint64_t bytes) {
-  uint64_t offset = reserved;
-  reserved += aligned(bytes);
+  uint64_t offset = reserved_;
+  reserved_ += aligned(bytes);
   return offset;
 }
 
 void Collective::reserveIncoming(const std::vector<uint32_t> &sources,
                                  uint64_t bytes) {
-  addresses.reserve(sources.size() + 1);
-  incomingBytes = aligned(bytes);
+  addresses_.reserve(sources.size() + 1);
+  incomingBytes_ = aligned(bytes);
   auto far = std::count_if(sources.begin(), sources.end(), [&](uint32_t m) {
-    return m != member && !receivers[m]->sharesMemory();
+    return m != member_ && !receivers_[m]->sharesMemory();
   });
-  incoming = reserve(static_cast<uint64_t>(far) * incomingBytes);
+  incoming_ = reserve(static_cast<uint64_t>(far) * incomingBytes_);
 }
 
 bool Collective::sharesMemory() const {
-  return std::all_of(receivers.begin(), receivers.end(),
+  return std::all_of(receivers_.begin(), receivers_.end(),
                      [](const std::unique_ptr<Receiver> &receiver) {
                        return !receiver || receiver->sharesMemory();
                      });
@@ -95,29 +96,30 @@ void Collective::join(const std::vector<uint32_t> &order, const char *mine,
   if (!bytes)
     return;
   // All are posted before the first is waited for.
-  char *place = ownMemory(incoming);
+  char *place = ownMemory(incoming_);
   for (uint32_t m : order)
-    if (m != member && !receivers[m]->sharesMemory()) {
-      receivers[m]->post(place, bytes);
-      place += incomingBytes;
+    if (m != member_ && !receivers_[m]->sharesMemory()) {
+      receivers_[m]->post(place, bytes);
+      place += incomingBytes_;
     }
-  addresses.clear();
-  place = ownMemory(incoming);
+  addresses_.clear();
+  place = ownMemory(incoming_);
   for (uint32_t m : order) {
-    if (m == member) {
-      addresses.push_back(mine);
-    } else if (receivers[m]->sharesMemory()) {
-      addresses.push_back(receivers[m]->view(bytes));
+    if (m == member_) {
+      addresses_.push_back(mine);
+    } else if (receivers_[m]->sharesMemory()) {
+      addresses_.push_back(receivers_[m]->view(bytes));
     } else {
-      receivers[m]->finish();
-      addresses.push_back(place);
-      place += incomingBytes;
+      receivers_[m]->finish();
+      addresses_.push_back(place);
+      place += incomingBytes_;
     }
   }
-  reduceElements(part.combine, part.element, target, addresses, count(bytes));
+  reduceElements(part_.combine, part_.element, target, addresses_,
+                 count(bytes));
   for (uint32_t m : order)
-    if (m != member && receivers[m]->sharesMemory())
-      receivers[m]->release();
+    if (m != member_ && receivers_[m]->sharesMemory())
+      receivers_[m]->release();
 }
 
 void Collective::copy(const Span &from, const Span &to) {

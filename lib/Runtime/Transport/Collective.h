@@ -32,15 +32,15 @@ public:
   void place(const std::vector<char *> &sends,
              const std::vector<char *> &receives) final;
   void run() final {
-    put = 0;
+    put_ = 0;
     move();
-    for (const Span &span : part.send)
-      put += static_cast<int64_t>(span.bytes);
+    for (const Span &span : part_.send)
+      put_ += static_cast<int64_t>(span.bytes);
   }
   uint64_t bytes() const final;
   void movements(std::vector<Movement> &result) const final;
-  uint64_t ownBytes() const final { return reserved; }
-  void setOwnMemory(char *memory) final { own = memory; }
+  uint64_t ownBytes() const final { return reserved_; }
+  void setOwnMemory(char *memory) final { own_ = memory; }
 
 protected:
   /// Does this member's part.
@@ -54,18 +54,18 @@ protected:
 
   /// The member `steps` behind this one, in a ring.
   uint32_t before(uint32_t steps) const {
-    return (member + members - steps % members) % members;
+    return (member_ + members_ - steps % members_) % members_;
   }
-  uint32_t after(uint32_t steps) const { return (member + steps) % members; }
+  uint32_t after(uint32_t steps) const { return (member_ + steps) % members_; }
 
   /// @{ Posts to another member unless there are no bytes.
   void post(uint32_t target, const char *data, uint64_t bytes) {
     if (bytes)
-      senders[target]->post(data, bytes);
+      senders_[target]->post(data, bytes);
   }
   void expect(uint32_t source, char *buffer, uint64_t bytes) {
     if (bytes)
-      receivers[source]->post(buffer, bytes);
+      receivers_[source]->post(buffer, bytes);
   }
   /// @}
 
@@ -73,7 +73,7 @@ protected:
   Span slice(const Span &whole, uint32_t i) const;
 
   /// Elements in so many bytes.
-  uint64_t count(uint64_t bytes) const { return bytes / elementBytes; }
+  uint64_t count(uint64_t bytes) const { return bytes / elementBytes_; }
 
   /// Joins what the members of `order` hold, in this order, into `target`: this
   /// member's `mine` data, of the others the next message, `bytes` long each.
@@ -87,7 +87,7 @@ protected:
   void reserveIncoming(const std::vector<uint32_t> &sources, uint64_t bytes);
   uint64_t reserve(uint64_t bytes);
   /// @}
-  char *ownMemory(uint64_t offset) const { return own + offset; }
+  char *ownMemory(uint64_t offset) const { return own_ + offset; }
 
   /// True if the channels share memory with all members that send to this
   /// one.
@@ -95,19 +95,19 @@ protected:
 
   static void copy(const Span &from, const Span &to);
 
-  HostCollectivePart part;
-  uint32_t members, member;
-  std::vector<std::unique_ptr<Sender>> senders; ///< By member; null if unused.
-  std::vector<std::unique_ptr<Receiver>> receivers;
+  HostCollectivePart part_;
+  uint32_t members_, member_;
+  std::vector<std::unique_ptr<Sender>> senders_; ///< By member; null if unused.
+  std::vector<std::unique_ptr<Receiver>> receivers_;
 
 private:
-  Channels &channels;
-  uint64_t elementBytes;
-  int64_t put = 0; ///< Bytes that this member put in, in the last run.
-  char *own = nullptr;
-  uint64_t reserved = 0;
-  uint64_t incoming = 0, incomingBytes = 0; ///< Where; bytes of one source.
-  std::vector<const char *> addresses;
+  Channels &channels_;
+  uint64_t elementBytes_;
+  int64_t put_ = 0; ///< Bytes that this member put in, in the last run.
+  char *own_ = nullptr;
+  uint64_t reserved_ = 0;
+  uint64_t incoming_ = 0, incomingBytes_ = 0; ///< Where; bytes of one source.
+  std::vector<const char *> addresses_;
 };
 
 /// @{ By algorithm; null for kinds of collectives that do not have it, which no

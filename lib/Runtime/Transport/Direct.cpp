@@ -21,43 +21,43 @@ namespace {
 class DirectCollective : public Collective {
 public:
   DirectCollective(Channels &channels, HostCollectivePart parts)
-      : Collective(channels, std::move(parts)), memberOrder(members) {
+      : Collective(channels, std::move(parts)), memberOrder_(members_) {
     connectAll();
-    std::iota(memberOrder.begin(), memberOrder.end(), 0);
+    std::iota(memberOrder_.begin(), memberOrder_.end(), 0);
   }
 
 protected:
   void finishReceives() {
-    for (uint32_t i = 1; i < members; ++i)
-      receivers[after(i)]->finish();
+    for (uint32_t i = 1; i < members_; ++i)
+      receivers_[after(i)]->finish();
   }
   void finishSends() {
-    for (uint32_t i = 1; i < members; ++i)
-      senders[after(i)]->finish();
+    for (uint32_t i = 1; i < members_; ++i)
+      senders_[after(i)]->finish();
   }
-  std::vector<uint32_t> memberOrder;
+  std::vector<uint32_t> memberOrder_;
 };
 
 class DirectBroadcast final : public Collective {
 public:
   DirectBroadcast(Channels &channels, HostCollectivePart parts)
       : Collective(channels, std::move(parts)) {
-    if (member != 0)
+    if (member_ != 0)
       connectFrom(0);
-    for (uint32_t m = 1; member == 0 && m != members; ++m)
+    for (uint32_t m = 1; member_ == 0 && m != members_; ++m)
       connectTo(m);
   }
 
   void move() override {
-    if (member != 0) {
-      expect(0, part.receive[0].data, part.receive[0].bytes);
-      receivers[0]->finish();
+    if (member_ != 0) {
+      expect(0, part_.receive[0].data, part_.receive[0].bytes);
+      receivers_[0]->finish();
       return;
     }
-    for (uint32_t m = 1; m != members; ++m)
-      post(m, part.send[0].data, part.send[0].bytes);
-    for (uint32_t m = 1; m != members; ++m)
-      senders[m]->finish();
+    for (uint32_t m = 1; m != members_; ++m)
+      post(m, part_.send[0].data, part_.send[0].bytes);
+    for (uint32_t m = 1; m != members_; ++m)
+      senders_[m]->finish();
   }
 };
 
@@ -67,20 +67,20 @@ public:
   using DirectCollective::DirectCollective;
 
   void move() override {
-    for (uint32_t i = 1; i < members; ++i) {
+    for (uint32_t i = 1; i < members_; ++i) {
       uint32_t m = after(i);
-      expect(m, part.receive[m].data, part.receive[m].bytes);
+      expect(m, part_.receive[m].data, part_.receive[m].bytes);
     }
-    for (uint32_t i = 1; i < members; ++i)
+    for (uint32_t i = 1; i < members_; ++i)
       post(after(i), pieceFor(after(i)).data, pieceFor(after(i)).bytes);
-    copy(pieceFor(member), part.receive[member]);
+    copy(pieceFor(member_), part_.receive[member_]);
     finishReceives();
     finishSends();
   }
 
 private:
   const Span &pieceFor(uint32_t m) const {
-    return part.send[part.kind == fb::CollectiveKind::AllGather ? 0 : m];
+    return part_.send[part_.kind == fb::CollectiveKind::AllGather ? 0 : m];
   }
 };
 
@@ -88,14 +88,14 @@ class DirectReduceScatter final : public DirectCollective {
 public:
   DirectReduceScatter(Channels &channels, HostCollectivePart parts)
       : DirectCollective(channels, std::move(parts)) {
-    reserveIncoming(memberOrder, part.receive[0].bytes);
+    reserveIncoming(memberOrder_, part_.receive[0].bytes);
   }
 
   void move() override {
-    for (uint32_t i = 1; i < members; ++i)
-      post(after(i), part.send[after(i)].data, part.send[after(i)].bytes);
-    join(memberOrder, part.send[member].data, part.receive[0].data,
-         part.receive[0].bytes);
+    for (uint32_t i = 1; i < members_; ++i)
+      post(after(i), part_.send[after(i)].data, part_.send[after(i)].bytes);
+    join(memberOrder_, part_.send[member_].data, part_.receive[0].data,
+         part_.receive[0].bytes);
     finishSends();
   }
 };
@@ -105,23 +105,23 @@ class DirectAllReduce final : public DirectCollective {
 public:
   DirectAllReduce(Channels &channels, HostCollectivePart parts)
       : DirectCollective(channels, std::move(parts)) {
-    reserveIncoming(memberOrder, slice(part.receive[0], member).bytes);
+    reserveIncoming(memberOrder_, slice(part_.receive[0], member_).bytes);
   }
 
   void move() override {
-    for (uint32_t i = 1; i < members; ++i) {
-      Span theirs = slice(part.send[0], after(i));
+    for (uint32_t i = 1; i < members_; ++i) {
+      Span theirs = slice(part_.send[0], after(i));
       post(after(i), theirs.data, theirs.bytes);
     }
-    Span own = slice(part.receive[0], member);
-    join(memberOrder, slice(part.send[0], member).data, own.data, own.bytes);
+    Span own = slice(part_.receive[0], member_);
+    join(memberOrder_, slice(part_.send[0], member_).data, own.data, own.bytes);
     // In place, what the others have joined comes to lie where our slices were.
     // Memory that is shared is not written before they have posted it, and that
     // is after they have read ours.
-    if (part.receive[0].data == part.send[0].data && !sharesMemory())
+    if (part_.receive[0].data == part_.send[0].data && !sharesMemory())
       finishSends();
-    for (uint32_t i = 1; i < members; ++i) {
-      Span theirs = slice(part.receive[0], after(i));
+    for (uint32_t i = 1; i < members_; ++i) {
+      Span theirs = slice(part_.receive[0], after(i));
       expect(after(i), theirs.data, theirs.bytes);
       post(after(i), own.data, own.bytes);
     }

@@ -13,57 +13,57 @@ using namespace soap::runtime;
 namespace {
 class Exchange final : public HostMove {
 public:
-  Exchange(Channels &channels, const ExchangePart &parts) : part(parts) {
-    for (const MessagePart &send : part.sends)
-      senders.push_back(
-          channels.makeSender(send.channel, part.device, send.peer));
-    for (const MessagePart &receive : part.receives)
-      receivers.push_back(
-          channels.makeReceiver(receive.channel, receive.peer, part.device));
-    received.assign(part.receives.size(), 0);
+  Exchange(Channels &channels, const ExchangePart &parts) : part_(parts) {
+    for (const MessagePart &send : part_.sends)
+      senders_.push_back(
+          channels.makeSender(send.channel, part_.device, send.peer));
+    for (const MessagePart &receive : part_.receives)
+      receivers_.push_back(
+          channels.makeReceiver(receive.channel, receive.peer, part_.device));
+    received_.assign(part_.receives.size(), 0);
   }
 
   void place(const std::vector<char *> &sends,
              const std::vector<char *> &receives) override {
-    sources = sends;
-    targets = receives;
+    sources_ = sends;
+    targets_ = receives;
   }
 
   void run() override {
-    std::fill(received.begin(), received.end(), 0);
-    for (size_t i = 0; i != receivers.size(); ++i)
-      receivers[i]->post(targets[i], part.receives[i].span.bytes);
-    for (size_t i = 0; i != senders.size(); ++i)
-      senders[i]->post(sources[i], part.sends[i].span.bytes);
-    for (size_t i = 0; i != receivers.size(); ++i) {
-      receivers[i]->finish();
-      received[i] = static_cast<int64_t>(part.receives[i].span.bytes);
+    std::fill(received_.begin(), received_.end(), 0);
+    for (size_t i = 0; i != receivers_.size(); ++i)
+      receivers_[i]->post(targets_[i], part_.receives[i].span.bytes);
+    for (size_t i = 0; i != senders_.size(); ++i)
+      senders_[i]->post(sources_[i], part_.sends[i].span.bytes);
+    for (size_t i = 0; i != receivers_.size(); ++i) {
+      receivers_[i]->finish();
+      received_[i] = static_cast<int64_t>(part_.receives[i].span.bytes);
     }
-    for (const auto &sender : senders)
+    for (const auto &sender : senders_)
       sender->finish();
   }
 
   uint64_t bytes() const override {
     uint64_t total = 0;
-    for (int64_t count : received)
+    for (int64_t count : received_)
       total += static_cast<uint64_t>(count);
     return total;
   }
 
   void movements(std::vector<Movement> &result) const override {
-    for (size_t i = 0; i != part.receives.size(); ++i)
+    for (size_t i = 0; i != part_.receives.size(); ++i)
       result.push_back({SOAP_TRANSFER,
-                        {static_cast<int32_t>(part.receives[i].peer),
-                         static_cast<int32_t>(part.device)},
-                        {received[i]}});
+                        {static_cast<int32_t>(part_.receives[i].peer),
+                         static_cast<int32_t>(part_.device)},
+                        {received_[i]}});
   }
 
 private:
-  ExchangePart part;
-  std::vector<char *> sources, targets;
-  std::vector<std::unique_ptr<Sender>> senders;
-  std::vector<std::unique_ptr<Receiver>> receivers;
-  std::vector<int64_t> received; ///< Bytes of each message in the last run.
+  ExchangePart part_;
+  std::vector<char *> sources_, targets_;
+  std::vector<std::unique_ptr<Sender>> senders_;
+  std::vector<std::unique_ptr<Receiver>> receivers_;
+  std::vector<int64_t> received_; ///< Bytes of each message in the last run.
 };
 } // namespace
 

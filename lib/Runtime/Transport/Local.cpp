@@ -20,21 +20,21 @@ class Abandonment {
 public:
   /// The first reason counts; false if there is one.
   bool because(const std::string &why) {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (isKnown)
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (isKnown_)
       return false;
-    reason = why;
-    return isKnown = true;
+    reason_ = why;
+    return isKnown_ = true;
   }
   [[noreturn]] void raise() {
-    std::lock_guard<std::mutex> lock(mutex);
-    failed(reason);
+    std::lock_guard<std::mutex> lock(mutex_);
+    failed(reason_);
   }
 
 private:
-  std::mutex mutex;
-  bool isKnown = false;
-  std::string reason;
+  std::mutex mutex_;
+  bool isKnown_ = false;
+  std::string reason_;
 };
 
 /// What both ends see. Counts are of messages since load; the address of
@@ -54,81 +54,83 @@ struct LocalChannel {
 class LocalSender final : public Sender {
 public:
   LocalSender(std::shared_ptr<LocalChannel> channel, unsigned spins)
-      : channel(std::move(channel)), spins(spins) {}
+      : channel_(std::move(channel)), spins_(spins) {}
 
   void post(const char *data, uint64_t) override {
-    channel->slots[count % maxPostedMessages] = data;
-    channel->posted.set(++count);
+    channel_->slots[count_ % maxPostedMessages] = data;
+    channel_->posted.set(++count_);
   }
 
 private:
-  void awaitReceiver() override { channel->wait(channel->taken, count, spins); }
+  void awaitReceiver() override {
+    channel_->wait(channel_->taken, count_, spins_);
+  }
 
-  std::shared_ptr<LocalChannel> channel;
-  unsigned spins;
-  uint32_t count = 0;
+  std::shared_ptr<LocalChannel> channel_;
+  unsigned spins_;
+  uint32_t count_ = 0;
 };
 
 class LocalReceiver final : public Receiver {
 public:
   LocalReceiver(std::shared_ptr<LocalChannel> channel, unsigned spins)
-      : channel(std::move(channel)), spins(spins) {}
+      : channel_(std::move(channel)), spins_(spins) {}
 
   void post(char *buffer, uint64_t bytes) override {
-    targets[posted++ % maxPostedMessages] = {buffer, bytes};
+    targets_[posted_++ % maxPostedMessages] = {buffer, bytes};
   }
 
   void finish() override {
-    while (count != posted) {
-      auto [buffer, bytes] = targets[count % maxPostedMessages];
+    while (count_ != posted_) {
+      auto [buffer, bytes] = targets_[count_ % maxPostedMessages];
       const char *data = next();
       if (bytes && data != buffer)
         std::memcpy(buffer, data, bytes);
-      channel->taken.set(count);
+      channel_->taken.set(count_);
     }
   }
 
   bool sharesMemory() const override { return true; }
   const char *view(uint64_t) override {
-    ++posted;
+    ++posted_;
     return next();
   }
-  void release() override { channel->taken.set(count); }
+  void release() override { channel_->taken.set(count_); }
 
 private:
   const char *next() {
-    channel->wait(channel->posted, count + 1, spins);
-    return channel->slots[count++ % maxPostedMessages];
+    channel_->wait(channel_->posted, count_ + 1, spins_);
+    return channel_->slots[count_++ % maxPostedMessages];
   }
 
   struct Target {
     char *buffer;
     uint64_t bytes;
   };
-  std::shared_ptr<LocalChannel> channel;
-  unsigned spins;
-  uint32_t posted = 0, count = 0;
-  Target targets[maxPostedMessages] = {};
+  std::shared_ptr<LocalChannel> channel_;
+  unsigned spins_;
+  uint32_t posted_ = 0, count_ = 0;
+  Target targets_[maxPostedMessages] = {};
 };
 
 class LocalChannels final : public Channels {
 public:
-  explicit LocalChannels(unsigned spins) : spins(spins) {}
+  explicit LocalChannels(unsigned spins) : spins_(spins) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t,
                                      uint32_t) override {
-    return std::make_unique<LocalSender>(find(channel), spins);
+    return std::make_unique<LocalSender>(find(channel), spins_);
   }
   std::unique_ptr<Receiver> makeReceiver(uint32_t channel, uint32_t,
                                          uint32_t) override {
-    return std::make_unique<LocalReceiver>(find(channel), spins);
+    return std::make_unique<LocalReceiver>(find(channel), spins_);
   }
 
   void abandon(const std::string &reason) override {
     // Of many rows that fail, one ends the waits.
-    if (!abandonment.because(reason))
+    if (!abandonment_.because(reason))
       return;
-    for (const auto &[id, channel] : channels) {
+    for (const auto &[id, channel] : channels_) {
       channel->posted.abandon();
       channel->taken.abandon();
     }
@@ -136,15 +138,15 @@ public:
 
 private:
   std::shared_ptr<LocalChannel> find(uint32_t id) {
-    std::shared_ptr<LocalChannel> &channel = channels[id];
+    std::shared_ptr<LocalChannel> &channel = channels_[id];
     if (!channel)
-      channel = std::make_shared<LocalChannel>(abandonment);
+      channel = std::make_shared<LocalChannel>(abandonment_);
     return channel;
   }
 
-  unsigned spins;
-  Abandonment abandonment;
-  std::unordered_map<uint32_t, std::shared_ptr<LocalChannel>> channels;
+  unsigned spins_;
+  Abandonment abandonment_;
+  std::unordered_map<uint32_t, std::shared_ptr<LocalChannel>> channels_;
 };
 } // namespace
 

@@ -24,21 +24,21 @@ class RingCollective : public Collective {
 public:
   RingCollective(Channels &channels, HostCollectivePart parts)
       : Collective(channels, std::move(parts)) {
-    if (members > 1) {
+    if (members_ > 1) {
       connectTo(after(1));
       connectFrom(before(1));
     }
   }
 
 protected:
-  Sender &next() { return *senders[after(1)]; }
-  Receiver &previous() { return *receivers[before(1)]; }
+  Sender &next() { return *senders_[after(1)]; }
+  Receiver &previous() { return *receivers_[before(1)]; }
 
   /// Passes pieces on until every member has all; piece(m) is where that of
   /// member m lies or shall lie.
   template <typename Fn>
   void gather(Fn piece) {
-    for (uint32_t step = 0; step + 1 < members; ++step) {
+    for (uint32_t step = 0; step + 1 < members_; ++step) {
       Span in = piece(before(step + 1)), out = piece(before(step));
       expect(before(1), in.data, in.bytes);
       post(after(1), out.data, out.bytes);
@@ -53,11 +53,11 @@ protected:
   template <typename Own, typename Sum>
   void scatter(Own own, Sum sum) {
     Span out = own(before(1));
-    for (uint32_t step = 0; step + 1 < members; ++step) {
+    for (uint32_t step = 0; step + 1 < members_; ++step) {
       Span mine = own(before(step + 2));
       char *joined = sum(before(step + 2), step);
       post(after(1), out.data, out.bytes);
-      join({before(1), member}, mine.data, joined, mine.bytes);
+      join({before(1), member_}, mine.data, joined, mine.bytes);
       next().finish();
       out = {joined, mine.bytes};
     }
@@ -68,8 +68,8 @@ class RingAllGather final : public RingCollective {
 public:
   using RingCollective::RingCollective;
   void move() override {
-    copy(part.send[0], part.receive[member]);
-    gather([&](uint32_t m) { return part.receive[m]; });
+    copy(part_.send[0], part_.receive[member_]);
+    gather([&](uint32_t m) { return part_.receive[m]; });
   }
 };
 
@@ -78,26 +78,26 @@ public:
   RingReduceScatter(Channels &channels, HostCollectivePart parts)
       : RingCollective(channels, std::move(parts)) {
     uint64_t largest = 0;
-    for (const Span &span : part.send)
+    for (const Span &span : part_.send)
       largest = std::max(largest, span.bytes);
     reserveIncoming({before(1)}, largest);
     // One sum is sent while the next is made.
-    for (uint64_t &sum : sums)
-      sum = reserve(members > 2 ? largest : 0);
+    for (uint64_t &sum : sums_)
+      sum = reserve(members_ > 2 ? largest : 0);
   }
 
   void move() override {
-    if (members == 1)
-      return copy(part.send[0], part.receive[0]);
-    scatter([&](uint32_t m) { return part.send[m]; },
+    if (members_ == 1)
+      return copy(part_.send[0], part_.receive[0]);
+    scatter([&](uint32_t m) { return part_.send[m]; },
             [&](uint32_t m, uint32_t step) {
-              return m == member ? part.receive[0].data
-                                 : ownMemory(sums[step % 2]);
+              return m == member_ ? part_.receive[0].data
+                                  : ownMemory(sums_[step % 2]);
             });
   }
 
 private:
-  uint64_t sums[2]; ///< Where.
+  uint64_t sums_[2]; ///< Where.
 };
 
 class RingAllReduce final : public RingCollective {
@@ -105,18 +105,18 @@ public:
   RingAllReduce(Channels &channels, HostCollectivePart parts)
       : RingCollective(channels, std::move(parts)) {
     uint64_t largest = 0;
-    for (uint32_t m = 0; m != members; ++m)
-      largest = std::max(largest, slice(part.receive[0], m).bytes);
+    for (uint32_t m = 0; m != members_; ++m)
+      largest = std::max(largest, slice(part_.receive[0], m).bytes);
     reserveIncoming({before(1)}, largest);
   }
 
   void move() override {
-    if (members == 1)
-      return copy(part.send[0], part.receive[0]);
+    if (members_ == 1)
+      return copy(part_.send[0], part_.receive[0]);
     scatter(
-        [&](uint32_t m) { return slice(part.send[0], m); },
-        [&](uint32_t m, uint32_t) { return slice(part.receive[0], m).data; });
-    gather([&](uint32_t m) { return slice(part.receive[0], m); });
+        [&](uint32_t m) { return slice(part_.send[0], m); },
+        [&](uint32_t m, uint32_t) { return slice(part_.receive[0], m).data; });
+    gather([&](uint32_t m) { return slice(part_.receive[0], m); });
   }
 };
 
@@ -124,14 +124,14 @@ class RingBroadcast final : public Collective {
 public:
   RingBroadcast(Channels &channels, HostCollectivePart parts)
       : Collective(channels, std::move(parts)) {
-    if (member != 0)
-      connectFrom(member - 1);
-    if (member + 1 != members)
-      connectTo(member + 1);
+    if (member_ != 0)
+      connectFrom(member_ - 1);
+    if (member_ + 1 != members_)
+      connectTo(member_ + 1);
   }
 
   void move() override {
-    const Span &whole = member == 0 ? part.send[0] : part.receive[0];
+    const Span &whole = member_ == 0 ? part_.send[0] : part_.receive[0];
     uint64_t segments = collectives::broadcastSegments(whole.bytes);
     auto cut = [&](uint64_t i) {
       // Whole cache lines.
@@ -140,17 +140,17 @@ public:
     for (uint64_t i = 0; i != segments; ++i) {
       char *data = whole.data + cut(i);
       uint64_t bytes = cut(i + 1) - cut(i);
-      if (member != 0) {
-        expect(member - 1, data, bytes);
-        receivers[member - 1]->finish();
+      if (member_ != 0) {
+        expect(member_ - 1, data, bytes);
+        receivers_[member_ - 1]->finish();
       }
-      if (member + 1 != members) {
-        senders[member + 1]->finish();
-        post(member + 1, data, bytes);
+      if (member_ + 1 != members_) {
+        senders_[member_ + 1]->finish();
+        post(member_ + 1, data, bytes);
       }
     }
-    if (member + 1 != members)
-      senders[member + 1]->finish();
+    if (member_ + 1 != members_)
+      senders_[member_ + 1]->finish();
   }
 };
 } // namespace

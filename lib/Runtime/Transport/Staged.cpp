@@ -16,7 +16,7 @@ void MovingCall::run() {
   try {
     move();
   } catch (...) {
-    channels.abandon(messageOf(std::current_exception()));
+    channels_.abandon(messageOf(std::current_exception()));
     throw;
   }
 }
@@ -28,16 +28,16 @@ class Staging {
 public:
   uint64_t add(const DeviceSpan &span) {
     auto [it, isNew] =
-        offsets.emplace(std::make_pair(span.data, span.bytes), size);
+        offsets_.emplace(std::make_pair(span.data, span.bytes), bytes_);
     if (isNew)
-      size += (span.bytes + 63) / 64 * 64;
+      bytes_ += (span.bytes + 63) / 64 * 64;
     return it->second;
   }
-  uint64_t bytes() const { return size; }
+  uint64_t bytes() const { return bytes_; }
 
 private:
-  std::map<std::pair<DevicePointer, uint64_t>, uint64_t> offsets;
-  uint64_t size = 0;
+  std::map<std::pair<DevicePointer, uint64_t>, uint64_t> offsets_;
+  uint64_t bytes_ = 0;
 };
 
 class StagedRow final : public RowAction, private MovingCall {
@@ -46,76 +46,76 @@ public:
             const std::vector<DeviceSpan> &sends,
             const std::vector<DeviceSpan> &receives,
             const BackendTraits &traits)
-      : MovingCall(channels), hostMove(std::move(hostMove)) {
+      : MovingCall(channels), hostMove_(std::move(hostMove)) {
     if (traits.memoryIsHost) {
       std::vector<char *> from, to;
       for (const DeviceSpan &span : sends)
         from.push_back(hostAddress(span.data));
       for (const DeviceSpan &span : receives)
         to.push_back(hostAddress(span.data));
-      this->hostMove->place(from, to);
+      this->hostMove_->place(from, to);
       return;
     }
-    isStaged = true;
+    isStaged_ = true;
     Staging places;
     for (const DeviceSpan &span : sends)
-      outgoing.push_back(
+      outgoing_.push_back(
           {span.data, places.add(span), StridedCopy::dense(span.bytes)});
     for (const DeviceSpan &span : receives)
-      incoming.push_back(
+      incoming_.push_back(
           {span.data, places.add(span), StridedCopy::dense(span.bytes)});
-    stagingBytes = places.bytes();
+    stagingBytes_ = places.bytes();
   }
 
   void enqueue(Stream &stream, const Step &) override {
-    for (const Staged &span : outgoing)
+    for (const Staged &span : outgoing_)
       if (span.box.run)
-        stream.copyToHost(span.box, span.device, staging + span.offset);
+        stream.copyToHost(span.box, span.device, staging_ + span.offset);
     stream.call(*this);
-    for (const Staged &span : incoming)
+    for (const Staged &span : incoming_)
       if (span.box.run)
-        stream.copyFromHost(span.box, staging + span.offset, span.device);
+        stream.copyFromHost(span.box, staging_ + span.offset, span.device);
   }
 
-  uint64_t bytes() const override { return hostMove->bytes(); }
+  uint64_t bytes() const override { return hostMove_->bytes(); }
   void movements(std::vector<Movement> &result) const override {
-    hostMove->movements(result);
+    hostMove_->movements(result);
   }
   uint64_t ownBytes() const override {
-    return stagingBytes + hostMove->ownBytes();
+    return stagingBytes_ + hostMove_->ownBytes();
   }
   void setOwnMemory(char *memory) override {
-    staging = memory;
-    hostMove->setOwnMemory(memory + stagingBytes);
-    if (!isStaged)
+    staging_ = memory;
+    hostMove_->setOwnMemory(memory + stagingBytes_);
+    if (!isStaged_)
       return;
     std::vector<char *> from, to;
-    for (const Staged &span : outgoing)
-      from.push_back(staging + span.offset);
-    for (const Staged &span : incoming)
-      to.push_back(staging + span.offset);
-    hostMove->place(from, to);
+    for (const Staged &span : outgoing_)
+      from.push_back(staging_ + span.offset);
+    for (const Staged &span : incoming_)
+      to.push_back(staging_ + span.offset);
+    hostMove_->place(from, to);
   }
 
 private:
-  void move() override { hostMove->run(); }
+  void move() override { hostMove_->run(); }
 
   struct Staged {
     DevicePointer device;
     uint64_t offset;
     StridedCopy box;
   };
-  std::unique_ptr<HostMove> hostMove;
-  std::vector<Staged> outgoing, incoming;
-  bool isStaged = false;
-  uint64_t stagingBytes = 0;
-  char *staging = nullptr;
+  std::unique_ptr<HostMove> hostMove_;
+  std::vector<Staged> outgoing_, incoming_;
+  bool isStaged_ = false;
+  uint64_t stagingBytes_ = 0;
+  char *staging_ = nullptr;
 };
 
 class StagedTransport final : public Transport {
 public:
   StagedTransport(Channels &channels, const BackendTraits &traits)
-      : channels(channels), traits(traits) {}
+      : channels_(channels), traits_(traits) {}
 
   std::unique_ptr<RowAction> makeExchange(BackendDevice &,
                                           ExchangePart part) override {
@@ -125,21 +125,23 @@ public:
     for (const MessagePart &message : part.receives)
       receives.push_back(message.span);
     return std::make_unique<StagedRow>(
-        channels, makeHostExchange(channels, part), sends, receives, traits);
+        channels_, makeHostExchange(channels_, part), sends, receives, traits_);
   }
 
   std::unique_ptr<RowAction> makeCollective(BackendDevice &,
                                             CollectivePart part) override {
-    return std::make_unique<StagedRow>(channels,
-                                       makeHostCollective(channels, part),
-                                       part.send, part.receive, traits);
+    return std::make_unique<StagedRow>(channels_,
+                                       makeHostCollective(channels_, part),
+                                       part.send, part.receive, traits_);
   }
 
-  void abandon(const std::string &reason) override { channels.abandon(reason); }
+  void abandon(const std::string &reason) override {
+    channels_.abandon(reason);
+  }
 
 private:
-  Channels &channels;
-  BackendTraits traits;
+  Channels &channels_;
+  BackendTraits traits_;
 };
 } // namespace
 

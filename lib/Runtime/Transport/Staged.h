@@ -24,14 +24,14 @@ std::unique_ptr<Transport> makeStagedTransport(Channels &channels,
 /// rest of its messages, so it abandons the channels.
 class MovingCall : public HostCall {
 public:
-  explicit MovingCall(Channels &channels) : channels(channels) {}
+  explicit MovingCall(Channels &channels) : channels_(channels) {}
   void run() final;
 
 protected:
   virtual void move() = 0;
 
 private:
-  Channels &channels;
+  Channels &channels_;
 };
 
 } // namespace soap::runtime

@@ -49,48 +49,48 @@ namespace {
 /// A directed pair of devices, kept where its receiver is.
 class ThrottledLink {
 public:
-  explicit ThrottledLink(const LinkSpeed &speed) : speed(speed) {}
+  explicit ThrottledLink(const LinkSpeed &speed) : speed_(speed) {}
 
   /// A message is ready to enter; returns when it will have arrived.
   int64_t enter(int64_t ready, uint64_t bytes) {
-    std::lock_guard<std::mutex> lock(mutex);
-    free = std::max(free, ready) + speed.busyNs(bytes);
-    return free + speed.latencyNs;
+    std::lock_guard<std::mutex> lock(mutex_);
+    free_ = std::max(free_, ready) + speed_.busyNs(bytes);
+    return free_ + speed_.latencyNs;
   }
 
 private:
-  LinkSpeed speed;
-  std::mutex mutex;
-  int64_t free = 0;
+  LinkSpeed speed_;
+  std::mutex mutex_;
+  int64_t free_ = 0;
 };
 
 class ThrottledSender final : public Sender {
 public:
   ThrottledSender(std::unique_ptr<Sender> forward,
                   std::unique_ptr<Receiver> back)
-      : forward(std::move(forward)), back(std::move(back)) {}
+      : forward_(std::move(forward)), back_(std::move(back)) {}
 
   void post(const char *data, uint64_t bytes) override {
-    int64_t &time = times[posted++ % maxPosted];
+    int64_t &time = times_[posted_++ % maxPosted];
     time = clockNs();
-    forward->post(reinterpret_cast<const char *>(&time), sizeof(time));
-    forward->post(data, bytes);
+    forward_->post(reinterpret_cast<const char *>(&time), sizeof(time));
+    forward_->post(data, bytes);
   }
 
 private:
   void awaitReceiver() override {
-    forward->finish();
-    for (; finished != posted; ++finished) {
-      back->post(&arrived, 1);
-      back->finish();
+    forward_->finish();
+    for (; finished_ != posted_; ++finished_) {
+      back_->post(&arrived_, 1);
+      back_->finish();
     }
   }
 
-  std::unique_ptr<Sender> forward;
-  std::unique_ptr<Receiver> back;
-  int64_t times[maxPosted] = {};
-  uint32_t posted = 0, finished = 0;
-  char arrived = 0;
+  std::unique_ptr<Sender> forward_;
+  std::unique_ptr<Receiver> back_;
+  int64_t times_[maxPosted] = {};
+  uint32_t posted_ = 0, finished_ = 0;
+  char arrived_ = 0;
 };
 
 class ThrottledReceiver final : public Receiver {
@@ -98,42 +98,42 @@ public:
   ThrottledReceiver(std::unique_ptr<Receiver> forward,
                     std::unique_ptr<Sender> back,
                     std::shared_ptr<ThrottledLink> link)
-      : forward(std::move(forward)), back(std::move(back)),
-        link(std::move(link)) {}
+      : forward_(std::move(forward)), back_(std::move(back)),
+        link_(std::move(link)) {}
 
   void post(char *buffer, uint64_t bytes) override {
-    Message &message = messages[posted++ % maxPosted];
+    Message &message = messages_[posted_++ % maxPosted];
     message.receiverTime = clockNs();
     message.bytes = bytes;
-    forward->post(reinterpret_cast<char *>(&message.senderTime),
-                  sizeof(message.senderTime));
-    forward->post(buffer, bytes);
+    forward_->post(reinterpret_cast<char *>(&message.senderTime),
+                   sizeof(message.senderTime));
+    forward_->post(buffer, bytes);
   }
 
   void finish() override {
-    forward->finish();
-    for (; finished != posted; ++finished) {
-      arrive(messages[finished % maxPosted]);
+    forward_->finish();
+    for (; finished_ != posted_; ++finished_) {
+      arrive(messages_[finished_ % maxPosted]);
       tellSender();
     }
   }
 
-  bool sharesMemory() const override { return forward->sharesMemory(); }
+  bool sharesMemory() const override { return forward_->sharesMemory(); }
 
   const char *view(uint64_t bytes) override {
     Message message;
     message.receiverTime = clockNs();
     message.bytes = bytes;
-    forward->post(reinterpret_cast<char *>(&message.senderTime),
-                  sizeof(message.senderTime));
-    forward->finish();
-    const char *data = forward->view(bytes);
+    forward_->post(reinterpret_cast<char *>(&message.senderTime),
+                   sizeof(message.senderTime));
+    forward_->finish();
+    const char *data = forward_->view(bytes);
     arrive(message);
     return data;
   }
 
   void release() override {
-    forward->release();
+    forward_->release();
     tellSender();
   }
 
@@ -144,59 +144,60 @@ private:
   };
 
   void arrive(const Message &message) {
-    sleepUntil(link->enter(std::max(message.senderTime, message.receiverTime),
-                           message.bytes));
+    sleepUntil(link_->enter(std::max(message.senderTime, message.receiverTime),
+                            message.bytes));
   }
 
   void tellSender() {
     // The sender has finished the messages before its last maxPosted ones, so
     // this wait is short; it finishes the last ones when it comes to it.
-    if (told == maxPosted) {
-      back->finish();
-      told = 0;
+    if (told_ == maxPosted) {
+      back_->finish();
+      told_ = 0;
     }
-    back->post(&arrived, 1);
-    ++told;
+    back_->post(&arrived_, 1);
+    ++told_;
   }
 
-  std::unique_ptr<Receiver> forward;
-  std::unique_ptr<Sender> back;
-  std::shared_ptr<ThrottledLink> link;
-  Message messages[maxPosted];
-  uint32_t posted = 0, finished = 0, told = 0;
-  char arrived = 0;
+  std::unique_ptr<Receiver> forward_;
+  std::unique_ptr<Sender> back_;
+  std::shared_ptr<ThrottledLink> link_;
+  Message messages_[maxPosted];
+  uint32_t posted_ = 0, finished_ = 0, told_ = 0;
+  char arrived_ = 0;
 };
 
 class ThrottledChannels final : public Channels {
 public:
   ThrottledChannels(std::unique_ptr<Channels> inner, const LinkSpeed &speed,
                     uint32_t channels)
-      : inner(std::move(inner)), speed(speed), channels(channels) {}
+      : inner_(std::move(inner)), speed_(speed), channels_(channels) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
                                      uint32_t to) override {
     return std::make_unique<ThrottledSender>(
-        inner->makeSender(channel, from, to),
-        inner->makeReceiver(channels + channel, to, from));
+        inner_->makeSender(channel, from, to),
+        inner_->makeReceiver(channels_ + channel, to, from));
   }
 
   std::unique_ptr<Receiver> makeReceiver(uint32_t channel, uint32_t from,
                                          uint32_t to) override {
-    std::shared_ptr<ThrottledLink> &link = links[{from, to}];
+    std::shared_ptr<ThrottledLink> &link = links_[{from, to}];
     if (!link)
-      link = std::make_shared<ThrottledLink>(speed);
+      link = std::make_shared<ThrottledLink>(speed_);
     return std::make_unique<ThrottledReceiver>(
-        inner->makeReceiver(channel, from, to),
-        inner->makeSender(channels + channel, to, from), link);
+        inner_->makeReceiver(channel, from, to),
+        inner_->makeSender(channels_ + channel, to, from), link);
   }
 
-  void abandon(const std::string &reason) override { inner->abandon(reason); }
+  void abandon(const std::string &reason) override { inner_->abandon(reason); }
 
 private:
-  std::unique_ptr<Channels> inner;
-  LinkSpeed speed;
-  uint32_t channels;
-  std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<ThrottledLink>> links;
+  std::unique_ptr<Channels> inner_;
+  LinkSpeed speed_;
+  uint32_t channels_;
+  std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<ThrottledLink>>
+      links_;
 };
 } // namespace
 

@@ -20,67 +20,69 @@ class TreeCollective : public Collective {
 public:
   TreeCollective(Channels &channels, HostCollectivePart parts)
       : Collective(channels, std::move(parts)) {
-    for (uint32_t child : {2 * member + 1, 2 * member + 2})
-      if (child < members) {
-        children.push_back(child);
+    for (uint32_t child : {2 * member_ + 1, 2 * member_ + 2})
+      if (child < members_) {
+        children_.push_back(child);
         connectTo(child);
       }
-    if (member != 0)
+    if (member_ != 0)
       connectFrom(parent());
   }
 
 protected:
-  uint32_t parent() const { return (member - 1) / 2; }
+  uint32_t parent() const { return (member_ - 1) / 2; }
 
   void down(const Span &whole) {
-    if (member != 0) {
+    if (member_ != 0) {
       expect(parent(), whole.data, whole.bytes);
-      receivers[parent()]->finish();
+      receivers_[parent()]->finish();
     }
-    for (uint32_t child : children)
+    for (uint32_t child : children_)
       post(child, whole.data, whole.bytes);
-    for (uint32_t child : children)
-      senders[child]->finish();
+    for (uint32_t child : children_)
+      senders_[child]->finish();
   }
 
-  std::vector<uint32_t> children;
+  std::vector<uint32_t> children_;
 };
 
 class TreeBroadcast final : public TreeCollective {
 public:
   using TreeCollective::TreeCollective;
-  void move() override { down(member == 0 ? part.send[0] : part.receive[0]); }
+  void move() override {
+    down(member_ == 0 ? part_.send[0] : part_.receive[0]);
+  }
 };
 
 class TreeAllReduce final : public TreeCollective {
 public:
   TreeAllReduce(Channels &channels, HostCollectivePart parts)
       : TreeCollective(channels, std::move(parts)) {
-    order.push_back(member);
-    for (uint32_t child : children) {
+    order_.push_back(member_);
+    for (uint32_t child : children_) {
       connectFrom(child);
-      order.push_back(child);
+      order_.push_back(child);
     }
-    if (member != 0)
+    if (member_ != 0)
       connectTo(parent());
-    reserveIncoming(order, part.receive[0].bytes);
+    reserveIncoming(order_, part_.receive[0].bytes);
   }
 
   void move() override {
-    Span sum = part.send[0];
-    if (!children.empty() || members == 1) {
-      sum = part.receive[0];
-      join(order, part.send[0].data, sum.data, sum.bytes);
+    Span sum = part_.send[0];
+    if (!children_.empty() || members_ == 1) {
+      sum = part_.receive[0];
+      join(order_, part_.send[0].data, sum.data, sum.bytes);
     }
-    if (member != 0) {
+    if (member_ != 0) {
       post(parent(), sum.data, sum.bytes);
-      senders[parent()]->finish();
+      senders_[parent()]->finish();
     }
-    down(part.receive[0]);
+    down(part_.receive[0]);
   }
 
 private:
-  std::vector<uint32_t> order; ///< This member, then its children.
+  std::vector<uint32_t> order_; ///< This member, then its children.
 };
 } // namespace
 

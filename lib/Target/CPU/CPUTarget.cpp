@@ -39,11 +39,11 @@ void CPUTarget::buildKernelPipeline(OpPassManager &passes) const {
 }
 
 FailureOr<std::string> CPUTarget::emitKernels(ModuleOp kernels) const {
-  return emitNativeObject(kernels, processor);
+  return emitNativeObject(kernels, processor_);
 }
 
 llvm::Error CPUTarget::addRequirements(fb::ModelT &model) const {
-  auto features = processor.requiredFeatures();
+  auto features = processor_.requiredFeatures();
   if (!features)
     return features.takeError();
   model.host_features = std::move(*features);

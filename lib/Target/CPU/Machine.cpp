@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Target/CPU/Machine.h"
-#include "soap/CostModel/Calibration.h"
+#include "soap/Calibration/Calibration.h"
 #include "soap/Target/CPU/CPUTarget.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Threading.h"

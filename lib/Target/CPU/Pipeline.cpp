@@ -57,7 +57,7 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
     passes.addNestedPass<func::FuncOp>(createCanonicalizerPass());
     passes.addNestedPass<func::FuncOp>(createCSEPass());
   };
-  passes.addPass(createConvertNNToLinalg());
+  passes.addPass(createConvertNNToLinalgPass());
   clean();
   if (level == NativeLevel::Linalg)
     return;
@@ -68,17 +68,17 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   clean(); // Windows of pools are buffers that nobody reads.
   passes.addNestedPass<func::FuncOp>(
       bufferization::createPromoteBuffersToStackPass());
-  passes.addPass(createNativePrepareBuffers());
+  passes.addPass(native::createPrepareBuffersPass());
   if (level == NativeLevel::Buffers)
     return;
 
   passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
-  passes.addPass(createNativeApproximateMath());
+  passes.addPass(native::createApproximateMathPass());
   clean();
   if (level == NativeLevel::Loops)
     return;
 
-  passes.addPass(createNativeWrapKernels());
+  passes.addPass(native::createWrapKernelsPass());
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
   passes.addPass(createConvertSCFToCFPass());
@@ -92,7 +92,7 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   passes.addPass(createReconcileUnrealizedCastsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(createNativeAnnotateKernels());
+  passes.addPass(native::createAnnotateKernelsPass());
 }
 
 namespace {
@@ -109,7 +109,7 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions> {
 } // namespace
 
 void soap::registerNativePassesAndPipeline() {
-  registerCPUPasses();
+  native::registerCPUPasses();
   PassPipelineRegistration<PipelineOptions>(
       "native-kernels-to-llvm",
       "Lower the functions of module @kernels to the LLVM dialect",

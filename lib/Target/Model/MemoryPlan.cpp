@@ -67,7 +67,7 @@ std::string soap::describeMemory(ModuleOp module) {
       .str();
 }
 
-std::string soap::checkDeviceMemory(ModuleOp module) {
+llvm::Error soap::checkDeviceMemory(ModuleOp module) {
   std::string text;
   for (auto device : module.getOps<soaprt::DeviceOp>()) {
     int64_t capacity = soaprt::memoryOf(device);
@@ -82,7 +82,9 @@ std::string soap::checkDeviceMemory(ModuleOp module) {
                 .str() +
             soaprt::largestBuffers(device);
   }
-  return text;
+  if (!text.empty())
+    return llvm::createStringError(text);
+  return llvm::Error::success();
 }
 
 llvm::SmallVector<MissingMemory> soap::missingMemory(ModuleOp module) {

@@ -22,7 +22,7 @@ static std::string uniqueNameBeside(StringRef path) {
 }
 
 OutputFiles::~OutputFiles() {
-  for (File &file : files) {
+  for (File &file : files_) {
     for (const std::string &name : {file.temporary, file.backup})
       if (!name.empty())
         (void)sys::fs::remove(name);
@@ -31,18 +31,18 @@ OutputFiles::~OutputFiles() {
 }
 
 void OutputFiles::announce(StringRef path, bool exists) const {
-  if (temporaryFile && !path.empty())
-    temporaryFile(path, exists);
+  if (temporaryFile_ && !path.empty())
+    temporaryFile_(path, exists);
 }
 
 std::string OutputFiles::add(StringRef path) {
-  files.push_back({path.str(), uniqueNameBeside(path), "", false});
-  announce(files.back().temporary, /*exists=*/true);
-  return files.back().temporary;
+  files_.push_back({path.str(), uniqueNameBeside(path), "", false});
+  announce(files_.back().temporary, /*exists=*/true);
+  return files_.back().temporary;
 }
 
 void OutputFiles::takeBack() {
-  for (File &file : files) {
+  for (File &file : files_) {
     if (!file.published)
       continue;
     // What cannot be put back is left; the hashes tell.
@@ -54,7 +54,7 @@ void OutputFiles::takeBack() {
 }
 
 Error OutputFiles::publish() {
-  for (File &file : files) {
+  for (File &file : files_) {
     // Where there are no hard links, there is no way back either.
     if (sys::fs::exists(file.path)) {
       std::string backup = uniqueNameBeside(file.path);

@@ -22,7 +22,7 @@ public:
   /// `temporaryFile` is told of files that are to be removed if a signal ends
   /// the program.
   explicit OutputFiles(const TemporaryFileCallback &temporaryFile = {})
-      : temporaryFile(temporaryFile) {}
+      : temporaryFile_(temporaryFile) {}
   /// Removes what was not published.
   ~OutputFiles();
 
@@ -44,8 +44,8 @@ private:
   /// Tells `temporaryFile`.
   void announce(llvm::StringRef path, bool exists) const;
 
-  TemporaryFileCallback temporaryFile;
-  std::deque<File> files;
+  TemporaryFileCallback temporaryFile_;
+  std::deque<File> files_;
 };
 
 } // namespace soap

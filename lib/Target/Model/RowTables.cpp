@@ -75,6 +75,10 @@ std::unique_ptr<fb::BoxCopyT> DeviceTable::boxCopy(soaprt::BoxCopyAttr box,
   return copy;
 }
 
+static auto boxesOf(ArrayAttr copies) {
+  return copies.getAsRange<soaprt::BoxCopyAttr>();
+}
+
 static LogicalResult fail(Operation *op, const Twine &message) {
   return op->emitOpError(message);
 }
@@ -92,8 +96,8 @@ LogicalResult DeviceTable::buffersOf(ValueRange values,
 
 LogicalResult DeviceTable::build(soaprt::LaunchOp op, fb::RowT &table) {
   fb::LaunchT launch;
-  auto kernel = index.symbols.lookup<soaprt::KernelOp>(op.getKernel());
-  launch.kernel = index.kernels.lookup(kernel);
+  auto kernel = index_.symbols.lookup<soaprt::KernelOp>(op.getKernel());
+  launch.kernel = index_.kernels.lookup(kernel);
   launch.sizes = kernel.getSizes();
   if (failed(buffersOf(op.getInputs(), launch.operands)) ||
       failed(buffersOf(op.getOutputs(), launch.results)))
@@ -122,9 +126,10 @@ LogicalResult DeviceTable::build(soaprt::CopyOp op, fb::RowT &table) {
       copy.fills.push_back(std::move(entry));
     }
   }
-  for (auto [i, box] :
-       llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
-    copy.copies.push_back(boxCopy(box, op.getSources()[i], op.getTargets()[i]));
+  // With a fill, there may be more targets than boxes.
+  for (auto [box, source, target] : llvm::zip_first(
+           boxesOf(op.getCopies()), op.getSources(), op.getTargets()))
+    copy.copies.push_back(boxCopy(box, source, target));
   table.body.Set(std::move(copy));
   return success();
 }
@@ -166,12 +171,12 @@ LogicalResult DeviceTable::build(soaprt::CollectiveOp op, fb::RowT &table) {
 
 LogicalResult DeviceTable::build(soaprt::FeedOp op, fb::RowT &table) {
   fb::FeedT feed;
-  auto port = index.symbols.lookup<soaprt::InputOp>(op.getInput());
-  feed.input = index.ports.lookup(port);
+  auto port = index_.symbols.lookup<soaprt::InputOp>(op.getInput());
+  feed.input = index_.ports.lookup(port);
   auto type = cast<RankedTensorType>(port.getType());
-  for (auto [i, box] :
-       llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
-    feed.copies.push_back(boxCopy(box, {}, op.getTargets()[i], type));
+  for (auto [box, target] :
+       llvm::zip_equal(boxesOf(op.getCopies()), op.getTargets()))
+    feed.copies.push_back(boxCopy(box, {}, target, type));
   table.phase = toTable(Phase::Feed);
   table.body.Set(std::move(feed));
   return success();
@@ -179,12 +184,12 @@ LogicalResult DeviceTable::build(soaprt::FeedOp op, fb::RowT &table) {
 
 LogicalResult DeviceTable::build(soaprt::DrainOp op, fb::RowT &table) {
   fb::DrainT drain;
-  auto port = index.symbols.lookup<soaprt::OutputOp>(op.getOutput());
-  drain.output = index.ports.lookup(port);
+  auto port = index_.symbols.lookup<soaprt::OutputOp>(op.getOutput());
+  drain.output = index_.ports.lookup(port);
   auto type = cast<RankedTensorType>(port.getType());
-  for (auto [i, box] :
-       llvm::enumerate(op.getCopies().getAsRange<soaprt::BoxCopyAttr>()))
-    drain.copies.push_back(boxCopy(box, op.getSources()[i], {}, type));
+  for (auto [box, source] :
+       llvm::zip_equal(boxesOf(op.getCopies()), op.getSources()))
+    drain.copies.push_back(boxCopy(box, source, {}, type));
   table.phase = toTable(Phase::Drain);
   table.body.Set(std::move(drain));
   return success();
@@ -210,7 +215,7 @@ DeviceTable::buildProgram(Block &program,
     for (Value token : row.getWaits())
       table->waits.push_back(positions.lookup(token.getDefiningOp()));
     table->name = row.getNode().str();
-    table->node = index.nodes.try_emplace(row.getNode(), index.nodes.size())
+    table->node = index_.nodes.try_emplace(row.getNode(), index_.nodes.size())
                       .first->second;
     table->task = row.getTask();
     if (failed(buildBody(row, *table)))

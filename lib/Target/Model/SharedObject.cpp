@@ -59,12 +59,12 @@ namespace {
 class TemporaryFiles {
 public:
   explicit TemporaryFiles(const TemporaryFileCallback &callback)
-      : callback(callback) {}
+      : callback_(callback) {}
   ~TemporaryFiles() {
-    for (const std::string &path : paths) {
+    for (const std::string &path : paths_) {
       (void)sys::fs::remove(path);
-      if (callback)
-        callback(path, /*exists=*/false);
+      if (callback_)
+        callback_(path, /*exists=*/false);
     }
   }
 
@@ -88,16 +88,16 @@ public:
   }
 
   void add(StringRef path) {
-    paths.push_back(path.str());
-    if (callback)
-      callback(paths.back(), /*exists=*/true);
+    paths_.push_back(path.str());
+    if (callback_)
+      callback_(paths_.back(), /*exists=*/true);
   }
 
-  const std::string &back() const { return paths.back(); }
+  const std::string &back() const { return paths_.back(); }
 
 private:
-  const TemporaryFileCallback &callback;
-  std::deque<std::string> paths;
+  const TemporaryFileCallback &callback_;
+  std::deque<std::string> paths_;
 };
 } // namespace
 

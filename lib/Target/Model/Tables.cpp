@@ -73,7 +73,7 @@ static void appendBytes(APInt bits, bool isSigned,
 std::vector<uint8_t> soap::elementBytes(Attribute value) {
   std::vector<uint8_t> bytes;
   if (auto number = dyn_cast<FloatAttr>(value))
-    appendBytes(number.getValue().bitcastToAPInt(), false, bytes);
+    appendBytes(number.getValue().bitcastToAPInt(), /*isSigned=*/false, bytes);
   else if (auto number = dyn_cast<IntegerAttr>(value))
     appendBytes(number.getValue(), !nn::isUnsigned(number.getType()), bytes);
   return bytes;
@@ -88,16 +88,16 @@ FailureOr<uint32_t> DeviceTable::bufferOf(Value value) {
   auto type = cast<soaprt::BufferType>(value.getType());
   if (storage.byteOffset == 0 &&
       storage.buffer.getType().getBytes() == type.getBytes())
-    return buffers.lookup(storage.buffer);
-  if (int64_t alignment = op.getBufferAlignment();
+    return buffers_.lookup(storage.buffer);
+  if (int64_t alignment = op_.getBufferAlignment();
       storage.byteOffset % alignment != 0)
     return value.getDefiningOp()->emitOpError(
                "expected a view that a kernel reads to start at a multiple of ")
            << alignment << " bytes, got: " << storage.byteOffset
            << "; copy it instead";
-  auto [it, isNew] = views.try_emplace(value, device->buffers.size());
+  auto [it, isNew] = views_.try_emplace(value, device_->buffers.size());
   if (isNew)
-    device->buffers.emplace_back(
+    device_->buffers.emplace_back(
         toTable(type.getSpace()),
         *storage.buffer.getOffset() + storage.byteOffset, type.getBytes());
   return it->second;
@@ -105,7 +105,7 @@ FailureOr<uint32_t> DeviceTable::bufferOf(Value value) {
 
 fb::Extent DeviceTable::extentOf(Value value) {
   soaprt::Storage storage = soaprt::getStorage(value);
-  return fb::Extent(buffers.lookup(storage.buffer), storage.byteOffset,
+  return fb::Extent(buffers_.lookup(storage.buffer), storage.byteOffset,
                     cast<soaprt::BufferType>(value.getType()).getBytes());
 }
 
@@ -136,7 +136,7 @@ LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
     return op.emitOpError("expected elements that the runtime knows, got: ")
            << type.getElementType();
   load->name = op.getNode().str();
-  load->buffer = buffers.lookup(soaprt::getStorage(op.getTarget()).buffer);
+  load->buffer = buffers_.lookup(soaprt::getStorage(op.getTarget()).buffer);
   load->init_row = initRow(op);
   load->element = *element;
   load->shape = type.getShape();
@@ -147,8 +147,8 @@ LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
       TypeSwitch<Attribute, LogicalResult>(op.getSource())
           .Case([&](nn::FileAttr file) {
             fb::StoredT stored;
-            stored.tensor = weights.add(op.getNode(), type, file.getPath(),
-                                        file.getOffset(), file.getLength());
+            stored.tensor = weights_.add(op.getNode(), type, file.getPath(),
+                                         file.getOffset(), file.getLength());
             load->source.Set(std::move(stored));
             return success();
           })
@@ -182,7 +182,8 @@ LogicalResult DeviceTable::buildLoad(soaprt::LoadOp op, fb::DeviceT &table) {
             fb::InlineT table;
             if (isa<FloatType>(type.getElementType()))
               for (const APFloat &value : elements.getValues<APFloat>())
-                appendBytes(value.bitcastToAPInt(), false, table.bytes);
+                appendBytes(value.bitcastToAPInt(), /*isSigned=*/false,
+                            table.bytes);
             else
               for (const APInt &value : elements.getValues<APInt>())
                 appendBytes(value, !nn::isUnsigned(type.getElementType()),
@@ -205,26 +206,26 @@ uint64_t soap::communicationBytes(soaprt::DeviceOp device) {
 }
 
 LogicalResult DeviceTable::build(fb::DeviceT &table) {
-  device = &table;
-  if (failed(soaprt::checkMemoryPlan(op)))
+  device_ = &table;
+  if (failed(soaprt::checkMemoryPlan(op_)))
     return failure();
-  table.activation_bytes = *op.getActivationBytes();
-  table.parameter_bytes = *op.getParameterBytes();
-  table.scratchpad_bytes = op.getScratchpadBytes().value_or(0);
-  table.reordered_bytes = op.getReorderedBytes().value_or(0);
-  table.peak_bytes = op.getPeakBytes().value_or(0);
-  table.communication_bytes = communicationBytes(op);
-  for (auto buffer : op.getBlock().getOps<soaprt::BufferOp>()) {
-    buffers[buffer] = table.buffers.size();
+  table.activation_bytes = *op_.getActivationBytes();
+  table.parameter_bytes = *op_.getParameterBytes();
+  table.scratchpad_bytes = op_.getScratchpadBytes().value_or(0);
+  table.reordered_bytes = op_.getReorderedBytes().value_or(0);
+  table.peak_bytes = op_.getPeakBytes().value_or(0);
+  table.communication_bytes = communicationBytes(op_);
+  for (auto buffer : op_.getBlock().getOps<soaprt::BufferOp>()) {
+    buffers_[buffer] = table.buffers.size();
     table.buffers.emplace_back(toTable(buffer.getType().getSpace()),
                                *buffer.getOffset(),
                                buffer.getType().getBytes());
   }
-  for (auto load : op.getBlock().getOps<soaprt::LoadOp>())
+  for (auto load : op_.getBlock().getOps<soaprt::LoadOp>())
     if (failed(buildLoad(load, table)))
       return failure();
-  return failure(failed(buildProgram(op.getInit().getBlock(), table.init)) ||
-                 failed(buildProgram(op.getMain().getBlock(), table.main)));
+  return failure(failed(buildProgram(op_.getInit().getBlock(), table.init)) ||
+                 failed(buildProgram(op_.getMain().getBlock(), table.main)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,7 +43,7 @@ struct ModelIndex {
 class DeviceTable {
 public:
   DeviceTable(soaprt::DeviceOp op, ModelIndex &index, WeightsFile &weights)
-      : op(op), index(index), weights(weights) {}
+      : op_(op), index_(index), weights_(weights) {}
 
   mlir::LogicalResult build(fb::DeviceT &table);
   /// Adds what buffers hold, after build(); `values` are the model's.
@@ -74,12 +74,12 @@ private:
                                         mlir::Value from, mlir::Value to,
                                         mlir::RankedTensorType portType = {});
 
-  soaprt::DeviceOp op;
-  ModelIndex &index;
-  WeightsFile &weights;
-  fb::DeviceT *device = nullptr;
-  llvm::DenseMap<mlir::Operation *, uint32_t> buffers;
-  llvm::DenseMap<mlir::Value, uint32_t> views;
+  soaprt::DeviceOp op_;
+  ModelIndex &index_;
+  WeightsFile &weights_;
+  fb::DeviceT *device_ = nullptr;
+  llvm::DenseMap<mlir::Operation *, uint32_t> buffers_;
+  llvm::DenseMap<mlir::Value, uint32_t> views_;
 };
 
 } // namespace soap

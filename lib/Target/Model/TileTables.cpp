@@ -22,15 +22,15 @@ static DenseMap<Operation *, int32_t> lastWriters(Block &program) {
 
 LogicalResult
 DeviceTable::buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values) {
-  auto writers = lastWriters(op.getMain().getBlock());
-  for (auto tile : op.getBlock().getOps<soaprt::TileOp>()) {
+  auto writers = lastWriters(op_.getMain().getBlock());
+  for (auto tile : op_.getBlock().getOps<soaprt::TileOp>()) {
     soaprt::BufferOp buffer = soaprt::getStorage(tile.getBuffer()).buffer;
     auto writer = writers.find(buffer);
     // Temporaries of init are gone when it ends.
     if (writer == writers.end() &&
         buffer.getType().getSpace() != Space::Parameters)
       continue;
-    auto [value, isNew] = index.values.try_emplace(
+    auto [value, isNew] = index_.values.try_emplace(
         {tile.getValueAttr(), tile.getResult()}, values.size());
     if (isNew) {
       auto type = cast<RankedTensorType>(tile.getType());
@@ -56,9 +56,9 @@ DeviceTable::buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values) {
     entry->parts.assign(tile.getParts().begin(), tile.getParts().end());
     entry->part_count = tile.getNumParts().value_or(0);
     entry->row = writer == writers.end() ? -1 : writer->second;
-    device->tiles.push_back(std::move(entry));
+    device_->tiles.push_back(std::move(entry));
   }
-  llvm::stable_sort(device->tiles, [](const auto &a, const auto &b) {
+  llvm::stable_sort(device_->tiles, [](const auto &a, const auto &b) {
     return a->row < b->row;
   });
   return success();

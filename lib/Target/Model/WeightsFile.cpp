@@ -21,13 +21,13 @@ using namespace soap;
 std::string WeightsFile::add(StringRef name, RankedTensorType type,
                              StringRef path, int64_t offset, int64_t length) {
   std::string &known =
-      names[{path.str(), offset, length, type.getAsOpaquePointer()}];
+      names_[{path.str(), offset, length, type.getAsOpaquePointer()}];
   if (!known.empty())
     return known;
   std::string unique = name.str();
-  for (int suffix = 1; tensors.count(unique); ++suffix)
+  for (int suffix = 1; tensors_.count(unique); ++suffix)
     unique = (name + "#" + Twine(suffix)).str();
-  tensors[unique] = {path.str(), offset, length, type};
+  tensors_[unique] = {path.str(), offset, length, type};
   return known = unique;
 }
 
@@ -91,7 +91,7 @@ std::string WeightsFile::header() const {
   llvm::json::OStream json(text);
   int64_t end = 0;
   json.object([&] {
-    for (auto &[name, source] : tensors) {
+    for (auto &[name, source] : tensors_) {
       int64_t begin = end;
       end += source.length;
       json.attributeObject(name, [&, &source = source] {
@@ -118,8 +118,8 @@ llvm::Error WeightsFile::writeTo(llvm::raw_ostream &os,
   llvm::support::endian::write64le(length, text.size());
   os.write(length, 8);
   os << text;
-  for (auto &[name, source] : tensors) {
-    if (std::optional<StringRef> bytes = files.find(source.path))
+  for (auto &[name, source] : tensors_) {
+    if (std::optional<StringRef> bytes = files_.find(source.path))
       os << bytes->substr(source.offset, source.length);
     else if (llvm::Error error =
                  copyBytes(source.path, source.offset, source.length, os))

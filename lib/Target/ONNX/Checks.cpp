@@ -144,11 +144,13 @@ llvm::Error GraphImporter::checkOptions() const {
   for (const auto &[name, file] : options.bindings)
     if (!inputs.count(name))
       return unknown("--bind", name);
-  auto checkSize = [](const llvm::Twine &flag, int64_t size) -> llvm::Error {
-    if (size > 0 && size <= maxDim)
+  auto checkSize = [](const llvm::Twine &flag, int64_t size,
+                      bool mayBeEmpty = false) -> llvm::Error {
+    if ((size > 0 || (size == 0 && mayBeEmpty)) && size <= maxDim)
       return llvm::Error::success();
-    return makeError("expected a positive size in " + flag +
-                     ", got: " + llvm::Twine(size));
+    return makeError((mayBeEmpty ? "expected a size of 0 or more in "
+                                 : "expected a positive size in ") +
+                     flag + ", got: " + llvm::Twine(size));
   };
   if (options.batch)
     if (llvm::Error error = checkSize("--batch", *options.batch))
@@ -163,7 +165,8 @@ llvm::Error GraphImporter::checkOptions() const {
               : "expected one of the symbolic dimensions '" +
                     llvm::join(symbols, "', '") +
                     "' in --dim, got: " + quoted(name));
-    if (llvm::Error error = checkSize("--dim=" + name, size))
+    if (llvm::Error error =
+            checkSize("--dim=" + name, size, /*mayBeEmpty=*/true))
       return error;
   }
   return llvm::Error::success();

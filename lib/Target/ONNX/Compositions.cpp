@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Operators.h"
+#include "Rare.h"
 #include "soap/Dialect/NN/IR/NN.h"
 
 using namespace mlir;
@@ -344,6 +344,10 @@ static constexpr OperatorEntry table[] = {
      "output_datatype", "folds", ""},
     {"Mish", 18, importMish, nullptr, 1, 1, "", "`nn.exp` and rational ops",
      ""},
+    {"NonMaxSuppression", 10, importNonMaxSuppression, nullptr, 2, 5,
+     "center_point_box",
+     "`nn.non_max_suppression`, `nn.cum_sum`, `nn.scatter_nd`",
+     "constant operands, or only the last three with `--pad-selections`"},
     {"NonZero", 9, importNonZero, importNonZero, 1, 1, "", "folds",
      "constant operands"},
     {"Optional", 15, nullptr, nullptr, 0, 1, "", "nothing", ""},
@@ -371,7 +375,7 @@ static constexpr OperatorEntry table[] = {
     {"RotaryEmbedding", 23, nullptr, nullptr, 3, 4, "", body, ""},
     {"STFT", 17, importSTFT, nullptr, 2, 4, "onesided",
      "`nn.gather`, `nn.mul`, `nn.matmul`", "constant step and length"},
-    {"Scan", 9, nullptr, nullptr, 1, anyNumber, "",
+    {"Scan", 8, nullptr, nullptr, 1, anyNumber, "",
      "its body, once per iteration", ""},
     {"Selu", 7, nullptr, nullptr, 1, 1, "", body, ""},
     {"SequenceAt", 11, nullptr, nullptr, 2, 2, "", "nothing",
@@ -394,6 +398,10 @@ static constexpr OperatorEntry table[] = {
      "one `nn.slice` per element", "constant sizes"},
     {"TensorScatter", 24, importTensorScatter, nullptr, 2, 3, "axis mode",
      "`nn.scatter_elements`", ""},
+    {"TfIdfVectorizer", 9, importTfIdfVectorizer, nullptr, 1, 1,
+     "max_gram_length max_skip_count min_gram_length mode ngram_counts "
+     "ngram_indexes pool_int64s pool_strings weights",
+     "`nn.compare`, `nn.reduce`, `nn.scatter_elements`", "no strings"},
     {"ThresholdedRelu", 10, nullptr, nullptr, 1, 1, "", body, ""},
     {"Unique", 11, importUnique, importUnique, 1, 1, "axis sorted", "folds",
      "constant operands"},

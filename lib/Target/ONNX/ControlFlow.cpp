@@ -196,13 +196,126 @@ static int64_t entryOf(const NodeProto &node, llvm::StringRef name, int i) {
   return attribute && i < attribute->ints_size() ? attribute->ints(i) : 0;
 }
 
-void GraphImporter::importScan(const NodeProto &node) {
-  if (opset() < 9) {
-    addProblem(node, "expected Scan of operator set 9 or newer, got: one with "
-                     "a batch; convert the model, for instance with "
-                     "onnx.version_converter");
-    return;
+/// A node with an axis.
+static NodeProto makeNode(llvm::StringRef op, std::vector<std::string> inputs,
+                          const std::string &output, int64_t axis) {
+  NodeProto node;
+  node.set_op_type(op.str());
+  for (const std::string &input : inputs)
+    node.add_input(input);
+  node.add_output(output);
+  AttributeProto &attribute = *node.add_attribute();
+  attribute.set_name("axis");
+  attribute.set_type(AttributeProto::INT);
+  attribute.set_i(axis);
+  return node;
+}
+
+/// The Scan of one sample of a Scan of operator set 8, as newer sets have it.
+static NodeProto sampleOf(const NodeProto &node, int64_t scanned) {
+  NodeProto sample;
+  sample.set_op_type("Scan");
+  sample.set_name(node.name());
+  sample.set_domain(node.domain());
+  AttributeProto axes;
+  axes.set_name("scan_input_axes");
+  axes.set_type(AttributeProto::INTS);
+  for (int64_t k = 0; k != scanned; ++k)
+    axes.add_ints(0);
+  *sample.add_attribute() = axes;
+  for (const AttributeProto &attribute : node.attribute()) {
+    AttributeProto &copy = *sample.add_attribute();
+    copy = attribute;
+    if (attribute.name() == "directions")
+      copy.set_name("scan_input_directions");
   }
+  return sample;
+}
+
+/// Dimension 0 is the batch, dimension 1 the sequence; each sample is a Scan of
+/// its own. What stands behind a sequence that is shorter than the others is
+/// undefined: its last row.
+void GraphImporter::importScan(const NodeProto &node) {
+  if (opset() >= 9 || findAttribute(node, "scan_input_axes"))
+    return scanSample(node);
+  int64_t scanned = integerOf(node, "num_scan_inputs", 0);
+  auto states = static_cast<int>(node.input_size() - 1 - scanned);
+  Shape shape;
+  if (scanned >= 1 && states >= 0)
+    shape = values[node.input(node.input_size() - 1)].shape;
+  bool fits = shape.size() >= 2 && shape[0] > 0 && shape[1] > 0;
+  for (int k = 1; fits && k != node.input_size(); ++k) {
+    const Shape &other = values[node.input(k)].shape;
+    fits = !other.empty() && other[0] == shape[0] &&
+           (k <= states || (other.size() >= 2 && other[1] == shape[1]));
+  }
+  std::vector<int64_t> lengths(fits ? static_cast<size_t>(shape[0]) : 0,
+                               fits ? shape[1] : 0);
+  if (fits && !node.input(0).empty()) {
+    ImportedValue &given = values[node.input(0)];
+    if (!evaluate(given))
+      return addProblem(node, "expected lengths of sequences that are known at "
+                              "compile time, got: ones that depend on an "
+                              "input; --bind can make them constants");
+    fits = given.host.integral() && given.host.ints.size() == lengths.size();
+    if (fits)
+      lengths = given.host.ints;
+  }
+  for (int64_t length : lengths)
+    fits &= length > 0 && length <= shape[1];
+  if (!fits)
+    return addProblem(node, "expected states and sequences of one batch, and "
+                            "lengths above 0, got: num_scan_inputs " +
+                                llvm::Twine(scanned) + " and shape " +
+                                toString(shape));
+  std::vector<std::vector<std::string>> samples(
+      static_cast<size_t>(node.output_size()));
+  size_t before = problems.size();
+  for (int64_t n = 0; n != shape[0] && problems.size() == before; ++n) {
+    int64_t length = lengths[static_cast<size_t>(n)];
+    // Row i of a sequence: at most the last one.
+    auto rowsOf = [&](const std::string &tensor, int64_t count) {
+      std::string rows = uniqueTensorName(node, "rows");
+      std::vector<int64_t> wanted;
+      for (int64_t i = 0; i != count; ++i)
+        wanted.push_back(std::min(i, length - 1));
+      std::string indices = uniqueTensorName(node, "indices");
+      ImportedValue &known = values[indices];
+      known.kind = ImportedValue::Kind::Host;
+      known.host = HostTensor::vector(wanted);
+      known.elementType = known.host.elementType;
+      known.shape = known.host.shape;
+      read.insert(rows);
+      importBody({makeNode("Gather", {tensor, indices}, rows, 0)},
+                 scopeOf(node, {{"", 13}}));
+      return rows;
+    };
+    NodeProto sample = sampleOf(node, scanned);
+    for (int k = 1; k != node.input_size(); ++k) {
+      std::string part = rowOf(node, node.input(k), 0, n);
+      sample.add_input(k > states && length != shape[1] ? rowsOf(part, length)
+                                                        : part);
+    }
+    for (const std::string &output : node.output()) {
+      sample.add_output(uniqueTensorName(node, "sample"));
+      if (read.contains(output))
+        read.insert(sample.output(sample.output_size() - 1));
+      values.try_emplace(sample.output(sample.output_size() - 1));
+    }
+    scanSample(sample);
+    for (int k = 0; problems.size() == before && k != node.output_size(); ++k)
+      if (read.contains(node.output(k)))
+        samples[static_cast<size_t>(k)].push_back(
+            k >= states && length != shape[1]
+                ? rowsOf(sample.output(k), shape[1])
+                : sample.output(k));
+  }
+  for (int k = 0; problems.size() == before && k != node.output_size(); ++k)
+    if (read.contains(node.output(k)))
+      stack(node, node.output(k), samples[static_cast<size_t>(k)], 0);
+}
+
+void GraphImporter::scanSample(const NodeProto &node) {
   const GraphProto &body = findAttribute(node, "body")->g();
   int64_t scanned = integerOf(node, "num_scan_inputs", 0);
   if (scanned < 1 || scanned > node.input_size() ||

@@ -42,6 +42,9 @@ private:
   }
   /// The letters of `term` that are in `others` or in the result.
   FailureOr<Term> withoutLonely(Term term, llvm::StringRef others);
+  /// The elements whose indices of one letter agree, for letters that a term
+  /// repeats.
+  FailureOr<Term> diagonal(Term term);
   FailureOr<Term> transposed(Term term, llvm::StringRef letters);
   FailureOr<Term> multiply(Term a, Term b, llvm::StringRef later);
   int64_t sizeOf(char letter, llvm::ArrayRef<Term> of) const {
@@ -72,13 +75,17 @@ static std::string expandEllipsis(llvm::StringRef text, size_t dims) {
   return (text.take_front(at) + digits + text.drop_front(at + 3)).str();
 }
 
+/// Of an equation, or a digit of an ellipsis.
+static bool isLetter(char letter) {
+  return llvm::isAlpha(letter) || llvm::isDigit(letter);
+}
+
 LogicalResult EinsumImporter::parse() {
   std::string equation = node.string("equation", "");
   llvm::erase_if(equation, [](char c) { return c == ' '; });
   auto wrong = [&] {
     return node.fail("expected an equation with one term per operand, letters "
-                     "that are not repeated in a term, and sizes that agree, "
-                     "got: '" +
+                     "once in the result, and sizes that agree, got: '" +
                      equation + "'");
   };
   auto [left, right] = llvm::StringRef(equation).split("->");
@@ -98,14 +105,20 @@ LogicalResult EinsumImporter::parse() {
     auto value = node.tensor(i, ElementTypes::Numbers);
     if (failed(value))
       return failure();
-    terms.push_back({*value, expandEllipsis(text, rank - letters)});
+    Term term{*value, expandEllipsis(text, rank - letters)};
+    if (!llvm::all_of(term.letters, isLetter))
+      return wrong();
+    for (auto [k, letter] : llvm::enumerate(term.letters))
+      if (node.shape(i)[k] != term.sizeOf(letter))
+        return wrong();
+    auto once = diagonal(std::move(term));
+    if (failed(once))
+      return failure();
+    terms.push_back(*once);
   }
   std::string all;
   for (const Term &term : terms)
     for (char letter : term.letters) {
-      if ((!llvm::isAlpha(letter) && !llvm::isDigit(letter)) ||
-          llvm::count(term.letters, letter) != 1)
-        return wrong();
       int64_t size = sizeOf(letter, terms);
       if (term.sizeOf(letter) != size && term.sizeOf(letter) != 1)
         return wrong();
@@ -155,6 +168,53 @@ FailureOr<Term> EinsumImporter::withoutLonely(Term term,
   if (failed(value))
     return failure();
   return Term{*value, kept};
+}
+
+FailureOr<Term> EinsumImporter::diagonal(Term term) {
+  for (size_t i = 0; i != term.letters.size(); ++i) {
+    char letter = term.letters[i];
+    if (llvm::count(term.letters, letter) == 1)
+      continue;
+    // Its dimensions go to the end and become one, where the diagonal is every
+    // (1 + n + n^2 + ..)-th element.
+    int64_t size = term.sizeOf(letter), all = 1, step = 0;
+    SmallVector<int64_t> permutation, last;
+    Shape shape;
+    std::string kept;
+    for (auto [k, other] : llvm::enumerate(term.letters)) {
+      if (other == letter) {
+        last.push_back(static_cast<int64_t>(k));
+        step += all;
+        all *= size;
+        continue;
+      }
+      permutation.push_back(static_cast<int64_t>(k));
+      shape.push_back(term.sizeOf(other));
+      kept += other;
+    }
+    llvm::append_range(permutation, last);
+    Shape ordered(shape), flat(shape);
+    ordered.append(last.size(), size);
+    flat.push_back(all);
+    shape.push_back(size);
+    SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
+    steps.back() = step;
+    auto value = node.create<nn::TransposeOp>(
+        ordered, term.value, {node.attr("permutation", permutation)},
+        uniqueSuffix("ordered"));
+    if (succeeded(value))
+      value = node.reshape(*value, flat, uniqueSuffix("flat"));
+    if (succeeded(value))
+      value = node.create<nn::SliceOp>(
+          shape, *value,
+          {node.attr("starts", starts), node.attr("steps", steps)},
+          uniqueSuffix("diagonal"));
+    if (failed(value))
+      return failure();
+    term = {*value, kept + letter};
+    i = static_cast<size_t>(-1); // The letters have moved.
+  }
+  return term;
 }
 
 FailureOr<Term> EinsumImporter::transposed(Term term, llvm::StringRef letters) {

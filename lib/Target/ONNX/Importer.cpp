@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
-#include "Operators.h"
+#include "Rare.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNRare.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"
@@ -256,32 +256,42 @@ Value GraphImporter::copyOf(Value value, llvm::StringRef name) {
   return builder.create(state)->getResult(0);
 }
 
-llvm::Error GraphImporter::importOutputs() {
-  for (const onnx::ValueInfoProto &output : model.graph().output()) {
-    const std::string &name = output.name();
-    ImportedValue &value = values[name];
-    if (value.kind == ImportedValue::Kind::Failed)
-      return makeError("expected a supported output, got: " + quoted(name) +
-                       ": " + value.problem);
-    if (value.kind == ImportedValue::Kind::List ||
-        value.kind == ImportedValue::Kind::Nothing)
-      return makeError("expected tensors as outputs, got: " + quoted(name) +
-                       ", which is of another type");
-    if (countElements(value.shape).value_or(0) == 0)
-      return makeError("expected outputs with elements, got: " +
-                       toString(value.shape) + " for " + quoted(name));
-    Value result = materialize(value, name);
-    if (result.getDefiningOp<nn::InputOp>())
-      result = copyOf(result, name);
-    OperationState state(NameLoc::get(builder.getStringAttr(name)),
-                         nn::OutputOp::getOperationName());
-    state.addOperands(result);
-    // The name is reserved: only an input can have it already.
-    std::string unique = names.insert(name).second ? llvm::json::fixUTF8(name)
-                                                   : uniqueName(name);
-    state.addAttribute("nn.name", builder.getStringAttr(unique));
-    builder.create(state);
+llvm::Error GraphImporter::importOutput(const std::string &name,
+                                        const std::string &tensor) {
+  ImportedValue &value = values[tensor];
+  if (value.kind == ImportedValue::Kind::Failed)
+    return makeError("expected a supported output, got: " + quoted(name) +
+                     ": " + value.problem);
+  if (value.kind == ImportedValue::Kind::List ||
+      value.kind == ImportedValue::Kind::Nothing)
+    return makeError("expected tensors as outputs, got: " + quoted(name) +
+                     ", which is of another type");
+  // The name is reserved: only an input can have it already.
+  std::string unique =
+      names.insert(name).second ? llvm::json::fixUTF8(name) : uniqueName(name);
+  if (countElements(value.shape).value_or(0) == 0) {
+    nn::addEmptyOutput(module, unique,
+                       tensorType(value.shape, value.elementType));
+    return llvm::Error::success();
   }
+  Value result = materialize(value, name);
+  if (result.getDefiningOp<nn::InputOp>())
+    result = copyOf(result, name);
+  OperationState state(NameLoc::get(builder.getStringAttr(name)),
+                       nn::OutputOp::getOperationName());
+  state.addOperands(result);
+  state.addAttribute("nn.name", builder.getStringAttr(unique));
+  builder.create(state);
+  return llvm::Error::success();
+}
+
+llvm::Error GraphImporter::importOutputs() {
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    if (llvm::Error error = importOutput(output.name(), output.name()))
+      return error;
+  for (const auto &[name, tensor] : addedOutputs)
+    if (llvm::Error error = importOutput(name, tensor))
+      return error;
   return llvm::Error::success();
 }
 
@@ -296,6 +306,13 @@ Value GraphImporter::materialize(ImportedValue &value, llvm::StringRef name) {
     return value.value;
   RankedTensorType type = tensorType(value.shape, value.elementType);
   bool stored = value.kind == ImportedValue::Kind::Stored;
+  if (stored && storedBits(value.elementType) < 8 &&
+      isa<nn::FileAttr>(value.source))
+    return value.value = unpackedParameter(
+               builder, NameLoc::get(builder.getStringAttr(value.origin)), type,
+               value.source, [&](llvm::StringRef suffix) {
+                 return uniqueName((name + suffix).str());
+               });
   // Views of one tensor share its recipe: the location is the tensor's.
   OperationState state(
       NameLoc::get(builder.getStringAttr(stored ? value.origin : name.str())),

@@ -151,6 +151,8 @@ private:
   void importIf(const onnx::NodeProto &node);
   void importLoop(const onnx::NodeProto &node);
   void importScan(const onnx::NodeProto &node);
+  /// Of one sequence, as operator set 9 defines it.
+  void scanSample(const onnx::NodeProto &node);
   /// Tensor `name` is the tensors `parts`, one behind the other along a new
   /// dimension.
   void stack(const onnx::NodeProto &node, const std::string &name,
@@ -166,6 +168,7 @@ private:
   void define(const std::string &name, int elementType, int64_t value);
 
   llvm::Error importOutputs();
+  llvm::Error importOutput(const std::string &name, const std::string &tensor);
   /// A copy that an operation makes: what an output reads has to be on a
   /// device.
   mlir::Value copyOf(mlir::Value value, llvm::StringRef name);
@@ -211,6 +214,8 @@ private:
   std::vector<std::string> problemLines() const;
   std::vector<NodeProblem> problems;
   std::vector<std::string> missingDims;
+  /// Outputs that the model does not have: their names, and the tensors.
+  std::vector<std::pair<std::string, std::string>> addedOutputs;
   /// Ops whose readers may have been imported in another form, in order.
   llvm::SmallVector<mlir::Operation *> replaced;
   /// The size of the batch in the file, if `--batch` replaces it.
@@ -309,6 +314,14 @@ public:
   void setResult(size_t i, HostTensor value);
   /// Tensor `name`, of nodes that take the place of this one, is `value`.
   void setValue(llvm::StringRef name, mlir::Value value);
+  /// The elements of `value` if it follows from constants alone.
+  std::optional<HostTensor> known(mlir::Value value);
+  /// `--pad-selections`.
+  bool padsSelections() const { return graph.options.padSelections; }
+  /// Makes tensor `name`, of nodes that take the place of this one, an output
+  /// of the model. It is called as this node's first output and `suffix`.
+  void addOutput(llvm::StringRef suffix, const std::string &name);
+
   /// Result 0, unless it could not be made.
   template <typename T>
   mlir::LogicalResult finish(mlir::FailureOr<T> result) {

@@ -38,9 +38,7 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
       !*reference)
     return makeError("expected the values of tensor " + quoted(name) +
                      " in the file, got: none; the file is corrupt");
-  // Integers of 4 bits are packed in the file.
-  if (isWeight && count != 0 && *reference &&
-      storedBits(result.elementType) >= 8) {
+  if (isWeight && count != 0 && *reference) {
     result.kind = ImportedValue::Kind::Stored;
     result.origin = name;
     result.source =

@@ -273,6 +273,22 @@ void NodeContext::setValue(llvm::StringRef name, Value value) {
   graph.values[name] = tensorOf(value);
 }
 
+std::optional<HostTensor> NodeContext::known(Value value) {
+  ImportedValue tensor = tensorOf(value);
+  if (!graph.evaluate(tensor))
+    return std::nullopt;
+  return std::move(tensor.host);
+}
+
+void NodeContext::addOutput(llvm::StringRef suffix, const std::string &name) {
+  graph.read.insert(name);
+  std::string output = node.output(0) + "_" + suffix.str();
+  // Nodes of bodies have outputs of names that the model does not know.
+  if (!graph.tensorNames.insert(output).second)
+    output = graph.uniqueTensorName(node, suffix);
+  graph.addedOutputs.push_back({output, name});
+}
+
 void NodeContext::setResult(size_t i, HostTensor host) {
   ImportedValue result;
   graph.hostElements += host.size();

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Operators.h"
+#include "Rare.h"
 
 using namespace soap;
 using namespace soap::onnx_import;
@@ -35,11 +35,15 @@ static constexpr OperatorEntry table[] = {
      "`nn.batch_norm`; with training_mode `nn.reduce` and what it is divided "
      "by",
      "spatial 1"},
+    {"BitCast", 26, importBitCast, nullptr, 1, 1, "to", "`nn.bit_cast`",
+     "no types below 8 bits but INT4 and UINT4"},
+    {"BitShift", 11, importBitShift, nullptr, 2, 2, "direction",
+     "`nn.shift_left`, `nn.shift_right`", ""},
     {"BitwiseAnd", 18, importBinary, nullptr, 2, 2, "", "`nn.and`", ""},
     {"BitwiseNot", 18, importUnary, nullptr, 1, 1, "", "`nn.not`", ""},
     {"BitwiseOr", 18, importBinary, nullptr, 2, 2, "", "`nn.or`", ""},
     {"BitwiseXor", 18, importBinary, nullptr, 2, 2, "", "`nn.xor`", ""},
-    {"Cast", 7, importCast, foldCast, 1, 1, "to saturate",
+    {"Cast", 7, importCast, foldCast, 1, 1, "to saturate round_mode",
      "`nn.cast`, nothing for the same type",
      "no strings, no types below 8 bits but INT4 and UINT4"},
     {"Ceil", 7, importUnary, foldUnary, 1, 1, "", "`nn.ceil`", ""},
@@ -67,7 +71,7 @@ static constexpr OperatorEntry table[] = {
      "inference"},
     {"Einsum", 12, importEinsum, nullptr, 1, any, "equation",
      "`nn.transpose`, `nn.reshape`, `nn.reduce`, `nn.matmul`",
-     "no repeated letters in one operand; products of rank 8 or less"},
+     "products of rank 8 or less"},
     {"Equal", 7, importCompare, foldBinary, 2, 2, "", "`nn.compare`", ""},
     {"Erf", 9, importUnary, foldUnary, 1, 1, "", "`nn.erf`", ""},
     {"Exp", 7, importUnary, foldUnary, 1, 1, "", "`nn.exp`", ""},

@@ -176,13 +176,13 @@ void GraphImporter::importSplitList(const NodeProto &node) {
     }
   }
   int64_t sum = 0;
-  bool positive = true;
+  bool fits = true;
   for (int64_t part : sizes) {
-    positive &= part > 0 && part <= size;
-    sum += positive ? part : 0;
+    fits &= part >= 0 && part <= size;
+    sum += fits ? part : 0;
   }
-  if (!positive || sum != size)
-    return addProblem(node, "expected positive sizes whose sum is " +
+  if (!fits || sum != size)
+    return addProblem(node, "expected sizes of 0 or more whose sum is " +
                                 llvm::Twine(size) +
                                 ", got: " + toString(sizes));
   auto integers = [&](int64_t value) {

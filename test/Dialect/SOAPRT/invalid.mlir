@@ -129,236 +129,6 @@ soaprt.device @d0 id 0 {
 
 // -----
 
-// Tests that init does not communicate.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {
-    // expected-error @+1 {{expected no communication in soaprt.init}}
-    soaprt.exchange "a" tag 0 send (%a : !soaprt.buffer<4xf32, activations>) to [1] receive () from []
-  }
-  soaprt.main {}
-}
-
-// -----
-
-// Tests that feeds stand first.
-soaprt.input @in0 "x" : tensor<4xf32>
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    soaprt.copy "a" () to (%a : !soaprt.buffer<4xf32, activations>) [] fill 0.0 : f32
-    // expected-error @+1 {{expected feeds before all other rows}}
-    soaprt.feed "x" @in0 to (%a : !soaprt.buffer<4xf32, activations>) [#soaprt.box<[0] to [0] sizes [4]>]
-  }
-}
-
-// -----
-
-// Tests that drains stand last.
-soaprt.output @out0 "x" : tensor<4xf32>
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    soaprt.drain "x" @out0 from (%a : !soaprt.buffer<4xf32, activations>) [#soaprt.box<[0] to [0] sizes [4]>]
-    // expected-error @+1 {{expected drains after all other rows}}
-    soaprt.copy "a" () to (%a : !soaprt.buffer<4xf32, activations>) [] fill 0.0 : f32
-  }
-}
-
-// -----
-
-// Tests that a kernel exists.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected a soaprt.kernel, got: @k7}}
-    soaprt.launch "b" @k7(%a : !soaprt.buffer<4xf32, activations>) to (%a : !soaprt.buffer<4xf32, activations>)
-  }
-}
-
-// -----
-
-// Tests that a launch has the types of its kernel.
-soaprt.kernel @k0 "nn.relu" (%x: tensor<8xf32>) {
-  %0 = nn.relu %x {nn.name = "relu"} : tensor<8xf32>
-  soaprt.yield %0 : tensor<8xf32>
-}
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected a buffer of 'tensor<8xf32>' as in its kernel}}
-    soaprt.launch "b" @k0(%a : !soaprt.buffer<4xf32, activations>) to (%a : !soaprt.buffer<4xf32, activations>)
-  }
-}
-
-// -----
-
-// Tests that constants do not change.
-soaprt.kernel @k0 "nn.relu" (%x: tensor<4xf32>) {
-  %0 = nn.relu %x {nn.name = "relu"} : tensor<4xf32>
-  soaprt.yield %0 : tensor<4xf32>
-}
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected constant input 0 in the parameter arena}}
-    soaprt.launch "b" @k0(%a : !soaprt.buffer<4xf32, activations>) to (%a : !soaprt.buffer<4xf32, activations>) {constants = array<i64: 0>}
-  }
-}
-
-// -----
-
-// Tests that a copied box lies inside of source and target.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected a box inside of the source [4] and the target [4]}}
-    soaprt.copy "b" (%a : !soaprt.buffer<4xf32, activations>) to (%a : !soaprt.buffer<4xf32, activations>) [#soaprt.box<[2] to [0] sizes [3]>]
-  }
-}
-
-// -----
-
-// Tests that every box has its source.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected one source and one target per box, got: 1 sources, 1 targets, 0 boxes}}
-    soaprt.copy "b" (%a : !soaprt.buffer<4xf32, activations>) to (%a : !soaprt.buffer<4xf32, activations>) []
-  }
-}
-
-// -----
-
-// Tests that a fill has the targets' element type.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected a fill of the targets' element type, got: 0 : i32}}
-    soaprt.copy "b" () to (%a : !soaprt.buffer<4xf32, activations>) [] fill 0 : i32
-  }
-}
-
-// -----
-
-// Tests that a device does not send to itself.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected other devices, got: 0, its own; copy instead}}
-    soaprt.exchange "a" tag 0 send (%a : !soaprt.buffer<4xf32, activations>) to [0] receive () from []
-  }
-}
-
-// -----
-
-// Tests that every send has a destination.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected one destination per send (1), got: 0}}
-    soaprt.exchange "a" tag 0 send (%a : !soaprt.buffer<4xf32, activations>) to [] receive () from []
-  }
-}
-
-// -----
-
-// Tests that the member of a collective is this device.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected member 1 of the group to be this device (0)}}
-    soaprt.collective "a" all_reduce over [0, 1] member 1 tag 0 combine sum send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
-  }
-}
-
-// -----
-
-// Tests that a collective has all its pieces.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected 1 sends and 2 receives, got: 1 and 1}}
-    soaprt.collective "a" all_gather over [0, 1] member 0 tag 0 send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
-  }
-}
-
-// -----
-
-// Tests that a reduction has a combiner.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+2 {{expected one of none, sum, prod, max, min, and, or, same, got: add}}
-    // expected-error @+1 {{failed to parse}}
-    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 0 combine add send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
-  }
-}
-
-// -----
-
-// Tests that equal copies are not joined.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected a combiner that joins parts, got: same}}
-    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 0 combine same send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
-  }
-}
-
-// -----
-
-// Tests that a kind of collective has the algorithm.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected algorithm direct or ring, got: tree}}
-    soaprt.collective "a" all_gather over [0, 1] member 0 tag 0 algorithm tree send (%a : !soaprt.buffer<4xf32, activations>) receive (%a, %a : !soaprt.buffer<4xf32, activations>, !soaprt.buffer<4xf32, activations>)
-  }
-}
-
-// -----
-
-// Tests that algorithms are words.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+2 {{expected one of direct, ring, tree, got: star}}
-    // expected-error @+1 {{failed to parse}}
-    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 0 combine sum algorithm star send (%a : !soaprt.buffer<4xf32, activations>) receive (%a : !soaprt.buffer<4xf32, activations>)
-  }
-}
-
-// -----
-
-// Tests that a feed names an input.
-soaprt.device @d0 id 0 {
-  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
-  soaprt.init {}
-  soaprt.main {
-    // expected-error @+1 {{expected a soaprt.input, got: @in9}}
-    soaprt.feed "x" @in9 to (%a : !soaprt.buffer<4xf32, activations>) [#soaprt.box<[0] to [0] sizes [4]>]
-  }
-}
-
-// -----
-
 // Tests that a kernel has a key.
 // expected-error @+1 {{expected a kernel key, got: an empty one}}
 soaprt.kernel @k0 "" (%x: tensor<4xf32>) {
@@ -372,4 +142,239 @@ soaprt.kernel @k0 "" (%x: tensor<4xf32>) {
 // expected-error @+1 {{expected a body that computes something, got: only soaprt.yield}}
 soaprt.kernel @k0 "nn.nothing" (%x: tensor<4xf32>) {
   soaprt.yield %x : tensor<4xf32>
+}
+
+// -----
+
+// Tests that the sizes of a buffer are known.
+soaprt.device @d0 id 0 {
+  // expected-error @+1 {{expected static shape}}
+  %a = soaprt.buffer : !soaprt.buffer<?xf32, activations>
+}
+
+// -----
+
+// Tests that the shape of an input is known.
+// expected-error @+1 {{statically shaped tensor}}
+soaprt.input @in0 "x" : tensor<?xf32>
+
+// -----
+
+// Tests that the shape of an output is known.
+// expected-error @+1 {{statically shaped tensor}}
+soaprt.output @out0 "x" : tensor<?xf32>
+
+// -----
+
+// Tests that an index bound leaves an index.
+// expected-error @+1 {{expected an 'index_bound' of 1 or more, got: 0}}
+soaprt.input @in0 "x" {index_bound = 0 : i64} : tensor<4xi64>
+
+// -----
+
+// Tests that only integers are indices.
+// expected-error @+1 {{expected an 'index_bound' of integers only, got: 'f32'}}
+soaprt.input @in0 "x" {index_bound = 4 : i64} : tensor<4xf32>
+
+// -----
+
+// Tests that the body of a kernel ends in soaprt.yield.
+// expected-error @+1 {{expected a body that ends in soaprt.yield}}
+soaprt.kernel @k0 "nn.relu" (%x: tensor<4xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<4xf32>
+}
+
+// -----
+
+// Tests that the number of a native kernel is no negative one.
+// expected-error @+1 {{expected an index and sizes of 0 or larger, got: -1 and [4]}}
+soaprt.kernel @k0 "nn.relu" native @kernels::@relu index -1 sizes [4] (%x: tensor<4xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<4xf32>
+  soaprt.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// Tests that the sizes of a native kernel are not negative.
+// expected-error @+1 {{expected an index and sizes of 0 or larger, got: 0 and [-4]}}
+soaprt.kernel @k0 "nn.relu" native @kernels::@relu index 0 sizes [-4] (%x: tensor<4xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<4xf32>
+  soaprt.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// Tests that work is not negative.
+// expected-error @+1 {{expected flops of 0 or more, got: -1}}
+soaprt.kernel @k0 "nn.relu" (%x: tensor<4xf32>) attributes {flops = -1.0 : f64} {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<4xf32>
+  soaprt.yield %0 : tensor<4xf32>
+}
+
+// -----
+
+// Tests that soaprt.yield stands in a kernel.
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expects parent op 'soaprt.kernel'}}
+  soaprt.yield %x : tensor<4xf32>
+}
+
+// -----
+
+// Tests that a device has an id.
+// expected-error @+1 {{expected an id of 0 or larger, got: -1}}
+soaprt.device @d0 id -1 {
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that memory has a size.
+// expected-error @+1 {{expected sizes in bytes of 0 or larger, got: -64}}
+soaprt.device @d0 id 0 activations 64 parameters -64 {
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that rows stand in programs.
+// expected-error @+1 {{expected buffers, views, loads, tiles and two programs, got: 'nn.constant'; rows stand in soaprt.init or soaprt.main}}
+soaprt.device @d0 id 0 {
+  %c = nn.constant dense<1.0> : tensor<4xf32> {nn.name = "c"}
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that programs hold rows only.
+soaprt.device @d0 id 0 {
+  soaprt.init {}
+  // expected-error @+1 {{expected rows only, got: 'nn.constant'}}
+  soaprt.main {
+    %c = nn.constant dense<1.0> : tensor<4xf32> {nn.name = "c"}
+  }
+}
+
+// -----
+
+// Tests that a view keeps the arena.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  // expected-error @+1 {{expected the element type and the space of the source}}
+  %b = soaprt.view %a[0] : !soaprt.buffer<4xf32, activations> -> !soaprt.buffer<4xf32, parameters>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that a load has a source.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, parameters>
+  // expected-error @+1 {{expected a file, a splat, a recipe or elements, got: "w.bin"}}
+  soaprt.load "w" from "w.bin" of tensor<4xf32> at [0] into %a : !soaprt.buffer<4xf32, parameters>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that a file has the bytes of its parameter.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, parameters>
+  // expected-error @+1 {{expected a file of 16 bytes for 'tensor<4xf32>', got: 12}}
+  soaprt.load "w" from #nn.file<"w.bin", 0, 12> of tensor<4xf32> at [0] into %a : !soaprt.buffer<4xf32, parameters>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that a splat has the parameter's element type.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, parameters>
+  // expected-error @+1 {{expected a splat of 'f32', got: 'f64'}}
+  soaprt.load "w" from #nn.splat<1.0 : f64> of tensor<4xf32> at [0] into %a : !soaprt.buffer<4xf32, parameters>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that random numbers are floating point numbers.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xi32, parameters>
+  // expected-error @+1 {{expected floating point elements from a random source, got: 'i32'}}
+  soaprt.load "w" from #nn.random<1, "w", normal, 0.0, 0.1> of tensor<4xi32> at [0] into %a : !soaprt.buffer<4xi32, parameters>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that elements have the parameter's type.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, parameters>
+  // expected-error @+1 {{expected elements of 'tensor<4xf32>', got: 'tensor<2xf32>'}}
+  soaprt.load "w" from dense<[1.0, 2.0]> : tensor<2xf32> of tensor<4xf32> at [0] into %a : !soaprt.buffer<4xf32, parameters>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that a load's buffer has the parameter's element type.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf64, parameters>
+  // expected-error @+1 {{expected a buffer of 'f32', got: '!soaprt.buffer<4xf64, parameters>'}}
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<4xf32> at [0] into %a : !soaprt.buffer<4xf64, parameters>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that a load's box has the parameter's rank.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, parameters>
+  // expected-error @+1 {{expected a box of rank 1}}
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<4xf32> at [0, 0] into %a : !soaprt.buffer<4xf32, parameters>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that the number of a tile's result is no negative one.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+  // expected-error @+1 {{expected a node and the number of a result}}
+  soaprt.tile "v" : -1 of tensor<4xf32> at [0] in %a : !soaprt.buffer<4xf32, activations>
+}
+
+// -----
+
+// Tests that a tile has the rank of its value.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+  // expected-error @+1 {{expected a box of rank 2}}
+  soaprt.tile "v" : 0 of tensor<4x1xf32> at [0] in %a : !soaprt.buffer<4xf32, activations>
+}
+
+// -----
+
+// Tests that a tile has the elements of its value.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<4xi32, activations>
+  soaprt.init {}
+  soaprt.main {}
+  // expected-error @+1 {{expected a buffer of 'f32', got: '!soaprt.buffer<4xi32, activations>'}}
+  soaprt.tile "v" : 0 of tensor<4xf32> at [0] in %a : !soaprt.buffer<4xi32, activations>
 }

@@ -12,11 +12,11 @@
 #include "EmulatedTarget.h"
 #include "Execution.h"
 #include "soap/Pipelines/Pipelines.h"
-#include "soap/Pipelines/Proof.h"
 #include "soap/Target/CPU/Evaluate.h"
 #include "soap/Target/Model/MemoryPlan.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Target/ONNX/Import.h"
+#include "soap/Verification/Proof.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -31,27 +31,27 @@ static std::string printed(const json::Value &value) {
 }
 
 Case::Case(MLIRContext &context, NativeCode &code, std::string folder)
-    : context(context), code(code), folder(std::move(folder)) {
-  handler = context.getDiagEngine().registerHandler([this](Diagnostic &said) {
+    : context_(context), code_(code), folder_(std::move(folder)) {
+  handler_ = context.getDiagEngine().registerHandler([this](Diagnostic &said) {
     if (said.getSeverity() != DiagnosticSeverity::Error)
       return;
-    if (!diagnostics.empty())
-      diagnostics += "; ";
-    diagnostics += said.str();
+    if (!diagnostics_.empty())
+      diagnostics_ += "; ";
+    diagnostics_ += said.str();
   });
 }
 
-Case::~Case() { context.getDiagEngine().eraseHandler(handler); }
+Case::~Case() { context_.getDiagEngine().eraseHandler(handler_); }
 
 llvm::Error Case::fail(StringRef what) {
-  std::string text = (what + ": " + diagnostics).str();
-  diagnostics.clear();
+  std::string text = (what + ": " + diagnostics_).str();
+  diagnostics_.clear();
   return llvm::createStringError(text);
 }
 
 bool Case::runPasses(ModuleOp module,
                      llvm::function_ref<void(OpPassManager &)> build) {
-  PassManager passes(&context);
+  PassManager passes(&context_);
   build(passes);
   return succeeded(passes.run(module));
 }
@@ -59,11 +59,12 @@ bool Case::runPasses(ModuleOp module,
 llvm::Error Case::import(StringRef path, int64_t unrollRNN) {
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
-  auto imported = importONNX(path, options, context);
+  options.padSelections = true;
+  auto imported = importONNX(path, options, context_);
   if (!imported)
     return imported.takeError();
-  model = std::move(*imported);
-  if (!runPasses(*model, [&](OpPassManager &passes) {
+  model_ = std::move(*imported);
+  if (!runPasses(*model_, [&](OpPassManager &passes) {
         buildNormalizePipeline(passes, unrollRNN);
       }))
     return fail("normalize");
@@ -75,9 +76,8 @@ llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
                                               StringRef name) {
   const OperatorGraph &graph = problem.extracted.graph;
   if (!name.empty()) {
-    llvm::Expected<Strategy> strategy =
-        expertStrategy(name, graph, problem.topology, problem.costs,
-                       request.getInteger("seed").value_or(0));
+    llvm::Expected<Strategy> strategy = expertStrategy(
+        name, problem.get(), request.getInteger("seed").value_or(0));
     const json::Object *aim = request.getObject("split");
     if (strategy && aim)
       if (llvm::Error error = aimStrategy(*strategy, *aim, graph,
@@ -91,7 +91,7 @@ llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
   json::Object object = request.getBoolean("adapt").value_or(false)
                             ? adaptStrategy(*file, graph, problem.topology)
                             : *file;
-  return parseStrategy(printed(std::move(object)), graph, problem.topology);
+  return parseStrategy(printed(std::move(object)), problem.get());
 }
 
 /// The first difference between what was planned and what was counted, or "".
@@ -125,7 +125,7 @@ static std::unique_ptr<CPUTarget> chosenTarget() {
 llvm::Expected<json::Object>
 Case::run(const json::Object &request,
           const llvm::StringMap<std::string> &inputs, StringRef output) {
-  OwningOpRef<ModuleOp> module(model->clone());
+  OwningOpRef<ModuleOp> module(model_->clone());
   std::unique_ptr<CPUTarget> chosen = chosenTarget();
   CPUTarget &target = *chosen;
   MachineRequest machine;
@@ -192,7 +192,7 @@ Case::run(const json::Object &request,
     return failed(std::move(error));
   if (mlir::failed(proof.provePrograms(*module)))
     return failed(fail("proof of programs"));
-  FailureOr<std::vector<soap_native_kernel>> natives = code.kernelsOf(*module);
+  FailureOr<std::vector<soap_native_kernel>> natives = code_.kernelsOf(*module);
   if (mlir::failed(natives))
     return failed(fail("native kernels"));
   WeightsFile weights;
@@ -201,14 +201,14 @@ Case::run(const json::Object &request,
   if (mlir::failed(tables))
     return failed(fail("tables"));
   if (!weights.empty()) {
-    auto digest = weights.write(folder + "/case.safetensors");
+    auto digest = weights.write(folder_ + "/case.safetensors");
     if (!digest)
       return failed(digest.takeError());
     setWeightsDigest(*tables, *digest);
   }
 
   llvm::Expected<Executed> executed =
-      execute(*tables, *natives, folder, inputs);
+      execute(*tables, *natives, folder_, inputs);
   if (!executed)
     return failed(executed.takeError());
   std::error_code code;

@@ -11,7 +11,7 @@
 #include "NativeCode.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
-#include "soap/Pipelines/SimulatedProgram.h"
+#include "soap/Verification/SimulatedProgram.h"
 #include "llvm/Support/JSON.h"
 
 namespace soap::property {
@@ -48,11 +48,11 @@ private:
   bool runPasses(mlir::ModuleOp module,
                  llvm::function_ref<void(mlir::OpPassManager &)> build);
 
-  mlir::MLIRContext &context;
-  NativeCode &code;
-  std::string folder, diagnostics;
-  mlir::DiagnosticEngine::HandlerID handler;
-  mlir::OwningOpRef<mlir::ModuleOp> model;
+  mlir::MLIRContext &context_;
+  NativeCode &code_;
+  std::string folder_, diagnostics_;
+  mlir::DiagnosticEngine::HandlerID handler_;
+  mlir::OwningOpRef<mlir::ModuleOp> model_;
 };
 
 } // namespace soap::property

@@ -33,18 +33,18 @@ NativeCode::create(const HostProcessor &target) {
 llvm::Expected<llvm::orc::ExecutorAddr>
 NativeCode::link(const std::string &object) {
   auto library =
-      linker->createJITDylib("kernels" + std::to_string(libraries++));
+      linker_->createJITDylib("kernels" + std::to_string(libraries_++));
   if (!library)
     return library.takeError();
   auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      linker->getDataLayout().getGlobalPrefix());
+      linker_->getDataLayout().getGlobalPrefix());
   if (!process)
     return process.takeError();
   library->addGenerator(std::move(*process));
-  if (llvm::Error error = linker->addObjectFile(
+  if (llvm::Error error = linker_->addObjectFile(
           *library, llvm::MemoryBuffer::getMemBufferCopy(object, "kernels")))
     return std::move(error);
-  return linker->lookup(*library, native::tableName);
+  return linker_->lookup(*library, native::tableName);
 }
 
 FailureOr<std::vector<soap_native_kernel>>
@@ -62,12 +62,12 @@ NativeCode::kernelsOf(ModuleOp module) {
   SmallVector<std::string> keys;
   for (auto function :
        llvm::make_early_inc_range(fresh->getOps<func::FuncOp>()))
-    if (StringRef key = keyOf(function); kernels.contains(key))
+    if (StringRef key = keyOf(function); kernels_.contains(key))
       function.erase();
     else if (!key.empty())
       keys.push_back(key.str());
   if (!keys.empty()) {
-    FailureOr<std::string> object = emitNativeObject(*fresh, target);
+    FailureOr<std::string> object = emitNativeObject(*fresh, target_);
     if (failed(object))
       return failure();
     auto table = link(*object);
@@ -75,10 +75,10 @@ NativeCode::kernelsOf(ModuleOp module) {
       return module.emitError(llvm::toString(table.takeError()));
     auto *entries = table->toPtr<const soap_native_kernel *>();
     for (auto [index, key] : llvm::enumerate(keys))
-      kernels[key] = entries[index];
+      kernels_[key] = entries[index];
   }
   for (auto function : all.getOps<func::FuncOp>())
     if (StringRef key = keyOf(function); !key.empty())
-      result.push_back(kernels.lookup(key));
+      result.push_back(kernels_.lookup(key));
   return result;
 }

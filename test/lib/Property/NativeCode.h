@@ -30,18 +30,18 @@ public:
   mlir::FailureOr<std::vector<soap_native_kernel>>
   kernelsOf(mlir::ModuleOp module);
 
-  size_t compiled() const { return kernels.size(); }
+  size_t compiled() const { return kernels_.size(); }
 
 private:
   NativeCode(const HostProcessor &target,
              std::unique_ptr<llvm::orc::LLJIT> linker)
-      : target(target), linker(std::move(linker)) {}
+      : target_(target), linker_(std::move(linker)) {}
   llvm::Expected<llvm::orc::ExecutorAddr> link(const std::string &object);
 
-  HostProcessor target;
-  std::unique_ptr<llvm::orc::LLJIT> linker;
-  llvm::StringMap<soap_native_kernel> kernels;
-  size_t libraries = 0;
+  HostProcessor target_;
+  std::unique_ptr<llvm::orc::LLJIT> linker_;
+  llvm::StringMap<soap_native_kernel> kernels_;
+  size_t libraries_ = 0;
 };
 
 } // namespace soap::property

@@ -1,63 +1,81 @@
-# soap_add_sanitized_worker(<folder> <sanitizers> [library...])
+# What is compiled again lies in sanitized/<folder> of the build folder; everything
+# else is what the real programs are made of: a build of the compiler under a
+# sanitizer takes as long as the compiler (presets asan, tsan).
+
+# soap_sanitize(<folder> <sanitizers> <target> <kind>)
 #
-# A soap-property-worker under a sanitizer, in sanitized/<folder> of the build
-# folder: the runtime, its plug-in and the worker are compiled again, and the
-# given libraries without MLIR. Everything else is what the real programs are made
-# of: a build of the compiler under a sanitizer takes as long as the compiler
-# (presets asan, tsan).
-function(soap_add_sanitized_worker folder sanitizers)
-  # Instrumented loops are not vectorized, which need not be said.
-  set(options "-fsanitize=${sanitizers}" -fno-omit-frame-pointer -O1
-    -gline-tables-only -fno-sanitize-recover=undefined -Wno-pass-failed)
-  set(output "${SOAP_BINARY_DIR}/sanitized/${folder}")
+# Compiles the sources of a library again, as soap-<folder>-<target>.
+function(soap_sanitize folder sanitizers original)
+  set(name soap-${folder}-${original})
+  get_target_property(sources ${original} SOURCES)
+  get_target_property(directory ${original} SOURCE_DIR)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(TRANSFORM sources PREPEND "${directory}/" REGEX "^[^/]")
+  add_library(${name} ${ARGN} EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(${name} PRIVATE
+    $<TARGET_PROPERTY:${original},INCLUDE_DIRECTORIES>)
+  target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  target_compile_definitions(${name} PRIVATE
+    $<TARGET_PROPERTY:${original},COMPILE_DEFINITIONS>)
+  soap_sanitize_target(${name} "${sanitizers}")
+  add_dependencies(${name} soap-runtime-schema soap-headers)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${original}
+    LIBRARY_OUTPUT_DIRECTORY "${SOAP_BINARY_DIR}/sanitized/${folder}/lib")
+endfunction()
 
-  # <name>: the target <original> with these options.
-  function(sanitize name original)
-    get_target_property(sources ${original} SOURCES)
-    get_target_property(directory ${original} SOURCE_DIR)
-    list(FILTER sources INCLUDE REGEX "\\.cpp$")
-    list(TRANSFORM sources PREPEND "${directory}/" REGEX "^[^/]")
-    add_library(${name} ${ARGN} EXCLUDE_FROM_ALL ${sources})
-    target_include_directories(${name} PRIVATE
-      $<TARGET_PROPERTY:${original},INCLUDE_DIRECTORIES>)
-    target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
-    target_compile_definitions(${name} PRIVATE
-      $<TARGET_PROPERTY:${original},COMPILE_DEFINITIONS>)
-    target_compile_options(${name} PRIVATE ${options})
-    target_link_options(${name} PRIVATE "-fsanitize=${sanitizers}")
-    add_dependencies(${name} soap-runtime-schema)
-    set_target_properties(${name} PROPERTIES
-      OUTPUT_NAME ${original} LIBRARY_OUTPUT_DIRECTORY "${output}/lib")
-  endfunction()
+# Instrumented loops are not vectorized, which need not be said.
+function(soap_sanitize_target name sanitizers)
+  target_compile_options(${name} PRIVATE "-fsanitize=${sanitizers}"
+    -fno-omit-frame-pointer -O1 -gline-tables-only
+    -fno-sanitize-recover=undefined -Wno-pass-failed)
+  target_link_options(${name} PRIVATE "-fsanitize=${sanitizers}")
+endfunction()
 
-  set(runtime soap-${folder}-runtime)
-  sanitize(${runtime} SOAPRuntime SHARED)
-  target_link_libraries(${runtime} PRIVATE SOAPRuntimeSchema
+# soap_sanitize_runtime(<folder> <sanitizers>)
+#
+# The runtime and the plug-in of the CPU.
+function(soap_sanitize_runtime folder sanitizers)
+  soap_sanitize(${folder} "${sanitizers}" SOAPRuntime SHARED)
+  target_link_libraries(soap-${folder}-SOAPRuntime PRIVATE SOAPRuntimeSchema
     nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
-  sanitize(soap-${folder}-backend SOAPBackendCPU MODULE)
-  target_link_libraries(soap-${folder}-backend PRIVATE ${runtime}
-    SOAPRuntimeSchema oneDNN::oneDNN ${CMAKE_DL_LIBS})
+  soap_sanitize(${folder} "${sanitizers}" SOAPBackendCPU MODULE)
+  target_link_libraries(soap-${folder}-SOAPBackendCPU PRIVATE
+    soap-${folder}-SOAPRuntime SOAPRuntimeSchema oneDNN::oneDNN ${CMAKE_DL_LIBS})
+endfunction()
 
+# soap_add_sanitized_program(<folder> <sanitizers> <original>
+#   [OBJECTS library...] [FILES library...] [LIBRARIES library...])
+#
+# A program under a sanitizer: its own sources and those of OBJECTS are compiled
+# again. FILES are linked as files, where a target would bring the other runtime
+# along.
+function(soap_add_sanitized_program folder sanitizers original)
+  cmake_parse_arguments(ARG "" "" "OBJECTS;FILES;LIBRARIES" ${ARGN})
+  set(name soap-${folder}-${original})
+  get_target_property(sources ${original} SOURCES)
+  get_target_property(directory ${original} SOURCE_DIR)
+  list(TRANSFORM sources PREPEND "${directory}/" REGEX "^[^/]")
   # Objects stand before the archives: the linker takes their definitions.
-  set(objects)
-  foreach(library IN LISTS ARGN)
-    sanitize(soap-${folder}-${library} ${library} OBJECT)
-    list(APPEND objects "$<TARGET_OBJECTS:soap-${folder}-${library}>")
+  foreach(library IN LISTS ARG_OBJECTS)
+    if(NOT TARGET soap-${folder}-${library})
+      soap_sanitize(${folder} "${sanitizers}" ${library} OBJECT)
+    endif()
+    list(APPEND sources "$<TARGET_OBJECTS:soap-${folder}-${library}>")
   endforeach()
-  set(worker soap-${folder}-property-worker)
-  add_executable(${worker} EXCLUDE_FROM_ALL soap-property-worker.cpp ${objects})
-  target_compile_options(${worker} PRIVATE ${options})
-  target_link_options(${worker} PRIVATE "-fsanitize=${sanitizers}")
-  # As files where a target would bring the other runtime along.
-  target_link_libraries(${worker} PRIVATE $<TARGET_FILE:SOAPTestProperty>
-    $<TARGET_FILE:SOAPTestEmulatedTarget>
-    $<TARGET_FILE:SOAPTargetCPU> SOAPTargetModel SOAPTargetONNX SOAPPipelines
-    ${runtime})
-  target_include_directories(${worker} PRIVATE "${SOAP_SOURCE_DIR}/include")
-  add_dependencies(${worker} soap-headers SOAPTestProperty
-    SOAPTestEmulatedTarget SOAPTargetCPU
-    soap-${folder}-backend)
-  set_target_properties(${worker} PROPERTIES
-    OUTPUT_NAME soap-property-worker
-    RUNTIME_OUTPUT_DIRECTORY "${output}/unittests")
+  add_executable(${name} EXCLUDE_FROM_ALL ${sources})
+  soap_sanitize_target(${name} "${sanitizers}")
+  foreach(library IN LISTS ARG_FILES)
+    target_link_libraries(${name} PRIVATE $<TARGET_FILE:${library}>)
+    add_dependencies(${name} ${library})
+  endforeach()
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES}
+    soap-${folder}-SOAPRuntime)
+  target_include_directories(${name} PRIVATE "${SOAP_SOURCE_DIR}/include"
+    $<TARGET_PROPERTY:${original},INCLUDE_DIRECTORIES>)
+  target_compile_definitions(${name} PRIVATE
+    $<TARGET_PROPERTY:${original},COMPILE_DEFINITIONS>)
+  add_dependencies(${name} soap-headers soap-${folder}-SOAPBackendCPU)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${original}
+    RUNTIME_OUTPUT_DIRECTORY
+    "${SOAP_BINARY_DIR}/sanitized/${folder}/unittests")
 endfunction()

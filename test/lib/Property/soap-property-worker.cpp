@@ -42,13 +42,13 @@ static constexpr int requestsPerContext = 25;
 
 static std::unique_ptr<mlir::MLIRContext> createContext() {
   mlir::DialectRegistry registry;
-  registry.insert<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
+  registry.insert<mlir::func::FuncDialect, nn::NNDialect, soapir::SOAPDialect,
                   soaprt::SOAPRTDialect>();
   registerNativeDialects(registry);
   auto context = std::make_unique<mlir::MLIRContext>(
       registry, mlir::MLIRContext::Threading::DISABLED);
-  context->loadDialect<mlir::func::FuncDialect, nn::NNDialect, ir::SOAPDialect,
-                       soaprt::SOAPRTDialect>();
+  context->loadDialect<mlir::func::FuncDialect, nn::NNDialect,
+                       soapir::SOAPDialect, soaprt::SOAPRTDialect>();
   context->printOpOnDiagnostic(false);
   return context;
 }

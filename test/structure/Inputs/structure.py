@@ -9,6 +9,11 @@ rules are:
   target    Only a target's own room, the registration and tools include a
             target; all others know soap/Target/Target.h and TargetRegistry.h.
   backend   Only the room of a backend of the runtime includes it.
+  costs     Dialects and what they are made of include neither the cost model nor
+            the search: IR says what is, not what it costs.
+  graph     The list in docs/Architecture.md ("ROOM ─▶ ROOM, ROOM") says which
+            rooms include which. Edges that a longer way implies, faults
+            (Testing) and the rooms inside of Runtime are left out.
   word      The word "cpu" stands in the rooms of the CPU only, comments and
             includes apart.
 
@@ -32,6 +37,10 @@ CPU_ROOMS = {"Target/CPU", "Target/Registration", "Runtime/CPU"}
 NO_TARGETS = {"Target", "Target/Host", "Target/Model", "Target/ONNX"}
 MAY_NAME_TARGETS = {"Target/Registration"}
 BACKENDS = {"Runtime/CPU"}
+# What knows no costs, and what knows them. Rooms below these count as well.
+BELOW_COSTS = ("Dialect", "Links", "Partition", "Support", "Topology")
+COSTS = ("CostModel", "Search")
+DOCUMENT = "docs/Architecture.md"
 
 
 def sources(root):
@@ -95,6 +104,42 @@ def is_target(room):
     return room.startswith("Target/") and room not in NO_TARGETS | MAY_NAME_TARGETS
 
 
+def is_in(room, rooms):
+    return any(room == one or room.startswith(one + "/") for one in rooms)
+
+
+def reduced(edges):
+    """The edges that no longer way implies, between rooms as the document names
+    them."""
+    direct = collections.defaultdict(set)
+    for room, others in edges.items():
+        merged = ["Runtime" if is_in(one, ["Runtime"]) else one
+                  for one in (room, *others)]
+        direct[merged[0]] |= set(merged[1:]) - {merged[0], "Testing"}
+
+    def reached(room, without):
+        seen, rest = set(), [one for one in direct[room] if one != without]
+        while rest:
+            one = rest.pop()
+            if one not in seen:
+                seen.add(one)
+                rest.extend(direct[one])
+        return seen
+    return {(room, other) for room in list(direct) for other in direct[room]
+            if other not in reached(room, other)}
+
+
+def documented(text):
+    """Lists ((room, other), line number) of the arrows in a document."""
+    result = []
+    for number, line in enumerate(text.split("\n"), 1):
+        room, arrow, others = line.partition("─▶")
+        if arrow and not line.startswith("`") and "─▶" not in others:
+            result += [((room.strip(), other.strip()), number)
+                       for other in others.split(",")]
+    return result
+
+
 def offences(root):
     """Lists (rule, file, line number, text)."""
     result = []
@@ -115,6 +160,8 @@ def offences(root):
                 includes.append((room, other, path, number, line.strip()))
             if is_target(other) and not in_tools and room not in MAY_NAME_TARGETS:
                 result.append(("target", path, number, line.strip()))
+            if is_in(room, BELOW_COSTS) and is_in(other, COSTS):
+                result.append(("costs", path, number, line.strip()))
             if other in BACKENDS:
                 result.append(("backend", path, number, line.strip()))
     for rooms in circles(edges):
@@ -122,6 +169,13 @@ def offences(root):
         result += [("circle", path, number, f"{line} (a circle of {names})")
                    for room, other, path, number, line in includes
                    if room in rooms and other in rooms]
+    if (root / DOCUMENT).is_file():
+        said = documented((root / DOCUMENT).read_text())
+        path, is_so = pathlib.Path(DOCUMENT), reduced(edges)
+        result += [("graph", path, number, f"{edge[0]} ─▶ {edge[1]} is not so")
+                   for edge, number in said if edge not in is_so]
+        result += [("graph", path, 1, f"{room} ─▶ {other} is missing")
+                   for room, other in sorted(is_so - {edge for edge, _ in said})]
     return result
 
 

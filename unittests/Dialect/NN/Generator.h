@@ -26,23 +26,29 @@ public:
 
   mlir::Operation *build(llvm::StringRef kind);
 
-  /// A kind and the method that draws one.
+  /// Element types that a kind of operation takes.
+  enum class Elements : uint8_t { Any, Numbers, Floats, Bits, Unsigned };
+
+  /// A kind, the method that draws one, and its element types.
   struct Entry {
     llvm::StringRef kind;
     mlir::Operation *(Generator::*draw)(llvm::StringRef kind);
+    Elements elements;
   };
   static llvm::ArrayRef<Entry> entries();
 
 private:
   mlir::RankedTensorType type(llvm::ArrayRef<int64_t> shape) {
-    return mlir::RankedTensorType::get(shape, builder.getF32Type());
+    return mlir::RankedTensorType::get(shape, element);
+  }
+  /// The type of a sum of elements.
+  mlir::RankedTensorType sumType(llvm::ArrayRef<int64_t> shape) {
+    return mlir::RankedTensorType::get(shape, accumulatorType(element));
   }
   mlir::Value argument(llvm::ArrayRef<int64_t> shape,
-                       mlir::Type element = nullptr) {
+                       mlir::Type other = nullptr) {
     return block.addArgument(
-        mlir::RankedTensorType::get(shape,
-                                    element ? element : builder.getF32Type()),
-        loc);
+        mlir::RankedTensorType::get(shape, other ? other : element), loc);
   }
   List shape(int64_t loRank, int64_t hiRank, int64_t hi = 6) {
     List result(random.in(loRank, hiRank));
@@ -103,9 +109,11 @@ private:
   mlir::Operation *cumSum(llvm::StringRef);
   mlir::Operation *trilu(llvm::StringRef);
   mlir::Operation *oneHot(llvm::StringRef);
+  mlir::Operation *suppression(llvm::StringRef);
 
   mlir::Type indexType();
-  mlir::Type numberType();
+  mlir::Type elementType(Elements elements);
+  mlir::TypedAttr number(double value);
   ReduceKindAttr reduction();
   List indicesInto(llvm::ArrayRef<int64_t> whole, int64_t axis);
   mlir::ArrayAttr activations(int64_t count);
@@ -116,6 +124,7 @@ private:
   mlir::OpBuilder builder;
   mlir::Block &block;
   mlir::Location loc;
+  mlir::Type element; ///< Of operands and results, unless they say another.
 };
 
 } // namespace soap::nn::test

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generator.h"
+#include "soap/Dialect/NN/IR/NNRare.h"
 
 using namespace mlir;
 using namespace soap;
@@ -17,18 +18,17 @@ Type Generator::indexType() {
   return random.flip() ? builder.getI64Type() : builder.getI32Type();
 }
 
-/// Floats, or integers that the test can name.
-Type Generator::numberType() {
-  return random.in(0, 3) == 0 ? Type(builder.getI64Type())
-                              : builder.getF32Type();
-}
-
-/// None half of the time.
+/// None half of the time, where elements are only moved, and where sums are
+/// made in a wider type.
 ReduceKindAttr Generator::reduction() {
-  if (random.flip())
+  unsigned width = element.getIntOrFloatBitWidth();
+  bool isNumber = width >= (isa<FloatType>(element) ? 16 : 8);
+  auto kind = static_cast<ReduceKind>(random.in(0, 3));
+  bool isSummed = kind == ReduceKind::Sum || kind == ReduceKind::Prod;
+  if (random.flip() || !isNumber ||
+      (isSummed && accumulatorType(element) != element))
     return {};
-  return ReduceKindAttr::get(builder.getContext(),
-                             static_cast<ReduceKind>(random.in(0, 3)));
+  return ReduceKindAttr::get(builder.getContext(), kind);
 }
 
 /// Indices into `whole` along `axis`: at most as large elsewhere.
@@ -46,11 +46,9 @@ Operation *Generator::gatherElements(StringRef) {
   List data = shape(1, 3);
   int64_t axis = random.in(0, data.size() - 1);
   List indices = indicesInto(data, axis);
-  Type element = numberType();
-  Value x = argument(data, element), at = argument(indices, indexType());
-  return builder.create<GatherElementsOp>(
-      loc, RankedTensorType::get(indices, element), x, at, axis, uint64_t(0),
-      IntegerAttr());
+  Value x = argument(data), at = argument(indices, indexType());
+  return builder.create<GatherElementsOp>(loc, type(indices), x, at, axis,
+                                          uint64_t(0), IntegerAttr());
 }
 
 Operation *Generator::gatherND(StringRef) {
@@ -63,26 +61,21 @@ Operation *Generator::gatherND(StringRef) {
   result = indices;
   result.append(inner);
   indices.push_back(indexed.size());
-  Type element = numberType();
-  Value x = argument(data, element), at = argument(indices, indexType());
-  return builder.create<GatherNDOp>(loc, RankedTensorType::get(result, element),
-                                    x, at, batch.size(), DenseI64ArrayAttr(),
-                                    DenseI64ArrayAttr());
+  Value x = argument(data), at = argument(indices, indexType());
+  return builder.create<GatherNDOp>(loc, type(result), x, at, batch.size(),
+                                    DenseI64ArrayAttr(), DenseI64ArrayAttr());
 }
 
 Operation *Generator::scatterElements(StringRef) {
   List data = shape(1, 3);
   int64_t axis = random.in(0, data.size() - 1);
   List indices = indicesInto(data, axis);
-  Type element = numberType();
-  Value at = argument(indices, indexType()),
-        updates = argument(indices, element), x;
+  Value at = argument(indices, indexType()), updates = argument(indices), x;
   if (random.in(0, 2) != 0)
-    x = argument(data, element);
+    x = argument(data);
   return builder.create<ScatterElementsOp>(
-      loc, RankedTensorType::get(data, element), at, updates, x,
-      builder.getI64IntegerAttr(axis), reduction(),
-      builder.getI64IntegerAttr(0), IntegerAttr());
+      loc, type(data), at, updates, x, builder.getI64IntegerAttr(axis),
+      reduction(), builder.getI64IntegerAttr(0), IntegerAttr());
 }
 
 Operation *Generator::scatterND(StringRef) {
@@ -91,14 +84,12 @@ Operation *Generator::scatterND(StringRef) {
   data.append(inner);
   updates.append(inner);
   indices.push_back(indexed.size());
-  Type element = numberType();
-  Value at = argument(indices, indexType()),
-        values = argument(updates, element), x;
+  Value at = argument(indices, indexType()), values = argument(updates), x;
   if (random.in(0, 2) != 0)
-    x = argument(data, element);
-  return builder.create<ScatterNDOp>(loc, RankedTensorType::get(data, element),
-                                     at, values, x, reduction(),
-                                     DenseI64ArrayAttr(), DenseI64ArrayAttr());
+    x = argument(data);
+  return builder.create<ScatterNDOp>(loc, type(data), at, values, x,
+                                     reduction(), DenseI64ArrayAttr(),
+                                     DenseI64ArrayAttr());
 }
 
 Operation *Generator::arg(StringRef kind) {
@@ -109,43 +100,57 @@ Operation *Generator::arg(StringRef kind) {
     result[axis] = 1;
   else
     result.erase(result.begin() + axis);
-  auto type = RankedTensorType::get(result, builder.getI64Type());
-  Value input = argument(x, numberType());
+  auto places = RankedTensorType::get(result, builder.getI64Type());
+  Value input = argument(x);
   if (kind == "nn.arg_max")
-    return builder.create<ArgMaxOp>(loc, type, input, axis, keepdims, last);
-  return builder.create<ArgMinOp>(loc, type, input, axis, keepdims, last);
+    return builder.create<ArgMaxOp>(loc, places, input, axis, keepdims, last);
+  return builder.create<ArgMinOp>(loc, places, input, axis, keepdims, last);
 }
 
 Operation *Generator::topK(StringRef) {
   List x = shape(1, 4), result = x;
   int64_t axis = random.in(0, x.size() - 1);
   result[axis] = random.in(1, x[axis]);
-  Type element = numberType();
-  Value input = argument(x, element);
+  Value input = argument(x);
   return builder.create<TopKOp>(
-      loc, RankedTensorType::get(result, element),
-      RankedTensorType::get(result, builder.getI64Type()), input, axis,
-      random.flip());
+      loc, type(result), RankedTensorType::get(result, builder.getI64Type()),
+      input, axis, random.flip());
 }
 
 Operation *Generator::cumSum(StringRef) {
   List x = shape(1, 4);
-  Value input = argument(x, numberType());
+  Value input = argument(x);
   return builder.create<CumSumOp>(loc, input, random.in(0, x.size() - 1),
                                   random.flip(), random.flip());
 }
 
 Operation *Generator::trilu(StringRef) {
-  return builder.create<TriluOp>(loc, argument(shape(2, 4), numberType()),
-                                 random.in(-4, 4), random.flip());
+  return builder.create<TriluOp>(loc, argument(shape(2, 4)), random.in(-4, 4),
+                                 random.flip());
 }
 
 Operation *Generator::oneHot(StringRef) {
   List indices = shape(0, 3), result = indices;
   int64_t axis = random.in(0, indices.size());
   result.insert(result.begin() + axis, random.in(1, 6));
-  Type element = numberType();
-  Value at = argument(indices, indexType()), values = argument({2}, element);
-  return builder.create<OneHotOp>(loc, RankedTensorType::get(result, element),
-                                  at, values, axis, uint64_t(0), IntegerAttr());
+  Value at = argument(indices, indexType()), values = argument({2});
+  return builder.create<OneHotOp>(loc, type(result), at, values, axis,
+                                  uint64_t(0), IntegerAttr());
+}
+
+/// Few boxes, of which many overlap; some have no area.
+Operation *Generator::suppression(StringRef) {
+  int64_t images = random.in(1, 5), classes = random.in(1, 5);
+  int64_t boxes = random.in(1, 6), most = random.in(1, 6);
+  FloatAttr score;
+  if (random.flip())
+    score = builder.getF32FloatAttr(-0.5f);
+  UnitAttr center;
+  if (random.flip())
+    center = builder.getUnitAttr();
+  return builder.create<NonMaxSuppressionOp>(
+      loc, RankedTensorType::get({images, classes, most}, builder.getI64Type()),
+      argument({images, boxes, 4}), argument({images, classes, boxes}),
+      builder.getF32FloatAttr(0.1f * static_cast<float>(random.in(0, 5))),
+      score, center);
 }

@@ -35,8 +35,8 @@ Operation *Generator::conv(StringRef) {
   Value x = argument(input), w = argument(weight), b;
   if (random.flip())
     b = argument({groups * outputs});
-  return builder.create<ConvOp>(loc, type(result), x, w, b, strides, dilations,
-                                padsLo, padsHi, groups);
+  return builder.create<ConvOp>(loc, sumType(result), x, w, b, strides,
+                                dilations, padsLo, padsHi, groups);
 }
 
 Operation *Generator::convBackward(StringRef) {
@@ -59,8 +59,8 @@ Operation *Generator::convBackward(StringRef) {
   Value x = argument(dy), w = argument(weight), b;
   if (random.flip())
     b = argument({groups * outputs});
-  return builder.create<ConvBackwardDataOp>(loc, type(result), x, w, b, strides,
-                                            dilations, pads, groups);
+  return builder.create<ConvBackwardDataOp>(loc, sumType(result), x, w, b,
+                                            strides, dilations, pads, groups);
 }
 
 Operation *Generator::matmul(StringRef) {
@@ -80,8 +80,9 @@ Operation *Generator::matmul(StringRef) {
   Value x = argument(a), y = argument(b), bias;
   if (random.flip())
     bias = argument({f});
-  return builder.create<MatMulOp>(loc, type(result), x, y, bias, transposeA,
-                                  transposeB, llvm::APFloat(0.5f));
+  return builder.create<MatMulOp>(
+      loc, sumType(result), x, y, bias, transposeA, transposeB,
+      llvm::APFloat(isa<FloatType>(element) ? 0.5f : 1.0f));
 }
 
 Operation *Generator::pool(StringRef kind) {
@@ -246,9 +247,11 @@ Operation *Generator::reduce(StringRef) {
       result.push_back(1);
   }
   auto kind = static_cast<ReduceKind>(random.in(0, 3));
+  bool isSummed = kind == ReduceKind::Sum || kind == ReduceKind::Prod;
+  bool isScaled = kind == ReduceKind::Sum && isa<FloatType>(element);
   return builder.create<ReduceOp>(
-      loc, type(result), argument(input), kind, axes, keepdims,
-      llvm::APFloat(kind == ReduceKind::Sum ? 0.125f : 1.0f));
+      loc, isSummed ? sumType(result) : type(result), argument(input), kind,
+      axes, keepdims, llvm::APFloat(isScaled ? 0.125f : 1.0f));
 }
 
 ConvOp soap::nn::test::buildConv(Block &block, MLIRContext *context,

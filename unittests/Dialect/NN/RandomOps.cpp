@@ -20,6 +20,42 @@ Operation *Generator::create(StringRef name, ValueRange operands, Type result) {
   return builder.create(state);
 }
 
+Type Generator::elementType(Elements elements) {
+  // Most of the time what most networks have.
+  if (random.in(0, 2) == 0 && elements <= Elements::Floats)
+    return builder.getF32Type();
+  Type floats[] = {builder.getF16Type(), builder.getBF16Type(),
+                   builder.getF32Type(), builder.getF64Type()};
+  if (elements == Elements::Floats ||
+      (elements <= Elements::Numbers && random.in(0, 2) == 0))
+    return floats[random.in(0, 3)];
+  if (elements == Elements::Any && random.flip()) {
+    Type stored[] = {builder.getFloat8E4M3FNType(),
+                     builder.getFloat8E5M2Type(),
+                     builder.getFloat8E4M3FNUZType(),
+                     builder.getFloat8E5M2FNUZType(),
+                     builder.getI1Type(),
+                     builder.getIntegerType(4),
+                     builder.getIntegerType(4, /*isSigned=*/false)};
+    return stored[random.in(0, 6)];
+  }
+  if (elements == Elements::Bits && random.in(0, 2) == 0)
+    return builder.getI1Type();
+  unsigned width = 8u << random.in(0, 3);
+  if (elements == Elements::Unsigned || random.flip())
+    return builder.getIntegerType(width, /*isSigned=*/false);
+  return builder.getIntegerType(width);
+}
+
+/// `value` as an element.
+TypedAttr Generator::number(double value) {
+  if (isa<FloatType>(element))
+    return builder.getFloatAttr(element, value);
+  auto integer = static_cast<int64_t>(value);
+  return builder.getIntegerAttr(element,
+                                element.isInteger(1) ? integer & 1 : integer);
+}
+
 Operation *Generator::input(StringRef) {
   return builder.create<InputOp>(loc, type(shape(1, 4)));
 }
@@ -31,9 +67,10 @@ Operation *Generator::parameter(StringRef) {
 
 Operation *Generator::constant(StringRef) {
   auto constantType = type(shape(0, 3, 5));
-  SmallVector<float> values;
+  SmallVector<Attribute> values;
   for (int64_t i = 0, e = constantType.getNumElements(); i != e; ++i)
-    values.push_back(static_cast<float>(random.normal()));
+    values.push_back(
+        number(isUnsigned(element) ? random.in(0, 7) : 4 * random.normal()));
   return builder.create<ConstantOp>(
       loc, cast<ElementsAttr>(
                DenseElementsAttr::get(constantType, ArrayRef(values))));
@@ -46,33 +83,31 @@ Operation *Generator::binary(StringRef kind) {
   for (size_t i = rank; i != 0; --i)
     result.push_back(std::max(i <= a.size() ? a[a.size() - i] : 1,
                               i <= b.size() ? b[b.size() - i] : 1));
-  bool logical = kind == "nn.and" || kind == "nn.or" || kind == "nn.xor";
-  Type element = logical ? Type(builder.getI1Type()) : builder.getF32Type();
-  if ((logical || kind == "nn.compare" || kind == "nn.mod") && random.flip())
-    element = builder.getI64Type();
-  Value x = argument(a, element), y = argument(b, element);
+  Value x = argument(a), y = argument(b);
   if (kind == "nn.compare")
     return builder.create<CompareOp>(
         loc, RankedTensorType::get(result, builder.getI1Type()), x, y,
         static_cast<Predicate>(random.in(0, 5)));
   if (kind == "nn.mod")
-    return builder.create<ModOp>(loc, RankedTensorType::get(result, element), x,
-                                 y, element.isF32() || random.flip());
-  return create(kind, {x, y}, RankedTensorType::get(result, element));
+    return builder.create<ModOp>(loc, type(result), x, y,
+                                 isa<FloatType>(element) || random.flip());
+  return create(kind, {x, y}, type(result));
 }
 
 Operation *Generator::unary(StringRef kind) {
   List size = shape(0, 4);
-  if (kind == "nn.not") {
-    Value x = argument(size, random.flip() ? builder.getI1Type()
-                                           : builder.getI32Type());
-    return create(kind, x, x.getType());
-  }
   Value x = argument(size);
-  if (kind == "nn.cast") {
-    Type types[] = {builder.getI1Type(), builder.getI32Type(),
-                    builder.getF64Type()};
-    return create(kind, x, RankedTensorType::get(size, types[random.in(0, 2)]));
+  if (kind == "nn.cast")
+    return create(kind, x,
+                  RankedTensorType::get(size, elementType(Elements::Any)));
+  if (kind == "nn.bit_cast") {
+    auto bits = [](Type each) {
+      return each.isInteger(1) ? 8 : each.getIntOrFloatBitWidth();
+    };
+    Type other = elementType(Elements::Any);
+    while (bits(other) != bits(element))
+      other = elementType(Elements::Any);
+    return create(kind, x, RankedTensorType::get(size, other));
   }
   if (kind == "nn.clip")
     return builder.create<ClipOp>(loc, x, llvm::APFloat(-0.5f),
@@ -172,7 +207,7 @@ Operation *Generator::pad(StringRef) {
   for (auto [size, before, behind] : llvm::zip(x, lo, hi))
     result.push_back(size + before + behind);
   return builder.create<PadOp>(loc, type(result), argument(x), lo, hi,
-                               builder.getF32FloatAttr(0.25f));
+                               number(2.25));
 }
 
 /// Two shapes of the same number of elements, from shuffled factors.
@@ -218,84 +253,89 @@ Operation *Generator::transpose(StringRef) {
 }
 
 ArrayRef<Generator::Entry> Generator::entries() {
+  using E = Elements;
   static const Entry table[] = {
-      {"nn.input", &Generator::input},
-      {"nn.parameter", &Generator::parameter},
-      {"nn.constant", &Generator::constant},
-      {"nn.conv", &Generator::conv},
-      {"nn.matmul", &Generator::matmul},
-      {"nn.max_pool", &Generator::pool},
-      {"nn.avg_pool", &Generator::pool},
-      {"nn.reduce", &Generator::reduce},
-      {"nn.batch_norm", &Generator::batchNorm},
-      {"nn.lrn", &Generator::lrn},
-      {"nn.softmax", &Generator::softmax},
-      {"nn.add", &Generator::binary},
-      {"nn.sub", &Generator::binary},
-      {"nn.mul", &Generator::binary},
-      {"nn.div", &Generator::binary},
-      {"nn.max", &Generator::binary},
-      {"nn.min", &Generator::binary},
-      {"nn.relu", &Generator::unary},
-      {"nn.sigmoid", &Generator::unary},
-      {"nn.tanh", &Generator::unary},
-      {"nn.sqrt", &Generator::unary},
-      {"nn.clip", &Generator::unary},
-      {"nn.concat", &Generator::concat},
-      {"nn.slice", &Generator::slice},
-      {"nn.pad", &Generator::pad},
-      {"nn.reshape", &Generator::reshape},
-      {"nn.transpose", &Generator::transpose},
-      {"nn.pow", &Generator::binary},
-      {"nn.and", &Generator::binary},
-      {"nn.or", &Generator::binary},
-      {"nn.xor", &Generator::binary},
-      {"nn.compare", &Generator::binary},
-      {"nn.where", &Generator::where},
-      {"nn.exp", &Generator::unary},
-      {"nn.log", &Generator::unary},
-      {"nn.erf", &Generator::unary},
-      {"nn.sin", &Generator::unary},
-      {"nn.cos", &Generator::unary},
-      {"nn.reciprocal", &Generator::unary},
-      {"nn.floor", &Generator::unary},
-      {"nn.ceil", &Generator::unary},
-      {"nn.round", &Generator::unary},
-      {"nn.neg", &Generator::unary},
-      {"nn.abs", &Generator::unary},
-      {"nn.not", &Generator::unary},
-      {"nn.gelu", &Generator::unary},
-      {"nn.cast", &Generator::unary},
-      {"nn.expand", &Generator::expand},
-      {"nn.tile", &Generator::tile},
-      {"nn.gather", &Generator::gather},
-      {"nn.resize", &Generator::resize},
-      {"nn.lstm", &Generator::lstm},
-      {"nn.layer_norm", &Generator::layerNorm},
-      {"nn.conv_backward_data", &Generator::convBackward},
-      {"nn.mod", &Generator::binary},
-      {"nn.sign", &Generator::unary},
-      {"nn.tan", &Generator::unary},
-      {"nn.asin", &Generator::unary},
-      {"nn.acos", &Generator::unary},
-      {"nn.atan", &Generator::unary},
-      {"nn.sinh", &Generator::unary},
-      {"nn.cosh", &Generator::unary},
-      {"nn.asinh", &Generator::unary},
-      {"nn.acosh", &Generator::unary},
-      {"nn.atanh", &Generator::unary},
-      {"nn.gather_elements", &Generator::gatherElements},
-      {"nn.gather_nd", &Generator::gatherND},
-      {"nn.scatter_elements", &Generator::scatterElements},
-      {"nn.scatter_nd", &Generator::scatterND},
-      {"nn.arg_max", &Generator::arg},
-      {"nn.arg_min", &Generator::arg},
-      {"nn.top_k", &Generator::topK},
-      {"nn.cum_sum", &Generator::cumSum},
-      {"nn.trilu", &Generator::trilu},
-      {"nn.one_hot", &Generator::oneHot},
-      {"nn.gru", &Generator::gru},
-      {"nn.rnn", &Generator::rnn}};
+      {"nn.input", &Generator::input, E::Any},
+      {"nn.parameter", &Generator::parameter, E::Any},
+      {"nn.constant", &Generator::constant, E::Any},
+      {"nn.conv", &Generator::conv, E::Numbers},
+      {"nn.matmul", &Generator::matmul, E::Numbers},
+      {"nn.max_pool", &Generator::pool, E::Numbers},
+      {"nn.avg_pool", &Generator::pool, E::Floats},
+      {"nn.reduce", &Generator::reduce, E::Numbers},
+      {"nn.batch_norm", &Generator::batchNorm, E::Floats},
+      {"nn.lrn", &Generator::lrn, E::Floats},
+      {"nn.softmax", &Generator::softmax, E::Floats},
+      {"nn.add", &Generator::binary, E::Numbers},
+      {"nn.sub", &Generator::binary, E::Numbers},
+      {"nn.mul", &Generator::binary, E::Numbers},
+      {"nn.div", &Generator::binary, E::Numbers},
+      {"nn.max", &Generator::binary, E::Numbers},
+      {"nn.min", &Generator::binary, E::Numbers},
+      {"nn.relu", &Generator::unary, E::Numbers},
+      {"nn.sigmoid", &Generator::unary, E::Floats},
+      {"nn.tanh", &Generator::unary, E::Floats},
+      {"nn.sqrt", &Generator::unary, E::Floats},
+      {"nn.clip", &Generator::unary, E::Floats},
+      {"nn.concat", &Generator::concat, E::Any},
+      {"nn.slice", &Generator::slice, E::Any},
+      {"nn.pad", &Generator::pad, E::Any},
+      {"nn.reshape", &Generator::reshape, E::Any},
+      {"nn.transpose", &Generator::transpose, E::Any},
+      {"nn.pow", &Generator::binary, E::Numbers},
+      {"nn.and", &Generator::binary, E::Bits},
+      {"nn.or", &Generator::binary, E::Bits},
+      {"nn.xor", &Generator::binary, E::Bits},
+      {"nn.compare", &Generator::binary, E::Numbers},
+      {"nn.where", &Generator::where, E::Any},
+      {"nn.exp", &Generator::unary, E::Floats},
+      {"nn.log", &Generator::unary, E::Floats},
+      {"nn.erf", &Generator::unary, E::Floats},
+      {"nn.sin", &Generator::unary, E::Floats},
+      {"nn.cos", &Generator::unary, E::Floats},
+      {"nn.reciprocal", &Generator::unary, E::Floats},
+      {"nn.floor", &Generator::unary, E::Floats},
+      {"nn.ceil", &Generator::unary, E::Floats},
+      {"nn.round", &Generator::unary, E::Floats},
+      {"nn.neg", &Generator::unary, E::Numbers},
+      {"nn.abs", &Generator::unary, E::Numbers},
+      {"nn.not", &Generator::unary, E::Bits},
+      {"nn.gelu", &Generator::unary, E::Floats},
+      {"nn.cast", &Generator::unary, E::Any},
+      {"nn.expand", &Generator::expand, E::Any},
+      {"nn.tile", &Generator::tile, E::Any},
+      {"nn.gather", &Generator::gather, E::Any},
+      {"nn.resize", &Generator::resize, E::Floats},
+      {"nn.lstm", &Generator::lstm, E::Floats},
+      {"nn.layer_norm", &Generator::layerNorm, E::Floats},
+      {"nn.conv_backward_data", &Generator::convBackward, E::Numbers},
+      {"nn.mod", &Generator::binary, E::Numbers},
+      {"nn.sign", &Generator::unary, E::Numbers},
+      {"nn.tan", &Generator::unary, E::Floats},
+      {"nn.asin", &Generator::unary, E::Floats},
+      {"nn.acos", &Generator::unary, E::Floats},
+      {"nn.atan", &Generator::unary, E::Floats},
+      {"nn.sinh", &Generator::unary, E::Floats},
+      {"nn.cosh", &Generator::unary, E::Floats},
+      {"nn.asinh", &Generator::unary, E::Floats},
+      {"nn.acosh", &Generator::unary, E::Floats},
+      {"nn.atanh", &Generator::unary, E::Floats},
+      {"nn.gather_elements", &Generator::gatherElements, E::Any},
+      {"nn.gather_nd", &Generator::gatherND, E::Any},
+      {"nn.scatter_elements", &Generator::scatterElements, E::Any},
+      {"nn.scatter_nd", &Generator::scatterND, E::Any},
+      {"nn.arg_max", &Generator::arg, E::Numbers},
+      {"nn.arg_min", &Generator::arg, E::Numbers},
+      {"nn.top_k", &Generator::topK, E::Numbers},
+      {"nn.cum_sum", &Generator::cumSum, E::Numbers},
+      {"nn.trilu", &Generator::trilu, E::Any},
+      {"nn.one_hot", &Generator::oneHot, E::Any},
+      {"nn.gru", &Generator::gru, E::Floats},
+      {"nn.rnn", &Generator::rnn, E::Floats},
+      {"nn.shift_left", &Generator::binary, E::Unsigned},
+      {"nn.shift_right", &Generator::binary, E::Unsigned},
+      {"nn.bit_cast", &Generator::unary, E::Any},
+      {"nn.non_max_suppression", &Generator::suppression, E::Floats}};
   return table;
 }
 
@@ -303,6 +343,7 @@ Operation *Generator::build(StringRef kind) {
   const Entry *entry = llvm::find_if(
       entries(), [&](const Entry &each) { return each.kind == kind; });
   assert(entry != entries().end() && "a kind without a method");
+  element = elementType(entry->elements);
   return (this->*entry->draw)(kind);
 }
 

@@ -374,8 +374,11 @@ static Tensor slice(SliceOp op, const Tensor &x) {
 }
 
 static Tensor pad(PadOp op, const Tensor &x) {
-  Tensor result =
-      resultOf(op, cast<FloatAttr>(op.getValue()).getValueAsDouble());
+  auto real = dyn_cast<FloatAttr>(op.getValue());
+  auto integer = dyn_cast<IntegerAttr>(op.getValue());
+  Tensor result = resultOf(
+      op, real ? real.getValueAsDouble()
+               : static_cast<double>(integer.getValue().getZExtValue()));
   forEachIndex(x.shape, [&](ArrayRef<int64_t> index) {
     SmallVector<int64_t> to(index);
     for (size_t d = 0; d != to.size(); ++d)
@@ -476,6 +479,9 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
       .Case([&](CumSumOp op) { return cumSum(op, operands[0]); })
       .Case([&](TriluOp op) { return trilu(op, operands[0]); })
       .Case([&](OneHotOp op) { return oneHot(op, operands); })
+      .Case([&](NonMaxSuppressionOp op) {
+        return nonMaxSuppression(op, operands);
+      })
       .Case([&](LSTMOp op) { return evaluateLSTM(op, operands).front(); })
       .Case([&](GRUOp op) { return evaluateGRU(op, operands); })
       .Case([&](RNNOp op) { return evaluateRNN(op, operands); })

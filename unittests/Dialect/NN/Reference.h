@@ -14,7 +14,7 @@
 #ifndef SOAP_UNITTESTS_NN_REFERENCE_H
 #define SOAP_UNITTESTS_NN_REFERENCE_H
 
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNRare.h"
 #include "llvm/ADT/DenseMap.h"
 #include <vector>
 

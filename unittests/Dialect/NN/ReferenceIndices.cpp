@@ -101,6 +101,8 @@ static double neutral(std::optional<ReduceKind> kind, Type element) {
   bool isMax = *kind == ReduceKind::Max;
   if (isa<FloatType>(element))
     return isMax ? -infinity : infinity;
+  if (isUnsigned(element))
+    return isMax ? 0 : std::ldexp(1.0, element.getIntOrFloatBitWidth()) - 1;
   double largest = std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
   return isMax ? -largest : largest - 1;
 }
@@ -256,5 +258,78 @@ Tensor soap::nn::test::oneHot(OneHotOp op, ArrayRef<Tensor> operands) {
                        op.getTableSize().value_or(size));
     result.at(index) = operands[1].data[place && *place == index[axis]];
   });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Interval {
+  double lo, hi;
+  double size() const { return hi - lo; }
+};
+} // namespace
+
+/// The extent of a box along x (0) or y (1): of two corners (y1, x1, y2, x2) or
+/// of (x, y, width, height) around a center.
+static Interval intervalOf(const Tensor &boxes, int64_t image, int64_t box,
+                           int along, bool center) {
+  auto number = [&](int64_t i) { return boxes.at({image, box, i}); };
+  if (center)
+    return {number(along) - number(along + 2) / 2,
+            number(along) + number(along + 2) / 2};
+  double a = number(1 - along), b = number(3 - along);
+  return {std::min(a, b), std::max(a, b)};
+}
+
+/// Intersection over union; 0 without one.
+static double overlapOf(const Tensor &boxes, int64_t image, int64_t a,
+                        int64_t b, bool center) {
+  double both = 1, ofA = 1, ofB = 1;
+  for (int along = 0; along != 2; ++along) {
+    Interval first = intervalOf(boxes, image, a, along, center);
+    Interval second = intervalOf(boxes, image, b, along, center);
+    both *= std::max(0.0, std::min(first.hi, second.hi) -
+                              std::max(first.lo, second.lo));
+    ofA *= first.size();
+    ofB *= second.size();
+  }
+  if (both <= 0 || ofA <= 0 || ofB <= 0)
+    return 0;
+  return both / (ofA + ofB - both);
+}
+
+/// As the specification words it: candidates by their scores, each against all
+/// that were selected.
+Tensor soap::nn::test::nonMaxSuppression(NonMaxSuppressionOp op,
+                                         ArrayRef<Tensor> operands) {
+  const Tensor &boxes = operands[0], &scores = operands[1];
+  Tensor result = resultOf(op.getResult(), -1);
+  auto overlap = op.getIouThreshold().convertToFloat();
+  for (int64_t n = 0; n != scores.shape[0]; ++n)
+    for (int64_t c = 0; c != scores.shape[1]; ++c) {
+      std::vector<int64_t> candidates, selected;
+      for (int64_t i = 0; i != scores.shape[2]; ++i)
+        if (!op.getScoreThreshold() ||
+            scores.at({n, c, i}) > op.getScoreThreshold()->convertToFloat())
+          candidates.push_back(i);
+      std::stable_sort(candidates.begin(), candidates.end(),
+                       [&](int64_t a, int64_t b) {
+                         return scores.at({n, c, a}) > scores.at({n, c, b});
+                       });
+      for (int64_t box : candidates) {
+        bool isFree = true;
+        for (int64_t other : selected)
+          isFree &= overlapOf(boxes, n, box, other, op.getCenterPointBox()) <=
+                    overlap;
+        if (isFree && static_cast<int64_t>(selected.size()) < result.shape[2]) {
+          result.at({n, c, static_cast<int64_t>(selected.size())}) =
+              static_cast<double>(box);
+          selected.push_back(box);
+        }
+      }
+    }
   return result;
 }

@@ -72,6 +72,45 @@ static double modulo(ModOp op, double a, double b) {
   return op.getTruncate() ? std::fmod(a, b) : a - b * std::floor(a / b);
 }
 
+/// The element of type `to` that has the bits of `x`, an element of type
+/// `from`; a boolean is a byte.
+static double sameBits(Type from, Type to, double x) {
+  bool lossy;
+  llvm::APInt bits;
+  if (auto real = dyn_cast<FloatType>(from)) {
+    llvm::APFloat number(x);
+    number.convert(real.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                   &lossy);
+    bits = number.bitcastToAPInt();
+  } else {
+    unsigned width = from.isInteger(1) ? 8 : from.getIntOrFloatBitWidth();
+    bits = llvm::APInt(width, static_cast<uint64_t>(static_cast<int64_t>(x)),
+                       /*isSigned=*/true);
+  }
+  if (to.isInteger(1))
+    return bits.isZero() ? 0 : 1;
+  if (auto real = dyn_cast<FloatType>(to)) {
+    llvm::APFloat number(real.getFloatSemantics(), bits);
+    number.convert(llvm::APFloat::IEEEdouble(),
+                   llvm::APFloat::rmNearestTiesToEven, &lossy);
+    return number.convertToDouble();
+  }
+  return isUnsigned(to) ? static_cast<double>(bits.getZExtValue())
+                        : static_cast<double>(bits.getSExtValue());
+}
+
+/// `x[0]` times or, to the right, divided by 2 for each place.
+static double shifted(Operation *op, ArrayRef<double> x) {
+  unsigned width =
+      getElementTypeOrSelf(op->getResult(0)).getIntOrFloatBitWidth();
+  if (x[1] >= width)
+    return 0;
+  auto places = static_cast<int>(x[1]);
+  if (isa<ShiftRightOp>(op))
+    return std::floor(std::ldexp(x[0], -places));
+  return std::fmod(std::ldexp(x[0], places), std::ldexp(1.0, width));
+}
+
 double soap::nn::test::elementOf(Operation *op, ArrayRef<double> x) {
   return llvm::TypeSwitch<Operation *, double>(op)
       .Case([&](AddOp) { return x[0] + x[1]; })
@@ -82,6 +121,11 @@ double soap::nn::test::elementOf(Operation *op, ArrayRef<double> x) {
       .Case([&](MinOp) { return std::min(x[0], x[1]); })
       .Case([&](PowOp) { return std::pow(x[0], x[1]); })
       .Case<AndOp, OrOp, XorOp, NotOp>([&](auto op) { return bits(op, x); })
+      .Case<ShiftLeftOp, ShiftRightOp>([&](auto op) { return shifted(op, x); })
+      .Case([&](BitCastOp op) {
+        return sameBits(getElementTypeOrSelf(op.getX()),
+                        getElementTypeOrSelf(op.getResult()), x[0]);
+      })
       .Case([&](ModOp op) { return modulo(op, x[0], x[1]); })
       .Case([&](CompareOp compare) {
         return double(holds(compare.getPredicate(), x[0], x[1]));

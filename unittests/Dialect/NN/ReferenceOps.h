@@ -32,6 +32,8 @@ std::vector<Tensor> topK(TopKOp op, const Tensor &x);
 Tensor cumSum(CumSumOp op, const Tensor &x);
 Tensor trilu(TriluOp op, const Tensor &x);
 Tensor oneHot(OneHotOp op, llvm::ArrayRef<Tensor> operands);
+Tensor nonMaxSuppression(NonMaxSuppressionOp op,
+                         llvm::ArrayRef<Tensor> operands);
 
 // ReferenceRecurrent.cpp
 std::vector<Tensor> evaluateLSTM(LSTMOp op, llvm::ArrayRef<Tensor> operands);

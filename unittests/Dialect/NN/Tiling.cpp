@@ -90,7 +90,8 @@ std::vector<Tensor> Tiling::randomOperands(Operation *op, Random &random) {
     for (double &value : operands.back().data)
       value = element.isInteger(1) ? static_cast<double>(random.in(0, 1))
               : element.isInteger()
-                  ? static_cast<double>(random.in(-rows, rows))
+                  ? static_cast<double>(
+                        random.in(isUnsigned(element) ? 0 : -rows, rows))
                   : random.normal();
   }
   // Variances, bases and arguments of roots and logarithms are positive.

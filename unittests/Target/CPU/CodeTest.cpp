@@ -24,20 +24,20 @@ protected:
   void SetUp() override {
     DialectRegistry registry;
     registerNativeDialects(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
+    context_.appendDialectRegistry(registry);
+    context_.loadAllAvailableDialects();
   }
 
   /// The assembly of the kernel of `op`, whose operands are %x and %c.
   std::string assemble(const std::string &op, const char *cpu) {
-    module = parseSourceString<ModuleOp>(
+    module_ = parseSourceString<ModuleOp>(
         "func.func @f(%x: tensor<2x8x6x7xf32>, %c: tensor<8xf32>) {\n%0 = " +
             op + "\nreturn }",
-        &context);
-    if (!module)
+        &context_);
+    if (!module_)
       return "";
-    NativeKernels kernels(*module);
-    module->walk([&](Operation *candidate) {
+    NativeKernels kernels(*module_);
+    module_->walk([&](Operation *candidate) {
       if (NativeKernels::supports(candidate))
         (void)kernels.getOrCreate(candidate);
     });
@@ -46,8 +46,8 @@ protected:
     return succeeded(assembly) ? *assembly : "";
   }
 
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
+  MLIRContext context_;
+  OwningOpRef<ModuleOp> module_;
 };
 } // namespace
 
@@ -116,14 +116,14 @@ TEST_F(Code, ProcessorDecidesTheInstructions) {
 
 TEST_F(Code, NestsOfShortLoopsStayLoops) {
   // LLVM would unroll 32 x 12 rows into one block of 3,000 instructions.
-  module = parseSourceString<ModuleOp>(
+  module_ = parseSourceString<ModuleOp>(
       "func.func @f(%x: tensor<2x32x12x64xf32>) {\n%0 = nn.transpose %x "
       "{nn.name = \"t\", permutation = array<i64: 0, 2, 1, 3>} : "
       "(tensor<2x32x12x64xf32>) -> tensor<2x12x32x64xf32>\nreturn }",
-      &context);
-  ASSERT_TRUE(module);
-  NativeKernels kernels(*module);
-  module->walk([&](nn::TransposeOp op) { (void)kernels.getOrCreate(op); });
+      &context_);
+  ASSERT_TRUE(module_);
+  NativeKernels kernels(*module_);
+  module_->walk([&](nn::TransposeOp op) { (void)kernels.getOrCreate(op); });
   FailureOr<std::string> code = emitNativeAssembly(
       kernels.getModule(), llvm::cantFail(HostProcessor::find("")));
   ASSERT_TRUE(succeeded(code));
@@ -131,17 +131,17 @@ TEST_F(Code, NestsOfShortLoopsStayLoops) {
 }
 
 TEST_F(Code, EndsOfTheGraphHaveNoKernel) {
-  module = parseSourceString<ModuleOp>(
+  module_ = parseSourceString<ModuleOp>(
       "func.func @main() { %x = nn.input {nn.name = \"x\"} : tensor<8xf32> "
       "nn.output %x {nn.name = \"y\"} : tensor<8xf32> return }",
-      &context);
-  ASSERT_TRUE(module);
-  NativeKernels kernels(*module);
+      &context_);
+  ASSERT_TRUE(module_);
+  NativeKernels kernels(*module_);
   std::vector<std::string> errors;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+  ScopedDiagnosticHandler handler(&context_, [&](Diagnostic &diagnostic) {
     errors.push_back(diagnostic.str());
   });
-  module->walk([&](Operation *op) {
+  module_->walk([&](Operation *op) {
     if (op->getName().getDialectNamespace() != "nn")
       return;
     EXPECT_FALSE(NativeKernels::supports(op));
@@ -154,22 +154,22 @@ TEST_F(Code, EndsOfTheGraphHaveNoKernel) {
 }
 
 TEST_F(Code, KernelsOfOnePassAreFoundByTheNext) {
-  module = parseSourceString<ModuleOp>(
+  module_ = parseSourceString<ModuleOp>(
       "func.func @f(%x: tensor<8xf32>, %y: tensor<4x4xf32>) {"
       "%0 = nn.relu %x {nn.name = \"a\"} : tensor<8xf32> "
       "%1 = nn.tanh %x {nn.name = \"b\"} : tensor<8xf32> "
       "%2 = nn.relu %y {nn.name = \"c\"} : tensor<4x4xf32> return }",
-      &context);
-  ASSERT_TRUE(module);
+      &context_);
+  ASSERT_TRUE(module_);
   SmallVector<Operation *> ops;
-  module->walk([&](Operation *op) {
+  module_->walk([&](Operation *op) {
     if (NativeKernels::supports(op))
       ops.push_back(op);
   });
-  NativeKernels first(*module);
+  NativeKernels first(*module_);
   EXPECT_EQ(first.getOrCreate(ops[0])->index, 0u);
   EXPECT_EQ(first.getOrCreate(ops[1])->index, 1u);
-  NativeKernels second(*module);
+  NativeKernels second(*module_);
   FailureOr<NativeKernelCall> call = second.getOrCreate(ops[2]);
   ASSERT_TRUE(succeeded(call));
   EXPECT_EQ(call->index, 0u);

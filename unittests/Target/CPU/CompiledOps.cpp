@@ -28,24 +28,24 @@ CompiledOps::CompiledOps(const std::string &text) { compile(text); }
 void CompiledOps::compile(const std::string &text) {
   DialectRegistry registry;
   registerNativeDialects(registry);
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
-  module = parseSourceString<ModuleOp>(text, &context);
-  if (!module) {
+  context_.appendDialectRegistry(registry);
+  context_.loadAllAvailableDialects();
+  module_ = parseSourceString<ModuleOp>(text, &context_);
+  if (!module_) {
     ADD_FAILURE() << "cannot parse " << text;
     return;
   }
-  module->walk([&](Operation *op) {
+  module_->walk([&](Operation *op) {
     if (NativeKernels::supports(op))
       ops.push_back(op);
   });
-  NativeKernels kernels(*module);
+  NativeKernels kernels(*module_);
   for (Operation *op : ops) {
     FailureOr<NativeKernelCall> call = kernels.getOrCreate(op);
     ASSERT_TRUE(succeeded(call));
     calls.push_back(*call);
   }
-  ASSERT_TRUE(succeeded(verify(*module)));
+  ASSERT_TRUE(succeeded(verify(*module_)));
   HostProcessor target = HostProcessor::host();
   FailureOr<std::string> object = emitNativeObject(kernels.getModule(), target);
   ASSERT_TRUE(succeeded(object));
@@ -54,25 +54,25 @@ void CompiledOps::compile(const std::string &text) {
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("soap-native", "so", path));
   llvm::Error error = linkSharedObject({*object}, {"table", ""}, path);
   ASSERT_FALSE(error) << llvm::toString(std::move(error));
-  library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   llvm::sys::fs::remove(path);
-  ASSERT_NE(library, nullptr) << dlerror();
-  table =
-      reinterpret_cast<const Kernel *>(dlsym(library, "soap_native_kernels"));
-  ASSERT_NE(table, nullptr);
+  ASSERT_NE(library_, nullptr) << dlerror();
+  table_ =
+      reinterpret_cast<const Kernel *>(dlsym(library_, "soap_native_kernels"));
+  ASSERT_NE(table_, nullptr);
   tableSize = kernels.size();
 }
 
 CompiledOps::~CompiledOps() {
-  if (library)
-    dlclose(library);
+  if (library_)
+    dlclose(library_);
 }
 
 void CompiledOps::call(size_t index, const std::vector<void *> &buffers) const {
-  ASSERT_NE(table, nullptr);
+  ASSERT_NE(table_, nullptr);
   ASSERT_LT(index, calls.size());
   const NativeKernelCall &call = calls[index];
-  table[call.index](buffers.data(), call.sizes.data());
+  table_[call.index](buffers.data(), call.sizes.data());
 }
 
 std::vector<float>

@@ -44,11 +44,11 @@ public:
 private:
   void compile(const std::string &text);
 
-  mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  void *library = nullptr;
+  mlir::MLIRContext context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  void *library_ = nullptr;
   using Kernel = void (*)(void *const *, const int64_t *);
-  const Kernel *table = nullptr;
+  const Kernel *table_ = nullptr;
 };
 
 /// `count` floats, normal with standard deviation 2, from a fixed recipe of

@@ -25,12 +25,12 @@ namespace {
 class Link : public testing::Test {
 protected:
   void SetUp() override {
-    ASSERT_FALSE(sys::fs::createUniqueDirectory("soap-link", directory));
+    ASSERT_FALSE(sys::fs::createUniqueDirectory("soap-link", directory_));
   }
-  void TearDown() override { sys::fs::remove_directories(directory); }
+  void TearDown() override { sys::fs::remove_directories(directory_); }
 
   std::string path(StringRef name) const {
-    SmallString<128> joined(directory);
+    SmallString<128> joined(directory_);
     sys::path::append(joined, name);
     return std::string(joined);
   }
@@ -38,13 +38,13 @@ protected:
   std::vector<std::string> files() const {
     std::vector<std::string> names;
     std::error_code error;
-    for (sys::fs::directory_iterator it(directory, error), end;
+    for (sys::fs::directory_iterator it(directory_, error), end;
          it != end && !error; it.increment(error))
       names.push_back(sys::path::filename(it->path()).str());
     return names;
   }
 
-  SmallString<128> directory;
+  SmallString<128> directory_;
 };
 } // namespace
 

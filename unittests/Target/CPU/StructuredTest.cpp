@@ -27,11 +27,11 @@ namespace {
 /// Writes random operations as text.
 class Generator {
 public:
-  explicit Generator(uint64_t seed) : engine(seed) {}
+  explicit Generator(uint64_t seed) : engine_(seed) {}
 
   /// Between lo and hi, both included.
   int64_t pick(int64_t lo, int64_t hi) {
-    return std::uniform_int_distribution<int64_t>(lo, hi)(engine);
+    return std::uniform_int_distribution<int64_t>(lo, hi)(engine_);
   }
   Shape picks(size_t count, int64_t lo, int64_t hi) {
     Shape values(count);
@@ -42,7 +42,7 @@ public:
   bool flip() { return pick(0, 1); }
   template <typename T>
   void shuffle(T &values) {
-    std::shuffle(values.begin(), values.end(), engine);
+    std::shuffle(values.begin(), values.end(), engine_);
   }
 
   static std::string tensor(const Shape &shape) {
@@ -65,23 +65,23 @@ public:
            bool functional = true, bool bias = false) {
     std::string values, types;
     for (size_t i = 0; i < operands.size(); ++i) {
-      std::string value = "%a" + std::to_string(numArguments++);
+      std::string value = "%a" + std::to_string(numArguments_++);
       bool isBias = bias && i + 1 == operands.size();
       values += (i == 0 ? "" : isBias ? " bias " : ", ") + value;
       types += (i ? ", " : "") + tensor(operands[i]);
-      arguments +=
-          (arguments.empty() ? "" : ", ") + value + ": " + tensor(operands[i]);
+      arguments_ +=
+          (arguments_.empty() ? "" : ", ") + value + ": " + tensor(operands[i]);
     }
-    std::string label = "op" + std::to_string(numOps++);
-    body += "%" + label + " = nn." + name + " " + values + " {nn.name = \"" +
-            label + "\"" + (attributes.empty() ? "" : ", ") + attributes +
-            "} : ";
-    body += functional ? "(" + types + ") -> " + tensor(result) : types;
-    body += "\n";
+    std::string label = "op" + std::to_string(numOps_++);
+    body_ += "%" + label + " = nn." + name + " " + values + " {nn.name = \"" +
+             label + "\"" + (attributes.empty() ? "" : ", ") + attributes +
+             "} : ";
+    body_ += functional ? "(" + types + ") -> " + tensor(result) : types;
+    body_ += "\n";
   }
 
   std::string text() const {
-    return "func.func @f(" + arguments + ") {\n" + body + "return }";
+    return "func.func @f(" + arguments_ + ") {\n" + body_ + "return }";
   }
 
   struct Window {
@@ -114,9 +114,9 @@ public:
   }
 
 private:
-  std::mt19937_64 engine;
-  std::string arguments, body;
-  size_t numArguments = 0, numOps = 0;
+  std::mt19937_64 engine_;
+  std::string arguments_, body_;
+  size_t numArguments_ = 0, numOps_ = 0;
 };
 
 Shape operator+(Shape a, const Shape &b) {

@@ -34,8 +34,10 @@
 
 namespace soap {
 
+namespace native {
 #define GEN_PASS_DECL
 #include "soap/Conversion/NNToKernels/Passes.h.inc"
+} // namespace native
 
 /// The dialects that NativeKernels builds functions of.
 void registerKernelDialects(mlir::DialectRegistry &registry);
@@ -70,16 +72,16 @@ public:
   mlir::FailureOr<NativeKernelCall> getOrCreate(mlir::Operation *op);
 
   /// Number of kernels, the size of soap_native_kernels.
-  uint32_t size() const { return count; }
+  uint32_t size() const { return size_; }
 
   /// `module @kernels`, null if there are no kernels.
-  mlir::ModuleOp getModule() const { return kernels; }
+  mlir::ModuleOp getModule() const { return module_; }
 
 private:
-  mlir::ModuleOp parent, kernels;
-  llvm::StringMap<uint32_t> indexOfKey;
-  llvm::SmallVector<std::string> symbols;
-  uint32_t count = 0;
+  mlir::ModuleOp parent_, module_;
+  llvm::StringMap<uint32_t> indexOfKey_;
+  llvm::SmallVector<std::string> symbols_;
+  uint32_t size_ = 0;
 };
 
 /// What a kernel touches: buffers of a call, operands first, then results, each
@@ -98,8 +100,10 @@ struct NativeKernelExtents {
 mlir::FailureOr<llvm::SmallVector<NativeKernelExtents>>
 nativeKernelExtents(mlir::ModuleOp kernels);
 
+namespace native {
 #define GEN_PASS_REGISTRATION
 #include "soap/Conversion/NNToKernels/Passes.h.inc"
+} // namespace native
 
 } // namespace soap
 

@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def NativeBuildKernels : Pass<"native-build-kernels", "::mlir::ModuleOp"> {
+def BuildKernelsPass : Pass<"native-build-kernels", "::mlir::ModuleOp"> {
   let summary = "Build the native kernels of all nn operations";
   let description = [{
     Makes a nested `module @kernels` with the native kernel of every nn operation

@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertNNToLinalg : Pass<"convert-nn-to-linalg"> {
+def ConvertNNToLinalgPass : Pass<"convert-nn-to-linalg"> {
   let summary = "Lower nn operations to linalg on tensors";
   let description = [{
     Rewrites every operation of the nn dialect, except the ends of the graph

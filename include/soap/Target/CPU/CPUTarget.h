@@ -22,7 +22,7 @@ class CPUTarget : public Target {
 public:
   /// `name`: that of a target that shares this one's code.
   explicit CPUTarget(HostProcessor processor, std::string name = "cpu")
-      : Target(std::move(name)), processor(std::move(processor)) {}
+      : Target(std::move(name)), processor_(std::move(processor)) {}
 
   /// Convolution, matrix product, pooling, softmax, layer normalisation and
   /// local response normalisation, of f32, as far as oneDNN has their
@@ -46,7 +46,7 @@ public:
   describeMachine(const MachineRequest &request) const override;
 
 private:
-  HostProcessor processor;
+  HostProcessor processor_;
 };
 
 /// Registers the target `cpu`. Its processors are LLVM's names of this

@@ -12,8 +12,10 @@
 
 namespace soap {
 
+namespace native {
 #define GEN_PASS_DECL
 #include "soap/Target/CPU/Passes.h.inc"
+} // namespace native
 
 /// How far `module @kernels` is lowered.
 enum class NativeLevel { Linalg, Buffers, Loops, LLVM };
@@ -29,8 +31,10 @@ void registerNativePassesAndPipeline();
 /// What one-shot bufferisation must know about the dialects that kernels use.
 void registerNativeDialects(mlir::DialectRegistry &registry);
 
+namespace native {
 #define GEN_PASS_REGISTRATION
 #include "soap/Target/CPU/Passes.h.inc"
+} // namespace native
 
 } // namespace soap
 

@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def NativePrepareBuffers : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
+def PrepareBuffersPass : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
   let summary = "Make bufferised kernels self-contained";
   let description = [{
     Copies of contiguous buffers of static shape stay, and become memcpy. Others
@@ -20,7 +20,7 @@ def NativePrepareBuffers : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
   }];
 }
 
-def NativeApproximateMath
+def ApproximateMathPass
     : Pass<"native-approximate-math", "::mlir::ModuleOp"> {
   let summary = "Replace exp, log, tanh by polynomials";
   let description = [{
@@ -30,7 +30,7 @@ def NativeApproximateMath
   }];
 }
 
-def NativeWrapKernels : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
+def WrapKernelsPass : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
   let summary = "Give kernels their C signature";
   let description = [{
     Renames each kernel @k to @k_body, private, and adds @k with the C signature
@@ -39,7 +39,7 @@ def NativeWrapKernels : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
-def NativeAnnotateKernels
+def AnnotateKernelsPass
     : Pass<"native-annotate-kernels", "::mlir::ModuleOp"> {
   let summary = "Tell LLVM what kernels may assume about memory";
   let description = [{

@@ -33,9 +33,9 @@ llvm::Error planLibraryMemory(mlir::ModuleOp module,
 std::string describeMemory(mlir::ModuleOp module);
 
 /// Compares the planned peak of every device with its memory
-/// (`soaprt.memory_bytes`). Returns an error message with the largest buffers
-/// of every device that is too small, or "" if all fit.
-std::string checkDeviceMemory(mlir::ModuleOp module);
+/// (`soaprt.memory_bytes`). The error names the largest buffers of every device
+/// that is too small.
+llvm::Error checkDeviceMemory(mlir::ModuleOp module);
 
 /// A device whose plan is larger than its memory, in bytes.
 struct MissingMemory {

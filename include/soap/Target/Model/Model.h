@@ -54,7 +54,7 @@ uint64_t communicationBytes(soaprt::DeviceOp device);
 /// (github.com/huggingface/safetensors, README, "Format").
 class WeightsFile {
 public:
-  explicit WeightsFile(nn::Files files = {}) : files(std::move(files)) {}
+  explicit WeightsFile(nn::Files files = {}) : files_(std::move(files)) {}
 
   /// Adds `length` bytes at `offset` of file `path` (absolute or relative to
   /// the working directory, as in #nn.file): a tensor that is called `name`, or
@@ -63,7 +63,7 @@ public:
   std::string add(llvm::StringRef name, mlir::RankedTensorType type,
                   llvm::StringRef path, int64_t offset, int64_t length);
 
-  bool empty() const { return tensors.empty(); }
+  bool empty() const { return tensors_.empty(); }
 
   /// Copies all bytes to the safetensors file `outputPath`, streaming. A file
   /// that cannot be finished is removed. Returns the digest that belongs into
@@ -84,10 +84,10 @@ private:
     int64_t offset, length;
     mlir::RankedTensorType type;
   };
-  nn::Files files;
-  std::map<std::string, Source> tensors;
+  nn::Files files_;
+  std::map<std::string, Source> tensors_;
   std::map<std::tuple<std::string, int64_t, int64_t, const void *>, std::string>
-      names;
+      names_;
 };
 
 /// The finished FlatBuffers table of a module of planned soaprt programs. Adds

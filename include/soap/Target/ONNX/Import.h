@@ -43,6 +43,10 @@ struct ONNXImportOptions {
   /// Inputs that become constants: name and file (.npy, or .pb with a
   /// serialized TensorProto).
   std::map<std::string, std::string> bindings;
+  /// Results whose number of rows follows from values that are not known (of
+  /// NonMaxSuppression) have as many as there can be: the others are -1, and an
+  /// output `NAME_count`, after the result's name, says how many count.
+  bool padSelections = false;
   /// Replace parameters that the model leaves constant by seeded random values.
   std::optional<uint64_t> initWeightsSeed;
   /// Computes nn operations whose operands are known; `values` holds dense

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNRare.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <limits>
@@ -90,6 +91,9 @@ void NNDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "soap/Dialect/NN/IR/NNOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "soap/Dialect/NN/IR/NNRareOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -97,8 +101,49 @@ void NNDialect::initialize() {
       >();
 }
 
+/// The attribute of a module that names outputs without elements.
+static constexpr llvm::StringLiteral emptyOutputsName = "nn.empty_outputs";
+
+static LogicalResult verifyEmptyOutputs(Operation *op, Attribute value) {
+  auto outputs = dyn_cast<DictionaryAttr>(value);
+  bool fits = outputs && isa<ModuleOp>(op);
+  for (NamedAttribute output :
+       fits ? outputs.getValue() : ArrayRef<NamedAttribute>()) {
+    auto type = dyn_cast<TypeAttr>(output.getValue());
+    auto tensor =
+        type ? dyn_cast<RankedTensorType>(type.getValue()) : RankedTensorType();
+    fits &= tensor && tensor.hasStaticShape() &&
+            llvm::is_contained(tensor.getShape(), 0);
+  }
+  if (!fits)
+    return op->emitOpError()
+           << "expected '" << emptyOutputsName
+           << "' on a module, with names and types of tensors without "
+              "elements, got: "
+           << value;
+  return success();
+}
+
+void soap::nn::addEmptyOutput(Operation *model, StringRef name,
+                              RankedTensorType type) {
+  NamedAttrList outputs(emptyOutputs(model));
+  outputs.set(name, TypeAttr::get(type));
+  model->setAttr(emptyOutputsName, outputs.getDictionary(model->getContext()));
+}
+
+DictionaryAttr soap::nn::emptyOutputs(Operation *model) {
+  auto outputs = model->getAttrOfType<DictionaryAttr>(emptyOutputsName);
+  return outputs ? outputs : DictionaryAttr::get(model->getContext());
+}
+
+void soap::nn::removeEmptyOutputs(Operation *model) {
+  model->removeAttr(emptyOutputsName);
+}
+
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
+  if (attribute.getName() == emptyOutputsName)
+    return verifyEmptyOutputs(op, attribute.getValue());
   if (attribute.getName() != "nn.name")
     return op->emitOpError() << "expected no attribute of the nn dialect but "
                                 "'nn.name', got: '"

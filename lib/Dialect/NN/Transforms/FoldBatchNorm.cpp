@@ -10,7 +10,7 @@
 #include "soap/Dialect/NN/Transforms/Passes.h"
 
 namespace soap::nn {
-#define GEN_PASS_DEF_NNFOLDBATCHNORM
+#define GEN_PASS_DEF_FOLDBATCHNORMPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
 
@@ -37,8 +37,8 @@ struct Affine {
   Value parameter;
 };
 
-class NNFoldBatchNorm
-    : public soap::nn::impl::NNFoldBatchNormBase<NNFoldBatchNorm> {
+class FoldBatchNormPass
+    : public soap::nn::impl::FoldBatchNormPassBase<FoldBatchNormPass> {
 public:
   void runOnOperation() override;
 
@@ -47,8 +47,8 @@ private:
   bool isFoldable(Operation *producer, const Affine &affine);
   void fold(Operation *producer, const Affine &affine);
 
-  ParameterExpressions *expressions = nullptr;
-  ExpressionBuilder *build = nullptr;
+  ParameterExpressions *expressions_ = nullptr;
+  ExpressionBuilder *build_ = nullptr;
 };
 
 } // namespace
@@ -59,30 +59,30 @@ static int64_t channelDim(Operation *producer) {
   return isa<MatMulOp>(producer) ? rank - 1 : 1;
 }
 
-std::optional<Affine> NNFoldBatchNorm::matchAffine(Operation *op) {
+std::optional<Affine> FoldBatchNormPass::matchAffine(Operation *op) {
   if (auto norm = dyn_cast<BatchNormOp>(op)) {
     for (Value operand : op->getOperands().drop_front())
-      if (!expressions->contains(operand))
+      if (!expressions_->contains(operand))
         return std::nullopt;
     return Affine{norm.getX(), op, nullptr};
   }
   if (!isa<MulOp, AddOp>(op))
     return std::nullopt;
-  bool first = expressions->contains(op->getOperand(0));
+  bool first = expressions_->contains(op->getOperand(0));
   Value parameter = op->getOperand(first ? 0 : 1);
   Value x = op->getOperand(first ? 1 : 0);
-  if (!expressions->contains(parameter) || expressions->contains(x) ||
+  if (!expressions_->contains(parameter) || expressions_->contains(x) ||
       x.getType() != op->getResult(0).getType())
     return std::nullopt;
   return Affine{x, op, parameter};
 }
 
-bool NNFoldBatchNorm::isFoldable(Operation *producer, const Affine &affine) {
+bool FoldBatchNormPass::isFoldable(Operation *producer, const Affine &affine) {
   if (!isa_and_nonnull<ConvOp, MatMulOp, BatchNormOp>(producer) ||
       !affine.x.hasOneUse())
     return false;
   for (Value operand : producer->getOperands().drop_front())
-    if (!expressions->contains(operand))
+    if (!expressions_->contains(operand))
       return false;
   ArrayRef<int64_t> result = shapeOf(affine.x);
   int64_t channel = channelDim(producer);
@@ -100,32 +100,33 @@ bool NNFoldBatchNorm::isFoldable(Operation *producer, const Affine &affine) {
   return position >= 0 && shape[position] == result[channel];
 }
 
-void NNFoldBatchNorm::fold(Operation *producer, const Affine &affine) {
+void FoldBatchNormPass::fold(Operation *producer, const Affine &affine) {
   std::string name = nameOf(affine.op).str();
   // Parameters of the later operation are defined only now.
   producer->moveBefore(affine.op);
-  build->setInsertionPoint(producer);
+  build_->setInsertionPoint(producer);
   int64_t channels = shapeOf(affine.x)[channelDim(producer)];
 
   Value scale, shift; // Of one element per channel, or null.
   if (auto norm = dyn_cast<BatchNormOp>(affine.op)) {
     Type element =
         cast<RankedTensorType>(norm.getScale().getType()).getElementType();
-    Value epsilon = build->scalar(name + "_epsilon", element,
-                                  norm.getEpsilon().convertToDouble());
-    Value variance =
-        build->create<AddOp>(name + "_variance", {norm.getVariance(), epsilon});
-    Value deviation = build->create<SqrtOp>(name + "_deviation", variance);
-    scale = build->create<DivOp>(name + "_scale", {norm.getScale(), deviation});
-    Value mean = build->create<MulOp>(name + "_mean", {norm.getMean(), scale});
-    shift = build->create<SubOp>(name + "_shift", {norm.getBias(), mean});
+    Value epsilon = build_->scalar(name + "_epsilon", element,
+                                   norm.getEpsilon().convertToDouble());
+    Value variance = build_->create<AddOp>(name + "_variance",
+                                           {norm.getVariance(), epsilon});
+    Value deviation = build_->create<SqrtOp>(name + "_deviation", variance);
+    scale =
+        build_->create<DivOp>(name + "_scale", {norm.getScale(), deviation});
+    Value mean = build_->create<MulOp>(name + "_mean", {norm.getMean(), scale});
+    shift = build_->create<SubOp>(name + "_shift", {norm.getBias(), mean});
   } else {
     bool single =
         cast<RankedTensorType>(affine.parameter.getType()).getNumElements() ==
         1;
     int64_t size = single && isa<MulOp>(affine.op) ? 1 : channels;
     Value vector =
-        build->reshape(name + "_vector", affine.parameter, ArrayRef{size});
+        build_->reshape(name + "_vector", affine.parameter, ArrayRef{size});
     (isa<MulOp>(affine.op) ? scale : shift) = vector;
   }
 
@@ -140,13 +141,13 @@ void NNFoldBatchNorm::fold(Operation *producer, const Affine &affine) {
       shape.append(shapeOf(weight).size() - 1, 1);
     else if (matmul && matmul.getTransposeB())
       shape.push_back(1);
-    Value factor = build->reshape(name + "_factor", scale, shape);
-    weight = build->create<MulOp>(name + "_weight", {weight, factor});
+    Value factor = build_->reshape(name + "_factor", scale, shape);
+    weight = build_->create<MulOp>(name + "_weight", {weight, factor});
     if (bias)
-      bias = build->create<MulOp>(name + "_scaled_bias", {bias, scale});
+      bias = build_->create<MulOp>(name + "_scaled_bias", {bias, scale});
   }
   if (shift)
-    bias = bias ? build->create<AddOp>(name + "_bias", {bias, shift}) : shift;
+    bias = bias ? build_->create<AddOp>(name + "_bias", {bias, shift}) : shift;
   producer->setOperand(1, weight);
   if (bias && producer->getNumOperands() > 2)
     producer->setOperand(2, bias);
@@ -157,14 +158,14 @@ void NNFoldBatchNorm::fold(Operation *producer, const Affine &affine) {
   ++numFolded;
 }
 
-void NNFoldBatchNorm::runOnOperation() {
+void FoldBatchNormPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
     return;
   ParameterExpressions parameterExpressions(function);
   ExpressionBuilder builder(function, parameterExpressions);
-  expressions = &parameterExpressions;
-  build = &builder;
+  expressions_ = &parameterExpressions;
+  build_ = &builder;
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
     std::optional<Affine> affine = matchAffine(&op);
     if (!affine)

@@ -12,7 +12,7 @@
 #include <cmath>
 
 namespace soap::nn {
-#define GEN_PASS_DEF_NNFOLDCONSTANTS
+#define GEN_PASS_DEF_FOLDCONSTANTSPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
 
@@ -35,8 +35,8 @@ struct Known {
   bool integral() const { return isa<IntegerType>(type.getElementType()); }
 };
 
-class NNFoldConstants
-    : public soap::nn::impl::NNFoldConstantsBase<NNFoldConstants> {
+class FoldConstantsPass
+    : public soap::nn::impl::FoldConstantsPassBase<FoldConstantsPass> {
 public:
   void runOnOperation() override;
 };
@@ -290,7 +290,7 @@ static Value foldOp(Operation *op, OpBuilder &builder) {
   return result->getResult(0);
 }
 
-void NNFoldConstants::runOnOperation() {
+void FoldConstantsPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
     return;

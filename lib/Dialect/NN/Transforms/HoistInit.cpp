@@ -11,7 +11,7 @@
 #include "soap/Dialect/NN/Transforms/Passes.h"
 
 namespace soap::nn {
-#define GEN_PASS_DEF_NNHOISTINIT
+#define GEN_PASS_DEF_HOISTINITPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
 
@@ -44,7 +44,7 @@ struct Hoisted {
   }
 };
 
-class NNHoistInit : public soap::nn::impl::NNHoistInitBase<NNHoistInit> {
+class HoistInitPass : public soap::nn::impl::HoistInitPassBase<HoistInitPass> {
 public:
   void runOnOperation() override;
 };
@@ -90,7 +90,7 @@ static void replaceByParameter(Value result, int64_t index,
   result.replaceAllUsesWith(parameter.getResult());
 }
 
-void NNHoistInit::runOnOperation() {
+void HoistInitPass::runOnOperation() {
   ModuleOp module = getOperation();
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal()) {

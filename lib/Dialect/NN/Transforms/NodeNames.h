@@ -19,22 +19,22 @@ public:
   explicit NodeNames(mlir::func::FuncOp function) {
     function.walk([&](mlir::Operation *op) {
       if (auto name = op->getAttrOfType<mlir::StringAttr>("nn.name"))
-        names.insert(name.getValue());
+        names_.insert(name.getValue());
     });
   }
 
   /// `base`, with a number behind it if a node has that name already.
   std::string unique(llvm::StringRef base) {
     std::string name = base.str();
-    for (unsigned i = 1; !names.insert(name).second; ++i)
+    for (unsigned i = 1; !names_.insert(name).second; ++i)
       name = base.str() + "_" + std::to_string(i);
     return name;
   }
   /// The node that is called so goes.
-  void release(llvm::StringRef name) { names.erase(name); }
+  void release(llvm::StringRef name) { names_.erase(name); }
 
 private:
-  llvm::StringSet<> names;
+  llvm::StringSet<> names_;
 };
 
 } // namespace soap::nn

@@ -27,17 +27,17 @@ ParameterExpressions::ParameterExpressions(func::FuncOp function) {
          op.getNumOperands() != 0 &&
          llvm::all_of(op.getOperands(), [&](Value v) { return contains(v); }));
     if (expression)
-      values.insert(op.result_begin(), op.result_end());
+      values_.insert(op.result_begin(), op.result_end());
   }
 }
 
 ExpressionBuilder::ExpressionBuilder(func::FuncOp function,
                                      ParameterExpressions &expressions)
-    : builder(function.getContext()), expressions(expressions),
-      names(function) {}
+    : builder_(function.getContext()), expressions_(expressions),
+      names_(function) {}
 
 StringAttr ExpressionBuilder::uniqueName(StringRef base) {
-  return builder.getStringAttr(names.unique(base));
+  return builder_.getStringAttr(names_.unique(base));
 }
 
 Value ExpressionBuilder::create(StringRef opName, StringRef name,
@@ -54,8 +54,8 @@ Value ExpressionBuilder::create(StringRef opName, StringRef name,
   state.addOperands(operands);
   state.addTypes(type.clone(shape));
   state.addAttribute("nn.name", uniqueName(name));
-  Value result = builder.create(state)->getResult(0);
-  expressions.insert(result);
+  Value result = builder_.create(state)->getResult(0);
+  expressions_.insert(result);
   return result;
 }
 
@@ -64,18 +64,19 @@ Value ExpressionBuilder::reshape(StringRef name, Value value,
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getShape() == shape)
     return value;
-  auto op = builder.create<ReshapeOp>(value.getLoc(), type.clone(shape), value);
+  auto op =
+      builder_.create<ReshapeOp>(value.getLoc(), type.clone(shape), value);
   op->setAttr("nn.name", uniqueName(name));
-  expressions.insert(op.getResult());
+  expressions_.insert(op.getResult());
   return op.getResult();
 }
 
 Value ExpressionBuilder::scalar(StringRef name, Type element, double number) {
   auto type = RankedTensorType::get({}, element);
   auto value =
-      DenseElementsAttr::get(type, builder.getFloatAttr(element, number));
-  auto op = builder.create<ConstantOp>(builder.getUnknownLoc(), value);
+      DenseElementsAttr::get(type, builder_.getFloatAttr(element, number));
+  auto op = builder_.create<ConstantOp>(builder_.getUnknownLoc(), value);
   op->setAttr("nn.name", uniqueName(name));
-  expressions.insert(op.getResult());
+  expressions_.insert(op.getResult());
   return op.getResult();
 }

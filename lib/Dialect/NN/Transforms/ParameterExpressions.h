@@ -22,11 +22,11 @@ class ParameterExpressions {
 public:
   explicit ParameterExpressions(mlir::func::FuncOp function);
 
-  bool contains(mlir::Value value) const { return values.contains(value); }
-  void insert(mlir::Value value) { values.insert(value); }
+  bool contains(mlir::Value value) const { return values_.contains(value); }
+  void insert(mlir::Value value) { values_.insert(value); }
 
 private:
-  llvm::DenseSet<mlir::Value> values;
+  llvm::DenseSet<mlir::Value> values_;
 };
 
 /// Builds expressions over parameters: names are unique in the function, and
@@ -36,7 +36,9 @@ public:
   ExpressionBuilder(mlir::func::FuncOp function,
                     ParameterExpressions &expressions);
 
-  void setInsertionPoint(mlir::Operation *op) { builder.setInsertionPoint(op); }
+  void setInsertionPoint(mlir::Operation *op) {
+    builder_.setInsertionPoint(op);
+  }
   /// `op(operands)` of the shape to which the operands broadcast.
   template <typename Op>
   mlir::Value create(llvm::StringRef name, mlir::ValueRange operands) {
@@ -54,9 +56,9 @@ private:
   mlir::Value create(llvm::StringRef opName, llvm::StringRef name,
                      mlir::ValueRange operands);
 
-  mlir::OpBuilder builder;
-  ParameterExpressions &expressions;
-  NodeNames names;
+  mlir::OpBuilder builder_;
+  ParameterExpressions &expressions_;
+  NodeNames names_;
 };
 
 } // namespace soap::nn

@@ -49,17 +49,17 @@ static bool areEqual(Operation *a, Operation *b) {
 Operation *StepSlices::unify(Operation *op) {
   Value operand = op->getOperand(0);
   for (Operation *other : operand.getUsers()) {
-    if (other == op || !made.contains(other) || !areEqual(other, op))
+    if (other == op || !made_.contains(other) || !areEqual(other, op))
       continue;
     // Before all that may read it now.
     if (op->isBeforeInBlock(other))
       other->moveBefore(op);
     op->replaceAllUsesWith(other);
-    names.release(getName(op));
-    made.erase(op);
-    parts.erase(op);
-    if (layerReads.erase(op))
-      layerReads.insert(other);
+    names_.release(getName(op));
+    made_.erase(op);
+    parts_.erase(op);
+    if (layerReads_.erase(op))
+      layerReads_.insert(other);
     op->erase();
     return other;
   }
@@ -98,7 +98,7 @@ Value StepSlices::stepsFor(OpBuilder &builder, Value value, soap::Range steps,
   box[0] = steps;
   Value read = slice(builder, value, box, name);
   if (read != value)
-    layerReads.insert(read.getDefiningOp());
+    layerReads_.insert(read.getDefiningOp());
   return read;
 }
 
@@ -113,14 +113,14 @@ void StepSlices::replaceBySlice(OpBuilder &builder, SliceOp slice, Value value,
                                 ArrayRef<int64_t> starts,
                                 ArrayRef<int64_t> steps) {
   std::string name = getName(slice).str();
-  names.release(name);
+  names_.release(name);
   Value moved = createSlice(builder, value, starts, steps,
                             typeOf(slice.getResult()), name);
-  if (layerReads.contains(slice) && moved != value)
-    layerReads.insert(moved.getDefiningOp());
+  if (layerReads_.contains(slice) && moved != value)
+    layerReads_.insert(moved.getDefiningOp());
   slice.getResult().replaceAllUsesWith(moved);
-  made.erase(slice);
-  layerReads.erase(slice);
+  made_.erase(slice);
+  layerReads_.erase(slice);
   slice.erase();
 }
 
@@ -169,18 +169,18 @@ void StepSlices::moveUp(SliceOp slice, ConcatOp concat) {
 std::optional<unsigned> StepSlices::stepDimOf(Operation *op) {
   if (op->getNumResults() != 1)
     return std::nullopt;
-  if (auto found = stepDims.find(op->getResult(0)); found != stepDims.end())
+  if (auto found = stepDims_.find(op->getResult(0)); found != stepDims_.end())
     return found->second;
   auto interface = dyn_cast<PartitionOpInterface>(op);
   if (!interface || llvm::none_of(op->getOperands(), [&](Value operand) {
-        return stepDims.contains(operand);
+        return stepDims_.contains(operand);
       }))
     return std::nullopt;
   soap::PartitionSpec spec = interface.getPartitionSpec();
   for (auto [operand, access] :
        llvm::zip_equal(op->getOperands(), spec.operands)) {
-    auto found = stepDims.find(operand);
-    if (found == stepDims.end() || access.dims[found->second].loop < 0)
+    auto found = stepDims_.find(operand);
+    if (found == stepDims_.end() || access.dims[found->second].loop < 0)
       continue;
     int16_t loop = access.dims[found->second].loop;
     for (auto [dim, result] : llvm::enumerate(spec.results[0].dims))
@@ -204,7 +204,7 @@ static bool readsApart(const soap::PartitionSpec &spec, int16_t loop) {
 Value StepSlices::createTile(PartitionOpInterface op, unsigned dim,
                              soap::Range steps) {
   bool byLayer = llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return layerReads.contains(user);
+    return layerReads_.contains(user);
   });
   Box box = soap::wholeBox(typeOf(op->getResult(0)).getShape());
   box[dim] = steps;
@@ -223,7 +223,7 @@ Value StepSlices::createTile(PartitionOpInterface op, unsigned dim,
         slice(builder, operand, part, getName(op) + suffix + ".x");
     Operation *definition = operands.back().getDefiningOp();
     if (byLayer && operands.back() != operand)
-      layerReads.insert(definition);
+      layerReads_.insert(definition);
     if (definition && (!latest || latest->isBeforeInBlock(definition)))
       latest = definition;
   }
@@ -238,9 +238,9 @@ Value StepSlices::createTile(PartitionOpInterface op, unsigned dim,
     return nullptr;
   }
   Operation *part = next->getPrevNode();
-  setName(part, names.unique(getName(op).str() + suffix));
-  made.insert(part);
-  parts.insert(part);
+  setName(part, names_.unique(getName(op).str() + suffix));
+  made_.insert(part);
+  parts_.insert(part);
   return (part->getNumOperands() == 1 ? unify(part) : part)->getResult(0);
 }
 
@@ -266,14 +266,14 @@ static bool isConcat(Operation *op, unsigned dim) {
 std::optional<SmallVector<soap::Range>> StepSlices::partsOf(Operation *op,
                                                             unsigned dim) {
   bool byLayer = llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return layerReads.contains(user);
+    return layerReads_.contains(user);
   });
   SmallVector<soap::Range> parts;
   bool sliced = true;
   for (Operation *user : op->getUsers()) {
     std::optional<soap::Range> steps = stepsRead(user, dim);
     sliced &= steps.has_value();
-    if (steps && (!byLayer || layerReads.contains(user)))
+    if (steps && (!byLayer || layerReads_.contains(user)))
       parts.push_back(*steps);
   }
   llvm::sort(parts, [](soap::Range a, soap::Range b) {
@@ -357,14 +357,14 @@ bool StepSlices::cut(PartitionOpInterface op, unsigned dim) {
 /// stands before the part: parts stand right behind what they read.
 void StepSlices::settle() {
   SmallVector<Operation *> all;
-  for (Operation &op : function.front())
-    if (made.contains(&op) && op.getNumOperands() == 1)
+  for (Operation &op : function_.front())
+    if (made_.contains(&op) && op.getNumOperands() == 1)
       all.push_back(&op);
   for (Operation *op : all)
     unify(op);
   SmallVector<Operation *> inOrder;
-  for (Operation &op : function.front())
-    if (parts.contains(&op))
+  for (Operation &op : function_.front())
+    if (parts_.contains(&op))
       inOrder.push_back(&op);
   llvm::DenseMap<Operation *, Operation *> lastBehind;
   for (Operation *part : inOrder) {
@@ -388,11 +388,11 @@ void StepSlices::settle() {
 unsigned StepSlices::moveUp() {
   // What is computed from layers in parts, in block order.
   SmallVector<Operation *> behind;
-  for (Operation &op : function.front()) {
+  for (Operation &op : function_.front()) {
     std::optional<unsigned> dim = stepDimOf(&op);
     if (dim)
-      stepDims[op.getResult(0)] = *dim;
-    if (dim || made.contains(&op))
+      stepDims_[op.getResult(0)] = *dim;
+    if (dim || made_.contains(&op))
       behind.push_back(&op);
   }
   unsigned numCut = 0;
@@ -400,13 +400,13 @@ unsigned StepSlices::moveUp() {
   for (Operation *op : llvm::reverse(behind)) {
     if (op->getNumResults() != 1 || !isPlain(op))
       continue;
-    auto found = stepDims.find(op->getResult(0));
-    bool hasSteps = found != stepDims.end();
+    auto found = stepDims_.find(op->getResult(0));
+    bool hasSteps = found != stepDims_.end();
     unsigned dim = hasSteps ? found->second : 0;
     auto concat = dyn_cast<ConcatOp>(op);
     auto inner = dyn_cast<SliceOp>(op);
     bool divides =
-        concat && (made.contains(op) || (hasSteps && concat.getAxis() == dim));
+        concat && (made_.contains(op) || (hasSteps && concat.getAxis() == dim));
     for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
       auto slice = dyn_cast<SliceOp>(user);
       if (!slice || !isPlain(slice))
@@ -418,21 +418,21 @@ unsigned StepSlices::moveUp() {
     }
     bool wasCut =
         hasSteps && !inner && cut(cast<PartitionOpInterface>(op), dim);
-    numCut += wasCut && !made.contains(op);
+    numCut += wasCut && !made_.contains(op);
     if (wasCut || inner || concat)
-      made.insert(op);
+      made_.insert(op);
     // An operation that nothing reads now must not read what it did.
-    if (made.contains(op) && isOpTriviallyDead(op)) {
-      made.erase(op);
-      parts.erase(op);
-      layerReads.erase(op);
+    if (made_.contains(op) && isOpTriviallyDead(op)) {
+      made_.erase(op);
+      parts_.erase(op);
+      layerReads_.erase(op);
       op->erase();
     }
   }
   for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(function.front())))
-    if (made.contains(&op) && isOpTriviallyDead(&op)) {
-      parts.erase(&op);
+       llvm::make_early_inc_range(llvm::reverse(function_.front())))
+    if (made_.contains(&op) && isOpTriviallyDead(&op)) {
+      parts_.erase(&op);
       op.erase();
     }
   settle();

@@ -31,7 +31,7 @@ bool isPlain(mlir::Operation *op);
 class StepSlices {
 public:
   explicit StepSlices(mlir::func::FuncOp function)
-      : function(function), names(function) {}
+      : function_(function), names_(function) {}
 
   /// Creates an operation that is called `name`, with a number behind it if
   /// need be. It goes again if moveUp() leaves it without readers.
@@ -39,8 +39,8 @@ public:
   OpTy create(mlir::OpBuilder &builder, mlir::Location loc,
               const llvm::Twine &name, Args &&...args) {
     auto op = builder.create<OpTy>(loc, std::forward<Args>(args)...);
-    setName(op, names.unique(name.str()));
-    made.insert(op);
+    setName(op, names_.unique(name.str()));
+    made_.insert(op);
     return op;
   }
   /// `value` in `box`: `value` itself if that is all of it.
@@ -54,7 +54,7 @@ public:
                        soap::Range steps, const llvm::Twine &name);
   /// Says that dimension `dim` of `value` runs over steps that are computed in
   /// parts.
-  void setStepDim(mlir::Value value, unsigned dim) { stepDims[value] = dim; }
+  void setStepDim(mlir::Value value, unsigned dim) { stepDims_[value] = dim; }
 
   /// Moves slices along steps up, from what reads parts to what computes them:
   ///
@@ -92,13 +92,13 @@ private:
                                                         unsigned dim);
   void settle();
 
-  mlir::func::FuncOp function;
-  NodeNames names;
-  llvm::DenseSet<mlir::Operation *> made;
-  llvm::DenseSet<mlir::Operation *> parts; ///< Of operations that were cut.
+  mlir::func::FuncOp function_;
+  NodeNames names_;
+  llvm::DenseSet<mlir::Operation *> made_;
+  llvm::DenseSet<mlir::Operation *> parts_; ///< Of operations that were cut.
   /// Slices through which a part of a layer reads its steps.
-  llvm::DenseSet<mlir::Operation *> layerReads;
-  llvm::DenseMap<mlir::Value, unsigned> stepDims;
+  llvm::DenseSet<mlir::Operation *> layerReads_;
+  llvm::DenseMap<mlir::Value, unsigned> stepDims_;
 };
 
 } // namespace soap::nn

@@ -11,7 +11,7 @@
 #include "llvm/Support/Regex.h"
 
 namespace soap::nn {
-#define GEN_PASS_DEF_NNUNROLLRNN
+#define GEN_PASS_DEF_UNROLLRNNPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
 
@@ -30,10 +30,10 @@ template <typename Op>
 class LayerUnroller {
 public:
   LayerUnroller(Op op, int64_t chunk, StepSlices &slices)
-      : op(op), builder(op), slices(slices), name(getName(op)),
-        numSteps(shapeOf(op.getX())[0]) {
-    for (int64_t lo = 0; lo < numSteps; lo += chunk)
-      chunks.push_back({lo, std::min(lo + chunk, numSteps)});
+      : op_(op), builder_(op), slices_(slices), name_(getName(op)),
+        numSteps_(shapeOf(op.getX())[0]) {
+    for (int64_t lo = 0; lo < numSteps_; lo += chunk)
+      chunks_.push_back({lo, std::min(lo + chunk, numSteps_)});
   }
 
   /// Replaces the layer. Returns the number of parts.
@@ -56,19 +56,19 @@ private:
   Value lengthsFrom(int64_t step, const Twine &part);
   void replace(ArrayRef<Direction> directions);
 
-  Op op;
-  OpBuilder builder;
-  StepSlices &slices;
-  std::string name;
-  int64_t numSteps;
-  SmallVector<soap::Range> chunks;
-  SmallVector<Value> inputs;  ///< Steps of x, by chunk.
-  SmallVector<Value> lengths; ///< What is left of them, by chunk; or empty.
+  Op op_;
+  OpBuilder builder_;
+  StepSlices &slices_;
+  std::string name_;
+  int64_t numSteps_;
+  SmallVector<soap::Range> chunks_;
+  SmallVector<Value> inputs_;  ///< Steps of x, by chunk.
+  SmallVector<Value> lengths_; ///< What is left of them, by chunk; or empty.
 };
 
-class NNUnrollRNN : public soap::nn::impl::NNUnrollRNNBase<NNUnrollRNN> {
+class UnrollRNNPass : public soap::nn::impl::UnrollRNNPassBase<UnrollRNNPass> {
 public:
-  using NNUnrollRNNBase::NNUnrollRNNBase;
+  using UnrollRNNPassBase::UnrollRNNPassBase;
   LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 };
@@ -82,26 +82,26 @@ Value LayerUnroller<Op>::lastState(Value hidden, bool backwards,
   Box box = soap::wholeBox(shapeOf(hidden));
   box[0].lo = backwards ? 0 : box[0].hi - 1;
   box[0].hi = box[0].lo + 1;
-  Value last = slices.slice(builder, hidden, box, part + ".last");
-  return slices.reshape(builder, last, shapeOf(hidden).drop_front(),
-                        part + ".state");
+  Value last = slices_.slice(builder_, hidden, box, part + ".last");
+  return slices_.reshape(builder_, last, shapeOf(hidden).drop_front(),
+                         part + ".state");
 }
 
 /// What is left of the sequences from `step` on; 0 or less where nothing is.
 template <typename Op>
 Value LayerUnroller<Op>::lengthsFrom(int64_t step, const Twine &part) {
-  Value whole = op.getLengths();
+  Value whole = op_.getLengths();
   if (step == 0)
     return whole;
   auto type = cast<RankedTensorType>(whole.getType());
   auto number = RankedTensorType::get({}, type.getElementType());
-  auto start = slices.create<ConstantOp>(
-      builder, op.getLoc(), part + ".start",
+  auto start = slices_.create<ConstantOp>(
+      builder_, op_.getLoc(), part + ".start",
       cast<ElementsAttr>(DenseElementsAttr::get(
           number,
-          Attribute(builder.getIntegerAttr(type.getElementType(), step)))));
-  return slices.create<SubOp>(builder, op.getLoc(), part + ".lengths", type,
-                              whole, start);
+          Attribute(builder_.getIntegerAttr(type.getElementType(), step)))));
+  return slices_.create<SubOp>(builder_, op_.getLoc(), part + ".lengths", type,
+                               whole, start);
 }
 
 /// The operands of one direction, but x and lengths, which have none.
@@ -112,13 +112,13 @@ SmallVector<Value> LayerUnroller<Op>::operandsOf(int64_t direction,
                                   "first_hidden"};
   if (hasCell)
     names.push_back("first_cell");
-  if (op.getLengths())
+  if (op_.getLengths())
     names.push_back("lengths");
-  if (op->getNumOperands() > names.size() + 1)
+  if (op_->getNumOperands() > names.size() + 1)
     names.push_back("peephole");
   SmallVector<Value> operands = {nullptr};
   for (auto [operand, operandName] :
-       llvm::zip_equal(op->getOperands().drop_front(), names)) {
+       llvm::zip_equal(op_->getOperands().drop_front(), names)) {
     if (operandName == "lengths") {
       operands.push_back(operand);
       continue;
@@ -128,7 +128,7 @@ SmallVector<Value> LayerUnroller<Op>::operandsOf(int64_t direction,
     if (shapeOf(operand)[0] == 1)
       box[0] = {0, 1};
     operands.push_back(
-        slices.slice(builder, operand, box, prefix + "." + operandName));
+        slices_.slice(builder_, operand, box, prefix + "." + operandName));
   }
   return operands;
 }
@@ -136,22 +136,23 @@ SmallVector<Value> LayerUnroller<Op>::operandsOf(int64_t direction,
 template <typename Op>
 Op LayerUnroller<Op>::createPart(int64_t direction, soap::Range steps,
                                  const Twine &part, ValueRange operands) {
-  SmallVector<int64_t, 4> hidden(shapeOf(op.getHidden()));
+  SmallVector<int64_t, 4> hidden(shapeOf(op_.getHidden()));
   int64_t directions = hidden[1];
   hidden[0] = steps.size();
   hidden[1] = 1;
   SmallVector<Type> types = {
-      cast<RankedTensorType>(op.getHidden().getType()).clone(hidden)};
+      cast<RankedTensorType>(op_.getHidden().getType()).clone(hidden)};
   if (hasCell)
     types.push_back(
         cast<RankedTensorType>(types[0]).clone(ArrayRef(hidden).drop_front()));
-  auto layer = slices.create<Op>(builder, op.getLoc(), part, TypeRange(types),
-                                 operands, op->getAttrDictionary().getValue());
+  auto layer =
+      slices_.create<Op>(builder_, op_.getLoc(), part, TypeRange(types),
+                         operands, op_->getAttrDictionary().getValue());
   // One step has no direction.
-  layer.setReverse((op.getReverse() || direction == 1) && steps.size() > 1);
-  if (ArrayAttr activations = op.getActivationsAttr()) {
+  layer.setReverse((op_.getReverse() || direction == 1) && steps.size() > 1);
+  if (ArrayAttr activations = op_.getActivationsAttr()) {
     size_t count = activations.size() / directions;
-    layer.setActivationsAttr(builder.getArrayAttr(
+    layer.setActivationsAttr(builder_.getArrayAttr(
         activations.getValue().slice(direction * count, count)));
   }
   return layer;
@@ -160,23 +161,23 @@ Op LayerUnroller<Op>::createPart(int64_t direction, soap::Range steps,
 template <typename Op>
 typename LayerUnroller<Op>::Direction
 LayerUnroller<Op>::runDirection(int64_t direction, StringRef prefix) {
-  bool backwards = op.getReverse() || direction == 1;
+  bool backwards = op_.getReverse() || direction == 1;
   SmallVector<Value> operands = operandsOf(direction, prefix);
   constexpr size_t firstHidden = 4, firstCell = 5;
   constexpr size_t lengthsAt = hasCell ? 6 : 5;
   Direction result;
-  result.hidden.resize(chunks.size());
-  for (size_t i = 0; i != chunks.size(); ++i) {
-    size_t number = backwards ? chunks.size() - 1 - i : i;
-    operands[0] = inputs[number];
-    if (!lengths.empty())
-      operands[lengthsAt] = lengths[number];
-    std::string part = prefix.str() + stepSuffix(chunks[number]);
-    Op layer = createPart(direction, chunks[number], part, operands);
+  result.hidden.resize(chunks_.size());
+  for (size_t i = 0; i != chunks_.size(); ++i) {
+    size_t number = backwards ? chunks_.size() - 1 - i : i;
+    operands[0] = inputs_[number];
+    if (!lengths_.empty())
+      operands[lengthsAt] = lengths_[number];
+    std::string part = prefix.str() + stepSuffix(chunks_[number]);
+    Op layer = createPart(direction, chunks_[number], part, operands);
     result.hidden[number] = layer.getHidden();
     if constexpr (hasCell)
       result.lastCell = operands[firstCell] = layer.getLastCell();
-    if (i + 1 != chunks.size())
+    if (i + 1 != chunks_.size())
       operands[firstHidden] = lastState(layer.getHidden(), backwards, part);
   }
   return result;
@@ -185,10 +186,10 @@ LayerUnroller<Op>::runDirection(int64_t direction, StringRef prefix) {
 /// Joins the parts in place of the layer.
 template <typename Op>
 void LayerUnroller<Op>::replace(ArrayRef<Direction> directions) {
-  Location loc = op.getLoc();
-  auto type = cast<RankedTensorType>(op.getHidden().getType());
+  Location loc = op_.getLoc();
+  auto type = cast<RankedTensorType>(op_.getHidden().getType());
   SmallVector<Value> parts;
-  for (auto [i, steps] : llvm::enumerate(chunks)) {
+  for (auto [i, steps] : llvm::enumerate(chunks_)) {
     SmallVector<Value> both;
     for (const Direction &direction : directions)
       both.push_back(direction.hidden[i]);
@@ -196,45 +197,46 @@ void LayerUnroller<Op>::replace(ArrayRef<Direction> directions) {
     if (both.size() == 2) {
       SmallVector<int64_t, 4> shape(type.getShape());
       shape[0] = steps.size();
-      part = slices.create<ConcatOp>(builder, loc, name + stepSuffix(steps),
-                                     type.clone(shape), both, /*axis=*/1);
+      part = slices_.create<ConcatOp>(builder_, loc, name_ + stepSuffix(steps),
+                                      type.clone(shape), both, /*axis=*/1);
     }
-    slices.setStepDim(part, 0);
+    slices_.setStepDim(part, 0);
     parts.push_back(part);
   }
   if constexpr (hasCell) {
     Value cell = directions[0].lastCell;
     if (directions.size() == 2)
-      cell = slices.create<ConcatOp>(
-          builder, loc, name + ".cell", op.getLastCell().getType(),
+      cell = slices_.create<ConcatOp>(
+          builder_, loc, name_ + ".cell", op_.getLastCell().getType(),
           ValueRange{cell, directions[1].lastCell}, /*axis=*/0);
-    op.getLastCell().replaceAllUsesWith(cell);
+    op_.getLastCell().replaceAllUsesWith(cell);
   }
-  auto hidden = slices.create<ConcatOp>(builder, loc, name, type, parts,
-                                        /*axis=*/0);
-  slices.setStepDim(hidden, 0);
-  op.getHidden().replaceAllUsesWith(hidden);
-  op.erase();
-  setName(hidden, name);
+  auto hidden = slices_.create<ConcatOp>(builder_, loc, name_, type, parts,
+                                         /*axis=*/0);
+  slices_.setStepDim(hidden, 0);
+  op_.getHidden().replaceAllUsesWith(hidden);
+  op_.erase();
+  setName(hidden, name_);
 }
 
 template <typename Op>
 size_t LayerUnroller<Op>::run() {
-  for (soap::Range steps : chunks) {
-    std::string part = name + stepSuffix(steps);
-    inputs.push_back(slices.stepsFor(builder, op.getX(), steps, part + ".x"));
-    if (op.getLengths())
-      lengths.push_back(lengthsFrom(steps.lo, part));
+  for (soap::Range steps : chunks_) {
+    std::string part = name_ + stepSuffix(steps);
+    inputs_.push_back(
+        slices_.stepsFor(builder_, op_.getX(), steps, part + ".x"));
+    if (op_.getLengths())
+      lengths_.push_back(lengthsFrom(steps.lo, part));
   }
   SmallVector<Direction> directions;
-  if (shapeOf(op.getHidden())[1] == 1) {
-    directions.push_back(runDirection(0, name));
+  if (shapeOf(op_.getHidden())[1] == 1) {
+    directions.push_back(runDirection(0, name_));
   } else {
-    directions.push_back(runDirection(0, name + ".forward"));
-    directions.push_back(runDirection(1, name + ".reverse"));
+    directions.push_back(runDirection(0, name_ + ".forward"));
+    directions.push_back(runDirection(1, name_ + ".reverse"));
   }
   replace(directions);
-  return chunks.size() * directions.size();
+  return chunks_.size() * directions.size();
 }
 
 static bool isLayer(Operation *op) { return isa<LSTMOp, GRUOp, RNNOp>(op); }
@@ -272,7 +274,7 @@ static void orderDiagonally(Block &block) {
     op->moveBefore(block.getTerminator());
 }
 
-LogicalResult NNUnrollRNN::initialize(MLIRContext *context) {
+LogicalResult UnrollRNNPass::initialize(MLIRContext *context) {
   if (chunk < 1)
     return emitError(UnknownLoc::get(context))
            << "nn-unroll-rnn: expected a chunk of at least 1 step, got: "
@@ -285,7 +287,7 @@ LogicalResult NNUnrollRNN::initialize(MLIRContext *context) {
   return success();
 }
 
-void NNUnrollRNN::runOnOperation() {
+void UnrollRNNPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
     return;

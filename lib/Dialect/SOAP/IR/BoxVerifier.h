@@ -11,7 +11,7 @@
 #include "mlir/IR/Operation.h"
 #include "soap/Partition/PartitionSpec.h"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 /// Boxes are inside of `box`, disjoint, and leave nothing of it over. `what`
 /// names the boxes in the error, in the plural.
@@ -22,6 +22,6 @@ llvm::LogicalResult verifyCover(mlir::Operation *op, llvm::StringRef what,
 llvm::LogicalResult verifyDisjoint(mlir::Operation *op, llvm::StringRef what,
                                    llvm::ArrayRef<Box> boxes);
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_LIB_DIALECT_SOAP_IR_BOXVERIFIER_H

@@ -10,7 +10,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 static ShardType shardOf(Value value) {
   return cast<ShardType>(value.getType());
@@ -20,8 +20,8 @@ static ShardType shardOf(Value value) {
 // Boxes
 //===----------------------------------------------------------------------===//
 
-LogicalResult ir::verifyDisjoint(Operation *op, StringRef what,
-                                 ArrayRef<Box> boxes) {
+LogicalResult soapir::verifyDisjoint(Operation *op, StringRef what,
+                                     ArrayRef<Box> boxes) {
   for (size_t i = 0; i < boxes.size(); ++i)
     for (size_t k = 0; k < i; ++k)
       if (!isEmpty(boxes[i]) && !isEmpty(boxes[k]) &&
@@ -33,8 +33,8 @@ LogicalResult ir::verifyDisjoint(Operation *op, StringRef what,
   return success();
 }
 
-LogicalResult ir::verifyCover(Operation *op, StringRef what,
-                              ArrayRef<Box> boxes, const Box &box) {
+LogicalResult soapir::verifyCover(Operation *op, StringRef what,
+                                  ArrayRef<Box> boxes, const Box &box) {
   int64_t covered = 0;
   for (const Box &inner : boxes) {
     if (inner.size() != box.size() || !contains(box, inner))
@@ -51,7 +51,7 @@ LogicalResult ir::verifyCover(Operation *op, StringRef what,
   return success();
 }
 
-LogicalResult ir::detail::verifyShardOp(Operation *op) {
+LogicalResult soapir::detail::verifyShardOp(Operation *op) {
   auto shards = cast<ShardOpInterface>(op);
   if (shards.getBoxes().size() != op->getNumResults())
     return op->emitOpError()
@@ -224,7 +224,7 @@ LogicalResult TransferOp::verify() {
       return emitOpError() << "expected result " << i
                            << " to be the operand on another device, got: "
                            << from << " and " << to;
-    if (BoxAttr box = ir::getBox(input); box && box != getBox(i))
+    if (BoxAttr box = soapir::getBox(input); box && box != getBox(i))
       return emitOpError() << "expected result " << i << " to have the box "
                            << box << " of its operand, got: " << getBox(i);
   }
@@ -259,7 +259,7 @@ LogicalResult BroadcastOp::verify() {
     return failure();
   Value input = getInputs().front();
   for (auto [i, output] : llvm::enumerate(getOutputs())) {
-    BoxAttr box = ir::getBox(input);
+    BoxAttr box = soapir::getBox(input);
     if (shardOf(output).getPartial() != shardOf(input).getPartial() ||
         (box && box != getBox(i)))
       return emitOpError() << "expected result " << i << " to have the box "
@@ -351,7 +351,8 @@ SOAP_COLLECTIVE(AllReduceOp, AllReduce)
 SOAP_COLLECTIVE(ReduceScatterOp, ReduceScatter)
 #undef SOAP_COLLECTIVE
 
-SmallVector<Movement, 4> ir::detail::movementsOf(Operation *op, int32_t host) {
+SmallVector<Movement, 4> soapir::detail::movementsOf(Operation *op,
+                                                     int32_t host) {
   auto communication = cast<CommunicationOpInterface>(op);
   SmallVector<Movement, 4> result;
   if (isa<TransferOp>(op)) {

@@ -15,7 +15,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 #define GET_ATTRDEF_CLASSES
 #include "soap/Dialect/SOAP/IR/SOAPAttrs.cpp.inc"
@@ -33,7 +33,7 @@ void SOAPDialect::registerAttributesAndTypes() {
       >();
 }
 
-int64_t ir::sizeInBytes(RankedTensorType tensor) {
+int64_t soapir::sizeInBytes(RankedTensorType tensor) {
   return tensor.getNumElements() *
          soap::nn::elementBytes(tensor.getElementType());
 }
@@ -66,8 +66,8 @@ static void printDevice(AsmPrinter &printer, int32_t device) {
 /// More devices than this in a run are a typing mistake, not a machine.
 static constexpr int64_t maxRun = 1 << 20;
 
-ParseResult ir::parseDeviceList(AsmParser &parser,
-                                SmallVectorImpl<int32_t> &devices) {
+ParseResult soapir::parseDeviceList(AsmParser &parser,
+                                    SmallVectorImpl<int32_t> &devices) {
   return parser.parseCommaSeparatedList(
       AsmParser::Delimiter::Square, [&]() -> ParseResult {
         SMLoc loc = parser.getCurrentLocation();
@@ -90,7 +90,7 @@ ParseResult ir::parseDeviceList(AsmParser &parser,
       });
 }
 
-void ir::printDeviceList(AsmPrinter &printer, ArrayRef<int32_t> devices) {
+void soapir::printDeviceList(AsmPrinter &printer, ArrayRef<int32_t> devices) {
   printer << '[';
   for (size_t i = 0; i < devices.size();) {
     if (i)
@@ -109,8 +109,8 @@ void ir::printDeviceList(AsmPrinter &printer, ArrayRef<int32_t> devices) {
   printer << ']';
 }
 
-ParseResult ir::parseRanges(AsmParser &parser,
-                            SmallVectorImpl<int64_t> &bounds) {
+ParseResult soapir::parseRanges(AsmParser &parser,
+                                SmallVectorImpl<int64_t> &bounds) {
   return parser.parseCommaSeparatedList(
       AsmParser::Delimiter::Square, [&]() -> ParseResult {
         int64_t lo, hi;
@@ -123,7 +123,7 @@ ParseResult ir::parseRanges(AsmParser &parser,
       });
 }
 
-void ir::printRanges(AsmPrinter &printer, ArrayRef<int64_t> bounds) {
+void soapir::printRanges(AsmPrinter &printer, ArrayRef<int64_t> bounds) {
   printer << '[';
   for (size_t i = 0; i < bounds.size(); i += 2)
     printer << (i ? ", " : "") << bounds[i] << ':' << bounds[i + 1];

@@ -11,7 +11,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 #include "soap/Dialect/SOAP/IR/SOAPDialect.cpp.inc"
 

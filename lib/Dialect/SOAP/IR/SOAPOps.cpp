@@ -13,7 +13,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 //===----------------------------------------------------------------------===//
 // Parts of the syntax
@@ -176,7 +176,7 @@ void SOAPDialect::registerOperations() {
       >();
 }
 
-BoxAttr ir::getBox(Value value) {
+BoxAttr soapir::getBox(Value value) {
   auto result = dyn_cast<OpResult>(value);
   auto owner = result ? dyn_cast<ShardOpInterface>(result.getOwner()) : nullptr;
   // An operation that is not verified yet may lack boxes.
@@ -459,7 +459,7 @@ LogicalResult SliceOp::verify() {
 }
 
 SmallVector<int64_t> SliceOp::getOffsets() {
-  return offsetsIn(getBox(0).getBox(), ir::getBox(getInput()).getBox());
+  return offsetsIn(getBox(0).getBox(), soapir::getBox(getInput()).getBox());
 }
 
 Box AssembleOp::getPiece(unsigned index) {
@@ -467,7 +467,8 @@ Box AssembleOp::getPiece(unsigned index) {
 }
 
 SmallVector<int64_t> AssembleOp::getSourceOffsets(unsigned index) {
-  return offsetsIn(getPiece(index), ir::getBox(getInputs()[index]).getBox());
+  return offsetsIn(getPiece(index),
+                   soapir::getBox(getInputs()[index]).getBox());
 }
 
 SmallVector<int64_t> AssembleOp::getResultOffsets(unsigned index) {

@@ -14,7 +14,7 @@
 
 #include "mlir/IR/OpImplementation.h"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 /// @{ `[0, 2 to 7, host]`; runs of three and more are printed with `to`.
 mlir::ParseResult parseDeviceList(mlir::AsmParser &parser,
@@ -29,6 +29,6 @@ mlir::ParseResult parseRanges(mlir::AsmParser &parser,
 void printRanges(mlir::AsmPrinter &printer, llvm::ArrayRef<int64_t> bounds);
 /// @}
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_LIB_DIALECT_SOAP_IR_SHARDASSEMBLY_H

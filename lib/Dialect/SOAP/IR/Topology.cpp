@@ -10,10 +10,10 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 namespace json = llvm::json;
 
-TopologyOp ir::getTopology(ModuleOp module) {
+TopologyOp soapir::getTopology(ModuleOp module) {
   for (auto topology : module.getOps<TopologyOp>())
     return topology;
   return nullptr;
@@ -119,7 +119,8 @@ LogicalResult TopologyOp::verify() {
   llvm::Expected<Topology> topology = getTopology();
   if (!topology)
     return emitOpError() << llvm::toString(topology.takeError());
-  TopologyOp first = ir::getTopology(cast<ModuleOp>((*this)->getParentOp()));
+  TopologyOp first =
+      soapir::getTopology(cast<ModuleOp>((*this)->getParentOp()));
   if (first != *this) {
     InFlightDiagnostic diag =
         emitOpError() << "expected at most one topology in a module, got: a "

@@ -19,7 +19,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 namespace {
 /// Shards of one value that tasks make.
@@ -94,8 +94,8 @@ static LogicalResult verifyReads(TaskOp task, CoverageStatistics &statistics) {
   return success();
 }
 
-LogicalResult ir::verifyCoverage(func::FuncOp func,
-                                 CoverageStatistics &statistics) {
+LogicalResult soapir::verifyCoverage(func::FuncOp func,
+                                     CoverageStatistics &statistics) {
   if (failed(mlir::verify(func)))
     return failure();
   llvm::MapVector<std::pair<StringAttr, int64_t>, MadeValue> values;
@@ -133,8 +133,8 @@ LogicalResult ir::verifyCoverage(func::FuncOp func,
   return success();
 }
 
-SmallVector<Movement> ir::collectMovements(func::FuncOp func, Phase phase,
-                                           int32_t host) {
+SmallVector<Movement> soapir::collectMovements(func::FuncOp func, Phase phase,
+                                               int32_t host) {
   SmallVector<Movement> movements;
   func.walk([&](CommunicationOpInterface op) {
     if (op.getPhase() == phase)

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 /// A task of the strategy that costs time: neither an end of the graph nor a
 /// local reduction.
@@ -193,17 +193,17 @@ private:
 };
 } // namespace
 
-bool ir::isPartitioned(func::FuncOp func) {
+bool soapir::isPartitioned(func::FuncOp func) {
   return !func.isDeclaration() && func.getBody().hasOneBlock() &&
          !func.getBody().front().getOps<TaskOp>().empty();
 }
 
-LogicalResult ir::writeLaunchOrder(func::FuncOp func,
-                                   ArrayRef<StringRef> nodes) {
+LogicalResult soapir::writeLaunchOrder(func::FuncOp func,
+                                       ArrayRef<StringRef> nodes) {
   return LaunchOrder(func).write(nodes);
 }
 
-LogicalResult ir::writeSimulatedOrder(func::FuncOp func) {
+LogicalResult soapir::writeSimulatedOrder(func::FuncOp func) {
   Block &block = func.getBody().front();
   // An operation stands behind those that it reads, also where its own time is
   // earlier: a transfer waits for the last of its members, a reader for one.

@@ -1,4 +1,4 @@
-//===- VerifyPartition.cpp - Proofs and movements as passes ---------------===//
+//===- VerifyPartition.cpp - A proof of coverage as a pass ----------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,20 +9,19 @@
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Dialect/SOAP/Transforms/Passes.h"
 
-namespace soap::ir {
-#define GEN_PASS_DEF_SOAPVERIFYPARTITION
-#define GEN_PASS_DEF_SOAPPRINTMOVEMENTS
+namespace soap::soapir {
+#define GEN_PASS_DEF_VERIFYPARTITIONPASS
 #include "soap/Dialect/SOAP/Transforms/Passes.h.inc"
-} // namespace soap::ir
+} // namespace soap::soapir
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 namespace {
 struct VerifyPartitionPass
-    : ir::impl::SOAPVerifyPartitionBase<VerifyPartitionPass> {
-  using SOAPVerifyPartitionBase::SOAPVerifyPartitionBase;
+    : soapir::impl::VerifyPartitionPassBase<VerifyPartitionPass> {
+  using VerifyPartitionPassBase::VerifyPartitionPassBase;
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
@@ -38,42 +37,6 @@ struct VerifyPartitionPass
           << "partition: " << coverage.values << " values, " << coverage.boxes
           << " boxes, " << coverage.reads << " reads, " << coverage.elements
           << " elements, each covered once";
-  }
-};
-
-struct PrintMovementsPass
-    : ir::impl::SOAPPrintMovementsBase<PrintMovementsPass> {
-  void runOnOperation() override {
-    markAllAnalysesPreserved();
-    getOperation().walk([&](CommunicationOpInterface op) {
-      for (const Movement &movement : op.getMovements(kHostDevice))
-        print(op.getPhase(), movement);
-    });
-  }
-
-private:
-  static void printDevice(int32_t device) {
-    if (device == kHostDevice)
-      llvm::outs() << "host";
-    else
-      llvm::outs() << device;
-  }
-
-  static void print(Phase phase, const Movement &movement) {
-    llvm::raw_ostream &os = llvm::outs();
-    os << stringify(phase) << ' ' << stringify(movement.kind) << ' ';
-    if (movement.kind == ActionKind::Transfer) {
-      printDevice(movement.devices[0]);
-      os << " -> ";
-      printDevice(movement.devices[1]);
-      os << ": " << movement.bytes[0] << " bytes\n";
-      return;
-    }
-    os << '[';
-    llvm::interleave(movement.devices, os, printDevice, ", ");
-    os << "]: [";
-    llvm::interleaveComma(movement.bytes, os);
-    os << "] bytes\n";
   }
 };
 } // namespace

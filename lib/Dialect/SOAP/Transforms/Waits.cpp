@@ -12,7 +12,7 @@
 
 using namespace mlir;
 using namespace soap;
-using namespace soap::ir;
+using namespace soap::soapir;
 
 namespace {
 /// A stream: a device, and whether it is the one for communication.
@@ -115,6 +115,7 @@ private:
 };
 } // namespace
 
-LogicalResult ir::verifyWaits(func::FuncOp func, WaitStatistics &statistics) {
+LogicalResult soapir::verifyWaits(func::FuncOp func,
+                                  WaitStatistics &statistics) {
   return WaitProof(func, statistics).prove();
 }

@@ -73,7 +73,8 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                           "point numbers, got: "
                        << element;
   if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
-    return emitError() << "expected sizes >= 0";
+    return emitError() << "expected sizes that are known and 0 or larger, got: "
+                       << shape;
   return success();
 }
 
@@ -148,7 +149,10 @@ LogicalResult BoxCopyAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (from.size() != sizes.size() || to.size() != sizes.size() ||
       steps.size() != sizes.size())
     return emitError() << "expected as many offsets and steps as sizes ("
-                       << sizes.size() << ")";
+                       << sizes.size() << "), got: " << from.size() << ", "
+                       << to.size() << " and " << steps.size();
+  if (llvm::any_of(sizes, [](int64_t size) { return size < 0; }))
+    return emitError() << "expected sizes of 0 or larger, got: " << sizes;
   return success();
 }
 
@@ -164,8 +168,6 @@ bool BoxCopyAttr::fits(ArrayRef<int64_t> fromShape,
       toShape.size() != getSizes().size())
     return false;
   for (auto [d, size] : llvm::enumerate(getSizes())) {
-    if (size < 0)
-      return false;
     if (size == 0)
       continue;
     int64_t last = getFrom()[d] + (size - 1) * getSteps()[d];

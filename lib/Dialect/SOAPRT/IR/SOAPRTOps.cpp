@@ -6,13 +6,32 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Builders.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 
 using namespace mlir;
+using namespace soap;
 using namespace soap::soaprt;
 
 #define GET_OP_CLASSES
 #include "soap/Dialect/SOAPRT/IR/SOAPRTOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// InputOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult InputOp::verify() {
+  if (!getIndexBound())
+    return success();
+  if (auto bound = static_cast<int64_t>(*getIndexBound()); bound < 1)
+    return emitOpError("expected an 'index_bound' of 1 or more, got: ")
+           << bound;
+  if (Type element = cast<ShapedType>(getType()).getElementType();
+      !element.isInteger())
+    return emitOpError("expected an 'index_bound' of integers only, got: ")
+           << element;
+  return success();
+}
 
 //===----------------------------------------------------------------------===//
 // KernelOp
@@ -86,6 +105,12 @@ LogicalResult KernelOp::verify() {
   if (&getBlock().front() == &getBlock().back())
     return emitOpError("expected a body that computes something, got: only "
                        "soaprt.yield");
+  if (static_cast<int32_t>(getIndex()) < 0 ||
+      llvm::any_of(getSizes(), [](int64_t size) { return size < 0; }))
+    return emitOpError("expected an index and sizes of 0 or larger, got: ")
+           << static_cast<int32_t>(getIndex()) << " and [" << getSizes() << "]";
+  if (double flops = getFlops().convertToDouble(); !(flops >= 0))
+    return emitOpError("expected flops of 0 or more, got: ") << flops;
   return success();
 }
 
@@ -110,10 +135,19 @@ InitOp DeviceOp::getInit() { return findProgram<InitOp>(*this); }
 MainOp DeviceOp::getMain() { return findProgram<MainOp>(*this); }
 
 LogicalResult DeviceOp::verify() {
+  if (static_cast<int32_t>(getId()) < 0)
+    return emitOpError("expected an id of 0 or larger, got: ")
+           << static_cast<int32_t>(getId());
   if (int64_t alignment = getBufferAlignment();
       alignment < minAlignment || alignment % minAlignment != 0)
     return emitOpError("expected an alignment that is a multiple of ")
            << minAlignment << ", got: " << alignment;
+  for (std::optional<uint64_t> bytes :
+       {getActivationBytes(), getParameterBytes(), getScratchpadBytes(),
+        getReorderedBytes(), getPeakBytes()})
+    if (bytes && static_cast<int64_t>(*bytes) < 0)
+      return emitOpError("expected sizes in bytes of 0 or larger, got: ")
+             << static_cast<int64_t>(*bytes);
   unsigned inits = 0, mains = 0;
   for (Operation &op : getBlock()) {
     if (isa<InitOp>(op))
@@ -210,9 +244,41 @@ static LogicalResult verifyBox(Operation *op, BufferType buffer,
   return success();
 }
 
+/// The source has the elements of a tensor of `type`.
+static LogicalResult verifySource(LoadOp op, RankedTensorType type) {
+  Type element = type.getElementType();
+  Attribute source = op.getSource();
+  if (auto file = dyn_cast<nn::FileAttr>(source)) {
+    int64_t bytes = type.getNumElements() * nn::elementBytes(element);
+    if (static_cast<int64_t>(file.getLength()) != bytes)
+      return op.emitOpError("expected a file of ")
+             << bytes << " bytes for " << type << ", got: " << file.getLength();
+  } else if (auto splat = dyn_cast<nn::SplatAttr>(source)) {
+    if (splat.getValue().getType() != element)
+      return op.emitOpError("expected a splat of ")
+             << element << ", got: " << splat.getValue().getType();
+  } else if (isa<nn::RandomAttr>(source)) {
+    if (!isa<FloatType>(element))
+      return op.emitOpError("expected floating point elements from a random "
+                            "source, got: ")
+             << element;
+  } else if (auto elements = dyn_cast<DenseElementsAttr>(source)) {
+    if (elements.getType() != type)
+      return op.emitOpError("expected elements of ")
+             << type << ", got: " << elements.getType();
+  } else {
+    return op.emitOpError("expected a file, a splat, a recipe or elements, "
+                          "got: ")
+           << source;
+  }
+  return success();
+}
+
 LogicalResult LoadOp::verify() {
-  return verifyBox(*this, getTarget().getType(),
-                   cast<RankedTensorType>(getType()), getLo());
+  auto type = cast<RankedTensorType>(getType());
+  if (failed(verifySource(*this, type)))
+    return failure();
+  return verifyBox(*this, getTarget().getType(), type, getLo());
 }
 
 LogicalResult TileOp::verify() {

@@ -8,6 +8,7 @@
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 
 using namespace mlir;
+using namespace soap;
 using namespace soap::soaprt;
 
 static BufferType bufferType(Value value) {
@@ -121,9 +122,14 @@ LogicalResult ExchangeOp::verify() {
            << getReceives().size() << "), got: " << getOrigins().size();
   int32_t self = (*this)->getParentOfType<DeviceOp>().getId();
   for (ArrayRef<int32_t> peers : {getDestinations(), getOrigins()})
-    if (llvm::is_contained(peers, self))
-      return emitOpError("expected other devices, got: ")
-             << self << ", its own; copy instead";
+    for (int32_t peer : peers) {
+      if (peer == self)
+        return emitOpError("expected other devices, got: ")
+               << self << ", its own; copy instead";
+      if (peer < 0)
+        return emitOpError("expected devices of ids 0 or larger, got: ")
+               << peer;
+    }
   return success();
 }
 
@@ -135,18 +141,31 @@ SmallVector<Value> CollectiveOp::getReads() { return getSends(); }
 SmallVector<Value> CollectiveOp::getWrites() { return getReceives(); }
 bool CollectiveOp::communicates() { return true; }
 
-LogicalResult CollectiveOp::verify() {
-  int32_t self = (*this)->getParentOfType<DeviceOp>().getId();
-  ArrayRef<int32_t> group = getGroup();
-  int64_t n = group.size(), member = getMember();
-  if (member < 0 || member >= n || group[member] != self)
-    return emitOpError("expected member ")
+/// This device is the member that the row says, of a group without repetition.
+static LogicalResult verifyGroup(CollectiveOp op) {
+  int32_t self = op->getParentOfType<DeviceOp>().getId();
+  ArrayRef<int32_t> group = op.getGroup();
+  int64_t member = static_cast<int32_t>(op.getMember());
+  if (member < 0 || member >= static_cast<int64_t>(group.size()) ||
+      group[member] != self)
+    return op.emitOpError("expected member ")
            << member << " of the group to be this device (" << self << ")";
-  int64_t sends = 1, receives = 1;
-  bool reduces = false;
-  switch (getKind()) {
+  llvm::SmallDenseSet<int32_t> seen;
+  for (int32_t device : group)
+    if (device < 0 || !seen.insert(device).second)
+      return op.emitOpError("expected different devices, of ids 0 or larger, "
+                            "got: ")
+             << device;
+  return success();
+}
+
+/// The row has the buffers of its kind, all of one element type.
+static LogicalResult verifyBuffers(CollectiveOp op) {
+  size_t n = op.getGroup().size(), sends = 1, receives = 1;
+  switch (op.getKind()) {
   case CollectiveKind::Broadcast:
-    sends = member == 0, receives = member != 0;
+    sends = op.getMember() == 0;
+    receives = op.getMember() != 0;
     break;
   case CollectiveKind::AllGather:
     receives = n;
@@ -155,21 +174,37 @@ LogicalResult CollectiveOp::verify() {
     sends = receives = n;
     break;
   case CollectiveKind::AllReduce:
-    reduces = true;
     break;
   case CollectiveKind::ReduceScatter:
     sends = n;
-    reduces = true;
     break;
   }
-  if (static_cast<int64_t>(getSends().size()) != sends ||
-      static_cast<int64_t>(getReceives().size()) != receives)
-    return emitOpError("expected ") << sends << " sends and " << receives
-                                    << " receives, got: " << getSends().size()
-                                    << " and " << getReceives().size();
+  if (op.getSends().size() != sends || op.getReceives().size() != receives)
+    return op.emitOpError("expected ")
+           << sends << " sends and " << receives
+           << " receives, got: " << op.getSends().size() << " and "
+           << op.getReceives().size();
+  Type element;
+  for (ValueRange buffers : {op.getSends(), op.getReceives()})
+    for (Value buffer : buffers) {
+      BufferType type = bufferType(buffer);
+      if (element && type.getElementType() != element)
+        return op.emitOpError("expected buffers of ")
+               << element << ", as the first, got: " << type;
+      element = type.getElementType();
+    }
+  return success();
+}
+
+LogicalResult CollectiveOp::verify() {
+  if (failed(verifyGroup(*this)) || failed(verifyBuffers(*this)))
+    return failure();
+  bool reduces = getKind() == CollectiveKind::AllReduce ||
+                 getKind() == CollectiveKind::ReduceScatter;
   if (reduces != getCombine().has_value())
-    return emitOpError(reduces ? "expected `combine`"
-                               : "expected no `combine`");
+    return emitOpError(reduces ? "expected `combine`, as parts are joined"
+                               : "expected no `combine`, as no parts are "
+                                 "joined");
   if (getCombine() == Combine::None || getCombine() == Combine::Same)
     return emitOpError("expected a combiner that joins parts, got: ")
            << stringify(*getCombine());
@@ -209,16 +244,27 @@ LogicalResult DrainOp::verify() {
   return verifyCount(*this, getSources().size(), getCopies().size());
 }
 
+/// A buffer that is fed from a port, or drained to it, has its elements.
+static LogicalResult verifyElements(Operation *op, BufferType buffer,
+                                    RankedTensorType port) {
+  if (buffer.getElementType() != port.getElementType())
+    return op->emitOpError("expected a buffer of ")
+           << port.getElementType() << ", got: " << buffer;
+  return success();
+}
+
 LogicalResult FeedOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto port = symbols.lookupNearestSymbolFrom<InputOp>(
       (*this)->getParentOfType<DeviceOp>()->getParentOp(), getInputAttr());
   if (!port)
     return emitOpError("expected a soaprt.input, got: ") << getInputAttr();
-  for (auto [copy, target] : llvm::zip_equal(getCopies(), getTargets()))
-    if (failed(verifyBox(*this, copy,
-                         cast<RankedTensorType>(port.getType()).getShape(),
-                         bufferType(target).getShape())))
+  auto type = cast<RankedTensorType>(port.getType());
+  for (auto [copy, target] : llvm::zip_equal(getCopies(), getTargets())) {
+    BufferType buffer = bufferType(target);
+    if (failed(verifyElements(*this, buffer, type)) ||
+        failed(verifyBox(*this, copy, type.getShape(), buffer.getShape())))
       return failure();
+  }
   return success();
 }
 
@@ -227,9 +273,12 @@ LogicalResult DrainOp::verifySymbolUses(SymbolTableCollection &symbols) {
       (*this)->getParentOfType<DeviceOp>()->getParentOp(), getOutputAttr());
   if (!port)
     return emitOpError("expected a soaprt.output, got: ") << getOutputAttr();
-  for (auto [copy, source] : llvm::zip_equal(getCopies(), getSources()))
-    if (failed(verifyBox(*this, copy, bufferType(source).getShape(),
-                         cast<RankedTensorType>(port.getType()).getShape())))
+  auto type = cast<RankedTensorType>(port.getType());
+  for (auto [copy, source] : llvm::zip_equal(getCopies(), getSources())) {
+    BufferType buffer = bufferType(source);
+    if (failed(verifyElements(*this, buffer, type)) ||
+        failed(verifyBox(*this, copy, buffer.getShape(), type.getShape())))
       return failure();
+  }
   return success();
 }

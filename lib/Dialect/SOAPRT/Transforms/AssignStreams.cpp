@@ -8,11 +8,14 @@
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
 #include "soap/Testing/PlantedFault.h"
+#include "llvm/Support/Debug.h"
 
 namespace soap::soaprt {
-#define GEN_PASS_DEF_SOAPRTASSIGNSTREAMSPASS
+#define GEN_PASS_DEF_ASSIGNSTREAMSPASS
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h.inc"
 } // namespace soap::soaprt
+
+#define DEBUG_TYPE "soaprt-assign-streams"
 
 using namespace mlir;
 using namespace soap;
@@ -26,8 +29,8 @@ struct Accesses {
 };
 
 struct AssignStreamsPass
-    : soap::soaprt::impl::SOAPRTAssignStreamsPassBase<AssignStreamsPass> {
-  using SOAPRTAssignStreamsPassBase::SOAPRTAssignStreamsPassBase;
+    : soap::soaprt::impl::AssignStreamsPassBase<AssignStreamsPass> {
+  using AssignStreamsPassBase::AssignStreamsPassBase;
 
   void runOnOperation() override {
     for (auto device : getOperation().getOps<DeviceOp>()) {
@@ -70,6 +73,9 @@ void AssignStreamsPass::assign(Block &program) {
                     order.clockOfNext(row)[static_cast<Stream>(other)]) {
       row.getWaitsMutable().append(last->getResult(0));
       ++numWaits;
+      LLVM_DEBUG(llvm::dbgs()
+                 << "'" << row.getNode() << "' on the " << stringify(stream)
+                 << " stream waits for '" << last.getNode() << "'\n");
     }
     order.append(row);
     for (Value read : row.getReads())

@@ -16,12 +16,15 @@
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace soap::soaprt {
-#define GEN_PASS_DEF_SOAPRTPLANMEMORYPASS
+#define GEN_PASS_DEF_PLANMEMORYPASS
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h.inc"
 } // namespace soap::soaprt
+
+#define DEBUG_TYPE "soaprt-plan-memory"
 
 using namespace mlir;
 using namespace soap;
@@ -213,9 +216,8 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
 
 namespace {
 
-struct PlanMemoryPass
-    : soap::soaprt::impl::SOAPRTPlanMemoryPassBase<PlanMemoryPass> {
-  using SOAPRTPlanMemoryPassBase::SOAPRTPlanMemoryPassBase;
+struct PlanMemoryPass : soap::soaprt::impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using PlanMemoryPassBase::PlanMemoryPassBase;
 
   void runOnOperation() override {
     for (auto device : getOperation().getOps<DeviceOp>())
@@ -252,6 +254,15 @@ LogicalResult PlanMemoryPass::plan(DeviceOp device) {
         activationBytes += it->second.bytes;
     }
   }
+  LLVM_DEBUG({
+    llvm::dbgs() << "device " << device.getId() << ": " << lives.size()
+                 << " buffers in " << activations
+                 << " bytes of activations, parameters in " << parameters
+                 << "\n";
+    for (const auto &[op, life] : lives)
+      llvm::dbgs() << "  " << life.bytes << " bytes at " << life.offset << ": "
+                   << *op << "\n";
+  });
   device.setActivationBytes(activations);
   device.setParameterBytes(parameters);
   peakActivationBytes.updateMax(activations);

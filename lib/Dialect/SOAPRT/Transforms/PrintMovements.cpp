@@ -8,7 +8,7 @@
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 
 namespace soap::soaprt {
-#define GEN_PASS_DEF_SOAPRTPRINTMOVEMENTSPASS
+#define GEN_PASS_DEF_PRINTMOVEMENTSPASS
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h.inc"
 } // namespace soap::soaprt
 
@@ -47,7 +47,7 @@ static void print(llvm::raw_ostream &os, StringRef phase,
 namespace {
 
 struct PrintMovementsPass
-    : soaprt::impl::SOAPRTPrintMovementsPassBase<PrintMovementsPass> {
+    : soaprt::impl::PrintMovementsPassBase<PrintMovementsPass> {
   void runOnOperation() override {
     soaprt::ProgramMovements movements =
         soaprt::collectMovements(getOperation(), host);

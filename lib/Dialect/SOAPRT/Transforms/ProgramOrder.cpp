@@ -31,15 +31,15 @@ static Stream streamOf(RowOpInterface row) {
 }
 
 Clock ProgramOrder::clockOfNext(RowOpInterface row) const {
-  Clock clock = streams[static_cast<int>(streamOf(row))];
+  Clock clock = streams_[static_cast<int>(streamOf(row))];
   // Drains run after the end barrier of the step: all rows have ended.
   if (isa<DrainOp>(row))
-    for (const Clock &stream : streams)
+    for (const Clock &stream : streams_)
       clock.join(stream);
   for (Value token : row.getWaits()) {
     auto other = cast<RowOpInterface>(token.getDefiningOp());
     int32_t index = position(other);
-    clock.join(clocks[index]);
+    clock.join(clocks_[index]);
     clock[streamOf(other)] = std::max(clock[streamOf(other)], index);
   }
   return clock;
@@ -47,14 +47,14 @@ Clock ProgramOrder::clockOfNext(RowOpInterface row) const {
 
 void ProgramOrder::append(RowOpInterface row) {
   Clock clock = clockOfNext(row);
-  int32_t index = clocks.size();
-  positions[row] = index;
-  clocks.push_back(clock);
+  int32_t index = clocks_.size();
+  positions_[row] = index;
+  clocks_.push_back(clock);
   clock[streamOf(row)] = index;
   // Feeds run before the start barrier: both streams know that they ended.
   if (isa<FeedOp>(row))
-    for (Clock &stream : streams)
+    for (Clock &stream : streams_)
       stream.join(clock);
   else
-    streams[static_cast<int>(streamOf(row))] = clock;
+    streams_[static_cast<int>(streamOf(row))] = clock;
 }

@@ -19,8 +19,7 @@
 #include <map>
 
 namespace soap::soaprt {
-#define GEN_PASS_DEF_SOAPRTVERIFYPROGRAMSPASS
-#define GEN_PASS_DEF_SOAPRTVERIFYMEMORYPASS
+#define GEN_PASS_DEF_VERIFYPROGRAMSPASS
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h.inc"
 } // namespace soap::soaprt
 
@@ -145,6 +144,16 @@ private:
     return std::pair(lo, lo + cast<BufferType>(value.getType()).getBytes());
   }
 
+  /// Calls `visit` for the cells under a value.
+  template <typename Visit>
+  LogicalResult forEachCell(Value value, Visit visit) {
+    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
+    if (failed(bytes))
+      return failure();
+    return arenaOf(getStorage(value).buffer)
+        .forEach(bytes->first, bytes->second, visit);
+  }
+
   LogicalResult hasEnded(Operation *row, int32_t position, const Clock &clock,
                          const std::array<int32_t, 2> &earlier, StringRef why) {
     for (int stream = 0; stream < 2; ++stream) {
@@ -173,54 +182,46 @@ private:
 
   LogicalResult read(Operation *row, Value value, int32_t position,
                      Stream stream, const Clock &clock) {
-    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
-    if (failed(bytes))
-      return failure();
     BufferOp buffer = getStorage(value).buffer;
-    return arenaOf(buffer).forEach(
-        bytes->first, bytes->second, [&](Cell &cell) -> LogicalResult {
-          if (!cell.buffer) {
-            InFlightDiagnostic diagnostic = row->emitOpError(
-                "expected to read what an earlier row has written, got bytes "
-                "that none has");
-            diagnostic.attachNote(buffer.getLoc()) << "of this buffer";
-            return diagnostic;
-          }
-          if (cell.buffer != buffer) {
-            InFlightDiagnostic diagnostic = row->emitOpError(
-                "expected to read bytes of its buffer, got: bytes that belong "
-                "to another one by now; keep the two apart");
-            diagnostic.attachNote(cell.buffer.getLoc()) << "the other buffer";
-            return diagnostic;
-          }
-          if (failed(hasEnded(row, position, clock, cell.writer,
-                              "writes what it reads")))
-            return failure();
-          cell.reader[static_cast<int>(stream)] = position;
-          return success();
-        });
+    return forEachCell(value, [&](Cell &cell) -> LogicalResult {
+      if (!cell.buffer) {
+        InFlightDiagnostic diagnostic = row->emitOpError(
+            "expected to read what an earlier row has written, got bytes "
+            "that none has");
+        diagnostic.attachNote(buffer.getLoc()) << "of this buffer";
+        return diagnostic;
+      }
+      if (cell.buffer != buffer) {
+        InFlightDiagnostic diagnostic = row->emitOpError(
+            "expected to read bytes of its buffer, got: bytes that belong "
+            "to another one by now; keep the two apart");
+        diagnostic.attachNote(cell.buffer.getLoc()) << "the other buffer";
+        return diagnostic;
+      }
+      if (failed(hasEnded(row, position, clock, cell.writer,
+                          "writes what it reads")))
+        return failure();
+      cell.reader[static_cast<int>(stream)] = position;
+      return success();
+    });
   }
 
   /// Without a clock: a load, before all rows.
   LogicalResult write(Operation *row, Value value, int32_t position,
                       Stream stream, const Clock *clock) {
-    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
-    if (failed(bytes))
-      return failure();
     BufferOp buffer = getStorage(value).buffer;
-    return arenaOf(buffer).forEach(
-        bytes->first, bytes->second, [&](Cell &cell) -> LogicalResult {
-          if (clock && (failed(hasEnded(row, position, *clock, cell.writer,
-                                        "wrote these bytes before")) ||
-                        failed(hasEnded(row, position, *clock, cell.reader,
-                                        "still reads these bytes"))))
-            return failure();
-          statistics_.reuses += cell.buffer && cell.buffer != buffer;
-          cell.buffer = buffer;
-          cell.writer = cell.reader = {-1, -1};
-          cell.writer[static_cast<int>(stream)] = position;
-          return success();
-        });
+    return forEachCell(value, [&](Cell &cell) -> LogicalResult {
+      if (clock && (failed(hasEnded(row, position, *clock, cell.writer,
+                                    "wrote these bytes before")) ||
+                    failed(hasEnded(row, position, *clock, cell.reader,
+                                    "still reads these bytes"))))
+        return failure();
+      statistics_.reuses += cell.buffer && cell.buffer != buffer;
+      cell.buffer = buffer;
+      cell.writer = cell.reader = {-1, -1};
+      cell.writer[static_cast<int>(stream)] = position;
+      return success();
+    });
   }
 
   DeviceOp device_;
@@ -237,72 +238,11 @@ LogicalResult soap::soaprt::verifyProgram(DeviceOp device,
   return ProgramProof(device, statistics).prove();
 }
 
-//===----------------------------------------------------------------------===//
-// Capacity
-//===----------------------------------------------------------------------===//
-
-/// Per buffer who fills it first: a parameter's name, or a row's node.
-static llvm::MapVector<Operation *, StringRef> fillers(DeviceOp device) {
-  llvm::MapVector<Operation *, StringRef> names;
-  for (auto load : device.getBlock().getOps<LoadOp>())
-    names.insert({getStorage(load.getTarget()).buffer, load.getNode()});
-  for (Block *program :
-       {&device.getInit().getBlock(), &device.getMain().getBlock()})
-    for (auto row : program->getOps<RowOpInterface>())
-      for (Value value : row.getWrites())
-        names.insert({getStorage(value).buffer, row.getNode()});
-  return names;
-}
-
-int64_t soap::soaprt::memoryOf(DeviceOp device) {
-  auto capacity = device->getAttrOfType<IntegerAttr>(memoryBytesAttrName());
-  return capacity ? capacity.getInt() : 0;
-}
-
-int64_t soap::soaprt::plannedBytes(DeviceOp device) {
-  return device.getPeakBytes().value_or(
-      device.getActivationBytes().value_or(0) +
-      device.getParameterBytes().value_or(0));
-}
-
-std::string soap::soaprt::largestBuffers(DeviceOp device) {
-  constexpr size_t mostBuffers = 5;
-  SmallVector<std::tuple<int64_t, size_t, StringRef, bool>> largest;
-  for (auto [op, name] : fillers(device)) {
-    BufferType type = cast<BufferOp>(op).getType();
-    largest.push_back({-type.getBytes(), largest.size(), name,
-                       type.getSpace() == Space::Parameters});
-  }
-  llvm::sort(largest);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (auto [bytes, index, name, isParameter] :
-       ArrayRef(largest).take_front(std::min(largest.size(), mostBuffers)))
-    os << "\n    " << -bytes << " bytes of '" << name << "' ("
-       << (isParameter ? "parameter" : "activation") << ")";
-  return text;
-}
-
-LogicalResult soap::soaprt::verifyCapacity(DeviceOp device) {
-  int64_t capacity = memoryOf(device), need = plannedBytes(device);
-  if (capacity == 0 || need <= capacity)
-    return success();
-  return emitError(device.getLoc())
-         << "device " << device.getId() << ": expected at most " << capacity
-         << " bytes of memory, got: a plan of " << need
-         << "; use more devices, a smaller batch or another strategy"
-         << largestBuffers(device);
-}
-
-//===----------------------------------------------------------------------===//
-// Passes
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 struct VerifyProgramsPass
-    : soap::soaprt::impl::SOAPRTVerifyProgramsPassBase<VerifyProgramsPass> {
-  using SOAPRTVerifyProgramsPassBase::SOAPRTVerifyProgramsPassBase;
+    : soap::soaprt::impl::VerifyProgramsPassBase<VerifyProgramsPass> {
+  using VerifyProgramsPassBase::VerifyProgramsPassBase;
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
@@ -316,20 +256,6 @@ struct VerifyProgramsPass
           << " waits, " << statistics.dependences << " dependences ("
           << statistics.acrossStreams << " between streams), "
           << statistics.reuses << " reuses of memory, all in order";
-  }
-};
-
-struct VerifyMemoryPass
-    : soap::soaprt::impl::SOAPRTVerifyMemoryPassBase<VerifyMemoryPass> {
-  using SOAPRTVerifyMemoryPassBase::SOAPRTVerifyMemoryPassBase;
-
-  void runOnOperation() override {
-    markAllAnalysesPreserved();
-    bool fits = true;
-    for (auto device : getOperation().getOps<DeviceOp>())
-      fits &= succeeded(verifyCapacity(device));
-    if (!fits)
-      signalPassFailure();
   }
 };
 

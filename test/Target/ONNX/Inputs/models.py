@@ -8,12 +8,12 @@ import sys
 import onnx
 
 from cases import (bodies, elements, functions, graphs, indices, layout, mistakes, products,
-                   recurrent, sequences, windows)
+                   rare, recurrent, sequences, windows)
 
 
 def find(case):
     for theme in (bodies, elements, functions, graphs, indices, layout, mistakes, products,
-                  recurrent, sequences, windows):
+                  rare, recurrent, sequences, windows):
         if hasattr(theme, case):
             return getattr(theme, case)
     sys.exit(f"error: expected a case, got: {case}")

@@ -43,7 +43,7 @@ private:
   void printOp(PartitionOpInterface op, llvm::raw_ostream &os);
   /// `config` may be null: then nothing says where the task runs.
   void printTask(PartitionOpInterface op, const Degrees &degrees, int64_t task,
-                 ir::ConfigAttr config, llvm::raw_ostream &os);
+                 soapir::ConfigAttr config, llvm::raw_ostream &os);
 
   llvm::DenseMap<Value, DimTraits> traits;
 };
@@ -87,7 +87,7 @@ void printBoxes(ArrayRef<Box> boxes, llvm::raw_ostream &os) {
 
 void TestPartitionSpec::printTask(PartitionOpInterface op,
                                   const Degrees &degrees, int64_t task,
-                                  ir::ConfigAttr config,
+                                  soapir::ConfigAttr config,
                                   llvm::raw_ostream &os) {
   LocalTile tile = makeLocalTile(op, degrees, task);
   os << "  task " << task;
@@ -123,7 +123,7 @@ void TestPartitionSpec::printTask(PartitionOpInterface op,
   }
   for (Operation &local : block) {
     local.removeAttr("test.degrees");
-    local.removeAttr(ir::SOAPDialect::getConfigAttrName());
+    local.removeAttr(soapir::SOAPDialect::getConfigAttrName());
     os << "    ";
     // The function has no terminator: it would be printed in generic form.
     local.print(os, OpPrintingFlags().assumeVerified());
@@ -162,7 +162,7 @@ void TestPartitionSpec::printOp(PartitionOpInterface op,
   }
 
   Degrees degrees;
-  ir::ConfigAttr config = ir::getConfig(op);
+  soapir::ConfigAttr config = soapir::getConfig(op);
   if (config) {
     degrees = config.toDegrees(spec);
   } else {

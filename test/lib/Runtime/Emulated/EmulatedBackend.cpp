@@ -29,26 +29,26 @@ class EmulatedLaunch final : public BoundKernel {
 public:
   EmulatedLaunch(std::unique_ptr<BoundKernel> launch,
                  std::optional<uint32_t> device)
-      : launch(std::move(launch)), device(device) {}
+      : launch_(std::move(launch)), device_(device) {}
 
   void enqueue(Stream &stream) override {
     auto &own = static_cast<EmulatedStream &>(stream);
-    if (device && *device != own.owner().number())
+    if (device_ && *device_ != own.owner().number())
       failed("expected a kernel bound to emulated device ",
-             own.owner().number(), ", got: device ", *device);
-    own.push([this, &own] { launch->enqueue(own.kernelStream()); });
+             own.owner().number(), ", got: device ", *device_);
+    own.push([this, &own] { launch_->enqueue(own.kernelStream()); });
   }
 
 private:
-  std::unique_ptr<BoundKernel> launch;
-  std::optional<uint32_t> device; ///< That of all operands, if there are any.
+  std::unique_ptr<BoundKernel> launch_;
+  std::optional<uint32_t> device_; ///< That of all operands, if there are any.
 };
 
 class EmulatedKernel final : public Kernel {
 public:
   explicit EmulatedKernel(std::unique_ptr<Kernel> kernel)
-      : kernel(std::move(kernel)) {
-    name = this->kernel->implementation();
+      : kernel_(std::move(kernel)) {
+    implementation_ = this->kernel_->implementation();
   }
 
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
@@ -68,39 +68,39 @@ public:
       for (DevicePointer &pointer : *list)
         translate(pointer);
     translate(own.scratchpad);
-    return std::make_unique<EmulatedLaunch>(kernel->bind(own), device);
+    return std::make_unique<EmulatedLaunch>(kernel_->bind(own), device);
   }
 
-  size_t scratchpadBytes() const override { return kernel->scratchpadBytes(); }
+  size_t scratchpadBytes() const override { return kernel_->scratchpadBytes(); }
   std::vector<ConstantCopy> constantCopies() const override {
-    return kernel->constantCopies();
+    return kernel_->constantCopies();
   }
 
 private:
-  std::unique_ptr<Kernel> kernel;
+  std::unique_ptr<Kernel> kernel_;
 };
 
 /// The transport that stages data, over channels that come late.
 class HeldTransport final : public Transport {
 public:
   HeldTransport(const TransportOptions &options, const BackendTraits &traits)
-      : channels(makeHeldChannels(options.channels,
-                                  options.isLocal && !options.isThrottled)),
-        staged(makeStagedTransport(*channels, traits)) {}
+      : channels_(makeHeldChannels(options.channels,
+                                   options.isLocal && !options.isThrottled)),
+        staged_(makeStagedTransport(*channels_, traits)) {}
 
   std::unique_ptr<RowAction> makeExchange(BackendDevice &device,
                                           ExchangePart part) override {
-    return staged->makeExchange(device, std::move(part));
+    return staged_->makeExchange(device, std::move(part));
   }
   std::unique_ptr<RowAction> makeCollective(BackendDevice &device,
                                             CollectivePart part) override {
-    return staged->makeCollective(device, std::move(part));
+    return staged_->makeCollective(device, std::move(part));
   }
-  void abandon(const std::string &reason) override { staged->abandon(reason); }
+  void abandon(const std::string &reason) override { staged_->abandon(reason); }
 
 private:
-  std::unique_ptr<Channels> channels;
-  std::unique_ptr<Transport> staged;
+  std::unique_ptr<Channels> channels_;
+  std::unique_ptr<Transport> staged_;
 };
 
 class EmulatedBackend final : public Backend {

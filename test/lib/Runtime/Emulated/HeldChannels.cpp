@@ -30,151 +30,151 @@ class End {
 public:
   End(std::shared_ptr<Progress> progress,
       std::shared_ptr<Abandonment> abandonment, bool isSeen)
-      : progress(std::move(progress)), abandonment(std::move(abandonment)),
-        isSeen(isSeen) {}
+      : progress_(std::move(progress)), abandonment_(std::move(abandonment)),
+        isSeen_(isSeen) {}
 
   template <typename Fn>
   void update(Fn change) {
     Scheduler::Lock lock(Scheduler::get().mutex);
-    change(*progress);
+    change(*progress_);
     Scheduler::get().changed();
   }
   template <typename Fn>
   void waitUntil(Fn condition) {
     Scheduler::get().waitFor([this, condition] {
-      return abandonment->isAbandoned || condition(*progress);
+      return abandonment_->isAbandoned || condition(*progress_);
     });
   }
   /// Runs what may wait for another end.
   template <typename Fn>
   void run(Fn body) {
-    if (isSeen || !Scheduler::current())
+    if (isSeen_ || !Scheduler::current())
       body();
     else
       Scheduler::get().outside(body);
   }
   /// True if the scheduler is to see a wait of this thread.
-  bool waitsHere() const { return isSeen && Scheduler::current(); }
+  bool waitsHere() const { return isSeen_ && Scheduler::current(); }
 
 private:
-  std::shared_ptr<Progress> progress;
-  std::shared_ptr<Abandonment> abandonment;
-  bool isSeen;
+  std::shared_ptr<Progress> progress_;
+  std::shared_ptr<Abandonment> abandonment_;
+  bool isSeen_;
 };
 
 class HeldSender final : public Sender {
 public:
   HeldSender(std::unique_ptr<Sender> inner, End end)
-      : end(std::move(end)), inner(std::move(inner)) {}
+      : end_(std::move(end)), inner_(std::move(inner)) {}
 
   void post(const char *data, uint64_t bytes) override {
-    end.run([&] { inner->post(data, bytes); });
-    ++posted;
-    end.update([](Progress &p) { ++p.posted; });
+    end_.run([&] { inner_->post(data, bytes); });
+    ++posted_;
+    end_.update([](Progress &p) { ++p.posted; });
   }
 
 private:
   void awaitReceiver() override {
-    if (end.waitsHere())
-      end.waitUntil([this](const Progress &p) { return p.taken >= posted; });
-    end.run([&] { inner->finish(); });
+    if (end_.waitsHere())
+      end_.waitUntil([this](const Progress &p) { return p.taken >= posted_; });
+    end_.run([&] { inner_->finish(); });
   }
 
-  End end;
-  std::unique_ptr<Sender> inner;
-  uint64_t posted = 0;
+  End end_;
+  std::unique_ptr<Sender> inner_;
+  uint64_t posted_ = 0;
 };
 
 class HeldReceiver final : public Receiver {
 public:
   HeldReceiver(std::unique_ptr<Receiver> inner, End end)
-      : end(std::move(end)), inner(std::move(inner)) {}
+      : end_(std::move(end)), inner_(std::move(inner)) {}
 
   void post(char *buffer, uint64_t bytes) override {
-    if (!end.waitsHere())
-      return inner->post(buffer, bytes);
-    pending.emplace_back(buffer, bytes);
+    if (!end_.waitsHere())
+      return inner_->post(buffer, bytes);
+    pending_.emplace_back(buffer, bytes);
   }
 
   void finish() override {
-    if (!end.waitsHere())
-      return end.run([&] { inner->finish(); });
-    while (!pending.empty()) {
+    if (!end_.waitsHere())
+      return end_.run([&] { inner_->finish(); });
+    while (!pending_.empty()) {
       awaitMessage();
-      inner->post(pending.front().first, pending.front().second);
-      inner->finish();
-      pending.pop_front();
+      inner_->post(pending_.front().first, pending_.front().second);
+      inner_->finish();
+      pending_.pop_front();
       take();
     }
   }
 
-  bool sharesMemory() const override { return inner->sharesMemory(); }
+  bool sharesMemory() const override { return inner_->sharesMemory(); }
 
   const char *view(uint64_t bytes) override {
-    if (end.waitsHere())
+    if (end_.waitsHere())
       awaitMessage();
     const char *data = nullptr;
-    end.run([&] { data = inner->view(bytes); });
+    end_.run([&] { data = inner_->view(bytes); });
     return data;
   }
 
   void release() override {
-    end.run([&] { inner->release(); });
+    end_.run([&] { inner_->release(); });
     take();
   }
 
 private:
   void awaitMessage() {
-    end.waitUntil([this](const Progress &p) { return p.posted > taken; });
+    end_.waitUntil([this](const Progress &p) { return p.posted > taken_; });
     Scheduler::get().hold();
   }
   void take() {
-    ++taken;
-    end.update([](Progress &p) { ++p.taken; });
+    ++taken_;
+    end_.update([](Progress &p) { ++p.taken; });
   }
 
-  End end;
-  std::unique_ptr<Receiver> inner;
-  std::deque<std::pair<char *, uint64_t>> pending;
-  uint64_t taken = 0;
+  End end_;
+  std::unique_ptr<Receiver> inner_;
+  std::deque<std::pair<char *, uint64_t>> pending_;
+  uint64_t taken_ = 0;
 };
 
 class HeldChannels final : public Channels {
 public:
   HeldChannels(Channels &inner, bool isSeen)
-      : inner(inner), isSeen(isSeen),
-        abandonment(std::make_shared<Abandonment>()) {}
+      : inner_(inner), isSeen_(isSeen),
+        abandonment_(std::make_shared<Abandonment>()) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t from,
                                      uint32_t to) override {
-    return std::make_unique<HeldSender>(inner.makeSender(channel, from, to),
+    return std::make_unique<HeldSender>(inner_.makeSender(channel, from, to),
                                         makeEnd(channel));
   }
   std::unique_ptr<Receiver> makeReceiver(uint32_t channel, uint32_t from,
                                          uint32_t to) override {
-    return std::make_unique<HeldReceiver>(inner.makeReceiver(channel, from, to),
-                                          makeEnd(channel));
+    return std::make_unique<HeldReceiver>(
+        inner_.makeReceiver(channel, from, to), makeEnd(channel));
   }
 
   void abandon(const std::string &reason) override {
-    inner.abandon(reason);
+    inner_.abandon(reason);
     Scheduler::Lock lock(Scheduler::get().mutex);
-    abandonment->isAbandoned = true;
+    abandonment_->isAbandoned = true;
     Scheduler::get().changed();
   }
 
 private:
   End makeEnd(uint32_t channel) {
-    std::shared_ptr<Progress> &own = progress[channel];
+    std::shared_ptr<Progress> &own = progress_[channel];
     if (!own)
       own = std::make_shared<Progress>();
-    return End(own, abandonment, isSeen);
+    return End(own, abandonment_, isSeen_);
   }
 
-  Channels &inner;
-  bool isSeen;
-  std::shared_ptr<Abandonment> abandonment;
-  std::unordered_map<uint32_t, std::shared_ptr<Progress>> progress;
+  Channels &inner_;
+  bool isSeen_;
+  std::shared_ptr<Abandonment> abandonment_;
+  std::unordered_map<uint32_t, std::shared_ptr<Progress>> progress_;
 };
 } // namespace
 

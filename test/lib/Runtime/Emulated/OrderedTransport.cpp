@@ -114,12 +114,12 @@ public:
                   std::vector<std::shared_ptr<Mailbox>> out,
                   std::vector<std::shared_ptr<Mailbox>> in,
                   const Abandonment &abandonment)
-      : part(part), out(std::move(out)), in(std::move(in)),
-        abandonment(abandonment), received(part.receives.size()) {
+      : part_(part), out_(std::move(out)), in_(std::move(in)),
+        abandonment_(abandonment), received_(part.receives.size()) {
     for (const MessagePart &message : part.sends)
-      sources.push_back(privateAddress(part.device, message.span.data));
+      sources_.push_back(privateAddress(part.device, message.span.data));
     for (const MessagePart &message : part.receives)
-      targets.push_back(privateAddress(part.device, message.span.data));
+      targets_.push_back(privateAddress(part.device, message.span.data));
   }
 
   void enqueue(Stream &stream, const Step &) override {
@@ -127,66 +127,68 @@ public:
   }
   uint64_t bytes() const override {
     uint64_t total = 0;
-    for (int64_t count : received)
+    for (int64_t count : received_)
       total += static_cast<uint64_t>(count);
     return total;
   }
   void movements(std::vector<Movement> &result) const override {
-    for (size_t i = 0; i != received.size(); ++i)
+    for (size_t i = 0; i != received_.size(); ++i)
       result.push_back({SOAP_TRANSFER,
-                        {static_cast<int32_t>(part.receives[i].peer),
-                         static_cast<int32_t>(part.device)},
-                        {received[i]}});
+                        {static_cast<int32_t>(part_.receives[i].peer),
+                         static_cast<int32_t>(part_.device)},
+                        {received_[i]}});
   }
 
 private:
   void move() {
-    std::fill(received.begin(), received.end(), 0);
+    std::fill(received_.begin(), received_.end(), 0);
     std::vector<uint64_t> messages;
     {
       Scheduler::Lock lock(Scheduler::get().mutex);
-      for (size_t i = 0; i != out.size(); ++i) {
-        out[i]->data = sources[i];
-        messages.push_back(++out[i]->posted);
+      for (size_t i = 0; i != out_.size(); ++i) {
+        out_[i]->data = sources_[i];
+        messages.push_back(++out_[i]->posted);
       }
     }
-    for (size_t i = 0; i != in.size(); ++i) {
-      Mailbox &mail = *in[i];
-      waitUntil(abandonment, [&] { return mail.posted > mail.taken; });
+    for (size_t i = 0; i != in_.size(); ++i) {
+      Mailbox &mail = *in_[i];
+      waitUntil(abandonment_, [&] { return mail.posted > mail.taken; });
       Scheduler::get().hold();
-      received[i] = static_cast<int64_t>(part.receives[i].span.bytes);
-      copy(mail.data, {targets[i], part.receives[i].span.bytes});
+      received_[i] = static_cast<int64_t>(part_.receives[i].span.bytes);
+      copy(mail.data, {targets_[i], part_.receives[i].span.bytes});
       Scheduler::Lock lock(Scheduler::get().mutex);
       ++mail.taken;
     }
-    for (size_t i = 0; i != out.size() && !SOAP_FAULT("sender-leaves"); ++i)
-      waitUntil(abandonment, [&] { return out[i]->taken >= messages[i]; });
+    for (size_t i = 0; i != out_.size() && !SOAP_FAULT("sender-leaves"); ++i)
+      waitUntil(abandonment_, [&] { return out_[i]->taken >= messages[i]; });
   }
 
-  ExchangePart part;
-  std::vector<std::shared_ptr<Mailbox>> out, in;
-  const Abandonment &abandonment;
-  std::vector<char *> sources, targets;
-  std::vector<int64_t> received; ///< Bytes of each message in the last step.
+  ExchangePart part_;
+  std::vector<std::shared_ptr<Mailbox>> out_, in_;
+  const Abandonment &abandonment_;
+  std::vector<char *> sources_, targets_;
+  std::vector<int64_t> received_; ///< Bytes of each message in the last step.
 };
 
 class OrderedCollective final : public RowAction {
 public:
   OrderedCollective(std::shared_ptr<Gathering> gathering, uint32_t member,
                     const Abandonment &abandonment)
-      : gathering(std::move(gathering)), member(member),
-        abandonment(abandonment) {}
+      : gathering_(std::move(gathering)), member_(member),
+        abandonment_(abandonment) {}
 
   void enqueue(Stream &stream, const Step &) override {
     static_cast<EmulatedStream &>(stream).push([this] { meet(); });
   }
-  uint64_t bytes() const override { return total(gathering->receive[member]); }
+  uint64_t bytes() const override {
+    return total(gathering_->receive[member_]);
+  }
   void movements(std::vector<Movement> &result) const override {
-    CollectiveShape shape = gathering->shape;
-    shape.member = member;
+    CollectiveShape shape = gathering_->shape;
+    shape.member = member_;
     result.push_back(movementOf(
         shape,
-        hasMet ? static_cast<int64_t>(total(gathering->send[member])) : 0));
+        hasMet_ ? static_cast<int64_t>(total(gathering_->send[member_])) : 0));
   }
 
 private:
@@ -198,8 +200,8 @@ private:
   }
 
   void meet() {
-    hasMet = false;
-    Gathering &g = *gathering;
+    hasMet_ = false;
+    Gathering &g = *gathering_;
     uint64_t members = g.shape.group.size(), round, arrivals;
     {
       Scheduler::Lock lock(Scheduler::get().mutex);
@@ -211,14 +213,14 @@ private:
       Scheduler::Lock lock(Scheduler::get().mutex);
       ++g.completed;
     }
-    waitUntil(abandonment, [&] { return g.completed >= round; });
-    hasMet = true;
+    waitUntil(abandonment_, [&] { return g.completed >= round; });
+    hasMet_ = true;
   }
 
-  std::shared_ptr<Gathering> gathering;
-  uint32_t member;
-  const Abandonment &abandonment;
-  bool hasMet = false; ///< In the last step.
+  std::shared_ptr<Gathering> gathering_;
+  uint32_t member_;
+  const Abandonment &abandonment_;
+  bool hasMet_ = false; ///< In the last step.
 };
 
 class OrderedTransport final : public Transport {
@@ -231,13 +233,13 @@ public:
     for (const MessagePart &message : part.receives)
       in.push_back(mailbox(message.channel));
     return std::make_unique<OrderedExchange>(part, std::move(out),
-                                             std::move(in), abandonment);
+                                             std::move(in), abandonment_);
   }
 
   std::unique_ptr<RowAction> makeCollective(BackendDevice &,
                                             CollectivePart part) override {
     checkReduction(part.shape);
-    std::shared_ptr<Gathering> &own = gatherings[part.shape.meeting];
+    std::shared_ptr<Gathering> &own = gatherings_[part.shape.meeting];
     if (!own)
       own = std::make_shared<Gathering>(part.shape);
     uint32_t member = part.shape.member;
@@ -248,27 +250,27 @@ public:
     for (const DeviceSpan &span : part.receive)
       own->receive[member].push_back(
           {privateAddress(device, span.data), span.bytes});
-    return std::make_unique<OrderedCollective>(own, member, abandonment);
+    return std::make_unique<OrderedCollective>(own, member, abandonment_);
   }
 
   void abandon(const std::string &reason) override {
     Scheduler::Lock lock(Scheduler::get().mutex);
-    if (!abandonment.isAbandoned)
-      abandonment = {true, reason};
+    if (!abandonment_.isAbandoned)
+      abandonment_ = {true, reason};
     Scheduler::get().changed();
   }
 
 private:
   std::shared_ptr<Mailbox> mailbox(uint32_t channel) {
-    std::shared_ptr<Mailbox> &own = mailboxes[channel];
+    std::shared_ptr<Mailbox> &own = mailboxes_[channel];
     if (!own)
       own = std::make_shared<Mailbox>();
     return own;
   }
 
-  Abandonment abandonment;
-  std::unordered_map<uint32_t, std::shared_ptr<Mailbox>> mailboxes;
-  std::unordered_map<uint32_t, std::shared_ptr<Gathering>> gatherings;
+  Abandonment abandonment_;
+  std::unordered_map<uint32_t, std::shared_ptr<Mailbox>> mailboxes_;
+  std::unordered_map<uint32_t, std::shared_ptr<Gathering>> gatherings_;
 };
 } // namespace
 

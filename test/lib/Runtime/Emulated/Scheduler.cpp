@@ -24,86 +24,86 @@ Actor *Scheduler::current() { return currentActor; }
 void Scheduler::setCurrent(Actor *actor) { currentActor = actor; }
 
 void Scheduler::add(Actor &actor) {
-  actors.push_back(&actor);
+  actors_.push_back(&actor);
   reprioritize(actor);
 }
 
 void Scheduler::remove(Actor &actor) {
-  actors.erase(std::find(actors.begin(), actors.end(), &actor));
+  actors_.erase(std::find(actors_.begin(), actors_.end(), &actor));
   pick();
 }
 
 /// A number of the actor's sequence, below `bound`.
 uint64_t Scheduler::draw(Actor &actor, uint64_t bound) {
-  uint64_t key = recipe::mix(recipe::mix(actor.seed) ^
-                             (actor.number + 1) * recipe::golden);
-  return recipe::mix(key + ++actor.draws * recipe::golden) % bound;
+  uint64_t key = recipe::mix(recipe::mix(actor.seed_) ^
+                             (actor.number_ + 1) * recipe::golden);
+  return recipe::mix(key + ++actor.draws_ * recipe::golden) % bound;
 }
 
 void Scheduler::reprioritize(Actor &actor) {
-  actor.priority = 1 + static_cast<int64_t>(draw(actor, 1 << 30));
+  actor.priority_ = 1 + static_cast<int64_t>(draw(actor, 1 << 30));
 }
 
 /// Chooses who goes on, unless somebody does.
 void Scheduler::pick() {
   Actor *best = nullptr;
-  for (Actor *actor : actors) {
-    if (actor->state == Actor::State::Running)
+  for (Actor *actor : actors_) {
+    if (actor->state_ == Actor::State::Running)
       return;
-    bool able = actor->state == Actor::State::Ready ||
-                (actor->state == Actor::State::Waiting && actor->condition());
-    if (able && (!best || actor->priority > best->priority))
+    bool able = actor->state_ == Actor::State::Ready ||
+                (actor->state_ == Actor::State::Waiting && actor->condition_());
+    if (able && (!best || actor->priority_ > best->priority_))
       best = actor;
   }
   if (!best)
     return;
-  best->state = Actor::State::Running;
-  ++progress;
-  best->wake.notify_all();
+  best->state_ = Actor::State::Running;
+  ++progress_;
+  best->wake_.notify_all();
 }
 
 void Scheduler::resume(Lock &lock, Actor &actor) {
   pick();
-  actor.wake.wait(lock, [&] { return actor.state == Actor::State::Running; });
+  actor.wake_.wait(lock, [&] { return actor.state_ == Actor::State::Running; });
 }
 
 void Scheduler::makeReady(const std::vector<Actor *> &all) {
   for (Actor *actor : all) {
-    if (actor->state != Actor::State::Idle)
+    if (actor->state_ != Actor::State::Idle)
       continue;
-    actor->state = Actor::State::Ready;
+    actor->state_ = Actor::State::Ready;
     reprioritize(*actor);
   }
   pick();
 }
 
 void Scheduler::begin(Lock &lock, Actor &actor) {
-  actor.wake.wait(lock, [&] { return actor.state == Actor::State::Running; });
+  actor.wake_.wait(lock, [&] { return actor.state_ == Actor::State::Running; });
 }
 
 void Scheduler::end(Actor &actor, bool hasMore) {
-  actor.state = hasMore ? Actor::State::Ready : Actor::State::Idle;
+  actor.state_ = hasMore ? Actor::State::Ready : Actor::State::Idle;
   if (hasMore && draw(actor, 4) == 0)
     reprioritize(actor);
-  ++progress;
+  ++progress_;
   pick();
 }
 
 void Scheduler::waitFor(const std::function<bool()> &condition) {
   Actor &actor = *current();
   Lock lock(mutex);
-  if (actor.state == Actor::State::Running && condition())
+  if (actor.state_ == Actor::State::Running && condition())
     return;
-  actor.condition = condition;
-  actor.state = Actor::State::Waiting;
+  actor.condition_ = condition;
+  actor.state_ = Actor::State::Waiting;
   resume(lock, actor);
 }
 
 void Scheduler::hold() {
   Actor &actor = *current();
   Lock lock(mutex);
-  actor.priority = --lowest;
-  actor.state = Actor::State::Ready;
+  actor.priority_ = --lowest_;
+  actor.state_ = Actor::State::Ready;
   resume(lock, actor);
   reprioritize(actor);
 }
@@ -112,12 +112,12 @@ void Scheduler::outside(const std::function<void()> &body) {
   Actor &actor = *current();
   {
     Lock lock(mutex);
-    actor.state = Actor::State::Outside;
+    actor.state_ = Actor::State::Outside;
     pick();
   }
   auto back = [&] {
     Lock lock(mutex);
-    actor.state = Actor::State::Ready;
+    actor.state_ = Actor::State::Ready;
     resume(lock, actor);
   };
   try {
@@ -134,15 +134,15 @@ void Scheduler::changed() { pick(); }
 void Scheduler::waitOnHost(Lock &lock, std::condition_variable &wake,
                            const std::function<bool()> &done,
                            const std::function<void()> &release) {
-  uint64_t seen = progress;
+  uint64_t seen = progress_;
   while (!wake.wait_for(lock, std::chrono::seconds(1), done)) {
-    if (seen == progress) {
-      for (Actor *actor : actors)
-        if (actor->state == Actor::State::Running)
-          actor->state = Actor::State::Outside;
+    if (seen == progress_) {
+      for (Actor *actor : actors_)
+        if (actor->state_ == Actor::State::Running)
+          actor->state_ = Actor::State::Outside;
       release();
       pick();
     }
-    seen = progress;
+    seen = progress_;
   }
 }

@@ -33,7 +33,7 @@ namespace soap::emulated {
 /// One stream, as the scheduler sees it.
 class Actor {
 public:
-  Actor(uint64_t seed, uint32_t number) : seed(seed), number(number) {}
+  Actor(uint64_t seed, uint32_t number) : seed_(seed), number_(number) {}
 
 private:
   friend class Scheduler;
@@ -44,12 +44,12 @@ private:
     Running, ///< It is the one that goes on.
     Outside  ///< It waits for what the scheduler does not see.
   };
-  State state = State::Idle;
-  uint64_t seed, draws = 0;
-  uint32_t number;
-  int64_t priority = 0;
-  std::function<bool()> condition;
-  std::condition_variable wake;
+  State state_ = State::Idle;
+  uint64_t seed_, draws_ = 0;
+  uint32_t number_;
+  int64_t priority_ = 0;
+  std::function<bool()> condition_;
+  std::condition_variable wake_;
 };
 
 class Scheduler {
@@ -97,9 +97,9 @@ private:
   void pick();
   void resume(Lock &lock, Actor &actor);
 
-  std::vector<Actor *> actors;
-  uint64_t progress = 0;
-  int64_t lowest = 0; ///< Below all priorities that were given.
+  std::vector<Actor *> actors_;
+  uint64_t progress_ = 0;
+  int64_t lowest_ = 0; ///< Below all priorities that were given.
 };
 
 } // namespace soap::emulated

@@ -20,44 +20,44 @@ using namespace soap::runtime;
 //===----------------------------------------------------------------------===//
 
 EmulatedStream::EmulatedStream(Device &device, uint64_t seed, uint32_t number)
-    : device(device), kernels(device.kernelDevice->makeStream(0)),
-      actor(seed, number) {
+    : device_(device), kernels_(device.kernelDevice_->makeStream(0)),
+      actor_(seed, number) {
   Scheduler &scheduler = Scheduler::get();
   {
     Scheduler::Lock lock(scheduler.mutex);
-    scheduler.add(actor);
-    device.streams.push_back(this);
+    scheduler.add(actor_);
+    device.streams_.push_back(this);
   }
-  thread = std::thread([this] { work(); });
+  thread_ = std::thread([this] { work(); });
 }
 
 EmulatedStream::~EmulatedStream() {
   Scheduler &scheduler = Scheduler::get();
   {
     Scheduler::Lock lock(scheduler.mutex);
-    isStopping = true;
-    idle.notify_all();
+    isStopping_ = true;
+    idle_.notify_all();
   }
-  thread.join();
+  thread_.join();
   Scheduler::Lock lock(scheduler.mutex);
-  scheduler.remove(actor);
-  device.streams.erase(
-      std::find(device.streams.begin(), device.streams.end(), this));
+  scheduler.remove(actor_);
+  device_.streams_.erase(
+      std::find(device_.streams_.begin(), device_.streams_.end(), this));
 }
 
 void EmulatedStream::work() {
   Scheduler &scheduler = Scheduler::get();
-  Scheduler::setCurrent(&actor);
+  Scheduler::setCurrent(&actor_);
   runsCommands() = true;
-  device.cpu.useThreads(1);
+  device_.cpu_.useThreads(1);
   Scheduler::Lock lock(scheduler.mutex);
   while (true) {
-    idle.wait(lock, [&] { return isStopping || ended != released; });
+    idle_.wait(lock, [&] { return isStopping_ || ended_ != released_; });
     // What has not been released when the stream goes away never runs.
-    if (ended == released)
+    if (ended_ == released_)
       return;
-    scheduler.begin(lock, actor);
-    CommandPtr command = queue.front();
+    scheduler.begin(lock, actor_);
+    CommandPtr command = queue_.front();
     lock.unlock();
     std::exception_ptr failed;
     try {
@@ -66,28 +66,28 @@ void EmulatedStream::work() {
       failed = std::current_exception();
     }
     lock.lock();
-    if (failed && !failure)
-      failure = failed;
-    queue.pop_front();
-    ++ended;
-    scheduler.end(actor, ended != released);
-    idle.notify_all();
+    if (failed && !failure_)
+      failure_ = failed;
+    queue_.pop_front();
+    ++ended_;
+    scheduler.end(actor_, ended_ != released_);
+    idle_.notify_all();
   }
 }
 
 void EmulatedStream::push(Command command) {
   auto shared = std::make_shared<const Command>(std::move(command));
-  if (isCapturing) {
-    captured.push_back(std::move(shared));
+  if (isCapturing_) {
+    captured_.push_back(std::move(shared));
     return;
   }
   Scheduler::Lock lock(Scheduler::get().mutex);
-  queue.push_back(std::move(shared));
-  ++enqueued;
+  queue_.push_back(std::move(shared));
+  ++enqueued_;
 }
 
 char *EmulatedStream::at(DevicePointer pointer) const {
-  return privateAddress(device.number(), pointer);
+  return privateAddress(device_.number(), pointer);
 }
 
 void EmulatedStream::copy(const StridedCopy &box, DevicePointer from,
@@ -145,18 +145,18 @@ void EmulatedStream::wait(Event &event) {
 
 bool EmulatedStream::hasFailed() const {
   Scheduler::Lock lock(Scheduler::get().mutex);
-  return failure != nullptr;
+  return failure_ != nullptr;
 }
 
 void EmulatedStream::synchronize() {
   Scheduler &scheduler = Scheduler::get();
   Scheduler::Lock lock(scheduler.mutex);
-  device.release();
-  uint64_t target = enqueued;
+  device_.release();
+  uint64_t target = enqueued_;
   scheduler.waitOnHost(
-      lock, idle, [&] { return ended >= target; }, Device::releaseAll);
-  if (failure)
-    std::rethrow_exception(std::exchange(failure, nullptr));
+      lock, idle_, [&] { return ended_ >= target; }, Device::releaseAll);
+  if (failure_)
+    std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,23 +168,23 @@ namespace soap::emulated {
 class EmulatedGraph final : public Graph {
 public:
   explicit EmulatedGraph(std::vector<EmulatedStream *> streams)
-      : streams(std::move(streams)) {
-    for (EmulatedStream *stream : this->streams)
-      commands.push_back(std::move(stream->captured));
+      : streams_(std::move(streams)) {
+    for (EmulatedStream *stream : this->streams_)
+      commands_.push_back(std::move(stream->captured_));
   }
   void launch() override {
     Scheduler::Lock lock(Scheduler::get().mutex);
-    for (size_t i = 0; i != streams.size(); ++i) {
-      EmulatedStream &stream = *streams[i];
-      stream.queue.insert(stream.queue.end(), commands[i].begin(),
-                          commands[i].end());
-      stream.enqueued += commands[i].size();
+    for (size_t i = 0; i != streams_.size(); ++i) {
+      EmulatedStream &stream = *streams_[i];
+      stream.queue_.insert(stream.queue_.end(), commands_[i].begin(),
+                           commands_[i].end());
+      stream.enqueued_ += commands_[i].size();
     }
   }
 
 private:
-  std::vector<EmulatedStream *> streams;
-  std::vector<std::vector<CommandPtr>> commands;
+  std::vector<EmulatedStream *> streams_;
+  std::vector<std::vector<CommandPtr>> commands_;
 };
 } // namespace soap::emulated
 
@@ -195,8 +195,8 @@ static std::vector<Device *> &allDevices() {
 }
 
 Device::Device(uint32_t number, const Backend &cpu)
-    : id(number), cpu(cpu), kernelDevice(cpu.makeDevice(number)),
-      seed(Settings::fromEnvironment().seed) {
+    : number_(number), cpu_(cpu), kernelDevice_(cpu.makeDevice(number)),
+      seed_(Settings::fromEnvironment().seed) {
   Scheduler::Lock lock(Scheduler::get().mutex);
   allDevices().push_back(this);
 }
@@ -208,14 +208,14 @@ Device::~Device() {
 }
 
 DevicePointer Device::allocate(uint64_t bytes) {
-  return allocateBlock(id, bytes);
+  return allocateBlock(number_, bytes);
 }
 
 void Device::free(DevicePointer block, uint64_t) { freeBlock(block); }
 
 std::unique_ptr<Stream> Device::makeStream(unsigned) {
   return std::make_unique<EmulatedStream>(
-      *this, seed, id * 16 + static_cast<uint32_t>(streams.size()));
+      *this, seed_, number_ * 16 + static_cast<uint32_t>(streams_.size()));
 }
 
 std::unique_ptr<Event> Device::makeEvent() {
@@ -223,24 +223,24 @@ std::unique_ptr<Event> Device::makeEvent() {
 }
 
 void Device::beginCapture() {
-  for (EmulatedStream *stream : streams)
-    stream->isCapturing = true;
+  for (EmulatedStream *stream : streams_)
+    stream->isCapturing_ = true;
 }
 
 std::unique_ptr<Graph> Device::endCapture() {
-  for (EmulatedStream *stream : streams)
-    stream->isCapturing = false;
-  return std::make_unique<EmulatedGraph>(streams);
+  for (EmulatedStream *stream : streams_)
+    stream->isCapturing_ = false;
+  return std::make_unique<EmulatedGraph>(streams_);
 }
 
 void Device::release() {
   std::vector<Actor *> ready;
-  for (EmulatedStream *stream : streams) {
-    stream->released = stream->enqueued;
-    if (stream->ended == stream->released)
+  for (EmulatedStream *stream : streams_) {
+    stream->released_ = stream->enqueued_;
+    if (stream->ended_ == stream->released_)
       continue;
-    ready.push_back(&stream->actor);
-    stream->idle.notify_all();
+    ready.push_back(&stream->actor_);
+    stream->idle_.notify_all();
   }
   Scheduler::get().makeReady(ready);
 }

@@ -52,10 +52,10 @@ public:
 
   /// Enqueues or captures a command.
   void push(Command command);
-  const Device &owner() const { return device; }
+  const Device &owner() const { return device_; }
   /// A stream of the CPU backend, which runs its kernels where they are
   /// enqueued.
-  runtime::Stream &kernelStream() { return *kernels; }
+  runtime::Stream &kernelStream() { return *kernels_; }
   /// Where commands find what a pointer addresses.
   char *at(runtime::DevicePointer pointer) const;
 
@@ -64,19 +64,20 @@ private:
   friend class EmulatedGraph;
   void work();
 
-  Device &device;
-  std::unique_ptr<runtime::Stream> kernels;
-  Actor actor;
+  Device &device_;
+  std::unique_ptr<runtime::Stream> kernels_;
+  Actor actor_;
   /// Guarded by the scheduler's mutex.
-  std::deque<CommandPtr> queue;
-  uint64_t enqueued = 0, released = 0, ended = 0; ///< Commands since the start.
-  std::exception_ptr failure;
-  bool isStopping = false;
-  std::condition_variable idle;
+  std::deque<CommandPtr> queue_;
+  uint64_t enqueued_ = 0, released_ = 0,
+           ended_ = 0; ///< Commands since the start.
+  std::exception_ptr failure_;
+  bool isStopping_ = false;
+  std::condition_variable idle_;
 
-  bool isCapturing = false;
-  std::vector<CommandPtr> captured;
-  std::thread thread;
+  bool isCapturing_ = false;
+  std::vector<CommandPtr> captured_;
+  std::thread thread_;
 };
 
 class Device final : public runtime::BackendDevice {
@@ -91,7 +92,7 @@ public:
   void beginCapture() override;
   std::unique_ptr<runtime::Graph> endCapture() override;
 
-  uint32_t number() const { return id; }
+  uint32_t number() const { return number_; }
 
 private:
   friend class EmulatedStream;
@@ -100,11 +101,11 @@ private:
   void release();
   static void releaseAll();
 
-  uint32_t id;
-  const runtime::Backend &cpu;
-  std::unique_ptr<runtime::BackendDevice> kernelDevice; ///< Of the CPU.
-  uint64_t seed;
-  std::vector<EmulatedStream *> streams;
+  uint32_t number_;
+  const runtime::Backend &cpu_;
+  std::unique_ptr<runtime::BackendDevice> kernelDevice_; ///< Of the CPU.
+  uint64_t seed_;
+  std::vector<EmulatedStream *> streams_;
 };
 
 } // namespace soap::emulated

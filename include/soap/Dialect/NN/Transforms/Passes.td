@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def NNFoldConstants : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
+def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Compute operations whose operands are constants";
   let description = [{
     Replaces element-wise operations, nn.reshape, nn.transpose and nn.slice whose
@@ -36,7 +36,7 @@ def NNFoldConstants : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
-def NNUnrollRNN : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
+def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
   let summary = "Split recurrent layers along their steps";
   let description = [{
     Splits every nn.lstm, nn.gru and nn.rnn into one operation per `chunk` steps
@@ -101,7 +101,7 @@ def NNUnrollRNN : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
-def NNFoldBatchNorm : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
+def FoldBatchNormPass : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "Fold batch norms into convolutions and matrix products";
   let description = [{
     In inference a batch norm is a scale and a shift per channel, and so are
@@ -129,7 +129,7 @@ def NNFoldBatchNorm : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
-def NNHoistInit : Pass<"nn-hoist-init", "::mlir::ModuleOp"> {
+def HoistInitPass : Pass<"nn-hoist-init", "::mlir::ModuleOp"> {
   let summary = "Move parameter-only expressions to @init";
   let description = [{
     Operations of `@main` that depend on parameters and constants only, not on

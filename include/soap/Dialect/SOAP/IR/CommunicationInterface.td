@@ -11,7 +11,7 @@
 include "mlir/IR/OpBase.td"
 
 def SOAP_ShardOpInterface : OpInterface<"ShardOpInterface"> {
-  let cppNamespace = "::soap::ir";
+  let cppNamespace = "::soap::soapir";
   let description = [{
     An operation whose results are shards and that says of each of them which
     box of which value it holds (attribute `boxes`, one per result). The
@@ -21,16 +21,16 @@ def SOAP_ShardOpInterface : OpInterface<"ShardOpInterface"> {
   let methods = [
     InterfaceMethod<"One box per result.", "::mlir::ArrayAttr", "getBoxes",
                     (ins)>,
-    InterfaceMethod<"The box of result `index`.", "::soap::ir::BoxAttr",
+    InterfaceMethod<"The box of result `index`.", "::soap::soapir::BoxAttr",
                     "getBox", (ins "unsigned":$index), [{}], [{
-      return ::mlir::cast<::soap::ir::BoxAttr>($_op.getBoxes()[index]);
+      return ::mlir::cast<::soap::soapir::BoxAttr>($_op.getBoxes()[index]);
     }]>,
   ];
-  let verify = [{ return ::soap::ir::detail::verifyShardOp($_op); }];
+  let verify = [{ return ::soap::soapir::detail::verifyShardOp($_op); }];
 }
 
 def SOAP_CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
-  let cppNamespace = "::soap::ir";
+  let cppNamespace = "::soap::soapir";
   let description = [{
     An operation that moves data between devices: one action of the
     communication plan of a value (`soap::Action`), one communication node of
@@ -49,7 +49,7 @@ def SOAP_CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
                     "`soap::movements`. The host has the id `host`.",
                     "::llvm::SmallVector<::soap::Movement, 4>", "getMovements",
                     (ins "int32_t":$host), [{}], [{
-      return ::soap::ir::detail::movementsOf($_op, host);
+      return ::soap::soapir::detail::movementsOf($_op, host);
     }]>,
   ];
 }

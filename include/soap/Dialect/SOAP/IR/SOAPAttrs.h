@@ -19,7 +19,7 @@
 #include "soap/Dialect/NN/IR/VocabularyParser.h"
 #include "soap/Partition/CommPlan.h"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 /// @{ Between the ids of the IR and those of plans and topologies, in which the
 /// host is the device `host`.
@@ -34,7 +34,7 @@ inline int32_t deviceFromPlan(int32_t device, int32_t host) {
 /// Size of the dense elements of `tensor`; i1 counts as a byte.
 int64_t sizeInBytes(mlir::RankedTensorType tensor);
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #include "soap/Dialect/SOAP/IR/SOAPDialect.h.inc"
 
@@ -43,7 +43,7 @@ int64_t sizeInBytes(mlir::RankedTensorType tensor);
 #define GET_TYPEDEF_CLASSES
 #include "soap/Dialect/SOAP/IR/SOAPTypes.h.inc"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 /// The configuration of an operation, or null.
 inline ConfigAttr getConfig(mlir::Operation *op) {
@@ -53,6 +53,6 @@ inline void setConfig(mlir::Operation *op, ConfigAttr config) {
   op->setAttr(SOAPDialect::getConfigAttrName(), config);
 }
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_DIALECT_SOAP_IR_SOAPATTRS_H

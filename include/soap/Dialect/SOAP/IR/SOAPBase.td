@@ -14,7 +14,7 @@ include "mlir/IR/OpBase.td"
 
 def SOAP_Dialect : Dialect {
   let name = "soap";
-  let cppNamespace = "::soap::ir";
+  let cppNamespace = "::soap::soapir";
   let summary = "Placement, tasks and communication";
   let description = [{
     Three things, in the order in which a program meets them:

@@ -19,22 +19,22 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "soap/CostModel/Topology.h"
 #include "soap/Dialect/SOAP/IR/SOAPAttrs.h"
+#include "soap/Topology/Topology.h"
 
-namespace soap::ir::detail {
+namespace soap::soapir::detail {
 /// Boxes fit types; one box per result.
 llvm::LogicalResult verifyShardOp(mlir::Operation *op);
 /// The movements of a CommunicationOpInterface.
 llvm::SmallVector<Movement, 4> movementsOf(mlir::Operation *op, int32_t host);
-} // namespace soap::ir::detail
+} // namespace soap::soapir::detail
 
 #include "soap/Dialect/SOAP/IR/CommunicationInterface.h.inc"
 
 #define GET_OP_CLASSES
 #include "soap/Dialect/SOAP/IR/SOAPOps.h.inc"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 /// The box of a shard: that of the result of the operation that makes it. Null
 /// if `value` is not a result of a soap operation.
@@ -43,6 +43,6 @@ BoxAttr getBox(mlir::Value value);
 /// The topology of a module, or null.
 TopologyOp getTopology(mlir::ModuleOp module);
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_DIALECT_SOAP_IR_SOAPOPS_H

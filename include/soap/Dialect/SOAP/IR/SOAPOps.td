@@ -118,7 +118,7 @@ def SOAP_TaskOp : SOAP_Op<"task", [
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs,
-      "::llvm::ArrayRef<::soap::ir::BoxAttr>":$boxes,
+      "::llvm::ArrayRef<::soap::soapir::BoxAttr>":$boxes,
       "::mlir::ValueRange":$inputs, "::llvm::StringRef":$node, "int64_t":$task,
       CArg<"::soap::Phase", "::soap::Phase::Step">:$phase,
       CArg<"bool", "false">:$reduce)>];
@@ -134,7 +134,7 @@ def SOAP_TaskOp : SOAP_Op<"task", [
 }
 
 def SOAP_ReturnOp : SOAP_Op<"return", [
-    Pure, Terminator, HasParent<"::soap::ir::TaskOp">]> {
+    Pure, Terminator, HasParent<"::soap::soapir::TaskOp">]> {
   let summary = "Ends a task";
   let description = [{
     Returns the results of the task.

@@ -11,7 +11,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 struct CoverageStatistics {
   int64_t values = 0;  ///< Values whose tiles partition them.
@@ -32,6 +32,6 @@ llvm::LogicalResult verifyCoverage(mlir::func::FuncOp func,
 llvm::SmallVector<Movement> collectMovements(mlir::func::FuncOp func,
                                              Phase phase, int32_t host);
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_DIALECT_SOAP_TRANSFORMS_COVERAGE_H

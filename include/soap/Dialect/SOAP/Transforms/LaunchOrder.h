@@ -16,7 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Partition/CommPlan.h"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 /// Sorts the block of a partitioned function by the launch order of its compute
 /// nodes. Pack and move stand right after the producer (for parameters,
@@ -55,6 +55,6 @@ struct WaitStatistics {
 llvm::LogicalResult verifyWaits(mlir::func::FuncOp func,
                                 WaitStatistics &statistics);
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_DIALECT_SOAP_TRANSFORMS_LAUNCHORDER_H

@@ -12,7 +12,7 @@
 #include "mlir/Pass/Pass.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 
-namespace soap::ir {
+namespace soap::soapir {
 
 #define GEN_PASS_DECL
 #include "soap/Dialect/SOAP/Transforms/Passes.h.inc"
@@ -20,6 +20,6 @@ namespace soap::ir {
 #define GEN_PASS_REGISTRATION
 #include "soap/Dialect/SOAP/Transforms/Passes.h.inc"
 
-} // namespace soap::ir
+} // namespace soap::soapir
 
 #endif // SOAP_DIALECT_SOAP_TRANSFORMS_PASSES_H

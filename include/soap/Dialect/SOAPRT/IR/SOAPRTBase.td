@@ -63,6 +63,11 @@ def SOAPRT_BufferType : SOAPRT_Type<"Buffer", "buffer"> {
     Example: `!soaprt.buffer<1x64x56x56xf32, activations>`. Activations are
     planned by liveness and lost between steps; parameters are written by loads
     and by the init program, and kept.
+
+    Constraints:
+    - the sizes are known
+    - the elements are integers or floating point numbers
+    - the arena is `activations` or `parameters`
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$shape,
@@ -84,6 +89,11 @@ def SOAPRT_BufferType : SOAPRT_Type<"Buffer", "buffer"> {
 
 def SOAPRT_TokenType : SOAPRT_Type<"Token", "token"> {
   let summary = "the end of a row";
+  let description = [{
+    Rows of the other stream take it as one of their `waits`.
+
+    Example: `!soaprt.token`
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,6 +107,10 @@ def SOAPRT_BoxCopyAttr : AttrDef<SOAPRT_Dialect, "BoxCopy"> {
     Example: `#soaprt.box<[0, 8] to [0, 0] sizes [4, 8]>` copies elements
     `[0:4, 8:16]` of the source to `[0:4, 0:8]` of the target. `steps` (default
     1) are the distances of neighbours in the source; they may be negative.
+
+    Constraints:
+    - there are as many offsets, on both sides, and steps as sizes
+    - sizes are 0 or larger
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$from,

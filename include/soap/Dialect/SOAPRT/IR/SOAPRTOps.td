@@ -33,11 +33,17 @@ def SOAPRT_InputOp : SOAPRT_PortOp<"input"> {
     Example:
     ```mlir
     soaprt.input @in0 "data" : tensor<1x3x224x224xf32>
+    soaprt.input @in1 "ids" {index_bound = 1000 : i64} : tensor<1x128xi64>
     ```
+
+    Constraints:
+    - the shape is known
+    - `index_bound` is 1 or larger, and only integers have one
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$port_name,
                        TypeAttrOf<AnyStaticShapeTensor>:$type,
                        OptionalAttr<I64Attr>:$index_bound);
+  let hasVerifier = 1;
 }
 
 def SOAPRT_OutputOp : SOAPRT_PortOp<"output"> {
@@ -47,6 +53,9 @@ def SOAPRT_OutputOp : SOAPRT_PortOp<"output"> {
     ```mlir
     soaprt.output @out0 "prob" : tensor<1x1000xf32>
     ```
+
+    Constraints:
+    - the shape is known
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$port_name,
                        TypeAttrOf<AnyStaticShapeTensor>:$type);
@@ -75,6 +84,11 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
       soaprt.yield %0 : tensor<4x8xf32>
     }
     ```
+
+    Constraints:
+    - the key is not empty
+    - the body computes something and ends in `soaprt.yield`
+    - `index`, `sizes` and `flops` are 0 or larger
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key,
                        OptionalAttr<SymbolRefAttr>:$native,
@@ -95,6 +109,12 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
 def SOAPRT_YieldOp : SOAPRT_Op<"yield", [
     Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "the results of a kernel";
+  let description = [{
+    Example: `soaprt.yield %0 : tensor<4x8xf32>`
+
+    Constraints:
+    - it ends the body of a `soaprt.kernel`
+  }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
 }
@@ -115,7 +135,28 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
     that all launches share, copies of parameters in the library's layouts, and
     the peak of all memory.
     `alignment`: buffers, and views that kernels read, start at multiples of so
-    many bytes; a multiple of 64, which it is if it is absent.
+    many bytes. Where it is absent, it is 64.
+
+    Example:
+    ```mlir
+    soaprt.device @d0 id 0 alignment 128 activations 256 parameters 0 {
+      %x = soaprt.buffer at 0 : !soaprt.buffer<4x8xf32, activations>
+      soaprt.init {
+      }
+      soaprt.main {
+        %t = soaprt.feed "data" @in0
+            to (%x : !soaprt.buffer<4x8xf32, activations>)
+            [#soaprt.box<[0, 0] to [0, 0] sizes [4, 8]>]
+      }
+    }
+    ```
+
+    Constraints:
+    - the id is 0 or larger
+    - the alignment is a multiple of 64, and larger than 0
+    - sizes in bytes are 0 or larger
+    - it holds buffers, views, loads, tiles, one `soaprt.init` and one
+      `soaprt.main`, and nothing else
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$id,
                        OptionalAttr<I64Attr>:$alignment,
@@ -157,12 +198,46 @@ class SOAPRT_ProgramOp<string mnemonic> : SOAPRT_Op<mnemonic, [
 
 def SOAPRT_InitOp : SOAPRT_ProgramOp<"init"> {
   let summary = "rows that run once, after the loads";
-  let description = "Compute stream only; no row may communicate.";
+  let description = [{
+    Expressions over parameters are computed here, on every device that reads
+    them.
+
+    Example:
+    ```mlir
+    soaprt.init {
+      %t = soaprt.launch "w" @k0(%raw : !soaprt.buffer<8x4xf32, activations>)
+          to (%w : !soaprt.buffer<4x8xf32, parameters>)
+    }
+    ```
+
+    Constraints:
+    - it holds launches and copies only: it neither communicates nor has feeds
+      or drains
+    - all rows are on the compute stream
+  }];
 }
 
 def SOAPRT_MainOp : SOAPRT_ProgramOp<"main"> {
   let summary = "rows of one step";
-  let description = "Feeds come first, drains last.";
+  let description = [{
+    Example:
+    ```mlir
+    soaprt.main {
+      %t0 = soaprt.feed "data" @in0
+          to (%x : !soaprt.buffer<4x8xf32, activations>)
+          [#soaprt.box<[0, 0] to [0, 0] sizes [4, 8]>]
+      %t1 = soaprt.launch "relu1" @k0(%x : !soaprt.buffer<4x8xf32, activations>)
+          to (%y : !soaprt.buffer<4x8xf32, activations>)
+      %t2 = soaprt.drain "prob" @out0
+          from (%y : !soaprt.buffer<4x8xf32, activations>)
+          [#soaprt.box<[0, 0] to [0, 0] sizes [4, 8]>]
+    }
+    ```
+
+    Constraints:
+    - it holds rows only
+    - feeds are its first rows, drains its last
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,6 +254,9 @@ def SOAPRT_BufferOp : SOAPRT_Op<"buffer", [HasParent<"DeviceOp">]> {
     ```mlir
     %b = soaprt.buffer at 4096 : !soaprt.buffer<1x64x56x56xf32, activations>
     ```
+
+    Constraints:
+    - the offset is a multiple of the device's alignment, and 0 or larger
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs SOAPRT_BufferType:$result);
@@ -197,6 +275,10 @@ def SOAPRT_ViewOp : SOAPRT_Op<"view", [HasParent<"DeviceOp">]> {
     %v = soaprt.view %b[512] : !soaprt.buffer<4x256xf32, activations>
                             -> !soaprt.buffer<2x16x16xf32, activations>
     ```
+
+    Constraints:
+    - the result has the element type and the arena of the source
+    - the elements of the result lie inside of the source
   }];
   let arguments = (ins SOAPRT_BufferType:$source, I64Attr:$first);
   let results = (outs SOAPRT_BufferType:$result);
@@ -221,6 +303,12 @@ def SOAPRT_LoadOp : SOAPRT_Op<"load", [HasParent<"DeviceOp">]> {
     soaprt.load "conv1_w" from #nn.splat<1.0 : f32> of tensor<64x3x7x7xf32>
         at [32, 0, 0, 0] into %b : !soaprt.buffer<32x3x7x7xf32, parameters>
     ```
+
+    Constraints:
+    - `source` is one of the four; a file has the bytes of `type`, elements have
+      its type, a splat has its element type, random numbers are floating point
+    - the box has the rank of `type` and lies inside of it
+    - the buffer has the element type of `type`
   }];
   let arguments = (ins StrAttr:$node, AnyAttr:$source,
                        TypeAttrOf<AnyStaticShapeTensor>:$type,
@@ -245,6 +333,12 @@ def SOAPRT_TileOp : SOAPRT_Op<"tile", [HasParent<"DeviceOp">]> {
     soaprt.tile "conv1" : 0 of tensor<4x64x56x56xf32> at [0, 32, 0, 0]
         parts [1] of 4 in %b : !soaprt.buffer<4x32x56x56xf32, activations>
     ```
+
+    Constraints:
+    - `value` is not empty, `result` is 0 or larger
+    - parts are ascending numbers from 0 to `num_parts` - 1
+    - the box has the rank of `type` and lies inside of it
+    - the buffer has the element type of `type`
   }];
   let arguments = (ins StrAttr:$value, I64Attr:$result,
                        TypeAttrOf<AnyStaticShapeTensor>:$type,

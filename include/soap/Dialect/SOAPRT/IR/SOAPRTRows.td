@@ -47,6 +47,11 @@ def SOAPRT_LaunchOp : SOAPRT_RowOp<"launch", (ins
     %t = soaprt.launch "relu1" @k0(%x : !soaprt.buffer<4x8xf32, activations>)
         to (%y : !soaprt.buffer<4x8xf32, activations>) stream compute
     ```
+
+    Constraints:
+    - the kernel exists; inputs and outputs have the number, shapes and element
+      types of its arguments and results
+    - `constants` are indices of inputs, and these are in the parameter arena
   }];
 }
 
@@ -62,6 +67,19 @@ def SOAPRT_CopyOp : SOAPRT_RowOp<"copy", (ins
   let description = [{
     Copy i takes `copies[i]` from source i to target i. `fill`: the targets are
     set to this element first (then there may be more targets than copies).
+
+    Example:
+    ```mlir
+    %t = soaprt.copy "pad" (%x : !soaprt.buffer<2x8xf32, activations>)
+        to (%y : !soaprt.buffer<2x10xf32, activations>)
+        [#soaprt.box<[0, 0] to [0, 1] sizes [2, 8]>] fill 0.0 : f32
+    ```
+
+    Constraints:
+    - there is one source and one target per box; with `fill`, more targets
+    - a source and its target have one element type, and the box lies inside of
+      both
+    - `fill` is a number of the targets' element type
   }];
 }
 
@@ -78,6 +96,17 @@ def SOAPRT_ExchangeOp : SOAPRT_RowOp<"exchange", (ins
   let description = [{
     Each message is one transfer. The n-th send from s to d with a tag meets the
     n-th receive on d from s with it.
+
+    Example, of a device that sends to device 1 and receives from device 2:
+    ```mlir
+    %t = soaprt.exchange "conv1.halo" tag 3
+        send (%a : !soaprt.buffer<1x8xf32, activations>) to [1]
+        receive (%b : !soaprt.buffer<1x8xf32, activations>) from [2]
+    ```
+
+    Constraints:
+    - every send has a destination, every receive an origin
+    - they are other devices, with ids of 0 or larger
   }];
 }
 
@@ -97,9 +126,32 @@ def SOAPRT_CollectiveOp : SOAPRT_RowOp<"collective", (ins
   }]> {
   let summary = "one member's part of a collective";
   let description = [{
-    Number of sends and receives, for n members: broadcast: member 0 sends 1,
-    the others receive 1; all_gather 1 and n; all_to_all n and n; all_reduce 1
-    and 1; reduce_scatter n (shares of the members) and 1.
+    The numbers of sends and receives of a collective of n members:
+
+    | kind | sends | receives |
+    |---|---|---|
+    | `broadcast` | 1 of member 0 | 1 of every other member |
+    | `all_gather` | 1 | n |
+    | `all_to_all` | n | n |
+    | `all_reduce` | 1 | 1 |
+    | `reduce_scatter` | n, the shares of the members | 1 |
+
+    Example, on device 1:
+    ```mlir
+    %t = soaprt.collective "fc.all_reduce" all_reduce over [0, 1] member 1 tag 4
+        combine sum algorithm ring
+        send (%a : !soaprt.buffer<4x8xf32, activations>)
+        receive (%b : !soaprt.buffer<4x8xf32, activations>)
+    ```
+
+    Constraints:
+    - the devices of the group differ, their ids are 0 or larger, and `member`
+      is the index of this device
+    - there are as many sends and receives as the table says
+    - all buffers have one element type
+    - `all_reduce` and `reduce_scatter` have `combine`, and it joins parts; the
+      others have none
+    - the kind of collective has the algorithm
   }];
 }
 
@@ -110,6 +162,20 @@ def SOAPRT_FeedOp : SOAPRT_RowOp<"feed", (ins
     $input `to` `(` $targets `:` type($targets) `)` $copies
   }], [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "copies boxes of an input of the model to buffers";
+  let description = [{
+    Copy i takes `copies[i]` from the input to target i.
+
+    Example:
+    ```mlir
+    %t = soaprt.feed "data" @in0 to (%x : !soaprt.buffer<2x8xf32, activations>)
+        [#soaprt.box<[2, 0] to [0, 0] sizes [2, 8]>]
+    ```
+
+    Constraints:
+    - the input exists
+    - there is one target per box; it has the element type of the input, and the
+      box lies inside of both
+  }];
 }
 
 def SOAPRT_DrainOp : SOAPRT_RowOp<"drain", (ins
@@ -119,6 +185,21 @@ def SOAPRT_DrainOp : SOAPRT_RowOp<"drain", (ins
     $output `from` `(` $sources `:` type($sources) `)` $copies
   }], [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "copies boxes of buffers to an output of the model";
+  let description = [{
+    Copy i takes `copies[i]` from source i to the output.
+
+    Example:
+    ```mlir
+    %t = soaprt.drain "prob" @out0
+        from (%y : !soaprt.buffer<2x8xf32, activations>)
+        [#soaprt.box<[0, 0] to [2, 0] sizes [2, 8]>]
+    ```
+
+    Constraints:
+    - the output exists
+    - there is one source per box; it has the element type of the output, and
+      the box lies inside of both
+  }];
 }
 
 #endif // SOAP_DIALECT_SOAPRT_IR_SOAPRTROWS_TD

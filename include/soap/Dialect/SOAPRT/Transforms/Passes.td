@@ -10,7 +10,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def SOAPRTAssignStreamsPass : Pass<"soaprt-assign-streams", "::mlir::ModuleOp"> {
+def AssignStreamsPass : Pass<"soaprt-assign-streams", "::mlir::ModuleOp"> {
   let summary = "Put rows on streams and add the waits that this needs";
   let description = [{
     Applies the rule of the simulator and decides nothing: rows that meet other
@@ -28,7 +28,7 @@ def SOAPRTAssignStreamsPass : Pass<"soaprt-assign-streams", "::mlir::ModuleOp"> 
   ];
 }
 
-def SOAPRTPlanMemoryPass : Pass<"soaprt-plan-memory", "::mlir::ModuleOp"> {
+def PlanMemoryPass : Pass<"soaprt-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every buffer its place in an arena";
   let description = [{
     Per device one arena of activations and one of parameters. Two activations
@@ -52,7 +52,7 @@ def SOAPRTPlanMemoryPass : Pass<"soaprt-plan-memory", "::mlir::ModuleOp"> {
   ];
 }
 
-def SOAPRTPrintMovementsPass
+def PrintMovementsPass
     : Pass<"soaprt-print-movements", "::mlir::ModuleOp"> {
   let summary = "Print what the programs move between devices";
   let description = [{
@@ -61,7 +61,7 @@ def SOAPRTPrintMovementsPass
   }];
 }
 
-def SOAPRTVerifyProgramsPass
+def VerifyProgramsPass
     : Pass<"soaprt-verify-programs", "::mlir::ModuleOp"> {
   let summary = "Prove that planned programs read what was written";
   let description = [{
@@ -82,7 +82,7 @@ def SOAPRTVerifyProgramsPass
     Option<"report", "report", "bool", "false", "Say what was proved">];
 }
 
-def SOAPRTVerifyMemoryPass : Pass<"soaprt-verify-memory", "::mlir::ModuleOp"> {
+def VerifyMemoryPass : Pass<"soaprt-verify-memory", "::mlir::ModuleOp"> {
   let summary = "Check that planned programs fit into the memory of devices";
   let description = [{
     The exact counterpart of the upper bound of `soap-verify-strategy`: arenas as

@@ -44,17 +44,19 @@ public:
   Clock clockOfNext(RowOpInterface row) const;
   void append(RowOpInterface row);
 
-  int32_t position(mlir::Operation *row) const { return positions.lookup(row); }
-  const Clock &clock(mlir::Operation *row) const {
-    return clocks[position(row)];
+  int32_t position(mlir::Operation *row) const {
+    return positions_.lookup(row);
   }
-  size_t size() const { return clocks.size(); }
+  const Clock &clock(mlir::Operation *row) const {
+    return clocks_[position(row)];
+  }
+  size_t size() const { return clocks_.size(); }
 
 private:
-  llvm::DenseMap<mlir::Operation *, int32_t> positions;
-  std::vector<Clock> clocks;
+  llvm::DenseMap<mlir::Operation *, int32_t> positions_;
+  std::vector<Clock> clocks_;
   /// What the next row of a stream knows from its predecessor.
-  std::array<Clock, 2> streams;
+  std::array<Clock, 2> streams_;
 };
 
 } // namespace soap::soaprt

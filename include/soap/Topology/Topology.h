@@ -1,0 +1,216 @@
+//===- Topology.h - Devices and the links between them ----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The device topology D of Jia et al., "Beyond data and model parallelism",
+// section 3: devices of possibly different kinds, and directed links with a
+// bandwidth and a latency. Compute devices have the ids 0 to numDevices()-1;
+// one memory-only device, `host`, holds inputs and outputs and has the id
+// numDevices().
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TOPOLOGY_TOPOLOGY_H
+#define SOAP_TOPOLOGY_TOPOLOGY_H
+
+#include "soap/Links/LinkSpeed.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace llvm::json {
+class Value;
+} // namespace llvm::json
+
+namespace soap {
+
+/// What a kind of device can do. Rates are for 32-bit floats.
+struct DeviceKind {
+  std::string name;
+  double peakFlops = 100e9;      ///< Flop/s that the best kernel reaches.
+  double memoryBandwidth = 10e9; ///< Bytes/s, read plus written.
+  /// The first `cacheBytes` that a kernel without weights or a copy touches
+  /// pass at `cacheBandwidth`: the step before left them in a cache. 0: none.
+  double cacheBytes = 0, cacheBandwidth = 0;
+  /// Small tiles are inefficient: a kernel with m rows, n columns and a
+  /// reduction of depth k reaches m/(m+halfRows) * n/(n+halfColumns) *
+  /// k/(k+halfDepth) of the peak.
+  double halfRows = 4, halfColumns = 4, halfDepth = 16;
+  int64_t launchNs = 1000; ///< Fixed cost of every kernel.
+  /// What kernels read starts at multiples of this many bytes; what lies
+  /// elsewhere is copied first.
+  int64_t alignment = 64;
+};
+
+/// A device that computes, or the host's memory.
+struct Device {
+  int32_t id = 0;
+  int32_t kind = 0;        ///< Index into kinds(); ignored for the host.
+  int32_t node = 0;        ///< The machine it sits in.
+  int64_t memoryBytes = 0; ///< 0: unlimited.
+  int32_t cores = 0;       ///< CPU cores, 0 if it is no CPU device.
+};
+
+/// How long `bytes` keep a link of `bandwidth` bytes/s, in ns, rounded to the
+/// nearest, at most longestNs. Times of simulations and of what is compiled
+/// agree to the bit because all of them come from here.
+inline int64_t transferNs(double bytes, double bandwidth) {
+  return roundNs(bytes / bandwidth * 1e9);
+}
+
+/// A directed connection. Ends are devices or junctions (switches, network
+/// cards), so that what several routes share can be said.
+struct Link {
+  int32_t from = 0, to = 0; ///< Vertices: device ids, then junctions.
+  double bandwidth = 0;     ///< Bytes/s.
+  int64_t latencyNs = 0;
+  /// Links of one `shared` name are one resource: they are used one at a time.
+  std::string shared;
+  int32_t resource = -1;         ///< Index of the resource, filled by finish().
+  bool occupiesReceiver = false; ///< Transfers hold the receiver's compute.
+  /// Bytes/s at which they do, where the link is slower than the copy; 0: at
+  /// the link's bandwidth.
+  double copyBandwidth = 0;
+
+  /// How long `bytes` keep the link, without its latency.
+  int64_t ns(double bytes) const { return transferNs(bytes, bandwidth); }
+};
+
+/// The way from one device to another. Put together by Topology::route() from
+/// the topology's tables, whose `links` it refers to.
+struct Route {
+  llvm::ArrayRef<int32_t> links; ///< Indices into links(), in order.
+  int64_t latencyNs = 0;         ///< Sum over the links.
+  double bandwidth = 0;          ///< Smallest of the links, bytes/s.
+  bool occupiesReceiver = false; ///< If any link says so.
+  double copyBandwidth = 0;      ///< Smallest of those links, bytes/s.
+
+  /// How long `bytes` take once the first of them is there: the time on the
+  /// slowest link, without latencies.
+  int64_t ns(double bytes) const { return transferNs(bytes, bandwidth); }
+  /// How long a transfer holds the receiver's compute stream.
+  int64_t copyNs(double bytes) const {
+    return occupiesReceiver ? transferNs(bytes, copyBandwidth) : 0;
+  }
+};
+
+class Topology {
+public:
+  std::string name;
+  /// What people should know about it (`comment` in files): sources and
+  /// assumptions.
+  std::vector<std::string> comments;
+
+  /// @{ Construction: kinds, then devices in the order of their ids, then
+  /// junctions and links, then finish().
+  int32_t addKind(DeviceKind kind);
+  int32_t addDevice(int32_t kind, int32_t node = 0, int64_t memoryBytes = 0,
+                    int32_t cores = 0);
+  /// Junctions are numbered from -1 downwards until finish().
+  int32_t addJunction(llvm::StringRef name);
+  /// Before finish(), the host is this vertex.
+  static constexpr int32_t hostVertex = INT32_MIN;
+  void addLink(Link link);
+  /// A link in each direction.
+  void addDuplexLink(Link link);
+  /// Numbers vertices and resources and finds the routes. Returns check().
+  std::string finish();
+  /// @}
+
+  /// `count` equal devices of one machine that exchange data through shared
+  /// memory. `copyBandwidth` is what one device gets while all are copying.
+  static Topology machine(int32_t count, const DeviceKind &kind,
+                          double copyBandwidth, int64_t latencyNs,
+                          int64_t memoryBytes, int32_t coresPerDevice,
+                          bool occupiesReceiver);
+  /// Puts a link of this speed in place of each that joins two devices, as
+  /// soap-run --link does: one in each direction of a pair, shared with no
+  /// other. Receivers copy as fast as before, and what it takes to hand over
+  /// adds to the latency. After finish().
+  void throttle(const LinkSpeed &speed);
+
+  /// Leaves `bytes` less of a device's memory, but at least one byte; nothing
+  /// changes where it is unlimited.
+  void reserveMemory(int32_t device, int64_t bytes);
+
+  static llvm::Expected<Topology> parse(llvm::StringRef json);
+  static llvm::Expected<Topology> load(llvm::StringRef path);
+  /// The JSON text of the topology, in the form that parse() reads: a line per
+  /// device and link. parse() of it makes an equal topology.
+  std::string toJSON() const;
+
+  /// The first mistake (no device, unknown kind, a pair of devices without a
+  /// route, a bandwidth that is not positive, ...) or an empty string.
+  std::string check() const;
+
+  int32_t numDevices() const { return static_cast<int32_t>(devices_.size()); }
+  /// The id of the memory-only device.
+  int32_t host() const { return numDevices(); }
+  const Device &device(int32_t id) const { return devices_[id]; }
+  llvm::ArrayRef<Device> devices() const { return devices_; }
+  const DeviceKind &kindOf(int32_t device) const {
+    return kinds_[devices_[device].kind];
+  }
+  llvm::ArrayRef<DeviceKind> kinds() const { return kinds_; }
+  DeviceKind &kind(int32_t index) { return kinds_[index]; }
+  llvm::ArrayRef<Link> links() const { return links_; }
+  int32_t numResources() const { return numResources_; }
+  /// The route between two devices, either of which may be the host. Without
+  /// links from a device to itself. Simulations ask for it in their inner
+  /// loops: two loads and an addition.
+  Route route(int32_t from, int32_t to) const {
+    const Way &way = wayOf(from, to);
+    const Rates &rates = rates_[way.rates];
+    return {llvm::ArrayRef(routeLinks_.data() + way.firstLink, rates.numLinks),
+            rates.latencyNs, rates.bandwidth, rates.occupiesReceiver,
+            rates.copyBandwidth};
+  }
+  /// Relative cost of a route (ns for one mebibyte), to choose the nearest
+  /// source of a transfer. 0 from a device to itself.
+  int64_t routeCost(int32_t from, int32_t to) const {
+    return rates_[wayOf(from, to).rates].cost;
+  }
+
+private:
+  /// Routes are stored for all pairs, and many of them are alike: 8 bytes for
+  /// each, and 4 for each of its links. What else they say is in `rates_`.
+  struct Way {
+    uint32_t firstLink; ///< Index into routeLinks_.
+    uint32_t rates;     ///< Index into rates_.
+  };
+  struct Rates {
+    uint32_t numLinks = 0;
+    bool occupiesReceiver = false;
+    int64_t latencyNs = 0;
+    double bandwidth = 0, copyBandwidth = 0;
+    int64_t cost = 0; ///< Of a mebibyte, in ns.
+  };
+  class RatesTable;
+
+  const Way &wayOf(int32_t from, int32_t to) const {
+    return ways_[static_cast<size_t>(from) * (devices_.size() + 1) + to];
+  }
+  void findRoutes();
+
+  std::vector<DeviceKind> kinds_;
+  std::vector<Device> devices_;
+  std::vector<std::string> junctions_;
+  std::vector<Link> links_;
+  std::vector<Way> ways_; ///< Of from * (numDevices() + 1) + to.
+  std::vector<Rates> rates_;
+  std::vector<int32_t> routeLinks_;
+  int32_t numResources_ = 0;
+  bool finished_ = false;
+};
+
+} // namespace soap
+
+#endif // SOAP_TOPOLOGY_TOPOLOGY_H

@@ -1,0 +1,200 @@
+//===- EngineSetup.cpp - The devices of a model, on this machine ----------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Engine/Engine.h"
+#include "Model/Check.h"
+#include "Process/HostShare.h"
+#include "Transport/Staged.h"
+#include "Transport/Throttle.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace soap;
+using namespace soap::runtime;
+
+/// Cores per device as a model says; 0: an even share of those of `devices`, of
+/// which the model may use but some.
+static size_t coresPerDevice(const fb::Model &table, size_t devices,
+                             size_t allowed) {
+  size_t used = table.devices()->size(), all = table.machine_devices();
+  if (table.cores_per_device() != 0 || all <= used)
+    return table.cores_per_device();
+  return std::max<size_t>(1, allowed * used / (devices * all));
+}
+
+/// Gives this process's devices their share of its host.
+void Engine::place(const EngineOptions &options) {
+  const fb::Model &table = model_->table();
+  size_t perDevice = options.coresPerDevice ? options.coresPerDevice
+                                            : table.cores_per_device();
+  std::string same = text(toString(table.fingerprint()), ' ',
+                          std::hash<std::string>()(toString(table.strategy())),
+                          ' ', perDevice);
+  if (options.link)
+    same += text(' ', options.link->bandwidth, ' ', options.link->latencyNs);
+  for (const fb::Device *device : items(table.devices()))
+    same += ' ' + std::to_string(items(device->main()).size());
+  for (uint32_t rank : placement_.rankOf)
+    same += ' ' + std::to_string(rank);
+  std::vector<int> allowed = allowedCores();
+  HostShare share =
+      shareHost(group_.get(), placement_, allowed, neededMemory(), same);
+  agree(group_.get(), [&] {
+    uint64_t available = backend_->availableMemory();
+    if (share.neededBytes > available)
+      invalid("expected ", share.neededBytes >> 20,
+              " MiB of free memory, got: ", available >> 20,
+              " MiB; compile with a smaller --batch, or free memory");
+    split_ = splitCores(
+        share.devices,
+        perDevice ? perDevice
+                  : coresPerDevice(table, share.devices, allowed.size()),
+        allowed);
+  });
+  if (!split_.warning.empty() && options.warning)
+    options.warning(split_.warning);
+  size_t count = placement_.localDevices().size();
+  for (auto *cores : {&split_.compute, &split_.communication})
+    *cores = std::vector<std::vector<int>>(
+        cores->begin() + static_cast<std::ptrdiff_t>(share.firstDevice),
+        cores->begin() +
+            static_cast<std::ptrdiff_t>(share.firstDevice + count));
+}
+
+/// The largest parameter that a library kernel may want in another layout:
+/// while a model loads, one of them exists twice.
+static uint64_t largestConstantOperand(const fb::Device &device) {
+  uint64_t bytes = 0;
+  for (const fb::Row *row : items(device.main()))
+    if (const auto *launch = row->body_as_Launch())
+      for (uint32_t operand : items(launch->constant_operands()))
+        bytes = std::max(
+            bytes,
+            device.buffers()->Get(launch->operands()->Get(operand))->bytes());
+  return bytes;
+}
+
+uint64_t Engine::neededMemory() const {
+  uint64_t needed = 0;
+  auto add = [&](uint64_t bytes) {
+    if (__builtin_add_overflow(needed, bytes, &needed))
+      needed = UINT64_MAX;
+  };
+  for (uint32_t number : placement_.localDevices()) {
+    const fb::Device *device = model_->table().devices()->Get(number);
+    if (device->peak_bytes()) {
+      add(device->peak_bytes());
+      continue;
+    }
+    add(device->activation_bytes());
+    add(device->parameter_bytes());
+    add(largestConstantOperand(*device));
+  }
+  return needed;
+}
+
+void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
+  Meetings meetings = matchRows(model_->table());
+  channels_ = makeLocalChannels(split_.transportSpins);
+  HostLinks host;
+  if (group_) {
+    host.number(model_->table());
+    host.group = group_.get();
+    // A look at MPI takes some ten times as long as one at memory.
+    group_->setSpins(split_.transportSpins / 10);
+    // A throttled link takes a channel back, too.
+    host.firstChannel = uint64_t{meetings.channelCount} * (link ? 2 : 1);
+    group_->needChannels(host.firstChannel + host.count);
+    channels_ = makeGroupChannels(std::move(channels_), *group_, placement_);
+  }
+  if (link)
+    channels_ = makeThrottledChannels(std::move(channels_), *link,
+                                      meetings.channelCount);
+  transport_ = backend_->makeTransport({*channels_, !group_, link.has_value()});
+  if (!transport_)
+    transport_ = makeStagedTransport(*channels_, backend_->traits());
+  Links links{meetings, *transport_, *channels_, host};
+  for (uint32_t number : placement_.localDevices())
+    devices_.push_back(std::make_unique<Device>(number, model_, *backend_,
+                                                links, split_.streamSpins));
+  if (group_ && placement_.rank == 0)
+    makeHostSides(host);
+}
+
+void Engine::makeHostSides(const HostLinks &links) {
+  auto devices = items(model_->table().devices());
+  for (uint32_t d = 0; d != devices.size(); ++d) {
+    if (placement_.isLocal(d))
+      continue;
+    uint32_t rank = placement_.rankOf[d], index = 0;
+    for (const fb::Row *row : items(devices[d]->main())) {
+      uint64_t channel = links.channelOf(d, index++);
+      if (const auto *feed = row->body_as_Feed())
+        feedSources_.push_back(
+            makeFeedSource(*feed, group_->makeSender(channel, rank)));
+      else if (const auto *drain = row->body_as_Drain())
+        drainTargets_.push_back(
+            makeDrainTarget(*drain, group_->makeReceiver(channel, rank)));
+    }
+  }
+  // All feeds of a step are on their way at once, then all drains.
+  auto bytesOf = [](const std::unique_ptr<HostSide> &side) {
+    return (side->ownBytes() + 63) / 64 * 64;
+  };
+  uint64_t most = 0;
+  for (auto *sides : {&feedSources_, &drainTargets_}) {
+    uint64_t bytes = 0;
+    for (const auto &side : *sides)
+      bytes += bytesOf(side);
+    most = std::max(most, bytes);
+  }
+  staging_ = Arena(most);
+  for (auto *sides : {&feedSources_, &drainTargets_}) {
+    char *memory = staging_.data();
+    for (const auto &side : *sides) {
+      side->setOwnMemory(memory);
+      memory += bytesOf(side);
+    }
+  }
+}
+
+std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
+                                             size_t given) {
+  std::vector<uint64_t> storage(size / sizeof(uint64_t) + 1);
+  std::memcpy(storage.data(), data, size);
+  const fb::Model &table = *checkedModel(storage.data(), size);
+  checkTable(table);
+  Meetings meetings = matchRows(table);
+  const Backend &backend = findBackend(toString(table.target()));
+  std::vector<int> allowed = allowedCores();
+  size_t devices = table.devices()->size();
+  CoreSplit split = splitCores(
+      devices, given ? given : coresPerDevice(table, devices, allowed.size()),
+      allowed);
+  std::vector<MemoryNeeds> all;
+  std::exception_ptr failure;
+  // The library sees the cores of the thread that calls it. All devices have
+  // equally many.
+  std::thread([&] {
+    try {
+      backend.useThreads(split.compute[0].size());
+      DeviceKernels kernels(backend, table, [](uint32_t) { return nullptr; });
+      uint32_t number = 0;
+      for (const fb::Device *device : items(table.devices())) {
+        all.push_back(planMemory(
+            kernels, *device,
+            mostCommunicationBytes(table, meetings, backend.traits(), number)));
+        ++number;
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure)
+    std::rethrow_exception(failure);
+  return all;
+}

@@ -1,0 +1,145 @@
+//===- EngineThreads.cpp - The threads that run steps ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Engine/Engine.h"
+#include <system_error>
+
+using namespace soap;
+using namespace soap::runtime;
+
+void Engine::startThreads() {
+  uint32_t count = 0;
+  for (const auto &device : devices_)
+    count += device->hasCommunicationThread() ? 2 : 1;
+  threadCount_ = count;
+  barrier_ = std::make_unique<Barrier>(count, split_.transportSpins);
+  auto startThread = [&](auto body) {
+    try {
+      threads_.emplace_back(body);
+    } catch (const std::system_error &error) {
+      failed("expected to start ", count, " threads, got: ", threads_.size(),
+             " (", error.code().message(),
+             "); use more processes, or raise the limits of threads and memory "
+             "(ulimit -u, ulimit -v)");
+    }
+  };
+  for (size_t d = 0; d != devices_.size(); ++d) {
+    Device &device = *devices_[d];
+    startThread([this, &device, d] { computeLoop(device, split_.compute[d]); });
+    if (device.hasCommunicationThread())
+      startThread([this, &device, d] {
+        communicationLoop(device, split_.communication[d]);
+      });
+  }
+  ready_.wait(count);
+  if (error_) {
+    stopThreads();
+    std::rethrow_exception(error_);
+  }
+}
+
+void Engine::stopThreads() {
+  if (threads_.empty())
+    return;
+  // A step that runs ends first.
+  rest();
+  stopping_ = true;
+  go_.set(step_.number + 1);
+  for (std::thread &thread : threads_)
+    thread.join();
+  threads_.clear();
+}
+
+void Engine::fail(std::exception_ptr failure) {
+  std::lock_guard<std::mutex> lock(errorMutex_);
+  if (!error_)
+    error_ = std::move(failure);
+}
+
+void Engine::runPhase(Device &device, fb::Stream stream, fb::Phase phase) {
+  if (auto failure = device.run(stream, phase, step_, traceThisStep_))
+    fail(std::move(failure));
+}
+
+/// All threads of this process come together, then all processes.
+void Engine::meet(const Device &device, fb::Stream stream, uint32_t &visits) {
+  barrier_->arrive(visits);
+  if (!group_)
+    return;
+  if (stream == fb::Stream::Compute && leads(device)) {
+    try {
+      group_->barrier();
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+  barrier_->arrive(visits);
+}
+
+void Engine::onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
+                         void (HostSide::*what)(const Step &)) {
+  try {
+    for (const auto &side : sides)
+      (side.get()->*what)(step_);
+  } catch (...) {
+    channels_->abandon(messageOf(std::current_exception()));
+    fail(std::current_exception());
+  }
+}
+
+void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
+  runsCommands() = true;
+  bindThread(cores);
+  backend_->useThreads(cores.size());
+  try {
+    device.prepare(weights_.get(), observer_);
+  } catch (...) {
+    fail(std::current_exception());
+  }
+  ready_.increment();
+  uint32_t visits = 0;
+  for (uint32_t next = 1;; ++next) {
+    go_.wait(next);
+    if (stopping_)
+      return;
+    // Rank 0 is the host of other ranks' devices, too.
+    if (leads(device))
+      onHostSides(feedSources_, &HostSide::start);
+    runPhase(device, fb::Stream::Compute, fb::Phase::Feed);
+    if (leads(device))
+      onHostSides(feedSources_, &HostSide::finish);
+    meet(device, fb::Stream::Compute, visits);
+    if (leads(device))
+      stepStart_ = now();
+    runPhase(device, fb::Stream::Compute, fb::Phase::Step);
+    meet(device, fb::Stream::Compute, visits);
+    if (leads(device)) {
+      stepEnd_ = now();
+      onHostSides(drainTargets_, &HostSide::start);
+    }
+    runPhase(device, fb::Stream::Compute, fb::Phase::Drain);
+    if (leads(device))
+      onHostSides(drainTargets_, &HostSide::finish);
+    done_.increment();
+  }
+}
+
+void Engine::communicationLoop(Device &device, const std::vector<int> &cores) {
+  runsCommands() = true;
+  bindThread(cores);
+  ready_.increment();
+  uint32_t visits = 0;
+  for (uint32_t next = 1;; ++next) {
+    go_.wait(next);
+    if (stopping_)
+      return;
+    meet(device, fb::Stream::Communication, visits);
+    runPhase(device, fb::Stream::Communication, fb::Phase::Step);
+    meet(device, fb::Stream::Communication, visits);
+    done_.increment();
+  }
+}

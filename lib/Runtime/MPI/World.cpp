@@ -1,0 +1,226 @@
+//===- World.cpp - What a process has of MPI ------------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MPI/World.h"
+#include "MPI/MpiGroup.h"
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+using namespace soap;
+using namespace soap::runtime;
+using namespace soap::runtime::mpi;
+
+namespace {
+/// How long a wait goes on after another process said that it leaves: what it
+/// sent before may still be on its way.
+constexpr std::chrono::seconds graceAfterLeaving(3);
+
+World *world = nullptr;     ///< Null until all have joined.
+bool startedMpi = false;    ///< Who starts MPI ends it.
+bool endsMpi = false;       ///< World::end() is called when the program exits.
+bool allHaveFailed = false; ///< To join, the last time, and all know.
+} // namespace
+
+void mpi::require(int code, const char *what) {
+  if (code == MPI_SUCCESS)
+    return;
+  char message[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, message, &length);
+  failed("expected ", what, " to work, got: ", message,
+         "; see what mpirun says");
+}
+
+//===----------------------------------------------------------------------===//
+// Contexts
+//===----------------------------------------------------------------------===//
+
+Context::Context(const World &world, uint32_t number)
+    : world(world), number(number) {
+  require(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  require(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
+          "MPI_Comm_set_errhandler");
+}
+
+bool Context::breakBy(const std::string &why) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (broken_)
+    return false;
+  reason_ = why;
+  broken_ = true;
+  return true;
+}
+
+void Context::check() {
+  if (!broken_)
+    return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  failed(reason_);
+}
+
+void Context::wait(MPI_Request &request, const char *what) {
+  using Clock = std::chrono::steady_clock;
+  long nanoseconds = 10'000;
+  bool leaves = false;
+  Clock::time_point seen;
+  for (unsigned look = 0;; ++look) {
+    check();
+    int done = 0;
+    require(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
+    if (done)
+      return;
+    if (look < spins)
+      continue;
+    timespec pause = {0, nanoseconds};
+    (void)nanosleep(&pause, nullptr);
+    nanoseconds = std::min(nanoseconds + nanoseconds / 2, 500'000L);
+    std::string failure = world.monitor.failureOf(number);
+    if (!failure.empty()) {
+      breakBy(failure);
+      continue;
+    }
+    int64_t leaver = world.monitor.leaver();
+    if (leaver < 0)
+      continue;
+    if (!leaves)
+      seen = Clock::now();
+    leaves = true;
+    // All see that it leaves: nobody has to be told.
+    if (Clock::now() - seen > graceAfterLeaving)
+      breakBy(text("expected ",
+                   world.monitor.describe(static_cast<uint32_t>(leaver)),
+                   " to take part in ", what,
+                   ", got: its end; make the same calls on all ranks"));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Beginning and end
+//===----------------------------------------------------------------------===//
+
+World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
+  int started = 0, level = MPI_THREAD_SINGLE;
+  require(MPI_Initialized(&started), "MPI_Initialized");
+  if (started) {
+    require(MPI_Query_thread(&level), "MPI_Query_thread");
+  } else {
+    // Where ranks outnumber cores, Open MPI yields in every look, which takes a
+    // turn of all other processes; a wait sleeps instead.
+    setenv("OMPI_MCA_mpi_yield_when_idle", "0", /*overwrite=*/0);
+    require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level),
+            "MPI_Init_thread");
+    startedMpi = true;
+  }
+  if (level < MPI_THREAD_MULTIPLE)
+    invalid("expected an MPI with MPI_THREAD_MULTIPLE, got: level ", level,
+            "; ask for it in MPI_Init_thread, or use an MPI that has it");
+  contexts.push_back(std::make_unique<Context>(*this, 0));
+  MPI_Comm_rank(contexts[0]->comm, &rank);
+  MPI_Comm_size(contexts[0]->comm, &size);
+  // The monitor went by what the launcher says.
+  if (static_cast<uint32_t>(size) != launch.size ||
+      static_cast<uint32_t>(rank) != launch.rank)
+    invalid("expected a launcher that sets OMPI_COMM_WORLD_SIZE or PMI_SIZE, "
+            "got: rank ",
+            rank, " of ", size, " from MPI, ", launch.rank, " of ", launch.size,
+            " from the environment; use mpirun");
+  int *bound = nullptr, found = 0;
+  require(MPI_Comm_get_attr(contexts[0]->comm, MPI_TAG_UB, &bound, &found),
+          "MPI_Comm_get_attr");
+  if (found)
+    largestTag = static_cast<uint64_t>(*bound);
+}
+
+void World::end() {
+  // The program may have ended its own MPI.
+  int ended = 0;
+  if (MPI_Finalized(&ended) != MPI_SUCCESS)
+    return;
+  if (!world) {
+    // Nobody is watched, and all come here.
+    if (allHaveFailed && startedMpi && !ended)
+      MPI_Finalize();
+    return;
+  }
+  if (getpid() != world->process)
+    return;
+  // MPI would wait for the lost one for ever. This may be the monitor's own
+  // thread, if the program exits when it is told.
+  Monitor &monitor = world->monitor;
+  if (monitor.hasLost())
+    return;
+  bool broken = std::any_of(
+      world->contexts.begin(), world->contexts.end(),
+      [](const std::unique_ptr<Context> &c) { return c->isBroken(); });
+  monitor.announceLeaving(broken);
+  // Nor does MPI end after a failure, wherever it was: messages are left that
+  // nobody takes, and who has failed does not come.
+  std::optional<bool> together = monitor.leaveTogether();
+  for (; !together; together = monitor.leaveTogether()) {
+    // What was sent may still be on its way.
+    int flag = 0;
+    if (!ended)
+      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world->contexts[0]->comm, &flag,
+                 MPI_STATUS_IGNORE);
+    timespec pause = {0, 500'000};
+    (void)nanosleep(&pause, nullptr);
+  }
+  if (startedMpi && !ended && *together)
+    MPI_Finalize();
+  monitor.leave(!*together);
+}
+
+/// Connects the monitors of all ranks. What fails on one of them is thrown on
+/// all.
+static void connectMonitors(MpiGroup &group, Monitor &monitor) {
+  std::string invitation;
+  bool invites = group.rank() == 0;
+  agree(&group, [&] {
+    if (invites)
+      invitation = monitor.invite();
+  });
+  invitation = group.allGather(invitation)[0];
+  agree(&group, [&] {
+    if (!invites)
+      monitor.join(invitation);
+  });
+  agree(&group, [&] { monitor.introduce(group.names()); });
+}
+
+static std::shared_ptr<Group> join(const Launch &launch, Monitor &monitor) {
+  allHaveFailed = false;
+  auto joined = std::make_unique<World>(launch, monitor);
+  // Once, after what MPI does at exit; the program may have joined in vain
+  // before.
+  if (!std::exchange(endsMpi, true))
+    std::atexit(World::end);
+  auto group = std::make_shared<MpiGroup>(*joined, *joined->contexts[0]);
+  for (const std::string &line :
+       group->allGather(hostName() + " " + std::to_string(getpid()))) {
+    size_t space = line.rfind(' ');
+    joined->processes.push_back(
+        {line.substr(0, space), std::stoll(line.substr(space + 1))});
+  }
+  if (joined->size > 1) {
+    try {
+      connectMonitors(*group, monitor);
+    } catch (const AgreedError &) {
+      allHaveFailed = true;
+      throw;
+    }
+  }
+  world = joined.release();
+  return group;
+}
+
+extern "C" JoinFunction soap_mpi_transport(const char *runtime) {
+  return std::string(runtime) == SOAP_VERSION ? &join : nullptr;
+}

@@ -1,0 +1,210 @@
+//===- LaunchPolicy.cpp - Policies that produce a launch order ------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/LaunchPolicy.h"
+#include "SimulatorPass.h"
+#include <queue>
+
+using namespace soap;
+using namespace soap::detail;
+
+namespace {
+/// Launches nodes one after the other, in whatever order the policy chooses
+/// among those whose producers have been launched, and simulates as it goes.
+class ListScheduler {
+public:
+  ListScheduler(const SearchProblem &problem, const Strategy &strategy)
+      : graph_(problem.graph), tasks_(problem), missing_(graph_.numNodes(), 0),
+        launched_(graph_.numValues(), false) {
+    Strategy unordered = strategy;
+    unordered.order.clear();
+    tasks_.setStrategy(unordered);
+  }
+
+  const TaskGraph &tasks() const { return tasks_; }
+
+  /// `add(node, time)` is told every node that becomes ready and when all that
+  /// it reads is there; `next(pass)` gives the node to launch, or -1.
+  template <typename Add, typename Next>
+  std::vector<int32_t> run(Add add, Next next) {
+    SimulatorState state;
+    state.reset(tasks_);
+    RecordNothing record;
+    Pass pass(tasks_, state, record);
+
+    // What costs no time and reads nothing stands in front, outputs behind.
+    std::vector<int32_t> order;
+    for (int32_t id = 0; id < graph_.numNodes(); ++id) {
+      const GraphNode &node = graph_.node(id);
+      if (node.role != NodeRole::Compute) {
+        if (node.role != NodeRole::Output)
+          order.push_back(id);
+        continue;
+      }
+      for (int32_t value : node.operands)
+        missing_[id] += isComputed(value);
+      if (missing_[id] == 0)
+        add(id, 0);
+    }
+    for (int32_t id; (id = next(state)) >= 0;) {
+      order.push_back(id);
+      for (int32_t value : graph_.node(id).operands)
+        if (!isComputed(value) && !launched_[value]) {
+          launched_[value] = true;
+          pass.launchValue(value);
+        }
+      pass.launchNode(id);
+      for (int32_t value : graph_.node(id).results) {
+        pass.launchValue(value);
+        for (const GraphValue::Use &use : graph_.value(value).uses)
+          if (--missing_[use.node] == 0 &&
+              graph_.node(use.node).role == NodeRole::Compute)
+            add(use.node, pass.readyTime(use.node));
+      }
+    }
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (graph_.node(id).role == NodeRole::Output)
+        order.push_back(id);
+    return order;
+  }
+
+private:
+  bool isComputed(int32_t value) const {
+    return graph_.node(graph_.value(value).producer).role == NodeRole::Compute;
+  }
+
+  const OperatorGraph &graph_;
+  TaskGraph tasks_;
+  std::vector<int32_t> missing_;
+  std::vector<bool> launched_;
+};
+
+int64_t longest(llvm::ArrayRef<int64_t> times) {
+  return times.empty() ? 0 : *std::max_element(times.begin(), times.end());
+}
+
+/// Time that an action takes by itself: a collective its cost, transfers as
+/// long as the device with most of them.
+int64_t timeOf(const ActionTasks &action) {
+  int64_t pack = longest(action.packNs);
+  if (action.form == ActionTasks::Form::Collective)
+    return pack + action.ns;
+  std::vector<int64_t> busy(action.devices.size(), 0);
+  for (const TransferTask &transfer : action.transfers)
+    for (int32_t member : {transfer.source, transfer.target})
+      busy[member] += action.costs[transfer.cost];
+  return pack + longest(busy);
+}
+} // namespace
+
+std::vector<int32_t> soap::fifoOrder(const SearchProblem &problem,
+                                     const Strategy &strategy) {
+  ListScheduler scheduler(problem, strategy);
+  using Entry = std::pair<int64_t, int32_t>; // Ready time, node.
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  return scheduler.run(
+      [&](int32_t node, int64_t time) { queue.push({time, node}); },
+      [&](const SimulatorState &) {
+        if (queue.empty())
+          return -1;
+        int32_t node = queue.top().second;
+        queue.pop();
+        return node;
+      });
+}
+
+std::vector<int64_t> soap::timeToEnd(const TaskGraph &tasks) {
+  const OperatorGraph &graph = tasks.graph();
+  std::vector<int64_t> ranks(graph.numNodes(), 0);
+  // Nodes stand behind their operands.
+  for (int32_t id = graph.numNodes(); id-- > 0;) {
+    int64_t after = 0;
+    for (int32_t value : graph.node(id).results) {
+      const ValueTasks &moved = tasks.valueTasks(value);
+      int64_t moving = longest(moved.reduceNs);
+      for (const ActionTasks &action : moved.actions)
+        moving += timeOf(action);
+      for (auto [use, tasksOfUse] :
+           llvm::zip_equal(graph.value(value).uses, moved.uses)) {
+        bool waits =
+            !tasksOfUse.unpackWaits.empty() || !tasksOfUse.computeWaits.empty();
+        after =
+            std::max(after, (waits ? moving : 0) +
+                                longest(tasksOfUse.unpackNs) + ranks[use.node]);
+      }
+    }
+    ranks[id] = tasks.nodeNs(id) + after;
+  }
+  return ranks;
+}
+
+std::vector<int32_t> soap::criticalPathOrder(const SearchProblem &problem,
+                                             const Strategy &strategy) {
+  ListScheduler scheduler(problem, strategy);
+  const TaskGraph &tasks = scheduler.tasks();
+  std::vector<int64_t> ranks = timeToEnd(tasks);
+  std::vector<std::pair<int64_t, int32_t>> ready; // Ready time, node.
+  return scheduler.run(
+      [&](int32_t node, int64_t time) { ready.push_back({time, node}); },
+      [&](const SimulatorState &state) {
+        using Key = std::tuple<int64_t, int64_t, int32_t>;
+        auto best = ready.end();
+        Key bestKey;
+        for (auto it = ready.begin(); it != ready.end(); ++it) {
+          int64_t start = it->first;
+          for (int32_t device : tasks.nodeTasks(it->second).devices)
+            start = std::max(start, state.resources[device]);
+          Key key{start, -ranks[it->second], it->second};
+          if (best != ready.end() && bestKey <= key)
+            continue;
+          best = it;
+          bestKey = key;
+        }
+        if (best == ready.end())
+          return -1;
+        int32_t node = best->second;
+        *best = ready.back();
+        ready.pop_back();
+        return node;
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// By name
+//===----------------------------------------------------------------------===//
+
+llvm::ArrayRef<llvm::StringRef> soap::launchPolicyNames() {
+  static const llvm::StringRef names[] = {"program", "fifo", "critical-path"};
+  return names;
+}
+
+bool soap::isLaunchPolicy(llvm::StringRef name) {
+  return llvm::is_contained(launchPolicyNames(), name);
+}
+
+std::vector<int32_t> soap::launchOrder(llvm::StringRef name,
+                                       const SearchProblem &problem,
+                                       const Strategy &strategy) {
+  assert(isLaunchPolicy(name) && "no such policy");
+  if (name == "fifo")
+    return fifoOrder(problem, strategy);
+  if (name == "critical-path")
+    return criticalPathOrder(problem, strategy);
+  return strategy.order;
+}
+
+llvm::SmallVector<PolicyTime, 3>
+soap::simulatePolicies(const SearchProblem &problem, const Strategy &strategy) {
+  TaskGraph tasks(problem);
+  tasks.setStrategy(strategy);
+  llvm::SmallVector<PolicyTime, 3> times;
+  for (llvm::StringRef name : launchPolicyNames()) {
+    tasks.setOrder(launchOrder(name, problem, strategy));
+    times.push_back({name, FullSimulator(tasks).stepNs()});
+  }
+  return times;
+}

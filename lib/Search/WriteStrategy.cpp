@@ -1,0 +1,51 @@
+//===- WriteStrategy.cpp - Strategies to strategy files -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/Strategy.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace soap;
+namespace json = llvm::json;
+
+std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
+                         const StrategyInfo &info) {
+  json::Array ops;
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    const GraphNode &node = graph.node(id);
+    const Configuration &config = strategy.configs[id];
+    if (node.role == NodeRole::Input || node.role == NodeRole::Output)
+      continue;
+    json::Object degrees;
+    for (auto [loop, degree] : llvm::zip(node.spec.loops, config.degrees.loops))
+      if (degree != 1)
+        degrees[loop.name] = degree;
+    json::Object entry{{"op", node.name},
+                       {"degrees", std::move(degrees)},
+                       {"devices", json::Array(config.devices)}};
+    if (config.degrees.replicate != 1)
+      entry["replicate"] = config.degrees.replicate;
+    if (!config.regather.empty())
+      entry["regather"] = json::Array(config.regather);
+    ops.push_back(std::move(entry));
+  }
+  json::Object root{{"format", "soap-strategy"},
+                    {"model_fingerprint", info.fingerprint},
+                    {"topology", info.topology},
+                    {"simulated_ns", info.simulatedNs},
+                    {"seed", static_cast<int64_t>(info.seed)},
+                    {"ops", std::move(ops)}};
+  if (!strategy.order.empty()) {
+    json::Array order;
+    for (int32_t id : strategy.order)
+      order.push_back(graph.node(id).name);
+    root["order"] = std::move(order);
+  } else {
+    root["order"] = info.policy.empty() ? "graph" : info.policy;
+  }
+  return llvm::formatv("{0:2}\n", json::Value(std::move(root))).str();
+}

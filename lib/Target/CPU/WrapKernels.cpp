@@ -1,0 +1,111 @@
+//===- WrapKernels.cpp - Kernels as the runtime calls them ----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "soap/Conversion/NNToKernels/KernelAttributes.h"
+#include "soap/Target/CPU/Passes.h"
+#include "llvm/Support/Debug.h"
+
+namespace soap::native {
+#define GEN_PASS_DEF_WRAPKERNELSPASS
+#include "soap/Target/CPU/Passes.h.inc"
+} // namespace soap::native
+
+#define DEBUG_TYPE "native-wrap-kernels"
+
+using namespace mlir;
+using namespace soap;
+
+/// A memref of the buffer `pointer`. Sizes that are not static come from the
+/// entries `dims` of `sizes`.
+static Value buildMemRef(OpBuilder &builder, Location loc, MemRefType type,
+                         Value pointer, Value sizes, ArrayRef<int64_t> dims) {
+  LLVMTypeConverter converter(builder.getContext());
+  Value descriptor;
+  if (type.hasStaticShape()) {
+    descriptor = MemRefDescriptor::fromStaticShape(builder, loc, converter,
+                                                   type, pointer);
+  } else {
+    auto memref =
+        MemRefDescriptor::undef(builder, loc, converter.convertType(type));
+    memref.setAllocatedPtr(builder, loc, pointer);
+    memref.setAlignedPtr(builder, loc, pointer);
+    memref.setConstantOffset(builder, loc, 0);
+    Type i64 = builder.getI64Type();
+    Value stride = builder.create<LLVM::ConstantOp>(
+        loc, i64, builder.getI64IntegerAttr(1));
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+      Value address = builder.create<LLVM::GEPOp>(
+          loc, sizes.getType(), i64, sizes,
+          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(dims[dim])});
+      Value size = builder.create<LLVM::LoadOp>(loc, i64, address);
+      memref.setSize(builder, loc, dim, size);
+      memref.setStride(builder, loc, dim, stride);
+      stride = builder.create<LLVM::MulOp>(loc, stride, size);
+    }
+    descriptor = memref;
+  }
+  return builder.create<UnrealizedConversionCastOp>(loc, type, descriptor)
+      .getResult(0);
+}
+
+namespace {
+struct WrapKernelsPass : native::impl::WrapKernelsPassBase<WrapKernelsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect>();
+  }
+
+  void runOnOperation() override {
+    OpBuilder builder(&getContext());
+    auto pointer = LLVM::LLVMPointerType::get(&getContext());
+    for (auto body :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (!body->hasAttr(native::keyAttr))
+        continue;
+      Location loc = body.getLoc();
+      std::string name = body.getName().str();
+      body.setName(name + "_body");
+      body.setPrivate();
+      builder.setInsertionPointAfter(body);
+      auto wrapper = builder.create<func::FuncOp>(
+          loc, name, builder.getFunctionType({pointer, pointer}, {}));
+      // The key moves to the function that is called.
+      wrapper->setAttr(native::keyAttr, body->removeAttr(native::keyAttr));
+      builder.setInsertionPointToStart(wrapper.addEntryBlock());
+      SmallVector<Value> memrefs;
+      SmallVector<int64_t> noalias;
+      int64_t converted = 0; // Arguments of the body in the LLVM dialect.
+      for (auto [index, type] : llvm::enumerate(body.getArgumentTypes())) {
+        Value address = builder.create<LLVM::GEPOp>(
+            loc, pointer, pointer, wrapper.getArgument(0),
+            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+        Value buffer = builder.create<LLVM::LoadOp>(loc, pointer, address);
+        auto dims =
+            body.getArgAttrOfType<DenseI64ArrayAttr>(index, native::sizesAttr);
+        memrefs.push_back(
+            buildMemRef(builder, loc, cast<MemRefType>(type), buffer,
+                        wrapper.getArgument(1),
+                        dims ? dims.asArrayRef() : ArrayRef<int64_t>()));
+        // A memref becomes two pointers (the second is used), an offset, sizes
+        // and strides; its attributes are lost.
+        if (body.getArgAttr(index, native::noaliasAttr))
+          noalias.push_back(converted + 1);
+        converted += 3 + 2 * cast<MemRefType>(type).getRank();
+      }
+      LLVM_DEBUG(llvm::dbgs()
+                 << "kernel " << name << ": " << memrefs.size() << " buffers, "
+                 << noalias.size() << " of them without alias\n");
+      body->setAttr(native::noaliasAttr, builder.getDenseI64ArrayAttr(noalias));
+      builder.create<func::CallOp>(loc, body, memrefs);
+      builder.create<func::ReturnOp>(loc);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,88 @@
+//===- PartitionBuilder.h - Shards, copies, actions -------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes the communication plan of one value after the other as soap
+// operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_TRANSFORMS_PARTITIONBUILDER_H
+#define SOAP_LIB_TRANSFORMS_PARTITIONBUILDER_H
+
+#include "mlir/IR/Builders.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
+#include "soap/Topology/Topology.h"
+#include "llvm/ADT/StringMap.h"
+#include <map>
+#include <memory>
+#include <optional>
+
+namespace soap {
+
+/// A value of the operator graph, its plan, and the shards that exist so far.
+struct PlannedValue {
+  explicit PlannedValue(mlir::Location loc) : loc(loc) {}
+
+  mlir::Location loc;
+  mlir::RankedTensorType type; ///< Of the whole value.
+  llvm::StringRef node;        ///< Name of the producer.
+  int64_t result = 0;          ///< Which of its results.
+  Combine combine = Combine::None;
+  int64_t numParts = 1;
+  ValuePlan plan;
+  /// Per shard of the plan: its box with parts, and the value once it exists.
+  llvm::SmallVector<soapir::BoxAttr> boxes;
+  llvm::SmallVector<mlir::Value> shards;
+  /// (consumer, task) -> index of the read.
+  std::map<std::pair<int32_t, int32_t>, size_t> reads;
+};
+
+class PartitionBuilder {
+public:
+  /// `topology` may be null: then all devices are equally far, and the host
+  /// follows the highest device `numDevices - 1`.
+  PartitionBuilder(mlir::OpBuilder builder, const Topology *topology,
+                   int32_t numDevices)
+      : builder_(builder), topology_(topology),
+        host_(topology ? topology->host() : numDevices) {}
+
+  mlir::OpBuilder &builder() { return builder_; }
+  int32_t host() const { return host_; }
+
+  /// Plans result `result` of `producer` for all its uses. Consumer k of the
+  /// plan is use k of the value, in order of nodes, then of operands.
+  void plan(mlir::OpResult result, llvm::ArrayRef<mlir::OpOperand *> uses);
+  PlannedValue &planned(mlir::Value value) { return *values_[value]; }
+
+  /// The type of a shard of `value` with box `box` on a device (an id of the
+  /// plan).
+  soapir::ShardType shardType(const PlannedValue &value, soapir::BoxAttr box,
+                              int32_t device) const;
+  /// What `task` reads as use `use` of a value; null if it reads nothing.
+  mlir::Value read(mlir::Value value, int32_t use, int32_t task);
+  /// Writes reductions and actions of a value whose tasks exist.
+  llvm::LogicalResult writePlan(mlir::Value value);
+
+private:
+  mlir::Value materialize(PlannedValue &value, llvm::ArrayRef<Piece> pieces,
+                          const Box &box, int32_t device);
+  llvm::LogicalResult writeReduction(PlannedValue &value, int64_t index);
+  llvm::LogicalResult writeAction(PlannedValue &value, int64_t index);
+  CollectiveAlgorithm algorithmOf(const PlannedValue &value,
+                                  const Action &action) const;
+
+  mlir::OpBuilder builder_;
+  const Topology *topology_;
+  int32_t host_;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<PlannedValue>> values_;
+  llvm::StringMap<mlir::Value> copies_;
+};
+
+} // namespace soap
+
+#endif // SOAP_LIB_TRANSFORMS_PARTITIONBUILDER_H

@@ -1,0 +1,166 @@
+//===- SearchAlgorithmTest.cpp - What every search algorithm keeps to -----===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The tests are for all algorithms that have a name, and for one that is made
+// here by the recipe of docs/Search.md, from public headers alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Search/SearchAlgorithm.h"
+#include "ExampleGraphs.h"
+#include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/Random.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::test;
+
+namespace {
+/// Goes through the groups in random order and gives each the configuration
+/// with which a step is shortest, until no group changes any more.
+class HillClimbing final : public SearchAlgorithm {
+public:
+  llvm::StringRef name() const override { return "hill-climbing"; }
+
+  llvm::Expected<SearchResult> run(const SearchProblem &problem,
+                                   const SearchOptions &options) override {
+    if (std::string error = problem.check(); !error.empty())
+      return llvm::createStringError(error);
+    SearchResult best;
+    best.stepNs = INT64_MAX;
+    std::vector<Strategy> starts = options.starts;
+    starts.push_back(singleDevice(problem.graph, problem.topology));
+    for (const Strategy &start : starts)
+      climb(problem, options, start, best);
+    if (best.stepNs == INT64_MAX)
+      return llvm::createStringError(
+          "expected a start that fits into memory, got: none");
+    return best;
+  }
+
+private:
+  static void climb(const SearchProblem &problem, const SearchOptions &options,
+                    Strategy strategy, SearchResult &best) {
+    ConfigurationSpace space(problem.graph, problem.topology, options.maxTasks);
+    TaskGraph tasks(problem.graph, problem.topology, problem.costs);
+    auto stepOf = [&](const Strategy &candidate) {
+      tasks.setStrategy(candidate);
+      return tasks.checkMemory().empty() ? FullSimulator(tasks).stepNs()
+                                         : INT64_MAX;
+    };
+    Random random(options.seed, 0, 0);
+    std::vector<int32_t> groups = space.groups().vec();
+    int64_t step = stepOf(strategy);
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (size_t i = groups.size(); i > 1; --i)
+        std::swap(groups[i - 1], groups[random.below(i)]);
+      for (int32_t group : groups)
+        for (const Configuration &config : space.all(group)) {
+          if (options.proposals && best.proposals >= options.proposals)
+            break;
+          Strategy candidate = strategy;
+          space.assign(candidate, group, config);
+          deriveEnds(candidate, problem.graph, problem.topology);
+          ++best.proposals;
+          if (int64_t shorter = stepOf(candidate); shorter < step) {
+            step = shorter;
+            strategy = std::move(candidate);
+            changes = true;
+          }
+        }
+    }
+    if (step < best.stepNs) {
+      best.stepNs = step;
+      best.strategy = std::move(strategy);
+    }
+  }
+};
+
+/// Makes an algorithm by its name.
+std::unique_ptr<SearchAlgorithm> create(llvm::StringRef name) {
+  if (name == HillClimbing().name())
+    return std::make_unique<HillClimbing>();
+  return createSearchAlgorithm(name);
+}
+
+std::vector<std::string> allNames() {
+  std::vector<std::string> names{HillClimbing().name().str()};
+  for (llvm::StringRef name : searchAlgorithmNames())
+    names.push_back(name.str());
+  return names;
+}
+
+class Algorithms : public testing::TestWithParam<std::string> {};
+
+TEST_P(Algorithms, FindValidStrategiesNoWorseThanTheirStarts) {
+  CostModel costs;
+  int tried = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    OperatorGraph graph = randomSmallGraph(seed, 4);
+    Topology machine = plainMachine(2);
+    SearchProblem problem{graph, machine, costs};
+    SearchOptions options;
+    options.seed = seed;
+    options.proposals = 400;
+    // Few strategies: one of the algorithms tries them all.
+    options.maxTasks = fewTasks(graph, machine, 3000);
+    if (options.maxTasks == 0)
+      continue;
+    ++tried;
+    Strategy start = singleDevice(graph, machine);
+    options.starts = {start};
+    auto found = create(GetParam())->run(problem, options);
+    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    EXPECT_EQ(problem.verify(found->strategy), "");
+    TaskGraph tasks(graph, machine, costs);
+    tasks.setStrategy(found->strategy);
+    EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
+    tasks.setStrategy(start);
+    EXPECT_LE(found->stepNs, FullSimulator(tasks).stepNs());
+  }
+  EXPECT_GT(tried, 6);
+}
+
+TEST_P(Algorithms, DependOnNothingButTheSeed) {
+  CostModel costs;
+  OperatorGraph graph = smallChain(1);
+  Topology machine = plainMachine(2);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 500;
+  options.seed = 7;
+  auto first = create(GetParam())->run(problem, options);
+  ASSERT_TRUE(bool(first)) << llvm::toString(first.takeError());
+  auto second = create(GetParam())->run(problem, options);
+  ASSERT_TRUE(bool(second)) << llvm::toString(second.takeError());
+  EXPECT_EQ(first->stepNs, second->stepNs);
+  EXPECT_EQ(first->proposals, second->proposals);
+  EXPECT_TRUE(first->strategy == second->strategy);
+}
+
+TEST_P(Algorithms, RefuseAProblemWithoutComputation) {
+  CostModel costs;
+  GraphBuilder builder;
+  builder.output("y", builder.input("x", {4, 8}));
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(2);
+  auto found = create(GetParam())->run({graph, machine, costs}, {});
+  ASSERT_FALSE(bool(found));
+  EXPECT_EQ(llvm::toString(found.takeError()),
+            "expected at least one op that computes, got: none");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Algorithms, testing::ValuesIn(allNames()),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+} // namespace
