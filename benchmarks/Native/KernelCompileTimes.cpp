@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
   }
   DialectRegistry registry;
   registerNativeDialects(registry);
-  registry.insert<ir::SOAPDialect, soaprt::SOAPRTDialect>();
+  registry.insert<soapir::SOAPDialect, soaprt::SOAPRTDialect>();
   MLIRContext context(registry);
   context.disableMultithreading();
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(argv[1], &context);
