@@ -13,36 +13,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::onnx_import;
 
-LogicalResult soap::onnx_import::importBatchNormalization(NodeContext &node) {
-  if (node.integer("training_mode", 0) != 0)
-    return node.fail("expected inference, got: training_mode 1; export the "
-                     "model for inference");
-  if (node.integer("spatial", 1) != 1)
-    return node.fail("expected one statistic per channel, got: spatial 0");
-  for (size_t i = 1; i < node.numOutputs(); ++i)
-    if (node.usesOutput(i))
-      return node.fail("expected inference, got: a use of the running "
-                       "statistics in output " +
-                       llvm::Twine(i));
-  SmallVector<Value> operands;
-  for (size_t i = 0; i != 5; ++i) {
-    auto operand = node.tensor(i);
-    if (failed(operand))
-      return failure();
-    operands.push_back(*operand);
-  }
-  llvm::ArrayRef<int64_t> x = node.shape(0);
-  if (x.size() < 2 || x.size() > 5)
-    return node.fail("expected an input of rank 2 to 5, got: " + toString(x));
-  for (size_t i = 1; i != 5; ++i)
-    if (node.shape(i) != llvm::ArrayRef<int64_t>{x[1]})
-      return node.fail("expected statistics of shape " + toString(x[1]) +
-                       ", got: " + toString(node.shape(i)));
-  auto result = node.create<nn::BatchNormOp>(
-      x, operands, {node.attr("epsilon", node.number("epsilon", 1e-5f))});
-  return node.finish(result);
-}
-
 LogicalResult soap::onnx_import::importLRN(NodeContext &node) {
   auto x = node.tensor(0);
   if (failed(x))

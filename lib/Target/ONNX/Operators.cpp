@@ -31,8 +31,10 @@ static constexpr OperatorEntry table[] = {
      "kernel_shape strides dilations pads auto_pad ceil_mode count_include_pad",
      "`nn.avg_pool`", "1 to 3 spatial dimensions"},
     {"BatchNormalization", 7, importBatchNormalization, nullptr, 5, 5,
-     "epsilon momentum spatial training_mode", "`nn.batch_norm`",
-     "inference; spatial 1"},
+     "epsilon momentum spatial training_mode",
+     "`nn.batch_norm`; with training_mode `nn.reduce` and what it is divided "
+     "by",
+     "spatial 1"},
     {"BitCast", 26, importBitCast, nullptr, 1, 1, "to", "`nn.bit_cast`",
      "no types below 8 bits but INT4 and UINT4"},
     {"BitShift", 11, importBitShift, nullptr, 2, 2, "direction",

@@ -68,7 +68,13 @@ def batchnorm(**attributes):
 
 
 def training():
-    return batchnorm(training_mode=1)
+    """Statistics of the input need those that are given for the running ones."""
+    made = batchnorm(training_mode=1)
+    for weights in made.graph.initializer:
+        if weights.name in "mv":
+            values = numpy_helper.to_array(weights).astype(np.float64)
+            weights.CopyFrom(numpy_helper.from_array(values, weights.name))
+    return made
 
 
 def folding():
