@@ -92,6 +92,6 @@ llvm::Expected<ONNXImportOptions> ImportOptions::read() const {
 }
 
 bool ImportOptions::needONNX() const {
-  return batch_ || !dims_.empty() || !batchDims_.empty() || !bindings_.empty() ||
-         padSelections_;
+  return batch_ || !dims_.empty() || !batchDims_.empty() ||
+         !bindings_.empty() || padSelections_;
 }
