@@ -7,6 +7,7 @@
 
 #include "Tiling.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Parser/Parser.h"
 #include <map>
 
@@ -217,7 +218,9 @@ TEST_F(Traffic, CoversWhatIsReadOneByOne) {
       std::vector<Tensor> operands = randomOperands(op, random);
       double others = valueBytes(op) - bytesOf(op->getOperand(0).getType());
       double read = op.getBytes(makeWholeTile(op)) - others;
-      auto touched = static_cast<double>(4 * countRead(op, operands));
+      auto touched = static_cast<double>(
+          elementBytes(getElementTypeOrSelf(op->getOperand(0))) *
+          countRead(op, operands));
       ASSERT_GE(read, touched);
       stated += read;
       counted += touched;
