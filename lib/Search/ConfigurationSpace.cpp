@@ -60,14 +60,14 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
       continue;
     groups_.push_back(group);
     SmallVector<int64_t, 6> extents;
-    for (const LoopSpec &loop : leader.spec.loops) {
-      int64_t extent = loop.extent;
-      for (int32_t member : members.drop_front())
-        if (int same = graph.node(member).spec.findLoop(loop.name); same >= 0)
-          extent = std::min(extent, graph.node(member).spec.loops[same].extent);
-        else
-          extent = 1;
-      extents.push_back(extent);
+    for (const LoopSpec &loop : leader.spec.loops)
+      extents.push_back(loop.extent);
+    for (int32_t id : members.drop_front()) {
+      const GraphNode &member = graph.node(id);
+      for (auto [loop, same] :
+           llvm::zip_equal(member.spec.loops, member.leaderLoops))
+        if (same >= 0)
+          extents[same] = std::min(extents[same], loop.extent);
     }
     Degrees current;
     enumerateDegrees(extents, allowed, maxTasks_, current, degrees_[group]);
@@ -206,17 +206,10 @@ ConfigurationSpace::sameAs(int32_t group, int32_t other,
 void ConfigurationSpace::assign(Strategy &strategy, int32_t group,
                                 const Configuration &config) const {
   llvm::ArrayRef<int32_t> members = graph_.group(group);
-  const PartitionSpec &source = graph_.node(members.front()).spec;
-  for (int32_t member : members) {
-    const PartitionSpec &spec = graph_.node(member).spec;
-    Configuration &target = strategy.configs[member];
-    target.devices = config.devices;
-    target.degrees.replicate = config.degrees.replicate;
-    target.degrees.loops.assign(spec.loops.size(), 1);
-    for (auto [loop, degree] : llvm::zip(source.loops, config.degrees.loops))
-      if (int same = spec.findLoop(loop.name); same >= 0)
-        target.degrees.loops[same] = degree;
-  }
+  strategy.configs[members.front()] = config;
+  for (int32_t member : members.drop_front())
+    strategy.configs[member] = memberConfiguration(graph_.node(members.front()),
+                                                   config, graph_.node(member));
 }
 
 int32_t soap::mainOperand(const OperatorGraph &graph, int32_t node) {

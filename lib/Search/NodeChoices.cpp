@@ -65,8 +65,6 @@ Choice ChoiceMaker::price(int32_t node, Degrees degrees) const {
 
 std::shared_ptr<const NodeChoices> ChoiceMaker::make(int32_t id) {
   const GraphNode &node = problem_.graph.node(id);
-  const PartitionSpec &leader =
-      problem_.graph.node(problem_.graph.group(node.group).front()).spec;
   size_t numLoops = node.spec.loops.size();
   Degrees whole;
   whole.loops.assign(numLoops, 1);
@@ -75,9 +73,9 @@ std::shared_ptr<const NodeChoices> ChoiceMaker::make(int32_t id) {
     if (entry.replicate > 1)
       continue;
     Degrees &degrees = all.emplace_back(whole);
-    for (auto [loop, degree] : llvm::zip_equal(leader.loops, entry.loops))
-      if (int same = node.spec.findLoop(loop.name); same >= 0)
-        degrees.loops[same] = degree;
+    for (auto [loop, same] : llvm::enumerate(node.leaderLoops))
+      if (same >= 0)
+        degrees.loops[loop] = entry.loops[same];
   }
   // What named strategies make of a loop that is shorter than the devices are
   // many, and of what follows it.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/OperatorGraph.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
@@ -87,6 +88,11 @@ std::string OperatorGraph::finish() {
     }
     groups_[number].push_back(id);
     node.group = number;
+    const GraphNode &leader = leaderOf(node);
+    if (node.leaderLoops.empty())
+      for (const LoopSpec &loop : node.spec.loops)
+        node.leaderLoops.push_back(
+            static_cast<int16_t>(leader.spec.findLoop(loop.name)));
   }
 
   if (std::string error = check(); !error.empty())
@@ -101,11 +107,11 @@ std::string OperatorGraph::finish() {
       shapes.push_back(values_[value].shape);
     }
     node.kinds = inferLoopKinds(node.spec, traits, shapes);
-    // The kinds of a group are those of its first member, by loop name.
-    const GraphNode &leader = nodes_[groups_[node.group].front()];
+    // The kinds of a group are those of its leader.
+    const GraphNode &leader = leaderOf(node);
     if (&leader != &node)
-      for (auto [loop, spec] : llvm::enumerate(node.spec.loops))
-        if (int same = leader.spec.findLoop(spec.name); same >= 0)
+      for (auto [loop, same] : llvm::enumerate(node.leaderLoops))
+        if (same >= 0)
           node.kinds[loop] = leader.kinds[same];
     for (auto [result, value] : llvm::enumerate(node.results)) {
       DimTraits &resultTraits = values_[value].traits;
@@ -152,6 +158,35 @@ std::string OperatorGraph::check() const {
     if (std::string error = verify(node.spec, operandShapes, resultShapes);
         !error.empty())
       return fail(error);
+    if (std::string error = checkGroup(id); !error.empty())
+      return fail(error);
+  }
+  return "";
+}
+
+std::string OperatorGraph::checkGroup(int32_t id) const {
+  const GraphNode &node = nodes_[id];
+  if (groups_.empty()) // Not finished.
+    return "";
+  const GraphNode &leader = leaderOf(node);
+  if (node.role != leader.role)
+    return ("expected the role of its group's leader '" + leader.name + "', " +
+            stringify(leader.role) + ", got: " + stringify(node.role))
+        .str();
+  if (node.leaderLoops.size() != node.spec.loops.size())
+    return "expected a loop of its group's leader, or none, for each of " +
+           std::to_string(node.spec.loops.size()) +
+           " loops, got: " + std::to_string(node.leaderLoops.size());
+  llvm::SmallBitVector taken(leader.spec.loops.size());
+  for (auto [loop, same] : llvm::zip_equal(node.spec.loops, node.leaderLoops)) {
+    if (same < 0)
+      continue;
+    if (static_cast<size_t>(same) >= taken.size() || taken.test(same))
+      return ("expected loops of its group's leader '" + leader.name +
+              "', each of them once, got: loop " + llvm::Twine(same) +
+              " for '" + loop.name + "'")
+          .str();
+    taken.set(same);
   }
   return "";
 }

@@ -107,7 +107,7 @@ private:
   }
 
   /// Nodes that an entry's `op` means. A regular expression leaves out inputs
-  /// and outputs unless the entry is about the host.
+  /// and outputs unless the entry is about the host, and members of groups.
   llvm::SmallVector<int32_t> nodesCalled(llvm::StringRef name, bool onHost,
                                          const std::string &where) {
     if (int32_t id = graph_.find(name); id >= 0)
@@ -123,7 +123,8 @@ private:
       return result;
     }
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
-      if (regex.match(graph_.node(id).name) && (onHost || !isOnHost(id)))
+      if (graph_.isLeader(id) && regex.match(graph_.node(id).name) &&
+          (onHost || !isOnHost(id)))
         result.push_back(id);
     if (!result.empty())
       return result;
@@ -298,7 +299,8 @@ private:
   llvm::Error completeEnds() {
     std::string missing;
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
-      if (!named_[id] && graph_.node(id).role == NodeRole::Compute)
+      if (!named_[id] && graph_.node(id).role == NodeRole::Compute &&
+          graph_.isLeader(id))
         missing += "\n  " + graph_.node(id).name;
     if (!missing.empty())
       return llvm::createStringError(
@@ -312,6 +314,7 @@ private:
                 verify(strategy_.configs[id], graph_.node(id), topology_);
             !error.empty())
           return llvm::createStringError(error);
+    deriveMembers(strategy_, named_, graph_);
     deriveMissingEnds(strategy_, named_, graph_, topology_);
     return llvm::Error::success();
   }

@@ -21,6 +21,49 @@ Configuration soap::onDevice(const GraphNode &node, int32_t device) {
   return config;
 }
 
+Configuration soap::memberConfiguration(const GraphNode &leader,
+                                        const Configuration &config,
+                                        const GraphNode &member) {
+  const Degrees &degrees = config.degrees;
+  // How far tasks of the leader are apart along each of its loops.
+  SmallVector<int64_t, 6> strides(degrees.loops.size());
+  int64_t stride = degrees.replicate;
+  for (size_t loop = degrees.loops.size(); loop-- != 0;) {
+    strides[loop] = stride;
+    stride *= degrees.loops[loop];
+  }
+  // The leader's task at a task of the member: a sum over the member's loops,
+  // then over the leader's other loops, then over the leader's copies.
+  Configuration result;
+  SmallVector<std::pair<int32_t, int64_t>, 8> axes; // Degree, stride.
+  llvm::SmallBitVector isOther(degrees.loops.size(), true);
+  for (int16_t loop : member.leaderLoops) {
+    axes.push_back(loop < 0 ? std::pair(1, int64_t(0))
+                            : std::pair(degrees.loops[loop], strides[loop]));
+    if (loop >= 0)
+      isOther.reset(loop);
+    result.degrees.loops.push_back(axes.back().first);
+  }
+  for (unsigned loop : isOther.set_bits()) {
+    axes.push_back({degrees.loops[loop], strides[loop]});
+    result.degrees.replicate *= degrees.loops[loop];
+  }
+  axes.push_back({degrees.replicate, 1});
+  result.degrees.replicate *= degrees.replicate;
+
+  int64_t numTasks = result.degrees.numTasks();
+  result.devices.reserve(numTasks);
+  for (int64_t task = 0; task < numTasks; ++task) {
+    int64_t rest = task, source = 0;
+    for (auto [degree, stride] : llvm::reverse(axes)) {
+      source += rest % degree * stride;
+      rest /= degree;
+    }
+    result.devices.push_back(config.devices[source]);
+  }
+  return result;
+}
+
 std::string soap::verify(const Configuration &config, const GraphNode &node,
                          const Topology &topology) {
   auto fail = [&](const llvm::Twine &text) {
@@ -82,25 +125,18 @@ std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
         !error.empty())
       return error;
 
-  // Members of a group share one decision, by the names of their loops.
   for (int32_t group = 0; group < graph.numGroups(); ++group) {
     llvm::ArrayRef<int32_t> members = graph.group(group);
     const GraphNode &leader = graph.node(members.front());
-    const Configuration &config = strategy.configs[members.front()];
     for (int32_t id : members.drop_front()) {
-      const GraphNode &node = graph.node(id);
-      const Configuration &other = strategy.configs[id];
-      bool agrees = config.devices == other.devices &&
-                    config.degrees.replicate == other.degrees.replicate;
-      for (auto [loop, degree] :
-           llvm::zip(leader.spec.loops, config.degrees.loops)) {
-        int same = node.spec.findLoop(loop.name);
-        agrees &= (same < 0 ? 1 : other.degrees.loops[same]) == degree;
-      }
-      if (!agrees)
-        return "node '" + node.name +
-               "': expected the configuration of its group, that of '" +
-               leader.name + "'";
+      Configuration expected = memberConfiguration(
+          leader, strategy.configs[members.front()], graph.node(id));
+      expected.regather = strategy.configs[id].regather;
+      if (expected != strategy.configs[id])
+        return "node '" + graph.node(id).name +
+               "': expected the configuration that follows from that of its "
+               "group's leader, '" +
+               leader.name + "'; leave it out, or change the leader's";
     }
   }
 
@@ -123,6 +159,20 @@ std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
                "'" +
                graph.node(producer).name + "' later";
   return "";
+}
+
+void soap::deriveMembers(Strategy &strategy, std::vector<bool> &given,
+                         const OperatorGraph &graph) {
+  for (int32_t group = 0; group < graph.numGroups(); ++group) {
+    int32_t leader = graph.group(group).front();
+    for (int32_t id : graph.group(group).drop_front()) {
+      if (given[id] || !given[leader])
+        continue;
+      strategy.configs[id] = memberConfiguration(
+          graph.node(leader), strategy.configs[leader], graph.node(id));
+      given[id] = true;
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,6 +20,9 @@ std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
     const Configuration &config = strategy.configs[id];
     if (node.role == NodeRole::Input || node.role == NodeRole::Output)
       continue;
+    // Members of groups follow their leaders.
+    if (!graph.isLeader(id) && config.regather.empty())
+      continue;
     json::Object degrees;
     for (auto [loop, degree] : llvm::zip(node.spec.loops, config.degrees.loops))
       if (degree != 1)

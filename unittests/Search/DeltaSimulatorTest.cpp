@@ -113,6 +113,16 @@ TEST(DeltaSimulator, EqualsFullFromConvergedStrategies) {
   EXPECT_GT(tally.accepted, 0u);
 }
 
+TEST(DeltaSimulator, EqualsFullOnGroups) {
+  DeltaComparison::Tally tally;
+  for (const char *name : {"p100-node", "p100-cluster"}) {
+    compare(trainedProducts(), load(name), 11, 200, tally);
+    if (HasFatalFailure())
+      return;
+  }
+  tally.print();
+}
+
 TEST(DeltaSimulator, EqualsFullOnInception) {
   DeltaComparison::Tally tally;
   OperatorGraph graph = inception(64, 6);

@@ -48,9 +48,11 @@ int32_t GraphBuilder::parameter(std::string name, Shape shape) {
                      shape);
 }
 
-int32_t GraphBuilder::matmul(std::string name, int32_t x, int32_t w) {
+int32_t GraphBuilder::matmul(std::string name, int32_t x, int32_t w,
+                             int32_t group) {
   const Shape &a = graph.value(x).shape, &b = graph.value(w).shape;
   GraphNode node;
+  node.group = group;
   node.name = std::move(name);
   node.op = "nn.matmul";
   node.operands = {x, w};
@@ -202,6 +204,59 @@ OperatorGraph test::smallChain(int64_t batch) {
   x = builder.pool("pool", x, 2, 2);
   builder.output("y", x);
   builder.graph.fingerprint = "small-chain";
+  return builder.finish();
+}
+
+OperatorGraph test::trainedProducts() {
+  GraphBuilder builder;
+  OperatorGraph &graph = builder.graph;
+  int32_t x = builder.input("x", {8, 6}), dy = builder.input("dy", {8, 12});
+  int32_t w1 = builder.parameter("w1", {6, 10});
+  int32_t w2 = builder.parameter("w2", {10, 12});
+  int32_t h = builder.matmul("fc1", x, w1, /*group=*/1);
+  builder.matmul("fc2", h, w2, /*group=*/2);
+  // a(i, j) x b: element (p, q) sums over the loop that is left; loops are
+  // those of `leader` by `names`.
+  auto gradient = [&](std::string name, int32_t a, llvm::StringRef aLoops,
+                      int32_t b, llvm::StringRef bLoops,
+                      llvm::StringRef leader) {
+    GraphNode node;
+    node.name = std::move(name);
+    node.op = "nn.matmul";
+    node.operands = {a, b};
+    const GraphNode &forward = graph.node(graph.find(leader));
+    const PartitionSpec &spec = forward.spec;
+    node.group = forward.group;
+    // Reversed: k f n, so that devices do not carry over as they stand.
+    for (int16_t loop : {2, 1, 0}) {
+      node.spec.loops.push_back(spec.loops[loop]);
+      node.leaderLoops.push_back(loop);
+    }
+    auto access = [&](llvm::StringRef loops) {
+      ValueAccess result;
+      for (char loop : loops)
+        result.dims.push_back(
+            DimAccess::identity(node.spec.findLoop(llvm::StringRef(&loop, 1))));
+      return result;
+    };
+    node.spec.operands = {access(aLoops), access(bLoops)};
+    std::string left;
+    for (char loop : (aLoops + bLoops).str())
+      if (aLoops.contains(loop) != bLoops.contains(loop))
+        left += loop;
+    node.spec.results = {access(left)};
+    node.spec.results[0].combine = Combine::Sum;
+    Shape shape;
+    for (const DimAccess &dim : node.spec.results[0].dims)
+      shape.push_back(node.spec.loops[dim.loop].extent);
+    return graph.valueOf(
+        graph.addNode(std::move(node), {shape}, {builder.elementBytes}));
+  };
+  int32_t dw2 = gradient("fc2.b.grad", h, "nk", dy, "nf", "fc2");
+  int32_t dh = gradient("fc2.a.grad", dy, "nf", w2, "kf", "fc2");
+  int32_t dw1 = gradient("fc1.b.grad", x, "nk", dh, "nf", "fc1");
+  builder.output("dw1", dw1);
+  builder.output("dw2", dw2);
   return builder.finish();
 }
 

@@ -25,7 +25,8 @@ public:
   int32_t input(std::string name, Shape shape);
   int32_t parameter(std::string name, Shape shape);
   /// x (n, k) times w (k, f): loops n, f and the reduction k.
-  int32_t matmul(std::string name, int32_t x, int32_t w);
+  /// `group`: as GraphNode::group.
+  int32_t matmul(std::string name, int32_t x, int32_t w, int32_t group = -1);
   /// A square kernel over x (n, c, h, w), weights and bias added as parameters.
   int32_t conv(std::string name, int32_t x, int64_t f, int64_t kernel,
                int64_t stride = 1, int64_t pad = 0, bool bias = false);
@@ -49,6 +50,9 @@ private:
 
 /// Two layers: conv and a matrix product's worth of parameters.
 OperatorGraph smallChain(int64_t batch = 4);
+/// Two matrix products and, in their groups, the gradients by the weights and
+/// by what is between them, which declare their loops in another order.
+OperatorGraph trainedProducts();
 /// A block of `blocks` modules with four branches each, like Inception.
 OperatorGraph inception(int64_t batch, int32_t blocks);
 

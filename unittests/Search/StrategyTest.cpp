@@ -366,14 +366,70 @@ TEST(Strategy, ModelParallelKnowsUnequalDevices) {
     EXPECT_EQ(cut.configs[graph.find(name)].devices, Ints({1}));
 }
 
+/// The device of a leader's task at the same tile computes a member's task.
+TEST(Strategy, MembersFollowTheirLeaders) {
+  OperatorGraph graph = trainedProducts();
+  Topology machine = plainMachine(16);
+  const GraphNode &leader = graph.node(graph.find("fc2"));
+  Configuration config;
+  config.degrees.loops = {2, 3, 2}; // n f k
+  config.degrees.replicate = 1;
+  for (int32_t task = 0; task < 12; ++task)
+    config.devices.push_back(task);
+  Strategy strategy = singleDevice(graph, machine);
+  ConfigurationSpace space(graph, machine);
+  space.assign(strategy, leader.group, config);
+  EXPECT_EQ(verify(strategy, graph, machine), "");
+  // Loops k f n.
+  const GraphNode &member = graph.node(graph.find("fc2.b.grad"));
+  const Configuration &other = strategy.configs[graph.find("fc2.b.grad")];
+  EXPECT_EQ(other.degrees.loops, (llvm::SmallVector<int32_t, 6>{2, 3, 2}));
+  for (int64_t task = 0; task < 12; ++task) {
+    auto at = taskIndices(other.degrees, task);
+    EXPECT_EQ(other.devices[task], at[2] * 6 + at[1] * 2 + at[0]);
+  }
+  // Loops that a member does not have make copies.
+  GraphNode columns = member;
+  columns.leaderLoops = {-1, 1, -1};
+  Configuration copies = memberConfiguration(leader, config, columns);
+  EXPECT_EQ(copies.degrees.loops, (llvm::SmallVector<int32_t, 6>{1, 3, 1}));
+  EXPECT_EQ(copies.degrees.replicate, 4);
+  EXPECT_EQ(copies.devices, Ints({0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11}));
+  // A device that was copied as it stands is a mistake.
+  strategy.configs[graph.find("fc2.b.grad")].devices = config.devices;
+  EXPECT_NE(verify(strategy, graph, machine)
+                .find("expected the configuration that follows from that of "
+                      "its group's leader, 'fc2'"),
+            std::string::npos);
+}
+
+TEST(Strategy, FilesNameLeaders) {
+  OperatorGraph graph = trainedProducts();
+  Topology machine = plainMachine(4);
+  CostModel costs;
+  SearchProblem problem{graph, machine, costs};
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Strategy strategy = randomStrategy(graph, machine, seed, seed % 2);
+    std::string text = toJSON(strategy, graph, StrategyInfo());
+    llvm::Expected<Strategy> again = parseStrategy(text, problem);
+    ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+    EXPECT_EQ(*again, strategy) << "seed " << seed;
+  }
+  llvm::Expected<Strategy> strategy = parseStrategy(
+      R"({"ops": [{"op": "fc.*", "degrees": {"n": 2}, "devices": [2, 3]}]})",
+      problem);
+  ASSERT_TRUE(bool(strategy)) << llvm::toString(strategy.takeError());
+  EXPECT_EQ(strategy->configs[graph.find("fc1.b.grad")].devices, Ints({2, 3}));
+}
+
 TEST(Strategy, NamedOnesKeepToTheirDevices) {
   CostModel costs;
   llvm::Expected<Topology> cluster =
       Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json");
   ASSERT_TRUE(bool(cluster)) << llvm::toString(cluster.takeError());
   std::string names = namedStrategyNames({"search"});
-  for (const OperatorGraph &graph :
-       {smallChain(8), classifier(3), recurrent(6), inception(1, 1)})
+  for (const OperatorGraph &graph : {smallChain(8), classifier(3), recurrent(6),
+                                     inception(1, 1), trainedProducts()})
     for (const NamedStrategy &named : namedStrategies()) {
       SCOPED_TRACE(named.name.str());
       EXPECT_NE(names.find(named.name.str() +

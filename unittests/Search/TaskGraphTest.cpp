@@ -45,8 +45,10 @@ TEST(TaskGraph, PlansOfRandomStrategiesAreSound) {
 TEST(TaskGraph, IncrementalEqualsRebuilt) {
   CostModel costs;
   Topology machine = plainMachine(4);
-  for (int32_t blocks : {0, 1}) {
-    OperatorGraph graph = blocks ? inception(2, blocks) : smallChain(2);
+  for (int32_t blocks : {-1, 0, 1}) {
+    OperatorGraph graph = blocks < 0    ? trainedProducts()
+                          : blocks == 0 ? smallChain(2)
+                                        : inception(2, blocks);
     ConfigurationSpace space(graph, machine);
     Strategy strategy = dataParallel(graph, machine);
     TaskGraph tasks({graph, machine, costs});

@@ -53,9 +53,15 @@ struct GraphNode {
   NodeRole role = NodeRole::Compute;
   PartitionSpec spec;
   llvm::SmallVector<int32_t, 4> operands, results; ///< Values.
-  /// Nodes of one group (an op and its gradients) share one configuration. The
-  /// default, -1, becomes a group of its own in finish().
+  /// Nodes of one group (an op and its gradients) share one decision: the
+  /// configuration of the group's first node, its leader, from which those of
+  /// the other members follow (memberConfiguration()). The default, -1, becomes
+  /// a group of its own in finish().
   int32_t group = -1;
+  /// Per loop, the loop of the group's leader that it runs along, or -1: this
+  /// loop is never split. If empty, finish() takes the leader's loop of the
+  /// same name.
+  llvm::SmallVector<int16_t, 6> leaderLoops;
   llvm::SmallVector<LoopKind, 6> kinds; ///< Per loop, filled by finish().
   /// Input only: dimensions of the result that are batch dimensions, as bits;
   /// dimension 0 by default.
@@ -109,13 +115,23 @@ public:
   }
   /// The node called `name`, or -1.
   int32_t find(llvm::StringRef name) const;
-  /// Members of a group.
+  /// Members of a group, its leader first.
   llvm::ArrayRef<int32_t> group(int32_t id) const { return groups_[id]; }
+  bool isLeader(int32_t id) const {
+    return groups_[nodes_[id].group].front() == id;
+  }
+  /// The leader of the group of a node.
+  const GraphNode &leaderOf(const GraphNode &node) const {
+    return nodes_[groups_[node.group].front()];
+  }
   int32_t numGroups() const { return static_cast<int32_t>(groups_.size()); }
 
   TaskWork taskWork(int32_t node, const Degrees &degrees, int64_t task) const;
 
 private:
+  /// check() of a node as a member of its group.
+  std::string checkGroup(int32_t id) const;
+
   std::vector<GraphNode> nodes_;
   std::vector<GraphValue> values_;
   std::vector<llvm::SmallVector<int32_t, 1>> groups_;

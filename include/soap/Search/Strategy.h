@@ -37,6 +37,16 @@ struct Configuration {
 /// All of one task on one device.
 Configuration onDevice(const GraphNode &node, int32_t device);
 
+/// The configuration of a member of a group, which follows from the leader's:
+/// each of its loops is split as the leader's loop that it runs along
+/// (GraphNode::leaderLoops), and its task runs where the leader's task at the
+/// same tile does. Splits of the leader's other loops make copies, along these
+/// loops in the leader's order and then along its copies. So one rule orders
+/// devices, whatever order of loops a member declares. `regather` is empty.
+Configuration memberConfiguration(const GraphNode &leader,
+                                  const Configuration &config,
+                                  const GraphNode &member);
+
 struct Strategy {
   std::vector<Configuration> configs; ///< One per node, of every role.
   /// Nodes in launch order; empty: the graph's own order.
@@ -57,6 +67,11 @@ std::string verify(const Strategy &strategy, const OperatorGraph &graph,
 /// The same for one node.
 std::string verify(const Configuration &config, const GraphNode &node,
                    const Topology &topology);
+
+/// Gives the members of groups that are not `given` (one entry per node) the
+/// configurations that follow from those of their leaders, which are.
+void deriveMembers(Strategy &strategy, std::vector<bool> &given,
+                   const OperatorGraph &graph);
 
 /// Fills in the configurations of inputs and outputs (on the host) and of
 /// parameters and constants (the tiles that their consumers read, where they
@@ -178,8 +193,10 @@ std::string toJSON(const Strategy &strategy, const OperatorGraph &graph,
 /// Reads a strategy. An entry's `op` is a node's name or, if there is none
 /// called so, a regular expression that matches whole names; where several
 /// entries name a node, the last one wins. A regular expression means inputs
-/// and outputs only if its devices are the host. Compute nodes that no entry
-/// names are an error that lists them; ends of the graph that no entry names
+/// and outputs only if its devices are the host, and members of groups never:
+/// they follow their leaders (memberConfiguration()), which an entry that names
+/// one has to agree with. Compute nodes that no entry names are an error that
+/// lists them; ends of the graph that no entry names
 /// are derived. The host is written "host". `order` is "graph", the name of a
 /// policy (launchPolicyNames()) or a list of nodes; nodes
 /// that do not compute may be left out of it. Errors: a fingerprint of another
