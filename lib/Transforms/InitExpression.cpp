@@ -53,6 +53,7 @@ public:
     }
     Operation *local = (*results)[index].getDefiningOp();
     local->removeAttr(SOAPDialect::getConfigAttrName());
+    local->removeAttr(nn::groupAttrName);
     rename(local);
     // The recursion may have moved the map's entry.
     return made_[{value.getAsOpaquePointer(), toString(box)}] =

@@ -50,9 +50,32 @@ FailureOr<func::FuncOp> getMainFunction(ModuleOp module) {
   return main;
 }
 
+/// Makes a node, that of `op`, a member of the group that `op` names.
+static LogicalResult joinGroup(Operation *op, GraphNode &node,
+                               const llvm::StringMap<int32_t> &leaders,
+                               const OperatorGraph &graph) {
+  auto it = leaders.find(nn::getGroupLeader(op));
+  if (it == leaders.end() || it->second < 0)
+    return op->emitOpError() << "expected the leader of the group before its "
+                                "members, got: '"
+                             << nn::getGroupLeader(op) << "'";
+  auto loops = nn::getLeaderLoops(op, node.spec, graph.node(it->second).spec);
+  if (failed(loops))
+    return failure();
+  node.group = it->second;
+  node.leaderLoops = std::move(*loops);
+  return success();
+}
+
 FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
   ExtractedGraph result;
   llvm::DenseMap<Value, int32_t> values;
+  // Groups have the number of their leader.
+  llvm::StringMap<int32_t> leaders;
+  main.walk([&](nn::PartitionOpInterface op) {
+    if (StringRef leader = nn::getGroupLeader(op); !leader.empty())
+      leaders[leader] = -1;
+  });
   for (Operation &op : main.getBody().front().without_terminator()) {
     auto partitionable = dyn_cast<nn::PartitionOpInterface>(&op);
     if (!partitionable)
@@ -72,6 +95,12 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
       if (it == values.end())
         return emitError(op.getLoc(), "expected operands that @main computes");
       node.operands.push_back(it->second);
+    }
+    if (!nn::getGroupLeader(&op).empty()) {
+      if (failed(joinGroup(&op, node, leaders, result.graph)))
+        return failure();
+    } else if (auto it = leaders.find(node.name); it != leaders.end()) {
+      node.group = it->second = result.graph.numNodes();
     }
     SmallVector<int32_t> bytes;
     for (Type type : op.getResultTypes())

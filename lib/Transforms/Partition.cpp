@@ -247,8 +247,10 @@ LogicalResult PartitionPass::writeBody(TaskOp task, Operation *op,
              << task.getTask() << "; lower the degrees";
     results = *local;
   }
-  for (Operation &inner : task.getBlock())
+  for (Operation &inner : task.getBlock()) {
     inner.removeAttr(SOAPDialect::getConfigAttrName());
+    inner.removeAttr(nn::groupAttrName);
+  }
   builder.create<ReturnOp>(op->getLoc(), results);
   return success();
 }

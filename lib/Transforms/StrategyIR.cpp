@@ -90,7 +90,7 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
     const GraphNode &node = graph.node(id);
     soapir::ConfigAttr attr = soapir::getConfig(op);
     if (!attr) {
-      if (node.role == NodeRole::Compute)
+      if (node.role == NodeRole::Compute && graph.isLeader(id))
         missing += "\n  " + node.name;
       continue;
     }
@@ -115,6 +115,7 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
                      "soap-init-strategy, soap-import-strategy or soap-search; "
                      "missing on:")
            << missing;
+  deriveMembers(strategy, given, graph);
   deriveMissingEnds(strategy, given, graph, topology);
   FailureOr<std::vector<int32_t>> order = readLaunchOrder(extracted);
   if (failed(order))

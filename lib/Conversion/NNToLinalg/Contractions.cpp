@@ -51,9 +51,8 @@ static SmallVector<ReassociationIndices> groupDims(unsigned rank,
   return groups;
 }
 
-/// Dim `dim` as `groups` times the rest.
-static Value splitGroups(OpBuilder &builder, Location loc, Value value,
-                         unsigned dim, int64_t groups) {
+Value linalg_lowering::splitGroups(OpBuilder &builder, Location loc,
+                                   Value value, unsigned dim, int64_t groups) {
   RankedTensorType from = tensorType(value);
   SmallVector<int64_t> shape(from.getShape());
   shape[dim] /= groups;
@@ -63,12 +62,17 @@ static Value splitGroups(OpBuilder &builder, Location loc, Value value,
       groupDims(from.getRank(), dim));
 }
 
-/// Adds a product of elements of the two `inputs` to `sum` for every point of
-/// the loops; `accesses` are those of the inputs and of the sum.
-static Value sumOfProducts(PatternRewriter &rewriter, Location loc,
-                           ValueRange inputs, Value sum,
-                           ArrayRef<SmallVector<AffineExpr>> accesses,
-                           ArrayRef<Iterator> iterators) {
+Value linalg_lowering::mergeGroups(OpBuilder &builder, Location loc,
+                                   RankedTensorType type, Value value,
+                                   unsigned dim) {
+  return builder.create<tensor::CollapseShapeOp>(
+      loc, type, value, groupDims(type.getRank(), dim));
+}
+
+Value linalg_lowering::sumOfProducts(PatternRewriter &rewriter, Location loc,
+                                     ValueRange inputs, Value sum,
+                                     ArrayRef<SmallVector<AffineExpr>> accesses,
+                                     ArrayRef<Iterator> iterators) {
   SmallVector<AffineMap> maps;
   for (ArrayRef<AffineExpr> exprs : accesses)
     maps.push_back(
@@ -79,6 +83,42 @@ static Value sumOfProducts(PatternRewriter &rewriter, Location loc,
         return multiplyAdd(builder, location, elements[0], elements[1],
                            elements[2]);
       });
+}
+
+Value linalg_lowering::spreadOut(OpBuilder &builder, Location loc, Value value,
+                                 ArrayRef<int64_t> sizes,
+                                 ArrayRef<int64_t> origins,
+                                 ArrayRef<int64_t> strides, Value fill) {
+  RankedTensorType type = tensorType(value);
+  auto number = [&](int64_t size) -> OpFoldResult {
+    return builder.getIndexAttr(size);
+  };
+  SmallVector<int64_t> shape(type.getShape());
+  SmallVector<OpFoldResult> from(2, number(0)), to(2, number(0)),
+      counts{number(shape[0]), number(shape[1])}, steps(2, number(1)),
+      ones(shape.size(), number(1));
+  bool isEmpty = false;
+  for (size_t i = 0; i + 2 < shape.size(); ++i) {
+    int64_t stride = strides[i], origin = origins[i];
+    int64_t first = origin < 0 ? (-origin + stride - 1) / stride : 0;
+    int64_t end =
+        origin >= sizes[i]
+            ? 0
+            : std::min(shape[2 + i], (sizes[i] - 1 - origin) / stride + 1);
+    shape[2 + i] = sizes[i];
+    isEmpty |= end <= first;
+    from.push_back(number(first));
+    to.push_back(number(origin + first * stride));
+    counts.push_back(number(end - first));
+    steps.push_back(number(stride));
+  }
+  Value result = filled(builder, loc, shape, fill);
+  if (isEmpty)
+    return result;
+  Value read =
+      builder.create<tensor::ExtractSliceOp>(loc, value, from, counts, ones);
+  return builder.create<tensor::InsertSliceOp>(loc, read, result, to, counts,
+                                               steps);
 }
 
 /// Replaces a convolution, in either direction, by sums of products of `input`
@@ -142,8 +182,7 @@ lowerConvolution(PatternRewriter &rewriter, Op op, Value input, bool turned,
       sumOfProducts(rewriter, loc, {input, weight}, sum,
                     {inputExprs, weightExprs, resultExprs}, iterators);
   if (grouped)
-    result = rewriter.create<tensor::CollapseShapeOp>(
-        loc, type, result, groupDims(type.getRank(), 1));
+    result = mergeGroups(rewriter, loc, type, result, 1);
   rewriter.replaceOp(op, result);
 }
 
@@ -196,38 +235,15 @@ private:
   /// result reads.
   static Value spread(OpBuilder &builder, nn::ConvBackwardDataOp op) {
     Location loc = op.getLoc();
-    RankedTensorType dy = tensorType(op.getDy());
-    auto number = [&](int64_t value) -> OpFoldResult {
-      return builder.getIndexAttr(value);
-    };
-    SmallVector<int64_t> shape(dy.getShape());
-    SmallVector<OpFoldResult> from(2, number(0)), to(2, number(0)), sizes,
-        strides(2, number(1)), ones(shape.size(), number(1));
-    sizes = {number(shape[0]), number(shape[1])};
-    bool none = false;
-    for (unsigned i = 0; i + 2 < shape.size(); ++i) {
-      int64_t stride = op.getStrides()[i];
-      int64_t origin = reach(op, i) - op.getPadsLo()[i];
-      int64_t &size = shape[2 + i], length = size;
-      size = tensorType(op.getResult()).getDimSize(2 + i) + reach(op, i);
-      int64_t first = origin < 0 ? (-origin + stride - 1) / stride : 0;
-      int64_t end = origin >= size
-                        ? 0
-                        : std::min(length, (size - 1 - origin) / stride + 1);
-      none |= end <= first;
-      from.push_back(number(first));
-      to.push_back(number(origin + first * stride));
-      sizes.push_back(number(end - first));
-      strides.push_back(number(stride));
+    SmallVector<int64_t> sizes, origins;
+    for (unsigned i = 0, e = op.getStrides().size(); i != e; ++i) {
+      sizes.push_back(tensorType(op.getResult()).getDimSize(2 + i) +
+                      reach(op, i));
+      origins.push_back(reach(op, i) - op.getPadsLo()[i]);
     }
-    Value zeros = filled(builder, loc, shape,
-                         scalar(builder, loc, dy.getElementType(), 0));
-    if (none)
-      return zeros;
-    Value read = builder.create<tensor::ExtractSliceOp>(loc, op.getDy(), from,
-                                                        sizes, ones);
-    return builder.create<tensor::InsertSliceOp>(loc, read, zeros, to, sizes,
-                                                 strides);
+    return spreadOut(
+        builder, loc, op.getDy(), sizes, origins, op.getStrides(),
+        scalar(builder, loc, tensorType(op.getDy()).getElementType(), 0));
   }
 };
 

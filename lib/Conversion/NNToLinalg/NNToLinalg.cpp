@@ -140,6 +140,7 @@ void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
   linalg_lowering::populateShapePatterns(patterns);
   linalg_lowering::populateSuppressionPatterns(patterns);
   linalg_lowering::populateWindowPatterns(patterns);
+  linalg_lowering::populateGradientPatterns(patterns);
 }
 
 namespace {

@@ -20,6 +20,7 @@ namespace linalg_lowering {
 
 void populateContractionPatterns(mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(mlir::RewritePatternSet &patterns);
+void populateGradientPatterns(mlir::RewritePatternSet &patterns);
 void populateIndexPatterns(mlir::RewritePatternSet &patterns);
 void populateOrderPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrentPatterns(mlir::RewritePatternSet &patterns);
@@ -107,6 +108,27 @@ mlir::Value initialSum(mlir::OpBuilder &builder, mlir::Location loc,
 /// Adds `a * b` to `sum`.
 mlir::Value multiplyAdd(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value a, mlir::Value b, mlir::Value sum);
+
+/// Dim `dim` of `value` as `groups` times the rest, and back to `type`.
+mlir::Value splitGroups(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value value, unsigned dim, int64_t groups);
+mlir::Value mergeGroups(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::RankedTensorType type, mlir::Value value,
+                        unsigned dim);
+/// Adds a product of elements of the two `inputs` to `sum` for every point of
+/// the loops; `accesses` are those of the inputs and of the sum.
+mlir::Value
+sumOfProducts(mlir::PatternRewriter &rewriter, mlir::Location loc,
+              mlir::ValueRange inputs, mlir::Value sum,
+              llvm::ArrayRef<llvm::SmallVector<mlir::AffineExpr>> accesses,
+              llvm::ArrayRef<mlir::utils::IteratorType> iterators);
+/// `fill` with element o of `value` at `origins[i] + o * strides[i]` along the
+/// spatial dimensions 2, 3, ..., which have `sizes[i]` elements; others are
+/// left out.
+mlir::Value spreadOut(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, llvm::ArrayRef<int64_t> sizes,
+                      llvm::ArrayRef<int64_t> origins,
+                      llvm::ArrayRef<int64_t> strides, mlir::Value fill);
 
 /// 1 / (1 + exp(-x)).
 mlir::Value sigmoid(mlir::OpBuilder &builder, mlir::Location loc,

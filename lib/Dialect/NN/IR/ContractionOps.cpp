@@ -107,19 +107,6 @@ static SmallVector<Value> buildBiasOnly(OpBuilder &builder, Operation *op,
   return {sum.getResult()};
 }
 
-/// Attributes of a tile's kernel: it has as many groups as the tile.
-template <typename OpTy>
-static SmallVector<NamedAttribute, 8>
-attributesOfGroups(OpTy op, const LocalTile &tile) {
-  SmallVector<NamedAttribute, 8> attributes = costAttributes(op);
-  if (int g = tile.spec.findLoop("g"); g >= 0)
-    for (NamedAttribute &attribute : attributes)
-      if (attribute.getName() == op.getGroupsAttrName())
-        attribute.setValue(
-            Builder(op.getContext()).getI64IntegerAttr(tile.tile[g].size()));
-  return attributes;
-}
-
 //===----------------------------------------------------------------------===//
 // nn.conv
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "soap/Dialect/NN/IR/NNRare.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 #include <limits>
@@ -144,9 +146,15 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   if (attribute.getName() == emptyOutputsName)
     return verifyEmptyOutputs(op, attribute.getValue());
+  if (attribute.getName() == groupAttrName) {
+    if (!isa<GroupAttr>(attribute.getValue()))
+      return op->emitOpError() << "expected 'nn.group' to be a #nn.group, got: "
+                               << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() != "nn.name")
-    return op->emitOpError() << "expected no attribute of the nn dialect but "
-                                "'nn.name', got: '"
+    return op->emitOpError() << "expected no attributes of the nn dialect but "
+                                "'nn.name' and 'nn.group', got: '"
                              << attribute.getName().getValue() << "'";
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())
@@ -177,6 +185,60 @@ StringRef soap::nn::getName(Operation *op) {
 
 void soap::nn::setName(Operation *op, const Twine &name) {
   op->setAttr("nn.name", StringAttr::get(op->getContext(), name));
+}
+
+StringRef soap::nn::getGroupLeader(Operation *op) {
+  auto group = op->getAttrOfType<GroupAttr>(groupAttrName);
+  return group ? group.getLeader() : StringRef();
+}
+
+void soap::nn::leaveLostGroups(Block &block) {
+  llvm::DenseSet<StringRef> names;
+  for (Operation &op : block) {
+    if (!isa<InputOp, OutputOp, ParameterOp, ConstantOp>(op))
+      names.insert(getName(&op));
+    if (StringRef leader = getGroupLeader(&op);
+        !leader.empty() && !names.contains(leader))
+      op.removeAttr(groupAttrName);
+  }
+}
+
+FailureOr<SmallVector<int16_t, 6>>
+soap::nn::getLeaderLoops(Operation *op, const PartitionSpec &spec,
+                         const PartitionSpec &leader) {
+  auto group = op->getAttrOfType<GroupAttr>(groupAttrName);
+  SmallVector<int16_t, 6> result(spec.loops.size(), -1);
+  if (!group || !group.getLoops()) {
+    for (auto [loop, same] : llvm::zip_equal(spec.loops, result))
+      same = static_cast<int16_t>(leader.findLoop(loop.name));
+    return result;
+  }
+  auto namesOf = [](const PartitionSpec &spec) {
+    return llvm::join(
+        llvm::map_range(spec.loops,
+                        [](const LoopSpec &loop) { return loop.name; }),
+        ", ");
+  };
+  llvm::SmallDenseSet<int> taken;
+  for (NamedAttribute entry : group.getLoops()) {
+    int loop = spec.findLoop(entry.getName());
+    if (loop < 0)
+      return op->emitOpError()
+             << "expected loops of the operation (" << namesOf(spec)
+             << ") in 'nn.group', got: '" << entry.getName().getValue() << "'";
+    auto name = dyn_cast<StringAttr>(entry.getValue());
+    int same = name ? leader.findLoop(name) : -1;
+    if (same < 0)
+      return op->emitOpError()
+             << "expected loops of the leader '" << group.getLeader() << "' ("
+             << namesOf(leader) << ") in 'nn.group', got: " << entry.getValue();
+    if (!taken.insert(same).second)
+      return op->emitOpError()
+             << "expected each loop of the leader '" << group.getLeader()
+             << "' for one loop in 'nn.group', got two for: " << name;
+    result[loop] = static_cast<int16_t>(same);
+  }
+  return result;
 }
 
 #define GET_OP_CLASSES

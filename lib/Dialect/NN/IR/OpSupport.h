@@ -119,6 +119,18 @@ void appendKernel(llvm::raw_ostream &os, mlir::Operation *op,
 /// Inherent attributes that determine the cost of an operation: all but those
 /// that say where a tile lies.
 llvm::SmallVector<mlir::NamedAttribute, 8> costAttributes(mlir::Operation *op);
+/// Attributes of a tile's kernel: it has as many groups as the tile.
+template <typename OpTy>
+llvm::SmallVector<mlir::NamedAttribute, 8>
+attributesOfGroups(OpTy op, const LocalTile &tile) {
+  llvm::SmallVector<mlir::NamedAttribute, 8> attributes = costAttributes(op);
+  if (int g = tile.spec.findLoop("g"); g >= 0)
+    for (mlir::NamedAttribute &attribute : attributes)
+      if (attribute.getName() == op.getGroupsAttrName())
+        attribute.setValue(mlir::Builder(op.getContext())
+                               .getI64IntegerAttr(tile.tile[g].size()));
+  return attributes;
+}
 
 } // namespace nn
 } // namespace soap

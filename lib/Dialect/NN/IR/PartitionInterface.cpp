@@ -193,8 +193,31 @@ static bool isFirstInBlock(Operation *op) {
   return true;
 }
 
-/// Checks that no two nn ops from `op` to the end of the block share a name.
-static LogicalResult verifyUniqueNames(Operation *op) {
+/// Checks the leader of the group of `op`, given the operations before it.
+static LogicalResult
+verifyGroup(Operation *op, const llvm::DenseMap<StringRef, Operation *> &seen) {
+  StringRef name = getGroupLeader(op);
+  if (name.empty())
+    return success();
+  if (isa<InputOp, OutputOp, ParameterOp, ConstantOp>(op))
+    return op->emitOpError() << "expected no 'nn.group' on ends of the graph";
+  Operation *leader = seen.lookup(name);
+  if (!leader)
+    return op->emitOpError()
+           << "expected the leader of the group before its members, got: '"
+           << name << "', which names no earlier operation of the block";
+  if (isa<InputOp, OutputOp, ParameterOp, ConstantOp>(leader) ||
+      !getGroupLeader(leader).empty())
+    return op->emitOpError()
+           << "expected an operation that computes and is in no other group to "
+              "lead a group, got: '"
+           << name << "'";
+  return success();
+}
+
+/// Checks the names of all nn ops from `op` to the end of the block: no two are
+/// equal, and leaders of groups come before their members.
+static LogicalResult verifyNames(Operation *op) {
   llvm::DenseMap<StringRef, Operation *> seen;
   for (; op; op = op->getNextNode()) {
     if (!isa<PartitionOpInterface>(op))
@@ -202,6 +225,8 @@ static LogicalResult verifyUniqueNames(Operation *op) {
     StringRef name = getName(op);
     if (name.empty())
       continue;
+    if (failed(verifyGroup(op, seen)))
+      return failure();
     auto [it, inserted] = seen.try_emplace(name, op);
     if (inserted)
       continue;
@@ -219,7 +244,7 @@ LogicalResult soap::nn::detail::verifyPartitionOp(Operation *op) {
   if (!op->hasAttrOfType<StringAttr>("nn.name"))
     return op->emitOpError()
            << "expected a name, got none; add the attribute 'nn.name'";
-  if (op->getBlock() && isFirstInBlock(op) && failed(verifyUniqueNames(op)))
+  if (op->getBlock() && isFirstInBlock(op) && failed(verifyNames(op)))
     return failure();
   PartitionSpec spec = cast<PartitionOpInterface>(op).getPartitionSpec();
   std::string violation =

@@ -166,12 +166,22 @@ void FoldBatchNormPass::runOnOperation() {
   ExpressionBuilder builder(function, parameterExpressions);
   expressions_ = &parameterExpressions;
   build_ = &builder;
+  // Operations with gradients stay: their gradients are of what they are, and
+  // in training a parameter changes.
+  llvm::DenseSet<StringRef> grouped;
+  for (Operation &op : function.front())
+    if (StringRef leader = getGroupLeader(&op); !leader.empty()) {
+      grouped.insert(leader);
+      grouped.insert(nameOf(&op));
+    }
   for (Operation &op : llvm::make_early_inc_range(function.front())) {
+    if (grouped.contains(nameOf(&op)))
+      continue;
     std::optional<Affine> affine = matchAffine(&op);
     if (!affine)
       continue;
     Operation *producer = affine->x.getDefiningOp();
-    if (isFoldable(producer, *affine))
+    if (isFoldable(producer, *affine) && !grouped.contains(nameOf(producer)))
       fold(producer, *affine);
   }
 }

@@ -305,4 +305,5 @@ void FoldConstantsPass::runOnOperation() {
        llvm::make_early_inc_range(llvm::reverse(function.front())))
     if (isParameterOrConstant(&op) && op.use_empty())
       op.erase();
+  soap::nn::leaveLostGroups(function.front());
 }

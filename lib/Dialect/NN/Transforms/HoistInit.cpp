@@ -65,7 +65,7 @@ static void createInit(func::FuncOp main, const Hoisted &hoisted,
     for (Value operand : op->getOperands())
       if (!mapping.contains(operand))
         builder.clone(*operand.getDefiningOp(), mapping);
-    builder.clone(*op, mapping);
+    builder.clone(*op, mapping)->removeAttr(groupAttrName);
   }
   auto returned = llvm::map_to_vector(
       results, [&](Value result) { return mapping.lookup(result); });
@@ -126,6 +126,7 @@ void HoistInitPass::runOnOperation() {
   numHoisted += hoisted.ops.size();
   for (Operation *op : llvm::reverse(hoisted.ops))
     op->erase();
+  leaveLostGroups(main.front());
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.front())))
     if (isParameterOrConstant(&op) && op.use_empty())
       op.erase();

@@ -325,4 +325,5 @@ void UnrollRNNPass::runOnOperation() {
     return;
   numCut += slices.moveUp();
   orderDiagonally(function.front());
+  soap::nn::leaveLostGroups(function.front());
 }

@@ -84,6 +84,36 @@ def NN_RandomAttr : NN_Attr<"Random", "random"> {
   let genVerifyDecl = 1;
 }
 
+def NN_GroupAttr : NN_Attr<"Group", "group"> {
+  let summary = "The group of operations that share one decision";
+  let description = [{
+    On an operation as the attribute `nn.group`: the operation is a member of
+    the group that the operation named `leader` leads, as a gradient is of the
+    operation that it belongs to. A strategy decides about the leader alone; the
+    members follow. `loops` says for the loops of the member, by name, along
+    which loops of the leader they run. Without it, a loop runs along the
+    leader's loop of the same name. A loop that runs along none is never split.
+
+    Example: the gradient of the weights of `%y = nn.matmul %x, %w` sums over
+    the rows of x, so that its loop k is the loop n of the product:
+
+    ```mlir
+    %dw = nn.matmul %x, %dy {nn.name = "fc.b.grad", transpose_a,
+            nn.group = #nn.group<"fc", {f = "f", k = "n", n = "k"}>}
+        : (tensor<8x64xf32>, tensor<8x32xf32>) -> tensor<64x32xf32>
+    ```
+
+    Constraints:
+    - `leader` is the name of an earlier operation of the block, which is not a
+      member of another group
+    - `loops` maps loops of the member to loops of the leader, each of them once
+    - inputs, parameters, constants and outputs are in no group
+  }];
+  let parameters = (ins StringRefParameter<>:$leader,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$loops);
+  let assemblyFormat = "`<` $leader (`,` $loops^)? `>`";
+}
+
 def NN_InitAttr : NN_Attr<"Init", "init"> {
   let summary = "A result of @init";
   let description = [{

@@ -17,5 +17,6 @@ include "soap/Dialect/NN/IR/NNIndexOps.td"
 include "soap/Dialect/NN/IR/NNScatterOps.td"
 include "soap/Dialect/NN/IR/NNOrderOps.td"
 include "soap/Dialect/NN/IR/NNRecurrentOps.td"
+include "soap/Dialect/NN/IR/NNGradientOps.td"
 
 #endif // SOAP_DIALECT_NN_IR_NNOPS_TD

@@ -57,6 +57,21 @@ llvm::SmallVector<Shape, 2> resultShapes(mlir::Operation *op);
 llvm::StringRef getName(mlir::Operation *op);
 void setName(mlir::Operation *op, const llvm::Twine &name);
 
+/// The attribute that makes an operation a member of a group (`#nn.group`).
+constexpr llvm::StringLiteral groupAttrName("nn.group");
+/// The name of the leader of the group that an operation is a member of; empty
+/// for leaders and for operations without a group.
+llvm::StringRef getGroupLeader(mlir::Operation *op);
+/// Lets the members of groups whose leaders are no more in `block` decide for
+/// themselves: for passes that erase operations.
+void leaveLostGroups(mlir::Block &block);
+/// Per loop of `spec`, the spec of the member `op` of a group, the loop of the
+/// leader that it runs along, or -1. Error: a loop that there is not, or one of
+/// the leader's for two of the member's.
+mlir::FailureOr<llvm::SmallVector<int16_t, 6>>
+getLeaderLoops(mlir::Operation *op, const PartitionSpec &spec,
+               const PartitionSpec &leader);
+
 /// The tile of task `task` of an operation that is split by `degrees`.
 LocalTile makeLocalTile(PartitionOpInterface op, const Degrees &degrees,
                         int64_t task);

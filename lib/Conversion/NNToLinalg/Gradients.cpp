@@ -1,0 +1,283 @@
+//===- Gradients.cpp - Operations of gradients to linalg ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "soap/Dialect/NN/IR/NN.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::linalg_lowering;
+using Iterator = mlir::utils::IteratorType;
+
+/// What windows read along the spatial dimensions 2, 3, ... of `x`: from
+/// `pads[i]` elements before its start, so far that all `counts[i]` windows
+/// of `extents[i]` elements end inside. `fill` is what lies outside of x.
+static Value reached(OpBuilder &builder, Location loc, Value x,
+                     ArrayRef<int64_t> pads, ArrayRef<int64_t> counts,
+                     ArrayRef<int64_t> strides, ArrayRef<int64_t> extents,
+                     Value fill) {
+  RankedTensorType type = tensorType(x);
+  SmallVector<int64_t> lo(2, 0), hi(2, 0);
+  SmallVector<OpFoldResult> from, sizes,
+      ones(type.getRank(), builder.getIndexAttr(1));
+  bool isCut = false;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    int64_t first = 0, end = type.getDimSize(dim);
+    if (dim >= 2) {
+      int64_t i = dim - 2, start = -pads[i];
+      int64_t stop = start + (counts[i] - 1) * strides[i] + extents[i];
+      first = std::clamp<int64_t>(start, 0, end);
+      end = std::clamp<int64_t>(stop, first, end);
+      lo.push_back(end == first ? stop - start : first - start);
+      hi.push_back(end == first ? 0 : stop - end);
+    }
+    isCut |= first != 0 || end != type.getDimSize(dim);
+    from.push_back(builder.getIndexAttr(first));
+    sizes.push_back(builder.getIndexAttr(end - first));
+  }
+  if (isCut)
+    x = builder.create<tensor::ExtractSliceOp>(loc, x, from, sizes, ones);
+  return padded(builder, loc, x, lo, hi, fill);
+}
+
+namespace {
+
+/// The sum over samples and positions of products of x and dy.
+struct ConvBackwardFilterLowering
+    : public OpRewritePattern<nn::ConvBackwardFilterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::ConvBackwardFilterOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getResult());
+    RankedTensorType gradient = tensorType(op.getDy());
+    auto spatial = static_cast<unsigned>(type.getRank() - 2);
+    SmallVector<int64_t> extents;
+    for (unsigned i = 0; i < spatial; ++i)
+      extents.push_back((type.getDimSize(2 + i) - 1) * op.getDilations()[i] +
+                        1);
+    Value x = reached(
+        rewriter, loc, op.getX(), op.getPadsLo(),
+        gradient.getShape().drop_front(2), op.getStrides(), extents,
+        scalar(rewriter, loc, tensorType(op.getX()).getElementType(), 0));
+    Value dy = op.getDy(), sum = initialSum(rewriter, loc, type, Value(), 0);
+    int64_t groups = op.getGroups();
+    bool grouped = groups > 1;
+    if (grouped) {
+      x = splitGroups(rewriter, loc, x, 1, groups);
+      dy = splitGroups(rewriter, loc, dy, 1, groups);
+      sum = splitGroups(rewriter, loc, sum, 0, groups);
+    }
+
+    // WindowLoops: (g), f, c, kernel, n, rows and columns, which are
+    // contiguous.
+    SmallVector<Iterator> iterators;
+    auto loop = [&](Iterator kind) {
+      iterators.push_back(kind);
+      return rewriter.getAffineDimExpr(iterators.size() - 1);
+    };
+    SmallVector<AffineExpr> xExprs, dyExprs, sumExprs, kernel;
+    if (grouped) {
+      AffineExpr g = loop(Iterator::parallel);
+      for (auto *exprs : {&xExprs, &dyExprs, &sumExprs})
+        exprs->push_back(g);
+    }
+    AffineExpr f = loop(Iterator::parallel), c = loop(Iterator::parallel);
+    for (unsigned i = 0; i < spatial; ++i)
+      kernel.push_back(loop(Iterator::parallel));
+    AffineExpr n = loop(Iterator::reduction);
+    xExprs.insert(xExprs.begin(), n);
+    dyExprs.insert(dyExprs.begin(), n);
+    xExprs.push_back(c);
+    dyExprs.push_back(f);
+    sumExprs.push_back(f);
+    sumExprs.push_back(c);
+    for (unsigned i = 0; i < spatial; ++i) {
+      AffineExpr out = loop(Iterator::reduction);
+      xExprs.push_back(out * op.getStrides()[i] +
+                       kernel[i] * op.getDilations()[i]);
+      dyExprs.push_back(out);
+      sumExprs.push_back(kernel[i]);
+    }
+    Value result = sumOfProducts(rewriter, loc, {x, dy}, sum,
+                                 {xExprs, dyExprs, sumExprs}, iterators);
+    if (grouped)
+      result = mergeGroups(rewriter, loc, type, result, 0);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// For every window, the number of its first largest element; then for every
+/// element of the result the sum over the windows that reach it and have it for
+/// that.
+struct MaxPoolBackwardLowering
+    : public OpRewritePattern<nn::MaxPoolBackwardOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(nn::MaxPoolBackwardOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = tensorType(op.getResult());
+    RankedTensorType gradient = tensorType(op.getDy());
+    Type element = type.getElementType(), index = rewriter.getI32Type();
+    auto spatial = static_cast<unsigned>(type.getRank() - 2);
+    SmallVector<int64_t> extents, origins, sizes;
+    for (unsigned i = 0; i < spatial; ++i) {
+      int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i];
+      int64_t offset = op.getOffsets() ? (*op.getOffsets())[i] : 0;
+      extents.push_back(reach + 1);
+      // In the result, moved by `reach` so that no kernel position is before 0.
+      origins.push_back(reach - op.getPadsLo()[i] - offset);
+      sizes.push_back(type.getDimSize(2 + i) + reach);
+    }
+    Value x =
+        reached(rewriter, loc, op.getX(), op.getPadsLo(),
+                gradient.getShape().drop_front(2), op.getStrides(), extents,
+                neutral(rewriter, loc, nn::ReduceKind::Max, element));
+    Value first = firstOfWindows(rewriter, op, x);
+    Value none = scalar(rewriter, loc, index, -1);
+    Value spreadFirst =
+        spreadOut(rewriter, loc, first, sizes, origins, op.getStrides(), none);
+    Value spreadGradient =
+        spreadOut(rewriter, loc, op.getDy(), sizes, origins, op.getStrides(),
+                  scalar(rewriter, loc, element, 0));
+
+    WindowLoops loops(rewriter, op);
+    SmallVector<AffineExpr> exprs = loops.outer(), results = loops.outer();
+    for (unsigned i = 0; i < spatial; ++i) {
+      exprs.push_back(loops.out(i) + (extents[i] - 1) -
+                      loops.kernel(i) * op.getDilations()[i]);
+      results.push_back(loops.out(i));
+    }
+    Value window = empty(rewriter, loc, op.getKernel(), element);
+    Value zeros = filled(rewriter, loc, type.getShape(),
+                         scalar(rewriter, loc, element, 0));
+    rewriter.replaceOp(
+        op, generic(rewriter, loc, {spreadFirst, spreadGradient, window}, zeros,
+                    {loops.maps({exprs, exprs, loops.kernels(), results}),
+                     loops.iterators()},
+                    [&](OpBuilder &builder, Location location,
+                        ValueRange elements) -> Value {
+                      Value isIt = builder.create<arith::CmpIOp>(
+                          location, arith::CmpIPredicate::eq, elements[0],
+                          loops.position(builder, location, index));
+                      Value share = builder.create<arith::SelectOp>(
+                          location, isIt, elements[1],
+                          scalar(builder, location, element, 0));
+                      return builder.create<arith::AddFOp>(location,
+                                                           elements[3], share);
+                    }));
+    return success();
+  }
+
+private:
+  /// The loops of both steps: n, c, rows, kernel, then the columns.
+  class WindowLoops {
+  public:
+    WindowLoops(Builder &builder, nn::MaxPoolBackwardOp op)
+        : builder_(builder), kernel_(op.getKernel()),
+          spatial_(op.getKernel().size()) {}
+
+    AffineExpr out(unsigned i) const {
+      return builder_.getAffineDimExpr(i + 1 < spatial_ ? 2 + i
+                                                        : 1 + 2 * spatial_);
+    }
+    AffineExpr kernel(unsigned i) const {
+      return builder_.getAffineDimExpr(1 + spatial_ + i);
+    }
+    SmallVector<AffineExpr> outer() const {
+      return {builder_.getAffineDimExpr(0), builder_.getAffineDimExpr(1)};
+    }
+    SmallVector<AffineExpr> kernels() const {
+      SmallVector<AffineExpr> exprs;
+      for (unsigned i = 0; i < spatial_; ++i)
+        exprs.push_back(kernel(i));
+      return exprs;
+    }
+    SmallVector<Iterator> iterators() const {
+      SmallVector<Iterator> kinds(2 + 2 * spatial_, Iterator::parallel);
+      for (unsigned i = 0; i < spatial_; ++i)
+        kinds[1 + spatial_ + i] = Iterator::reduction;
+      return kinds;
+    }
+    SmallVector<AffineMap>
+    maps(ArrayRef<SmallVector<AffineExpr>> accesses) const {
+      SmallVector<AffineMap> result;
+      for (ArrayRef<AffineExpr> exprs : accesses)
+        result.push_back(
+            AffineMap::get(2 + 2 * spatial_, 0, exprs, builder_.getContext()));
+      return result;
+    }
+    /// The number of the kernel's position within a linalg.generic.
+    Value position(OpBuilder &builder, Location loc, Type type) const {
+      Value sum;
+      for (unsigned i = 0; i < spatial_; ++i) {
+        Value at = builder.create<arith::IndexCastOp>(
+            loc, type, builder.create<linalg::IndexOp>(loc, 1 + spatial_ + i));
+        if (sum) {
+          Value size = scalar(builder, loc, type, kernel_[i]);
+          sum = builder.create<arith::MulIOp>(loc, sum, size);
+          sum = builder.create<arith::AddIOp>(loc, sum, at);
+        } else {
+          sum = at;
+        }
+      }
+      return sum;
+    }
+
+  private:
+    Builder &builder_;
+    ArrayRef<int64_t> kernel_;
+    unsigned spatial_;
+  };
+
+  /// Per element of dy, the number of the first largest element of its window
+  /// of `x`, which windows start at the first element of; none for NaN.
+  static Value firstOfWindows(OpBuilder &builder, nn::MaxPoolBackwardOp op,
+                              Value x) {
+    Location loc = op.getLoc();
+    Type element = tensorType(x).getElementType(), index = builder.getI32Type();
+    ArrayRef<int64_t> shape = tensorType(op.getDy()).getShape();
+    WindowLoops loops(builder, op);
+    SmallVector<AffineExpr> exprs = loops.outer(), results = loops.outer();
+    for (unsigned i = 0, e = op.getKernel().size(); i < e; ++i) {
+      exprs.push_back(loops.out(i) * op.getStrides()[i] +
+                      loops.kernel(i) * op.getDilations()[i]);
+      results.push_back(loops.out(i));
+    }
+    Value window = empty(builder, loc, op.getKernel(), element);
+    constexpr nn::ReduceKind kind = nn::ReduceKind::Max;
+    Value largest = generic(
+        builder, loc, {x, window},
+        filled(builder, loc, shape, neutral(builder, loc, kind, element)),
+        {loops.maps({exprs, loops.kernels(), results}), loops.iterators()},
+        [&](OpBuilder &inner, Location location, ValueRange elements) {
+          return joined(inner, location, {kind}, elements[0], elements[2]);
+        });
+    Value last =
+        scalar(builder, loc, index, std::numeric_limits<int32_t>::max());
+    return generic(
+        builder, loc, {x, largest, window}, filled(builder, loc, shape, last),
+        {loops.maps({exprs, results, loops.kernels(), results}),
+         loops.iterators()},
+        [&](OpBuilder &inner, Location location, ValueRange elements) -> Value {
+          Value isIt = inner.create<arith::CmpFOp>(
+              location, arith::CmpFPredicate::OEQ, elements[0], elements[1]);
+          Value here = inner.create<arith::SelectOp>(
+              location, isIt, loops.position(inner, location, index), last);
+          return inner.create<arith::MinSIOp>(location, elements[3], here);
+        });
+  }
+};
+} // namespace
+
+void linalg_lowering::populateGradientPatterns(RewritePatternSet &patterns) {
+  patterns.add<ConvBackwardFilterLowering, MaxPoolBackwardLowering>(
+      patterns.getContext());
+}
