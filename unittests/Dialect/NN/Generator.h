@@ -75,6 +75,8 @@ private:
   // By kind, as `nn.conv`.
   mlir::Operation *conv(llvm::StringRef);
   mlir::Operation *convBackward(llvm::StringRef);
+  mlir::Operation *convBackwardFilter(llvm::StringRef);
+  mlir::Operation *maxPoolBackward(llvm::StringRef);
   mlir::Operation *matmul(llvm::StringRef);
   mlir::Operation *pool(llvm::StringRef);
   mlir::Operation *lstm(llvm::StringRef);

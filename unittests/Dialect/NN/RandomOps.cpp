@@ -335,7 +335,9 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.shift_left", &Generator::binary, E::Unsigned},
       {"nn.shift_right", &Generator::binary, E::Unsigned},
       {"nn.bit_cast", &Generator::unary, E::Any},
-      {"nn.non_max_suppression", &Generator::suppression, E::Floats}};
+      {"nn.non_max_suppression", &Generator::suppression, E::Floats},
+      {"nn.conv_backward_filter", &Generator::convBackwardFilter, E::Numbers},
+      {"nn.max_pool_backward", &Generator::maxPoolBackward, E::Floats}};
   return table;
 }
 

@@ -466,6 +466,10 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
       .Case([&](SoftmaxOp op) { return softmax(op, operands[0]); })
       .Case([&](LayerNormOp op) { return layerNorm(op, operands); })
       .Case([&](ConvBackwardDataOp op) { return convBackward(op, operands); })
+      .Case([&](ConvBackwardFilterOp op) {
+        return convBackwardFilter(op, operands);
+      })
+      .Case([&](MaxPoolBackwardOp op) { return maxPoolBackward(op, operands); })
       .Case([&](GatherOp op) { return gather(op, operands); })
       .Case([&](GatherElementsOp op) { return gatherElements(op, operands); })
       .Case([&](GatherNDOp op) { return gatherND(op, operands); })

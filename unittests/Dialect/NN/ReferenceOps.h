@@ -35,6 +35,11 @@ Tensor oneHot(OneHotOp op, llvm::ArrayRef<Tensor> operands);
 Tensor nonMaxSuppression(NonMaxSuppressionOp op,
                          llvm::ArrayRef<Tensor> operands);
 
+// ReferenceGradients.cpp
+Tensor convBackwardFilter(ConvBackwardFilterOp op,
+                          llvm::ArrayRef<Tensor> operands);
+Tensor maxPoolBackward(MaxPoolBackwardOp op, llvm::ArrayRef<Tensor> operands);
+
 // ReferenceRecurrent.cpp
 std::vector<Tensor> evaluateLSTM(LSTMOp op, llvm::ArrayRef<Tensor> operands);
 Tensor evaluateGRU(GRUOp op, llvm::ArrayRef<Tensor> operands);

@@ -101,6 +101,82 @@ def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
+def BuildTrainingStepPass
+    : Pass<"nn-build-training-step", "::mlir::func::FuncOp"> {
+  let summary = "Add a loss and the gradients of all parameters";
+  let description = [{
+    Adds a loss of one output of the model and, by reverse-mode differentiation,
+    its gradient by every trainable parameter. The loss and the gradients become
+    the outputs of the function, in place of the model's own: `loss`, and
+    `<parameter>.grad` for each parameter. (Updates of parameters do not exist
+    yet.)
+
+    ```mlir
+    %y = nn.matmul %x, %w {nn.name = "fc"} : ...
+    nn.output %y {nn.name = "scores"} : tensor<8x10xf32>
+    // becomes, with loss=softmax-cross-entropy
+    %y = nn.matmul %x, %w {nn.name = "fc"} : ...
+    %label = nn.input {nn.name = "label"} : tensor<8xi64>
+    ...                                       // loss, and its gradient by %y
+    %dw = nn.matmul %x, %dy {nn.name = "fc.grad", transpose_a,
+            nn.group = #nn.group<"fc", {f = "f", k = "n", n = "k"}>} : ...
+    nn.output %loss {nn.name = "loss"} : tensor<f32>
+    nn.output %dw {nn.name = "fc.weight.grad"} : tensor<64x10xf32>
+    ```
+
+    Gradients of an operation join its group (`#nn.group`), so that a strategy
+    decides about all of them at once. Where a value is used several times, its
+    gradients are added up.
+
+    Losses, for an output x and a label t, as means over the whole batch:
+    - `softmax-cross-entropy`: -log(softmax(x)[t]) along `class-axis`, as ONNX
+      SoftmaxCrossEntropyLoss; t has indices of classes (i64) and the shape of x
+      without the axis. Labels that are `ignore-index` do not count, neither in
+      the sum nor in the mean; `label-smoothing` spreads that share of a label
+      over all classes
+    - `negative-log-likelihood`: -x[t], likewise
+    - `mean-squared-error`: (x - t)^2, t of x's shape and type
+    - `binary-cross-entropy`: of the logits x and the probabilities t,
+      max(x, 0) - x t + log(1 + exp(-|x|))
+    - `output`: x itself, which has one element
+
+    Batch norms take the statistics of the whole batch (the mean and the biased
+    variance over all dimensions but the channels), or with `batch-norm=frozen`
+    those of the model. Their statistics are never trained, nor are parameters
+    whose whole name the regular expression `freeze` matches.
+
+    Precondition: no strategy was chosen yet, and batch norms are not yet folded.
+    Errors: an output or a kind of loss that there is not; operations between a
+    parameter and the loss that have no gradient (all are listed); nothing to
+    train.
+  }];
+  let options = [
+    Option<"loss", "loss", "std::string", "\"softmax-cross-entropy\"",
+           "What is minimised">,
+    Option<"output", "output", "std::string", "\"\"",
+           "The output that the loss is of; by default the only one">,
+    Option<"label", "label", "std::string", "\"label\"",
+           "Name of the input that is added for labels">,
+    Option<"classAxis", "class-axis", "int64_t", "1",
+           "Dimension of the output that holds classes">,
+    Option<"ignoreIndex", "ignore-index", "int64_t",
+           "std::numeric_limits<int64_t>::min()",
+           "A label that does not count (default: none)">,
+    Option<"labelSmoothing", "label-smoothing", "double", "0.0",
+           "Share of a label that goes to all classes, in [0, 1)">,
+    Option<"batchNorm", "batch-norm", "std::string", "\"global\"",
+           "Statistics of batch norms: global (of the whole batch) or frozen">,
+    Option<"freeze", "freeze", "std::string", "\"\"",
+           "Regular expression for whole names of parameters that are not "
+           "trained">,
+  ];
+  let statistics = [
+    Statistic<"numParameters", "parameters", "Parameters with a gradient">,
+    Statistic<"numGradientOps", "gradient-ops",
+              "Operations that the loss and the gradients consist of">
+  ];
+}
+
 def FoldBatchNormPass : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
   let summary = "Fold batch norms into convolutions and matrix products";
   let description = [{
@@ -121,7 +197,8 @@ def FoldBatchNormPass : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
 
     `nn-hoist-init` then moves the expressions to `@init`. The producer keeps its
     name. A batch norm without such a producer stays as it is, with operations
-    behind it folded into it.
+    behind it folded into it. Operations with gradients (members and leaders of
+    groups) stay as they are.
   }];
   let statistics = [
     Statistic<"numFolded", "folded", "Operations that were folded into others">

@@ -1,0 +1,236 @@
+//===- ContractionGradients.cpp - Gradients of products -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientSupport.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+using llvm::BitVector;
+using Build = GradientBuilder;
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// Loops of the same names.
+static LoopNames sameLoops(const PartitionSpec &spec) {
+  LoopNames names;
+  for (const LoopSpec &loop : spec.loops)
+    names.push_back({loop.name.str(), loop.name.str()});
+  return names;
+}
+
+/// The gradient of a bias along dimension `dim`: the sum over all others.
+static Value biasGradient(Build &b, Value dy, int64_t dim) {
+  SmallVector<int64_t> axes;
+  for (int64_t i = 0, rank = shapeOf(dy).size(); i < rank; ++i)
+    if (i != dim)
+      axes.push_back(i);
+  return b.reshape(b.sum(dy, axes), shapeOf(dy)[dim]);
+}
+
+static MaybeGradients conv(ConvOp op, Build &b, ArrayRef<Value> results,
+                           const BitVector &isNeeded) {
+  Value dy = results[0];
+  LoopNames loops = sameLoops(b.spec());
+  Gradients gradients(op->getNumOperands());
+  if (isNeeded[0])
+    gradients[0] = b.join(b.create<ConvBackwardDataOp>(
+                              op.getInput().getType(), dy, op.getWeight(),
+                              Value(), op.getStrides(), op.getDilations(),
+                              op.getPadsLo(), op.getGroups()),
+                          loops);
+  if (isNeeded[1])
+    gradients[1] =
+        b.join(b.create<ConvBackwardFilterOp>(
+                   op.getWeight().getType(), op.getInput(), dy, op.getStrides(),
+                   op.getDilations(), op.getPadsLo(), op.getGroups()),
+               loops);
+  if (op.getBias() && isNeeded[2])
+    gradients[2] = biasGradient(b, dy, 1);
+  return gradients;
+}
+
+/// The transposed convolution of dy is the convolution's gradient, and its own
+/// is the convolution.
+static MaybeGradients convBackwardData(ConvBackwardDataOp op, Build &b,
+                                       ArrayRef<Value> results,
+                                       const BitVector &isNeeded) {
+  Value dz = results[0];
+  LoopNames loops = sameLoops(b.spec());
+  Gradients gradients(op->getNumOperands());
+  if (isNeeded[0]) {
+    // What the windows of all elements of dy reach, and no more.
+    SmallVector<int64_t> padsHi;
+    bool isCropped = false;
+    for (auto [i, stride] : llvm::enumerate(op.getStrides())) {
+      int64_t extent =
+          (shapeOf(op.getWeight())[2 + i] - 1) * op.getDilations()[i] + 1;
+      int64_t end = (shapeOf(op.getDy())[2 + i] - 1) * stride + extent -
+                    op.getPadsLo()[i];
+      int64_t pad = end - shapeOf(dz)[2 + i];
+      // A convolution has as many windows as fit.
+      isCropped |= pad + stride <= 0;
+      padsHi.push_back(std::max<int64_t>(0, pad));
+    }
+    if (isCropped) {
+      op->emitOpError() << "expected a result that ends where the last window "
+                           "does, less than a stride later, for a gradient";
+      return failure();
+    }
+    gradients[0] =
+        b.join(b.create<ConvOp>(op.getDy().getType(), dz, op.getWeight(),
+                                Value(), op.getStrides(), op.getDilations(),
+                                op.getPadsLo(), padsHi, op.getGroups()),
+               loops);
+  }
+  if (isNeeded[1])
+    gradients[1] =
+        b.join(b.create<ConvBackwardFilterOp>(
+                   op.getWeight().getType(), dz, op.getDy(), op.getStrides(),
+                   op.getDilations(), op.getPadsLo(), op.getGroups()),
+               loops);
+  if (op.getBias() && isNeeded[2])
+    gradients[2] = biasGradient(b, dz, 1);
+  return gradients;
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Builds the gradients of `y(n, f) = alpha * a(n, k) x b(k, f)`. Loops of the
+/// products are those of y's in other roles.
+class MatMulGradients {
+public:
+  MatMulGradients(MatMulOp op, Build &b, Value dy) : op_(op), b_(b), dy_(dy) {}
+
+  /// dy(n, f) x b(k, f), as a is stored.
+  Value ofA() {
+    auto role = roles("n", "k", "f");
+    auto turned = roles("k", "n", "f");
+    Value full =
+        op_.getTransposeA()
+            ? product(op_.getB(), op_.getTransposeB(), dy_, true, turned)
+            : product(dy_, false, op_.getB(), !op_.getTransposeB(), role);
+    return toOperand(full, 0);
+  }
+
+  /// a(n, k) x dy(n, f), as b is stored. Where b is one matrix for all of a
+  /// batch, the rows of the whole batch are summed at once.
+  Value ofB() {
+    Value a = op_.getA(), dy = dy_;
+    auto role = roles("k", "f", "n"), turned = roles("f", "k", "n");
+    size_t rank = shapeOf(dy).size();
+    if (shapeOf(op_.getB()).size() == 2 && rank > 2 && !op_.getTransposeA() &&
+        shapeOf(a).drop_back(1) == shapeOf(dy).drop_back(1)) {
+      int64_t rows = 1;
+      StringRef longest = "n";
+      for (int64_t size : shapeOf(dy).drop_back(1))
+        rows *= size;
+      // Rows run along the first dimension that has several.
+      for (size_t dim = 0; dim + 1 < rank; ++dim)
+        if (shapeOf(dy)[dim] > 1) {
+          longest = b_.spec().loops[dim].name;
+          break;
+        }
+      a = rowsOf(a, rows, longest, "k");
+      dy = rowsOf(dy, rows, longest, "f");
+      role = {{"n", "k"}, {"f", "f"}, {"k", longest.str()}};
+      turned = {{"n", "f"}, {"f", "k"}, {"k", longest.str()}};
+    }
+    Value full = op_.getTransposeB()
+                     ? product(dy, true, a, op_.getTransposeA(), turned)
+                     : product(a, !op_.getTransposeA(), dy, false, role);
+    return toOperand(full, 1);
+  }
+
+private:
+  /// Loops of a product whose rows, columns and sums run along these loops of
+  /// y's.
+  LoopNames roles(StringRef rows, StringRef columns, StringRef sums) {
+    LoopNames names;
+    size_t batch = shapeOf(dy_).size() - 2;
+    for (size_t i = 0; i < batch; ++i) {
+      std::string name = b_.spec().loops[i].name.str();
+      names.push_back({name, name});
+    }
+    names.push_back({"n", rows.str()});
+    names.push_back({"f", columns.str()});
+    names.push_back({"k", sums.str()});
+    return names;
+  }
+
+  Value product(Value x, bool transposeX, Value y, bool transposeY,
+                const LoopNames &loops) {
+    ArrayRef<int64_t> a = shapeOf(x), c = shapeOf(y);
+    Shape shape;
+    size_t rank = std::max(a.size(), c.size());
+    for (size_t i = rank; i > 2; --i)
+      shape.push_back(std::max(i <= a.size() ? a[a.size() - i] : 1,
+                               i <= c.size() ? c[c.size() - i] : 1));
+    shape.push_back(a[a.size() - (transposeX ? 1 : 2)]);
+    shape.push_back(c[c.size() - (transposeY ? 2 : 1)]);
+    return b_.join(
+        b_.create<MatMulOp>(RankedTensorType::get(shape, elementType(x)), x, y,
+                            Value(), transposeX, transposeY, op_.getAlpha()),
+        loops);
+  }
+
+  /// The last dimension and, before it, all others as one.
+  Value rowsOf(Value x, int64_t rows, StringRef rowLoop, StringRef lastLoop) {
+    Shape shape{rows, shapeOf(x).back()};
+    return b_.join(
+        b_.create<ReshapeOp>(RankedTensorType::get(shape, elementType(x)), x),
+        LoopNames{{"d0", rowLoop.str()}, {"d1", lastLoop.str()}});
+  }
+
+  /// `full` summed over the batch dimensions along which an operand was
+  /// broadcast.
+  Value toOperand(Value full, unsigned index) {
+    Value operand = op_->getOperand(index);
+    if (full.getType() == operand.getType())
+      return full;
+    // Its last two dimensions are the operand's, the others are those of y.
+    ValueAccess frame = b_.resultAccess();
+    const ValueAccess &access = b_.operandAccess(index);
+    frame.dims.pop_back_n(2);
+    frame.dims.append(access.dims.end() - 2, access.dims.end());
+    b_.setFrame(frame);
+    Value sum = b_.sumToShape(full, operand.getType());
+    b_.setFrame(b_.resultAccess());
+    return sum;
+  }
+
+  MatMulOp op_;
+  Build &b_;
+  Value dy_;
+};
+} // namespace
+
+static MaybeGradients matmul(MatMulOp op, Build &b, ArrayRef<Value> results,
+                             const BitVector &isNeeded) {
+  MatMulGradients of(op, b, results[0]);
+  Gradients gradients(op->getNumOperands());
+  if (isNeeded[0])
+    gradients[0] = of.ofA();
+  if (isNeeded[1])
+    gradients[1] = of.ofB();
+  if (op.getBias() && isNeeded[2])
+    gradients[2] = biasGradient(
+        b, results[0], static_cast<int64_t>(shapeOf(results[0]).size()) - 1);
+  return gradients;
+}
+
+void soap::nn::attachContractionGradients(MLIRContext *context) {
+  ConvOp::attachInterface<GradientModel<ConvOp, conv>>(*context);
+  ConvBackwardDataOp::attachInterface<
+      GradientModel<ConvBackwardDataOp, convBackwardData>>(*context);
+  MatMulOp::attachInterface<GradientModel<MatMulOp, matmul>>(*context);
+}

@@ -1,0 +1,234 @@
+//===- GradientBuilder.cpp - Operations of a gradient ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientSupport.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+#include "soap/Dialect/NN/Gradients/DifferentiableInterface.cpp.inc"
+
+GradientBuilder::GradientBuilder(
+    OpBuilder &builder, Operation *leader, StringRef name,
+    llvm::function_ref<std::string(StringRef)> unique)
+    : builder_(builder), leader_(leader),
+      loc_(leader ? leader->getLoc() : builder.getUnknownLoc()),
+      name_(name.str()), unique_(unique) {
+  if (!leader)
+    return;
+  spec_ = cast<PartitionOpInterface>(leader).getPartitionSpec();
+  if (!spec_.results.empty())
+    frame_ = spec_.results.front();
+  // A member of a group leads none: what it is made of joins that group.
+  auto group = leader->getAttrOfType<GroupAttr>(groupAttrName);
+  for (const LoopSpec &loop : spec_.loops) {
+    StringRef name = loop.name;
+    if (group && group.getLoops()) {
+      auto same = group.getLoops().getAs<StringAttr>(name);
+      name = same ? same.getValue() : StringRef();
+    }
+    leaderLoops_.push_back(name);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+void GradientBuilder::joinAlong(Operation *op, const LoopNames &loops) {
+  setName(op, unique_(name_));
+  if (!leader_)
+    return;
+  SmallVector<NamedAttribute> entries;
+  PartitionSpec own = cast<PartitionOpInterface>(op).getPartitionSpec();
+  llvm::SmallDenseSet<StringRef> taken;
+  for (const auto &[loop, same] : loops) {
+    int known = spec_.findLoop(same);
+    if (own.findLoop(loop) < 0 || known < 0 || leaderLoops_[known].empty() ||
+        !taken.insert(leaderLoops_[known]).second)
+      continue;
+    entries.push_back(builder_.getNamedAttr(
+        loop, builder_.getStringAttr(leaderLoops_[known])));
+  }
+  StringRef name = getGroupLeader(leader_);
+  op->setAttr(groupAttrName,
+              GroupAttr::get(op->getContext(),
+                             name.empty() ? getName(leader_) : name,
+                             builder_.getDictionaryAttr(entries)));
+}
+
+LoopNames GradientBuilder::dimLoops(const ValueAccess &access,
+                                    unsigned rank) const {
+  // Aligned on the right, as operands broadcast.
+  LoopNames names;
+  size_t missing =
+      access.dims.size() - std::min<size_t>(rank, access.dims.size());
+  for (size_t dim = missing; dim < access.dims.size(); ++dim)
+    if (int loop = access.dims[dim].loop; loop >= 0)
+      names.push_back(
+          {("d" + Twine(dim - missing)).str(), spec_.loops[loop].name.str()});
+  return names;
+}
+
+Value GradientBuilder::inFrame(Operation *op) {
+  // Loops of reductions are the dimensions of what is reduced.
+  Value shaped = isa<ReduceOp>(op) ? op->getOperand(0) : op->getResult(0);
+  joinAlong(op, dimLoops(frame_, shapeOf(shaped).size()));
+  return op->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Operations per element
+//===----------------------------------------------------------------------===//
+
+/// The shape to which operands broadcast, aligned on the right.
+static Shape broadcastShape(ArrayRef<Value> values) {
+  Shape result;
+  for (Value value : values) {
+    ArrayRef<int64_t> shape = shapeOf(value);
+    if (shape.size() > result.size())
+      result.insert(result.begin(), shape.size() - result.size(), 1);
+    for (size_t i = 1; i <= shape.size(); ++i) {
+      int64_t &size = result[result.size() - i];
+      size = std::max(size, shape[shape.size() - i]);
+    }
+  }
+  return result;
+}
+
+template <typename Op>
+Value GradientBuilder::binary(Value a, Value b, Type element) {
+  auto type = RankedTensorType::get(broadcastShape({a, b}),
+                                    element ? element : elementType(a));
+  OperationState state(loc_, Op::getOperationName(), {a, b}, type, {});
+  return inFrame(builder_.create(state));
+}
+
+Value GradientBuilder::add(Value a, Value b) { return binary<AddOp>(a, b); }
+Value GradientBuilder::sub(Value a, Value b) { return binary<SubOp>(a, b); }
+Value GradientBuilder::mul(Value a, Value b) { return binary<MulOp>(a, b); }
+Value GradientBuilder::div(Value a, Value b) { return binary<DivOp>(a, b); }
+Value GradientBuilder::pow(Value a, Value b) { return binary<PowOp>(a, b); }
+
+Value GradientBuilder::where(Value condition, Value a, Value b) {
+  auto type =
+      RankedTensorType::get(broadcastShape({condition, a, b}), elementType(a));
+  return inFrame(create<WhereOp>(type, condition, a, b));
+}
+
+Value GradientBuilder::compare(Predicate predicate, Value a, Value b) {
+  auto type =
+      RankedTensorType::get(broadcastShape({a, b}), builder_.getI1Type());
+  return inFrame(create<CompareOp>(type, a, b, predicate));
+}
+
+Value GradientBuilder::mul(Value a, double factor) {
+  return factor == 1 ? a : mul(a, scalar(elementType(a), factor));
+}
+Value GradientBuilder::add(Value a, double addend) {
+  return addend == 0 ? a : add(a, scalar(elementType(a), addend));
+}
+Value GradientBuilder::pow(Value a, double exponent) {
+  return exponent == 1 ? a : pow(a, scalar(elementType(a), exponent));
+}
+
+Value GradientBuilder::expand(Value x, ArrayRef<int64_t> shape) {
+  if (shapeOf(x) == shape)
+    return x;
+  return inFrame(
+      create<ExpandOp>(RankedTensorType::get(shape, elementType(x)), x));
+}
+
+Value GradientBuilder::sum(Value x, ArrayRef<int64_t> axes) {
+  if (axes.empty())
+    return x;
+  Shape shape(shapeOf(x));
+  for (int64_t axis : axes)
+    shape[axis] = 1;
+  return inFrame(create<ReduceOp>(RankedTensorType::get(shape, elementType(x)),
+                                  x, ReduceKind::Sum, axes, /*keepdims=*/true,
+                                  llvm::APFloat(1.0f)));
+}
+
+Value GradientBuilder::sumToShape(Value gradient, Type type) {
+  ArrayRef<int64_t> from = shapeOf(gradient);
+  ArrayRef<int64_t> to = cast<RankedTensorType>(type).getShape();
+  size_t missing = from.size() - to.size();
+  SmallVector<int64_t> axes;
+  for (size_t dim = 0; dim < from.size(); ++dim)
+    if (from[dim] != 1 && (dim < missing || to[dim - missing] == 1))
+      axes.push_back(static_cast<int64_t>(dim));
+  return reshape(sum(gradient, axes), to);
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes and constants
+//===----------------------------------------------------------------------===//
+
+Value GradientBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
+  if (shapeOf(x) == shape)
+    return x;
+  auto op = create<ReshapeOp>(RankedTensorType::get(shape, elementType(x)), x);
+  // Dimensions of size 1 come and go; the others keep their loops.
+  LoopNames loops;
+  ArrayRef<int64_t> from = shapeOf(x);
+  size_t missing = frame_.dims.size() - from.size(), dim = 0;
+  for (auto [to, size] : llvm::enumerate(shape)) {
+    if (size == 1)
+      continue;
+    while (dim < from.size() && from[dim] == 1)
+      ++dim;
+    if (dim == from.size() || from[dim] != size ||
+        from.size() > frame_.dims.size())
+      break;
+    if (int loop = frame_.dims[missing + dim++].loop; loop >= 0)
+      loops.push_back({("d" + Twine(to)).str(), spec_.loops[loop].name.str()});
+  }
+  joinAlong(op, loops);
+  return op;
+}
+
+Value GradientBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
+  Shape shape;
+  LoopNames loops;
+  for (auto [dim, from] : llvm::enumerate(permutation)) {
+    shape.push_back(shapeOf(x)[from]);
+    if (int loop = frame_.dims[from].loop; loop >= 0)
+      loops.push_back({("d" + Twine(dim)).str(), spec_.loops[loop].name.str()});
+  }
+  return join(create<TransposeOp>(RankedTensorType::get(shape, elementType(x)),
+                                  x, permutation),
+              loops);
+}
+
+Value GradientBuilder::convert(Value x, Type element) {
+  if (elementType(x) == element)
+    return x;
+  return inFrame(create<CastOp>(RankedTensorType::get(shapeOf(x), element), x,
+                                /*saturate=*/false));
+}
+
+Value GradientBuilder::scalar(Type element, double number) {
+  return splat(RankedTensorType::get({}, element), number);
+}
+
+Value GradientBuilder::splat(Type type, double number) {
+  auto tensor = cast<RankedTensorType>(type);
+  return numbers(tensor.getShape(), tensor.getElementType(), number);
+}
+
+Value GradientBuilder::numbers(ArrayRef<int64_t> shape, Type element,
+                               ArrayRef<double> list) {
+  SmallVector<APFloat> values;
+  for (double number : list)
+    values.push_back(builder_.getFloatAttr(element, number).getValue());
+  auto op = create<ConstantOp>(
+      DenseElementsAttr::get(RankedTensorType::get(shape, element), values));
+  setName(op, unique_(name_ + ".constant"));
+  return op;
+}

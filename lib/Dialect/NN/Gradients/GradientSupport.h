@@ -1,0 +1,50 @@
+//===- GradientSupport.h - Shared by gradients of ops -----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_DIALECT_NN_GRADIENTS_GRADIENTSUPPORT_H
+#define SOAP_LIB_DIALECT_NN_GRADIENTS_GRADIENTSUPPORT_H
+
+#include "soap/Dialect/NN/Gradients/Gradients.h"
+
+namespace soap::nn {
+
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+inline mlir::Type elementType(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+}
+
+/// Gradients of the operands of one operation.
+using Gradients = llvm::SmallVector<mlir::Value>;
+using MaybeGradients = mlir::FailureOr<Gradients>;
+
+/// The model of the interface for `Op`, whose gradients the function
+/// `build(op, builder, resultGradients, isNeeded)` builds.
+template <typename Op, MaybeGradients (*build)(Op, GradientBuilder &,
+                                               llvm::ArrayRef<mlir::Value>,
+                                               const llvm::BitVector &)>
+struct GradientModel
+    : public DifferentiableOpInterface::ExternalModel<GradientModel<Op, build>,
+                                                      Op> {
+  MaybeGradients buildGradients(mlir::Operation *op, GradientBuilder &builder,
+                                llvm::ArrayRef<mlir::Value> results,
+                                const llvm::BitVector &isNeeded) const {
+    return build(llvm::cast<Op>(op), builder, results, isNeeded);
+  }
+};
+
+/// @{ Attach the models of some operations.
+void attachElementwiseGradients(mlir::MLIRContext *context);
+void attachContractionGradients(mlir::MLIRContext *context);
+void attachShapeGradients(mlir::MLIRContext *context);
+void attachWindowGradients(mlir::MLIRContext *context);
+/// @}
+
+} // namespace soap::nn
+
+#endif // SOAP_LIB_DIALECT_NN_GRADIENTS_GRADIENTSUPPORT_H

@@ -1,0 +1,202 @@
+//===- WindowGradients.cpp - Gradients of pools, sums, norms --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GradientSupport.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+using llvm::BitVector;
+using Build = GradientBuilder;
+
+//===----------------------------------------------------------------------===//
+// Pools
+//===----------------------------------------------------------------------===//
+
+static MaybeGradients maxPool(MaxPoolOp op, Build &b, ArrayRef<Value> results,
+                              const BitVector &) {
+  return Gradients{b.join(
+      b.create<MaxPoolBackwardOp>(op.getInput().getType(), op.getInput(),
+                                  results[0], op.getKernel(), op.getStrides(),
+                                  op.getDilations(), op.getPadsLo(),
+                                  /*offsets=*/nullptr),
+      b.resultAccess())};
+}
+
+/// 1 over the number of positions that the windows along spatial dimension
+/// `dim` are divided by; 0 where dilated windows count none.
+static SmallVector<double> inverseCounts(AvgPoolOp op, unsigned dim) {
+  int64_t first = -op.getCountedLo()[dim];
+  int64_t end = shapeOf(op.getInput())[dim + 2] + op.getCountedHi()[dim];
+  SmallVector<double> inverse;
+  for (int64_t x = 0; x < shapeOf(op.getResult())[dim + 2]; ++x) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < op.getKernel()[dim]; ++k) {
+      int64_t position = x * op.getStrides()[dim] - op.getPadsLo()[dim] +
+                         k * op.getDilations()[dim];
+      count += position >= first && position < end;
+    }
+    inverse.push_back(count ? 1.0 / static_cast<double>(count) : 0.0);
+  }
+  return inverse;
+}
+
+/// Every element of dy, divided by the positions of its window, goes to all of
+/// them: a transposed convolution of each channel with ones.
+static MaybeGradients avgPool(AvgPoolOp op, Build &b, ArrayRef<Value> results,
+                              const BitVector &) {
+  Value dy = results[0];
+  Type element = elementType(dy);
+  size_t rank = shapeOf(dy).size();
+  for (unsigned dim = 0; dim + 2 < rank; ++dim) {
+    SmallVector<double> inverse = inverseCounts(op, dim);
+    Shape shape(rank, 1);
+    shape[2 + dim] = static_cast<int64_t>(inverse.size());
+    dy = llvm::all_equal(inverse)
+             ? b.mul(dy, inverse.front())
+             : b.mul(dy, b.numbers(shape, element, inverse));
+  }
+  int64_t channels = shapeOf(dy)[1];
+  Shape kernel{channels, 1};
+  kernel.append(op.getKernel().begin(), op.getKernel().end());
+  Value ones = b.splat(RankedTensorType::get(kernel, element), 1);
+  LoopNames loops;
+  for (const LoopSpec &loop : b.spec().loops)
+    loops.push_back({loop.name.str(), loop.name.str()});
+  // Channels are groups.
+  loops[1].first = channels == 1 ? "c" : "g";
+  return Gradients{b.join(
+      b.create<ConvBackwardDataOp>(op.getInput().getType(), dy, ones, Value(),
+                                   op.getStrides(), op.getDilations(),
+                                   op.getPadsLo(), channels),
+      loops)};
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static MaybeGradients reduce(ReduceOp op, Build &b, ArrayRef<Value> results,
+                             const BitVector &) {
+  Value x = op.getInput(), dy = results[0];
+  b.setFrame(b.operandAccess(0));
+  Shape kept(shapeOf(x));
+  for (int64_t axis : op.getAxes())
+    kept[axis] = 1;
+  dy = b.convert(b.reshape(dy, kept), elementType(x));
+  switch (op.getKind()) {
+  case ReduceKind::Sum:
+    return Gradients{
+        b.expand(b.mul(dy, op.getScale().convertToDouble()), shapeOf(x))};
+  case ReduceKind::Max:
+  case ReduceKind::Min: {
+    // Elements that are equal share it.
+    Type element = elementType(x);
+    Value y = b.reshape(op.getResult(), kept);
+    Value zero = b.scalar(element, 0), one = b.scalar(element, 1);
+    Value isIt = b.where(b.compare(Predicate::Eq, x, y), one, zero);
+    Value share = b.div(dy, b.sum(isIt, op.getAxes()));
+    return Gradients{b.mul(isIt, share)};
+  }
+  case ReduceKind::Prod:
+    break;
+  }
+  op->emitOpError() << "expected a sum, a maximum or a minimum for a gradient, "
+                       "got: a product";
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Normalisation
+//===----------------------------------------------------------------------===//
+
+static MaybeGradients softmax(SoftmaxOp op, Build &b, ArrayRef<Value> results,
+                              const BitVector &) {
+  Value dy = results[0], y = op.getResult();
+  int64_t axis = op.getAxis();
+  if (op.getLog())
+    return Gradients{b.sub(dy, b.mul(b.unary<ExpOp>(y), b.sum(dy, axis)))};
+  return Gradients{b.mul(y, b.sub(dy, b.sum(b.mul(dy, y), axis)))};
+}
+
+/// With g = dy * scale and z = (x - mean) / deviation:
+/// dx = (g - mean(g) - z * mean(g * z)) / deviation.
+static MaybeGradients layerNorm(LayerNormOp op, Build &b,
+                                ArrayRef<Value> results,
+                                const BitVector &isNeeded) {
+  Value x = op.getX(), dy = results[0];
+  ArrayRef<int64_t> shape = shapeOf(x);
+  auto axis = static_cast<size_t>(op.getAxis());
+  SmallVector<int64_t> inner, outer;
+  double count = 1;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    (dim < axis ? outer : inner).push_back(static_cast<int64_t>(dim));
+    if (dim >= axis)
+      count *= static_cast<double>(shape[dim]);
+  }
+  auto mean = [&](Value value) {
+    return b.mul(b.sum(value, inner), 1 / count);
+  };
+  Value centred = b.sub(x, mean(x));
+  Value variance = mean(b.mul(centred, centred));
+  Value inverse =
+      b.pow(b.add(variance, op.getEpsilon().convertToDouble()), -0.5);
+  Value z = b.mul(centred, inverse);
+  Gradients gradients(op->getNumOperands());
+  if (isNeeded[0]) {
+    Value g = b.mul(dy, op.getScale());
+    Value flat = b.sub(b.sub(g, mean(g)), b.mul(z, mean(b.mul(g, z))));
+    gradients[0] = b.mul(flat, inverse);
+  }
+  if (isNeeded[1])
+    gradients[1] =
+        b.reshape(b.sum(b.mul(dy, z), outer), shapeOf(op.getScale()));
+  if (op.getBias() && isNeeded[2])
+    gradients[2] = b.reshape(b.sum(dy, outer), shapeOf(op.getBias()));
+  return gradients;
+}
+
+/// With given statistics, which are no parameters.
+static MaybeGradients batchNorm(BatchNormOp op, Build &b,
+                                ArrayRef<Value> results,
+                                const BitVector &isNeeded) {
+  Value dy = results[0];
+  size_t rank = shapeOf(dy).size();
+  Shape column(rank - 1, 1);
+  column[0] = shapeOf(op.getScale())[0];
+  SmallVector<int64_t> axes;
+  for (size_t dim = 0; dim < rank; ++dim)
+    if (dim != 1)
+      axes.push_back(static_cast<int64_t>(dim));
+  auto perChannel = [&](Value value) { return b.reshape(value, column); };
+  Value inverse = b.pow(
+      b.add(perChannel(op.getVariance()), op.getEpsilon().convertToDouble()),
+      -0.5);
+  Gradients gradients(op->getNumOperands());
+  if (isNeeded[0])
+    gradients[0] = b.mul(dy, b.mul(perChannel(op.getScale()), inverse));
+  if (isNeeded[1]) {
+    Value z = b.mul(b.sub(op.getX(), perChannel(op.getMean())), inverse);
+    gradients[1] = b.reshape(b.sum(b.mul(dy, z), axes), shapeOf(op.getScale()));
+  }
+  if (isNeeded[2])
+    gradients[2] = b.reshape(b.sum(dy, axes), shapeOf(op.getBias()));
+  if (isNeeded[3] || isNeeded[4]) {
+    op->emitOpError() << "expected statistics that are no parameters";
+    return failure();
+  }
+  return gradients;
+}
+
+void soap::nn::attachWindowGradients(MLIRContext *context) {
+  MaxPoolOp::attachInterface<GradientModel<MaxPoolOp, maxPool>>(*context);
+  AvgPoolOp::attachInterface<GradientModel<AvgPoolOp, avgPool>>(*context);
+  ReduceOp::attachInterface<GradientModel<ReduceOp, reduce>>(*context);
+  SoftmaxOp::attachInterface<GradientModel<SoftmaxOp, softmax>>(*context);
+  LayerNormOp::attachInterface<GradientModel<LayerNormOp, layerNorm>>(*context);
+  BatchNormOp::attachInterface<GradientModel<BatchNormOp, batchNorm>>(*context);
+}
