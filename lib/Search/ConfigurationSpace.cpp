@@ -75,6 +75,15 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
   }
 }
 
+bool ConfigurationSpace::fits(int32_t group, const Degrees &degrees) const {
+  llvm::ArrayRef<int64_t> extents(extents_[group]);
+  return degrees.loops.size() == extents.size() &&
+         llvm::all_of(llvm::zip(degrees.loops, extents), [](auto entry) {
+           auto [degree, extent] = entry;
+           return degree <= std::max<int64_t>(1, extent);
+         });
+}
+
 bool ConfigurationSpace::allows(int32_t group, const Degrees &degrees) const {
   llvm::ArrayRef<int64_t> extents(extents_[group]);
   if (degrees.loops.size() != extents.size())

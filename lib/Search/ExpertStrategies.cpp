@@ -53,12 +53,14 @@ splitEach(const OperatorGraph &graph, const Topology &topology, int32_t devices,
     Configuration config = onDevice(node, 0);
     if (int32_t operand = mainOperand(graph, id); operand >= 0)
       config = followOperand(graph, strategy, id, operand);
+    if (!space.fits(group, config.degrees))
+      config = onDevice(node, config.devices.front());
     Choice choice = choose(id, node);
     if (choice.loop >= 0 &&
         !(choice.followsFirst && config.degrees.numTiles() > 1))
       config = splitLoop(
           node, choice.loop,
-          std::min<int64_t>(devices, node.spec.loops[choice.loop].extent));
+          std::min<int64_t>(devices, space.extents(group)[choice.loop]));
     space.assign(strategy, group, config);
   }
   deriveEnds(strategy, graph, topology);

@@ -235,7 +235,7 @@ Strategy soap::expertRNN(const SearchProblem &problem, int32_t devices) {
     if (sample != node.kinds.end()) {
       auto loop = sample - node.kinds.begin();
       size_t parts = std::min<size_t>(
-          machines.size(), std::max<int64_t>(1, node.spec.loops[loop].extent));
+          machines.size(), std::max<int64_t>(1, space.extents(group)[loop]));
       config.degrees.loops[loop] = static_cast<int32_t>(parts);
       for (size_t machine = 1; machine < parts; ++machine)
         config.devices.push_back(place(machine, blockOf[id]));

@@ -93,6 +93,11 @@ std::string OperatorGraph::finish() {
       for (const LoopSpec &loop : node.spec.loops)
         node.leaderLoops.push_back(
             static_cast<int16_t>(leader.spec.findLoop(loop.name)));
+    // What a small value is made of is made again, not split.
+    if (&leader != &node)
+      for (auto [loop, same] : llvm::zip(node.spec.loops, node.leaderLoops))
+        if (loop.extent == 1)
+          same = -1;
   }
 
   if (std::string error = check(); !error.empty())

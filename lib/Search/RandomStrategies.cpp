@@ -162,6 +162,8 @@ Strategy soap::teamStrategy(const OperatorGraph &graph,
     Configuration config;
     if (operand >= 0 && random.below(3) == 0) {
       config = followOperand(graph, strategy, id, operand);
+      if (!space.fits(group, config.degrees))
+        config = onDevice(graph.node(id), config.devices.front());
     } else {
       bool all = random.below(4) != 0;
       size_t size = all ? team.size() : 1 + random.below(team.size());

@@ -403,6 +403,37 @@ TEST(Strategy, MembersFollowTheirLeaders) {
             std::string::npos);
 }
 
+/// A member may have fewer units of a loop than its leader.
+TEST(Strategy, NamedOnesFitAllMembers) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {8, 12}), small = builder.input("z", {3, 5});
+  int32_t y = builder.relu("before", x);
+  builder.relu("copied", y);
+  GraphNode node = builder.graph.node(builder.graph.find("copied"));
+  node.group = 7;
+  node.name = "leader";
+  builder.graph.addNode(node, {Shape{8, 12}}, {4});
+  node.name = "member";
+  node.operands = {small};
+  node.spec.loops[0].extent = 3;
+  node.spec.loops[1].extent = 5;
+  builder.graph.addNode(node, {Shape{3, 5}}, {4});
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(8);
+  CostModel costs;
+  for (const NamedStrategy &named : namedStrategies())
+    for (uint64_t seed = 0; seed < 20; ++seed)
+      EXPECT_EQ(
+          verify(named.make({graph, machine, costs}, 0, seed), graph, machine),
+          "")
+          << named.name.str();
+  for (uint64_t seed = 0; seed < 100; ++seed)
+    for (bool structured : {false, true})
+      EXPECT_EQ(verify(randomStrategy(graph, machine, seed, structured), graph,
+                       machine),
+                "");
+}
+
 TEST(Strategy, FilesNameLeaders) {
   OperatorGraph graph = trainedProducts();
   Topology machine = plainMachine(4);

@@ -37,6 +37,14 @@ public:
   llvm::ArrayRef<Degrees> degrees(int32_t group) const {
     return degrees_[group];
   }
+  /// Per loop of the group's first member, its units in the member that has the
+  /// fewest: the highest degree that fits all of them.
+  llvm::ArrayRef<int64_t> extents(int32_t group) const {
+    return extents_[group];
+  }
+  /// True if no degree is higher than extents(group). Named strategies take
+  /// degrees that fit, but are not among degrees(group).
+  bool fits(int32_t group, const Degrees &degrees) const;
   /// True if they are among degrees(group).
   bool allows(int32_t group, const Degrees &degrees) const;
   /// Number of configurations of a group.

@@ -60,7 +60,7 @@ struct GraphNode {
   int32_t group = -1;
   /// Per loop, the loop of the group's leader that it runs along, or -1: this
   /// loop is never split. If empty, finish() takes the leader's loop of the
-  /// same name.
+  /// same name. A loop of one unit runs along none.
   llvm::SmallVector<int16_t, 6> leaderLoops;
   llvm::SmallVector<LoopKind, 6> kinds; ///< Per loop, filled by finish().
   /// Input only: dimensions of the result that are batch dimensions, as bits;

@@ -17,14 +17,6 @@ using Build = GradientBuilder;
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-/// Loops of the same names.
-static LoopNames sameLoops(const PartitionSpec &spec) {
-  LoopNames names;
-  for (const LoopSpec &loop : spec.loops)
-    names.push_back({loop.name.str(), loop.name.str()});
-  return names;
-}
-
 /// The gradient of a bias along dimension `dim`: the sum over all others.
 static Value biasGradient(Build &b, Value dy, int64_t dim) {
   SmallVector<int64_t> axes;
@@ -37,7 +29,7 @@ static Value biasGradient(Build &b, Value dy, int64_t dim) {
 static MaybeGradients conv(ConvOp op, Build &b, ArrayRef<Value> results,
                            const BitVector &isNeeded) {
   Value dy = results[0];
-  LoopNames loops = sameLoops(b.spec());
+  LoopNames loops = b.sameLoops();
   Gradients gradients(op->getNumOperands());
   if (isNeeded[0])
     gradients[0] = b.join(b.create<ConvBackwardDataOp>(
@@ -62,7 +54,7 @@ static MaybeGradients convBackwardData(ConvBackwardDataOp op, Build &b,
                                        ArrayRef<Value> results,
                                        const BitVector &isNeeded) {
   Value dz = results[0];
-  LoopNames loops = sameLoops(b.spec());
+  LoopNames loops = b.sameLoops();
   Gradients gradients(op->getNumOperands());
   if (isNeeded[0]) {
     // What the windows of all elements of dy reach, and no more.

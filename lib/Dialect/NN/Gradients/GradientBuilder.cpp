@@ -62,6 +62,13 @@ void GradientBuilder::joinAlong(Operation *op, const LoopNames &loops) {
                              builder_.getDictionaryAttr(entries)));
 }
 
+LoopNames GradientBuilder::sameLoops() const {
+  LoopNames names;
+  for (const LoopSpec &loop : spec_.loops)
+    names.push_back({loop.name.str(), loop.name.str()});
+  return names;
+}
+
 LoopNames GradientBuilder::dimLoops(const ValueAccess &access,
                                     unsigned rank) const {
   // Aligned on the right, as operands broadcast.

@@ -24,7 +24,7 @@ static MaybeGradients maxPool(MaxPoolOp op, Build &b, ArrayRef<Value> results,
                                   results[0], op.getKernel(), op.getStrides(),
                                   op.getDilations(), op.getPadsLo(),
                                   /*offsets=*/nullptr),
-      b.resultAccess())};
+      b.sameLoops())};
 }
 
 /// 1 over the number of positions that the windows along spatial dimension
@@ -64,9 +64,7 @@ static MaybeGradients avgPool(AvgPoolOp op, Build &b, ArrayRef<Value> results,
   Shape kernel{channels, 1};
   kernel.append(op.getKernel().begin(), op.getKernel().end());
   Value ones = b.splat(RankedTensorType::get(kernel, element), 1);
-  LoopNames loops;
-  for (const LoopSpec &loop : b.spec().loops)
-    loops.push_back({loop.name.str(), loop.name.str()});
+  LoopNames loops = b.sameLoops();
   // Channels are groups.
   loops[1].first = channels == 1 ? "c" : "g";
   return Gradients{b.join(

@@ -37,7 +37,7 @@ static void replaceByStatistics(BatchNormOp op, NodeNames &names) {
   auto sum = builder.create<ReduceOp>(
       op.getLoc(), RankedTensorType::get(kept, element), x, ReduceKind::Sum,
       axes, /*keepdims=*/true, llvm::APFloat(1.0f));
-  setName(sum, names.unique(name + ".mean"));
+  setName(sum, names.unique(name + ".sum"));
   std::string part = name + ".statistics";
   auto unique = [&](StringRef base) { return names.unique(base); };
   GradientBuilder b(builder, sum, part, unique);

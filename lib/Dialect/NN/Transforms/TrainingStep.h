@@ -34,7 +34,7 @@ mlir::FailureOr<mlir::Value> buildLoss(mlir::OpBuilder &builder,
 
 /// Replaces every nn.batch_norm of `function` by operations that compute the
 /// statistics of the whole batch, in two passes: the mean, then the mean of
-/// squared deviations. All of them are one group, led by `<name>.mean`; the
+/// squared deviations. All of them are one group, led by `<name>.sum`; the
 /// last one has the batch norm's name.
 void useBatchStatistics(mlir::func::FuncOp function, NodeNames &names);
 

@@ -40,9 +40,9 @@ func.func @main() {
 // as one group.
 
 // CHECK-LABEL: func.func @main
-// CHECK: nn.reduce %{{.*}} {axes = array<i64: 0, 2>{{.*}}nn.name = "bn.mean"
-// CHECK: nn.sub {{.*}}nn.group = #nn.group<"bn.mean", {d0 = "d0", d1 = "d1", d2 = "d2"}>, nn.name = "bn.statistics
-// CHECK: nn.add {{.*}}nn.group = #nn.group<"bn.mean", {d0 = "d0", d1 = "d1", d2 = "d2"}>, nn.name = "bn"}
+// CHECK: nn.reduce %{{.*}} {axes = array<i64: 0, 2>{{.*}}nn.name = "bn.sum"
+// CHECK: nn.sub {{.*}}nn.group = #nn.group<"bn.sum", {d0 = "d0", d1 = "d1", d2 = "d2"}>, nn.name = "bn.statistics
+// CHECK: nn.add {{.*}}nn.group = #nn.group<"bn.sum", {d0 = "d0", d1 = "d1", d2 = "d2"}>, nn.name = "bn"}
 // CHECK: nn.add {{.*}}nn.group = #nn.group<"conv", {d0 = "n", d1 = "f", d2 = "w"}>, nn.name = "conv.grad.sum"}
 // CHECK: nn.conv_backward_filter {{.*}}nn.group = #nn.group<"conv", {c = "c", f = "f", n = "n", w = "w"}>
 // CHECK-NOT: "mean.grad"

@@ -74,6 +74,9 @@ public:
   }
   /// @}
   const PartitionSpec &spec() const { return spec_; }
+  /// Loops of the leader's under their own names: for operations that declare
+  /// loops of the same roles.
+  LoopNames sameLoops() const;
 
   /// @{ Operations per element on values whose dimensions are, aligned on the
   /// right, those of the frame: by default, of the leader's first result.

@@ -92,7 +92,8 @@ def NN_GroupAttr : NN_Attr<"Group", "group"> {
     operation that it belongs to. A strategy decides about the leader alone; the
     members follow. `loops` says for the loops of the member, by name, along
     which loops of the leader they run. Without it, a loop runs along the
-    leader's loop of the same name. A loop that runs along none is never split.
+    leader's loop of the same name. A loop that runs along none is never split,
+    nor is a loop of one unit.
 
     Example: the gradient of the weights of `%y = nn.matmul %x, %w` sums over
     the rows of x, so that its loop k is the loop n of the product:
