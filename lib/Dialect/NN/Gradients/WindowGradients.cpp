@@ -158,6 +158,53 @@ static MaybeGradients layerNorm(LayerNormOp op, Build &b,
   return gradients;
 }
 
+/// The mean over channels c - before .. c + behind of `x`, with zeros outside:
+/// an average pool along the channels, the other dimensions in one.
+static Value meanOverChannels(Build &b, Value x, int64_t before,
+                              int64_t behind) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  Type element = elementType(x);
+  int64_t rest = 1;
+  for (int64_t size : shape.drop_front(2))
+    rest *= size;
+  auto type = RankedTensorType::get({shape[0], 1, shape[1], rest}, element);
+  bool isSpatial = shape.size() > 2;
+  LoopNames flat{{"d0", "n"}, {"d2", "c"}}, pooled{{"n", "n"}, {"h", "c"}};
+  LoopNames back{{"d0", "n"}, {"d1", "c"}};
+  if (isSpatial) {
+    std::string first = b.spec().loops[2].name.str();
+    flat.push_back({"d3", first});
+    pooled.push_back({"w", first});
+    back.push_back({"d2", first});
+  }
+  Value columns = b.join(b.create<ReshapeOp>(type, x), flat);
+  SmallVector<int64_t> lo{before, 0}, hi{behind, 0}, ones{1, 1};
+  Value mean =
+      b.join(b.create<AvgPoolOp>(type, columns,
+                                 SmallVector<int64_t>{before + behind + 1, 1},
+                                 ones, ones, lo, hi, lo, hi),
+             pooled);
+  return b.join(b.create<ReshapeOp>(x.getType(), mean), back);
+}
+
+/// With u = bias + alpha * mean(x^2): dx = dy u^-beta - 2 alpha beta x
+/// mean'(dy x u^(-beta-1)), where mean' is over the channels whose windows have
+/// this one.
+static MaybeGradients lrn(LRNOp op, Build &b, ArrayRef<Value> results,
+                          const BitVector &) {
+  Value x = op.getX(), dy = results[0];
+  double alpha = op.getAlpha().convertToDouble();
+  double beta = op.getBeta().convertToDouble();
+  auto size = static_cast<int64_t>(op.getSize());
+  int64_t before = (size - 1) / 2, behind = size / 2;
+  Value squares = meanOverChannels(b, b.mul(x, x), before, behind);
+  Value scale = b.add(b.mul(squares, alpha), op.getBias().convertToDouble());
+  Value direct = b.mul(dy, b.pow(scale, -beta));
+  Value terms = b.mul(b.mul(dy, x), b.pow(scale, -beta - 1));
+  Value shared = meanOverChannels(b, terms, behind, before);
+  return Gradients{b.sub(direct, b.mul(b.mul(x, shared), 2 * alpha * beta))};
+}
+
 /// With given statistics, which are no parameters.
 static MaybeGradients batchNorm(BatchNormOp op, Build &b,
                                 ArrayRef<Value> results,
@@ -196,5 +243,6 @@ void soap::nn::attachWindowGradients(MLIRContext *context) {
   ReduceOp::attachInterface<GradientModel<ReduceOp, reduce>>(*context);
   SoftmaxOp::attachInterface<GradientModel<SoftmaxOp, softmax>>(*context);
   LayerNormOp::attachInterface<GradientModel<LayerNormOp, layerNorm>>(*context);
+  LRNOp::attachInterface<GradientModel<LRNOp, lrn>>(*context);
   BatchNormOp::attachInterface<GradientModel<BatchNormOp, batchNorm>>(*context);
 }
