@@ -9,6 +9,9 @@
 #include "soap/CostModel/CostModel.h"
 #include "soap/Partition/Needs.h"
 #include "soap/Testing/PlantedFault.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "soap-partition"
 
 using namespace mlir;
 using namespace soap;
@@ -58,6 +61,15 @@ void PartitionBuilder::plan(OpResult result, ArrayRef<OpOperand *> uses) {
   };
   value->plan = planValue(layout, needs,
                           topology_ ? RouteCost(route) : RouteCost(), host_);
+  LLVM_DEBUG({
+    llvm::dbgs() << "'" << value->node << "':" << value->result << " in "
+                 << value->plan.shards.size() << " shards, "
+                 << value->plan.reductions.size() << " local reductions;";
+    for (const Action &action : value->plan.actions)
+      llvm::dbgs() << ' ' << stringify(action.kind) << " over "
+                   << action.group.size();
+    llvm::dbgs() << "\n";
+  });
 
   MLIRContext *context = builder_.getContext();
   for (const Shard &shard : value->plan.shards) {

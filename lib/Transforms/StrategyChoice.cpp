@@ -10,8 +10,11 @@
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Support/JSON.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <set>
+
+#define DEBUG_TYPE "soap-strategy"
 
 using namespace mlir;
 using namespace soap;
@@ -132,6 +135,17 @@ FailureOr<ChosenStrategy> soap::chooseStrategy(const ModuleProblem &problem,
   }
   if (!request.schedule.empty())
     strategy.order = launchOrder(request.schedule, problem.get(), strategy);
+  LLVM_DEBUG({
+    llvm::dbgs() << "strategy '" << request.name << "'";
+    if (chosen->search)
+      llvm::dbgs() << ", " << chosen->search->proposals << " proposals";
+    llvm::dbgs() << "\n";
+    for (const GraphNode &node : graph.nodes()) {
+      const Configuration &config = strategy.configs[graph.find(node.name)];
+      llvm::dbgs() << "  '" << node.name << "': " << config.degrees.numTasks()
+                   << " tasks from device " << config.devices.front() << "\n";
+    }
+  });
   return chosen;
 }
 

@@ -8,6 +8,7 @@
 #include "TrainingStep.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/Regex.h"
 
 #define DEBUG_TYPE "nn-build-training-step"
@@ -121,6 +122,12 @@ LogicalResult Differentiation::differentiate(Operation *op) {
   auto unique = [&](StringRef base) { return names_.unique(base); };
   std::string name = (nn::getName(op) + ".grad").str();
   GradientBuilder b(builder_, op, name, unique);
+  LLVM_DEBUG({
+    llvm::dbgs() << "gradient of '" << nn::getName(op) << "' by operands";
+    for (unsigned index : isNeeded.set_bits())
+      llvm::dbgs() << " " << index;
+    llvm::dbgs() << "\n";
+  });
   auto gradients = differentiable.buildGradients(b, results, isNeeded);
   if (failed(gradients))
     return failure();

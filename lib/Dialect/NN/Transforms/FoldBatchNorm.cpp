@@ -8,11 +8,14 @@
 #include "ParameterExpressions.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
+#include "llvm/Support/Debug.h"
 
 namespace soap::nn {
 #define GEN_PASS_DEF_FOLDBATCHNORMPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
+
+#define DEBUG_TYPE "nn-fold-batch-norm"
 
 using namespace mlir;
 using namespace soap::nn;
@@ -102,6 +105,8 @@ bool FoldBatchNormPass::isFoldable(Operation *producer, const Affine &affine) {
 
 void FoldBatchNormPass::fold(Operation *producer, const Affine &affine) {
   std::string name = nameOf(affine.op).str();
+  LLVM_DEBUG(llvm::dbgs() << "'" << name << "' becomes a part of '"
+                          << nameOf(producer) << "'\n");
   // Parameters of the later operation are defined only now.
   producer->moveBefore(affine.op);
   build_->setInsertionPoint(producer);

@@ -9,12 +9,15 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Debug.h"
 #include <cmath>
 
 namespace soap::nn {
 #define GEN_PASS_DEF_FOLDCONSTANTSPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
+
+#define DEBUG_TYPE "nn-fold-constants"
 
 using namespace mlir;
 using namespace soap::nn;
@@ -297,6 +300,8 @@ void FoldConstantsPass::runOnOperation() {
   OpBuilder builder(&getContext());
   for (Operation &op : llvm::make_early_inc_range(function.front()))
     if (Value value = foldOp(&op, builder)) {
+      LLVM_DEBUG(llvm::dbgs() << "'" << soap::nn::getName(&op) << "' becomes a "
+                              << value.getDefiningOp()->getName() << "\n");
       op.getResult(0).replaceAllUsesWith(value);
       op.erase();
       ++numFolded;

@@ -9,11 +9,14 @@
 #include "mlir/IR/IRMapping.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
+#include "llvm/Support/Debug.h"
 
 namespace soap::nn {
 #define GEN_PASS_DEF_HOISTINITPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
+
+#define DEBUG_TYPE "nn-hoist-init"
 
 using namespace mlir;
 using namespace soap::nn;
@@ -103,6 +106,7 @@ void HoistInitPass::runOnOperation() {
   for (Operation &op : main.front())
     if (op.getNumResults() != 0 && !isParameterOrConstant(&op) &&
         expressions.contains(op.getResult(0)) && !op.use_empty()) {
+      LLVM_DEBUG(llvm::dbgs() << "'" << getName(&op) << "' moves to @init\n");
       hoisted.ops.push_back(&op);
       hoisted.moves.insert(&op);
     }

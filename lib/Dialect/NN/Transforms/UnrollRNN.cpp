@@ -8,12 +8,15 @@
 #include "StepSlices.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/Regex.h"
 
 namespace soap::nn {
 #define GEN_PASS_DEF_UNROLLRNNPASS
 #include "soap/Dialect/NN/Transforms/Passes.h.inc"
 } // namespace soap::nn
+
+#define DEBUG_TYPE "nn-unroll-rnn"
 
 using namespace mlir;
 using namespace soap::nn;
@@ -312,6 +315,9 @@ void UnrollRNNPass::runOnOperation() {
       keep("it has attributes besides its name, as a configuration; unroll "
            "before choosing a strategy");
     } else {
+      LLVM_DEBUG(llvm::dbgs()
+                 << "'" << soap::nn::getName(op) << "' of " << steps
+                 << " steps is split every " << chunk << " steps\n");
       numParts +=
           TypeSwitch<Operation *, size_t>(op).Case<LSTMOp, GRUOp, RNNOp>(
               [&](auto layer) {
