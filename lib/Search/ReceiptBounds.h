@@ -100,6 +100,7 @@ private:
 
   void placeTiles(const Layout &layout);
   double sharedElements(int32_t tile, llvm::ArrayRef<Range> box) const;
+  void collectTiles(const Layout &layout);
   void collect(const Layout &layout, const Strategy &strategy, int32_t value,
                llvm::ArrayRef<int32_t> usesInOrder);
   void formGroups(const Layout &layout);

@@ -105,10 +105,8 @@ static std::pair<int64_t, int64_t> tilesTouched(ArrayRef<int64_t> cuts,
   return {first, end};
 }
 
-/// Fills uses_ with what the uses that compute read.
-void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
-                            int32_t id, ArrayRef<int32_t> usesInOrder) {
-  const GraphValue &value = graph_.value(id);
+/// Fills tileRanges_ with the ranges of all tiles.
+void ReceiptBounds::collectTiles(const Layout &layout) {
   size_t rank = layout.cuts.size();
   auto tiles = static_cast<int32_t>(layout.numTiles());
   tileRanges_.resize_for_overwrite(tiles * rank);
@@ -122,6 +120,14 @@ void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
       at[d] = 0;
     }
   }
+}
+
+/// Fills uses_ with what the uses that compute read.
+void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
+                            int32_t id, ArrayRef<int32_t> usesInOrder) {
+  const GraphValue &value = graph_.value(id);
+  size_t rank = layout.cuts.size();
+  collectTiles(layout);
   SmallVector<Range, 5> ranges(rank);
   numUses_ = 0;
   for (int32_t number : usesInOrder) {

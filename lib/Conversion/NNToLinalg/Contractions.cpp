@@ -86,9 +86,7 @@ Value linalg_lowering::sumOfProducts(PatternRewriter &rewriter, Location loc,
 }
 
 Value linalg_lowering::spreadOut(OpBuilder &builder, Location loc, Value value,
-                                 ArrayRef<int64_t> sizes,
-                                 ArrayRef<int64_t> origins,
-                                 ArrayRef<int64_t> strides, Value fill) {
+                                 const Spread &spread, Value fill) {
   RankedTensorType type = tensorType(value);
   auto number = [&](int64_t size) -> OpFoldResult {
     return builder.getIndexAttr(size);
@@ -99,13 +97,13 @@ Value linalg_lowering::spreadOut(OpBuilder &builder, Location loc, Value value,
       ones(shape.size(), number(1));
   bool isEmpty = false;
   for (size_t i = 0; i + 2 < shape.size(); ++i) {
-    int64_t stride = strides[i], origin = origins[i];
+    int64_t stride = spread.strides[i], origin = spread.origins[i];
     int64_t first = origin < 0 ? (-origin + stride - 1) / stride : 0;
-    int64_t end =
-        origin >= sizes[i]
-            ? 0
-            : std::min(shape[2 + i], (sizes[i] - 1 - origin) / stride + 1);
-    shape[2 + i] = sizes[i];
+    int64_t end = origin >= spread.sizes[i]
+                      ? 0
+                      : std::min(shape[2 + i],
+                                 (spread.sizes[i] - 1 - origin) / stride + 1);
+    shape[2 + i] = spread.sizes[i];
     isEmpty |= end <= first;
     from.push_back(number(first));
     to.push_back(number(origin + first * stride));
@@ -235,14 +233,14 @@ private:
   /// result reads.
   static Value spread(OpBuilder &builder, nn::ConvBackwardDataOp op) {
     Location loc = op.getLoc();
-    SmallVector<int64_t> sizes, origins;
+    Spread spread{{}, {}, op.getStrides()};
     for (unsigned i = 0, e = op.getStrides().size(); i != e; ++i) {
-      sizes.push_back(tensorType(op.getResult()).getDimSize(2 + i) +
-                      reach(op, i));
-      origins.push_back(reach(op, i) - op.getPadsLo()[i]);
+      spread.sizes.push_back(tensorType(op.getResult()).getDimSize(2 + i) +
+                             reach(op, i));
+      spread.origins.push_back(reach(op, i) - op.getPadsLo()[i]);
     }
     return spreadOut(
-        builder, loc, op.getDy(), sizes, origins, op.getStrides(),
+        builder, loc, op.getDy(), spread,
         scalar(builder, loc, tensorType(op.getDy()).getElementType(), 0));
   }
 };

@@ -13,13 +13,18 @@ using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
-/// What windows read along the spatial dimensions 2, 3, ... of `x`: from
-/// `pads[i]` elements before its start, so far that all `counts[i]` windows
-/// of `extents[i]` elements end inside. `fill` is what lies outside of x.
+namespace {
+/// Windows along the spatial dimensions: the first starts `pads[i]` elements
+/// before the operand, `counts[i]` follow each other.
+struct Reach {
+  ArrayRef<int64_t> pads, counts, strides;
+  SmallVector<int64_t, 3> extents; ///< Elements of a window.
+};
+} // namespace
+
+/// What windows read of `x`, and no more; `fill` is what lies outside of x.
 static Value reached(OpBuilder &builder, Location loc, Value x,
-                     ArrayRef<int64_t> pads, ArrayRef<int64_t> counts,
-                     ArrayRef<int64_t> strides, ArrayRef<int64_t> extents,
-                     Value fill) {
+                     const Reach &reach, Value fill) {
   RankedTensorType type = tensorType(x);
   SmallVector<int64_t> lo(2, 0), hi(2, 0);
   SmallVector<OpFoldResult> from, sizes,
@@ -28,8 +33,9 @@ static Value reached(OpBuilder &builder, Location loc, Value x,
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     int64_t first = 0, end = type.getDimSize(dim);
     if (dim >= 2) {
-      int64_t i = dim - 2, start = -pads[i];
-      int64_t stop = start + (counts[i] - 1) * strides[i] + extents[i];
+      int64_t i = dim - 2, start = -reach.pads[i];
+      int64_t stop =
+          start + (reach.counts[i] - 1) * reach.strides[i] + reach.extents[i];
       first = std::clamp<int64_t>(start, 0, end);
       end = std::clamp<int64_t>(stop, first, end);
       lo.push_back(end == first ? stop - start : first - start);
@@ -57,13 +63,13 @@ struct ConvBackwardFilterLowering
     RankedTensorType type = tensorType(op.getResult());
     RankedTensorType gradient = tensorType(op.getDy());
     auto spatial = static_cast<unsigned>(type.getRank() - 2);
-    SmallVector<int64_t> extents;
+    Reach windows{
+        op.getPadsLo(), gradient.getShape().drop_front(2), op.getStrides(), {}};
     for (unsigned i = 0; i < spatial; ++i)
-      extents.push_back((type.getDimSize(2 + i) - 1) * op.getDilations()[i] +
-                        1);
+      windows.extents.push_back(
+          (type.getDimSize(2 + i) - 1) * op.getDilations()[i] + 1);
     Value x = reached(
-        rewriter, loc, op.getX(), op.getPadsLo(),
-        gradient.getShape().drop_front(2), op.getStrides(), extents,
+        rewriter, loc, op.getX(), windows,
         scalar(rewriter, loc, tensorType(op.getX()).getElementType(), 0));
     Value dy = op.getDy(), sum = initialSum(rewriter, loc, type, Value(), 0);
     int64_t groups = op.getGroups();
@@ -127,31 +133,29 @@ struct MaxPoolBackwardLowering
     RankedTensorType gradient = tensorType(op.getDy());
     Type element = type.getElementType(), index = rewriter.getI32Type();
     auto spatial = static_cast<unsigned>(type.getRank() - 2);
-    SmallVector<int64_t> extents, origins, sizes;
+    Reach windows{
+        op.getPadsLo(), gradient.getShape().drop_front(2), op.getStrides(), {}};
+    Spread spread{{}, {}, op.getStrides()};
     for (unsigned i = 0; i < spatial; ++i) {
       int64_t reach = (op.getKernel()[i] - 1) * op.getDilations()[i];
       int64_t offset = op.getOffsets() ? (*op.getOffsets())[i] : 0;
-      extents.push_back(reach + 1);
+      windows.extents.push_back(reach + 1);
       // In the result, moved by `reach` so that no kernel position is before 0.
-      origins.push_back(reach - op.getPadsLo()[i] - offset);
-      sizes.push_back(type.getDimSize(2 + i) + reach);
+      spread.origins.push_back(reach - op.getPadsLo()[i] - offset);
+      spread.sizes.push_back(type.getDimSize(2 + i) + reach);
     }
-    Value x =
-        reached(rewriter, loc, op.getX(), op.getPadsLo(),
-                gradient.getShape().drop_front(2), op.getStrides(), extents,
-                neutral(rewriter, loc, nn::ReduceKind::Max, element));
+    Value x = reached(rewriter, loc, op.getX(), windows,
+                      neutral(rewriter, loc, nn::ReduceKind::Max, element));
     Value first = firstOfWindows(rewriter, op, x);
     Value none = scalar(rewriter, loc, index, -1);
-    Value spreadFirst =
-        spreadOut(rewriter, loc, first, sizes, origins, op.getStrides(), none);
-    Value spreadGradient =
-        spreadOut(rewriter, loc, op.getDy(), sizes, origins, op.getStrides(),
-                  scalar(rewriter, loc, element, 0));
+    Value spreadFirst = spreadOut(rewriter, loc, first, spread, none);
+    Value spreadGradient = spreadOut(rewriter, loc, op.getDy(), spread,
+                                     scalar(rewriter, loc, element, 0));
 
     WindowLoops loops(rewriter, op);
     SmallVector<AffineExpr> exprs = loops.outer(), results = loops.outer();
     for (unsigned i = 0; i < spatial; ++i) {
-      exprs.push_back(loops.out(i) + (extents[i] - 1) -
+      exprs.push_back(loops.out(i) + (windows.extents[i] - 1) -
                       loops.kernel(i) * op.getDilations()[i]);
       results.push_back(loops.out(i));
     }

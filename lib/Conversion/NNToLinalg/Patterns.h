@@ -122,13 +122,17 @@ sumOfProducts(mlir::PatternRewriter &rewriter, mlir::Location loc,
               mlir::ValueRange inputs, mlir::Value sum,
               llvm::ArrayRef<llvm::SmallVector<mlir::AffineExpr>> accesses,
               llvm::ArrayRef<mlir::utils::IteratorType> iterators);
-/// `fill` with element o of `value` at `origins[i] + o * strides[i]` along the
-/// spatial dimensions 2, 3, ..., which have `sizes[i]` elements; others are
-/// left out.
+/// Where elements go along the spatial dimensions 2, 3, ...: element o of
+/// dimension i to `origins[i] + o * strides[i]` of `sizes[i]` elements; those
+/// outside are left out.
+struct Spread {
+  llvm::SmallVector<int64_t, 3> sizes, origins;
+  llvm::ArrayRef<int64_t> strides;
+};
+/// `fill` with the elements of `value` where `spread` says.
 mlir::Value spreadOut(mlir::OpBuilder &builder, mlir::Location loc,
-                      mlir::Value value, llvm::ArrayRef<int64_t> sizes,
-                      llvm::ArrayRef<int64_t> origins,
-                      llvm::ArrayRef<int64_t> strides, mlir::Value fill);
+                      mlir::Value value, const Spread &spread,
+                      mlir::Value fill);
 
 /// 1 / (1 + exp(-x)).
 mlir::Value sigmoid(mlir::OpBuilder &builder, mlir::Location loc,

@@ -21,6 +21,19 @@ static SmallVector<Value> buildZeros(OpBuilder &builder, Operation *op,
                   cast<TypedAttr>(builder.getZeroAttr(type.getElementType())))};
 }
 
+/// Checks that x, dy and the result have the same rank, 3 to 5.
+template <typename Op>
+static LogicalResult verifyRanks(Op op) {
+  size_t rank = shapeOf(op.getX()).size(), ofDy = shapeOf(op.getDy()).size(),
+         ofResult = shapeOf(op.getResult()).size();
+  if (rank < 3 || rank > 5)
+    return op.emitOpError() << "expected an x of rank 3 to 5, got: " << rank;
+  if (ofDy != rank || ofResult != rank)
+    return op.emitOpError() << "expected dy and result of rank " << rank
+                            << ", got: " << ofDy << " and " << ofResult;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // nn.conv_backward_filter
 //===----------------------------------------------------------------------===//
@@ -39,11 +52,8 @@ LogicalResult ConvBackwardFilterOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), dy = shapeOf(getDy());
   ArrayRef<int64_t> result = shapeOf(getResult());
   size_t rank = x.size();
-  if (rank < 3 || rank > 5)
-    return emitOpError() << "expected an x of rank 3 to 5, got: " << rank;
-  if (dy.size() != rank || result.size() != rank)
-    return emitOpError() << "expected dy and result of rank " << rank
-                         << ", got: " << dy.size() << " and " << result.size();
+  if (failed(verifyRanks(*this)))
+    return failure();
   if (failed(verifyList(*this, "strides", getStrides(), rank - 2, 1)) ||
       failed(verifyList(*this, "dilations", getDilations(), rank - 2, 1)) ||
       failed(verifyList(*this, "pads_lo", getPadsLo(), rank - 2, 0)))
@@ -143,11 +153,8 @@ LogicalResult MaxPoolBackwardOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), dy = shapeOf(getDy());
   ArrayRef<int64_t> result = shapeOf(getResult());
   size_t rank = x.size();
-  if (rank < 3 || rank > 5)
-    return emitOpError() << "expected an x of rank 3 to 5, got: " << rank;
-  if (dy.size() != rank || result.size() != rank)
-    return emitOpError() << "expected dy and result of rank " << rank
-                         << ", got: " << dy.size() << " and " << result.size();
+  if (failed(verifyRanks(*this)))
+    return failure();
   if (failed(verifyList(*this, "kernel", getKernel(), rank - 2, 1)) ||
       failed(verifyList(*this, "strides", getStrides(), rank - 2, 1)) ||
       failed(verifyList(*this, "dilations", getDilations(), rank - 2, 1)) ||
