@@ -42,7 +42,7 @@ from worker import Worker
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS_PER_WORKER = 150  # Code that was linked in is never freed.
 MAX_SHRUNK = 5  # Failures per job that are made small.
-MAX_SEARCHED = 3000  # Graphs that are looked at for operators that chance left out.
+MAX_SEARCHED = 20000  # Graphs that are looked at for operators that chance left out.
 
 @dataclasses.dataclass
 class Result:
@@ -326,6 +326,9 @@ def main():
         missing = []
         if not arguments.allow_missing:
             ends = {"nn.input", "nn.output", "nn.parameter", "nn.constant"}
+            # Of training steps, which no ONNX operator becomes:
+            # test/models/test_training.py.
+            ends |= {"nn.conv_backward_filter", "nn.max_pool_backward"}
             missing = differences(arguments.build_dir)
             missing += coverage.missing(sorted(operators.FUNCTIONS),
                                         sorted(set(operations) - ends))
