@@ -41,6 +41,36 @@ func.func @main(%a: tensor<2xf32>) {
 
 // -----
 
+// Tests that loops in a group are those of the member.
+func.func @main(%a: tensor<2xf32>) {
+  %0 = nn.relu %a {nn.name = "a"} : tensor<2xf32>
+  // expected-error @+1 {{expected loops of the operation (d0) in 'nn.group', got: 'n'}}
+  %1 = nn.relu %a {nn.name = "b", nn.group = #nn.group<"a", {n = "d0"}>} : tensor<2xf32>
+  return
+}
+
+// -----
+
+// Tests that they run along loops of the leader.
+func.func @main(%a: tensor<2xf32>) {
+  %0 = nn.relu %a {nn.name = "a"} : tensor<2xf32>
+  // expected-error @+1 {{expected loops of the leader 'a' (d0) in 'nn.group', got: "n"}}
+  %1 = nn.relu %a {nn.name = "b", nn.group = #nn.group<"a", {d0 = "n"}>} : tensor<2xf32>
+  return
+}
+
+// -----
+
+// Tests that no two of them run along one loop of the leader.
+func.func @main(%a: tensor<2x2xf32>) {
+  %0 = nn.relu %a {nn.name = "a"} : tensor<2x2xf32>
+  // expected-error @+1 {{expected each loop of the leader 'a' for one loop in 'nn.group', got two for: "d0"}}
+  %1 = nn.relu %a {nn.name = "b", nn.group = #nn.group<"a", {d0 = "d0", d1 = "d0"}>} : tensor<2x2xf32>
+  return
+}
+
+// -----
+
 // Tests that the gradient of a filter has three to five dimensions.
 func.func @main(%x: tensor<2x4xf32>, %dy: tensor<2x6xf32>) {
   // expected-error @+1 {{expected an x of rank 3 to 5, got: 2}}

@@ -240,6 +240,37 @@ static LogicalResult verifyNames(Operation *op) {
   return success();
 }
 
+/// True if no nn op stands behind `op` in its block: all others are verified.
+static bool isLastInBlock(Operation *op) {
+  for (Operation *behind = op->getNextNode(); behind;
+       behind = behind->getNextNode())
+    if (isa<PartitionOpInterface>(behind))
+      return false;
+  return true;
+}
+
+/// Checks along which loops of their leaders the members of groups run.
+static LogicalResult verifyLeaderLoops(Block &block) {
+  llvm::DenseMap<StringRef, PartitionSpec> specs;
+  for (Operation &op : block)
+    if (StringRef leader = getGroupLeader(&op); !leader.empty())
+      specs.try_emplace(leader);
+  if (specs.empty())
+    return success();
+  for (Operation &op : block) {
+    auto partition = dyn_cast<PartitionOpInterface>(op);
+    if (!partition)
+      continue;
+    if (auto it = specs.find(getName(&op)); it != specs.end())
+      it->second = partition.getPartitionSpec();
+    if (auto it = specs.find(getGroupLeader(&op));
+        it != specs.end() &&
+        failed(getLeaderLoops(&op, partition.getPartitionSpec(), it->second)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult soap::nn::detail::verifyPartitionOp(Operation *op) {
   if (!op->hasAttrOfType<StringAttr>("nn.name"))
     return op->emitOpError()
@@ -251,5 +282,7 @@ LogicalResult soap::nn::detail::verifyPartitionOp(Operation *op) {
       soap::verify(spec, operandShapes(op), resultShapes(op));
   if (!violation.empty())
     return op->emitOpError() << "has an invalid partition spec: " << violation;
+  if (op->getBlock() && isLastInBlock(op))
+    return verifyLeaderLoops(*op->getBlock());
   return success();
 }
