@@ -109,9 +109,8 @@ static Shape broadcastShape(ArrayRef<Value> values) {
 }
 
 template <typename Op>
-Value GradientBuilder::binary(Value a, Value b, Type element) {
-  auto type = RankedTensorType::get(broadcastShape({a, b}),
-                                    element ? element : elementType(a));
+Value GradientBuilder::binary(Value a, Value b) {
+  auto type = RankedTensorType::get(broadcastShape({a, b}), elementType(a));
   OperationState state(loc_, Op::getOperationName(), {a, b}, type, {});
   return inFrame(builder_.create(state));
 }

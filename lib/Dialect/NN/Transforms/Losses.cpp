@@ -108,15 +108,10 @@ private:
     if (!areLogs)
       logs = named(builder_.create<SoftmaxOp>(loc_, x_.getType(), x_, axis,
                                               /*log=*/true));
-    double spread = smoothing / static_cast<double>(shape[axis]);
-    Value marks = b_.numbers({2}, element_, {spread, 1 - smoothing + spread});
-    Value target = named(builder_.create<OneHotOp>(loc_, x_.getType(), *label,
-                                                   marks, axis, /*base=*/0,
-                                                   /*table_size=*/nullptr));
+    Value perClass = weighted(logs, *label, axis);
     int64_t samples = 1;
     for (int64_t size : labelShape)
       samples *= size;
-    Value perClass = b_.mul(logs, target);
     if (!options_.ignoreIndex)
       return b_.reshape(
           b_.mul(b_.sum(perClass, all_), -1.0 / static_cast<double>(samples)),
@@ -138,6 +133,26 @@ private:
     Value sum = b_.reshape(
         b_.sum(b_.mul(perClass, b_.reshape(weight, column)), all_), {});
     return b_.div(b_.unary<NegOp>(sum), number);
+  }
+
+  /// Logarithms times the share of the label that their class has.
+  Value weighted(Value logs, Value label, int64_t axis) {
+    auto hot = [&](Value marks) {
+      Type element = cast<RankedTensorType>(marks.getType()).getElementType();
+      return named(builder_.create<OneHotOp>(
+          loc_, RankedTensorType::get(shapeOf(logs), element), label, marks,
+          axis, /*base=*/0, /*table_size=*/nullptr));
+    };
+    if (double smoothing = options_.labelSmoothing; smoothing > 0) {
+      double spread = smoothing / static_cast<double>(shapeOf(logs)[axis]);
+      return b_.mul(logs, hot(b_.numbers({2}, element_,
+                                         {spread, 1 - smoothing + spread})));
+    }
+    // Not a product: the logarithm of another class may be infinite.
+    auto type = RankedTensorType::get({2}, builder_.getI1Type());
+    Value isHot = hot(named(builder_.create<ConstantOp>(
+        loc_, DenseElementsAttr::get(type, ArrayRef{false, true}))));
+    return b_.where(isHot, logs, b_.scalar(element_, 0));
   }
 
   template <typename Op>

@@ -43,8 +43,6 @@ public:
                   llvm::StringRef name,
                   llvm::function_ref<std::string(llvm::StringRef)> unique);
 
-  mlir::Operation *leader() const { return leader_; }
-
   /// @{ Names an operation and makes it a member of the leader's group: along
   /// `loops`; or by names of dimensions (d0, d1, ...), where dimension i of a
   /// value of the leader's, read or written by `access`, is loop d<i>.
@@ -129,7 +127,7 @@ private:
   }
   mlir::Value inFrame(mlir::Operation *op);
   template <typename Op>
-  mlir::Value binary(mlir::Value a, mlir::Value b, mlir::Type element = {});
+  mlir::Value binary(mlir::Value a, mlir::Value b);
 
   mlir::OpBuilder &builder_;
   mlir::Operation *leader_;
