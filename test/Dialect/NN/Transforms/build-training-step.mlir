@@ -12,7 +12,8 @@
 // CHECK-NOT: nn.output %[[Y]]
 // CHECK: %[[T:.*]] = nn.input {nn.name = "label"} : tensor<8xi64>
 // CHECK: nn.softmax %[[Y]] {{{.*}}log{{.*}}}
-// CHECK: nn.one_hot %[[T]]
+// CHECK: %[[HOT:.*]] = nn.one_hot %[[T]]{{.*}} -> tensor<8x3xi1>
+// CHECK: nn.where %[[HOT]]
 // CHECK: %[[DW:.*]] = nn.matmul %[[X]], %[[DY:.*]] {{{.*}}nn.group = #nn.group<"fc", {f = "f", k = "n", n = "k"}>, nn.name = "fc.grad", transpose_a}
 // CHECK: nn.reduce %[[DY]] {axes = array<i64: 0>{{.*}}nn.group = #nn.group<"fc", {d0 = "n", d1 = "f"}>
 // CHECK: nn.output %{{.*}} {nn.name = "loss"} : tensor<f32>
