@@ -163,9 +163,38 @@ std::string OperatorGraph::check() const {
     if (std::string error = verify(node.spec, operandShapes, resultShapes);
         !error.empty())
       return fail(error);
+    if (std::string error = checkWrite(id); !error.empty())
+      return fail(error);
     if (std::string error = checkGroup(id); !error.empty())
       return fail(error);
   }
+  return "";
+}
+
+std::string OperatorGraph::checkWrite(int32_t id) const {
+  const GraphNode &node = nodes_[id];
+  if (node.writtenOperand < 0)
+    return "";
+  if (node.writtenOperand >= static_cast<int32_t>(node.operands.size()))
+    return "expected to write one of " + std::to_string(node.operands.size()) +
+           " operands, got: operand " + std::to_string(node.writtenOperand);
+  int32_t written = node.operands[node.writtenOperand];
+  const GraphNode &source = nodes_[values_[written].producer];
+  if (source.role != NodeRole::Parameter)
+    return ("expected to write a parameter, got: '" + source.name + "', " +
+            stringify(source.role))
+        .str();
+  for (int32_t other = 0; other < numNodes(); ++other)
+    for (auto [operand, value] : llvm::enumerate(nodes_[other].operands)) {
+      if (value != written || other == id)
+        continue;
+      if (nodes_[other].writtenOperand == static_cast<int32_t>(operand))
+        return "expected one node that writes '" + source.name +
+               "', got also: '" + nodes_[other].name + "'";
+      if (other > id)
+        return "expected to stand behind all that reads '" + source.name +
+               "', got before: '" + nodes_[other].name + "'";
+    }
   return "";
 }
 

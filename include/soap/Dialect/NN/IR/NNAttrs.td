@@ -213,4 +213,12 @@ def NN_ActivationAttr : NN_Attr<"Activation", "activation"> {
 def NN_ActivationArrayAttr :
     TypedArrayAttrBase<NN_ActivationAttr, "activations">;
 
+def NN_ScheduleKind : I32EnumAttr<"ScheduleKind", "how a learning rate decays", [
+    I32EnumAttrCase<"Constant", 0, "constant">,
+    I32EnumAttrCase<"Step", 1, "step">,
+    I32EnumAttrCase<"Cosine", 2, "cosine">,
+    I32EnumAttrCase<"Linear", 3, "linear">]> {
+  let cppNamespace = "::soap::nn";
+}
+
 #endif // SOAP_DIALECT_NN_IR_NNATTRS_TD
