@@ -54,10 +54,12 @@ struct GraphNode {
   PartitionSpec spec;
   llvm::SmallVector<int32_t, 4> operands, results; ///< Values.
   /// Nodes of one group (an op and its gradients) share one decision: the
-  /// configuration of the group's first node, its leader, from which those of
+  /// configuration of its leader, from which those of
   /// the other members follow (memberConfiguration()). The default, -1, becomes
   /// a group of its own in finish().
   int32_t group = -1;
+  /// Leads its group; where no member says so, the first one does.
+  bool leads = false;
   /// Per loop, the loop of the group's leader that it runs along, or -1: this
   /// loop is never split. If empty, finish() takes the leader's loop of the
   /// same name. A loop of one unit runs along none.

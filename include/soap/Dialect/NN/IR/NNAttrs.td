@@ -105,8 +105,8 @@ def NN_GroupAttr : NN_Attr<"Group", "group"> {
     ```
 
     Constraints:
-    - `leader` is the name of an earlier operation of the block, which is not a
-      member of another group
+    - `leader` is the name of an operation of the block, which is not a member of
+      another group
     - `loops` maps loops of the member to loops of the leader, each of them once
     - inputs, parameters, constants and outputs are in no group
   }];
