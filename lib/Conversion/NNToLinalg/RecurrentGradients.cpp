@@ -123,6 +123,11 @@ public:
                    });
   }
 
+  /// `target` with the elements of `value`: loops carry values in place.
+  Value copied(Value value, Value target) {
+    return builder.create<linalg::CopyOp>(loc, value, target).getResult(0);
+  }
+
   Value zeros(ArrayRef<int64_t> shape) {
     return filled(builder, loc, shape, scalar(builder, loc, element, 0));
   }
@@ -255,7 +260,7 @@ private:
                       Forward f = forward(s, e, bool(peephole));
                       return {s.where(runs, f.cell, e[3])};
                     })[0];
-                return {cell, kept};
+                return {layer.copied(cell, before), kept};
               })
           .back();
     }
@@ -357,8 +362,8 @@ private:
                 gradients(at, layer.entry(gates, at), before, v, peephole);
             Value all = layer.joined(ArrayRef(rows).take_front(4));
             SmallVector<Value> next = {
-                layer.addTransposed(all, weight, rows[5]), rows[4],
-                layer.withStep(v[2], all, at)};
+                layer.addTransposed(all, weight, layer.copied(rows[5], v[0])),
+                layer.copied(rows[4], v[1]), layer.withStep(v[2], all, at)};
             if (peephole)
               next.push_back(addPeephole(v[3], rows, before));
             return next;
@@ -557,9 +562,10 @@ private:
               SmallVector<Value> rows = resetBehind(at, v[0]);
               Value all = layer.joined(ArrayRef(rows).take_front(3));
               Value met = layer.joined({rows[0], rows[1], rows[3]});
-              return {layer.addTransposed(met, weight, rows[4]),
-                      layer.withStep(v[1], all, at),
-                      layer.withStep(v[2], rows[3], at)};
+              return {
+                  layer.addTransposed(met, weight, layer.copied(rows[4], v[0])),
+                  layer.withStep(v[1], all, at),
+                  layer.withStep(v[2], rows[3], at)};
             }
             SmallVector<Value> rows = resetBefore(at, v[0]);
             // Of r * h, which is 0 where the sample takes no part.
@@ -569,9 +575,9 @@ private:
             SmallVector<Value> more = throughReset(at, ofProduct, rows[2]);
             Value all = layer.joined({rows[0], more[0], rows[1]});
             Value met = layer.joined({rows[0], more[0]});
-            return {
-                layer.addTransposed(met, layer.part(weight, 0, 0, 2), more[1]),
-                layer.withStep(v[1], all, at), v[2]};
+            return {layer.addTransposed(met, layer.part(weight, 0, 0, 2),
+                                        layer.copied(more[1], v[0])),
+                    layer.withStep(v[1], all, at), v[2]};
           });
       results[0] = values[1];
       results[2] = values[2];
@@ -633,7 +639,7 @@ private:
                              layer.all(layer.gradientOf(at)), layer.all(v[0])},
                             2, at, element);
           Value all = layer.joined(rows[0]);
-          return {layer.addTransposed(all, weight, rows[1]),
+          return {layer.addTransposed(all, weight, layer.copied(rows[1], v[0])),
                   layer.withStep(v[1], all, at)};
         });
     results[0] = values[1];
