@@ -155,6 +155,12 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   how.clipNorm = training.clipNorm;
   return runPasses(
       [&](OpPassManager &passes) {
+        // Gradients are those of the parts.
+        if (options_.unrollRNN != 0) {
+          nn::UnrollRNNPassOptions unroll;
+          unroll.chunk = options_.unrollRNN;
+          passes.addNestedPass<func::FuncOp>(nn::createUnrollRNNPass(unroll));
+        }
         passes.addNestedPass<func::FuncOp>(
             nn::createBuildTrainingStepPass(how));
       },
