@@ -281,11 +281,10 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
   }
   for (Value result : op->getResults()) {
     Value known = placed_.lookup(result);
-    results.push_back(known ? known
-                            : createBuffer(place.device, dimsOf(result),
-                                           elementOf(result),
-                                           spaceOf(result, place.init),
-                                           op->getLoc()));
+    results.push_back(
+        known ? known
+              : createBuffer(place.device, dimsOf(result), elementOf(result),
+                             spaceOf(result, place.init), op->getLoc()));
     buffers.map(result, results.back());
   }
   OpBuilder builder = rowBuilder(place);
