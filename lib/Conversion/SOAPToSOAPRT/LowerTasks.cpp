@@ -129,7 +129,7 @@ void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
     lo.assign(offsets->begin(), offsets->end());
   ArrayRef<int64_t> shape = op.getGlobalShape().value_or(dimsOf(result));
   bufferBuilder(place.device)
-      .create<soaprt::LoadOp>(op.getLoc(), nn::getName(op), op.getSource(),
+      .create<soaprt::LoadOp>(op.getLoc(), op.getTensorName(), op.getSource(),
                               RankedTensorType::get(shape, elementOf(result)),
                               lo, buffer);
   if (written_.contains(nn::getName(op)))
