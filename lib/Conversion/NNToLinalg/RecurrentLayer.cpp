@@ -1,4 +1,4 @@
-//===- RecurrentLayer.cpp - One direction of a recurrent layer --*- C++ -*-===//
+//===- RecurrentLayer.cpp - The loops of a recurrent layer ------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -144,21 +144,77 @@ Value Layer::update(ArrayRef<Input> inputs, Value output, Value step,
       });
 }
 
+Value Layer::updateGates(Value gates, int64_t first, int64_t count,
+                         ArrayRef<Input> inputs, ElementBuilder body) {
+  SmallVector<Value> values;
+  SmallVector<AffineMap> maps;
+  for (auto [value, map] : inputs) {
+    values.push_back(value);
+    maps.push_back(map);
+  }
+  maps.push_back(builder.getMultiDimIdentityMap(3));
+  SmallVector<Iterator> iterators(3, Iterator::parallel);
+  Value updated = generic(builder, loc, values, part(gates, 1, first, count),
+                          {maps, iterators}, body);
+  SmallVector<OpFoldResult> offsets = {number(0), number(first), number(0)};
+  SmallVector<OpFoldResult> sizes, strides(3, number(1));
+  for (int64_t size : tensorType(updated).getShape())
+    sizes.push_back(number(size));
+  return builder.create<tensor::InsertSliceOp>(loc, updated, gates, offsets,
+                                               sizes, strides);
+}
+
 SmallVector<Value>
-Layer::run(int64_t direction, SmallVector<Value> states, Value &hiddens,
+Layer::forDirections(SmallVector<Value> results,
+                     llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+  bool areAlike = true;
+  if (activations) {
+    ArrayRef<Attribute> all = activations.getValue();
+    size_t each = all.size() / static_cast<size_t>(directions);
+    areAlike = llvm::equal(all.drop_front(each), all.drop_back(each));
+  }
+  if (directions == 1 || !areAlike) {
+    for (likeDirection = 0; likeDirection != directions; ++likeDirection) {
+      direction = number(likeDirection);
+      results = body(results);
+    }
+    return results;
+  }
+  auto loop = builder.create<scf::ForOp>(loc, index(0), index(directions),
+                                         index(1), results);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  direction = loop.getInductionVar();
+  builder.create<scf::YieldOp>(loc, body(loop.getRegionIterArgs()));
+  return llvm::to_vector(ValueRange(loop.getResults()));
+}
+
+Value Layer::inOrder(Value step) {
+  auto reversed = [&]() -> Value {
+    return builder.create<arith::SubIOp>(loc, index(steps - 1), step);
+  };
+  if (std::optional<int64_t> known = getConstantIntValue(direction))
+    return isReverse || *known == 1 ? reversed() : step;
+  if (isReverse)
+    return reversed();
+  Value isSecond = builder.create<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::eq, cast<Value>(direction), index(1));
+  return builder.create<arith::SelectOp>(loc, isSecond, reversed(), step);
+}
+
+SmallVector<Value>
+Layer::run(SmallVector<Value> states, Value &hiddens,
            llvm::function_ref<SmallVector<Value>(Value, ValueRange)> step) {
   states.push_back(hiddens);
   auto loop =
       builder.create<scf::ForOp>(loc, index(0), index(steps), index(1), states);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
-  Value at = loop.getInductionVar();
-  if (isReverse || direction == 1)
-    at = builder.create<arith::SubIOp>(loc, index(steps - 1), at);
+  Value at = inOrder(loop.getInductionVar());
   SmallVector<Value> next =
       step(at, ValueRange(loop.getRegionIterArgs()).drop_back());
   next.push_back(withEntry(loop.getRegionIterArgs().back(), next.front(),
-                           {OpFoldResult(at), number(direction)}));
+                           {OpFoldResult(at), direction}));
   builder.create<scf::YieldOp>(loc, next);
   hiddens = loop.getResults().back();
   return SmallVector<Value>(loop.getResults().drop_back());
@@ -238,7 +294,7 @@ Value Layer::activate(OpBuilder &nested, Location location, Value value,
   if (!activations)
     return activation(nested, location, value, place.otherwise, 0, 0);
   auto chosen = cast<nn::ActivationAttr>(
-      activations[place.direction * place.count + place.which]);
+      activations[likeDirection * place.count + place.which]);
   return activation(nested, location, value, chosen.getKind(),
                     chosen.getAlpha().convertToDouble(),
                     chosen.getBeta().convertToDouble());
