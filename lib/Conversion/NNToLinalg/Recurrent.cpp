@@ -20,17 +20,6 @@ static Value multiply(OpBuilder &builder, Location loc, Value a, Value b) {
   return builder.create<arith::MulFOp>(loc, a, b);
 }
 
-/// Results of `op` whose elements are not known yet.
-static SmallVector<Value> emptyResults(OpBuilder &builder, Operation *op) {
-  SmallVector<Value> results;
-  for (Value result : op->getResults()) {
-    RankedTensorType type = tensorType(result);
-    results.push_back(
-        empty(builder, op->getLoc(), type.getShape(), type.getElementType()));
-  }
-  return results;
-}
-
 //===----------------------------------------------------------------------===//
 // LSTM
 //===----------------------------------------------------------------------===//

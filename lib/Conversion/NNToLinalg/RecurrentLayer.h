@@ -78,6 +78,15 @@ struct Layer {
   mlir::Value updateGates(mlir::Value gates, int64_t first, int64_t count,
                           llvm::ArrayRef<Input> inputs, ElementBuilder body);
 
+  /// Several new tensors [batch, hidden], whose elements `body` makes of those
+  /// of the inputs. With a `step` and lengths, `runs` says whether the step is
+  /// one of the sample's; else it is null.
+  using ElementsBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::OpBuilder &, mlir::Location, mlir::ValueRange, mlir::Value runs)>;
+  llvm::SmallVector<mlir::Value> compute(llvm::ArrayRef<Input> inputs,
+                                         size_t numOutputs, mlir::Value step,
+                                         ElementsBuilder body);
+
   /// Activation `which` of the `count` that every direction has; `otherwise`
   /// if the layer has the default ones.
   struct Place {
@@ -87,6 +96,12 @@ struct Layer {
   mlir::Value activate(mlir::OpBuilder &nested, mlir::Location location,
                        mlir::Value value, Place place);
 
+  /// The value of an activation and its derivative by what it is given.
+  std::pair<mlir::Value, mlir::Value> activateWithSlope(mlir::OpBuilder &nested,
+                                                        mlir::Location location,
+                                                        mlir::Value value,
+                                                        Place place);
+
   /// Builds all directions: `body` gives the results with those of `direction`
   /// in place.
   llvm::SmallVector<mlir::Value> forDirections(
@@ -94,6 +109,14 @@ struct Layer {
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>
           body);
 
+  /// Runs over the steps of `direction`, or, if it `isBack`, from the last one
+  /// back: `step(number, values)` gives the values behind one. Returns the last
+  /// ones.
+  llvm::SmallVector<mlir::Value> forEachStep(
+      bool isBack, llvm::ArrayRef<mlir::Value> values,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                        mlir::ValueRange)>
+          step);
   /// Runs the steps of `direction`: `step(number, states)` gives the states
   /// behind one, of which the first is the hidden state, that is also stored in
   /// `hiddens`. Returns the last states.
@@ -103,12 +126,28 @@ struct Layer {
                                                         mlir::ValueRange)>
           step);
 
+protected:
+  /// A direction that has the activations of `direction`.
+  int64_t knownDirection = 0;
+
 private:
-  /// The direction whose activations are those of `direction`.
-  int64_t likeDirection = 0;
-  /// Number `step` of `steps`, in the order of `direction`.
-  mlir::Value inOrder(mlir::Value step);
+  /// An activation and its numbers.
+  struct Chosen {
+    nn::ActivationKind kind;
+    double alpha, beta;
+  };
+  Chosen chosen(Place place);
+  /// `value` within the bounds, if there are any for it.
+  mlir::Value bounded(mlir::OpBuilder &nested, mlir::Location location,
+                      mlir::Value value, Place place);
+  /// Number `step` of the steps, in the order of `direction` or, if it
+  /// `isBack`, in the opposite one.
+  mlir::Value inOrder(mlir::Value step, bool isBack);
 };
+
+/// Uninitialised tensors in the types of an operation's results.
+llvm::SmallVector<mlir::Value> emptyResults(mlir::OpBuilder &builder,
+                                            mlir::Operation *op);
 
 } // namespace soap::linalg_lowering
 

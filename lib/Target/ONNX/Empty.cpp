@@ -65,7 +65,8 @@ bool GraphImporter::importEmpty(const NodeProto &node) {
     if (node.input(i).empty())
       continue;
     const ImportedValue &value = values[node.input(i)];
-    types[static_cast<size_t>(i)] = tensorType(value.elementType, value.shape);
+    types[static_cast<size_t>(i)] =
+        onnx_import::tensorType(value.elementType, value.shape);
     if (value.kind == ImportedValue::Kind::Host &&
         (value.elementType == TensorProto::INT32 ||
          value.elementType == TensorProto::INT64))

@@ -206,7 +206,8 @@ bool GraphImporter::importCall(const NodeProto &node) {
     if (node.input(i).empty())
       continue;
     const ImportedValue &value = values[node.input(i)];
-    types[static_cast<size_t>(i)] = tensorType(value.elementType, value.shape);
+    types[static_cast<size_t>(i)] =
+        onnx_import::tensorType(value.elementType, value.shape);
   }
   NodeProto call = node;
   auto function = standardFunction(call, opset(), types);

@@ -77,6 +77,7 @@ private:
   mlir::Operation *convBackward(llvm::StringRef);
   mlir::Operation *convBackwardFilter(llvm::StringRef);
   mlir::Operation *maxPoolBackward(llvm::StringRef);
+  mlir::Operation *recurrentBackward(llvm::StringRef);
   mlir::Operation *matmul(llvm::StringRef);
   mlir::Operation *pool(llvm::StringRef);
   mlir::Operation *lstm(llvm::StringRef);

@@ -487,6 +487,8 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
         return nonMaxSuppression(op, operands);
       })
       .Case([&](LSTMOp op) { return evaluateLSTM(op, operands).front(); })
+      .Case<LSTMBackwardOp, GRUBackwardOp, RNNBackwardOp>(
+          [&](auto op) { return evaluateAll(op, operands).front(); })
       .Case([&](GRUOp op) { return evaluateGRU(op, operands); })
       .Case([&](RNNOp op) { return evaluateRNN(op, operands); })
       .Case([&](TileOp op) { return tile(op, operands[0]); })
@@ -507,6 +509,12 @@ std::vector<Tensor> soap::nn::test::evaluateAll(Operation *op,
                                                 ArrayRef<Tensor> operands) {
   if (auto lstm = dyn_cast<LSTMOp>(op))
     return evaluateLSTM(lstm, operands);
+  if (auto back = dyn_cast<LSTMBackwardOp>(op))
+    return evaluateLSTMBackward(back, operands);
+  if (auto back = dyn_cast<GRUBackwardOp>(op))
+    return evaluateGRUBackward(back, operands);
+  if (auto back = dyn_cast<RNNBackwardOp>(op))
+    return evaluateRNNBackward(back, operands);
   if (auto top = dyn_cast<TopKOp>(op))
     return topK(top, operands[0]);
   return {evaluate(op, operands)};

@@ -238,8 +238,30 @@ LogicalResult BuildTrainingStepPass::build() {
   FailureOr<SmallVector<ParameterOp>> parameters = findParameters();
   if (failed(scored) || failed(parameters))
     return failure();
+  OptimizerOptions how{optimizer, schedule};
+  how.rate = lr;
+  how.factor = factor;
+  how.momentum = momentum;
+  how.beta1 = beta1;
+  how.beta2 = beta2;
+  how.epsilon = epsilon;
+  how.weightDecay = weightDecay;
+  how.clipNorm = clipNorm;
+  how.warmup = warmup;
+  how.period = period;
+  how.nesterov = nesterov;
+  how.decayVectors = decayVectors;
+  bool updates = !optimizer.empty();
+  if (updates && failed(verifyOptimizer(function.getLoc(), how)))
+    return failure();
+  double kept = batchNormMomentum;
+  if (!(kept >= 0 && kept <= 1))
+    return emitError(function.getLoc())
+           << "expected 'batch-norm-momentum' from 0 to 1, got: " << kept;
+  SmallVector<NewValue> values;
   if (batchNorm == "global")
-    useBatchStatistics(function, names);
+    values = useBatchStatistics(function, names,
+                                updates ? std::optional(kept) : std::nullopt);
 
   Value x = scored->getX();
   if (!isFloat(x))
@@ -273,12 +295,19 @@ LogicalResult BuildTrainingStepPass::build() {
     auto op = builder.create<OutputOp>(function.getLoc(), result);
     setName(op, names.unique(name.str()));
   };
-  addOutput(*value, "loss");
+  SmallVector<TrainedParameter> trained;
   for (ParameterOp parameter : *parameters)
-    if (Value gradient = differentiation.gradientOf(parameter.getResult())) {
+    if (Value gradient = differentiation.gradientOf(parameter.getResult()))
+      trained.push_back({parameter, gradient});
+  numParameters += trained.size();
+  if (updates)
+    values.append(
+        buildUpdates(builder, function.getLoc(), names, trained, how));
+  buildWrites(builder, names, values);
+  addOutput(*value, "loss");
+  if (!updates)
+    for (auto [parameter, gradient] : trained)
       addOutput(gradient, nn::getName(parameter) + ".grad");
-      ++numParameters;
-    }
   numGradientOps +=
       std::distance(function.front().begin(), function.front().end()) - before;
   return success();

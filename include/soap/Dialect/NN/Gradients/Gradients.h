@@ -71,6 +71,8 @@ public:
     return spec_.results[result];
   }
   /// @}
+  /// The operation that the gradients belong to, or null.
+  mlir::Operation *leader() const { return leader_; }
   const PartitionSpec &spec() const { return spec_; }
   /// Loops of the leader's under their own names: for operations that declare
   /// loops of the same roles.
@@ -85,6 +87,7 @@ public:
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value pow(mlir::Value a, mlir::Value b);
+  mlir::Value min(mlir::Value a, mlir::Value b);
   mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value compare(Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, double factor);
