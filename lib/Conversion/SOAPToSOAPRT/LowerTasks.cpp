@@ -129,7 +129,7 @@ void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
     lo.assign(offsets->begin(), offsets->end());
   ArrayRef<int64_t> shape = op.getGlobalShape().value_or(dimsOf(result));
   bufferBuilder(place.device)
-      .create<soaprt::LoadOp>(op.getLoc(), nn::getName(op), op.getSource(),
+      .create<soaprt::LoadOp>(op.getLoc(), op.getTensorName(), op.getSource(),
                               RankedTensorType::get(shape, elementOf(result)),
                               lo, buffer);
   if (written_.contains(nn::getName(op)))
@@ -281,11 +281,10 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
   }
   for (Value result : op->getResults()) {
     Value known = placed_.lookup(result);
-    results.push_back(known ? known
-                            : createBuffer(place.device, dimsOf(result),
-                                           elementOf(result),
-                                           spaceOf(result, place.init),
-                                           op->getLoc()));
+    results.push_back(
+        known ? known
+              : createBuffer(place.device, dimsOf(result), elementOf(result),
+                             spaceOf(result, place.init), op->getLoc()));
     buffers.map(result, results.back());
   }
   OpBuilder builder = rowBuilder(place);

@@ -113,6 +113,9 @@ private:
   mlir::Operation *trilu(llvm::StringRef);
   mlir::Operation *oneHot(llvm::StringRef);
   mlir::Operation *suppression(llvm::StringRef);
+  mlir::Operation *write(llvm::StringRef);
+  mlir::Operation *schedule(llvm::StringRef);
+  mlir::Operation *update(llvm::StringRef);
 
   mlir::Type indexType();
   mlir::Type elementType(Elements elements);

@@ -46,7 +46,7 @@ protected:
       return !isa<FloatType>(type) || type.isF32() || type.isF64();
     };
     return llvm::all_of(op->getOperands(), fits) &&
-           llvm::all_of(op->getResults(), isFloat) &&
+           llvm::any_of(op->getResults(), isFloat) &&
            llvm::all_of(op->getResults(), fits);
   }
 
@@ -175,8 +175,8 @@ TEST_F(Gradient, EqualsDifferences) {
     if (compared)
       std::printf("  %-22s %6lld elements, %lld operations refused\n",
                   kind.str().c_str(), (long long)compared, (long long)refused);
-    // These two have modes without a gradient.
-    if (kind != "nn.conv_backward_data" && kind != "nn.reduce")
+    // These have reductions without a gradient.
+    if (kind != "nn.scatter_elements" && kind != "nn.scatter_nd")
       EXPECT_EQ(refused, 0) << kind.str();
   }
 }

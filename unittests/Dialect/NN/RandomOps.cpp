@@ -340,7 +340,12 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.max_pool_backward", &Generator::maxPoolBackward, E::Floats},
       {"nn.lstm_backward", &Generator::recurrentBackward, E::Floats},
       {"nn.gru_backward", &Generator::recurrentBackward, E::Floats},
-      {"nn.rnn_backward", &Generator::recurrentBackward, E::Floats}};
+      {"nn.rnn_backward", &Generator::recurrentBackward, E::Floats},
+      {"nn.write", &Generator::write, E::Any},
+      {"nn.schedule", &Generator::schedule, E::Floats},
+      {"nn.sgd", &Generator::update, E::Floats},
+      {"nn.momentum", &Generator::update, E::Floats},
+      {"nn.adam", &Generator::update, E::Floats}};
   return table;
 }
 

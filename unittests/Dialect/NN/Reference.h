@@ -16,6 +16,7 @@
 
 #include "soap/Dialect/NN/IR/NNRare.h"
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/DenseMap.h"
 #include <vector>
 

@@ -51,6 +51,11 @@ std::vector<Tensor> evaluateGRUBackward(GRUBackwardOp op,
 std::vector<Tensor> evaluateRNNBackward(RNNBackwardOp op,
                                         llvm::ArrayRef<Tensor> operands);
 
+// ReferenceTraining.cpp
+/// All results of a schedule or an optimizer's operation.
+std::vector<Tensor> evaluateTraining(mlir::Operation *op,
+                                     llvm::ArrayRef<Tensor> operands);
+
 } // namespace soap::nn::test
 
 #endif // SOAP_UNITTESTS_NN_REFERENCEOPS_H

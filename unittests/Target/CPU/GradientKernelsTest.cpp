@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Random operations of gradients, of f32 and f64, compiled, against the naive
-// evaluator. SOAP_NATIVE_SEED sets the seed, SOAP_NATIVE_COUNT the number of
-// cases per kind.
+// Random operations of gradients and of optimizers, of f32 and f64, compiled,
+// against the naive evaluator. SOAP_NATIVE_SEED sets the seed,
+// SOAP_NATIVE_COUNT the number of cases per kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +47,9 @@ static std::vector<char> toMemory(const Tensor &tensor, Type element) {
 }
 
 static double numberAt(const std::vector<char> &bytes, size_t i, Type element) {
+  if (element.isInteger(64))
+    return static_cast<double>(
+        reinterpret_cast<const int64_t *>(bytes.data())[i]);
   return element.isF64() ? reinterpret_cast<const double *>(bytes.data())[i]
                          : reinterpret_cast<const float *>(bytes.data())[i];
 }
@@ -74,7 +77,7 @@ static std::string randomFunctions(StringRef kind, uint64_t seed,
     Operation *op = nn::test::buildRandomOp(*block, kind, random, &context);
     if (!llvm::all_of(op->getOperandTypes(), isTested) ||
         !llvm::all_of(op->getResultTypes(), isTested) ||
-        !isa<FloatType>(getElementTypeOrSelf(op->getResult(0)))) {
+        !isa<FloatType>(getElementTypeOrSelf(op->getResults().back()))) {
       function.erase();
       continue;
     }
@@ -102,6 +105,11 @@ static void compare(const CompiledOps &compiled, size_t index,
       value = type.getElementType().isInteger()
                   ? static_cast<double>(random.in(-1, 4))
                   : static_cast<float>(random.normal());
+    if (nn::test::isPositive(op, operands.size() - 1))
+      for (double &value : tensor.data)
+        value = type.getElementType().isInteger()
+                    ? 10 * std::abs(value)
+                    : 0.125f + std::abs(static_cast<float>(value));
     memory.push_back(toMemory(tensor, type.getElementType()));
   }
   std::vector<Tensor> expected = nn::test::evaluateAll(op, operands);
@@ -144,6 +152,10 @@ static void check(StringRef kind) {
   }
 }
 
+TEST(GradientKernels, Schedule) { check("nn.schedule"); }
+TEST(GradientKernels, SGD) { check("nn.sgd"); }
+TEST(GradientKernels, Momentum) { check("nn.momentum"); }
+TEST(GradientKernels, Adam) { check("nn.adam"); }
 TEST(GradientKernels, ConvBackwardFilter) { check("nn.conv_backward_filter"); }
 TEST(GradientKernels, MaxPoolBackward) { check("nn.max_pool_backward"); }
 TEST(GradientKernels, LSTMBackward) { check("nn.lstm_backward"); }

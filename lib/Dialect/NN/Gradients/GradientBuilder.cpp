@@ -229,6 +229,13 @@ Value GradientBuilder::splat(Type type, double number) {
   return numbers(tensor.getShape(), tensor.getElementType(), number);
 }
 
+Value GradientBuilder::splatInteger(RankedTensorType type, int64_t number) {
+  auto op = create<ConstantOp>(DenseElementsAttr::get(
+      type, Attribute(builder_.getIntegerAttr(type.getElementType(), number))));
+  setName(op, unique_(name_ + ".constant"));
+  return op;
+}
+
 Value GradientBuilder::numbers(ArrayRef<int64_t> shape, Type element,
                                ArrayRef<double> list) {
   SmallVector<APFloat> values;

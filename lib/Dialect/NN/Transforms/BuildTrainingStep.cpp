@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "TrainingStep.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/Regex.h"
 
@@ -211,6 +214,56 @@ static bool isStatistic(ParameterOp parameter) {
          });
 }
 
+/// Whether an operation takes this operand for weights or a bias.
+static bool isWeight(OpOperand &use) {
+  unsigned index = use.getOperandNumber();
+  Value value = use.get();
+  return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
+      .Case<ConvOp, ConvBackwardDataOp, MatMulOp>(
+          [&](auto) { return index > 0; })
+      .Case<BatchNormOp, LayerNormOp>(
+          [&](auto) { return index == 1 || index == 2; })
+      .Case<LSTMOp, GRUOp, RNNOp>(
+          [&](auto) { return index >= 1 && index <= 3; })
+      .Case<GatherOp>([&](auto) { return index == 0; })
+      .Case<AddOp>([&](auto) {
+        return cast<RankedTensorType>(value.getType()).getRank() == 1;
+      })
+      .Default(false);
+}
+
+/// What nodes of the model make is trained only as weights: other such values
+/// are masks, or the first states of recurrent layers.
+static bool isConstant(ParameterOp parameter) {
+  return parameter->hasAttr(constantAttrName) &&
+         llvm::none_of(parameter->getUses(), isWeight);
+}
+
+/// Error: two parameters that are the same elements of one tensor, which would
+/// be trained apart.
+static LogicalResult checkParts(ArrayRef<ParameterOp> parameters) {
+  llvm::StringMap<SmallVector<ParameterOp, 2>> known;
+  for (ParameterOp parameter : parameters) {
+    auto &others = known[parameter.getTensorName()];
+    RankedTensorType type = parameter.getResult().getType();
+    for (ParameterOp other : others) {
+      bool overlaps = true;
+      if (parameter.getOffsets() && other.getOffsets())
+        for (auto [a, sizeOfA, b, sizeOfB] : llvm::zip_equal(
+                 *parameter.getOffsets(), type.getShape(), *other.getOffsets(),
+                 other.getResult().getType().getShape()))
+          overlaps &= a < b + sizeOfB && b < a + sizeOfA;
+      if (overlaps)
+        return parameter.emitOpError()
+               << "expected every element of '" << parameter.getTensorName()
+               << "' in one parameter, got also: '" << nn::getName(other)
+               << "'; freeze both";
+    }
+    others.push_back(parameter);
+  }
+  return success();
+}
+
 FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
   func::FuncOp function = getOperation();
   llvm::Regex frozen("^(" + freeze.getValue() + ")$");
@@ -222,8 +275,11 @@ FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
   SmallVector<ParameterOp> parameters;
   for (auto parameter : function.getOps<ParameterOp>())
     if (isFloat(parameter.getResult()) && !isStatistic(parameter) &&
-        (freeze.empty() || !frozen.match(nn::getName(parameter))))
+        !isConstant(parameter) &&
+        (freeze.empty() || !frozen.match(parameter.getTensorName())))
       parameters.push_back(parameter);
+  if (failed(checkParts(parameters)))
+    return failure();
   return parameters;
 }
 

@@ -35,14 +35,15 @@ LogicalResult soap::nn::verifyOptimizer(Location loc,
        {Range{"lr", options.rate, false},
         Range{"factor", options.factor, false},
         Range{"momentum", options.momentum, true},
-        Range{"beta1", options.beta1, true}, Range{"beta2", options.beta2, true},
+        Range{"beta1", options.beta1, true},
+        Range{"beta2", options.beta2, true},
         Range{"epsilon", options.epsilon, false},
         Range{"weight-decay", options.weightDecay, false},
         Range{"clip-norm", options.clipNorm, false}})
     if (!std::isfinite(value) || value < 0 || (isBelowOne && value >= 1))
-      return emitError(loc) << "expected '" << name << "' of at least 0"
-                            << (isBelowOne ? " and below 1" : "")
-                            << ", got: " << value;
+      return emitError(loc)
+             << "expected '" << name << "' of at least 0"
+             << (isBelowOne ? " and below 1" : "") << ", got: " << value;
   if (options.warmup < 0 || options.period < 1)
     return emitError(loc, "expected a 'warmup' of 0 steps or more and a "
                           "'period' of 1 or more, got: " +
@@ -121,8 +122,8 @@ Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
   SmallVector<Value> squares;
   for (auto [parameter, gradient] : trained) {
     auto [reader, access] = findReader(parameter);
-    GradientBuilder b(builder_, reader,
-                      (getName(parameter) + ".square").str(), makeUnique);
+    GradientBuilder b(builder_, reader, (getName(parameter) + ".square").str(),
+                      makeUnique);
     b.setFrame(access);
     SmallVector<int64_t> axes(
         llvm::to_vector(llvm::seq<int64_t>(typeOf(gradient).getRank())));
@@ -135,8 +136,7 @@ Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
   setName(all, unique("clip.squares"));
   GradientBuilder b(builder_, all, "clip", makeUnique);
   Value norm = b.pow(b.reshape(b.sum(all, {0}), {}), 0.5);
-  Value factor =
-      b.div(b.scalar(element, options_.clipNorm), b.add(norm, 1e-6));
+  Value factor = b.div(b.scalar(element, options_.clipNorm), b.add(norm, 1e-6));
   return b.min(factor, b.scalar(element, 1));
 }
 
@@ -146,6 +146,11 @@ ParameterOp Updates::createState(ParameterOp parameter, StringRef suffix) {
   auto state = builder_.create<ParameterOp>(
       loc_, type, SplatAttr::get(builder_.getContext(), zero));
   setName(state, unique((getName(parameter) + "." + suffix).str()));
+  // A part of a tensor has a part of its state.
+  state.setOffsetsAttr(parameter.getOffsetsAttr());
+  state.setGlobalShapeAttr(parameter.getGlobalShapeAttr());
+  if (parameter.getTensor())
+    state.setTensor((*parameter.getTensor() + "." + suffix).str());
   return state;
 }
 
