@@ -13,7 +13,7 @@ using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
 Value BackwardLayer::statesBefore() {
-  Value first = entry(firstHidden, number(direction));
+  Value first = entry(firstHidden, direction);
   Value states = empty(builder, loc, {steps, batch, hidden}, element);
   states = withEntry(states, first, {number(isBackwards() ? steps - 1 : 0)});
   if (steps == 1)
@@ -24,7 +24,7 @@ Value BackwardLayer::statesBefore() {
   SmallVector<OpFoldResult> sizes = {number(steps - 1), number(1),
                                      number(shape[2]), number(shape[3])};
   offsets[0] = number(isBackwards() ? 1 : 0);
-  offsets[1] = number(direction);
+  offsets[1] = direction;
   Value others = builder.create<tensor::ExtractSliceOp>(
       loc, RankedTensorType::get({steps - 1, shape[2], shape[3]}, element),
       hiddens, offsets, sizes, strides);
@@ -41,7 +41,7 @@ Value BackwardLayer::withStep(Value result, Value value, Value at) {
   SmallVector<OpFoldResult> strides(shape.size(), number(1));
   for (int64_t size : shape)
     sizes.push_back(number(size));
-  offsets[0] = number(direction);
+  offsets[0] = direction;
   offsets[2] = at;
   sizes[0] = sizes[2] = number(1);
   return builder.create<tensor::InsertSliceOp>(loc, value, result, offsets,
@@ -55,7 +55,7 @@ Value BackwardLayer::withSteps(Value result, Value values) {
               loc, values, empty(builder, loc, {batch, steps, hidden}, element),
               ArrayRef<int64_t>{1, 0, 2})
           .getResult()[0];
-  return withEntry(result, turned, {number(direction)});
+  return withEntry(result, turned, {direction});
 }
 
 Value BackwardLayer::joined(ArrayRef<Value> rows) {
@@ -96,13 +96,4 @@ Value BackwardLayer::addTransposed(Value gates, Value weight, Value sums) {
           sum = multiplyAdd(nested, location, e[gate], e[count + gate], sum);
         return sum;
       });
-}
-
-SmallVector<Value> linalg_lowering::emptyResults(OpBuilder &builder,
-                                                 Operation *op) {
-  SmallVector<Value> values;
-  for (Value result : op->getResults())
-    values.push_back(empty(builder, op->getLoc(), tensorType(result).getShape(),
-                           tensorType(result).getElementType()));
-  return values;
 }

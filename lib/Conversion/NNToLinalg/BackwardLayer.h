@@ -22,16 +22,17 @@ class BackwardLayer : public Layer {
 public:
   template <typename Op>
   BackwardLayer(mlir::OpBuilder &builder, Op op, int64_t direction)
-      : Layer(builder, op), direction(direction), hiddens(op.getHidden()),
-        gradients(op.getDHidden()), firstHidden(op.getFirstHidden()) {}
+      : Layer(builder, op), hiddens(op.getHidden()), gradients(op.getDHidden()),
+        firstHidden(op.getFirstHidden()) {
+    this->direction = number(direction);
+    knownDirection = direction;
+  }
 
-  int64_t direction;
-
-  bool isBackwards() const { return isReverse || direction == 1; }
+  bool isBackwards() const { return isReverse || knownDirection == 1; }
 
   /// `tensor` [steps, directions, ...] at a step.
   mlir::Value ofStep(mlir::Value tensor, mlir::Value at) {
-    return entry(entry(tensor, at), number(direction));
+    return entry(entry(tensor, at), direction);
   }
   mlir::Value gradientOf(mlir::Value at) { return ofStep(gradients, at); }
 
@@ -48,7 +49,7 @@ public:
 
   /// `result` [directions, ...] with `value` for this direction.
   mlir::Value withDirection(mlir::Value result, mlir::Value value) {
-    return withEntry(result, value, {number(direction)});
+    return withEntry(result, value, {direction});
   }
 
   /// Rows as the gates [batch, gates, hidden].
@@ -97,10 +98,6 @@ struct Scalars {
     return runs ? builder.create<mlir::arith::SelectOp>(loc, runs, a, b) : a;
   }
 };
-
-/// Uninitialised tensors in the types of an operation's results.
-llvm::SmallVector<mlir::Value> emptyResults(mlir::OpBuilder &builder,
-                                            mlir::Operation *op);
 
 void populateLSTMGradientPatterns(mlir::RewritePatternSet &patterns);
 

@@ -46,14 +46,14 @@ private:
     std::pair<Value, Value> activate(const Scalars &s, Value value,
                                      int64_t which) {
       return layer.activateWithSlope(s.builder, s.loc, value,
-                                     {layer.direction, which, 2,
+                                     {which, 2,
                                       which == 0 ? nn::ActivationKind::Sigmoid
                                                  : nn::ActivationKind::Tanh});
     }
 
     /// Rows `which` of the bias for all steps; zeros for none.
     Value biases(ArrayRef<int64_t> which) {
-      Value bias = layer.entry(op.getBias(), layer.number(layer.direction));
+      Value bias = layer.entry(op.getBias(), layer.direction);
       Value all = layer.zeros({3, layer.hidden});
       for (auto [gate, row] : llvm::enumerate(which))
         if (row >= 0)
@@ -83,7 +83,7 @@ private:
     }
 
     void computeAgain() {
-      OpFoldResult d = layer.number(layer.direction);
+      OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
       bool isBehind = op.getLinearBeforeReset();
       states = layer.statesBefore();
@@ -184,13 +184,13 @@ private:
 
     void run(SmallVector<Value> &results) {
       computeAgain();
-      OpFoldResult d = layer.number(layer.direction);
+      OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
       results[1] = layer.withSteps(results[1], states);
       if (resetStates)
         results[2] = layer.withSteps(results[2], resetStates);
       SmallVector<Value> values = layer.forEachStep(
-          layer.direction, /*isBack=*/true,
+          /*isBack=*/true,
           {layer.zeros({layer.batch, layer.hidden}), results[0], results[2]},
           [&](Value at, ValueRange v) -> SmallVector<Value> {
             if (!resetStates) {
@@ -243,7 +243,7 @@ struct RNNBackwardLowering : public OpRewritePattern<nn::RNNBackwardOp> {
 private:
   static void run(BackwardLayer layer, nn::RNNBackwardOp op,
                   SmallVector<Value> &results) {
-    OpFoldResult d = layer.number(layer.direction);
+    OpFoldResult d = layer.direction;
     Value weight = layer.entry(op.getRecurrentWeight(), d);
     Value states = layer.statesBefore();
     Value sums = layer.addProduct(
@@ -256,17 +256,15 @@ private:
                        Value runs) -> SmallVector<Value> {
       Scalars s{builder, loc};
       Value slope = layer
-                        .activateWithSlope(
-                            builder, loc, e[0],
-                            {layer.direction, 0, 1, nn::ActivationKind::Tanh})
+                        .activateWithSlope(builder, loc, e[0],
+                                           {0, 1, nn::ActivationKind::Tanh})
                         .second;
       Value dHidden = s.add(e[1], e[2]), zero = s.number(slope, 0);
       return {s.where(runs, s.mul(dHidden, slope), zero),
               s.where(runs, zero, dHidden)};
     };
     SmallVector<Value> values = layer.forEachStep(
-        layer.direction, /*isBack=*/true,
-        {layer.zeros({layer.batch, layer.hidden}), results[0]},
+        /*isBack=*/true, {layer.zeros({layer.batch, layer.hidden}), results[0]},
         [&](Value at, ValueRange v) -> SmallVector<Value> {
           Value gates = layer.entry(sums, at);
           SmallVector<Value> rows =

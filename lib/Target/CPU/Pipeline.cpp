@@ -68,6 +68,8 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   passes.addPass(bufferization::createOneShotBufferizePass(bufferize));
   clean(); // Windows of pools are buffers that nobody reads.
   passes.addNestedPass<func::FuncOp>(
+      bufferization::createBufferLoopHoistingPass());
+  passes.addNestedPass<func::FuncOp>(
       bufferization::createPromoteBuffersToStackPass());
   passes.addPass(native::createPrepareBuffersPass());
   if (level == NativeLevel::Buffers)
@@ -87,7 +89,11 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   // What is left are functions of f64, without vector code: the C library's.
   passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  // LLVM knows that what aligned_alloc returns aliases nothing. It loses that
+  // where a pointer of malloc is rounded up, and then makes every loop twice.
+  FinalizeMemRefToLLVMConversionPassOptions allocation;
+  allocation.useAlignedAlloc = true;
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass(allocation));
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());

@@ -65,11 +65,8 @@ bool GraphImporter::importEmpty(const NodeProto &node) {
     if (node.input(i).empty())
       continue;
     const ImportedValue &value = values[node.input(i)];
-    auto *type = types[static_cast<size_t>(i)].mutable_tensor_type();
-    type->set_elem_type(value.elementType);
-    type->mutable_shape();
-    for (int64_t dim : value.shape)
-      type->mutable_shape()->add_dim()->set_dim_value(dim);
+    types[static_cast<size_t>(i)] =
+        onnx_import::tensorType(value.elementType, value.shape);
     if (value.kind == ImportedValue::Kind::Host &&
         (value.elementType == TensorProto::INT32 ||
          value.elementType == TensorProto::INT64))

@@ -206,11 +206,8 @@ bool GraphImporter::importCall(const NodeProto &node) {
     if (node.input(i).empty())
       continue;
     const ImportedValue &value = values[node.input(i)];
-    auto *type = types[static_cast<size_t>(i)].mutable_tensor_type();
-    type->set_elem_type(value.elementType);
-    type->mutable_shape();
-    for (int64_t dim : value.shape)
-      type->mutable_shape()->add_dim()->set_dim_value(dim);
+    types[static_cast<size_t>(i)] =
+        onnx_import::tensorType(value.elementType, value.shape);
   }
   NodeProto call = node;
   auto function = standardFunction(call, opset(), types);
