@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Transforms/OperatorGraphExtraction.h"
-#include "soap/Dialect/NN/IR/NNRare.h"
+#include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"

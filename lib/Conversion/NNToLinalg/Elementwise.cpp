@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rare.h"
+#include "Patterns.h"
 #include "Training.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"

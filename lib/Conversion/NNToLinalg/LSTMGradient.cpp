@@ -42,7 +42,7 @@ private:
     std::pair<Value, Value> activate(const Scalars &s, Value value,
                                      int64_t which) {
       return layer.activateWithSlope(s.builder, s.loc, value,
-                                     {layer.direction, which, 3,
+                                     {which, 3,
                                       which == 0 ? nn::ActivationKind::Sigmoid
                                                  : nn::ActivationKind::Tanh});
     }
@@ -78,14 +78,13 @@ private:
 
     /// The cell states before all steps.
     Value cellsBefore(Value gates, Value peephole) {
-      Value first =
-          layer.entry(op.getFirstCell(), layer.number(layer.direction));
+      Value first = layer.entry(op.getFirstCell(), layer.direction);
       Value cells =
           empty(layer.builder, layer.loc,
                 {layer.steps, layer.batch, layer.hidden}, layer.element);
       return layer
           .forEachStep(
-              layer.direction, /*isBack=*/false, {first, cells},
+              /*isBack=*/false, {first, cells},
               [&](Value at, ValueRange values) -> SmallVector<Value> {
                 Value before = values[0];
                 Value kept =
@@ -176,7 +175,7 @@ private:
     }
 
     void run(SmallVector<Value> &results) {
-      OpFoldResult d = layer.number(layer.direction);
+      OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d), peephole;
       if (op.getPeephole())
         peephole = layer.entry(op.getPeephole(), d);
@@ -194,7 +193,7 @@ private:
       if (peephole)
         values.push_back(layer.zeros({3, layer.hidden}));
       values = layer.forEachStep(
-          layer.direction, /*isBack=*/true, values,
+          /*isBack=*/true, values,
           [&](Value at, ValueRange v) -> SmallVector<Value> {
             Value before = layer.entry(cells, at);
             SmallVector<Value> rows =

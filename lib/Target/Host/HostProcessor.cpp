@@ -34,7 +34,7 @@ struct InstructionSet {
   const char *llvm, *flag;
 };
 
-/// Those that LLVM uses on its own in code like ours.
+/// The instruction sets that LLVM uses by itself in code like that of kernels.
 static const InstructionSet instructionSets[] = {
     {"sse3", "pni"},
     {"ssse3", "ssse3"},
