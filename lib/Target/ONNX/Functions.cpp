@@ -188,15 +188,6 @@ void GraphImporter::importFunction(const NodeProto &call,
       alias(call.output(i), names.lookup(function.output(i)));
 }
 
-onnx::TypeProto soap::onnx_import::typeOf(const ImportedValue &value) {
-  onnx::TypeProto type;
-  type.mutable_tensor_type()->set_elem_type(value.elementType);
-  auto *shape = type.mutable_tensor_type()->mutable_shape();
-  for (int64_t dim : value.shape)
-    shape->add_dim()->set_dim_value(dim);
-  return type;
-}
-
 bool GraphImporter::importCall(const NodeProto &node) {
   bool allHost = true;
   if (const FunctionProto *function = model_.findFunction(node)) {

@@ -44,9 +44,6 @@ struct ImportedValue {
   std::vector<std::string> elements; ///< List.
 };
 
-/// Element type and shape of a value, as ONNX's library takes them.
-onnx::TypeProto typeOf(const ImportedValue &value);
-
 /// Nodes that take the place of a call: their operator sets, and what an error
 /// says of them.
 struct NodeScope {
