@@ -97,13 +97,15 @@ else
   cat "$reports/networks.log"
 fi
 property() { # property BUILD NAME [OPTION...]
-  local folder="$1" name="$2"
+  local folder="$1" name="$2" program=run
   shift 2
-  run "$name" "$reports/$name.xml" "$venv/bin/python" test/property/run.py \
+  case "$name" in *training) program=train ;; esac
+  run "$name" "$reports/$name.xml" "$venv/bin/python" "test/property/$program.py" \
     "--build-dir=$folder" "--junitxml=$reports/$name.xml" "$@"
 }
 if wants property; then
   property "$build" property --cases=1000
+  property "$build" property-training --cases=300
   # On the emulated accelerator, other graphs.
   SOAP_TEST_TARGET=emulated SOAP_EMULATED_SEED=3 \
     property "$build" property-emulated --cases=100 --seed=3 --allow-missing

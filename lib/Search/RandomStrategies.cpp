@@ -71,7 +71,8 @@ static void regatherSome(Strategy &strategy, const OperatorGraph &graph,
   for (int32_t id = 0; id < graph.numNodes(); ++id)
     if (graph.node(id).role == NodeRole::Compute)
       for (size_t i = 0; i < graph.node(id).operands.size(); ++i)
-        if (random.below(rarity) == 0)
+        if (random.below(rarity) == 0 &&
+            graph.node(id).writtenOperand != static_cast<int32_t>(i))
           strategy.configs[id].regather.push_back(static_cast<int32_t>(i));
 }
 

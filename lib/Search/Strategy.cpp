@@ -146,8 +146,14 @@ std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
 
   for (int32_t value = 0; value < graph.numValues(); ++value) {
     int32_t id = graph.value(value).producer;
-    if (!graph.findWrite(value) ||
-        strategy.configs[id] == placeParameter(graph, strategy, id))
+    const GraphValue::Use *write = graph.findWrite(value);
+    if (write && llvm::is_contained(strategy.configs[write->node].regather,
+                                    write->operand))
+      return "node '" + graph.node(write->node).name +
+             "': expected what is written not to be gathered again, got: "
+             "operand " +
+             std::to_string(write->operand);
+    if (!write || strategy.configs[id] == placeParameter(graph, strategy, id))
       continue;
     return "node '" + graph.node(id).name +
            "': expected a parameter that is written to live where it is "

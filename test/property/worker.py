@@ -73,21 +73,25 @@ class Worker:
         self.process = None
         return code
 
-    def run(self, graph, runs):
+    def run(self, graph, runs, train=None):
         """Compiles and runs a graph under strategies. The answers with "outputs":
-        name to array, where a run did not fail."""
+        name to array, where a run did not fail. With `train`, what the worker is to
+        train, outputs are a list of such pairs."""
         model = self.folder / "case.onnx"
         graph.save(model)
         files = {}
         for number, (name, value) in enumerate(graph.inputs.items()):
             files[name] = str(self.folder / f"input{number}.bin")
             value.tofile(files[name])
-        answer = self.ask({"model": str(model), "unroll_rnn": graph.unroll, "inputs": files,
-                           "folder": str(self.folder), "runs": runs})
+        request = {"model": str(model), "unroll_rnn": graph.unroll, "inputs": files,
+                   "folder": str(self.folder), "runs": runs}
+        answer = self.ask({**request, "train": train} if train else request)
         if "error" in answer:
             return [{"error": answer["error"]} for _ in runs]
         for number, result in enumerate(answer["runs"]):
-            if "outputs" in result:
+            if "shapes" in result:
+                result["outputs"] = read_described(result, self.folder / f"run{number}.bin")
+            elif "outputs" in result:
                 result["outputs"] = read(graph, result["outputs"],
                                          self.folder / f"run{number}.bin")
         return answer["runs"]
@@ -107,3 +111,19 @@ def read(graph, names, file):
         offset += dtype.itemsize * count
     assert offset == len(data), f"{file} has {len(data)} bytes, not {offset}"
     return outputs
+
+
+# What trained graphs have, by soap_element.
+ELEMENTS = {0: np.float32, 1: np.float64, 2: np.float16, 7: np.int64}
+
+
+def read_described(result, file):
+    """The tensors of a run that says what they are: pairs of name and array."""
+    data, tensors, offset = file.read_bytes(), [], 0
+    for name, shape, element in zip(result["outputs"], result["shapes"], result["types"]):
+        dtype = np.dtype(ELEMENTS[element])
+        count = int(np.prod(shape, dtype=np.int64))
+        tensors.append((name, np.frombuffer(data, dtype, count, offset).reshape(shape)))
+        offset += dtype.itemsize * count
+    assert offset == len(data), f"{file} has {len(data)} bytes, not {offset}"
+    return tensors

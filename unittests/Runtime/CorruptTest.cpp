@@ -124,6 +124,43 @@ TEST(Corrupt, Ranges) {
               "2 operands");
   breakDevice([&](auto &d) { row(d, 1).AsLaunch()->constant_operands = {0}; },
               "outside of the parameters");
+  // What a launch takes for constant, buffer 3, is written by no row.
+  auto constant = [&](auto &d) {
+    row(d, 1).AsLaunch()->operands = {3};
+    row(d, 1).AsLaunch()->constant_operands = {0};
+  };
+  const char *written = "constant operand 0, which a row of the step writes";
+  breakDevice(
+      [&](auto &d) {
+        constant(d);
+        row(d, 0).AsFeed()->copies[0]->to = 3;
+      },
+      written);
+  breakDevice(
+      [&](auto &d) {
+        constant(d);
+        row(d, 1).AsLaunch()->results = {3};
+      },
+      written);
+  breakDevice(
+      [&](auto &d) {
+        constant(d);
+        row(d, 2).AsCopy()->copies[0]->to = 3;
+      },
+      written);
+  breakDevice(
+      [&](auto &d) {
+        constant(d);
+        row(d, 3).AsExchange()->receives[0] =
+            fb::Message(0, 3, fb::Extent(3, 0, 64));
+      },
+      written);
+  breakDevice(
+      [&](auto &d) {
+        constant(d);
+        row(d, 4).AsCollective()->receive[0] = fb::Extent(3, 0, 128);
+      },
+      written);
   breakDevice([&](auto &d) { row(d, 2).AsCopy()->copies[0]->to_strides = {}; },
               "extents and 0 strides");
   breakDevice([&](auto &d) { row(d, 2).AsCopy()->copies[0]->extents = {2}; },

@@ -117,6 +117,7 @@ TEST(DeltaSimulator, EqualsFullOnGroups) {
   DeltaComparison::Tally tally;
   for (const char *name : {"p100-node", "p100-cluster"}) {
     compare(trainedProducts(), load(name), 11, 200, tally);
+    compare(updatedProducts(), load(name), 13, 200, tally);
     if (HasFatalFailure())
       return;
   }

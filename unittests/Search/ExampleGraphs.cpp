@@ -207,8 +207,9 @@ OperatorGraph test::smallChain(int64_t batch) {
   return builder.finish();
 }
 
-OperatorGraph test::trainedProducts() {
-  GraphBuilder builder;
+/// Adds the nodes of trainedProducts(), but for outputs. The gradients by w1
+/// and w2.
+static std::array<int32_t, 2> addTrainedProducts(GraphBuilder &builder) {
   OperatorGraph &graph = builder.graph;
   int32_t x = builder.input("x", {8, 6}), dy = builder.input("dy", {8, 12});
   int32_t w1 = builder.parameter("w1", {6, 10});
@@ -255,8 +256,47 @@ OperatorGraph test::trainedProducts() {
   int32_t dw2 = gradient("fc2.b.grad", h, "nk", dy, "nf", "fc2");
   int32_t dh = gradient("fc2.a.grad", dy, "nf", w2, "kf", "fc2");
   int32_t dw1 = gradient("fc1.b.grad", x, "nk", dh, "nf", "fc1");
+  return {dw1, dw2};
+}
+
+OperatorGraph test::trainedProducts() {
+  GraphBuilder builder;
+  auto [dw1, dw2] = addTrainedProducts(builder);
   builder.output("dw1", dw1);
   builder.output("dw2", dw2);
+  return builder.finish();
+}
+
+OperatorGraph test::updatedProducts() {
+  GraphBuilder builder;
+  OperatorGraph &graph = builder.graph;
+  auto [dw1, dw2] = addTrainedProducts(builder);
+  // Along k and f of the product that reads the weights, in its group.
+  auto add = [&](std::string name, int32_t a, int32_t w, llvm::StringRef leader,
+                 int32_t written) {
+    GraphNode node;
+    node.name = std::move(name);
+    node.op = written < 0 ? "nn.sgd" : "nn.write";
+    node.operands = {a, w};
+    node.group = graph.node(graph.find(leader)).group;
+    node.leaderLoops = {2, 1};
+    node.writtenOperand = written;
+    Shape shape(graph.value(w).shape);
+    node.spec.loops = {{"d0", shape[0]}, {"d1", shape[1]}};
+    ValueAccess access;
+    access.dims = {DimAccess::identity(0), DimAccess::identity(1)};
+    node.spec.operands = {access, access};
+    node.spec.results = {access};
+    return graph.valueOf(
+        graph.addNode(std::move(node), {shape}, {builder.elementBytes}));
+  };
+  int32_t w1 = graph.valueOf(graph.find("w1"));
+  int32_t w2 = graph.valueOf(graph.find("w2"));
+  int32_t new1 = add("w1.update", dw1, w1, "fc1", -1);
+  int32_t new2 = add("w2.update", dw2, w2, "fc2", -1);
+  add("w1.write", new1, w1, "fc1", 1);
+  add("w2.write", new2, w2, "fc2", 1);
+  builder.output("y", graph.valueOf(graph.find("fc2")));
   return builder.finish();
 }
 

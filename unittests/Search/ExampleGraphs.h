@@ -53,6 +53,8 @@ OperatorGraph smallChain(int64_t batch = 4);
 /// Two matrix products and, in their groups, the gradients by the weights and
 /// by what is between them, which declare their loops in another order.
 OperatorGraph trainedProducts();
+/// The same with updates of the weights, and nodes that write them.
+OperatorGraph updatedProducts();
 /// A block of `blocks` modules with four branches each, like Inception.
 OperatorGraph inception(int64_t batch, int32_t blocks);
 

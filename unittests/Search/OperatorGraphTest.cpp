@@ -91,4 +91,49 @@ TEST(OperatorGraph, Mistakes) {
             }).find("node 'b': "),
             std::string::npos);
 }
+
+TEST(OperatorGraph, MistakesOfWrites) {
+  // a reads x, then w; b writes w; c reads x, then w.
+  auto errorOf = [](auto change) {
+    GraphBuilder builder;
+    int32_t x = builder.input("x", {2, 4}), w = builder.parameter("w", {2, 4});
+    for (const char *name : {"a", "b", "c"})
+      builder.add(name, x, w);
+    OperatorGraph graph;
+    for (GraphNode node : builder.graph.nodes()) {
+      node.results.clear();
+      if (node.name == "b")
+        node.writtenOperand = 1;
+      if (node.name == "c")
+        node.operands = {0, 0};
+      change(node);
+      graph.addNode(node, {Shape{2, 4}}, {4});
+    }
+    return graph.finish();
+  };
+  EXPECT_EQ(errorOf([](GraphNode &) {}), "");
+  EXPECT_EQ(errorOf([](GraphNode &node) {
+              if (node.name == "b")
+                node.writtenOperand = 2;
+            }),
+            "node 'b': expected to write one of 2 operands, got: operand 2");
+  EXPECT_EQ(errorOf([](GraphNode &node) {
+              if (node.name == "b")
+                node.writtenOperand = 0;
+            }),
+            "node 'b': expected to write a parameter, got: 'x', input");
+  EXPECT_EQ(errorOf([](GraphNode &node) {
+              if (node.name == "c")
+                node.operands = {0, 1};
+            }),
+            "node 'b': expected to stand behind all that reads 'w', got "
+            "before: 'c'");
+  EXPECT_EQ(errorOf([](GraphNode &node) {
+              if (node.name != "a" && node.name != "c")
+                return;
+              node.operands = {0, 1};
+              node.writtenOperand = node.name == "c" ? 1 : -1;
+            }),
+            "node 'b': expected one node that writes 'w', got also: 'c'");
+}
 } // namespace

@@ -7,9 +7,11 @@
 
 #include "ExampleGraphs.h"
 #include "soap/Search/ConfigurationSpace.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/RandomStrategies.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"
+#include <numeric>
 
 using namespace soap;
 using namespace soap::test;
@@ -401,6 +403,84 @@ TEST(Strategy, MembersFollowTheirLeaders) {
                 .find("expected the configuration that follows from that of "
                       "its group's leader, 'fc2'"),
             std::string::npos);
+}
+
+TEST(Strategy, WrittenParametersLiveWhereTheyAreWritten) {
+  OperatorGraph graph = updatedProducts();
+  Topology machine = plainMachine(16);
+  int32_t w2 = graph.find("w2"), write = graph.find("w2.write");
+  Strategy strategy = singleDevice(graph, machine);
+  Configuration config;
+  config.degrees.loops = {2, 3, 2}; // n f k
+  for (int32_t task = 0; task < 12; ++task)
+    config.devices.push_back(task);
+  ConfigurationSpace(graph, machine)
+      .assign(strategy, graph.node(write).group, config);
+  deriveEnds(strategy, graph, machine);
+  EXPECT_EQ(verify(strategy, graph, machine), "");
+  // By k and f, a copy per n, where the tasks of the write are.
+  EXPECT_EQ(strategy.configs[w2].degrees.loops,
+            (llvm::SmallVector<int32_t, 6>{2, 3}));
+  EXPECT_EQ(strategy.configs[w2].degrees.replicate, 2);
+  EXPECT_EQ(strategy.configs[w2].devices, strategy.configs[write].devices);
+
+  Strategy elsewhere = strategy;
+  std::swap(elsewhere.configs[w2].devices[0], elsewhere.configs[w2].devices[1]);
+  EXPECT_EQ(verify(elsewhere, graph, machine),
+            "node 'w2': expected a parameter that is written to live where it "
+            "is written; leave its configuration out");
+  Strategy gathered = strategy;
+  gathered.configs[write].regather = {1};
+  EXPECT_EQ(verify(gathered, graph, machine),
+            "node 'w2.write': expected what is written not to be gathered "
+            "again, got: operand 1");
+}
+
+TEST(Strategy, WritesAreLaunchedBehindReaders) {
+  OperatorGraph graph = updatedProducts();
+  Topology machine = plainMachine(4);
+  CostModel costs;
+  auto isBehind = [&](llvm::ArrayRef<int32_t> order) {
+    std::vector<int32_t> position(graph.numNodes());
+    for (auto [index, id] : llvm::enumerate(order))
+      position[id] = static_cast<int32_t>(index);
+    for (const char *name : {"w1", "w2"}) {
+      const GraphValue &value = graph.value(graph.valueOf(graph.find(name)));
+      int32_t write = graph.findWrite(&value - &graph.value(0))->node;
+      for (const GraphValue::Use &use : value.uses)
+        if (position[use.node] > position[write])
+          return false;
+    }
+    return true;
+  };
+  for (uint64_t seed = 0; seed < 100; ++seed)
+    for (auto draw : {uniformStrategy, teamStrategy}) {
+      Strategy strategy = draw(graph, machine, seed, /*devices=*/0);
+      ASSERT_EQ(verify(strategy, graph, machine), "") << "seed " << seed;
+      if (!strategy.order.empty())
+        EXPECT_TRUE(isBehind(strategy.order)) << "seed " << seed;
+      for (llvm::StringRef policy : launchPolicyNames()) {
+        Strategy launched = strategy;
+        launched.order = launchOrder(policy, {graph, machine, costs}, strategy);
+        EXPECT_EQ(verify(launched, graph, machine), "") << policy.str();
+      }
+    }
+  Strategy strategy = singleDevice(graph, machine);
+  deriveEnds(strategy, graph, machine);
+  strategy.order.resize(graph.numNodes());
+  std::iota(strategy.order.begin(), strategy.order.end(), 0);
+  EXPECT_EQ(verify(strategy, graph, machine), "");
+  // dh reads w2; nothing that the write of w2 needs comes of it.
+  int32_t reader = graph.find("fc2.a.grad"), write = graph.find("w2.write");
+  llvm::erase(strategy.order, reader);
+  for (const char *name : {"fc1.b.grad", "w1.update", "w1.write"})
+    llvm::erase(strategy.order, graph.find(name));
+  auto at = llvm::find(strategy.order, write) + 1;
+  strategy.order.insert(at, {reader, graph.find("fc1.b.grad"),
+                             graph.find("w1.update"), graph.find("w1.write")});
+  EXPECT_EQ(verify(strategy, graph, machine),
+            "node 'w2.write': expected a launch order in which it stands "
+            "behind all that reads what it writes, got: 'fc2.a.grad' later");
 }
 
 /// A member may have fewer units of a loop than its leader.

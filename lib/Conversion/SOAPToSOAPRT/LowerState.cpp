@@ -34,24 +34,40 @@ static Value shardOf(soapir::TaskOp task, Value argument) {
   return task.getInputs()[number];
 }
 
-/// The last operation of the block that may read the buffer of `shard`, but for
-/// tasks that write it; `maker` does not count. Null: none.
+/// Whether results of a task may be views of what it reads.
+static bool makesViews(soapir::TaskOp task) {
+  Block &block = task.getBlock();
+  return llvm::any_of(block,
+                      [](Operation &op) {
+                        return isa<nn::ReshapeOp, nn::SliceOp>(op);
+                      }) ||
+         llvm::any_of(block.getTerminator()->getOperands(),
+                      [](Value value) { return isa<BlockArgument>(value); });
+}
+
+/// The last operation of the block that may read the buffer of `shard`; the
+/// terminator, where a drain does, which is launched behind everything else.
+/// Writes of the shard do not count, nor does what `maker` reads of the shard
+/// itself, but what it reads of views does. Null: none.
 static Operation *lastReader(Value shard, Operation *maker) {
   Operation *last = nullptr;
   auto see = [&](Operation *reader) {
-    if (reader && reader != maker &&
-        (!last || last->isBeforeInBlock(reader)))
+    if (reader && (!last || last->isBeforeInBlock(reader)))
       last = reader;
   };
-  for (Operation *user : shard.getUsers()) {
-    if (auto task = dyn_cast<soapir::TaskOp>(user); task && writeOf(task))
+  for (OpOperand &use : shard.getUses()) {
+    Operation *user = use.getOwner();
+    auto task = dyn_cast<soapir::TaskOp>(user);
+    if (nn::WriteOp write = task ? writeOf(task) : nn::WriteOp();
+        write && shardOf(task, write.getParameter()) == shard &&
+        shardOf(task, write.getValue()) != shard)
       continue;
-    see(user);
-    // These may become views of the buffer.
-    if (isa<soapir::SliceOp, soapir::AssembleOp>(user))
+    if (user != maker)
+      see(user);
+    if (isa<soapir::SliceOp, soapir::AssembleOp>(user) ||
+        (task && makesViews(task)))
       for (Value result : user->getResults())
-        see(lastReader(result, maker));
-    // A drain is launched behind everything else.
+        see(lastReader(result, nullptr));
     if (auto moved = dyn_cast<soapir::CommunicationOpInterface>(user))
       for (Type type : user->getResultTypes())
         if (cast<soapir::ShardType>(type).isOnHost())
@@ -68,10 +84,9 @@ Operation *Lowering::findMakerInPlace(soapir::TaskOp write, Value value,
   if (!maker || maker.getReduce() || maker.getPhase() != Phase::Step ||
       value.getType() != parameter.getType())
     return nullptr;
-  Value made =
-      maker.getBlock()
-          .getTerminator()
-          ->getOperands()[cast<OpResult>(value).getResultNumber()];
+  Value made = maker.getBlock()
+                   .getTerminator()
+                   ->getOperands()[cast<OpResult>(value).getResultNumber()];
   Operation *op = made.getDefiningOp();
   if (!op || !llvm::hasSingleElement(maker.getBlock().without_terminator()) ||
       !op->hasTrait<nn::PerElement>() || target_.isLibraryKernel(op))
@@ -83,7 +98,7 @@ Operation *Lowering::findMakerInPlace(soapir::TaskOp write, Value value,
           operand.getType() != made.getType())
         return nullptr;
   Operation *last = lastReader(parameter, maker);
-  if (last && maker->isBeforeInBlock(last)) {
+  if (last && !last->isBeforeInBlock(maker)) {
     LLVM_DEBUG(llvm::dbgs() << "'" << maker.getNode()
                             << "' does not write in place: '" << last->getName()
                             << "' at " << last->getLoc() << " reads later\n");
@@ -108,9 +123,13 @@ LogicalResult Lowering::findWrites(func::FuncOp main) {
       return task.emitOpError()
              << "expected to write a parameter where it lives, got: a copy of "
                 "it; let the parameter's configuration follow from the write's";
-    if (Operation *last = lastReader(parameter, nullptr);
-        last && task->isBeforeInBlock(last) &&
-        !last->hasTrait<OpTrait::IsTerminator>())
+    Operation *last = lastReader(parameter, nullptr);
+    if (last && last->hasTrait<OpTrait::IsTerminator>())
+      return task.emitOpError()
+             << "expected no output that is the parameter '" << source.getNode()
+             << "', which has its next value when outputs leave; give out the "
+                "result of the write";
+    if (last && task->isBeforeInBlock(last))
       return task.emitOpError()
              << "expected to stand behind all that reads the parameter, got "
                 "later: "
@@ -125,6 +144,28 @@ LogicalResult Lowering::findWrites(func::FuncOp main) {
     ++counts_.writesInPlace;
   }
   return success();
+}
+
+bool Lowering::isOverwritten(Value shard) const {
+  Operation *buffer = soaprt::getStorage(shards_.lookup(shard)).buffer;
+  if (!writtenBuffers_.contains(buffer->getResult(0)))
+    return false;
+  while (shard && !madeInPlace_.contains(shard)) {
+    Operation *maker = shard.getDefiningOp();
+    if (auto task = dyn_cast<soapir::TaskOp>(maker)) {
+      if (task.getPhase() == Phase::Init)
+        return !task.getBlock().getOps<nn::ParameterOp>().empty();
+      if (writeOf(task))
+        return false;
+    }
+    // A view: of what, says the buffer.
+    shard = {};
+    for (Value operand : maker->getOperands())
+      if (Value of = shards_.lookupOrNull(operand);
+          of && soaprt::getStorage(of).buffer == buffer)
+        shard = operand;
+  }
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,9 +192,9 @@ LogicalResult Lowering::lowerSchedule(nn::ScheduleOp op, Place place,
   // The number of the step before lies in the memory of the device, from where
   // the first row takes it, and leaves its own there.
   auto type = cast<RankedTensorType>(op.getNumber().getType());
-  Value count = createBuffer(place.device, type.getShape(),
-                             type.getElementType(), Space::Parameters,
-                             op.getLoc());
+  Value count =
+      createBuffer(place.device, type.getShape(), type.getElementType(),
+                   Space::Parameters, op.getLoc());
   OpBuilder builder(op);
   TypedAttr zero = builder.getI64IntegerAttr(0);
   bufferBuilder(place.device)

@@ -94,6 +94,9 @@ private:
   mlir::LogicalResult findWrites(mlir::func::FuncOp main);
   mlir::Operation *findMakerInPlace(soapir::TaskOp write, mlir::Value value,
                                     mlir::Value parameter) const;
+  /// Whether a shard holds a parameter's value before the step, or a view of
+  /// it, where the step leaves the next one.
+  bool isOverwritten(mlir::Value shard) const;
   void lowerWrite(nn::WriteOp op, const Place &place, mlir::IRMapping &buffers);
   mlir::LogicalResult lowerSchedule(nn::ScheduleOp op, Place place,
                                     mlir::IRMapping &buffers);

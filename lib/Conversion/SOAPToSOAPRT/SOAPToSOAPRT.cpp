@@ -214,6 +214,7 @@ void Lowering::createTiles(func::FuncOp main) {
   struct Tile {
     soapir::BoxAttr box;
     Value buffer;
+    bool isInitial;
     Location loc;
   };
   SmallVector<Tile> tiles;
@@ -230,10 +231,10 @@ void Lowering::createTiles(func::FuncOp main) {
       // Shards on the host have no buffer; some are views with equal boxes.
       if (Value buffer = shards_.lookupOrNull(shard);
           buffer && seen.insert({buffer, box}).second)
-        tiles.push_back({box, buffer, op.getLoc()});
+        tiles.push_back({box, buffer, isOverwritten(shard), op.getLoc()});
     }
   OpBuilder builder(context_);
-  for (auto &[box, buffer, loc] : tiles) {
+  for (auto &[box, buffer, isInitial, loc] : tiles) {
     auto type = cast<soaprt::BufferType>(buffer.getType());
     if (type.getBytes() == 0)
       continue;
@@ -246,7 +247,7 @@ void Lowering::createTiles(func::FuncOp main) {
         lowerBounds(box.getBox()), box.getParts(),
         box.isPartial() ? builder.getI64IntegerAttr(box.getNumParts())
                         : IntegerAttr(),
-        buffer);
+        buffer, isInitial);
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "Engine/State.h"
 #include "Engine/Engine.h"
-#include <algorithm>
+#include "Model/WrittenBytes.h"
 #include <cstring>
 #include <map>
 #include <set>
@@ -58,52 +58,13 @@ std::vector<const StateTensor::Holder *> StateTensor::distinct() const {
   return result;
 }
 
-namespace {
-/// The bytes of a device's parameters that rows of the step write.
-class WrittenBytes {
-public:
-  explicit WrittenBytes(const fb::Device &device) : device_(device) {
-    for (const fb::Row *row : items(device.main())) {
-      if (const auto *launch = row->body_as_Launch())
-        for (uint32_t buffer : items(launch->results()))
-          add(buffer);
-      if (const auto *copy = row->body_as_Copy()) {
-        for (const fb::BoxCopy *box : items(copy->copies()))
-          add(box->to());
-        for (const fb::Fill *fill : items(copy->fills()))
-          add(fill->buffer());
-      }
-    }
-  }
-
-  bool contains(uint32_t buffer) const {
-    const fb::Buffer *bytes = device_.buffers()->Get(buffer);
-    return bytes->space() == fb::Space::Parameters &&
-           std::any_of(ranges_.begin(), ranges_.end(), [&](const auto &range) {
-             return range.first < bytes->offset() + bytes->bytes() &&
-                    bytes->offset() < range.second;
-           });
-  }
-
-private:
-  void add(uint32_t buffer) {
-    const fb::Buffer *bytes = device_.buffers()->Get(buffer);
-    if (bytes->space() == fb::Space::Parameters)
-      ranges_.insert({bytes->offset(), bytes->offset() + bytes->bytes()});
-  }
-
-  const fb::Device &device_;
-  std::set<std::pair<uint64_t, uint64_t>> ranges_;
-};
-} // namespace
-
 std::vector<StateTensor> runtime::findState(const fb::Model &table) {
   std::map<std::string, StateTensor> found;
   uint32_t number = 0;
   for (const fb::Device *device : items(table.devices())) {
     WrittenBytes written(*device);
     for (const fb::Load *load : items(device->loads())) {
-      if (load->init_row() >= 0 || !written.contains(load->buffer()))
+      if (load->init_row() >= 0 || !written.overlaps(load->buffer()))
         continue;
       std::string name = toString(load->name());
       Shape shape = toVector(load->shape());
@@ -171,7 +132,7 @@ void Engine::readState(const StateTensor &tensor, void *data) {
     }
   std::vector<std::string> all =
       group_ ? group_->gather(mine) : std::vector<std::string>{std::move(mine)};
-  if (all.empty()) // Only rank 0 gets them.
+  if (group_ && group_->rank() != 0) // Only rank 0 gets them.
     return;
   std::vector<uint64_t> at(all.size(), 0);
   for (const StateTensor::Holder *holder : holders) {

@@ -238,6 +238,7 @@ void Checker::device(const fb::Device *device) {
       bad("phases out of order");
     phase = r->phase();
   }
+  constants(device);
   for (const auto *t : items(device->tiles()))
     tile(t);
 }

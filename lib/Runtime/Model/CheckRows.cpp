@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/Checker.h"
+#include "Model/WrittenBytes.h"
 #include <algorithm>
 #include <set>
 #include <type_traits>
@@ -101,6 +102,21 @@ void Checker::launch(const fb::Launch *launch) {
     if (buffer(launch->operands()->Get(operand))->space() !=
         fb::Space::Parameters)
       bad("constant operand ", operand, " outside of the parameters");
+  }
+}
+
+void Checker::constants(const fb::Device *device) {
+  WrittenBytes written(*device);
+  uint32_t index = 0;
+  for (const auto *row : items(device->main())) {
+    where_ = text("device ", currentId_, ", row ", index++, " ('",
+                  toString(row->name()), "')");
+    const auto *launch = row->body_as_Launch();
+    if (!launch)
+      continue;
+    for (uint32_t operand : items(launch->constant_operands()))
+      if (written.overlaps(launch->operands()->Get(operand)))
+        bad("constant operand ", operand, ", which a row of the step writes");
   }
 }
 

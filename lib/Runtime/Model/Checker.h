@@ -52,6 +52,9 @@ private:
   void launch(const fb::Launch *launch);
   void nativeLaunch(const fb::Launch *launch, const fb::Kernel *kernel,
                     const fb::NativeKernel *native);
+  /// No row of the step writes what a launch takes for constant. The rows are
+  /// sound.
+  void constants(const fb::Device *device);
   void exchange(const fb::Exchange *exchange);
   void collective(const fb::Collective *collective);
   /// `from` and `to`: bytes available on a side that is no buffer, else -1.

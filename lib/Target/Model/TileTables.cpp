@@ -55,7 +55,8 @@ DeviceTable::buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values) {
       entry->box.emplace_back(lo, lo + size);
     entry->parts.assign(tile.getParts().begin(), tile.getParts().end());
     entry->part_count = tile.getNumParts().value_or(0);
-    entry->row = writer == writers.end() ? -1 : writer->second;
+    entry->row =
+        tile.getInitial() || writer == writers.end() ? -1 : writer->second;
     device_->tiles.push_back(std::move(entry));
   }
   llvm::stable_sort(device_->tiles, [](const auto &a, const auto &b) {

@@ -117,3 +117,29 @@ soaprt.device @d0 id 0 activations 384 parameters 0 {
     soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32 stream compute
   }
 }
+
+// -----
+
+// Tests that no row of the step writes a part of what a launch takes for
+// constant; a row of init may.
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+soaprt.device @d0 id 0 activations 128 parameters 256 {
+  %w = soaprt.buffer at 0 : !soaprt.buffer<64xf32, parameters>
+  %v = soaprt.view %w[0] : !soaprt.buffer<64xf32, parameters> -> !soaprt.buffer<32xf32, parameters>
+  %u = soaprt.view %w[16] : !soaprt.buffer<64xf32, parameters> -> !soaprt.buffer<16xf32, parameters>
+  %t = soaprt.view %w[32] : !soaprt.buffer<64xf32, parameters> -> !soaprt.buffer<32xf32, parameters>
+  %y = soaprt.buffer at 0 : !soaprt.buffer<32xf32, activations>
+  soaprt.init {
+    soaprt.copy "w" () to (%w : !soaprt.buffer<64xf32, parameters>) [] fill 1.0 : f32 stream compute
+  }
+  soaprt.main {
+    soaprt.launch "fine" @k0(%t : !soaprt.buffer<32xf32, parameters>) to (%y : !soaprt.buffer<32xf32, activations>) stream compute {constants = array<i64: 0>}
+    // expected-error @below {{expected constant input 0 to be written by no row of the step}}
+    soaprt.launch "wrong" @k0(%v : !soaprt.buffer<32xf32, parameters>) to (%y : !soaprt.buffer<32xf32, activations>) stream compute {constants = array<i64: 0>}
+    // expected-note @below {{the row that writes it}}
+    soaprt.copy "w" () to (%u : !soaprt.buffer<16xf32, parameters>) [] fill 1.0 : f32 stream compute
+  }
+}

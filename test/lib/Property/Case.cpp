@@ -11,6 +11,7 @@
 #include "Coverage.h"
 #include "EmulatedTarget.h"
 #include "Execution.h"
+#include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/CPU/Evaluate.h"
 #include "soap/Target/Model/MemoryPlan.h"
@@ -56,7 +57,26 @@ bool Case::runPasses(ModuleOp module,
   return succeeded(passes.run(module));
 }
 
-llvm::Error Case::import(StringRef path, int64_t unrollRNN) {
+/// What `train` asks for, before the graph is normalized.
+static void addTraining(OpPassManager &passes, const json::Object &train,
+                        int64_t unrollRNN) {
+  if (unrollRNN != 0) {
+    nn::UnrollRNNPassOptions unroll;
+    unroll.chunk = unrollRNN;
+    passes.addNestedPass<func::FuncOp>(nn::createUnrollRNNPass(unroll));
+  }
+  nn::BuildTrainingStepPassOptions how;
+  how.loss = "mean-squared-error";
+  how.output = train.getString("output").value_or("").str();
+  how.optimizer = "sgd";
+  how.lr = train.getNumber("lr").value_or(0);
+  how.momentum = train.getNumber("momentum").value_or(0);
+  how.clipNorm = train.getNumber("clip").value_or(0);
+  passes.addNestedPass<func::FuncOp>(nn::createBuildTrainingStepPass(how));
+}
+
+llvm::Error Case::import(StringRef path, int64_t unrollRNN,
+                         const json::Object *train) {
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
   options.padSelections = true;
@@ -64,7 +84,11 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN) {
   if (!imported)
     return imported.takeError();
   model_ = std::move(*imported);
+  if (train)
+    trainingSteps_ = train->getInteger("steps").value_or(1);
   if (!runPasses(*model_, [&](OpPassManager &passes) {
+        if (train)
+          addTraining(passes, *train, unrollRNN);
         buildNormalizePipeline(passes, unrollRNN);
       }))
     return fail("normalize");
@@ -208,7 +232,7 @@ Case::run(const json::Object &request,
   }
 
   llvm::Expected<Executed> executed =
-      execute(*tables, *natives, folder_, inputs);
+      execute(*tables, *natives, folder_, inputs, trainingSteps_);
   if (!executed)
     return failed(executed.takeError());
   std::error_code code;
@@ -220,6 +244,10 @@ Case::run(const json::Object &request,
     return llvm::createStringError("expected to write '" + output + "'");
   }
   result["outputs"] = std::move(executed->names);
+  if (trainingSteps_ != 0) {
+    result["shapes"] = std::move(executed->shapes);
+    result["types"] = std::move(executed->types);
+  }
   result["movements"] = static_cast<int64_t>(executed->movements.size());
   if (std::string difference = compareMovements(
           *planned->getAsObject()->getArray("movements"), executed->movements);

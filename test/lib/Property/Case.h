@@ -27,7 +27,11 @@ public:
   ~Case();
 
   /// Recurrent layers become operations of `unrollRNN` steps; 0: they stay.
-  llvm::Error import(llvm::StringRef model, int64_t unrollRNN);
+  /// With `train`, the model becomes a step of training by gradient descent on
+  /// the mean squared error of an output: {"output": NAME, "lr": x, "momentum":
+  /// x, "clip": x, "steps": n}; labels are the input "label".
+  llvm::Error import(llvm::StringRef model, int64_t unrollRNN,
+                     const llvm::json::Object *train);
 
   /// Compiles and runs the model under the strategy that `request` describes:
   /// {"devices": n, "strategy": NAME or a strategy file's object, "seed": n}.
@@ -35,7 +39,10 @@ public:
   /// With "adapt", what a strategy file says of another graph is ignored.
   /// `inputs` holds the bytes of each input by name. Writes the outputs, one
   /// after another, to the file `output`. Returns what is known of the run:
-  /// {"strategy", "coverage", "outputs": [NAME...], "movements": n}.
+  /// {"strategy", "coverage", "outputs": [NAME...], "movements": n}. Of
+  /// training, these are the outputs of every step, and "before NAME" and
+  /// "after NAME" of what lasts from step to step, with "shapes" and "types" of
+  /// all.
   llvm::Expected<llvm::json::Object>
   run(const llvm::json::Object &request,
       const llvm::StringMap<std::string> &inputs, llvm::StringRef output);
@@ -53,6 +60,7 @@ private:
   std::string folder_, diagnostics_;
   mlir::DiagnosticEngine::HandlerID handler_;
   mlir::OwningOpRef<mlir::ModuleOp> model_;
+  int64_t trainingSteps_ = 0; ///< Of a step of training.
 };
 
 } // namespace soap::property

@@ -45,9 +45,73 @@ static llvm::Expected<llvm::json::Array> movementsOf(soap_model *model) {
   return list;
 }
 
+/// Adds a tensor to what is known of a run.
+static void addTensor(Executed &result, const std::string &name,
+                      const soap_port &port, llvm::StringRef bytes) {
+  result.names.push_back(name);
+  result.shapes.push_back(
+      llvm::json::Array(llvm::ArrayRef(port.shape, port.rank)));
+  result.types.push_back(static_cast<int64_t>(port.element));
+  result.outputs += bytes;
+}
+
+static llvm::Error addState(Executed &result, soap_model *model,
+                            const std::string &when) {
+  for (size_t i = 0; i < soap_model_state_count(model); ++i) {
+    soap_port port;
+    if (soap_model_state(model, i, &port) != SOAP_OK)
+      return runtimeError("state");
+    std::string bytes(port.bytes, '\xff');
+    if (soap_model_read_state(model, i, bytes.data()) != SOAP_OK)
+      return runtimeError("reading state");
+    addTensor(result, when + " " + port.name, port, bytes);
+  }
+  return llvm::Error::success();
+}
+
+namespace {
+/// The outputs of a model, and memory for them.
+struct Outputs {
+  std::vector<soap_port> ports;
+  std::vector<std::string> buffers;
+  std::vector<void *> pointers;
+
+  llvm::Error create(soap_model *model) {
+    for (size_t i = 0; i < soap_model_output_count(model); ++i) {
+      if (soap_model_output(model, i, &ports.emplace_back()) != SOAP_OK)
+        return runtimeError("outputs");
+      // NaNs, if nobody writes them.
+      buffers.emplace_back(ports.back().bytes, '\xff');
+    }
+    for (std::string &buffer : buffers)
+      pointers.push_back(buffer.data());
+    return llvm::Error::success();
+  }
+  void addTo(Executed &result) const {
+    for (auto [port, buffer] : llvm::zip_equal(ports, buffers))
+      addTensor(result, port.name, port, buffer);
+  }
+};
+} // namespace
+
+static llvm::Error train(Executed &result, soap_model *model,
+                         const std::vector<const void *> &values,
+                         Outputs &outputs, int64_t steps) {
+  if (llvm::Error error = addState(result, model, "before"))
+    return error;
+  for (int64_t step = 0; step != steps; ++step) {
+    if (soap_model_run(model, values.data(), outputs.pointers.data()) !=
+        SOAP_OK)
+      return runtimeError("running");
+    outputs.addTo(result);
+  }
+  return addState(result, model, "after");
+}
+
 llvm::Expected<Executed> property::execute(
     const std::string &table, const std::vector<soap_native_kernel> &natives,
-    const std::string &folder, const llvm::StringMap<std::string> &inputs) {
+    const std::string &folder, const llvm::StringMap<std::string> &inputs,
+    int64_t trainingSteps) {
   soap_load_options options = {};
   options.size = sizeof(options);
   options.transport = SOAP_TRANSPORT_LOCAL;
@@ -86,23 +150,21 @@ llvm::Expected<Executed> property::execute(
     before.push_back(other.data());
 
   Executed result;
-  std::vector<std::string> buffers;
-  for (size_t i = 0; i < soap_model_output_count(loaded); ++i) {
-    soap_port port;
-    if (soap_model_output(loaded, i, &port) != SOAP_OK)
-      return runtimeError("outputs");
-    result.names.push_back(std::string(port.name));
-    buffers.emplace_back(port.bytes, '\xff'); // NaNs, if nobody writes them.
+  Outputs outputs;
+  if (llvm::Error error = outputs.create(loaded))
+    return std::move(error);
+  if (trainingSteps != 0) {
+    if (llvm::Error error =
+            train(result, loaded, values, outputs, trainingSteps))
+      return std::move(error);
+  } else {
+    if (soap_model_run(loaded, before.data(), outputs.pointers.data()) !=
+            SOAP_OK ||
+        soap_model_run(loaded, values.data(), outputs.pointers.data()) !=
+            SOAP_OK)
+      return runtimeError("running");
+    outputs.addTo(result);
   }
-  std::vector<void *> outputs;
-  outputs.reserve(buffers.size());
-  for (std::string &buffer : buffers)
-    outputs.push_back(buffer.data());
-  if (soap_model_run(loaded, before.data(), outputs.data()) != SOAP_OK ||
-      soap_model_run(loaded, values.data(), outputs.data()) != SOAP_OK)
-    return runtimeError("running");
-  for (const std::string &buffer : buffers)
-    result.outputs += buffer;
   auto movements = movementsOf(loaded);
   if (!movements)
     return movements.takeError();

@@ -19,18 +19,23 @@ namespace soap::property {
 
 /// What a step did.
 struct Executed {
-  std::string outputs;     ///< The bytes of all outputs, one after another.
-  llvm::json::Array names; ///< Of the outputs, in this order.
+  std::string outputs; ///< The bytes of all outputs, one after another.
+  /// Of the outputs, in this order: names, shapes, and types as soap_element
+  /// has them.
+  llvm::json::Array names, shapes, types;
   /// In the form of soap-run --json: "kind", "phase", "devices", "bytes".
   llvm::json::Array movements;
 };
 
 /// Loads a model and runs two steps: one with other inputs, so that nothing of
-/// it may be left over, then the one that counts.
+/// it may be left over, then the one that counts. Or, with `trainingSteps`, so
+/// many that count, between what lasts from step to step before and after them:
+/// "before NAME", the outputs of every step, "after NAME".
 llvm::Expected<Executed> execute(const std::string &table,
                                  const std::vector<soap_native_kernel> &natives,
                                  const std::string &folder,
-                                 const llvm::StringMap<std::string> &inputs);
+                                 const llvm::StringMap<std::string> &inputs,
+                                 int64_t trainingSteps);
 
 } // namespace soap::property
 

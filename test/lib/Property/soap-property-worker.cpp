@@ -9,6 +9,7 @@
 // request per line, answers with one line:
 //
 //   {"model": FILE.onnx, "inputs": {NAME: FILE}, "folder": FOLDER,
+//    "train": {...}, as Case::import has it, or left out
 //    "runs": [{"devices": n, "strategy": NAME or object, "seed": n}, ...]}
 //   {"runs": [{"strategy", "coverage", "outputs", "movements", "error"}, ...]}
 //
@@ -74,7 +75,8 @@ static json::Object answer(const json::Object &request,
   Case current(context, code, folder);
   if (llvm::Error error =
           current.import(request.getString("model").value_or(""),
-                         request.getInteger("unroll_rnn").value_or(0)))
+                         request.getInteger("unroll_rnn").value_or(0),
+                         request.getObject("train")))
     return errorObject(std::move(error));
   llvm::StringMap<std::string> inputs;
   if (const json::Object *files = request.getObject("inputs"))

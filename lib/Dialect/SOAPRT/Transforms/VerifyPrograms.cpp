@@ -93,7 +93,8 @@ public:
     arenas_[0] = Arena();
     arenas_[1].forgetRows();
     lateLoads_.clear();
-    return prove(device_.getMain().getBlock());
+    return failure(failed(prove(device_.getMain().getBlock())) ||
+                   failed(proveConstants()));
   }
 
 private:
@@ -115,6 +116,39 @@ private:
         if (failed(write(row, value, position, stream, &clock)))
           return failure();
     }
+    return success();
+  }
+
+  /// No row of the step writes what a launch takes for constant: the library
+  /// may keep another copy of it.
+  LogicalResult proveConstants() {
+    Block &main = device_.getMain().getBlock();
+    struct Written {
+      int64_t lo, hi;
+      Operation *row;
+    };
+    SmallVector<Written> written;
+    for (auto row : main.getOps<RowOpInterface>())
+      for (Value value : row.getWrites())
+        if (cast<BufferType>(value.getType()).getSpace() == Space::Parameters) {
+          FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
+          written.push_back({bytes->first, bytes->second, row});
+        }
+    for (auto launch : main.getOps<LaunchOp>())
+      for (int64_t index : launch.getConstants()) {
+        FailureOr<std::pair<int64_t, int64_t>> bytes =
+            bytesOf(launch.getInputs()[index]);
+        const auto *found = llvm::find_if(written, [&](const Written &range) {
+          return range.lo < bytes->second && bytes->first < range.hi;
+        });
+        if (found == written.end())
+          continue;
+        InFlightDiagnostic diagnostic =
+            launch.emitOpError("expected constant input ")
+            << index << " to be written by no row of the step";
+        diagnostic.attachNote(found->row->getLoc()) << "the row that writes it";
+        return diagnostic;
+      }
     return success();
   }
 

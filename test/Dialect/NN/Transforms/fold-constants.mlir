@@ -80,3 +80,19 @@ func.func @main() {
   nn.output %3 {nn.name = "o2"} : tensor<2xf32>
   return
 }
+
+// -----
+
+// Tests that a splat parameter that is written is no constant.
+
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = nn.parameter {nn.name = "w"} : tensor<64xf32> from #nn.splat<4.000000e+00 : f32>
+// CHECK: %[[Q:.*]] = nn.sqrt %[[W]] {nn.name = "q"}
+// CHECK: nn.write %[[Q]], %[[W]]
+func.func @main() {
+  %0 = nn.parameter {nn.name = "w"} : tensor<64xf32> from #nn.splat<4.0 : f32>
+  %1 = nn.sqrt %0 {nn.name = "q"} : tensor<64xf32>
+  nn.output %1 {nn.name = "out"} : tensor<64xf32>
+  %2 = nn.write %1, %0 {nn.name = "w.write"} : tensor<64xf32>
+  return
+}

@@ -65,3 +65,26 @@ func.func @main() {
   nn.output %c {nn.name = "last"} : tensor<1x2x4xf32>
   return
 }
+
+// -----
+
+// Tests that expressions over parameters that are written stay where they are.
+
+// CHECK: func.func private @init() -> tensor<4xf32>
+// CHECK-NEXT: nn.parameter {nn.name = "b"}
+// CHECK-NEXT: nn.sqrt %{{.*}} {nn.name = "r"}
+// CHECK: func.func @main
+// CHECK: %[[W:.*]] = nn.parameter {nn.name = "w"}
+// CHECK: %[[Q:.*]] = nn.sqrt %[[W]] {nn.name = "q"}
+// CHECK: %[[S:.*]] = nn.add %[[Q]], %{{.*}} {nn.name = "s"}
+// CHECK: nn.write %[[S]], %[[W]]
+func.func @main() {
+  %0 = nn.parameter {nn.name = "w"} : tensor<4xf32> from #nn.splat<4.0 : f32>
+  %1 = nn.parameter {nn.name = "b"} : tensor<4xf32> from #nn.splat<4.0 : f32>
+  %2 = nn.sqrt %0 {nn.name = "q"} : tensor<4xf32>
+  %3 = nn.sqrt %1 {nn.name = "r"} : tensor<4xf32>
+  %4 = nn.add %2, %3 {nn.name = "s"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = nn.write %4, %0 {nn.name = "w.write"} : tensor<4xf32>
+  nn.output %5 {nn.name = "out"} : tensor<4xf32>
+  return
+}

@@ -326,7 +326,9 @@ def SOAPRT_TileOp : SOAPRT_Op<"tile", [HasParent<"DeviceOp">]> {
     Result `result` of node `value` has `type` as a whole; the buffer holds its
     elements `[lo, lo + size)`. `parts`: the buffer holds only these of
     `num_parts` partial results. A tile is there after the last row that writes
-    the buffer, for people and `soap-run --verify`; it keeps nothing alive.
+    the buffer, or, if it is `initial`, before the first row of the step: then
+    the step gives the buffer the parameter's next value. Tiles are for people
+    and `soap-run --verify`; they keep nothing alive.
 
     Example:
     ```mlir
@@ -345,10 +347,10 @@ def SOAPRT_TileOp : SOAPRT_Op<"tile", [HasParent<"DeviceOp">]> {
                        DenseI64ArrayAttr:$lo,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts,
                        OptionalAttr<I64Attr>:$num_parts,
-                       SOAPRT_BufferType:$buffer);
+                       SOAPRT_BufferType:$buffer, UnitAttr:$initial);
   let assemblyFormat = [{
     $value `:` $result `of` $type `at` $lo (`parts` $parts^ `of` $num_parts)?
-    `in` $buffer attr-dict `:` type($buffer)
+    (`initial` $initial^)? `in` $buffer attr-dict `:` type($buffer)
   }];
   let hasVerifier = 1;
 }

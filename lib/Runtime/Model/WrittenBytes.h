@@ -1,0 +1,35 @@
+//===- WrittenBytes.h - What a step writes ----------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_MODEL_WRITTENBYTES_H
+#define SOAP_LIB_RUNTIME_MODEL_WRITTENBYTES_H
+
+#include "Types.h"
+#include <map>
+
+namespace soap::runtime {
+
+/// The bytes of a device's parameter arena that rows of the step write. The
+/// buffers of its rows must exist and lie in their arenas.
+class WrittenBytes {
+public:
+  explicit WrittenBytes(const fb::Device &device);
+
+  /// Whether a row writes to a byte of a buffer of the parameter arena.
+  bool overlaps(uint32_t buffer) const;
+
+private:
+  void add(uint32_t buffer);
+
+  const fb::Device &device_;
+  /// Ends by starts; no two meet.
+  std::map<uint64_t, uint64_t> ranges_;
+};
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_MODEL_WRITTENBYTES_H

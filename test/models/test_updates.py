@@ -1,0 +1,302 @@
+"""Updates of parameters: every optimizer and schedule against formulas of the
+papers, running statistics, and what lasts from step to step under any strategy,
+in several processes, on the emulated accelerator, saved and loaded again."""
+
+import functools
+import json
+
+import launcher
+import numpy as np
+import onnx
+import pytest
+import training_state
+from onnx.reference import ReferenceEvaluator
+from test_training import MODELS, Model, cross_entropy
+
+STEPS = 6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("updates")
+
+
+class Step:
+    """A compiled step of training, and its inputs."""
+
+    def __init__(self, tools, folder, name, proto, inputs):
+        self.tools, self.folder, self.name = tools, folder, name
+        self.model = folder / f"{name}.onnx"
+        onnx.save(proto, self.model)
+        self.arguments = []
+        for key, value in inputs.items():
+            np.save(folder / f"{name}.{key}.npy", value)
+            self.arguments.append(f"--input={key}={folder / f'{name}.{key}.npy'}")
+
+    @functools.cache
+    def compiled(self, *options, tool="soap-compile"):
+        number = len(list(self.folder.glob("*.so")))
+        file = self.folder / f"{self.name}.{number}.so"
+        self.tools.run(tool, self.model, "--no-reference", *options, "-o", file)
+        return file
+
+    def run(self, compiled, *options, ranks=1, check=True):
+        return self.tools.run("soap-run", compiled, *self.arguments, *options,
+                              ranks=ranks, check=check)
+
+    def state(self, compiled, steps, *options, ranks=1):
+        """What lasts after so many steps."""
+        file = self.folder / f"{compiled.stem}.{steps}.{ranks}.safetensors"
+        self.run(compiled, f"--iterations={steps}", f"--save-state={file}", *options,
+                 ranks=ranks)
+        return training_state.load(file)
+
+
+def near(got, expected, tolerance):
+    assert got.keys() == expected.keys()
+    for key, value in expected.items():
+        error = np.abs(got[key] - value).max()
+        assert error <= tolerance * (1e-3 + np.abs(value).max()), (key, error)
+
+
+# -- Optimizers
+
+
+@functools.cache
+def perceptron():
+    """Two layers, with the gradient of their loss."""
+    m = Model(3)
+    m.inputs["x"] = m.random.standard_normal((6, 5))
+    h = m.node("MatMul", ["x", m.weight("w1", 5, 7)], "product")
+    h = m.node("Add", [h, m.weight("b1", 7)], "sum")
+    h = m.node("Tanh", [h], "hidden")
+    m.node("MatMul", [h, m.weight("w2", 7, 4, scale=1.0)], "scores")
+    labels = m.random.integers(0, 4, 6)
+
+    def differentiate(w):
+        x = m.inputs["x"]
+        h = np.tanh(x @ w["w1"] + w["b1"])
+        scores = h @ w["w2"]
+        p = np.exp(scores - scores.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        d = (p - np.eye(4)[labels]) / 6
+        dh = d @ w["w2"].T * (1 - h * h)
+        return cross_entropy(scores, labels, 1), {
+            "w1": x.T @ dh, "b1": dh.sum(0), "w2": h.T @ d}
+
+    return m, m.proto("scores", [6, 4]), labels, differentiate
+
+
+@pytest.fixture(scope="module")
+def small(tools, folder):
+    m, proto, labels, _ = perceptron()
+    return Step(tools, folder, "perceptron", proto, {**m.inputs, "label": labels})
+
+
+HOW = {
+    "sgd": {"train": "sgd", "lr": 0.5},
+    "decay": {"train": "sgd", "lr": 0.5, "weight-decay": 0.1, "clip-norm": 1e3},
+    "momentum": {"train": "sgd", "lr": 0.5, "momentum": 0.9, "weight-decay": 0.1,
+                 "no-vector-decay": "", "lr-schedule": "step", "warmup": 1,
+                 "lr-period": 2, "lr-factor": 0.5},
+    "nesterov": {"train": "sgd", "lr": 0.5, "momentum": 0.8, "nesterov": "",
+                 "weight-decay": 0.01, "lr-schedule": "cosine", "lr-period": 4},
+    "clip": {"train": "sgd", "lr": 0.5, "momentum": 0.9, "clip-norm": 0.05,
+             "lr-schedule": "linear", "lr-period": 8},
+    "adam": {"train": "adam", "lr": 0.05, "lr-schedule": "cosine", "warmup": 2,
+             "lr-period": 9},
+    "adam-decay": {"train": "adam", "lr": 0.05, "weight-decay": 0.1, "beta1": 0.8,
+                   "beta2": 0.9, "epsilon": 1e-3, "warmup": 8},
+    "adamw": {"train": "adamw", "lr": 0.05, "weight-decay": 0.5,
+              "lr-schedule": "step", "lr-period": 3, "clip-norm": 0.3},
+    "adamw-matrices": {"train": "adamw", "lr": 0.05, "weight-decay": 0.5,
+                       "no-vector-decay": "", "lr-schedule": "linear", "warmup": 3,
+                       "lr-period": 2},
+}
+
+
+def options(how):
+    return [f"--{key}={value}" if value != "" else f"--{key}"
+            for key, value in how.items()]
+
+
+@pytest.mark.parametrize("name", HOW)
+def test_optimizer(small, name):
+    m, _, _, differentiate = perceptron()
+    weights, state, losses, how = dict(m.weights), {}, [], HOW[name]
+    for step in range(1, STEPS + 1):
+        loss, gradients = differentiate(weights)
+        losses.append(loss)
+        training_state.update(step, weights, gradients, state, how)
+    log = small.folder / f"{name}.jsonl"
+    got = small.state(small.compiled(*options(how)), STEPS, f"--log={log}")
+    assert got.pop("schedule") == STEPS
+    near(got, {**weights, **state}, 1e-8)
+    logged = [json.loads(line) for line in log.read_text().splitlines()]
+    near({"loss": np.array([line["loss"] for line in logged])},
+         {"loss": np.array(losses)}, 1e-8)
+    assert sorted(losses) != losses  # It learns.
+
+
+def test_frozen_parameters_stay(small):
+    """They are no state, and the others have the same gradients."""
+    _, _, _, differentiate = perceptron()
+    weights = dict(perceptron()[0].weights)
+    _, gradients = differentiate(weights)
+    got = small.state(small.compiled("--train=sgd", "--lr=1", "--freeze=w.*"), 1)
+    assert got.keys() == {"b1", "schedule"}
+    near({"b1": got["b1"]}, {"b1": weights["b1"] - gradients["b1"]}, 1e-8)
+
+
+# -- Any strategy
+
+
+@pytest.fixture(scope="module")
+def steps(tools, folder):
+    """Training steps by the name of their model."""
+    result = {}
+    for name, build in MODELS.items():
+        m, proto, shape, axis = build()
+        labels = m.random.integers(0, shape[axis],
+                                   shape[:axis] + shape[axis + 1:])
+        result[name] = Step(tools, folder, name, proto,
+                            {**m.inputs, "label": labels})
+    return result
+
+
+# The norm of all gradients is that of no replica, in every step.
+TRAINED = ["--train=sgd", "--lr=0.3", "--momentum=0.9", "--clip-norm=0.2",
+           "--batch-norm-momentum=0.7"]
+AXES = {"convolutional": 1, "transformer": 2}
+
+
+def compiled(step, devices, seed, **tool):
+    strategy = f"--strategy={'random' if devices > 1 else 'single'}"
+    return step.compiled(*TRAINED, f"--class-axis={AXES[step.name]}",
+                         f"--devices={devices}", strategy, f"--seed={seed}", **tool)
+
+
+@functools.cache
+def on_one_device(step, count):
+    return step.state(compiled(step, 1, 0), count)
+
+
+@pytest.mark.parametrize("name, devices, seed", [
+    ("convolutional", 2, 1), ("convolutional", 3, 3),
+    ("transformer", 2, 2), ("transformer", 3, 4)])
+def test_equals_one_device(steps, name, devices, seed):
+    step = steps[name]
+    near(step.state(compiled(step, devices, seed), 5), on_one_device(step, 5), 1e-9)
+
+
+def test_every_tensor_equals_one_device(steps):
+    """soap-run --verify looks at the first step."""
+    step = steps["convolutional"]
+    file = step.folder / "verified.so"
+    step.tools.run("soap-compile", step.model, *TRAINED, "--devices=2",
+                   "--strategy=random-team", "--seed=5", "-o", file)
+    step.run(file, "--verify", "--rtol=1e-9", "--atol=0")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_goes_on_on_another_machine(steps, name):
+    step = steps[name]
+    middle = step.folder / f"{name}.middle.safetensors"
+    two = compiled(step, 2, 1 if name == "convolutional" else 2)
+    three = compiled(step, 3, 3 if name == "convolutional" else 4)
+    step.run(two, "--iterations=3", f"--save-state={middle}")
+    near(step.state(three, 2, f"--load-state={middle}"), on_one_device(step, 5),
+         1e-9)
+
+
+@pytest.mark.skipif(not launcher.FOUND, reason="mpirun is missing")
+def test_several_processes(steps):
+    step = steps["convolutional"]
+    middle = step.folder / "ranks.safetensors"
+    two = compiled(step, 2, 1)
+    step.run(two, "--iterations=3", f"--save-state={middle}", ranks=2)
+    near(step.state(two, 2, f"--load-state={middle}", ranks=2),
+         on_one_device(step, 5), 1e-9)
+
+
+@pytest.mark.parametrize("transport", ["host", "device"])
+def test_emulated_accelerator(steps, monkeypatch, transport):
+    monkeypatch.setenv("SOAP_EMULATED_SEED", "7")
+    monkeypatch.setenv("SOAP_EMULATED_TRANSPORT", transport)
+    step = steps["convolutional"]
+    file = step.compiled(*TRAINED, "--target=emulated", "--devices=2",
+                         "--strategy=random-team", "--seed=1",
+                         tool="soap-compile-emulated")
+    near(step.state(file, 5), on_one_device(step, 5), 1e-9)
+
+
+# -- Running statistics
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_running_statistics(steps, count):
+    """They are those of the whole batch; the variance is the unbiased one."""
+    step = steps["convolutional"]
+    two = step.compiled("--train=sgd", "--lr=0", "--batch-norm-momentum=0.7",
+                        "--devices=2", "--strategy=data-parallel")
+    m, proto, _, _ = MODELS["convolutional"]()
+    proto.graph.output.append(onnx.helper.make_tensor_value_info(
+        "conv1", onnx.TensorProto.DOUBLE, None))
+    x = ReferenceEvaluator(proto).run(["conv1"], m.inputs)[0]
+    kept = 0.7**count
+    got = step.state(two, count)
+    near({key: got[key] for key in ("mean", "variance", "w1")}, {
+        "mean": kept * m.weights["mean"] + (1 - kept) * x.mean((0, 2, 3)),
+        "variance": kept * m.weights["variance"] +
+                    (1 - kept) * x.var((0, 2, 3), ddof=1),
+        "w1": m.weights["w1"]}, 1e-9)
+
+
+# -- Mistakes
+
+
+def expect_error(result, *texts):
+    assert result.returncode == 2, result.stdout + result.stderr
+    for text in texts:
+        assert text in result.stderr, result.stderr
+
+
+def test_files_of_state(small, steps):
+    model = small.compiled(*options(HOW["sgd"]))
+    folder = small.folder
+    good, bad = folder / "good.safetensors", folder / "bad.safetensors"
+    small.run(model, f"--save-state={good}")
+    state = training_state.load(good)
+    data = good.read_bytes()
+
+    def refused(*texts):
+        expect_error(small.run(model, f"--load-state={bad}", check=False),
+                     str(bad), *texts)
+
+    for end in (0, 7, 20, len(data) - 1):
+        bad.write_bytes(data[:end])
+        refused("expected a whole safetensors file")
+    training_state.save(bad, {key: value for key, value in state.items()
+                              if key != "w2"})
+    refused("'w2'", "none")
+    training_state.save(bad, {**state, "w2": state["w2"].T.copy()})
+    refused("'w2'", "7x4", "4x7")
+    training_state.save(bad, {**state, "w2": state["w2"].astype(np.float32)})
+    refused("'w2'")
+    expect_error(small.run(model, f"--load-state={folder / 'missing'}", check=False),
+                 "missing")
+
+
+def test_a_model_without_state(small):
+    inference = small.folder / "inference.so"
+    small.tools.run("soap-compile", small.model, "-o", inference)
+    for option in ("--load-state=a.safetensors", "--save-state=a.safetensors"):
+        expect_error(small.tools.run("soap-run", inference, option, check=False),
+                     "no state", "--train")
+
+
+def test_places_that_cannot_be_written(small):
+    model = small.compiled(*options(HOW["sgd"]))
+    for option in ("--save-state", "--log"):
+        result = small.run(model, f"{option}=/dev/full", check=False)
+        assert result.returncode == 1 and "/dev/full" in result.stderr, result.stderr

@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""Any strategy trains alike: random graphs of the operators that have gradients,
+with a loss and gradient descent, under random strategies on one to eight devices.
+After five steps, losses and weights must be those of one device within 1e-4 of
+their norm, and what the steps changed within 1e-2 of the change.
+
+  train.py --build-dir=build/release [--cases=300] [--seed=1]
+  train.py --build-dir=build/release --seed=1 --repeat=NUMBER
+
+Exit code 1 if a case fails.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import pathlib
+import random
+import re
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import onnx
+
+import cases
+import graphs
+import judge
+import worker
+
+STEPS = 5
+STRATEGIES = 4  # Per graph.
+GRAPHS_PER_WORKER = 100
+STEP_SIZE = 0.05  # What the first step changes, of the norm of all weights.
+CHANGE_TOLERANCE = 1e-2
+SMALLEST_CHANGE = 1e-3  # Of a tensor's norm: less is rounding noise.
+SINGLE = {"devices": 1, "strategy": "single"}
+# Graphs that cannot be trained, as the compiler says.
+UNTRAINABLE = re.compile(
+    "expected (operations that have a gradient|a loss that depends on a parameter|"
+    ".* for a gradient, got|.*to be trained)")
+
+
+@dataclasses.dataclass
+class Result:
+    number: int
+    count: int
+    reasons: collections.Counter  # Why graphs were drawn again.
+    operators: set
+    failures: list
+    difference: float = 0
+
+
+def tensors(answer, when):
+    """What lasts from step to step, before or after the steps."""
+    return {name.split(" ", 1)[1]: value for name, value in answer["outputs"]
+            if name.startswith(when + " ")}
+
+
+def losses(answer):
+    return np.array([value for name, value in answer["outputs"]
+                     if not name.startswith(("before ", "after "))])
+
+
+def norm(values):
+    return float(np.sqrt(sum(np.square(value.astype(np.float64)).sum()
+                             for value in values)))
+
+
+def worst(got, wanted, share=1.0):
+    """The first difference that is more than `share` of what is allowed, as text,
+    and the largest difference."""
+    before = tensors(wanted, "before")
+    largest = judge.error(losses(got), losses(wanted))
+    if not largest <= share * judge.TOLERANCE:
+        return f"losses: error {largest:.2e}", largest
+    after = tensors(got, "after")
+    for name, value in tensors(wanted, "after").items():
+        size = judge.error(after[name], value)
+        largest = max(largest, size)
+        if not size <= share * judge.TOLERANCE:
+            return f"'{name}': error {size:.2e}", largest
+        change = value - before[name]
+        if norm([change]) < SMALLEST_CHANGE * norm([value]):
+            continue
+        size = judge.error(after[name] - before[name], change)
+        if not size <= share * CHANGE_TOLERANCE:
+            return f"what changed in '{name}': error {size:.2e}", largest
+    return "", largest
+
+
+class Refused(Exception):
+    """Why a graph is drawn again."""
+
+
+def prepare(tool, seed):
+    """A tame graph, what to train, and what one device makes of it."""
+    graph = graphs.draw(seed)
+    rng = random.Random(f"train {seed}")
+    floats = [output.name for output in graph.model.graph.output
+              if output.type.tensor_type.elem_type == onnx.TensorProto.FLOAT]
+    if not floats:
+        raise Refused("no output of floats")
+    reference = judge.reference(graph)
+    if not reference:
+        raise Refused("values that cannot be compared")
+    output = rng.choice(floats)
+    generator = np.random.default_rng(rng.randrange(2**31))
+    wanted = reference[output]
+    noise = generator.standard_normal(wanted.shape)
+    graph.inputs["label"] = np.asarray(wanted + 0.5 * judge.rms(wanted) * noise,
+                                       np.float32)
+    train = {"output": output, "lr": 1.0, "steps": 1}
+    probe, = tool.run(graph, [SINGLE], train)
+    if "error" in probe:
+        if UNTRAINABLE.search(probe["error"]):
+            raise Refused("no gradient")
+        raise AssertionError(f"one device: {probe['error']}")
+    before, after = tensors(probe, "before"), tensors(probe, "after")
+    del before["schedule"], after["schedule"]
+    gradient = norm([before[name] - after[name] for name in before])
+    size = norm(before.values())
+    if not np.isfinite(gradient) or not 1e-4 * size < gradient:
+        raise Refused("gradients that vanish or explode")
+    train = {"output": output, "lr": STEP_SIZE * size / gradient, "steps": STEPS,
+             "momentum": rng.choice([0, 0, 0.5])}
+    if rng.random() < 0.5:
+        train["clip"] = rng.uniform(0.3, 1.5) * gradient
+    base, = tool.run(graph, [SINGLE], train)
+    if "error" in base:
+        raise AssertionError(f"one device: {base['error']}")
+    if not np.isfinite(losses(base)).all() or losses(base).max() > judge.LARGEST**2:
+        raise Refused("steps that explode")
+    noisy = graphs.Graph(graph.model, judge.with_noise(graph.inputs), graph.unroll)
+    shaken, = tool.run(noisy, [SINGLE], train)
+    if "error" in shaken or worst(shaken, base, share=0.25)[0]:
+        raise Refused("steps that noise changes")
+    return graph, train, base
+
+
+class Job:
+    def __init__(self, options):
+        self.options = options
+        self.tool = worker.Worker(options.build_dir,
+                                  tempfile.mkdtemp(prefix="job", dir=options.scratch))
+        self.served = 0
+
+    def run(self, number):
+        count = min(STRATEGIES, self.options.cases - number * STRATEGIES)
+        result = Result(number, count, collections.Counter(), set(), [])
+        try:
+            self.check(result)
+        except Exception:
+            result.failures.append(traceback.format_exc())
+        self.served += 1
+        if self.served % GRAPHS_PER_WORKER == 0:
+            self.tool.finish()
+        return result
+
+    def check(self, result):
+        options, number = self.options, result.number
+        for attempt in range(1000):
+            try:
+                graph, train, base = prepare(
+                    self.tool, f"{options.seed} training {number} {attempt}")
+                break
+            except Refused as reason:
+                result.reasons[str(reason)] += 1
+        result.operators = {node.op_type for node in graph.model.graph.node}
+        runs = cases.draw_runs(f"{options.seed} training", number, result.count)
+        for run, answer in zip(runs, self.tool.run(graph, runs, train)):
+            message = answer.get("error", "")
+            if not message:
+                message, size = worst(answer, base)
+                result.difference = max(result.difference, size)
+            if message:
+                result.failures.append(f"{message}\n{run}\n{train}\n"
+                                       f"{self.save(graph, number)}")
+
+    def save(self, graph, number):
+        folder = pathlib.Path(self.options.failures) / f"training-{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        graph.save(folder / "graph.onnx")
+        for name, value in graph.inputs.items():
+            np.save(folder / f"{name}.npy", value)
+        return f"{folder}\n{onnx.printer.to_text(graph.model.graph)[:3000]}"
+
+
+def write_junit(path, results):
+    with open(path, "w") as file:
+        file.write(f'<testsuite name="training" '
+                   f'tests="{sum(result.count for result in results)}">\n')
+        for result in results:
+            failures = iter(result.failures)
+            for index in range(result.count):
+                message = next(failures, None)
+                body = f"<failure message={quoteattr(message[:500])}/>" if message else ""
+                file.write(f'<testcase classname="training" name="graph {result.number} '
+                           f'strategy {index}">{body}</testcase>\n')
+        file.write("</testsuite>\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build-dir", required=True)
+    parser.add_argument("--cases", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--repeat", type=int, help="the number of one graph")
+    parser.add_argument("--failures", default="property-failures")
+    parser.add_argument("--junitxml")
+    options = parser.parse_args()
+    start, local = time.monotonic(), threading.local()
+    numbers = range(-(-options.cases // STRATEGIES))
+    if options.repeat is not None:
+        numbers = [options.repeat]
+        options.cases = (options.repeat + 1) * STRATEGIES
+    results, reasons, operators = [], collections.Counter(), collections.Counter()
+    with tempfile.TemporaryDirectory() as options.scratch:
+        def check(number):
+            if not hasattr(local, "job"):
+                local.job = Job(options)
+            return local.job.run(number)
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for result in pool.map(check, numbers):
+                results.append(result)
+                reasons += result.reasons
+                operators.update(result.operators)
+                for failure in result.failures:
+                    print(f"\nFAILED graph {result.number}, seed {options.seed}: "
+                          f"{failure}", flush=True)
+    count = sum(result.count for result in results)
+    failed = sum(len(result.failures) for result in results)
+    largest = max(result.difference for result in results)
+    print(f"{count} cases of {len(results)} graphs in {time.monotonic() - start:.0f} s, "
+          f"largest difference {largest:.1e}, {failed} failed")
+    if options.junitxml:
+        write_junit(options.junitxml, results)
+    print("drawn again:", dict(reasons))
+    print("operators:", dict(operators.most_common()))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
