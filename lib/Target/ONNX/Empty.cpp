@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
+#include "TensorType.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <limits>
 
@@ -65,8 +66,7 @@ bool GraphImporter::importEmpty(const NodeProto &node) {
     if (node.input(i).empty())
       continue;
     const ImportedValue &value = values_[node.input(i)];
-    types[static_cast<size_t>(i)] =
-        onnx_import::tensorType(value.elementType, value.shape);
+    types[static_cast<size_t>(i)] = typeProto(value.elementType, value.shape);
     if (value.kind == ImportedValue::Kind::Host &&
         (value.elementType == TensorProto::INT32 ||
          value.elementType == TensorProto::INT64))

@@ -14,6 +14,7 @@
 
 #include "Importer.h"
 #include "Operators.h"
+#include "TensorType.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace soap;
@@ -206,8 +207,7 @@ bool GraphImporter::importCall(const NodeProto &node) {
     if (node.input(i).empty())
       continue;
     const ImportedValue &value = values_[node.input(i)];
-    types[static_cast<size_t>(i)] =
-        onnx_import::tensorType(value.elementType, value.shape);
+    types[static_cast<size_t>(i)] = typeProto(value.elementType, value.shape);
   }
   NodeProto call = node;
   auto function = standardFunction(call, opset(), types);

@@ -107,17 +107,6 @@ bool soap::onnx_import::isUnchanged(const std::string &op, int64_t oldSet,
   return older && newer && older->SinceVersion() == newer->SinceVersion();
 }
 
-onnx::TypeProto soap::onnx_import::tensorType(int elementType,
-                                              llvm::ArrayRef<int64_t> shape) {
-  onnx::TypeProto result;
-  onnx::TypeProto::Tensor &type = *result.mutable_tensor_type();
-  type.set_elem_type(elementType);
-  type.mutable_shape(); // A scalar has a shape, too.
-  for (int64_t dim : shape)
-    type.mutable_shape()->add_dim()->set_dim_value(dim);
-  return result;
-}
-
 std::vector<onnx::TypeProto> soap::onnx_import::inferTypes(
     const NodeProto &node, int64_t opset,
     llvm::ArrayRef<onnx::TypeProto> inputTypes,

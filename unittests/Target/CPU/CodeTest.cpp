@@ -108,6 +108,23 @@ TEST_F(Code, BatchNormComputesItsFactorsOncePerChannel) {
   EXPECT_FALSE(StringRef(code).contains("vdivps"));
 }
 
+TEST_F(Code, ShortRowsAreVectors) {
+  // LLVM would unroll the loop over 16 elements before it looks for vectors.
+  module_ = parseSourceString<ModuleOp>(
+      "func.func @f(%x: tensor<64x16xf32>) {\n%0 = nn.reduce %x {nn.name = "
+      "\"r\", axes = array<i64: 1>, kind = #nn.reduce_kind<sum>} : "
+      "(tensor<64x16xf32>) -> tensor<64xf32>\nreturn }",
+      &context_);
+  ASSERT_TRUE(module_);
+  NativeKernels kernels(*module_);
+  module_->walk([&](nn::ReduceOp op) { (void)kernels.getOrCreate(op); });
+  FailureOr<std::string> code = emitNativeAssembly(
+      kernels.getModule(), llvm::cantFail(HostProcessor::find("x86-64-v3")));
+  ASSERT_TRUE(succeeded(code));
+  EXPECT_TRUE(StringRef(*code).contains("vaddps")) << *code;
+  EXPECT_LT(StringRef(*code).count("vaddss"), 4U) << *code;
+}
+
 TEST_F(Code, ProcessorDecidesTheInstructions) {
   std::string op = "nn.relu %x {nn.name = \"r\"} : tensor<2x8x6x7xf32>";
   EXPECT_EQ(assemble(op, "x86-64").find("ymm"), std::string::npos);
