@@ -18,7 +18,8 @@ inline Topology cluster(int32_t devices) {
   kind.name = "gpu";
   kind.peakFlops = 9e12;
   kind.memoryBandwidth = 5e11;
-  return Topology::machine(devices, kind, 1e10, 2000, 0, 0, false);
+  return Topology::machine(
+      devices, {kind, 1e10, 2000, 0, 0, /*occupiesReceiver=*/false});
 }
 
 } // namespace soap

@@ -81,8 +81,8 @@ std::string Calibration::toJSON() const {
 
 Topology Calibration::topology(int32_t count, int64_t memoryBytes,
                                int32_t coresPerDevice, bool spareCore) const {
-  return Topology::machine(count, kind, copyBandwidth, copyLatencyNs,
-                           memoryBytes, coresPerDevice, !spareCore);
+  return Topology::machine(count, {kind, copyBandwidth, copyLatencyNs,
+                                   memoryBytes, coresPerDevice, !spareCore});
 }
 
 namespace {
@@ -107,20 +107,22 @@ llvm::Error noTime(const llvm::Twine &what) {
                                  ", got: none");
 }
 
-/// So few bytes that moving them takes no time.
+/// Moving so few bytes takes no time but the launch.
 constexpr int64_t tinyBytes = 256;
 
 /// Bandwidths of memory and caches, and the cost of a launch.
 llvm::Error measureMemory(const CalibrationProbe &probe, int32_t devices,
                           DeviceKind &kind) {
-  // More than caches hold, as the weights of a large network.
+  // No cache holds so many bytes, which stand for the weights of a large
+  // network.
   const int64_t large = (int64_t{256} << 20) / std::max(devices, 2);
   double stream = probe.stream(large), start = probe.stream(tinyBytes);
   if (!(stream > 0) || !(start >= 0))
     return noTime("memory traffic");
   kind.memoryBandwidth = large / stream;
 
-  // Caches: as far as a kernel is nearly as fast as on little data.
+  // The size of caches is the largest at which a kernel is nearly as fast as on
+  // little data.
   double cached = 0;
   for (int64_t bytes = 512 << 10; bytes <= 8 << 20; bytes *= 2) {
     double seconds = probe.stream(bytes);

@@ -56,8 +56,9 @@ std::string calibrationPath(const Target &target, int32_t devices,
   } else {
     return "";
   }
-  std::string machine =
-      llvm::utohexstr(llvm::xxh3_64bits(target.getMachineName()), true, 16);
+  std::string machine = llvm::utohexstr(
+      llvm::xxh3_64bits(target.getMachineName()), /*LowerCase=*/true,
+      /*Width=*/16);
   llvm::sys::path::append(path, "calibration-" + target.getName() + "-" +
                                     machine + "-" + std::to_string(devices) +
                                     "x" + std::to_string(coresPerDevice) +
@@ -73,7 +74,8 @@ ensureCalibration(const Target &target, int32_t devices, int32_t coresPerDevice,
     return llvm::createStringError(
         "expected a folder for the calibration of this machine, got none; set "
         "SOAP_CALIBRATION_DIR, XDG_CACHE_HOME or HOME");
-  // Two at a time would measure each other, and the second one finds a file.
+  // Two measurements at the same time would disturb each other; the second
+  // caller finds the file of the first.
   static std::mutex measuringOne;
   std::lock_guard<std::mutex> lock(measuringOne);
   llvm::Expected<Calibration> kept = Calibration::load(path);

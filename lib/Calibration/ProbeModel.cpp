@@ -97,7 +97,7 @@ std::unique_ptr<fb::KernelT> productKernel(const ProductShapes &shapes) {
   return kernel;
 }
 
-/// Of the library, with hardly anything to compute.
+/// A kernel of the library that computes hardly anything.
 constexpr int64_t launchElements = 16;
 std::unique_ptr<fb::KernelT> launchKernel() {
   auto kernel = std::make_unique<fb::KernelT>();

@@ -8,8 +8,8 @@
 #include "Compilation.h"
 #include "Diagnostics.h"
 #include "mlir/Parser/Parser.h"
-#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
+#include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -18,13 +18,12 @@
 using namespace mlir;
 using namespace soap;
 
-Compilation::Compilation(const ModelSource &source,
-                         const CompilerOptions &options,
-                         const CompilerCallbacks &callbacks,
-                         const nn::Files &files, const Target &target,
-                         MLIRContext &context, CompilationResult &result)
-    : source_(source), options_(options), callbacks_(callbacks), files_(files),
-      target_(target), context_(context), result_(result),
+Compilation::Compilation(const Request &request, const nn::Files &files,
+                         const Target &target, MLIRContext &context,
+                         CompilationResult &result)
+    : source_(request.source), options_(request.options),
+      callbacks_(request.callbacks), files_(files), target_(target),
+      context_(context), result_(result),
       stageBegun_(std::chrono::steady_clock::now()) {
   model_.name = llvm::sys::path::stem(source_.path).str();
   model_.target = &target_;
@@ -199,7 +198,8 @@ llvm::Error Compilation::makeTasks() {
     return llvm::Error::success();
   if (llvm::Error error = begin(Stage::Partition))
     return error;
-  // What the strategy asks for may not fit: bad input, not a failure.
+  // A strategy that does not fit into memory is bad input, not a failure of the
+  // compiler.
   if (llvm::Error error = runPasses(
           [&](OpPassManager &passes) {
             buildPartitionPipeline(passes, options_.costFile);
@@ -219,7 +219,8 @@ llvm::Error Compilation::makeTasks() {
 llvm::Error Compilation::lower(bool &again) {
   if (llvm::Error error = begin(Stage::Lower))
     return error;
-  // What was simulated is what runs, also where devices have nothing to do.
+  // The programs are compared with what was simulated, also where devices have
+  // nothing to do.
   if (soapir::TopologyOp machine = soapir::getTopology(*module_))
     model_.machineDevices = static_cast<uint32_t>(machine.getNumDevices());
   if (llvm::Error error = runPasses(
@@ -284,7 +285,7 @@ llvm::Error Compilation::run() {
     llvm::raw_string_ostream os(result_.proofText);
     proof_.print(os);
   }
-  // Everything else was made all the same.
+  // Everything else has been made, so the compilation goes on.
   if (!stateError_.empty())
     return failedWith(stateError_ + "; the search cannot be resumed");
   return llvm::Error::success();

@@ -24,9 +24,16 @@ namespace soap {
 /// was asked for.
 class Compilation {
 public:
-  /// `files`: what the model refers to. All arguments outlive this object.
-  Compilation(const ModelSource &source, const CompilerOptions &options,
-              const CompilerCallbacks &callbacks, const nn::Files &files,
+  /// The arguments of compileModel().
+  struct Request {
+    const ModelSource &source;
+    const CompilerOptions &options;
+    const CompilerCallbacks &callbacks;
+  };
+
+  /// `files`: what the model refers to. All arguments outlive this object, and
+  /// so does what `request` refers to.
+  Compilation(const Request &request, const nn::Files &files,
               const Target &target, mlir::MLIRContext &context,
               CompilationResult &result);
 

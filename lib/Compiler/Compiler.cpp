@@ -79,7 +79,7 @@ llvm::Error soap::compileModel(const ModelSource &source,
   context.printOpOnDiagnostic(false);
   DiagnosticCollector diagnostics(&context, callbacks.message);
   nn::Files files = filesOf(source);
-  if (llvm::Error error = Compilation(source, options, callbacks, files,
+  if (llvm::Error error = Compilation({source, options, callbacks}, files,
                                       **target, context, result)
                               .run())
     return withDiagnostics(std::move(error), std::move(diagnostics.errors));

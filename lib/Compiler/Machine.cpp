@@ -38,12 +38,12 @@ std::string Compilation::findCalibration(int32_t devices) {
     return "";
   if (options_.calibration != "auto")
     return options_.calibration;
-  // Without a folder, nothing could be kept.
+  // Without a folder for it, a calibration could not be kept.
   std::string kept = calibrationPath(target_, devices, options_.coresPerDevice);
   if (kept.empty())
     return "";
-  // A build for one device that nobody weighs is not worth seconds of
-  // measuring.
+  // For one device, where no strategies are compared, seconds of measuring are
+  // not worth it.
   bool isWeighed = devices > 1 || options_.devices || options_.strategyTable ||
                    options_.emit == Emit::Report ||
                    options_.emit == Emit::Topology;
@@ -59,7 +59,7 @@ std::string Compilation::findCalibration(int32_t devices) {
   llvm::Expected<std::string> path =
       ensureCalibration(target_, devices, options_.coresPerDevice, [&] {
         measured = true;
-        // The next stage to begin sees a wish to cancel.
+        // If the caller wants to cancel, the next stage sees it when it begins.
         llvm::consumeError(begin(Stage::Calibration));
         remark("calibration: measuring this machine with " + Twine(devices) +
                (devices == 1 ? " busy device" : " busy devices") +
@@ -120,7 +120,7 @@ llvm::Expected<Topology> Compilation::describeTopology() {
 }
 
 llvm::Error Compilation::attachTopology() {
-  // A model may bring its own.
+  // An .mlir model may have a topology of its own.
   if (soapir::getTopology(*module_) && !options_.devices &&
       options_.topology.empty())
     return llvm::Error::success();

@@ -23,8 +23,8 @@ llvm::Error Compilation::planMemory(bool &again) {
       warn(llvm::toString(std::move(error)) +
            "; going on without the memory of library kernels");
   }
-  // A search knows values and copies. What the library needs beside them, it
-  // learns here.
+  // A search counts values and copies. What the library needs beside them is
+  // known only here.
   auto missing = missingMemory(*module_);
   if (!missing.empty() && unconfigured_ && searches_ < maxSearches) {
     const Topology &topology = simulated_->problem().topology;
@@ -33,8 +33,8 @@ llvm::Error Compilation::planMemory(bool &again) {
       int64_t bytes = std::max(reserved_[device] + planned - capacity,
                                planned - known[static_cast<size_t>(device)]);
       reserved_[device] = bytes;
-      // A search that only took another device learns no more from the next
-      // one.
+      // A search may only move the excess to another device. From the second
+      // one on, all devices of the kind keep as much free.
       for (int32_t other = 0; searches_ > 1 && other != topology.numDevices();
            ++other)
         if (topology.device(other).kind == topology.device(device).kind)
@@ -48,7 +48,7 @@ llvm::Error Compilation::planMemory(bool &again) {
     again = true;
     return llvm::Error::success();
   }
-  // Exact, and for this strategy: bad input.
+  // The numbers are exact for this strategy, so that it is bad input.
   if (llvm::Error error = checkDeviceMemory(*module_))
     return badInput(llvm::toString(std::move(error)));
   std::string description = describeMemory(*module_);

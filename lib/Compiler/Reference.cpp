@@ -61,7 +61,8 @@ llvm::Error soap::buildReference(ReferenceBuild &reference, ModuleOp model,
   reference.options.coresPerDevice = 0;
   reference.options.machineDevices = 0;
   reference.options.simulatedNs = 0;
-  // The model itself is fine: what is wrong here is no error of it.
+  // The model itself is correct, so that an error here is not one of the
+  // compilation.
   std::string reason;
   ScopedDiagnosticHandler diagnostics(
       model.getContext(), [&](Diagnostic &diagnostic) {

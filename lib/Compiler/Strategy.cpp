@@ -71,13 +71,17 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
     search.namedStarts = false;
     search.randomStarts = *options_.searchStarts;
   }
-  // All searches together; but one that is repeated must find something.
+  // The budget is that of all searches together, but a repeated one gets enough
+  // time to find something.
   double spent = result_.seconds[static_cast<size_t>(Stage::Search)];
   search.budgetSeconds = std::max(options_.budgetSeconds - spent,
                                   searches_ > 0 ? options_.budgetSeconds / 10
                                                 : options_.budgetSeconds);
-  search.progress = [this](const SearchProgress &progress) {
-    return ask({Stage::Search, &progress}) == Proceed::Continue;
+  search.progress = [this,
+                     ends = false](const SearchProgress &progress) mutable {
+    // Other chains may report before they see that the search ends.
+    ends = ends || ask({Stage::Search, &progress}) != Proceed::Continue;
+    return !ends;
   };
   return request;
 }
@@ -173,7 +177,7 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
            "; no strategy that uses more was faster (simulated)");
     return;
   }
-  // Who names devices, or one of them, has chosen.
+  // A user who names devices has decided which ones are used.
   bool isNamed = !name.empty() && !StringRef(name).ends_with(".json");
   if (!isNamed || name == "single" || StringRef(name).starts_with("random"))
     return;
@@ -196,7 +200,8 @@ llvm::Error Compilation::report() {
     return emitted(mlir::failure(), Kind::BadInput);
   SmallVector<StrategyReport> rows;
   auto add = [&](StringRef name, const Strategy &strategy) {
-    // Nobody asked for the random row of a large machine.
+    // The random strategy of a large machine is left out unless it is asked
+    // for.
     bool isOptional = name == "random" && options_.strategy != name;
     rows.push_back(soap::report(name, strategy, problem->get(), isOptional));
   };

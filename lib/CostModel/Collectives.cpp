@@ -14,6 +14,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 using namespace soap;
@@ -88,8 +89,8 @@ public:
     copyNs_[member] += ns;
   }
 
-  /// Plays `rounds` rounds. Where all are alike, the first ones say how the
-  /// others go on.
+  /// Plays `rounds` rounds. Where all rounds are alike, the times of the later
+  /// ones follow from the first.
   template <typename Fn>
   void repeat(int64_t rounds, bool alike, Fn playRound) {
     int64_t played = alike ? std::min<int64_t>(rounds, 4) : rounds;
@@ -237,15 +238,17 @@ private:
   }
 
   void ring(Play &play) {
+    enum class Rounds { Alike, Different };
+    enum class Receipt { Kept, Joined };
     // One message per member and round; member m passes on what came before.
-    auto rounds = [&](bool alike, bool joins, auto bytes) {
-      play.repeat(n_ - 1, alike, [&](int64_t step) {
+    auto playRounds = [&](Rounds rounds, Receipt receipt, auto bytes) {
+      play.repeat(n_ - 1, rounds == Rounds::Alike, [&](int64_t step) {
         Messages messages;
         for (int64_t m = 0; m < n_; ++m)
           messages.push_back({m, (m + 1) % n_, bytes((m + n_ - step) % n_)});
         play.round(messages);
         for (const Play::Message &message : messages)
-          if (joins)
+          if (receipt == Receipt::Joined)
             play.join(message.to, 1, message.bytes);
       });
     };
@@ -255,13 +258,15 @@ private:
       return chain(play);
     case ActionKind::AllGather:
       if (even_ || n_ > smallGroup)
-        return rounds(true, false, [&](int64_t) { return total_ / n_; });
-      return rounds(false, false, [&](int64_t m) { return pieces_[m]; });
+        return playRounds(Rounds::Alike, Receipt::Kept,
+                          [&](int64_t) { return total_ / n_; });
+      return playRounds(Rounds::Different, Receipt::Kept,
+                        [&](int64_t m) { return pieces_[m]; });
     case ActionKind::AllReduce:
-      rounds(true, true, share);
-      return rounds(true, false, share);
+      playRounds(Rounds::Alike, Receipt::Joined, share);
+      return playRounds(Rounds::Alike, Receipt::Kept, share);
     case ActionKind::ReduceScatter:
-      return rounds(true, true, share);
+      return playRounds(Rounds::Alike, Receipt::Joined, share);
     case ActionKind::AllToAll:
     case ActionKind::Transfer:
     case ActionKind::HaloExchange:
@@ -295,7 +300,7 @@ private:
     if (kind_ == ActionKind::AllReduce)
       for (int64_t m = n_ - 1; m >= 0; --m) {
         SmallVector<int64_t, 2> children = childrenOf(m);
-        // Links serve whoever comes first.
+        // Links serve messages in the order in which they come.
         if (children.size() == 2 &&
             play.clock(children[1]) < play.clock(children[0]))
           std::swap(children[0], children[1]);
@@ -331,6 +336,7 @@ private:
 CollectiveCost CostModel::collective(ActionKind kind, ArrayRef<int32_t> group,
                                      ArrayRef<int64_t> bytes,
                                      const Topology &topology) {
+  assert(bytes.size() == group.size() && "bytes of every member");
   if (group.size() < 2)
     return {};
   Collectives collectives(kind, group, bytes, topology);
@@ -351,6 +357,9 @@ CollectiveCost CostModel::collective(ActionKind kind, ArrayRef<int32_t> group,
                                      ArrayRef<int64_t> bytes,
                                      CollectiveAlgorithm algorithm,
                                      const Topology &topology) {
+  assert(bytes.size() == group.size() && "bytes of every member");
+  assert(llvm::is_contained(algorithmsOf(kind), algorithm) &&
+         "an algorithm of the kind");
   if (group.size() < 2)
     return {};
   return Collectives(kind, group, bytes, topology).play(algorithm);

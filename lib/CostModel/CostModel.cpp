@@ -9,6 +9,7 @@
 #include "soap/Topology/JSONReader.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 using namespace soap;
@@ -96,6 +97,7 @@ double CostModel::trafficSeconds(double bytes, const DeviceKind &kind) {
 
 int64_t CostModel::analyticNs(const KernelQuery &query,
                               const DeviceKind &kind) {
+  assert(kind.peakFlops > 0 && kind.memoryBandwidth > 0 && "Topology::check()");
   if (query.flops <= 0 && query.bytes <= 0)
     return 0;
   double efficiency = 1;
@@ -125,12 +127,15 @@ int64_t CostModel::analyticNs(const KernelQuery &query,
 }
 
 int64_t CostModel::copyNs(int64_t bytes, const DeviceKind &kind) {
+  assert(bytes >= 0 && "a copy of some bytes or none");
   return roundNs(static_cast<double>(kind.launchNs) +
                  std::round(1e9 * trafficSeconds(2.0 * bytes, kind)));
 }
 
 bool CostModel::isView(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
                        int32_t elementBytes, const DeviceKind &kind) {
+  assert(box.size() == shard.size() && "boxes of one value");
+  assert(elementBytes > 0 && kind.alignment > 0 && "elements have an address");
   bool leading = true;
   int64_t first = 0;
   for (auto [part, whole] : llvm::zip_equal(box, shard)) {

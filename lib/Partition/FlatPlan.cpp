@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Partition/FlatPlan.h"
+#include <cassert>
 
 using namespace soap;
 using llvm::ArrayRef;
@@ -97,6 +98,9 @@ ValuePlan soap::expand(const FlatPlan &plan, size_t numConsumers) {
   findConsumersOfActions(plan, numConsumers, result.actions);
   result.reads.reserve(plan.reads.size());
   for (const FlatPlan::Read &from : plan.reads) {
+    assert(from.consumer >= 0 &&
+           static_cast<size_t>(from.consumer) < numConsumers &&
+           "consumers as planned for");
     Read &read = result.reads.emplace_back();
     read.consumer = from.consumer;
     read.task = from.task;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Partition/CommPlan.h"
+#include "soap/Partition/Needs.h"
 #include <cassert>
 
 using namespace soap;
@@ -118,6 +118,8 @@ Layout soap::makeLayout(const PartitionSpec &spec, unsigned result,
 void soap::makeLayout(const PartitionSpec &spec, unsigned result,
                       const Degrees &degrees, ArrayRef<int32_t> devices,
                       ArrayRef<int64_t> shape, Layout &layout) {
+  assert(result < spec.results.size() && "a result of the operation");
+  assert(degrees.loops.size() == spec.loops.size() && "one degree per loop");
   assert(static_cast<int64_t>(devices.size()) == degrees.numTasks() &&
          "one device per task");
   const ValueAccess &access = spec.results[result];
@@ -156,22 +158,21 @@ void soap::makeLayout(const PartitionSpec &spec, unsigned result,
   numbering.fill(degrees, devices, layout.devices, layout.tasks);
 }
 
-Need soap::makeNeed(const PartitionSpec &spec, unsigned operand,
-                    const Degrees &degrees, ArrayRef<int32_t> devices,
-                    ArrayRef<int64_t> shape, bool regather) {
+Need soap::needOf(const ValueUse &use, ArrayRef<int64_t> shape) {
   Need need;
-  makeNeed(spec, operand, degrees, devices, shape, regather, need);
+  needOf(use, shape, need);
   return need;
 }
 
-void soap::makeNeed(const PartitionSpec &spec, unsigned operand,
-                    const Degrees &degrees, ArrayRef<int32_t> devices,
-                    ArrayRef<int64_t> shape, bool regather, Need &need) {
+void soap::needOf(const ValueUse &use, ArrayRef<int64_t> shape, Need &need) {
+  const auto &[spec, operand, degrees, devices, regather, isOutput] = use;
+  assert(operand < spec.operands.size() && "an operand of the operation");
+  assert(degrees.loops.size() == spec.loops.size() && "one degree per loop");
   assert(static_cast<int64_t>(devices.size()) == degrees.numTasks() &&
          "one device per task");
   const ValueAccess &access = spec.operands[operand];
   assert(access.dims.size() == shape.size() && "rank of access and value");
-  need.regather = regather;
+  need.regather = regather || isOutput;
   TaskNumbering numbering(spec.loops.size());
 
   SmallVector<bool, 6> used(spec.loops.size(), false);

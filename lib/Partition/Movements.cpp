@@ -145,14 +145,14 @@ void Planner::describeSources(const SourceGrid &grid) {
                });
 }
 
-/// One source block, needed whole by several devices that do not have it.
+/// Broadcast: several devices lack the only source block and need all of it.
 bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
   if (blocks_.size() != 1 || needs_.size() < 2)
     return false;
   for (const JoinedNeed &need : needs_)
     if (box(need.box) != blockBox(0))
       return false;
-  // Two copies among the readers: each destination takes the nearest.
+  // Two readers have copies, so that each destination takes the nearest.
   int32_t root = -1;
   for (const Request &request : requests)
     if (ownBlock_.find(request.device())) {
@@ -190,7 +190,7 @@ bool Planner::tryBroadcast(const SourceGrid &grid, ArrayRef<Request> requests) {
   return true;
 }
 
-/// Every holder needs the union. With copies, each copy gathers on its own.
+/// All-gather: every holder needs the union. Each copy gathers on its own.
 bool Planner::tryAllGather(const SourceGrid &grid) {
   if (blocks_.size() < 2 || !distinct_ || copies_ == 0 ||
       needs_.size() != blocks_.size() * copies_)
@@ -221,7 +221,7 @@ bool Planner::tryAllGather(const SourceGrid &grid) {
   return true;
 }
 
-/// Every holder needs a box of its own, with something from every block.
+/// All-to-all: every holder needs a box of its own, with some of every block.
 bool Planner::tryAllToAll(const SourceGrid &grid) {
   if (blocks_.size() < 2 || !distinct_ || copies_ != 1 ||
       needs_.size() != blocks_.size())
@@ -240,7 +240,7 @@ bool Planner::tryAllToAll(const SourceGrid &grid) {
   bool covers;
   if (!areDisjoint(boxIds_, needs_[0].box, covers))
     return false;
-  // Members put their whole blocks in: where some of it is needed by none (rows
+  // Members put their whole blocks in. Where nobody needs some of a block (rows
   // behind the last window), transfers move less.
   int64_t needed = 0, held = 0;
   for (int32_t id : boxIds_)
@@ -263,7 +263,7 @@ bool Planner::tryAllToAll(const SourceGrid &grid) {
   return true;
 }
 
-/// Every device keeps its own block and needs something around it.
+/// Halo exchange: every device keeps its own block and needs some around it.
 bool Planner::isHaloExchange(ArrayRef<Request> requests) {
   if (blocks_.size() < 2 || !distinct_)
     return false;
@@ -310,7 +310,7 @@ bool Planner::isLocal(const SourceGrid &grid, const Request &request) {
 
 /// Serves the remote requests from what their devices get.
 void Planner::serveRemote() {
-  // Chains again: joining and sorting moved the needs.
+  // Joining and sorting have moved the needs: the chains are made again.
   firstNeed_.clear();
   for (size_t i = needs_.size(); i-- != 0;) {
     int32_t *head = firstNeed_.find(needs_[i].device);
@@ -356,7 +356,7 @@ void Planner::moveComponent(const SourceGrid &grid, int32_t component) {
     return;
   components_.blocks(component, spans_);
   describeSources(grid);
-  // Served when it was reduced?
+  // The reduction may have served this request.
   int32_t first = 0;
   for (size_t d = 0; d != grid.rank(); ++d)
     first += grid.blocksOf(d, box(requests[0].box())[d]).begin *
@@ -364,7 +364,7 @@ void Planner::moveComponent(const SourceGrid &grid, int32_t component) {
   if (grid.blockHolders(first).empty())
     return;
 
-  // Row 1: what is there needs no action and waits for none.
+  // What the device has needs no action and waits for none.
   remote_.clear();
   for (const Request &request : requests) {
     if (!isLocal(grid, request)) {

@@ -93,18 +93,16 @@ static constexpr StringRef kindComment =
     "boost clock), memory bandwidth 70-80% of the published one; half_* and "
     "launch_s are assumptions";
 
-/// Clusters of the papers keep the names of their files.
-static std::string nameOf(StringRef name, const Twine &published,
-                          bool isPublished, int32_t nodes, int32_t perNode) {
-  if (isPublished)
-    return published.str();
+static std::string nameOf(StringRef name, int32_t nodes, int32_t perNode) {
   return (name + "-" + Twine(nodes) + "x" + Twine(perNode)).str();
 }
 
 static Cluster makeP100(int32_t nodes) {
-  Cluster cluster(nameOf("p100", nodes == 1 ? "p100-node" : "p100-cluster",
-                         nodes == 1 || nodes == 4, nodes, 4),
-                  "P100-SXM2", nodes, 4);
+  // Clusters of the papers keep the names of their files, here and below.
+  std::string name = nodes == 1   ? "p100-node"
+                     : nodes == 4 ? "p100-cluster"
+                                  : nameOf("p100", nodes, 4);
+  Cluster cluster(name, "P100-SXM2", nodes, 4);
   cluster.comment(kindComment);
   cluster.comment(
       (nodes == 1 ? "one node of 4 P100" : Twine(nodes) + " nodes x 4 P100") +
@@ -130,7 +128,7 @@ static Cluster makeP100(int32_t nodes) {
 }
 
 static Cluster makeK80(int32_t nodes) {
-  Cluster cluster(nameOf("k80", "k80-cluster", nodes == 16, nodes, 4), "K80",
+  Cluster cluster(nodes == 16 ? "k80-cluster" : nameOf("k80", nodes, 4), "K80",
                   nodes, 4);
   cluster.comment(kindComment);
   cluster.comment(Twine(nodes) + " nodes x 4 K80 devices (Jia et al., 'Beyond "
@@ -163,7 +161,7 @@ static Cluster makeV100(int32_t nodes) {
                   {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 2},
                   {2, 6, 1}, {3, 7, 1}, {4, 5, 1}, {4, 6, 1},
                   {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2}};
-  Cluster cluster(nameOf("v100", "v100-8", nodes == 1, nodes, 8), "V100-SXM2",
+  Cluster cluster(nodes == 1 ? "v100-8" : nameOf("v100", nodes, 8), "V100-SXM2",
                   nodes, 8);
   cluster.comment(kindComment);
   cluster.comment(
@@ -197,7 +195,7 @@ struct DGX {
 } // namespace
 
 static Cluster makeDGX(int32_t nodes, const DGX &dgx) {
-  Cluster cluster(nameOf(dgx.name, "", false, nodes, 8), dgx.kind, nodes, 8);
+  Cluster cluster(nameOf(dgx.name, nodes, 8), dgx.kind, nodes, 8);
   cluster.comment("peak_flops is about 85% of the published fp32 peak without "
                   "tensor cores, memory bandwidth 80% of the published one; "
                   "half_* and launch_s are assumptions");

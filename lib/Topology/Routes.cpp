@@ -26,7 +26,7 @@ class Topology::RatesTable {
 public:
   RatesTable(llvm::ArrayRef<Link> links, std::vector<Rates> &rates)
       : rates_(rates) {
-    // 0: no links. All else is longer.
+    // Entry 0 stands for no links; all other routes are longer.
     rates_.assign(1, {});
     using Sort = std::tuple<int64_t, double, bool, double>;
     std::map<Sort, uint32_t> sorts;

@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 using namespace soap;
@@ -59,7 +60,7 @@ std::string Topology::finish() {
     }
     finished_ = true;
   }
-  // Routes are looked for only over links that make sense.
+  // Routes are looked for only if all links are valid.
   int32_t numVertices = host() + 1 + static_cast<int32_t>(junctions_.size());
   for (const Link &link : links_)
     if (link.from < 0 || link.to < 0 || link.from >= numVertices ||
@@ -121,20 +122,18 @@ std::string Topology::check() const {
   return "";
 }
 
-Topology Topology::machine(int32_t count, const DeviceKind &kind,
-                           double copyBandwidth, int64_t latencyNs,
-                           int64_t memoryBytes, int32_t coresPerDevice,
-                           bool occupiesReceiver) {
+Topology Topology::machine(int32_t count, const MachineDevice &device) {
+  assert(count > 0 && device.copyBandwidth > 0 && "devices exchange data");
   Topology topology;
   topology.name = "machine-" + std::to_string(count);
-  int32_t kindIndex = topology.addKind(kind);
+  int32_t kind = topology.addKind(device.kind);
   for (int32_t id = 0; id < count; ++id)
-    topology.addDevice(kindIndex, 0, memoryBytes, coresPerDevice);
+    topology.addDevice(kind, 0, device.memoryBytes, device.cores);
   // The receiver copies, one thing at a time: what enters a device shares one
   // resource.
   auto connect = [&](int32_t from, int32_t to, const llvm::Twine &shared) {
-    topology.addLink({from, to, copyBandwidth, latencyNs, shared.str(), -1,
-                      occupiesReceiver});
+    topology.addLink({from, to, device.copyBandwidth, device.latencyNs,
+                      shared.str(), -1, device.occupiesReceiver});
   };
   for (int32_t to = 0; to < count; ++to) {
     for (int32_t from = 0; from < count; ++from)
@@ -148,12 +147,16 @@ Topology Topology::machine(int32_t count, const DeviceKind &kind,
 }
 
 void Topology::reserveMemory(int32_t device, int64_t bytes) {
+  assert(device >= 0 && device < numDevices() && "a device of the topology");
+  assert(bytes >= 0 && "nothing is given back");
   int64_t &memory = devices_[device].memoryBytes;
   if (memory > 0)
     memory = std::max<int64_t>(1, memory - bytes);
 }
 
 void Topology::throttle(const LinkSpeed &speed) {
+  assert(finished_ && "links are throttled after finish()");
+  assert(speed.bandwidth > 0 && speed.latencyNs >= 0 && "a link moves data");
   name += "-link";
   for (Link &link : links_) {
     if (link.from >= numDevices() || link.to >= numDevices())

@@ -86,7 +86,8 @@ public:
   }
 
 private:
-  /// A text or a list of them; what else people write there is theirs.
+  /// A text or a list of texts. Anything else that people write there is
+  /// ignored.
   void readComments() {
     if (std::optional<llvm::StringRef> text = root_.getString("comment"))
       topology_.comments.push_back(text->str());

@@ -68,7 +68,7 @@ private:
       nn::setName(local, name + Twine('.') + Twine(count));
   }
 
-  /// Units of a loop may be larger than what is asked for.
+  /// A unit of a loop may be larger than the box that is asked for.
   Value crop(Value value, const Box &have, const Box &want) {
     if (have == want)
       return value;

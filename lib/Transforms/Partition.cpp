@@ -208,7 +208,8 @@ LogicalResult PartitionPass::writeTasks(
           deviceToPlan(config.getDevices()[placed], builder.host())));
     }
     auto task = builder.builder().create<TaskOp>(
-        op->getLoc(), types, boxes, inputs, nn::getName(op), number, phase);
+        op->getLoc(), types, boxes, inputs,
+        TaskOrigin{nn::getName(op), number, phase});
     SmallVector<Value> operands;
     for (int64_t argument : argumentOf)
       operands.push_back(argument < 0 ? Value()

@@ -19,6 +19,7 @@ using namespace soap::soapir;
 
 /// Devices of an operation in the ids of plans.
 static SmallVector<int32_t> planDevices(Operation *op, int32_t host) {
+  assert(getConfig(op) && "operations are configured");
   SmallVector<int32_t> devices;
   for (int32_t device : getConfig(op).getDevices())
     devices.push_back(deviceToPlan(device, host));
@@ -185,8 +186,8 @@ LogicalResult PartitionBuilder::writeReduction(PlannedValue &value,
                              output.box, parts, value.numParts);
   value.boxes[reduction.output] = box;
   auto task = builder_.create<TaskOp>(
-      value.loc, shardType(value, box, output.device), box, inputs, value.node,
-      index, Phase::Step, /*reduce=*/true);
+      value.loc, shardType(value, box, output.device), box, inputs,
+      TaskOrigin{value.node, index, Phase::Step, /*reduces=*/true});
   OpBuilder::InsertionGuard guard(builder_);
   builder_.setInsertionPointToStart(&task.getBlock());
   Value joined = task.getBlock().getArgument(0);
@@ -209,9 +210,15 @@ CollectiveAlgorithm PartitionBuilder::algorithmOf(const PlannedValue &value,
   if (!topology_)
     return CollectiveAlgorithm::Direct;
   auto moved = movements(action, nn::elementBytes(value.type.getElementType()));
-  return CostModel::collective(action.kind, action.group, moved.front().bytes,
-                               *topology_)
-      .algorithm;
+  CollectiveAlgorithm chosen =
+      CostModel::collective(action.kind, action.group, moved.front().bytes,
+                            *topology_)
+          .algorithm;
+  if (SOAP_FAULT("algorithm-differs"))
+    for (CollectiveAlgorithm other : algorithmsOf(action.kind))
+      if (other != chosen)
+        return other;
+  return chosen;
 }
 
 LogicalResult PartitionBuilder::writeAction(PlannedValue &value,
@@ -231,7 +238,7 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value,
   for (auto [i, output] : llvm::enumerate(action.outputs)) {
     const Shard &shard = value.plan.shards[output];
     toHost &= shard.device == host_;
-    // What only moves keeps its parts.
+    // An action that only moves data keeps the parts that a shard names.
     if (moves) {
       Value input = inputs[action.kind == ActionKind::Broadcast ? 0 : i];
       value.boxes[output] = getBox(input);

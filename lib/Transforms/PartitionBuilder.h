@@ -57,7 +57,10 @@ public:
   /// Plans result `result` of `producer` for all its uses. Consumer k of the
   /// plan is use k of the value, in order of nodes, then of operands.
   void plan(mlir::OpResult result, llvm::ArrayRef<mlir::OpOperand *> uses);
-  PlannedValue &planned(mlir::Value value) { return *values_[value]; }
+  PlannedValue &planned(mlir::Value value) {
+    assert(values_.contains(value) && "plan() comes before the tasks");
+    return *values_[value];
+  }
 
   /// The type of a shard of `value` with box `box` on a device (an id of the
   /// plan).

@@ -12,6 +12,9 @@
 #include "soap/Transforms/ScheduleSimulation.h"
 #include "soap/Transforms/StrategyIR.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "soap-schedule"
 
 using namespace mlir;
 
@@ -57,19 +60,23 @@ private:
     if (policy == "program" &&
         !main->hasAttr(soapir::SOAPDialect::getOrderAttrName()))
       return success();
-    FailureOr<ModuleProblem> problem = readProblem(getOperation(), cost);
-    if (failed(problem))
+    FailureOr<ConfiguredProblem> configured =
+        readConfigured(getOperation(), cost);
+    if (failed(configured))
       return failure();
-    FailureOr<Strategy> strategy =
-        readStrategy(problem->extracted, problem->topology);
-    if (failed(strategy))
-      return failure();
-    strategy->order = launchOrder(policy, problem->get(), *strategy);
-    writeStrategy(problem->extracted, *strategy, problem->topology);
+    auto &[problem, strategy] = *configured;
+    strategy.order = launchOrder(policy, problem.get(), strategy);
+    LLVM_DEBUG({
+      llvm::dbgs() << policy << ":";
+      for (int32_t node : strategy.order)
+        llvm::dbgs() << ' ' << problem.extracted.graph.node(node).name;
+      llvm::dbgs() << "\n";
+    });
+    writeStrategy(problem.extracted, strategy, problem.topology);
     if (!report)
       return success();
-    TaskGraph tasks(problem->get());
-    tasks.setStrategy(*strategy);
+    TaskGraph tasks(problem.get());
+    tasks.setStrategy(strategy);
     emitRemark(loc) << "schedule: policy " << policy << ", simulated step time "
                     << FullSimulator(tasks).stepNs() << " ns";
     return success();
@@ -117,6 +124,8 @@ private:
         chooseTaskOrder(func, *topology, *costs, policy);
     if (failed(order))
       return failure();
+    LLVM_DEBUG(llvm::dbgs()
+               << policy << ": " << llvm::join(*order, ", ") << "\n");
     func->removeAttr(soapir::SOAPDialect::getOrderAttrName());
     return soapir::writeLaunchOrder(func, *order);
   }

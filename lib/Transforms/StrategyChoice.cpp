@@ -66,14 +66,14 @@ searchStrategy(const ModuleProblem &problem, const StrategyRequest &request,
                         options);
 }
 
-/// But for the launch order.
+/// Chooses everything but the launch order.
 static FailureOr<ChosenStrategy>
 chooseConfigurations(const ModuleProblem &problem,
                      const StrategyRequest &request, Location loc) {
   const OperatorGraph &graph = problem.extracted.graph;
   StringRef name(request.name);
   ChosenStrategy chosen;
-  // A model of constants: there is nothing to search.
+  // In a model of constants there is nothing to search.
   if (name == "search" && llvm::none_of(graph.nodes(), [](const auto &node) {
         return node.role == NodeRole::Compute;
       }))

@@ -95,7 +95,7 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
       continue;
     }
     given[id] = true;
-    // Past the last device, a number would mean the host.
+    // A number behind that of the last device would mean the host.
     for (int32_t device : attr.getDevices())
       if (device >= topology.numDevices())
         return op->emitOpError("expected devices of the topology, 0 to ")
@@ -128,6 +128,10 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
 
 void writeStrategy(const ExtractedGraph &extracted, const Strategy &strategy,
                    const Topology &topology) {
+  assert(strategy.configs.size() == extracted.ops.size() &&
+         (strategy.order.empty() ||
+          strategy.order.size() == extracted.ops.size()) &&
+         "a strategy of this graph");
   for (auto [index, op] : llvm::enumerate(extracted.ops))
     soapir::setConfig(op, toAttribute(op->getContext(), strategy.configs[index],
                                       extracted.graph.node(index), topology));

@@ -69,7 +69,8 @@ int64_t TaskCosts::ns(soapir::TaskOp task, const DeviceKind &kind) const {
     if (isa<nn::ParameterOp, nn::ConstantOp>(*op))
       return;
     nn::LocalTile tile = nn::makeWholeTile(op);
-    // Kinds are those of the whole: a tile may be one element wide.
+    // The kinds of loops are those of the whole value, since a tile may be one
+    // element wide.
     SmallVector<DimTraits> traits;
     SmallVector<SmallVector<int64_t, 5>> shapes;
     for (const Known &operand : operands) {

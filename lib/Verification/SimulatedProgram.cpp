@@ -78,7 +78,28 @@ LogicalResult SimulatedProgram::compareOrder(func::FuncOp main) const {
   return success();
 }
 
+LogicalResult SimulatedProgram::compareAlgorithms(func::FuncOp main) const {
+  const Topology &topology = tasks_.topology();
+  for (auto move : main.getOps<soapir::CommunicationOpInterface>()) {
+    auto written =
+        move->getAttrOfType<soapir::CollectiveAlgorithmAttr>("algorithm");
+    if (!written)
+      continue;
+    CollectiveAlgorithm expected =
+        CostModel::collective(move.getActionKind(), move.getGroup(),
+                              move.getMovements(topology.host()).front().bytes,
+                              topology)
+            .algorithm;
+    if (written.getValue() != expected)
+      return move->emitOpError()
+             << "expected algorithm " << stringify(expected)
+             << ", as simulated, got: " << stringify(written.getValue())
+             << "; this is a defect of the partitioner";
+  }
+  return success();
+}
+
 LogicalResult SimulatedProgram::compare(func::FuncOp main) const {
   return failure(failed(movements_.compare(main)) ||
-                 failed(compareOrder(main)));
+                 failed(compareAlgorithms(main)) || failed(compareOrder(main)));
 }

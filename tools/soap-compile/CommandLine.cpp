@@ -31,7 +31,7 @@ struct Texts {
 };
 } // namespace
 
-/// What is printed to standard output must be one thing.
+/// At most one thing is printed to standard output.
 static llvm::Error checkPrinted(const CommandLine &line) {
   Emit emit = line.options.emit;
   bool printsLevel = emit != Emit::SharedObject && emit != Emit::Report &&

@@ -124,7 +124,7 @@ static int compile(const CommandLine &line) {
   int code = error ? report(std::move(error)) : 0;
   llvm::outs() << result.strategyTable;
   llvm::Error failed = writeExports(line, result);
-  // A level that was made is there although the state of its search is not.
+  // The level was written, although the state of its search was not.
   if (!failed && (code == 0 || !result.text.empty()))
     failed = printResults(line, result);
   if (failed) {
@@ -149,8 +149,8 @@ int main(int argc, char **argv) {
   if (!*line)
     return code;
   code = compile(**line);
-  // Checked here, so that LLVM does not end the program for it. Messages that
-  // nobody sees are no failure.
+  // The streams are checked here, since LLVM would end the program otherwise.
+  // Messages that nobody sees are no failure.
   llvm::errs().clear_error();
   llvm::outs().flush();
   if (std::error_code error = llvm::outs().error()) {

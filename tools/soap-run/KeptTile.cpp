@@ -12,7 +12,7 @@
 using namespace soap;
 using namespace soap::run;
 
-/// A message that brings tiles ends with the tile that makes it so long.
+/// A message takes tiles until it is this long.
 static constexpr size_t messageBytes = size_t{64} << 20;
 
 KeptTile::KeptTile(const soap_tile &tile)

@@ -53,7 +53,8 @@ void ModelRun::verifyFirst(Loading &loading) {
   verification_ = std::make_unique<Verification>(options_.tolerance);
   loading.observe = Verification::show;
   loading.user = verification_.get();
-  // The others wait for rank 0 meanwhile, and know that it lives.
+  // The other ranks wait for rank 0 meanwhile; heartbeats tell them that it is
+  // alive.
   join(loading);
   try {
     if (loading.isRoot())
@@ -181,7 +182,7 @@ bool ModelRun::run() {
     writeProfile(*session_, std::max<size_t>(iterations, 5), options_.profile);
   bool equal = true;
   session_->onRoot([&] { equal = reportOutputs(); });
-  // All processes end alike.
+  // All processes end with the same exit code.
   soap_status all =
       soap_model_agree(session_->get(), equal ? SOAP_OK : SOAP_FAILED);
   if (equal)

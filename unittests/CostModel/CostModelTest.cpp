@@ -127,8 +127,8 @@ TEST(CostModel, MeasuredEntriesWin) {
 
 TEST(CostModel, DirectCollectivesByHand) {
   // Every device takes in 1 byte per ns; a hop costs 10 ns of latency.
-  Topology machine =
-      Topology::machine(4, testKind(), 1e9, 10, 0, 1, /*occupies=*/false);
+  Topology machine = Topology::machine(
+      4, {testKind(), 1e9, 10, 0, 1, /*occupiesReceiver=*/false});
   llvm::SmallVector<int32_t> group{0, 1, 2, 3};
   llvm::SmallVector<int64_t> equal{400, 400, 400, 400};
   auto cost = [&](ActionKind kind, llvm::ArrayRef<int64_t> bytes) {
@@ -154,8 +154,8 @@ TEST(CostModel, DirectCollectivesByHand) {
 }
 
 TEST(CostModel, RingsAndTreesByHand) {
-  Topology machine =
-      Topology::machine(4, testKind(), 1e9, 10, 0, 1, /*occupies=*/false);
+  Topology machine = Topology::machine(
+      4, {testKind(), 1e9, 10, 0, 1, /*occupiesReceiver=*/false});
   llvm::SmallVector<int32_t> group{0, 1, 2, 3};
   llvm::SmallVector<int64_t> equal{400, 400, 400, 400};
   auto cost = [&](ActionKind kind, CollectiveAlgorithm algorithm,
@@ -224,8 +224,8 @@ TEST(CostModel, TopologyChoosesTheAlgorithm) {
 
 /// Copying and joining take the members' compute time where links say so.
 TEST(CostModel, CollectivesOccupyTheirMembers) {
-  Topology machine =
-      Topology::machine(2, testKind(), 1e9, 10, 0, 1, /*occupies=*/true);
+  Topology machine = Topology::machine(
+      2, {testKind(), 1e9, 10, 0, 1, /*occupiesReceiver=*/true});
   CollectiveCost cost =
       CostModel::collective(ActionKind::AllReduce, {0, 1}, {400, 400}, machine);
   // 200 bytes come twice; one message is joined: 3 * 200 bytes of traffic.

@@ -8,6 +8,7 @@
 #include "soap/Partition/FlatPlan.h"
 #include "../FromEnvironment.h"
 #include "RandomPlans.h"
+#include "soap/Partition/Needs.h"
 #include "gtest/gtest.h"
 
 using namespace soap;
@@ -145,9 +146,9 @@ TEST(FlatPlan, LayoutsAndNeedsForgetWhatWasThere) {
   EXPECT_EQ(layout.devices, fresh.devices);
   EXPECT_EQ(layout.tasks, fresh.tasks);
 
-  Need need = makeNeed(spec, 0, split, many, {8, 6}, /*regather=*/true);
-  makeNeed(spec, 1, plain, few, {8}, /*regather=*/false, need);
-  Need freshNeed = makeNeed(spec, 1, plain, few, {8});
+  Need need = needOf({spec, 0, split, many, /*regather=*/true}, {8, 6});
+  needOf({spec, 1, plain, few}, {8}, need);
+  Need freshNeed = needOf({spec, 1, plain, few}, {8});
   EXPECT_EQ(need.ranges, freshNeed.ranges);
   EXPECT_EQ(need.copies, freshNeed.copies);
   EXPECT_EQ(need.devices, freshNeed.devices);

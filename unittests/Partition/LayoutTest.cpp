@@ -7,6 +7,7 @@
 
 #include "ExampleSpecs.h"
 #include "soap/Partition/CommPlan.h"
+#include "soap/Partition/Needs.h"
 #include "gtest/gtest.h"
 #include <numeric>
 
@@ -89,7 +90,7 @@ TEST(Layouts, WindowedResultCutsAtWindows) {
 TEST(Needs, HaloesAndCopies) {
   PartitionSpec conv = convSpec(4, 6, 7, 5, 3, 3, 2, 1);
   Degrees degrees{{1, 2, 2, 1, 1}, 1};
-  Need input = makeNeed(conv, 0, degrees, devicesOf(degrees), {4, 3, 13, 9});
+  Need input = needOf({conv, 0, degrees, devicesOf(degrees)}, {4, 3, 13, 9});
   EXPECT_EQ(input.copies, 2) << "loop f is absent from the input";
   ASSERT_EQ(input.ranges[2].size(), 2u);
   EXPECT_EQ(input.ranges[2][0], (Range{0, 6}));
@@ -104,7 +105,7 @@ TEST(Needs, FirstOnlyOperandsAreReadByTheFirstPart) {
   PartitionSpec conv = convSpec(4, 6, 7, 5, 3, 3, 2, 1);
   Degrees degrees{{2, 2, 1, 1, 3}, 2};
   Need bias =
-      makeNeed(conv, 2, degrees, devicesOf(degrees), {6}, /*regather=*/true);
+      needOf({conv, 2, degrees, devicesOf(degrees), /*regather=*/true}, {6});
   EXPECT_TRUE(bias.regather);
   EXPECT_EQ(bias.copies, 4) << "two tiles of n, two replicas";
   EXPECT_EQ(bias.tasks, (Ids{0, 1, 12, 13, 6, 7, 18, 19}));
@@ -116,7 +117,7 @@ TEST(Needs, AgreeWithTaskBoxes) {
   Degrees degrees{{2, 3, 2, 1, 3}, 2};
   for (unsigned operand = 0; operand != 3; ++operand) {
     Need need =
-        makeNeed(conv, operand, degrees, devicesOf(degrees), shapes[operand]);
+        needOf({conv, operand, degrees, devicesOf(degrees)}, shapes[operand]);
     int64_t readers = 0;
     for (int64_t task = 0; task != degrees.numTasks(); ++task)
       readers +=

@@ -8,6 +8,7 @@
 #include "../FromEnvironment.h"
 #include "ExampleSpecs.h"
 #include "PlanSimulation.h"
+#include "soap/Partition/Needs.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -131,8 +132,8 @@ TEST(SpecProperty, ChainsOfConvolutions) {
     Layout producer =
         makeLayout(first, 0, d1, draw.devices(d1, devices), shape);
     std::vector<Need> needs{
-        makeNeed(second, 0, d2, draw.devices(d2, devices), shape),
-        makeNeed(add, 1, d3, draw.devices(d3, devices), shape)};
+        needOf({second, 0, d2, draw.devices(d2, devices)}, shape),
+        needOf({add, 1, d3, draw.devices(d3, devices)}, shape)};
     ValuePlan plan = planValue(producer, needs);
     ASSERT_EQ(verify(plan, producer, needs), "") << "seed " << baseSeed() + i;
     ASSERT_EQ(simulate(plan, producer, needs), "") << "seed " << baseSeed() + i;

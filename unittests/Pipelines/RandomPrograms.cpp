@@ -21,9 +21,9 @@ static Topology fourDevices(const Target &target) {
   DeviceKind kind;
   kind.name = target.getName().str();
   kind.alignment = target.getAlignment();
-  return Topology::machine(4, kind, /*copyBandwidth=*/5e9, /*latencyNs=*/1000,
-                           /*memoryBytes=*/0, /*coresPerDevice=*/1,
-                           /*occupiesReceiver=*/false);
+  return Topology::machine(4, {kind, /*copyBandwidth=*/5e9, /*latencyNs=*/1000,
+                               /*memoryBytes=*/0, /*coresPerDevice=*/1,
+                               /*occupiesReceiver=*/false});
 }
 
 RandomPrograms::RandomPrograms(const Target &target)

@@ -322,9 +322,10 @@ TEST(Monitor, WhoSaysNothingDoesNotJoin) {
     zero.monitor.introduce({{"a", 10}, {"b", 11}, {"c", 12}});
     FAIL();
   } catch (const Error &error) {
-    EXPECT_STREQ(error.what(),
-                 "expected a word of rank 2 (host c, pid 12) within 1 s, got: "
-                 "nothing; see what takes connections between the hosts");
+    EXPECT_STREQ(
+        error.what(),
+        "expected a connection from rank 2 (host c, pid 12) within 1 s, got: "
+        "nothing; see what takes connections between the hosts");
   }
   // Whoever has heard of it first watches no more; then nobody is missed.
   zero.monitor.dissolve();

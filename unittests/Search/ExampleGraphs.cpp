@@ -402,8 +402,9 @@ Topology test::randomMachine(uint64_t seed) {
   double bandwidth = static_cast<double>(pick(random, {1, 6, 40})) * 1e9;
   int64_t latency = pick(random, {100, 1500});
   if (random.below(2))
-    return Topology::machine(devices, kind, bandwidth, latency, 0, 1,
-                             /*occupiesReceiver=*/random.below(2));
+    return Topology::machine(devices,
+                             {kind, bandwidth, latency, 0, 1,
+                              /*occupiesReceiver=*/random.below(2) == 1});
   Topology topology;
   int32_t slow = topology.addKind(kind);
   kind.name = "fast";
@@ -456,8 +457,8 @@ static DeviceKind plainKind(double flops) {
 }
 
 Topology test::plainMachine(int32_t devices, double flops) {
-  return Topology::machine(devices, plainKind(flops), 1e9, 10, 0, 1,
-                           /*occupiesReceiver=*/false);
+  return Topology::machine(
+      devices, {plainKind(flops), 1e9, 10, 0, 1, /*occupiesReceiver=*/false});
 }
 
 Topology test::plainBus(int32_t devices, double flops) {

@@ -114,7 +114,8 @@ TEST(LowerBound, KnowsWhatHasToMove) {
     kind.peakFlops = 1e9;
     kind.halfRows = kind.halfColumns = kind.halfDepth = 0;
     kind.launchNs = 0;
-    return Topology::machine(2, kind, 1e9, latencyNs, 0, 1, false);
+    return Topology::machine(
+        2, {kind, 1e9, latencyNs, 0, 1, /*occupiesReceiver=*/false});
   };
   constexpr int64_t layerNs = 2 * 64 * 64;
   LowerBound fast = lowerBound({graph, machine(0), costs});

@@ -157,7 +157,8 @@ TEST(MemoryUse, WhatASearchFindsFits) {
   OperatorGraph graph = builder.finish();
   DeviceKind kind = plainMachine(1).kinds()[0];
   auto machineWith = [&](int64_t memory) {
-    return Topology::machine(3, kind, 2e9, 50, memory, 1, false);
+    return Topology::machine(
+        3, {kind, 2e9, 50, memory, 1, /*occupiesReceiver=*/false});
   };
   for (uint64_t seed = 0; seed < 6; ++seed) {
     SearchOptions options;

@@ -109,7 +109,8 @@ TEST_F(ReceiptBoundsTest, CopiesOnOneDeviceMakeNoBlocks) {
   builder.output("u", builder.relu("q", p));
   DeviceKind kind = plainMachine(1).kinds()[0];
   kind.memoryBandwidth = 1e10;
-  build(Topology::machine(4, kind, 1e9, 10, 0, 1, false));
+  build(
+      Topology::machine(4, {kind, 1e9, 10, 0, 1, /*occupiesReceiver=*/false}));
   place("p", {1, 1}, 1, {0});
   place("q", {1, 1}, 1, {3});
   place("a", {2, 1}, 3, {1, 2, 1, 1, 2, 2});

@@ -24,8 +24,8 @@ Topology realistic(int32_t devices, int64_t memory = 0) {
   kind.peakFlops = 2e9;
   kind.memoryBandwidth = 5e9;
   kind.launchNs = 500;
-  return Topology::machine(devices, kind, 4e9, 800, memory, 1,
-                           /*occupiesReceiver=*/true);
+  return Topology::machine(
+      devices, {kind, 4e9, 800, memory, 1, /*occupiesReceiver=*/true});
 }
 
 llvm::Expected<SearchResult> run(std::unique_ptr<SearchAlgorithm> algorithm,
@@ -100,7 +100,8 @@ TEST(Search, BeatsItsStartsAtBatchOne) {
   DeviceKind kind;
   kind.name = "cpu";
   kind.peakFlops = 100e9;
-  Topology machine = Topology::machine(2, kind, 5e9, 2000, 0, 1, true);
+  Topology machine =
+      Topology::machine(2, {kind, 5e9, 2000, 0, 1, /*occupiesReceiver=*/true});
   OperatorGraph graph = inception(1, 2);
   SearchProblem problem{graph, machine, costs};
   SearchOptions options;

@@ -176,7 +176,8 @@ TEST_F(Simulator, SeveralTasksOfADeviceAreOneNode) {
 
 TEST_F(Simulator, ReceiversWithoutASpareCoreLoseTime) {
   DeviceKind kind = machine.kinds()[0];
-  Topology busy = Topology::machine(3, kind, 1e9, 10, 0, 1, true);
+  Topology busy =
+      Topology::machine(3, {kind, 1e9, 10, 0, 1, /*occupiesReceiver=*/true});
   Simulated run(graph, busy, costs,
                 configure(graph, busy, {{"b", {1, 1, 1}, {1}}}));
   // The receiver had nothing else to do.

@@ -148,8 +148,8 @@ TEST(TaskGraph, MemoryByHand) {
   CostModel costs;
   DeviceKind kind = plainMachine(1).kinds()[0];
   auto peakOn = [&](int32_t devices, int64_t memory, std::string *error) {
-    Topology machine =
-        Topology::machine(devices, kind, 1e9, 0, memory, 1, false);
+    Topology machine = Topology::machine(
+        devices, {kind, 1e9, 0, memory, 1, /*occupiesReceiver=*/false});
     TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(dataParallel(graph, machine));
     if (error)
@@ -168,7 +168,8 @@ TEST(TaskGraph, MemoryByHand) {
                    "in use; use more devices, a smaller batch or another "
                    "strategy");
   // What fills it, and when.
-  Topology machine = Topology::machine(1, kind, 1e9, 0, 639, 1, false);
+  Topology machine =
+      Topology::machine(1, {kind, 1e9, 0, 639, 1, /*occupiesReceiver=*/false});
   TaskGraph tasks({graph, machine, costs});
   tasks.setStrategy(dataParallel(graph, machine));
   MemoryPeak peak = memoryPeak(tasks, 0);
@@ -238,7 +239,8 @@ TEST(TaskGraph, CostsTheBytesThatAnOperationStates) {
   kind.peakFlops = 1e18;
   kind.memoryBandwidth = 1e9;
   kind.launchNs = 7;
-  Topology machine = Topology::machine(2, kind, 1e9, 10, 0, 1, false);
+  Topology machine =
+      Topology::machine(2, {kind, 1e9, 10, 0, 1, /*occupiesReceiver=*/false});
   for (auto [flops, bytes, ns] : {std::tuple(1.0, std::optional<double>(), 647),
                                   std::tuple(1.0, std::optional(100.0), 107),
                                   std::tuple(1.0, std::optional(1000.0), 1007),

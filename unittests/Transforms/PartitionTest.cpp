@@ -213,9 +213,10 @@ protected:
 Topology machine(int32_t devices) {
   DeviceKind kind;
   kind.name = "cpu";
-  return Topology::machine(devices, kind, /*copyBandwidth=*/5e9,
-                           /*latencyNs=*/1000, /*memoryBytes=*/0,
-                           /*coresPerDevice=*/1, /*occupiesReceiver=*/false);
+  return Topology::machine(devices,
+                           {kind, /*copyBandwidth=*/5e9,
+                            /*latencyNs=*/1000, /*memoryBytes=*/0,
+                            /*coresPerDevice=*/1, /*occupiesReceiver=*/false});
 }
 } // namespace
 

@@ -152,7 +152,7 @@ TEST_F(ScheduleSimulation, TransfersHoldTheirLinks) {
 TEST_F(ScheduleSimulation, ReceiversWithoutASpareCoreLoseTime) {
   DeviceKind kind = test::plainMachine(1).kinds()[0];
   for (bool occupies : {false, true}) {
-    Topology topology = Topology::machine(2, kind, 1e9, 10, 0, 1, occupies);
+    Topology topology = Topology::machine(2, {kind, 1e9, 10, 0, 1, occupies});
     // Device 1 runs the second chain while the 32 bytes of a1 arrive.
     ASSERT_NO_FATAL_FAILURE(partition(topology, {{"a1", {1, 1, 1}, {0}},
                                                  {"a2", {1, 1, 1}, {1}},

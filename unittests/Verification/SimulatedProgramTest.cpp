@@ -48,10 +48,10 @@ protected:
         .loadDialect<func::FuncDialect, nn::NNDialect, soapir::SOAPDialect>();
     DeviceKind kind;
     kind.name = "cpu";
-    topology_ = Topology::machine(2, kind, /*copyBandwidth=*/5e9,
-                                  /*latencyNs=*/1000, /*memoryBytes=*/0,
-                                  /*coresPerDevice=*/1,
-                                  /*occupiesReceiver=*/false);
+    topology_ = Topology::machine(2, {kind, /*copyBandwidth=*/5e9,
+                                      /*latencyNs=*/1000, /*memoryBytes=*/0,
+                                      /*coresPerDevice=*/1,
+                                      /*occupiesReceiver=*/false});
   }
 
   ModuleProblem parse() {

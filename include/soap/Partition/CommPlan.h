@@ -65,14 +65,6 @@ void makeLayout(const PartitionSpec &spec, unsigned result,
                 const Degrees &degrees, llvm::ArrayRef<int32_t> devices,
                 llvm::ArrayRef<int64_t> shape, Layout &layout);
 
-/// The need of operand `operand` of an operation, likewise.
-Need makeNeed(const PartitionSpec &spec, unsigned operand,
-              const Degrees &degrees, llvm::ArrayRef<int32_t> devices,
-              llvm::ArrayRef<int64_t> shape, bool regather = false);
-void makeNeed(const PartitionSpec &spec, unsigned operand,
-              const Degrees &degrees, llvm::ArrayRef<int32_t> devices,
-              llvm::ArrayRef<int64_t> shape, bool regather, Need &need);
-
 /// What one action does. HaloExchange is a set of transfers between neighbours
 /// in which every device keeps its own tile.
 enum class ActionKind : uint8_t {

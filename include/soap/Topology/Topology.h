@@ -21,6 +21,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -102,6 +103,18 @@ struct Route {
   }
 };
 
+/// One of the equal devices of a machine that exchange data through shared
+/// memory.
+struct MachineDevice {
+  DeviceKind kind;
+  /// Bytes/s that one device gets while all are copying.
+  double copyBandwidth = 0;
+  int64_t latencyNs = 0;   ///< Of a transfer.
+  int64_t memoryBytes = 0; ///< 0: unlimited.
+  int32_t cores = 0;
+  bool occupiesReceiver = false; ///< As in Link.
+};
+
 class Topology {
 public:
   std::string name;
@@ -125,12 +138,8 @@ public:
   std::string finish();
   /// @}
 
-  /// `count` equal devices of one machine that exchange data through shared
-  /// memory. `copyBandwidth` is what one device gets while all are copying.
-  static Topology machine(int32_t count, const DeviceKind &kind,
-                          double copyBandwidth, int64_t latencyNs,
-                          int64_t memoryBytes, int32_t coresPerDevice,
-                          bool occupiesReceiver);
+  /// `count` equal devices of one machine.
+  static Topology machine(int32_t count, const MachineDevice &device);
   /// Puts a link of this speed in place of each that joins two devices, as
   /// soap-run --link does: one in each direction of a pair, shared with no
   /// other. Receivers copy as fast as before, and what it takes to hand over
@@ -196,6 +205,10 @@ private:
   class RatesTable;
 
   const Way &wayOf(int32_t from, int32_t to) const {
+    assert(finished_ && "routes are found by finish()");
+    assert(static_cast<size_t>(from) <= devices_.size() &&
+           static_cast<size_t>(to) <= devices_.size() &&
+           "ends are devices or the host");
     return ways_[static_cast<size_t>(from) * (devices_.size() + 1) + to];
   }
   void findRoutes();

@@ -34,8 +34,9 @@ public:
 
   /// Compares the partitioned and scheduled function `main`: the movements of
   /// every phase and the sequence of the step's actions are those of the task
-  /// graph, and a simulation of the block ends every node and action, and the
-  /// step, at the same time. Emits an error on the first difference.
+  /// graph, collectives have the algorithms that were costed, and a simulation
+  /// of the block ends every node and action, and the step, at the same time.
+  /// Emits an error on the first difference.
   mlir::LogicalResult compare(mlir::func::FuncOp main) const;
 
   /// Compares the movements of all devices' programs (soaprt), as a set: their
@@ -54,6 +55,7 @@ public:
 
 private:
   mlir::LogicalResult compareOrder(mlir::func::FuncOp main) const;
+  mlir::LogicalResult compareAlgorithms(mlir::func::FuncOp main) const;
 
   ModuleProblem problem_;
   TaskGraph tasks_;

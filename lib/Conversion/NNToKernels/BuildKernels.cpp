@@ -6,6 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "native-build-kernels"
 
 namespace soap::native {
 #define GEN_PASS_DEF_BUILDKERNELSPASS
@@ -32,9 +36,13 @@ struct BuildKernelsPass : native::impl::BuildKernelsPassBase<BuildKernelsPass> {
         operations.push_back(op);
       return WalkResult::advance();
     });
-    for (Operation *op : operations)
-      if (failed(kernels.getOrCreate(op)))
+    for (Operation *op : operations) {
+      auto call = kernels.getOrCreate(op);
+      if (failed(call))
         return signalPassFailure();
+      LLVM_DEBUG(llvm::dbgs() << '\'' << nn::getName(op) << "' calls "
+                              << call->symbol << "\n");
+    }
     numCalls = operations.size();
     numKernels = kernels.size();
   }

@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
-#include "Rare.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/APFloat.h"
 #include <cmath>

@@ -38,7 +38,8 @@ Value linalg_lowering::initialSum(OpBuilder &builder, Location loc,
       .getResult()[0];
 }
 
-/// Every dim alone, but dim `split`, which is two.
+/// Groups of dims for a reshape: each dim is a group of its own, except that
+/// dim `split` becomes two.
 static SmallVector<ReassociationIndices> groupDims(unsigned rank,
                                                    unsigned split) {
   SmallVector<ReassociationIndices> groups;
@@ -264,8 +265,7 @@ struct MatMulLowering : public OpRewritePattern<nn::MatMulOp> {
     AffineExpr column = rewriter.getAffineDimExpr(batch + 1 + columnsLast);
     AffineExpr k = rewriter.getAffineDimExpr(batch + 2 - columnsLast);
 
-    auto operandMap = [&](Value operand, AffineExpr first, AffineExpr second,
-                          bool transposed) {
+    auto mapOf = [&](Value operand, AffineExpr first, AffineExpr second) {
       ArrayRef<int64_t> shape = tensorType(operand).getShape();
       unsigned offset = type.getRank() - shape.size();
       SmallVector<AffineExpr> exprs;
@@ -273,14 +273,16 @@ struct MatMulLowering : public OpRewritePattern<nn::MatMulOp> {
         exprs.push_back(shape[i] == type.getDimSize(i + offset)
                             ? rewriter.getAffineDimExpr(i + offset)
                             : rewriter.getAffineConstantExpr(0));
-      exprs.push_back(transposed ? second : first);
-      exprs.push_back(transposed ? first : second);
+      exprs.push_back(first);
+      exprs.push_back(second);
       return AffineMap::get(iterators.size(), 0, exprs, rewriter.getContext());
     };
     SmallVector<AffineMap> maps = {
-        operandMap(op.getA(), row, k, op.getTransposeA()),
-        operandMap(op.getB(), k, column, op.getTransposeB()),
-        operandMap(op.getResult(), row, column, false)};
+        op.getTransposeA() ? mapOf(op.getA(), k, row)
+                           : mapOf(op.getA(), row, k),
+        op.getTransposeB() ? mapOf(op.getB(), column, k)
+                           : mapOf(op.getB(), k, column),
+        mapOf(op.getResult(), row, column)};
     double alpha = op.getAlpha().convertToDouble();
     rewriter.replaceOp(
         op,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rare.h"
+#include "Patterns.h"
 #include "Training.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
@@ -103,9 +103,9 @@ struct ElementwiseLowering : public RewritePattern {
         iterators,
         [&](OpBuilder &builder, Location location, ValueRange elements) {
           builder.create<linalg::YieldOp>(
-              location, buildElementwiseScalars(
-                            builder, location, op,
-                            elements.drop_back(outputs.size())));
+              location,
+              buildElementwiseScalars(builder, location, op,
+                                      elements.drop_back(outputs.size())));
         });
     return success();
   }

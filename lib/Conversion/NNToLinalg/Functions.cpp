@@ -193,7 +193,7 @@ static Value sign(OpBuilder &builder, Location loc, Value x, bool isUnsigned) {
     negative = builder.create<arith::CmpFOp>(loc, P::OLT, x, zero);
   } else {
     using I = arith::CmpIPredicate;
-    if (isUnsigned) // At most 1.
+    if (isUnsigned) // 0 or 1.
       return builder.create<arith::MinUIOp>(loc, x,
                                             scalar(builder, loc, type, 1));
     positive = builder.create<arith::CmpIOp>(loc, I::sgt, x, zero);

@@ -44,11 +44,8 @@ struct GatherLowering : public OpRewritePattern<nn::GatherOp> {
                 ? row.index
                 : Value(builder.create<linalg::IndexOp>(
                       location, dim < axis ? dim : dim - 1 + indexRank)));
-      Value found =
-          builder.create<tensor::ExtractOp>(location, op.getData(), position);
-      return builder.create<arith::SelectOp>(
-          location, row.isInside, found,
-          scalar(builder, location, type.getElementType(), 0));
+      return elementOrZero(builder, location, op.getData(), position,
+                           row.isInside);
     };
     rewriter.replaceOp(op, generic(rewriter, loc, op.getIndices(), output,
                                    {maps, iterators}, element));
@@ -56,7 +53,7 @@ struct GatherLowering : public OpRewritePattern<nn::GatherOp> {
   }
 };
 
-/// A repeated dim is two: the repetition and the element.
+/// A dim that repeats becomes two dims: the repetition and the element.
 struct TileLowering : public OpRewritePattern<nn::TileOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -90,7 +87,7 @@ struct TileLowering : public OpRewritePattern<nn::TileOp> {
 /// the second: cubic polynomials in t.
 static SmallVector<Value> cubicWeights(OpBuilder &builder, Location loc,
                                        Value t, double a) {
-  // From the highest power on.
+  // Horner's rule begins with the highest power.
   const double polynomials[4][4] = {{a, -2 * a, a, 0},
                                     {a + 2, -(a + 3), 0, 1},
                                     {-(a + 2), 2 * a + 3, -a, 0},
@@ -142,14 +139,15 @@ static Value joinFour(OpBuilder &builder, Location loc, nn::ResizeOp op,
   return builder.create<arith::DivFOp>(loc, sum, all);
 }
 
-/// One dim after the other.
+/// Interpolates along one dim after the other.
 struct ResizeLowering : public OpRewritePattern<nn::ResizeOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(nn::ResizeOp op,
                                 PatternRewriter &rewriter) const override {
-    // Dims that shrink come first: what lies between is no larger than x or the
-    // result. The steps say which, and are the same for all tiles.
+    // Dims that shrink come first, so that no intermediate tensor is larger
+    // than x or the result. The steps say which dims these are, and are the
+    // same for all tiles.
     Value result = op.getX();
     ArrayRef<int64_t> shape = tensorType(op.getResult()).getShape();
     for (bool shrinks : {true, false})

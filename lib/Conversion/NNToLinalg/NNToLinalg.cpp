@@ -7,7 +7,6 @@
 
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "Patterns.h"
-#include "Rare.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"

@@ -49,7 +49,7 @@ static Value comesBefore(OpBuilder &builder, Location loc, Value x, Value best,
   return builder.create<arith::AndIOp>(loc, isBefore, isNumber);
 }
 
-/// What every element comes before, or is.
+/// A value that every element comes before or is equal to.
 static Value worst(OpBuilder &builder, Location loc, bool smallest,
                    Type element) {
   return neutral(builder, loc,
@@ -116,7 +116,7 @@ struct ArgLowering : public OpRewritePattern<Op> {
   }
 };
 
-/// One slice after the other.
+/// Adds one slice after the other.
 struct CumSumLowering : public OpRewritePattern<nn::CumSumOp> {
   using OpRewritePattern::OpRewritePattern;
 

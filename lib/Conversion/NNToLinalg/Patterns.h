@@ -28,6 +28,7 @@ void populateRecurrentPatterns(mlir::RewritePatternSet &patterns);
 void populateReductionPatterns(mlir::RewritePatternSet &patterns);
 void populateScatterPatterns(mlir::RewritePatternSet &patterns);
 void populateShapePatterns(mlir::RewritePatternSet &patterns);
+void populateSuppressionPatterns(mlir::RewritePatternSet &patterns);
 void populateWindowPatterns(mlir::RewritePatternSet &patterns);
 
 /// Sums may be reordered and their products fused.
@@ -61,6 +62,10 @@ mlir::Value narrowed(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value converted(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value x, mlir::Type from, mlir::Type to,
                       bool saturate);
+
+/// What nn.bit_cast makes of an element.
+mlir::Value sameBits(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value x, mlir::Type to);
 
 /// What a reduction of elements of type `element` starts with, or 0.
 mlir::Value neutral(mlir::OpBuilder &builder, mlir::Location loc,
@@ -148,6 +153,10 @@ struct Row {
 /// negative.
 Row rowOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value index,
           int64_t base, int64_t size, int64_t tableSize);
+/// The element of `table` at `position`, or 0 unless `isInside`.
+mlir::Value elementOrZero(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value table, mlir::ValueRange position,
+                          mlir::Value isInside);
 
 /// The result element of an element-wise operation on elements in the types in
 /// which it is computed: no narrow floats.

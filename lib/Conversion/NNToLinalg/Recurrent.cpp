@@ -12,6 +12,14 @@ using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
+static Value add(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.create<arith::AddFOp>(loc, a, b);
+}
+
+static Value multiply(OpBuilder &builder, Location loc, Value a, Value b) {
+  return builder.create<arith::MulFOp>(loc, a, b);
+}
+
 //===----------------------------------------------------------------------===//
 // LSTM
 //===----------------------------------------------------------------------===//
@@ -23,89 +31,109 @@ struct LSTMLowering : public OpRewritePattern<nn::LSTMOp> {
   LogicalResult matchAndRewrite(nn::LSTMOp op,
                                 PatternRewriter &rewriter) const override {
     Layer layer(rewriter, op);
-    Location loc = op.getLoc();
-    RankedTensorType hidden = tensorType(op.getHidden());
-    Value hiddens = empty(rewriter, loc, hidden.getShape(), layer.element);
-    Value cells = empty(rewriter, loc, tensorType(op.getLastCell()).getShape(),
-                        layer.element);
-    for (int64_t direction = 0; direction < hidden.getDimSize(1); ++direction)
-      run(layer, op, direction, hiddens, cells);
-    rewriter.replaceOp(op, {hiddens, cells});
+    auto build = [&](ValueRange results) {
+      Value peephole;
+      if (op.getPeephole())
+        peephole = layer.entry(op.getPeephole(), layer.direction);
+      return Direction{layer, op, peephole}.run(results[0], results[1]);
+    };
+    rewriter.replaceOp(op,
+                       layer.forDirections(emptyResults(rewriter, op), build));
     return success();
   }
 
 private:
   enum Gate { In, Out, Forget, Cell };
 
-  static void run(Layer &layer, nn::LSTMOp op, int64_t direction,
-                  Value &hiddens, Value &cells) {
-    OpFoldResult d = layer.number(direction);
-    Value weight = layer.entry(op.getRecurrentWeight(), d), peephole;
-    if (op.getPeephole())
-      peephole = layer.entry(op.getPeephole(), d);
-    Value fromInputs =
-        layer.addProduct(op.getX(), layer.entry(op.getInputWeight(), d),
-                         layer.repeated(layer.entry(op.getBias(), d),
-                                        {layer.steps, layer.batch}));
-    auto activate = [&](OpBuilder &builder, Location loc, Value value,
-                        int64_t which) {
+  struct Direction {
+    Layer &layer;
+    nn::LSTMOp op;
+    Value peephole; ///< May be null.
+
+    Value activate(OpBuilder &builder, Location loc, Value value,
+                   int64_t which) {
       return layer.activate(builder, loc, value,
-                            {direction, which, 3,
+                            {which, 3,
                              which == 0 ? nn::ActivationKind::Sigmoid
                                         : nn::ActivationKind::Tanh});
-    };
-    auto plus = [&](OpBuilder &builder, Location loc, Value sum, Value factor,
-                    Value state) -> Value {
-      return builder.create<arith::AddFOp>(
-          loc, sum, builder.create<arith::MulFOp>(loc, factor, state));
-    };
-    auto step = [&](Value at, ValueRange states) -> SmallVector<Value> {
-      Value gates =
-          layer.addProduct(states[0], weight, layer.entry(fromInputs, at));
-      SmallVector<Layer::Input> ofCell = {layer.gate(gates, In),
-                                          layer.gate(gates, Forget),
-                                          layer.gate(gates, Cell)};
-      if (peephole)
-        ofCell.append({layer.row(peephole, 0), layer.row(peephole, 2)});
-      // The states are written in place.
+    }
+
+    /// Activates gates [first, first + count), which see `state` through
+    /// peepholes unless it is null. Gates are activated together where that is
+    /// possible, since every loop has its own copy of the function.
+    Value activateGates(Value gates, int64_t first, int64_t count,
+                        Value state = nullptr) {
+      SmallVector<Layer::Input> seen;
+      OpBuilder &b = layer.builder;
+      if (state) {
+        AffineExpr sample = b.getAffineDimExpr(0), unit = b.getAffineDimExpr(2);
+        AffineExpr row = b.getAffineDimExpr(1) + first;
+        seen = {{peephole, AffineMap::get(3, 0, {row, unit}, b.getContext())},
+                {state, AffineMap::get(3, 0, {sample, unit}, b.getContext())}};
+      }
+      return layer.updateGates(
+          gates, first, count, seen,
+          [&](OpBuilder &builder, Location loc, ValueRange e) {
+            Value sum = e.back();
+            if (state)
+              sum = add(builder, loc, sum, multiply(builder, loc, e[0], e[1]));
+            return activate(builder, loc, sum, 0);
+          });
+    }
+
+    /// The states behind a step. They are written in place.
+    SmallVector<Value> step(Value gates, ValueRange states, Value at) {
+      bool isCoupled = op.getInputForget(); // Forget is 1 - In.
+      if (!peephole) {
+        gates = activateGates(gates, In, isCoupled ? 2 : 3);
+      } else {
+        gates = activateGates(gates, In, 1, states[1]);
+        if (!isCoupled)
+          gates = activateGates(gates, Forget, 1, states[1]);
+      }
       Value cell = layer.update(
-          ofCell, states[1], at,
+          {layer.gate(gates, In), layer.gate(gates, isCoupled ? In : Forget),
+           layer.gate(gates, Cell)},
+          states[1], at,
           [&](OpBuilder &builder, Location loc, ValueRange e) -> Value {
-            Value in = e[0], forget = e[1], old = e.back();
-            if (peephole) {
-              in = plus(builder, loc, in, e[3], old);
-              forget = plus(builder, loc, forget, e[4], old);
-            }
-            in = activate(builder, loc, in, 0);
-            if (op.getInputForget())
+            Value forget = e[1];
+            if (isCoupled)
               forget = builder.create<arith::SubFOp>(
-                  loc, scalar(builder, loc, in.getType(), 1), in);
-            else
-              forget = activate(builder, loc, forget, 0);
-            Value kept = builder.create<arith::MulFOp>(loc, forget, old);
-            return plus(builder, loc, kept, in,
-                        activate(builder, loc, e[2], 1));
+                  loc, scalar(builder, loc, e[0].getType(), 1), e[0]);
+            Value added =
+                multiply(builder, loc, e[0], activate(builder, loc, e[2], 1));
+            return add(builder, loc, multiply(builder, loc, forget, e.back()),
+                       added);
           });
-      SmallVector<Layer::Input> ofHidden = {layer.gate(gates, Out),
-                                            layer.all(cell)};
       if (peephole)
-        ofHidden.push_back(layer.row(peephole, 1));
-      Value hidden = layer.update(
-          ofHidden, states[0], at,
-          [&](OpBuilder &builder, Location loc, ValueRange e) -> Value {
-            Value out = peephole ? plus(builder, loc, e[0], e[2], e[1]) : e[0];
-            return builder.create<arith::MulFOp>(
-                loc, activate(builder, loc, out, 0),
-                activate(builder, loc, e[1], 2));
-          });
+        gates = activateGates(gates, Out, 1, cell);
+      Value hidden =
+          layer.update({layer.gate(gates, Out), layer.all(cell)}, states[0], at,
+                       [&](OpBuilder &builder, Location loc, ValueRange e) {
+                         return multiply(builder, loc, e[0],
+                                         activate(builder, loc, e[1], 2));
+                       });
       return {hidden, cell};
-    };
-    SmallVector<Value> last = layer.run(direction,
-                                        {layer.entry(op.getFirstHidden(), d),
-                                         layer.entry(op.getFirstCell(), d)},
-                                        hiddens, step);
-    cells = layer.withEntry(cells, last[1], {d});
-  }
+    }
+
+    SmallVector<Value> run(Value hiddens, Value cells) {
+      OpFoldResult d = layer.direction;
+      Value weight = layer.entry(op.getRecurrentWeight(), d);
+      Value fromInputs =
+          layer.addProduct(op.getX(), layer.entry(op.getInputWeight(), d),
+                           layer.repeated(layer.entry(op.getBias(), d),
+                                          {layer.steps, layer.batch}));
+      SmallVector<Value> last =
+          layer.run({layer.entry(op.getFirstHidden(), d),
+                     layer.entry(op.getFirstCell(), d)},
+                    hiddens, [&](Value at, ValueRange states) {
+                      Value gates = layer.addProduct(
+                          states[0], weight, layer.entry(fromInputs, at));
+                      return step(gates, states, at);
+                    });
+      return {hiddens, layer.withEntry(cells, last[1], {d})};
+    }
+  };
 };
 } // namespace
 
@@ -120,12 +148,11 @@ struct GRULowering : public OpRewritePattern<nn::GRUOp> {
   LogicalResult matchAndRewrite(nn::GRUOp op,
                                 PatternRewriter &rewriter) const override {
     Layer layer(rewriter, op);
-    RankedTensorType hidden = tensorType(op.getHidden());
-    Value hiddens =
-        empty(rewriter, op.getLoc(), hidden.getShape(), layer.element);
-    for (int64_t direction = 0; direction < hidden.getDimSize(1); ++direction)
-      Direction{layer, op, direction}.run(hiddens);
-    rewriter.replaceOp(op, hiddens);
+    rewriter.replaceOp(
+        op, layer.forDirections(emptyResults(rewriter, op),
+                                [&](ValueRange results) {
+                                  return Direction{layer, op}.run(results[0]);
+                                }));
     return success();
   }
 
@@ -135,26 +162,21 @@ private:
   struct Direction {
     Layer &layer;
     nn::GRUOp op;
-    int64_t direction;
 
     Value activate(OpBuilder &builder, Location loc, Value value,
                    int64_t which) {
       return layer.activate(builder, loc, value,
-                            {direction, which, 2,
+                            {which, 2,
                              which == 0 ? nn::ActivationKind::Sigmoid
                                         : nn::ActivationKind::Tanh});
-    }
-
-    static Value add(OpBuilder &builder, Location loc, Value a, Value b) {
-      return builder.create<arith::AddFOp>(loc, a, b);
     }
 
     /// (1 - z) * g + z * h
     Value join(OpBuilder &builder, Location loc, Value z, Value g, Value h) {
       Value rest = builder.create<arith::SubFOp>(
           loc, scalar(builder, loc, z.getType(), 1), z);
-      return add(builder, loc, builder.create<arith::MulFOp>(loc, rest, g),
-                 builder.create<arith::MulFOp>(loc, z, h));
+      return add(builder, loc, multiply(builder, loc, rest, g),
+                 multiply(builder, loc, z, h));
     }
 
     /// The reset is applied to what the recurrent weight makes of h.
@@ -162,16 +184,21 @@ private:
                       Value at) {
       Value products =
           layer.addProduct(h, weight, layer.repeated(bias, {layer.batch}));
+      Value gates = layer.updateGates(
+          products, Update, 2,
+          {{layer.part(inputs, 1, Update, 2),
+            layer.builder.getMultiDimIdentityMap(3)}},
+          [&](OpBuilder &builder, Location loc, ValueRange e) {
+            return activate(builder, loc, add(builder, loc, e[0], e[1]), 0);
+          });
       return layer.update(
-          {layer.gate(inputs, Update), layer.gate(inputs, Reset),
-           layer.gate(inputs, Hidden), layer.gate(products, Update),
-           layer.gate(products, Reset), layer.gate(products, Hidden)},
-          h, at, [&](OpBuilder &builder, Location loc, ValueRange e) -> Value {
-            Value z = activate(builder, loc, add(builder, loc, e[0], e[3]), 0);
-            Value r = activate(builder, loc, add(builder, loc, e[1], e[4]), 0);
-            Value reset = builder.create<arith::MulFOp>(loc, r, e[5]);
-            Value g = activate(builder, loc, add(builder, loc, e[2], reset), 1);
-            return join(builder, loc, z, g, e.back());
+          {layer.gate(gates, Update), layer.gate(gates, Reset),
+           layer.gate(gates, Hidden), layer.gate(inputs, Hidden)},
+          h, at, [&](OpBuilder &builder, Location loc, ValueRange e) {
+            Value sum =
+                add(builder, loc, e[3], multiply(builder, loc, e[1], e[2]));
+            return join(builder, loc, e[0], activate(builder, loc, sum, 1),
+                        e.back());
           });
     }
 
@@ -179,21 +206,25 @@ private:
     Value resetBefore(Value inputs, Value weight, Value h, Value at) {
       Value gates = layer.addProduct(h, layer.part(weight, 0, 0, 2),
                                      layer.part(inputs, 1, 0, 2));
+      gates = layer.updateGates(
+          gates, Update, 2, {},
+          [&](OpBuilder &builder, Location loc, ValueRange e) {
+            return activate(builder, loc, e[0], 0);
+          });
       Value output = empty(layer.builder, layer.loc,
                            {layer.batch, layer.hidden}, layer.element);
-      Value reset = layer.update(
-          {layer.gate(gates, Reset), layer.all(h)}, output, nullptr,
-          [&](OpBuilder &builder, Location loc, ValueRange e) -> Value {
-            return builder.create<arith::MulFOp>(
-                loc, activate(builder, loc, e[0], 0), e[1]);
-          });
+      Value reset =
+          layer.update({layer.gate(gates, Reset), layer.all(h)}, output,
+                       nullptr, [](OpBuilder &builder, Location loc, auto e) {
+                         return multiply(builder, loc, e[0], e[1]);
+                       });
       Value sum = layer.addProduct(reset, layer.part(weight, 0, 2, 1),
                                    layer.part(inputs, 1, 2, 1));
       return layer.update(
           {layer.gate(gates, Update), layer.gate(sum, 0)}, h, at,
-          [&](OpBuilder &builder, Location loc, ValueRange e) -> Value {
-            return join(builder, loc, activate(builder, loc, e[0], 0),
-                        activate(builder, loc, e[1], 1), e.back());
+          [&](OpBuilder &builder, Location loc, ValueRange e) {
+            return join(builder, loc, e[0], activate(builder, loc, e[1], 1),
+                        e.back());
           });
     }
 
@@ -224,8 +255,8 @@ private:
           });
     }
 
-    void run(Value &hiddens) {
-      OpFoldResult d = layer.number(direction);
+    SmallVector<Value> run(Value hiddens) {
+      OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
       Value bias = layer.entry(op.getBias(), d), ofProducts;
       Value fromInputs = layer.addProduct(
@@ -233,7 +264,7 @@ private:
           layer.repeated(biasOf(bias, false), {layer.steps, layer.batch}));
       if (op.getLinearBeforeReset())
         ofProducts = biasOf(bias, true);
-      layer.run(direction, {layer.entry(op.getFirstHidden(), d)}, hiddens,
+      layer.run({layer.entry(op.getFirstHidden(), d)}, hiddens,
                 [&](Value at, ValueRange states) -> SmallVector<Value> {
                   Value inputs = layer.entry(fromInputs, at);
                   if (ofProducts)
@@ -241,6 +272,7 @@ private:
                         resetBehind(inputs, weight, ofProducts, states[0], at)};
                   return {resetBefore(inputs, weight, states[0], at)};
                 });
+      return {hiddens};
     }
   };
 };
@@ -251,29 +283,29 @@ struct RNNLowering : public OpRewritePattern<nn::RNNOp> {
   LogicalResult matchAndRewrite(nn::RNNOp op,
                                 PatternRewriter &rewriter) const override {
     Layer layer(rewriter, op);
-    RankedTensorType hidden = tensorType(op.getHidden());
-    Value hiddens =
-        empty(rewriter, op.getLoc(), hidden.getShape(), layer.element);
-    for (int64_t direction = 0; direction < hidden.getDimSize(1); ++direction) {
-      OpFoldResult d = layer.number(direction);
+    auto element = [&](OpBuilder &builder, Location loc, ValueRange e) {
+      return layer.activate(builder, loc, e[0],
+                            {0, 1, nn::ActivationKind::Tanh});
+    };
+    auto build = [&](ValueRange results) -> SmallVector<Value> {
+      OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
       Value fromInputs =
           layer.addProduct(op.getX(), layer.entry(op.getInputWeight(), d),
                            layer.repeated(layer.entry(op.getBias(), d),
                                           {layer.steps, layer.batch}));
-      auto element = [&](OpBuilder &builder, Location loc, ValueRange e) {
-        return layer.activate(builder, loc, e[0],
-                              {direction, 0, 1, nn::ActivationKind::Tanh});
-      };
-      layer.run(direction, {layer.entry(op.getFirstHidden(), d)}, hiddens,
+      Value hiddens = results[0];
+      layer.run({layer.entry(op.getFirstHidden(), d)}, hiddens,
                 [&](Value at, ValueRange states) -> SmallVector<Value> {
                   Value sums = layer.addProduct(states[0], weight,
                                                 layer.entry(fromInputs, at));
                   return {layer.update({layer.gate(sums, 0)}, states[0], at,
                                        element)};
                 });
-    }
-    rewriter.replaceOp(op, hiddens);
+      return {hiddens};
+    };
+    rewriter.replaceOp(op,
+                       layer.forDirections(emptyResults(rewriter, op), build));
     return success();
   }
 };

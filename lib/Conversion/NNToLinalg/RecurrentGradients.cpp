@@ -1,382 +1,17 @@
-//===- RecurrentGradients.cpp - Recurrent layers, back, to linalg ---------===//
+//===- RecurrentGradients.cpp - Gradients of other layers to linalg -------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// What a layer computes in its gates is computed again for all steps at once,
-// as all hidden states are known. Then one loop runs back over the steps.
-//
-//===----------------------------------------------------------------------===//
 
-#include "RecurrentLayer.h"
+#include "BackwardLayer.h"
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
-
-namespace {
-/// One direction of a layer, back. A row of values is [batch, hidden].
-class BackwardLayer : public Layer {
-public:
-  template <typename Op>
-  BackwardLayer(OpBuilder &builder, Op op, int64_t direction)
-      : Layer(builder, op), direction(direction), hiddens(op.getHidden()),
-        gradients(op.getDHidden()), firstHidden(op.getFirstHidden()) {}
-
-  int64_t direction;
-
-  bool isBackwards() const { return isReverse || direction == 1; }
-
-  /// `tensor` [steps, directions, ...] at a step.
-  Value ofStep(Value tensor, Value at) {
-    return entry(entry(tensor, at), number(direction));
-  }
-  Value gradientOf(Value at) { return ofStep(gradients, at); }
-
-  /// The hidden states before all steps, [steps, batch, hidden].
-  Value statesBefore() {
-    Value first = entry(firstHidden, number(direction));
-    Value states = empty(builder, loc, {steps, batch, hidden}, element);
-    states = withEntry(states, first, {number(isBackwards() ? steps - 1 : 0)});
-    if (steps == 1)
-      return states;
-    // The others are those behind the step before.
-    ArrayRef<int64_t> shape = tensorType(hiddens).getShape();
-    SmallVector<OpFoldResult> offsets(4, number(0)), strides(4, number(1));
-    SmallVector<OpFoldResult> sizes = {number(steps - 1), number(1),
-                                       number(shape[2]), number(shape[3])};
-    offsets[0] = number(isBackwards() ? 1 : 0);
-    offsets[1] = number(direction);
-    Value others = builder.create<tensor::ExtractSliceOp>(
-        loc, RankedTensorType::get({steps - 1, shape[2], shape[3]}, element),
-        hiddens, offsets, sizes, strides);
-    SmallVector<OpFoldResult> to(3, number(0)), one(3, number(1));
-    to[0] = number(isBackwards() ? 0 : 1);
-    sizes.erase(sizes.begin() + 1);
-    return builder.create<tensor::InsertSliceOp>(loc, others, states, to, sizes,
-                                                 one);
-  }
-
-  /// `result` [directions, batch, steps, ...] with `value` [batch, ...] at a
-  /// step.
-  Value withStep(Value result, Value value, Value at) {
-    ArrayRef<int64_t> shape = tensorType(result).getShape();
-    SmallVector<OpFoldResult> offsets(shape.size(), number(0)), sizes;
-    SmallVector<OpFoldResult> strides(shape.size(), number(1));
-    for (int64_t size : shape)
-      sizes.push_back(number(size));
-    offsets[0] = number(direction);
-    offsets[2] = at;
-    sizes[0] = sizes[2] = number(1);
-    return builder.create<tensor::InsertSliceOp>(loc, value, result, offsets,
-                                                 sizes, strides);
-  }
-
-  /// `result` [directions, batch, steps, hidden] with the steps of `values`
-  /// [steps, batch, hidden].
-  Value withSteps(Value result, Value values) {
-    Value turned = builder
-                       .create<linalg::TransposeOp>(
-                           loc, values,
-                           empty(builder, loc, {batch, steps, hidden}, element),
-                           ArrayRef<int64_t>{1, 0, 2})
-                       .getResult()[0];
-    return withEntry(result, turned, {number(direction)});
-  }
-
-  /// `result` [directions, ...] with `value` for this direction.
-  Value withDirection(Value result, Value value) {
-    return withEntry(result, value, {number(direction)});
-  }
-
-  /// Rows as the gates [batch, gates, hidden].
-  Value joined(ArrayRef<Value> rows) {
-    auto count = static_cast<int64_t>(rows.size());
-    Value gates = empty(builder, loc, {batch, count, hidden}, element);
-    for (auto [i, row] : llvm::enumerate(rows))
-      gates = builder.create<tensor::InsertSliceOp>(
-          loc, row, gates,
-          ArrayRef<OpFoldResult>{number(0), number(i), number(0)},
-          ArrayRef<OpFoldResult>{number(batch), number(1), number(hidden)},
-          SmallVector<OpFoldResult>(3, number(1)));
-    return gates;
-  }
-
-  /// Adds the gradients `gates` [batch, gates, hidden] times the weight
-  /// [gates, hidden, k] to `sums` [batch, k]. A row of the weight stays in the
-  /// cache while all samples meet it.
-  Value addTransposed(Value gates, Value weight, Value sums) {
-    auto map = [&](ArrayRef<unsigned> dims) {
-      return AffineMap::getMultiDimMapWithTargets(4, dims,
-                                                  builder.getContext());
-    };
-    return generic(builder, loc, {gates, weight}, sums,
-                   {{map({2, 0, 1}), map({0, 1, 3}), map({2, 3})},
-                    {Iterator::reduction, Iterator::reduction,
-                     Iterator::parallel, Iterator::parallel}},
-                   [](OpBuilder &nested, Location location, ValueRange e) {
-                     return multiplyAdd(nested, location, e[0], e[1], e[2]);
-                   });
-  }
-
-  /// `target` with the elements of `value`: loops carry values in place.
-  Value copied(Value value, Value target) {
-    return builder.create<linalg::CopyOp>(loc, value, target).getResult(0);
-  }
-
-  Value zeros(ArrayRef<int64_t> shape) {
-    return filled(builder, loc, shape, scalar(builder, loc, element, 0));
-  }
-
-private:
-  Value hiddens, gradients, firstHidden;
-};
-
-/// Arithmetic on elements, read from left to right.
-struct Scalars {
-  OpBuilder &builder;
-  Location loc;
-
-  Value add(Value a, Value b) const {
-    return builder.create<arith::AddFOp>(loc, a, b);
-  }
-  Value sub(Value a, Value b) const {
-    return builder.create<arith::SubFOp>(loc, a, b);
-  }
-  Value mul(Value a, Value b) const {
-    return builder.create<arith::MulFOp>(loc, a, b);
-  }
-  Value rest(Value a) const { return sub(number(a, 1), a); }
-  Value number(Value like, double value) const {
-    return scalar(builder, loc, like.getType(), value);
-  }
-  /// `a` where `runs`, or always if that is null; else `b`.
-  Value where(Value runs, Value a, Value b) const {
-    return runs ? builder.create<arith::SelectOp>(loc, runs, a, b) : a;
-  }
-};
-} // namespace
-
-/// Uninitialised tensors in the types of an operation's results.
-static SmallVector<Value> emptyResults(OpBuilder &builder, Operation *op) {
-  SmallVector<Value> values;
-  for (Value result : op->getResults())
-    values.push_back(empty(builder, op->getLoc(), tensorType(result).getShape(),
-                           tensorType(result).getElementType()));
-  return values;
-}
-
-//===----------------------------------------------------------------------===//
-// LSTM
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct LSTMBackwardLowering : public OpRewritePattern<nn::LSTMBackwardOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(nn::LSTMBackwardOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<Value> results = emptyResults(rewriter, op);
-    int64_t directions = tensorType(op.getHidden()).getDimSize(1);
-    for (int64_t direction = 0; direction < directions; ++direction)
-      Direction{{rewriter, op, direction}, op}.run(results);
-    rewriter.replaceOp(op, results);
-    return success();
-  }
-
-private:
-  enum Gate { In, Out, Forget, Cell };
-
-  /// What is computed again of one element.
-  struct Forward {
-    Value in, inSlope, forget, forgetSlope, gate, gateSlope, cell;
-  };
-
-  struct Direction {
-    BackwardLayer layer;
-    nn::LSTMBackwardOp op;
-
-    std::pair<Value, Value> activate(const Scalars &s, Value value,
-                                     int64_t which) {
-      return layer.activateWithSlope(s.builder, s.loc, value,
-                                     {layer.direction, which, 3,
-                                      which == 0 ? nn::ActivationKind::Sigmoid
-                                                 : nn::ActivationKind::Tanh});
-    }
-
-    /// The gates that the cell is made of, the cell before, and a peephole.
-    SmallVector<Layer::Input> inputsOfCell(Value gates, Value before,
-                                           Value peephole) {
-      SmallVector<Layer::Input> inputs = {
-          layer.gate(gates, In), layer.gate(gates, Forget),
-          layer.gate(gates, Cell), layer.all(before)};
-      if (peephole)
-        inputs.append({layer.row(peephole, 0), layer.row(peephole, 2)});
-      return inputs;
-    }
-
-    /// Of the elements of these inputs.
-    Forward forward(const Scalars &s, ValueRange e, bool hasPeephole) {
-      Forward f;
-      Value in = e[0], forget = e[1], before = e[3];
-      if (hasPeephole) {
-        in = s.add(in, s.mul(e[4], before));
-        forget = s.add(forget, s.mul(e[5], before));
-      }
-      std::tie(f.in, f.inSlope) = activate(s, in, 0);
-      if (op.getInputForget())
-        f.forget = s.rest(f.in);
-      else
-        std::tie(f.forget, f.forgetSlope) = activate(s, forget, 0);
-      std::tie(f.gate, f.gateSlope) = activate(s, e[2], 1);
-      f.cell = s.add(s.mul(f.forget, before), s.mul(f.in, f.gate));
-      return f;
-    }
-
-    /// The cell states before all steps.
-    Value cellsBefore(Value gates, Value peephole) {
-      Value first =
-          layer.entry(op.getFirstCell(), layer.number(layer.direction));
-      Value cells =
-          empty(layer.builder, layer.loc,
-                {layer.steps, layer.batch, layer.hidden}, layer.element);
-      return layer
-          .forEachStep(
-              layer.direction, /*isBack=*/false, {first, cells},
-              [&](Value at, ValueRange values) -> SmallVector<Value> {
-                Value before = values[0];
-                Value kept =
-                    layer.withEntry(values[1], before, {OpFoldResult(at)});
-                Value cell = layer.compute(
-                    inputsOfCell(layer.entry(gates, at), before, peephole), 1,
-                    at,
-                    [&](OpBuilder &builder, Location loc, ValueRange e,
-                        Value runs) -> SmallVector<Value> {
-                      Scalars s{builder, loc};
-                      Forward f = forward(s, e, bool(peephole));
-                      return {s.where(runs, f.cell, e[3])};
-                    })[0];
-                return {layer.copied(cell, before), kept};
-              })
-          .back();
-    }
-
-    /// Rows of one step: the gradients of the gates in their order, of the cell
-    /// before, and of the hidden state before where the sample takes no part;
-    /// then, for a peephole, the cell behind.
-    SmallVector<Value> gradients(Value at, Value gates, Value before,
-                                 ValueRange behind, Value peephole) {
-      SmallVector<Layer::Input> inputs = inputsOfCell(gates, before, peephole);
-      size_t others = inputs.size();
-      inputs.append({layer.gate(gates, Out), layer.all(layer.gradientOf(at)),
-                     layer.all(behind[0]), layer.all(behind[1])});
-      if (peephole)
-        inputs.push_back(layer.row(peephole, 1));
-      return layer.compute(
-          inputs, peephole ? 7 : 6, at,
-          [&](OpBuilder &builder, Location loc, ValueRange e,
-              Value runs) -> SmallVector<Value> {
-            Scalars s{builder, loc};
-            Forward f = forward(s, e, bool(peephole));
-            Value dHidden = s.add(e[others + 1], e[others + 2]);
-            Value out = e[others], zero = s.number(out, 0);
-            if (peephole)
-              out = s.add(out, s.mul(e[others + 4], f.cell));
-            auto [o, outSlope] = activate(s, out, 0);
-            auto [seen, cellSlope] = activate(s, f.cell, 2);
-            Value dOut = s.mul(s.mul(dHidden, seen), outSlope);
-            Value dCell =
-                s.add(e[others + 3], s.mul(s.mul(dHidden, o), cellSlope));
-            if (peephole)
-              dCell = s.add(dCell, s.mul(dOut, e[others + 4]));
-            Value dIn = s.mul(dCell, f.gate), dForget = s.mul(dCell, e[3]);
-            if (op.getInputForget()) {
-              dIn = s.sub(dIn, dForget);
-              dForget = zero;
-            } else {
-              dForget = s.mul(dForget, f.forgetSlope);
-            }
-            dIn = s.mul(dIn, f.inSlope);
-            Value dGate = s.mul(s.mul(dCell, f.in), f.gateSlope);
-            Value dBefore = s.mul(dCell, f.forget);
-            if (peephole)
-              dBefore =
-                  s.add(dBefore, s.add(s.mul(dIn, e[4]), s.mul(dForget, e[5])));
-            SmallVector<Value> rows = {s.where(runs, dIn, zero),
-                                       s.where(runs, dOut, zero),
-                                       s.where(runs, dForget, zero),
-                                       s.where(runs, dGate, zero),
-                                       s.where(runs, dBefore, e[others + 3]),
-                                       s.where(runs, zero, dHidden)};
-            if (peephole)
-              rows.push_back(f.cell);
-            return rows;
-          });
-    }
-
-    /// Adds what one step says of the peephole [3, hidden].
-    Value addPeephole(Value sums, ArrayRef<Value> rows, Value before) {
-      const Value factors[] = {before, rows[6], before};
-      AffineMap all = layer.builder.getMultiDimIdentityMap(2);
-      AffineMap unit = AffineMap::get(2, 0, layer.builder.getAffineDimExpr(1));
-      for (int64_t which = 0; which != 3; ++which) {
-        Value row = layer.entry(sums, layer.number(which));
-        row = generic(
-            layer.builder, layer.loc, {rows[which], factors[which]}, row,
-            {{all, all, unit}, {Iterator::reduction, Iterator::parallel}},
-            [](OpBuilder &builder, Location loc, ValueRange e) {
-              return multiplyAdd(builder, loc, e[0], e[1], e[2]);
-            });
-        sums = layer.withEntry(sums, row, {layer.number(which)});
-      }
-      return sums;
-    }
-
-    void run(SmallVector<Value> &results) {
-      OpFoldResult d = layer.number(layer.direction);
-      Value weight = layer.entry(op.getRecurrentWeight(), d), peephole;
-      if (op.getPeephole())
-        peephole = layer.entry(op.getPeephole(), d);
-      Value states = layer.statesBefore();
-      Value gates = layer.addProduct(
-          states, weight,
-          layer.addProduct(op.getX(), layer.entry(op.getInputWeight(), d),
-                           layer.repeated(layer.entry(op.getBias(), d),
-                                          {layer.steps, layer.batch})));
-      Value cells = cellsBefore(gates, peephole);
-      results[1] = layer.withSteps(results[1], states);
-      SmallVector<Value> values = {layer.zeros({layer.batch, layer.hidden}),
-                                   layer.entry(op.getDLastCell(), d),
-                                   results[0]};
-      if (peephole)
-        values.push_back(layer.zeros({3, layer.hidden}));
-      values = layer.forEachStep(
-          layer.direction, /*isBack=*/true, values,
-          [&](Value at, ValueRange v) -> SmallVector<Value> {
-            Value before = layer.entry(cells, at);
-            SmallVector<Value> rows =
-                gradients(at, layer.entry(gates, at), before, v, peephole);
-            Value all = layer.joined(ArrayRef(rows).take_front(4));
-            SmallVector<Value> next = {
-                layer.addTransposed(all, weight, layer.copied(rows[5], v[0])),
-                layer.copied(rows[4], v[1]), layer.withStep(v[2], all, at)};
-            if (peephole)
-              next.push_back(addPeephole(v[3], rows, before));
-            return next;
-          });
-      results[0] = values[2];
-      results[2] = layer.withDirection(results[2], values[0]);
-      results[3] = layer.withDirection(results[3], values[1]);
-      if (peephole)
-        results[4] = layer.withDirection(results[4], values[3]);
-    }
-  };
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // GRU
@@ -411,14 +46,14 @@ private:
     std::pair<Value, Value> activate(const Scalars &s, Value value,
                                      int64_t which) {
       return layer.activateWithSlope(s.builder, s.loc, value,
-                                     {layer.direction, which, 2,
+                                     {which, 2,
                                       which == 0 ? nn::ActivationKind::Sigmoid
                                                  : nn::ActivationKind::Tanh});
     }
 
     /// Rows `which` of the bias for all steps; zeros for none.
     Value biases(ArrayRef<int64_t> which) {
-      Value bias = layer.entry(op.getBias(), layer.number(layer.direction));
+      Value bias = layer.entry(op.getBias(), layer.direction);
       Value all = layer.zeros({3, layer.hidden});
       for (auto [gate, row] : llvm::enumerate(which))
         if (row >= 0)
@@ -448,7 +83,7 @@ private:
     }
 
     void computeAgain() {
-      OpFoldResult d = layer.number(layer.direction);
+      OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
       bool isBehind = op.getLinearBeforeReset();
       states = layer.statesBefore();
@@ -549,13 +184,13 @@ private:
 
     void run(SmallVector<Value> &results) {
       computeAgain();
-      OpFoldResult d = layer.number(layer.direction);
+      OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
       results[1] = layer.withSteps(results[1], states);
       if (resetStates)
         results[2] = layer.withSteps(results[2], resetStates);
       SmallVector<Value> values = layer.forEachStep(
-          layer.direction, /*isBack=*/true,
+          /*isBack=*/true,
           {layer.zeros({layer.batch, layer.hidden}), results[0], results[2]},
           [&](Value at, ValueRange v) -> SmallVector<Value> {
             if (!resetStates) {
@@ -608,7 +243,7 @@ struct RNNBackwardLowering : public OpRewritePattern<nn::RNNBackwardOp> {
 private:
   static void run(BackwardLayer layer, nn::RNNBackwardOp op,
                   SmallVector<Value> &results) {
-    OpFoldResult d = layer.number(layer.direction);
+    OpFoldResult d = layer.direction;
     Value weight = layer.entry(op.getRecurrentWeight(), d);
     Value states = layer.statesBefore();
     Value sums = layer.addProduct(
@@ -621,17 +256,15 @@ private:
                        Value runs) -> SmallVector<Value> {
       Scalars s{builder, loc};
       Value slope = layer
-                        .activateWithSlope(
-                            builder, loc, e[0],
-                            {layer.direction, 0, 1, nn::ActivationKind::Tanh})
+                        .activateWithSlope(builder, loc, e[0],
+                                           {0, 1, nn::ActivationKind::Tanh})
                         .second;
       Value dHidden = s.add(e[1], e[2]), zero = s.number(slope, 0);
       return {s.where(runs, s.mul(dHidden, slope), zero),
               s.where(runs, zero, dHidden)};
     };
     SmallVector<Value> values = layer.forEachStep(
-        layer.direction, /*isBack=*/true,
-        {layer.zeros({layer.batch, layer.hidden}), results[0]},
+        /*isBack=*/true, {layer.zeros({layer.batch, layer.hidden}), results[0]},
         [&](Value at, ValueRange v) -> SmallVector<Value> {
           Value gates = layer.entry(sums, at);
           SmallVector<Value> rows =
@@ -650,6 +283,6 @@ private:
 
 void linalg_lowering::populateRecurrentGradientPatterns(
     RewritePatternSet &patterns) {
-  patterns.add<LSTMBackwardLowering, GRUBackwardLowering, RNNBackwardLowering>(
-      patterns.getContext());
+  populateLSTMGradientPatterns(patterns);
+  patterns.add<GRUBackwardLowering, RNNBackwardLowering>(patterns.getContext());
 }

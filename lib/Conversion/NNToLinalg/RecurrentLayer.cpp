@@ -1,4 +1,4 @@
-//===- RecurrentLayer.cpp - One direction of a recurrent layer --*- C++ -*-===//
+//===- RecurrentLayer.cpp - The loops of a recurrent layer ------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +13,15 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
+
+SmallVector<Value> linalg_lowering::emptyResults(OpBuilder &builder,
+                                                 Operation *op) {
+  SmallVector<Value> values;
+  for (Value result : op->getResults())
+    values.push_back(empty(builder, op->getLoc(), tensorType(result).getShape(),
+                           tensorType(result).getElementType()));
+  return values;
+}
 
 Value Layer::index(int64_t value) {
   return builder.create<arith::ConstantIndexOp>(loc, value);
@@ -144,6 +153,26 @@ Value Layer::update(ArrayRef<Input> inputs, Value output, Value step,
       });
 }
 
+Value Layer::updateGates(Value gates, int64_t first, int64_t count,
+                         ArrayRef<Input> inputs, ElementBuilder body) {
+  SmallVector<Value> values;
+  SmallVector<AffineMap> maps;
+  for (auto [value, map] : inputs) {
+    values.push_back(value);
+    maps.push_back(map);
+  }
+  maps.push_back(builder.getMultiDimIdentityMap(3));
+  SmallVector<Iterator> iterators(3, Iterator::parallel);
+  Value updated = generic(builder, loc, values, part(gates, 1, first, count),
+                          {maps, iterators}, body);
+  SmallVector<OpFoldResult> offsets = {number(0), number(first), number(0)};
+  SmallVector<OpFoldResult> sizes, strides(3, number(1));
+  for (int64_t size : tensorType(updated).getShape())
+    sizes.push_back(number(size));
+  return builder.create<tensor::InsertSliceOp>(loc, updated, gates, offsets,
+                                               sizes, strides);
+}
+
 SmallVector<Value> Layer::compute(ArrayRef<Input> inputs, size_t numOutputs,
                                   Value step, ElementsBuilder body) {
   SmallVector<Value> values;
@@ -180,28 +209,64 @@ SmallVector<Value> Layer::compute(ArrayRef<Input> inputs, size_t numOutputs,
 }
 
 SmallVector<Value> Layer::forEachStep(
-    int64_t direction, bool isBack, ArrayRef<Value> values,
+    bool isBack, ArrayRef<Value> values,
     llvm::function_ref<SmallVector<Value>(Value, ValueRange)> step) {
   auto loop =
       builder.create<scf::ForOp>(loc, index(0), index(steps), index(1), values);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
-  Value at = loop.getInductionVar();
-  if ((isReverse || direction == 1) != isBack)
-    at = builder.create<arith::SubIOp>(loc, index(steps - 1), at);
+  Value at = inOrder(loop.getInductionVar(), isBack);
   builder.create<scf::YieldOp>(loc, step(at, loop.getRegionIterArgs()));
   return SmallVector<Value>(loop.getResults());
 }
 
 SmallVector<Value>
-Layer::run(int64_t direction, SmallVector<Value> states, Value &hiddens,
+Layer::forDirections(SmallVector<Value> results,
+                     llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
+  bool areAlike = true;
+  if (activations) {
+    ArrayRef<Attribute> all = activations.getValue();
+    size_t each = all.size() / static_cast<size_t>(directions);
+    areAlike = llvm::equal(all.drop_front(each), all.drop_back(each));
+  }
+  if (directions == 1 || !areAlike) {
+    for (knownDirection = 0; knownDirection != directions; ++knownDirection) {
+      direction = number(knownDirection);
+      results = body(results);
+    }
+    return results;
+  }
+  auto loop = builder.create<scf::ForOp>(loc, index(0), index(directions),
+                                         index(1), results);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  direction = loop.getInductionVar();
+  builder.create<scf::YieldOp>(loc, body(loop.getRegionIterArgs()));
+  return llvm::to_vector(ValueRange(loop.getResults()));
+}
+
+Value Layer::inOrder(Value step, bool isBack) {
+  auto reversed = [&]() -> Value {
+    return builder.create<arith::SubIOp>(loc, index(steps - 1), step);
+  };
+  std::optional<int64_t> known = getConstantIntValue(direction);
+  if (known || isReverse)
+    return (isReverse || *known == 1) != isBack ? reversed() : step;
+  Value isSecond = builder.create<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::eq, cast<Value>(direction), index(1));
+  Value first = isBack ? reversed() : step, second = isBack ? step : reversed();
+  return builder.create<arith::SelectOp>(loc, isSecond, second, first);
+}
+
+SmallVector<Value>
+Layer::run(SmallVector<Value> states, Value &hiddens,
            llvm::function_ref<SmallVector<Value>(Value, ValueRange)> step) {
   states.push_back(hiddens);
   SmallVector<Value> last = forEachStep(
-      direction, /*isBack=*/false, states, [&](Value at, ValueRange values) {
+      /*isBack=*/false, states, [&](Value at, ValueRange values) {
         SmallVector<Value> next = step(at, values.drop_back());
         next.push_back(withEntry(values.back(), next.front(),
-                                 {OpFoldResult(at), number(direction)}));
+                                 {OpFoldResult(at), direction}));
         return next;
       });
   hiddens = last.pop_back_val();
@@ -347,7 +412,7 @@ Layer::Chosen Layer::chosen(Place place) {
   if (!activations)
     return {place.otherwise, 0, 0};
   auto attribute = cast<nn::ActivationAttr>(
-      activations[place.direction * place.count + place.which]);
+      activations[knownDirection * place.count + place.which]);
   return {attribute.getKind(), attribute.getAlpha().convertToDouble(),
           attribute.getBeta().convertToDouble()};
 }

@@ -1,4 +1,4 @@
-//===- RecurrentLayer.h - One direction of a recurrent layer ----*- C++ -*-===//
+//===- RecurrentLayer.h - The loops of a recurrent layer --------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,7 +12,7 @@
 
 namespace soap::linalg_lowering {
 
-/// Builds one direction of a layer: products for all steps, then a loop over
+/// Builds a layer: for each direction products for all steps, then a loop over
 /// the steps.
 struct Layer {
   template <typename Op>
@@ -22,6 +22,7 @@ struct Layer {
         lengths(op.getLengths()), isReverse(op.getReverse()),
         steps(tensorType(op.getX()).getDimSize(0)),
         batch(tensorType(op.getX()).getDimSize(1)),
+        directions(tensorType(op.getHidden()).getDimSize(1)),
         hidden(tensorType(op.getHidden()).getDimSize(3)),
         activations(op.getActivationsAttr()) {
     if (op.getClip())
@@ -33,9 +34,12 @@ struct Layer {
   mlir::Type element;
   mlir::Value x, lengths; ///< Lengths may be null.
   bool isReverse;
-  int64_t steps, batch, hidden;
+  int64_t steps, batch, directions, hidden;
   mlir::ArrayAttr activations; ///< May be null.
   std::optional<double> clip;
+  /// The direction that is being built. Directions with equal activations are
+  /// one loop, in which it is a variable.
+  mlir::OpFoldResult direction;
 
   mlir::OpFoldResult number(int64_t value) {
     return builder.getIndexAttr(value);
@@ -69,6 +73,10 @@ struct Layer {
   /// the output has.
   mlir::Value update(llvm::ArrayRef<Input> inputs, mlir::Value output,
                      mlir::Value step, ElementBuilder body);
+  /// `gates` with what `body` makes of gates [first, first + count), and of
+  /// `inputs`, which are read at [sample, gate - first, unit].
+  mlir::Value updateGates(mlir::Value gates, int64_t first, int64_t count,
+                          llvm::ArrayRef<Input> inputs, ElementBuilder body);
 
   /// Several new tensors [batch, hidden], whose elements `body` makes of those
   /// of the inputs. With a `step` and lengths, `runs` says whether the step is
@@ -79,10 +87,10 @@ struct Layer {
                                          size_t numOutputs, mlir::Value step,
                                          ElementsBuilder body);
 
-  /// Activation `which` of `count` of direction `direction`;
-  /// `otherwise` if the layer has the default ones.
+  /// Activation `which` of the `count` that every direction has; `otherwise`
+  /// if the layer has the default ones.
   struct Place {
-    int64_t direction, which, count;
+    int64_t which, count;
     nn::ActivationKind otherwise;
   };
   mlir::Value activate(mlir::OpBuilder &nested, mlir::Location location,
@@ -94,23 +102,33 @@ struct Layer {
                                                         mlir::Value value,
                                                         Place place);
 
-  /// Runs over the steps of a direction, or, if it `isBack`, from the last one
+  /// Builds all directions: `body` gives the results with those of `direction`
+  /// in place.
+  llvm::SmallVector<mlir::Value> forDirections(
+      llvm::SmallVector<mlir::Value> results,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>
+          body);
+
+  /// Runs over the steps of `direction`, or, if it `isBack`, from the last one
   /// back: `step(number, values)` gives the values behind one. Returns the last
   /// ones.
   llvm::SmallVector<mlir::Value> forEachStep(
-      int64_t direction, bool isBack, llvm::ArrayRef<mlir::Value> values,
+      bool isBack, llvm::ArrayRef<mlir::Value> values,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                         mlir::ValueRange)>
           step);
-  /// Runs the steps of a direction: `step(number, states)` gives the states
+  /// Runs the steps of `direction`: `step(number, states)` gives the states
   /// behind one, of which the first is the hidden state, that is also stored in
   /// `hiddens`. Returns the last states.
   llvm::SmallVector<mlir::Value>
-  run(int64_t direction, llvm::SmallVector<mlir::Value> states,
-      mlir::Value &hiddens,
+  run(llvm::SmallVector<mlir::Value> states, mlir::Value &hiddens,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                         mlir::ValueRange)>
           step);
+
+protected:
+  /// A direction that has the activations of `direction`.
+  int64_t knownDirection = 0;
 
 private:
   /// An activation and its numbers.
@@ -122,7 +140,14 @@ private:
   /// `value` within the bounds, if there are any for it.
   mlir::Value bounded(mlir::OpBuilder &nested, mlir::Location location,
                       mlir::Value value, Place place);
+  /// Number `step` of the steps, in the order of `direction` or, if it
+  /// `isBack`, in the opposite one.
+  mlir::Value inOrder(mlir::Value step, bool isBack);
 };
+
+/// Uninitialised tensors in the types of an operation's results.
+llvm::SmallVector<mlir::Value> emptyResults(mlir::OpBuilder &builder,
+                                            mlir::Operation *op);
 
 } // namespace soap::linalg_lowering
 

@@ -34,6 +34,14 @@ Row linalg_lowering::rowOf(OpBuilder &builder, Location loc, Value index,
   return {row, isInside};
 }
 
+Value linalg_lowering::elementOrZero(OpBuilder &builder, Location loc,
+                                     Value table, ValueRange position,
+                                     Value isInside) {
+  Value found = builder.create<tensor::ExtractOp>(loc, table, position);
+  return builder.create<arith::SelectOp>(
+      loc, isInside, found, scalar(builder, loc, found.getType(), 0));
+}
+
 /// Entry i of a list that may be left out.
 static int64_t entry(std::optional<ArrayRef<int64_t>> list, size_t i,
                      int64_t otherwise) {
@@ -41,7 +49,7 @@ static int64_t entry(std::optional<ArrayRef<int64_t>> list, size_t i,
 }
 
 namespace {
-/// Reads what an index of its own names.
+/// Every element of the result has an index, and reads the row that it names.
 struct GatherElementsLowering : public OpRewritePattern<nn::GatherElementsOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -61,11 +69,8 @@ struct GatherElementsLowering : public OpRewritePattern<nn::GatherElementsOp> {
         position.push_back(dim == axis ? row.index
                                        : Value(builder.create<linalg::IndexOp>(
                                              location, dim)));
-      Value found =
-          builder.create<tensor::ExtractOp>(location, op.getData(), position);
-      return builder.create<arith::SelectOp>(
-          location, row.isInside, found,
-          scalar(builder, location, type.getElementType(), 0));
+      return elementOrZero(builder, location, op.getData(), position,
+                           row.isInside);
     };
     rewriter.replaceOp(
         op, elementwise(rewriter, loc, op.getIndices(), output, element));
@@ -73,7 +78,7 @@ struct GatherElementsLowering : public OpRewritePattern<nn::GatherElementsOp> {
   }
 };
 
-/// Reads what several indices name.
+/// Every slice of the result reads the slice that several indices name.
 struct GatherNDLowering : public OpRewritePattern<nn::GatherNDOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -107,11 +112,7 @@ struct GatherNDLowering : public OpRewritePattern<nn::GatherNDOp> {
                             : row.isInside;
       }
       llvm::append_range(position, ArrayRef(dims).drop_front(outer));
-      Value found =
-          builder.create<tensor::ExtractOp>(location, op.getData(), position);
-      return builder.create<arith::SelectOp>(
-          location, isInside, found,
-          scalar(builder, location, type.getElementType(), 0));
+      return elementOrZero(builder, location, op.getData(), position, isInside);
     };
     Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
     SmallVector<AffineMap> maps = {rewriter.getMultiDimIdentityMap(rank)};

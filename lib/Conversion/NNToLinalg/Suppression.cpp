@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rare.h"
+#include "Patterns.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -141,7 +141,7 @@ scf::ValueVector Selection::pass(Value left, Value round, Value last) const {
   Type element = tensorType(op.getScores()).getElementType();
   int64_t count = tensorType(op.getScores()).getDimSize(2);
   Value isLater = holds(I::sgt, round, index(0));
-  // Any box in the first round, which asks none.
+  // In the first round, in which no box was selected before, any box will do.
   Corners reference = corners(select(isLater, last, index(0)));
   auto loop = builder.create<scf::ForOp>(
       loc, index(0), index(count), index(1),
@@ -247,8 +247,8 @@ private:
         s.loc, s.builder.getI64Type(), best);
     Value result = s.builder.create<tensor::InsertOp>(
         s.loc, number, state[0], ValueRange{s.image, s.group, round});
-    // The selected box is left no more; without one, the first is marked out,
-    // as all are.
+    // The selected box is not left any more. If no box was selected, none is
+    // left, so that marking the first one changes nothing.
     Value place = s.select(s.holds(I::sge, best, s.index(0)), best, s.index(0));
     Value out = scalar(s.builder, s.loc, s.builder.getI8Type(), 0);
     Value left = s.builder.create<tensor::InsertOp>(s.loc, out, found[0],

@@ -19,12 +19,12 @@ static void warnOnStderr(const std::string &line) {
   std::fprintf(stderr, "warning: %s\n", line.c_str());
 }
 
-/// Another process is lost: nobody can go on, and MPI might wait for ever, so
-/// this one ends.
+/// Prints which process is lost. This process ends afterwards, since nobody can
+/// go on and MPI might wait for ever.
 static void printLost(const std::string &line) {
   std::string message = "error: " + line + "\n";
   (void)!write(STDERR_FILENO, message.data(), message.size());
-  // What has been printed, unless a thread is just printing.
+  // Flushes what has been printed, unless another thread is printing.
   if (ftrylockfile(stdout) == 0)
     (void)std::fflush(stdout);
 }
@@ -86,7 +86,8 @@ warningOf(const soap_load_options &options) {
   };
 }
 
-/// Runs `join`; rank 0 would not hear of a failure that is not agreed on.
+/// Runs `join` so that a failure on one rank is known on all of them, rank 0
+/// included.
 template <typename Fn>
 static void joining(const soap_load_options &options, Fn join) {
   try {

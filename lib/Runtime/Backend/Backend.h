@@ -104,8 +104,8 @@ public:
   virtual void unpin(char *host) {}
   /// @}
 
-  /// `spins`: how often a wait of the stream looks before it sleeps, where the
-  /// host does it.
+  /// `spins`: how often a wait of the stream polls before it sleeps, where the
+  /// host does the waiting.
   virtual std::unique_ptr<Stream> makeStream(unsigned spins) = 0;
   virtual std::unique_ptr<Event> makeEvent() = 0;
 

@@ -7,6 +7,7 @@
 
 #include "Backend/StridedCopy.h"
 #include "soap/Testing/PlantedFault.h"
+#include <cassert>
 #include <cstring>
 
 using namespace soap;
@@ -19,6 +20,8 @@ StridedCopy StridedCopy::dense(uint64_t bytes) {
 }
 
 void StridedCopy::simplify() {
+  assert(fromStrides.size() == extents.size() &&
+         toStrides.size() == extents.size() && "a stride per dim and side");
   // From the innermost dim outwards: a dim that continues its inner neighbour
   // (or the run) on both sides joins it.
   Shape e, f, t;

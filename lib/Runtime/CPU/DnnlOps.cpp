@@ -215,13 +215,17 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
     c = c.empty() ? c : Shape{c.back()};
   }
   size_t rank = y.size();
-  memory::desc src = matrixDesc(element(0), a, rank, op->transpose_a());
-  memory::desc weights = matrixDesc(element(1), b, rank, op->transpose_b());
+  memory::desc src = matrixDesc(element(0), a, rank);
+  if (op->transpose_a())
+    src = transposed(src);
+  memory::desc weights = matrixDesc(element(1), b, rank);
+  if (op->transpose_b())
+    weights = transposed(weights);
   memory::desc dst = denseDesc(request.kernel.results()->Get(0)->element(), y);
   memory::desc weightsWanted =
       request.isConstant(1) ? anyLayout(weights) : weights;
   memory::desc bias =
-      op->bias() ? matrixDesc(element(2), c, rank, false) : memory::desc();
+      op->bias() ? matrixDesc(element(2), c, rank) : memory::desc();
 
   // oneDNN scales the bias too, ours does not: then it is added afterwards.
   bool scaled = op->alpha() != 1.0f, added = scaled && op->bias();

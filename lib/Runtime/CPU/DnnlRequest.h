@@ -97,14 +97,16 @@ Result single(const Request &request,
   return kernel;
 }
 
-/// A dense tensor with leading ones up to `rank`; its last two dims swapped if
-/// `transpose` (as strides).
+/// A dense tensor with leading ones up to `rank`.
 inline dnnl::memory::desc matrixDesc(fb::ElementType element, Shape shape,
-                                     size_t rank, bool transpose) {
+                                     size_t rank) {
   shape.insert(shape.begin(), rank - std::min(rank, shape.size()), 1);
-  dnnl::memory::desc dense = denseDesc(element, shape);
-  if (!transpose)
-    return dense;
+  return denseDesc(element, shape);
+}
+
+/// The tensor `dense` with its last two dims swapped, as strides say.
+inline dnnl::memory::desc transposed(const dnnl::memory::desc &dense) {
+  auto rank = static_cast<size_t>(dense.data.ndims);
   dnnl::memory::dims dims = dense.dims();
   dnnl::memory::dims strides(dense.data.format_desc.blocking.strides,
                              dense.data.format_desc.blocking.strides + rank);

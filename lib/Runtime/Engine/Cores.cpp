@@ -47,8 +47,8 @@ CoreSplit soap::runtime::splitCores(size_t devices, size_t perDevice,
                          allowed.end());
   for (size_t d = 0; d != devices; ++d)
     split.communication.push_back(spare.empty() ? split.compute[d] : spare);
-  // A look takes some 50 ns. Without a spare core the device's own computation
-  // pays for it.
+  // One check takes about 50 ns. Without a spare core the computation of the
+  // device loses this time.
   if (!spare.empty())
     split.transportSpins = split.streamSpins = 400;
   else if (needed <= allowed.size())
@@ -66,6 +66,7 @@ void soap::runtime::bindThread(const std::vector<int> &cores) {
   CPU_ZERO(&set);
   for (int core : cores)
     CPU_SET(core, &set);
-  // A refused binding costs time, not correctness.
+  // If the system refuses the binding, steps take longer, but results are the
+  // same.
   (void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }

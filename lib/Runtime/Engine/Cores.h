@@ -23,9 +23,9 @@ struct CoreSplit {
   /// Cores of each device's communication thread: those that no device has, or
   /// the device's own.
   std::vector<std::vector<int>> communication;
-  /// How often a communication thread looks before it sleeps, and how often a
-  /// stream does that waits for the other one of its device: never on a core
-  /// that the awaited thread needs.
+  /// How often a communication thread polls before it sleeps, and how often a
+  /// stream does so that waits for the other one of its device. It is 0 where
+  /// the awaited thread needs the core.
   unsigned transportSpins = 0, streamSpins = 0;
   std::string warning; ///< If devices share cores.
 };

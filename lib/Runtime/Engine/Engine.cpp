@@ -19,8 +19,9 @@ using namespace soap::runtime;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// All of the program. When it exits, their steps end first: they use tensors
-/// of the program, and what connects its processes, which end then, too.
+/// All engines of the program. When the program exits, their steps have to end
+/// before its tensors, and the connections between its processes, are
+/// destroyed.
 struct LiveEngines {
   std::mutex mutex;
   std::vector<Engine *> all;
@@ -34,7 +35,8 @@ struct LiveEngines {
     static const int atEnd = std::atexit(restAll);
     (void)atEnd;
     if (engine->group()) {
-      // Again, to come before the end of what connects the processes.
+      // Registered once more, so that it runs before the connections between
+      // the processes end.
       static const int beforeOthers = std::atexit(restAll);
       (void)beforeOthers;
     }
@@ -67,7 +69,8 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
   agree(group_.get(), [&] {
     placement_ = placeDevices(model_->table().devices()->size(), options.map,
                               group_.get());
-    // Before threads are started: it may be missing.
+    // The backend is loaded before threads are started, since it may be
+    // missing.
     backend_ = &findBackend(toString(model_->table().target()));
     std::string weightsPath = model_->weightsPath();
     if (!weightsPath.empty())

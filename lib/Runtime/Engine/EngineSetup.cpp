@@ -104,7 +104,7 @@ void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   if (group_) {
     host.number(model_->table());
     host.group = group_.get();
-    // A look at MPI takes some ten times as long as one at memory.
+    // Polling MPI takes about ten times as long as polling memory.
     group_->setSpins(split_.transportSpins / 10);
     // A throttled link takes a channel back, too.
     host.firstChannel = uint64_t{meetings.channelCount} * (link ? 2 : 1);

@@ -57,7 +57,7 @@ private:
   bool packs_;
 };
 
-/// What both rows of a device count.
+/// Base of the feed and the drain row of a device: it counts what they move.
 class RemoteRow : public RowAction, protected MovingCall {
 public:
   RemoteRow(const Boxes *copies, bool packs, uint32_t device,

@@ -8,6 +8,7 @@
 #include "Engine/Loads.h"
 #include "Engine/RandomFill.h"
 #include "Model/Safetensors.h"
+#include <cassert>
 #include <cstring>
 
 using namespace soap;
@@ -24,6 +25,7 @@ public:
       lo_.push_back(range->lo());
       extents_.push_back(range->hi() - range->lo());
     }
+    assert(shape_.size() == extents_.size() && "Checker has seen the box");
     // Trailing dims that are whole, and the one before them, make one run.
     for (dims_ = shape_.size(); dims_ > 0;) {
       --dims_;

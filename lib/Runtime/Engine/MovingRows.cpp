@@ -72,8 +72,8 @@ std::unique_ptr<RowAction> MovingRows::make(const fb::Row &row,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Ends that no message goes through: what rows need does not depend on more
-/// than whether memory is shared.
+/// Ends of channels that carry no message. The memory that rows need depends
+/// only on whether the two sides share memory.
 class FarReceiver final : public Receiver {
 public:
   void post(char *, uint64_t) override {}
@@ -100,7 +100,7 @@ public:
   void abandon(const std::string &) override {}
 };
 
-/// A device that nothing is made on.
+/// A device on which nothing is allocated.
 class PlannedDevice final : public BackendDevice {
 public:
   DevicePointer allocate(uint64_t) override { return {}; }
@@ -117,8 +117,8 @@ uint64_t runtime::mostCommunicationBytes(const fb::Model &model,
   FarChannels channels;
   std::unique_ptr<Transport> transport = makeStagedTransport(channels, traits);
   PlannedDevice planned;
-  // Addresses are made, and not used: one for each buffer, as rows ask whether
-  // two of them are the same.
+  // These addresses are only compared: every buffer has one of its own, since
+  // rows ask whether two buffers are the same.
   BufferAddress address = [](uint32_t buffer) {
     return DevicePointer((uintptr_t{buffer} + 1) << 40);
   };

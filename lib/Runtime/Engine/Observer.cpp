@@ -40,7 +40,7 @@ DeviceTile runtime::describeTile(const fb::Model &model, uint32_t device,
     bool received = row->body_type() == fb::RowBody::Exchange ||
                     row->body_type() == fb::RowBody::Collective ||
                     row->body_type() == fb::RowBody::Feed;
-    // Copies between tasks belong to none.
+    // Copies between tasks belong to no task.
     bool assembled = row->body_type() == fb::RowBody::Copy && row->task() < 0;
     result.origin = received    ? SOAP_RECEIVED
                     : assembled ? SOAP_ASSEMBLED

@@ -24,9 +24,9 @@ namespace {
 constexpr std::chrono::seconds graceAfterLeaving(3);
 
 World *world = nullptr;     ///< Null until all have joined.
-bool startedMpi = false;    ///< Who starts MPI ends it.
+bool startedMpi = false;    ///< Whoever starts MPI ends it.
 bool endsMpi = false;       ///< World::end() is called when the program exits.
-bool allHaveFailed = false; ///< To join, the last time, and all know.
+bool allHaveFailed = false; ///< To join, as all ranks know.
 } // namespace
 
 void mpi::require(int code, const char *what) {
@@ -93,7 +93,7 @@ void Context::wait(MPI_Request &request, const char *what) {
     if (!leaves)
       seen = Clock::now();
     leaves = true;
-    // All see that it leaves: nobody has to be told.
+    // All ranks see that it leaves, so that no message is needed.
     if (Clock::now() - seen > graceAfterLeaving)
       breakBy(text("expected ",
                    world.monitor.describe(static_cast<uint32_t>(leaver)),
@@ -112,8 +112,8 @@ World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
   if (started) {
     require(MPI_Query_thread(&level), "MPI_Query_thread");
   } else {
-    // Where ranks outnumber cores, Open MPI yields in every look, which takes a
-    // turn of all other processes; a wait sleeps instead.
+    // Where ranks outnumber cores, Open MPI yields whenever it polls, which
+    // takes a turn of all other processes. Our waits sleep instead.
     setenv("OMPI_MCA_mpi_yield_when_idle", "0", /*overwrite=*/0);
     require(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level),
             "MPI_Init_thread");
@@ -125,7 +125,7 @@ World::World(const Launch &launch, Monitor &monitor) : monitor(monitor) {
   contexts.push_back(std::make_unique<Context>(*this, 0));
   MPI_Comm_rank(contexts[0]->comm, &rank);
   MPI_Comm_size(contexts[0]->comm, &size);
-  // The monitor went by what the launcher says.
+  // The monitor has used what the launcher says, which MPI has to confirm.
   if (static_cast<uint32_t>(size) != launch.size ||
       static_cast<uint32_t>(rank) != launch.rank)
     invalid("expected a launcher that sets OMPI_COMM_WORLD_SIZE or PMI_SIZE, "
@@ -145,7 +145,7 @@ void World::end() {
   if (MPI_Finalized(&ended) != MPI_SUCCESS)
     return;
   if (!world) {
-    // Nobody is watched, and all come here.
+    // No rank is watched any more, and all ranks come here.
     if (allHaveFailed && startedMpi && !ended)
       MPI_Finalize();
     return;
@@ -161,8 +161,9 @@ void World::end() {
       world->contexts.begin(), world->contexts.end(),
       [](const std::unique_ptr<Context> &c) { return c->isBroken(); });
   monitor.announceLeaving(broken);
-  // Nor does MPI end after a failure, wherever it was: messages are left that
-  // nobody takes, and who has failed does not come.
+  // MPI_Finalize does not return after a failure either, wherever that was:
+  // messages are left that nobody receives, and the rank that failed does not
+  // call it.
   std::optional<bool> together = monitor.leaveTogether();
   for (; !together; together = monitor.leaveTogether()) {
     // What was sent may still be on its way.
@@ -198,8 +199,8 @@ static void connectMonitors(MpiGroup &group, Monitor &monitor) {
 static std::shared_ptr<Group> join(const Launch &launch, Monitor &monitor) {
   allHaveFailed = false;
   auto joined = std::make_unique<World>(launch, monitor);
-  // Once, after what MPI does at exit; the program may have joined in vain
-  // before.
+  // Registered once, so that it runs after what MPI does at exit. The program
+  // may have tried to join before, without success.
   if (!std::exchange(endsMpi, true))
     std::atexit(World::end);
   auto group = std::make_shared<MpiGroup>(*joined, *joined->contexts[0]);

@@ -54,7 +54,7 @@ public:
   /// Collective; no other thread does the same.
   Context(const World &world, uint32_t number);
 
-  /// Waits for a request: looks, then sleeps for longer and longer.
+  /// Waits for a request: polls it, and sleeps longer and longer in between.
   void wait(MPI_Request &request, const char *what);
 
   /// From now on all waits throw this; the first reason counts. False if there

@@ -28,7 +28,8 @@ static std::shared_ptr<Group> connect(const GroupOptions &options) {
                                            options.lost, options.exitsWhenLost);
   try {
     std::shared_ptr<Group> group = join(launch, *monitor);
-    // Until the process ends: it watches while others end, too.
+    // It exists until the process ends, since it watches the others while they
+    // end.
     (void)monitor.release();
     return group;
   } catch (const AgreedError &) {

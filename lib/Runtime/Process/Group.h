@@ -35,7 +35,7 @@ public:
   /// "Open MPI 4.1.4"
   virtual std::string library() const = 0;
 
-  /// How often a wait looks before it sleeps.
+  /// How often a wait polls before it sleeps.
   virtual void setSpins(unsigned spins) = 0;
 
   /// Collectives: every rank calls them in the same order, one at a time.

@@ -84,7 +84,8 @@ std::string Registry::fileOf(uint32_t rank) const {
 void Registry::publishVerdict(const std::string &verdict) const {
   if (own_.empty())
     return;
-  // Complete before it has its name, which only the first one gets.
+  // The file is complete before it gets its name, which only the first process
+  // can give.
   std::string draft = own_ + ".verdict";
   std::ofstream(draft) << verdict << '\n';
   (void)link(draft.c_str(), (folder_ + "verdict").c_str());
@@ -113,7 +114,7 @@ Registry::State Registry::stateOf(uint32_t rank) const {
   std::string text;
   if (!std::getline(file, text))
     return State::Ended;
-  // The state follows the program's name, which may hold anything.
+  // The state follows the program's name, which may have any characters.
   size_t at = text.rfind(')');
   char state =
       at != std::string::npos && at + 2 < text.size() ? text[at + 2] : 'R';

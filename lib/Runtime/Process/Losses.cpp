@@ -23,8 +23,8 @@ static constexpr int64_t graceAfterTermination = 500'000'000;
 /// How long a process stays after it has named a lost one, in us.
 static constexpr useconds_t timeForLastWords = 400'000;
 
-/// What a process sees in so short a time after it did not run for long is its
-/// own fault.
+/// A process that did not run for long takes the silence that it sees within
+/// this time, in ns, for its own.
 static constexpr int64_t graceAfterResuming = 2'000'000'000;
 
 /// The least time that processes get to start, on one host and on several.
@@ -43,7 +43,8 @@ void Monitor::checkSilence(int64_t time) {
 }
 
 void Monitor::checkRegistry(int64_t time) {
-  // States first: who ends because of a verdict has published it before.
+  // States are read before verdicts: a process that ends because of a verdict
+  // has published it before.
   std::vector<Registry::State> states;
   for (uint32_t rank = 0; rank != launch_.size; ++rank)
     states.push_back(registry_.stateOf(rank));
@@ -136,8 +137,8 @@ void Monitor::declareLost(uint32_t rank, Reason reason, uint32_t milliseconds) {
     sendAll(frameOf(Kind::Lost, rank, reason, milliseconds));
   switch (reason) {
   case Reason::Ended:
-    return report(nameOf(rank) + " has ended before the run has; look for its "
-                                 "last words, or for who killed it");
+    return report(nameOf(rank) + " has ended before the run has; see its last "
+                                 "messages, and what may have killed it");
   case Reason::Silent:
     return report(text(nameOf(rank), " has not answered for ",
                        milliseconds / 1000, '.', milliseconds / 100 % 10,
@@ -153,14 +154,15 @@ void Monitor::report(const std::string &line) {
   if (hasLost_)
     return;
   hasLost_ = true;
-  // Printed at once: launchers leave little time. The first process that ends
-  // makes them stop listening to the others, which have theirs to say, too.
+  // The line is printed at once, since launchers leave little time. They stop
+  // forwarding the output of all processes when the first of them has ended, so
+  // this one stays until the others have printed theirs.
   lost_(line);
   usleep(timeForLastWords);
   if (exits_)
     _exit(1);
   loss_ = line;
   hasFailures_ = true;
-  // The program was told, and is its own master again.
+  // The program has been told, and goes on by itself.
   releaseTermination();
 }

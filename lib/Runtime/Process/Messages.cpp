@@ -31,7 +31,7 @@ void Monitor::acceptAll() {
   }
 }
 
-/// Nobody else is to come.
+/// Called when all processes have connected.
 void Monitor::closeDoor() {
   if (listener_ < 0)
     return;
@@ -42,8 +42,8 @@ void Monitor::closeDoor() {
       connection.closed = true;
 }
 
-/// Closes the connections of those who hung up, or said something else than
-/// hello, before anybody knew them.
+/// Closes connections that ended before their rank was known, or that began
+/// with anything but a hello.
 void Monitor::dropStrangers() {
   auto stranger = [](const Connection &connection) {
     if (!connection.closed || connection.rank >= 0)
@@ -58,7 +58,8 @@ void Monitor::dropStrangers() {
 
 void Monitor::receive(Connection &connection) {
   char block[512];
-  // A little at a time, whoever sends how much: the rest is for the next turn.
+  // At most so many bytes are read, however much a process sends; the rest is
+  // read in the next turn.
   while (connection.buffer.size() < 64 * sizeof(Frame)) {
     ssize_t count = recv(connection.socket, block, sizeof(block), MSG_DONTWAIT);
     if (count < 0 && errno == EINTR)
@@ -76,7 +77,7 @@ void Monitor::receive(Connection &connection) {
     Frame frame;
     std::memcpy(&frame, connection.buffer.data() + at, sizeof(Frame));
     if (frame.token != token_) {
-      connection.closed = true; // A stranger.
+      connection.closed = true; // No process of this run.
       break;
     }
     connection.heard = steadyTime();
@@ -86,8 +87,9 @@ void Monitor::receive(Connection &connection) {
       connection.buffer.begin(),
       connection.buffer.begin() +
           static_cast<std::ptrdiff_t>(std::min(at, connection.buffer.size())));
-  // Launchers end all as soon as one has ended with another code than 0: then
-  // rank 0 may not get to say goodbye to those that are just about to end, too.
+  // Launchers end all processes as soon as one has ended with another code than
+  // 0. Rank 0 may then end without a goodbye to processes that are about to
+  // end, too.
   bool together =
       leaving_ && (isTerminated() || (givesUp_ && connection.saidLeaving));
   if (connection.closed && connection.rank >= 0 && !connection.saidBye &&
@@ -109,7 +111,7 @@ void Monitor::handle(Connection &connection, const Frame &frame) {
     break;
   case Kind::Leaving:
     if (frame.rank == launch_.rank)
-      break; // By way of rank 0.
+      break; // Sent back by rank 0.
     leaver_ = frame.rank;
     leavers_[frame.rank] = true;
     oneFailed_ |= frame.number != 0;
@@ -120,8 +122,8 @@ void Monitor::handle(Connection &connection, const Frame &frame) {
     break;
   case Kind::Failed: {
     if (frame.rank == launch_.rank)
-      break; // By way of rank 0.
-    // The others hear of it before anybody acts on it and ends.
+      break; // Sent back by rank 0.
+    // The others are told before this process acts on it and ends.
     if (launch_.rank == 0)
       sendAll(frame);
     std::string reason(frame.text.data(),
@@ -146,7 +148,8 @@ Monitor::Frame Monitor::frameOf(Kind kind, uint32_t rank, Reason reason,
 }
 
 void Monitor::send(Connection &connection, const Frame &frame) {
-  // One that does not read needs no more heartbeats: silence will tell.
+  // A process that does not read gets no more heartbeats, so that nothing piles
+  // up here.
   if (frame.kind == Kind::Beat && !connection.unsent.empty())
     return;
   const char *bytes = reinterpret_cast<const char *>(&frame);
@@ -155,7 +158,7 @@ void Monitor::send(Connection &connection, const Frame &frame) {
   sendRest(connection);
 }
 
-/// Sends what the connection takes; the rest is for the next turn.
+/// Sends what the connection takes; the rest is sent in the next turn.
 void Monitor::sendRest(Connection &connection) {
   std::vector<char> &rest = connection.unsent;
   size_t sent = 0;

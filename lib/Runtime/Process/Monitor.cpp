@@ -111,7 +111,7 @@ void Monitor::join(const std::string &invitation) {
     addresses = {"127.0.0.1", "::1"};
   for (std::string address; line >> address;)
     addresses.push_back(address);
-  // All together take no longer than a silence may.
+  // All attempts together take no longer than a process may be silent.
   int64_t each = std::clamp(
       timeout_ / std::max<int64_t>(1, static_cast<int64_t>(addresses.size())),
       quickConnection, slowConnection);
@@ -148,7 +148,8 @@ void Monitor::introduce(std::vector<ProcessName> processes) {
   while (std::any_of(connections_.begin(), connections_.end(),
                      [&](const Connection &c) { return c.rank == missing; }))
     ++missing;
-  failed("expected a word of ", nameOf(missing), " within ", timeout_ / 1e9,
+  failed("expected a connection from ", nameOf(missing), " within ",
+         timeout_ / 1e9,
          " s, got: nothing; see what takes connections between the hosts");
 }
 
@@ -256,7 +257,7 @@ void Monitor::run() {
                                   (connection.unsent.empty() ? 0 : POLLOUT)),
                0});
     }
-    // After SIGTERM there is little time.
+    // After SIGTERM, launchers leave little time.
     int64_t pause = tookTermination() ? 20'000'000
                     : met             ? interval_
                                       : std::min(interval_, lookWhileStarting);
@@ -272,7 +273,8 @@ void Monitor::run() {
 
 void Monitor::turn() {
   int64_t time = steadyTime();
-  // A gap in which this thread did not run is nobody's silence.
+  // Time in which this thread did not run does not count as silence of the
+  // others.
   int64_t gap = time - lastTurn_ - interval_;
   if (gap > timeout_ / 2) {
     resumed_ = time;

@@ -13,14 +13,14 @@
 //   stopped SIGTERM from the launcher                  somebody has ended: the
 //                                              connections say who
 //
-// Rank 0 tells the others who is lost; that rank 0 is lost, all see. Until the
-// connections exist (while MPI starts), the ranks of one host are watched
-// through the Registry.
+// Rank 0 tells the others which process is lost; all of them see by themselves
+// if rank 0 is. Until the connections exist (while MPI starts), the ranks of
+// one host are watched through the Registry.
 //
-// A process that lives, but cannot go on with a step that others are in, says
-// so with its reason, on the same way.
+// A process that is alive, but cannot go on with a step in which others take
+// part, sends its reason over the same connections.
 //
-// Time that this process itself did not run does not count as silence of
+// Time in which this process itself did not run does not count as silence of
 // others.
 //
 //===----------------------------------------------------------------------===//

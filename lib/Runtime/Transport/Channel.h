@@ -80,7 +80,7 @@ public:
 };
 
 /// Threads of one process: a receiver copies from the sender's memory. A wait
-/// looks `spins` times before it sleeps.
+/// polls `spins` times before it sleeps.
 std::unique_ptr<Channels> makeLocalChannels(unsigned spins);
 
 } // namespace soap::runtime

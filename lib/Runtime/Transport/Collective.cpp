@@ -7,6 +7,7 @@
 
 #include "Transport/Collective.h"
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 using namespace soap;
@@ -51,6 +52,8 @@ void Collective::movements(std::vector<Movement> &result) const {
 
 void Collective::place(const std::vector<char *> &sends,
                        const std::vector<char *> &receives) {
+  assert(sends.size() == part_.send.size() &&
+         receives.size() == part_.receive.size() && "a place per span");
   for (size_t i = 0; i != part_.send.size(); ++i)
     part_.send[i].data = sends[i];
   for (size_t i = 0; i != part_.receive.size(); ++i)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Transport/HostMoves.h"
+#include <cassert>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -25,11 +26,14 @@ public:
 
   void place(const std::vector<char *> &sends,
              const std::vector<char *> &receives) override {
+    assert(sends.size() == senders_.size() &&
+           receives.size() == receivers_.size() && "a place per message");
     sources_ = sends;
     targets_ = receives;
   }
 
   void run() override {
+    assert(sources_.size() == senders_.size() && "place() comes first");
     std::fill(received_.begin(), received_.end(), 0);
     for (size_t i = 0; i != receivers_.size(); ++i)
       receivers_[i]->post(targets_[i], part_.receives[i].span.bytes);

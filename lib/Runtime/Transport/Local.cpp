@@ -8,6 +8,7 @@
 #include "Error.h"
 #include "Transport/Channel.h"
 #include "Wait.h"
+#include <cassert>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -77,6 +78,7 @@ public:
       : channel_(std::move(channel)), spins_(spins) {}
 
   void post(char *buffer, uint64_t bytes) override {
+    assert(posted_ - count_ < maxPostedMessages && "rows finish in between");
     targets_[posted_++ % maxPostedMessages] = {buffer, bytes};
   }
 
@@ -92,6 +94,7 @@ public:
 
   bool sharesMemory() const override { return true; }
   const char *view(uint64_t) override {
+    assert(posted_ == count_ && "nothing is posted beside a view");
     ++posted_;
     return next();
   }
@@ -127,7 +130,7 @@ public:
   }
 
   void abandon(const std::string &reason) override {
-    // Of many rows that fail, one ends the waits.
+    // If many rows fail, the first of them ends the waits.
     if (!abandonment_.because(reason))
       return;
     for (const auto &[id, channel] : channels_) {

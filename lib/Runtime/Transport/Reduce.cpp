@@ -8,6 +8,7 @@
 #include "Transport/HostMoves.h"
 #include "soap/Testing/PlantedFault.h"
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <type_traits>
 
@@ -68,7 +69,7 @@ static void joinBlock(fb::Combine combine, T *sum, const T *x, uint64_t count) {
   if (joinOrder(combine, sum, x, count))
     return;
   if constexpr (isHalf<T>) {
-    // The other one, where one is 0.
+    // One of the two is 0: the sum is the other one.
     joinBlock(sum, x, count, [](T a, T b) { return b.isZero() ? a : b; });
   } else {
     // Of unsigned integers, and of signed ones as the machine wraps them.
@@ -160,7 +161,8 @@ void runtime::reduceElements(fb::Combine combine, fb::ElementType element,
     return reduceTyped<uint32_t>(combine, target, sources, count);
   case fb::ElementType::U64:
     return reduceTyped<uint64_t>(combine, target, sources, count);
-  default: // checkReduction() refuses them.
+  default:
+    assert(false && "checkReduction() refuses other types");
     return;
   }
 }

@@ -43,7 +43,7 @@ std::string CPUTarget::getMachineName() const {
   return inspectMachine().name();
 }
 
-/// Where devices and cores are as many, there is no spare core: transfers
+/// With as many devices as cores there is no spare core, so that transfers
 /// occupy the receiver.
 llvm::Expected<Topology>
 CPUTarget::describeMachine(const MachineRequest &request) const {

@@ -66,7 +66,9 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   passes.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizationOptions bufferize;
   passes.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  clean(); // Windows of pools are buffers that nobody reads.
+  clean(); // Removes the windows of pools, which nobody reads.
+  passes.addNestedPass<func::FuncOp>(
+      bufferization::createBufferLoopHoistingPass());
   passes.addNestedPass<func::FuncOp>(
       bufferization::createPromoteBuffersToStackPass());
   passes.addPass(native::createPrepareBuffersPass());
@@ -84,10 +86,15 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   passes.addPass(createLowerAffinePass());
   passes.addPass(createConvertSCFToCFPass());
   passes.addPass(createConvertMathToLLVMPass());
-  // What is left are functions of f64, without vector code: the C library's.
+  // What is left are functions of f64, which have no vector code here; the C
+  // library computes them.
   passes.addPass(createConvertMathToLibmPass());
   passes.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  // LLVM knows that what aligned_alloc returns aliases nothing. It loses that
+  // where a pointer of malloc is rounded up, and then makes every loop twice.
+  FinalizeMemRefToLLVMConversionPassOptions allocation;
+  allocation.useAlignedAlloc = true;
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass(allocation));
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());

@@ -9,8 +9,8 @@
 
 using namespace soap;
 
-// Native code of a model is made for the processor that it runs on, this
-// function is not: it exists once per width of vectors.
+// Unlike the native code of a model, this function is not compiled for the
+// processor that it runs on, so that it exists once per width of vectors.
 #if defined(__x86_64__) && defined(__linux__)
 #define SOAP_EVERY_WIDTH                                                       \
   __attribute__((target_clones("avx512f", "avx2", "default")))

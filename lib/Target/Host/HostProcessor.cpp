@@ -19,6 +19,11 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include <mutex>
 
 using namespace llvm;
@@ -29,7 +34,7 @@ struct InstructionSet {
   const char *llvm, *flag;
 };
 
-/// Those that LLVM uses on its own in code like ours.
+/// The instruction sets that LLVM uses by itself in code like that of kernels.
 static const InstructionSet instructionSets[] = {
     {"sse3", "pni"},
     {"ssse3", "ssse3"},
@@ -117,8 +122,14 @@ HostProcessor::createTargetMachine() const {
   const CodeGenOptLevel levels[] = {
       CodeGenOptLevel::None, CodeGenOptLevel::Less, CodeGenOptLevel::Default,
       CodeGenOptLevel::Aggressive};
+  std::string tuned = features;
+  // LLVM gathers strided elements where it can. On a Zen 5 it takes twice as
+  // long as loading one after the other.
+  if (Triple(triple).isX86())
+    tuned += (tuned.empty() ? "" : ",") +
+             std::string("+prefer-no-gather,+prefer-no-scatter");
   std::unique_ptr<TargetMachine> machine(found->createTargetMachine(
-      triple, name, features, options, Reloc::PIC_, std::nullopt,
+      triple, name, tuned, options, Reloc::PIC_, std::nullopt,
       levels[std::clamp(optLevel, 0, 3)]));
   if (!machine)
     return createStringError("expected a processor of " + triple +
@@ -140,13 +151,44 @@ Expected<std::vector<std::string>> HostProcessor::requiredFeatures() const {
   return required;
 }
 
+/// LLVM would unroll every short loop whole before it looks for loops to
+/// vectorize, and make scalar code of a row of 16 or 24 elements. Here, only
+/// loops that are shorter than a vector are unrolled before, the others after.
+static void unrollAroundVectorization(PassBuilder &builder) {
+  constexpr unsigned shortLoop = 8, longLoop = 16;
+  builder.registerVectorizerStartEPCallback(
+      [](FunctionPassManager &passes, OptimizationLevel level) {
+        passes.addPass(LoopUnrollPass(LoopUnrollOptions(level.getSpeedupLevel())
+                                          .setPartial(false)
+                                          .setRuntime(false)
+                                          .setUpperBound(false)
+                                          .setPeeling(false)
+                                          .setFullUnrollMaxCount(shortLoop)));
+        passes.addPass(SimplifyCFGPass());
+        passes.addPass(EarlyCSEPass());
+        passes.addPass(InstCombinePass());
+      });
+  builder.registerOptimizerLastEPCallback(
+      [](ModulePassManager &passes, OptimizationLevel level) {
+        FunctionPassManager last;
+        last.addPass(LoopUnrollPass(LoopUnrollOptions(level.getSpeedupLevel())
+                                        .setFullUnrollMaxCount(longLoop)));
+        last.addPass(InstCombinePass());
+        last.addPass(SimplifyCFGPass());
+        passes.addPass(createModuleToFunctionPassAdaptor(std::move(last)));
+      });
+}
+
 static void optimize(Module &module, TargetMachine &machine, int optLevel) {
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = optLevel >= 2;
   // LLVM 19's SLP vectoriser makes wrong shuffles of small unrolled kernels
   // (Structured.ConvBackwardDataOfFewChannels).
   tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false; // See unrollAroundVectorization.
   PassBuilder builder(&machine, tuning);
+  if (optLevel >= 2)
+    unrollAroundVectorization(builder);
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager sccs;

@@ -99,7 +99,7 @@ static std::string weightsPathOf(StringRef library) {
 static llvm::Error writeFiles(UnlinkedModel &model, StringRef outputPath,
                               const TemporaryFileCallback &temporaryFile) {
   OutputFiles files(temporaryFile);
-  // Messages name the files that were asked for.
+  // Messages name the files that were asked for, not the temporary ones.
   auto named = [](llvm::Error error, StringRef temporary, StringRef path) {
     std::string text = llvm::toString(std::move(error));
     for (size_t at; (at = text.find(temporary.str())) != std::string::npos;)

@@ -45,7 +45,8 @@ void OutputFiles::takeBack() {
   for (File &file : files_) {
     if (!file.published)
       continue;
-    // What cannot be put back is left; the hashes tell.
+    // A file that cannot be put back stays as it is; the hashes in the model
+    // tell.
     if (file.backup.empty())
       (void)sys::fs::remove(file.path);
     else if (!sys::fs::rename(file.backup, file.path))

@@ -97,6 +97,7 @@ LogicalResult DeviceTable::buffersOf(ValueRange values,
 LogicalResult DeviceTable::build(soaprt::LaunchOp op, fb::RowT &table) {
   fb::LaunchT launch;
   auto kernel = index_.symbols.lookup<soaprt::KernelOp>(op.getKernel());
+  assert(index_.kernels.contains(kernel) && "kernels come before rows");
   launch.kernel = index_.kernels.lookup(kernel);
   launch.sizes = kernel.getSizes();
   if (failed(buffersOf(op.getInputs(), launch.operands)) ||
@@ -172,6 +173,7 @@ LogicalResult DeviceTable::build(soaprt::CollectiveOp op, fb::RowT &table) {
 LogicalResult DeviceTable::build(soaprt::FeedOp op, fb::RowT &table) {
   fb::FeedT feed;
   auto port = index_.symbols.lookup<soaprt::InputOp>(op.getInput());
+  assert(index_.ports.contains(port) && "inputs come before rows");
   feed.input = index_.ports.lookup(port);
   auto type = cast<RankedTensorType>(port.getType());
   for (auto [box, target] :
@@ -185,6 +187,7 @@ LogicalResult DeviceTable::build(soaprt::FeedOp op, fb::RowT &table) {
 LogicalResult DeviceTable::build(soaprt::DrainOp op, fb::RowT &table) {
   fb::DrainT drain;
   auto port = index_.symbols.lookup<soaprt::OutputOp>(op.getOutput());
+  assert(index_.ports.contains(port) && "outputs come before rows");
   drain.output = index_.ports.lookup(port);
   auto type = cast<RankedTensorType>(port.getType());
   for (auto [box, source] :

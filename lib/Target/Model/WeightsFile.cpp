@@ -124,7 +124,7 @@ llvm::Error WeightsFile::writeTo(llvm::raw_ostream &os,
     else if (llvm::Error error =
                  copyBytes(source.path, source.offset, source.length, os))
       return error;
-    if (failed()) // A full disk need not be written to until the end.
+    if (failed()) // On a full disk, the rest need not be written.
       break;
   }
   return llvm::Error::success();

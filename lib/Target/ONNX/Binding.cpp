@@ -81,7 +81,7 @@ parseNumpy(llvm::StringRef bytes, llvm::StringRef file, uint64_t &offset) {
 
 llvm::Error GraphImporter::bindInput(const std::string &name,
                                      llvm::StringRef file) {
-  auto buffer = options.files.open(file);
+  auto buffer = options_.files.open(file);
   if (!buffer)
     return makeError("expected a readable file in --bind=" + name + ", got: '" +
                      file + "': " + llvm::toString(buffer.takeError()));
@@ -103,5 +103,5 @@ llvm::Error GraphImporter::bindInput(const std::string &name,
     offset = static_cast<uint64_t>(data.data() - bytes.data());
     record->external = DataReference{file.str(), offset, data.size()};
   }
-  return storeTensor(name, *record, values[name]);
+  return storeTensor(name, *record, values_[name]);
 }

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rare.h"
-#include "soap/Dialect/NN/IR/NNRare.h"
+#include "Operators.h"
 
 using namespace mlir;
 using namespace soap;

@@ -14,12 +14,12 @@ using onnx::NodeProto;
 using onnx::TensorProto;
 
 std::string Body::input(size_t i) const {
-  return i < node.numInputs() ? node.node.input(static_cast<int>(i)) : "";
+  return i < node_.numInputs() ? node_.node.input(static_cast<int>(i)) : "";
 }
 
 std::string Body::add(llvm::StringRef op, llvm::ArrayRef<std::string> operands,
                       llvm::ArrayRef<Attribute> attributes) {
-  NodeProto &added = nodes.emplace_back();
+  NodeProto &added = nodes_.emplace_back();
   added.set_op_type(op.str());
   for (const std::string &operand : operands)
     added.add_input(operand);
@@ -42,21 +42,21 @@ std::string Body::add(llvm::StringRef op, llvm::ArrayRef<std::string> operands,
         proto.add_ints(value);
     }
   }
-  added.add_output(node.graph.uniqueTensorName(node.node, op));
+  added.add_output(node_.graph_.uniqueTensorName(node_.node, op));
   return added.output(0);
 }
 
 std::string Body::constant(HostTensor value) {
-  std::string name = node.graph.uniqueTensorName(node.node, "constant");
+  std::string name = node_.graph_.uniqueTensorName(node_.node, "constant");
   if (value.size() > maxHostElements &&
       value.elementType == TensorProto::FLOAT) {
-    // Too many to take part in shape arithmetic.
+    // So many elements take no part in shape arithmetic.
     std::vector<float> floats(value.floats.begin(), value.floats.end());
-    node.setValue(name, node.numbers(value.shape, floats, "_constant",
-                                     TensorProto::FLOAT));
+    node_.setValue(name, node_.numbers(value.shape, floats, "_constant",
+                                       TensorProto::FLOAT));
     return name;
   }
-  ImportedValue &result = node.graph.values[name];
+  ImportedValue &result = node_.graph_.values_[name];
   result.kind = ImportedValue::Kind::Host;
   result.elementType = value.elementType;
   result.shape = value.shape;
@@ -81,25 +81,25 @@ std::string Body::number(double value) { return numbers({}, {value}); }
 
 std::string Body::numbers(llvm::ArrayRef<int64_t> shape,
                           llvm::ArrayRef<double> values) {
-  HostTensor host = HostTensor::zeros(node.input(0).elementType, shape);
+  HostTensor host = HostTensor::zeros(node_.input(0).elementType, shape);
   for (auto [i, value] : llvm::enumerate(values))
     host.setNumber(static_cast<int64_t>(i), value);
   return constant(std::move(host));
 }
 
 LogicalResult Body::finish(llvm::ArrayRef<std::string> results) {
-  GraphImporter &graph = node.graph;
-  size_t before = graph.problems.size();
+  GraphImporter &graph = node_.graph_;
+  size_t before = graph.problems_.size();
   for (size_t i = 0; i != results.size(); ++i)
-    if (node.usesOutput(i))
-      graph.read.insert(results[i]);
-  if (!graph.countInlined(node.node, static_cast<int>(nodes.size())))
+    if (node_.usesOutput(i))
+      graph.read_.insert(results[i]);
+  if (!graph.countInlined(node_.node, static_cast<int>(nodes_.size())))
     return failure();
-  graph.importBody(std::move(nodes), graph.scopeOf(node.node, {{"", 18}}));
-  if (graph.problems.size() != before)
+  graph.importBody(std::move(nodes_), graph.scopeOf(node_.node, {{"", 18}}));
+  if (graph.problems_.size() != before)
     return failure();
   for (size_t i = 0; i != results.size(); ++i)
-    if (node.usesOutput(i))
-      graph.alias(node.node.output(static_cast<int>(i)), results[i]);
+    if (node_.usesOutput(i))
+      graph.alias(node_.node.output(static_cast<int>(i)), results[i]);
   return success();
 }

@@ -14,7 +14,7 @@
 #ifndef SOAP_LIB_TARGET_ONNX_BODY_H
 #define SOAP_LIB_TARGET_ONNX_BODY_H
 
-#include "Importer.h"
+#include "NodeContext.h"
 #include <variant>
 
 namespace soap::onnx_import {
@@ -27,7 +27,7 @@ public:
     std::variant<int64_t, float, llvm::SmallVector<int64_t>, std::string> value;
   };
 
-  explicit Body(NodeContext &node) : node(node) {}
+  explicit Body(NodeContext &node) : node_(node) {}
 
   /// Operand i of the node; empty if it is left out.
   std::string input(size_t i) const;
@@ -68,8 +68,8 @@ public:
 private:
   std::string constant(HostTensor value);
 
-  NodeContext &node;
-  std::vector<onnx::NodeProto> nodes;
+  NodeContext &node_;
+  std::vector<onnx::NodeProto> nodes_;
 };
 
 } // namespace soap::onnx_import

@@ -39,12 +39,12 @@ static void findNuls(const Model &model, std::vector<std::string> &lines) {
 }
 
 llvm::Error GraphImporter::checkNames() const {
-  const onnx::GraphProto &graph = model.graph();
+  const onnx::GraphProto &graph = model_.graph();
   std::vector<std::string> lines;
-  findNuls(model, lines);
+  findNuls(model_, lines);
   llvm::StringMap<int> definedBy; // Node, or -1.
   llvm::StringSet<> initializers;
-  for (const TensorRecord &tensor : model.initializers()) {
+  for (const TensorRecord &tensor : model_.initializers()) {
     initializers.insert(tensor.proto.name());
     if (!definedBy.try_emplace(tensor.proto.name(), -1).second)
       lines.push_back("initializer " + quoted(tensor.proto.name()) +
@@ -83,35 +83,35 @@ llvm::Error GraphImporter::checkNames() const {
 }
 
 void GraphImporter::findNeededNodes() {
-  const onnx::GraphProto &graph = model.graph();
+  const onnx::GraphProto &graph = model_.graph();
   for (const onnx::ValueInfoProto &output : graph.output())
-    read.insert(output.name());
+    read_.insert(output.name());
   for (const onnx::ValueInfoProto &output : graph.output())
-    ++readers[output.name()];
+    ++readers_[output.name()];
   for (const onnx::ValueInfoProto &input : graph.input())
-    tensorNames.insert(input.name());
-  for (const auto &name : initializerNames)
-    tensorNames.insert(name.getKey());
+    tensorNames_.insert(input.name());
+  for (const auto &name : initializerNames_)
+    tensorNames_.insert(name.getKey());
   for (const NodeProto &node : graph.node()) {
     for (const std::string &output : node.output())
-      tensorNames.insert(output);
-    forEachRead(node, [&](const std::string &name) { ++readers[name]; });
+      tensorNames_.insert(output);
+    forEachRead(node, [&](const std::string &name) { ++readers_[name]; });
   }
-  needed.assign(static_cast<size_t>(graph.node_size()), false);
+  needed_.assign(static_cast<size_t>(graph.node_size()), false);
   // Nodes are sorted, so that one pass from the end suffices.
   for (int i = graph.node_size() - 1; i >= 0; --i) {
     const NodeProto &node = graph.node(i);
     if (llvm::none_of(node.output(), [&](const std::string &output) {
-          return read.contains(output);
+          return read_.contains(output);
         }))
       continue;
-    needed[static_cast<size_t>(i)] = true;
+    needed_[static_cast<size_t>(i)] = true;
     markReads(node);
   }
 }
 
 void GraphImporter::markReads(const NodeProto &node) {
-  forEachRead(node, [&](const std::string &name) { read.insert(name); });
+  forEachRead(node, [&](const std::string &name) { read_.insert(name); });
 }
 
 /// What --dim may name.
@@ -129,8 +129,8 @@ static std::set<std::string> symbolicDims(const onnx::GraphProto &graph) {
 llvm::Error GraphImporter::checkOptions() const {
   std::map<std::string, bool> inputs;
   std::string list;
-  for (const onnx::ValueInfoProto &input : model.graph().input())
-    if (!initializerNames.contains(input.name())) {
+  for (const onnx::ValueInfoProto &input : model_.graph().input())
+    if (!initializerNames_.contains(input.name())) {
       inputs[input.name()] = true;
       list += (list.empty() ? "" : ", ") + quoted(input.name());
     }
@@ -138,10 +138,10 @@ llvm::Error GraphImporter::checkOptions() const {
     return makeError("expected one of the inputs " + list + " in " + flag +
                      ", got: " + quoted(name));
   };
-  for (const auto &[name, dim] : options.batchDims)
+  for (const auto &[name, dim] : options_.batchDims)
     if (!inputs.count(name))
       return unknown("--batch-dim", name);
-  for (const auto &[name, file] : options.bindings)
+  for (const auto &[name, file] : options_.bindings)
     if (!inputs.count(name))
       return unknown("--bind", name);
   auto checkSize = [](const llvm::Twine &flag, int64_t size,
@@ -152,11 +152,11 @@ llvm::Error GraphImporter::checkOptions() const {
                                  : "expected a positive size in ") +
                      flag + ", got: " + llvm::Twine(size));
   };
-  if (options.batch)
-    if (llvm::Error error = checkSize("--batch", *options.batch))
+  if (options_.batch)
+    if (llvm::Error error = checkSize("--batch", *options_.batch))
       return error;
-  std::set<std::string> symbols = symbolicDims(model.graph());
-  for (const auto &[name, size] : options.dims) {
+  std::set<std::string> symbols = symbolicDims(model_.graph());
+  for (const auto &[name, size] : options_.dims) {
     if (!symbols.count(name))
       return makeError(
           symbols.empty()

@@ -32,13 +32,13 @@ struct Term {
 /// dimensions; letters that nobody else has are summed up first.
 class EinsumImporter {
 public:
-  explicit EinsumImporter(NodeContext &node) : node(node) {}
+  explicit EinsumImporter(NodeContext &node) : node_(node) {}
   LogicalResult run();
 
 private:
   LogicalResult parse();
   std::string uniqueSuffix(llvm::StringRef what) {
-    return ("_" + what + "_" + llvm::Twine(count++)).str();
+    return ("_" + what + "_" + llvm::Twine(count_++)).str();
   }
   /// The letters of `term` that are in `others` or in the result.
   FailureOr<Term> withoutLonely(Term term, llvm::StringRef others);
@@ -56,10 +56,10 @@ private:
     return size;
   }
 
-  NodeContext &node;
-  SmallVector<Term> terms;
-  std::string result;
-  int count = 0;
+  NodeContext &node_;
+  SmallVector<Term> terms_;
+  std::string result_;
+  int count_ = 0;
 };
 } // namespace
 
@@ -81,63 +81,63 @@ static bool isLetter(char letter) {
 }
 
 LogicalResult EinsumImporter::parse() {
-  std::string equation = node.string("equation", "");
+  std::string equation = node_.string("equation", "");
   llvm::erase_if(equation, [](char c) { return c == ' '; });
   auto wrong = [&] {
-    return node.fail("expected an equation with one term per operand, letters "
-                     "once in the result, and sizes that agree, got: '" +
-                     equation + "'");
+    return node_.fail("expected an equation with one term per operand, letters "
+                      "once in the result, and sizes that agree, got: '" +
+                      equation + "'");
   };
   auto [left, right] = llvm::StringRef(equation).split("->");
   bool isExplicit = llvm::StringRef(equation).contains("->");
   SmallVector<llvm::StringRef> texts;
   left.split(texts, ',');
-  if (texts.size() != node.numInputs())
+  if (texts.size() != node_.numInputs())
     return wrong();
   size_t ellipsis = 0;
   for (auto [i, text] : llvm::enumerate(texts)) {
-    size_t rank = node.shape(i).size();
+    size_t rank = node_.shape(i).size();
     bool dotted = text.contains("...");
     size_t letters = text.size() - (dotted ? 3 : 0);
     if (letters > rank || (!dotted && letters != rank) || rank - letters > 8)
       return wrong();
     ellipsis = std::max(ellipsis, rank - letters);
-    auto value = node.tensor(i, ElementTypes::Numbers);
+    auto value = node_.tensor(i, ElementTypes::Numbers);
     if (failed(value))
       return failure();
     Term term{*value, expandEllipsis(text, rank - letters)};
     if (!llvm::all_of(term.letters, isLetter))
       return wrong();
     for (auto [k, letter] : llvm::enumerate(term.letters))
-      if (node.shape(i)[k] != term.sizeOf(letter))
+      if (node_.shape(i)[k] != term.sizeOf(letter))
         return wrong();
     auto once = diagonal(std::move(term));
     if (failed(once))
       return failure();
-    terms.push_back(*once);
+    terms_.push_back(*once);
   }
   std::string all;
-  for (const Term &term : terms)
+  for (const Term &term : terms_)
     for (char letter : term.letters) {
-      int64_t size = sizeOf(letter, terms);
+      int64_t size = sizeOf(letter, terms_);
       if (term.sizeOf(letter) != size && term.sizeOf(letter) != 1)
         return wrong();
       all += letter;
     }
   if (isExplicit) {
-    result = expandEllipsis(right, ellipsis);
+    result_ = expandEllipsis(right, ellipsis);
   } else {
     // The ellipsis, then letters that occur once, in alphabetical order.
-    result = expandEllipsis("...", ellipsis);
+    result_ = expandEllipsis("...", ellipsis);
     std::string once;
     for (char letter : all)
       if (llvm::isAlpha(letter) && llvm::count(all, letter) == 1)
         once += letter;
     llvm::sort(once);
-    result += once;
+    result_ += once;
   }
-  for (char letter : result)
-    if (llvm::count(result, letter) != 1 ||
+  for (char letter : result_)
+    if (llvm::count(result_, letter) != 1 ||
         all.find(letter) == std::string::npos)
       return wrong();
   return success();
@@ -149,7 +149,8 @@ FailureOr<Term> EinsumImporter::withoutLonely(Term term,
   Shape shape;
   std::string kept;
   for (auto [i, letter] : llvm::enumerate(term.letters)) {
-    if (!llvm::StringRef(result).contains(letter) && !others.contains(letter)) {
+    if (!llvm::StringRef(result_).contains(letter) &&
+        !others.contains(letter)) {
       axes.push_back(static_cast<int64_t>(i));
       continue;
     }
@@ -158,12 +159,12 @@ FailureOr<Term> EinsumImporter::withoutLonely(Term term,
   }
   if (axes.empty())
     return term;
-  auto kind =
-      nn::ReduceKindAttr::get(node.builder().getContext(), nn::ReduceKind::Sum);
-  auto value = node.create<nn::ReduceOp>(
+  auto kind = nn::ReduceKindAttr::get(node_.builder().getContext(),
+                                      nn::ReduceKind::Sum);
+  auto value = node_.create<nn::ReduceOp>(
       shape, term.value,
-      {node.attr("kind", kind), node.attr("axes", axes),
-       node.attr("keepdims", Attribute(node.builder().getBoolAttr(false)))},
+      {node_.attr("kind", kind), node_.attr("axes", axes),
+       node_.attr("keepdims", Attribute(node_.builder().getBoolAttr(false)))},
       uniqueSuffix("sum"));
   if (failed(value))
     return failure();
@@ -199,15 +200,15 @@ FailureOr<Term> EinsumImporter::diagonal(Term term) {
     shape.push_back(size);
     SmallVector<int64_t> starts(shape.size(), 0), steps(shape.size(), 1);
     steps.back() = step;
-    auto value = node.create<nn::TransposeOp>(
-        ordered, term.value, {node.attr("permutation", permutation)},
+    auto value = node_.create<nn::TransposeOp>(
+        ordered, term.value, {node_.attr("permutation", permutation)},
         uniqueSuffix("ordered"));
     if (succeeded(value))
-      value = node.reshape(*value, flat, uniqueSuffix("flat"));
+      value = node_.reshape(*value, flat, uniqueSuffix("flat"));
     if (succeeded(value))
-      value = node.create<nn::SliceOp>(
+      value = node_.create<nn::SliceOp>(
           shape, *value,
-          {node.attr("starts", starts), node.attr("steps", steps)},
+          {node_.attr("starts", starts), node_.attr("steps", steps)},
           uniqueSuffix("diagonal"));
     if (failed(value))
       return failure();
@@ -226,8 +227,8 @@ FailureOr<Term> EinsumImporter::transposed(Term term, llvm::StringRef letters) {
     permutation.push_back(static_cast<int64_t>(term.letters.find(letter)));
     shape.push_back(term.sizeOf(letter));
   }
-  auto value = node.create<nn::TransposeOp>(
-      shape, term.value, {node.attr("permutation", permutation)},
+  auto value = node_.create<nn::TransposeOp>(
+      shape, term.value, {node_.attr("permutation", permutation)},
       uniqueSuffix("transposed"));
   if (failed(value))
     return failure();
@@ -246,7 +247,7 @@ FailureOr<Term> EinsumImporter::multiply(Term a, Term b,
   std::string batch, rows, columns, inner;
   for (char letter : a.letters) {
     bool stays =
-        llvm::StringRef(result).contains(letter) || later.contains(letter);
+        llvm::StringRef(result_).contains(letter) || later.contains(letter);
     (!b.has(letter) ? rows : stays ? batch : inner) += letter;
   }
   for (char letter : b.letters)
@@ -256,10 +257,10 @@ FailureOr<Term> EinsumImporter::multiply(Term a, Term b,
   // own.
   for (char letter : inner)
     if (a.sizeOf(letter) != b.sizeOf(letter))
-      return node.fail("expected equal sizes of letters that are summed up, "
-                       "got: " +
-                       llvm::Twine(a.sizeOf(letter)) + " and " +
-                       llvm::Twine(b.sizeOf(letter)));
+      return node_.fail("expected equal sizes of letters that are summed up, "
+                        "got: " +
+                        llvm::Twine(a.sizeOf(letter)) + " and " +
+                        llvm::Twine(b.sizeOf(letter)));
   auto left = transposed(a, batch + rows + inner);
   auto right = transposed(b, batch + inner + columns);
   if (failed(left) || failed(right))
@@ -286,16 +287,16 @@ FailureOr<Term> EinsumImporter::multiply(Term a, Term b,
   for (char letter : columns)
     full.push_back(right->sizeOf(letter));
   if (std::max(shape.size(), full.size()) > static_cast<size_t>(nn::maxRank))
-    return node.fail("expected a product of rank 8 or less, got: " +
-                     toString(full));
-  auto x = node.reshape(left->value, leftShape, uniqueSuffix("a"));
-  auto y = node.reshape(right->value, rightShape, uniqueSuffix("b"));
+    return node_.fail("expected a product of rank 8 or less, got: " +
+                      toString(full));
+  auto x = node_.reshape(left->value, leftShape, uniqueSuffix("a"));
+  auto y = node_.reshape(right->value, rightShape, uniqueSuffix("b"));
   if (failed(x) || failed(y))
     return failure();
   auto value =
-      node.create<nn::MatMulOp>(shape, {*x, *y}, {}, uniqueSuffix("product"));
+      node_.create<nn::MatMulOp>(shape, {*x, *y}, {}, uniqueSuffix("product"));
   if (succeeded(value))
-    value = node.reshape(*value, full, uniqueSuffix("full"));
+    value = node_.reshape(*value, full, uniqueSuffix("full"));
   if (failed(value))
     return failure();
   return Term{*value, batch + rows + columns};
@@ -304,12 +305,12 @@ FailureOr<Term> EinsumImporter::multiply(Term a, Term b,
 LogicalResult EinsumImporter::run() {
   if (failed(parse()))
     return failure();
-  Term joined = terms.front();
-  for (size_t i = 1; i != terms.size(); ++i) {
+  Term joined = terms_.front();
+  for (size_t i = 1; i != terms_.size(); ++i) {
     std::string later;
-    for (const Term &term : llvm::ArrayRef(terms).drop_front(i + 1))
+    for (const Term &term : llvm::ArrayRef(terms_).drop_front(i + 1))
       later += term.letters;
-    auto next = multiply(joined, terms[i], later);
+    auto next = multiply(joined, terms_[i], later);
     if (failed(next))
       return failure();
     joined = *next;
@@ -317,10 +318,10 @@ LogicalResult EinsumImporter::run() {
   auto reduced = withoutLonely(joined, "");
   if (failed(reduced))
     return failure();
-  auto ordered = transposed(*reduced, result);
+  auto ordered = transposed(*reduced, result_);
   if (failed(ordered))
     return failure();
-  node.setResult(0, ordered->value);
+  node_.setResult(0, ordered->value);
   return success();
 }
 

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A tensor without elements is known by its shape: there is nothing to compute.
-// Past keys and values of a first step are such, and bounds that end where they
-// start.
+// Examples are the past keys and values of a first step, and slices that end
+// where they start.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ bool GraphImporter::importEmpty(const NodeProto &node) {
   for (int i = 0; i != node.input_size(); ++i) {
     if (node.input(i).empty())
       continue;
-    const ImportedValue &value = values[node.input(i)];
+    const ImportedValue &value = values_[node.input(i)];
     if (value.elementType == TensorProto::UNDEFINED)
       return false;
     anyEmpty |= lacksElements(value);
@@ -64,12 +64,9 @@ bool GraphImporter::importEmpty(const NodeProto &node) {
   for (int i = 0; i != node.input_size(); ++i) {
     if (node.input(i).empty())
       continue;
-    const ImportedValue &value = values[node.input(i)];
-    auto *type = types[static_cast<size_t>(i)].mutable_tensor_type();
-    type->set_elem_type(value.elementType);
-    type->mutable_shape();
-    for (int64_t dim : value.shape)
-      type->mutable_shape()->add_dim()->set_dim_value(dim);
+    const ImportedValue &value = values_[node.input(i)];
+    types[static_cast<size_t>(i)] =
+        onnx_import::tensorType(value.elementType, value.shape);
     if (value.kind == ImportedValue::Kind::Host &&
         (value.elementType == TensorProto::INT32 ||
          value.elementType == TensorProto::INT64))
@@ -94,7 +91,7 @@ bool GraphImporter::importEmpty(const NodeProto &node) {
     const std::string &name = node.output(static_cast<int>(i));
     if (name.empty())
       continue;
-    ImportedValue &value = values[name];
+    ImportedValue &value = values_[name];
     value.kind = ImportedValue::Kind::Host;
     value.elementType = results[i].tensor_type().elem_type();
     value.shape = shapes[i];

@@ -105,14 +105,14 @@ static bool collect(Value value, llvm::SetVector<Operation *> &ops,
 bool GraphImporter::evaluate(ImportedValue &value) {
   if (value.kind == ImportedValue::Kind::Host)
     return true;
-  if (value.kind != ImportedValue::Kind::Tensor || !options.evaluate ||
+  if (value.kind != ImportedValue::Kind::Tensor || !options_.evaluate ||
       countElements(value.shape).value_or(maxElements) > maxHostElements)
     return false;
   llvm::SetVector<Operation *> ops;
   llvm::DenseMap<Value, std::vector<char>> known;
-  if (!collect(value.value, ops, known, options.files))
+  if (!collect(value.value, ops, known, options_.files))
     return false;
-  if (llvm::Error error = options.evaluate(ops.getArrayRef(), known)) {
+  if (llvm::Error error = options_.evaluate(ops.getArrayRef(), known)) {
     llvm::consumeError(std::move(error));
     return false;
   }
@@ -138,8 +138,8 @@ bool GraphImporter::evaluate(ImportedValue &value) {
   }
   value.kind = ImportedValue::Kind::Host;
   // The ops go at the end if nothing else reads them.
-  replaced.append(ops.begin(), ops.end());
+  replaced_.append(ops.begin(), ops.end());
   for (const auto &[leaf, bytes] : known)
-    replaced.push_back(leaf.getDefiningOp());
+    replaced_.push_back(leaf.getDefiningOp());
   return true;
 }

@@ -14,29 +14,32 @@ using namespace mlir;
 using namespace soap::onnx_import;
 using onnx::TensorProto;
 
-/// One operand type and one element at a time; wraps around like the machine.
+/// What depends on the order of numbers alone; nullopt for other operators.
+template <typename T>
+static std::optional<T> applyOrder(llvm::StringRef op, T a, T b) {
+  return llvm::StringSwitch<std::optional<T>>(op)
+      .Case("Max", std::max(a, b))
+      .Case("Min", std::min(a, b))
+      .Case("Equal", a == b)
+      .Case("Less", a < b)
+      .Case("LessOrEqual", a <= b)
+      .Case("Greater", a > b)
+      .Case("GreaterOrEqual", a >= b)
+      .Default(std::nullopt);
+}
+
+/// One element of operands of `type`; wraps around like the machine. UINT64 is
+/// the only type whose order and quotients are not those of int64_t.
 static FailureOr<int64_t> applyInteger(NodeContext &node, llvm::StringRef op,
                                        int type, int64_t a, int64_t b) {
   auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
-  // Of the others with 64 bits or fewer the order is that of int64_t.
-  if (type == TensorProto::UINT64 && b != 0) {
-    auto result = llvm::StringSwitch<std::optional<uint64_t>>(op)
-                      .Case("Div", ua / ub)
-                      .Case("Mod", ua % ub)
-                      .Case("Max", std::max(ua, ub))
-                      .Case("Min", std::min(ua, ub))
-                      .Case("Less", ua < ub)
-                      .Case("LessOrEqual", ua <= ub)
-                      .Case("Greater", ua > ub)
-                      .Case("GreaterOrEqual", ua >= ub)
-                      .Default(std::nullopt);
-    if (result)
-      return static_cast<int64_t>(*result);
-  }
+  bool isWide = type == TensorProto::UINT64;
   if (op == "Div" || op == "Mod") {
-    if (b == 0 || (a == INT64_MIN && b == -1))
+    if (b == 0 || (!isWide && a == INT64_MIN && b == -1))
       return node.fail("expected a divisor other than 0, got: " +
                        llvm::Twine(a) + " / " + llvm::Twine(b));
+    if (isWide)
+      return static_cast<int64_t>(op == "Div" ? ua / ub : ua % ub);
     if (op == "Div")
       return a / b;
     int64_t rest = a % b;
@@ -44,17 +47,16 @@ static FailureOr<int64_t> applyInteger(NodeContext &node, llvm::StringRef op,
       return rest;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
+  if (isWide) {
+    if (std::optional<uint64_t> result = applyOrder(op, ua, ub))
+      return static_cast<int64_t>(*result);
+  } else if (std::optional<int64_t> result = applyOrder(op, a, b)) {
+    return *result;
+  }
   return llvm::StringSwitch<int64_t>(op)
       .Case("Add", static_cast<int64_t>(ua + ub))
       .Case("Sub", static_cast<int64_t>(ua - ub))
       .Case("Mul", static_cast<int64_t>(ua * ub))
-      .Case("Max", std::max(a, b))
-      .Case("Min", std::min(a, b))
-      .Case("Equal", a == b)
-      .Case("Less", a < b)
-      .Case("LessOrEqual", a <= b)
-      .Case("Greater", a > b)
-      .Case("GreaterOrEqual", a >= b)
       .Case("And", a && b)
       .Case("Or", a || b)
       .Case("Xor", !a != !b)
@@ -62,19 +64,14 @@ static FailureOr<int64_t> applyInteger(NodeContext &node, llvm::StringRef op,
 }
 
 static double applyNumber(llvm::StringRef op, double a, double b) {
+  if (std::optional<double> result = applyOrder(op, a, b))
+    return *result;
   return llvm::StringSwitch<double>(op)
       .Case("Add", a + b)
       .Case("Sub", a - b)
       .Case("Mul", a * b)
       .Case("Div", a / b)
       .Case("Mod", std::fmod(a, b))
-      .Case("Max", std::max(a, b))
-      .Case("Min", std::min(a, b))
-      .Case("Equal", a == b)
-      .Case("Less", a < b)
-      .Case("LessOrEqual", a <= b)
-      .Case("Greater", a > b)
-      .Case("GreaterOrEqual", a >= b)
       .Default(0);
 }
 

@@ -13,7 +13,7 @@
 #ifndef SOAP_LIB_TARGET_ONNX_FOLDING_H
 #define SOAP_LIB_TARGET_ONNX_FOLDING_H
 
-#include "Importer.h"
+#include "NodeContext.h"
 
 namespace soap::onnx_import {
 

@@ -23,8 +23,8 @@ using onnx::GraphProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-/// Bodies within bodies, and nodes of all bodies: a small file can call a
-/// function that calls another one twice, and so on.
+/// Bounds on bodies within bodies, and on the nodes of all bodies: in a small
+/// file a function can call another one twice, which does the same, and so on.
 static constexpr unsigned maxCallDepth = 64;
 static constexpr int64_t maxInlinedNodes = int64_t{1} << 17;
 
@@ -37,27 +37,27 @@ std::string GraphImporter::uniqueTensorName(const NodeProto &call,
                                             llvm::StringRef name) {
   std::string base = nameOf(call) + "/" + name.str();
   std::string unique = base;
-  while (!tensorNames.insert(unique).second)
-    unique = base + "_" + std::to_string(++lastTensorName);
+  while (!tensorNames_.insert(unique).second)
+    unique = base + "_" + std::to_string(++lastTensorName_);
   return unique;
 }
 
 NodeScope GraphImporter::scopeOf(const NodeProto &call,
                                  OperatorSets sets) const {
-  // The outermost call is the one that the user knows.
-  std::string note = scope->note.empty() ? " (in " + call.op_type() + " " +
-                                               quoted(nameOf(call)) + ")"
-                                         : scope->note;
-  return {std::move(sets), std::move(note), scope->depth + 1};
+  // Messages name the outermost call, which is the one that the user knows.
+  std::string note = scope_->note.empty() ? " (in " + call.op_type() + " " +
+                                                quoted(nameOf(call)) + ")"
+                                          : scope_->note;
+  return {std::move(sets), std::move(note), scope_->depth + 1};
 }
 
 bool GraphImporter::countInlined(const NodeProto &call, int nodes) {
-  inlinedNodes += nodes + 1;
-  if (scope->depth >= maxCallDepth)
+  inlinedNodes_ += nodes + 1;
+  if (scope_->depth >= maxCallDepth)
     addProblem(call, "expected functions that nest at most " +
                          llvm::Twine(maxCallDepth) +
                          " deep, got: more; does a function call itself?");
-  else if (inlinedNodes > maxInlinedNodes)
+  else if (inlinedNodes_ > maxInlinedNodes)
     addProblem(call, "expected at most " + llvm::Twine(maxInlinedNodes) +
                          " nodes in the bodies of all calls and loops, got: "
                          "more");
@@ -69,8 +69,8 @@ bool GraphImporter::countInlined(const NodeProto &call, int nodes) {
 void GraphImporter::alias(const std::string &name, const std::string &from) {
   if (name.empty())
     return;
-  ImportedValue value = values[from];
-  values[name] = std::move(value);
+  ImportedValue value = values_[from];
+  values_[name] = std::move(value);
 }
 
 void GraphImporter::storeInline(const std::string &name,
@@ -102,20 +102,20 @@ void GraphImporter::importBody(std::vector<NodeProto> nodes, NodeScope inner) {
   std::vector<bool> isNeeded(nodes.size(), false);
   for (size_t i = nodes.size(); i != 0; --i) {
     const NodeProto &node = nodes[i - 1];
-    forEachRead(node, [&](const std::string &name) { ++readers[name]; });
+    forEachRead(node, [&](const std::string &name) { ++readers_[name]; });
     isNeeded[i - 1] = llvm::any_of(node.output(), [&](const auto &output) {
-      return read.contains(output);
+      return read_.contains(output);
     });
     if (isNeeded[i - 1])
       markReads(node);
   }
-  llvm::SaveAndRestore<const NodeScope *> saved(scope, &inner);
+  llvm::SaveAndRestore<const NodeScope *> saved(scope_, &inner);
   for (size_t i = 0; i != nodes.size(); ++i) {
     if (!isNeeded[i])
       continue;
     bool defined = true;
     forEachRead(nodes[i], [&](const std::string &name) {
-      if (defined && !values.contains(name)) {
+      if (defined && !values_.contains(name)) {
         addProblem(nodes[i], "the tensor " + quoted(name) +
                                  " is read before it is defined");
         defined = false;
@@ -125,7 +125,7 @@ void GraphImporter::importBody(std::vector<NodeProto> nodes, NodeScope inner) {
       importNode(nodes[i], -1);
     else
       for (const std::string &output : nodes[i].output())
-        values.try_emplace(output);
+        values_.try_emplace(output);
   }
 }
 
@@ -165,7 +165,7 @@ void GraphImporter::importFunction(const NodeProto &call,
   }
   renameTensors(nodes, names, unique);
   for (int i = 0; i != call.output_size(); ++i) {
-    if (!read.contains(call.output(i)))
+    if (!read_.contains(call.output(i)))
       continue;
     std::string name = names.lookup(function.output(i));
     if (name.empty()) {
@@ -173,7 +173,7 @@ void GraphImporter::importFunction(const NodeProto &call,
                            quoted(function.output(i)));
       return;
     }
-    read.insert(name);
+    read_.insert(name);
   }
   for (NodeProto &node : nodes)
     if (!node.name().empty())
@@ -181,16 +181,25 @@ void GraphImporter::importFunction(const NodeProto &call,
 
   OperatorSets sets = operatorSets(function.opset_import());
   // A function that names no operator sets has those of its caller.
-  sets.insert(scope->sets.begin(), scope->sets.end());
+  sets.insert(scope_->sets.begin(), scope_->sets.end());
   importBody(std::move(nodes), scopeOf(call, std::move(sets)));
   for (int i = 0; i != call.output_size(); ++i)
-    if (read.contains(call.output(i)))
+    if (read_.contains(call.output(i)))
       alias(call.output(i), names.lookup(function.output(i)));
+}
+
+onnx::TypeProto soap::onnx_import::typeOf(const ImportedValue &value) {
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(value.elementType);
+  auto *shape = type.mutable_tensor_type()->mutable_shape();
+  for (int64_t dim : value.shape)
+    shape->add_dim()->set_dim_value(dim);
+  return type;
 }
 
 bool GraphImporter::importCall(const NodeProto &node) {
   bool allHost = true;
-  if (const FunctionProto *function = model.findFunction(node)) {
+  if (const FunctionProto *function = model_.findFunction(node)) {
     if (checkOperands(node, allHost))
       importFunction(node, *function);
     return true;
@@ -199,18 +208,15 @@ bool GraphImporter::importCall(const NodeProto &node) {
   if (!isStandard(node) || (entry && (entry->import || entry->fold)))
     return false;
   for (const std::string &name : node.input())
-    if (!name.empty() && values[name].kind == ImportedValue::Kind::Failed)
-      return values[name].problem.empty();
+    if (!name.empty() && values_[name].kind == ImportedValue::Kind::Failed)
+      return values_[name].problem.empty();
   std::vector<onnx::TypeProto> types(static_cast<size_t>(node.input_size()));
   for (int i = 0; i != node.input_size(); ++i) {
     if (node.input(i).empty())
       continue;
-    const ImportedValue &value = values[node.input(i)];
-    auto *type = types[static_cast<size_t>(i)].mutable_tensor_type();
-    type->set_elem_type(value.elementType);
-    type->mutable_shape();
-    for (int64_t dim : value.shape)
-      type->mutable_shape()->add_dim()->set_dim_value(dim);
+    const ImportedValue &value = values_[node.input(i)];
+    types[static_cast<size_t>(i)] =
+        onnx_import::tensorType(value.elementType, value.shape);
   }
   NodeProto call = node;
   auto function = standardFunction(call, opset(), types);
@@ -247,7 +253,7 @@ GraphImporter::importSubgraph(const NodeProto &node, const GraphProto &graph,
   for (const TensorProto &tensor : graph.initializer()) {
     std::string name = unique(tensor.name());
     names[tensor.name()] = name;
-    storeInline(name, tensor, values[name]);
+    storeInline(name, tensor, values_[name]);
   }
   std::vector<NodeProto> nodes(graph.node().begin(), graph.node().end());
   for (const NodeProto &inner : nodes)
@@ -261,11 +267,11 @@ GraphImporter::importSubgraph(const NodeProto &node, const GraphProto &graph,
     auto it = names.find(name);
     outputs.push_back(it == names.end() ? name : it->second);
     if (isRead[static_cast<size_t>(i)])
-      read.insert(outputs.back());
+      read_.insert(outputs.back());
   }
   for (NodeProto &inner : nodes)
     if (!inner.name().empty())
       inner.set_name(nameOf(node) + "/" + inner.name());
-  importBody(std::move(nodes), scopeOf(node, scope->sets));
+  importBody(std::move(nodes), scopeOf(node, scope_->sets));
   return outputs;
 }

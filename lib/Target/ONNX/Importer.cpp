@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
-#include "Rare.h"
+#include "Operators.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "soap/Dialect/NN/IR/NNRare.h"
+#include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -24,11 +24,11 @@ using onnx::TensorProto;
 
 GraphImporter::GraphImporter(const Model &model,
                              const ONNXImportOptions &options, ModuleOp module)
-    : model(model), options(options), module(module),
-      builder(module.getContext()) {
+    : model_(model), options_(options), module_(module),
+      builder_(module.getContext()) {
   for (const TensorRecord &tensor : model.initializers())
-    initializerNames.insert(tensor.proto.name());
-  mainScope.sets = model.operatorSets();
+    initializerNames_.insert(tensor.proto.name());
+  mainScope_.sets = model.operatorSets();
 }
 
 llvm::Error GraphImporter::run() {
@@ -38,35 +38,35 @@ llvm::Error GraphImporter::run() {
   if (llvm::Error error = checkOptions())
     return error;
 
-  builder.setInsertionPointToEnd(module.getBody());
-  auto function = builder.create<func::FuncOp>(module.getLoc(), "main",
-                                               builder.getFunctionType({}, {}));
-  builder.setInsertionPointToStart(function.addEntryBlock());
+  builder_.setInsertionPointToEnd(module_.getBody());
+  auto function = builder_.create<func::FuncOp>(
+      module_.getLoc(), "main", builder_.getFunctionType({}, {}));
+  builder_.setInsertionPointToStart(function.addEntryBlock());
 
-  const onnx::GraphProto &graph = model.graph();
+  const onnx::GraphProto &graph = model_.graph();
   for (const onnx::ValueInfoProto &input : graph.input())
-    reserved.insert(input.name());
-  for (const auto &name : initializerNames)
-    reserved.erase(name.getKey());
+    reserved_.insert(input.name());
+  for (const auto &name : initializerNames_)
+    reserved_.erase(name.getKey());
   for (const onnx::ValueInfoProto &output : graph.output())
-    reserved.insert(output.name());
+    reserved_.insert(output.name());
   if (llvm::Error error = importInitializers())
     return error;
   if (llvm::Error error = importInputs())
     return error;
   for (int i = 0; i != graph.node_size(); ++i)
-    if (needed[static_cast<size_t>(i)])
+    if (needed_[static_cast<size_t>(i)])
       importNode(graph.node(i), i);
-  if (!problems.empty())
+  if (!problems_.empty())
     return listError("expected only operators, attributes and types that are "
                      "supported, got: " +
-                         llvm::Twine(problems.size()) +
-                         (problems.size() == 1 ? " problem" : " problems") +
+                         llvm::Twine(problems_.size()) +
+                         (problems_.size() == 1 ? " problem" : " problems") +
                          "; soap-translate --list-onnx-ops prints what is",
                      problemLines());
   if (llvm::Error error = importOutputs())
     return error;
-  builder.create<func::ReturnOp>(module.getLoc());
+  builder_.create<func::ReturnOp>(module_.getLoc());
   eraseUnread();
   return llvm::Error::success();
 }
@@ -74,10 +74,10 @@ llvm::Error GraphImporter::run() {
 void GraphImporter::eraseUnread() {
   // Readers come behind what they read; an op may be listed twice.
   llvm::SmallPtrSet<Operation *, 8> seen;
-  llvm::sort(replaced, [](Operation *a, Operation *b) {
+  llvm::sort(replaced_, [](Operation *a, Operation *b) {
     return a != b && b->isBeforeInBlock(a);
   });
-  for (Operation *op : replaced)
+  for (Operation *op : replaced_)
     if (seen.insert(op).second && op->use_empty())
       op->erase();
 }
@@ -87,8 +87,8 @@ std::string GraphImporter::uniqueName(llvm::StringRef base) {
   if (stem.empty())
     stem = "unnamed";
   std::string name = stem;
-  unsigned &suffix = suffixes[stem];
-  while (reserved.contains(name) || !names.insert(name).second)
+  unsigned &suffix = suffixes_[stem];
+  while (reserved_.contains(name) || !names_.insert(name).second)
     name = stem + "_" + std::to_string(++suffix);
   return name;
 }
@@ -97,14 +97,15 @@ void GraphImporter::addProblem(const NodeProto &node,
                                const llvm::Twine &message) {
   const std::string &name =
       node.name().empty() && node.output_size() ? node.output(0) : node.name();
-  problems.push_back({node.op_type(), name, message.str(),
-                      "(opset " + std::to_string(opset()) + ")" + scope->note});
+  problems_.push_back(
+      {node.op_type(), name, message.str(),
+       "(opset " + std::to_string(opset()) + ")" + scope_->note});
 }
 
 std::vector<std::string> GraphImporter::problemLines() const {
   std::vector<std::pair<const NodeProblem *, size_t>> groups;
   llvm::StringMap<size_t> groupOf;
-  for (const NodeProblem &problem : problems) {
+  for (const NodeProblem &problem : problems_) {
     auto [entry, isNew] = groupOf.try_emplace(
         problem.type + '\0' + problem.where + '\0' + problem.message,
         groups.size());
@@ -126,7 +127,7 @@ std::vector<std::string> GraphImporter::problemLines() const {
 //===----------------------------------------------------------------------===//
 
 bool GraphImporter::checkNode(const NodeProto &node) {
-  size_t before = problems.size();
+  size_t before = problems_.size();
   bool standard = isStandard(node);
   const OperatorEntry *entry =
       standard ? findOperator(node.op_type()) : nullptr;
@@ -148,7 +149,9 @@ bool GraphImporter::checkNode(const NodeProto &node) {
       addProblem(node, "expected input " + llvm::Twine(i) + ", got: none");
   SmallVector<llvm::StringRef> known;
   entry->attributes.split(known, ' ');
-  bool byBody = !entry->import && !entry->fold; // Its schema says which.
+  bool byBody =
+      !entry->import &&
+      !entry->fold; // The schema of the operator says which attributes it has.
   for (const onnx::AttributeProto &attribute : node.attribute())
     if (!byBody &&
         !llvm::is_contained(known, llvm::StringRef(attribute.name())))
@@ -157,10 +160,10 @@ bool GraphImporter::checkNode(const NodeProto &node) {
     else if (!attribute.ref_attr_name().empty())
       addProblem(node, "attribute " + quoted(attribute.name()) +
                            " refers to a function's attribute");
-  if (problems.size() == before)
+  if (problems_.size() == before)
     if (std::string wrong = checkAgainstSchema(node, opset()); !wrong.empty())
       addProblem(node, "expected a node that is valid ONNX, got: " + wrong);
-  return problems.size() == before;
+  return problems_.size() == before;
 }
 
 bool GraphImporter::checkOperands(const NodeProto &node, bool &allHost) {
@@ -168,7 +171,7 @@ bool GraphImporter::checkOperands(const NodeProto &node, bool &allHost) {
   for (const std::string &name : node.input()) {
     if (name.empty())
       continue;
-    ImportedValue &value = values[name];
+    ImportedValue &value = values_[name];
     if (value.kind == ImportedValue::Kind::Failed) {
       if (!value.problem.empty())
         addProblem(node, value.problem);
@@ -199,10 +202,10 @@ static Type computeTypeOf(NodeContext &node) {
 }
 
 void GraphImporter::importNode(const NodeProto &node, int index) {
-  // Whatever happens, names that this node defines exist.
+  // The names that this node defines exist from here on, whatever happens.
   for (const std::string &output : node.output())
     if (!output.empty())
-      values.try_emplace(output);
+      values_.try_emplace(output);
   if (importOldForm(node) || importControlFlow(node) || importSequence(node) ||
       importEmpty(node) || importCall(node) || !checkNode(node))
     return;
@@ -216,7 +219,7 @@ void GraphImporter::importNode(const NodeProto &node, int index) {
   auto function = entry.fold && allHost ? entry.fold : entry.import;
   if (!function && entry.fold &&
       llvm::all_of(node.input(), [&](const std::string &name) {
-        return name.empty() || evaluate(values[name]);
+        return name.empty() || evaluate(values_[name]);
       }))
     function = entry.fold;
   if (!function) {
@@ -224,18 +227,18 @@ void GraphImporter::importNode(const NodeProto &node, int index) {
                      "one that depends on an input");
     return;
   }
-  size_t before = problems.size();
+  size_t before = problems_.size();
   LogicalResult result = function(context);
   if (failed(result) && context.isTooLargeToFold)
     result = entry.import(context);
   if (failed(result)) {
-    if (problems.size() == before)
+    if (problems_.size() == before)
       addProblem(node, "the node could not be imported");
     return;
   }
   for (const std::string &output : node.output())
-    if (!output.empty() && read.contains(output)) {
-      ImportedValue &value = values[output];
+    if (!output.empty() && read_.contains(output)) {
+      ImportedValue &value = values_[output];
       if (value.kind == ImportedValue::Kind::Failed)
         value.problem = "output " + quoted(output) + " of " + node.op_type() +
                         " is not supported";
@@ -244,22 +247,22 @@ void GraphImporter::importNode(const NodeProto &node, int index) {
 
 Value GraphImporter::copyOf(Value value, llvm::StringRef name) {
   int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-  OperationState state(NameLoc::get(builder.getStringAttr(name)),
+  OperationState state(NameLoc::get(builder_.getStringAttr(name)),
                        nn::SliceOp::getOperationName());
   state.addOperands(value);
   state.addTypes(value.getType());
-  state.addAttribute("nn.name",
-                     builder.getStringAttr(uniqueName((name + "_copy").str())));
   state.addAttribute(
-      "starts", builder.getDenseI64ArrayAttr(SmallVector<int64_t>(rank, 0)));
+      "nn.name", builder_.getStringAttr(uniqueName((name + "_copy").str())));
   state.addAttribute(
-      "steps", builder.getDenseI64ArrayAttr(SmallVector<int64_t>(rank, 1)));
-  return builder.create(state)->getResult(0);
+      "starts", builder_.getDenseI64ArrayAttr(SmallVector<int64_t>(rank, 0)));
+  state.addAttribute(
+      "steps", builder_.getDenseI64ArrayAttr(SmallVector<int64_t>(rank, 1)));
+  return builder_.create(state)->getResult(0);
 }
 
 llvm::Error GraphImporter::importOutput(const std::string &name,
                                         const std::string &tensor) {
-  ImportedValue &value = values[tensor];
+  ImportedValue &value = values_[tensor];
   if (value.kind == ImportedValue::Kind::Failed)
     return makeError("expected a supported output, got: " + quoted(name) +
                      ": " + value.problem);
@@ -269,28 +272,28 @@ llvm::Error GraphImporter::importOutput(const std::string &name,
                      ", which is of another type");
   // The name is reserved: only an input can have it already.
   std::string unique =
-      names.insert(name).second ? llvm::json::fixUTF8(name) : uniqueName(name);
+      names_.insert(name).second ? llvm::json::fixUTF8(name) : uniqueName(name);
   if (countElements(value.shape).value_or(0) == 0) {
-    nn::addEmptyOutput(module, unique,
+    nn::addEmptyOutput(module_, unique,
                        tensorType(value.shape, value.elementType));
     return llvm::Error::success();
   }
   Value result = materialize(value, name);
   if (result.getDefiningOp<nn::InputOp>())
     result = copyOf(result, name);
-  OperationState state(NameLoc::get(builder.getStringAttr(name)),
+  OperationState state(NameLoc::get(builder_.getStringAttr(name)),
                        nn::OutputOp::getOperationName());
   state.addOperands(result);
-  state.addAttribute("nn.name", builder.getStringAttr(unique));
-  builder.create(state);
+  state.addAttribute("nn.name", builder_.getStringAttr(unique));
+  builder_.create(state);
   return llvm::Error::success();
 }
 
 llvm::Error GraphImporter::importOutputs() {
-  for (const onnx::ValueInfoProto &output : model.graph().output())
+  for (const onnx::ValueInfoProto &output : model_.graph().output())
     if (llvm::Error error = importOutput(output.name(), output.name()))
       return error;
-  for (const auto &[name, tensor] : addedOutputs)
+  for (const auto &[name, tensor] : addedOutputs_)
     if (llvm::Error error = importOutput(name, tensor))
       return error;
   return llvm::Error::success();
@@ -299,7 +302,7 @@ llvm::Error GraphImporter::importOutputs() {
 RankedTensorType GraphImporter::tensorType(llvm::ArrayRef<int64_t> shape,
                                            int elementType) {
   return RankedTensorType::get(
-      shape, elementTypeOf(builder.getContext(), elementType));
+      shape, elementTypeOf(builder_.getContext(), elementType));
 }
 
 Value GraphImporter::materialize(ImportedValue &value, llvm::StringRef name) {
@@ -310,33 +313,33 @@ Value GraphImporter::materialize(ImportedValue &value, llvm::StringRef name) {
   if (stored && storedBits(value.elementType) < 8 &&
       isa<nn::FileAttr>(value.source))
     return value.value = unpackedParameter(
-               builder, NameLoc::get(builder.getStringAttr(value.origin)), type,
-               value.source, [&](llvm::StringRef suffix) {
+               builder_, NameLoc::get(builder_.getStringAttr(value.origin)),
+               type, value.source, [&](llvm::StringRef suffix) {
                  return uniqueName((name + suffix).str());
                });
   // Views of one tensor share its recipe: the location is the tensor's.
   OperationState state(
-      NameLoc::get(builder.getStringAttr(stored ? value.origin : name.str())),
+      NameLoc::get(builder_.getStringAttr(stored ? value.origin : name.str())),
       stored ? nn::ParameterOp::getOperationName()
              : nn::ConstantOp::getOperationName());
   state.addTypes(type);
-  state.addAttribute("nn.name", builder.getStringAttr(uniqueName(name)));
+  state.addAttribute("nn.name", builder_.getStringAttr(uniqueName(name)));
   if (stored) {
     state.addAttribute("source", value.source);
-    if (!initializerNames.contains(value.origin))
-      state.addAttribute(nn::constantAttrName, builder.getUnitAttr());
+    if (!initializerNames_.contains(value.origin))
+      state.addAttribute(nn::constantAttrName, builder_.getUnitAttr());
   } else {
     SmallVector<Attribute> elements;
     for (int64_t i = 0, e = value.host.size(); i != e; ++i)
       elements.push_back(
           value.host.integral()
-              ? Attribute(builder.getIntegerAttr(type.getElementType(),
-                                                 value.host.ints[i]))
-              : Attribute(builder.getFloatAttr(type.getElementType(),
-                                               value.host.floats[i])));
+              ? Attribute(builder_.getIntegerAttr(type.getElementType(),
+                                                  value.host.ints[i]))
+              : Attribute(builder_.getFloatAttr(type.getElementType(),
+                                                value.host.floats[i])));
     state.addAttribute("value", DenseElementsAttr::get(type, elements));
   }
-  value.value = builder.create(state)->getResult(0);
+  value.value = builder_.create(state)->getResult(0);
   return value.value;
 }
 

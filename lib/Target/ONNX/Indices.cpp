@@ -164,7 +164,7 @@ static std::optional<Coordinates> coordinatesOf(llvm::StringRef mode,
   if (mode == "asymmetric")
     return Coordinates{q, 0, p};
   if (mode == "align_corners") {
-    // One element only: the first.
+    // There is one element only, which is the first.
     if (size == 1 || result == 1)
       return Coordinates{};
     return Coordinates{size - 1, 0, result - 1};
@@ -196,7 +196,8 @@ static bool applyRounding(llvm::StringRef mode, Coordinates &at) {
   return true;
 }
 
-/// Divides by common factors. What floor() drops may go where only it counts.
+/// Divides by common factors. `nearest` takes floor() of the coordinate, so
+/// that a remainder that floor() drops is left out, too.
 static void reduce(Coordinates &at, bool nearest) {
   int64_t factor = std::gcd(at.num, at.den);
   if (!nearest)
@@ -306,7 +307,7 @@ LogicalResult soap::onnx_import::importResize(NodeContext &node) {
                        "align_corners or asymmetric, got: '" +
                        request.coordinates + "'");
     reduce(*at, /*nearest=*/false);
-    // Operator set 10 does not say how; as in onnxruntime.
+    // Operator set 10 does not say how to round; this follows onnxruntime.
     Rational scale = request.scales[d];
     std::string rounding = !old                ? request.rounding
                            : scale.p < scale.q ? "ceil"

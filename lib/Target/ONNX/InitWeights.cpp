@@ -38,7 +38,7 @@ struct Recipe {
 class WeightInitializer {
 public:
   WeightInitializer(ModuleOp module, uint64_t seed, const nn::Files &files)
-      : module(module), seed(seed), files(files) {}
+      : module_(module), seed_(seed), files_(files) {}
 
   void run();
 
@@ -54,15 +54,15 @@ private:
   /// The second moment of the result of `op`, whose operands are known.
   double estimate(Operation *op);
   double power(Value value) const {
-    auto it = powers.find(value);
-    return it == powers.end() ? 1.0 : it->second;
+    auto it = powers_.find(value);
+    return it == powers_.end() ? 1.0 : it->second;
   }
 
-  ModuleOp module;
-  uint64_t seed;
-  const nn::Files &files;
-  llvm::StringMap<Attribute> recipes; ///< By ONNX tensor.
-  llvm::DenseMap<Value, double> powers;
+  ModuleOp module_;
+  uint64_t seed_;
+  const nn::Files &files_;
+  llvm::StringMap<Attribute> recipes_; ///< By ONNX tensor.
+  llvm::DenseMap<Value, double> powers_;
 };
 
 constexpr Recipe scaleRecipe{nn::Distribution::Uniform, 0.5, 1.5};
@@ -92,8 +92,8 @@ WeightInitializer::readParameter(nn::ParameterOp parameter) const {
       type.getNumElements() > onnx_import::maxHostElements)
     return std::nullopt;
   auto bytes = onnx_import::Model::readBytes(
-      files, {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
-              static_cast<uint64_t>(file.getLength())});
+      files_, {file.getPath().str(), static_cast<uint64_t>(file.getOffset()),
+               static_cast<uint64_t>(file.getLength())});
   onnx_import::TensorRecord record;
   record.proto.set_data_type(onnx::TensorProto::FLOAT);
   record.proto.add_dims(type.getNumElements());
@@ -169,8 +169,8 @@ void WeightInitializer::assign(Value operand, Recipe recipe) {
   if (!parameter || isa<nn::RandomAttr>(parameter.getSource()) ||
       !parameter.getResult().getType().getElementType().isF32())
     return;
-  auto known = recipes.find(tensorOf(parameter));
-  if (known != recipes.end()) {
+  auto known = recipes_.find(tensorOf(parameter));
+  if (known != recipes_.end()) {
     parameter.setSourceAttr(known->second);
     return;
   }
@@ -178,9 +178,9 @@ void WeightInitializer::assign(Value operand, Recipe recipe) {
     return;
   StringRef tensor = tensorOf(parameter);
   Attribute source =
-      nn::RandomAttr::get(module.getContext(), seed, tensor,
+      nn::RandomAttr::get(module_.getContext(), seed_, tensor,
                           recipe.distribution, recipe.a, recipe.b);
-  recipes[tensor] = source;
+  recipes_[tensor] = source;
   parameter.setSourceAttr(source);
 }
 
@@ -240,8 +240,8 @@ double WeightInitializer::assignBatchNorm(nn::BatchNormOp norm) {
 }
 
 void WeightInitializer::assignLayer(Operation *layer) {
-  // Gates of about unit variance: neither linear nor saturated. The operands of
-  // all layers are x, both weights and the bias.
+  // Gates get a variance of about one, so that they are neither linear nor
+  // saturated. The operands of all layers are x, both weights and the bias.
   Value x = layer->getOperand(0), recurrent = layer->getOperand(2);
   auto inputs =
       static_cast<double>(cast<RankedTensorType>(x.getType()).getDimSize(2));
@@ -318,14 +318,14 @@ double WeightInitializer::estimate(Operation *op) {
 }
 
 void WeightInitializer::run() {
-  auto main = module.lookupSymbol<func::FuncOp>("main");
+  auto main = module_.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal())
     return;
   for (Operation &op : main.front())
     if (op.getNumResults() != 0) {
       double moment = estimate(&op);
       for (Value result : op.getResults())
-        powers[result] = std::isfinite(moment) ? moment : 1.0;
+        powers_[result] = std::isfinite(moment) ? moment : 1.0;
     }
 }
 

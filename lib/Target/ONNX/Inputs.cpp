@@ -14,10 +14,10 @@ using namespace soap::onnx_import;
 using onnx::TensorProto;
 
 llvm::Error GraphImporter::importInitializers() {
-  for (const TensorRecord &record : model.initializers())
-    if (read.contains(record.proto.name()))
+  for (const TensorRecord &record : model_.initializers())
+    if (read_.contains(record.proto.name()))
       if (llvm::Error error = storeTensor(record.proto.name(), record,
-                                          values[record.proto.name()]))
+                                          values_[record.proto.name()]))
         return error;
   return llvm::Error::success();
 }
@@ -29,7 +29,7 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
   result.elementType = record.proto.data_type();
   result.shape = record.shape();
   int64_t count = countElements(result.shape).value_or(0);
-  auto reference = model.locate(record);
+  auto reference = model_.locate(record);
   if (!reference)
     return reference.takeError();
   bool isWeight = isKnownType(result.elementType) && !result.shape.empty() &&
@@ -42,7 +42,7 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
     result.kind = ImportedValue::Kind::Stored;
     result.origin = name;
     result.source =
-        nn::FileAttr::get(builder.getContext(), (*reference)->file,
+        nn::FileAttr::get(builder_.getContext(), (*reference)->file,
                           static_cast<int64_t>((*reference)->offset),
                           static_cast<int64_t>((*reference)->length));
     return llvm::Error::success();
@@ -54,7 +54,7 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
                      " and shape " + toString(result.shape);
     return llvm::Error::success();
   }
-  llvm::Expected<HostTensor> host = model.read(record);
+  llvm::Expected<HostTensor> host = model_.read(record);
   if (!host)
     return host.takeError();
   result.kind = ImportedValue::Kind::Host;
@@ -70,23 +70,23 @@ std::string soap::onnx_import::keyOfDim(const onnx::ValueInfoProto &input,
 }
 
 llvm::Error GraphImporter::importInputs() {
-  for (const onnx::ValueInfoProto &input : model.graph().input()) {
-    if (values.contains(input.name()))
+  for (const onnx::ValueInfoProto &input : model_.graph().input()) {
+    if (values_.contains(input.name()))
       continue;
-    if (initializerNames.contains(input.name()))
+    if (initializerNames_.contains(input.name()))
       continue; // Nobody reads it.
-    auto binding = options.bindings.find(input.name());
-    if (llvm::Error error = binding != options.bindings.end()
+    auto binding = options_.bindings.find(input.name());
+    if (llvm::Error error = binding != options_.bindings.end()
                                 ? bindInput(input.name(), binding->second)
                                 : importInput(input))
       return error;
   }
-  if (missingDims.empty())
+  if (missingDims_.empty())
     return llvm::Error::success();
   return listError("expected sizes of all symbolic dimensions, got: none for " +
-                       llvm::Twine(missingDims.size()) +
+                       llvm::Twine(missingDims_.size()) +
                        "; add --batch=N or --dim=NAME=N",
-                   missingDims);
+                   missingDims_);
 }
 
 llvm::Error GraphImporter::resolveShape(const onnx::ValueInfoProto &input,
@@ -95,9 +95,9 @@ llvm::Error GraphImporter::resolveShape(const onnx::ValueInfoProto &input,
   const std::string &name = input.name();
   const onnx::TypeProto::Tensor &type = input.type().tensor_type();
   int64_t rank = type.shape().dim_size();
-  auto batchDimOption = options.batchDims.find(name);
+  auto batchDimOption = options_.batchDims.find(name);
   int64_t batchDim = 0;
-  if (batchDimOption != options.batchDims.end()) {
+  if (batchDimOption != options_.batchDims.end()) {
     batchDim = batchDimOption->second;
     if (batchDim < 0 || batchDim >= rank)
       return makeError("expected a dimension below " + llvm::Twine(rank) +
@@ -114,26 +114,26 @@ llvm::Error GraphImporter::resolveShape(const onnx::ValueInfoProto &input,
     bool isBatch =
         k == batchDim || (!batchSymbol.empty() && symbol == batchSymbol);
     std::string key = keyOfDim(input, static_cast<int>(k));
-    auto bound = options.dims.find(key);
+    auto bound = options_.dims.find(key);
     int64_t size = 0;
     if (dim.has_dim_value()) {
       size = dim.dim_value();
-      if (isBatch && options.batch && *options.batch != size) {
-        if (oldBatch && *oldBatch != size)
+      if (isBatch && options_.batch && *options_.batch != size) {
+        if (oldBatch_ && *oldBatch_ != size)
           return makeError("expected one batch size to replace, got: " +
-                           llvm::Twine(*oldBatch) + " and " +
+                           llvm::Twine(*oldBatch_) + " and " +
                            llvm::Twine(size) + " for " + quoted(name) +
                            "; say with --batch-dim which dimension it is");
-        oldBatch = size;
-        size = *options.batch;
+        oldBatch_ = size;
+        size = *options_.batch;
       }
-    } else if (bound != options.dims.end()) {
+    } else if (bound != options_.dims.end()) {
       size = bound->second;
-    } else if (isBatch && options.batch) {
-      size = *options.batch;
+    } else if (isBatch && options_.batch) {
+      size = *options_.batch;
     } else {
-      missingDims.push_back(quoted(key) + ": dimension " + std::to_string(k) +
-                            " of input " + quoted(name));
+      missingDims_.push_back(quoted(key) + ": dimension " + std::to_string(k) +
+                             " of input " + quoted(name));
       size = 1;
     }
     if (isBatch)
@@ -168,25 +168,25 @@ llvm::Error GraphImporter::importInput(const onnx::ValueInfoProto &input) {
   if (!count)
     return makeError("expected inputs within bounds, got: " + toString(shape) +
                      " for " + quoted(name));
-  if (*count == 0) { // Nothing is to be fed.
-    ImportedValue &value = values[name];
+  if (*count == 0) { // It has no elements to feed.
+    ImportedValue &value = values_[name];
     value.kind = ImportedValue::Kind::Host;
     value.elementType = type.elem_type();
     value.shape = shape;
     value.host = HostTensor::zeros(type.elem_type(), shape);
     return llvm::Error::success();
   }
-  names.insert(name);
-  OperationState state(NameLoc::get(builder.getStringAttr(name)),
+  names_.insert(name);
+  OperationState state(NameLoc::get(builder_.getStringAttr(name)),
                        nn::InputOp::getOperationName());
   state.addTypes(tensorType(shape, type.elem_type()));
   state.addAttribute("nn.name",
-                     builder.getStringAttr(llvm::json::fixUTF8(name)));
-  state.addAttribute("sample_dims", builder.getDenseI64ArrayAttr(sampleDims));
-  ImportedValue &value = values[name];
+                     builder_.getStringAttr(llvm::json::fixUTF8(name)));
+  state.addAttribute("sample_dims", builder_.getDenseI64ArrayAttr(sampleDims));
+  ImportedValue &value = values_[name];
   value.kind = ImportedValue::Kind::Tensor;
   value.elementType = type.elem_type();
   value.shape = shape;
-  value.value = builder.create(state)->getResult(0);
+  value.value = builder_.create(state)->getResult(0);
   return llvm::Error::success();
 }

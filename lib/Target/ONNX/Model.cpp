@@ -48,21 +48,21 @@ llvm::Expected<std::unique_ptr<Model>> Model::load(llvm::StringRef path,
     return makeError("expected a readable ONNX file, got: '" + path +
                      "': " + llvm::toString(buffer.takeError()));
   std::unique_ptr<Model> model(new Model(files));
-  model->path = path.str();
-  model->buffer = std::move(*buffer);
+  model->path_ = path.str();
+  model->buffer_ = std::move(*buffer);
   if (llvm::Error error = model->decode())
     return std::move(error);
   return std::move(model);
 }
 
 llvm::Error Model::decode() {
-  if (buffer->getBufferSize() == 0)
+  if (buffer_->getBufferSize() == 0)
     return corrupt("it is empty");
   std::string headerBytes, graphBytes;
   llvm::StringRef graphMessage;
   unsigned graphs = 0;
   bool wellFormed =
-      walkFields(buffer->getBuffer(), [&](const WireField &field) {
+      walkFields(buffer_->getBuffer(), [&](const WireField &field) {
         if (field.number == modelGraphField && field.type == WireType::Bytes) {
           graphMessage = field.content;
           ++graphs;
@@ -71,13 +71,13 @@ llvm::Error Model::decode() {
         }
         return true;
       });
-  if (!wellFormed || !header.ParseFromString(headerBytes))
+  if (!wellFormed || !header_.ParseFromString(headerBytes))
     return corrupt("model");
   if (graphs != 1)
     return corrupt("it has " + std::to_string(graphs) + " graphs");
-  for (int i = 0; i != header.functions_size(); ++i) {
-    const onnx::FunctionProto &function = header.functions(i);
-    if (!functions.try_emplace(functionKey(function, function.name()), i)
+  for (int i = 0; i != header_.functions_size(); ++i) {
+    const onnx::FunctionProto &function = header_.functions(i);
+    if (!functions_.try_emplace(functionKey(function, function.name()), i)
              .second)
       return makeError("expected functions with different names, got: two of "
                        "domain " +
@@ -93,24 +93,24 @@ llvm::Error Model::decode() {
       return !error;
     }
     if (field.type == WireType::Bytes && field.number == graphNodeField)
-      nodeBytes.push_back(field.content);
+      nodeBytes_.push_back(field.content);
     graphBytes.append(field.whole.data(), field.whole.size());
     return true;
   });
   if (error)
     return error;
-  if (!wellFormed || !graphProto.ParseFromString(graphBytes) ||
-      static_cast<size_t>(graphProto.node_size()) != nodeBytes.size())
+  if (!wellFormed || !graph_.ParseFromString(graphBytes) ||
+      static_cast<size_t>(graph_.node_size()) != nodeBytes_.size())
     return corrupt("graph");
-  if (graphProto.sparse_initializer_size() != 0)
+  if (graph_.sparse_initializer_size() != 0)
     return makeError("expected dense initializers, got: " +
-                     llvm::Twine(graphProto.sparse_initializer_size()) +
+                     llvm::Twine(graph_.sparse_initializer_size()) +
                      " sparse ones; make them dense");
 
-  sets = onnx_import::operatorSets(header.opset_import());
-  if (!sets.count("") && !sets.empty()) {
+  sets_ = onnx_import::operatorSets(header_.opset_import());
+  if (!sets_.count("") && !sets_.empty()) {
     std::string domains;
-    for (const auto &[domain, version] : sets)
+    for (const auto &[domain, version] : sets_)
       domains += (domains.empty() ? "" : ", ") + quoted(domain);
     return makeError("expected a model that imports ONNX's own operator set, "
                      "got: one that imports " +
@@ -118,7 +118,7 @@ llvm::Error Model::decode() {
                      " only, whose operators are not supported; export it with "
                      "standard operators");
   }
-  int64_t opsetVersion = sets[""];
+  int64_t opsetVersion = sets_[""];
   if (opsetVersion < minOpset || opsetVersion > maxOpset)
     return makeError("expected an operator set from " + llvm::Twine(minOpset) +
                      " to " + llvm::Twine(maxOpset) +
@@ -130,10 +130,10 @@ llvm::Error Model::decode() {
 
 const onnx::FunctionProto *
 Model::findFunction(const onnx::NodeProto &node) const {
-  if (functions.empty())
+  if (functions_.empty())
     return nullptr;
-  auto it = functions.find(functionKey(node, node.op_type()));
-  return it == functions.end() ? nullptr : &header.functions(it->second);
+  auto it = functions_.find(functionKey(node, node.op_type()));
+  return it == functions_.end() ? nullptr : &header_.functions(it->second);
 }
 
 llvm::Error Model::addInitializer(llvm::StringRef message) {
@@ -146,7 +146,7 @@ llvm::Error Model::addInitializer(llvm::StringRef message) {
                      record->proto.name() + "'; the file is corrupt");
   if (llvm::Error error = resolveExternal(*record))
     return error;
-  tensors.push_back(std::move(*record));
+  tensors_.push_back(std::move(*record));
   return llvm::Error::success();
 }
 
@@ -206,11 +206,11 @@ llvm::Error Model::resolveExternal(TensorRecord &record) const {
     climbs |= *it == "..";
   if (climbs)
     return outsideFolder(what, location);
-  llvm::SmallString<256> file(path::parent_path(this->path));
+  llvm::SmallString<256> file(path::parent_path(this->path_));
   llvm::SmallString<256> folder(file.empty() ? "." : file.str());
   path::append(file, location);
   uint64_t size = 0;
-  if (std::optional<llvm::StringRef> bytes = fileList.find(file))
+  if (std::optional<llvm::StringRef> bytes = files_.find(file))
     size = bytes->size();
   else if (llvm::Error error = checkPlace(file, folder, what, location, size))
     return error;
@@ -233,23 +233,26 @@ llvm::Expected<TensorRecord>
 Model::tensorAttribute(int index, llvm::StringRef name) const {
   llvm::StringRef tensor;
   bool found = false;
-  walkFields(nodeBytes[static_cast<size_t>(index)], [&](const WireField &attr) {
-    if (attr.number != nodeAttributeField || attr.type != WireType::Bytes)
-      return true;
-    llvm::StringRef attributeName, content;
-    walkFields(attr.content, [&](const WireField &field) {
-      if (field.type == WireType::Bytes && field.number == attributeNameField)
-        attributeName = field.content;
-      if (field.type == WireType::Bytes && field.number == attributeTensorField)
-        content = field.content;
-      return true;
-    });
-    if (attributeName == name) {
-      tensor = content;
-      found = true;
-    }
-    return true;
-  });
+  walkFields(
+      nodeBytes_[static_cast<size_t>(index)], [&](const WireField &attr) {
+        if (attr.number != nodeAttributeField || attr.type != WireType::Bytes)
+          return true;
+        llvm::StringRef attributeName, content;
+        walkFields(attr.content, [&](const WireField &field) {
+          if (field.type == WireType::Bytes &&
+              field.number == attributeNameField)
+            attributeName = field.content;
+          if (field.type == WireType::Bytes &&
+              field.number == attributeTensorField)
+            content = field.content;
+          return true;
+        });
+        if (attributeName == name) {
+          tensor = content;
+          found = true;
+        }
+        return true;
+      });
   if (!found)
     return makeError("expected the tensor attribute '" + name + "', got: none");
   llvm::Expected<TensorRecord> record = parseTensor(tensor);
@@ -268,8 +271,8 @@ Model::locate(const TensorRecord &record) const {
   std::optional<DataReference> reference = record.external;
   if (!reference && !record.raw.empty())
     reference = DataReference{
-        path,
-        static_cast<uint64_t>(record.raw.data() - buffer->getBufferStart()),
+        path_,
+        static_cast<uint64_t>(record.raw.data() - buffer_->getBufferStart()),
         record.raw.size()};
   if (!reference)
     return std::nullopt;
@@ -290,7 +293,7 @@ llvm::Expected<HostTensor> Model::read(const TensorRecord &record) const {
     return readTensor(record, record.raw);
   if (countElements(record.shape()).value_or(maxElements) > maxHostElements)
     return readTensor(record, {});
-  llvm::Expected<std::string> bytes = readBytes(fileList, *record.external);
+  llvm::Expected<std::string> bytes = readBytes(files_, *record.external);
   if (!bytes)
     return bytes.takeError();
   return readTensor(record, *bytes);

@@ -30,10 +30,10 @@ public:
 
   /// The graph without initializers (and without their copies in nodes'
   /// attributes, see constantTensor()).
-  const onnx::GraphProto &graph() const { return graphProto; }
-  llvm::ArrayRef<TensorRecord> initializers() const { return tensors; }
+  const onnx::GraphProto &graph() const { return graph_; }
+  llvm::ArrayRef<TensorRecord> initializers() const { return tensors_; }
   /// The model's operator sets; the default one is within the bounds above.
-  const OperatorSets &operatorSets() const { return sets; }
+  const OperatorSets &operatorSets() const { return sets_; }
   /// The function of the model itself that `node` calls, or null.
   const onnx::FunctionProto *findFunction(const onnx::NodeProto &node) const;
 
@@ -49,24 +49,24 @@ public:
   /// `length` bytes of a file from `offset`, at most 64 KiB * 8.
   static llvm::Expected<std::string> readBytes(const nn::Files &files,
                                                const DataReference &reference);
-  const nn::Files &files() const { return fileList; }
+  const nn::Files &files() const { return files_; }
 
 private:
-  explicit Model(const nn::Files &files) : fileList(files) {}
+  explicit Model(const nn::Files &files) : files_(files) {}
   llvm::Error decode();
   llvm::Error addInitializer(llvm::StringRef message);
   /// Fills `record.external` from TensorProto.external_data.
   llvm::Error resolveExternal(TensorRecord &record) const;
 
-  const nn::Files &fileList;
-  std::string path;
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
-  onnx::ModelProto header; ///< Everything but the graph.
-  onnx::GraphProto graphProto;
-  std::vector<TensorRecord> tensors;
-  std::vector<llvm::StringRef> nodeBytes;
-  OperatorSets sets;
-  llvm::StringMap<int> functions; ///< Index in the header, by name.
+  const nn::Files &files_;
+  std::string path_;
+  std::unique_ptr<llvm::MemoryBuffer> buffer_;
+  onnx::ModelProto header_; ///< Everything but the graph.
+  onnx::GraphProto graph_;
+  std::vector<TensorRecord> tensors_;
+  std::vector<llvm::StringRef> nodeBytes_;
+  OperatorSets sets_;
+  llvm::StringMap<int> functions_; ///< Index in the header, by name.
 };
 
 } // namespace soap::onnx_import

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Body.h"
-#include "Rare.h"
+#include "Operators.h"
 #include <map>
 
 using namespace mlir;
@@ -104,7 +104,7 @@ static LogicalResult importCounts(NodeContext &node,
     return body.add("Cast", {x}, {{"to", type}});
   };
   auto floats = [&](llvm::ArrayRef<float> values) {
-    std::string name = body.integer(0); // A name of its own.
+    std::string name = body.integer(0); // A name that no other tensor has.
     node.setValue(name, node.numbers({1, static_cast<int64_t>(values.size())},
                                      values, "_numbers", TensorProto::FLOAT));
     return name;
@@ -125,7 +125,7 @@ static LogicalResult importCounts(NodeContext &node,
     }
     if (counts.empty())
       continue;
-    if (mode == "IDF") // Once, however often.
+    if (mode == "IDF") // IDF counts an n-gram once.
       counts = body.add("Min", {counts, floats({1})});
     if (mode != "TF")
       counts = body.add("Mul", {counts, floats(grams.weights)});

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Operator set 7 brought the broadcasting of today. Before, an attribute asked
-// for it and another one said which dimension of the first operand the first
-// one of the second operand is. Layers said with an attribute that they are not
-// being trained.
+// for broadcasting, and another one said which dimension of the first operand
+// is the first dimension of the second. An attribute of a layer said that it is
+// not being trained.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ bool GraphImporter::importOldForm(const NodeProto &old) {
     axis = takeInteger(node, "axis");
     // A slope per channel.
     if (type == "PRelu" && node.input_size() == 2 &&
-        values[node.input(1)].shape.size() == 1)
+        values_[node.input(1)].shape.size() == 1)
       axis = 1;
   } else if (type == "BatchNormalization" || type == "Dropout") {
     if (takeInteger(node, "is_test").value_or(0) == 0) {
@@ -72,8 +72,8 @@ bool GraphImporter::importOldForm(const NodeProto &old) {
   }
   std::vector<NodeProto> nodes;
   if (axis && node.input_size() == 2) {
-    auto rank = static_cast<int64_t>(values[node.input(0)].shape.size());
-    auto own = static_cast<int64_t>(values[node.input(1)].shape.size());
+    auto rank = static_cast<int64_t>(values_[node.input(0)].shape.size());
+    auto own = static_cast<int64_t>(values_[node.input(1)].shape.size());
     // Dimensions of size 1 behind those of the second operand.
     int64_t behind = rank - own - (*axis < 0 ? *axis + rank : *axis);
     if (behind > 0) {
@@ -90,7 +90,7 @@ bool GraphImporter::importOldForm(const NodeProto &old) {
     }
   }
   nodes.push_back(std::move(node));
-  NodeScope scope = *this->scope;
+  NodeScope scope = *this->scope_;
   scope.sets[""] = 7;
   importBody(std::move(nodes), std::move(scope));
   return true;

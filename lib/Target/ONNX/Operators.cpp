@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Rare.h"
+#include "Operators.h"
 
 using namespace soap;
 using namespace soap::onnx_import;

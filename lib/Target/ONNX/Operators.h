@@ -8,7 +8,7 @@
 #ifndef SOAP_LIB_TARGET_ONNX_OPERATORS_H
 #define SOAP_LIB_TARGET_ONNX_OPERATORS_H
 
-#include "Importer.h"
+#include "NodeContext.h"
 
 namespace soap::onnx_import {
 
@@ -81,6 +81,11 @@ mlir::LogicalResult importSoftplus(NodeContext &);
 mlir::LogicalResult importMish(NodeContext &);
 mlir::LogicalResult importHardSigmoid(NodeContext &);
 
+// ComposedNormalization.cpp
+mlir::LogicalResult importLpNormalization(NodeContext &);
+/// InstanceNormalization, too.
+mlir::LogicalResult importGroupNormalization(NodeContext &);
+
 // Numbers.cpp, Scatter.cpp, Order.cpp
 mlir::LogicalResult importMod(NodeContext &);
 mlir::LogicalResult importIsNaN(NodeContext &);
@@ -94,6 +99,21 @@ mlir::LogicalResult importTopK(NodeContext &);
 mlir::LogicalResult importCumSum(NodeContext &);
 mlir::LogicalResult importTrilu(NodeContext &);
 mlir::LogicalResult importOneHot(NodeContext &);
+
+// Bits.cpp
+mlir::LogicalResult importBitShift(NodeContext &);
+mlir::LogicalResult importBitCast(NodeContext &);
+/// A parameter of integers of 4 bits, `type`, whose bytes are at `source`. Two
+/// elements share a byte. `nameOf` makes a unique name of a suffix; the result
+/// has that of the empty one.
+mlir::Value
+unpackedParameter(mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::RankedTensorType type, mlir::Attribute source,
+                  llvm::function_ref<std::string(llvm::StringRef)> nameOf);
+
+// Ngrams.cpp, Suppression.cpp
+mlir::LogicalResult importTfIdfVectorizer(NodeContext &);
+mlir::LogicalResult importNonMaxSuppression(NodeContext &);
 
 // Places.cpp, Unpooling.cpp, Selections.cpp, Sampling.cpp, Spectra.cpp:
 // operators that are several others.

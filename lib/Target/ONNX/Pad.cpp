@@ -85,7 +85,7 @@ static LogicalResult readPads(NodeContext &node, Padding &padding) {
   return success();
 }
 
-/// Negative pads crop: a slice, behind which they are 0.
+/// Negative pads crop: they become a slice, and are 0 behind it.
 static FailureOr<Value> crop(NodeContext &node, Value x, Padding &padding) {
   Shape cropped(cast<RankedTensorType>(x.getType()).getShape());
   SmallVector<int64_t> starts(cropped.size(), 0), steps(cropped.size(), 1);

@@ -187,7 +187,8 @@ LogicalResult soap::onnx_import::importDet(NodeContext &node) {
                                   {x, body.reshape(place, {count, 1})},
                                   {{"batch_dims", int64_t{1}}}),
                          {count, 1, size});
-      // The first row takes the place of the pivot's, then it goes.
+      // The first row takes the place of the pivot's row, and is left out from
+      // then on.
       std::string mask = body.add(
           "OneHot", {place, body.integers({size}), body.numbers({2}, {0, 1})},
           {{"axis", int64_t{-1}}});

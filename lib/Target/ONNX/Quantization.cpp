@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// As ONNX's reference implementation computes them: products of quantized
-// tensors exactly, as sums of INT32, which wrap around, and scales behind them
-// in f64, in which a product of an INT32 and a float is made there.
+// These operators are computed as in ONNX's reference implementation. Products
+// of quantized tensors are exact sums of INT32, which wrap around. Scales are
+// applied to them in f64, the type in which the reference multiplies an INT32
+// by a float.
 //
 //===----------------------------------------------------------------------===//
 
@@ -185,7 +186,7 @@ LogicalResult soap::onnx_import::importDequantizeLinear(NodeContext &node) {
   auto value = castTo(node, *x, f32, "_x");
   if (failed(value))
     return failure();
-  // Floats have no zero point but 0.
+  // The zero point of floats is 0.
   if (node.hasInput(2) && isIntegral(node.input(0).elementType)) {
     auto zero = arranged(node, 2, "_zero");
     if (succeeded(zero))

@@ -18,12 +18,17 @@ namespace {
 struct RegionPoints {
   std::string index[2], weight[2];
 };
+
+/// A spatial dimension: the columns of the regions' ends, the numbers of bins
+/// and of samples per bin, and the size of the input.
+struct RegionDimension {
+  int64_t first, last, bins, samples, size;
+};
 } // namespace
 
-/// `first` and `last` are the columns of the regions' ends.
-static RegionPoints regionPoints(NodeContext &node, Body &body, int64_t first,
-                                 int64_t last, int64_t bins, int64_t samples,
-                                 int64_t size) {
+static RegionPoints regionPoints(NodeContext &node, Body &body,
+                                 const RegionDimension &dimension) {
+  auto [first, last, bins, samples, size] = dimension;
   bool halfPixel =
       node.string("coordinate_transformation_mode",
                   node.opset() < 16 ? "output_half_pixel" : "half_pixel") ==
@@ -98,8 +103,8 @@ LogicalResult soap::onnx_import::importRoiAlign(NodeContext &node) {
                      llvm::Twine(std::max(height, width) * samples));
   Body body(node);
   int64_t count = regions[0], channels = shape[1];
-  RegionPoints y = regionPoints(node, body, 1, 3, height, samples, shape[2]);
-  RegionPoints x = regionPoints(node, body, 0, 2, width, samples, shape[3]);
+  RegionPoints y = regionPoints(node, body, {1, 3, height, samples, shape[2]});
+  RegionPoints x = regionPoints(node, body, {0, 2, width, samples, shape[3]});
   Shape rowShape = {count, height * samples, 1},
         columnShape = {count, 1, width * samples};
   std::string rows = body.reshape(body.transpose(body.input(0), {0, 2, 3, 1}),

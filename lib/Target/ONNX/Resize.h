@@ -8,7 +8,7 @@
 #ifndef SOAP_LIB_TARGET_ONNX_RESIZE_H
 #define SOAP_LIB_TARGET_ONNX_RESIZE_H
 
-#include "Importer.h"
+#include "NodeContext.h"
 
 namespace soap::onnx_import {
 

@@ -40,71 +40,71 @@ class Sampler {
 public:
   Sampler(Body &body, llvm::ArrayRef<int64_t> shape, Padding padding,
           bool alignCorners)
-      : body(body), shape(shape), spatial(shape.drop_front(2)),
-        padding(padding), alignCorners(alignCorners) {}
+      : body_(body), shape_(shape), spatial_(shape.drop_front(2)),
+        padding_(padding), alignCorners_(alignCorners) {}
 
   /// x as rows of channels.
   void setOperand(const std::string &x) {
     SmallVector<int64_t> channelsLast = {0};
-    for (size_t d = 0; d != spatial.size(); ++d)
+    for (size_t d = 0; d != spatial_.size(); ++d)
       channelsLast.push_back(static_cast<int64_t>(d) + 2);
     channelsLast.push_back(1);
-    rows = body.reshape(body.transpose(x, channelsLast),
-                        {shape[0], product(spatial), shape[1]});
+    rows_ = body_.reshape(body_.transpose(x, channelsLast),
+                          {shape_[0], product(spatial_), shape_[1]});
   }
 
   /// The element at `place`, or what stands for it outside. Points themselves
   /// stay outside, as in onnxruntime: only cubic weights tell the difference.
   Neighbor neighbor(size_t d, std::string place, std::string weight) {
     Neighbor result;
-    if (padding == Padding::Zeros) {
-      std::string last = body.number(static_cast<double>(spatial[d] - 1));
-      result.inside =
-          body.add("And", {body.add("GreaterOrEqual", {place, body.number(0)}),
-                           body.add("LessOrEqual", {place, last})});
-    } else if (padding == Padding::Reflection) {
-      place =
-          reflected(place, alignCorners ? 0 : -0.5,
-                    static_cast<double>(spatial[d]) - (alignCorners ? 1 : 0.5));
+    if (padding_ == Padding::Zeros) {
+      std::string last = body_.number(static_cast<double>(spatial_[d] - 1));
+      result.inside = body_.add(
+          "And", {body_.add("GreaterOrEqual", {place, body_.number(0)}),
+                  body_.add("LessOrEqual", {place, last})});
+    } else if (padding_ == Padding::Reflection) {
+      place = reflected(place, alignCorners_ ? 0 : -0.5,
+                        static_cast<double>(spatial_[d]) -
+                            (alignCorners_ ? 1 : 0.5));
     }
-    result.index = body.add("Cast", {clipped(d, place)},
-                            {{"to", int64_t{TensorProto::INT64}}});
+    result.index = body_.add("Cast", {clipped(d, place)},
+                             {{"to", int64_t{TensorProto::INT64}}});
     result.weight = std::move(weight);
     return result;
   }
 
   SmallVector<Neighbor> nearest(size_t d, const std::string &point) {
-    return {neighbor(d, body.add("Round", {point}), "")};
+    return {neighbor(d, body_.add("Round", {point}), "")};
   }
 
   SmallVector<Neighbor> linear(size_t d, const std::string &point) {
-    std::string first = body.add("Floor", {point});
-    std::string rest = body.add("Sub", {point, first});
-    std::string one = body.number(1);
-    return {neighbor(d, first, body.add("Sub", {one, rest})),
-            neighbor(d, body.add("Add", {first, one}), rest)};
+    std::string first = body_.add("Floor", {point});
+    std::string rest = body_.add("Sub", {point, first});
+    std::string one = body_.number(1);
+    return {neighbor(d, first, body_.add("Sub", {one, rest})),
+            neighbor(d, body_.add("Add", {first, one}), rest)};
   }
 
   /// Keys' weights (1981) with a = -0.75.
   SmallVector<Neighbor> cubic(size_t d, const std::string &point) {
-    std::string first = body.add("Floor", {point});
-    std::string rest = body.add("Sub", {point, first});
+    std::string first = body_.add("Floor", {point});
+    std::string rest = body_.add("Sub", {point, first});
     SmallVector<Neighbor> result;
     for (int k = -1; k != 3; ++k) {
       std::string distance =
-          body.add("Abs", {body.add("Sub", {rest, body.number(k)})});
-      // By Horner's rule, from the highest power on.
+          body_.add("Abs", {body_.add("Sub", {rest, body_.number(k)})});
+      // Horner's rule begins with the highest power.
       static constexpr double a = -0.75;
       static constexpr double near[] = {a + 2, -(a + 3), 0, 1};
       static constexpr double far[] = {a, -5 * a, 8 * a, -4 * a};
       std::string weight;
       for (double factor : k == 0 || k == 1 ? near : far)
         weight = weight.empty()
-                     ? body.number(factor)
-                     : body.add("Add", {body.add("Mul", {weight, distance}),
-                                        body.number(factor)});
+                     ? body_.number(factor)
+                     : body_.add("Add", {body_.add("Mul", {weight, distance}),
+                                         body_.number(factor)});
       result.push_back(
-          neighbor(d, body.add("Add", {first, body.number(k)}), weight));
+          neighbor(d, body_.add("Add", {first, body_.number(k)}), weight));
     }
     return result;
   }
@@ -116,27 +116,29 @@ public:
     Strings terms;
     SmallVector<const Neighbor *> chosen;
     collect(neighbors, points, chosen, terms);
-    return terms.size() == 1 ? terms[0] : body.add("Sum", terms);
+    return terms.size() == 1 ? terms[0] : body_.add("Sum", terms);
   }
 
 private:
   std::string clipped(size_t d, const std::string &place) {
-    return body.add("Clip", {place, body.number(0),
-                             body.number(static_cast<double>(spatial[d] - 1))});
+    return body_.add("Clip",
+                     {place, body_.number(0),
+                      body_.number(static_cast<double>(spatial_[d] - 1))});
   }
 
-  /// To and fro between `low` and `high`: a triangle wave.
+  /// Reflects a coordinate at `low` and `high`, as often as needed: a triangle
+  /// wave.
   std::string reflected(const std::string &place, double low, double high) {
     if (low == high)
-      return body.add("Mul", {place, body.number(0)});
+      return body_.add("Mul", {place, body_.number(0)});
     std::string distance =
-        body.add("Abs", {body.add("Sub", {place, body.number(low)})});
+        body_.add("Abs", {body_.add("Sub", {place, body_.number(low)})});
     std::string phase =
-        body.add("Mod", {distance, body.number(2 * (high - low))},
-                 {{"fmod", int64_t{1}}});
+        body_.add("Mod", {distance, body_.number(2 * (high - low))},
+                  {{"fmod", int64_t{1}}});
     std::string down =
-        body.add("Abs", {body.add("Sub", {phase, body.number(high - low)})});
-    return body.add("Sub", {body.number(high), down});
+        body_.add("Abs", {body_.add("Sub", {phase, body_.number(high - low)})});
+    return body_.add("Sub", {body_.number(high), down});
   }
 
   void collect(llvm::ArrayRef<SmallVector<Neighbor>> neighbors, int64_t points,
@@ -153,11 +155,11 @@ private:
     auto join = [&](llvm::StringRef op, std::string &all,
                     const std::string &one) {
       if (!one.empty())
-        all = all.empty() ? one : body.add(op, {all, one});
+        all = all.empty() ? one : body_.add(op, {all, one});
     };
     for (auto [d, neighbor] : llvm::enumerate(chosen)) {
       if (d != 0)
-        index = body.add("Mul", {index, body.integer(spatial[d])});
+        index = body_.add("Mul", {index, body_.integer(spatial_[d])});
       join("Add", index, neighbor->index);
       join("Mul", weight, neighbor->weight);
       join("And", inside, neighbor->inside);
@@ -165,21 +167,21 @@ private:
     // A look-up that no row answers gives 0.
     if (!inside.empty())
       index =
-          body.add("Where", {inside, index, body.integer(product(spatial))});
-    std::string value =
-        body.add("GatherND", {rows, body.reshape(index, {shape[0], points, 1})},
-                 {{"batch_dims", int64_t{1}}});
+          body_.add("Where", {inside, index, body_.integer(product(spatial_))});
+    std::string value = body_.add(
+        "GatherND", {rows_, body_.reshape(index, {shape_[0], points, 1})},
+        {{"batch_dims", int64_t{1}}});
     if (!weight.empty())
-      value =
-          body.add("Mul", {value, body.reshape(weight, {shape[0], points, 1})});
+      value = body_.add("Mul",
+                        {value, body_.reshape(weight, {shape_[0], points, 1})});
     terms.push_back(std::move(value));
   }
 
-  Body &body;
-  llvm::ArrayRef<int64_t> shape, spatial;
-  Padding padding;
-  bool alignCorners;
-  std::string rows;
+  Body &body_;
+  llvm::ArrayRef<int64_t> shape_, spatial_;
+  Padding padding_;
+  bool alignCorners_;
+  std::string rows_;
 };
 } // namespace
 

@@ -50,7 +50,7 @@ bool GraphImporter::importSequence(const NodeProto &node) {
                  &GraphImporter::importOptional)
           .Default(nullptr);
   bool isListIdentity = type == "Identity" && node.input_size() == 1 &&
-                        values[node.input(0)].kind == Kind::List;
+                        values_[node.input(0)].kind == Kind::List;
   if (!import && !isListIdentity)
     return false;
   std::string wrong = checkAgainstSchema(node, opset());
@@ -66,7 +66,7 @@ bool GraphImporter::importSequence(const NodeProto &node) {
 
 std::optional<std::vector<std::string>>
 GraphImporter::elementsOf(const NodeProto &node) {
-  const ImportedValue &value = values[node.input(0)];
+  const ImportedValue &value = values_[node.input(0)];
   if (value.kind == Kind::List)
     return value.elements;
   addProblem(node,
@@ -91,7 +91,7 @@ std::optional<int64_t> GraphImporter::placeIn(const NodeProto &node, int input,
 
 void GraphImporter::setList(const std::string &name,
                             std::vector<std::string> elements) {
-  ImportedValue &value = values[name];
+  ImportedValue &value = values_[name];
   value = ImportedValue();
   value.kind = Kind::List;
   value.elements = std::move(elements);
@@ -148,7 +148,7 @@ void GraphImporter::importListReader(const NodeProto &node) {
 
 void GraphImporter::importSplitList(const NodeProto &node) {
   const std::string &x = node.input(0);
-  Shape shape = values[x].shape;
+  Shape shape = values_[x].shape;
   auto rank = static_cast<int64_t>(shape.size());
   int64_t axis = integerOf(node, "axis", 0);
   axis += axis < 0 ? rank : 0;
@@ -163,7 +163,7 @@ void GraphImporter::importSplitList(const NodeProto &node) {
   bool keeps = integerOf(node, "keepdims", 1) != 0 || hasInput(node, 1);
   std::vector<int64_t> sizes(static_cast<size_t>(size), 1);
   if (hasInput(node, 1)) {
-    ImportedValue &split = values[node.input(1)];
+    ImportedValue &split = values_[node.input(1)];
     if (!evaluate(split) || !split.host.integral())
       return addProblem(node, "expected sizes that are known at compile time, "
                               "got: ones that depend on an input");
@@ -187,7 +187,7 @@ void GraphImporter::importSplitList(const NodeProto &node) {
                                 ", got: " + toString(sizes));
   auto integers = [&](int64_t value) {
     std::string name = uniqueTensorName(node, "constant");
-    ImportedValue &result = values[name];
+    ImportedValue &result = values_[name];
     result.kind = Kind::Host;
     result.elementType = TensorProto::INT64;
     result.shape = {1};
@@ -217,7 +217,7 @@ void GraphImporter::importSplitList(const NodeProto &node) {
     elements.back() = row.output(0);
   }
   for (const std::string &element : elements)
-    read.insert(element);
+    read_.insert(element);
   importBody(std::move(nodes), scopeOf(node, {{"", 18}}));
   setList(node.output(0), std::move(elements));
 }
@@ -230,7 +230,7 @@ void GraphImporter::importJoinedList(const NodeProto &node) {
     return addProblem(node, "expected a sequence with elements, got: none");
   int64_t axis = integerOf(node, "axis", 0);
   if (integerOf(node, "new_axis", 0) != 0) {
-    auto rank = static_cast<int64_t>(values[(*elements)[0]].shape.size()) + 1;
+    auto rank = static_cast<int64_t>(values_[(*elements)[0]].shape.size()) + 1;
     return stack(node, node.output(0), *elements,
                  axis < 0 ? axis + rank : axis);
   }
@@ -250,12 +250,12 @@ void GraphImporter::importJoinedList(const NodeProto &node) {
 void GraphImporter::importOptional(const NodeProto &node) {
   const std::string &type = node.op_type();
   bool given = hasInput(node, 0);
-  if (given && values[node.input(0)].kind == Kind::Failed) {
-    if (!values[node.input(0)].problem.empty())
-      addProblem(node, values[node.input(0)].problem);
+  if (given && values_[node.input(0)].kind == Kind::Failed) {
+    if (!values_[node.input(0)].problem.empty())
+      addProblem(node, values_[node.input(0)].problem);
     return;
   }
-  given = given && values[node.input(0)].kind != Kind::Nothing;
+  given = given && values_[node.input(0)].kind != Kind::Nothing;
   if (type == "OptionalHasElement")
     return define(node.output(0), TensorProto::BOOL, given ? 1 : 0);
   if (given)
@@ -263,6 +263,6 @@ void GraphImporter::importOptional(const NodeProto &node) {
   if (type == "OptionalGetElement")
     return addProblem(node, "expected an optional that holds something, got: "
                             "an empty one");
-  values[node.output(0)] = ImportedValue();
-  values[node.output(0)].kind = Kind::Nothing;
+  values_[node.output(0)] = ImportedValue();
+  values_[node.output(0)].kind = Kind::Nothing;
 }

@@ -84,7 +84,8 @@ std::string soap::onnx_import::checkAgainstSchema(const NodeProto &node,
     return findSchema(node.op_type(), INT64_MAX)
                ? "an operator that is not part of this operator set"
                : "";
-  // What a set discourages is still in use: GroupNormalization of set 18.
+  // An operator that its set deprecates may still be in use, as
+  // GroupNormalization of set 18 is.
   if (schema->Deprecated())
     return "";
   try {
@@ -104,6 +105,17 @@ bool soap::onnx_import::isUnchanged(const std::string &op, int64_t oldSet,
   const onnx::OpSchema *older = findSchema(op, oldSet);
   const onnx::OpSchema *newer = findSchema(op, newSet);
   return older && newer && older->SinceVersion() == newer->SinceVersion();
+}
+
+onnx::TypeProto soap::onnx_import::tensorType(int elementType,
+                                              llvm::ArrayRef<int64_t> shape) {
+  onnx::TypeProto result;
+  onnx::TypeProto::Tensor &type = *result.mutable_tensor_type();
+  type.set_elem_type(elementType);
+  type.mutable_shape(); // A scalar has a shape, too.
+  for (int64_t dim : shape)
+    type.mutable_shape()->add_dim()->set_dim_value(dim);
+  return result;
 }
 
 std::vector<onnx::TypeProto> soap::onnx_import::inferTypes(
@@ -221,7 +233,7 @@ class Renamer final : public onnx::internal::MutableVisitor {
 public:
   Renamer(const Renaming &names,
           llvm::function_ref<std::string(llvm::StringRef)> uniqueName)
-      : outermost(names), uniqueName(uniqueName) {}
+      : outermost_(names), uniqueName_(uniqueName) {}
 
   bool ProcessNode(NodeProto *node) override {
     for (std::string &name : *node->mutable_input())
@@ -232,10 +244,10 @@ public:
   }
 
   void VisitGraph(GraphProto *graph) override {
-    inner.emplace_back();
+    inner_.emplace_back();
     auto define = [&](const std::string &name) {
       if (!name.empty())
-        inner.back()[name] = uniqueName(name);
+        inner_.back()[name] = uniqueName_(name);
     };
     for (const auto &input : graph->input())
       define(input.name());
@@ -252,30 +264,30 @@ public:
       VisitNode(&node);
     for (auto &output : *graph->mutable_output())
       rename(*output.mutable_name());
-    inner.pop_back();
+    inner_.pop_back();
   }
 
 private:
   void rename(std::string &name) const {
-    for (size_t i = inner.size(); i != 0; --i)
-      if (auto it = inner[i - 1].find(name); it != inner[i - 1].end()) {
+    for (size_t i = inner_.size(); i != 0; --i)
+      if (auto it = inner_[i - 1].find(name); it != inner_[i - 1].end()) {
         name = it->second;
         return;
       }
-    if (auto it = outermost.find(name); it != outermost.end())
+    if (auto it = outermost_.find(name); it != outermost_.end())
       name = it->second;
   }
 
-  const Renaming &outermost;
-  std::vector<Renaming> inner;
-  llvm::function_ref<std::string(llvm::StringRef)> uniqueName;
+  const Renaming &outermost_;
+  std::vector<Renaming> inner_;
+  llvm::function_ref<std::string(llvm::StringRef)> uniqueName_;
 };
 
 /// Finds what a node reads from outside of its subgraphs.
 class ReadFinder final : public onnx::internal::Visitor {
 public:
   explicit ReadFinder(llvm::function_ref<void(const std::string &)> read)
-      : read(read) {}
+      : read_(read) {}
 
   bool ProcessNode(const NodeProto &node) override {
     for (const std::string &name : node.input())
@@ -284,31 +296,31 @@ public:
   }
 
   void VisitGraph(const GraphProto &graph) override {
-    inner.emplace_back();
+    inner_.emplace_back();
     for (const auto &input : graph.input())
-      inner.back().insert(input.name());
+      inner_.back().insert(input.name());
     for (const auto &tensor : graph.initializer())
-      inner.back().insert(tensor.name());
+      inner_.back().insert(tensor.name());
     for (const NodeProto &node : graph.node())
       for (const std::string &output : node.output())
-        inner.back().insert(output);
+        inner_.back().insert(output);
     for (const NodeProto &node : graph.node())
       VisitNode(node);
     for (const auto &output : graph.output())
       report(output.name());
-    inner.pop_back();
+    inner_.pop_back();
   }
 
 private:
   void report(const std::string &name) const {
-    if (!name.empty() && llvm::none_of(inner, [&](const auto &names) {
+    if (!name.empty() && llvm::none_of(inner_, [&](const auto &names) {
           return names.contains(name);
         }))
-      read(name);
+      read_(name);
   }
 
-  std::vector<llvm::StringSet<>> inner;
-  llvm::function_ref<void(const std::string &)> read;
+  std::vector<llvm::StringSet<>> inner_;
+  llvm::function_ref<void(const std::string &)> read_;
 };
 
 } // namespace

@@ -44,6 +44,9 @@ std::string checkAgainstSchema(const onnx::NodeProto &node, int64_t opset);
 /// True if two operator sets have the same operator `op`.
 bool isUnchanged(const std::string &op, int64_t oldSet, int64_t newSet);
 
+/// The type of a tensor of ONNX's element type `elementType`.
+onnx::TypeProto tensorType(int elementType, llvm::ArrayRef<int64_t> shape);
+
 /// Element types and shapes of the results of a node of the default domain, in
 /// the order of its outputs; unset where they do not follow from the types of
 /// the operands and from `constants`, by operand.

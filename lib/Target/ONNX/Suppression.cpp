@@ -12,8 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Body.h"
-#include "Rare.h"
-#include "soap/Dialect/NN/IR/NNRare.h"
+#include "Operators.h"
 #include <cmath>
 
 using namespace mlir;

@@ -23,7 +23,7 @@ soap::onnx_import::countElements(llvm::ArrayRef<int64_t> shape) {
     if (dim < 0 || dim > maxDim)
       return std::nullopt;
     empty |= dim == 0;
-    // Bounded even when another dimension is zero.
+    // The size is bounded even if another dimension is zero.
     if (dim > 0 && count > maxElements / dim)
       return std::nullopt;
     count *= dim > 0 ? dim : 1;

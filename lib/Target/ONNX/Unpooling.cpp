@@ -145,7 +145,7 @@ LogicalResult soap::onnx_import::importMaxUnpool(NodeContext &node) {
     auto wanted = node.constantIntegers(2, "output_shape");
     if (failed(wanted))
       return failure();
-    // What the indices cannot reach is at the ends.
+    // The elements that the indices cannot reach are at the ends.
     SmallVector<int64_t> ends(2 * shape.size(), 0);
     for (size_t d = 0; d != shape.size(); ++d) {
       if (wanted->size() != shape.size() || (*wanted)[d] < inferred[d])

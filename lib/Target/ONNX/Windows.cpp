@@ -32,10 +32,15 @@ static FailureOr<SmallVector<int64_t>> bounded(NodeContext &node,
   return *values;
 }
 
+/// What slides over the input. A pool takes nothing from a window that lies in
+/// the padding altogether.
+enum class WindowUse { Convolution, Pool };
+
 /// Normalises auto_pad, ceil_mode and pads. `input` holds the spatial sizes.
 static FailureOr<Window> windowOf(NodeContext &node,
                                   llvm::ArrayRef<int64_t> input,
-                                  llvm::ArrayRef<int64_t> kernel, bool pool) {
+                                  llvm::ArrayRef<int64_t> kernel,
+                                  WindowUse use) {
   size_t rank = input.size();
   Window window;
   window.kernel.assign(kernel.begin(), kernel.end());
@@ -88,7 +93,7 @@ static FailureOr<Window> windowOf(NodeContext &node,
     }
     window.declaredHi.push_back(hi);
     hi = std::max(hi, (result - 1) * stride + reach - size - lo);
-    if (pool && (lo >= reach || hi >= reach))
+    if (use == WindowUse::Pool && (lo >= reach || hi >= reach))
       return node.fail("expected pads smaller than the window, got: " +
                        llvm::Twine(std::max(lo, hi)) + " and window " +
                        llvm::Twine(reach));
@@ -130,7 +135,8 @@ FailureOr<Value> soap::onnx_import::convolution(NodeContext &node, Value input,
   if (kernel && llvm::ArrayRef<int64_t>(*kernel) != w.drop_front(2))
     return node.fail("expected the kernel_shape of the weight " + toString(w) +
                      ", got: " + toString(*kernel));
-  auto window = windowOf(node, x.drop_front(2), w.drop_front(2), false);
+  auto window =
+      windowOf(node, x.drop_front(2), w.drop_front(2), WindowUse::Convolution);
   if (failed(window))
     return failure();
   SmallVector<Value> operands = {input, weight};
@@ -298,7 +304,7 @@ static LogicalResult importPool(NodeContext &node, Pool pool) {
     return node.fail(
         "expected one kernel size per spatial dimension of " + toString(x) +
         ", got: " + toString(kernel.value_or(SmallVector<int64_t>())));
-  auto window = windowOf(node, x.drop_front(2), *kernel, true);
+  auto window = windowOf(node, x.drop_front(2), *kernel, WindowUse::Pool);
   if (failed(window))
     return failure();
   Shape shape = {x[0], x[1]};

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generator.h"
-#include "soap/Dialect/NN/IR/NNRare.h"
 
 using namespace mlir;
 using namespace soap;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads an ONNX model (operator sets 7 to 25) into a module with one function
+// Reads an ONNX model (operator sets 6 to 27) into a module with one function
 // `@main` of nn ops in normal form: static shapes, explicit pads, shape
 // arithmetic folded away. Weights stay where they are: nn.parameter refers to
 // bytes of the model file or of its external data.

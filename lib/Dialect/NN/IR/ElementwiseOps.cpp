@@ -137,6 +137,28 @@ OpFoldResult ExpandOp::fold(FoldAdaptor adaptor) {
 }
 
 //===----------------------------------------------------------------------===//
+// nn.bit_cast
+//===----------------------------------------------------------------------===//
+
+/// Bits of an element in memory of its own.
+static unsigned storedBits(Type element) {
+  return element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
+}
+
+LogicalResult BitCastOp::verify() {
+  Type from = elementType(getX()), to = elementType(getResult());
+  if (storedBits(from) != storedBits(to))
+    return emitOpError() << "expected element types of as many bits, got: "
+                         << from << " and " << to << "; nn.cast converts";
+  return verifyResultShape(*this, shapeOf(getX()));
+}
+
+PartitionSpec BitCastOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+double BitCastOp::getFlops(const LocalTile &tile) { return 0; }
+
+//===----------------------------------------------------------------------===//
 // nn.clip
 //===----------------------------------------------------------------------===//
 

@@ -20,12 +20,12 @@ static llvm::SmallString<128> normalized(StringRef path) {
 }
 
 void Files::add(StringRef path, StringRef bytes) {
-  memory[normalized(path)] = bytes;
+  memory_[normalized(path)] = bytes;
 }
 
 std::optional<StringRef> Files::find(StringRef path) const {
-  auto it = memory.find(normalized(path));
-  return it == memory.end() ? std::nullopt : std::optional(it->second);
+  auto it = memory_.find(normalized(path));
+  return it == memory_.end() ? std::nullopt : std::optional(it->second);
 }
 
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>

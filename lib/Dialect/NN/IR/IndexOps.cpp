@@ -5,31 +5,60 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpSupport.h"
+#include "Tables.h"
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
+
+LogicalResult soap::nn::verifyRows(Operation *op, int64_t base, int64_t rows,
+                                   int64_t table) {
+  if (base < 0 || base > maxTensorElements || table < base + rows)
+    return op->emitOpError() << "expected rows inside of a table of " << table
+                             << ", got: rows " << base << " to " << base + rows;
+  return success();
+}
+
+LogicalResult soap::nn::verifyElementIndices(Operation *op, StringRef what,
+                                             ArrayRef<int64_t> data,
+                                             ArrayRef<int64_t> indices,
+                                             int64_t axis) {
+  bool fits = data.size() == indices.size();
+  for (size_t i = 0; fits && i != data.size(); ++i)
+    fits = static_cast<int64_t>(i) == axis || indices[i] <= data[i];
+  if (fits)
+    return success();
+  return op->emitOpError() << "expected indices of the rank of the " << what
+                           << " " << toString(data)
+                           << " that are not larger but along the axis, got: "
+                           << toString(indices);
+}
+
+/// Checks that the result has the data's element type.
+template <typename Op>
+static LogicalResult verifyLookUp(Op op) {
+  if (elementType(op.getData()) == elementType(op.getResult()))
+    return success();
+  return op.emitOpError() << "expected a result of the data's element type "
+                          << elementType(op.getData())
+                          << ", got: " << elementType(op.getResult());
+}
 
 //===----------------------------------------------------------------------===//
 // nn.gather
 //===----------------------------------------------------------------------===//
 
 LogicalResult GatherOp::verify() {
-  if (elementType(getData()) != elementType(getResult()))
-    return emitOpError() << "expected a result of the data's element type "
-                         << elementType(getData())
-                         << ", got: " << elementType(getResult());
+  if (failed(verifyLookUp(*this)))
+    return failure();
   ArrayRef<int64_t> data = shapeOf(getData());
-  int64_t rank = data.size(), axis = getAxis(), base = getBase();
+  int64_t rank = data.size(), axis = getAxis();
   if (axis < 0 || axis >= rank)
     return emitOpError() << "expected an axis in [0, " << rank
                          << "), got: " << axis;
-  int64_t size = getTableSize().value_or(data[axis]);
-  if (base < 0 || base > maxTensorElements || size < base + data[axis])
-    return emitOpError() << "expected rows inside of a table of " << size
-                         << ", got: rows " << base << " to "
-                         << base + data[axis];
+  if (failed(verifyRows(*this, getBase(), data[axis],
+                        getTableSize().value_or(data[axis]))))
+    return failure();
   Shape expected(data.take_front(axis));
   llvm::append_range(expected, shapeOf(getIndices()));
   llvm::append_range(expected, data.drop_front(axis + 1));
@@ -86,6 +115,138 @@ double GatherOp::getBytes(const LocalTile &tile) {
   return boxBytes(getData(), table) / rows * read +
          boxBytes(getIndices(), indices) +
          boxBytes(getResult(), tile.resultBoxes[0]);
+}
+
+/// `v0`, `v1`, ..: the loop over the i-th indexed dimension.
+static StringRef tableLoopName(unsigned i) {
+  static constexpr StringLiteral names[] = {"v0", "v1", "v2", "v3",
+                                            "v4", "v5", "v6", "v7"};
+  static_assert(std::size(names) == maxRank);
+  return names[i];
+}
+/// Bytes of a look-up: no more of the data than elements of the result.
+static double lookUpBytes(Value data, Value indices, Value result,
+                          const LocalTile &tile) {
+  return std::min(boxBytes(data, tile.operandBoxes[0]),
+                  boxBytes(result, tile.resultBoxes[0])) +
+         boxBytes(indices, tile.operandBoxes[1]) +
+         boxBytes(result, tile.resultBoxes[0]);
+}
+
+//===----------------------------------------------------------------------===//
+// nn.gather_elements
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherElementsOp::verify() {
+  if (failed(verifyLookUp(*this)))
+    return failure();
+  ArrayRef<int64_t> data = shapeOf(getData()), indices = shapeOf(getIndices());
+  int64_t axis = getAxis();
+  if (failed(verifyAxis(*this, axis, data.size())) ||
+      failed(verifyElementIndices(*this, "data", data, indices, axis)) ||
+      failed(verifyRows(*this, getBase(), data[axis],
+                        getTableSize().value_or(data[axis]))))
+    return failure();
+  return verifyResultShape(*this, indices);
+}
+
+PartitionSpec GatherElementsOp::getPartitionSpec() {
+  PartitionSpec spec;
+  addDimLoops(spec, shapeOf(getIndices()));
+  unsigned rank = spec.loops.size(), axis = getAxis();
+  int64_t rows = shapeOf(getData())[axis];
+  ValueAccess data = identityAccess(rank), out = data, indices = data;
+  if (!hasSums(elementType(getData()))) {
+    data.dims[axis] = DimAccess::whole(rows);
+  } else {
+    data.dims[axis] = DimAccess::identity(rank);
+    spec.loops.push_back({"v", rows});
+    out.combine = Combine::Sum;
+  }
+  spec.operands = {data, indices};
+  spec.results = {out};
+  return spec;
+}
+
+void GatherElementsOp::setLocalAccess(const LocalTile &tile) {
+  shiftRows(*this, tile, tile.spec.findLoop("v"));
+}
+
+double GatherElementsOp::getFlops(const LocalTile &tile) { return 0; }
+
+double GatherElementsOp::getBytes(const LocalTile &tile) {
+  return lookUpBytes(getData(), getIndices(), getResult(), tile);
+}
+
+//===----------------------------------------------------------------------===//
+// nn.gather_nd
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherNDOp::verify() {
+  if (failed(verifyLookUp(*this)))
+    return failure();
+  ArrayRef<int64_t> data = shapeOf(getData()), indices = shapeOf(getIndices());
+  int64_t batch = getBatchDims();
+  int64_t most = std::min<int64_t>(data.size(), indices.size()) - 1;
+  if (batch < 0 || batch > most)
+    return emitOpError() << "expected 'batch_dims' of 0 to " << most
+                         << ", got: " << batch;
+  if (data.take_front(batch) != indices.take_front(batch))
+    return emitOpError() << "expected the same " << batch
+                         << " first dimensions of data and indices, got: "
+                         << toString(data) << ", " << toString(indices);
+  int64_t indexed = indices.back();
+  if (indexed > static_cast<int64_t>(data.size()) - batch)
+    return emitOpError() << "expected at most " << data.size() - batch
+                         << " indexed dimensions, got: " << indexed;
+  if (failed(verifyTables(*this, data.slice(batch, indexed))))
+    return failure();
+  Shape expected(indices.drop_back());
+  llvm::append_range(expected, data.drop_front(batch + indexed));
+  return verifyResultShape(*this, expected);
+}
+
+PartitionSpec GatherNDOp::getPartitionSpec() {
+  PartitionSpec spec;
+  addDimLoops(spec, shapeOf(getResult()));
+  ArrayRef<int64_t> data = shapeOf(getData()), indices = shapeOf(getIndices());
+  unsigned batch = getBatchDims(), indexed = indices.back();
+  unsigned outer = indices.size() - 1;
+  ValueAccess table, at = identityAccess(outer),
+                     out = identityAccess(spec.loops.size());
+  at.dims.push_back(DimAccess::whole(indexed));
+  bool isWhole = !hasSums(elementType(getData()));
+  for (unsigned i = 0; i != data.size(); ++i) {
+    bool isIndexed = i >= batch && i < batch + indexed;
+    if (isIndexed && isWhole) {
+      table.dims.push_back(DimAccess::whole(data[i]));
+    } else if (isIndexed) {
+      table.dims.push_back(DimAccess::identity(spec.loops.size()));
+      spec.loops.push_back({tableLoopName(i - batch), data[i]});
+      out.combine = Combine::Sum;
+    } else {
+      table.dims.push_back(
+          DimAccess::identity(i < batch ? i : outer + i - batch - indexed));
+    }
+  }
+  spec.operands = {table, at};
+  spec.results = {out};
+  return spec;
+}
+
+void GatherNDOp::setLocalAccess(const LocalTile &tile) {
+  SmallVector<int> loops;
+  for (int64_t i = 0; i != shapeOf(getIndices()).back(); ++i)
+    if (int loop = tile.spec.findLoop(tableLoopName(i)); loop >= 0)
+      loops.push_back(loop);
+  if (!loops.empty())
+    shiftTables(*this, tile, loops);
+}
+
+double GatherNDOp::getFlops(const LocalTile &tile) { return 0; }
+
+double GatherNDOp::getBytes(const LocalTile &tile) {
+  return lookUpBytes(getData(), getIndices(), getResult(), tile);
 }
 
 //===----------------------------------------------------------------------===//

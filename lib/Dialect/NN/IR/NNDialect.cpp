@@ -7,7 +7,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
-#include "soap/Dialect/NN/IR/NNRare.h"
+#include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/DenseSet.h"
@@ -95,9 +95,6 @@ void NNDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "soap/Dialect/NN/IR/NNOps.cpp.inc"
-      ,
-#define GET_OP_LIST
-#include "soap/Dialect/NN/IR/NNRareOps.cpp.inc"
       ,
 #define GET_OP_LIST
 #include "soap/Dialect/NN/IR/NNTrainingOps.cpp.inc"

@@ -234,7 +234,7 @@ PartitionSpec ReshapeOp::getPartitionSpec() {
       ++o;
     if (i == in.size() || o == out.size())
       break;
-    // Grow the side with the smaller product until both are equal.
+    // The side with the smaller product grows until both products are equal.
     SmallVector<unsigned, 4> inGroup = {unsigned(i)}, outGroup = {unsigned(o)};
     int64_t inProduct = in[i++], outProduct = out[o++];
     while (inProduct != outProduct) {

@@ -171,8 +171,8 @@ void FoldBatchNormPass::runOnOperation() {
   ExpressionBuilder builder(function, parameterExpressions);
   expressions_ = &parameterExpressions;
   build_ = &builder;
-  // Operations with gradients stay: their gradients are of what they are, and
-  // in training a parameter changes.
+  // Operations with gradients are not folded: the gradients are those of the
+  // operation as it is, and training changes its parameters.
   llvm::DenseSet<StringRef> grouped;
   for (Operation &op : function.front())
     if (StringRef leader = getGroupLeader(&op); !leader.empty()) {

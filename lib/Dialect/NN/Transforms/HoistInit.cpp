@@ -85,7 +85,8 @@ static void replaceByParameter(Value result, int64_t index,
   auto parameter =
       builder.create<ParameterOp>(op->getLoc(), result.getType(),
                                   InitAttr::get(builder.getContext(), index));
-  // Nodes have names, results numbers: parameters are nodes of their own.
+  // A node has a name and the results of @init have numbers, so that every
+  // result gets a parameter with a name of its own.
   auto name = op->getAttrOfType<StringAttr>("nn.name");
   if (unsigned number = cast<OpResult>(result).getResultNumber())
     name = names.uniqueName((name.getValue() + "." + Twine(number)).str());

@@ -30,7 +30,7 @@ public:
       name = base.str() + "_" + std::to_string(i);
     return name;
   }
-  /// The node that is called so goes.
+  /// Says that the node of this name is erased.
   void release(llvm::StringRef name) { names_.erase(name); }
 
 private:

@@ -24,6 +24,10 @@ namespace soap::nn {
 /// `.step3` for one step, `.step8-15` for steps 8 to 15.
 std::string stepSuffix(soap::Range steps);
 
+inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// True if nothing is written on an operation but its name: a configuration,
 /// say, belongs to the operation as it is.
 bool isPlain(mlir::Operation *op);
@@ -71,12 +75,8 @@ public:
   unsigned moveUp();
 
 private:
-  std::optional<unsigned> stepDimOf(mlir::Operation *op);
   void moveUp(SliceOp slice, ConcatOp concat);
   void moveUp(SliceOp slice, SliceOp inner);
-  bool cut(PartitionOpInterface op, unsigned dim);
-  mlir::Value createTile(PartitionOpInterface op, unsigned dim,
-                         soap::Range steps);
   mlir::Value createSlice(mlir::OpBuilder &builder, mlir::Value value,
                           llvm::ArrayRef<int64_t> starts,
                           llvm::ArrayRef<int64_t> steps,
@@ -88,9 +88,15 @@ private:
   void replaceBySlice(mlir::OpBuilder &builder, SliceOp slice,
                       mlir::Value value, llvm::ArrayRef<int64_t> starts,
                       llvm::ArrayRef<int64_t> steps);
+  void settle();
+
+  // StepParts.cpp: operations that are cut along their steps.
+  std::optional<unsigned> stepDimOf(mlir::Operation *op);
   std::optional<llvm::SmallVector<soap::Range>> partsOf(mlir::Operation *op,
                                                         unsigned dim);
-  void settle();
+  bool cut(PartitionOpInterface op, unsigned dim);
+  mlir::Value createTile(PartitionOpInterface op, unsigned dim,
+                         soap::Range steps);
 
   mlir::func::FuncOp function_;
   NodeNames names_;

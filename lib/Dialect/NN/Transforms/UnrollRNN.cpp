@@ -151,7 +151,7 @@ Op LayerUnroller<Op>::createPart(int64_t direction, soap::Range steps,
   auto layer =
       slices_.create<Op>(builder_, op_.getLoc(), part, TypeRange(types),
                          operands, op_->getAttrDictionary().getValue());
-  // One step has no direction.
+  // A part of one step has no direction.
   layer.setReverse((op_.getReverse() || direction == 1) && steps.size() > 1);
   if (ArrayAttr activations = op_.getActivationsAttr()) {
     size_t count = activations.size() / directions;

@@ -268,14 +268,21 @@ LogicalResult BroadcastOp::verify() {
   return verifyAction(*this);
 }
 
+/// What all-gather and all-to-all have in common: every member puts a complete
+/// shard in and gets one.
+template <typename Op>
+static LogicalResult verifyExchange(Op op) {
+  return failure(
+      failed(verifyGroup(op, op.getOver())) ||
+      failed(verifyAlgorithm(op, op.getAlgorithm())) ||
+      failed(verifyMembers(op, "operand", op.getInputs(), op.getOver())) ||
+      failed(verifyMembers(op, "result", op.getOutputs(), op.getOver())) ||
+      failed(verifyComplete(op, op->getOperands())) ||
+      failed(verifyComplete(op, op.getOutputs())) || failed(verifyAction(op)));
+}
+
 LogicalResult AllGatherOp::verify() {
-  if (failed(verifyGroup(*this, getOver())) ||
-      failed(verifyAlgorithm(*this, getAlgorithm())) ||
-      failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
-      failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
-      failed(verifyComplete(*this, (*this)->getOperands())) ||
-      failed(verifyComplete(*this, getOutputs())) ||
-      failed(verifyAction(*this)))
+  if (failed(verifyExchange(*this)))
     return failure();
   SmallVector<Box> tiles = boxesOf(getInputs());
   if (tiles.size() == getInputs().size())
@@ -286,13 +293,7 @@ LogicalResult AllGatherOp::verify() {
 }
 
 LogicalResult AllToAllOp::verify() {
-  if (failed(verifyGroup(*this, getOver())) ||
-      failed(verifyAlgorithm(*this, getAlgorithm())) ||
-      failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
-      failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
-      failed(verifyComplete(*this, (*this)->getOperands())) ||
-      failed(verifyComplete(*this, getOutputs())) ||
-      failed(verifyAction(*this)))
+  if (failed(verifyExchange(*this)))
     return failure();
   SmallVector<Box> tiles = boxesOf(getInputs());
   if (tiles.size() != getInputs().size())

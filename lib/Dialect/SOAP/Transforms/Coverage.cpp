@@ -30,8 +30,8 @@ struct MadeValue {
 };
 } // namespace
 
-/// Tiles are disjoint and leave nothing over; every tile is there in all parts
-/// and in as many copies as the others.
+/// Checks that tiles are disjoint and cover the value, and that every tile
+/// exists in all parts and in as many copies as the others.
 static LogicalResult verifyMade(const MadeValue &made) {
   TaskOp task = made.first;
   llvm::MapVector<BoxAttr, int64_t> tiles; // Complete box -> parts.
@@ -103,7 +103,7 @@ LogicalResult soapir::verifyCoverage(func::FuncOp func,
     if (isa<ShardOpInterface>(op))
       statistics.boxes += op.getNumResults();
     statistics.actions += isa<CommunicationOpInterface>(op);
-    // What is read without a box cannot be proved.
+    // Nothing can be proved of a read without a box.
     if (auto shards = dyn_cast<ShardOpInterface>(op); shards)
       for (Value operand : op.getOperands())
         if (!getBox(operand))

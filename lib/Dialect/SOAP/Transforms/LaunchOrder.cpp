@@ -41,7 +41,7 @@ public:
     if (failed(rankNodes(nodes)))
       return failure();
     findFirstConsumers();
-    // From the back, since a copy stands where its users want it.
+    // Goes from the back, since the place of a copy follows from its users.
     for (Operation *op : llvm::reverse(ops_))
       if (!isa<DiscardOp>(op))
         keys_[op] = keyOf(op);
@@ -116,7 +116,7 @@ private:
     if (auto task = dyn_cast<TaskOp>(op); task && !task.getReduce()) {
       if (isCompute(task))
         return at(rank_[task.getNode()], Place::Compute, index, 0);
-      // Outputs stand behind, what costs no time in front.
+      // Outputs stand at the end, and what costs no time at the beginning.
       return task.getNumResults() == 0 ? at(last, Place::Compute, index, 0)
                                        : at(-1, Place::Compute, index, 0);
     }
@@ -153,7 +153,7 @@ private:
     return at(position, Place::Prefetch, index_[producer], index);
   }
 
-  /// Right behind the last of its operands.
+  /// It stands right behind the last of its operands.
   Key behindOperands(Operation *op) {
     Key key{-1, 0, 0, 0};
     for (Value operand : op->getOperands())

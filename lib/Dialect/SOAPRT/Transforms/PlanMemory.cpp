@@ -69,7 +69,8 @@ static void collectLives(Block &block, int program, int64_t alignment,
   for (auto row : block.getOps<RowOpInterface>()) {
     Stream stream = row.getStream().value_or(Stream::Compute);
     int32_t position = order.position(row);
-    auto touch = [&](Value value, bool write) {
+    enum class Access { Read, Write };
+    auto touch = [&](Value value, Access access) {
       BufferOp buffer = getStorage(value).buffer;
       if (buffer.getType().getSpace() != Space::Activations)
         return;
@@ -78,16 +79,17 @@ static void collectLives(Block &block, int program, int64_t alignment,
       life.bytes = llvm::alignTo(buffer.getType().getBytes(), alignment);
       life.program = program;
       life.last[stream] = position;
-      write |= !life.written && loaded.contains(buffer);
+      bool write =
+          access == Access::Write || (!life.written && loaded.contains(buffer));
       if (write && !std::exchange(life.written, true))
         life.born = order.clock(row);
       else if (write)
         life.born.meet(order.clock(row));
     };
     for (Value value : row.getReads())
-      touch(value, false);
+      touch(value, Access::Read);
     for (Value value : row.getWrites())
-      touch(value, true);
+      touch(value, Access::Write);
   }
 }
 

@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The proof knows nothing of the rules by which streams, waits and offsets were
-// chosen. It goes through a program row by row and remembers for every byte of
-// an arena which buffer it belongs to and who touched it last; what streams and
-// waits say has ended is all that a row may rely on.
+// chosen. It goes through a program row by row and remembers, for every byte of
+// an arena, which buffer it belongs to and which rows touched it last. A row
+// may rely only on those rows of which streams and waits say that they have
+// ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -240,7 +241,7 @@ private:
     });
   }
 
-  /// Without a clock: a load, before all rows.
+  /// A load has no clock, since it runs before all rows.
   LogicalResult write(Operation *row, Value value, int32_t position,
                       Stream stream, const Clock *clock) {
     BufferOp buffer = getStorage(value).buffer;

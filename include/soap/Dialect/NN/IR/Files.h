@@ -37,7 +37,7 @@ public:
   open(llvm::StringRef path) const;
 
 private:
-  llvm::StringMap<llvm::StringRef> memory;
+  llvm::StringMap<llvm::StringRef> memory_;
 };
 
 } // namespace soap::nn

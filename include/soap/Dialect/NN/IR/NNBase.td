@@ -69,6 +69,8 @@ def NN_FloatTensor : NN_TensorOf<floatTypes, "floats">;
 def NN_BoolTensor : NN_TensorOf<[I1], "booleans">;
 def NN_BitTensor : NN_TensorOf<integerTypes # [I1], "booleans or integers">;
 def NN_IndexTensor : NN_TensorOf<[I32, I64], "indices (i32 or i64)">;
+def NN_UnsignedTensor : NN_TensorOf<[UI<8>, UI<16>, UI<32>, UI<64>],
+                                    "integers without a sign">;
 
 //===----------------------------------------------------------------------===//
 // Operations

@@ -77,6 +77,46 @@ def NN_ModOp : NN_BinaryOp<"mod", "Mod",
   }];
 }
 
+class NN_ShiftOp<string mnemonic, string direction> :
+    NN_PureOp<mnemonic, [NN_PerElement]> {
+  let summary = "Bits moved to the " # direction # ", per element";
+  let description = [{
+    ONNX BitShift: the bits of `a`, moved by `b` places to the }] # direction # [{;
+    from the width of `a` on nothing is left of them. Dimensions broadcast as in
+    numpy, aligned on the right.
+
+    Loops: `d0 .. dk` of the result; operands and result `(d0, .., dk)`; an
+    operand's dimension that is broadcast uses no loop.
+
+    Example:
+
+    ```mlir
+    %2 = nn.}] # mnemonic # [{ %a, %b {nn.name = "}] # mnemonic # [{1"}
+       : (tensor<8x64xui8>, tensor<64xui8>) -> tensor<8x64xui8>
+    ```
+
+    Constraints:
+    - operands and result have the same element type
+    - the result has the shape to which the operands broadcast
+  }];
+  let arguments = (ins NN_UnsignedTensor:$a, NN_UnsignedTensor:$b);
+  let assemblyFormat = [{
+    $a `,` $b attr-dict `:` functional-type(operands, results)
+  }];
+  let extraClassDefinition = [{
+    ::soap::PartitionSpec $cppClass::getPartitionSpec() {
+      return ::soap::nn::detail::elementwiseSpec(*this);
+    }
+    ::llvm::LogicalResult $cppClass::verify() {
+      return ::soap::nn::detail::verifyBroadcast(*this);
+    }
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_ShiftLeftOp : NN_ShiftOp<"shift_left", "left">;
+def NN_ShiftRightOp : NN_ShiftOp<"shift_right", "right">;
+
 def NN_CompareOp : NN_PureOp<"compare", [NN_PerElement]> {
   let summary = "Comparison, per element";
   let description = [{
@@ -219,6 +259,31 @@ def NN_CastOp : NN_PureOp<"cast", [NN_PerElement]> {
     - operand and result have the same shape
   }];
   let arguments = (ins NN_Tensor:$x, UnitAttr:$saturate);
+  let assemblyFormat = [{
+    $x attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def NN_BitCastOp : NN_PureOp<"bit_cast", [NN_PerElement], ["getFlops"]> {
+  let summary = "The same bits as another element type";
+  let description = [{
+    ONNX BitCast: the bits of an element are those of an element of the other
+    type. A boolean is a byte of 0 or 1; of a byte, what is not 0 is true.
+
+    Loops: `d0 .. dk`; operand and result `(d0, .., dk)`.
+
+    Example:
+
+    ```mlir
+    %1 = nn.bit_cast %x {nn.name = "bits"} : (tensor<8x64xf32>) -> tensor<8x64xi32>
+    ```
+
+    Constraints:
+    - operand and result have the same shape, and element types of as many bits
+      (a boolean has 8)
+  }];
+  let arguments = (ins NN_Tensor:$x);
   let assemblyFormat = [{
     $x attr-dict `:` functional-type(operands, results)
   }];

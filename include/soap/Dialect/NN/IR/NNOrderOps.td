@@ -160,4 +160,43 @@ def NN_OneHotOp : NN_PureOp<"one_hot", [], ["setLocalAccess", "getFlops"]> {
   let hasVerifier = 1;
 }
 
+def NN_NonMaxSuppressionOp : NN_PureOp<"non_max_suppression", [],
+    ["getFlops"]> {
+  let summary = "Boxes that do not overlap with better ones";
+  let description = [{
+    ONNX NonMaxSuppression, for every image n and class c by itself: from the
+    best score on (of equal ones the first), a box is selected unless it
+    overlaps with one that was selected before: the area of their intersection
+    is more than `iou_threshold` of that of their union. Boxes whose score is
+    not above `score_threshold` take no part. The result has the indices of the
+    first K boxes that are selected, then -1. Corners `(y1, x1, y2, x2)` are two
+    opposite ones, in any order; with `center_point_box` boxes are
+    `(x, y, width, height)` around a center.
+
+    Loops: `n`, `c` of the scores; boxes `(n, [N], [4])`, scores `(n, c, [N])`,
+    result `(n, c, [K])`.
+
+    Example:
+
+    ```mlir
+    %1 = nn.non_max_suppression %boxes, %scores {nn.name = "nms",
+           iou_threshold = 0.5 : f32, score_threshold = 0.1 : f32}
+       : (tensor<1x1000x4xf32>, tensor<1x80x1000xf32>) -> tensor<1x80x100xi64>
+    ```
+
+    Constraints:
+    - boxes have the shape (n, N, 4), scores (n, c, N), and the same element
+      type
+    - the result has the shape (n, c, K) and element type i64
+    - no threshold is NaN
+  }];
+  let arguments = (ins NN_FloatTensor:$boxes, NN_FloatTensor:$scores,
+      F32Attr:$iou_threshold, OptionalAttr<F32Attr>:$score_threshold,
+      UnitAttr:$center_point_box);
+  let assemblyFormat = [{
+    $boxes `,` $scores attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // SOAP_DIALECT_NN_IR_NNORDEROPS_TD

@@ -1,4 +1,4 @@
-//===- NNScatterOps.td - Look-ups and stores, by element ---*- tablegen -*-===//
+//===- NNScatterOps.td - Operations that store by index ----*- tablegen -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,83 +9,6 @@
 #define SOAP_DIALECT_NN_IR_NNSCATTEROPS_TD
 
 include "soap/Dialect/NN/IR/NNAttrs.td"
-
-def NN_GatherElementsOp : NN_PureOp<"gather_elements", [],
-    ["setLocalAccess", "getFlops", "getBytes"]> {
-  let summary = "Look-up of elements by index along one dimension";
-  let description = [{
-    ONNX GatherElements: an element of the result is that of the data at its own
-    place, but along dimension `axis` at its index. Negative indices count from
-    the end. An index that no row answers gives 0. `base` and `table_size` are
-    those of `nn.gather`: tiles of the axis answer 0 for the rows of others.
-
-    Loops: `d0 .. dk` of the result, R: `v`; data `(d0, .., v, .., dk)`, indices
-    `(d0, .., dk)`, parts are summed. Booleans are not split along the axis.
-
-    Example:
-
-    ```mlir
-    %1 = nn.gather_elements %x, %i {nn.name = "pick", axis = 1 : i64}
-       : (tensor<4x10xf32>, tensor<4x3xi64>) -> tensor<4x3xf32>
-    ```
-
-    Constraints:
-    - data and result have the same element type, data and indices the same rank
-    - `axis` is inside the rank; no other dimension of the data is smaller than
-      that of the indices
-    - the result has the shape of the indices
-    - `base` is not negative; all rows are inside of `table_size`
-  }];
-  let arguments = (ins NN_Tensor:$data, NN_IndexTensor:$indices, I64Attr:$axis,
-      DefaultValuedAttr<I64Attr, "0">:$base,
-      OptionalAttr<I64Attr>:$table_size);
-  let assemblyFormat = [{
-    $data `,` $indices attr-dict `:` functional-type(operands, results)
-  }];
-  let hasVerifier = 1;
-}
-
-def NN_GatherNDOp : NN_PureOp<"gather_nd", [],
-    ["setLocalAccess", "getFlops", "getBytes"]> {
-  let summary = "Look-up of slices by several indices";
-  let description = [{
-    ONNX GatherND: the last dimension of the indices holds K indices, for the K
-    dimensions of the data behind the first `batch_dims`, which data, indices
-    and result share. The result has the other dimensions of the indices, then
-    those of the data that are not indexed. Negative indices count from the end.
-    An index that no row answers gives 0.
-
-    A tile holds rows [`bases`, `bases` + size) of `table_sizes` rows per
-    indexed dimension (by default: all) and answers 0 for the others.
-
-    Loops: `d0 .. dk` of the result, R: `v0 .. v(K-1)`; data
-    `(d0, .., v0, .., v(K-1), .., dk)`, indices `(d0, .., [K])`, parts are
-    summed. Booleans are not split along indexed dimensions.
-
-    Example:
-
-    ```mlir
-    %1 = nn.gather_nd %x, %i {nn.name = "points"}
-       : (tensor<4x10x8xf32>, tensor<5x2xi64>) -> tensor<5x8xf32>
-    ```
-
-    Constraints:
-    - data and result have the same element type
-    - the first `batch_dims` dimensions of data and indices are equal, and
-      neither has all of its dimensions among them
-    - no more dimensions are indexed than the data has behind these
-    - the result has the shape above
-    - `bases` and `table_sizes` have K entries; all rows are inside of the table
-  }];
-  let arguments = (ins NN_Tensor:$data, NN_IndexTensor:$indices,
-      DefaultValuedAttr<I64Attr, "0">:$batch_dims,
-      OptionalAttr<DenseI64ArrayAttr>:$bases,
-      OptionalAttr<DenseI64ArrayAttr>:$table_sizes);
-  let assemblyFormat = [{
-    $data `,` $indices attr-dict `:` functional-type(operands, results)
-  }];
-  let hasVerifier = 1;
-}
 
 def NN_ScatterElementsOp : NN_PureOp<"scatter_elements", [],
     ["buildLocal", "setLocalAccess", "getFlops"]> {

@@ -29,6 +29,17 @@ llvm::LogicalResult verifyShardOp(mlir::Operation *op);
 llvm::SmallVector<Movement, 4> movementsOf(mlir::Operation *op, int32_t host);
 } // namespace soap::soapir::detail
 
+namespace soap::soapir {
+/// What a soap.task was cut from: task `task` of the operation `node`. One that
+/// `reduces` joins parts instead; `task` counts the reductions of the value.
+struct TaskOrigin {
+  llvm::StringRef node;
+  int64_t task = 0;
+  Phase phase = Phase::Step;
+  bool reduces = false;
+};
+} // namespace soap::soapir
+
 #include "soap/Dialect/SOAP/IR/CommunicationInterface.h.inc"
 
 #define GET_OP_CLASSES

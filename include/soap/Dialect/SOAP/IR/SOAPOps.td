@@ -119,9 +119,8 @@ def SOAP_TaskOp : SOAP_Op<"task", [
   let hasRegionVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs,
       "::llvm::ArrayRef<::soap::soapir::BoxAttr>":$boxes,
-      "::mlir::ValueRange":$inputs, "::llvm::StringRef":$node, "int64_t":$task,
-      CArg<"::soap::Phase", "::soap::Phase::Step">:$phase,
-      CArg<"bool", "false">:$reduce)>];
+      "::mlir::ValueRange":$inputs,
+      "const ::soap::soapir::TaskOrigin &":$origin)>];
   let skipDefaultBuilders = 1;
   let extraClassDeclaration = [{
     /// The device on which the task runs; kHostDevice for the host.

@@ -171,3 +171,16 @@ def unsupported_bodies():
         {"x": [2, 3, 5, 6], "r": [1, 4], "s": [1, 5000, 1],
          "keep": (TensorProto.BOOL, [4])},
         {"a": (TensorProto.INT64, None), **{k: None for k in "bcdef"}}, [ints("i", 0)], opset=18)
+
+
+def wide_integers():
+    """Constants of UINT64, the largest of which are negative as INT64."""
+    def wide(name, *values):
+        return numpy_helper.from_array(np.array(values, dtype=np.uint64), name)
+
+    return model(
+        [node("Max", "big zero", "a"), node("Greater", "big zero", "more"),
+         node("Cast", "more", "b", to=1), node("Div", "big two", "c"),
+         node("Min", "big two", "d")],
+        {"x": [1]}, {**{k: (TensorProto.UINT64, [2]) for k in "acd"}, "b": [2]},
+        [wide("big", 2**63 + 4, 1), wide("zero", 0), wide("two", 2)])
