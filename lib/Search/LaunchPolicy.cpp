@@ -7,7 +7,6 @@
 
 #include "soap/Search/LaunchPolicy.h"
 #include "SimulatorPass.h"
-#include "soap/Testing/PlantedFault.h"
 #include <queue>
 
 using namespace soap;
@@ -78,10 +77,7 @@ public:
   }
 
 private:
-  bool isWrite(int32_t id) const {
-    return graph_.node(id).writtenOperand >= 0 &&
-           !SOAP_FAULT("write-before-reader");
-  }
+  bool isWrite(int32_t id) const { return graph_.node(id).writtenOperand >= 0; }
   bool isComputed(int32_t value) const {
     return graph_.node(graph_.value(value).producer).role == NodeRole::Compute;
   }
