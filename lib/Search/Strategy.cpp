@@ -7,6 +7,7 @@
 
 #include "soap/Search/Strategy.h"
 #include "soap/Search/TaskGraph.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
@@ -59,7 +60,8 @@ Configuration soap::memberConfiguration(const GraphNode &leader,
       source += rest % degree * stride;
       rest /= degree;
     }
-    result.devices.push_back(config.devices[source]);
+    result.devices.push_back(
+        config.devices[SOAP_FAULT("member-order") ? task : source]);
   }
   return result;
 }

@@ -8,27 +8,20 @@
 #include "ModelBuilder.h"
 #include <cstring>
 #include <gtest/gtest.h>
+#include <numeric>
 
 using namespace soap;
 using namespace soap::test;
 
+/// A load of a box of a tensor whose elements are the numbers 0, 1, ...
 static void addLoad(ModelBuilder &b, uint32_t device, const char *name,
                     uint32_t buffer, const Shape &shape,
-                    std::vector<fb::Range> box, float value) {
-  auto load = std::make_unique<fb::LoadT>();
-  load->name = name;
-  load->buffer = buffer;
-  load->shape = shape;
-  int64_t size = 1;
-  for (const fb::Range &range : box)
-    size *= range.hi() - range.lo();
-  load->box = std::move(box);
-  fb::InlineT source;
-  Floats values(static_cast<size_t>(size), value);
-  source.bytes.resize(values.size() * sizeof(float));
-  std::memcpy(source.bytes.data(), values.data(), source.bytes.size());
-  load->source.Set(std::move(source));
-  b.model.devices[device]->loads.push_back(std::move(load));
+                    std::vector<fb::Range> box) {
+  Floats values(static_cast<size_t>(count(shape)));
+  std::iota(values.begin(), values.end(), 0.0f);
+  b.inlineLoad(device, buffer, shape, values);
+  b.model.devices[device]->loads.back()->name = name;
+  b.model.devices[device]->loads.back()->box = std::move(box);
 }
 
 /// A step that copies x, 4 by 6, to w, whose columns [0, 2) and [2, 6) are on
@@ -44,7 +37,7 @@ static ModelBuilder writesColumns() {
     for (const std::vector<fb::Range> &box : boxes[d]) {
       int64_t lo = box[1].lo(), size = box[1].hi() - lo;
       uint32_t w = b.buffer(d, 16 * size, fb::Space::Parameters);
-      addLoad(b, d, "w", w, {4, 6}, box, static_cast<float>(lo));
+      addLoad(b, d, "w", w, {4, 6}, box);
       auto copy = denseCopy(whole, w, 4 * size, 4 * lo);
       copy->extents = {4};
       copy->from_strides = {24};
@@ -52,7 +45,7 @@ static ModelBuilder writesColumns() {
       copies.push_back(std::move(copy));
     }
     uint32_t fixed = b.buffer(d, 8, fb::Space::Parameters);
-    addLoad(b, d, "fixed", fixed, {2}, {{0, 2}}, 7);
+    addLoad(b, d, "fixed", fixed, {2}, {{0, 2}});
     b.feed(d, x, whole);
     fb::CopyT row;
     row.copies = std::move(copies);
@@ -85,9 +78,8 @@ TEST(State, IsWhatRowsWrite) {
 TEST(State, IsReadAndWrittenAsAWhole) {
   ModelPtr model = writesColumns().load();
   ASSERT_TRUE(model) << soap_last_error();
-  Floats loaded;
-  for (int row = 0; row != 4; ++row)
-    loaded.insert(loaded.end(), {0, 0, 2, 2, 2, 2});
+  Floats loaded(24);
+  std::iota(loaded.begin(), loaded.end(), 0.0f);
   EXPECT_EQ(read(model.get(), 0, 24), loaded);
 
   Floats given = randomFloats(24, 1), x = randomFloats(24, 2);
@@ -129,7 +121,9 @@ TEST(State, AModelThatWritesNothingHasNone) {
 
 TEST(State, HasOneShapeOnAllDevices) {
   ModelBuilder b = writesColumns();
-  b.model.devices[1]->loads[0]->shape = {4, 7};
+  auto &load = *b.model.devices[1]->loads[0];
+  load.shape = {4, 7};
+  load.source.AsInline()->bytes.resize(4 * 7 * 4);
   soap_status status = SOAP_OK;
   EXPECT_FALSE(b.load(&status));
   EXPECT_EQ(status, SOAP_INVALID);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/Support/Debug.h"
 
 #define DEBUG_TYPE "convert-soap-to-soaprt"
@@ -98,7 +99,7 @@ Operation *Lowering::findMakerInPlace(soapir::TaskOp write, Value value,
           operand.getType() != made.getType())
         return nullptr;
   Operation *last = lastReader(parameter, maker);
-  if (last && !last->isBeforeInBlock(maker)) {
+  if (last && !last->isBeforeInBlock(maker) && !SOAP_FAULT("update-early")) {
     LLVM_DEBUG(llvm::dbgs() << "'" << maker.getNode()
                             << "' does not write in place: '" << last->getName()
                             << "' at " << last->getLoc() << " reads later\n");

@@ -8,6 +8,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
 
@@ -276,7 +277,8 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
     auto type = cast<soaprt::BufferType>(operands.back().getType());
     if (!place.init && !kernel->getNative() &&
         type.getSpace() == Space::Parameters &&
-        !writtenBuffers_.contains(soaprt::getStorage(operands.back()).buffer))
+        (SOAP_FAULT("written-constant") ||
+         !writtenBuffers_.contains(soaprt::getStorage(operands.back()).buffer)))
       constants.push_back(index);
   }
   for (Value result : op->getResults()) {
