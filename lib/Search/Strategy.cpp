@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/Strategy.h"
+#include "Placement.h"
 #include "soap/Search/TaskGraph.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/Twine.h"
@@ -260,9 +261,8 @@ static bool readAlike(const GraphNode &a, const ValueAccess &accessOfA,
                     b.spec.loops.begin(), sameExtent);
 }
 
-/// Where a parameter or constant should live.
-static Configuration placeParameter(const OperatorGraph &graph,
-                                    const Strategy &strategy, int32_t id) {
+Configuration detail::placeWhereRead(const OperatorGraph &graph,
+                                     const Strategy &strategy, int32_t id) {
   const GraphNode &node = graph.node(id);
   std::optional<Configuration> common;
   bool agree = true;
@@ -329,7 +329,7 @@ std::optional<Configuration> soap::deriveEnd(const Strategy &strategy,
     break;
   case NodeRole::Parameter:
   case NodeRole::Constant:
-    config = placeParameter(graph, strategy, id);
+    config = detail::placeWhereRead(graph, strategy, id);
     break;
   }
   if (config == strategy.configs[id])
