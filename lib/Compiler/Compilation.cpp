@@ -9,6 +9,7 @@
 #include "Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+#include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -126,9 +127,52 @@ llvm::Error Compilation::importModel() {
   return llvm::Error::success();
 }
 
+llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
+  nn::BuildTrainingStepPassOptions how;
+  how.loss = training.loss;
+  how.output = training.output;
+  how.label = training.label;
+  how.classAxis = training.classAxis;
+  if (training.ignoreIndex)
+    how.ignoreIndex = *training.ignoreIndex;
+  how.labelSmoothing = training.labelSmoothing;
+  how.batchNorm = training.batchNorm;
+  how.batchNormMomentum = training.batchNormMomentum;
+  how.freeze = training.freeze;
+  how.optimizer = training.optimizer;
+  how.lr = training.rate;
+  how.schedule = training.schedule;
+  how.warmup = training.warmup;
+  how.period = training.period;
+  how.factor = training.factor;
+  how.momentum = training.momentum;
+  how.nesterov = training.nesterov;
+  how.beta1 = training.beta1;
+  how.beta2 = training.beta2;
+  how.epsilon = training.epsilon;
+  how.weightDecay = training.weightDecay;
+  how.decayVectors = training.decayVectors;
+  how.clipNorm = training.clipNorm;
+  return runPasses(
+      [&](OpPassManager &passes) {
+        // Gradients are those of the parts.
+        if (options_.unrollRNN != 0) {
+          nn::UnrollRNNPassOptions unroll;
+          unroll.chunk = options_.unrollRNN;
+          passes.addNestedPass<func::FuncOp>(nn::createUnrollRNNPass(unroll));
+        }
+        passes.addNestedPass<func::FuncOp>(
+            nn::createBuildTrainingStepPass(how));
+      },
+      "training step", Kind::BadInput);
+}
+
 llvm::Error Compilation::prepareGraph() {
   if (llvm::Error error = begin(Stage::Normalize))
     return error;
+  if (options_.training)
+    if (llvm::Error error = buildTrainingStep(*options_.training))
+      return error;
   llvm::Error normal = runPasses(
       [&](OpPassManager &passes) {
         buildNormalizePipeline(passes, options_.unrollRNN);

@@ -50,6 +50,7 @@ private:
   llvm::Error importModel();
   llvm::Error parseModule();
   /// Normal form, and a topology.
+  llvm::Error buildTrainingStep(const TrainingOptions &training);
   llvm::Error prepareGraph();
   /// From the strategy to tasks in launch order.
   llvm::Error makeTasks();

@@ -36,7 +36,8 @@ public:
     RecordNothing record;
     Pass pass(tasks_, state, record);
 
-    // What costs no time and reads nothing stands in front, outputs behind.
+    // What costs no time and reads nothing stands in front; behind, what
+    // writes parameters, then outputs.
     std::vector<int32_t> order;
     for (int32_t id = 0; id < graph_.numNodes(); ++id) {
       const GraphNode &node = graph_.node(id);
@@ -47,7 +48,7 @@ public:
       }
       for (int32_t value : node.operands)
         missing_[id] += isComputed(value);
-      if (missing_[id] == 0)
+      if (missing_[id] == 0 && !isWrite(id))
         add(id, 0);
     }
     for (int32_t id; (id = next(state)) >= 0;) {
@@ -61,11 +62,14 @@ public:
       for (int32_t value : graph_.node(id).results) {
         pass.launchValue(value);
         for (const GraphValue::Use &use : graph_.value(value).uses)
-          if (--missing_[use.node] == 0 &&
+          if (--missing_[use.node] == 0 && !isWrite(use.node) &&
               graph_.node(use.node).role == NodeRole::Compute)
             add(use.node, pass.readyTime(use.node));
       }
     }
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (isWrite(id))
+        order.push_back(id);
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
       if (graph_.node(id).role == NodeRole::Output)
         order.push_back(id);
@@ -73,6 +77,9 @@ public:
   }
 
 private:
+  bool isWrite(int32_t id) const {
+    return graph_.node(id).writtenOperand >= 0;
+  }
   bool isComputed(int32_t value) const {
     return graph_.node(graph_.value(value).producer).role == NodeRole::Compute;
   }

@@ -68,10 +68,11 @@ soap::orderOfNames(llvm::ArrayRef<llvm::StringRef> names,
 
 void soap::keepPorts(std::vector<int32_t> &order, const OperatorGraph &graph) {
   auto place = [&](int32_t id) {
-    NodeRole role = graph.node(id).role;
-    return role == NodeRole::Input    ? std::pair(0, id)
-           : role == NodeRole::Output ? std::pair(2, id)
-                                      : std::pair(1, 0);
+    const GraphNode &node = graph.node(id);
+    return node.role == NodeRole::Input    ? std::pair(0, id)
+           : node.role == NodeRole::Output ? std::pair(3, id)
+           : node.writtenOperand >= 0      ? std::pair(2, id)
+                                           : std::pair(1, 0);
   };
   llvm::stable_sort(order,
                     [&](int32_t a, int32_t b) { return place(a) < place(b); });

@@ -58,6 +58,15 @@ int32_t OperatorGraph::addNode(GraphNode node,
   return id;
 }
 
+/// The kinds of a group's loops are those of its leader, if it has them.
+static void takeKinds(GraphNode &node, const GraphNode &leader) {
+  if (leader.kinds.size() != leader.spec.loops.size())
+    return;
+  for (auto [loop, same] : llvm::enumerate(node.leaderLoops))
+    if (same >= 0)
+      node.kinds[loop] = leader.kinds[same];
+}
+
 std::string OperatorGraph::finish() {
   for (GraphValue &value : values_)
     value.uses.clear();
@@ -88,6 +97,14 @@ std::string OperatorGraph::finish() {
     }
     groups_[number].push_back(id);
     node.group = number;
+  }
+  for (auto &members : groups_) {
+    auto *leader =
+        llvm::find_if(members, [&](int32_t id) { return nodes_[id].leads; });
+    if (leader != members.end())
+      std::rotate(members.begin(), leader, leader + 1);
+  }
+  for (GraphNode &node : nodes_) {
     const GraphNode &leader = leaderOf(node);
     if (node.leaderLoops.empty())
       for (const LoopSpec &loop : node.spec.loops)
@@ -112,12 +129,8 @@ std::string OperatorGraph::finish() {
       shapes.push_back(values_[value].shape);
     }
     node.kinds = inferLoopKinds(node.spec, traits, shapes);
-    // The kinds of a group are those of its leader.
-    const GraphNode &leader = leaderOf(node);
-    if (&leader != &node)
-      for (auto [loop, same] : llvm::enumerate(node.leaderLoops))
-        if (same >= 0)
-          node.kinds[loop] = leader.kinds[same];
+    // A leader that stands behind its members has no kinds yet.
+    takeKinds(node, leaderOf(node));
     for (auto [result, value] : llvm::enumerate(node.results)) {
       DimTraits &resultTraits = values_[value].traits;
       if (node.role == NodeRole::Input)
@@ -129,6 +142,8 @@ std::string OperatorGraph::finish() {
         resultTraits = inferResultTraits(node.spec, result, node.kinds, traits);
     }
   }
+  for (GraphNode &node : nodes_)
+    takeKinds(node, leaderOf(node));
   return "";
 }
 
@@ -163,9 +178,38 @@ std::string OperatorGraph::check() const {
     if (std::string error = verify(node.spec, operandShapes, resultShapes);
         !error.empty())
       return fail(error);
+    if (std::string error = checkWrite(id); !error.empty())
+      return fail(error);
     if (std::string error = checkGroup(id); !error.empty())
       return fail(error);
   }
+  return "";
+}
+
+std::string OperatorGraph::checkWrite(int32_t id) const {
+  const GraphNode &node = nodes_[id];
+  if (node.writtenOperand < 0)
+    return "";
+  if (node.writtenOperand >= static_cast<int32_t>(node.operands.size()))
+    return "expected to write one of " + std::to_string(node.operands.size()) +
+           " operands, got: operand " + std::to_string(node.writtenOperand);
+  int32_t written = node.operands[node.writtenOperand];
+  const GraphNode &source = nodes_[values_[written].producer];
+  if (source.role != NodeRole::Parameter)
+    return ("expected to write a parameter, got: '" + source.name + "', " +
+            stringify(source.role))
+        .str();
+  for (int32_t other = 0; other < numNodes(); ++other)
+    for (auto [operand, value] : llvm::enumerate(nodes_[other].operands)) {
+      if (value != written || other == id)
+        continue;
+      if (nodes_[other].writtenOperand == static_cast<int32_t>(operand))
+        return "expected one node that writes '" + source.name +
+               "', got also: '" + nodes_[other].name + "'";
+      if (other > id)
+        return "expected to stand behind all that reads '" + source.name +
+               "', got before: '" + nodes_[other].name + "'";
+    }
   return "";
 }
 

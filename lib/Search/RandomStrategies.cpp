@@ -75,8 +75,15 @@ static void regatherSome(Strategy &strategy, const OperatorGraph &graph,
           strategy.configs[id].regather.push_back(static_cast<int32_t>(i));
 }
 
-static bool isStored(const GraphNode &node) {
-  return node.role == NodeRole::Parameter || node.role == NodeRole::Constant;
+/// Parameters and constants, but for those that are written, which live where
+/// they are written.
+static bool livesAnywhere(const OperatorGraph &graph, int32_t id) {
+  const GraphNode &node = graph.node(id);
+  return (node.role == NodeRole::Parameter ||
+          node.role == NodeRole::Constant) &&
+         llvm::none_of(node.results, [&](int32_t value) {
+           return graph.findWrite(value) != nullptr;
+         });
 }
 
 Strategy soap::uniformStrategy(const OperatorGraph &graph,
@@ -98,7 +105,7 @@ Strategy soap::uniformStrategy(const OperatorGraph &graph,
   deriveEnds(strategy, graph, topology);
   for (int32_t id = 0; id < graph.numNodes(); ++id) {
     Random random(seed, Ends, id);
-    if (!isStored(graph.node(id)) || random.below(2))
+    if (!livesAnywhere(graph, id) || random.below(2))
       continue;
     Configuration &config = strategy.configs[id];
     config.degrees = anyDegrees(graph.node(id), devices, random);
@@ -180,7 +187,7 @@ Strategy soap::teamStrategy(const OperatorGraph &graph,
   bool moves = draw.below(2) == 0;
   for (int32_t id = 0; moves && id < graph.numNodes(); ++id) {
     Random random(seed, Ends, id);
-    if (!isStored(graph.node(id)) || random.below(2))
+    if (!livesAnywhere(graph, id) || random.below(2))
       continue;
     Configuration &config = strategy.configs[id];
     config.degrees = anyDegrees(graph.node(id), team.size(), random);

@@ -141,6 +141,16 @@ std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
     }
   }
 
+  for (int32_t value = 0; value < graph.numValues(); ++value) {
+    int32_t id = graph.value(value).producer;
+    if (!graph.findWrite(value) ||
+        strategy.configs[id] == detail::placeWhereRead(graph, strategy, id))
+      continue;
+    return "node '" + graph.node(id).name +
+           "': expected a parameter that is written to live where it is "
+           "written; leave its configuration out";
+  }
+
   if (strategy.order.empty())
     return "";
   std::vector<int32_t> position(graph.numNodes(), -1);
@@ -159,6 +169,14 @@ std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
                "': expected a launch order in which operands come first, got: "
                "'" +
                graph.node(producer).name + "' later";
+  for (int32_t value = 0; value < graph.numValues(); ++value)
+    if (const GraphValue::Use *write = graph.findWrite(value))
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        if (position[use.node] > position[write->node])
+          return "node '" + graph.node(write->node).name +
+                 "': expected a launch order in which it stands behind all "
+                 "that reads what it writes, got: '" +
+                 graph.node(use.node).name + "' later";
   return "";
 }
 
@@ -276,6 +294,16 @@ Configuration detail::placeWhereRead(const OperatorGraph &graph,
   };
   for (int32_t valueId : node.results) {
     const GraphValue &value = graph.value(valueId);
+    // What is written lives where it is written, and moves from there.
+    if (const GraphValue::Use *write = graph.findWrite(valueId)) {
+      Need need = needOf(graph, strategy, valueId, write - value.uses.begin());
+      if (std::optional<Configuration> place =
+              placeLike(need, node, value.shape))
+        return *place;
+      use(need.devices);
+      agree = false;
+      break;
+    }
     const GraphValue::Use *before = nullptr;
     auto accessOf = [&](const GraphValue::Use &use) -> const ValueAccess & {
       return graph.node(use.node).spec.operands[use.operand];

@@ -7,6 +7,7 @@
 
 #include "soap/Transforms/OperatorGraphExtraction.h"
 #include "soap/Dialect/NN/IR/NNRare.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/xxhash.h"
@@ -21,7 +22,7 @@ NodeRole roleOf(Operation *op) {
       .Case<nn::InputOp>([](auto) { return NodeRole::Input; })
       .Case<nn::OutputOp>([](auto) { return NodeRole::Output; })
       .Case<nn::ParameterOp>([](auto) { return NodeRole::Parameter; })
-      .Case<nn::ConstantOp>([](auto) { return NodeRole::Constant; })
+      .Case<nn::ConstantOp, nn::ScheduleOp>([](auto) { return NodeRole::Constant; })
       .Default([](auto) { return NodeRole::Compute; });
 }
 
@@ -50,32 +51,59 @@ FailureOr<func::FuncOp> getMainFunction(ModuleOp module) {
   return main;
 }
 
-/// Makes a node, that of `op`, a member of the group that `op` names.
-static LogicalResult joinGroup(Operation *op, GraphNode &node,
-                               const llvm::StringMap<int32_t> &leaders,
-                               const OperatorGraph &graph) {
-  auto it = leaders.find(nn::getGroupLeader(op));
-  if (it == leaders.end() || it->second < 0)
-    return op->emitOpError() << "expected the leader of the group before its "
-                                "members, got: '"
-                             << nn::getGroupLeader(op) << "'";
-  auto loops = nn::getLeaderLoops(op, node.spec, graph.node(it->second).spec);
-  if (failed(loops))
-    return failure();
-  node.group = it->second;
-  node.leaderLoops = std::move(*loops);
-  return success();
-}
+namespace {
+/// The groups of a function, by the names of their leaders.
+class Groups {
+public:
+  explicit Groups(func::FuncOp main) {
+    main.walk([&](nn::PartitionOpInterface op) {
+      if (StringRef leader = nn::getGroupLeader(op); !leader.empty())
+        groups_.try_emplace(leader, Group{static_cast<int32_t>(groups_.size())});
+    });
+    main.walk([&](nn::PartitionOpInterface op) {
+      auto it = groups_.find(nn::getName(op));
+      if (it != groups_.end())
+        it->second.leader = op;
+    });
+  }
+
+  /// Puts a node, that of `op`, into its group.
+  LogicalResult join(Operation *op, GraphNode &node) const {
+    StringRef name = nn::getGroupLeader(op);
+    node.leads = name.empty();
+    auto it = groups_.find(name.empty() ? StringRef(node.name) : name);
+    if (it == groups_.end())
+      return success();
+    const Group &group = it->second;
+    if (!group.leader)
+      return op->emitOpError()
+             << "expected a leader of the group, got none called '" << name
+             << "'";
+    node.group = group.number;
+    if (node.leads)
+      return success();
+    PartitionSpec leader =
+        cast<nn::PartitionOpInterface>(group.leader).getPartitionSpec();
+    auto loops = nn::getLeaderLoops(op, node.spec, leader);
+    if (failed(loops))
+      return failure();
+    node.leaderLoops = std::move(*loops);
+    return success();
+  }
+
+private:
+  struct Group {
+    int32_t number;
+    Operation *leader = nullptr;
+  };
+  llvm::StringMap<Group> groups_;
+};
+} // namespace
 
 FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
   ExtractedGraph result;
   llvm::DenseMap<Value, int32_t> values;
-  // Groups have the number of their leader.
-  llvm::StringMap<int32_t> leaders;
-  main.walk([&](nn::PartitionOpInterface op) {
-    if (StringRef leader = nn::getGroupLeader(op); !leader.empty())
-      leaders[leader] = -1;
-  });
+  Groups groups(main);
   for (Operation &op : main.getBody().front().without_terminator()) {
     auto partitionable = dyn_cast<nn::PartitionOpInterface>(&op);
     if (!partitionable)
@@ -88,6 +116,9 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     node.op = op.getName().getStringRef().str();
     node.role = roleOf(&op);
     node.spec = partitionable.getPartitionSpec();
+    if (auto write = dyn_cast<nn::WriteOp>(&op))
+      node.writtenOperand = static_cast<int32_t>(
+          write.getParameterMutable().getOperandNumber());
     if (auto input = dyn_cast<nn::InputOp>(&op))
       node.sampleDims = sampleDimBits(input);
     for (Value operand : op.getOperands()) {
@@ -96,12 +127,8 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
         return emitError(op.getLoc(), "expected operands that @main computes");
       node.operands.push_back(it->second);
     }
-    if (!nn::getGroupLeader(&op).empty()) {
-      if (failed(joinGroup(&op, node, leaders, result.graph)))
-        return failure();
-    } else if (auto it = leaders.find(node.name); it != leaders.end()) {
-      node.group = it->second = result.graph.numNodes();
-    }
+    if (failed(groups.join(&op, node)))
+      return failure();
     SmallVector<int32_t> bytes;
     for (Type type : op.getResultTypes())
       bytes.push_back(elementBytes(type));

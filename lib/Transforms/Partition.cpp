@@ -7,6 +7,7 @@
 
 #include "InitExpression.h"
 #include "PartitionBuilder.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAP/Transforms/Coverage.h"
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
 #include "soap/Testing/PlantedFault.h"
@@ -160,8 +161,10 @@ LogicalResult PartitionPass::writeTasks(
   auto node = cast<nn::PartitionOpInterface>(op);
   ConfigAttr config = getConfig(op);
   Degrees degrees = config.toDegrees(node.getPartitionSpec());
-  Phase phase =
-      isa<nn::ParameterOp, nn::ConstantOp>(op) ? Phase::Init : Phase::Step;
+  // What devices make for themselves takes no time.
+  Phase phase = isa<nn::ParameterOp, nn::ConstantOp, nn::ScheduleOp>(op)
+                    ? Phase::Init
+                    : Phase::Step;
   // Copies of one value for all operands that read it and all tasks, then of
   // the next value, then the tasks: one unpack per value and one launch group,
   // as in the task graph.

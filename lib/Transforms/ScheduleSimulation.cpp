@@ -7,6 +7,7 @@
 
 #include "soap/Transforms/ScheduleSimulation.h"
 #include "TaskCosts.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Search/Timeline.h"
 #include "soap/Testing/PlantedFault.h"
@@ -337,6 +338,12 @@ public:
         findNodes(id, missing[id]);
         waiting.push_back(id);
       }
+    // What writes parameters stands behind all that may read them.
+    for (size_t id : waiting)
+      if (isWrite(id))
+        for (size_t other : waiting)
+          if (!isWrite(other))
+            missing[id].insert(other);
     SmallVector<StringRef> order;
     while (!waiting.empty()) {
       using Key = std::tuple<int64_t, int64_t, size_t>;
@@ -367,6 +374,11 @@ public:
 private:
   bool isNode(size_t id) const {
     return ScheduleSimulation::isNode(groups_[id].front());
+  }
+
+  bool isWrite(size_t id) const {
+    auto task = cast<soapir::TaskOp>(groups_[id].front());
+    return !task.getBlock().getOps<nn::WriteOp>().empty();
   }
 
   /// Nodes that a group reads of, through copies and actions.

@@ -25,7 +25,9 @@ struct Texts {
   ImportOptions import;
   std::string output, emit = "so", cost = "analytic", link;
   int32_t devices = 0;
-  bool hasDevices = false, train = false;
+  bool hasDevices = false;
+  TrainingOptions training;
+  bool hasTraining = false; ///< Some option of training.
 };
 } // namespace
 
@@ -57,9 +59,11 @@ static llvm::Error checkFolders(const CommandLine &line) {
 /// Reads what stands in the texts into `line`, and checks all of it.
 static llvm::Error check(CommandLine &line, const Texts &texts) {
   CompilerOptions &options = line.options;
-  if (texts.train)
-    return mistake("expected inference, got: --train; training steps cannot be "
-                   "compiled yet; leave --train out");
+  if (!texts.training.optimizer.empty())
+    options.training = texts.training;
+  else if (texts.hasTraining)
+    return mistake("expected --train=sgd, adam or adamw with options of "
+                   "training, got none");
   std::optional<Emit> emit = parseEmit(texts.emit);
   if (!emit)
     return mistake("expected --emit=so, nn, strategy, soap, soaprt, llvm, "
@@ -119,6 +123,100 @@ static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
                "Leave out the build for one device that soap-run --verify "
                "compares with: a tenth of the compile time, a third of the "
                "file without weights");
+}
+
+/// The group of all options of training.
+static constexpr char trainingGroup[] = "Training";
+
+static void declareTraining(CLI::App &app, Texts &texts) {
+  app.option_defaults()->group(trainingGroup);
+  TrainingOptions &how = texts.training;
+  app.add_option("--train", how.optimizer,
+                 "Compile a step of training: loss, gradients and updates of "
+                 "all parameters. Every step that soap-run runs goes on where "
+                 "the one before ended")
+      ->check(CLI::IsMember({"sgd", "adam", "adamw"}))
+      ->type_name("sgd|adam|adamw");
+  app.add_option("--loss", how.loss,
+                 "softmax-cross-entropy, negative-log-likelihood, "
+                 "mean-squared-error, binary-cross-entropy, or output: the "
+                 "loss is what the model gives out")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--loss-input", how.output,
+                 "Output of the model that the loss is of (default: the only "
+                 "one)")
+      ->type_name("OUTPUT");
+  app.add_option("--label", how.label, "Name of the input for labels")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--class-axis", how.classAxis,
+                 "Dimension of that output that holds classes")
+      ->type_name("K")
+      ->capture_default_str();
+  app.add_option("--ignore-index", how.ignoreIndex,
+                 "A label that does not count (default: none)")
+      ->type_name("N");
+  app.add_option("--label-smoothing", how.labelSmoothing,
+                 "Share of a label that goes to all classes")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--lr", how.rate, "Learning rate")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--lr-schedule", how.schedule,
+                 "How the learning rate goes on: constant, step, cosine, "
+                 "linear")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--warmup", how.warmup,
+                 "Steps over which the learning rate rises from 0")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--lr-period", how.period,
+                 "Steps from one --lr-factor to the next (step), or until the "
+                 "learning rate is 0 (cosine, linear)")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--lr-factor", how.factor,
+                 "What the schedule 'step' multiplies the learning rate by")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--momentum", how.momentum, "Momentum of sgd")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_flag("--nesterov", how.nesterov, "Nesterov's form of momentum");
+  app.add_option("--beta1", how.beta1, "Decay of Adam's mean of gradients")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--beta2", how.beta2, "Decay of Adam's mean of squares")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--epsilon", how.epsilon, "Adam's epsilon")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--weight-decay", how.weightDecay,
+                 "Weight decay: of the loss for sgd and adam, of the weights "
+                 "for adamw")
+      ->type_name("X")
+      ->capture_default_str();
+  app.add_flag("!--no-vector-decay", how.decayVectors,
+               "No weight decay of parameters of rank 1: biases and norms");
+  app.add_option("--clip-norm", how.clipNorm,
+                 "Largest norm of all gradients together (default: any)")
+      ->type_name("X");
+  app.add_option("--freeze", how.freeze,
+                 "Parameters that are not trained, by their whole names")
+      ->type_name("REGEX");
+  app.add_option("--batch-norm", how.batchNorm,
+                 "Statistics of batch norms: global (of the whole batch, on "
+                 "all devices) or frozen (the model's)")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--batch-norm-momentum", how.batchNormMomentum,
+                 "Share of running statistics that a step keeps")
+      ->type_name("X")
+      ->capture_default_str();
 }
 
 static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
@@ -254,7 +352,7 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->check(wholeNumber<int64_t>(0))
       ->type_name("K")
       ->capture_default_str();
-  app.add_flag("--train", texts.train, "Compile a training step (not yet)");
+  declareTraining(app, texts);
   declareMachine(app, line, texts);
   declareStrategy(app, line, texts);
   try {
@@ -267,6 +365,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
     return std::nullopt;
   }
   texts.hasDevices = app.count("--devices") != 0;
+  for (const CLI::Option *option : app.get_options())
+    texts.hasTraining |=
+        option->get_group() == trainingGroup && option->count() != 0;
   if (llvm::Error error = check(line, texts))
     return std::move(error);
   return line;

@@ -8,8 +8,10 @@
 #include "Measure.h"
 #include "soap/Tensors/Files.h"
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <set>
 #include <unistd.h>
 
@@ -23,7 +25,44 @@ static T median(std::vector<T> values) {
   return *middle;
 }
 
-StepTimes run::measure(Session &session, size_t warmup, size_t iterations) {
+StepLog::StepLog(Session &session, const std::string &path)
+    : session_(session), path_(session.isRoot() ? path : "") {
+  if (path_.empty())
+    return;
+  file_.open(path_);
+  check();
+}
+
+void StepLog::check() {
+  if (!file_)
+    throw RunError("expected to write '" + path_ +
+                   "', got: " + std::strerror(errno ? errno : EIO));
+}
+
+void StepLog::write() {
+  if (path_.empty())
+    return;
+  Json line = {{"step", ++step_}};
+  for (const soap_port &port : session_.outputs())
+    if (const Tensor &value = session_.output(port.name); value.count() == 1)
+      line[port.name] = value.at(0);
+  errno = 0;
+  // A reader sees every step at once.
+  file_ << line.dump(-1, ' ', false, Json::error_handler_t::replace)
+        << std::endl;
+  check();
+}
+
+void StepLog::close() {
+  if (path_.empty())
+    return;
+  errno = 0;
+  file_.close();
+  check();
+}
+
+StepTimes run::measure(Session &session, size_t warmup, size_t iterations,
+                       const std::function<void()> &ended) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::seconds firstLine(5), nextLines(10);
   bool terminal = session.isRoot() && isatty(STDERR_FILENO);
@@ -32,6 +71,8 @@ StepTimes run::measure(Session &session, size_t warmup, size_t iterations) {
   std::vector<uint64_t> times;
   for (size_t i = 0; i != warmup + iterations; ++i) {
     uint64_t time = session.step();
+    if (ended)
+      ended();
     spent += time;
     if (i >= warmup)
       times.push_back(time);

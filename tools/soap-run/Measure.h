@@ -9,6 +9,7 @@
 #define SOAP_TOOLS_SOAPRUN_MEASURE_H
 
 #include "Session.h"
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace soap::run {
@@ -25,7 +26,28 @@ struct StepTimes {
 /// Runs `warmup` steps that do not count, then `iterations` that do. Shows
 /// progress on stderr if it takes long: in one line of a terminal, else in a
 /// line every ten seconds.
-StepTimes measure(Session &session, size_t warmup, size_t iterations);
+/// `ended` is called after every step.
+StepTimes measure(Session &session, size_t warmup, size_t iterations,
+                  const std::function<void()> &ended = {});
+
+/// Writes the outputs of one element after every step, in a line of JSON:
+/// {"step": 1, "loss": 2.3}. Throws RunError if the file cannot be written.
+class StepLog {
+public:
+  /// No log if there is no path. Does nothing on ranks other than 0.
+  StepLog(Session &session, const std::string &path);
+  void write();
+  /// The file is whole.
+  void close();
+
+private:
+  void check();
+
+  Session &session_;
+  std::string path_;
+  std::ofstream file_;
+  size_t step_ = 0;
+};
 
 /// What the last step moved: [{kind, phase, devices, bytes, name}].
 Json movementsOf(Session &session);

@@ -8,6 +8,7 @@
 #include "ModelRun.h"
 #include "Report.h"
 #include "soap/Tensors/Files.h"
+#include "soap/Tensors/Safetensors.h"
 #include <iostream>
 
 using namespace soap;
@@ -32,8 +33,20 @@ ModelRun::ModelRun(const Options &options) : options_(options) {
       std::rethrow_exception(mistake_);
   });
   checkRanks();
-  if (!options.info)
-    session_->onRoot([&] { prepare(); });
+  if (options.info)
+    return;
+  std::map<std::string, Tensor> state;
+  session_->onRoot([&] {
+    prepare();
+    if (!options.saveState.empty())
+      session_->needState("--save-state");
+    if (options.loadState.empty())
+      return;
+    session_->needState("--load-state");
+    state = readSafetensors(options.loadState);
+  });
+  if (!options.loadState.empty())
+    session_->writeState(state, options.loadState);
 }
 
 void ModelRun::verifyFirst(Loading &loading) {
@@ -53,6 +66,7 @@ void ModelRun::verifyFirst(Loading &loading) {
 void ModelRun::checkRanks() {
   Json mine = {
       options_.verify,         options_.info,
+      options_.loadState,      options_.saveState,
       options_.warmup,         std::max<size_t>(options_.iterations, 1),
       !options_.trace.empty(), !options_.profile.empty()};
   std::string text = mine.dump();
@@ -132,7 +146,28 @@ bool ModelRun::run() {
     verification_->finish(*session_);
   }
   size_t iterations = std::max<size_t>(options_.iterations, 1);
-  times_ = measure(*session_, options_.warmup, iterations);
+  std::unique_ptr<StepLog> log;
+  session_->onRoot(
+      [&] { log = std::make_unique<StepLog>(*session_, options_.log); });
+  // A full disk is told to all ranks after the last step.
+  std::exception_ptr logError;
+  times_ = measure(*session_, options_.warmup, iterations, [&] {
+    try {
+      if (log && !logError)
+        log->write();
+    } catch (...) {
+      logError = std::current_exception();
+    }
+  });
+  session_->onRoot([&] {
+    if (logError)
+      std::rethrow_exception(logError);
+    log->close();
+  });
+  if (!options_.saveState.empty()) {
+    std::map<std::string, Tensor> state = session_->readState();
+    session_->onRoot([&] { writeSafetensors(options_.saveState, state); });
+  }
   report_ = {{"model", options_.model},
              {"devices", soap_model_device_count(session_->get())}};
   report_["processes"] = processesOf(*session_);

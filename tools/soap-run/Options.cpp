@@ -53,6 +53,21 @@ static void declareData(CLI::App &app, Options &o) {
       ->type_name("NAME[:TOPK]");
 }
 
+static void declareTraining(CLI::App &app, Options &o) {
+  app.option_defaults()->group("Training (soap-compile --train)");
+  app.add_option("--load-state", o.loadState,
+                 "Begin with weights, optimizer and step as saved, under this "
+                 "or another strategy")
+      ->type_name("FILE.safetensors");
+  app.add_option("--save-state", o.saveState,
+                 "Save them after the last step, whole tensors by name")
+      ->type_name("FILE.safetensors");
+  app.add_option("--log", o.log,
+                 "Write outputs of one element after every step, a line of "
+                 "JSON each")
+      ->type_name("FILE.jsonl");
+}
+
 static void declareChecks(CLI::App &app, Options &o) {
   app.option_defaults()->group("Checks");
   app.add_option("--expected", o.expected, "Compare an output with a file")
@@ -141,6 +156,7 @@ void run::declare(CLI::App &app, Options &o) {
   app.footer(example);
   app.add_option("model", o.model, "Compiled model")->type_name("OUT.so");
   declareData(app, o);
+  declareTraining(app, o);
   declareChecks(app, o);
   declareMeasuring(app, o);
   declareDevices(app, o);
@@ -185,12 +201,18 @@ void run::checkInfo(const Options &o) {
                                {"--output", !o.outputs.empty()},
                                {"--print", !o.prints.empty()},
                                {"--iterations", o.iterations != 0},
+                               {"--load-state", !o.loadState.empty()},
+                               {"--save-state", !o.saveState.empty()},
+                               {"--log", !o.log.empty()},
                                {"--trace", !o.trace.empty()},
                                {"--profile-ops", !o.profile.empty()}})
     if (o.info && given)
       throw UsageError(std::string("expected --info alone, which runs "
                                    "nothing, got: ") +
                        option + " too; leave one of them out");
+  if (o.verify && !o.loadState.empty())
+    throw UsageError("expected --verify or --load-state, got: both; what "
+                     "--verify compares starts as it was compiled");
 }
 
 /// A file to write lies in a folder that can be written.
@@ -206,6 +228,8 @@ static void checkFolder(const char *option, const std::string &file) {
 void run::checkFolders(const Options &o) {
   for (const std::string &text : o.outputs)
     checkFolder("--output", split("--output", text).second);
+  checkFolder("--save-state", o.saveState);
+  checkFolder("--log", o.log);
   checkFolder("--trace", o.trace);
   checkFolder("--profile-ops", o.profile);
 }

@@ -16,7 +16,7 @@ namespace soap::run {
 
 /// The options as they were written.
 struct Options {
-  std::string model, other, trace, profile;
+  std::string model, other, trace, profile, loadState, saveState, log;
   std::vector<std::string> inputs, expected, outputs, prints;
   Tolerance tolerance;
   size_t iterations = 0, warmup = 0;

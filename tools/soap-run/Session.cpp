@@ -155,6 +155,50 @@ uint64_t Session::step() {
   return soap_model_step_ns(model_.get());
 }
 
+void Session::needState(const std::string &option) const {
+  if (soap_model_state_count(model_.get()) == 0)
+    throw UsageError("expected a training step with " + option +
+                     ", got: a model that has no state; compile it with "
+                     "soap-compile --train");
+}
+
+std::map<std::string, Tensor> Session::readState() {
+  std::map<std::string, Tensor> state;
+  for (size_t i = 0; i != soap_model_state_count(model_.get()); ++i) {
+    soap_port port;
+    require(soap_model_state(model_.get(), i, &port));
+    Tensor tensor;
+    if (isRoot())
+      tensor = Tensor(port);
+    require(soap_model_read_state(model_.get(), i, tensor.bytes.data()));
+    if (isRoot())
+      state.emplace(port.name, std::move(tensor));
+  }
+  return state;
+}
+
+void Session::writeState(const std::map<std::string, Tensor> &state,
+                         const std::string &path) {
+  std::vector<const Tensor *> found(soap_model_state_count(model_.get()));
+  onRoot([&] {
+    for (size_t i = 0; i != found.size(); ++i) {
+      soap_port port;
+      require(soap_model_state(model_.get(), i, &port));
+      auto entry = state.find(port.name);
+      if (entry == state.end() || typeOf(entry->second) != typeOf(port))
+        throw UsageError(
+            "expected " + typeOf(port) + " '" + port.name + "' in '" + path +
+            "', got: " +
+            (entry == state.end() ? "none" : typeOf(entry->second)) +
+            "; load what a step of the same model and optimizer has saved");
+      found[i] = &entry->second;
+    }
+  });
+  for (size_t i = 0; i != found.size(); ++i)
+    require(soap_model_write_state(
+        model_.get(), i, found[i] ? found[i]->bytes.data() : nullptr));
+}
+
 size_t Session::findOutput(const std::string &name) const {
   for (size_t i = 0; i != outputs_.size(); ++i)
     if (name == outputs_[i].name)

@@ -70,6 +70,13 @@ public:
   /// One step; its time in ns. Collective.
   uint64_t step();
 
+  /// What lasts from step to step; on other ranks than 0, empty. Collective.
+  std::map<std::string, Tensor> readState();
+  /// Gives all of it other values, by name. `state` is that of rank 0. Throws
+  /// UsageError if it is not the model's. Collective.
+  void writeState(const std::map<std::string, Tensor> &state,
+                  const std::string &path);
+
   soap_model *get() const { return model_.get(); }
   const std::vector<soap_port> &inputs() const { return inputs_; }
   const std::vector<soap_port> &outputs() const { return outputs_; }
@@ -80,6 +87,8 @@ public:
   const Tensor &output(const std::string &name) const {
     return output(findOutput(name));
   }
+  /// Throws UsageError unless the model is trained.
+  void needState(const std::string &option) const;
   /// Samples per step: the first dim of the first input that has one.
   int64_t batch() const;
 

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomPrograms.h"
-#include "../Dialect/NN/RandomOps.h"
+#include "Dialect/NN/RandomOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"

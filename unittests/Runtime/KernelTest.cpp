@@ -131,8 +131,18 @@ static void checkConv(const Shape &x, int64_t features, const Shape &kernel,
   std::vector<Tensor> operands{random(x, 1), random(weights, 2)};
   if (bias)
     operands.push_back(random({features}, 3));
-  check(op, operands,
-        windowResult(x, features, kernel, strides, dilations, lo, hi));
+  Shape y = windowResult(x, features, kernel, strides, dilations, lo, hi);
+  check(op, operands, y);
+
+  fb::ConvBackwardT back;
+  back.strides = strides;
+  back.dilations = dilations;
+  back.pads_lo = lo;
+  back.pads_hi = hi;
+  back.groups = groups;
+  check(back, {random(y, 4), operands[1]}, x);
+  back.of_filter = true;
+  check(back, {operands[0], random(y, 4)}, weights);
 }
 
 TEST(Kernel, ConvPlain) {

@@ -91,6 +91,34 @@ Tensor test::reference(const fb::ConvT &op, const std::vector<Tensor> &x,
   return result;
 }
 
+/// Every product of the convolution, of an element of x and one of w, takes an
+/// element of dy back to both.
+Tensor test::reference(const fb::ConvBackwardT &op,
+                       const std::vector<Tensor> &x, const Shape &shape) {
+  Tensor result(shape);
+  const Tensor &dy = x[op.of_filter ? 1 : 0];
+  const Shape &wShape = op.of_filter ? shape : x[1].shape;
+  const Shape &xShape = op.of_filter ? x[0].shape : shape;
+  int64_t perGroup = wShape[1], features = wShape[0] / op.groups;
+  Shape kernel(wShape.begin() + 2, wShape.end());
+  forEachIndex(dy.shape, [&](const Shape &out) {
+    for (int64_t c = 0; c != perGroup; ++c)
+      window(op, kernel, xShape, out,
+             [&](const Shape &at, const Shape &k, bool inside) {
+               if (!inside)
+                 return;
+               int64_t channel = out[1] / features * perGroup + c;
+               Shape ofX = join({out[0], channel}, at);
+               Shape ofW = join({out[1], c}, k);
+               if (op.of_filter)
+                 result.at(ofW) += x[0].at(ofX) * dy.at(out);
+               else
+                 result.at(ofX) += x[1].at(ofW) * dy.at(out);
+             });
+  });
+  return result;
+}
+
 Tensor test::reference(const fb::PoolT &op, const std::vector<Tensor> &x,
                        const Shape &shape) {
   Tensor result(shape);

@@ -32,6 +32,8 @@ void forEachIndex(const Shape &shape,
 /// By definition, in double, from the comments of Model.fbs.
 Tensor reference(const fb::ConvT &op, const std::vector<Tensor> &x,
                  const Shape &result);
+Tensor reference(const fb::ConvBackwardT &op, const std::vector<Tensor> &x,
+                 const Shape &result);
 Tensor reference(const fb::PoolT &op, const std::vector<Tensor> &x,
                  const Shape &result);
 Tensor reference(const fb::MatMulT &op, const std::vector<Tensor> &x,

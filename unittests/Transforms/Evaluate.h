@@ -13,7 +13,7 @@
 #ifndef SOAP_UNITTESTS_SOAPDIALECT_EVALUATE_H
 #define SOAP_UNITTESTS_SOAPDIALECT_EVALUATE_H
 
-#include "../Dialect/NN/Reference.h"
+#include "Dialect/NN/Reference.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
 #include <string>

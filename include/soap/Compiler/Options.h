@@ -51,6 +51,32 @@ struct ModelSource {
   std::map<std::string, llvm::StringRef> files;
 };
 
+/// A training step in place of inference: the options of the pass
+/// nn-build-training-step, which describes them and says what is wrong with
+/// them.
+struct TrainingOptions {
+  std::string optimizer; ///< sgd, adam or adamw; empty: gradients alone.
+  std::string loss = "softmax-cross-entropy";
+  std::string output; ///< The output that the loss is of; empty: the only one.
+  std::string label = "label"; ///< The input that is added for labels.
+  int64_t classAxis = 1;
+  std::optional<int64_t> ignoreIndex;
+  double labelSmoothing = 0;
+  std::string batchNorm = "global"; ///< Or "frozen".
+  double batchNormMomentum = 0.9;
+  std::string freeze; ///< Parameters that are not trained, or empty.
+  double rate = 0.01;
+  std::string schedule = "constant"; ///< Or "step", "cosine", "linear".
+  int64_t warmup = 0, period = 1;
+  double factor = 0.1;
+  double momentum = 0;
+  bool nesterov = false;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weightDecay = 0;
+  bool decayVectors = true;
+  double clipNorm = 0;
+};
+
 /// Everything that decides what is compiled. checkOptions() says what is wrong
 /// with it.
 struct CompilerOptions {
@@ -60,6 +86,8 @@ struct CompilerOptions {
   std::string output;
   ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
   int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
+  /// A step of training, of a model on the level of Emit::NN.
+  std::optional<TrainingOptions> training;
 
   //===--------------------------------------------------------------------===//
   // Machine

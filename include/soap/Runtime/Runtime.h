@@ -33,7 +33,7 @@ extern "C" {
 
 /** The version of the tables in a compiled model. A model loads only into a
  * runtime of its own version. */
-#define SOAP_ABI_VERSION 3
+#define SOAP_ABI_VERSION 4
 
 typedef enum soap_status {
   SOAP_OK = 0,
@@ -308,6 +308,25 @@ soap_status soap_model_broadcast(soap_model *model, void *data, size_t size);
 /** Nanoseconds of the last step from its start barrier to its end barrier:
  * without feeding inputs and draining outputs. */
 uint64_t soap_model_step_ns(const soap_model *model);
+
+/*===- What lasts from step to step ---------------------------------------===*/
+
+/* Parameters that a step of training changes: weights, running statistics, the
+ * optimizer's state, and the number of steps ("schedule"). They are whole
+ * tensors, dense and row-major, however a strategy splits or copies them. A
+ * model for inference has none. */
+
+size_t soap_model_state_count(const soap_model *model);
+/** By name, in order. SOAP_INVALID if there is no such tensor. */
+soap_status soap_model_state(const soap_model *model, size_t index,
+                             soap_port *port);
+/** Reads a tensor into `data`, of the size that soap_model_state() says, on
+ * rank 0; other ranks may give NULL. Waits for a running step. Collective. */
+soap_status soap_model_read_state(soap_model *model, size_t index, void *data);
+/** Gives a tensor other elements, those of rank 0; other ranks may give NULL.
+ * Waits for a running step. Collective. */
+soap_status soap_model_write_state(soap_model *model, size_t index,
+                                   const void *data);
 
 /*===- Measuring ----------------------------------------------------------===*/
 

@@ -54,15 +54,20 @@ struct GraphNode {
   PartitionSpec spec;
   llvm::SmallVector<int32_t, 4> operands, results; ///< Values.
   /// Nodes of one group (an op and its gradients) share one decision: the
-  /// configuration of the group's first node, its leader, from which those of
+  /// configuration of its leader, from which those of
   /// the other members follow (memberConfiguration()). The default, -1, becomes
   /// a group of its own in finish().
   int32_t group = -1;
+  /// Leads its group; where no member says so, the first one does.
+  bool leads = false;
   /// Per loop, the loop of the group's leader that it runs along, or -1: this
   /// loop is never split. If empty, finish() takes the leader's loop of the
   /// same name. A loop of one unit runs along none.
   llvm::SmallVector<int16_t, 6> leaderLoops;
   llvm::SmallVector<LoopKind, 6> kinds; ///< Per loop, filled by finish().
+  /// The operand, a parameter's value, that the node gives its value of the
+  /// next step; -1: none. Such nodes stand behind all that read the value.
+  int32_t writtenOperand = -1;
   /// Input only: dimensions of the result that are batch dimensions, as bits;
   /// dimension 0 by default.
   uint32_t sampleDims = 1;
@@ -113,6 +118,14 @@ public:
   int32_t valueOf(int32_t node, int32_t result = 0) const {
     return nodes_[node].results[result];
   }
+  /// The use of a value by which it is written (GraphNode::writtenOperand), or
+  /// null.
+  const GraphValue::Use *findWrite(int32_t value) const {
+    for (const GraphValue::Use &use : values_[value].uses)
+      if (nodes_[use.node].writtenOperand == use.operand)
+        return &use;
+    return nullptr;
+  }
   /// The node called `name`, or -1.
   int32_t find(llvm::StringRef name) const;
   /// Members of a group, its leader first.
@@ -129,6 +142,8 @@ public:
   TaskWork taskWork(int32_t node, const Degrees &degrees, int64_t task) const;
 
 private:
+  /// check() of a node that writes a parameter.
+  std::string checkWrite(int32_t id) const;
   /// check() of a node as a member of its group.
   std::string checkGroup(int32_t id) const;
 

@@ -81,7 +81,9 @@ static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
       os << (varies[dim] ? 'x' : '-');
     os << ']';
   }
-  os << " -> " << getElementTypeOrSelf(op->getResult(0));
+  os << " ->";
+  for (Value result : op->getResults())
+    os << ' ' << getElementTypeOrSelf(result);
   return key;
 }
 
@@ -116,8 +118,9 @@ static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
   for (auto [operand, varies] :
        llvm::zip_equal(op->getOperands(), collapsed.varies))
     addArgument(getElementTypeOrSelf(operand), varies, !varies.all());
-  addArgument(getElementTypeOrSelf(op->getResult(0)),
-              llvm::SmallBitVector(rank, true), false);
+  for (Value result : op->getResults())
+    addArgument(getElementTypeOrSelf(result), llvm::SmallBitVector(rank, true),
+                false);
 
   auto function = builder.create<func::FuncOp>(
       loc, symbol, builder.getFunctionType(types, {}),
@@ -128,12 +131,14 @@ static func::FuncOp buildElementwiseKernel(OpBuilder &builder, Operation *op,
   ValueRange arguments = function.getArguments();
   SmallVector<utils::IteratorType> iterators(rank,
                                              utils::IteratorType::parallel);
+  unsigned made = op->getNumResults();
   builder.create<linalg::GenericOp>(
-      loc, arguments.drop_back(), arguments.back(), maps, iterators,
+      loc, arguments.drop_back(made), arguments.take_back(made), maps,
+      iterators,
       [&](OpBuilder &nested, Location location, ValueRange elements) {
-        Value result =
-            buildElementwiseScalar(nested, location, op, elements.drop_back());
-        nested.create<linalg::YieldOp>(location, result);
+        nested.create<linalg::YieldOp>(
+            location, buildElementwiseScalars(nested, location, op,
+                                              elements.drop_back(made)));
       });
   builder.create<func::ReturnOp>(loc);
   return function;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Rare.h"
+#include "Training.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NN.h"
@@ -33,8 +34,9 @@ llvm::SmallBitVector soap::elementwiseAccess(Operation *op, unsigned operand) {
   return varies;
 }
 
-Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
-                                   Operation *op, ValueRange elements) {
+/// The element of an operation's only result.
+static Value buildScalar(OpBuilder &builder, Location loc, Operation *op,
+                         ValueRange elements) {
   unsigned result = op->getNumOperands();
   if (auto cast = dyn_cast<nn::CastOp>(op))
     return converted(builder, loc, elements[0], elementTypeOf(op, 0),
@@ -52,6 +54,15 @@ Value soap::buildElementwiseScalar(OpBuilder &builder, Location loc,
   return narrowed(builder, loc,
                   computeScalar(builder, loc, op, wide, isUnsigned(op)),
                   elementTypeOf(op, result));
+}
+
+SmallVector<Value> soap::buildElementwiseScalars(OpBuilder &builder,
+                                                 Location loc, Operation *op,
+                                                 ValueRange elements) {
+  SmallVector<Value> results = computeUpdate(builder, loc, op, elements);
+  if (results.empty())
+    results.push_back(buildScalar(builder, loc, op, elements));
+  return results;
 }
 
 namespace {
@@ -78,18 +89,24 @@ struct ElementwiseLowering : public RewritePattern {
                                     : rewriter.getAffineConstantExpr(0));
       maps.push_back(AffineMap::get(rank, 0, exprs, rewriter.getContext()));
     }
-    maps.push_back(rewriter.getMultiDimIdentityMap(rank));
     SmallVector<utils::IteratorType> iterators(rank,
                                                utils::IteratorType::parallel);
     Location loc = op->getLoc();
-    Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
-    rewriter.replaceOp(
-        op, generic(rewriter, loc, op->getOperands(), output, {maps, iterators},
-                    [&](OpBuilder &builder, Location location,
-                        ValueRange elements) {
-                      return buildElementwiseScalar(builder, location, op,
-                                                    elements.drop_back());
-                    }));
+    SmallVector<Value> outputs;
+    for (Value result : op->getResults()) {
+      maps.push_back(rewriter.getMultiDimIdentityMap(rank));
+      outputs.push_back(empty(rewriter, loc, type.getShape(),
+                              tensorType(result).getElementType()));
+    }
+    rewriter.replaceOpWithNewOp<linalg::GenericOp>(
+        op, TypeRange(ValueRange(outputs)), op->getOperands(), outputs, maps,
+        iterators,
+        [&](OpBuilder &builder, Location location, ValueRange elements) {
+          builder.create<linalg::YieldOp>(
+              location, buildElementwiseScalars(
+                            builder, location, op,
+                            elements.drop_back(outputs.size())));
+        });
     return success();
   }
 };

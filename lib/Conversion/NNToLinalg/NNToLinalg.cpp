@@ -134,6 +134,7 @@ void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
   linalg_lowering::populateElementwisePatterns(patterns);
   linalg_lowering::populateIndexPatterns(patterns);
   linalg_lowering::populateOrderPatterns(patterns);
+  linalg_lowering::populateRecurrentGradientPatterns(patterns);
   linalg_lowering::populateRecurrentPatterns(patterns);
   linalg_lowering::populateReductionPatterns(patterns);
   linalg_lowering::populateScatterPatterns(patterns);

@@ -23,6 +23,7 @@ void populateElementwisePatterns(mlir::RewritePatternSet &patterns);
 void populateGradientPatterns(mlir::RewritePatternSet &patterns);
 void populateIndexPatterns(mlir::RewritePatternSet &patterns);
 void populateOrderPatterns(mlir::RewritePatternSet &patterns);
+void populateRecurrentGradientPatterns(mlir::RewritePatternSet &patterns);
 void populateRecurrentPatterns(mlir::RewritePatternSet &patterns);
 void populateReductionPatterns(mlir::RewritePatternSet &patterns);
 void populateScatterPatterns(mlir::RewritePatternSet &patterns);

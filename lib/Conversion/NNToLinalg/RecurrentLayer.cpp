@@ -144,24 +144,68 @@ Value Layer::update(ArrayRef<Input> inputs, Value output, Value step,
       });
 }
 
+SmallVector<Value> Layer::compute(ArrayRef<Input> inputs, size_t numOutputs,
+                                  Value step, ElementsBuilder body) {
+  SmallVector<Value> values;
+  SmallVector<AffineMap> maps;
+  for (auto [value, map] : inputs) {
+    values.push_back(value);
+    maps.push_back(map);
+  }
+  bool isMasked = step && lengths;
+  if (isMasked) {
+    values.push_back(lengths);
+    maps.push_back(AffineMap::get(2, 0, builder.getAffineDimExpr(0)));
+  }
+  size_t numInputs = inputs.size();
+  maps.append(numOutputs, builder.getMultiDimIdentityMap(2));
+  SmallVector<Value> outputs;
+  for (size_t i = 0; i != numOutputs; ++i)
+    outputs.push_back(empty(builder, loc, {batch, hidden}, element));
+  SmallVector<Iterator> iterators(2, Iterator::parallel);
+  auto op = builder.create<linalg::GenericOp>(
+      loc, ValueRange(outputs).getTypes(), values, outputs, maps, iterators,
+      [&](OpBuilder &nested, Location location, ValueRange e) {
+        Value runs;
+        if (isMasked) {
+          Value here = nested.create<arith::IndexCastOp>(
+              location, e[numInputs].getType(), step);
+          runs = nested.create<arith::CmpIOp>(
+              location, arith::CmpIPredicate::slt, here, e[numInputs]);
+        }
+        nested.create<linalg::YieldOp>(
+            location, body(nested, location, e.take_front(numInputs), runs));
+      });
+  return SmallVector<Value>(op.getResults());
+}
+
+SmallVector<Value> Layer::forEachStep(
+    int64_t direction, bool isBack, ArrayRef<Value> values,
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> step) {
+  auto loop =
+      builder.create<scf::ForOp>(loc, index(0), index(steps), index(1), values);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value at = loop.getInductionVar();
+  if ((isReverse || direction == 1) != isBack)
+    at = builder.create<arith::SubIOp>(loc, index(steps - 1), at);
+  builder.create<scf::YieldOp>(loc, step(at, loop.getRegionIterArgs()));
+  return SmallVector<Value>(loop.getResults());
+}
+
 SmallVector<Value>
 Layer::run(int64_t direction, SmallVector<Value> states, Value &hiddens,
            llvm::function_ref<SmallVector<Value>(Value, ValueRange)> step) {
   states.push_back(hiddens);
-  auto loop =
-      builder.create<scf::ForOp>(loc, index(0), index(steps), index(1), states);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value at = loop.getInductionVar();
-  if (isReverse || direction == 1)
-    at = builder.create<arith::SubIOp>(loc, index(steps - 1), at);
-  SmallVector<Value> next =
-      step(at, ValueRange(loop.getRegionIterArgs()).drop_back());
-  next.push_back(withEntry(loop.getRegionIterArgs().back(), next.front(),
-                           {OpFoldResult(at), number(direction)}));
-  builder.create<scf::YieldOp>(loc, next);
-  hiddens = loop.getResults().back();
-  return SmallVector<Value>(loop.getResults().drop_back());
+  SmallVector<Value> last = forEachStep(
+      direction, /*isBack=*/false, states, [&](Value at, ValueRange values) {
+        SmallVector<Value> next = step(at, values.drop_back());
+        next.push_back(withEntry(values.back(), next.front(),
+                                 {OpFoldResult(at), number(direction)}));
+        return next;
+      });
+  hiddens = last.pop_back_val();
+  return last;
 }
 
 /// ONNX's activations, of one number.
@@ -225,21 +269,104 @@ static Value activation(OpBuilder &builder, Location loc, Value x,
   return x;
 }
 
+/// The derivative of an activation at x, where its value is y. Where there is
+/// none: 0 for Relu and HardSigmoid, else what it is to the right.
+static Value slope(OpBuilder &builder, Location loc, Value x, Value y,
+                   nn::ActivationKind kind, double alpha, double beta) {
+  Type type = x.getType();
+  auto number = [&](double value) { return scalar(builder, loc, type, value); };
+  auto sub = [&](Value a, Value b) -> Value {
+    return builder.create<arith::SubFOp>(loc, a, b);
+  };
+  auto mul = [&](Value a, Value b) -> Value {
+    return builder.create<arith::MulFOp>(loc, a, b);
+  };
+  auto choose = [&](arith::CmpFPredicate predicate, Value value, double bound,
+                    Value a, Value b) -> Value {
+    Value holds =
+        builder.create<arith::CmpFOp>(loc, predicate, value, number(bound));
+    return builder.create<arith::SelectOp>(loc, holds, a, b);
+  };
+  using P = arith::CmpFPredicate;
+  using K = nn::ActivationKind;
+  switch (kind) {
+  case K::Relu:
+    return choose(P::OGT, x, 0, number(1), number(0));
+  case K::Tanh:
+    return sub(number(1), mul(y, y));
+  case K::Sigmoid:
+    return mul(y, sub(number(1), y));
+  case K::Affine:
+    return number(alpha);
+  case K::LeakyRelu:
+    return choose(P::OLT, x, 0, number(alpha), number(1));
+  case K::ThresholdedRelu:
+    return choose(P::OLT, x, alpha, number(0), number(1));
+  case K::ScaledTanh: {
+    Value t = builder.create<math::TanhOp>(loc, mul(number(beta), x));
+    return mul(number(alpha * beta), sub(number(1), mul(t, t)));
+  }
+  case K::HardSigmoid: {
+    Value isAbove = choose(P::OGT, y, 0, number(alpha), number(0));
+    return choose(P::OLT, y, 1, isAbove, number(0));
+  }
+  case K::Elu:
+    return choose(P::OLT, x, 0,
+                  mul(number(alpha), builder.create<math::ExpOp>(loc, x)),
+                  number(1));
+  case K::Softsign: {
+    Value magnitude = builder.create<math::AbsFOp>(loc, x);
+    Value sum = builder.create<arith::AddFOp>(loc, magnitude, number(1));
+    return builder.create<arith::DivFOp>(loc, number(1), mul(sum, sum));
+  }
+  case K::Softplus:
+    return sigmoid(builder, loc, x);
+  }
+  return x;
+}
+
+std::pair<Value, Value> Layer::activateWithSlope(OpBuilder &nested,
+                                                 Location location, Value value,
+                                                 Place place) {
+  auto [kind, alpha, beta] = chosen(place);
+  Value within = bounded(nested, location, value, place);
+  Value result = activation(nested, location, within, kind, alpha, beta);
+  Value derivative = slope(nested, location, within, result, kind, alpha, beta);
+  if (within != value) {
+    // 1 at the bounds themselves, as for nn.clip.
+    Value isWithin = nested.create<arith::CmpFOp>(
+        location, arith::CmpFPredicate::OEQ, within, value);
+    derivative = nested.create<arith::SelectOp>(
+        location, isWithin, derivative,
+        scalar(nested, location, value.getType(), 0));
+  }
+  return {result, derivative};
+}
+
+Layer::Chosen Layer::chosen(Place place) {
+  if (!activations)
+    return {place.otherwise, 0, 0};
+  auto attribute = cast<nn::ActivationAttr>(
+      activations[place.direction * place.count + place.which]);
+  return {attribute.getKind(), attribute.getAlpha().convertToDouble(),
+          attribute.getBeta().convertToDouble()};
+}
+
+Value Layer::bounded(OpBuilder &nested, Location location, Value value,
+                     Place place) {
+  // The third activation, that of an LSTM's cell, is not one of a gate.
+  if (!clip || place.which == 2)
+    return value;
+  Type type = value.getType();
+  value = nested.create<arith::MaximumFOp>(
+      location, value, scalar(nested, location, type, -*clip));
+  return nested.create<arith::MinimumFOp>(
+      location, value, scalar(nested, location, type, *clip));
+}
+
 Value Layer::activate(OpBuilder &nested, Location location, Value value,
                       Place place) {
-  // The third activation, that of an LSTM's cell, is not one of a gate.
-  if (clip && place.which < 2) {
-    Type type = value.getType();
-    value = nested.create<arith::MaximumFOp>(
-        location, value, scalar(nested, location, type, -*clip));
-    value = nested.create<arith::MinimumFOp>(
-        location, value, scalar(nested, location, type, *clip));
-  }
-  if (!activations)
-    return activation(nested, location, value, place.otherwise, 0, 0);
-  auto chosen = cast<nn::ActivationAttr>(
-      activations[place.direction * place.count + place.which]);
-  return activation(nested, location, value, chosen.getKind(),
-                    chosen.getAlpha().convertToDouble(),
-                    chosen.getBeta().convertToDouble());
+  auto [kind, alpha, beta] = chosen(place);
+  return activation(nested, location, bounded(nested, location, value, place),
+                    kind, alpha, beta);
 }

@@ -70,6 +70,15 @@ struct Layer {
   mlir::Value update(llvm::ArrayRef<Input> inputs, mlir::Value output,
                      mlir::Value step, ElementBuilder body);
 
+  /// Several new tensors [batch, hidden], whose elements `body` makes of those
+  /// of the inputs. With a `step` and lengths, `runs` says whether the step is
+  /// one of the sample's; else it is null.
+  using ElementsBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::OpBuilder &, mlir::Location, mlir::ValueRange, mlir::Value runs)>;
+  llvm::SmallVector<mlir::Value> compute(llvm::ArrayRef<Input> inputs,
+                                         size_t numOutputs, mlir::Value step,
+                                         ElementsBuilder body);
+
   /// Activation `which` of `count` of direction `direction`;
   /// `otherwise` if the layer has the default ones.
   struct Place {
@@ -79,6 +88,20 @@ struct Layer {
   mlir::Value activate(mlir::OpBuilder &nested, mlir::Location location,
                        mlir::Value value, Place place);
 
+  /// The value of an activation and its derivative by what it is given.
+  std::pair<mlir::Value, mlir::Value> activateWithSlope(mlir::OpBuilder &nested,
+                                                        mlir::Location location,
+                                                        mlir::Value value,
+                                                        Place place);
+
+  /// Runs over the steps of a direction, or, if it `isBack`, from the last one
+  /// back: `step(number, values)` gives the values behind one. Returns the last
+  /// ones.
+  llvm::SmallVector<mlir::Value> forEachStep(
+      int64_t direction, bool isBack, llvm::ArrayRef<mlir::Value> values,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                        mlir::ValueRange)>
+          step);
   /// Runs the steps of a direction: `step(number, states)` gives the states
   /// behind one, of which the first is the hidden state, that is also stored in
   /// `hiddens`. Returns the last states.
@@ -88,6 +111,17 @@ struct Layer {
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                         mlir::ValueRange)>
           step);
+
+private:
+  /// An activation and its numbers.
+  struct Chosen {
+    nn::ActivationKind kind;
+    double alpha, beta;
+  };
+  Chosen chosen(Place place);
+  /// `value` within the bounds, if there are any for it.
+  mlir::Value bounded(mlir::OpBuilder &nested, mlir::Location location,
+                      mlir::Value value, Place place);
 };
 
 } // namespace soap::linalg_lowering

@@ -53,6 +53,11 @@ LogicalResult Lowering::lower(soapir::TaskOp task) {
   for (auto [argument, input] :
        llvm::zip_equal(task.getBlock().getArguments(), task.getInputs()))
     buffers.map(argument, shards_.lookup(input));
+  placed_.clear();
+  for (auto [output, value] : llvm::zip_equal(
+           task.getOutputs(), task.getBlock().getTerminator()->getOperands()))
+    if (Value parameter = madeInPlace_.lookup(output))
+      placed_[value] = shards_.lookup(parameter);
   for (Operation &op : task.getBlock().without_terminator())
     if (failed(lowerOp(&op, place, buffers)))
       return failure();
@@ -92,6 +97,13 @@ LogicalResult Lowering::lowerOp(Operation *op, const Place &place,
         lowerPad(typed, place, buffers);
         return success();
       })
+      .Case([&](nn::WriteOp typed) {
+        lowerWrite(typed, place, buffers);
+        return success();
+      })
+      .Case([&](nn::ScheduleOp typed) {
+        return lowerSchedule(typed, place, buffers);
+      })
       .Case<nn::InputOp, nn::OutputOp>([&](Operation *end) {
         return end->emitOpError("expected inputs and outputs on the host");
       })
@@ -117,9 +129,11 @@ void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
     lo.assign(offsets->begin(), offsets->end());
   ArrayRef<int64_t> shape = op.getGlobalShape().value_or(dimsOf(result));
   bufferBuilder(place.device)
-      .create<soaprt::LoadOp>(op.getLoc(), nn::getName(op), op.getSource(),
+      .create<soaprt::LoadOp>(op.getLoc(), op.getTensorName(), op.getSource(),
                               RankedTensorType::get(shape, elementOf(result)),
                               lo, buffer);
+  if (written_.contains(nn::getName(op)))
+    writtenBuffers_.insert(buffer);
   buffers.map(result, buffer);
 }
 
@@ -261,13 +275,16 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
     operands.push_back(buffers.lookup(operand));
     auto type = cast<soaprt::BufferType>(operands.back().getType());
     if (!place.init && !kernel->getNative() &&
-        type.getSpace() == Space::Parameters)
+        type.getSpace() == Space::Parameters &&
+        !writtenBuffers_.contains(soaprt::getStorage(operands.back()).buffer))
       constants.push_back(index);
   }
   for (Value result : op->getResults()) {
-    results.push_back(createBuffer(place.device, dimsOf(result),
-                                   elementOf(result),
-                                   spaceOf(result, place.init), op->getLoc()));
+    Value known = placed_.lookup(result);
+    results.push_back(
+        known ? known
+              : createBuffer(place.device, dimsOf(result), elementOf(result),
+                             spaceOf(result, place.init), op->getLoc()));
     buffers.map(result, results.back());
   }
   OpBuilder builder = rowBuilder(place);

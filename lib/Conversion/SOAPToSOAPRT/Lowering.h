@@ -11,10 +11,11 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Target/Target.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 #include <tuple>
 
@@ -23,6 +24,7 @@ namespace soap {
 /// What the pass counts.
 struct LoweringCounts {
   int64_t kernels = 0, launches = 0, copies = 0, views = 0;
+  int64_t writes = 0, writesInPlace = 0;
 };
 
 /// One run of convert-soap-to-soaprt over a module.
@@ -87,6 +89,14 @@ private:
   void lowerPad(nn::PadOp op, const Place &place, mlir::IRMapping &buffers);
   mlir::LogicalResult lowerKernel(mlir::Operation *op, const Place &place,
                                   mlir::IRMapping &buffers);
+  // What lasts from step to step (LowerState.cpp).
+  /// Finds what writes parameters, and which new values are made in place.
+  mlir::LogicalResult findWrites(mlir::func::FuncOp main);
+  mlir::Operation *findMakerInPlace(soapir::TaskOp write, mlir::Value value,
+                                    mlir::Value parameter) const;
+  void lowerWrite(nn::WriteOp op, const Place &place, mlir::IRMapping &buffers);
+  mlir::LogicalResult lowerSchedule(nn::ScheduleOp op, Place place,
+                                    mlir::IRMapping &buffers);
   mlir::FailureOr<soaprt::KernelOp> getKernel(mlir::Operation *op);
   void lower(soapir::SliceOp op);
   void lower(soapir::AssembleOp op);
@@ -116,6 +126,13 @@ private:
   std::map<std::tuple<const void *, const void *, const void *>,
            soaprt::KernelOp>
       kernels_;
+  /// Names of parameters that a step writes, and their buffers.
+  llvm::StringSet<> written_;
+  llvm::DenseSet<mlir::Value> writtenBuffers_;
+  /// New values of parameters, shards, that are made where the old ones are.
+  llvm::DenseMap<mlir::Value, mlir::Value> madeInPlace_;
+  /// Where results of the task at hand go that have a buffer.
+  llvm::DenseMap<mlir::Value, mlir::Value> placed_;
   /// Number of communication operations so far.
   int32_t tags_ = 0;
   LoweringCounts counts_;

@@ -256,7 +256,7 @@ void Lowering::createTiles(func::FuncOp main) {
 
 LogicalResult Lowering::run(func::FuncOp main) {
   createDevices(main);
-  if (failed(createPorts(main)))
+  if (failed(createPorts(main)) || failed(findWrites(main)))
     return failure();
   for (Operation &op : main.getBody().front()) {
     LogicalResult result =
@@ -344,6 +344,8 @@ struct ConvertSOAPToSOAPRTPass
     numLaunches = counts.launches;
     numCopies = counts.copies;
     numViews = counts.views;
+    numWrites = counts.writes;
+    numWritesInPlace = counts.writesInPlace;
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (isa<func::FuncOp, soapir::TopologyOp>(op))
         op.erase();

@@ -151,6 +151,7 @@ static soap_status load(const soap_load_options *given, soap_model **model,
       result->inputShapes.push_back(toVector(port->shape()));
     for (const fb::Port *port : items(table.outputs()))
       result->outputShapes.push_back(toVector(port->shape()));
+    result->state = findState(table);
     *model = result.release();
   });
 }

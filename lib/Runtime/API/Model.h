@@ -19,6 +19,7 @@
 struct soap_model {
   std::unique_ptr<soap::runtime::Engine> engine;
   std::vector<std::vector<int64_t>> inputShapes, outputShapes;
+  std::vector<soap::runtime::StateTensor> state;
   std::string info;
   std::vector<soap::runtime::MovedRow> moved;
   std::vector<soap_movement> movements;

@@ -117,6 +117,50 @@ soap_status soap_model_broadcast(soap_model *model, void *data, size_t size) {
   });
 }
 
+size_t soap_model_state_count(const soap_model *model) {
+  return model->state.size();
+}
+
+static const StateTensor &stateAt(const soap_model *model, size_t index) {
+  if (index >= model->state.size())
+    invalid("expected an index below ", model->state.size(), ", got: ", index);
+  return model->state[index];
+}
+
+soap_status soap_model_state(const soap_model *model, size_t index,
+                             soap_port *port) {
+  return guarded([&] {
+    const StateTensor &tensor = stateAt(model, index);
+    if (!port)
+      invalid("expected a description to fill in, got: NULL");
+    port->name = tensor.name.c_str();
+    port->element = static_cast<soap_element>(tensor.element);
+    port->rank = tensor.shape.size();
+    port->shape = tensor.shape.data();
+    port->bytes = static_cast<size_t>(byteCount(tensor.element, tensor.shape));
+    port->index_bound = 0;
+  });
+}
+
+soap_status soap_model_read_state(soap_model *model, size_t index, void *data) {
+  return guarded([&] {
+    const StateTensor &tensor = stateAt(model, index);
+    if (!data && soap_model_rank(model) == 0)
+      invalid("expected memory for '", tensor.name, "', got: NULL");
+    model->engine->readState(tensor, data);
+  });
+}
+
+soap_status soap_model_write_state(soap_model *model, size_t index,
+                                   const void *data) {
+  return guarded([&] {
+    const StateTensor &tensor = stateAt(model, index);
+    if (!data && soap_model_rank(model) == 0)
+      invalid("expected the elements of '", tensor.name, "', got: NULL");
+    model->engine->writeState(tensor, data);
+  });
+}
+
 template <typename Ports>
 static soap_status describePort(const Ports *ports,
                                 const std::vector<std::vector<int64_t>> &shapes,

@@ -88,6 +88,10 @@ public:
   uint64_t arenaBytes() const {
     return activations_.size() + parameters_.size() + scratchpad_.size();
   }
+  /// @{ Between a buffer and dense host memory; no step runs.
+  void readBuffer(uint32_t buffer, uint64_t bytes, char *to);
+  void writeBuffer(uint32_t buffer, uint64_t bytes, const char *from);
+  /// @}
   /// Rows of main that ended since load. No step runs.
   uint64_t rowsRun() const { return streams_[0].rowsRun + streams_[1].rowsRun; }
   /// The implementation that each kernel of the table got; "" if not launched.

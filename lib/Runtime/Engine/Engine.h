@@ -11,6 +11,7 @@
 #include "Engine/Cores.h"
 #include "Engine/Device.h"
 #include "Engine/HostRows.h"
+#include "Engine/State.h"
 #include "Process/Group.h"
 #include "Wait.h"
 #include "soap/Links/LinkSpeed.h"
@@ -73,6 +74,12 @@ public:
   void rest();
   bool isDone() const;
 
+  /// @{ Between what lasts from step to step and a whole tensor, dense, on rank
+  /// 0; other ranks may give null. Waits for a running step. Collective.
+  void readState(const StateTensor &tensor, void *data);
+  void writeState(const StateTensor &tensor, const void *data);
+  /// @}
+
   void setTracing(bool enabled) { tracing_ = enabled; }
   /// True if the last step was traced.
   bool wasTraced() const { return tracedStep_ == step_.number; }
@@ -93,6 +100,8 @@ private:
   void stopThreads();
   void computeLoop(Device &device, const std::vector<int> &cores);
   void communicationLoop(Device &device, const std::vector<int> &cores);
+  /// Null if it is another process's.
+  Device *localDevice(uint32_t number) const;
   bool leads(const Device &device) const {
     return &device == devices_[0].get();
   }

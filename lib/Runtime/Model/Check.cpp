@@ -137,10 +137,8 @@ void Checker::port(const fb::Port *port) {
 }
 
 template <typename Op>
-void Checker::windows(const Op *op, const fb::Kernel *kernel,
+void Checker::windows(const Op *op, const Shape &x, const Shape &y,
                       const Shape &window) {
-  Shape x = toVector(kernel->operands()->Get(0)->shape());
-  Shape y = toVector(kernel->results()->Get(0)->shape());
   Shape strides = toVector(op->strides()),
         dilations = toVector(op->dilations());
   Shape lo = toVector(op->pads_lo()), hi = toVector(op->pads_hi());
@@ -179,16 +177,22 @@ void Checker::kernel(const fb::Kernel *kernel) {
   if (items(kernel->operands()).size() == 0 ||
       items(kernel->results()).size() != 1)
     bad("a library kernel without operands or with other than one result");
-  if (const auto *conv = kernel->op_as_Conv()) {
-    Shape weights = kernel->operands()->size() > 1
-                        ? toVector(kernel->operands()->Get(1)->shape())
-                        : Shape();
+  Shape first = toVector(kernel->operands()->Get(0)->shape());
+  Shape result = toVector(kernel->results()->Get(0)->shape()), second;
+  if (kernel->operands()->size() > 1)
+    second = toVector(kernel->operands()->Get(1)->shape());
+  auto kernelOf = [&](const Shape &weights) {
     if (weights.size() < 3)
       bad("a convolution without weights");
-    windows(conv, kernel, Shape(weights.begin() + 2, weights.end()));
-  } else if (const auto *pool = kernel->op_as_Pool()) {
-    windows(pool, kernel, toVector(pool->kernel()));
-  }
+    return Shape(weights.begin() + 2, weights.end());
+  };
+  if (const auto *conv = kernel->op_as_Conv())
+    windows(conv, first, result, kernelOf(second));
+  else if (const auto *pool = kernel->op_as_Pool())
+    windows(pool, first, result, toVector(pool->kernel()));
+  else if (const auto *back = kernel->op_as_ConvBackward())
+    back->of_filter() ? windows(back, first, second, kernelOf(result))
+                      : windows(back, result, first, kernelOf(second));
 }
 
 const fb::Buffer *Checker::buffer(uint32_t index) {

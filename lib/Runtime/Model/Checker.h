@@ -41,7 +41,8 @@ private:
   /// The windows of a convolution or pool of `window` elements lead from x to
   /// the result; libraries compute with less than 64 bits.
   template <typename Op>
-  void windows(const Op *op, const fb::Kernel *kernel, const Shape &window);
+  void windows(const Op *op, const Shape &x, const Shape &y,
+               const Shape &window);
   void device(const fb::Device *device);
   void load(const fb::Load *load);
   void box(const flatbuffers::Vector<const fb::Range *> *ranges,

@@ -34,6 +34,42 @@ static bool isLibraryAverage(nn::AvgPoolOp op) {
                       });
 }
 
+/// Pads behind x of a convolution whose gradients the library computes; nothing
+/// where windows start behind the start of x, or x goes on behind the last one.
+static std::optional<SmallVector<int64_t>>
+padsBehind(ArrayRef<int64_t> x, ArrayRef<int64_t> weight, ArrayRef<int64_t> y,
+           ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
+           ArrayRef<int64_t> padsLo) {
+  SmallVector<int64_t> pads;
+  for (auto [i, stride] : llvm::enumerate(strides)) {
+    int64_t extent = (weight[2 + i] - 1) * dilations[i] + 1;
+    pads.push_back((y[2 + i] - 1) * stride + extent - padsLo[i] - x[2 + i]);
+    if (padsLo[i] < 0 || pads.back() <= -stride)
+      return std::nullopt;
+  }
+  return pads;
+}
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getShape();
+}
+
+static std::optional<SmallVector<int64_t>>
+padsBehind(nn::ConvBackwardDataOp op) {
+  if (op.getBias())
+    return std::nullopt;
+  return padsBehind(shapeOf(op.getResult()), shapeOf(op.getWeight()),
+                    shapeOf(op.getDy()), op.getStrides(), op.getDilations(),
+                    op.getPadsLo());
+}
+
+static std::optional<SmallVector<int64_t>>
+padsBehind(nn::ConvBackwardFilterOp op) {
+  return padsBehind(shapeOf(op.getX()), shapeOf(op.getResult()),
+                    shapeOf(op.getDy()), op.getStrides(), op.getDilations(),
+                    op.getPadsLo());
+}
+
 /// Of the dimensions that the runtime hands to the library.
 static constexpr int64_t maxLibraryRank = 6;
 
@@ -52,6 +88,8 @@ bool CPUTarget::isLibraryKernel(Operation *op) const {
       .Case([](nn::LayerNormOp norm) {
         return norm.getX().getType().getRank() <= maxLibraryRank;
       })
+      .Case<nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>(
+          [](auto back) { return padsBehind(back).has_value(); })
       .Case([](nn::AvgPoolOp pool) { return isLibraryAverage(pool); })
       .Case([](nn::LRNOp lrn) {
         return lrn.getSize() % 2 == 1 &&
@@ -95,6 +133,17 @@ LogicalResult CPUTarget::buildLibraryKernel(Operation *op,
         table->pads_hi = conv.getPadsHi();
         table->groups = conv.getGroups();
         table->bias = conv.getBias() != nullptr;
+        return success();
+      })
+      .Case<nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>([&](auto back) {
+        auto *table = set<fb::ConvBackwardT>(kernel);
+        table->of_filter = isa<nn::ConvBackwardFilterOp>(op);
+        table->strides = back.getStrides();
+        table->dilations = back.getDilations();
+        table->pads_lo = back.getPadsLo();
+        auto pads = padsBehind(back);
+        table->pads_hi.assign(pads->begin(), pads->end());
+        table->groups = back.getGroups();
         return success();
       })
       .Case([&](nn::MatMulOp matmul) {

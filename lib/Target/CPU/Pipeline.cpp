@@ -62,6 +62,7 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   if (level == NativeLevel::Linalg)
     return;
 
+  passes.addNestedPass<func::FuncOp>(native::createSeparateResultsPass());
   passes.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizationOptions bufferize;
   passes.addPass(bufferization::createOneShotBufferizePass(bufferize));

@@ -231,6 +231,7 @@ Value NodeContext::partOf(nn::ParameterOp whole, int64_t dim, int64_t start,
       whole.getLoc(), type.clone(part), whole.getSource());
   result.setOffsets(offsets);
   result.setGlobalShape(type.getShape());
+  result.setTensor(nn::getName(whole));
   nn::setName(result, graph.uniqueName(nn::getName(whole)));
   return result.getResult();
 }

@@ -10,11 +10,11 @@ func.func @main(%a: tensor<2xf32>) {
 
 // -----
 
-// Tests that a leader stands before its members.
+// Tests that a group has a leader.
 func.func @main(%a: tensor<2xf32>) {
-  // expected-error @+1 {{expected the leader of the group before its members, got: 'b', which names no earlier operation of the block}}
+  // expected-error @+1 {{expected an operation of the block to lead the group, got: 'b', which names none}}
   %0 = nn.relu %a {nn.name = "a", nn.group = #nn.group<"b">} : tensor<2xf32>
-  %1 = nn.relu %a {nn.name = "b"} : tensor<2xf32>
+  %1 = nn.relu %a {nn.name = "c"} : tensor<2xf32>
   return
 }
 

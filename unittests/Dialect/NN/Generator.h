@@ -77,6 +77,7 @@ private:
   mlir::Operation *convBackward(llvm::StringRef);
   mlir::Operation *convBackwardFilter(llvm::StringRef);
   mlir::Operation *maxPoolBackward(llvm::StringRef);
+  mlir::Operation *recurrentBackward(llvm::StringRef);
   mlir::Operation *matmul(llvm::StringRef);
   mlir::Operation *pool(llvm::StringRef);
   mlir::Operation *lstm(llvm::StringRef);
@@ -112,6 +113,9 @@ private:
   mlir::Operation *trilu(llvm::StringRef);
   mlir::Operation *oneHot(llvm::StringRef);
   mlir::Operation *suppression(llvm::StringRef);
+  mlir::Operation *write(llvm::StringRef);
+  mlir::Operation *schedule(llvm::StringRef);
+  mlir::Operation *update(llvm::StringRef);
 
   mlir::Type indexType();
   mlir::Type elementType(Elements elements);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generator.h"
+#include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 
 using namespace mlir;
 using namespace soap;
@@ -52,4 +53,52 @@ Operation *Generator::maxPoolBackward(StringRef) {
   return builder.create<MaxPoolBackwardOp>(loc, type(x), operand, gradient,
                                            kernel, strides, dilations, pads,
                                            DenseI64ArrayAttr());
+}
+
+Operation *Generator::recurrentBackward(StringRef kind) {
+  bool isLSTM = kind == "nn.lstm_backward", isGRU = kind == "nn.gru_backward";
+  int64_t gates = isLSTM ? 4 : isGRU ? 3 : 1, biases = isGRU ? 4 : gates;
+  int64_t steps = random.in(1, 3), batch = random.in(1, 5);
+  int64_t directions = random.in(1, 2), inputs = random.in(1, 3);
+  int64_t hidden = random.in(1, 3);
+  List state = {directions, batch, hidden};
+  List all = {steps, directions, batch, hidden};
+  Value x = argument({steps, batch, inputs});
+  Value w = argument({directions, gates, hidden, inputs});
+  Value r = argument({directions, gates, hidden, hidden});
+  Value b = argument({directions, biases, hidden}), h = argument(state);
+  Value c = isLSTM ? argument(state) : Value();
+  Value y = argument(all), dy = argument(all);
+  Value dc = isLSTM ? argument(state) : Value(), lengths, peephole;
+  if (random.flip())
+    lengths = argument({batch}, indexType());
+  UnitAttr reverse, mode;
+  if (directions == 1 && random.flip())
+    reverse = builder.getUnitAttr();
+  if (random.flip())
+    mode = builder.getUnitAttr();
+  FloatAttr clip;
+  if (random.in(0, 3) == 0)
+    clip = builder.getF32FloatAttr(0.5f);
+  SmallVector<Type> types = {type({directions, batch, steps, gates, hidden}),
+                             type({directions, batch, steps, hidden})};
+  if (isGRU) {
+    types.append({types[1], type(state)});
+    return builder.create<GRUBackwardOp>(loc, types, x, w, r, b, h, y, dy,
+                                         lengths, reverse, mode, clip,
+                                         activations(2 * directions));
+  }
+  types.push_back(type(state));
+  if (!isLSTM)
+    return builder.create<RNNBackwardOp>(loc, types, x, w, r, b, h, y, dy,
+                                         lengths, reverse, clip,
+                                         activations(directions));
+  types.push_back(type(state));
+  if (random.flip()) {
+    peephole = argument({directions, 3, hidden});
+    types.push_back(sumType({directions, 3, hidden}));
+  }
+  return builder.create<LSTMBackwardOp>(loc, types, x, w, r, b, h, c, y, dy, dc,
+                                        lengths, peephole, reverse, mode, clip,
+                                        activations(3 * directions));
 }

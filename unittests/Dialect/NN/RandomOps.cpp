@@ -337,7 +337,15 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.bit_cast", &Generator::unary, E::Any},
       {"nn.non_max_suppression", &Generator::suppression, E::Floats},
       {"nn.conv_backward_filter", &Generator::convBackwardFilter, E::Numbers},
-      {"nn.max_pool_backward", &Generator::maxPoolBackward, E::Floats}};
+      {"nn.max_pool_backward", &Generator::maxPoolBackward, E::Floats},
+      {"nn.lstm_backward", &Generator::recurrentBackward, E::Floats},
+      {"nn.gru_backward", &Generator::recurrentBackward, E::Floats},
+      {"nn.rnn_backward", &Generator::recurrentBackward, E::Floats},
+      {"nn.write", &Generator::write, E::Any},
+      {"nn.schedule", &Generator::schedule, E::Floats},
+      {"nn.sgd", &Generator::update, E::Floats},
+      {"nn.momentum", &Generator::update, E::Floats},
+      {"nn.adam", &Generator::update, E::Floats}};
   return table;
 }
 

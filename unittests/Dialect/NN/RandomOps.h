@@ -43,6 +43,10 @@ llvm::ArrayRef<llvm::StringRef> allKinds();
 PartitionOpInterface buildRandomOp(mlir::Block &block, llvm::StringRef kind,
                                    Random &random, mlir::MLIRContext *context);
 
+/// Whether the elements of an operand have to be positive, so that results are
+/// finite numbers.
+bool isPositive(mlir::Operation *op, unsigned operand);
+
 /// A convolution with given windows, without dilation, for tests that need to
 /// know where windows reach.
 ConvOp buildConv(mlir::Block &block, mlir::MLIRContext *context,

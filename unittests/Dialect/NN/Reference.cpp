@@ -487,8 +487,13 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
         return nonMaxSuppression(op, operands);
       })
       .Case([&](LSTMOp op) { return evaluateLSTM(op, operands).front(); })
+      .Case<LSTMBackwardOp, GRUBackwardOp, RNNBackwardOp>(
+          [&](auto op) { return evaluateAll(op, operands).front(); })
       .Case([&](GRUOp op) { return evaluateGRU(op, operands); })
       .Case([&](RNNOp op) { return evaluateRNN(op, operands); })
+      .Case([&](WriteOp op) { return operands[0]; })
+      .Case<ScheduleOp, SGDOp, MomentumOp, AdamOp>(
+          [&](auto op) { return evaluateTraining(op, operands).front(); })
       .Case([&](TileOp op) { return tile(op, operands[0]); })
       .Case([&](ResizeOp op) { return resize(op, operands[0]); })
       .Case([&](ConcatOp op) { return concat(op, operands); })
@@ -507,6 +512,14 @@ std::vector<Tensor> soap::nn::test::evaluateAll(Operation *op,
                                                 ArrayRef<Tensor> operands) {
   if (auto lstm = dyn_cast<LSTMOp>(op))
     return evaluateLSTM(lstm, operands);
+  if (auto back = dyn_cast<LSTMBackwardOp>(op))
+    return evaluateLSTMBackward(back, operands);
+  if (auto back = dyn_cast<GRUBackwardOp>(op))
+    return evaluateGRUBackward(back, operands);
+  if (auto back = dyn_cast<RNNBackwardOp>(op))
+    return evaluateRNNBackward(back, operands);
+  if (isa<ScheduleOp, SGDOp, MomentumOp, AdamOp>(op))
+    return evaluateTraining(op, operands);
   if (auto top = dyn_cast<TopKOp>(op))
     return topK(top, operands[0]);
   return {evaluate(op, operands)};

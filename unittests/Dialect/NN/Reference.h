@@ -15,6 +15,8 @@
 #define SOAP_UNITTESTS_NN_REFERENCE_H
 
 #include "soap/Dialect/NN/IR/NNRare.h"
+#include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/DenseMap.h"
 #include <vector>
 

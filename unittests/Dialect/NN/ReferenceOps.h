@@ -44,6 +44,17 @@ Tensor maxPoolBackward(MaxPoolBackwardOp op, llvm::ArrayRef<Tensor> operands);
 std::vector<Tensor> evaluateLSTM(LSTMOp op, llvm::ArrayRef<Tensor> operands);
 Tensor evaluateGRU(GRUOp op, llvm::ArrayRef<Tensor> operands);
 Tensor evaluateRNN(RNNOp op, llvm::ArrayRef<Tensor> operands);
+std::vector<Tensor> evaluateLSTMBackward(LSTMBackwardOp op,
+                                         llvm::ArrayRef<Tensor> operands);
+std::vector<Tensor> evaluateGRUBackward(GRUBackwardOp op,
+                                        llvm::ArrayRef<Tensor> operands);
+std::vector<Tensor> evaluateRNNBackward(RNNBackwardOp op,
+                                        llvm::ArrayRef<Tensor> operands);
+
+// ReferenceTraining.cpp
+/// All results of a schedule or an optimizer's operation.
+std::vector<Tensor> evaluateTraining(mlir::Operation *op,
+                                     llvm::ArrayRef<Tensor> operands);
 
 } // namespace soap::nn::test
 

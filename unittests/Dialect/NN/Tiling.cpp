@@ -94,13 +94,12 @@ std::vector<Tensor> Tiling::randomOperands(Operation *op, Random &random) {
                         random.in(isUnsigned(element) ? 0 : -rows, rows))
                   : random.normal();
   }
-  // Variances, bases and arguments of roots and logarithms are positive.
-  if (isa<BatchNormOp, SqrtOp, LogOp>(op))
-    for (double &value : operands.back().data)
-      value = 0.1 + std::abs(value);
-  if (isa<PowOp>(op))
-    for (double &value : operands.front().data)
-      value = 0.1 + std::abs(value);
+  for (auto [index, operand] : llvm::enumerate(operands))
+    if (isPositive(op, index))
+      for (double &value : operand.data)
+        value = getElementTypeOrSelf(op->getOperand(index)).isInteger()
+                    ? std::abs(value)
+                    : 0.1 + std::abs(value);
   return operands;
 }
 

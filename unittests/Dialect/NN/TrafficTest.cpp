@@ -170,7 +170,8 @@ TEST_F(Traffic, OfTiles) {
         // The operation of the tile says the same as the tile.
         ASSERT_EQ(local.getBytes(makeWholeTile(local)), bytes);
         double again = 0;
-        if (isa<LSTMOp, GRUOp, RNNOp>(*local)) {
+        if (isa<LSTMOp, GRUOp, RNNOp, LSTMBackwardOp, GRUBackwardOp,
+                RNNBackwardOp>(*local)) {
           auto x = cast<RankedTensorType>(local->getOperand(0).getType());
           again = static_cast<double>((x.getDimSize(0) - 1) *
                                       bytesOf(local->getOperand(2).getType()));

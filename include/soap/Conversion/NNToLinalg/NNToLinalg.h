@@ -32,11 +32,11 @@ llvm::SmallBitVector elementwiseAccess(mlir::Operation *op, unsigned operand);
 /// integers without a signedness, of 8 bits for those of 4 and for floats of 8.
 mlir::Type storageType(mlir::Type element);
 
-/// The result element of the element-wise operation `op`, computed from one
-/// element of each operand; all are of storage types.
-mlir::Value buildElementwiseScalar(mlir::OpBuilder &builder, mlir::Location loc,
-                                   mlir::Operation *op,
-                                   mlir::ValueRange elements);
+/// An element of each result of the element-wise operation `op`, computed from
+/// one element of each operand; all are of storage types.
+llvm::SmallVector<mlir::Value>
+buildElementwiseScalars(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Operation *op, mlir::ValueRange elements);
 
 #define GEN_PASS_REGISTRATION
 #include "soap/Conversion/NNToLinalg/Passes.h.inc"

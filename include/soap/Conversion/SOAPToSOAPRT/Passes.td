@@ -52,7 +52,10 @@ def ConvertSOAPToSOAPRTPass
     Statistic<"numKernels", "kernels", "Number of different kernels">,
     Statistic<"numLaunches", "launches", "Number of launches">,
     Statistic<"numCopies", "copies", "Number of copy rows">,
-    Statistic<"numViews", "views", "Number of copies saved by views">
+    Statistic<"numViews", "views", "Number of copies saved by views">,
+    Statistic<"numWrites", "writes", "Tiles of parameters that a step writes">,
+    Statistic<"numWritesInPlace", "writes-in-place",
+              "Those whose new values are made where the old ones are">
   ];
 }
 

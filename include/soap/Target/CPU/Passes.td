@@ -10,6 +10,15 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SeparateResultsPass
+    : Pass<"native-separate-results", "::mlir::func::FuncOp"> {
+  let summary = "Give every use of an empty tensor a tensor of its own";
+  let description = [{
+    Two results of one type start as one tensor.empty after CSE. In its place,
+    elimination of empty tensors would put the buffer of one result for both.
+  }];
+}
+
 def PrepareBuffersPass : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
   let summary = "Make bufferised kernels self-contained";
   let description = [{

@@ -59,27 +59,31 @@ static MaybeGradients convBackwardData(ConvBackwardDataOp op, Build &b,
   if (isNeeded[0]) {
     // What the windows of all elements of dy reach, and no more.
     SmallVector<int64_t> padsHi;
-    bool isCropped = false;
+    Shape reached(shapeOf(dz));
     for (auto [i, stride] : llvm::enumerate(op.getStrides())) {
       int64_t extent =
           (shapeOf(op.getWeight())[2 + i] - 1) * op.getDilations()[i] + 1;
       int64_t end = (shapeOf(op.getDy())[2 + i] - 1) * stride + extent -
                     op.getPadsLo()[i];
-      int64_t pad = end - shapeOf(dz)[2 + i];
-      // A convolution has as many windows as fit.
-      isCropped |= pad + stride <= 0;
-      padsHi.push_back(std::max<int64_t>(0, pad));
+      reached[2 + i] = std::min(reached[2 + i], std::max<int64_t>(0, end));
+      padsHi.push_back(end - reached[2 + i]);
     }
-    if (isCropped) {
-      op->emitOpError() << "expected a result that ends where the last window "
-                           "does, less than a stride later, for a gradient";
-      return failure();
+    // A result behind the last window is the bias alone.
+    bool isReached = !llvm::is_contained(reached, 0);
+    Value x = dz;
+    if (isReached && ArrayRef<int64_t>(reached) != shapeOf(dz)) {
+      x = b.join(
+          b.create<SliceOp>(RankedTensorType::get(reached, elementType(dz)), dz,
+                            SmallVector<int64_t>(reached.size(), 0),
+                            SmallVector<int64_t>(reached.size(), 1)),
+          b.resultAccess());
     }
-    gradients[0] =
-        b.join(b.create<ConvOp>(op.getDy().getType(), dz, op.getWeight(),
-                                Value(), op.getStrides(), op.getDilations(),
-                                op.getPadsLo(), padsHi, op.getGroups()),
-               loops);
+    if (isReached)
+      gradients[0] =
+          b.join(b.create<ConvOp>(op.getDy().getType(), x, op.getWeight(),
+                                  Value(), op.getStrides(), op.getDilations(),
+                                  op.getPadsLo(), padsHi, op.getGroups()),
+                 loops);
   }
   if (isNeeded[1])
     gradients[1] =

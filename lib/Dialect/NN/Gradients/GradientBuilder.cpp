@@ -120,6 +120,7 @@ Value GradientBuilder::sub(Value a, Value b) { return binary<SubOp>(a, b); }
 Value GradientBuilder::mul(Value a, Value b) { return binary<MulOp>(a, b); }
 Value GradientBuilder::div(Value a, Value b) { return binary<DivOp>(a, b); }
 Value GradientBuilder::pow(Value a, Value b) { return binary<PowOp>(a, b); }
+Value GradientBuilder::min(Value a, Value b) { return binary<MinOp>(a, b); }
 
 Value GradientBuilder::where(Value condition, Value a, Value b) {
   auto type =
@@ -226,6 +227,13 @@ Value GradientBuilder::scalar(Type element, double number) {
 Value GradientBuilder::splat(Type type, double number) {
   auto tensor = cast<RankedTensorType>(type);
   return numbers(tensor.getShape(), tensor.getElementType(), number);
+}
+
+Value GradientBuilder::splatInteger(RankedTensorType type, int64_t number) {
+  auto op = create<ConstantOp>(DenseElementsAttr::get(
+      type, Attribute(builder_.getIntegerAttr(type.getElementType(), number))));
+  setName(op, unique_(name_ + ".constant"));
+  return op;
 }
 
 Value GradientBuilder::numbers(ArrayRef<int64_t> shape, Type element,

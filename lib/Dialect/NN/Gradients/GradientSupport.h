@@ -41,6 +41,8 @@ struct GradientModel
 /// @{ Attach the models of some operations.
 void attachElementwiseGradients(mlir::MLIRContext *context);
 void attachContractionGradients(mlir::MLIRContext *context);
+void attachIndexGradients(mlir::MLIRContext *context);
+void attachRecurrentGradients(mlir::MLIRContext *context);
 void attachShapeGradients(mlir::MLIRContext *context);
 void attachWindowGradients(mlir::MLIRContext *context);
 /// @}

@@ -15,6 +15,8 @@ void soap::nn::registerGradients(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, NNDialect *) {
     attachElementwiseGradients(context);
     attachContractionGradients(context);
+    attachIndexGradients(context);
+    attachRecurrentGradients(context);
     attachShapeGradients(context);
     attachWindowGradients(context);
   });

@@ -103,9 +103,21 @@ static MaybeGradients reduce(ReduceOp op, Build &b, ArrayRef<Value> results,
   case ReduceKind::Prod:
     break;
   }
-  op->emitOpError() << "expected a sum, a maximum or a minimum for a gradient, "
-                       "got: a product";
-  return failure();
+  // The product of all others: 0 if there is a zero among them.
+  Type element = elementType(x);
+  Value zero = b.scalar(element, 0), one = b.scalar(element, 1);
+  Value isZero = b.compare(Predicate::Eq, x, zero);
+  Value filled = b.where(isZero, one, x);
+  Value zeros = b.where(isZero, one, zero);
+  Value product =
+      b.join(b.create<ReduceOp>(RankedTensorType::get(kept, element), filled,
+                                ReduceKind::Prod, op.getAxes(),
+                                /*keepdims=*/true, llvm::APFloat(1.0f)),
+             b.operandAccess(0));
+  Value others = b.sub(b.sum(zeros, op.getAxes()), zeros);
+  Value factor = b.where(b.compare(Predicate::Eq, others, zero),
+                         b.div(product, filled), zero);
+  return Gradients{b.mul(dy, factor)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,7 +25,7 @@ PartitionSpec soap::nn::detail::elementwiseSpec(Operation *op) {
                                 : DimAccess::whole(1));
     spec.operands.push_back(std::move(access));
   }
-  spec.results.push_back(identityAccess(shape.size()));
+  spec.results.assign(op->getNumResults(), identityAccess(shape.size()));
   return spec;
 }
 

@@ -8,6 +8,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "soap/Dialect/NN/IR/NNRare.h"
+#include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -96,6 +98,12 @@ void NNDialect::initialize() {
       ,
 #define GET_OP_LIST
 #include "soap/Dialect/NN/IR/NNRareOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "soap/Dialect/NN/IR/NNTrainingOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "soap/Dialect/NN/IR/NNRecurrentGradientOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

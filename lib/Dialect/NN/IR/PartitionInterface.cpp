@@ -193,19 +193,20 @@ static bool isFirstInBlock(Operation *op) {
   return true;
 }
 
-/// Checks the leader of the group of `op`, given the operations before it.
+/// Checks the leader of the group of `op`, given the operations of the block.
 static LogicalResult
-verifyGroup(Operation *op, const llvm::DenseMap<StringRef, Operation *> &seen) {
+verifyGroup(Operation *op,
+            const llvm::DenseMap<StringRef, Operation *> &known) {
   StringRef name = getGroupLeader(op);
   if (name.empty())
     return success();
   if (isa<InputOp, OutputOp, ParameterOp, ConstantOp>(op))
     return op->emitOpError() << "expected no 'nn.group' on ends of the graph";
-  Operation *leader = seen.lookup(name);
+  Operation *leader = known.lookup(name);
   if (!leader)
     return op->emitOpError()
-           << "expected the leader of the group before its members, got: '"
-           << name << "', which names no earlier operation of the block";
+           << "expected an operation of the block to lead the group, got: '"
+           << name << "', which names none";
   if (isa<InputOp, OutputOp, ParameterOp, ConstantOp>(leader) ||
       !getGroupLeader(leader).empty())
     return op->emitOpError()
@@ -215,18 +216,16 @@ verifyGroup(Operation *op, const llvm::DenseMap<StringRef, Operation *> &seen) {
   return success();
 }
 
-/// Checks the names of all nn ops from `op` to the end of the block: no two are
-/// equal, and leaders of groups come before their members.
-static LogicalResult verifyNames(Operation *op) {
+/// Checks the names of all nn ops from `first` to the end of the block: no two
+/// are equal, and all groups have leaders.
+static LogicalResult verifyNames(Operation *first) {
   llvm::DenseMap<StringRef, Operation *> seen;
-  for (; op; op = op->getNextNode()) {
+  for (Operation *op = first; op; op = op->getNextNode()) {
     if (!isa<PartitionOpInterface>(op))
       continue;
     StringRef name = getName(op);
     if (name.empty())
       continue;
-    if (failed(verifyGroup(op, seen)))
-      return failure();
     auto [it, inserted] = seen.try_emplace(name, op);
     if (inserted)
       continue;
@@ -237,6 +236,9 @@ static LogicalResult verifyNames(Operation *op) {
     diagnostic.attachNote(it->second->getLoc()) << "also named so";
     return diagnostic;
   }
+  for (Operation *op = first; op; op = op->getNextNode())
+    if (isa<PartitionOpInterface>(op) && failed(verifyGroup(op, seen)))
+      return failure();
   return success();
 }
 

@@ -15,7 +15,36 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-static void replaceByStatistics(BatchNormOp op, NodeNames &names) {
+/// What a running statistic of a batch norm becomes: `momentum` of its old
+/// value, and for the rest `current`, a column. A statistic that several batch
+/// norms share passes through all of them.
+static void updateStatistic(GradientBuilder &b, Value statistic, Value current,
+                            double momentum, const ValueAccess &access,
+                            SmallVectorImpl<NewValue> &values) {
+  auto parameter = statistic.getDefiningOp<ParameterOp>();
+  if (!parameter)
+    return;
+  auto *known = llvm::find_if(values, [&](const NewValue &value) {
+    return value.parameter == parameter;
+  });
+  bool isNew = known == values.end();
+  Value before = b.reshape(isNew ? statistic : known->value, shapeOf(current));
+  Value mixed = b.add(b.mul(before, momentum), b.mul(current, 1 - momentum));
+  Value after = b.reshape(mixed, shapeOf(statistic));
+  if (!isNew) {
+    known->value = after;
+    return;
+  }
+  NewValue &value = values.emplace_back();
+  value.parameter = parameter;
+  value.value = after;
+  value.leader = b.leader();
+  value.access = access;
+}
+
+static void replaceByStatistics(BatchNormOp op, NodeNames &names,
+                                std::optional<double> momentum,
+                                SmallVectorImpl<NewValue> &values) {
   OpBuilder builder(op);
   Value x = op.getX();
   ArrayRef<int64_t> shape = shapeOf(x);
@@ -51,12 +80,24 @@ static void replaceByStatistics(BatchNormOp op, NodeNames &names) {
   Value result = b.add(b.mul(centred, scale), b.reshape(op.getBias(), column));
   names.release(getName(result.getDefiningOp()));
   setName(result.getDefiningOp(), name);
+  if (momentum) {
+    ValueAccess column;
+    column.dims = {b.operandAccess(0).dims[1]};
+    double unbiased = count / std::max(1.0, count - 1);
+    updateStatistic(b, op.getMean(), mean, *momentum, column, values);
+    updateStatistic(b, op.getVariance(), b.mul(variance, unbiased), *momentum,
+                    column, values);
+  }
   op.getResult().replaceAllUsesWith(result);
   op.erase();
 }
 
-void soap::nn::useBatchStatistics(func::FuncOp function, NodeNames &names) {
+SmallVector<NewValue>
+soap::nn::useBatchStatistics(func::FuncOp function, NodeNames &names,
+                             std::optional<double> momentum) {
+  SmallVector<NewValue> values;
   for (Operation &op : llvm::make_early_inc_range(function.front()))
     if (auto norm = dyn_cast<BatchNormOp>(&op))
-      replaceByStatistics(norm, names);
+      replaceByStatistics(norm, names, momentum, values);
+  return values;
 }

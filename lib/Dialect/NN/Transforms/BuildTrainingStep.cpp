@@ -8,6 +8,8 @@
 #include "TrainingStep.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/Regex.h"
 
@@ -211,6 +213,56 @@ static bool isStatistic(ParameterOp parameter) {
          });
 }
 
+/// Whether an operation takes this operand for weights or a bias.
+static bool isWeight(OpOperand &use) {
+  unsigned index = use.getOperandNumber();
+  Value value = use.get();
+  return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
+      .Case<ConvOp, ConvBackwardDataOp, MatMulOp>(
+          [&](auto) { return index > 0; })
+      .Case<BatchNormOp, LayerNormOp>(
+          [&](auto) { return index == 1 || index == 2; })
+      .Case<LSTMOp, GRUOp, RNNOp>(
+          [&](auto) { return index >= 1 && index <= 3; })
+      .Case<GatherOp>([&](auto) { return index == 0; })
+      .Case<AddOp>([&](auto) {
+        return cast<RankedTensorType>(value.getType()).getRank() == 1;
+      })
+      .Default(false);
+}
+
+/// Equal elements are trained only as weights: nodes of the model make others,
+/// such as masks and the first states of recurrent layers.
+static bool isConstant(ParameterOp parameter) {
+  return isa<SplatAttr>(parameter.getSource()) &&
+         llvm::none_of(parameter->getUses(), isWeight);
+}
+
+/// Error: two parameters that are the same elements of one tensor, which would
+/// be trained apart.
+static LogicalResult checkParts(ArrayRef<ParameterOp> parameters) {
+  llvm::StringMap<SmallVector<ParameterOp, 2>> known;
+  for (ParameterOp parameter : parameters) {
+    auto &others = known[parameter.getTensorName()];
+    RankedTensorType type = parameter.getResult().getType();
+    for (ParameterOp other : others) {
+      bool overlaps = true;
+      if (parameter.getOffsets() && other.getOffsets())
+        for (auto [a, sizeOfA, b, sizeOfB] : llvm::zip_equal(
+                 *parameter.getOffsets(), type.getShape(), *other.getOffsets(),
+                 other.getResult().getType().getShape()))
+          overlaps &= a < b + sizeOfB && b < a + sizeOfA;
+      if (overlaps)
+        return parameter.emitOpError()
+               << "expected every element of '" << parameter.getTensorName()
+               << "' in one parameter, got also: '" << nn::getName(other)
+               << "'; freeze both";
+    }
+    others.push_back(parameter);
+  }
+  return success();
+}
+
 FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
   func::FuncOp function = getOperation();
   llvm::Regex frozen("^(" + freeze.getValue() + ")$");
@@ -222,8 +274,11 @@ FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
   SmallVector<ParameterOp> parameters;
   for (auto parameter : function.getOps<ParameterOp>())
     if (isFloat(parameter.getResult()) && !isStatistic(parameter) &&
-        (freeze.empty() || !frozen.match(nn::getName(parameter))))
+        !isConstant(parameter) &&
+        (freeze.empty() || !frozen.match(parameter.getTensorName())))
       parameters.push_back(parameter);
+  if (failed(checkParts(parameters)))
+    return failure();
   return parameters;
 }
 
@@ -238,8 +293,30 @@ LogicalResult BuildTrainingStepPass::build() {
   FailureOr<SmallVector<ParameterOp>> parameters = findParameters();
   if (failed(scored) || failed(parameters))
     return failure();
+  OptimizerOptions how{optimizer, schedule};
+  how.rate = lr;
+  how.factor = factor;
+  how.momentum = momentum;
+  how.beta1 = beta1;
+  how.beta2 = beta2;
+  how.epsilon = epsilon;
+  how.weightDecay = weightDecay;
+  how.clipNorm = clipNorm;
+  how.warmup = warmup;
+  how.period = period;
+  how.nesterov = nesterov;
+  how.decayVectors = decayVectors;
+  bool updates = !optimizer.empty();
+  if (updates && failed(verifyOptimizer(function.getLoc(), how)))
+    return failure();
+  double kept = batchNormMomentum;
+  if (!(kept >= 0 && kept <= 1))
+    return emitError(function.getLoc())
+           << "expected 'batch-norm-momentum' from 0 to 1, got: " << kept;
+  SmallVector<NewValue> values;
   if (batchNorm == "global")
-    useBatchStatistics(function, names);
+    values = useBatchStatistics(function, names,
+                                updates ? std::optional(kept) : std::nullopt);
 
   Value x = scored->getX();
   if (!isFloat(x))
@@ -273,12 +350,19 @@ LogicalResult BuildTrainingStepPass::build() {
     auto op = builder.create<OutputOp>(function.getLoc(), result);
     setName(op, names.unique(name.str()));
   };
-  addOutput(*value, "loss");
+  SmallVector<TrainedParameter> trained;
   for (ParameterOp parameter : *parameters)
-    if (Value gradient = differentiation.gradientOf(parameter.getResult())) {
+    if (Value gradient = differentiation.gradientOf(parameter.getResult()))
+      trained.push_back({parameter, gradient});
+  numParameters += trained.size();
+  if (updates)
+    values.append(
+        buildUpdates(builder, function.getLoc(), names, trained, how));
+  buildWrites(builder, names, values);
+  addOutput(*value, "loss");
+  if (!updates)
+    for (auto [parameter, gradient] : trained)
       addOutput(gradient, nn::getName(parameter) + ".grad");
-      ++numParameters;
-    }
   numGradientOps +=
       std::distance(function.front().begin(), function.front().end()) - before;
   return success();

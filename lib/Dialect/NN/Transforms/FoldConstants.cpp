@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParameterExpressions.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
@@ -67,7 +67,7 @@ static std::optional<Known> knownValue(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto parameter = dyn_cast_or_null<ParameterOp>(op)) {
     auto splat = dyn_cast<SplatAttr>(parameter.getSource());
-    if (!splat || parameter.getOffsets())
+    if (!splat || parameter.getOffsets() || findWrite(parameter))
       return std::nullopt;
     known.parameter = known.splat = true;
     if (auto number = dyn_cast<FloatAttr>(splat.getValue()))

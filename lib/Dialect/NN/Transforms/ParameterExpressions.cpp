@@ -7,7 +7,7 @@
 
 #include "ParameterExpressions.h"
 #include "mlir/Dialect/Traits.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 
 using namespace mlir;
 using namespace soap::nn;
@@ -21,8 +21,9 @@ ParameterExpressions::ParameterExpressions(func::FuncOp function) {
     return;
   // Operands are defined before their readers: one pass suffices.
   for (Operation &op : function.front()) {
+    auto parameter = dyn_cast<ParameterOp>(op);
     bool expression =
-        isParameterOrConstant(&op) ||
+        (parameter ? !findWrite(parameter) : isParameterOrConstant(&op)) ||
         (isa<PartitionOpInterface>(op) && isPure(&op) &&
          op.getNumOperands() != 0 &&
          llvm::all_of(op.getOperands(), [&](Value v) { return contains(v); }));

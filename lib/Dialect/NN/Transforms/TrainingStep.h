@@ -32,11 +32,50 @@ mlir::FailureOr<mlir::Value> buildLoss(mlir::OpBuilder &builder,
                                        mlir::Value x,
                                        const LossOptions &options);
 
+/// A parameter's value of the next step, to be written, and the operation whose
+/// group it belongs to, which touches the parameter by `access`.
+struct NewValue {
+  ParameterOp parameter;
+  mlir::Value value;
+  mlir::Operation *leader = nullptr;
+  ValueAccess access;
+};
+
 /// Replaces every nn.batch_norm of `function` by operations that compute the
 /// statistics of the whole batch, in two passes: the mean, then the mean of
 /// squared deviations. All of them are one group, led by `<name>.sum`; the
-/// last one has the batch norm's name.
-void useBatchStatistics(mlir::func::FuncOp function, NodeNames &names);
+/// last one has the batch norm's name. With a `momentum`, returns the running
+/// statistics after the step.
+llvm::SmallVector<NewValue>
+useBatchStatistics(mlir::func::FuncOp function, NodeNames &names,
+                   std::optional<double> momentum);
+
+/// How parameters are updated.
+struct OptimizerOptions {
+  llvm::StringRef kind, schedule;
+  double rate = 0, factor = 0, momentum = 0, beta1 = 0, beta2 = 0, epsilon = 0;
+  double weightDecay = 0, clipNorm = 0;
+  int64_t warmup = 0, period = 1;
+  bool nesterov = false, decayVectors = true;
+};
+/// Error, at `loc`: an unknown kind or schedule, numbers outside of their
+/// range.
+llvm::LogicalResult verifyOptimizer(mlir::Location loc,
+                                    const OptimizerOptions &options);
+/// A trained parameter, and the gradient of the loss by it.
+struct TrainedParameter {
+  ParameterOp parameter;
+  mlir::Value gradient;
+};
+/// Builds the updates of parameters at the insertion point of `builder`.
+llvm::SmallVector<NewValue>
+buildUpdates(mlir::OpBuilder &builder, mlir::Location loc, NodeNames &names,
+             llvm::ArrayRef<TrainedParameter> trained,
+             const OptimizerOptions &options);
+/// Writes new values, at the insertion point of `builder`, behind all that
+/// reads the old ones.
+void buildWrites(mlir::OpBuilder &builder, NodeNames &names,
+                 llvm::ArrayRef<NewValue> values);
 
 } // namespace soap::nn
 

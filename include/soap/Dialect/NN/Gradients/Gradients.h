@@ -71,7 +71,11 @@ public:
     return spec_.results[result];
   }
   /// @}
+  /// The operation that the gradients belong to, or null.
+  mlir::Operation *leader() const { return leader_; }
   const PartitionSpec &spec() const { return spec_; }
+  mlir::Type getI64Type() { return builder_.getI64Type(); }
+  mlir::Type getI1Type() { return builder_.getI1Type(); }
   /// Loops of the leader's under their own names: for operations that declare
   /// loops of the same roles.
   LoopNames sameLoops() const;
@@ -85,6 +89,7 @@ public:
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value pow(mlir::Value a, mlir::Value b);
+  mlir::Value min(mlir::Value a, mlir::Value b);
   mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value compare(Predicate predicate, mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, double factor);
@@ -114,6 +119,7 @@ public:
   /// @{ A scalar, or a value of `type` with equal elements: in no group.
   mlir::Value scalar(mlir::Type element, double number);
   mlir::Value splat(mlir::Type type, double number);
+  mlir::Value splatInteger(mlir::RankedTensorType type, int64_t number);
   /// These elements in row-major order.
   mlir::Value numbers(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                       llvm::ArrayRef<double> list);

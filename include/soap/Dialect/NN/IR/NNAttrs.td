@@ -105,8 +105,8 @@ def NN_GroupAttr : NN_Attr<"Group", "group"> {
     ```
 
     Constraints:
-    - `leader` is the name of an earlier operation of the block, which is not a
-      member of another group
+    - `leader` is the name of an operation of the block, which is not a member of
+      another group
     - `loops` maps loops of the member to loops of the leader, each of them once
     - inputs, parameters, constants and outputs are in no group
   }];
@@ -212,5 +212,13 @@ def NN_ActivationAttr : NN_Attr<"Activation", "activation"> {
 
 def NN_ActivationArrayAttr :
     TypedArrayAttrBase<NN_ActivationAttr, "activations">;
+
+def NN_ScheduleKind : I32EnumAttr<"ScheduleKind", "how a learning rate decays", [
+    I32EnumAttrCase<"Constant", 0, "constant">,
+    I32EnumAttrCase<"Step", 1, "step">,
+    I32EnumAttrCase<"Cosine", 2, "cosine">,
+    I32EnumAttrCase<"Linear", 3, "linear">]> {
+  let cppNamespace = "::soap::nn";
+}
 
 #endif // SOAP_DIALECT_NN_IR_NNATTRS_TD

@@ -58,7 +58,8 @@ def NN_ParameterOp : NN_PureOp<"parameter", [],
     A value that does not depend on inputs. `source` says where its bytes are or
     how they are made: `#nn.file`, `#nn.splat`, `#nn.random` or `#nn.init`. A
     tile of a parameter holds the box of the source that starts at `offsets`;
-    `global_shape` is the shape of the whole source.
+    `global_shape` is the shape of the whole source. `tensor` is the name of the
+    whole in the model, if the operation is only a part of it.
 
     Loops: `d0 .. dk`; result `(d0, .., dk)`.
 
@@ -69,14 +70,21 @@ def NN_ParameterOp : NN_PureOp<"parameter", [],
            from #nn.file<"model.onnx", 1024, 6912>
     ```
   }];
-  let arguments = !con((ins NN_SourceAttr:$source), boxAttributes);
+  let arguments = !con((ins NN_SourceAttr:$source), boxAttributes,
+                       (ins OptionalAttr<StrAttr>:$tensor));
   let assemblyFormat = "attr-dict `:` type($result) `from` $source";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Type":$result,
                                  "::mlir::Attribute":$source), [{
     build($_builder, $_state, result, source, /*offsets=*/nullptr,
-          /*global_shape=*/nullptr);
+          /*global_shape=*/nullptr, /*tensor=*/nullptr);
   }]>];
+  let extraClassDeclaration = [{
+    /// The name of the model's tensor that this is, or is a part of.
+    ::llvm::StringRef getTensorName() {
+      return getTensor().value_or(::soap::nn::getName(*this));
+    }
+  }];
 }
 
 def NN_ConstantOp : NN_PureOp<"constant", [AllTypesMatch<["value", "result"]>],

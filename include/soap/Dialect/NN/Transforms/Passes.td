@@ -103,13 +103,13 @@ def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
 
 def BuildTrainingStepPass
     : Pass<"nn-build-training-step", "::mlir::func::FuncOp"> {
-  let summary = "Add a loss and the gradients of all parameters";
+  let summary = "Add a loss, gradients, and updates of parameters";
   let description = [{
     Adds a loss of one output of the model and, by reverse-mode differentiation,
-    its gradient by every trainable parameter. The loss and the gradients become
-    the outputs of the function, in place of the model's own: `loss`, and
-    `<parameter>.grad` for each parameter. (Updates of parameters do not exist
-    yet.)
+    its gradient by every trainable parameter. The loss becomes an output of the
+    function, in place of the model's own. With an `optimizer`, every parameter
+    gets its value of the next step (`nn.write`); without one, the gradients are
+    outputs too: `<parameter>.grad` for each parameter.
 
     ```mlir
     %y = nn.matmul %x, %w {nn.name = "fc"} : ...
@@ -143,7 +143,21 @@ def BuildTrainingStepPass
     Batch norms take the statistics of the whole batch (the mean and the biased
     variance over all dimensions but the channels), or with `batch-norm=frozen`
     those of the model. Their statistics are never trained, nor are parameters
-    whose whole name the regular expression `freeze` matches.
+    whose whole name the regular expression `freeze` matches, nor equal elements
+    (`#nn.splat`) that no operation takes for weights or a bias: masks, first
+    states of recurrent layers. With an optimizer,
+    running statistics become `batch-norm-momentum` times their old value and,
+    for the rest, that of the batch: the mean, and the unbiased variance (as
+    PyTorch and cuDNN do).
+
+    Optimizers: `sgd` (`nn.sgd`, or with a `momentum` `nn.momentum`), `adam` and
+    `adamw` (`nn.adam`). Their state are parameters called `<parameter>.velocity`,
+    `.mean` and `.variance`, which start at 0. `nn.schedule` makes the learning
+    rate of a step from `lr`, `schedule`, `warmup`, `period` and `factor`. With
+    `clip-norm` c > 0, all gradients are multiplied by `min(1, c / (n + 1e-6))`,
+    where n is the square root of the sum of squares of all their elements, in
+    which each one counts once, however it is split or copied. An update joins
+    the group of the first operation that reads the parameter.
 
     Precondition: no strategy was chosen yet, and batch norms are not yet folded.
     Errors: an output or a kind of loss that there is not; operations between a
@@ -169,6 +183,30 @@ def BuildTrainingStepPass
     Option<"freeze", "freeze", "std::string", "\"\"",
            "Regular expression for whole names of parameters that are not "
            "trained">,
+    Option<"batchNormMomentum", "batch-norm-momentum", "double", "0.9",
+           "Share of running statistics that a step keeps">,
+    Option<"optimizer", "optimizer", "std::string", "\"\"",
+           "sgd, adam or adamw; empty: the gradients are outputs">,
+    Option<"lr", "lr", "double", "0.01", "Learning rate">,
+    Option<"schedule", "schedule", "std::string", "\"constant\"",
+           "How the learning rate goes on: constant, step, cosine or linear">,
+    Option<"warmup", "warmup", "int64_t", "0",
+           "Steps over which the learning rate rises from 0">,
+    Option<"period", "period", "int64_t", "1",
+           "Steps from one factor to the next (step), or until the learning "
+           "rate is 0 (cosine, linear)">,
+    Option<"factor", "factor", "double", "0.1",
+           "What the schedule 'step' multiplies the learning rate by">,
+    Option<"momentum", "momentum", "double", "0.0", "Momentum of sgd">,
+    Option<"nesterov", "nesterov", "bool", "false", "Nesterov's momentum">,
+    Option<"beta1", "beta1", "double", "0.9", "Decay of Adam's mean">,
+    Option<"beta2", "beta2", "double", "0.999", "Decay of Adam's variance">,
+    Option<"epsilon", "epsilon", "double", "1.0e-8", "Adam's epsilon">,
+    Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay">,
+    Option<"decayVectors", "decay-vectors", "bool", "true",
+           "Weight decay of parameters of rank 1, as biases and norms have">,
+    Option<"clipNorm", "clip-norm", "double", "0.0",
+           "Largest norm of all gradients together; 0: any">,
   ];
   let statistics = [
     Statistic<"numParameters", "parameters", "Parameters with a gradient">,

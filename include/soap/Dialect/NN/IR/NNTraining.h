@@ -1,0 +1,32 @@
+//===- NNTraining.h - Updates of parameters ---------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Optimizers of the nn dialect, and what lasts from step to step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_NN_IR_NNTRAINING_H
+#define SOAP_DIALECT_NN_IR_NNTRAINING_H
+
+#include "soap/Dialect/NN/IR/NN.h"
+
+namespace soap::nn::detail {
+/// Checks types and numbers of an optimizer's operation.
+llvm::LogicalResult verifyUpdate(mlir::Operation *op);
+} // namespace soap::nn::detail
+
+#define GET_OP_CLASSES
+#include "soap/Dialect/NN/IR/NNTrainingOps.h.inc"
+
+namespace soap::nn {
+
+/// The operation that gives a parameter its value of the next step, or null.
+WriteOp findWrite(ParameterOp parameter);
+
+} // namespace soap::nn
+
+#endif // SOAP_DIALECT_NN_IR_NNTRAINING_H

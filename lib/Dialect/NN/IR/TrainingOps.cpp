@@ -1,0 +1,145 @@
+//===- TrainingOps.cpp - Updates of parameters ----------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpSupport.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+//===----------------------------------------------------------------------===//
+// nn.write
+//===----------------------------------------------------------------------===//
+
+WriteOp soap::nn::findWrite(ParameterOp parameter) {
+  for (OpOperand &use : parameter->getUses())
+    if (auto write = dyn_cast<WriteOp>(use.getOwner());
+        write && &use == &write.getParameterMutable())
+      return write;
+  return {};
+}
+
+LogicalResult WriteOp::verify() {
+  // In a task, the parameter is an argument.
+  Operation *source = getParameter().getDefiningOp();
+  if (!isa_and_nonnull<PartitionOpInterface>(source))
+    return success();
+  auto parameter = dyn_cast<ParameterOp>(source);
+  if (!parameter)
+    return emitOpError() << "expected a parameter that an nn.parameter makes, "
+                            "got: the result of "
+                         << source->getName();
+  if (isa<InitAttr>(parameter.getSource()))
+    return emitOpError() << "expected a parameter with a source of its own, "
+                            "got: a result of @init, which is computed once";
+  for (OpOperand &use : parameter->getUses())
+    if (auto write = dyn_cast<WriteOp>(use.getOwner());
+        write && write != *this && &use == &write.getParameterMutable())
+      return emitOpError() << "expected to be the only operation that writes '"
+                           << getName(source) << "', got also: '"
+                           << getName(write) << "'";
+  return success();
+}
+
+PartitionSpec WriteOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+double WriteOp::getFlops(const LocalTile &tile) { return 0; }
+// What makes the value can write it to where the parameter lives.
+double WriteOp::getBytes(const LocalTile &tile) { return 0; }
+
+//===----------------------------------------------------------------------===//
+// nn.schedule
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScheduleOp::verify() {
+  for (Value value : llvm::concat<Value>(
+           SmallVector<Value>(getOperands()),
+           SmallVector<Value>(getResults().begin(), getResults().end())))
+    if (!shapeOf(value).empty())
+      return emitOpError() << "expected scalars, got: " << value.getType();
+  Type element = elementType(getLearningRate());
+  for (Value value : {getCorrection1(), getCorrection2()})
+    if (elementType(value) != element)
+      return emitOpError() << "expected corrections of the learning rate's "
+                              "element type "
+                           << element << ", got: " << elementType(value);
+  auto check = [&](StringRef name, APFloat value, bool isDecay) {
+    double number = value.convertToDouble();
+    if (std::isfinite(number) && number >= 0 && (!isDecay || number < 1))
+      return success();
+    return LogicalResult(
+        emitOpError() << "expected '" << name
+                      << (isDecay ? "' of at least 0 and below 1"
+                                  : "' that is finite and not negative")
+                      << ", got: " << number);
+  };
+  if (failed(check("rate", getRate(), false)) ||
+      failed(check("factor", getFactor(), false)) ||
+      failed(check("beta1", getBeta1(), true)) ||
+      failed(check("beta2", getBeta2(), true)))
+    return failure();
+  if (static_cast<int64_t>(getWarmup()) < 0)
+    return emitOpError() << "expected a 'warmup' of 0 steps or more, got: "
+                         << static_cast<int64_t>(getWarmup());
+  if (static_cast<int64_t>(getPeriod()) < 1)
+    return emitOpError() << "expected a 'period' of 1 step or more, got: "
+                         << static_cast<int64_t>(getPeriod());
+  return success();
+}
+
+PartitionSpec ScheduleOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+double ScheduleOp::getFlops(const LocalTile &tile) { return 10; }
+
+//===----------------------------------------------------------------------===//
+// Optimizers
+//===----------------------------------------------------------------------===//
+
+LogicalResult soap::nn::detail::verifyUpdate(Operation *op) {
+  // w, the gradient, and as much state as there are results beside w.
+  unsigned count = op->getNumResults() + 1;
+  Type type = op->getResult(0).getType();
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    if (index < count && operand.getType() != type)
+      return op->emitOpError() << "expected operand " << index
+                               << " of the result's type " << type
+                               << ", got: " << operand.getType();
+    if (index >= count &&
+        (!shapeOf(operand).empty() ||
+         elementType(operand) != elementType(op->getResult(0))))
+      return op->emitOpError()
+             << "expected a scalar of " << elementType(op->getResult(0))
+             << " as operand " << index << ", got: " << operand.getType();
+  }
+  for (Type other : op->getResultTypes())
+    if (other != type)
+      return op->emitOpError()
+             << "expected results of one type " << type << ", got: " << other;
+  for (NamedAttribute attribute : op->getAttrs())
+    if (auto number = dyn_cast<FloatAttr>(attribute.getValue());
+        number && !number.getValue().isFinite())
+      return op->emitOpError()
+             << "expected a finite number for '" << attribute.getName().strref()
+             << "', got: " << number.getValueAsDouble();
+  return success();
+}
+
+static double perElement(const LocalTile &tile, double operations) {
+  return operations * volume(tile.resultBoxes[0]);
+}
+double SGDOp::getFlops(const LocalTile &tile) { return perElement(tile, 4); }
+double MomentumOp::getFlops(const LocalTile &tile) {
+  return perElement(tile, getNesterov() ? 8 : 6);
+}
+double AdamOp::getFlops(const LocalTile &tile) { return perElement(tile, 14); }
+
+#define GET_OP_CLASSES
+#include "soap/Dialect/NN/IR/NNTrainingOps.cpp.inc"

@@ -1,0 +1,163 @@
+//===- GradientKernelsTest.cpp - Native kernels of gradients --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Random operations of gradients and of optimizers, of f32 and f64, compiled,
+// against the naive evaluator. SOAP_NATIVE_SEED sets the seed,
+// SOAP_NATIVE_COUNT the number of cases per kind.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../FromEnvironment.h"
+#include "CompiledOps.h"
+#include "Dialect/NN/RandomOps.h"
+#include "Dialect/NN/Reference.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::test;
+using nn::test::Tensor;
+
+/// A tensor as a kernel has it in memory.
+static std::vector<char> toMemory(const Tensor &tensor, Type element) {
+  std::vector<char> bytes;
+  auto add = [&](auto value) {
+    const char *from = reinterpret_cast<const char *>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof(value));
+  };
+  for (double value : tensor.data) {
+    if (element.isF64())
+      add(value);
+    else if (element.isF32())
+      add(static_cast<float>(value));
+    else if (element.isInteger(64))
+      add(static_cast<int64_t>(value));
+    else
+      add(static_cast<int32_t>(value));
+  }
+  return bytes;
+}
+
+static double numberAt(const std::vector<char> &bytes, size_t i, Type element) {
+  if (element.isInteger(64))
+    return static_cast<double>(
+        reinterpret_cast<const int64_t *>(bytes.data())[i]);
+  return element.isF64() ? reinterpret_cast<const double *>(bytes.data())[i]
+                         : reinterpret_cast<const float *>(bytes.data())[i];
+}
+
+static bool isTested(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isF32() || element.isF64() || element.isSignlessInteger(32) ||
+         element.isSignlessInteger(64);
+}
+
+/// Operations of f32 and f64 of one kind, each a function of a module.
+static std::string randomFunctions(StringRef kind, uint64_t seed,
+                                   uint64_t count) {
+  MLIRContext context;
+  context.loadDialect<func::FuncDialect, nn::NNDialect>();
+  OpBuilder builder(&context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  for (uint64_t found = 0, i = 0; found < count; ++i) {
+    nn::test::Random random(seed * 1000003 + i);
+    auto function = builder.create<func::FuncOp>(
+        builder.getUnknownLoc(), "f" + std::to_string(i),
+        builder.getFunctionType({}, {}));
+    Block *block = function.addEntryBlock();
+    Operation *op = nn::test::buildRandomOp(*block, kind, random, &context);
+    if (!llvm::all_of(op->getOperandTypes(), isTested) ||
+        !llvm::all_of(op->getResultTypes(), isTested) ||
+        !isa<FloatType>(getElementTypeOrSelf(op->getResults().back()))) {
+      function.erase();
+      continue;
+    }
+    function.setFunctionType(
+        builder.getFunctionType(block->getArgumentTypes(), {}));
+    OpBuilder::atBlockEnd(block).create<func::ReturnOp>(
+        builder.getUnknownLoc());
+    ++found;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << *module;
+  return text;
+}
+
+/// Runs operation `index` on random operands and compares all its results.
+static void compare(const CompiledOps &compiled, size_t index,
+                    nn::test::Random &random) {
+  Operation *op = compiled.ops[index];
+  std::vector<Tensor> operands;
+  std::vector<std::vector<char>> memory;
+  for (Value operand : op->getOperands()) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    Tensor &tensor = operands.emplace_back(type.getShape());
+    for (double &value : tensor.data)
+      value = type.getElementType().isInteger()
+                  ? static_cast<double>(random.in(-1, 4))
+                  : static_cast<float>(random.normal());
+    if (nn::test::isPositive(op, operands.size() - 1))
+      for (double &value : tensor.data)
+        value = type.getElementType().isInteger()
+                    ? 10 * std::abs(value)
+                    : 0.125f + std::abs(static_cast<float>(value));
+    memory.push_back(toMemory(tensor, type.getElementType()));
+  }
+  std::vector<Tensor> expected = nn::test::evaluateAll(op, operands);
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), expected)) {
+    // What no kernel writes is seen.
+    Tensor untouched(tensor.shape, std::nan(""));
+    memory.push_back(toMemory(untouched, getElementTypeOrSelf(result)));
+  }
+  std::vector<void *> buffers;
+  for (std::vector<char> &bytes : memory)
+    buffers.push_back(bytes.data());
+  compiled.call(index, buffers);
+  for (auto [number, tensor] : llvm::enumerate(expected)) {
+    Type element = getElementTypeOrSelf(op->getResult(number));
+    double tolerance = element.isF64() ? 1e-10 : 1e-4, scale = 1;
+    for (double value : tensor.data)
+      scale = std::max(scale, std::abs(value));
+    for (size_t i = 0; i != tensor.data.size(); ++i) {
+      double got = numberAt(memory[operands.size() + number], i, element);
+      ASSERT_TRUE(std::abs(got - tensor.data[i]) <= tolerance * scale)
+          << "result " << number << ", element " << i << ": expected "
+          << tensor.data[i] << ", got: " << got;
+    }
+  }
+}
+
+static void check(StringRef kind) {
+  uint64_t seed = fromEnvironment("SOAP_NATIVE_SEED", 1);
+  uint64_t count = fromEnvironment("SOAP_NATIVE_COUNT", 15);
+  CompiledOps compiled(randomFunctions(kind, seed, count));
+  ASSERT_EQ(compiled.ops.size(), count);
+  nn::test::Random random(seed);
+  for (size_t i = 0; i != count; ++i) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *compiled.ops[i];
+    SCOPED_TRACE(text + ", SOAP_NATIVE_SEED=" + std::to_string(seed));
+    compare(compiled, i, random);
+    if (testing::Test::HasFatalFailure())
+      return;
+  }
+}
+
+TEST(GradientKernels, Schedule) { check("nn.schedule"); }
+TEST(GradientKernels, SGD) { check("nn.sgd"); }
+TEST(GradientKernels, Momentum) { check("nn.momentum"); }
+TEST(GradientKernels, Adam) { check("nn.adam"); }
+TEST(GradientKernels, ConvBackwardFilter) { check("nn.conv_backward_filter"); }
+TEST(GradientKernels, MaxPoolBackward) { check("nn.max_pool_backward"); }
+TEST(GradientKernels, LSTMBackward) { check("nn.lstm_backward"); }
+TEST(GradientKernels, GRUBackward) { check("nn.gru_backward"); }
+TEST(GradientKernels, RNNBackward) { check("nn.rnn_backward"); }
