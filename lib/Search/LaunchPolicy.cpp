@@ -77,9 +77,7 @@ public:
   }
 
 private:
-  bool isWrite(int32_t id) const {
-    return graph_.node(id).writtenOperand >= 0;
-  }
+  bool isWrite(int32_t id) const { return graph_.node(id).writtenOperand >= 0; }
   bool isComputed(int32_t value) const {
     return graph_.node(graph_.value(value).producer).role == NodeRole::Compute;
   }

@@ -22,7 +22,8 @@ NodeRole roleOf(Operation *op) {
       .Case<nn::InputOp>([](auto) { return NodeRole::Input; })
       .Case<nn::OutputOp>([](auto) { return NodeRole::Output; })
       .Case<nn::ParameterOp>([](auto) { return NodeRole::Parameter; })
-      .Case<nn::ConstantOp, nn::ScheduleOp>([](auto) { return NodeRole::Constant; })
+      .Case<nn::ConstantOp, nn::ScheduleOp>(
+          [](auto) { return NodeRole::Constant; })
       .Default([](auto) { return NodeRole::Compute; });
 }
 
@@ -58,7 +59,8 @@ public:
   explicit Groups(func::FuncOp main) {
     main.walk([&](nn::PartitionOpInterface op) {
       if (StringRef leader = nn::getGroupLeader(op); !leader.empty())
-        groups_.try_emplace(leader, Group{static_cast<int32_t>(groups_.size())});
+        groups_.try_emplace(leader,
+                            Group{static_cast<int32_t>(groups_.size())});
     });
     main.walk([&](nn::PartitionOpInterface op) {
       auto it = groups_.find(nn::getName(op));
@@ -117,8 +119,8 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     node.role = roleOf(&op);
     node.spec = partitionable.getPartitionSpec();
     if (auto write = dyn_cast<nn::WriteOp>(&op))
-      node.writtenOperand = static_cast<int32_t>(
-          write.getParameterMutable().getOperandNumber());
+      node.writtenOperand =
+          static_cast<int32_t>(write.getParameterMutable().getOperandNumber());
     if (auto input = dyn_cast<nn::InputOp>(&op))
       node.sampleDims = sampleDimBits(input);
     for (Value operand : op.getOperands()) {

@@ -103,9 +103,9 @@ struct ElementwiseLowering : public RewritePattern {
         iterators,
         [&](OpBuilder &builder, Location location, ValueRange elements) {
           builder.create<linalg::YieldOp>(
-              location, buildElementwiseScalars(
-                            builder, location, op,
-                            elements.drop_back(outputs.size())));
+              location,
+              buildElementwiseScalars(builder, location, op,
+                                      elements.drop_back(outputs.size())));
         });
     return success();
   }

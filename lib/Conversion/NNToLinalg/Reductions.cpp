@@ -57,17 +57,28 @@ Value linalg_lowering::reduce(OpBuilder &builder, Location loc, Value input,
                               bool isUnsigned) {
   RankedTensorType type = tensorType(input);
   Type element = type.getElementType();
+  // Neighbours that are both summed, or both kept, are one loop: a long one.
   SmallVector<Iterator> iterators;
-  SmallVector<AffineExpr> kept;
-  SmallVector<int64_t> shape;
+  SmallVector<int64_t> shape, merged;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     bool reduced = llvm::is_contained(axes, dim);
-    iterators.push_back(reduced ? Iterator::reduction : Iterator::parallel);
-    if (reduced)
+    if (!reduced)
+      shape.push_back(type.getDimSize(dim));
+    Iterator iterator = reduced ? Iterator::reduction : Iterator::parallel;
+    if (!iterators.empty() && iterators.back() == iterator) {
+      merged.back() *= type.getDimSize(dim);
       continue;
-    kept.push_back(builder.getAffineDimExpr(dim));
-    shape.push_back(type.getDimSize(dim));
+    }
+    iterators.push_back(iterator);
+    merged.push_back(type.getDimSize(dim));
   }
+  SmallVector<AffineExpr> kept;
+  SmallVector<int64_t> mergedResult;
+  for (auto [dim, iterator] : llvm::enumerate(iterators))
+    if (iterator == Iterator::parallel) {
+      kept.push_back(builder.getAffineDimExpr(dim));
+      mergedResult.push_back(merged[dim]);
+    }
   Type signedness = element;
   if (auto integer = dyn_cast<IntegerType>(element);
       integer && isUnsigned && integer.getWidth() > 1)
@@ -75,15 +86,16 @@ Value linalg_lowering::reduce(OpBuilder &builder, Location loc, Value input,
                                   IntegerType::Unsigned);
   Value start = neutral(builder, loc, kind, signedness);
   SmallVector<AffineMap> maps = {
-      builder.getMultiDimIdentityMap(type.getRank()),
-      AffineMap::get(type.getRank(), 0, kept, builder.getContext())};
-  return generic(
-      builder, loc, input, filled(builder, loc, shape, start),
-      {maps, iterators},
-      [&](OpBuilder &nested, Location location, ValueRange elements) {
-        return joined(nested, location, {kind, isUnsigned, sumFlags},
-                      elements[0], elements[1]);
-      });
+      builder.getMultiDimIdentityMap(merged.size()),
+      AffineMap::get(merged.size(), 0, kept, builder.getContext())};
+  Value result =
+      generic(builder, loc, reshaped(builder, loc, input, merged),
+              filled(builder, loc, mergedResult, start), {maps, iterators},
+              [&](OpBuilder &nested, Location location, ValueRange elements) {
+                return joined(nested, location, {kind, isUnsigned, sumFlags},
+                              elements[0], elements[1]);
+              });
+  return reshaped(builder, loc, result, shape);
 }
 
 namespace {

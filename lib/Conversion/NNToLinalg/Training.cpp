@@ -106,8 +106,8 @@ static SmallVector<Value> compute(OpBuilder &builder, Location loc,
   return results;
 }
 
-static SmallVector<Value> compute(OpBuilder &builder, Location loc, nn::SGDOp op,
-                                  ValueRange elements) {
+static SmallVector<Value> compute(OpBuilder &builder, Location loc,
+                                  nn::SGDOp op, ValueRange elements) {
   Formula f(builder, loc, elements[0].getType());
   Value w = elements[0], g = elements[1], rate = elements[2];
   if (elements.size() > 3)

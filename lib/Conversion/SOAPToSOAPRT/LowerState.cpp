@@ -39,8 +39,7 @@ static Value shardOf(soapir::TaskOp task, Value argument) {
 static Operation *lastReader(Value shard, Operation *maker) {
   Operation *last = nullptr;
   auto see = [&](Operation *reader) {
-    if (reader && reader != maker &&
-        (!last || last->isBeforeInBlock(reader)))
+    if (reader && reader != maker && (!last || last->isBeforeInBlock(reader)))
       last = reader;
   };
   for (Operation *user : shard.getUsers()) {
@@ -68,10 +67,9 @@ Operation *Lowering::findMakerInPlace(soapir::TaskOp write, Value value,
   if (!maker || maker.getReduce() || maker.getPhase() != Phase::Step ||
       value.getType() != parameter.getType())
     return nullptr;
-  Value made =
-      maker.getBlock()
-          .getTerminator()
-          ->getOperands()[cast<OpResult>(value).getResultNumber()];
+  Value made = maker.getBlock()
+                   .getTerminator()
+                   ->getOperands()[cast<OpResult>(value).getResultNumber()];
   Operation *op = made.getDefiningOp();
   if (!op || !llvm::hasSingleElement(maker.getBlock().without_terminator()) ||
       !op->hasTrait<nn::PerElement>() || target_.isLibraryKernel(op))
@@ -151,9 +149,9 @@ LogicalResult Lowering::lowerSchedule(nn::ScheduleOp op, Place place,
   // The number of the step before lies in the memory of the device, from where
   // the first row takes it, and leaves its own there.
   auto type = cast<RankedTensorType>(op.getNumber().getType());
-  Value count = createBuffer(place.device, type.getShape(),
-                             type.getElementType(), Space::Parameters,
-                             op.getLoc());
+  Value count =
+      createBuffer(place.device, type.getShape(), type.getElementType(),
+                   Space::Parameters, op.getLoc());
   OpBuilder builder(op);
   TypedAttr zero = builder.getI64IntegerAttr(0);
   bufferBuilder(place.device)

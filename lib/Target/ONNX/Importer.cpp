@@ -11,6 +11,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "soap/Dialect/NN/IR/NNRare.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"
@@ -322,6 +323,8 @@ Value GraphImporter::materialize(ImportedValue &value, llvm::StringRef name) {
   state.addAttribute("nn.name", builder.getStringAttr(uniqueName(name)));
   if (stored) {
     state.addAttribute("source", value.source);
+    if (!initializerNames.contains(value.origin))
+      state.addAttribute(nn::constantAttrName, builder.getUnitAttr());
   } else {
     SmallVector<Attribute> elements;
     for (int64_t i = 0, e = value.host.size(); i != e; ++i)

@@ -1,12 +1,13 @@
 // RUN: soap-opt %s -convert-nn-to-linalg -canonicalize -split-input-file -mlir-print-local-scope | FileCheck %s
 
-// Tests a mean: a sum, then one scaling, then the kept dimensions.
+// Tests a mean: a sum, of neighbouring dimensions in one loop, then one scaling,
+// then the kept dimensions.
 // CHECK-LABEL: func @mean
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant 2.5
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.0
 // CHECK: linalg.fill ins(%[[ZERO]]
 // CHECK: linalg.generic
-// CHECK-SAME: ["parallel", "parallel", "reduction", "reduction"]
+// CHECK-SAME: ["parallel", "reduction"]
 // CHECK: arith.addf %{{.*}} fastmath<reassoc,contract>
 // CHECK: %[[SCALED:.*]] = linalg.generic
 // CHECK: arith.mulf %{{.*}}, %[[SCALE]]

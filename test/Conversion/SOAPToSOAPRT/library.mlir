@@ -13,6 +13,14 @@
 // Tests that a layer normalisation is left to the library up to rank 6.
 // CHECK: soaprt.kernel {{.*}} "nn.layer_norm {{.*}}1x2x3xf32 3xf32 -> 1x2x3xf32" (
 // CHECK: soaprt.kernel {{.*}} "nn.layer_norm {{.*}}1x1x1x1x1x2x3xf32" native @kernels::
+// Tests that the gradient of a filter is left to the library, unless x goes on
+// behind the last window.
+// CHECK: soaprt.kernel {{.*}} "nn.conv_backward_filter {{.*}}1x1x2x3xf32 1x1x2x3xf32 -> 1x1x1x1xf32" (
+// CHECK: soaprt.kernel {{.*}} "nn.conv_backward_filter {{.*}}1x1x1x3xf32 1x1x1x3xf32 -> 1x1x1x1xf32" native @kernels::
+// Tests that a transposed convolution is left to the library, unless it has a
+// bias.
+// CHECK: soaprt.kernel {{.*}} "nn.conv_backward_data {{.*}}1x1x2x3xf32 1x1x1x1xf32 -> 1x1x2x3xf32" (
+// CHECK: soaprt.kernel {{.*}} "nn.conv_backward_data {{.*}}1x1x2x3xf32 1x1x1x1xf32 1xf32 -> 1x1x2x3xf32" native @kernels::
 
 // CHECK: soaprt.device @d0 id 0 {
 
@@ -39,7 +47,12 @@ func.func @main() {
     %6 = nn.reshape %5 {nn.name = "deep"} : (tensor<1x2x3xf32>) -> tensor<1x1x1x1x1x2x3xf32>
     %7 = nn.layer_norm %6, %scale {nn.name = "norm7", axis = 6 : i64, epsilon = 1.0e-05 : f32} : (tensor<1x1x1x1x1x2x3xf32>, tensor<3xf32>) -> tensor<1x1x1x1x1x2x3xf32>
     %8 = nn.reshape %7 {nn.name = "flat"} : (tensor<1x1x1x1x1x2x3xf32>) -> tensor<1x1x2x3xf32>
-    soap.return %8 : tensor<1x1x2x3xf32>
+    %9 = nn.conv_backward_filter %a, %8 {nn.name = "filter", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>, tensor<1x1x2x3xf32>) -> tensor<1x1x1x1xf32>
+    %10 = nn.conv_backward_filter %8, %1 {nn.name = "cropped", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>, tensor<1x1x1x3xf32>) -> tensor<1x1x1x1xf32>
+    %bias = nn.constant dense<2.0> : tensor<1xf32> {nn.name = "bias"}
+    %11 = nn.conv_backward_data %8, %9 {nn.name = "data", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2x3xf32>
+    %12 = nn.conv_backward_data %11, %10 bias %bias {nn.name = "biased", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x2x3xf32>
+    soap.return %12 : tensor<1x1x2x3xf32>
   }
   soap.discard %y : !soap.shard<tensor<1x1x2x3xf32>, on 0>
   return

@@ -160,9 +160,16 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                << attribute.getValue();
     return success();
   }
+  if (attribute.getName() == constantAttrName) {
+    if (!isa<ParameterOp>(op) || !isa<UnitAttr>(attribute.getValue()))
+      return op->emitOpError() << "expected '" << constantAttrName
+                               << "' without a value, on an nn.parameter";
+    return success();
+  }
   if (attribute.getName() != "nn.name")
     return op->emitOpError() << "expected no attributes of the nn dialect but "
-                                "'nn.name' and 'nn.group', got: '"
+                                "'nn.name', 'nn.group' and 'nn.constant', "
+                                "got: '"
                              << attribute.getName().getValue() << "'";
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())

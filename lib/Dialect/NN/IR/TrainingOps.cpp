@@ -74,11 +74,11 @@ LogicalResult ScheduleOp::verify() {
     double number = value.convertToDouble();
     if (std::isfinite(number) && number >= 0 && (!isDecay || number < 1))
       return success();
-    return LogicalResult(
-        emitOpError() << "expected '" << name
-                      << (isDecay ? "' of at least 0 and below 1"
-                                  : "' that is finite and not negative")
-                      << ", got: " << number);
+    return LogicalResult(emitOpError()
+                         << "expected '" << name
+                         << (isDecay ? "' of at least 0 and below 1"
+                                     : "' that is finite and not negative")
+                         << ", got: " << number);
   };
   if (failed(check("rate", getRate(), false)) ||
       failed(check("factor", getFactor(), false)) ||
@@ -109,9 +109,9 @@ LogicalResult soap::nn::detail::verifyUpdate(Operation *op) {
   Type type = op->getResult(0).getType();
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     if (index < count && operand.getType() != type)
-      return op->emitOpError() << "expected operand " << index
-                               << " of the result's type " << type
-                               << ", got: " << operand.getType();
+      return op->emitOpError()
+             << "expected operand " << index << " of the result's type " << type
+             << ", got: " << operand.getType();
     if (index >= count &&
         (!shapeOf(operand).empty() ||
          elementType(operand) != elementType(op->getResult(0))))

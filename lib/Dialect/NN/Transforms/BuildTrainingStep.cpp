@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TrainingStep.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -231,10 +232,10 @@ static bool isWeight(OpOperand &use) {
       .Default(false);
 }
 
-/// Equal elements are trained only as weights: nodes of the model make others,
-/// such as masks and the first states of recurrent layers.
+/// What nodes of the model make is trained only as weights: other such values
+/// are masks, or the first states of recurrent layers.
 static bool isConstant(ParameterOp parameter) {
-  return isa<SplatAttr>(parameter.getSource()) &&
+  return parameter->hasAttr(constantAttrName) &&
          llvm::none_of(parameter->getUses(), isWeight);
 }
 

@@ -46,9 +46,9 @@ struct NewValue {
 /// squared deviations. All of them are one group, led by `<name>.sum`; the
 /// last one has the batch norm's name. With a `momentum`, returns the running
 /// statistics after the step.
-llvm::SmallVector<NewValue>
-useBatchStatistics(mlir::func::FuncOp function, NodeNames &names,
-                   std::optional<double> momentum);
+llvm::SmallVector<NewValue> useBatchStatistics(mlir::func::FuncOp function,
+                                               NodeNames &names,
+                                               std::optional<double> momentum);
 
 /// How parameters are updated.
 struct OptimizerOptions {

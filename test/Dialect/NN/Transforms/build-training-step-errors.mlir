@@ -4,8 +4,8 @@
 // expected-error @+1 {{expected operations that have a gradient between parameters and the loss; freeze the parameters before them, or take another output; without a gradient:}}
 func.func @main() {
   %w = nn.parameter {nn.name = "w"} : tensor<4x3xf32> from #nn.file<"m", 0, 48>
-  %a = nn.cum_sum %w {nn.name = "sums", axis = 0 : i64} : tensor<4x3xf32>
-  %b = nn.trilu %a {nn.name = "corner", upper} : tensor<4x3xf32>
+  %a = nn.mod %w, %w {nn.name = "rest", truncate} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  %b = nn.mod %a, %w {nn.name = "again", truncate} : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
   nn.output %b {nn.name = "y"} : tensor<4x3xf32>
   return
 }
@@ -36,8 +36,10 @@ func.func @main() {
 // Tests that a mode without a gradient says so.
 func.func @main() {
   %w = nn.parameter {nn.name = "w"} : tensor<4x3xf32> from #nn.file<"m", 0, 48>
-  // expected-error @+1 {{expected a sum, a maximum or a minimum for a gradient, got: a product}}
-  %a = nn.reduce %w {nn.name = "a", kind = #nn.reduce_kind<prod>, axes = array<i64: 0>, keepdims = false} : (tensor<4x3xf32>) -> tensor<3xf32>
-  nn.output %a {nn.name = "y"} : tensor<3xf32>
+  %i = nn.constant dense<0> : tensor<2x3xi64> {nn.name = "i"}
+  %u = nn.constant dense<2.0> : tensor<2x3xf32> {nn.name = "u"}
+  // expected-error @+1 {{expected stored or added updates for a gradient, got: another reduction}}
+  %a = nn.scatter_elements %i, %u into %w {nn.name = "a", axis = 0 : i64, reduction = #nn.reduce_kind<prod>} : (tensor<2x3xi64>, tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<4x3xf32>
+  nn.output %a {nn.name = "y"} : tensor<4x3xf32>
   return
 }

@@ -24,6 +24,10 @@ llvm::LogicalResult verifyUpdate(mlir::Operation *op);
 
 namespace soap::nn {
 
+/// The attribute, without a value, of a parameter that a node of the model
+/// makes (ONNX Constant, ConstantOfShape), not one of its initializers.
+constexpr llvm::StringLiteral constantAttrName("nn.constant");
+
 /// The operation that gives a parameter its value of the next step, or null.
 WriteOp findWrite(ParameterOp parameter);
 

@@ -143,9 +143,9 @@ def BuildTrainingStepPass
     Batch norms take the statistics of the whole batch (the mean and the biased
     variance over all dimensions but the channels), or with `batch-norm=frozen`
     those of the model. Their statistics are never trained, nor are parameters
-    whose whole name the regular expression `freeze` matches, nor equal elements
-    (`#nn.splat`) that no operation takes for weights or a bias: masks, first
-    states of recurrent layers. With an optimizer,
+    whose whole name the regular expression `freeze` matches, nor what a
+    node of the model makes (`nn.constant`) and no operation takes for weights
+    or a bias: masks, first states of recurrent layers. With an optimizer,
     running statistics become `batch-norm-momentum` times their old value and,
     for the rest, that of the batch: the mean, and the unbiased variance (as
     PyTorch and cuDNN do).
