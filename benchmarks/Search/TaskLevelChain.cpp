@@ -63,7 +63,7 @@ bool TaskLevelChain::propose(const detail::SubMachine &machine, double beta) {
   llvm::SmallVector<int32_t, 32> changed;
   detail::Undo undo;
   if (!detail::propose({problem_.graph, problem_.topology, machine.space},
-                       machine.repeated, kind, current_, random, changed, undo))
+                       machine.tables, kind, current_, random, changed, undo))
     return false;
   ++statistics_.proposals;
   lap(statistics_.proposing);

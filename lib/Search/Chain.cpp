@@ -249,7 +249,7 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   changed_.clear();
   undo_.clear();
   ProposalContext context{problem_.graph, problem_.topology, machine.space};
-  if (!drawProposal(context, machine.repeated, kind, current_, random, changed_,
+  if (!drawProposal(context, machine.tables, kind, current_, random, changed_,
                     undo_))
     return Verdict::Unchanged;
   ++statistics_.proposals;

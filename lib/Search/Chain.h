@@ -18,11 +18,11 @@ namespace soap::detail {
 /// The part of the machine that a search looks at: devices 0 to n-1.
 struct SubMachine {
   ConfigurationSpace space;
-  RepeatedGroups repeated;
+  ProposalTables tables;
 
   SubMachine(const SearchProblem &problem, int32_t maxTasks, int32_t devices)
       : space(problem.graph, problem.topology, maxTasks, devices),
-        repeated(problem.graph, space) {}
+        tables(problem, space) {}
 };
 
 /// When to stop. Time stops a search in the middle of a round. Who cancels it

@@ -14,6 +14,20 @@
 using namespace soap;
 using llvm::SmallVector;
 
+std::vector<std::vector<int64_t>>
+detail::nodeCosts(const SearchProblem &problem) {
+  const OperatorGraph &graph = problem.graph;
+  std::vector<std::vector<int64_t>> result;
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    result.emplace_back(problem.topology.kinds().size(), 0);
+    const GraphNode &node = graph.node(id);
+    if (node.role == NodeRole::Compute)
+      result.back() =
+          degreesCost(problem, id, onDevice(node, 0).degrees).ns.front();
+  }
+  return result;
+}
+
 detail::DegreesCost detail::degreesCost(const SearchProblem &problem,
                                         int32_t id, const Degrees &degrees) {
   const OperatorGraph &graph = problem.graph;

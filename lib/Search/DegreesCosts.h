@@ -31,6 +31,10 @@ struct DegreesCost {
 DegreesCost degreesCost(const SearchProblem &problem, int32_t node,
                         const Degrees &degrees);
 
+/// What nodes cost that are not split, [node][kind of device]; 0 for nodes that
+/// do not compute.
+std::vector<std::vector<int64_t>> nodeCosts(const SearchProblem &problem);
+
 /// The text of all that the costs of a compute node follow from: its kernel,
 /// its loops with their kinds, and how it reads and writes. Empty if the kernel
 /// has no key, so that nothing can be said.

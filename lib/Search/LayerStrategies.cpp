@@ -136,22 +136,6 @@ balancedCut(size_t items, int32_t places,
   return cut(high);
 }
 
-/// Times of whole nodes, [node][kind of device].
-static std::vector<std::vector<int64_t>>
-nodeCosts(const SearchProblem &problem) {
-  const OperatorGraph &graph = problem.graph;
-  std::vector<std::vector<int64_t>> result;
-  for (int32_t id = 0; id < graph.numNodes(); ++id) {
-    result.emplace_back(problem.topology.kinds().size(), 0);
-    const GraphNode &node = graph.node(id);
-    if (node.role == NodeRole::Compute)
-      result.back() =
-          detail::degreesCost(problem, id, onDevice(node, 0).degrees)
-              .ns.front();
-  }
-  return result;
-}
-
 static Strategy onFirstDevice(const OperatorGraph &graph) {
   Strategy strategy;
   for (const GraphNode &node : graph.nodes())
@@ -165,7 +149,7 @@ Strategy soap::modelParallel(const SearchProblem &problem, int32_t devices) {
   if (devices <= 0 || devices > topology.numDevices())
     devices = topology.numDevices();
   ConfigurationSpace space(graph, topology);
-  auto nodeNs = nodeCosts(problem);
+  auto nodeNs = detail::nodeCosts(problem);
   std::vector<std::vector<int64_t>> groupNs;
   for (int32_t group : space.groups()) {
     auto &sum = groupNs.emplace_back(topology.kinds().size(), 0);
@@ -211,7 +195,7 @@ Strategy soap::expertRNN(const SearchProblem &problem, int32_t devices) {
     return machines[machine][block * machines[machine].size() / width];
   };
   if (depths > width) {
-    auto nodeNs = nodeCosts(problem);
+    auto nodeNs = detail::nodeCosts(problem);
     std::vector<std::vector<int64_t>> depthNs(
         depths, std::vector<int64_t>(topology.kinds().size(), 0));
     for (int32_t id = 0; id < graph.numNodes(); ++id)

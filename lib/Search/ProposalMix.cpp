@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DegreesCosts.h"
 #include "Hashing.h"
 #include "Proposals.h"
 #include "ValueClasses.h"
@@ -29,6 +30,8 @@ llvm::StringRef soap::stringify(ProposalKind kind) {
     return "resize";
   case ProposalKind::Shift:
     return "shift";
+  case ProposalKind::Lanes:
+    return "lanes";
   }
   return "";
 }
@@ -82,4 +85,11 @@ RepeatedGroups::RepeatedGroups(const OperatorGraph &graph,
     classOf_.push_back(it->second);
     members_[it->second].push_back(static_cast<int32_t>(index));
   }
+}
+
+ProposalTables::ProposalTables(const SearchProblem &problem,
+                               const ConfigurationSpace &space)
+    : repeated(problem.graph, space), followers(problem.graph) {
+  for (const std::vector<int64_t> &ns : nodeCosts(problem))
+    nodeNs.push_back(*llvm::min_element(ns));
 }

@@ -6,28 +6,59 @@
 //===----------------------------------------------------------------------===//
 
 #include "Proposals.h"
-#include "llvm/ADT/BitVector.h"
+#include "Change.h"
+#include "Lanes.h"
 #include <cmath>
 
 using namespace soap;
 using namespace soap::detail;
 using llvm::SmallVector;
 
+void Change::set(int32_t group, const Configuration &config) {
+  if ((configOf(group).degrees == config.degrees &&
+       configOf(group).devices == config.devices) ||
+      isChanged_.test(group))
+    return;
+  isChanged_.set(group);
+  for (int32_t node : graph_.group(group)) {
+    undo_.push_back({node, strategy_.configs[node]});
+    changed_.push_back(node);
+  }
+  space_.assign(strategy_, group, config);
+}
+
+std::optional<Configuration> Change::whereMainIs(int32_t group) const {
+  int32_t node = leader(group);
+  int32_t operand = mainOperand(graph_, node);
+  if (operand < 0)
+    return std::nullopt;
+  Configuration config = followOperand(graph_, strategy_, node, operand);
+  if (!allows(group, config))
+    return std::nullopt;
+  return config;
+}
+
+bool Change::followMain(int32_t group) {
+  std::optional<Configuration> config = whereMainIs(group);
+  if (config)
+    set(group, *config);
+  return config.has_value();
+}
+
 namespace {
-class Proposal {
+class Proposal : public Change {
 public:
   Proposal(const ProposalContext &context, Strategy &strategy, Random &random,
            llvm::SmallVectorImpl<int32_t> &changed, Undo &undo)
-      : graph_(context.graph), space_(context.space), strategy_(strategy),
-        random_(random), changed_(changed), undo_(undo),
-        isChanged_(graph_.numGroups()) {}
+      : Change(context, strategy, changed, undo), topology_(context.topology),
+        random_(random) {}
 
-  bool make(ProposalKind kind, const RepeatedGroups &repeated) {
-    size_t index = random_.below(space_.groups().size());
-    int32_t group = space_.groups()[index];
+  bool make(ProposalKind kind, const ProposalTables &tables) {
+    size_t index = random_.below(space().groups().size());
+    int32_t group = space().groups()[index];
     switch (kind) {
     case ProposalKind::Uniform:
-      set(group, space_.sample(group, random_));
+      set(group, space().sample(group, random_));
       break;
     case ProposalKind::Grid:
       set(group, sampleGrid(group));
@@ -39,7 +70,7 @@ public:
       stretch(index);
       break;
     case ProposalKind::Repeat:
-      repeat(index, repeated);
+      repeat(index, tables.repeated);
       break;
     case ProposalKind::Resize:
       resize(group);
@@ -47,62 +78,30 @@ public:
     case ProposalKind::Shift:
       shift(index);
       break;
+    case ProposalKind::Lanes:
+      lanes(index, tables);
+      break;
     }
-    return !changed_.empty();
-  }
-
-  bool change(int32_t group, const Configuration &config) {
-    set(group, config);
-    return !changed_.empty();
+    // The paper's proposal changes one operation.
+    if (kind != ProposalKind::Uniform) {
+      if (random_.below(4) != 0)
+        tables.followers.followProducers(*this);
+      tables.followers.followReaders(*this);
+    }
+    return !changed().empty();
   }
 
 private:
-  int32_t leader(int32_t group) const { return graph_.group(group).front(); }
-  const Configuration &configOf(int32_t group) const {
-    return strategy_.configs[leader(group)];
-  }
-
-  void set(int32_t group, const Configuration &config) {
-    // A proposal changes a group once.
-    if ((configOf(group).degrees == config.degrees &&
-         configOf(group).devices == config.devices) ||
-        isChanged_.test(group))
-      return;
-    isChanged_.set(group);
-    for (int32_t node : graph_.group(group)) {
-      undo_.push_back({node, strategy_.configs[node]});
-      changed_.push_back(node);
-    }
-    space_.assign(strategy_, group, config);
-  }
-
-  bool allows(int32_t group, const Configuration &config) const {
-    return space_.allows(group, config.degrees);
-  }
-
-  /// The configuration that keeps a group where its main operand is.
-  bool followMain(int32_t group) {
-    int32_t node = leader(group);
-    int32_t operand = mainOperand(graph_, node);
-    if (operand < 0)
-      return false;
-    Configuration config = followOperand(graph_, strategy_, node, operand);
-    if (!allows(group, config))
-      return false;
-    set(group, config);
-    return true;
-  }
-
   /// What a neighbour does, one way or another.
   void adopt(int32_t group) {
     int32_t node = leader(group);
-    SmallVector<int32_t, 8> neighbours = detail::neighbours(graph_, group);
+    SmallVector<int32_t, 8> neighbours = detail::neighbours(graph(), group);
     if (random_.below(2) == 0 && followMain(group))
       return;
     if (neighbours.empty())
       return;
     int32_t other = neighbours[random_.below(neighbours.size())];
-    if (auto config = space_.sameAs(group, other, configOf(other)))
+    if (auto config = space().sameAs(group, other, configOf(other)))
       return set(group, *config);
     // Its devices at least, if the number of tasks is the same or one.
     Configuration config = configOf(group);
@@ -110,7 +109,7 @@ private:
     if (config.devices.size() == source.devices.size())
       config.devices = source.devices;
     else
-      config = onDevice(graph_.node(node), source.devices[0]);
+      config = onDevice(graph().node(node), source.devices[0]);
     set(group, config);
   }
 
@@ -127,10 +126,10 @@ private:
   Configuration sampleGrid(int32_t group) {
     uint64_t unusual = random_.below(16);
     if (unusual == 0)
-      return space_.sample(group, random_);
+      return space().sample(group, random_);
     Configuration config = random_.below(2) == 0
-                               ? space_.sampleSimple(group, random_)
-                               : space_.sampleStructured(group, random_);
+                               ? space().sampleSimple(group, random_)
+                               : space().sampleStructured(group, random_);
     if (unusual == 1)
       for (size_t i = config.devices.size(); i > 1; --i)
         std::swap(config.devices[i - 1], config.devices[random_.below(i)]);
@@ -140,7 +139,7 @@ private:
   /// One grid for a stretch of the graph: those that have the same loops split
   /// them, the others stay where their operands are.
   void stretch(size_t index) {
-    llvm::ArrayRef<int32_t> groups = space_.groups();
+    llvm::ArrayRef<int32_t> groups = space().groups();
     size_t length =
         random_.below(4) == 0 ? groups.size() : anyLength(groups.size());
     index -= std::min(index, static_cast<size_t>(random_.below(length)));
@@ -150,17 +149,69 @@ private:
     set(first, config);
     for (size_t i = index + 1; i < std::min(groups.size(), index + length);
          ++i) {
-      if (auto same = space_.sameAs(groups[i], first, config))
+      if (auto same = space().sameAs(groups[i], first, config))
         set(groups[i], *same);
       else
         followMain(groups[i]);
     }
   }
 
+  /// A stretch of the graph on parts of the machine of equal size: operations
+  /// that do not depend on each other can run side by side.
+  void lanes(size_t index, const ProposalTables &tables) {
+    llvm::ArrayRef<int32_t> groups = space().groups();
+    size_t length =
+        random_.below(4) == 0 ? groups.size() : anyLength(groups.size());
+    index -= std::min(index, static_cast<size_t>(random_.below(length)));
+    int32_t first = groups[index];
+    std::optional<Configuration> config = samplePart(first);
+    if (!config)
+      return;
+    auto width = static_cast<int32_t>(config->degrees.numTasks());
+    int32_t block = 1;
+    if (random_.below(3) == 0)
+      block = width;
+    else
+      while (width % (2 * block) == 0 && random_.below(2) == 0)
+        block *= 2;
+    Lanes lanes(space().numDevices(), width, block);
+    for (auto [place, device] : llvm::enumerate(config->devices))
+      device = lanes.device(0, static_cast<int32_t>(place));
+    LaneSchedule schedule(graph(), topology_, lanes,
+                          0.5 + 3 * random_.uniform());
+    for (size_t i = index; i < std::min(groups.size(), index + length); ++i) {
+      int32_t node = leader(groups[i]);
+      if (tables.followers.isPreparation(node))
+        continue;
+      auto own =
+          i == index ? config : space().sameAs(groups[i], first, *config);
+      if (!own)
+        own = whereMainIs(groups[i]);
+      if (!own)
+        continue;
+      schedule.place(strategy(), node, tables.nodeNs[node], *own);
+      set(groups[i], *own);
+    }
+  }
+
+  /// A grid with fewer tasks than there are devices, a divisor of their number.
+  std::optional<Configuration> samplePart(int32_t group) {
+    int32_t devices = space().numDevices();
+    for (int tries = 0; tries < 8; ++tries) {
+      Configuration config = random_.below(2) == 0
+                                 ? space().sampleSimple(group, random_)
+                                 : space().sampleStructured(group, random_);
+      int64_t tasks = config.degrees.numTasks();
+      if (tasks < devices && devices % tasks == 0)
+        return config;
+    }
+    return std::nullopt;
+  }
+
   /// The same for all groups that are alike: of one group, a grid or what it
   /// has; or of a stretch of the graph, what it has.
   void repeat(size_t index, const RepeatedGroups &repeated) {
-    llvm::ArrayRef<int32_t> groups = space_.groups();
+    llvm::ArrayRef<int32_t> groups = space().groups();
     llvm::ArrayRef<int32_t> alike = repeated.alike(index);
     if (random_.below(2) == 0) {
       Configuration config = random_.below(3) == 0 ? configOf(groups[index])
@@ -207,7 +258,7 @@ private:
     if (!allows(group, config))
       return;
     auto tasks = static_cast<int32_t>(config.degrees.numTasks());
-    int32_t start = config.devices[0], devices = space_.numDevices();
+    int32_t start = config.devices[0], devices = space().numDevices();
     if (random_.below(2) == 0)
       start -= start % tasks;
     config.devices.clear();
@@ -218,9 +269,9 @@ private:
 
   /// Two devices change places in a stretch of the graph.
   void swapDevices(size_t index) {
-    llvm::ArrayRef<int32_t> groups = space_.groups();
-    auto a = static_cast<int32_t>(random_.below(space_.numDevices()));
-    auto b = static_cast<int32_t>(random_.below(space_.numDevices()));
+    llvm::ArrayRef<int32_t> groups = space().groups();
+    auto a = static_cast<int32_t>(random_.below(space().numDevices()));
+    auto b = static_cast<int32_t>(random_.below(space().numDevices()));
     size_t length = anyLength(groups.size());
     index -= std::min(index, static_cast<size_t>(random_.below(length)));
     for (size_t i = index; i < std::min(groups.size(), index + length); ++i) {
@@ -236,8 +287,8 @@ private:
   void shift(size_t index) {
     if (random_.below(4) == 0)
       return swapDevices(index);
-    llvm::ArrayRef<int32_t> groups = space_.groups();
-    int32_t devices = space_.numDevices();
+    llvm::ArrayRef<int32_t> groups = space().groups();
+    int32_t devices = space().numDevices();
     auto size = static_cast<uint64_t>(configOf(groups[index]).devices.size());
     uint64_t by =
         random_.below(2) == 0
@@ -255,13 +306,8 @@ private:
     }
   }
 
-  const OperatorGraph &graph_;
-  const ConfigurationSpace &space_;
-  Strategy &strategy_;
+  const Topology &topology_;
   Random &random_;
-  llvm::SmallVectorImpl<int32_t> &changed_;
-  Undo &undo_;
-  llvm::BitVector isChanged_; ///< Per group.
 };
 } // namespace
 
@@ -287,26 +333,25 @@ SmallVector<int32_t, 8> detail::neighbours(const OperatorGraph &graph,
 bool detail::change(const ProposalContext &context, Strategy &strategy,
                     int32_t group, const Configuration &config,
                     llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  Random unused(0, 0, 0);
-  if (!Proposal(context, strategy, unused, changed, undo).change(group, config))
+  Change(context, strategy, changed, undo).set(group, config);
+  if (changed.empty())
     return false;
   deriveEnds(context, strategy, changed, undo);
   return true;
 }
 
 bool detail::drawProposal(const ProposalContext &context,
-                          const RepeatedGroups &repeated, ProposalKind kind,
+                          const ProposalTables &tables, ProposalKind kind,
                           Strategy &strategy, Random &random,
                           llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  return Proposal(context, strategy, random, changed, undo)
-      .make(kind, repeated);
+  return Proposal(context, strategy, random, changed, undo).make(kind, tables);
 }
 
 bool detail::propose(const ProposalContext &context,
-                     const RepeatedGroups &repeated, ProposalKind kind,
+                     const ProposalTables &tables, ProposalKind kind,
                      Strategy &strategy, Random &random,
                      llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  if (!drawProposal(context, repeated, kind, strategy, random, changed, undo))
+  if (!drawProposal(context, tables, kind, strategy, random, changed, undo))
     return false;
   deriveEnds(context, strategy, changed, undo);
   return true;

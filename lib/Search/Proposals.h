@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_SEARCH_PROPOSALS_H
 #define SOAP_LIB_SEARCH_PROPOSALS_H
 
+#include "Followers.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include <array>
@@ -40,6 +41,16 @@ private:
   std::vector<llvm::SmallVector<int32_t, 4>> members_;
 };
 
+/// What proposals know of a graph on a part of a machine.
+struct ProposalTables {
+  RepeatedGroups repeated;
+  Followers followers;
+  /// Per node, what it takes if it is not split, on the device that is fastest.
+  std::vector<int64_t> nodeNs;
+
+  ProposalTables(const SearchProblem &problem, const ConfigurationSpace &space);
+};
+
 /// Draws kinds of proposals. Weights follow what was accepted, as far as it is
 /// told; they are a function of these numbers alone.
 class ProposalMix {
@@ -48,6 +59,7 @@ public:
   ProposalMix() {
     weights_.fill(1);
     weights_[static_cast<size_t>(ProposalKind::Stretch)] = 4;
+    weights_[static_cast<size_t>(ProposalKind::Lanes)] = 4;
   }
   /// Only one kind.
   explicit ProposalMix(ProposalKind only) {
@@ -84,9 +96,8 @@ private:
 /// Changes `strategy` by a proposal of a kind. Appends the nodes that changed,
 /// each once. False if the draw came out as what is there already. Parameters
 /// and constants stay where they are: deriveEnds() is due.
-bool drawProposal(const ProposalContext &context,
-                  const RepeatedGroups &repeated, ProposalKind kind,
-                  Strategy &strategy, Random &random,
+bool drawProposal(const ProposalContext &context, const ProposalTables &tables,
+                  ProposalKind kind, Strategy &strategy, Random &random,
                   llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
 
 /// Moves parameters and constants with the nodes in `changed` that read them,
@@ -95,7 +106,7 @@ void deriveEnds(const ProposalContext &context, Strategy &strategy,
                 llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
 
 /// Both: ends of the graph are included.
-bool propose(const ProposalContext &context, const RepeatedGroups &repeated,
+bool propose(const ProposalContext &context, const ProposalTables &tables,
              ProposalKind kind, Strategy &strategy, Random &random,
              llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
 

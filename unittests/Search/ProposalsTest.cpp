@@ -1,0 +1,164 @@
+//===- ProposalsTest.cpp - Changes that a search tries --------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Change.h"
+#include "ExampleGraphs.h"
+#include "Lanes.h"
+#include "soap/Search/TaskGraph.h"
+#include "soap/Topology/GeneratedTopologies.h"
+#include "gtest/gtest.h"
+
+using namespace soap;
+using namespace soap::detail;
+using namespace soap::test;
+
+namespace {
+/// Every kind of proposal leaves a strategy valid, names what it changed, and
+/// can be taken back.
+TEST(Proposals, AllKindsKeepStrategiesValid) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  std::array<int, numProposalKinds> made{};
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    OperatorGraph graph = seed == 0 ? inception(8, 2) : randomGraph(seed);
+    ConfigurationSpace space(graph, machine);
+    ProposalTables tables({graph, machine, costs}, space);
+    ProposalContext context{graph, machine, space};
+    Strategy strategy = randomStrategy(graph, machine, seed);
+    for (uint64_t step = 0; step < 60 * numProposalKinds; ++step) {
+      size_t kind = step % numProposalKinds;
+      Random random(seed, 0, step);
+      Strategy before = strategy;
+      llvm::SmallVector<int32_t, 32> changed;
+      Undo undo;
+      bool isMade = propose(context, tables, static_cast<ProposalKind>(kind),
+                            strategy, random, changed, undo);
+      made[kind] += isMade;
+      ASSERT_EQ(verify(strategy, graph, machine), "")
+          << "seed " << seed << ", step " << step;
+      for (int32_t node = 0; node < graph.numNodes(); ++node)
+        ASSERT_EQ(llvm::count(changed, node),
+                  strategy.configs[node] == before.configs[node] ? 0 : 1)
+            << "seed " << seed << ", step " << step << ", node " << node;
+      if (step % 3 == 0)
+        continue;
+      for (auto &[node, config] : llvm::reverse(undo))
+        strategy.configs[node] = std::move(config);
+      ASSERT_TRUE(strategy == before);
+    }
+  }
+  for (int count : made)
+    EXPECT_GT(count, 0);
+}
+
+/// A product whose weights are prepared, two activations and another product:
+/// when both products are split by samples, nothing has to move.
+TEST(Followers, GoWithWhatChanges) {
+  CostModel costs;
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {16, 32});
+  int32_t w = builder.relu("prepared", builder.parameter("w", {32, 32}));
+  int32_t y = builder.matmul("a", x, w);
+  y = builder.relu("second", builder.relu("first", y));
+  y = builder.matmul("b", y, builder.parameter("v", {32, 32}));
+  builder.output("y", y);
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(4);
+  ConfigurationSpace space(graph, machine);
+  Followers followers(graph);
+  for (const GraphNode &node : graph.nodes()) {
+    int32_t id = graph.find(node.name);
+    EXPECT_EQ(followers.isPreparation(id), node.name == "prepared");
+    EXPECT_EQ(followers.isLight(id),
+              node.name == "first" || node.name == "second");
+  }
+
+  auto movedBytes = [&](bool takeAlong) {
+    Strategy strategy = singleDevice(graph, machine);
+    ProposalContext context{graph, machine, space};
+    llvm::SmallVector<int32_t, 32> changed;
+    Undo undo;
+    Change change(context, strategy, changed, undo);
+    for (const char *name : {"a", "b"}) {
+      int32_t node = graph.find(name);
+      Configuration config = onDevice(graph.node(node), 0);
+      config.degrees.loops[0] = 2;
+      config.devices = {3, 1};
+      change.set(graph.node(node).group, config);
+    }
+    if (takeAlong) {
+      followers.followProducers(change);
+      followers.followReaders(change);
+    }
+    deriveEnds(context, strategy, changed, undo);
+    EXPECT_EQ(verify(strategy, graph, machine), "");
+    TaskGraph tasks({graph, machine, costs});
+    tasks.setStrategy(strategy);
+    return tasks.bytes(Phase::Step);
+  };
+  EXPECT_GT(movedBytes(false), 0);
+  EXPECT_EQ(movedBytes(true), 0);
+}
+
+TEST(Lanes, AreDisjointAndCoverTheMachine) {
+  for (int32_t devices : {6, 16})
+    for (int32_t width = 1; width <= devices; ++width)
+      for (int32_t block = 1; block <= width; ++block) {
+        if (devices % width || width % block)
+          continue;
+        Lanes lanes(devices, width, block);
+        ASSERT_EQ(lanes.count() * lanes.width(), devices);
+        std::vector<int> taken(devices, 0);
+        for (int32_t lane = 0; lane < lanes.count(); ++lane) {
+          Configuration config;
+          for (int32_t place = 0; place < width; ++place) {
+            config.devices.push_back(lanes.device(lane, place));
+            ++taken[config.devices.back()];
+          }
+          ASSERT_EQ(lanes.laneOf(config.devices), lane);
+          for (int32_t other = 0; other < lanes.count(); ++other) {
+            Configuration moved = config;
+            lanes.move(moved, other);
+            for (int32_t place = 0; place < width; ++place)
+              ASSERT_EQ(moved.devices[place], lanes.device(other, place));
+          }
+        }
+        ASSERT_EQ(taken, std::vector<int>(devices, 1));
+        if (lanes.count() > 1)
+          EXPECT_EQ(lanes.laneOf({lanes.device(0, 0), lanes.device(1, 0)}), -1);
+      }
+}
+
+/// Two chains that do not depend on each other: each has a lane of its own.
+TEST(Lanes, ChainsRunSideBySide) {
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {16, 32});
+  int32_t a = builder.relu("a1", x), b = builder.relu("b1", x);
+  a = builder.relu("a2", a);
+  b = builder.relu("b2", b);
+  builder.output("y", builder.add("sum", a, b));
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(4);
+  Lanes lanes(4, 2, 1);
+  LaneSchedule schedule(graph, machine, lanes, /*moveFactor=*/1);
+  Strategy strategy = singleDevice(graph, machine);
+  auto laneOf = [&](const char *name) {
+    int32_t node = graph.find(name);
+    Configuration config = onDevice(graph.node(node), 0);
+    config.degrees.loops[0] = 2;
+    config.devices = {0, 2};
+    schedule.place(strategy, node, /*nodeNs=*/1000000, config);
+    strategy.configs[node] = config;
+    return lanes.laneOf(config.devices);
+  };
+  int32_t first = laneOf("a1"), second = laneOf("b1");
+  EXPECT_NE(first, second);
+  EXPECT_EQ(laneOf("a2"), first);
+  EXPECT_EQ(laneOf("b2"), second);
+  EXPECT_GE(laneOf("sum"), 0);
+}
+} // namespace
