@@ -67,8 +67,9 @@ private:
       OpBuilder &b = layer.builder;
       if (state) {
         AffineExpr sample = b.getAffineDimExpr(0), unit = b.getAffineDimExpr(2);
-        AffineExpr row = b.getAffineDimExpr(1) + first;
-        seen = {{peephole, AffineMap::get(3, 0, {row, unit}, b.getContext())},
+        AffineExpr row = b.getAffineDimExpr(1);
+        seen = {{layer.part(peephole, 0, first, count),
+                 AffineMap::get(3, 0, {row, unit}, b.getContext())},
                 {state, AffineMap::get(3, 0, {sample, unit}, b.getContext())}};
       }
       return layer.updateGates(
