@@ -155,8 +155,8 @@ def test_frozen_parameters_stay(small):
 def steps(tools, folder):
     """Training steps by the name of their model."""
     result = {}
-    for name, build in MODELS.items():
-        m, proto, shape, axis = build()
+    for name in AXES:
+        m, proto, shape, axis = MODELS[name]()
         labels = m.random.integers(0, shape[axis],
                                    shape[:axis] + shape[axis + 1:])
         result[name] = Step(tools, folder, name, proto,
@@ -198,7 +198,7 @@ def test_every_tensor_equals_one_device(steps):
     step.run(file, "--verify", "--rtol=1e-9", "--atol=0")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", AXES)
 def test_goes_on_on_another_machine(steps, name):
     step = steps[name]
     middle = step.folder / f"{name}.middle.safetensors"
