@@ -112,7 +112,8 @@ TEST_F(Code, ShortRowsAreVectors) {
   // LLVM would unroll the loop over 16 elements before it looks for vectors.
   module_ = parseSourceString<ModuleOp>(
       "func.func @f(%x: tensor<64x16xf32>) {\n%0 = nn.reduce %x {nn.name = "
-      "\"r\", axes = array<i64: 1>, kind = #nn.reduce_kind<sum>} : "
+      "\"r\", axes = array<i64: 1>, keepdims = false, kind = "
+      "#nn.reduce_kind<sum>} : "
       "(tensor<64x16xf32>) -> tensor<64xf32>\nreturn }",
       &context_);
   ASSERT_TRUE(module_);
