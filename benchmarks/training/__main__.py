@@ -2,6 +2,7 @@
 
   python -m training equality [--steps=20] [--only=REGEX]   weights after some steps, in double: prints differences
   python -m training equality --single                      the same in float32
+  python -m training speed [--batch=8] [--rounds=3]         ms per step of SGD with momentum on one core, in turn
 
 Needs torch and onnx (benchmarks/exports/setup.sh makes such an environment), and a build in build/release.
 """
@@ -12,11 +13,12 @@ import pathlib
 import re
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 import torch
 
-from .models import SMALL, small
+from .models import LARGE, SMALL, large, small
 
 BINARIES = pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
 TYPES = {"F64": np.float64, "F32": np.float32, "I64": np.int64}
@@ -99,13 +101,57 @@ def compare(name, kind, steps, dtype, folder):
     return worst
 
 
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def time_step(name, batch, rounds, folder):
+    """Milliseconds of a step: PyTorch's with one thread, and SOAP's on one core, in turn."""
+    model, x, labels, axis = large(name, batch)
+    export(model, x, folder / "model.onnx")
+    np.save(folder / "x.npy", x.numpy())
+    np.save(folder / "label.npy", labels.numpy())
+    subprocess.run([BINARIES / "soap-compile", folder / "model.onnx", "--train=sgd", "--momentum=0.9", "--lr=0.001",
+                    f"--class-axis={axis}", "--devices=1", "--cores-per-device=1", "-o", folder / "step.so"],
+                   check=True, capture_output=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
+    theirs, ours = [], []
+    for _ in range(rounds):
+        for step in range(3):
+            start = time.perf_counter()
+            train_torch(model, x, labels, axis, optimizer, None, 1)
+            if step:
+                theirs.append(1000 * (time.perf_counter() - start))
+        result = subprocess.run([BINARIES / "soap-run", folder / "step.so", f"--input=x={folder / 'x.npy'}",
+                                 f"--input=label={folder / 'label.npy'}", "--iterations=2", "--warmup=1", "--json"],
+                                check=True, capture_output=True, text=True)
+        ours.append(json.loads(result.stdout)["step"]["median_ns"] / 1e6)
+    return median(theirs), median(ours)
+
+
+def speed(arguments):
+    torch.set_num_threads(1)
+    print(f"| network, batch {arguments.batch} | PyTorch, ms | SOAP, ms | PyTorch / SOAP |")
+    print("|---|---|---|---|")
+    for name in LARGE:
+        if not re.search(arguments.only, name):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            theirs, ours = time_step(name, arguments.batch, arguments.rounds, pathlib.Path(folder))
+        print(f"| {name} | {theirs:.1f} | {ours:.1f} | {theirs / ours:.2f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["equality"])
+    parser.add_argument("what", choices=["equality", "speed"])
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--only", default="")
     parser.add_argument("--single", action="store_true")
     arguments = parser.parse_args()
+    if arguments.what == "speed":
+        return speed(arguments)
     torch.set_num_threads(1)
     dtype = torch.float32 if arguments.single else torch.float64
     print("| network | optimizer | weights, 1 device | 2 devices | worst | losses, 1 device | 2 devices |")

@@ -125,4 +125,33 @@ def small(name):
     return UNet(), images(3, 16), torch.randint(0, 4, (4, 16, 16)), 1
 
 
+class MLP(nn.Module):
+    def __init__(self, width=2048):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(784, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
+                                    nn.Linear(width, 10))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def large(name, batch):
+    """The same for networks whose steps are timed; they need torchvision."""
+    torch.manual_seed(3)
+    words = lambda count, length: torch.randint(0, count, (batch, length))
+    if name == "mlp":
+        return MLP(), torch.randn(batch, 784), torch.randint(0, 10, (batch,)), 1
+    if name == "lstm":
+        return Recurrent(10000, 650), words(10000, 35), words(10000, 35), 2
+    if name == "gpt2":
+        return GPT(2, 768, 12, 50257, 128), words(50257, 128), words(50257, 128), 2
+    import torchvision
+    model = getattr(torchvision.models, name)()
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    return model, torch.randn(batch, 3, 224, 224), torch.randint(0, 1000, (batch,)), 1
+
+
+LARGE = ["mlp", "lstm", "gpt2", "resnet50", "vgg19"]
 SMALL = ["lenet", "resnet", "lstm", "gpt", "unet"]

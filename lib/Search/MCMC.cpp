@@ -126,7 +126,8 @@ void MarkovSearch::playRound() {
       return;
     std::lock_guard<std::mutex> lock(mutex_);
     double now = seconds();
-    if (now - lastReport_ < 0.2)
+    // Who has cancelled is not asked again.
+    if (deadline_.cancelled || now - lastReport_ < 0.2)
       return;
     lastReport_ = now;
     // The others go on: their numbers are those of the last round.

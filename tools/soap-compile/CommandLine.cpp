@@ -128,9 +128,8 @@ static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
 /// The group of all options of training.
 static constexpr char trainingGroup[] = "Training";
 
-static void declareTraining(CLI::App &app, Texts &texts) {
+static void declareTraining(CLI::App &app, TrainingOptions &how) {
   app.option_defaults()->group(trainingGroup);
-  TrainingOptions &how = texts.training;
   app.add_option("--train", how.optimizer,
                  "Compile a step of training: loss, gradients and updates of "
                  "all parameters. Every step that soap-run runs goes on where "
@@ -161,6 +160,22 @@ static void declareTraining(CLI::App &app, Texts &texts) {
                  "Share of a label that goes to all classes")
       ->type_name("X")
       ->capture_default_str();
+  app.add_option("--freeze", how.freeze,
+                 "Parameters that are not trained, by their whole names")
+      ->type_name("REGEX");
+  app.add_option("--batch-norm", how.batchNorm,
+                 "Statistics of batch norms: global (of the whole batch, on "
+                 "all devices) or frozen (the model's)")
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--batch-norm-momentum", how.batchNormMomentum,
+                 "Share of running statistics that a step keeps")
+      ->type_name("X")
+      ->capture_default_str();
+}
+
+static void declareOptimizer(CLI::App &app, TrainingOptions &how) {
+  app.option_defaults()->group(trainingGroup);
   app.add_option("--lr", how.rate, "Learning rate")
       ->type_name("X")
       ->capture_default_str();
@@ -205,18 +220,6 @@ static void declareTraining(CLI::App &app, Texts &texts) {
   app.add_option("--clip-norm", how.clipNorm,
                  "Largest norm of all gradients together (default: any)")
       ->type_name("X");
-  app.add_option("--freeze", how.freeze,
-                 "Parameters that are not trained, by their whole names")
-      ->type_name("REGEX");
-  app.add_option("--batch-norm", how.batchNorm,
-                 "Statistics of batch norms: global (of the whole batch, on "
-                 "all devices) or frozen (the model's)")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--batch-norm-momentum", how.batchNormMomentum,
-                 "Share of running statistics that a step keeps")
-      ->type_name("X")
-      ->capture_default_str();
 }
 
 static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
@@ -352,7 +355,8 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->check(wholeNumber<int64_t>(0))
       ->type_name("K")
       ->capture_default_str();
-  declareTraining(app, texts);
+  declareTraining(app, texts.training);
+  declareOptimizer(app, texts.training);
   declareMachine(app, line, texts);
   declareStrategy(app, line, texts);
   try {

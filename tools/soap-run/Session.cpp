@@ -193,6 +193,9 @@ void Session::writeState(const std::map<std::string, Tensor> &state,
             "; load what a step of the same model and optimizer has saved");
       found[i] = &entry->second;
     }
+    if (size_t more = state.size() - found.size())
+      std::fprintf(stderr, "note: %zu tensors of '%s' are not the model's\n",
+                   more, path.c_str());
   });
   for (size_t i = 0; i != found.size(); ++i)
     require(soap_model_write_state(

@@ -15,11 +15,28 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
+/// How the values of the channels are touched, by the loops of a batch norm's
+/// sum.
+static ValueAccess channelsOf(const GradientBuilder &b) {
+  ValueAccess access;
+  access.dims = {b.operandAccess(0).dims[1]};
+  return access;
+}
+
+/// A value per channel as `shape`, which broadcasts to the operand.
+static Value spread(GradientBuilder &b, Value channels,
+                    ArrayRef<int64_t> shape) {
+  b.setFrame(channelsOf(b));
+  Value result = b.reshape(channels, shape);
+  b.setFrame(b.operandAccess(0));
+  return result;
+}
+
 /// What a running statistic of a batch norm becomes: `momentum` of its old
 /// value, and for the rest `current`, a column. A statistic that several batch
 /// norms share passes through all of them.
 static void updateStatistic(GradientBuilder &b, Value statistic, Value current,
-                            double momentum, const ValueAccess &access,
+                            double momentum,
                             SmallVectorImpl<NewValue> &values) {
   auto parameter = statistic.getDefiningOp<ParameterOp>();
   if (!parameter)
@@ -28,7 +45,7 @@ static void updateStatistic(GradientBuilder &b, Value statistic, Value current,
     return value.parameter == parameter;
   });
   bool isNew = known == values.end();
-  Value before = b.reshape(isNew ? statistic : known->value, shapeOf(current));
+  Value before = spread(b, isNew ? statistic : known->value, shapeOf(current));
   Value mixed = b.add(b.mul(before, momentum), b.mul(current, 1 - momentum));
   Value after = b.reshape(mixed, shapeOf(statistic));
   if (!isNew) {
@@ -39,7 +56,7 @@ static void updateStatistic(GradientBuilder &b, Value statistic, Value current,
   value.parameter = parameter;
   value.value = after;
   value.leader = b.leader();
-  value.access = access;
+  value.access = channelsOf(b);
 }
 
 static void replaceByStatistics(BatchNormOp op, NodeNames &names,
@@ -76,17 +93,15 @@ static void replaceByStatistics(BatchNormOp op, NodeNames &names,
   Value variance = b.mul(b.sum(b.mul(centred, centred), axes), 1 / count);
   Value inverse =
       b.pow(b.add(variance, op.getEpsilon().convertToDouble()), -0.5);
-  Value scale = b.mul(b.reshape(op.getScale(), column), inverse);
-  Value result = b.add(b.mul(centred, scale), b.reshape(op.getBias(), column));
+  Value scale = b.mul(spread(b, op.getScale(), column), inverse);
+  Value result = b.add(b.mul(centred, scale), spread(b, op.getBias(), column));
   names.release(getName(result.getDefiningOp()));
   setName(result.getDefiningOp(), name);
   if (momentum) {
-    ValueAccess column;
-    column.dims = {b.operandAccess(0).dims[1]};
     double unbiased = count / std::max(1.0, count - 1);
-    updateStatistic(b, op.getMean(), mean, *momentum, column, values);
+    updateStatistic(b, op.getMean(), mean, *momentum, values);
     updateStatistic(b, op.getVariance(), b.mul(variance, unbiased), *momentum,
-                    column, values);
+                    values);
   }
   op.getResult().replaceAllUsesWith(result);
   op.erase();

@@ -183,6 +183,7 @@ public:
 
 private:
   LogicalResult build();
+  OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
   FailureOr<SmallVector<ParameterOp>> findParameters();
 };
@@ -283,17 +284,7 @@ FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
   return parameters;
 }
 
-LogicalResult BuildTrainingStepPass::build() {
-  func::FuncOp function = getOperation();
-  NodeNames names(function);
-  if (batchNorm != "global" && batchNorm != "frozen")
-    return emitError(function.getLoc(),
-                     "expected batch-norm=global or frozen, got: '" +
-                         batchNorm + "'");
-  FailureOr<OutputOp> scored = findOutput();
-  FailureOr<SmallVector<ParameterOp>> parameters = findParameters();
-  if (failed(scored) || failed(parameters))
-    return failure();
+OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
   OptimizerOptions how{optimizer, schedule};
   how.rate = lr;
   how.factor = factor;
@@ -307,6 +298,21 @@ LogicalResult BuildTrainingStepPass::build() {
   how.period = period;
   how.nesterov = nesterov;
   how.decayVectors = decayVectors;
+  return how;
+}
+
+LogicalResult BuildTrainingStepPass::build() {
+  func::FuncOp function = getOperation();
+  NodeNames names(function);
+  if (batchNorm != "global" && batchNorm != "frozen")
+    return emitError(function.getLoc(),
+                     "expected batch-norm=global or frozen, got: '" +
+                         batchNorm + "'");
+  FailureOr<OutputOp> scored = findOutput();
+  FailureOr<SmallVector<ParameterOp>> parameters = findParameters();
+  if (failed(scored) || failed(parameters))
+    return failure();
+  OptimizerOptions how = optimizerOptions();
   bool updates = !optimizer.empty();
   if (updates && failed(verifyOptimizer(function.getLoc(), how)))
     return failure();
