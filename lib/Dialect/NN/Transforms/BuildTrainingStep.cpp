@@ -9,7 +9,6 @@
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/Regex.h"
@@ -240,31 +239,6 @@ static bool isConstant(ParameterOp parameter) {
          llvm::none_of(parameter->getUses(), isWeight);
 }
 
-/// Error: two parameters that are the same elements of one tensor, which would
-/// be trained apart.
-static LogicalResult checkParts(ArrayRef<ParameterOp> parameters) {
-  llvm::StringMap<SmallVector<ParameterOp, 2>> known;
-  for (ParameterOp parameter : parameters) {
-    auto &others = known[parameter.getTensorName()];
-    RankedTensorType type = parameter.getResult().getType();
-    for (ParameterOp other : others) {
-      bool overlaps = true;
-      if (parameter.getOffsets() && other.getOffsets())
-        for (auto [a, sizeOfA, b, sizeOfB] : llvm::zip_equal(
-                 *parameter.getOffsets(), type.getShape(), *other.getOffsets(),
-                 other.getResult().getType().getShape()))
-          overlaps &= a < b + sizeOfB && b < a + sizeOfA;
-      if (overlaps)
-        return parameter.emitOpError()
-               << "expected every element of '" << parameter.getTensorName()
-               << "' in one parameter, got also: '" << nn::getName(other)
-               << "'; freeze both";
-    }
-    others.push_back(parameter);
-  }
-  return success();
-}
-
 FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
   func::FuncOp function = getOperation();
   llvm::Regex frozen("^(" + freeze.getValue() + ")$");
@@ -279,8 +253,6 @@ FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
         !isConstant(parameter) &&
         (freeze.empty() || !frozen.match(parameter.getTensorName())))
       parameters.push_back(parameter);
-  if (failed(checkParts(parameters)))
-    return failure();
   return parameters;
 }
 
@@ -304,6 +276,7 @@ OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
 LogicalResult BuildTrainingStepPass::build() {
   func::FuncOp function = getOperation();
   NodeNames names(function);
+  joinSharedParameters(function, names);
   if (batchNorm != "global" && batchNorm != "frozen")
     return emitError(function.getLoc(),
                      "expected batch-norm=global or frozen, got: '" +

@@ -32,6 +32,11 @@ mlir::FailureOr<mlir::Value> buildLoss(mlir::OpBuilder &builder,
                                        mlir::Value x,
                                        const LossOptions &options);
 
+/// Makes one parameter of those that share elements of a tensor of the model:
+/// parts and other shapes of it become slices and reshapes of the whole, so
+/// that it is trained as one.
+void joinSharedParameters(mlir::func::FuncOp function, NodeNames &names);
+
 /// A parameter's value of the next step, to be written, and the operation whose
 /// group it belongs to, which touches the parameter by `access`.
 struct NewValue {

@@ -1,0 +1,109 @@
+//===- SharedParameters.cpp - Parameters that share elements --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// For inference, a tensor of the model may be several parameters, each the part
+// or the shape of it that an operation reads. One that is trained is one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TrainingStep.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::nn;
+
+/// Whether two parameters of one tensor have elements in common.
+static bool overlap(ParameterOp a, ParameterOp b) {
+  if (!a.getOffsets() || !b.getOffsets() ||
+      a.getGlobalShape() != b.getGlobalShape())
+    return true;
+  ArrayRef<int64_t> sizesOfA = a.getResult().getType().getShape();
+  ArrayRef<int64_t> sizesOfB = b.getResult().getType().getShape();
+  for (auto [loOfA, sizeOfA, loOfB, sizeOfB] :
+       llvm::zip_equal(*a.getOffsets(), sizesOfA, *b.getOffsets(), sizesOfB))
+    if (loOfA >= loOfB + sizeOfB || loOfB >= loOfA + sizeOfA)
+      return false;
+  return true;
+}
+
+static bool anyOverlap(ArrayRef<ParameterOp> parameters) {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (overlap(parameters[i], parameters[j]))
+        return true;
+  return false;
+}
+
+/// The parameter that is all of the tensor, at the start of the block.
+static ParameterOp findWhole(ArrayRef<ParameterOp> parameters,
+                             NodeNames &names) {
+  Block &block = *parameters.front()->getBlock();
+  for (ParameterOp parameter : parameters)
+    if (!parameter.getOffsets()) {
+      parameter->moveBefore(&block.front());
+      return parameter;
+    }
+  ParameterOp part = parameters.front();
+  auto builder = OpBuilder::atBlockBegin(&block);
+  auto whole = builder.create<ParameterOp>(
+      part.getLoc(), part.getResult().getType().clone(*part.getGlobalShape()),
+      part.getSource());
+  setName(whole, names.unique(part.getTensorName()));
+  if (part->hasAttr(constantAttrName))
+    whole->setAttr(constantAttrName, builder.getUnitAttr());
+  return whole;
+}
+
+/// Replaces a parameter by what it is of `whole`.
+static void replaceByPart(ParameterOp parameter, ParameterOp whole,
+                          NodeNames &names) {
+  OpBuilder builder(parameter);
+  Location loc = parameter.getLoc();
+  RankedTensorType type = parameter.getResult().getType();
+  Value value = whole.getResult();
+  std::string name = getName(parameter).str();
+  names.release(name);
+  auto shaped =
+      type.clone(parameter.getGlobalShape().value_or(type.getShape()));
+  if (value.getType() != shaped) {
+    auto reshape = builder.create<ReshapeOp>(loc, shaped, value);
+    setName(reshape,
+            names.unique(parameter.getOffsets() ? name + ".shape" : name));
+    value = reshape;
+  }
+  if (parameter.getOffsets()) {
+    SmallVector<int64_t> steps(type.getRank(), 1);
+    auto slice = builder.create<SliceOp>(loc, type, value,
+                                         *parameter.getOffsets(), steps);
+    setName(slice, names.unique(name));
+    value = slice;
+  }
+  parameter.getResult().replaceAllUsesWith(value);
+  parameter.erase();
+}
+
+void soap::nn::joinSharedParameters(func::FuncOp function, NodeNames &names) {
+  // Equal elements that are made say nothing about a tensor; its name does.
+  llvm::MapVector<std::pair<Attribute, StringRef>, SmallVector<ParameterOp, 1>>
+      tensors;
+  for (auto parameter : function.getOps<ParameterOp>()) {
+    bool isMade = isa<SplatAttr>(parameter.getSource());
+    tensors[{parameter.getSource(),
+             isMade ? parameter.getTensorName() : StringRef()}]
+        .push_back(parameter);
+  }
+  for (auto &[tensor, parameters] : tensors) {
+    if (!anyOverlap(parameters))
+      continue;
+    ParameterOp whole = findWhole(parameters, names);
+    for (ParameterOp parameter : parameters)
+      if (parameter != whole)
+        replaceByPart(parameter, whole, names);
+  }
+}
