@@ -103,6 +103,10 @@ llvm::Error Compilation::parseModule() {
                     "', whose programs are planned; compile what --emit=soap "
                     "prints");
   level_ = levelOf(*module_);
+  if (options_.training && level_ != Level::Graph)
+    return badInput("expected a model without a strategy with --train, got: '" +
+                    source_.path +
+                    "'; compile what --emit=nn prints, or leave --train out");
   if (options_.import.initWeightsSeed)
     initializeWeights(*module_, *options_.import.initWeightsSeed, files_);
   return llvm::Error::success();

@@ -275,6 +275,9 @@ OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
 
 LogicalResult BuildTrainingStepPass::build() {
   func::FuncOp function = getOperation();
+  for (auto write : function.getOps<WriteOp>())
+    return write.emitOpError("expected a model that is not a training step "
+                             "already");
   NodeNames names(function);
   joinSharedParameters(function, names);
   if (batchNorm != "global" && batchNorm != "frozen")

@@ -43,3 +43,15 @@ func.func @main() {
   nn.output %a {nn.name = "y"} : tensor<4x3xf32>
   return
 }
+
+// -----
+
+// Tests that a step is built once.
+func.func @main() {
+  %w = nn.parameter {nn.name = "w"} : tensor<4x3xf32> from #nn.file<"m", 0, 48>
+  %0 = nn.relu %w {nn.name = "new"} : tensor<4x3xf32>
+  // expected-error @+1 {{expected a model that is not a training step already}}
+  %1 = nn.write %0, %w {nn.name = "write"} : tensor<4x3xf32>
+  nn.output %0 {nn.name = "y"} : tensor<4x3xf32>
+  return
+}
