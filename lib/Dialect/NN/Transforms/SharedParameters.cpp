@@ -40,16 +40,19 @@ static bool anyOverlap(ArrayRef<ParameterOp> parameters) {
   return false;
 }
 
-/// The parameter that is all of the tensor, at the start of the block.
-static ParameterOp findWhole(ArrayRef<ParameterOp> parameters,
-                             NodeNames &names) {
-  Block &block = *parameters.front()->getBlock();
-  for (ParameterOp parameter : parameters)
-    if (!parameter.getOffsets()) {
-      parameter->moveBefore(&block.front());
-      return parameter;
+/// The parameter that is all of the tensor `parts` are parts of, which is among
+/// `wholes`, or is made: it stands at the start of the block.
+static ParameterOp findWhole(ArrayRef<ParameterOp> parts,
+                             ArrayRef<ParameterOp> wholes, NodeNames &names) {
+  ParameterOp part = parts.front();
+  Block &block = *part->getBlock();
+  for (ParameterOp whole : wholes)
+    if (getName(whole) == part.getTensorName()) {
+      whole->moveBefore(&block.front());
+      return whole;
     }
-  ParameterOp part = parameters.front();
+  if (!anyOverlap(parts))
+    return {};
   auto builder = OpBuilder::atBlockBegin(&block);
   auto whole = builder.create<ParameterOp>(
       part.getLoc(), part.getResult().getType().clone(*part.getGlobalShape()),
@@ -89,21 +92,32 @@ static void replaceByPart(ParameterOp parameter, ParameterOp whole,
 }
 
 void soap::nn::joinSharedParameters(func::FuncOp function, NodeNames &names) {
-  // Equal elements that are made say nothing about a tensor; its name does.
-  llvm::MapVector<std::pair<Attribute, StringRef>, SmallVector<ParameterOp, 1>>
-      tensors;
+  struct Shared {
+    SmallVector<ParameterOp, 1> wholes;
+    llvm::MapVector<StringRef, SmallVector<ParameterOp, 1>> parts;
+  };
+  llvm::MapVector<Attribute, Shared> sources;
   for (auto parameter : function.getOps<ParameterOp>()) {
-    bool isMade = isa<SplatAttr>(parameter.getSource());
-    tensors[{parameter.getSource(),
-             isMade ? parameter.getTensorName() : StringRef()}]
-        .push_back(parameter);
+    Shared &shared = sources[parameter.getSource()];
+    if (parameter.getOffsets())
+      shared.parts[parameter.getTensorName()].push_back(parameter);
+    else
+      shared.wholes.push_back(parameter);
   }
-  for (auto &[tensor, parameters] : tensors) {
-    if (!anyOverlap(parameters))
+  for (auto &[source, shared] : sources) {
+    for (auto &[tensor, parts] : shared.parts)
+      if (ParameterOp whole = findWhole(parts, shared.wholes, names))
+        for (ParameterOp part : parts)
+          replaceByPart(part, whole, names);
+    // Equal elements that are made say nothing about a tensor. What has one
+    // shape is several tensors of the model: exporters store equal values once.
+    if (isa<SplatAttr>(source) || shared.wholes.empty())
       continue;
-    ParameterOp whole = findWhole(parameters, names);
-    for (ParameterOp parameter : parameters)
-      if (parameter != whole)
-        replaceByPart(parameter, whole, names);
+    ParameterOp first = shared.wholes.front();
+    for (ParameterOp other : llvm::drop_begin(shared.wholes))
+      if (other.getResult().getType() != first.getResult().getType()) {
+        first->moveBefore(&first->getBlock()->front());
+        replaceByPart(other, first, names);
+      }
   }
 }
