@@ -18,10 +18,10 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
 
-/// Whether two parameters of one tensor have elements in common.
+/// Whether two parts of one tensor have elements in common.
 static bool overlap(ParameterOp a, ParameterOp b) {
-  if (!a.getOffsets() || !b.getOffsets() ||
-      a.getGlobalShape() != b.getGlobalShape())
+  // What is said of two shapes of the tensor cannot be compared.
+  if (a.getGlobalShape() != b.getGlobalShape())
     return true;
   ArrayRef<int64_t> sizesOfA = a.getResult().getType().getShape();
   ArrayRef<int64_t> sizesOfB = b.getResult().getType().getShape();
@@ -32,10 +32,10 @@ static bool overlap(ParameterOp a, ParameterOp b) {
   return true;
 }
 
-static bool anyOverlap(ArrayRef<ParameterOp> parameters) {
-  for (size_t i = 0; i < parameters.size(); ++i)
+static bool anyOverlap(ArrayRef<ParameterOp> parts) {
+  for (size_t i = 0; i < parts.size(); ++i)
     for (size_t j = 0; j < i; ++j)
-      if (overlap(parameters[i], parameters[j]))
+      if (overlap(parts[i], parts[j]))
         return true;
   return false;
 }
