@@ -9,8 +9,10 @@
 #include "DegreesCosts.h"
 #include "MoveTimes.h"
 #include "Placement.h"
+#include "ValueClasses.h"
 #include "ValuePlans.h"
 #include "soap/Partition/Needs.h"
+#include <map>
 #include <numeric>
 
 using namespace soap;
@@ -98,7 +100,7 @@ namespace {
 struct RatedDegrees {
   const Degrees *degrees;
   int32_t tasks;
-  bool onlyCopies;
+  bool isSimple; ///< One loop is split, or there are copies alone.
   double rating; ///< Less is better.
 };
 } // namespace
@@ -111,16 +113,16 @@ static Configuration onFirstDevices(const Degrees &degrees) {
   return config;
 }
 
-/// The degrees of a group with at most one task per device, the best first for
-/// each number of tasks.
-static std::vector<RatedDegrees> rate(const SearchProblem &problem,
-                                      const ConfigurationSpace &space,
-                                      DegreesCosts &costs, int32_t group) {
+/// The degrees of a group with at most one task per device, by numbers of
+/// tasks, and of those the most promising first.
+static std::vector<std::vector<RatedDegrees>>
+rate(const SearchProblem &problem, const ConfigurationSpace &space,
+     DegreesCosts &costs, int32_t group) {
   const OperatorGraph &graph = problem.graph;
   ArrayRef<int32_t> members = graph.group(group);
-  std::vector<RatedDegrees> rated;
+  std::map<int32_t, std::vector<RatedDegrees>> rated;
   for (const Degrees &degrees : space.degrees(group)) {
-    int64_t tasks = degrees.numTasks();
+    auto tasks = static_cast<int32_t>(degrees.numTasks());
     if (tasks > space.numDevices())
       continue;
     Configuration config = onFirstDevices(degrees);
@@ -134,18 +136,23 @@ static std::vector<RatedDegrees> rate(const SearchProblem &problem,
     }
     // Every further loop that is split counts like a quarter more time: it
     // mostly moves more.
-    auto splits = static_cast<int>(llvm::count_if(
-        degrees.loops, [](int32_t degree) { return degree > 1; }));
-    splits += degrees.replicate > 1;
-    rated.push_back({&degrees, static_cast<int32_t>(tasks),
-                     degrees.replicate == tasks,
-                     static_cast<double>(ns) * (1 + 0.25 * splits)});
+    auto splits = llvm::count_if(degrees.loops,
+                                 [](int32_t degree) { return degree > 1; }) +
+                  (degrees.replicate > 1);
+    rated[tasks].push_back(
+        {&degrees, tasks, splits <= 1,
+         static_cast<double>(ns) * (1 + 0.25 * static_cast<double>(splits))});
   }
-  llvm::stable_sort(rated, [](const RatedDegrees &a, const RatedDegrees &b) {
-    return std::tuple(a.tasks, !a.onlyCopies, a.rating) <
-           std::tuple(b.tasks, !b.onlyCopies, b.rating);
-  });
-  return rated;
+  std::vector<std::vector<RatedDegrees>> result;
+  for (auto &[tasks, entries] : rated) {
+    llvm::stable_sort(entries,
+                      [](const RatedDegrees &a, const RatedDegrees &b) {
+                        return std::tuple(!a.isSimple, a.rating) <
+                               std::tuple(!b.isSimple, b.rating);
+                      });
+    result.push_back(std::move(entries));
+  }
+  return result;
 }
 
 std::vector<std::vector<Configuration>>
@@ -154,22 +161,37 @@ detail::chooseConfigurations(const SearchProblem &problem,
                              size_t mostChoices) {
   DegreesCosts costs(problem);
   std::vector<std::vector<Configuration>> result;
+  llvm::DenseMap<Key, size_t> known; // By what a group is made of.
   for (int32_t group : space.groups()) {
-    std::vector<RatedDegrees> rated = rate(problem, space, costs, group);
+    KeyBuilder builder;
+    for (int32_t id : problem.graph.group(group)) {
+      builder.add(classOfNode(problem.graph, id));
+      builder.addAll(ArrayRef<int16_t>(problem.graph.node(id).leaderLoops));
+    }
+    auto [it, isNew] = known.try_emplace(builder.key(), result.size());
+    if (!isNew) {
+      result.push_back(result[it->second]);
+      continue;
+    }
+    auto rated = rate(problem, space, costs, group);
+    // Every second number of tasks is left out, the highest never, as long as
+    // there is no place for simple splits and some others.
+    size_t enough = space.extents(group).size() + 3;
+    while (rated.size() > 2 && rated.size() * enough > mostChoices + enough) {
+      std::vector<std::vector<RatedDegrees>> fewer;
+      for (size_t i = 0; i < rated.size(); ++i)
+        if (i == 0 || (rated.size() - 1 - i) % 2 == 0)
+          fewer.push_back(std::move(rated[i]));
+      if (fewer.size() == rated.size())
+        break;
+      rated = std::move(fewer);
+    }
     // What is left is shared by the numbers of tasks that are left.
     std::vector<Configuration> &choices = result.emplace_back();
-    size_t left = std::max<size_t>(1, mostChoices), sizes = 0;
-    for (size_t i = 0; i < rated.size(); ++i)
-      sizes += i == 0 || rated[i].tasks != rated[i - 1].tasks;
-    for (ArrayRef<RatedDegrees> rest(rated); !rest.empty() && left != 0;
-         --sizes) {
-      ArrayRef<RatedDegrees> same =
-          rest.take_while([&](const RatedDegrees &entry) {
-            return entry.tasks == rest.front().tasks;
-          });
-      rest = rest.drop_front(same.size());
-      size_t share = llvm::divideCeil(left, sizes);
-      for (const RatedDegrees &entry : same.take_front(share))
+    size_t left = std::max<size_t>(1, mostChoices);
+    for (auto [index, same] : llvm::enumerate(rated)) {
+      size_t share = llvm::divideCeil(left, rated.size() - index);
+      for (const RatedDegrees &entry : ArrayRef(same).take_front(share))
         choices.push_back(onFirstDevices(*entry.degrees));
       left -= std::min(share, same.size());
     }
@@ -243,7 +265,9 @@ static Edge makeEdge(const OperatorGraph &graph, const Move &move,
   return edge;
 }
 
-bool CostTables::fill(unsigned threads, llvm::function_ref<bool()> stop) {
+CostTables::Fill CostTables::fill(unsigned threads,
+                                  llvm::function_ref<bool()> stop,
+                                  size_t mostPlanned) {
   const OperatorGraph &graph = problem_.graph;
   std::vector<int32_t> placeOf(graph.numGroups(), -1);
   for (auto [place, group] : llvm::enumerate(space_.groups()))
@@ -259,7 +283,7 @@ bool CostTables::fill(unsigned threads, llvm::function_ref<bool()> stop) {
       configs[id].push_back(onDevice(graph.node(id), problem_.topology.host()));
   for (const Move &move : movesOf(graph)) {
     if (stop())
-      return false;
+      return Fill::Nothing;
     int32_t reader = graph.value(move.value).uses[move.use].node;
     Edge edge = makeEdge(graph, move, configs[move.owner], configs[reader],
                          scratch, table);
@@ -273,9 +297,8 @@ bool CostTables::fill(unsigned threads, llvm::function_ref<bool()> stop) {
           table.want(from, to);
     edges.push_back(std::move(edge));
   }
-  numPlanned_ = table.numWanted();
-  if (!table.fill(problem_.topology, threads, stop))
-    return false;
+  bool isExact = table.fill(problem_.topology, threads, mostPlanned, stop);
+  numPlanned_ = table.numPlanned();
   for (const Edge &edge : edges) {
     std::vector<int64_t> ns;
     for (auto [choice, from] : llvm::enumerate(edge.layouts))
@@ -291,7 +314,15 @@ bool CostTables::fill(unsigned threads, llvm::function_ref<bool()> stop) {
     else if (edge.from != edge.to)
       sums_.addPair(edge.from, edge.to, ns);
   }
-  return true;
+  return isExact ? Fill::Exactly : Fill::Partly;
+}
+
+int32_t CostTables::find(size_t place, const Degrees &degrees) const {
+  const auto &choices = choices_[place];
+  auto it = llvm::find_if(choices, [&](const Configuration &choice) {
+    return choice.degrees == degrees;
+  });
+  return it == choices.end() ? -1 : static_cast<int32_t>(it - choices.begin());
 }
 
 Strategy CostTables::strategyOf(ArrayRef<int32_t> choices) const {

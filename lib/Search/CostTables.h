@@ -47,14 +47,20 @@ public:
   CostTables(const SearchProblem &problem, const ConfigurationSpace &space,
              std::vector<std::vector<Configuration>> choices);
 
-  /// Finds all costs, on `threads` threads. False if `stop`, which one thread
-  /// at a time asks, said so; then there are none.
-  bool fill(unsigned threads, llvm::function_ref<bool()> stop);
+  /// How the costs of a table were found.
+  enum class Fill : uint8_t { Nothing, Partly, Exactly };
+  /// Finds all costs, on `threads` threads. Where `stop`, which one thread at a
+  /// time asks, says so, or after `mostPlanned` plans, pairs that move much are
+  /// left with a cost that is too high; nothing is there if it comes early.
+  Fill fill(unsigned threads, llvm::function_ref<bool()> stop,
+            size_t mostPlanned = SIZE_MAX);
   /// Variable i is the group at place i of space.groups().
   const MinSum &sums() const { return sums_; }
   llvm::ArrayRef<Configuration> choices(size_t place) const {
     return choices_[place];
   }
+  /// The choice with these degrees, or -1.
+  int32_t find(size_t place, const Degrees &degrees) const;
   /// How often a value was planned for a reader.
   uint64_t numPlanned() const { return numPlanned_; }
   /// The strategy with these choices, in graph order.

@@ -65,10 +65,33 @@ public:
   Result minimise(double mostCombinations,
                   llvm::function_ref<bool()> stop) const;
 
+  /// A sum over some of the variables alone, with other costs.
+  struct Part {
+    /// The variables that are free.
+    llvm::ArrayRef<int32_t> variables;
+    /// What each of these variables costs on its own, per choice.
+    std::vector<std::vector<int64_t>> own;
+    /// The choice of a variable that is not free; -1: edges to it cost nothing.
+    llvm::function_ref<int32_t(int32_t)> fixed;
+    /// What pairs count.
+    double pairFactor = 1;
+  };
+  /// The choices of the free variables with the least sum of such costs. The
+  /// sum of the result is not set.
+  Result minimise(Part part, double mostCombinations) const;
+  /// The costs of a variable's choices on its own.
+  llvm::ArrayRef<int64_t> own(int32_t variable) const { return own_[variable]; }
+
 private:
+  struct Edge {
+    int32_t a, b;               ///< a < b
+    std::vector<int64_t> costs; ///< [choice of a][choice of b]
+  };
+
   std::vector<std::vector<int64_t>> own_; ///< [variable][choice].
-  /// By (a, b) with a < b: [choice of a][choice of b].
-  std::map<std::pair<int32_t, int32_t>, std::vector<int64_t>> pairs_;
+  std::vector<Edge> edges_;
+  std::map<std::pair<int32_t, int32_t>, size_t> edgeOf_;
+  std::vector<llvm::SmallVector<size_t, 4>> edgesAt_; ///< Per variable.
 };
 
 } // namespace soap::detail

@@ -9,7 +9,10 @@
 #include "soap/Search/Timeline.h"
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <mutex>
+#include <numeric>
+#include <optional>
 #include <thread>
 
 using namespace soap;
@@ -147,19 +150,83 @@ uint32_t MoveTable::add(const Need &need) {
   return it->second;
 }
 
+namespace {
+/// What every device has of a value.
+class Holdings {
+public:
+  Holdings(const Layout &layout, int32_t numDevices)
+      : isPartial_(layout.parts > 1), tilesOf_(numDevices + 1) {
+    for (int64_t tile = 0, end = layout.numTiles(); tile < end; ++tile) {
+      tiles_.push_back(layout.tileBox(tile));
+      for (int32_t copy = 0; !isPartial_ && copy < layout.copies; ++copy)
+        tilesOf_[layout.devices[tile * layout.copies + copy]].push_back(
+            static_cast<int32_t>(tile));
+    }
+  }
+
+  /// The elements that readers lack, all together.
+  int64_t lacking(const Need &need) const {
+    int64_t sum = 0;
+    for (size_t tile = 0; tile * need.copies < need.devices.size(); ++tile) {
+      Box box = need.tileBox(static_cast<int64_t>(tile));
+      for (int32_t copy = 0; copy < need.copies; ++copy) {
+        sum += volume(box);
+        llvm::SmallVector<int32_t, 4> known;
+        for (int32_t own : tilesOf_[need.devices[tile * need.copies + copy]])
+          if (!llvm::is_contained(known, own)) {
+            known.push_back(own);
+            sum -= volume(intersect(box, tiles_[own]));
+          }
+      }
+    }
+    return sum;
+  }
+
+private:
+  bool isPartial_; ///< No device has a complete tile.
+  std::vector<Box> tiles_;
+  std::vector<llvm::SmallVector<int32_t, 2>> tilesOf_; ///< Per device.
+};
+} // namespace
+
+/// More than any byte takes that moves.
+static double slowestNsPerByte(const Topology &topology) {
+  double slowest = 1;
+  for (const Link &link : topology.links())
+    slowest = std::max(slowest, 1e9 / link.bandwidth);
+  return slowest;
+}
+
 bool MoveTable::fill(const Topology &topology, unsigned threads,
-                     llvm::function_ref<bool()> stop) {
+                     size_t mostPlanned, llvm::function_ref<bool()> stop) {
   std::vector<uint64_t> wanted(places_.size());
   for (auto [key, place] : places_)
     wanted[place] = key;
-  ns_.resize(wanted.size());
-  std::atomic<size_t> next{0};
+  ns_.assign(wanted.size(), 0);
+  std::vector<size_t> order(wanted.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> bytes;
+  {
+    std::vector<std::optional<Holdings>> holdings(layouts_.size());
+    for (uint64_t key : wanted) {
+      const auto &[layout, elementBytes] = layouts_[key >> 32];
+      std::optional<Holdings> &own = holdings[key >> 32];
+      if (!own)
+        own.emplace(layout, topology.numDevices());
+      bytes.push_back(elementBytes * own->lacking(needs_[key & UINT32_MAX]));
+    }
+  }
+  llvm::stable_sort(order,
+                    [&](size_t a, size_t b) { return bytes[a] < bytes[b]; });
+
+  std::atomic<size_t> next{0}, planned{0};
   std::atomic<bool> stopped{false};
   std::mutex mutex;
+  size_t end = std::min(order.size(), mostPlanned);
   auto work = [&] {
     MoveTimes times(topology);
     constexpr size_t length = 64;
-    for (size_t begin; (begin = next.fetch_add(length)) < wanted.size();) {
+    for (size_t begin; (begin = next.fetch_add(length)) < end;) {
       {
         std::lock_guard<std::mutex> lock(mutex);
         if (stopped || stop()) {
@@ -167,9 +234,12 @@ bool MoveTable::fill(const Topology &topology, unsigned threads,
           return;
         }
       }
-      for (size_t i = begin; i < std::min(begin + length, wanted.size()); ++i) {
-        const auto &[layout, bytes] = layouts_[wanted[i] >> 32];
-        ns_[i] = times.ns(layout, needs_[wanted[i] & UINT32_MAX], bytes);
+      for (size_t i = begin; i < std::min(begin + length, end); ++i) {
+        uint64_t key = wanted[order[i]];
+        const auto &[layout, elementBytes] = layouts_[key >> 32];
+        ns_[order[i]] =
+            1 + times.ns(layout, needs_[key & UINT32_MAX], elementBytes);
+        ++planned;
       }
     }
   };
@@ -179,5 +249,11 @@ bool MoveTable::fill(const Topology &topology, unsigned threads,
   work();
   for (std::thread &worker : workers)
     worker.join();
-  return !stopped;
+  numPlanned_ = planned;
+  double slowest = slowestNsPerByte(topology);
+  for (auto [ns, moved] : llvm::zip_equal(ns_, bytes))
+    ns = ns > 0
+             ? ns - 1
+             : 1'000'000 + std::llround(static_cast<double>(moved) * slowest);
+  return numPlanned_ == wanted.size();
 }

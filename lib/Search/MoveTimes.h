@@ -52,10 +52,14 @@ public:
     places_.try_emplace(keyOf(layout, need), places_.size());
   }
   size_t numWanted() const { return places_.size(); }
-  /// Finds the times of all pairs that are wanted. False if `stop`, which one
-  /// thread at a time asks, said so.
-  bool fill(const Topology &topology, unsigned threads,
+  /// Finds the times of all pairs that are wanted, on `threads` threads. Plans
+  /// those first that move least, and no more than `mostPlanned`, until `stop`,
+  /// which one thread at a time asks, says so. The others are given a high time:
+  /// a millisecond, and all that readers lack over the slowest link. False if
+  /// there are such.
+  bool fill(const Topology &topology, unsigned threads, size_t mostPlanned,
             llvm::function_ref<bool()> stop);
+  size_t numPlanned() const { return numPlanned_; }
   int64_t ns(uint32_t layout, uint32_t need) const {
     return ns_[places_.lookup(keyOf(layout, need))];
   }
@@ -70,6 +74,7 @@ private:
   std::vector<Need> needs_;
   llvm::DenseMap<uint64_t, size_t> places_;
   std::vector<int64_t> ns_;
+  size_t numPlanned_ = 0;
 };
 
 } // namespace soap::detail

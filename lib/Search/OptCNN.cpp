@@ -85,9 +85,9 @@ OptCNN::minimise(const SearchProblem &problem, const SearchOptions &options,
                          ? static_cast<unsigned>(options.threads)
                          : std::max(1u, std::thread::hardware_concurrency());
   auto stop = [&] { return watch.isOver(); };
-  bool isFull = tables.fill(threads, stop);
+  CostTables::Fill fill = tables.fill(threads, stop);
   result.statistics.planned = tables.numPlanned();
-  if (!isFull)
+  if (fill != CostTables::Fill::Exactly)
     return std::nullopt;
   MinSum::Result found = tables.sums().minimise(mostCombinations_, stop);
   switch (found.end) {

@@ -36,9 +36,11 @@ enum class ProposalKind : uint8_t {
   Repeat,  ///< The same for all repeated blocks.
   Resize,  ///< A factor of two of a degree.
   Shift,   ///< Other devices, the same degrees.
-  Lanes    ///< A stretch of the graph on parts of the machine, side by side.
+  Lanes,   ///< A stretch of the graph on parts of the machine, side by side.
+  Cross,   ///< A stretch as another chain has it.
+  Sums     ///< A stretch with the least sum of costs (OptCNN).
 };
-inline constexpr size_t numProposalKinds = 8;
+inline constexpr size_t numProposalKinds = 10;
 llvm::StringRef stringify(ProposalKind kind);
 
 struct SearchProgress {
@@ -61,6 +63,9 @@ struct SearchOptions {
   /// Without: only `starts` and random ones.
   bool namedStarts = true;
   int32_t randomStarts = 1;
+  /// Strategies with the least sum of costs (OptCNN) are starts, and stretches
+  /// with the least sum are proposals.
+  bool leastSums = true;
   /// Only this kind of proposal; else all, with weights that adapt.
   std::optional<ProposalKind> onlyKind;
   /// Simulate in full whatever is proposed: for comparison.
