@@ -52,6 +52,10 @@ private:
   std::string checkOutputs(int32_t index);
 
   std::string checkReads();
+  /// Whether a read is one piece of a partial value.
+  bool isPart(const Read &read) const;
+  /// A read of part `part` of one tile.
+  std::string checkPartRead(const Read &read, int32_t part) const;
   std::string checkConsumers();
   /// Pieces lie inside their shards and `box`, on `device`, are disjoint and
   /// cover the box. `complete`: whether the shards are complete or partial.

@@ -103,8 +103,10 @@ static std::string verifyResult(const PartitionSpec &spec, size_t index,
       return error("expected [0:" + Twine(shape[d]) +
                    "] to be covered, got: " + toString(Box{covered}));
   }
-  if (access.firstOnly)
-    return ("result " + Twine(index) + ": expected firstOnly on operands only")
+  if (access.firstOnly || access.unreduced)
+    return ("result " + Twine(index) + ": expected " +
+            (access.firstOnly ? "firstOnly" : "unreduced") +
+            " on operands only")
         .str();
   if (access.combine == Combine::None)
     for (size_t i = 0, e = spec.loops.size(); i != e; ++i)
@@ -116,6 +118,37 @@ static std::string verifyResult(const PartitionSpec &spec, size_t index,
   return "";
 }
 
+/// Whoever takes parts of an operand makes parts of its results.
+static std::string verifyUnreduced(const PartitionSpec &spec, size_t index) {
+  const ValueAccess &access = spec.operands[index];
+  auto error = [&](const Twine &what) {
+    return ("operand " + Twine(index) + ": " + what).str();
+  };
+  if (access.firstOnly)
+    return error("expected firstOnly or unreduced, got both");
+  if (spec.results.empty())
+    return error("expected a result for an unreduced operand");
+  for (size_t result = 0, e = spec.results.size(); result != e; ++result) {
+    if (spec.results[result].combine != Combine::Sum)
+      return error("expected sums as results where an operand is unreduced, "
+                   "got: '" +
+                   stringify(spec.results[result].combine) + "' of result " +
+                   Twine(result));
+    for (size_t i = 0, e = spec.loops.size(); i != e; ++i)
+      if (spec.isReduction(i, result) != spec.isReduction(i))
+        return error("expected the same reduction loops for all results, got: "
+                     "'" +
+                     spec.loops[i].name + "' for some");
+  }
+  for (size_t d = 0, rank = access.dims.size(); d != rank; ++d)
+    if (access.dims[d].loop >= 0 && spec.isReduction(access.dims[d].loop))
+      return inDim("operand", index, d,
+                   "expected no reduction loop in an unreduced operand, got: "
+                   "'" +
+                       spec.loops[access.dims[d].loop].name + "'");
+  return "";
+}
+
 static std::string verifyOperand(const PartitionSpec &spec, size_t index) {
   const ValueAccess &access = spec.operands[index];
   if (access.combine != Combine::None)
@@ -123,6 +156,8 @@ static std::string verifyOperand(const PartitionSpec &spec, size_t index) {
             ": expected a combiner on results only, got: " +
             stringify(access.combine))
         .str();
+  if (access.unreduced)
+    return verifyUnreduced(spec, index);
   if (!access.firstOnly)
     return "";
   // "Not read" is an empty box, which a scalar cannot have.

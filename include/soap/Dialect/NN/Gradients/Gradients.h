@@ -85,6 +85,10 @@ public:
   /// Operands broadcast.
   void setFrame(ValueAccess access) { frame_ = std::move(access); }
   mlir::Value add(mlir::Value a, mlir::Value b);
+  /// The sum of two gradients by one value, where `gradient` is made, if it is
+  /// a sum over a loop there: in its group, of parts that are not reduced yet;
+  /// else likewise where `sum` is made; else as add() does.
+  mlir::Value addInPlace(mlir::Value sum, mlir::Value gradient);
   mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value div(mlir::Value a, mlir::Value b);
@@ -127,6 +131,13 @@ public:
 
 private:
   void joinAlong(mlir::Operation *op, const LoopNames &loops);
+  // Parts.cpp
+  /// Lets a member of a group take parts of an operand that another member
+  /// makes in the same tiles, by loops of parts; false if there is none.
+  bool takeParts(mlir::Operation *op);
+  /// Makes an operation per element a member of the group of what makes
+  /// `value`, of its shape, along the same loops; false if that is in none.
+  bool joinMaker(mlir::Operation *op, mlir::Value value);
   LoopNames dimLoops(const ValueAccess &access, unsigned rank) const;
   LoopNames dimLoops(const ValueAccess &access) const {
     return dimLoops(access, access.dims.size());
