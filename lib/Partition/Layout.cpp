@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Partition/Needs.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cassert>
 
@@ -233,9 +234,9 @@ bool soap::takesParts(const Layout &producer, const Need &need) {
         return false;
   }
   for (size_t slot = 0, e = need.devices.size(); slot != e; ++slot) {
-    ArrayRef<int32_t> holders = ArrayRef<int32_t>(producer.devices)
-                                    .slice(slot / need.copies * producer.copies,
-                                           producer.copies);
+    ArrayRef<int32_t> holders =
+        ArrayRef<int32_t>(producer.devices)
+            .slice(slot / need.copies * producer.copies, producer.copies);
     if (!llvm::is_contained(holders, need.devices[slot]))
       return false;
   }
@@ -245,6 +246,10 @@ bool soap::takesParts(const Layout &producer, const Need &need) {
 void soap::settleParts(Need &need) {
   if (need.parts == 1)
     return;
+  if (SOAP_FAULT("whole-in-every-part")) {
+    need.copies *= std::exchange(need.parts, 1);
+    return;
+  }
   size_t kept = 0, copies = need.copies;
   for (size_t slot = 0, e = need.devices.size(); slot != e; ++slot) {
     if (slot / copies % need.parts != 0)

@@ -120,13 +120,10 @@ Value GradientBuilder::add(Value a, Value b) { return binary<AddOp>(a, b); }
 
 Value GradientBuilder::addInPlace(Value sum, Value gradient) {
   auto op = create<AddOp>(sum.getType(), sum, gradient);
-  for (Value operand : {gradient, sum})
-    if (joinMaker(op, operand) && takeParts(op)) {
-      setName(op, unique_(name_));
-      return op.getResult();
-    }
-  op->removeAttr(groupAttrName);
-  return inFrame(op);
+  if (!followMaker(op))
+    return inFrame(op);
+  setName(op, unique_(name_));
+  return op.getResult();
 }
 Value GradientBuilder::sub(Value a, Value b) { return binary<SubOp>(a, b); }
 Value GradientBuilder::mul(Value a, Value b) { return binary<MulOp>(a, b); }

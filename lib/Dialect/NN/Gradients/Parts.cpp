@@ -72,8 +72,8 @@ static SmallVector<PartLoop, 2> partLoopsOf(Operation *reader,
   unsigned result = value.getResultNumber();
   if (made.results[result].combine != Combine::Sum)
     return {};
-  for (auto [from, to] : llvm::zip_equal(made.results[result].dims,
-                                         spec.operands[operand].dims))
+  for (auto [from, to] :
+       llvm::zip_equal(made.results[result].dims, spec.operands[operand].dims))
     if (!cutAlike(maker, made, from, reader, spec, to))
       return {};
   SmallVector<PartLoop, 2> loops;
@@ -114,22 +114,38 @@ bool GradientBuilder::takeParts(Operation *op) {
   return false;
 }
 
-bool GradientBuilder::joinMaker(Operation *op, Value value) {
-  auto result = dyn_cast<OpResult>(value);
-  StringRef leader = result ? getGroupLeader(result.getOwner()) : StringRef();
+/// Makes an operation a member of the group of what makes an operand, along the
+/// loops along which that is made; false if that is in none.
+static bool joinMaker(Operation *op, unsigned operand) {
+  auto value = dyn_cast<OpResult>(op->getOperand(operand));
+  StringRef leader = value ? getGroupLeader(value.getOwner()) : StringRef();
   if (leader.empty())
     return false;
-  Operation *maker = result.getOwner();
-  PartitionSpec spec = cast<PartitionOpInterface>(maker).getPartitionSpec();
+  Operation *maker = value.getOwner();
+  PartitionSpec made = cast<PartitionOpInterface>(maker).getPartitionSpec();
   PartitionSpec own = cast<PartitionOpInterface>(op).getPartitionSpec();
+  MLIRContext *context = op->getContext();
   NamedAttrList entries;
-  for (auto [made, access] :
-       llvm::zip_equal(spec.results[result.getResultNumber()].dims,
-                       own.results.front().dims))
-    if (StringRef loop = leaderLoop(maker, spec, made.loop); !loop.empty())
-      entries.set(own.loops[access.loop].name, builder_.getStringAttr(loop));
+  for (auto [from, to] :
+       llvm::zip_equal(made.results[value.getResultNumber()].dims,
+                       own.operands[operand].dims))
+    if (StringRef loop = leaderLoop(maker, made, from.loop);
+        !loop.empty() && to.loop >= 0)
+      entries.set(own.loops[to.loop].name, StringAttr::get(context, loop));
   op->setAttr(groupAttrName,
-              GroupAttr::get(op->getContext(), leader,
-                             entries.getDictionary(op->getContext())));
+              GroupAttr::get(context, leader, entries.getDictionary(context)));
   return true;
+}
+
+bool GradientBuilder::followMaker(Operation *op) {
+  if (!isAdditive(op) || op->hasAttr(partsAttrName))
+    return false;
+  Attribute group = op->getAttr(groupAttrName);
+  for (unsigned operand = op->getNumOperands(); operand-- != 0;)
+    if (joinMaker(op, operand) && takeParts(op))
+      return true;
+  op->removeAttr(groupAttrName);
+  if (group)
+    op->setAttr(groupAttrName, group);
+  return false;
 }

@@ -156,9 +156,9 @@ static LogicalResult verifyParts(Operation *op, Attribute attribute) {
            << " positive extents, got: " << attribute;
   if (!isAdditive(op))
     return op->emitOpError()
-           << "expected no 'nn.parts' but on additive operations on floating "
-              "point numbers (nn.add, nn.sub, nn.reshape, nn.transpose, "
-              "nn.slice, nn.pad with zeros)";
+           << "expected no 'nn.parts' but on additive operations on f32 or f64 "
+              "(nn.add, nn.sub, nn.reshape, nn.transpose, nn.slice, nn.pad "
+              "with zeros)";
   return success();
 }
 

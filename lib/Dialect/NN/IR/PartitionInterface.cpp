@@ -125,8 +125,11 @@ soap::nn::inferTraits(PartitionOpInterface op,
 //===----------------------------------------------------------------------===//
 
 bool soap::nn::isAdditive(Operation *op) {
-  if (!op->hasTrait<Additive>() ||
-      !isa<FloatType>(elementType(op->getResult(0))))
+  if (!op->hasTrait<Additive>())
+    return false;
+  // Parts of half precision would lose digits.
+  Type element = elementType(op->getResult(0));
+  if (!element.isF32() && !element.isF64())
     return false;
   auto pad = dyn_cast<PadOp>(op);
   return !pad || cast<FloatAttr>(pad.getValue()).getValue().isPosZero();
@@ -163,10 +166,10 @@ soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
     if (!operand && tile.spec.operands[index].unreduced &&
         !isEmpty(tile.operandBoxes[index])) {
       Type type = op->getOperand(index).getType();
-      operand = createSplat(builder, op, (".zero" + Twine(index)).str(),
-                            localType(type, tile.operandBoxes[index]),
-                            builder.getZeroAttr(
-                                cast<RankedTensorType>(type).getElementType()));
+      operand = createSplat(
+          builder, op, (".zero" + Twine(index)).str(),
+          localType(type, tile.operandBoxes[index]),
+          builder.getZeroAttr(cast<RankedTensorType>(type).getElementType()));
     }
   // Only the last operands of an op may be left out (a bias).
   while (!present.empty() && !present.back())

@@ -139,9 +139,16 @@ LogicalResult Differentiation::differentiate(Operation *op) {
       llvm::dbgs() << " " << index;
     llvm::dbgs() << "\n";
   });
+  Operation *before = builder_.getInsertionPoint()->getPrevNode();
   auto gradients = differentiable.buildGradients(b, results, isNeeded);
   if (failed(gradients))
     return failure();
+  // What an operation makes of weights alone does not need the whole gradient.
+  if (llvm::all_of(op->getResults(),
+                   [&](Value value) { return weights_.contains(value); }))
+    for (Operation *made = before->getNextNode();
+         made != &*builder_.getInsertionPoint(); made = made->getNextNode())
+      b.followMaker(made);
   for (auto [index, operand, gradient] :
        llvm::enumerate(op->getOperands(), *gradients))
     if (gradient && isNeeded[index])

@@ -117,7 +117,7 @@ class Additive : public mlir::OpTrait::TraitBase<ConcreteType, Additive> {};
 /// (ValueAccess::unreduced) and make partial results.
 constexpr llvm::StringLiteral partsAttrName("nn.parts");
 /// True for operations that may have `nn.parts`: of an additive kind (padding
-/// is, if it pads with zeros), on floating point numbers.
+/// is, if it pads with zeros), on f32 or f64.
 bool isAdditive(mlir::Operation *op);
 /// The greatest number of loops of parts.
 constexpr unsigned maxParts = 8;
