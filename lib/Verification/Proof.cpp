@@ -29,11 +29,10 @@ LogicalResult Proof::provePlans(const SimulatedProgram &simulated,
     for (size_t use = 0; use < graph.value(id).uses.size(); ++use)
       needs.push_back(needOf(graph, strategy, id, static_cast<int32_t>(use)));
     ValuePlan plan = planOf(graph, strategy, topology, id);
-    std::string error = verify(plan, layoutOf(graph, strategy, id), needs);
-    if (!error.empty())
-      return emitError(loc)
-             << "'" << graph.node(graph.value(id).producer).name
-             << "': " << error << "; this is a defect of the planner";
+    if (llvm::Error error = verify(plan, layoutOf(graph, strategy, id), needs))
+      return emitError(loc) << "'" << graph.node(graph.value(id).producer).name
+                            << "': " << toString(std::move(error))
+                            << "; this is a defect of the planner";
     ++plans_->values;
     plans_->actions += plan.actions.size();
     plans_->reads += plan.reads.size();

@@ -16,7 +16,7 @@ using Ids = llvm::SmallVector<int32_t, 8>;
 static std::string planOf(const Layout &producer, llvm::ArrayRef<Need> needs,
                           ValuePlan *out = nullptr, RouteCost route = nullptr) {
   ValuePlan plan = planValue(producer, needs, route);
-  EXPECT_EQ(verify(plan, producer, needs), "");
+  EXPECT_EQ(toString(verify(plan, producer, needs)), "");
   EXPECT_EQ(simulate(plan, producer, needs), "");
   std::string text = summarize(plan);
   if (out)
@@ -111,7 +111,7 @@ TEST(CommPlan, HostTakesNoPartInCollectives) {
   need.devices = {0, 1};
   need.tasks = {0, 1};
   ValuePlan plan = planValue(producer, need, nullptr, /*host=*/2);
-  EXPECT_EQ(verify(plan, producer, need), "");
+  EXPECT_EQ(toString(verify(plan, producer, need)), "");
   ASSERT_EQ(plan.actions.size(), 1u);
   EXPECT_EQ(plan.actions[0].kind, ActionKind::Transfer);
   EXPECT_EQ(plan.actions[0].outputs.size(), 2u);

@@ -187,7 +187,7 @@ struct SpecVerifier : testing::Test {
   PartitionSpec spec = convSpec(4, 6, 7, 5, 3, 3, 2, 1);
   llvm::SmallVector<Shape> operands{{4, 3, 13, 9}, {6, 3, 3, 3}, {6}};
   llvm::SmallVector<Shape> results{{4, 6, 7, 5}};
-  std::string check() { return verify(spec, operands, results); }
+  std::string check() { return toString(verify(spec, operands, results)); }
 };
 } // namespace
 

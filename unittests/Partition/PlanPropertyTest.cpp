@@ -46,7 +46,7 @@ TEST(PlanProperty, EveryReadSeesTheCombinedValue) {
   for (int i = 0; i != numCases; ++i) {
     PlanCase c = PlanGenerator(seed + i).draw();
     ValuePlan plan = planValue(c.producer, c.consumers);
-    ASSERT_EQ(verify(plan, c.producer, c.consumers), "")
+    ASSERT_EQ(toString(verify(plan, c.producer, c.consumers)), "")
         << "seed " << seed + i << "\n"
         << summarize(plan);
     ASSERT_EQ(simulate(plan, c.producer, c.consumers), "")
@@ -84,7 +84,8 @@ TEST(PlanProperty, SourcesAreNearest) {
     if (c.producer.parts > 1)
       continue;
     ValuePlan plan = planValue(c.producer, c.consumers, route);
-    ASSERT_EQ(verify(plan, c.producer, c.consumers), "") << "seed " << seed + i;
+    ASSERT_EQ(toString(verify(plan, c.producer, c.consumers)), "")
+        << "seed " << seed + i;
     ASSERT_EQ(simulate(plan, c.producer, c.consumers), "")
         << "seed " << seed + i;
     for (const Action &action : plan.actions) {
@@ -409,7 +410,7 @@ TEST(PlanVerifier, ReportsEveryMutation) {
       if (!mutate(plan, random))
         continue;
       ++applied;
-      EXPECT_NE(verify(plan, c.producer, c.consumers), "")
+      EXPECT_NE(toString(verify(plan, c.producer, c.consumers)), "")
           << name << ", seed " << baseSeed() + i;
     }
     EXPECT_GE(applied, 5) << name << ": hardly ever possible";

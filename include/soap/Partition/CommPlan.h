@@ -193,10 +193,9 @@ ValuePlan planValue(const Layout &producer, llvm::ArrayRef<Need> consumers,
 /// Checks a plan against its input: every read is covered exactly once by
 /// pieces on its own device; pieces lie inside their shards; every partial
 /// result enters its reduction exactly once (copy 0), and that of every
-/// consumer that takes parts; actions move between the
-/// devices that their kind says; nothing is used before it exists. Returns the
-/// first violation or an empty string.
-std::string verify(const ValuePlan &plan, const Layout &producer,
+/// consumer that takes parts; actions move between the devices that their kind
+/// says; nothing is used before it exists. Fails with the first violation.
+llvm::Error verify(const ValuePlan &plan, const Layout &producer,
                    llvm::ArrayRef<Need> consumers);
 
 /// What an action moves, in the form that TaskGraph, IR and the runtime's

@@ -20,6 +20,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
@@ -229,9 +230,8 @@ LocalPads localPads(const DimAccess &shifted, int64_t units, int64_t boxSize);
 /// at most one dimension of a result; a loop absent from a result needs a
 /// combiner; operand accesses are monotone; an unreduced operand uses no
 /// reduction loop, and all results of such an operation are sums; ranks agree
-/// with the shapes.
-/// Returns a description of the first violation, or an empty string.
-std::string verify(const PartitionSpec &spec,
+/// with the shapes. Fails with the first violation.
+llvm::Error verify(const PartitionSpec &spec,
                    llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> operandShapes,
                    llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> resultShapes);
 

@@ -324,10 +324,10 @@ LogicalResult soap::nn::detail::verifyPartitionOp(Operation *op) {
   if (op->getBlock() && isFirstInBlock(op) && failed(verifyNames(op)))
     return failure();
   PartitionSpec spec = cast<PartitionOpInterface>(op).getPartitionSpec();
-  std::string violation =
-      soap::verify(spec, operandShapes(op), resultShapes(op));
-  if (!violation.empty())
-    return op->emitOpError() << "has an invalid partition spec: " << violation;
+  if (llvm::Error error =
+          soap::verify(spec, operandShapes(op), resultShapes(op)))
+    return op->emitOpError()
+           << "has an invalid partition spec: " << toString(std::move(error));
   if (op->getBlock() && isLastInBlock(op))
     return verifyLeaderLoops(*op->getBlock());
   return success();
