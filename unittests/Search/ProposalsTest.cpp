@@ -45,7 +45,7 @@ TEST(Proposals, AllKindsKeepStrategiesValid) {
       bool isMade = propose(context, tables, static_cast<ProposalKind>(kind),
                             strategy, random, changed, undo);
       made[kind] += isMade;
-      ASSERT_EQ(verify(strategy, graph, machine), "")
+      ASSERT_EQ(toString(verify(strategy, graph, machine)), "")
           << "seed " << seed << ", step " << step;
       for (int32_t node = 0; node < graph.numNodes(); ++node)
         ASSERT_EQ(llvm::count(changed, node),
@@ -102,7 +102,7 @@ TEST(Followers, GoWithWhatChanges) {
       followers.followReaders(change);
     }
     deriveEnds(context, strategy, changed, undo);
-    EXPECT_EQ(verify(strategy, graph, machine), "");
+    EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
     TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(strategy);
     return tasks.bytes(Phase::Step);
