@@ -110,12 +110,11 @@ OptCNN::minimise(const SearchProblem &problem, const SearchOptions &options,
 
 llvm::Expected<SearchResult> OptCNN::run(const SearchProblem &problem,
                                          const SearchOptions &options) {
-  if (std::string error = problem.check(); !error.empty())
-    return llvm::createStringError(error);
+  if (llvm::Error error = problem.check())
+    return std::move(error);
   for (const Strategy &strategy : options.starts)
-    if (std::string error = verify(strategy, problem.graph, problem.topology);
-        !error.empty())
-      return llvm::createStringError(error);
+    if (llvm::Error error = verify(strategy, problem.graph, problem.topology))
+      return std::move(error);
   SearchResult result;
   result.stepNs = INT64_MAX;
   Watch watch(options, result);
@@ -124,7 +123,7 @@ llvm::Expected<SearchResult> OptCNN::run(const SearchProblem &problem,
   // What tasks has now, if it is the fastest that fits.
   auto note = [&] {
     int64_t step = simulator.stepNs();
-    bool fits = tasks.checkMemory().empty();
+    bool fits = tasks.fitsMemory();
     ++result.proposals;
     if (fits && step < result.stepNs) {
       result.stepNs = step;

@@ -278,7 +278,7 @@ void compareWithAll(const OperatorGraph &graph, const Topology &machine,
   int64_t least = INT64_MAX;
   forAllChoices(counts, [&](llvm::ArrayRef<int32_t> choices) {
     Strategy strategy = tables.strategyOf(choices);
-    ASSERT_EQ(verify(strategy, graph, machine), "");
+    ASSERT_EQ(toString(verify(strategy, graph, machine)), "");
     int64_t sum = sumOfCosts(problem, strategy);
     ASSERT_EQ(tables.sums().sumOf(choices), sum);
     least = std::min(least, sum);
@@ -340,7 +340,7 @@ TEST(OptCNN, StopsWhenToldTo) {
   ASSERT_TRUE(bool(late)) << llvm::toString(late.takeError());
   EXPECT_EQ(late->stop, StopReason::Budget);
   EXPECT_EQ(late->sumNs, std::nullopt);
-  EXPECT_EQ(problem.verify(late->strategy), "");
+  EXPECT_EQ(toString(problem.verify(late->strategy)), "");
   options.budgetSeconds = 600;
   options.progress = [](const SearchProgress &) { return false; };
   auto cancelled = createOptCNN()->run(problem, options);
