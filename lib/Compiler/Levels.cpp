@@ -59,7 +59,7 @@ llvm::Error Compilation::checkTasks() {
   FailureOr<ScheduleTimes> times = simulateSchedule(*main, *topology, *costs);
   if (failed(times))
     return emitted(mlir::failure(), Kind::BadInput);
-  model_.simulatedNs = static_cast<uint64_t>(times->stepNs);
+  model_.simulatedNs = {static_cast<uint64_t>(times->stepNs)};
   result_.simulatedNs = times->stepNs;
   return llvm::Error::success();
 }

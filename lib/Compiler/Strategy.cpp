@@ -138,7 +138,7 @@ llvm::Error Compilation::configure() {
   info.seed = options_.seed;
   info.simulatedNs = simulated_->stepNs();
   model_.fingerprint = info.fingerprint;
-  model_.simulatedNs = static_cast<uint64_t>(info.simulatedNs);
+  model_.simulatedNs = {static_cast<uint64_t>(info.simulatedNs)};
   model_.strategy = toJSON(*strategy, graph, info);
   result_.simulatedNs = info.simulatedNs;
   result_.strategy = model_.strategy;

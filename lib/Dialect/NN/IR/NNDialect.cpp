@@ -157,16 +157,17 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                << attribute.getValue();
     return success();
   }
-  if (attribute.getName() == constantAttrName) {
+  if (attribute.getName() == constantAttrName ||
+      attribute.getName() == stateAttrName) {
     if (!isa<ParameterOp>(op) || !isa<UnitAttr>(attribute.getValue()))
-      return op->emitOpError() << "expected '" << constantAttrName
+      return op->emitOpError() << "expected '" << attribute.getName().getValue()
                                << "' without a value, on an nn.parameter";
     return success();
   }
   if (attribute.getName() != "nn.name")
     return op->emitOpError() << "expected no attributes of the nn dialect but "
-                                "'nn.name', 'nn.group' and 'nn.constant', "
-                                "got: '"
+                                "'nn.name', 'nn.group', 'nn.constant' and "
+                                "'nn.state', got: '"
                              << attribute.getName().getValue() << "'";
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())

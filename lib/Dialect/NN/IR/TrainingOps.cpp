@@ -17,6 +17,17 @@ using namespace soap::nn;
 // nn.write
 //===----------------------------------------------------------------------===//
 
+ModuleOp soap::nn::findEvaluation(ModuleOp module) {
+  for (auto inner : module.getOps<ModuleOp>())
+    if (inner.getName() == StringRef(evaluationName))
+      return inner;
+  return {};
+}
+
+bool soap::nn::isState(ParameterOp parameter) {
+  return parameter->hasAttr(stateAttrName) || findWrite(parameter);
+}
+
 WriteOp soap::nn::findWrite(ParameterOp parameter) {
   for (OpOperand &use : parameter->getUses())
     if (auto write = dyn_cast<WriteOp>(use.getOwner());
