@@ -217,6 +217,9 @@ static void declareOptimizer(CLI::App &app, TrainingOptions &how) {
       ->capture_default_str();
   app.add_flag("!--no-vector-decay", how.decayVectors,
                "No weight decay of parameters of rank 1: biases and norms");
+  app.add_flag("!--no-eval", how.evaluation,
+               "Leave out the program eval: the model itself, with the "
+               "parameters that the step writes (soap-run --program=eval)");
   app.add_option("--clip-norm", how.clipNorm,
                  "Largest norm of all gradients together (default: any)")
       ->type_name("X");

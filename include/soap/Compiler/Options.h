@@ -75,6 +75,9 @@ struct TrainingOptions {
   double weightDecay = 0;
   bool decayVectors = true;
   double clipNorm = 0;
+  /// The model itself as a second program, "eval", over the parameters that the
+  /// step writes. Of a step with an optimizer.
+  bool evaluation = true;
 };
 
 /// Everything that decides what is compiled. checkOptions() says what is wrong

@@ -176,20 +176,26 @@ public:
   }
 
   void runOnOperation() override {
-    if (!getOperation().isExternal() && failed(build()))
-      signalPassFailure();
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (!function.isExternal() && failed(build(function)))
+        return signalPassFailure();
   }
 
 private:
-  LogicalResult build();
+  /// Makes the step, and the evaluation program where it is asked for.
+  LogicalResult build(func::FuncOp function);
+  LogicalResult buildStep();
   OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
   FailureOr<SmallVector<ParameterOp>> findParameters();
+
+  func::FuncOp function_; ///< The model, which becomes a step.
 };
 } // namespace
 
 FailureOr<OutputOp> BuildTrainingStepPass::findOutput() {
-  func::FuncOp function = getOperation();
+  func::FuncOp function = function_;
   SmallVector<OutputOp> outputs(function.getOps<OutputOp>());
   SmallVector<StringRef> known;
   for (OutputOp candidate : outputs) {
@@ -240,7 +246,7 @@ static bool isConstant(ParameterOp parameter) {
 }
 
 FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
-  func::FuncOp function = getOperation();
+  func::FuncOp function = function_;
   llvm::Regex frozen("^(" + freeze.getValue() + ")$");
   std::string problem;
   if (!frozen.isValid(problem))
@@ -273,8 +279,8 @@ OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
   return how;
 }
 
-LogicalResult BuildTrainingStepPass::build() {
-  func::FuncOp function = getOperation();
+LogicalResult BuildTrainingStepPass::buildStep() {
+  func::FuncOp function = function_;
   for (auto write : function.getOps<WriteOp>())
     return write.emitOpError("expected a model that is not a training step "
                              "already");
@@ -348,5 +354,25 @@ LogicalResult BuildTrainingStepPass::build() {
       addOutput(gradient, nn::getName(parameter) + ".grad");
   numGradientOps +=
       std::distance(function.front().begin(), function.front().end()) - before;
+  return success();
+}
+
+LogicalResult BuildTrainingStepPass::build(func::FuncOp function) {
+  function_ = function;
+  if (!evaluation)
+    return buildStep();
+  ModuleOp module = getOperation();
+  if (function.getName() != "main")
+    return emitError(function.getLoc())
+           << "expected a model in @main for an evaluation program, got: @"
+           << function.getName();
+  if (findEvaluation(module))
+    return emitError(module.getLoc())
+           << "expected a module without @" << evaluationName << ", got: one";
+  OwningOpRef<ModuleOp> made = createEvaluation(function);
+  if (failed(buildStep()))
+    return failure();
+  markState(*made, function);
+  module.push_back(made.release());
   return success();
 }

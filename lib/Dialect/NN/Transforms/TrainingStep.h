@@ -82,6 +82,11 @@ buildUpdates(mlir::OpBuilder &builder, mlir::Location loc, NodeNames &names,
 void buildWrites(mlir::OpBuilder &builder, NodeNames &names,
                  llvm::ArrayRef<NewValue> values);
 
+/// A module @eval with a copy of a model, from which no step has been made yet.
+mlir::OwningOpRef<mlir::ModuleOp> createEvaluation(mlir::func::FuncOp model);
+/// Marks its parameters that the step writes.
+void markState(mlir::ModuleOp evaluation, mlir::func::FuncOp step);
+
 } // namespace soap::nn
 
 #endif // SOAP_LIB_DIALECT_NN_TRANSFORMS_TRAININGSTEP_H

@@ -102,7 +102,7 @@ def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
 }
 
 def BuildTrainingStepPass
-    : Pass<"nn-build-training-step", "::mlir::func::FuncOp"> {
+    : Pass<"nn-build-training-step", "::mlir::ModuleOp"> {
   let summary = "Add a loss, gradients, and updates of parameters";
   let description = [{
     Adds a loss of one output of the model and, by reverse-mode differentiation,
@@ -159,6 +159,22 @@ def BuildTrainingStepPass
     which each one counts once, however it is split or copied. An update joins
     the group of the first operation that reads the parameter.
 
+    With `evaluation`, the module gets a `module @eval` with the model as it was,
+    before the step is made of it: a program over the same parameters, for a model
+    that is trained to be used. Its outputs are the model's, its batch norms take
+    the running statistics. Parameters that the step writes are marked by
+    `nn.state` there, as their value is that of the last step.
+
+    ```mlir
+    func.func @main() {...}                   // the step
+    module @eval {
+      func.func @main() {
+        %w = nn.parameter ... {nn.name = "w", nn.state} : tensor<10x64xf32>
+        ...
+      }
+    }
+    ```
+
     Precondition: no strategy was chosen yet, and batch norms are not yet folded.
     Errors: an output or a kind of loss that there is not; operations between a
     parameter and the loss that have no gradient (all are listed); nothing to
@@ -187,6 +203,8 @@ def BuildTrainingStepPass
            "Share of running statistics that a step keeps">,
     Option<"optimizer", "optimizer", "std::string", "\"\"",
            "sgd, adam or adamw; empty: the gradients are outputs">,
+    Option<"evaluation", "evaluation", "bool", "false",
+           "Keep the model as a program beside the step">,
     Option<"lr", "lr", "double", "0.01", "Learning rate">,
     Option<"schedule", "schedule", "std::string", "\"constant\"",
            "How the learning rate goes on: constant, step, cosine or linear">,
