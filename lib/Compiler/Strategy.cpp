@@ -171,10 +171,10 @@ llvm::Error Compilation::configureEvaluation() {
       return emitted(mlir::failure(), Kind::BadInput);
     strategy = std::move(*own);
   }
-  if (std::string error =
-          verify(strategy, problem->extracted.graph, problem->topology);
-      !error.empty())
-    return failedWith("the evaluation program: " + error);
+  if (llvm::Error error =
+          verify(strategy, problem->extracted.graph, problem->topology))
+    return failedWith("the evaluation program: " +
+                      llvm::toString(std::move(error)));
   simulatedEvaluation_ = std::make_unique<SimulatedProgram>(*problem, strategy);
   evaluationMovements_ = simulatedEvaluation_->movements();
   model_.simulatedNs.push_back(

@@ -71,10 +71,10 @@ TEST(EvaluationStrategy, RunsWhereTheStepDoes) {
     OperatorGraph evaluation = model(reversed);
     for (uint64_t seed = 0; seed < 200; ++seed) {
       Strategy strategy = randomStrategy(step, machine, seed, seed % 2 == 0);
-      ASSERT_EQ(verify(strategy, step, machine), "");
+      ASSERT_EQ(toString(verify(strategy, step, machine)), "");
       Strategy follows =
           evaluationStrategy(step, strategy, evaluation, machine);
-      ASSERT_EQ(verify(follows, evaluation, machine), "") << seed;
+      ASSERT_EQ(toString(verify(follows, evaluation, machine)), "") << seed;
       for (llvm::StringRef name : {"fc1", "fc2"})
         EXPECT_EQ(places(evaluation, follows, name),
                   places(step, strategy, name))
@@ -97,7 +97,7 @@ TEST(EvaluationStrategy, OfAModelThatTheStepDoesNotKnow) {
   Topology machine = plainMachine(3);
   Strategy strategy = dataParallel(step, machine);
   Strategy follows = evaluationStrategy(step, strategy, evaluation, machine);
-  EXPECT_EQ(verify(follows, evaluation, machine), "");
+  EXPECT_EQ(toString(verify(follows, evaluation, machine)), "");
   for (const GraphNode &node : evaluation.nodes())
     if (node.role == NodeRole::Compute)
       EXPECT_EQ(follows.configs[evaluation.find(node.name)], onDevice(node, 0));

@@ -229,10 +229,9 @@ Case::run(const json::Object &request,
       return failed(fail("graph of the evaluation"));
     Strategy follows =
         evaluationStrategy(graph, *strategy, inner->extracted.graph, *topology);
-    if (std::string mistake =
-            verify(follows, inner->extracted.graph, *topology);
-        !mistake.empty())
-      return failed(llvm::createStringError("evaluation: " + mistake));
+    if (llvm::Error mistake =
+            verify(follows, inner->extracted.graph, *topology))
+      return failed(std::move(mistake));
     if (llvm::Error error =
             partition(evaluation, *inner, follows, *topology, movements))
       return failed(std::move(error));
