@@ -80,6 +80,7 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN,
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
   options.padSelections = true;
+  options.training = train != nullptr;
   auto imported = importONNX(path, options, context_);
   if (!imported)
     return imported.takeError();

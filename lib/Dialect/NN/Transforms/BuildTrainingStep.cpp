@@ -9,9 +9,7 @@
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
-#include "llvm/Support/Regex.h"
 
 #define DEBUG_TYPE "nn-build-training-step"
 
@@ -35,8 +33,12 @@ public:
 
   /// Marks the values that depend on `parameters` by floating point numbers.
   void followParameters(ArrayRef<ParameterOp> parameters);
-  /// Differentiates `loss`. Error: operations without a gradient.
-  LogicalResult run(Value loss);
+  /// Adds the gradient of `loss`, which is 1.
+  void begin(Value loss);
+  /// Builds the gradients of operations, which stand in the function's order.
+  LogicalResult run(ArrayRef<Operation *> forward);
+  /// Error: operations without a gradient.
+  LogicalResult finish();
 
   /// Error: a value on the way that is neither f32 nor f64.
   LogicalResult checkTypes();
@@ -140,16 +142,20 @@ LogicalResult Differentiation::differentiate(Operation *op) {
   return success();
 }
 
-LogicalResult Differentiation::run(Value loss) {
-  SmallVector<Operation *> forward;
-  for (Operation &op : function_.front().without_terminator())
-    forward.push_back(&op);
+void Differentiation::begin(Value loss) {
   auto unique = [&](StringRef base) { return names_.unique(base); };
   GradientBuilder b(builder_, nullptr, "loss.grad", unique);
   gradients_[loss] = b.splat(loss.getType(), 1);
+}
+
+LogicalResult Differentiation::run(ArrayRef<Operation *> forward) {
   for (Operation *op : llvm::reverse(forward))
     if (failed(differentiate(op)))
       return failure();
+  return success();
+}
+
+LogicalResult Differentiation::finish() {
   if (withoutGradient_.empty())
     return success();
   std::string list;
@@ -182,9 +188,13 @@ public:
 
 private:
   LogicalResult build();
+  FailureOr<Value> differentiate(Differentiation &differentiation,
+                                 OpBuilder &builder, NodeNames &names,
+                                 const MicroBatches &batches,
+                                 ArrayRef<ParameterOp> parameters);
   OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
-  FailureOr<SmallVector<ParameterOp>> findParameters();
+  FailureOr<MicroBatches> makeMicroBatches(NodeNames &names, OutputOp scored);
 };
 } // namespace
 
@@ -205,57 +215,6 @@ FailureOr<OutputOp> BuildTrainingStepPass::findOutput() {
                                           "'; name one with 'output'");
 }
 
-/// A mean or variance of batch norms, and nothing else.
-static bool isStatistic(ParameterOp parameter) {
-  return !parameter->use_empty() &&
-         llvm::all_of(parameter->getUses(), [](OpOperand &use) {
-           return isa<BatchNormOp>(use.getOwner()) &&
-                  use.getOperandNumber() >= 3;
-         });
-}
-
-/// Whether an operation takes this operand for weights or a bias.
-static bool isWeight(OpOperand &use) {
-  unsigned index = use.getOperandNumber();
-  Value value = use.get();
-  return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
-      .Case<ConvOp, ConvBackwardDataOp, MatMulOp>(
-          [&](auto) { return index > 0; })
-      .Case<BatchNormOp, LayerNormOp>(
-          [&](auto) { return index == 1 || index == 2; })
-      .Case<LSTMOp, GRUOp, RNNOp>(
-          [&](auto) { return index >= 1 && index <= 3; })
-      .Case<GatherOp>([&](auto) { return index == 0; })
-      .Case<AddOp>([&](auto) {
-        return cast<RankedTensorType>(value.getType()).getRank() == 1;
-      })
-      .Default(false);
-}
-
-/// What nodes of the model make is trained only as weights: other such values
-/// are masks, or the first states of recurrent layers.
-static bool isConstant(ParameterOp parameter) {
-  return parameter->hasAttr(constantAttrName) &&
-         llvm::none_of(parameter->getUses(), isWeight);
-}
-
-FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
-  func::FuncOp function = getOperation();
-  llvm::Regex frozen("^(" + freeze.getValue() + ")$");
-  std::string problem;
-  if (!frozen.isValid(problem))
-    return emitError(function.getLoc(),
-                     "expected a regular expression for 'freeze', got: '" +
-                         freeze + "': " + problem);
-  SmallVector<ParameterOp> parameters;
-  for (auto parameter : function.getOps<ParameterOp>())
-    if (isFloat(parameter.getResult()) && !isStatistic(parameter) &&
-        !isConstant(parameter) &&
-        (freeze.empty() || !frozen.match(parameter.getTensorName())))
-      parameters.push_back(parameter);
-  return parameters;
-}
-
 OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
   OptimizerOptions how{optimizer, schedule};
   how.rate = lr;
@@ -273,6 +232,84 @@ OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
   return how;
 }
 
+/// Erases the outputs.
+FailureOr<MicroBatches>
+BuildTrainingStepPass::makeMicroBatches(NodeNames &names, OutputOp scored) {
+  func::FuncOp function = getOperation();
+  if (!isFloat(scored.getX()))
+    return scored.emitOpError("expected floats for the loss");
+  if (accumulate < 1)
+    return emitError(function.getLoc())
+           << "expected 'accumulate' of 1 or more, got: "
+           << accumulate.getValue();
+  for (OutputOp op : llvm::make_early_inc_range(function.getOps<OutputOp>()))
+    if (op != scored) {
+      names.release(nn::getName(op));
+      op.erase();
+    }
+  if (accumulate == 1) {
+    MicroBatches whole;
+    whole.firsts = {&function.front().front()};
+    whole.outputs = {scored};
+    return whole;
+  }
+  Value x = scored.getX();
+  names.release(nn::getName(scored));
+  scored.erase();
+  return splitBatch(function, names, x, accumulate);
+}
+
+/// Builds the loss and its gradients, one micro-batch after the other. Returns
+/// the loss.
+FailureOr<Value> BuildTrainingStepPass::differentiate(
+    Differentiation &differentiation, OpBuilder &builder, NodeNames &names,
+    const MicroBatches &batches, ArrayRef<ParameterOp> parameters) {
+  Location loc = getOperation().getLoc();
+  LossOptions options{loss, label, classAxis, std::nullopt, labelSmoothing};
+  if (ignoreIndex != std::numeric_limits<int64_t>::min())
+    options.ignoreIndex = ignoreIndex;
+  LossBuilder losses(builder, loc, names,
+                     {static_cast<int64_t>(batches.firsts.size()), batches.dim},
+                     options);
+  auto unique = [&](StringRef base) { return names.unique(base); };
+  // They stood for the values, which batch norms may have replaced.
+  SmallVector<Value> outputs;
+  for (OutputOp output : batches.outputs) {
+    outputs.push_back(output.getX());
+    names.release(nn::getName(output));
+    output.erase();
+  }
+  Value total;
+  for (size_t i = 0; i != batches.firsts.size(); ++i) {
+    // What is made for a micro-batch stands before the next one.
+    Operation *next = i + 1 < batches.firsts.size()
+                          ? batches.firsts[i + 1]
+                          : getOperation().front().getTerminator();
+    builder.setInsertionPoint(next);
+    FailureOr<Value> part = losses.build(outputs[i], static_cast<int64_t>(i));
+    if (failed(part))
+      return failure();
+    differentiation.followParameters(parameters);
+    if (failed(differentiation.checkTypes()))
+      return failure();
+    if (!differentiation.dependsOnParameters(*part))
+      return emitError(loc, "expected a loss that depends on a parameter that "
+                            "is trained, got: none");
+    SmallVector<Operation *> forward;
+    for (Operation *op = batches.firsts[i]; op != next; op = op->getNextNode())
+      forward.push_back(op);
+    differentiation.begin(*part);
+    if (failed(differentiation.run(forward)))
+      return failure();
+    GradientBuilder b(builder, nullptr, "loss.sum", unique);
+    total = total ? b.add(total, *part) : *part;
+  }
+  if (failed(differentiation.run(batches.shared)) ||
+      failed(differentiation.finish()))
+    return failure();
+  return total;
+}
+
 LogicalResult BuildTrainingStepPass::build() {
   func::FuncOp function = getOperation();
   for (auto write : function.getOps<WriteOp>())
@@ -280,54 +317,45 @@ LogicalResult BuildTrainingStepPass::build() {
                              "already");
   NodeNames names(function);
   joinSharedParameters(function, names);
-  if (batchNorm != "global" && batchNorm != "frozen")
+  if (!llvm::is_contained({"global", "local", "frozen"}, batchNorm.getValue()))
     return emitError(function.getLoc(),
-                     "expected batch-norm=global or frozen, got: '" +
+                     "expected batch-norm=global, local or frozen, got: '" +
                          batchNorm + "'");
   FailureOr<OutputOp> scored = findOutput();
-  FailureOr<SmallVector<ParameterOp>> parameters = findParameters();
+  FailureOr<SmallVector<ParameterOp>> parameters =
+      findTrained(function, freeze);
   if (failed(scored) || failed(parameters))
     return failure();
   OptimizerOptions how = optimizerOptions();
   bool updates = !optimizer.empty();
+  if (!updates)
+    how.schedule = "constant";
   if (updates && failed(verifyOptimizer(function.getLoc(), how)))
+    return failure();
+  Schedules schedules(function.getLoc(), names, how);
+  if (failed(useDropout(function, schedules, dropout, seed)))
     return failure();
   double kept = batchNormMomentum;
   if (!(kept >= 0 && kept <= 1))
     return emitError(function.getLoc())
            << "expected 'batch-norm-momentum' from 0 to 1, got: " << kept;
-  SmallVector<NewValue> values;
-  if (batchNorm == "global")
+  FailureOr<MicroBatches> batches = makeMicroBatches(names, *scored);
+  if (failed(batches))
+    return failure();
+  FailureOr<SmallVector<NewValue>> values = SmallVector<NewValue>();
+  if (batchNorm != "frozen")
     values = useBatchStatistics(function, names,
+                                batchNorm == "local" ? batchNormParts : 1,
                                 updates ? std::optional(kept) : std::nullopt);
-
-  Value x = scored->getX();
-  if (!isFloat(x))
-    return scored->emitOpError("expected floats for the loss");
-  for (OutputOp op : llvm::make_early_inc_range(function.getOps<OutputOp>())) {
-    names.release(nn::getName(op));
-    op.erase();
-  }
+  if (failed(values))
+    return failure();
   int64_t before =
       std::distance(function.front().begin(), function.front().end());
   auto builder = OpBuilder::atBlockTerminator(&function.front());
-  LossOptions options{loss, label, classAxis, std::nullopt, labelSmoothing};
-  if (ignoreIndex != std::numeric_limits<int64_t>::min())
-    options.ignoreIndex = ignoreIndex;
-  FailureOr<Value> value =
-      buildLoss(builder, function.getLoc(), names, x, options);
-  if (failed(value))
-    return failure();
-
   Differentiation differentiation(function, builder, names);
-  differentiation.followParameters(*parameters);
-  if (failed(differentiation.checkTypes()))
-    return failure();
-  if (!differentiation.dependsOnParameters(*value))
-    return emitError(function.getLoc(),
-                     "expected a loss that depends on a parameter that is "
-                     "trained, got: none");
-  if (failed(differentiation.run(*value)))
+  FailureOr<Value> value =
+      differentiate(differentiation, builder, names, *batches, *parameters);
+  if (failed(value))
     return failure();
   auto addOutput = [&](Value result, const Twine &name) {
     auto op = builder.create<OutputOp>(function.getLoc(), result);
@@ -339,9 +367,9 @@ LogicalResult BuildTrainingStepPass::build() {
       trained.push_back({parameter, gradient});
   numParameters += trained.size();
   if (updates)
-    values.append(
-        buildUpdates(builder, function.getLoc(), names, trained, how));
-  buildWrites(builder, names, values);
+    values->append(buildUpdates(builder, function.getLoc(), names, schedules,
+                                trained, how));
+  buildWrites(builder, names, *values);
   addOutput(*value, "loss");
   if (!updates)
     for (auto [parameter, gradient] : trained)
