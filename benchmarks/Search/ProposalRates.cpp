@@ -88,7 +88,7 @@ static std::optional<Strategy> startOf(const SearchProblem &problem,
             : randomStrategy(problem.graph, problem.topology,
                              seed * 1'000'003 + number * 1009 + attempt);
     tasks.setStrategy(strategy);
-    if (tasks.checkMemory().empty())
+    if (tasks.fitsMemory())
       return strategy;
     if (kind == StartKind::DataParallel)
       break;

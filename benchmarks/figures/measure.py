@@ -116,10 +116,10 @@ def merge_costs(files, target):
     target.write_text(json.dumps(merged))
 
 
-def fit_strategies(tools, options, name, common, strategies=STRATEGIES, link=()):
+def fit_strategies(tools, options, name, common, strategies=STRATEGIES, link=(), inputs=()):
     """Compiles what `common` says with every strategy, for two one-core devices, and runs
-    and profiles them in turn. Returns their names, measured steps, and simulated ones
-    without and with the profiled costs, in ms."""
+    and profiles them in turn on `inputs`. Returns their names, measured steps, and simulated
+    ones without and with the profiled costs, in ms."""
     names, sos, files, profiles = [], [], [], []
     count = 3 if options.quick else 7
     common = [*common, "--devices=2", "--cores-per-device=1", *link]
@@ -132,11 +132,11 @@ def fit_strategies(tools, options, name, common, strategies=STRATEGIES, link=())
                   f"--export-strategy={files[-1]}", "-o", sos[-1])
 
     def step_and_profile(so):
-        step = tools.steps(so, count, *link)
+        step = tools.steps(so, count, *link, *inputs)
         profiles.append(so.with_suffix(f".profile.{len(profiles)}.json"))
         with tools.priority():
             tools.run("bin/soap-run", so, f"--profile-ops={profiles[-1]}",
-                      f"--iterations={count}", *link, show=False)
+                      f"--iterations={count}", *link, *inputs, show=False)
         return step
 
     measured = [m[options.minimum] for m in alternate(

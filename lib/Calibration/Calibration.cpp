@@ -42,8 +42,8 @@ llvm::Expected<Calibration> Calibration::parse(llvm::StringRef text) {
               1e9);
   result.fitError =
       reader.number(*root, "fit_error", "calibration", {0, 1e6}, 0);
-  if (!reader.error.empty())
-    return llvm::createStringError(reader.error +
+  if (llvm::Error error = reader.takeError())
+    return llvm::createStringError(toString(std::move(error)) +
                                    "; remove the file to measure again");
   return result;
 }
@@ -102,9 +102,26 @@ double errorOf(const DeviceKind &kind, llvm::ArrayRef<Sample> samples) {
   return std::sqrt(sum / static_cast<double>(samples.size()));
 }
 
-llvm::Error noTime(const llvm::Twine &what) {
+llvm::Error noTime(const llvm::Twine &what, const llvm::Twine &got = "none") {
   return llvm::createStringError("calibration: expected a time for " + what +
-                                 ", got: none");
+                                 ", got: " + got);
+}
+
+/// What a probe measured of `what`, in seconds, 0 or more.
+llvm::Expected<double> timeOf(llvm::Expected<double> time,
+                              const llvm::Twine &what) {
+  if (time)
+    return time;
+  return noTime(what, toString(time.takeError()));
+}
+
+/// The same; fails if no time passed.
+llvm::Expected<double> positiveTimeOf(llvm::Expected<double> time,
+                                      const llvm::Twine &what) {
+  llvm::Expected<double> result = timeOf(std::move(time), what);
+  if (result && !(*result > 0))
+    return noTime(what);
+  return result;
 }
 
 /// Moving so few bytes takes no time but the launch.
@@ -116,19 +133,22 @@ llvm::Error measureMemory(const CalibrationProbe &probe, int32_t devices,
   // No cache holds so many bytes, which stand for the weights of a large
   // network.
   const int64_t large = (int64_t{256} << 20) / std::max(devices, 2);
-  double stream = probe.stream(large), start = probe.stream(tinyBytes);
-  if (!(stream > 0) || !(start >= 0))
-    return noTime("memory traffic");
-  kind.memoryBandwidth = large / stream;
+  auto stream = positiveTimeOf(probe.stream(large), "memory traffic");
+  if (!stream)
+    return stream.takeError();
+  auto start = timeOf(probe.stream(tinyBytes), "memory traffic");
+  if (!start)
+    return start.takeError();
+  kind.memoryBandwidth = large / *stream;
 
   // The size of caches is the largest at which a kernel is nearly as fast as on
   // little data.
   double cached = 0;
   for (int64_t bytes = 512 << 10; bytes <= 8 << 20; bytes *= 2) {
-    double seconds = probe.stream(bytes);
-    if (!(seconds > 0))
-      return noTime("memory traffic");
-    double rate = bytes / std::max(seconds - start, 0.1 * seconds);
+    auto seconds = positiveTimeOf(probe.stream(bytes), "memory traffic");
+    if (!seconds)
+      return seconds.takeError();
+    double rate = bytes / std::max(*seconds - *start, 0.1 * *seconds);
     if (rate < std::max(0.7 * cached, 1.3 * kind.memoryBandwidth))
       break;
     cached = std::max(cached, rate);
@@ -136,22 +156,25 @@ llvm::Error measureMemory(const CalibrationProbe &probe, int32_t devices,
     kind.cacheBandwidth = rate;
   }
 
-  double launch = probe.launch();
-  if (!(launch >= 0))
-    return noTime("the smallest kernel");
+  auto launch = timeOf(probe.launch(), "the smallest kernel");
+  if (!launch)
+    return launch.takeError();
   kind.launchNs =
-      std::max<int64_t>(1, std::llround(std::min(launch, 1e-3) * 1e9));
+      std::max<int64_t>(1, std::llround(std::min(*launch, 1e-3) * 1e9));
   return llvm::Error::success();
 }
 
 /// Bandwidth and latency between devices.
 llvm::Error measureCopies(const CalibrationProbe &probe, Calibration &result) {
   constexpr int64_t moved = 2 << 20;
-  double copy = probe.copy(moved), handshake = probe.copy(tinyBytes);
-  if (!(copy > 0) || !(handshake >= 0))
-    return noTime("a copy between devices");
-  result.copyLatencyNs = std::llround(handshake * 1e9);
-  result.copyBandwidth = moved / std::max(copy - handshake, 0.01 * copy);
+  auto copy = positiveTimeOf(probe.copy(moved), "a copy between devices");
+  if (!copy)
+    return copy.takeError();
+  auto handshake = timeOf(probe.copy(tinyBytes), "a copy between devices");
+  if (!handshake)
+    return handshake.takeError();
+  result.copyLatencyNs = std::llround(*handshake * 1e9);
+  result.copyBandwidth = moved / std::max(*copy - *handshake, 0.01 * *copy);
   return llvm::Error::success();
 }
 
@@ -165,17 +188,18 @@ llvm::Error measureProducts(const CalibrationProbe &probe,
       {512, 4, 512},    {512, 16, 512},  {512, 512, 16},   {3136, 16, 64},
       {196, 1024, 256}, {12544, 64, 147}};
   for (auto [m, n, k] : shapes) {
-    double seconds = probe.gemm(m, n, k);
-    if (!(seconds > 0))
-      return noTime("a matrix product of " + llvm::Twine(m) + "x" +
-                    llvm::Twine(n) + "x" + llvm::Twine(k));
+    auto seconds = positiveTimeOf(
+        probe.gemm(m, n, k), "a matrix product of " + llvm::Twine(m) + "x" +
+                                 llvm::Twine(n) + "x" + llvm::Twine(k));
+    if (!seconds)
+      return seconds.takeError();
     KernelQuery query;
     query.flops = 2.0 * m * n * k;
     query.bytes = 4.0 * (m * k + k * n + m * n);
     query.rows = m;
     query.columns = n;
     query.depth = k;
-    samples.push_back({query, seconds * 1e9});
+    samples.push_back({query, *seconds * 1e9});
   }
   return llvm::Error::success();
 }

@@ -21,9 +21,8 @@ namespace soap {
 llvm::Expected<Calibration> calibrateMachine(const Target &target,
                                              int32_t devices,
                                              int32_t coresPerDevice) {
-  std::string reason;
   auto measure = [&](const ProbeStep &step) {
-    return measureProbe(step, target, devices, coresPerDevice, reason);
+    return measureProbe(step, target, devices, coresPerDevice);
   };
   auto gemm = [&](int64_t m, int64_t n, int64_t k) {
     return measure({ProbeStep::Kind::Gemm, m, n, k, 0});
@@ -35,13 +34,8 @@ llvm::Expected<Calibration> calibrateMachine(const Target &target,
   auto copy = [&](int64_t bytes) {
     return measure({ProbeStep::Kind::Exchange, 0, 0, 0, bytes});
   };
-  llvm::Expected<Calibration> result =
-      calibrate({gemm, launch, stream, copy}, target.getName(),
-                target.getMachineName(), devices);
-  if (!result && !reason.empty())
-    return llvm::joinErrors(result.takeError(),
-                            llvm::createStringError(reason));
-  return result;
+  return calibrate({gemm, launch, stream, copy}, target.getName(),
+                   target.getMachineName(), devices);
 }
 
 std::string calibrationPath(const Target &target, int32_t devices,

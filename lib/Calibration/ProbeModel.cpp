@@ -216,9 +216,8 @@ void ignoreWarning(const char *, void *) {}
 
 } // namespace
 
-double measureProbe(const ProbeStep &step, const Target &target,
-                    int32_t devices, int32_t coresPerDevice,
-                    std::string &error) {
+llvm::Expected<double> measureProbe(const ProbeStep &step, const Target &target,
+                                    int32_t devices, int32_t coresPerDevice) {
   fb::ModelT table = makeModel(step, target, static_cast<uint32_t>(devices),
                                static_cast<uint32_t>(coresPerDevice));
   flatbuffers::FlatBufferBuilder builder;
@@ -230,9 +229,9 @@ double measureProbe(const ProbeStep &step, const Target &target,
   soap_native_kernel stream = target.getStreamKernel();
   soap_model *model = nullptr;
   auto fail = [&] {
-    error = soap_last_error();
+    llvm::Error error = llvm::createStringError(llvm::Twine(soap_last_error()));
     soap_model_release(model);
-    return -1.0;
+    return error;
   };
   if (soap_model_load_from_memory(builder.GetBufferPointer(), builder.GetSize(),
                                   &stream, 1, nullptr, &options,
@@ -254,10 +253,8 @@ double measureProbe(const ProbeStep &step, const Target &target,
       times.push_back(events[e].end_ns - events[e].start_ns);
   }
   soap_model_release(model);
-  if (times.empty()) {
-    error = "the runtime recorded no events";
-    return -1;
-  }
+  if (times.empty())
+    return llvm::createStringError("the runtime recorded no events");
   auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return static_cast<double>(*middle) * 1e-9;

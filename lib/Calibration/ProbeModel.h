@@ -23,11 +23,10 @@ struct ProbeStep {
 
 /// Runs `step` on `devices` devices of `target` with `coresPerDevice` cores
 /// each and returns the median time of its row in seconds, over repetitions and
-/// devices. Negative, with the reason in `error`, if it cannot run. An Exchange
-/// sends to the next device; with one device it is a copy.
-double measureProbe(const ProbeStep &step, const Target &target,
-                    int32_t devices, int32_t coresPerDevice,
-                    std::string &error);
+/// devices. Fails with the reason if it cannot run. An Exchange sends to the
+/// next device; with one device it is a copy.
+llvm::Expected<double> measureProbe(const ProbeStep &step, const Target &target,
+                                    int32_t devices, int32_t coresPerDevice);
 
 } // namespace soap
 

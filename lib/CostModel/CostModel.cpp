@@ -45,8 +45,8 @@ llvm::Error CostModel::addMeasured(llvm::StringRef text) {
       return llvm::createStringError(where + ": expected a string 'key'");
     double ns =
         reader.number(*entry, "ns", where, {0, static_cast<double>(longestNs)});
-    if (!reader.error.empty())
-      return llvm::createStringError(reader.error);
+    if (llvm::Error error = reader.takeError())
+      return error;
     read[*key] = std::llround(ns);
   }
   for (const auto &entry : read)

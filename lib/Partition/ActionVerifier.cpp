@@ -13,25 +13,25 @@ using namespace soap;
 using namespace soap::detail;
 using llvm::ArrayRef;
 using llvm::BitVector;
+using llvm::createStringError;
+using llvm::Error;
 using llvm::SmallVector;
 using llvm::Twine;
-using Error = std::string;
 
 Error PlanVerifier::checkPort(const Port &port, int32_t action) {
   const Action &user = plan_.actions[action];
   if (Error error =
-          checkPieces(port.pieces, port.box, port.device, !isReduction(user));
-      !error.empty())
+          checkPieces(port.pieces, port.box, port.device, !isReduction(user)))
     return error;
   for (const Piece &piece : port.pieces) {
     const Shard &shard = plan_.shards[piece.shard];
     if (shard.origin == Shard::Origin::Action &&
         !isReduction(plan_.actions[shard.index]))
-      return ("device " + Twine(port.device) +
-              " sources what it only received, shard " + Twine(piece.shard))
-          .str();
+      return createStringError("device " + Twine(port.device) +
+                               " sources what it only received, shard " +
+                               Twine(piece.shard));
   }
-  return "";
+  return Error::success();
 }
 
 Error PlanVerifier::checkOutputs(int32_t index) {
@@ -40,32 +40,34 @@ Error PlanVerifier::checkOutputs(int32_t index) {
     int32_t output = action.outputs[i];
     if (output < 0 || output >= static_cast<int32_t>(plan_.shards.size()) ||
         ready_[output])
-      return ("expected an output of its own, got: shard " + Twine(output))
-          .str();
+      return createStringError("expected an output of its own, got: shard " +
+                               Twine(output));
     const Shard &shard = plan_.shards[output];
     if (shard.origin != Shard::Origin::Action || shard.index != index ||
         shard.position != static_cast<int32_t>(i) || shard.part != -1 ||
         shard.box.size() != producer_.cuts.size())
-      return ("shard " + Twine(output) + " is not output " + Twine(i)).str();
+      return createStringError("shard " + Twine(output) + " is not output " +
+                               Twine(i));
     ready_[output] = true;
   }
-  return "";
+  return Error::success();
 }
 
 Error PlanVerifier::checkTransfers(const Action &action) {
   size_t count = action.inputs.size();
   if (count == 0 || action.outputs.size() != count ||
       action.destinations.size() != count)
-    return "expected as many outputs and destinations as inputs";
+    return createStringError(
+        "expected as many outputs and destinations as inputs");
   SmallVector<int32_t, 8> members;
   for (size_t i = 0; i != count; ++i) {
     const Port &input = action.inputs[i];
     const Shard &output = plan_.shards[action.outputs[i]];
     if (output.device == input.device ||
         output.device != action.destinations[i] || output.box != input.box)
-      return ("expected transfer " + Twine(i) +
-              " to bring its box to its destination, another device")
-          .str();
+      return createStringError(
+          "expected transfer " + Twine(i) +
+          " to bring its box to its destination, another device");
     members.push_back(input.device);
     members.push_back(output.device);
     if (i == 0)
@@ -78,15 +80,16 @@ Error PlanVerifier::checkTransfers(const Action &action) {
       return key;
     };
     if (route(i) < route(i - 1))
-      return ("transfer " + Twine(i) +
-              " is not in order of source, destination, offset")
-          .str();
+      return createStringError(
+          "transfer " + Twine(i) +
+          " is not in order of source, destination, offset");
   }
   llvm::sort(members);
   members.erase(std::unique(members.begin(), members.end()), members.end());
   if (members != action.group)
-    return "expected the group to be the devices that take part";
-  return "";
+    return createStringError(
+        "expected the group to be the devices that take part");
+  return Error::success();
 }
 
 Error PlanVerifier::checkCollective(const Action &action) {
@@ -96,28 +99,30 @@ Error PlanVerifier::checkCollective(const Action &action) {
   size_t numOutputs = broadcast ? group.size() - 1 : group.size();
   if (group.size() < 2 || action.inputs.size() != numInputs ||
       action.outputs.size() != numOutputs)
-    return "the numbers of members, inputs and outputs do not fit";
+    return createStringError(
+        "the numbers of members, inputs and outputs do not fit");
   // A broadcast may have any root; the others are sorted.
   if (!std::is_sorted(group.begin() + broadcast, group.end()))
-    return "expected a sorted group";
+    return createStringError("expected a sorted group");
   for (size_t i = 0; i != group.size(); ++i)
     if (llvm::is_contained(group.drop_front(i + 1), group[i]))
-      return ("device " + Twine(group[i]) + " is a member twice").str();
+      return createStringError("device " + Twine(group[i]) +
+                               " is a member twice");
   for (size_t i = 0; i != numInputs; ++i)
     if (action.inputs[i].device != group[i])
-      return ("input " + Twine(i) + " is on another device than its member")
-          .str();
+      return createStringError("input " + Twine(i) +
+                               " is on another device than its member");
   for (size_t i = 0; i != numOutputs; ++i)
     if (plan_.shards[action.outputs[i]].device != group[i + broadcast])
-      return ("output " + Twine(i) + " is on another device than its member")
-          .str();
+      return createStringError("output " + Twine(i) +
+                               " is on another device than its member");
   if (isReduction(action))
     return checkReduction(action);
 
   for (size_t i = 0; i != numInputs; ++i)
     for (size_t j = 0; j != i; ++j)
       if (overlap(action.inputs[i].box, action.inputs[j].box))
-        return "inputs overlap";
+        return createStringError("inputs overlap");
   for (int32_t output : action.outputs) {
     const Box &box = plan_.shards[output].box;
     int64_t covered = 0, total = 0;
@@ -126,55 +131,58 @@ Error PlanVerifier::checkCollective(const Action &action) {
       total += volume(input.box);
     }
     if (covered != volume(box) || isEmpty(box))
-      return "output " + toString(box) + " is not covered by the inputs";
+      return createStringError("output " + toString(box) +
+                               " is not covered by the inputs");
     if (action.kind != ActionKind::AllToAll && total != covered)
-      return "output " + toString(box) + " is not the union of the inputs";
+      return createStringError("output " + toString(box) +
+                               " is not the union of the inputs");
   }
-  return "";
+  return Error::success();
 }
 
 Error PlanVerifier::checkReduction(const Action &action) {
   if (action.combine != producer_.combine)
-    return "expected the producer's combiner";
+    return createStringError("expected the producer's combiner");
   const Box &box = action.inputs[0].box;
   for (const Box &other : reduced_)
     if (overlap(other, box))
-      return "elements " + toString(intersect(other, box)) +
-             " are reduced twice";
+      return createStringError("elements " + toString(intersect(other, box)) +
+                               " are reduced twice");
   reduced_.push_back(box);
   int64_t scattered = 0;
   for (size_t i = 0, e = action.inputs.size(); i != e; ++i) {
     if (action.inputs[i].box != box)
-      return "expected the same box of every member";
+      return createStringError("expected the same box of every member");
     const Box &output = plan_.shards[action.outputs[i]].box;
     if (action.kind == ActionKind::AllReduce && output != box)
-      return "expected every member to get the whole box";
+      return createStringError("expected every member to get the whole box");
     if (!contains(box, output))
-      return "output " + toString(output) + " is outside of " + toString(box);
+      return createStringError("output " + toString(output) +
+                               " is outside of " + toString(box));
     scattered += volume(output);
     for (size_t j = 0; j != i; ++j)
       if (action.kind == ActionKind::ReduceScatter &&
           overlap(output, plan_.shards[action.outputs[j]].box))
-        return "expected disjoint outputs";
+        return createStringError("expected disjoint outputs");
   }
   if (action.kind == ActionKind::ReduceScatter && scattered != volume(box))
-    return "expected the outputs to cover " + toString(box);
+    return createStringError("expected the outputs to cover " + toString(box));
 
   // Every part of every tile enters exactly once.
   std::map<std::pair<int64_t, int32_t>, SmallVector<Box, 2>> entered;
   for (const Port &port : action.inputs)
     for (const Piece &piece : port.pieces) {
       if (contents_[piece.shard].empty())
-        return ("expected copy 0 of a part that no local reduction used, got: "
-                "shard " +
-                Twine(piece.shard))
-            .str();
+        return createStringError(
+            "expected copy 0 of a part that no local reduction used, got: "
+            "shard " +
+            Twine(piece.shard));
       const Content &content = contents_[piece.shard].front();
       for (unsigned part : content.parts.set_bits()) {
         auto &boxes = entered[{content.tile, static_cast<int32_t>(part)}];
         for (const Box &other : boxes)
           if (overlap(other, piece.box))
-            return ("part " + Twine(part) + " enters twice").str();
+            return createStringError("part " + Twine(part) + " enters twice");
         boxes.push_back(piece.box);
       }
     }
@@ -187,31 +195,28 @@ Error PlanVerifier::checkReduction(const Action &action) {
       for (const Box &piece : entered[{tile, part}])
         have += volume(piece);
       if (have != volume(wanted))
-        return ("part " + Twine(part) + " of tile " + Twine(tile) +
-                " does not enter")
-            .str();
+        return createStringError("part " + Twine(part) + " of tile " +
+                                 Twine(tile) + " does not enter");
     }
   }
-  return "";
+  return Error::success();
 }
 
 Error PlanVerifier::checkAction(int32_t index) {
   const Action &action = plan_.actions[index];
-  Error error;
-  for (size_t i = 0, e = action.inputs.size(); i != e && error.empty(); ++i)
-    error = checkPort(action.inputs[i], index);
-  if (error.empty())
-    error = checkOutputs(index);
-  if (error.empty())
-    error = action.kind == ActionKind::Transfer ||
-                    action.kind == ActionKind::HaloExchange
-                ? checkTransfers(action)
-                : checkCollective(action);
-  if (error.empty() && !isReduction(action) && action.combine != Combine::None)
-    error = "expected a combiner on reductions only";
-  if (error.empty())
-    return "";
-  return ("action " + Twine(index) + " (" + stringify(action.kind) + "): ")
-             .str() +
-         error;
+  for (const Port &input : action.inputs)
+    if (Error error = checkPort(input, index))
+      return error;
+  if (Error error = checkOutputs(index))
+    return error;
+  if (action.kind == ActionKind::Transfer ||
+      action.kind == ActionKind::HaloExchange) {
+    if (Error error = checkTransfers(action))
+      return error;
+  } else if (Error error = checkCollective(action)) {
+    return error;
+  }
+  if (!isReduction(action) && action.combine != Combine::None)
+    return createStringError("expected a combiner on reductions only");
+  return Error::success();
 }

@@ -13,16 +13,16 @@ using namespace soap;
 using namespace soap::detail;
 using llvm::ArrayRef;
 using llvm::BitVector;
+using llvm::createStringError;
+using llvm::Error;
 using llvm::SmallVector;
 using llvm::Twine;
-using Error = std::string;
 
 Error PlanVerifier::checkTaskShards() {
   size_t numTasks = producer_.tasks.size();
   if (plan_.shards.size() < numTasks)
-    return ("expected at least " + Twine(numTasks) +
-            " shards, got: " + Twine(plan_.shards.size()))
-        .str();
+    return createStringError("expected at least " + Twine(numTasks) +
+                             " shards, got: " + Twine(plan_.shards.size()));
   contents_.resize(plan_.shards.size());
   ready_.assign(plan_.shards.size(), false);
   for (size_t slot = 0; slot != numTasks; ++slot) {
@@ -35,9 +35,8 @@ Error PlanVerifier::checkTaskShards() {
         shard.device != producer_.devices[slot] ||
         shard.box != producer_.tileBox(tile) ||
         shard.part != (producer_.parts == 1 ? -1 : part))
-      return ("shard " + Twine(task) + " is not what task " + Twine(task) +
-              " produces")
-          .str();
+      return createStringError("shard " + Twine(task) + " is not what task " +
+                               Twine(task) + " produces");
     ready_[task] = true;
     // Only copy 0 has parts to give.
     if (producer_.parts > 1 && copy == 0) {
@@ -46,14 +45,14 @@ Error PlanVerifier::checkTaskShards() {
       contents_[task].push_back({shard.box, tile, std::move(parts)});
     }
   }
-  return "";
+  return Error::success();
 }
 
 Error PlanVerifier::checkReductions() {
   for (size_t r = 0, e = plan_.reductions.size(); r != e; ++r) {
     const LocalReduction &reduction = plan_.reductions[r];
     auto error = [&](const Twine &what) {
-      return ("local reduction " + Twine(r) + ": " + what).str();
+      return createStringError("local reduction " + Twine(r) + ": " + what);
     };
     if (reduction.combine != producer_.combine || reduction.inputs.size() < 2)
       return error("expected the producer's combiner and several inputs");
@@ -93,7 +92,7 @@ Error PlanVerifier::checkReductions() {
     if (!sum.parts.all())
       contents_[reduction.output].push_back(std::move(sum));
   }
-  return "";
+  return Error::success();
 }
 
 Error PlanVerifier::checkPieces(ArrayRef<Piece> pieces, const Box &box,
@@ -103,59 +102,88 @@ Error PlanVerifier::checkPieces(ArrayRef<Piece> pieces, const Box &box,
     const Piece &piece = pieces[i];
     if (piece.shard < 0 ||
         piece.shard >= static_cast<int32_t>(plan_.shards.size()))
-      return ("no shard " + Twine(piece.shard)).str();
+      return createStringError("no shard " + Twine(piece.shard));
     const Shard &shard = plan_.shards[piece.shard];
     if (!ready_[piece.shard])
-      return ("shard " + Twine(piece.shard) + " is used before it exists")
-          .str();
+      return createStringError("shard " + Twine(piece.shard) +
+                               " is used before it exists");
     if (shard.device != device)
-      return ("expected a shard on device " + Twine(device) +
-              ", got: " + Twine(shard.device))
-          .str();
+      return createStringError("expected a shard on device " + Twine(device) +
+                               ", got: " + Twine(shard.device));
     if ((shard.part == -1) != complete)
-      return ("expected a " + Twine(complete ? "complete" : "partial") +
-              " value, got: shard " + Twine(piece.shard))
-          .str();
+      return createStringError("expected a " +
+                               Twine(complete ? "complete" : "partial") +
+                               " value, got: shard " + Twine(piece.shard));
     if (piece.box.size() != box.size() || isEmpty(piece.box) ||
         !contains(shard.box, piece.box) || !contains(box, piece.box))
-      return "piece " + toString(piece.box) + " is empty or outside of " +
-             toString(box);
+      return createStringError("piece " + toString(piece.box) +
+                               " is empty or outside of " + toString(box));
     for (size_t j = 0; j != i; ++j)
       if (overlap(pieces[j].box, piece.box))
-        return "elements " + toString(intersect(pieces[j].box, piece.box)) +
-               " are there twice";
+        return createStringError("elements " +
+                                 toString(intersect(pieces[j].box, piece.box)) +
+                                 " are there twice");
     covered += volume(piece.box);
   }
   if (covered != volume(box))
-    return ("pieces cover " + Twine(covered) + " elements of ").str() +
-           toString(box);
-  return "";
+    return createStringError("pieces cover " + Twine(covered) +
+                             " elements of " + toString(box));
+  return Error::success();
+}
+
+bool PlanVerifier::isPart(const Read &read) const {
+  if (read.pieces.size() != 1)
+    return false;
+  int32_t shard = read.pieces[0].shard;
+  return shard >= 0 && shard < static_cast<int32_t>(plan_.shards.size()) &&
+         plan_.shards[shard].part != -1;
+}
+
+Error PlanVerifier::checkPartRead(const Read &read, int32_t part) const {
+  const Shard &shard = plan_.shards[read.pieces[0].shard];
+  if (producer_.combine != Combine::Sum ||
+      shard.origin != Shard::Origin::Task || shard.device != read.device ||
+      shard.box != read.box || read.pieces[0].box != read.box)
+    return createStringError(
+        "expected the whole shard of a task that makes a part of a sum");
+  if (shard.part != part)
+    return createStringError("expected part " + Twine(part) +
+                             ", got: " + Twine(shard.part));
+  return Error::success();
 }
 
 Error PlanVerifier::checkReads() {
   size_t next = 0;
   for (size_t c = 0, e = consumers_.size(); c != e; ++c) {
     const Need &need = consumers_[c];
+    // All tasks take their parts, as the first one does, or none does.
+    bool takesParts = need.parts > 1 && need.parts == producer_.parts &&
+                      next < plan_.reads.size() && isPart(plan_.reads[next]);
     for (size_t slot = 0; slot != need.devices.size(); ++slot) {
-      Box box = need.tileBox(static_cast<int64_t>(slot) / need.copies);
-      if (isEmpty(box))
+      auto place = static_cast<int64_t>(slot) / need.copies;
+      auto part = static_cast<int32_t>(place % need.parts);
+      Box box = need.tileBox(place / need.parts);
+      if (isEmpty(box) || (part != 0 && !takesParts))
         continue;
       if (next == plan_.reads.size())
-        return "expected more reads";
+        return createStringError("expected more reads");
       const Read &read = plan_.reads[next];
       auto error = [&](const Twine &what) {
-        return ("read " + Twine(next) + " (consumer " + Twine(c) + ", task " +
-                Twine(need.tasks[slot]) + "): " + what)
-            .str();
+        return createStringError("read " + Twine(next) + " (consumer " +
+                                 Twine(c) + ", task " +
+                                 Twine(need.tasks[slot]) + "): " + what);
       };
       if (read.consumer != static_cast<int32_t>(c) ||
           read.task != need.tasks[slot] || read.device != need.devices[slot] ||
           read.box != box)
         return error("is not what the consumer needs");
+      if (takesParts && !isPart(read))
+        return error("expected a part, as other tasks of the consumer take");
       if (Error what =
-              checkPieces(read.pieces, box, read.device, /*complete=*/true);
-          !what.empty())
-        return error(what);
+              takesParts ? checkPartRead(read, part)
+                         : checkPieces(read.pieces, box, read.device,
+                                       /*complete=*/true))
+        return error(toString(std::move(what)));
       for (const Piece &piece : read.pieces)
         if (plan_.shards[piece.shard].origin == Shard::Origin::Action)
           users_[plan_.shards[piece.shard].index].set(c);
@@ -163,8 +191,8 @@ Error PlanVerifier::checkReads() {
     }
   }
   if (next != plan_.reads.size())
-    return "expected fewer reads";
-  return "";
+    return createStringError("expected fewer reads");
+  return Error::success();
 }
 
 Error PlanVerifier::checkConsumers() {
@@ -177,34 +205,34 @@ Error PlanVerifier::checkConsumers() {
     SmallVector<int32_t, 2> waiting(users_[i].set_bits_begin(),
                                     users_[i].set_bits_end());
     if (waiting.empty())
-      return ("action " + Twine(i) + " serves nobody").str();
+      return createStringError("action " + Twine(i) + " serves nobody");
     if (waiting != action.consumers)
-      return ("action " + Twine(i) +
-              " names other consumers than those that "
-              "wait for it")
-          .str();
+      return createStringError("action " + Twine(i) +
+                               " names other consumers than those that "
+                               "wait for it");
   }
-  return "";
+  return Error::success();
 }
 
 Error PlanVerifier::run() {
-  Error error = checkTaskShards();
-  if (error.empty())
-    error = checkReductions();
-  for (size_t i = 0, e = plan_.actions.size(); i != e && error.empty(); ++i)
-    error = checkAction(static_cast<int32_t>(i));
-  if (error.empty())
-    for (size_t s = 0, e = plan_.shards.size(); s != e; ++s)
-      if (!ready_[s])
-        return ("nothing produces shard " + Twine(s)).str();
-  if (error.empty())
-    error = checkReads();
-  if (error.empty())
-    error = checkConsumers();
-  return error;
+  if (Error error = checkTaskShards())
+    return error;
+  if (Error error = checkReductions())
+    return error;
+  for (auto [index, action] : llvm::enumerate(plan_.actions))
+    if (Error error = checkAction(static_cast<int32_t>(index)))
+      return createStringError("action " + Twine(index) + " (" +
+                               stringify(action.kind) +
+                               "): " + toString(std::move(error)));
+  for (size_t s = 0, e = plan_.shards.size(); s != e; ++s)
+    if (!ready_[s])
+      return createStringError("nothing produces shard " + Twine(s));
+  if (Error error = checkReads())
+    return error;
+  return checkConsumers();
 }
 
-std::string soap::verify(const ValuePlan &plan, const Layout &producer,
-                         ArrayRef<Need> consumers) {
+Error soap::verify(const ValuePlan &plan, const Layout &producer,
+                   ArrayRef<Need> consumers) {
   return PlanVerifier(plan, producer, consumers).run();
 }

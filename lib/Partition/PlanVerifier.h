@@ -18,6 +18,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
 
 namespace soap::detail {
 
@@ -38,24 +39,28 @@ public:
                llvm::ArrayRef<Need> consumers)
       : plan_(plan), producer_(producer), consumers_(consumers),
         users_(plan.actions.size(), llvm::BitVector(consumers.size())) {}
-  std::string run();
+  llvm::Error run();
 
 private:
-  std::string checkTaskShards();
-  std::string checkReductions();
+  llvm::Error checkTaskShards();
+  llvm::Error checkReductions();
   // ActionVerifier.cpp
-  std::string checkAction(int32_t index);
-  std::string checkTransfers(const Action &action);
-  std::string checkCollective(const Action &action);
-  std::string checkReduction(const Action &action);
-  std::string checkPort(const Port &port, int32_t action);
-  std::string checkOutputs(int32_t index);
+  llvm::Error checkAction(int32_t index);
+  llvm::Error checkTransfers(const Action &action);
+  llvm::Error checkCollective(const Action &action);
+  llvm::Error checkReduction(const Action &action);
+  llvm::Error checkPort(const Port &port, int32_t action);
+  llvm::Error checkOutputs(int32_t index);
 
-  std::string checkReads();
-  std::string checkConsumers();
+  llvm::Error checkReads();
+  /// Whether a read is one piece of a partial value.
+  bool isPart(const Read &read) const;
+  /// A read of part `part` of one tile.
+  llvm::Error checkPartRead(const Read &read, int32_t part) const;
+  llvm::Error checkConsumers();
   /// Pieces lie inside their shards and `box`, on `device`, are disjoint and
   /// cover the box. `complete`: whether the shards are complete or partial.
-  std::string checkPieces(llvm::ArrayRef<Piece> pieces, const Box &box,
+  llvm::Error checkPieces(llvm::ArrayRef<Piece> pieces, const Box &box,
                           int32_t device, bool complete);
   bool isReduction(const Action &action) const {
     return action.kind == ActionKind::AllReduce ||

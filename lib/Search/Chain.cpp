@@ -132,7 +132,7 @@ bool Chain::start(llvm::ArrayRef<Start *> starts, const StartLimits &limits) {
 
 void Chain::tryOrder(llvm::ArrayRef<int32_t> order) {
   tasks_.setOrder(order);
-  if (full_.stepNs() >= currentNs_ || !tasks_.checkMemory().empty())
+  if (full_.stepNs() >= currentNs_ || !tasks_.fitsMemory())
     tasks_.setOrder(current_.order);
   else
     current_.order.assign(order.begin(), order.end());

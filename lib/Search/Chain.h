@@ -41,7 +41,7 @@ struct Deadline {
 };
 
 /// Answers whether a change on trial fits into memory:
-/// TaskGraph::checkMemory(), mostly at the cost of what changed.
+/// TaskGraph::fitsMemory(), mostly at the cost of what changed.
 class MemoryGuard {
 public:
   explicit MemoryGuard(const TaskGraph &tasks) : tasks_(tasks) {}

@@ -30,8 +30,8 @@ private:
 
 llvm::Expected<SearchResult> Exhaustive::run(const SearchProblem &problem,
                                              const SearchOptions &options) {
-  if (std::string error = problem.check(); !error.empty())
-    return llvm::createStringError(error);
+  if (llvm::Error error = problem.check())
+    return std::move(error);
   auto begin = std::chrono::steady_clock::now();
   ConfigurationSpace space(problem.graph, problem.topology, options.maxTasks);
   double total = 1;
@@ -62,7 +62,7 @@ llvm::Expected<SearchResult> Exhaustive::run(const SearchProblem &problem,
   for (bool more = true; more;) {
     ++result.proposals;
     int64_t step = simulator.stepNs();
-    if (step < result.stepNs && tasks.checkMemory().empty()) {
+    if (step < result.stepNs && tasks.fitsMemory()) {
       result.stepNs = step;
       result.strategy = strategy;
       ++result.accepted;

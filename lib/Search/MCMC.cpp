@@ -267,7 +267,7 @@ SearchResult MarkovSearch::finish() {
       continue;
     tasks.setOrder(launchOrder(policy, problem_, found));
     if (int64_t step = simulator.stepNs();
-        step < result.stepNs && tasks.checkMemory().empty()) {
+        step < result.stepNs && tasks.fitsMemory()) {
       result.stepNs = step;
       result.strategy = tasks.strategy();
     }
@@ -284,13 +284,12 @@ public:
   llvm::StringRef name() const override { return "mcmc"; }
   llvm::Expected<SearchResult> run(const SearchProblem &problem,
                                    const SearchOptions &options) override {
-    if (std::string error = problem.check(); !error.empty())
-      return llvm::createStringError(error);
+    if (llvm::Error error = problem.check())
+      return std::move(error);
     for (const Strategy &strategy : options.starts)
-      if (std::string error =
-              soap::verify(strategy, problem.graph, problem.topology);
-          !error.empty())
-        return llvm::createStringError(error);
+      if (llvm::Error error =
+              soap::verify(strategy, problem.graph, problem.topology))
+        return std::move(error);
     MarkovSearch search(problem, options);
     if (llvm::Error error = search.prepare())
       return std::move(error);

@@ -100,14 +100,13 @@ static bool isLimited(const Topology &topology) {
   });
 }
 
-std::string TaskGraph::checkMemory() const {
+bool TaskGraph::fitsMemory() const {
   if (!isLimited(topology_))
-    return "";
+    return true;
   std::vector<int64_t> peak = peakMemory();
-  for (const Device &device : topology_.devices())
-    if (device.memoryBytes && peak[device.id] > device.memoryBytes)
-      return tooLittle(device, peak[device.id]);
-  return "";
+  return llvm::all_of(topology_.devices(), [&](const Device &device) {
+    return !device.memoryBytes || peak[device.id] <= device.memoryBytes;
+  });
 }
 
 MemoryPeak soap::memoryPeak(const TaskGraph &tasks, int32_t device) {
@@ -141,11 +140,11 @@ MemoryPeak soap::memoryPeak(const TaskGraph &tasks, int32_t device) {
   return peak;
 }
 
-std::string soap::explainMemory(const TaskGraph &tasks) {
+llvm::Error soap::checkMemory(const TaskGraph &tasks) {
   constexpr size_t mostValues = 5;
   const Topology &topology = tasks.topology();
   if (!isLimited(topology))
-    return "";
+    return llvm::Error::success();
   const OperatorGraph &graph = tasks.graph();
   std::vector<int64_t> peaks = tasks.peakMemory();
   std::string text;
@@ -175,5 +174,7 @@ std::string soap::explainMemory(const TaskGraph &tasks) {
       text += "\n    " + std::to_string(rest) + " bytes of " +
               std::to_string(peak.values.size() - shown) + " other values";
   }
-  return text;
+  if (text.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(text);
 }

@@ -67,7 +67,7 @@ static void takeKinds(GraphNode &node, const GraphNode &leader) {
       node.kinds[loop] = leader.kinds[same];
 }
 
-std::string OperatorGraph::finish() {
+llvm::Error OperatorGraph::finish() {
   for (GraphValue &value : values_)
     value.uses.clear();
   for (int32_t id = 0; id < numNodes(); ++id)
@@ -117,7 +117,7 @@ std::string OperatorGraph::finish() {
           same = -1;
   }
 
-  if (std::string error = check(); !error.empty())
+  if (llvm::Error error = check())
     return error;
 
   for (int32_t id = 0; id < numNodes(); ++id) {
@@ -144,19 +144,20 @@ std::string OperatorGraph::finish() {
   }
   for (GraphNode &node : nodes_)
     takeKinds(node, leaderOf(node));
-  return "";
+  return llvm::Error::success();
 }
 
-std::string OperatorGraph::check() const {
+llvm::Error OperatorGraph::check() const {
   llvm::StringSet<> names;
   for (int32_t id = 0; id < numNodes(); ++id) {
     const GraphNode &node = nodes_[id];
     auto fail = [&](const llvm::Twine &text) {
-      return ("node '" + node.name + "': " + text).str();
+      return llvm::createStringError("node '" + node.name + "': " + text);
     };
     if (node.name.empty())
-      return "expected a name on every node, got: none on node " +
-             std::to_string(id);
+      return llvm::createStringError(
+          "expected a name on every node, got: none on node " +
+          std::to_string(id));
     if (!names.insert(node.name).second)
       return fail("expected unique names, got: this one twice");
     if (node.spec.operands.size() != node.operands.size() ||
@@ -175,69 +176,72 @@ std::string OperatorGraph::check() const {
     }
     for (int32_t value : node.results)
       resultShapes.push_back(values_[value].shape);
-    if (std::string error = verify(node.spec, operandShapes, resultShapes);
-        !error.empty())
-      return fail(error);
-    if (std::string error = checkWrite(id); !error.empty())
-      return fail(error);
-    if (std::string error = checkGroup(id); !error.empty())
-      return fail(error);
+    if (llvm::Error error = verify(node.spec, operandShapes, resultShapes))
+      return fail(toString(std::move(error)));
+    if (llvm::Error error = checkWrite(id))
+      return fail(toString(std::move(error)));
+    if (llvm::Error error = checkGroup(id))
+      return fail(toString(std::move(error)));
   }
-  return "";
+  return llvm::Error::success();
 }
 
-std::string OperatorGraph::checkWrite(int32_t id) const {
+llvm::Error OperatorGraph::checkWrite(int32_t id) const {
   const GraphNode &node = nodes_[id];
   if (node.writtenOperand < 0)
-    return "";
+    return llvm::Error::success();
   if (node.writtenOperand >= static_cast<int32_t>(node.operands.size()))
-    return "expected to write one of " + std::to_string(node.operands.size()) +
-           " operands, got: operand " + std::to_string(node.writtenOperand);
+    return llvm::createStringError(
+        "expected to write one of " + std::to_string(node.operands.size()) +
+        " operands, got: operand " + std::to_string(node.writtenOperand));
   int32_t written = node.operands[node.writtenOperand];
   const GraphNode &source = nodes_[values_[written].producer];
   if (source.role != NodeRole::Parameter)
-    return ("expected to write a parameter, got: '" + source.name + "', " +
-            stringify(source.role))
-        .str();
+    return llvm::createStringError("expected to write a parameter, got: '" +
+                                   source.name + "', " +
+                                   stringify(source.role));
   for (int32_t other = 0; other < numNodes(); ++other)
     for (auto [operand, value] : llvm::enumerate(nodes_[other].operands)) {
       if (value != written || other == id)
         continue;
       if (nodes_[other].writtenOperand == static_cast<int32_t>(operand))
-        return "expected one node that writes '" + source.name +
-               "', got also: '" + nodes_[other].name + "'";
+        return llvm::createStringError("expected one node that writes '" +
+                                       source.name + "', got also: '" +
+                                       nodes_[other].name + "'");
       if (other > id)
-        return "expected to stand behind all that reads '" + source.name +
-               "', got before: '" + nodes_[other].name + "'";
+        return llvm::createStringError(
+            "expected to stand behind all that reads '" + source.name +
+            "', got before: '" + nodes_[other].name + "'");
     }
-  return "";
+  return llvm::Error::success();
 }
 
-std::string OperatorGraph::checkGroup(int32_t id) const {
+llvm::Error OperatorGraph::checkGroup(int32_t id) const {
   const GraphNode &node = nodes_[id];
   if (groups_.empty()) // Not finished.
-    return "";
+    return llvm::Error::success();
   const GraphNode &leader = leaderOf(node);
   if (node.role != leader.role)
-    return ("expected the role of its group's leader '" + leader.name + "', " +
-            stringify(leader.role) + ", got: " + stringify(node.role))
-        .str();
+    return llvm::createStringError(
+        "expected the role of its group's leader '" + leader.name + "', " +
+        stringify(leader.role) + ", got: " + stringify(node.role));
   if (node.leaderLoops.size() != node.spec.loops.size())
-    return "expected a loop of its group's leader, or none, for each of " +
-           std::to_string(node.spec.loops.size()) +
-           " loops, got: " + std::to_string(node.leaderLoops.size());
+    return llvm::createStringError(
+        "expected a loop of its group's leader, or none, for each of " +
+        std::to_string(node.spec.loops.size()) +
+        " loops, got: " + std::to_string(node.leaderLoops.size()));
   llvm::SmallBitVector taken(leader.spec.loops.size());
   for (auto [loop, same] : llvm::zip_equal(node.spec.loops, node.leaderLoops)) {
     if (same < 0)
       continue;
     if (static_cast<size_t>(same) >= taken.size() || taken.test(same))
-      return ("expected loops of its group's leader '" + leader.name +
-              "', each of them once, got: loop " + llvm::Twine(same) +
-              " for '" + loop.name + "'")
-          .str();
+      return llvm::createStringError(
+          "expected loops of its group's leader '" + leader.name +
+          "', each of them once, got: loop " + llvm::Twine(same) + " for '" +
+          loop.name + "'");
     taken.set(same);
   }
-  return "";
+  return llvm::Error::success();
 }
 
 int32_t OperatorGraph::find(llvm::StringRef name) const {

@@ -16,14 +16,15 @@
 using namespace soap;
 namespace json = llvm::json;
 
-/// An error text if `object` has a key that is none of `known`.
-static std::string unknownKey(const json::Object &object,
-                              llvm::ArrayRef<llvm::StringRef> known) {
+/// Fails if `object` has a key that is none of `known`.
+static llvm::Error checkKeys(const json::Object &object,
+                             llvm::ArrayRef<llvm::StringRef> known) {
   for (const auto &[key, value] : object)
     if (!llvm::is_contained(known, key.str()))
-      return "expected the keys " + llvm::join(known, ", ") + ", got: '" +
-             key.str() + "'" + nearestWords(key.str(), known);
-  return "";
+      return llvm::createStringError(
+          "expected the keys " + llvm::join(known, ", ") + ", got: '" +
+          key.str() + "'" + nearestWords(key.str(), known));
+  return llvm::Error::success();
 }
 
 /// A value as it stands in the file.
@@ -40,11 +41,10 @@ static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
     return llvm::createStringError(
         "expected a strategy: a JSON object with an array 'ops', as "
         "--export-strategy writes");
-  if (std::string error =
-          unknownKey(*root, {"format", "model_fingerprint", "topology",
-                             "simulated_ns", "seed", "order", "ops"});
-      !error.empty())
-    return llvm::createStringError("a strategy: " + error);
+  if (llvm::Error error =
+          checkKeys(*root, {"format", "model_fingerprint", "topology",
+                            "simulated_ns", "seed", "order", "ops"}))
+    return llvm::createStringError("a strategy: " + toString(std::move(error)));
   if (const json::Value *format = root->get("format");
       format && format->getAsString() != "soap-strategy")
     return llvm::createStringError(
@@ -62,16 +62,13 @@ public:
   llvm::Expected<Strategy> read(const json::Object &root) {
     strategy_.configs.resize(graph_.numNodes());
     named_.assign(graph_.numNodes(), false);
-    for (auto [index, element] : llvm::enumerate(*root.getArray("ops"))) {
-      readEntry(element, index);
-      if (!error_.empty())
-        return llvm::createStringError(error_);
-    }
+    for (auto [index, element] : llvm::enumerate(*root.getArray("ops")))
+      if (llvm::Error error = readEntry(element, index))
+        return std::move(error);
     if (llvm::Error error = completeEnds())
       return std::move(error);
-    if (std::string error = verify(strategy_, graph_, topology_);
-        !error.empty())
-      return llvm::createStringError(error);
+    if (llvm::Error error = verify(strategy_, graph_, topology_))
+      return std::move(error);
     return std::move(strategy_);
   }
 
@@ -90,17 +87,10 @@ public:
     if (!order)
       return order.takeError();
     strategy.order = std::move(*order);
-    if (std::string error = verify(strategy, graph_, topology_); !error.empty())
-      return llvm::createStringError(error);
-    return llvm::Error::success();
+    return verify(strategy, graph_, topology_);
   }
 
 private:
-  void fail(const llvm::Twine &text) {
-    if (error_.empty())
-      error_ = text.str();
-  }
-
   bool isOnHost(int32_t id) const {
     NodeRole role = graph_.node(id).role;
     return role == NodeRole::Input || role == NodeRole::Output;
@@ -108,20 +98,18 @@ private:
 
   /// Nodes that an entry's `op` means. A regular expression leaves out inputs
   /// and outputs unless the entry is about the host, and members of groups.
-  llvm::SmallVector<int32_t> nodesCalled(llvm::StringRef name, bool onHost,
-                                         const std::string &where) {
+  llvm::Expected<llvm::SmallVector<int32_t>>
+  nodesCalled(llvm::StringRef name, bool onHost, const std::string &where) {
     if (int32_t id = graph_.find(name); id >= 0)
-      return {id};
+      return llvm::SmallVector<int32_t>{id};
     llvm::Regex regex(("^(" + name + ")$").str());
     std::string problem;
+    if (!regex.isValid(problem))
+      return llvm::createStringError(
+          where +
+          ": expected the name of a node or a regular expression, got: '" +
+          name + "': " + problem);
     llvm::SmallVector<int32_t> result;
-    if (!regex.isValid(problem)) {
-      fail(where +
-           ": expected the name of a node or a regular expression, "
-           "got: '" +
-           name + "': " + problem);
-      return result;
-    }
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
       if (graph_.isLeader(id) && regex.match(graph_.node(id).name) &&
           (onHost || !isOnHost(id)))
@@ -129,12 +117,12 @@ private:
     if (!result.empty())
       return result;
     std::string hint = nearestNodes(name, graph_);
-    fail(where +
-         ": expected the name of a node of this model, or a regular "
-         "expression that matches some, got: '" +
-         name + "'" +
-         (hint.empty() ? "; the strategy may be another model's" : hint));
-    return result;
+    return llvm::createStringError(
+        where +
+        ": expected the name of a node of this model, or a regular "
+        "expression that matches some, got: '" +
+        name + "'" +
+        (hint.empty() ? "; the strategy may be another model's" : hint));
   }
 
   std::optional<int32_t> readDevice(const json::Value &value) {
@@ -160,41 +148,42 @@ private:
     return found;
   }
 
-  /// The fields of an entry; an entry of another form fails and is null.
-  const json::Object *checkEntry(const json::Value &element,
-                                 std::string &where) {
+  /// The fields of an entry. Fails if it has another form. Adds the entry's
+  /// name to `where`.
+  llvm::Expected<const json::Object *> checkEntry(const json::Value &element,
+                                                  std::string &where) {
     const json::Object *entry = element.getAsObject();
     std::optional<llvm::StringRef> name;
     if (entry)
       name = entry->getString("op");
-    if (!name) {
-      fail(where + ": expected an object with a string 'op'");
-      return nullptr;
-    }
+    if (!name)
+      return llvm::createStringError(where +
+                                     ": expected an object with a string 'op'");
     where += " ('" + name->str() + "')";
-    std::string error = unknownKey(
-        *entry, {"op", "degrees", "replicate", "devices", "regather"});
+    if (llvm::Error error = checkKeys(
+            *entry, {"op", "degrees", "replicate", "devices", "regather"}))
+      return llvm::createStringError(where + ": " + toString(std::move(error)));
     for (auto [key, isRight, what] :
          {std::tuple("degrees", !!entry->getObject("degrees"), "an object"),
           std::tuple("replicate", !!entry->getInteger("replicate"),
                      "a whole number"),
           std::tuple("regather", !!entry->getArray("regather"), "an array")})
-      if (error.empty() && entry->get(key) && !isRight)
-        error = std::string("expected '") + key + "' to be " + what +
-                ", got: " + textOf(entry->get(key));
+      if (entry->get(key) && !isRight)
+        return llvm::createStringError(where + ": expected '" + key +
+                                       "' to be " + what +
+                                       ", got: " + textOf(entry->get(key)));
     const json::Array *devices = entry->getArray("devices");
-    if (error.empty() && (!devices || devices->empty()))
-      error = "expected an array 'devices' with one device per task, got: " +
-              textOf(entry->get("devices"));
-    if (error.empty())
-      return entry;
-    fail(where + ": " + error);
-    return nullptr;
+    if (!devices || devices->empty())
+      return llvm::createStringError(
+          where +
+          ": expected an array 'devices' with one device per task, got: " +
+          textOf(entry->get("devices")));
+    return entry;
   }
 
-  /// Reads 'degrees' and 'replicate'. False if that failed.
-  bool readDegrees(const json::Object &entry, const GraphNode &node,
-                   const std::string &where, Degrees &result) {
+  /// Reads 'degrees' and 'replicate'.
+  llvm::Error readDegrees(const json::Object &entry, const GraphNode &node,
+                          const std::string &where, Degrees &result) {
     result.loops.assign(node.spec.loops.size(), 1);
     if (const json::Object *degrees = entry.getObject("degrees"))
       for (const auto &[key, value] : *degrees) {
@@ -204,58 +193,54 @@ private:
           std::vector<llvm::StringRef> known;
           for (const LoopSpec &spec : node.spec.loops)
             known.push_back(spec.name);
-          fail(where + ": expected loops of node '" + node.name + "' (" +
-               llvm::join(known, ", ") + ") in 'degrees', got: '" + key.str() +
-               "'");
-          return false;
+          return llvm::createStringError(
+              where + ": expected loops of node '" + node.name + "' (" +
+              llvm::join(known, ", ") + ") in 'degrees', got: '" + key.str() +
+              "'");
         }
-        if (!degree || *degree < 1 || *degree > INT32_MAX) {
-          fail(where + ": expected a degree of loop '" + key.str() +
-               "' from 1 to " + llvm::Twine(node.spec.loops[loop].extent) +
-               ", got: " + textOf(&value));
-          return false;
-        }
+        if (!degree || *degree < 1 || *degree > INT32_MAX)
+          return llvm::createStringError(
+              where + ": expected a degree of loop '" + key.str() +
+              "' from 1 to " + llvm::Twine(node.spec.loops[loop].extent) +
+              ", got: " + textOf(&value));
         result.loops[loop] = static_cast<int32_t>(*degree);
       }
     int64_t replicate = entry.getInteger("replicate").value_or(1);
-    if (replicate < 1 || replicate > INT32_MAX) {
-      fail(where + ": expected 'replicate' of 1 or more, got: " +
-           llvm::Twine(replicate));
-      return false;
-    }
+    if (replicate < 1 || replicate > INT32_MAX)
+      return llvm::createStringError(
+          where + ": expected 'replicate' of 1 or more, got: " +
+          llvm::Twine(replicate));
     result.replicate = static_cast<int32_t>(replicate);
-    return true;
+    return llvm::Error::success();
   }
 
-  /// Reads 'devices', which is there. False if that failed.
-  bool readDevices(const json::Array &devices, const std::string &where,
-                   Configuration &config) {
+  /// Reads 'devices', which is there.
+  llvm::Error readDevices(const json::Array &devices, const std::string &where,
+                          Configuration &config) {
     for (const json::Value &value : devices) {
       // A number never means the host.
-      if (value.getAsInteger().value_or(0) >= topology_.numDevices()) {
-        fail(where + ": expected devices from 0 to " +
-             llvm::Twine(topology_.numDevices() - 1) + " of topology '" +
-             topology_.name + "', got: " + textOf(&value) +
-             "; use a topology with more devices or another strategy");
-        return false;
-      }
+      if (value.getAsInteger().value_or(0) >= topology_.numDevices())
+        return llvm::createStringError(
+            where + ": expected devices from 0 to " +
+            llvm::Twine(topology_.numDevices() - 1) + " of topology '" +
+            topology_.name + "', got: " + textOf(&value) +
+            "; use a topology with more devices or another strategy");
       std::optional<int32_t> device = readDevice(value);
-      if (!device) {
-        fail(where +
-             ": expected device numbers in 'devices', got: " + textOf(&value));
-        return false;
-      }
+      if (!device)
+        return llvm::createStringError(
+            where +
+            ": expected device numbers in 'devices', got: " + textOf(&value));
       config.devices.push_back(*device);
     }
-    return true;
+    return llvm::Error::success();
   }
 
-  /// Reads 'regather' if it is there. False if that failed.
-  bool readRegather(const json::Object &entry, const GraphNode &node,
-                    const std::string &where, Configuration &config) {
+  /// Reads 'regather' if it is there.
+  llvm::Error readRegather(const json::Object &entry, const GraphNode &node,
+                           const std::string &where, Configuration &config) {
     const json::Array *regather = entry.getArray("regather");
     if (!regather)
-      return true;
+      return llvm::Error::success();
     for (const json::Value &value : *regather) {
       llvm::SmallVector<int32_t> operands = findOperands(node, value);
       if (operands.empty()) {
@@ -264,36 +249,43 @@ private:
           known.push_back(graph_.node(graph_.value(id).producer).name);
         std::optional<llvm::StringRef> word = value.getAsString();
         std::string hint = word ? nearestWords(*word, known) : "";
-        fail(where + ": expected operands of node '" + node.name +
-             "' in 'regather' (numbers below " + llvm::Twine(known.size()) +
-             " or " + llvm::join(known, ", ") +
-             "), got: " + llvm::formatv("{0}", value).str() + hint);
-        return false;
+        return llvm::createStringError(
+            where + ": expected operands of node '" + node.name +
+            "' in 'regather' (numbers below " + llvm::Twine(known.size()) +
+            " or " + llvm::join(known, ", ") +
+            "), got: " + llvm::formatv("{0}", value).str() + hint);
       }
       config.regather.append(operands);
     }
     llvm::sort(config.regather);
     config.regather.erase(llvm::unique(config.regather), config.regather.end());
-    return true;
+    return llvm::Error::success();
   }
 
-  void readEntry(const json::Value &element, size_t index) {
+  llvm::Error readEntry(const json::Value &element, size_t index) {
     std::string where = "entry " + std::to_string(index);
-    const json::Object *entry = checkEntry(element, where);
+    llvm::Expected<const json::Object *> entry = checkEntry(element, where);
     if (!entry)
-      return;
-    const json::Array &devices = *entry->getArray("devices");
+      return entry.takeError();
+    const json::Array &devices = *(*entry)->getArray("devices");
     bool onHost = devices.size() == 1 && devices[0].getAsString() == "host";
-    for (int32_t id : nodesCalled(*entry->getString("op"), onHost, where)) {
+    llvm::Expected<llvm::SmallVector<int32_t>> nodes =
+        nodesCalled(*(*entry)->getString("op"), onHost, where);
+    if (!nodes)
+      return nodes.takeError();
+    for (int32_t id : *nodes) {
       const GraphNode &node = graph_.node(id);
       Configuration config;
-      if (!readDegrees(*entry, node, where, config.degrees) ||
-          !readDevices(devices, where, config) ||
-          !readRegather(*entry, node, where, config))
-        return;
+      if (llvm::Error error = readDegrees(**entry, node, where, config.degrees))
+        return error;
+      if (llvm::Error error = readDevices(devices, where, config))
+        return error;
+      if (llvm::Error error = readRegather(**entry, node, where, config))
+        return error;
       strategy_.configs[id] = std::move(config);
       named_[id] = true;
     }
+    return llvm::Error::success();
   }
 
   llvm::Error completeEnds() {
@@ -310,10 +302,9 @@ private:
     // What is named must be sound before needs are computed from it.
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
       if (named_[id])
-        if (std::string error =
-                verify(strategy_.configs[id], graph_.node(id), topology_);
-            !error.empty())
-          return llvm::createStringError(error);
+        if (llvm::Error error =
+                verify(strategy_.configs[id], graph_.node(id), topology_))
+          return error;
     deriveMembers(strategy_, named_, graph_);
     deriveMissingEnds(strategy_, named_, graph_, topology_);
     return llvm::Error::success();
@@ -323,7 +314,6 @@ private:
   const Topology &topology_;
   Strategy strategy_;
   std::vector<bool> named_;
-  std::string error_;
 };
 } // namespace
 

@@ -13,25 +13,25 @@ using namespace soap;
 
 SearchAlgorithm::~SearchAlgorithm() = default;
 
-std::string SearchProblem::check() const {
-  if (std::string error = topology.check(); !error.empty())
+llvm::Error SearchProblem::check() const {
+  if (llvm::Error error = topology.check())
     return error;
-  if (std::string error = graph.check(); !error.empty())
+  if (llvm::Error error = graph.check())
     return error;
   if (llvm::none_of(graph.nodes(), [](const GraphNode &node) {
         return node.role == NodeRole::Compute;
       }))
-    return "expected at least one op that computes, got: none";
-  return "";
+    return llvm::createStringError(
+        "expected at least one op that computes, got: none");
+  return llvm::Error::success();
 }
 
-std::string SearchProblem::verify(const Strategy &strategy) const {
-  if (std::string error = soap::verify(strategy, graph, topology);
-      !error.empty())
+llvm::Error SearchProblem::verify(const Strategy &strategy) const {
+  if (llvm::Error error = soap::verify(strategy, graph, topology))
     return error;
   TaskGraph tasks(*this);
   tasks.setStrategy(strategy);
-  return explainMemory(tasks);
+  return checkMemory(tasks);
 }
 
 llvm::StringRef soap::stringify(StopReason reason) {

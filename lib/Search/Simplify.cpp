@@ -40,7 +40,7 @@ void detail::simplify(const ProposalContext &context, TaskGraph &tasks,
     }
     if (step <= longest) {
       Measure measured{step, tasks.bytes(Phase::Step), tasks.totalComputeNs()};
-      if (measured < best && tasks.checkMemory().empty()) {
+      if (measured < best && tasks.fitsMemory()) {
         best = measured;
         simulator.accept();
         tasks.accept();

@@ -191,7 +191,7 @@ bool detail::tryStart(Start &start, TaskGraph &tasks, int64_t currentNs,
           : tasks.plan();
   if (start.isExact) {
     FullSimulator simulator(tasks);
-    start.stepNs = tasks.checkMemory().empty() ? simulator.stepNs() : -1;
+    start.stepNs = tasks.fitsMemory() ? simulator.stepNs() : -1;
     if (start.stepNs >= 0 && start.stepNs < currentNs) {
       tasks.accept();
       return true;

@@ -67,10 +67,10 @@ Configuration soap::memberConfiguration(const GraphNode &leader,
   return result;
 }
 
-std::string soap::verify(const Configuration &config, const GraphNode &node,
+llvm::Error soap::verify(const Configuration &config, const GraphNode &node,
                          const Topology &topology) {
   auto fail = [&](const llvm::Twine &text) {
-    return ("node '" + node.name + "': " + text).str();
+    return llvm::createStringError("node '" + node.name + "': " + text);
   };
   const Degrees &degrees = config.degrees;
   if (degrees.loops.size() != node.spec.loops.size())
@@ -112,20 +112,19 @@ std::string soap::verify(const Configuration &config, const GraphNode &node,
     if (index && config.regather[index - 1] >= operand)
       return fail("expected ascending operand numbers in regather");
   }
-  return "";
+  return llvm::Error::success();
 }
 
-std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
+llvm::Error soap::verify(const Strategy &strategy, const OperatorGraph &graph,
                          const Topology &topology) {
   if (static_cast<int32_t>(strategy.configs.size()) != graph.numNodes())
-    return ("expected a configuration for each of " +
-            llvm::Twine(graph.numNodes()) +
-            " nodes, got: " + llvm::Twine(strategy.configs.size()))
-        .str();
+    return llvm::createStringError(
+        "expected a configuration for each of " +
+        llvm::Twine(graph.numNodes()) +
+        " nodes, got: " + llvm::Twine(strategy.configs.size()));
   for (int32_t id = 0; id < graph.numNodes(); ++id)
-    if (std::string error =
-            verify(strategy.configs[id], graph.node(id), topology);
-        !error.empty())
+    if (llvm::Error error =
+            verify(strategy.configs[id], graph.node(id), topology))
       return error;
 
   for (int32_t group = 0; group < graph.numGroups(); ++group) {
@@ -136,10 +135,11 @@ std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
           leader, strategy.configs[members.front()], graph.node(id));
       expected.regather = strategy.configs[id].regather;
       if (expected != strategy.configs[id])
-        return "node '" + graph.node(id).name +
-               "': expected the configuration that follows from that of its "
-               "group's leader, '" +
-               leader.name + "'; leave it out, or change the leader's";
+        return llvm::createStringError(
+            "node '" + graph.node(id).name +
+            "': expected the configuration that follows from that of its "
+            "group's leader, '" +
+            leader.name + "'; leave it out, or change the leader's");
     }
   }
 
@@ -148,45 +148,51 @@ std::string soap::verify(const Strategy &strategy, const OperatorGraph &graph,
     const GraphValue::Use *write = graph.findWrite(value);
     if (write && llvm::is_contained(strategy.configs[write->node].regather,
                                     write->operand))
-      return "node '" + graph.node(write->node).name +
-             "': expected what is written not to be gathered again, got: "
-             "operand " +
-             std::to_string(write->operand);
+      return llvm::createStringError(
+          "node '" + graph.node(write->node).name +
+          "': expected what is written not to be gathered again, got: "
+          "operand " +
+          std::to_string(write->operand));
     if (!write ||
         strategy.configs[id] == detail::placeWhereRead(graph, strategy, id))
       continue;
-    return "node '" + graph.node(id).name +
-           "': expected a parameter that is written to live where it is "
-           "written; leave its configuration out";
+    return llvm::createStringError(
+        "node '" + graph.node(id).name +
+        "': expected a parameter that is written to live where it is "
+        "written; leave its configuration out");
   }
 
   if (strategy.order.empty())
-    return "";
+    return llvm::Error::success();
   std::vector<int32_t> position(graph.numNodes(), -1);
   for (auto [index, id] : llvm::enumerate(strategy.order)) {
     if (id < 0 || id >= graph.numNodes() || position[id] >= 0)
-      return "expected a launch order that names every node once";
+      return llvm::createStringError(
+          "expected a launch order that names every node once");
     position[id] = static_cast<int32_t>(index);
   }
   if (static_cast<int32_t>(strategy.order.size()) != graph.numNodes())
-    return "expected a launch order that names every node once";
+    return llvm::createStringError(
+        "expected a launch order that names every node once");
   for (int32_t id = 0; id < graph.numNodes(); ++id)
     for (int32_t value : graph.node(id).operands)
       if (int32_t producer = graph.value(value).producer;
           position[producer] > position[id])
-        return "node '" + graph.node(id).name +
-               "': expected a launch order in which operands come first, got: "
-               "'" +
-               graph.node(producer).name + "' later";
+        return llvm::createStringError(
+            "node '" + graph.node(id).name +
+            "': expected a launch order in which operands come first, got: "
+            "'" +
+            graph.node(producer).name + "' later");
   for (int32_t value = 0; value < graph.numValues(); ++value)
     if (const GraphValue::Use *write = graph.findWrite(value))
       for (const GraphValue::Use &use : graph.value(value).uses)
         if (position[use.node] > position[write->node])
-          return "node '" + graph.node(write->node).name +
-                 "': expected a launch order in which it stands behind all "
-                 "that reads what it writes, got: '" +
-                 graph.node(use.node).name + "' later";
-  return "";
+          return llvm::createStringError(
+              "node '" + graph.node(write->node).name +
+              "': expected a launch order in which it stands behind all "
+              "that reads what it writes, got: '" +
+              graph.node(use.node).name + "' later");
+  return llvm::Error::success();
 }
 
 void soap::deriveMembers(Strategy &strategy, std::vector<bool> &given,
@@ -269,6 +275,12 @@ static std::optional<Configuration> placeLike(const Need &need,
   return config;
 }
 
+/// True if only the tasks at 0 in reduction loops, which follow from results,
+/// read a complete value.
+static bool isReadByFirst(const ValueAccess &access) {
+  return access.firstOnly || access.unreduced;
+}
+
 /// True if two nodes read an operand in the same way, tile by tile and device
 /// by device.
 static bool readAlike(const GraphNode &a, const ValueAccess &accessOfA,
@@ -278,8 +290,7 @@ static bool readAlike(const GraphNode &a, const ValueAccess &accessOfA,
   auto sameExtent = [](const LoopSpec &x, const LoopSpec &y) {
     return x.extent == y.extent;
   };
-  // Which tasks read a `firstOnly` operand depends on the results, too.
-  return !accessOfA.firstOnly && !accessOfB.firstOnly &&
+  return !isReadByFirst(accessOfA) && !isReadByFirst(accessOfB) &&
          configOfA.degrees == configOfB.degrees &&
          configOfA.devices == configOfB.devices &&
          accessOfA.dims == accessOfB.dims &&
@@ -306,6 +317,7 @@ Configuration detail::placeWhereRead(const OperatorGraph &graph,
     // What is written lives where it is written, and moves from there.
     if (const GraphValue::Use *write = graph.findWrite(valueId)) {
       Need need = needOf(graph, strategy, valueId, write - value.uses.begin());
+      settleParts(need);
       if (std::optional<Configuration> place =
               placeLike(need, node, value.shape))
         return *place;
@@ -327,11 +339,12 @@ Configuration detail::placeWhereRead(const OperatorGraph &graph,
                             strategy.configs[last->node],
                             graph.node(reader.node), accessOf(reader), config))
         continue;
-      if (!agree && !accessOf(reader).firstOnly) {
+      if (!agree && !isReadByFirst(accessOf(reader))) {
         use(config.devices);
         continue;
       }
       Need need = needOf(graph, strategy, valueId, index);
+      settleParts(need);
       use(need.devices);
       std::optional<Configuration> place = placeLike(need, node, value.shape);
       agree &= place.has_value() && (!common || *common == *place);

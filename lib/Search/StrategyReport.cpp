@@ -54,6 +54,6 @@ StrategyReport soap::report(llvm::StringRef name, const Strategy &strategy,
   for (int64_t bytes : tasks.peakMemory())
     row.peakMemoryBytes = std::max(row.peakMemoryBytes, bytes);
   row.idleShare = result.idleShare();
-  row.fits = tasks.checkMemory().empty();
+  row.fits = tasks.fitsMemory();
   return row;
 }

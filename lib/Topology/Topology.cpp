@@ -39,7 +39,7 @@ void Topology::addDuplexLink(Link link) {
   addLink(std::move(link));
 }
 
-std::string Topology::finish() {
+llvm::Error Topology::finish() {
   if (!finished_) {
     auto number = [&](int32_t vertex) {
       if (vertex == hostVertex)
@@ -70,44 +70,51 @@ std::string Topology::finish() {
   return check();
 }
 
-std::string Topology::check() const {
-  auto text = [](const llvm::Twine &twine) { return twine.str(); };
+llvm::Error Topology::check() const {
   if (devices_.empty())
-    return "expected at least one device, got: none";
+    return llvm::createStringError("expected at least one device, got: none");
   if (!finished_)
-    return "expected finish() before the topology is used";
+    return llvm::createStringError(
+        "expected finish() before the topology is used");
   for (const DeviceKind &kind : kinds_) {
     if (!(kind.peakFlops > 0) || !(kind.memoryBandwidth > 0))
-      return text("device kind '" + kind.name +
-                  "': expected positive peak_flops and "
-                  "memory_bandwidth_bytes_per_s");
+      return llvm::createStringError("device kind '" + kind.name +
+                                     "': expected positive peak_flops and "
+                                     "memory_bandwidth_bytes_per_s");
     if (kind.halfRows < 0 || kind.halfColumns < 0 || kind.halfDepth < 0 ||
         kind.launchNs < 0)
-      return text("device kind '" + kind.name +
-                  "': expected sizes and launch cost of 0 or more");
+      return llvm::createStringError(
+          "device kind '" + kind.name +
+          "': expected sizes and launch cost of 0 or more");
   }
   for (const Device &device : devices_) {
     if (device.kind < 0 || device.kind >= static_cast<int32_t>(kinds_.size()))
-      return text("device " + llvm::Twine(device.id) +
-                  ": expected a kind that the topology describes");
+      return llvm::createStringError(
+          "device " + llvm::Twine(device.id) +
+          ": expected a kind that the topology describes");
     if (device.memoryBytes < 0)
-      return text("device " + llvm::Twine(device.id) +
-                  ": expected memory_bytes of 0 (unlimited) or more, got: " +
-                  llvm::Twine(device.memoryBytes));
+      return llvm::createStringError(
+          "device " + llvm::Twine(device.id) +
+          ": expected memory_bytes of 0 (unlimited) or more, got: " +
+          llvm::Twine(device.memoryBytes));
   }
   int32_t numVertices = host() + 1 + static_cast<int32_t>(junctions_.size());
   for (auto [index, link] : llvm::enumerate(links_)) {
     std::string where = "link " + std::to_string(index) + ": ";
     for (int32_t vertex : {link.from, link.to})
       if (vertex < 0 || vertex >= numVertices)
-        return where +
-               "expected ends that are devices or junctions of the topology";
+        return llvm::createStringError(
+            where +
+            "expected ends that are devices or junctions of the topology");
     if (link.from == link.to)
-      return where + "expected two different ends, got: the same twice";
+      return llvm::createStringError(
+          where + "expected two different ends, got: the same twice");
     if (!(link.bandwidth > 0))
-      return where + "expected a positive bandwidth_bytes_per_s";
+      return llvm::createStringError(
+          where + "expected a positive bandwidth_bytes_per_s");
     if (link.latencyNs < 0)
-      return where + "expected a latency_s of 0 or more";
+      return llvm::createStringError(where +
+                                     "expected a latency_s of 0 or more");
   }
   int32_t ends = numDevices() + 1;
   auto endName = [&](int32_t id) {
@@ -117,9 +124,10 @@ std::string Topology::check() const {
   for (int32_t from = 0; from < ends; ++from)
     for (int32_t to = 0; to < ends; ++to)
       if (from != to && rates_[wayOf(from, to).rates].numLinks == 0)
-        return "expected a route from " + endName(from) + " to " + endName(to) +
-               ", got: none; add a link, or links through a junction";
-  return "";
+        return llvm::createStringError(
+            "expected a route from " + endName(from) + " to " + endName(to) +
+            ", got: none; add a link, or links through a junction");
+  return llvm::Error::success();
 }
 
 Topology Topology::machine(int32_t count, const MachineDevice &device) {
@@ -142,7 +150,8 @@ Topology Topology::machine(int32_t count, const MachineDevice &device) {
     connect(hostVertex, to, "into-" + llvm::Twine(to));
     connect(to, hostVertex, "into-host");
   }
-  topology.finish();
+  // Searches call check(), which finds the same mistake of `device` again.
+  llvm::consumeError(topology.finish());
   return topology;
 }
 

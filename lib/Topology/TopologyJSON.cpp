@@ -78,10 +78,10 @@ public:
     readKinds();
     readDevices();
     readLinks();
-    if (reader_.error.empty())
-      reader_.error = topology_.finish();
-    if (!reader_.error.empty())
-      return llvm::createStringError(reader_.error);
+    if (llvm::Error error = reader_.takeError())
+      return std::move(error);
+    if (llvm::Error error = topology_.finish())
+      return std::move(error);
     return std::move(topology_);
   }
 

@@ -155,9 +155,9 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
   if (auto module = main->getParentOfType<ModuleOp>())
     result.graph.name = module.getName().value_or("").str();
   result.graph.fingerprint = fingerprint(main);
-  if (std::string error = result.graph.finish(); !error.empty())
+  if (llvm::Error error = result.graph.finish())
     return emitError(main.getLoc(), "the operator graph is not valid: ")
-           << error;
+           << toString(std::move(error));
   return result;
 }
 

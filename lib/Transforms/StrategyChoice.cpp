@@ -129,9 +129,8 @@ FailureOr<ChosenStrategy> soap::chooseStrategy(const ModuleProblem &problem,
     if (failed(order))
       return failure();
     strategy.order = std::move(*order);
-    if (std::string error = verify(strategy, graph, problem.topology);
-        !error.empty())
-      return emitError(loc, error);
+    if (llvm::Error error = verify(strategy, graph, problem.topology))
+      return emitError(loc, toString(std::move(error)));
   }
   if (!request.schedule.empty())
     strategy.order = launchOrder(request.schedule, problem.get(), strategy);

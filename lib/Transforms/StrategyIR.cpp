@@ -102,9 +102,8 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
                << topology.numDevices() - 1 << ", got: " << device
                << "; change the configuration or attach a larger topology";
     strategy.configs[id] = toConfiguration(attr, node, topology);
-    std::string error = verify(strategy.configs[id], node, topology);
-    if (!error.empty())
-      return emitError(op->getLoc(), error);
+    if (llvm::Error error = verify(strategy.configs[id], node, topology))
+      return emitError(op->getLoc(), toString(std::move(error)));
   }
   if (extracted.ops.empty()) // A model that computes nothing.
     return strategy;
@@ -121,8 +120,8 @@ FailureOr<Strategy> readStrategy(const ExtractedGraph &extracted,
   if (failed(order))
     return failure();
   strategy.order = std::move(*order);
-  if (std::string error = verify(strategy, graph, topology); !error.empty())
-    return emitError(loc, error);
+  if (llvm::Error error = verify(strategy, graph, topology))
+    return emitError(loc, toString(std::move(error)));
   return strategy;
 }
 

@@ -24,9 +24,8 @@ struct VerifyStrategyPass : impl::VerifyStrategyPassBase<VerifyStrategyPass> {
     FailureOr<ConfiguredProblem> read = readConfigured(getOperation(), cost);
     if (failed(read))
       return signalPassFailure();
-    if (std::string error = read->problem.get().verify(read->strategy);
-        !error.empty()) {
-      emitError(getOperation().getLoc(), error);
+    if (llvm::Error error = read->problem.get().verify(read->strategy)) {
+      emitError(getOperation().getLoc(), toString(std::move(error)));
       return signalPassFailure();
     }
     markAllAnalysesPreserved();

@@ -17,7 +17,8 @@ struct Machine {
   DeviceKind kind;
 
   llvm::Expected<Calibration> calibrate(bool canCopy = true) {
-    auto gemm = [&](int64_t m, int64_t n, int64_t k) {
+    using Time = llvm::Expected<double>;
+    auto gemm = [&](int64_t m, int64_t n, int64_t k) -> Time {
       KernelQuery query;
       query.flops = 2.0 * m * n * k;
       query.bytes = 4.0 * (m * k + k * n + m * n);
@@ -26,16 +27,18 @@ struct Machine {
       query.depth = k;
       return CostModel::analyticNs(query, kind) * 1e-9;
     };
-    auto launch = [&] {
+    auto launch = [&]() -> Time {
       return CostModel::analyticNs(KernelQuery(), kind) * 1e-9;
     };
-    auto stream = [&](int64_t bytes) {
+    auto stream = [&](int64_t bytes) -> Time {
       KernelQuery query;
       query.bytes = static_cast<double>(bytes);
       return CostModel::analyticNs(query, kind) * 1e-9;
     };
-    auto copy = [&](int64_t bytes) {
-      return canCopy ? 3e-6 + bytes / 6e9 : -1.0;
+    auto copy = [&](int64_t bytes) -> Time {
+      if (!canCopy)
+        return llvm::createStringError("no link");
+      return 3e-6 + bytes / 6e9;
     };
     return soap::calibrate({gemm, launch, stream, copy}, "cpu", "test machine",
                            2);
@@ -63,7 +66,7 @@ TEST(Calibration, FindsTheParametersOfAMachine) {
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(again->toJSON(), result->toJSON());
   Topology topology = again->topology(3, 1 << 30, 1, /*spareCore=*/false);
-  EXPECT_EQ(topology.check(), "");
+  EXPECT_EQ(toString(topology.check()), "");
   EXPECT_TRUE(topology.route(0, 1).occupiesReceiver);
   EXPECT_FALSE(again->topology(3, 0, 1, true).route(0, 1).occupiesReceiver);
 }
@@ -89,7 +92,7 @@ TEST(Calibration, Errors) {
   ASSERT_FALSE(bool(result));
   EXPECT_EQ(llvm::toString(result.takeError()),
             "calibration: expected a time for a copy between devices, got: "
-            "none");
+            "no link");
   for (const char *text : {"", "{}", R"({"format": "soap-calibration"})"}) {
     llvm::Expected<Calibration> bad = Calibration::parse(text);
     ASSERT_FALSE(bool(bad));

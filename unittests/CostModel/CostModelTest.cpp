@@ -232,7 +232,7 @@ TEST(CostModel, CollectivesOccupyTheirMembers) {
   EXPECT_EQ(cost.occupiesNs, 200 + 200 + 60);
   // A slow link does not make copies slower; waking up takes as long as before.
   machine.throttle({1e8, 1000});
-  EXPECT_EQ(machine.check(), "");
+  EXPECT_EQ(toString(machine.check()), "");
   cost =
       CostModel::collective(ActionKind::AllReduce, {0, 1}, {400, 400}, machine);
   EXPECT_EQ(cost.occupiesNs, 200 + 200 + 60);

@@ -190,8 +190,8 @@ void GraphBuilder::output(std::string name, int32_t value) {
 }
 
 OperatorGraph GraphBuilder::finish() {
-  if (std::string error = graph.finish(); !error.empty())
-    llvm::report_fatal_error(llvm::StringRef(error));
+  if (llvm::Error error = graph.finish())
+    llvm::report_fatal_error(std::move(error));
   return std::move(graph);
 }
 
@@ -428,8 +428,8 @@ Topology test::randomMachine(uint64_t seed) {
   link.from = Topology::hostVertex;
   for (link.to = 0; link.to < devices; ++link.to)
     topology.addDuplexLink(link);
-  if (std::string error = topology.finish(); !error.empty())
-    llvm::report_fatal_error(llvm::StringRef(error));
+  if (llvm::Error error = topology.finish())
+    llvm::report_fatal_error(std::move(error));
   return topology;
 }
 
@@ -480,8 +480,8 @@ Topology test::plainBus(int32_t devices, double flops) {
     for (int32_t to = from + 1; to < devices; ++to)
       connect(from, to);
   }
-  if (std::string error = topology.finish(); !error.empty())
-    llvm::report_fatal_error(llvm::StringRef(error));
+  if (llvm::Error error = topology.finish())
+    llvm::report_fatal_error(std::move(error));
   return topology;
 }
 

@@ -172,7 +172,7 @@ TEST(LowerBound, KnowsTheNetwork) {
     link.from = Topology::hostVertex;
     for (link.to = 0; link.to < 4; ++link.to)
       topology.addDuplexLink(link);
-    EXPECT_EQ(topology.finish(), "");
+    EXPECT_EQ(toString(topology.finish()), "");
     return lowerBound({graph, topology, costs});
   };
   LowerBound near = bound(0), far = bound(10'000'000);

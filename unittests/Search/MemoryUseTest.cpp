@@ -35,7 +35,7 @@ TEST(MemoryUse, ValuesLiveToTheirLastReaderInLaunchOrder) {
     strategy.order.clear();
     for (const char *name : names)
       strategy.order.push_back(graph.find(name));
-    EXPECT_EQ(verify(strategy, graph, machine), "");
+    EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
     tasks.setStrategy(strategy);
     MemoryPeak peak = memoryPeak(tasks, 0);
     EXPECT_EQ(tasks.peakMemory(), std::vector<int64_t>({peak.bytes}));
@@ -77,7 +77,7 @@ OperatorGraph renumbered(const OperatorGraph &graph,
     for (auto [index, value] : llvm::enumerate(results))
       values[value] = result.valueOf(added, static_cast<int32_t>(index));
   }
-  EXPECT_EQ(result.finish(), "");
+  EXPECT_EQ(toString(result.finish()), "");
   return result;
 }
 
@@ -127,7 +127,7 @@ TEST(MemoryUse, DoesNotDependOnTheNumberingOfUses) {
         second.configs[numberOf[id]] = first.configs[id];
       for (int32_t id : launch)
         second.order.push_back(numberOf[id]);
-      ASSERT_EQ(verify(second, other, machine), "");
+      ASSERT_EQ(toString(verify(second, other, machine)), "");
       TaskGraph tasks({graph, machine, costs}), others({other, machine, costs});
       tasks.setStrategy(first);
       others.setStrategy(second);
@@ -176,7 +176,7 @@ TEST(MemoryUse, WhatASearchFindsFits) {
     Topology limited =
         machineWith(*std::max_element(peak.begin(), peak.end()) - 1);
     SearchProblem problem{graph, limited, costs};
-    ASSERT_NE(problem.verify(best->strategy), "");
+    ASSERT_NE(toString(problem.verify(best->strategy)), "");
     auto result = createMCMC()->run(problem, options);
     if (!result) {
       EXPECT_NE(llvm::toString(result.takeError()).find("a start that fits"),
@@ -185,7 +185,8 @@ TEST(MemoryUse, WhatASearchFindsFits) {
       continue;
     }
     ++found;
-    EXPECT_EQ(problem.verify(result->strategy), "") << "seed " << seed;
+    EXPECT_EQ(toString(problem.verify(result->strategy)), "")
+        << "seed " << seed;
   }
   EXPECT_GE(found, 4);
 }

@@ -72,7 +72,7 @@ TEST(OperatorGraph, Mistakes) {
     node.name = "b";
     change(node);
     builder.graph.addNode(node, {Shape{2, 4}}, {4});
-    return builder.graph.finish();
+    return toString(builder.graph.finish());
   };
   EXPECT_EQ(errorOf([](GraphNode &) {}), "");
   EXPECT_EQ(errorOf([](GraphNode &node) { node.name = "a"; }),
@@ -109,7 +109,7 @@ TEST(OperatorGraph, MistakesOfWrites) {
       change(node);
       graph.addNode(node, {Shape{2, 4}}, {4});
     }
-    return graph.finish();
+    return toString(graph.finish());
   };
   EXPECT_EQ(errorOf([](GraphNode &) {}), "");
   EXPECT_EQ(errorOf([](GraphNode &node) {

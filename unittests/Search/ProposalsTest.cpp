@@ -38,7 +38,7 @@ TEST(Proposals, AllKindsKeepStrategiesValid) {
       bool isMade = propose(context, tables, static_cast<ProposalKind>(kind),
                             strategy, random, changed, undo);
       made[kind] += isMade;
-      ASSERT_EQ(verify(strategy, graph, machine), "")
+      ASSERT_EQ(toString(verify(strategy, graph, machine)), "")
           << "seed " << seed << ", step " << step;
       for (int32_t node = 0; node < graph.numNodes(); ++node)
         ASSERT_EQ(llvm::count(changed, node),
@@ -95,7 +95,7 @@ TEST(Followers, GoWithWhatChanges) {
       followers.followReaders(change);
     }
     deriveEnds(context, strategy, changed, undo);
-    EXPECT_EQ(verify(strategy, graph, machine), "");
+    EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
     TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(strategy);
     return tasks.bytes(Phase::Step);

@@ -46,7 +46,7 @@ struct ReceiptBoundsTest : public ::testing::Test {
   /// The step with bounds for all values that `before` had other plans for, and
   /// with their plans.
   std::pair<int64_t, int64_t> boundAndStep(Strategy before) {
-    EXPECT_EQ(verify(strategy, graph, machine), "");
+    EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
     before.order = strategy.order;
     TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(before);

@@ -29,8 +29,8 @@ public:
 
   llvm::Expected<SearchResult> run(const SearchProblem &problem,
                                    const SearchOptions &options) override {
-    if (std::string error = problem.check(); !error.empty())
-      return llvm::createStringError(error);
+    if (llvm::Error error = problem.check())
+      return std::move(error);
     SearchResult best;
     best.stepNs = INT64_MAX;
     std::vector<Strategy> starts = options.starts;
@@ -50,8 +50,7 @@ private:
     TaskGraph tasks(problem);
     auto stepOf = [&](const Strategy &candidate) {
       tasks.setStrategy(candidate);
-      return tasks.checkMemory().empty() ? FullSimulator(tasks).stepNs()
-                                         : INT64_MAX;
+      return tasks.fitsMemory() ? FullSimulator(tasks).stepNs() : INT64_MAX;
     };
     Random random(options.seed, 0, 0);
     std::vector<int32_t> groups = space.groups().vec();
@@ -118,7 +117,7 @@ TEST_P(Algorithms, FindValidStrategiesNoWorseThanTheirStarts) {
     options.starts = {start};
     auto found = create(GetParam())->run(problem, options);
     ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
-    EXPECT_EQ(problem.verify(found->strategy), "");
+    EXPECT_EQ(toString(problem.verify(found->strategy)), "");
     TaskGraph tasks(problem);
     tasks.setStrategy(found->strategy);
     EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);

@@ -51,7 +51,7 @@ Strategy configure(const OperatorGraph &graph, const Topology &topology,
     config.devices = entry.devices;
   }
   deriveEnds(strategy, graph, topology);
-  EXPECT_EQ(verify(strategy, graph, topology), "");
+  EXPECT_EQ(toString(verify(strategy, graph, topology)), "");
   return strategy;
 }
 
@@ -216,7 +216,7 @@ TEST_F(Simulator, FifoLaunchesWhatIsReady) {
   Simulated before(three, machine, costs, strategy);
   EXPECT_EQ(before.result.stepNs, 106 + 64 + 64);
   strategy.order = fifoOrder({three, machine, costs}, strategy);
-  EXPECT_EQ(verify(strategy, three, machine), "");
+  EXPECT_EQ(toString(verify(strategy, three, machine)), "");
   Simulated after(three, machine, costs, strategy);
   EXPECT_EQ(after.result.stepNs, 106 + 64);
   EXPECT_EQ(simulateTaskLevel(three, strategy, machine, costs), 106 + 64);
@@ -247,7 +247,7 @@ TEST_F(Simulator, CriticalPathLaunchesWhatMostWaitsFor) {
   Strategy fifo = strategy;
   fifo.order = fifoOrder({graph, machine, costs}, strategy);
   strategy.order = criticalPathOrder({graph, machine, costs}, strategy);
-  EXPECT_EQ(verify(strategy, graph, machine), "");
+  EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
   int64_t late = Simulated(graph, machine, costs, fifo).result.stepNs;
   int64_t early = Simulated(graph, machine, costs, strategy).result.stepNs;
   EXPECT_EQ(early, toEnd[graph.find("p")]);
@@ -270,7 +270,8 @@ TEST(SimulatorPolicies, OrdersAreValidAndTimedAsTheyRun) {
       Strategy ordered = strategy;
       ordered.order =
           launchOrder(time.policy, {graph, machine, costs}, strategy);
-      EXPECT_EQ(verify(ordered, graph, machine), "") << time.policy.str();
+      EXPECT_EQ(toString(verify(ordered, graph, machine)), "")
+          << time.policy.str();
       Simulated simulated(graph, machine, costs, ordered);
       EXPECT_EQ(simulated.result.stepNs, time.stepNs);
     }

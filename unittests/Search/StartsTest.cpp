@@ -88,7 +88,7 @@ TEST(Starts, WhatIsSpreadIsValid) {
     size_t wider = 0;
     for (const Start &start :
          spreadStarts(problem, narrow, 4, machine.numDevices())) {
-      ASSERT_EQ(verify(start.strategy, graph, machine), "")
+      ASSERT_EQ(toString(verify(start.strategy, graph, machine)), "")
           << start.name << ", seed " << seed;
       // Three ways, say, of four devices are no degree of sixteen.
       for (int32_t group : space.groups()) {

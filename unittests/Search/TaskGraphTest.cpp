@@ -28,7 +28,8 @@ TEST(TaskGraph, PlansOfRandomStrategiesAreSound) {
       llvm::SmallVector<Need, 4> needs;
       for (size_t use = 0; use < graph.value(id).uses.size(); ++use)
         needs.push_back(needOf(graph, strategy, id, use));
-      ASSERT_EQ(verify(plan, layoutOf(graph, strategy, id), needs), "")
+      ASSERT_EQ(toString(verify(plan, layoutOf(graph, strategy, id), needs)),
+                "")
           << "seed " << seed << " value of "
           << graph.node(graph.value(id).producer).name;
       actions += static_cast<int>(plan.actions.size());
@@ -147,26 +148,20 @@ TEST(TaskGraph, MemoryByHand) {
   OperatorGraph graph = builder.finish();
   CostModel costs;
   DeviceKind kind = plainMachine(1).kinds()[0];
-  auto peakOn = [&](int32_t devices, int64_t memory, std::string *error) {
+  auto peakOn = [&](int32_t devices, int64_t memory, bool fits = true) {
     Topology machine = Topology::machine(
         devices, {kind, 1e9, 0, memory, 1, /*occupiesReceiver=*/false});
     TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(dataParallel(graph, machine));
-    if (error)
-      *error = tasks.checkMemory();
+    EXPECT_EQ(tasks.fitsMemory(), fits);
     return tasks.peakMemory();
   };
   // The input and the parameter stay; two of a, b, c are alive at once.
-  EXPECT_EQ(peakOn(1, 0, nullptr), std::vector<int64_t>({128 + 256 + 256}));
-  EXPECT_EQ(peakOn(2, 0, nullptr),
+  EXPECT_EQ(peakOn(1, 0), std::vector<int64_t>({128 + 256 + 256}));
+  EXPECT_EQ(peakOn(2, 0),
             std::vector<int64_t>({64 + 256 + 128, 64 + 256 + 128}));
-  std::string error;
-  peakOn(1, 640, &error);
-  EXPECT_EQ(error, "");
-  peakOn(1, 639, &error);
-  EXPECT_EQ(error, "device 0: expected at most 639 bytes of memory, got: 640 "
-                   "in use; use more devices, a smaller batch or another "
-                   "strategy");
+  peakOn(1, 640);
+  peakOn(1, 639, /*fits=*/false);
   // What fills it, and when.
   Topology machine =
       Topology::machine(1, {kind, 1e9, 0, 639, 1, /*occupiesReceiver=*/false});
@@ -177,11 +172,14 @@ TEST(TaskGraph, MemoryByHand) {
   EXPECT_EQ(graph.node(peak.node).name, "b");
   ASSERT_EQ(peak.values.size(), 4u);
   EXPECT_EQ(peak.values[0], (std::pair<int32_t, int64_t>(w, 256)));
-  EXPECT_EQ(explainMemory(tasks), error + "\n  when 'b' runs:"
-                                          "\n    256 bytes of 'w' (parameter)"
-                                          "\n    128 bytes of 'x' (input)"
-                                          "\n    128 bytes of 'a' (nn.matmul)"
-                                          "\n    128 bytes of 'b' (nn.relu)");
+  EXPECT_EQ(toString(checkMemory(tasks)),
+            "device 0: expected at most 639 bytes of memory, got: 640 in use; "
+            "use more devices, a smaller batch or another strategy"
+            "\n  when 'b' runs:"
+            "\n    256 bytes of 'w' (parameter)"
+            "\n    128 bytes of 'x' (input)"
+            "\n    128 bytes of 'a' (nn.matmul)"
+            "\n    128 bytes of 'b' (nn.relu)");
 }
 
 TEST(TaskGraph, WorkIsAskedOncePerTileShape) {

@@ -183,7 +183,7 @@ Topology machineOf(uint64_t seed) {
       host.bandwidth = 1e9;
       topology.addDuplexLink(host);
     }
-    EXPECT_EQ(topology.finish(), "");
+    EXPECT_EQ(toString(topology.finish()), "");
     return topology;
   }
   default:
@@ -240,7 +240,7 @@ protected:
     llvm::SmallVector<int32_t, 8> changed = {graph.find(name)};
     strategy.configs[changed[0]].devices = {device};
     deriveEnds(strategy, graph, machine, changed[0], &changed);
-    ASSERT_EQ(verify(strategy, graph, machine), "");
+    ASSERT_EQ(toString(verify(strategy, graph, machine)), "");
     tasks.update(strategy, changed);
   }
   /// Start and end of the only task of a node, or of a transfer to it.

@@ -43,7 +43,7 @@ TEST(GeneratedTopologies, FilesAreWhatIsGenerated) {
 TEST(GeneratedTopologies, DefaultsAndSizes) {
   for (const GeneratedTopology &known : generatedTopologies()) {
     Topology topology = make(known.name);
-    EXPECT_EQ(topology.check(), "");
+    EXPECT_EQ(toString(topology.check()), "");
     EXPECT_EQ(topology.numDevices(), known.devicesPerNode * known.defaultNodes);
     EXPECT_FALSE(topology.comments.empty()) << known.name.str();
     for (int32_t nodes : {1, 2, 5}) {

@@ -113,7 +113,7 @@ protected:
     auto main = *getMainFunction(*module);
     FailureOr<ExtractedGraph> extracted = extractOperatorGraph(main);
     ASSERT_TRUE(succeeded(extracted));
-    ASSERT_EQ(verify(strategy, extracted->graph, topology), "");
+    ASSERT_EQ(toString(verify(strategy, extracted->graph, topology)), "");
     CostModel costs;
     TaskGraph tasks({extracted->graph, topology, costs});
     tasks.setStrategy(strategy);

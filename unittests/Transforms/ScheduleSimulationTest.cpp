@@ -77,7 +77,7 @@ protected:
     }
     llvm::append_range(strategy.order, outputs);
     deriveEnds(strategy, graph_, topology_);
-    ASSERT_EQ(verify(strategy, graph_, topology_), "");
+    ASSERT_EQ(toString(verify(strategy, graph_, topology_)), "");
     // While there are operations to ask for their costs.
     tasks_ =
         std::make_unique<TaskGraph>(SearchProblem{graph_, topology_, costs_});

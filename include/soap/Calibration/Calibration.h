@@ -39,16 +39,17 @@ struct Calibration {
 };
 
 /// Measures with all devices busy. Each returns seconds per call (the median
-/// of several), or a negative number if it cannot measure.
+/// of several), 0 or more, and fails if it cannot measure.
 struct CalibrationProbe {
   /// Matrix product m x k times k x n of floats by the library's kernel.
-  llvm::function_ref<double(int64_t m, int64_t n, int64_t k)> gemm;
+  llvm::function_ref<llvm::Expected<double>(int64_t m, int64_t n, int64_t k)>
+      gemm;
   /// The smallest kernel of the library: what every kernel costs.
-  llvm::function_ref<double()> launch;
+  llvm::function_ref<llvm::Expected<double>()> launch;
   /// Reads and writes `bytes` (half each) of memory.
-  llvm::function_ref<double(int64_t bytes)> stream;
+  llvm::function_ref<llvm::Expected<double>(int64_t bytes)> stream;
   /// Moves `bytes` from one device to another, handshake included.
-  llvm::function_ref<double(int64_t bytes)> copy;
+  llvm::function_ref<llvm::Expected<double>(int64_t bytes)> copy;
 };
 
 /// Runs the probe over a grid of shapes and fits peak, half-efficiency sizes,

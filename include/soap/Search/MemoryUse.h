@@ -24,10 +24,10 @@ struct MemoryPeak {
 /// The peak of `device`.
 MemoryPeak memoryPeak(const TaskGraph &tasks, int32_t device);
 
-/// An empty string if every device has the memory that it needs. Otherwise an
-/// error text: TaskGraph::checkMemory() for each device that has not, and
-/// below, indented, when it needs most and what for.
-std::string explainMemory(const TaskGraph &tasks);
+/// Fails unless TaskGraph::fitsMemory(). The message names each device that has
+/// less memory than it needs, and below, indented, when it needs most and what
+/// for.
+llvm::Error checkMemory(const TaskGraph &tasks);
 
 } // namespace soap
 

@@ -101,12 +101,12 @@ public:
   /// are empty.
   void setTaskWork(TaskWorkFn work) { work_ = std::move(work); }
   /// Fills uses, traits, loop kinds and groups. Returns check().
-  std::string finish();
+  llvm::Error finish();
   /// @}
 
-  /// The first mistake (an operand that is not produced before, a spec that
-  /// breaks its invariants, a name used twice, ...) or an empty string.
-  std::string check() const;
+  /// Fails with the first mistake: an operand that is not produced before, a
+  /// spec that breaks its invariants, a name used twice, and others.
+  llvm::Error check() const;
 
   int32_t numNodes() const { return static_cast<int32_t>(nodes_.size()); }
   int32_t numValues() const { return static_cast<int32_t>(values_.size()); }
@@ -143,9 +143,9 @@ public:
 
 private:
   /// check() of a node that writes a parameter.
-  std::string checkWrite(int32_t id) const;
+  llvm::Error checkWrite(int32_t id) const;
   /// check() of a node as a member of its group.
-  std::string checkGroup(int32_t id) const;
+  llvm::Error checkGroup(int32_t id) const;
 
   std::vector<GraphNode> nodes_;
   std::vector<GraphValue> values_;

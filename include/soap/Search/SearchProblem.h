@@ -8,7 +8,7 @@
 #ifndef SOAP_SEARCH_SEARCHPROBLEM_H
 #define SOAP_SEARCH_SEARCHPROBLEM_H
 
-#include <string>
+#include "llvm/Support/Error.h"
 
 namespace soap {
 
@@ -27,10 +27,10 @@ struct SearchProblem {
   const Topology &topology;
   const CostModel &costs;
 
-  /// The first thing that is missing or wrong, or an empty string.
-  std::string check() const;
-  /// What is wrong with a strategy, memory included, or an empty string.
-  std::string verify(const Strategy &strategy) const;
+  /// Fails with the first thing that is missing or wrong.
+  llvm::Error check() const;
+  /// Fails with what is wrong with a strategy, memory included.
+  llvm::Error verify(const Strategy &strategy) const;
 };
 
 } // namespace soap

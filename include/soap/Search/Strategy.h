@@ -57,15 +57,15 @@ struct Strategy {
   }
 };
 
-/// The first mistake of a strategy: a degree that does not fit, a device that
-/// does not exist, a device count other than degrees times replicate, a
-/// compute node on the host, an order that launches a node before its operands,
-/// members of a group that disagree. Empty if it is valid. Memory is checked by
-/// the TaskGraph.
-std::string verify(const Strategy &strategy, const OperatorGraph &graph,
+/// Fails with the first mistake of a strategy: a degree that does not fit, a
+/// device that does not exist, a device count other than degrees times
+/// replicate, a compute node on the host, an order that launches a node before
+/// its operands, members of a group that disagree. Memory is checked by
+/// checkMemory().
+llvm::Error verify(const Strategy &strategy, const OperatorGraph &graph,
                    const Topology &topology);
 /// The same for one node.
-std::string verify(const Configuration &config, const GraphNode &node,
+llvm::Error verify(const Configuration &config, const GraphNode &node,
                    const Topology &topology);
 
 /// Gives the members of groups that are not `given` (one entry per node) the

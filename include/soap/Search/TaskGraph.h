@@ -146,9 +146,9 @@ public:
   /// order: parameters and inputs all the time, a value with all its copies
   /// from its producer to its last consumer.
   std::vector<int64_t> peakMemory() const;
-  /// The first device whose memory does not suffice, as an error text, or an
-  /// empty string.
-  std::string checkMemory() const;
+  /// True if peakMemory() is at most what each device has; checkMemory() says
+  /// what does not fit.
+  bool fitsMemory() const;
 
   /// Time of all tasks of a node on the slowest device, for reports and for
   /// proposals.

@@ -35,14 +35,19 @@ constexpr Bounds<double> secondsBounds{0, 1000};
 constexpr Bounds<int64_t> alignmentBounds{1, 1 << 20}; ///< Bytes.
 /// @}
 
-/// Reads fields; the first error stays in `error`.
+/// Reads fields, all of them without a check in between, and keeps the first
+/// mistake until takeError() asks for it.
 class JSONReader {
 public:
-  std::string error;
-
   void fail(const llvm::Twine &text) {
-    if (error.empty())
-      error = text.str();
+    if (mistake_.empty())
+      mistake_ = text.str();
+  }
+  /// Fails with the first mistake so far.
+  llvm::Error takeError() const {
+    if (mistake_.empty())
+      return llvm::Error::success();
+    return llvm::createStringError(mistake_);
   }
   /// A number; without `otherwise` the field is required.
   double number(const llvm::json::Object &object, llvm::StringRef key,
@@ -67,7 +72,7 @@ public:
 
 private:
   /// Returns 0 where there is no number, and the nearest one that is allowed
-  /// where it is another: callers go on before they look at `error`.
+  /// where it is another: callers go on before they ask for the error.
   template <typename T>
   T bounded(std::optional<T> number, const llvm::json::Value *value,
             const llvm::Twine &expected, Bounds<T> bounds) {
@@ -96,6 +101,8 @@ private:
       return 0;
     return *number < bounds.least ? bounds.least : bounds.largest;
   }
+
+  std::string mistake_;
 };
 
 DeviceKind readKind(JSONReader &reader, llvm::StringRef name,

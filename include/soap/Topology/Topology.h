@@ -135,7 +135,7 @@ public:
   /// A link in each direction.
   void addDuplexLink(Link link);
   /// Numbers vertices and resources and finds the routes. Returns check().
-  std::string finish();
+  llvm::Error finish();
   /// @}
 
   /// `count` equal devices of one machine.
@@ -156,9 +156,9 @@ public:
   /// device and link. parse() of it makes an equal topology.
   std::string toJSON() const;
 
-  /// The first mistake (no device, unknown kind, a pair of devices without a
-  /// route, a bandwidth that is not positive, ...) or an empty string.
-  std::string check() const;
+  /// Fails with the first mistake: no device, an unknown kind, a pair of
+  /// devices without a route, a bandwidth that is not positive, and others.
+  llvm::Error check() const;
 
   int32_t numDevices() const { return static_cast<int32_t>(devices_.size()); }
   /// The id of the memory-only device.

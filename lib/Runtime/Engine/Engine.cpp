@@ -83,6 +83,7 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
       makeDevices(options.link);
       startThreads();
     });
+    weights_.reset(); // The devices have their copies.
   } catch (...) {
     stopThreads();
     throw;

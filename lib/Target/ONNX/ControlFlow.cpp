@@ -50,13 +50,10 @@ bool GraphImporter::importControlFlow(const NodeProto &node) {
   const std::string &type = node.op_type();
   if (type != "If" && type != "Loop" && type != "Scan")
     return false;
-  std::string wrong = checkAgainstSchema(node, opset());
   bool allHost = true;
-  if (!wrong.empty())
-    addProblem(node, "expected a node that is valid ONNX, got: " + wrong);
-  else if (!checkOperands(node, allHost))
+  if (!checkValid(node) || !checkOperands(node, allHost))
     return true;
-  else if (type == "If")
+  if (type == "If")
     importIf(node);
   else if (type == "Loop")
     importLoop(node);

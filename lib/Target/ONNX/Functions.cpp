@@ -212,7 +212,7 @@ bool GraphImporter::importCall(const NodeProto &node) {
   NodeProto call = node;
   auto function = standardFunction(call, opset(), types);
   if (!function) {
-    if (!entry || !checkAgainstSchema(node, opset()).empty())
+    if (!entry || llvm::errorToBool(checkAgainstSchema(node, opset())))
       return false;
     addProblem(node, "ONNX has no function body for it in this operator set");
     return true;

@@ -160,10 +160,16 @@ bool GraphImporter::checkNode(const NodeProto &node) {
     else if (!attribute.ref_attr_name().empty())
       addProblem(node, "attribute " + quoted(attribute.name()) +
                            " refers to a function's attribute");
-  if (problems_.size() == before)
-    if (std::string wrong = checkAgainstSchema(node, opset()); !wrong.empty())
-      addProblem(node, "expected a node that is valid ONNX, got: " + wrong);
-  return problems_.size() == before;
+  return problems_.size() == before && checkValid(node);
+}
+
+bool GraphImporter::checkValid(const NodeProto &node) {
+  llvm::Error wrong = checkAgainstSchema(node, opset());
+  if (!wrong)
+    return true;
+  addProblem(node, "expected a node that is valid ONNX, got: " +
+                       toString(std::move(wrong)));
+  return false;
 }
 
 bool GraphImporter::checkOperands(const NodeProto &node, bool &allHost) {

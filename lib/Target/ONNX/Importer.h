@@ -85,6 +85,8 @@ private:
   void findNeededNodes();
   /// Reports what the table of operators does not have.
   bool checkNode(const onnx::NodeProto &node);
+  /// Adds a problem, and returns false, if the node is not valid ONNX.
+  bool checkValid(const onnx::NodeProto &node);
   /// `index` is the node's place in the main graph, or -1.
   void importNode(const onnx::NodeProto &node, int index);
   /// True if every operand was imported; reports once why not. Says in

@@ -52,6 +52,9 @@ llvm::Error GraphImporter::storeTensor(const std::string &name,
                      "constants, got: tensor " +
                      quoted(name) + " of type " + typeName(result.elementType) +
                      " and shape " + toString(result.shape);
+    if (isKnownType(result.elementType))
+      result.problem += " as a list of numbers; save the model again with "
+                        "raw_data";
     return llvm::Error::success();
   }
   llvm::Expected<HostTensor> host = model_.read(record);

@@ -53,11 +53,10 @@ bool GraphImporter::importSequence(const NodeProto &node) {
                         values_[node.input(0)].kind == Kind::List;
   if (!import && !isListIdentity)
     return false;
-  std::string wrong = checkAgainstSchema(node, opset());
   bool allHost = true;
-  if (!wrong.empty())
-    addProblem(node, "expected a node that is valid ONNX, got: " + wrong);
-  else if (isListIdentity)
+  if (!checkValid(node))
+    return true;
+  if (isListIdentity)
     alias(node.output(0), node.input(0));
   else if (type.rfind("Optional", 0) == 0 || checkOperands(node, allHost))
     (this->*import)(node);

@@ -76,27 +76,26 @@ static const onnx::OpSchema *findSchema(const std::string &name,
   return nullptr;
 }
 
-std::string soap::onnx_import::checkAgainstSchema(const NodeProto &node,
+llvm::Error soap::onnx_import::checkAgainstSchema(const NodeProto &node,
                                                   int64_t opset) {
   std::lock_guard<std::mutex> lock(registryMutex);
   const onnx::OpSchema *schema = findSchema(node.op_type(), opset);
-  if (!schema)
-    return findSchema(node.op_type(), INT64_MAX)
-               ? "an operator that is not part of this operator set"
-               : "";
+  if (!schema && findSchema(node.op_type(), INT64_MAX))
+    return llvm::createStringError(
+        "an operator that is not part of this operator set");
   // An operator that its set deprecates may still be in use, as
   // GroupNormalization of set 18 is.
-  if (schema->Deprecated())
-    return "";
+  if (!schema || schema->Deprecated())
+    return llvm::Error::success();
   try {
     schema->Verify(node);
-    return "";
+    return llvm::Error::success();
   } catch (const std::exception &exception) {
     std::string text;
     llvm::raw_string_ostream os(text);
     llvm::printEscapedString(
         llvm::StringRef(exception.what()).split('\n').first, os);
-    return text;
+    return llvm::createStringError(llvm::Twine(text));
   }
 }
 

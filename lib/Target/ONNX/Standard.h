@@ -36,10 +36,10 @@ inline bool isStandard(const onnx::NodeProto &node) {
   return node.domain().empty() || node.domain() == "ai.onnx";
 }
 
-/// What is wrong with the inputs, outputs and attributes of a node of the
-/// default domain, after the schema of its operator; empty if it is valid, or
-/// if ONNX has no such operator.
-std::string checkAgainstSchema(const onnx::NodeProto &node, int64_t opset);
+/// Fails with what is wrong with the inputs, outputs and attributes of a node
+/// of the default domain, after the schema of its operator. A node of an
+/// operator that ONNX does not have passes.
+llvm::Error checkAgainstSchema(const onnx::NodeProto &node, int64_t opset);
 
 /// True if two operator sets have the same operator `op`.
 bool isUnchanged(const std::string &op, int64_t oldSet, int64_t newSet);

@@ -33,7 +33,7 @@ static bool fits(const json::Object &entry, const GraphNode &node,
     for (const json::Value &operand : *regather)
       config.regather.push_back(
           static_cast<int32_t>(operand.getAsInteger().value_or(-1)));
-  return verify(config, node, topology).empty();
+  return !llvm::errorToBool(verify(config, node, topology));
 }
 
 json::Object property::adaptStrategy(const json::Object &file,

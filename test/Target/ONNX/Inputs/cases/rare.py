@@ -50,6 +50,15 @@ def half_bytes():
         [weight, numpy_helper.from_array(np.float32(0.1), "scale")])
 
 
+def listed_half_bytes():
+    """The same as a list of numbers in the model, not as raw data."""
+    listed = half_bytes()
+    weight = listed.graph.initializer[0]
+    weight.int32_data.extend(weight.raw_data)
+    weight.ClearField("raw_data")
+    return listed
+
+
 def nothing():
     """Outputs without elements, beside one with some."""
     return graph(
