@@ -173,6 +173,14 @@ def test_dropout_by_option(dropping):
          {key: weights[key] - gradients[key] for key in weights}, 1e-9)
 
 
+def test_every_tensor_equals_one_device(dropping):
+    """soap-run --verify compares with the masks that one device draws."""
+    file = dropping.folder / "verified.so"
+    dropping.tools.run("soap-compile", dropping.model, *HEAVY, "--devices=2",
+                       "--accumulate=2", "--strategy=random-team", "--seed=5", "-o", file)
+    dropping.run(file, "--verify", "--rtol=1e-9", "--atol=0")
+
+
 # -- Micro-batches
 
 
@@ -208,6 +216,18 @@ def test_accumulation_with_dropout(dropping):
     file = dropping.compiled(*HEAVY, "--accumulate=3", "--devices=2",
                              "--strategy=random", "--seed=5")
     near(dropping.state(file, STEPS), expected_weights(dropping), 1e-9)
+
+
+def test_gradients_of_micro_batches_are_reduced_once(dropping):
+    file = dropping.folder / "moved.json"
+    dropping.compiled(*HEAVY, "--accumulate=3", "--devices=2",
+                      "--strategy=data-parallel", f"--export-movements={file}")
+    moved = [movement["bytes"] for movement in
+             json.loads(file.read_text())["movements"]
+             if movement["kind"] == "all_reduce"]
+    for name in "w1", "w2":
+        size = forgetful()[0].weights[name].nbytes
+        assert moved.count([size, size]) == 1, moved
 
 
 def test_statistics_of_parts(tools, folder):

@@ -72,6 +72,11 @@ static void addTraining(OpPassManager &passes, const json::Object &train,
   how.lr = train.getNumber("lr").value_or(0);
   how.momentum = train.getNumber("momentum").value_or(0);
   how.clipNorm = train.getNumber("clip").value_or(0);
+  how.accumulate = train.getInteger("accumulate").value_or(1);
+  if (std::optional<int64_t> parts = train.getInteger("parts")) {
+    how.batchNorm = "local";
+    how.batchNormParts = *parts;
+  }
   passes.addNestedPass<func::FuncOp>(nn::createBuildTrainingStepPass(how));
 }
 
