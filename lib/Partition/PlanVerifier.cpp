@@ -179,10 +179,9 @@ Error PlanVerifier::checkReads() {
         return error("is not what the consumer needs");
       if (takesParts && !isPart(read))
         return error("expected a part, as other tasks of the consumer take");
-      if (Error what =
-              takesParts ? checkPartRead(read, part)
-                         : checkPieces(read.pieces, box, read.device,
-                                       /*complete=*/true))
+      if (Error what = takesParts ? checkPartRead(read, part)
+                                  : checkPieces(read.pieces, box, read.device,
+                                                /*complete=*/true))
         return error(toString(std::move(what)));
       for (const Piece &piece : read.pieces)
         if (plan_.shards[piece.shard].origin == Shard::Origin::Action)

@@ -103,10 +103,9 @@ static llvm::Error verifyResult(const PartitionSpec &spec, size_t index,
                    "] to be covered, got: " + toString(Box{covered}));
   }
   if (access.firstOnly || access.unreduced)
-    return llvm::createStringError("result " + Twine(index) + ": expected " +
-                                   (access.firstOnly ? "firstOnly"
-                                                     : "unreduced") +
-                                   " on operands only");
+    return llvm::createStringError(
+        "result " + Twine(index) + ": expected " +
+        (access.firstOnly ? "firstOnly" : "unreduced") + " on operands only");
   if (access.combine == Combine::None)
     for (size_t i = 0, e = spec.loops.size(); i != e; ++i)
       if (spec.isReduction(i, index))

@@ -195,7 +195,7 @@ LogicalResult TaskOp::verify() {
                            << " to be complete, got: " << type
                            << "; join the parts first";
     // A task is additive in what it takes in parts: part i makes part i.
-    BoxAttr taken = getBox(input);
+    BoxAttr taken = soapir::getBox(input);
     for (Attribute attr : getBoxes())
       if (auto made = cast<BoxAttr>(attr);
           taken && (taken.getNumParts() != made.getNumParts() ||
