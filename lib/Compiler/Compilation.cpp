@@ -127,6 +127,7 @@ llvm::Error Compilation::importModel() {
     return parseModule();
   ONNXImportOptions how = options_.import;
   how.files = files_;
+  how.training = options_.training.has_value();
   if (!how.evaluate)
     if (Evaluator evaluator = registeredEvaluator())
       how.evaluate = evaluator;
@@ -147,6 +148,13 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
     how.ignoreIndex = *training.ignoreIndex;
   how.labelSmoothing = training.labelSmoothing;
   how.batchNorm = training.batchNorm;
+  how.batchNormParts = training.batchNormParts;
+  if (training.batchNorm == "local" && training.batchNormParts == 0) {
+    llvm::Expected<int32_t> devices = countDevices();
+    if (!devices)
+      return devices.takeError();
+    how.batchNormParts = *devices;
+  }
   how.batchNormMomentum = training.batchNormMomentum;
   how.freeze = training.freeze;
   how.optimizer = training.optimizer;
@@ -165,6 +173,9 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   how.clipNorm = training.clipNorm;
   // Gradients alone change nothing that an evaluation could read.
   how.evaluation = training.evaluation && !training.optimizer.empty();
+  how.dropout = training.dropout;
+  how.seed = training.dropoutSeed;
+  how.accumulate = training.accumulate;
   return runPasses(
       [&](OpPassManager &passes) {
         // Gradients are those of the parts.

@@ -87,6 +87,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   /// What the options describe.
+  llvm::Expected<int32_t> countDevices();
   llvm::Expected<Topology> describeTopology();
   llvm::Error attachTopology();
   /// The file with the rates of this machine; empty: round figures. Measures

@@ -99,6 +99,20 @@ llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
   return devices;
 }
 
+llvm::Expected<int32_t> Compilation::countDevices() {
+  if (options_.devices)
+    return *options_.devices;
+  if (!options_.topology.empty()) {
+    llvm::Expected<Topology> topology = loadTopology(options_.topology);
+    if (!topology)
+      return badInput(topology.takeError());
+    return topology->numDevices();
+  }
+  if (soapir::TopologyOp topology = soapir::getTopology(*module_))
+    return static_cast<int32_t>(topology.getNumDevices());
+  return devicesOfStrategy();
+}
+
 llvm::Expected<Topology> Compilation::describeTopology() {
   auto checked = [](llvm::Expected<Topology> topology) {
     return topology ? std::move(topology)

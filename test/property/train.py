@@ -141,6 +141,13 @@ def prepare(tool, seed):
              "momentum": rng.choice([0, 0, 0.5])}
     if rng.random() < 0.5:
         train["clip"] = rng.uniform(0.3, 1.5) * gradient
+    # Micro-batches and statistics of parts, if the graph can have them.
+    for option, value, refusal in (("accumulate", 2, "micro-batches"),
+                                   ("parts", 2, "parts of batch-norm=local")):
+        if rng.random() < 0.4:
+            base, = tool.run(graph, [SINGLE], {**train, option: value})
+            if not re.search(refusal, base.get("error", "")):
+                train[option] = value
     base, = tool.run(graph, [SINGLE], train)
     if "error" in base:
         raise AssertionError(f"one device: {base['error']}")

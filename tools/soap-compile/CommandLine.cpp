@@ -165,12 +165,33 @@ static void declareTraining(CLI::App &app, TrainingOptions &how) {
       ->type_name("REGEX");
   app.add_option("--batch-norm", how.batchNorm,
                  "Statistics of batch norms: global (of the whole batch, on "
-                 "all devices) or frozen (the model's)")
+                 "all devices), local (of each of --batch-norm-parts) or "
+                 "frozen (the model's)")
       ->type_name("NAME")
       ->capture_default_str();
+  app.add_option("--batch-norm-parts", how.batchNormParts,
+                 "Equal parts of the batch that have statistics of their own "
+                 "(default: as many as devices)")
+      ->check(wholeNumber<int64_t>(1))
+      ->type_name("N");
   app.add_option("--batch-norm-momentum", how.batchNormMomentum,
                  "Share of running statistics that a step keeps")
       ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--accumulate", how.accumulate,
+                 "Run a step's batch in N micro-batches, whose gradients are "
+                 "added up")
+      ->check(wholeNumber<int64_t>(1))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--dropout", how.dropout,
+                 "Ratio of Dropout: model (every node has its own), none, or "
+                 "a number for all nodes")
+      ->type_name("model|none|X")
+      ->capture_default_str();
+  app.add_option("--dropout-seed", how.dropoutSeed, "Seed of Dropout")
+      ->check(wholeNumber<uint64_t>())
+      ->type_name("N")
       ->capture_default_str();
 }
 

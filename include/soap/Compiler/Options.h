@@ -62,7 +62,8 @@ struct TrainingOptions {
   int64_t classAxis = 1;
   std::optional<int64_t> ignoreIndex;
   double labelSmoothing = 0;
-  std::string batchNorm = "global"; ///< Or "frozen".
+  std::string batchNorm = "global"; ///< Or "local", "frozen".
+  int64_t batchNormParts = 0;       ///< Of "local"; 0: as many as devices.
   double batchNormMomentum = 0.9;
   std::string freeze; ///< Parameters that are not trained, or empty.
   double rate = 0.01;
@@ -78,6 +79,9 @@ struct TrainingOptions {
   /// The model itself as a second program, "eval", over the parameters that the
   /// step writes. Of a step with an optimizer.
   bool evaluation = true;
+  std::string dropout = "model"; ///< Or "none", or a ratio for all.
+  uint64_t dropoutSeed = 0;
+  int64_t accumulate = 1; ///< Micro-batches of a step.
 };
 
 /// Everything that decides what is compiled. checkOptions() says what is wrong

@@ -19,6 +19,7 @@ namespace soap {
 namespace linalg_lowering {
 
 void populateContractionPatterns(mlir::RewritePatternSet &patterns);
+void populateDropoutPatterns(mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(mlir::RewritePatternSet &patterns);
 void populateGradientPatterns(mlir::RewritePatternSet &patterns);
 void populateIndexPatterns(mlir::RewritePatternSet &patterns);

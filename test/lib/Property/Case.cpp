@@ -74,6 +74,11 @@ static void addTraining(OpPassManager &passes, const json::Object &train,
   how.momentum = train.getNumber("momentum").value_or(0);
   how.clipNorm = train.getNumber("clip").value_or(0);
   how.evaluation = true;
+  how.accumulate = train.getInteger("accumulate").value_or(1);
+  if (std::optional<int64_t> parts = train.getInteger("parts")) {
+    how.batchNorm = "local";
+    how.batchNormParts = *parts;
+  }
   passes.addPass(nn::createBuildTrainingStepPass(how));
 }
 
@@ -90,6 +95,7 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN,
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
   options.padSelections = true;
+  options.training = train != nullptr;
   auto imported = importONNX(path, options, context_);
   if (!imported)
     return imported.takeError();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientSupport.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -261,6 +262,18 @@ static MaybeGradients where(WhereOp op, Build &b, ArrayRef<Value> results,
   return gradients;
 }
 
+/// The mask is drawn again.
+static MaybeGradients dropout(DropoutOp op, Build &b, ArrayRef<Value> results,
+                              const BitVector &) {
+  Gradients gradients(op->getNumOperands());
+  gradients[0] =
+      b.join(b.create<DropoutOp>(results[0].getType(), results[0], op.getStep(),
+                                 op.getRatio(), op.getSeed(),
+                                 op.getOffsetsAttr(), op.getGlobalShapeAttr()),
+             b.sameLoops());
+  return gradients;
+}
+
 //===----------------------------------------------------------------------===//
 // Registration
 //===----------------------------------------------------------------------===//
@@ -309,4 +322,5 @@ void soap::nn::attachElementwiseGradients(MLIRContext *context) {
   attach<MaxOp, extreme>(context);
   attach<MinOp, extreme>(context);
   attach<WhereOp, where>(context);
+  attach<DropoutOp, dropout>(context);
 }

@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpSupport.h"
+#include "LocalBox.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace soap;
@@ -109,6 +111,41 @@ PartitionSpec ScheduleOp::getPartitionSpec() {
   return detail::elementwiseSpec(*this);
 }
 double ScheduleOp::getFlops(const LocalTile &tile) { return 10; }
+
+//===----------------------------------------------------------------------===//
+// nn.dropout
+//===----------------------------------------------------------------------===//
+
+LogicalResult DropoutOp::verify() {
+  if (getStep() && !shapeOf(getStep()).empty())
+    return emitOpError() << "expected a scalar as number of the step, got: "
+                         << getStep().getType();
+  double ratio = getRatio().convertToDouble();
+  if (!(ratio >= 0 && ratio < 1))
+    return emitOpError()
+           << "expected a 'ratio' of at least 0 and below 1, got: " << ratio;
+  return verifyBox(*this, shapeOf(getResult()));
+}
+
+PartitionSpec DropoutOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+
+void DropoutOp::setLocalAccess(const LocalTile &tile) {
+  if (!isWhole(tile.resultBoxes[0], tile.spec) &&
+      !SOAP_FAULT("mask-by-local-index"))
+    setBox(*this, tile.resultBoxes[0], extentsOf(tile.spec));
+}
+
+// Ten rounds of two products, four exclusive ors and two sums each.
+double DropoutOp::getFlops(const LocalTile &tile) {
+  return (getStep() ? 80.0 : 0.0) * volume(tile.resultBoxes[0]);
+}
+
+uint32_t DropoutOp::getThreshold() {
+  double words = std::nearbyint(std::ldexp(getRatio().convertToDouble(), 32));
+  return static_cast<uint32_t>(std::min(words, 4294967295.0));
+}
 
 //===----------------------------------------------------------------------===//
 // Optimizers

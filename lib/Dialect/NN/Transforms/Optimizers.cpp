@@ -64,14 +64,14 @@ namespace {
 class Updates {
 public:
   Updates(OpBuilder &builder, Location loc, NodeNames &names,
-          const OptimizerOptions &options)
-      : builder_(builder), loc_(loc), names_(names), options_(options) {}
+          Schedules &schedules, const OptimizerOptions &options)
+      : builder_(builder), loc_(loc), names_(names), schedules_(schedules),
+        options_(options) {}
 
   SmallVector<NewValue> build(ArrayRef<TrainedParameter> trained);
 
 private:
   std::string unique(StringRef base) { return names_.unique(base); }
-  ScheduleOp scheduleFor(Type element);
   Value scaleFor(ArrayRef<TrainedParameter> trained);
   ParameterOp createState(ParameterOp parameter, StringRef suffix);
   void update(const TrainedParameter &trained, Value scale,
@@ -80,8 +80,8 @@ private:
   OpBuilder &builder_;
   Location loc_;
   NodeNames &names_;
+  Schedules &schedules_;
   const OptimizerOptions &options_;
-  llvm::SmallDenseMap<Type, ScheduleOp> schedules_; ///< By element type.
 };
 } // namespace
 
@@ -96,18 +96,18 @@ static std::pair<Operation *, ValueAccess> findReader(ParameterOp parameter) {
   return {first->getOwner(), spec.operands[first->getOperandNumber()]};
 }
 
-ScheduleOp Updates::scheduleFor(Type element) {
+ScheduleOp Schedules::get(OpBuilder &builder, Type element) {
   ScheduleOp &schedule = schedules_[element];
   if (schedule)
     return schedule;
   auto scalar = RankedTensorType::get({}, element);
-  auto number = RankedTensorType::get({}, builder_.getI64Type());
-  schedule = builder_.create<ScheduleOp>(
+  auto number = RankedTensorType::get({}, builder.getI64Type());
+  schedule = builder.create<ScheduleOp>(
       loc_, number, scalar, scalar, scalar, /*before=*/Value(),
       *symbolizeScheduleKind(options_.schedule), APFloat(options_.rate),
       options_.warmup, options_.period, APFloat(options_.factor),
       APFloat(options_.beta1), APFloat(options_.beta2));
-  setName(schedule, unique("schedule"));
+  setName(schedule, names_.unique("schedule"));
   return schedule;
 }
 
@@ -159,7 +159,7 @@ void Updates::update(const TrainedParameter &trained, Value scale,
   ParameterOp parameter = trained.parameter;
   RankedTensorType type = typeOf(parameter.getResult());
   Type element = type.getElementType();
-  ScheduleOp schedule = scheduleFor(element);
+  ScheduleOp schedule = schedules_.get(builder_, element);
   bool isAdam = options_.kind != "sgd";
   SmallVector<ParameterOp> state;
   if (isAdam)
@@ -224,9 +224,10 @@ SmallVector<NewValue> Updates::build(ArrayRef<TrainedParameter> trained) {
 
 SmallVector<NewValue> soap::nn::buildUpdates(OpBuilder &builder, Location loc,
                                              NodeNames &names,
+                                             Schedules &schedules,
                                              ArrayRef<TrainedParameter> trained,
                                              const OptimizerOptions &options) {
-  return Updates(builder, loc, names, options).build(trained);
+  return Updates(builder, loc, names, schedules, options).build(trained);
 }
 
 void soap::nn::buildWrites(OpBuilder &builder, NodeNames &names,

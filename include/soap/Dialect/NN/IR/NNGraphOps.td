@@ -10,12 +10,6 @@
 
 include "soap/Dialect/NN/IR/NNAttrs.td"
 
-/// What a local input, parameter or output adds: the box of the whole value
-/// that it holds.
-defvar boxAttributes = (ins
-    OptionalAttr<DenseI64ArrayAttr>:$offsets,
-    OptionalAttr<DenseI64ArrayAttr>:$global_shape);
-
 def NN_InputOp : NN_Op<"input", [
     MemoryEffects<[MemWrite]>,
     DeclareOpInterfaceMethods<PartitionOpInterface,
