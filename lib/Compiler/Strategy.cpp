@@ -31,6 +31,8 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
   object["wall_seconds"] = result.seconds;
   object["stopped_by"] = stringify(result.stop);
   object["step_ns"] = result.stepNs;
+  if (result.sumNs)
+    object["sum_ns"] = *result.sumNs;
   llvm::json::Array starts;
   for (const auto &[name, stepNs] : result.starts)
     starts.push_back(llvm::json::Object{
@@ -44,12 +46,16 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
 void Compilation::recordSearch(const SearchResult &search) {
   remark(llvm::formatv(
       "search: {0} proposals in {1:f1} s, stopped by {2}; step time {3:f3} ms "
-      "(simulated)",
+      "(simulated){4}",
       search.proposals, search.seconds,
       search.stop == StopReason::Cancelled
           ? "the user, the best so far is taken"
           : stringify(search.stop),
-      static_cast<double>(search.stepNs) / 1e6));
+      static_cast<double>(search.stepNs) / 1e6,
+      search.sumNs ? llvm::formatv("; least sum of costs {0:f3} ms",
+                                   static_cast<double>(*search.sumNs) / 1e6)
+                         .str()
+                   : ""));
   result_.search = searchJSON(search);
   result_.searchLog = csvOf(search);
   if (stateError_.empty())
@@ -214,7 +220,9 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
       std::to_string(used) + " of " + std::to_string(all) + " devices";
   if (name == "search") {
     remark("search: the strategy uses " + counts +
-           "; no strategy that uses more was faster (simulated)");
+           (options_.search == "optcnn"
+                ? "; no choice that uses more has a smaller sum of costs"
+                : "; no strategy that uses more was faster (simulated)"));
     return;
   }
   // A user who names devices has decided which ones are used.

@@ -248,7 +248,12 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   ProposalKind kind = mix_.draw(random);
   changed_.clear();
   undo_.clear();
-  ProposalContext context{problem_.graph, problem_.topology, machine.space};
+  llvm::SmallVector<const Strategy *, 4> others;
+  for (auto [number, other] : llvm::enumerate(machine.currents))
+    if (number != number_)
+      others.push_back(&other);
+  ProposalContext context{problem_.graph, problem_.topology, machine.space,
+                          others};
   if (!drawProposal(context, machine.tables, kind, current_, random, changed_,
                     undo_))
     return Verdict::Unchanged;

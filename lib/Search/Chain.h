@@ -19,6 +19,8 @@ namespace soap::detail {
 struct SubMachine {
   ConfigurationSpace space;
   ProposalTables tables;
+  /// What the chains had when the round began.
+  std::vector<Strategy> currents;
 
   SubMachine(const SearchProblem &problem, int32_t maxTasks, int32_t devices)
       : space(problem.graph, problem.topology, maxTasks, devices),

@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_SEARCH_PROPOSALS_H
 #define SOAP_LIB_SEARCH_PROPOSALS_H
 
+#include "CostTables.h"
 #include "Followers.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "soap/Search/SearchAlgorithm.h"
@@ -19,6 +20,8 @@ struct ProposalContext {
   const OperatorGraph &graph;
   const Topology &topology;
   const ConfigurationSpace &space;
+  /// What other chains have.
+  llvm::ArrayRef<const Strategy *> others = {};
 };
 
 /// Configurations as they were, in the order in which they were replaced.
@@ -47,6 +50,8 @@ struct ProposalTables {
   Followers followers;
   /// Per node, what it takes if it is not split, on the device that is fastest.
   std::vector<int64_t> nodeNs;
+  /// Costs of operations and pairs, or null.
+  std::unique_ptr<const CostTables> sums;
 
   ProposalTables(const SearchProblem &problem, const ConfigurationSpace &space);
 };
@@ -60,6 +65,7 @@ public:
     weights_.fill(1);
     weights_[static_cast<size_t>(ProposalKind::Stretch)] = 4;
     weights_[static_cast<size_t>(ProposalKind::Lanes)] = 4;
+    weights_[static_cast<size_t>(ProposalKind::Sums)] = 4 / sumsCost;
   }
   /// Only one kind.
   explicit ProposalMix(ProposalKind only) {
@@ -89,6 +95,9 @@ public:
   }
 
 private:
+  /// A proposal of kind Sums counts as so many.
+  static constexpr double sumsCost = 8;
+
   std::array<double, numProposalKinds> weights_;
   std::array<Tally, numProposalKinds> tallies_{};
 };

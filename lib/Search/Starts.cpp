@@ -70,6 +70,31 @@ std::vector<Start> detail::drawStarts(const SearchProblem &problem,
   return starts;
 }
 
+void detail::addLeastSums(const SearchProblem &problem,
+                          const CostTables &tables, int32_t devices,
+                          std::vector<Start> &starts) {
+  std::vector<int32_t> all(tables.sums().numVariables());
+  std::iota(all.begin(), all.end(), 0);
+  for (int percent : {100, 70, 50, 35, 25}) {
+    MinSum::Part part;
+    part.variables = all;
+    for (int32_t variable : all)
+      part.own.emplace_back(tables.sums().own(variable));
+    auto fixed = [](int32_t) { return -1; };
+    part.fixed = fixed;
+    part.pairFactor = percent / 100.0;
+    constexpr double mostCombinations = 7e5;
+    MinSum::Result found =
+        tables.sums().minimise(std::move(part), mostCombinations);
+    if (found.end != MinSum::End::Done)
+      return;
+    addStart(starts, {"least sum with moves at " + std::to_string(percent) +
+                          "%" + where(problem, devices),
+                      tables.strategyOf(found.choices), /*isOptional=*/true,
+                      /*isLeastSum=*/true});
+  }
+}
+
 std::vector<Start> detail::spreadStarts(const SearchProblem &problem,
                                         const Strategy &strategy, int32_t span,
                                         int32_t devices) {

@@ -27,7 +27,14 @@ TEST(Proposals, AllKindsKeepStrategiesValid) {
     OperatorGraph graph = seed == 0 ? inception(8, 2) : randomGraph(seed);
     ConfigurationSpace space(graph, machine);
     ProposalTables tables({graph, machine, costs}, space);
-    ProposalContext context{graph, machine, space};
+    auto sums = std::make_unique<CostTables>(
+        SearchProblem{graph, machine, costs}, space,
+        chooseConfigurations({graph, machine, costs}, space, 12));
+    ASSERT_EQ(sums->fill(1, [] { return false; }), CostTables::Fill::Exactly);
+    tables.sums = std::move(sums);
+    Strategy other = randomStrategy(graph, machine, seed + 100);
+    const Strategy *others = &other;
+    ProposalContext context{graph, machine, space, others};
     Strategy strategy = randomStrategy(graph, machine, seed);
     for (uint64_t step = 0; step < 60 * numProposalKinds; ++step) {
       size_t kind = step % numProposalKinds;
