@@ -29,17 +29,16 @@ LogicalResult soap::nn::verifyOptimizer(Location loc,
   struct Range {
     StringRef name;
     double value;
-    bool isBelowOne;
+    bool isBelowOne = false;
   };
   for (auto [name, value, isBelowOne] :
-       {Range{"lr", options.rate, false},
-        Range{"factor", options.factor, false},
-        Range{"momentum", options.momentum, true},
-        Range{"beta1", options.beta1, true},
-        Range{"beta2", options.beta2, true},
-        Range{"epsilon", options.epsilon, false},
-        Range{"weight-decay", options.weightDecay, false},
-        Range{"clip-norm", options.clipNorm, false}})
+       {Range{"lr", options.rate}, Range{"factor", options.factor},
+        Range{"momentum", options.momentum, /*isBelowOne=*/true},
+        Range{"beta1", options.beta1, /*isBelowOne=*/true},
+        Range{"beta2", options.beta2, /*isBelowOne=*/true},
+        Range{"epsilon", options.epsilon},
+        Range{"weight-decay", options.weightDecay},
+        Range{"clip-norm", options.clipNorm}})
     if (!std::isfinite(value) || value < 0 || (isBelowOne && value >= 1))
       return emitError(loc)
              << "expected '" << name << "' of at least 0"
