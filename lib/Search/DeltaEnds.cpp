@@ -70,7 +70,8 @@ void DeltaSimulator::finish() {
   bool converged = false;
   while (row < numRows_ - 1 && !(converged = converges(row, shift)))
     simulateRow(row++);
-  endRegion(stoppedRegion_, row, converged, converged ? shift : 0);
+  endRegion(stoppedRegion_, row,
+            converged ? std::optional(shift) : std::nullopt);
   stoppedAt_ = -1;
 }
 
