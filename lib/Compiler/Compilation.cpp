@@ -142,6 +142,7 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   how.batchNorm = training.batchNorm;
   how.batchNormMomentum = training.batchNormMomentum;
   how.freeze = training.freeze;
+  how.tieWeights = training.tieWeights;
   how.optimizer = training.optimizer;
   how.lr = training.rate;
   how.schedule = training.schedule;

@@ -184,6 +184,7 @@ private:
   LogicalResult build();
   OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
+  LogicalResult joinParameters(NodeNames &names);
   FailureOr<SmallVector<ParameterOp>> findParameters();
 };
 } // namespace
@@ -214,8 +215,11 @@ static bool isStatistic(ParameterOp parameter) {
          });
 }
 
-/// Whether an operation takes this operand for weights or a bias.
+/// Whether an operation takes this operand for weights or a bias, or another
+/// shape or a part of it.
 static bool isWeight(OpOperand &use) {
+  if (isa<ReshapeOp, SliceOp>(use.getOwner()))
+    return llvm::any_of(use.getOwner()->getUses(), isWeight);
   unsigned index = use.getOperandNumber();
   Value value = use.get();
   return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
@@ -239,19 +243,46 @@ static bool isConstant(ParameterOp parameter) {
          llvm::none_of(parameter->getUses(), isWeight);
 }
 
+/// The regular expression of whole names that an option is.
+static FailureOr<llvm::Regex> parseNames(Location loc, StringRef option,
+                                         StringRef text) {
+  llvm::Regex names(("^(" + text + ")$").str());
+  std::string problem;
+  if (!names.isValid(problem))
+    return emitError(loc, "expected a regular expression for '" + option +
+                              "', got: '" + text + "': " + problem);
+  return names;
+}
+
+LogicalResult BuildTrainingStepPass::joinParameters(NodeNames &names) {
+  func::FuncOp function = getOperation();
+  FailureOr<llvm::Regex> tied =
+      parseNames(function.getLoc(), "tie-weights", tieWeights);
+  if (failed(tied))
+    return failure();
+  size_t numTied =
+      joinSharedParameters(function, names, [&](ParameterOp parameter) {
+        return !tieWeights.empty() && tied->match(nn::getName(parameter));
+      });
+  if (!tieWeights.empty() && numTied == 0)
+    return emitError(function.getLoc(),
+                     "expected 'tie-weights' to match several parameters of "
+                     "one shape with the same elements of a file, got: '" +
+                         tieWeights + "'");
+  return success();
+}
+
 FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
   func::FuncOp function = getOperation();
-  llvm::Regex frozen("^(" + freeze.getValue() + ")$");
-  std::string problem;
-  if (!frozen.isValid(problem))
-    return emitError(function.getLoc(),
-                     "expected a regular expression for 'freeze', got: '" +
-                         freeze + "': " + problem);
+  FailureOr<llvm::Regex> frozen =
+      parseNames(function.getLoc(), "freeze", freeze);
+  if (failed(frozen))
+    return failure();
   SmallVector<ParameterOp> parameters;
   for (auto parameter : function.getOps<ParameterOp>())
     if (isFloat(parameter.getResult()) && !isStatistic(parameter) &&
         !isConstant(parameter) &&
-        (freeze.empty() || !frozen.match(parameter.getTensorName())))
+        (freeze.empty() || !frozen->match(parameter.getTensorName())))
       parameters.push_back(parameter);
   return parameters;
 }
@@ -279,7 +310,8 @@ LogicalResult BuildTrainingStepPass::build() {
     return write.emitOpError("expected a model that is not a training step "
                              "already");
   NodeNames names(function);
-  joinSharedParameters(function, names);
+  if (failed(joinParameters(names)))
+    return failure();
   if (batchNorm != "global" && batchNorm != "frozen")
     return emitError(function.getLoc(),
                      "expected batch-norm=global or frozen, got: '" +

@@ -84,10 +84,9 @@ private:
 };
 } // namespace
 
-/// The first operation that reads a parameter, and how.
-static std::pair<Operation *, ValueAccess> findReader(ParameterOp parameter) {
+std::pair<Operation *, ValueAccess> soap::nn::findReader(Value value) {
   OpOperand *first = nullptr;
-  for (OpOperand &use : parameter->getUses())
+  for (OpOperand &use : value.getUses())
     if (!first || use.getOwner()->isBeforeInBlock(first->getOwner()))
       first = &use;
   PartitionSpec spec =
@@ -120,7 +119,7 @@ Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
   Type element = typeOf(trained.front().gradient).getElementType();
   SmallVector<Value> squares;
   for (auto [parameter, gradient] : trained) {
-    auto [reader, access] = findReader(parameter);
+    auto [reader, access] = findReader(parameter.getResult());
     GradientBuilder b(builder_, reader, (getName(parameter) + ".square").str(),
                       makeUnique);
     b.setFrame(access);
@@ -197,7 +196,7 @@ void Updates::update(const TrainedParameter &trained, Value scale,
     if (options_.nesterov)
       set("nesterov", builder_.getUnitAttr());
   }
-  auto [reader, access] = findReader(parameter);
+  auto [reader, access] = findReader(parameter.getResult());
   auto makeUnique = [&](StringRef base) { return unique(base); };
   GradientBuilder b(builder_, reader, (getName(parameter) + ".update").str(),
                     makeUnique);

@@ -32,10 +32,18 @@ mlir::FailureOr<mlir::Value> buildLoss(mlir::OpBuilder &builder,
                                        mlir::Value x,
                                        const LossOptions &options);
 
+/// The first operation that reads a value, which has to have one, and how.
+std::pair<mlir::Operation *, ValueAccess> findReader(mlir::Value value);
+
 /// Makes one parameter of those that share elements of a tensor of the model:
 /// parts and other shapes of it become slices and reshapes of the whole, so
-/// that it is trained as one.
-void joinSharedParameters(mlir::func::FuncOp function, NodeNames &names);
+/// that it is trained as one, in the shape and under the name of the tensor.
+/// Whole tensors of one shape whose elements are the same ones of a file are
+/// made one if `isTied` holds for both. Returns how many parameters that
+/// replaces.
+using IsTied = llvm::function_ref<bool(ParameterOp)>;
+size_t joinSharedParameters(mlir::func::FuncOp function, NodeNames &names,
+                            IsTied isTied);
 
 /// A parameter's value of the next step, to be written, and the operation whose
 /// group it belongs to, which touches the parameter by `access`.

@@ -28,6 +28,11 @@ namespace soap::nn {
 /// makes (ONNX Constant, ConstantOfShape), not one of its initializers.
 constexpr llvm::StringLiteral constantAttrName("nn.constant");
 
+/// The attribute of a parameter that has another shape than the tensor of the
+/// model whose elements it has: `{shape = array<i64: 64>, tensor = "w"}`, the
+/// shape and the name of that tensor.
+constexpr llvm::StringLiteral viewAttrName("nn.view");
+
 /// The operation that gives a parameter its value of the next step, or null.
 WriteOp findWrite(ParameterOp parameter);
 
