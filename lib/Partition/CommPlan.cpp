@@ -34,6 +34,12 @@ void Planner::reset(const Layout &layout, ArrayRef<Need> needsOfAll,
                     RouteCost routeCost, int32_t hostDevice) {
   producer_ = &layout;
   consumers_ = needsOfAll;
+  if (llvm::any_of(needsOfAll, [](const Need &n) { return n.parts > 1; })) {
+    settled_.assign(needsOfAll.begin(), needsOfAll.end());
+    for (Need &need : settled_)
+      settleParts(layout, need);
+    consumers_ = settled_;
+  }
   route_ = routeCost;
   host_ = hostDevice;
   plan_.clear(layout.cuts.size());
@@ -129,12 +135,19 @@ void Planner::collectDemands() {
            a.tasks == b.tasks && a.ranges == b.ranges;
   };
   int32_t numReads = 0;
+  partReaders_.clear();
   SmallVector<int32_t, 5> sizes;
   for (size_t i = 0, e = consumers_.size(); i != e; ++i) {
     const Need &need = consumers_[i];
     assert(need.devices.size() == need.tasks.size() &&
-           need.devices.size() == size_t(need.numTiles() * need.copies) &&
-           "one device and one task per tile and copy");
+           need.devices.size() ==
+               size_t(need.numTiles() * need.parts * need.copies) &&
+           "one device and one task per tile, part and copy");
+    if (need.parts > 1) {
+      partReaders_.push_back({static_cast<int32_t>(i), numReads});
+      numReads += static_cast<int32_t>(need.devices.size());
+      continue;
+    }
     Demand *demand = nullptr;
     if (!need.regather)
       for (size_t k = 0; k != numDemands_; ++k)
@@ -208,6 +221,24 @@ void Planner::createTaskShards() {
                                Shard::Origin::Task,
                                *task,
                                0};
+}
+
+void Planner::serveParts() {
+  int32_t copies = producer_->copies;
+  for (auto [consumer, firstRead] : partReaders_) {
+    const Need &need = consumers_[consumer];
+    for (size_t slot = 0, e = need.devices.size(); slot != e; ++slot) {
+      // Of equal copies of a part, the task takes the one where it runs.
+      size_t place = slot / need.copies * copies;
+      while (producer_->devices[place] != need.devices[slot])
+        ++place;
+      int32_t box = firstTileBox_ + static_cast<int32_t>(
+                                        slot / need.copies / need.parts);
+      plan_.reads[firstRead + slot] = {
+          consumer, need.tasks[slot], need.devices[slot], box,
+          addPiece(producer_->tasks[place], box)};
+    }
+  }
 }
 
 void Planner::reduceLocally(SourceGrid &grid) {
@@ -314,6 +345,9 @@ const FlatPlan &Planner::run(const Layout &layout, ArrayRef<Need> needsOfAll,
   reset(layout, needsOfAll, routeCost, hostDevice);
   collectDemands();
   createTaskShards();
+  serveParts();
+  if (numDemands_ == 0 && !partReaders_.empty())
+    return plan_;
   // The search meets this most: everybody reads what its device wrote.
   if (producer_->parts == 1 && llvm::all_of(allDemands(), [&](const Demand &d) {
         return isAligned(d);
@@ -348,8 +382,8 @@ const FlatPlan &Planner::run(const Layout &layout, ArrayRef<Need> needsOfAll,
          (producer.parts == 1) == (producer.combine == Combine::None) &&
          llvm::all_of(consumers, [&](const Need &need) {
            return need.ranges.size() == producer.cuts.size() &&
-                  need.devices.size() ==
-                      static_cast<size_t>(need.numTiles()) * need.copies &&
+                  need.devices.size() == static_cast<size_t>(need.numTiles()) *
+                                             need.parts * need.copies &&
                   need.tasks.size() == need.devices.size();
          });
 }

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Partition/Needs.h"
+#include "soap/Testing/PlantedFault.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cassert>
 
 using namespace soap;
@@ -180,8 +182,9 @@ void soap::needOf(const ValueUse &use, ArrayRef<int64_t> shape, Need &need) {
     if (dim.loop >= 0)
       used[dim.loop] = true;
   numbering.numEntries = need.copies = degrees.replicate;
+  need.parts = 1;
   for (size_t i = spec.loops.size(); i-- != 0;) {
-    if (used[i])
+    if (used[i] || (access.unreduced && spec.isReduction(i)))
       continue;
     if (access.firstOnly && spec.isReduction(i)) {
       numbering.onlyFirst[i] = true;
@@ -190,6 +193,11 @@ void soap::needOf(const ValueUse &use, ArrayRef<int64_t> shape, Need &need) {
     numbering.prepend(i, degrees.loops[i]);
     need.copies *= degrees.loops[i];
   }
+  for (size_t i = spec.loops.size(); access.unreduced && i-- != 0;)
+    if (spec.isReduction(i)) {
+      numbering.prepend(i, degrees.loops[i]);
+      need.parts *= degrees.loops[i];
+    }
 
   need.ranges.resize(shape.size());
   for (size_t d = shape.size(); d-- != 0;) {
@@ -206,4 +214,55 @@ void soap::needOf(const ValueUse &use, ArrayRef<int64_t> shape, Need &need) {
     numbering.prepend(dim.loop, degree);
   }
   numbering.fill(degrees, devices, need.devices, need.tasks);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts that are taken as they are
+//===----------------------------------------------------------------------===//
+
+bool soap::takesParts(const Layout &producer, const Need &need) {
+  if (need.parts == 1 || need.regather || need.parts != producer.parts ||
+      producer.combine != Combine::Sum ||
+      need.ranges.size() != producer.cuts.size())
+    return false;
+  for (size_t d = 0, rank = producer.cuts.size(); d != rank; ++d) {
+    const auto &cuts = producer.cuts[d];
+    if (need.ranges[d].size() + 1 != cuts.size())
+      return false;
+    for (size_t i = 0, e = need.ranges[d].size(); i != e; ++i)
+      if (need.ranges[d][i] != Range{cuts[i], cuts[i + 1]})
+        return false;
+  }
+  for (size_t slot = 0, e = need.devices.size(); slot != e; ++slot) {
+    ArrayRef<int32_t> holders =
+        ArrayRef<int32_t>(producer.devices)
+            .slice(slot / need.copies * producer.copies, producer.copies);
+    if (!llvm::is_contained(holders, need.devices[slot]))
+      return false;
+  }
+  return true;
+}
+
+void soap::settleParts(Need &need) {
+  if (need.parts == 1)
+    return;
+  if (SOAP_FAULT("whole-in-every-part")) {
+    need.copies *= std::exchange(need.parts, 1);
+    return;
+  }
+  size_t kept = 0, copies = need.copies;
+  for (size_t slot = 0, e = need.devices.size(); slot != e; ++slot) {
+    if (slot / copies % need.parts != 0)
+      continue;
+    need.devices[kept] = need.devices[slot];
+    need.tasks[kept++] = need.tasks[slot];
+  }
+  need.devices.truncate(kept);
+  need.tasks.truncate(kept);
+  need.parts = 1;
+}
+
+void soap::settleParts(const Layout &producer, Need &need) {
+  if (need.parts > 1 && !takesParts(producer, need))
+    settleParts(need);
 }

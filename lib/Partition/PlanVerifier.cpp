@@ -131,13 +131,39 @@ Error PlanVerifier::checkPieces(ArrayRef<Piece> pieces, const Box &box,
   return Error::success();
 }
 
+bool PlanVerifier::isPart(const Read &read) const {
+  if (read.pieces.size() != 1)
+    return false;
+  int32_t shard = read.pieces[0].shard;
+  return shard >= 0 && shard < static_cast<int32_t>(plan_.shards.size()) &&
+         plan_.shards[shard].part != -1;
+}
+
+Error PlanVerifier::checkPartRead(const Read &read, int32_t part) const {
+  const Shard &shard = plan_.shards[read.pieces[0].shard];
+  if (producer_.combine != Combine::Sum ||
+      shard.origin != Shard::Origin::Task || shard.device != read.device ||
+      shard.box != read.box || read.pieces[0].box != read.box)
+    return createStringError(
+        "expected the whole shard of a task that makes a part of a sum");
+  if (shard.part != part)
+    return createStringError("expected part " + Twine(part) +
+                             ", got: " + Twine(shard.part));
+  return Error::success();
+}
+
 Error PlanVerifier::checkReads() {
   size_t next = 0;
   for (size_t c = 0, e = consumers_.size(); c != e; ++c) {
     const Need &need = consumers_[c];
+    // All tasks take their parts, as the first one does, or none does.
+    bool takesParts = need.parts > 1 && need.parts == producer_.parts &&
+                      next < plan_.reads.size() && isPart(plan_.reads[next]);
     for (size_t slot = 0; slot != need.devices.size(); ++slot) {
-      Box box = need.tileBox(static_cast<int64_t>(slot) / need.copies);
-      if (isEmpty(box))
+      auto place = static_cast<int64_t>(slot) / need.copies;
+      auto part = static_cast<int32_t>(place % need.parts);
+      Box box = need.tileBox(place / need.parts);
+      if (isEmpty(box) || (part != 0 && !takesParts))
         continue;
       if (next == plan_.reads.size())
         return createStringError("expected more reads");
@@ -151,8 +177,11 @@ Error PlanVerifier::checkReads() {
           read.task != need.tasks[slot] || read.device != need.devices[slot] ||
           read.box != box)
         return error("is not what the consumer needs");
-      if (Error what =
-              checkPieces(read.pieces, box, read.device, /*complete=*/true))
+      if (takesParts && !isPart(read))
+        return error("expected a part, as other tasks of the consumer take");
+      if (Error what = takesParts ? checkPartRead(read, part)
+                                  : checkPieces(read.pieces, box, read.device,
+                                                /*complete=*/true))
         return error(toString(std::move(what)));
       for (const Piece &piece : read.pieces)
         if (plan_.shards[piece.shard].origin == Shard::Origin::Action)

@@ -100,6 +100,8 @@ private:
              RouteCost route, int32_t host);
   void collectDemands();
   void createTaskShards();
+  /// Gives consumers that take parts theirs.
+  void serveParts();
   /// Fills `grid` with the cells of the producer; of a partial value, with the
   /// devices that have parts of a cell after local reduction (one device: the
   /// cell is complete).
@@ -204,10 +206,16 @@ private:
 
   /// @{ Input.
   const Layout *producer_ = nullptr;
-  llvm::ArrayRef<Need> consumers_;
+  llvm::ArrayRef<Need> consumers_; ///< As settleParts() leaves them.
   RouteCost route_ = nullptr;
   int32_t host_ = kNoHost; ///< Takes part in transfers only.
   /// @}
+  llvm::SmallVector<Need, 0> settled_; ///< Consumers, if some may take parts.
+  /// A consumer that takes parts, and its first read.
+  struct PartReader {
+    int32_t consumer, firstRead;
+  };
+  llvm::SmallVector<PartReader, 2> partReaders_;
   FlatPlan plan_;
   llvm::SmallVector<Demand, 4> demands_;
   size_t numDemands_ = 0; ///< Entries behind keep their memory.

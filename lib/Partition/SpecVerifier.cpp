@@ -102,15 +102,47 @@ static llvm::Error verifyResult(const PartitionSpec &spec, size_t index,
       return error("expected [0:" + Twine(shape[d]) +
                    "] to be covered, got: " + toString(Box{covered}));
   }
-  if (access.firstOnly)
-    return llvm::createStringError("result " + Twine(index) +
-                                   ": expected firstOnly on operands only");
+  if (access.firstOnly || access.unreduced)
+    return llvm::createStringError(
+        "result " + Twine(index) + ": expected " +
+        (access.firstOnly ? "firstOnly" : "unreduced") + " on operands only");
   if (access.combine == Combine::None)
     for (size_t i = 0, e = spec.loops.size(); i != e; ++i)
       if (spec.isReduction(i, index))
         return llvm::createStringError(
             "result " + Twine(index) + ": expected a combiner, because loop '" +
             spec.loops[i].name + "' indexes none of its dimensions");
+  return llvm::Error::success();
+}
+
+/// Whoever takes parts of an operand makes parts of its results.
+static llvm::Error verifyUnreduced(const PartitionSpec &spec, size_t index) {
+  const ValueAccess &access = spec.operands[index];
+  auto error = [&](const Twine &what) {
+    return llvm::createStringError("operand " + Twine(index) + ": " + what);
+  };
+  if (access.firstOnly)
+    return error("expected firstOnly or unreduced, got both");
+  if (spec.results.empty())
+    return error("expected a result for an unreduced operand");
+  for (size_t result = 0, e = spec.results.size(); result != e; ++result) {
+    if (spec.results[result].combine != Combine::Sum)
+      return error("expected sums as results where an operand is unreduced, "
+                   "got: '" +
+                   stringify(spec.results[result].combine) + "' of result " +
+                   Twine(result));
+    for (size_t i = 0, e = spec.loops.size(); i != e; ++i)
+      if (spec.isReduction(i, result) != spec.isReduction(i))
+        return error("expected the same reduction loops for all results, got: "
+                     "'" +
+                     spec.loops[i].name + "' for some");
+  }
+  for (size_t d = 0, rank = access.dims.size(); d != rank; ++d)
+    if (access.dims[d].loop >= 0 && spec.isReduction(access.dims[d].loop))
+      return inDim("operand", index, d,
+                   "expected no reduction loop in an unreduced operand, got: "
+                   "'" +
+                       spec.loops[access.dims[d].loop].name + "'");
   return llvm::Error::success();
 }
 
@@ -121,6 +153,8 @@ static llvm::Error verifyOperand(const PartitionSpec &spec, size_t index) {
         "operand " + Twine(index) +
         ": expected a combiner on results only, got: " +
         stringify(access.combine));
+  if (access.unreduced)
+    return verifyUnreduced(spec, index);
   if (!access.firstOnly)
     return llvm::Error::success();
   // "Not read" is an empty box, which a scalar cannot have.

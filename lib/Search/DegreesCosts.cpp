@@ -91,8 +91,8 @@ std::string detail::describeCosts(const OperatorGraph &graph, int32_t id) {
     os << ';' << loop.name << ' ' << loop.extent << ' '
        << static_cast<int>(kind);
   auto access = [&](const ValueAccess &access, int32_t value) {
-    os << ';' << static_cast<int>(access.combine) << access.firstOnly << ' '
-       << graph.value(value).elementBytes;
+    os << ';' << static_cast<int>(access.combine) << access.firstOnly
+       << access.unreduced << ' ' << graph.value(value).elementBytes;
     for (auto [dim, size] :
          llvm::zip_equal(access.dims, graph.value(value).shape))
       os << ',' << size << ' ' << dim.loop << ' ' << dim.mul << ' ' << dim.lo

@@ -160,7 +160,8 @@ private:
     const GraphNode &node = graph_.node(id);
     for (auto [operand, value] : llvm::enumerate(node.operands)) {
       int32_t producer = graph_.value(value).producer;
-      if (choices_[producer] && !node.spec.operands[operand].firstOnly)
+      const ValueAccess &access = node.spec.operands[operand];
+      if (choices_[producer] && !access.firstOnly && !access.unreduced)
         edges_[id].emplace_back(graph_, id, static_cast<int32_t>(operand),
                                 *choices_[id], *choices_[producer]);
     }

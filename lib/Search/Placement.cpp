@@ -75,6 +75,12 @@ static std::optional<Configuration> placeLike(const Need &need,
   return config;
 }
 
+/// True if only the tasks at 0 in reduction loops, which follow from results,
+/// read a complete value.
+static bool isReadByFirst(const ValueAccess &access) {
+  return access.firstOnly || access.unreduced;
+}
+
 /// True if two nodes read an operand in the same way, tile by tile and device
 /// by device.
 static bool readAlike(const GraphNode &a, const ValueAccess &accessOfA,
@@ -84,8 +90,7 @@ static bool readAlike(const GraphNode &a, const ValueAccess &accessOfA,
   auto sameExtent = [](const LoopSpec &x, const LoopSpec &y) {
     return x.extent == y.extent;
   };
-  // Which tasks read a `firstOnly` operand depends on the results, too.
-  return !accessOfA.firstOnly && !accessOfB.firstOnly &&
+  return !isReadByFirst(accessOfA) && !isReadByFirst(accessOfB) &&
          configOfA.degrees == configOfB.degrees &&
          configOfA.devices == configOfB.devices &&
          accessOfA.dims == accessOfB.dims &&
@@ -112,6 +117,7 @@ Configuration detail::placeWhereRead(const OperatorGraph &graph,
     // What is written lives where it is written, and moves from there.
     if (const GraphValue::Use *write = graph.findWrite(valueId)) {
       Need need = needOf(graph, strategy, valueId, write - value.uses.begin());
+      settleParts(need);
       if (std::optional<Configuration> place =
               placeLike(need, node, value.shape))
         return *place;
@@ -133,11 +139,12 @@ Configuration detail::placeWhereRead(const OperatorGraph &graph,
                             strategy.configs[last->node],
                             graph.node(reader.node), accessOf(reader), config))
         continue;
-      if (!agree && !accessOf(reader).firstOnly) {
+      if (!agree && !isReadByFirst(accessOf(reader))) {
         use(config.devices);
         continue;
       }
       Need need = needOf(graph, strategy, valueId, index);
+      settleParts(need);
       use(need.devices);
       std::optional<Configuration> place = placeLike(need, node, value.shape);
       agree &= place.has_value() && (!common || *common == *place);

@@ -135,9 +135,13 @@ void ReceiptBounds::collect(const Layout &layout, const Strategy &strategy,
       continue;
     if (numUses_ == uses_.size())
       uses_.emplace_back();
-    Use &use = uses_[numUses_++];
-    use.number = number;
+    Use &use = uses_[numUses_];
     needOf(graph_, strategy, id, number, use.need);
+    settleParts(layout, use.need);
+    if (use.need.parts > 1)
+      continue; // Takes what lies where it runs.
+    ++numUses_;
+    use.number = number;
     use.readings.clear();
     use.isRemote = false;
     use.touched.clear();

@@ -15,6 +15,7 @@ using namespace soap::detail;
 static void add(KeyBuilder &builder, const ValueAccess &access) {
   builder.add(static_cast<int64_t>(access.combine));
   builder.add(access.firstOnly);
+  builder.add(access.unreduced);
   builder.add(static_cast<int64_t>(access.dims.size()));
   for (const DimAccess &dim : access.dims)
     for (int64_t number :

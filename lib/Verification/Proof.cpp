@@ -57,10 +57,68 @@ static OwningOpRef<ModuleOp> readAgain(ModuleOp module) {
       text, ParserConfig(module.getContext(), /*verifyAfterParse=*/true));
 }
 
-/// A box of a value, as text: what specs and IR are compared in.
-static std::string describe(StringRef value, int64_t result, const Box &box) {
-  return ("'" + value + "':" + Twine(result) + " " + toString(box)).str();
+/// A box of a value, or a part of it, as text: what specs and IR are compared
+/// in.
+static std::string describe(StringRef value, int64_t result, const Box &box,
+                            ArrayRef<int64_t> parts = {}) {
+  std::string text =
+      ("'" + value + "':" + Twine(result) + " " + toString(box)).str();
+  for (int64_t part : parts)
+    text += (" part " + Twine(part)).str();
+  return text;
 }
+
+namespace {
+/// What the specs say that tasks read.
+class SpecReads {
+public:
+  SpecReads(const OperatorGraph &graph, const Strategy &strategy)
+      : graph_(graph), strategy_(strategy) {}
+
+  /// What a task reads of an operand, as text; empty: nothing.
+  std::string of(int32_t id, unsigned operand, int64_t task) {
+    const GraphNode &node = graph_.node(id);
+    const Degrees &degrees = strategy_.configs[id].degrees;
+    const GraphValue &value = graph_.value(node.operands[operand]);
+    Box box = operandBox(node.spec, operand, degrees, task, value.shape);
+    if (isEmpty(box))
+      return "";
+    SmallVector<int64_t, 1> parts;
+    if (node.spec.operands[operand].unreduced) {
+      int64_t part = 0;
+      for (auto [loop, index] : llvm::enumerate(taskIndices(degrees, task)))
+        if (node.spec.isReduction(loop))
+          part = part * degrees.loops[loop] + index;
+      if (takesParts(id, operand))
+        parts.push_back(part);
+      else if (part != 0)
+        return "";
+    }
+    return describe(graph_.node(value.producer).name, value.result, box, parts);
+  }
+
+private:
+  /// Whether the tasks of a node take parts of an operand.
+  bool takesParts(int32_t id, unsigned operand) {
+    auto [entry, isNew] = known_.try_emplace({id, operand}, false);
+    if (!isNew)
+      return entry->second;
+    int32_t value = graph_.node(id).operands[operand];
+    auto isUse = [&](const GraphValue::Use &use) {
+      return use.node == id && use.operand == static_cast<int32_t>(operand);
+    };
+    const auto &uses = graph_.value(value).uses;
+    auto use = static_cast<int32_t>(llvm::find_if(uses, isUse) - uses.begin());
+    return known_[{id, operand}] =
+               soap::takesParts(layoutOf(graph_, strategy_, value),
+                                needOf(graph_, strategy_, value, use));
+  }
+
+  const OperatorGraph &graph_;
+  const Strategy &strategy_;
+  std::map<std::pair<int32_t, unsigned>, bool> known_;
+};
+} // namespace
 
 /// The boxes that stand in one set but not in the other.
 static std::string difference(const std::set<std::string> &from,
@@ -77,6 +135,7 @@ LogicalResult Proof::proveSpecs(func::FuncOp main,
   const OperatorGraph &graph = simulated.problem().extracted.graph;
   int32_t host = simulated.problem().topology.host();
   specs_.emplace();
+  SpecReads reads(graph, simulated.strategy());
   std::vector<std::set<int64_t>> seen(graph.numNodes());
   for (auto task : main.getBody().front().getOps<soapir::TaskOp>()) {
     if (task.getReduce())
@@ -98,17 +157,13 @@ LogicalResult Proof::proveSpecs(func::FuncOp main,
              << config.devices[number] << ", got: " << task.getDevice();
 
     std::set<std::string> want, got;
-    for (auto [operand, valueId] : llvm::enumerate(node.operands)) {
-      const GraphValue &value = graph.value(valueId);
-      Box box =
-          operandBox(node.spec, operand, config.degrees, number, value.shape);
-      if (!isEmpty(box))
-        want.insert(
-            describe(graph.node(value.producer).name, value.result, box));
-    }
+    for (unsigned operand = 0; operand < node.operands.size(); ++operand)
+      if (std::string read = reads.of(id, operand, number); !read.empty())
+        want.insert(std::move(read));
     for (Value input : task.getInputs())
       if (soapir::BoxAttr box = soapir::getBox(input))
-        got.insert(describe(box.getValue(), box.getResult(), box.getBox()));
+        got.insert(describe(box.getValue(), box.getResult(), box.getBox(),
+                            box.getParts()));
     if (want != got)
       return task.emitOpError()
              << "expected to read what its partition spec says, "

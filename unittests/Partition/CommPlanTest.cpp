@@ -49,6 +49,48 @@ TEST(CommPlan, Local) {
       "");
 }
 
+static Need takerOf(const Layout &producer) {
+  Need need;
+  for (const auto &cuts : producer.cuts) {
+    auto &ranges = need.ranges.emplace_back();
+    for (size_t i = 0; i + 1 != cuts.size(); ++i)
+      ranges.push_back({cuts[i], cuts[i + 1]});
+  }
+  need.parts = producer.parts;
+  need.copies = producer.copies;
+  need.devices = producer.devices;
+  need.tasks = producer.tasks;
+  return need;
+}
+
+TEST(CommPlan, Parts) {
+  ValuePlan plan;
+  Layout producer = gridLayout({4}, {1}, {0, 1, 2, 3}, /*parts=*/4);
+  Need taker = takerOf(producer);
+  EXPECT_EQ(planOf(producer, taker, &plan), "") << "taken where they are";
+  ASSERT_EQ(plan.reads.size(), 4u);
+  EXPECT_EQ(plan.shards[plan.reads[2].pieces[0].shard].part, 2);
+  // Another consumer wants the sum; both get what they need.
+  Need sum = gridNeed({4}, {1}, {0, 1, 2, 3}, /*copies=*/4);
+  EXPECT_EQ(planOf(producer, {taker, sum}, &plan),
+            "all_reduce [0, 1, 2, 3]: 0 [0:4], 1 [0:4], 2 [0:4], 3 [0:4] -> "
+            "0 [0:4], 1 [0:4], 2 [0:4], 3 [0:4]\n");
+  EXPECT_EQ(plan.reads.size(), 8u);
+  // One that runs elsewhere, or in other tiles, takes the sum once.
+  Need elsewhere = taker;
+  elsewhere.devices = {4, 5, 6, 7};
+  planOf(producer, elsewhere, &plan);
+  EXPECT_EQ(plan.reads.size(), 1u);
+  EXPECT_EQ(plan.reads[0].device, 4);
+  // Several parts on one device are taken one by one.
+  Layout folded = gridLayout({4}, {1}, {0, 0, 1, 1}, /*parts=*/4);
+  EXPECT_EQ(planOf(folded, takerOf(folded), &plan), "");
+  EXPECT_TRUE(plan.reductions.empty());
+  // Only sums may be taken apart.
+  producer.combine = Combine::Max;
+  EXPECT_NE(planOf(producer, taker), "");
+}
+
 TEST(CommPlan, OneShardIsOnePiece) {
   ValuePlan plan;
   planOf(gridLayout({8}, {4}, {0, 0, 1, 1}), gridNeed({8}, {2}, {0, 1}), &plan);

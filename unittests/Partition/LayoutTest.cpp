@@ -111,6 +111,36 @@ TEST(Needs, FirstOnlyOperandsAreReadByTheFirstPart) {
   EXPECT_EQ(bias.tasks, (Ids{0, 1, 12, 13, 6, 7, 18, 19}));
 }
 
+TEST(Needs, UnreducedOperandsAreTakenInParts) {
+  // A sum along the tiles of conv's weights, in parts of its samples and rows.
+  PartitionSpec add;
+  add.loops = {{"d0", 6}, {"d1", 3}, {"part0", 4}, {"part1", 7}};
+  ValueAccess access{{DimAccess::identity(0), DimAccess::identity(1)}};
+  access.unreduced = true;
+  add.operands = {access};
+  access.unreduced = false;
+  access.combine = Combine::Sum;
+  add.results = {access};
+  Degrees degrees{{2, 1, 2, 3}, 2};
+  Need need = needOf({add, 0, degrees, devicesOf(degrees)}, {6, 3});
+  EXPECT_EQ(need.parts, 6);
+  EXPECT_EQ(need.copies, 2);
+  EXPECT_EQ(need.tasks.size(), 24u);
+  EXPECT_EQ(need.tileBox(1), (Box{{3, 6}, {0, 3}}));
+  // What it takes is as it makes it.
+  Layout sum = makeLayout(add, 0, degrees, devicesOf(degrees), {6, 3});
+  EXPECT_EQ(need.tasks, sum.tasks);
+  EXPECT_TRUE(takesParts(sum, need));
+  settleParts(sum, need);
+  EXPECT_EQ(need.parts, 6);
+
+  std::swap(need.devices[0], need.devices[2]);
+  EXPECT_FALSE(takesParts(sum, need)) << "on other devices";
+  settleParts(sum, need);
+  EXPECT_EQ(need.parts, 1);
+  EXPECT_EQ(need.tasks, (Ids{0, 1, 12, 13})) << "the first task of each tile";
+}
+
 TEST(Needs, AgreeWithTaskBoxes) {
   PartitionSpec conv = convSpec(4, 6, 7, 5, 3, 3, 2, 1);
   llvm::SmallVector<Shape> shapes{{4, 3, 13, 9}, {6, 3, 3, 3}, {6}};

@@ -258,3 +258,21 @@ TEST_F(SpecVerifier, FirstOnly) {
   spec.results[0].firstOnly = true;
   EXPECT_EQ(check(), "result 0: expected firstOnly on operands only");
 }
+
+TEST_F(SpecVerifier, Unreduced) {
+  spec.operands[2].unreduced = true;
+  EXPECT_EQ(check(), "operand 2: expected firstOnly or unreduced, got both");
+  spec.operands[2].firstOnly = false;
+  EXPECT_EQ(check(), "") << "the bias of a sum over channels";
+  spec.results[0].combine = Combine::Max;
+  EXPECT_EQ(check(), "operand 2: expected sums as results where an operand is "
+                     "unreduced, got: 'max' of result 0");
+  spec.results[0].combine = Combine::Sum;
+  spec.operands[2].unreduced = false;
+  spec.operands[1].unreduced = true;
+  EXPECT_EQ(check(), "operand 1, dimension 1: expected no reduction loop in an "
+                     "unreduced operand, got: 'c'");
+  spec.operands[1].unreduced = false;
+  spec.results[0].unreduced = true;
+  EXPECT_EQ(check(), "result 0: expected unreduced on operands only");
+}

@@ -41,7 +41,8 @@ TEST(PlanProperty, EveryReadSeesTheCombinedValue) {
       {"local", 0},           {"broadcast", 0},       {"all_gather", 0},
       {"all_to_all", 0},      {"halo_exchange", 0},   {"all_reduce", 0},
       {"reduce_scatter", 0},  {"home layout", 0},     {"transfer", 0},
-      {"local reduction", 0}, {"several actions", 0}, {"regather", 0}};
+      {"local reduction", 0}, {"several actions", 0}, {"regather", 0},
+      {"parts", 0},           {"parts reduced", 0}};
   for (int i = 0; i != numCases; ++i) {
     PlanCase c = PlanGenerator(seed + i).draw();
     ValuePlan plan = planValue(c.producer, c.consumers);
@@ -54,8 +55,12 @@ TEST(PlanProperty, EveryReadSeesTheCombinedValue) {
     rows["local"] += plan.actions.empty() && !plan.reads.empty();
     rows["local reduction"] += !plan.reductions.empty();
     rows["several actions"] += plan.actions.size() > 1;
-    for (const Need &need : c.consumers)
+    for (const Need &need : c.consumers) {
       rows["regather"] += need.regather;
+      rows["parts"] += takesParts(c.producer, need);
+      rows["parts reduced"] += need.parts > 1 && c.producer.parts > 1 &&
+                               !takesParts(c.producer, need);
+    }
     for (const Action &action : plan.actions)
       ++rows[action.kind == ActionKind::ReduceScatter && !isDirect(plan, action)
                  ? "home layout"
@@ -178,6 +183,36 @@ const std::pair<const char *, Mutation> mutations[] = {
        if (piece.box.empty())
          return false;
        --piece.box[0].lo;
+       return true;
+     }},
+    {"a task takes another part",
+     [](ValuePlan &plan, std::mt19937 &r) {
+       llvm::SmallVector<size_t, 8> taken;
+       for (size_t i = 0; i != plan.reads.size(); ++i)
+         if (plan.shards[plan.reads[i].pieces[0].shard].part >= 0)
+           taken.push_back(i);
+       if (taken.empty())
+         return false;
+       Read &read = plan.reads[any(taken, r)];
+       Piece &piece = read.pieces[0];
+       for (size_t s = 0; s != plan.shards.size(); ++s)
+         if (plan.shards[s].device == read.device &&
+             plan.shards[s].box == read.box &&
+             plan.shards[s].part != plan.shards[piece.shard].part) {
+           piece.shard = static_cast<int32_t>(s);
+           return true;
+         }
+       return false;
+     }},
+    {"a part is not taken",
+     [](ValuePlan &plan, std::mt19937 &r) {
+       llvm::SmallVector<size_t, 8> taken;
+       for (size_t i = 0; i != plan.reads.size(); ++i)
+         if (plan.shards[plan.reads[i].pieces[0].shard].part >= 0)
+           taken.push_back(i);
+       if (taken.empty())
+         return false;
+       plan.reads.erase(plan.reads.begin() + any(taken, r));
        return true;
      }},
     {"an action comes too late",

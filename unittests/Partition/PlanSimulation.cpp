@@ -188,22 +188,50 @@ struct Simulation {
     for (const Action &action : plan.actions)
       if (error.empty())
         runAction(action);
-    size_t numReads = 0;
-    for (const Need &need : consumers)
-      for (int64_t tile = 0; tile != need.numTiles(); ++tile)
-        numReads += isEmpty(need.tileBox(tile)) ? 0 : need.copies;
-    if (numReads != plan.reads.size())
-      return "another number of reads";
-    for (const Read &read : plan.reads) {
-      if (!error.empty())
-        break;
-      Array array = gather(read.box, read.device, read.pieces);
-      forEachElement(read.box, [&](ArrayRef<int64_t> i) {
-        if (array.at(i) != truth(producer, i))
-          error = "wrong value in " + toString(read.box);
+    ArrayRef<Read> reads(plan.reads);
+    for (auto [index, need] : llvm::enumerate(consumers)) {
+      auto own = reads.take_while([index = index](const Read &read) {
+        return read.consumer == static_cast<int32_t>(index);
       });
+      reads = reads.drop_front(own.size());
+      if (error.empty())
+        checkReads(need, own);
     }
+    if (error.empty() && !reads.empty())
+      error = "reads of other consumers";
     return error;
+  }
+
+  /// What tasks of one tile and copy read adds up to the value.
+  void checkReads(const Need &need, ArrayRef<Read> reads) {
+    int64_t tiles = 0;
+    for (int64_t tile = 0; tile != need.numTiles(); ++tile)
+      tiles += isEmpty(need.tileBox(tile)) ? 0 : 1;
+    auto numReads = static_cast<int64_t>(reads.size());
+    int32_t parts = numReads == tiles * need.copies ? 1 : need.parts;
+    if (numReads != tiles * need.copies * parts) {
+      error = "another number of reads";
+      return;
+    }
+    for (int64_t tile = 0; tile != tiles; ++tile)
+      for (int32_t copy = 0; copy != need.copies; ++copy) {
+        std::vector<Array> taken;
+        for (int32_t part = 0; part != parts; ++part) {
+          const Read &read =
+              reads[(tile * parts + part) * need.copies + copy];
+          taken.push_back(gather(read.box, read.device, read.pieces));
+        }
+        if (!error.empty())
+          return;
+        const Box &box = taken.front().box;
+        forEachElement(box, [&](ArrayRef<int64_t> i) {
+          int64_t value = 0;
+          for (Array &array : taken)
+            value += array.at(i);
+          if (value != truth(producer, i))
+            error = "wrong value in " + toString(box);
+        });
+      }
   }
 };
 } // namespace

@@ -121,7 +121,33 @@ static std::optional<Need> scatteredNeed(const Layout &producer, size_t dim) {
   return need;
 }
 
+/// Takes the parts of the producer where they are; now and then, one device is
+/// another one.
+Need PlanGenerator::drawTaker(const Layout &producer) {
+  Need need;
+  for (const auto &cuts : producer.cuts) {
+    auto &ranges = need.ranges.emplace_back();
+    for (size_t i = 0; i + 1 != cuts.size(); ++i)
+      ranges.push_back({cuts[i], cuts[i + 1]});
+  }
+  need.parts = producer.parts;
+  need.copies = static_cast<int32_t>(pick(1, producer.copies + 1));
+  for (int64_t place = 0; place != producer.numTiles() * producer.parts;
+       ++place)
+    for (int32_t copy = 0; copy != need.copies; ++copy)
+      need.devices.push_back(producer.devices[place * producer.copies +
+                                              copy % producer.copies]);
+  if (chance(0.2))
+    ++need.devices[pick(0, int64_t(need.devices.size()) - 1)];
+  need.tasks.resize(need.devices.size());
+  std::iota(need.tasks.begin(), need.tasks.end(), 0);
+  need.regather = chance(0.05);
+  return need;
+}
+
 Need PlanGenerator::drawConsumer(const Layout &producer, bool structured) {
+  if (producer.parts > 1 && chance(0.25))
+    return drawTaker(producer);
   Need need;
   SmallVector<int64_t, 5> shape = producer.shape();
   if (structured && producer.parts > 1 && !shape.empty() && chance(0.3))
@@ -167,7 +193,9 @@ Need PlanGenerator::drawConsumer(const Layout &producer, bool structured) {
     need.copies = static_cast<int32_t>(n / tiles);
   else if (chance(0.3))
     need.copies = static_cast<int32_t>(pick(2, 3));
-  need.devices = assign(tiles * need.copies, structured);
+  if (chance(0.1))
+    need.parts = static_cast<int32_t>(pick(2, 4));
+  need.devices = assign(tiles * need.parts * need.copies, structured);
   if (structured && chance(0.15)) // On other devices.
     for (int32_t &device : need.devices)
       device += 3;

@@ -37,6 +37,7 @@ private:
   llvm::SmallVector<int64_t, 5> cut(int64_t extent, int32_t degree);
   llvm::SmallVector<int32_t, 8> assign(size_t count, bool structured);
   Layout drawProducer(bool structured);
+  Need drawTaker(const Layout &producer);
   Need drawConsumer(const Layout &producer, bool structured);
 
   std::mt19937_64 random;

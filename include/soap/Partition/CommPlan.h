@@ -42,9 +42,14 @@ struct Layout {
 /// ranges (they may overlap, leave gaps or be empty), a grid of needs.
 struct Need {
   llvm::SmallVector<llvm::SmallVector<Range, 5>, 5> ranges;
+  /// Above 1, the tasks of one tile need not read the value: it is enough that
+  /// what they read adds up to it (ValueAccess::unreduced). Those of part i take
+  /// part i of the value if takesParts() says so; else those of part 0 take all
+  /// of it, and the others nothing.
+  int32_t parts = 1;
   int32_t copies = 1;
-  /// Device and consuming task of [tile][copy]. Tasks that do not read the
-  /// value (firstOnly) do not appear.
+  /// Device and consuming task of [tile][part][copy]. Tasks that do not read
+  /// the value (firstOnly) do not appear.
   llvm::SmallVector<int32_t, 8> devices, tasks;
   /// Plan this need on its own: gather again instead of sharing what another
   /// consumer gathered. Also for what must stay an action of its own, as the
@@ -64,6 +69,16 @@ Layout makeLayout(const PartitionSpec &spec, unsigned result,
 void makeLayout(const PartitionSpec &spec, unsigned result,
                 const Degrees &degrees, llvm::ArrayRef<int32_t> devices,
                 llvm::ArrayRef<int64_t> shape, Layout &layout);
+
+/// True if the tasks of a need of several parts find them where they run: the
+/// value is a sum in the same grid and in as many parts, and each part of every
+/// tile lies on the devices of the tasks that take it.
+bool takesParts(const Layout &producer, const Need &need);
+/// Makes a need that does not take parts of a value one of the whole value, of
+/// the tasks of part 0 alone. Others stay as they are.
+void settleParts(const Layout &producer, Need &need);
+/// The same for a value that has no parts.
+void settleParts(Need &need);
 
 /// What one action does. HaloExchange is a set of transfers between neighbours
 /// in which every device keeps its own tile.
@@ -140,7 +155,9 @@ struct Action {
 };
 
 /// How one consuming task gets what it reads: disjoint pieces of shards on its
-/// device that cover its box. A task whose box is empty has no read.
+/// device that cover its box. A task whose box is empty has no read. One that
+/// takes a part has one piece, the whole of a producing task's shard; where a
+/// need of several parts takes none, only tasks of part 0 have reads.
 struct Read {
   int32_t consumer = 0, task = 0, device = 0;
   Box box;
@@ -164,8 +181,8 @@ using RouteCost = llvm::function_ref<int64_t(int32_t from, int32_t to)>;
 /// No device of a plan is a memory-only host.
 inline constexpr int32_t kNoHost = INT32_MIN;
 
-/// Plans how every consumer gets what it needs of a value. A partial value is
-/// reduced once: directly if its consumers agree on one all-reduce or
+/// Plans how every consumer gets what it needs of a value. Consumers that take
+/// parts find them in place. For the others, a partial value is reduced once: directly if its consumers agree on one all-reduce or
 /// reduce-scatter, else by reduce-scatter to a home layout and onwards from
 /// there. A device never sources what it only received. `consumers` may be
 /// empty. Without `route` all remote devices are equally far. The memory-only
@@ -175,9 +192,9 @@ ValuePlan planValue(const Layout &producer, llvm::ArrayRef<Need> consumers,
 
 /// Checks a plan against its input: every read is covered exactly once by
 /// pieces on its own device; pieces lie inside their shards; every partial
-/// result enters its reduction exactly once (copy 0); actions move between the
-/// devices that their kind says; nothing is used before it exists. Fails with
-/// the first violation.
+/// result enters its reduction exactly once (copy 0), and that of every
+/// consumer that takes parts; actions move between the devices that their kind
+/// says; nothing is used before it exists. Fails with the first violation.
 llvm::Error verify(const ValuePlan &plan, const Layout &producer,
                    llvm::ArrayRef<Need> consumers);
 

@@ -107,6 +107,12 @@ struct ValueAccess {
   /// Operands only: read just by the task at 0 in every reduction loop (a
   /// bias).
   bool firstOnly = false;
+  /// Operands only: the operation is additive in its operands, and the sum of
+  /// what the tasks along the reduction loops read is the value. A task takes
+  /// the partial result of its own index, unreduced, if the producer left it on
+  /// its device (takesParts()); else only the first task reads the value, which
+  /// is reduced, and to the others it is zero.
+  bool unreduced = false;
 };
 
 /// A loop that may be split, `extent` units long. The name is a role (n, f, c,
@@ -222,8 +228,9 @@ LocalPads localPads(const DimAccess &shifted, int64_t units, int64_t boxSize);
 /// Checks the invariants: every result dimension uses at most one loop, with
 /// div = 1, mul > 0 and abutting windows, and is covered exactly; a loop is in
 /// at most one dimension of a result; a loop absent from a result needs a
-/// combiner; operand accesses are monotone; ranks agree with the shapes.
-/// Fails with the first violation.
+/// combiner; operand accesses are monotone; an unreduced operand uses no
+/// reduction loop, and all results of such an operation are sums; ranks agree
+/// with the shapes. Fails with the first violation.
 llvm::Error verify(const PartitionSpec &spec,
                    llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> operandShapes,
                    llvm::ArrayRef<llvm::SmallVector<int64_t, 5>> resultShapes);

@@ -141,8 +141,16 @@ void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
 void Lowering::lowerConstant(nn::ConstantOp op, const Place &place,
                              IRMapping &buffers) {
   Value result = op.getResult();
+  // What tasks of one device only read is there once.
+  bool shares = !place.init && isa<SplatElementsAttr>(op.getValue()) &&
+                !outlivesTask(result);
+  if (Value known =
+          shares ? splats_.lookup({place.device, op.getValue()}) : Value())
+    return buffers.map(result, known);
   Value buffer = createBuffer(place.device, dimsOf(result), elementOf(result),
                               spaceOfLoad(result, place.init), op.getLoc());
+  if (shares)
+    splats_[{place.device, op.getValue()}] = buffer;
   bufferBuilder(place.device)
       .create<soaprt::LoadOp>(op.getLoc(), nn::getName(op), op.getValue(),
                               cast<RankedTensorType>(result.getType()),

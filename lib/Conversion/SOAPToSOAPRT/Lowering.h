@@ -136,6 +136,9 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> madeInPlace_;
   /// Where results of the task at hand go that have a buffer.
   llvm::DenseMap<mlir::Value, mlir::Value> placed_;
+  /// Buffers of constants of equal elements, by device and value: nothing
+  /// writes them.
+  llvm::DenseMap<std::pair<int32_t, mlir::Attribute>, mlir::Value> splats_;
   /// Number of communication operations so far.
   int32_t tags_ = 0;
   LoweringCounts counts_;

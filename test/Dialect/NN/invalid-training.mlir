@@ -257,3 +257,30 @@ func.func @main() {
   %0 = nn.sgd %a, %a, %r {nn.name = "u", weight_decay = 0x7FF0000000000000 : f64} : (tensor<2xf32>, tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+// Tests that loops of parts have positive extents.
+func.func @parts(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected 'nn.parts' to be an array of 1 to 8 positive extents, got: array<i64: 4, 0>}}
+  %0 = nn.add %a, %a {nn.name = "a", nn.parts = array<i64: 4, 0>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Tests that an operation takes parts only if it is additive.
+func.func @not_additive(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected no 'nn.parts' but on additive operations on f32 or f64}}
+  %0 = nn.mul %a, %a {nn.name = "a", nn.parts = array<i64: 4>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Tests that padding with a number is not additive.
+func.func @padded(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expected no 'nn.parts' but on additive operations on f32 or f64}}
+  %0 = nn.pad %a {nn.name = "a", nn.parts = array<i64: 4>, pads_lo = array<i64: 1>, pads_hi = array<i64: 0>, value = 1.0 : f32} : (tensor<4xf32>) -> tensor<5xf32>
+  return
+}

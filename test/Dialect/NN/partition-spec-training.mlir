@@ -57,3 +57,20 @@ func.func @main() {
   %3 = nn.write %2#0, %w {nn.name = "w.write", test.degrees = {d0 = 2, d1 = 2}} : tensor<5x6xf32>
   return
 }
+
+
+
+// Tests that a sum of parts has a loop that indexes nothing, along which it takes
+// its operands as they are, and that a task is the sum of one part.
+func.func @parts() {
+  %a = nn.input {nn.name = "a"} : tensor<6x3xf32>
+  // CHECK-LABEL: sum: nn.add
+  // CHECK-NEXT: loops: d0=6 {{[a-z]+}} d1=3 {{[a-z]+}} part0=8 {{[a-z]+}}
+  // CHECK-NEXT: operand 0: (d0, d1) unreduced
+  // CHECK-NEXT: operand 1: (d0, d1) unreduced
+  // CHECK-NEXT: result 0: (d0, d1) sum
+  // CHECK: task 3: reads [3:6, 0:3] [3:6, 0:3] writes [3:6, 0:3]
+  // CHECK: nn.add {{.*}} {nn.name = "sum"} : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+  %0 = nn.add %a, %a {nn.name = "sum", nn.parts = array<i64: 8>, test.degrees = {d0 = 2, part0 = 2}} : (tensor<6x3xf32>, tensor<6x3xf32>) -> tensor<6x3xf32>
+  return
+}

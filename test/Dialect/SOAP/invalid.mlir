@@ -25,6 +25,22 @@ func.func @partial_read(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>) {
 
 // -----
 
+// Tests that a task that takes parts makes the same part.
+func.func @other_part() {
+  %a = soap.task "a" 1 () -> (!soap.shard<tensor<4xf32>, on 0, partial = sum> as #soap.box<"a":0, [0:4], part 1 of 2>) {
+    %0 = nn.constant dense<1.0> : tensor<4xf32> {nn.name = "a"}
+    soap.return %0 : tensor<4xf32>
+  }
+  // expected-error @below {{expected operand 0 to be the part that the task makes, #soap.box<"y":0, [0:4], part 0 of 2>, got: #soap.box<"a":0, [0:4], part 1 of 2>}}
+  %y = soap.task "y" 0 (%x = %a : !soap.shard<tensor<4xf32>, on 0, partial = sum>) -> (!soap.shard<tensor<4xf32>, on 0, partial = sum> as #soap.box<"y":0, [0:4], part 0 of 2>) {
+    %0 = nn.neg %x {nn.name = "y"} : tensor<4xf32>
+    soap.return %0 : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
 // Tests that the box of a result has the extents of its type.
 func.func @extents() {
   // expected-error @below {{expected result 0 to have the extents of #soap.box<"y":0, [0:3]>, got: 'tensor<4xf32>'}}

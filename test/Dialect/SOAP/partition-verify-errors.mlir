@@ -73,3 +73,27 @@ func.func @unknown(%x: !soap.shard<tensor<4xf32>, on 0>) {
   }
   return
 }
+
+// -----
+
+// Tests that all tasks of an operation take parts of a value, or none does.
+func.func @main() {
+  %a:2 = soap.task "a" 0 () -> (!soap.shard<tensor<4xf32>, on 0, partial = sum> as #soap.box<"a":0, [0:4], part 0 of 2>, !soap.shard<tensor<4xf32>, on 0, partial = sum> as #soap.box<"a":1, [0:4], part 0 of 2>) {
+    %0 = nn.constant dense<1.0> : tensor<4xf32> {nn.name = "a"}
+    soap.return %0, %0 : tensor<4xf32>, tensor<4xf32>
+  }
+  %b:2 = soap.task "a" 1 () -> (!soap.shard<tensor<4xf32>, on 1, partial = sum> as #soap.box<"a":0, [0:4], part 1 of 2>, !soap.shard<tensor<4xf32>, on 1, partial = sum> as #soap.box<"a":1, [0:4], part 1 of 2>) {
+    %0 = nn.constant dense<1.0> : tensor<4xf32> {nn.name = "a"}
+    soap.return %0, %0 : tensor<4xf32>, tensor<4xf32>
+  }
+  // expected-error @below {{expected all tasks of "y" to take parts of "a", got: 1 of 2}}
+  %y0 = soap.task "y" 0 (%x = %a#0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>) -> (!soap.shard<tensor<4xf32>, on 0, partial = sum> as #soap.box<"y":0, [0:4], part 0 of 2>) {
+    %0 = nn.neg %x {nn.name = "y"} : tensor<4xf32>
+    soap.return %0 : tensor<4xf32>
+  }
+  %y1 = soap.task "y" 1 () -> (!soap.shard<tensor<4xf32>, on 1, partial = sum> as #soap.box<"y":0, [0:4], part 1 of 2>) {
+    %0 = nn.constant dense<0.0> : tensor<4xf32> {nn.name = "y"}
+    soap.return %0 : tensor<4xf32>
+  }
+  return
+}

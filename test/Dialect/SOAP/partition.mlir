@@ -215,3 +215,32 @@ func.func @main() {
   nn.output %t {nn.name = "out"} : tensor<4xf32>
   return
 }
+
+// -----
+
+// Tests that a sum takes parts of an operand as they are where its tasks find
+// them, and that of one whose parts are elsewhere its first task takes all, the
+// others zeros; its own parts are reduced once.
+// CHECK-LABEL: module
+// CHECK: %[[G0:[0-9]+]] = soap.task "g" 0
+// CHECK: %[[G1:[0-9]+]] = soap.task "g" 1
+// CHECK-NOT: reduce_scatter
+// CHECK: soap.task "h" 1
+// CHECK: soap.reduce_scatter {{.*}} over [1, 2] action 0
+// CHECK: soap.transfer {{.*}} action 1 :
+// CHECK: %[[H:[0-9]+]] = soap.assemble
+// CHECK-NEXT: soap.task "s" 0 (%{{.*}} = %[[G0]] : {{.*}} partial = sum>, %{{.*}} = %[[H]] : {{.*}}) -> ({{.*}} partial = sum> as #soap.box<"s":0, [0:4, 0:4], part 0 of 2>)
+// CHECK-NEXT: nn.add
+// CHECK: soap.task "s" 1 (%[[PART:.*]] = %[[G1]] : {{.*}} partial = sum>) -> ({{.*}} as #soap.box<"s":0, [0:4, 0:4], part 1 of 2>)
+// CHECK-NEXT: %[[ZERO:[0-9]+]] = nn.constant dense<0.000000e+00>
+// CHECK-NEXT: nn.add %[[PART]], %[[ZERO]]
+// CHECK: soap.reduce_scatter {{.*}} over [0, 1] action 0
+// CHECK-NOT: reduce_scatter
+func.func @main() {
+  %x = nn.input {nn.name = "x", soap.config = #soap.config<{} on [host]>} : tensor<8x4xf32>
+  %g = nn.matmul %x, %x {nn.name = "g", transpose_a, soap.config = #soap.config<{k = 2} on [0, 1]>} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %h = nn.matmul %x, %x {nn.name = "h", transpose_a, soap.config = #soap.config<{k = 2} on [1, 2]>} : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %s = nn.add %g, %h {nn.name = "s", nn.parts = array<i64: 8>, soap.config = #soap.config<{part0 = 2} on [0, 1]>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  nn.output %s {nn.name = "out", soap.config = #soap.config<{} on [host]>} : tensor<4x4xf32>
+  return
+}

@@ -44,6 +44,21 @@ TEST_F(Mistakes, BiasInEveryPart) {
   }
 }
 
+TEST_F(Mistakes, WholeInEveryPart) {
+  Scope scope(&context);
+  OpBuilder builder(&context);
+  builder.setInsertionPointToEnd(&scope.block);
+  Location loc = builder.getUnknownLoc();
+  auto type = RankedTensorType::get({2, 3}, builder.getF32Type());
+  auto op = builder.create<AddOp>(loc, type, scope.block.addArgument(type, loc),
+                                  scope.block.addArgument(type, loc));
+  setName(op, "op");
+  op->setAttr(partsAttrName, builder.getDenseI64ArrayAttr({4}));
+  for (int32_t degree : {2, 3, 4})
+    EXPECT_TRUE(isNoticed(op, splitOf(op.getPartitionSpec(), "part0", degree),
+                          Mistake::WholeInEveryPart, degree));
+}
+
 TEST_F(Mistakes, GlobalPads) {
   for (int32_t degree : {2, 3, 6}) {
     Scope scope(&context);

@@ -111,7 +111,8 @@ std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
   Environment environment;
   SmallVector<Value> local;
   for (auto [i, box] : llvm::enumerate(tile.operandBoxes)) {
-    if (isEmpty(box)) {
+    // Empty: another task takes all of an operand that is not in parts.
+    if (isEmpty(box) || operands[i].data.empty()) {
       local.push_back(nullptr);
       continue;
     }
@@ -158,10 +159,68 @@ std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
   return environment.lookup((*results)[result]);
 }
 
+void soap::nn::test::declareParts(PartitionOpInterface op, Random &random) {
+  if (!isAdditive(op))
+    return;
+  SmallVector<int64_t> extents;
+  for (int64_t i = random.in(0, 2); i > 0; --i)
+    extents.push_back(random.in(2, 6));
+  if (!extents.empty())
+    op->setAttr(partsAttrName,
+                DenseI64ArrayAttr::get(op->getContext(), extents));
+}
+
+/// What each part of an operation takes of its operands: parts that add up to
+/// an unreduced operand, or all of it for the first one and nothing for others.
+static std::vector<std::vector<Tensor>> splitInParts(PartitionOpInterface op,
+                                                     const Degrees &degrees,
+                                                     ArrayRef<Tensor> operands,
+                                                     Mistake mistake) {
+  PartitionSpec spec = op.getPartitionSpec();
+  int64_t count = 1;
+  for (auto [loop, degree] : llvm::enumerate(degrees.loops))
+    if (!spec.results.empty() && spec.isReduction(loop))
+      count *= degree;
+  std::vector<std::vector<Tensor>> parts(count, operands.vec());
+  Random random(count * 31 + operands.size());
+  for (auto [index, access] : llvm::enumerate(spec.operands)) {
+    if (!access.unreduced || count == 1)
+      continue;
+    bool isReduced = random.flip();
+    for (int64_t part = 1; part < count; ++part) {
+      Tensor &taken = parts[part][index];
+      if (mistake == Mistake::WholeInEveryPart)
+        continue;
+      if (isReduced) {
+        taken.data.clear();
+        continue;
+      }
+      for (auto [value, rest] :
+           llvm::zip_equal(taken.data, parts[0][index].data)) {
+        value = random.normal();
+        rest -= value;
+      }
+    }
+  }
+  return parts;
+}
+
+/// The part that a task makes: its place among the tasks along reductions.
+static int64_t partOfTask(const PartitionSpec &spec, const Degrees &degrees,
+                          int64_t task) {
+  int64_t part = 0;
+  for (auto [loop, index] : llvm::enumerate(taskIndices(degrees, task)))
+    if (!spec.results.empty() && spec.isReduction(loop))
+      part = part * degrees.loops[loop] + index;
+  return part;
+}
+
 Tensor Tiling::combineTasks(PartitionOpInterface op, const Degrees &degrees,
                             ArrayRef<Tensor> operands, Mistake mistake,
                             unsigned number) {
   Shape shape = resultShapes(op)[number];
+  std::vector<std::vector<Tensor>> taken =
+      splitInParts(op, degrees, operands, mistake);
   Tensor sum(shape), parts(shape);
   Combine how = op.getPartitionSpec().results[number].combine;
   for (int64_t task = 0, e = degrees.numTasks(); task != e; ++task) {
@@ -178,7 +237,8 @@ Tensor Tiling::combineTasks(PartitionOpInterface op, const Degrees &degrees,
       Range own = {tile.tile[h].lo * stride, tile.tile[h].hi * stride};
       tile.operandBoxes[0][2] = intersect(tile.operandBoxes[0][2], own);
     }
-    std::optional<Tensor> result = compute(op, tile, operands, mistake, number);
+    std::optional<Tensor> result = compute(
+        op, tile, taken[partOfTask(tile.spec, degrees, task)], mistake, number);
     if (!result) {
       ADD_FAILURE() << "task " << task << " cannot be built";
       return sum;

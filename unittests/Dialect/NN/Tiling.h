@@ -26,6 +26,7 @@ namespace soap::nn::test {
 enum class Mistake {
   None,
   BiasInEveryPart,
+  WholeInEveryPart,
   GlobalPads,
   LocalMeanCount,
   DroppedHalo,
@@ -43,6 +44,9 @@ struct Scope {
 
 /// The operation and the degrees of its loops, as text.
 std::string describe(PartitionOpInterface op, const Degrees &degrees);
+
+/// Lets an additive operation take its operands in parts, along 0 to 2 loops.
+void declareParts(PartitionOpInterface op, Random &random);
 
 /// One task per loop, but `degree` along `loop`.
 Degrees splitOf(const PartitionSpec &spec, llvm::StringRef loop,

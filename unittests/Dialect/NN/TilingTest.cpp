@@ -56,6 +56,7 @@ TEST_F(Tiling, TasksCombineToTheWhole) {
       Scope scope(&context);
       PartitionOpInterface op =
           buildRandomOp(scope.block, kind, random, &context);
+      declareParts(op, random);
       ASSERT_TRUE(succeeded(verify(op))) << kind.str() << " case " << i;
       std::vector<Tensor> operands = randomOperands(op, random);
       std::vector<Tensor> whole = evaluateAll(op, operands);
@@ -109,6 +110,7 @@ TEST_F(Tiling, EveryLoopAtEveryDegree) {
       Scope scope(&context);
       PartitionOpInterface op =
           buildRandomOp(scope.block, kind, random, &context);
+      declareParts(op, random);
       PartitionSpec spec = op.getPartitionSpec();
       std::vector<Tensor> operands, whole;
       for (const LoopSpec &loop : spec.loops) {

@@ -60,6 +60,7 @@ void GradientBuilder::joinAlong(Operation *op, const LoopNames &loops) {
               GroupAttr::get(op->getContext(),
                              name.empty() ? getName(leader_) : name,
                              builder_.getDictionaryAttr(entries)));
+  (void)takeParts(op);
 }
 
 LoopNames GradientBuilder::sameLoops() const {
@@ -116,6 +117,14 @@ Value GradientBuilder::binary(Value a, Value b) {
 }
 
 Value GradientBuilder::add(Value a, Value b) { return binary<AddOp>(a, b); }
+
+Value GradientBuilder::addInPlace(Value sum, Value gradient) {
+  auto op = create<AddOp>(sum.getType(), sum, gradient);
+  if (!followMaker(op))
+    return inFrame(op);
+  setName(op, unique_(name_));
+  return op.getResult();
+}
 Value GradientBuilder::sub(Value a, Value b) { return binary<SubOp>(a, b); }
 Value GradientBuilder::mul(Value a, Value b) { return binary<MulOp>(a, b); }
 Value GradientBuilder::div(Value a, Value b) { return binary<DivOp>(a, b); }

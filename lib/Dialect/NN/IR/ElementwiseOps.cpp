@@ -26,6 +26,7 @@ PartitionSpec soap::nn::detail::elementwiseSpec(Operation *op) {
     spec.operands.push_back(std::move(access));
   }
   spec.results.assign(op->getNumResults(), identityAccess(shape.size()));
+  addPartLoops(op, spec);
   return spec;
 }
 

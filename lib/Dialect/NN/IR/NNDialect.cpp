@@ -167,6 +167,21 @@ static LogicalResult verifyView(Operation *op, Attribute attribute) {
   return success();
 }
 
+static LogicalResult verifyParts(Operation *op, Attribute attribute) {
+  auto parts = dyn_cast<DenseI64ArrayAttr>(attribute);
+  if (!parts || parts.empty() || parts.size() > maxParts ||
+      llvm::any_of(parts.asArrayRef(), [](int64_t size) { return size < 1; }))
+    return op->emitOpError()
+           << "expected 'nn.parts' to be an array of 1 to " << maxParts
+           << " positive extents, got: " << attribute;
+  if (!isAdditive(op))
+    return op->emitOpError()
+           << "expected no 'nn.parts' but on additive operations on f32 or f64 "
+              "(nn.add, nn.sub, nn.reshape, nn.transpose, nn.slice, nn.pad "
+              "with zeros)";
+  return success();
+}
+
 LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   if (attribute.getName() == emptyOutputsName)
@@ -185,10 +200,12 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
   }
   if (attribute.getName() == viewAttrName)
     return verifyView(op, attribute.getValue());
+  if (attribute.getName() == partsAttrName)
+    return verifyParts(op, attribute.getValue());
   if (attribute.getName() != "nn.name")
     return op->emitOpError() << "expected no attributes of the nn dialect but "
-                                "'nn.name', 'nn.group', 'nn.constant' and "
-                                "'nn.view', got: '"
+                                "'nn.name', 'nn.group', 'nn.parts', "
+                                "'nn.constant' and 'nn.view', got: '"
                              << attribute.getName().getValue() << "'";
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())
@@ -226,6 +243,11 @@ StringRef soap::nn::getGroupLeader(Operation *op) {
   return group ? group.getLeader() : StringRef();
 }
 
+void soap::nn::leaveGroup(Operation *op) {
+  op->removeAttr(groupAttrName);
+  op->removeAttr(partsAttrName); // They are those of the group.
+}
+
 void soap::nn::leaveLostGroups(Block &block) {
   llvm::DenseSet<StringRef> names;
   for (Operation &op : block) {
@@ -233,7 +255,7 @@ void soap::nn::leaveLostGroups(Block &block) {
       names.insert(getName(&op));
     if (StringRef leader = getGroupLeader(&op);
         !leader.empty() && !names.contains(leader))
-      op.removeAttr(groupAttrName);
+      leaveGroup(&op);
   }
 }
 

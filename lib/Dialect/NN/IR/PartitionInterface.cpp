@@ -121,14 +121,57 @@ soap::nn::inferTraits(PartitionOpInterface op,
 }
 
 //===----------------------------------------------------------------------===//
+// Parts of sums
+//===----------------------------------------------------------------------===//
+
+bool soap::nn::isAdditive(Operation *op) {
+  if (!op->hasTrait<Additive>())
+    return false;
+  // Parts of half precision would lose digits.
+  Type element = elementType(op->getResult(0));
+  if (!element.isF32() && !element.isF64())
+    return false;
+  auto pad = dyn_cast<PadOp>(op);
+  return !pad || cast<FloatAttr>(pad.getValue()).getValue().isPosZero();
+}
+
+StringRef soap::nn::partLoopName(unsigned index) {
+  static constexpr StringLiteral names[maxParts] = {
+      "part0", "part1", "part2", "part3", "part4", "part5", "part6", "part7"};
+  return names[index];
+}
+
+void soap::nn::detail::addPartLoops(Operation *op, PartitionSpec &spec) {
+  auto parts = op->getAttrOfType<DenseI64ArrayAttr>(partsAttrName);
+  if (!parts)
+    return;
+  for (auto [index, extent] : llvm::enumerate(parts.asArrayRef()))
+    spec.loops.push_back({partLoopName(index), extent});
+  for (ValueAccess &access : spec.operands)
+    access.unreduced = true;
+  for (ValueAccess &access : spec.results)
+    access.combine = Combine::Sum;
+}
+
+//===----------------------------------------------------------------------===//
 // Defaults of the interface
 //===----------------------------------------------------------------------===//
 
 FailureOr<SmallVector<Value>>
 soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
                              ArrayRef<Value> operands, const LocalTile &tile) {
-  // Only the last operands of an op may be left out (a bias).
   SmallVector<Value> present(operands);
+  // A value that another task takes is zero here.
+  for (auto [index, operand] : llvm::enumerate(present))
+    if (!operand && tile.spec.operands[index].unreduced &&
+        !isEmpty(tile.operandBoxes[index])) {
+      Type type = op->getOperand(index).getType();
+      operand = createSplat(
+          builder, op, (".zero" + Twine(index)).str(),
+          localType(type, tile.operandBoxes[index]),
+          builder.getZeroAttr(cast<RankedTensorType>(type).getElementType()));
+    }
+  // Only the last operands of an op may be left out (a bias).
   while (!present.empty() && !present.back())
     present.pop_back();
   if (llvm::is_contained(present, Value()))
@@ -137,8 +180,9 @@ soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
   for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.resultBoxes))
     types.push_back(localType(result.getType(), box));
 
-  OperationState state(op->getLoc(), op->getName(), present, types,
-                       llvm::to_vector(op->getDiscardableAttrs()));
+  NamedAttrList attributes(op->getDiscardableAttrDictionary());
+  attributes.erase(partsAttrName); // A task is one part.
+  OperationState state(op->getLoc(), op->getName(), present, types, attributes);
   state.propertiesAttr = op->getPropertiesAsAttribute();
   Operation *clone = builder.create(state);
   cast<PartitionOpInterface>(clone).setLocalAccess(tile);

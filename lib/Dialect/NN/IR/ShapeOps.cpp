@@ -112,6 +112,7 @@ PartitionSpec SliceOp::getPartitionSpec() {
     access.dims.push_back(DimAccess::window(i, step, start, start));
   spec.operands.push_back(std::move(access));
   spec.results.push_back(identityAccess(shape.size()));
+  detail::addPartLoops(*this, spec);
   return spec;
 }
 
@@ -162,13 +163,14 @@ PartitionSpec PadOp::getPartitionSpec() {
     access.dims.push_back(DimAccess::window(i, 1, -lo, -lo));
   spec.operands.push_back(std::move(access));
   spec.results.push_back(identityAccess(shape.size()));
+  detail::addPartLoops(*this, spec);
   return spec;
 }
 
 FailureOr<SmallVector<Value>> PadOp::buildLocal(OpBuilder &builder,
                                                 ArrayRef<Value> operands,
                                                 const LocalTile &tile) {
-  if (operands[0])
+  if (!isEmpty(tile.operandBoxes[0]))
     return detail::cloneLocal(*this, builder, operands, tile);
   // A tile in the padding.
   return SmallVector<Value>{createSplat(
@@ -258,6 +260,7 @@ PartitionSpec ReshapeOp::getPartitionSpec() {
   }
   spec.operands.push_back(std::move(inAccess));
   spec.results.push_back(std::move(outAccess));
+  detail::addPartLoops(*this, spec);
   return spec;
 }
 
@@ -298,6 +301,7 @@ PartitionSpec TransposeOp::getPartitionSpec() {
     access.dims[dim] = DimAccess::identity(i);
   spec.operands.push_back(std::move(access));
   spec.results.push_back(identityAccess(shape.size()));
+  detail::addPartLoops(*this, spec);
   return spec;
 }
 

@@ -55,6 +55,7 @@ private:
   OpBuilder &builder_;
   NodeNames &names_;
   llvm::DenseSet<Value> dependent_;
+  llvm::DenseSet<Value> weights_; ///< Made of parameters and constants alone.
   llvm::DenseMap<Value, Value> gradients_;
   std::vector<Operation *> withoutGradient_;
 };
@@ -69,6 +70,12 @@ static bool isFloat(Value value) {
 void Differentiation::followParameters(ArrayRef<ParameterOp> parameters) {
   for (ParameterOp parameter : parameters)
     dependent_.insert(parameter.getResult());
+  for (Operation &op : function_.front())
+    if (isa<ParameterOp, ConstantOp>(op) ||
+        (op.getNumOperands() != 0 &&
+         llvm::all_of(op.getOperands(),
+                      [&](Value value) { return weights_.contains(value); })))
+      weights_.insert(op.result_begin(), op.result_end());
   for (Operation &op : function_.front())
     if (llvm::any_of(op.getOperands(),
                      [&](Value value) { return dependent_.contains(value); }))
@@ -94,7 +101,8 @@ void Differentiation::accumulate(Value value, Value gradient) {
     sum = gradient;
     return;
   }
-  // The sum runs where the value is made; that of a parameter, on its own.
+  // The sum runs where the value is made. That of weights runs where the last
+  // gradient is made, of parts that are not reduced yet.
   Operation *producer = value.getDefiningOp();
   bool isEnd = isa<ParameterOp, InputOp, ConstantOp>(producer);
   auto unique = [&](StringRef base) { return names_.unique(base); };
@@ -102,7 +110,8 @@ void Differentiation::accumulate(Value value, Value gradient) {
   GradientBuilder b(builder_, isEnd ? nullptr : producer, name, unique);
   if (!isEnd)
     b.setFrame(b.resultAccess(cast<OpResult>(value).getResultNumber()));
-  sum = b.add(sum, gradient);
+  sum = weights_.contains(value) ? b.addInPlace(sum, gradient)
+                                 : b.add(sum, gradient);
 }
 
 LogicalResult Differentiation::differentiate(Operation *op) {
@@ -130,9 +139,16 @@ LogicalResult Differentiation::differentiate(Operation *op) {
       llvm::dbgs() << " " << index;
     llvm::dbgs() << "\n";
   });
+  Operation *before = builder_.getInsertionPoint()->getPrevNode();
   auto gradients = differentiable.buildGradients(b, results, isNeeded);
   if (failed(gradients))
     return failure();
+  // What an operation makes of weights alone does not need the whole gradient.
+  if (llvm::all_of(op->getResults(),
+                   [&](Value value) { return weights_.contains(value); }))
+    for (Operation *made = before->getNextNode();
+         made != &*builder_.getInsertionPoint(); made = made->getNextNode())
+      b.followMaker(made);
   for (auto [index, operand, gradient] :
        llvm::enumerate(op->getOperands(), *gradients))
     if (gradient && isNeeded[index])

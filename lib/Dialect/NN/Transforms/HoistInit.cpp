@@ -68,7 +68,7 @@ static void createInit(func::FuncOp main, const Hoisted &hoisted,
     for (Value operand : op->getOperands())
       if (!mapping.contains(operand))
         builder.clone(*operand.getDefiningOp(), mapping);
-    builder.clone(*op, mapping)->removeAttr(groupAttrName);
+    leaveGroup(builder.clone(*op, mapping));
   }
   auto returned = llvm::map_to_vector(
       results, [&](Value result) { return mapping.lookup(result); });

@@ -188,10 +188,21 @@ LogicalResult TaskOp::verify() {
       diag.attachNote(input.getLoc()) << "made here";
       return diag;
     }
-    if (type.isPartial() && !getReduce() && !partialResults)
+    if (!type.isPartial() || getReduce())
+      continue;
+    if (!partialResults)
       return emitOpError() << "expected operand " << i
                            << " to be complete, got: " << type
                            << "; join the parts first";
+    // A task is additive in what it takes in parts: part i makes part i.
+    BoxAttr taken = soapir::getBox(input);
+    for (Attribute attr : getBoxes())
+      if (auto made = cast<BoxAttr>(attr);
+          taken && (taken.getNumParts() != made.getNumParts() ||
+                    taken.getParts() != made.getParts()))
+        return emitOpError() << "expected operand " << i
+                             << " to be the part that the task makes, " << made
+                             << ", got: " << taken;
   }
   for (Attribute attr : getBoxes()) {
     auto box = cast<BoxAttr>(attr);

@@ -28,6 +28,12 @@ struct MadeValue {
   llvm::MapVector<BoxAttr, int64_t> copies;
   TaskOp first;
 };
+
+/// The tasks of one node that take parts of one value.
+struct TakenParts {
+  int64_t tasks = 0;
+  TaskOp first;
+};
 } // namespace
 
 /// Checks that tiles are disjoint and cover the value, and that every tile
@@ -94,6 +100,37 @@ static LogicalResult verifyReads(TaskOp task, CoverageStatistics &statistics) {
   return success();
 }
 
+/// A sum of parts has all of them: if one task of a node takes a part of a
+/// value, all do.
+static LogicalResult verifyTaken(func::FuncOp func) {
+  llvm::DenseMap<StringRef, int64_t> tasks;
+  llvm::MapVector<std::pair<StringRef, std::pair<StringAttr, int64_t>>,
+                  TakenParts>
+      taken;
+  for (auto task : func.getBody().front().getOps<TaskOp>()) {
+    if (task.getReduce())
+      continue;
+    ++tasks[task.getNode()];
+    for (Value input : task.getInputs()) {
+      BoxAttr box = getBox(input);
+      if (!box || !box.isPartial())
+        continue;
+      TakenParts &parts =
+          taken[{task.getNode(), {box.getValue(), box.getResult()}}];
+      if (!parts.first)
+        parts.first = task;
+      ++parts.tasks;
+    }
+  }
+  for (auto &[key, parts] : taken)
+    if (parts.tasks != tasks[key.first])
+      return parts.first.emitOpError()
+             << "expected all tasks of \"" << key.first
+             << "\" to take parts of \"" << key.second.first.getValue()
+             << "\", got: " << parts.tasks << " of " << tasks[key.first];
+  return success();
+}
+
 LogicalResult soapir::verifyCoverage(func::FuncOp func,
                                      CoverageStatistics &statistics) {
   if (failed(mlir::verify(func)))
@@ -130,7 +167,7 @@ LogicalResult soapir::verifyCoverage(func::FuncOp func,
     if (failed(verifyMade(made)))
       return failure();
   statistics.values = values.size();
-  return success();
+  return verifyTaken(func);
 }
 
 SmallVector<Movement> soapir::collectMovements(func::FuncOp func, Phase phase,

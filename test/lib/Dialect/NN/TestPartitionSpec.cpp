@@ -73,6 +73,8 @@ void printAccess(const ValueAccess &access, const PartitionSpec &spec,
     os << ' ' << stringify(access.combine);
   if (access.firstOnly)
     os << " first only";
+  if (access.unreduced)
+    os << " unreduced";
 }
 
 void printBoxes(ArrayRef<Box> boxes, llvm::raw_ostream &os) {

@@ -85,6 +85,13 @@ public:
   /// Operands broadcast.
   void setFrame(ValueAccess access) { frame_ = std::move(access); }
   mlir::Value add(mlir::Value a, mlir::Value b);
+  /// The sum of two gradients by one value, which follows the maker of
+  /// `gradient`, else that of `sum`, if it can; else as add() does.
+  mlir::Value addInPlace(mlir::Value sum, mlir::Value gradient);
+  /// Moves an operation to the group in which an operand is made (the last
+  /// operand that will do), if it can take parts of it there that are not
+  /// reduced yet. False, and nothing happens, if not.
+  bool followMaker(mlir::Operation *op);
   mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value div(mlir::Value a, mlir::Value b);
@@ -131,6 +138,10 @@ public:
 
 private:
   void joinAlong(mlir::Operation *op, const LoopNames &loops);
+  /// Lets a member of a group take parts of an operand that another member
+  /// makes in the same tiles, by loops of parts (nn.parts); false if there is
+  /// none.
+  bool takeParts(mlir::Operation *op); // Parts.cpp
   LoopNames dimLoops(const ValueAccess &access, unsigned rank) const;
   LoopNames dimLoops(const ValueAccess &access) const {
     return dimLoops(access, access.dims.size());

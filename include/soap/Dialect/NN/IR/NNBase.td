@@ -85,6 +85,11 @@ def NN_PerElement : NativeOpTrait<"PerElement"> {
   let cppNamespace = "::soap::nn";
 }
 
+/// Additive in its operands: may take parts of sums (nn.parts).
+def NN_Additive : NativeOpTrait<"Additive"> {
+  let cppNamespace = "::soap::nn";
+}
+
 /// An operation whose only effect is its result.
 class NN_PureOp<string mnemonic, list<Trait> traits = [],
                 list<string> overrides = []> :

@@ -15,8 +15,9 @@ include "soap/Dialect/NN/IR/NNAttrs.td"
 //===----------------------------------------------------------------------===//
 
 class NN_BinaryOp<string mnemonic, string onnx, string meaning,
-                  Type operand = NN_NumberTensor, dag attributes = (ins)> :
-    NN_PureOp<mnemonic, [NN_PerElement]> {
+                  Type operand = NN_NumberTensor, dag attributes = (ins),
+                  list<Trait> traits = []> :
+    NN_PureOp<mnemonic, !listconcat([NN_PerElement], traits)> {
   let summary = meaning # ", per element";
   let description = [{
     ONNX }] # onnx # [{. Dimensions broadcast as in numpy, aligned on the right.
@@ -50,8 +51,10 @@ class NN_BinaryOp<string mnemonic, string onnx, string meaning,
   let hasVerifier = 1;
 }
 
-def NN_AddOp : NN_BinaryOp<"add", "Add and Sum", "a + b">;
-def NN_SubOp : NN_BinaryOp<"sub", "Sub", "a - b">;
+def NN_AddOp : NN_BinaryOp<"add", "Add and Sum", "a + b", NN_NumberTensor,
+                           (ins), [NN_Additive]>;
+def NN_SubOp : NN_BinaryOp<"sub", "Sub", "a - b", NN_NumberTensor, (ins),
+                           [NN_Additive]>;
 def NN_MulOp : NN_BinaryOp<"mul", "Mul", "a * b">;
 def NN_DivOp : NN_BinaryOp<"div", "Div", "a / b">;
 def NN_MaxOp : NN_BinaryOp<"max", "Max", "max(a, b)">;

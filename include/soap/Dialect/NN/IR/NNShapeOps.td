@@ -38,7 +38,7 @@ def NN_ConcatOp : NN_PureOp<"concat", [], ["buildLocal", "getFlops"]> {
   let hasVerifier = 1;
 }
 
-def NN_SliceOp : NN_PureOp<"slice", [],
+def NN_SliceOp : NN_PureOp<"slice", [NN_Additive],
     ["setLocalAccess", "getFlops", "getBytes"]> {
   let summary = "Strided slice";
   let description = [{
@@ -67,7 +67,7 @@ def NN_SliceOp : NN_PureOp<"slice", [],
   let hasVerifier = 1;
 }
 
-def NN_PadOp : NN_PureOp<"pad", [],
+def NN_PadOp : NN_PureOp<"pad", [NN_Additive],
     ["buildLocal", "setLocalAccess", "getFlops"]> {
   let summary = "Constant padding";
   let description = [{
@@ -97,7 +97,7 @@ def NN_PadOp : NN_PureOp<"pad", [],
   let hasVerifier = 1;
 }
 
-def NN_ReshapeOp : NN_PureOp<"reshape", [], ["getFlops", "getBytes"]> {
+def NN_ReshapeOp : NN_PureOp<"reshape", [NN_Additive], ["getFlops", "getBytes"]> {
   let summary = "The same elements in another shape";
   let description = [{
     ONNX Reshape, Flatten, Squeeze, Unsqueeze: row-major order stays.
@@ -127,7 +127,7 @@ def NN_ReshapeOp : NN_PureOp<"reshape", [], ["getFlops", "getBytes"]> {
   let hasFolder = 1;
 }
 
-def NN_TransposeOp : NN_PureOp<"transpose", [], ["getFlops"]> {
+def NN_TransposeOp : NN_PureOp<"transpose", [NN_Additive], ["getFlops"]> {
   let summary = "Permutation of dimensions";
   let description = [{
     ONNX Transpose: dimension i of the result is dimension `permutation[i]` of x.

@@ -62,6 +62,8 @@ constexpr llvm::StringLiteral groupAttrName("nn.group");
 /// The name of the leader of the group that an operation is a member of; empty
 /// for leaders and for operations without a group.
 llvm::StringRef getGroupLeader(mlir::Operation *op);
+/// Makes an operation a member of no group.
+void leaveGroup(mlir::Operation *op);
 /// Lets the members of groups whose leaders are no more in `block` decide for
 /// themselves: for passes that erase operations.
 void leaveLostGroups(mlir::Block &block);
@@ -104,6 +106,24 @@ inferKinds(PartitionOpInterface op, llvm::ArrayRef<DimTraits> operandTraits);
 template <typename ConcreteType>
 class PerElement : public mlir::OpTrait::TraitBase<ConcreteType, PerElement> {};
 
+/// Trait of operations that are additive in all their operands together:
+/// applied to parts of sums, they give parts of a sum.
+template <typename ConcreteType>
+class Additive : public mlir::OpTrait::TraitBase<ConcreteType, Additive> {};
+
+/// The attribute by which an additive operation declares loops of parts, an
+/// array of their extents. They index no operand and no result: tasks along
+/// them take partial results of the operands as they are
+/// (ValueAccess::unreduced) and make partial results.
+constexpr llvm::StringLiteral partsAttrName("nn.parts");
+/// True for operations that may have `nn.parts`: of an additive kind (padding
+/// is, if it pads with zeros), on f32 or f64.
+bool isAdditive(mlir::Operation *op);
+/// The greatest number of loops of parts.
+constexpr unsigned maxParts = 8;
+/// The names of the loops of parts: part0, part1, ...
+llvm::StringRef partLoopName(unsigned index);
+
 /// `type` with the shape of `box`.
 mlir::RankedTensorType localType(mlir::Type type, const Box &box);
 
@@ -118,6 +138,8 @@ void appendDefaultKernelKey(llvm::raw_ostream &os, mlir::Operation *op,
                             const LocalTile &tile);
 mlir::LogicalResult verifyPartitionOp(mlir::Operation *op);
 
+/// Declares the loops of parts of an operation, if it has such.
+void addPartLoops(mlir::Operation *op, PartitionSpec &spec);
 /// The spec of an operation that broadcasts its operands to its result.
 PartitionSpec elementwiseSpec(mlir::Operation *op);
 /// Checks that operands of equal element type broadcast to the result.

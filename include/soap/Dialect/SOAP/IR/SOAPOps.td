@@ -103,6 +103,7 @@ def SOAP_TaskOp : SOAP_Op<"task", [
       `soap.return` returns are the tensors of the results
     - the region holds `nn` operations only
     - a partial operand is read only with `reduce`, or if all results are partial
+      and the same part of their values
     - results carry boxes of value `node`
     - with `reduce`: at least two operands with boxes equal to that of the one
       result; their parts are disjoint and together those of the result
