@@ -136,7 +136,7 @@ bool DeltaSimulator::converges(int32_t row, int64_t &shift) const {
   const int64_t *next = &nextStarts_[rowBegin(row)];
   const int64_t *now = state_.resources.data();
   int64_t base = rowShifts_[row];
-  // Of resources that are free last, the first.
+  // Several resources may be free last: this is the first of them.
   int64_t last = largest(now, numResources_);
   size_t latest = std::find(now, now + numResources_, last) - now;
   int64_t c = last - base - old[latest];

@@ -161,7 +161,7 @@ llvm::Error soap::checkMemory(const TaskGraph &tasks) {
   for (const Device &device : topology.devices()) {
     if (!device.memoryBytes || peaks[device.id] <= device.memoryBytes)
       continue;
-    // The first device makes the error, the others follow as its lines do.
+    // The first device begins the message, the others follow on new lines.
     text += (text.empty() ? "" : "\n  ") + tooLittle(device, peaks[device.id]);
     MemoryPeak peak = memoryPeak(tasks, device.id);
     text += peak.node < 0
