@@ -157,6 +157,7 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   }
   how.batchNormMomentum = training.batchNormMomentum;
   how.freeze = training.freeze;
+  how.tieWeights = training.tieWeights;
   how.optimizer = training.optimizer;
   how.lr = training.rate;
   how.schedule = training.schedule;

@@ -163,6 +163,10 @@ static void declareTraining(CLI::App &app, TrainingOptions &how) {
   app.add_option("--freeze", how.freeze,
                  "Parameters that are not trained, by their whole names")
       ->type_name("REGEX");
+  app.add_option("--tie-weights", how.tieWeights,
+                 "Parameters that are one if their elements are the same ones "
+                 "of the model's file, by their whole names")
+      ->type_name("REGEX");
   app.add_option("--batch-norm", how.batchNorm,
                  "Statistics of batch norms: global (of the whole batch, on "
                  "all devices), local (of each of --batch-norm-parts) or "

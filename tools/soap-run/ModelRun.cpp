@@ -238,7 +238,8 @@ bool ModelRun::reportOutputs() {
     equal &= compareWithOther();
   report_["equal"] = equal;
   if (options_.json)
-    std::cout << report_.dump(2, ' ', false, Json::error_handler_t::replace)
+    std::cout << report_.dump(2, ' ', /*ensure_ascii=*/false,
+                              Json::error_handler_t::replace)
               << "\n";
   else if (options_.iterations == 0 && options_.prints.empty() &&
            expected_.empty() && !other_ && !verification_)

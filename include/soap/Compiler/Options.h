@@ -65,7 +65,8 @@ struct TrainingOptions {
   std::string batchNorm = "global"; ///< Or "local", "frozen".
   int64_t batchNormParts = 0;       ///< Of "local"; 0: as many as devices.
   double batchNormMomentum = 0.9;
-  std::string freeze; ///< Parameters that are not trained, or empty.
+  std::string freeze;     ///< Parameters that are not trained, or empty.
+  std::string tieWeights; ///< Parameters that are one, or empty.
   double rate = 0.01;
   std::string schedule = "constant"; ///< Or "step", "cosine", "linear".
   int64_t warmup = 0, period = 1;

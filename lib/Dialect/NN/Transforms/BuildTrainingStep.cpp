@@ -48,6 +48,7 @@ private:
                                  ArrayRef<ParameterOp> parameters);
   OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
+  LogicalResult joinParameters();
   FailureOr<MicroBatches> makeMicroBatches(NodeNames &names, OutputOp scored);
 
   func::FuncOp function_; ///< The model, which becomes a step.
@@ -69,6 +70,24 @@ FailureOr<OutputOp> BuildTrainingStepPass::findOutput() {
                                           llvm::join(known, ", ") +
                                           ") for the loss, got: '" + output +
                                           "'; name one with 'output'");
+}
+
+LogicalResult BuildTrainingStepPass::joinParameters() {
+  FailureOr<llvm::Regex> tied =
+      parseNames(function_.getLoc(), "tie-weights", tieWeights);
+  if (failed(tied))
+    return failure();
+  NodeNames names(function_);
+  size_t numTied =
+      joinSharedParameters(function_, names, [&](ParameterOp parameter) {
+        return !tieWeights.empty() && tied->match(nn::getName(parameter));
+      });
+  if (!tieWeights.empty() && numTied == 0)
+    return emitError(function_.getLoc(),
+                     "expected 'tie-weights' to match several parameters of "
+                     "one shape with the same elements of a file, got: '" +
+                         tieWeights + "'");
+  return success();
 }
 
 OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
@@ -172,7 +191,6 @@ LogicalResult BuildTrainingStepPass::buildStep() {
     return write.emitOpError("expected a model that is not a training step "
                              "already");
   NodeNames names(function);
-  joinSharedParameters(function, names);
   if (!llvm::is_contained({"global", "local", "frozen"}, batchNorm.getValue()))
     return emitError(function.getLoc(),
                      "expected batch-norm=global, local or frozen, got: '" +
@@ -238,7 +256,7 @@ LogicalResult BuildTrainingStepPass::buildStep() {
 LogicalResult BuildTrainingStepPass::build(func::FuncOp function) {
   function_ = function;
   if (!evaluation)
-    return buildStep();
+    return failure(failed(joinParameters()) || failed(buildStep()));
   ModuleOp module = getOperation();
   if (function.getName() != "main")
     return emitError(function.getLoc())
@@ -247,6 +265,9 @@ LogicalResult BuildTrainingStepPass::build(func::FuncOp function) {
   if (findEvaluation(module))
     return emitError(module.getLoc())
            << "expected a module without @" << evaluationName << ", got: one";
+  // Both programs have the same parameters.
+  if (failed(joinParameters()))
+    return failure();
   OwningOpRef<ModuleOp> made = createEvaluation(function);
   if (failed(buildStep()))
     return failure();

@@ -25,11 +25,7 @@ OwningOpRef<ModuleOp> soap::nn::createEvaluation(func::FuncOp model) {
   // What the module says of the model, as of outputs without elements.
   for (NamedAttribute attribute : outer->getDiscardableAttrs())
     (*made)->setDiscardableAttr(attribute.getName(), attribute.getValue());
-  auto copy = cast<func::FuncOp>(model->clone());
-  made->push_back(copy);
-  // The step joins parameters first, and knows them by the same names then.
-  NodeNames names(copy);
-  joinSharedParameters(copy, names);
+  made->push_back(model->clone());
   return made;
 }
 

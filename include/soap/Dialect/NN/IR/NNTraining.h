@@ -41,6 +41,10 @@ mlir::ModuleOp findEvaluation(mlir::ModuleOp module);
 
 /// Whether any program writes a parameter: it is no constant.
 bool isState(ParameterOp parameter);
+/// The attribute of a parameter that has another shape than the tensor of the
+/// model whose elements it has: `{shape = array<i64: 64>, tensor = "w"}`, the
+/// shape and the name of that tensor.
+constexpr llvm::StringLiteral viewAttrName("nn.view");
 
 /// The operation that gives a parameter its value of the next step, or null.
 WriteOp findWrite(ParameterOp parameter);

@@ -192,8 +192,16 @@ def BuildTrainingStepPass
     }
     ```
 
+    A tensor of the model is one parameter, in its shape and under its name,
+    however many operations read parts or other shapes of it. Two tensors of one
+    shape whose elements are the same ones of a file (as ONNX's Identity makes
+    them) may be tied weights, or tensors that were equal when the model was
+    exported: they stay apart, unless `tie-weights` matches the names of both.
+    The first one is kept.
+
     Precondition: no strategy was chosen yet, and batch norms are not yet folded.
-    Errors: an output or a kind of loss that there is not; operations between a
+    Errors: a `tie-weights` that ties nothing; an output or a kind of loss that
+    there is not; operations between a
     parameter and the loss that have no gradient (all are listed); nothing to
     train.
   }];
@@ -219,6 +227,9 @@ def BuildTrainingStepPass
     Option<"freeze", "freeze", "std::string", "\"\"",
            "Regular expression for whole names of parameters that are not "
            "trained">,
+    Option<"tieWeights", "tie-weights", "std::string", "\"\"",
+           "Regular expression for whole names of parameters that are one if "
+           "their elements are the same ones of a file">,
     Option<"batchNormMomentum", "batch-norm-momentum", "double", "0.9",
            "Share of running statistics that a step keeps">,
     Option<"optimizer", "optimizer", "std::string", "\"\"",
