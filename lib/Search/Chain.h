@@ -135,8 +135,7 @@ private:
   /// @{ Proposals that bounds reject, and that plans reject.
   Frequency boundsReject_, plansReject_;
   /// @}
-  llvm::SmallVector<int32_t, 32> changed_;
-  Undo undo_;
+  Edit edit_; ///< Of the proposal at hand.
 };
 
 } // namespace soap::detail

@@ -21,8 +21,7 @@ void Change::set(int32_t group, const Configuration &config) {
     return;
   isChanged_.set(group);
   for (int32_t node : graph_.group(group)) {
-    undo_.push_back({node, strategy_.configs[node]});
-    changed_.push_back(node);
+    edit_.add(node, strategy_.configs[node]);
   }
   space_.assign(strategy_, group, config);
 }
@@ -49,8 +48,8 @@ namespace {
 class Proposal : public Change {
 public:
   Proposal(const ProposalContext &context, Strategy &strategy, Random &random,
-           llvm::SmallVectorImpl<int32_t> &changed, Undo &undo)
-      : Change(context, strategy, changed, undo), topology_(context.topology),
+           Edit &edit)
+      : Change(context, strategy, edit), topology_(context.topology),
         others_(context.others), random_(random) {}
 
   bool make(ProposalKind kind, const ProposalTables &tables) {
@@ -397,37 +396,34 @@ SmallVector<int32_t, 8> detail::neighbours(const OperatorGraph &graph,
 }
 
 bool detail::change(const ProposalContext &context, Strategy &strategy,
-                    int32_t group, const Configuration &config,
-                    llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  Change(context, strategy, changed, undo).set(group, config);
-  if (changed.empty())
+                    int32_t group, const Configuration &config, Edit &edit) {
+  Change(context, strategy, edit).set(group, config);
+  if (edit.nodes.empty())
     return false;
-  deriveEnds(context, strategy, changed, undo);
+  deriveEnds(context, strategy, edit);
   return true;
 }
 
 bool detail::drawProposal(const ProposalContext &context,
                           const ProposalTables &tables, ProposalKind kind,
-                          Strategy &strategy, Random &random,
-                          llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  return Proposal(context, strategy, random, changed, undo).make(kind, tables);
+                          Strategy &strategy, Random &random, Edit &edit) {
+  return Proposal(context, strategy, random, edit).make(kind, tables);
 }
 
 bool detail::propose(const ProposalContext &context,
                      const ProposalTables &tables, ProposalKind kind,
-                     Strategy &strategy, Random &random,
-                     llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  if (!drawProposal(context, tables, kind, strategy, random, changed, undo))
+                     Strategy &strategy, Random &random, Edit &edit) {
+  if (!drawProposal(context, tables, kind, strategy, random, edit))
     return false;
-  deriveEnds(context, strategy, changed, undo);
+  deriveEnds(context, strategy, edit);
   return true;
 }
 
 void detail::deriveEnds(const ProposalContext &context, Strategy &strategy,
-                        llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
+                        Edit &edit) {
   const OperatorGraph &graph = context.graph;
   SmallVector<int32_t, 32> ends;
-  for (int32_t node : changed)
+  for (int32_t node : edit.nodes)
     for (int32_t value : graph.node(node).operands) {
       int32_t producer = graph.value(value).producer;
       NodeRole role = graph.node(producer).role;
@@ -440,7 +436,6 @@ void detail::deriveEnds(const ProposalContext &context, Strategy &strategy,
     if (std::optional<Configuration> config =
             deriveEnd(strategy, graph, context.topology, node)) {
       std::swap(strategy.configs[node], *config);
-      undo.push_back({node, std::move(*config)});
-      changed.push_back(node);
+      edit.add(node, std::move(*config));
     }
 }

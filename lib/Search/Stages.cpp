@@ -118,7 +118,7 @@ bool MarkovSearch::isStageOver() const {
   uint64_t done = proposals();
   if (done >= stageLimit() || done - improvedAt_ >= patience())
     return true;
-  // And a tenth of the time.
+  // Every part but the last one has a tenth of the time.
   return stage_ + 1 != parts_.size() &&
          seconds() - stageSeconds_ > options_.budgetSeconds / 10;
 }

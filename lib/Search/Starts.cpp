@@ -21,7 +21,7 @@ llvm::SmallVector<int32_t, 4> detail::subMachines(const Topology &topology) {
   llvm::SmallVector<int32_t, 4> sizes;
   if (first > 1 && first < all)
     sizes.push_back(first);
-  // Half of the machines: the devices of whole ones.
+  // Half of the machines is a number of whole machines.
   int32_t half = all / 2 - all / 2 % first;
   for (int32_t size = 8 * first; size < half; size *= 8)
     sizes.push_back(size);
