@@ -99,6 +99,20 @@ llvm::Expected<int32_t> Compilation::devicesOfStrategy() {
   return devices;
 }
 
+llvm::Expected<int32_t> Compilation::countDevices() {
+  if (options_.devices)
+    return *options_.devices;
+  if (!options_.topology.empty()) {
+    llvm::Expected<Topology> topology = loadTopology(options_.topology);
+    if (!topology)
+      return badInput(topology.takeError());
+    return topology->numDevices();
+  }
+  if (soapir::TopologyOp topology = soapir::getTopology(*module_))
+    return static_cast<int32_t>(topology.getNumDevices());
+  return devicesOfStrategy();
+}
+
 llvm::Expected<Topology> Compilation::describeTopology() {
   auto checked = [](llvm::Expected<Topology> topology) {
     return topology ? std::move(topology)
@@ -121,12 +135,18 @@ llvm::Expected<Topology> Compilation::describeTopology() {
 
 llvm::Error Compilation::attachTopology() {
   // An .mlir model may have a topology of its own.
-  if (soapir::getTopology(*module_) && !options_.devices &&
-      options_.topology.empty())
-    return llvm::Error::success();
-  llvm::Expected<Topology> topology = describeTopology();
-  if (!topology)
-    return topology.takeError();
-  writeTopology(*module_, *topology);
+  if (!soapir::getTopology(*module_) || options_.devices ||
+      !options_.topology.empty()) {
+    llvm::Expected<Topology> topology = describeTopology();
+    if (!topology)
+      return topology.takeError();
+    writeTopology(*module_, *topology);
+  }
+  if (ModuleOp inner = evaluation()) {
+    FailureOr<Topology> topology = readTopology(*module_);
+    if (failed(topology))
+      return emitted(mlir::failure(), Kind::BadInput);
+    writeTopology(inner, *topology);
+  }
   return llvm::Error::success();
 }

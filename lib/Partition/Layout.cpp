@@ -135,6 +135,8 @@ void soap::makeLayout(const PartitionSpec &spec, unsigned result,
       numbering.prepend(i, degrees.loops[i]);
       (same ? layout.copies : layout.parts) *= degrees.loops[i];
     }
+  if (SOAP_FAULT("replicas-counted") && access.combine == Combine::Sum)
+    layout.parts *= std::exchange(layout.copies, 1);
   if (layout.parts > 1)
     layout.combine = access.combine;
 

@@ -18,6 +18,7 @@ using namespace mlir;
 using namespace soap;
 
 void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
+  passes.addNestedPass<func::FuncOp>(nn::createRemoveDropoutPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   if (unrollRNN != 0) {
     nn::UnrollRNNPassOptions unroll;

@@ -163,14 +163,39 @@ static void declareTraining(CLI::App &app, TrainingOptions &how) {
   app.add_option("--freeze", how.freeze,
                  "Parameters that are not trained, by their whole names")
       ->type_name("REGEX");
+  app.add_option("--tie-weights", how.tieWeights,
+                 "Parameters that are one if their elements are the same ones "
+                 "of the model's file, by their whole names")
+      ->type_name("REGEX");
   app.add_option("--batch-norm", how.batchNorm,
                  "Statistics of batch norms: global (of the whole batch, on "
-                 "all devices) or frozen (the model's)")
+                 "all devices), local (of each of --batch-norm-parts) or "
+                 "frozen (the model's)")
       ->type_name("NAME")
       ->capture_default_str();
+  app.add_option("--batch-norm-parts", how.batchNormParts,
+                 "Equal parts of the batch that have statistics of their own "
+                 "(default: as many as devices)")
+      ->check(wholeNumber<int64_t>(1))
+      ->type_name("N");
   app.add_option("--batch-norm-momentum", how.batchNormMomentum,
                  "Share of running statistics that a step keeps")
       ->type_name("X")
+      ->capture_default_str();
+  app.add_option("--accumulate", how.accumulate,
+                 "Run a step's batch in N micro-batches, whose gradients are "
+                 "added up")
+      ->check(wholeNumber<int64_t>(1))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--dropout", how.dropout,
+                 "Ratio of Dropout: model (every node has its own), none, or "
+                 "a number for all nodes")
+      ->type_name("model|none|X")
+      ->capture_default_str();
+  app.add_option("--dropout-seed", how.dropoutSeed, "Seed of Dropout")
+      ->check(wholeNumber<uint64_t>())
+      ->type_name("N")
       ->capture_default_str();
 }
 
@@ -217,6 +242,9 @@ static void declareOptimizer(CLI::App &app, TrainingOptions &how) {
       ->capture_default_str();
   app.add_flag("!--no-vector-decay", how.decayVectors,
                "No weight decay of parameters of rank 1: biases and norms");
+  app.add_flag("!--no-eval", how.evaluation,
+               "Leave out the program eval: the model itself, with the "
+               "parameters that the step writes (soap-run --program=eval)");
   app.add_option("--clip-norm", how.clipNorm,
                  "Largest norm of all gradients together (default: any)")
       ->type_name("X");

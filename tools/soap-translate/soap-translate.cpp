@@ -59,7 +59,10 @@ int main(int argc, char **argv) {
   app.add_option("--emit-recipes", recipes,
                  "Write the recipes of seeded weights as JSON")
       ->type_name("FILE.json");
+  bool training = false;
   import.declare(app, "Shapes", "Values");
+  app.add_flag("--training", training,
+               "Keep Dropout, for nn-build-training-step");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -75,6 +78,7 @@ int main(int argc, char **argv) {
   if (!options)
     return report(llvm::toString(options.takeError()));
   options->evaluate = evaluateNatively;
+  options->training = training;
   mlir::MLIRContext context;
   auto module = importONNX(model, *options, context);
   if (!module)

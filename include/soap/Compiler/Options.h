@@ -62,9 +62,11 @@ struct TrainingOptions {
   int64_t classAxis = 1;
   std::optional<int64_t> ignoreIndex;
   double labelSmoothing = 0;
-  std::string batchNorm = "global"; ///< Or "frozen".
+  std::string batchNorm = "global"; ///< Or "local", "frozen".
+  int64_t batchNormParts = 0;       ///< Of "local"; 0: as many as devices.
   double batchNormMomentum = 0.9;
-  std::string freeze; ///< Parameters that are not trained, or empty.
+  std::string freeze;     ///< Parameters that are not trained, or empty.
+  std::string tieWeights; ///< Parameters that are one, or empty.
   double rate = 0.01;
   std::string schedule = "constant"; ///< Or "step", "cosine", "linear".
   int64_t warmup = 0, period = 1;
@@ -75,6 +77,12 @@ struct TrainingOptions {
   double weightDecay = 0;
   bool decayVectors = true;
   double clipNorm = 0;
+  /// The model itself as a second program, "eval", over the parameters that the
+  /// step writes. Of a step with an optimizer.
+  bool evaluation = true;
+  std::string dropout = "model"; ///< Or "none", or a ratio for all.
+  uint64_t dropoutSeed = 0;
+  int64_t accumulate = 1; ///< Micro-batches of a step.
 };
 
 /// Everything that decides what is compiled. checkOptions() says what is wrong

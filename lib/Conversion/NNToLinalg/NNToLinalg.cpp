@@ -130,6 +130,7 @@ Value linalg_lowering::elementwise(OpBuilder &builder, Location loc,
 
 void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
   linalg_lowering::populateContractionPatterns(patterns);
+  linalg_lowering::populateDropoutPatterns(patterns);
   linalg_lowering::populateElementwisePatterns(patterns);
   linalg_lowering::populateIndexPatterns(patterns);
   linalg_lowering::populateOrderPatterns(patterns);

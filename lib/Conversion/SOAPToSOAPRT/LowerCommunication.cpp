@@ -286,6 +286,10 @@ void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
                       : shardType(op->getOperand(0)).getPartial());
   SmallVector<int32_t> group = op.getGroup();
   int32_t tag = tags_++, members = group.size();
+  bool reducesTwice =
+      kind == CollectiveKind::AllReduce && SOAP_FAULT("reduced-twice");
+  if (reducesTwice)
+    ++tags_;
   LLVM_DEBUG({
     llvm::dbgs() << name << ", tag " << tag << ": " << stringify(algorithm)
                  << " over devices ";
@@ -311,15 +315,20 @@ void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
         builder.setInsertionPoint(other);
         break;
       }
-    builder.create<soaprt::CollectiveOp>(
-        loc, soaprt::TokenType::get(context_),
-        soaprt::CollectiveKindAttr::get(context_, kind),
-        builder.getDenseI32ArrayAttr(group), builder.getI32IntegerAttr(index),
-        member.sends, member.receives, combine,
-        soaprt::CollectiveAlgorithmAttr::get(context_, algorithm),
-        builder.getI32IntegerAttr(tag), ValueRange(),
-        builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
-        soaprt::StreamAttr());
+    auto create = [&](ValueRange sends, int32_t number) {
+      builder.create<soaprt::CollectiveOp>(
+          loc, soaprt::TokenType::get(context_),
+          soaprt::CollectiveKindAttr::get(context_, kind),
+          builder.getDenseI32ArrayAttr(group), builder.getI32IntegerAttr(index),
+          sends, member.receives, combine,
+          soaprt::CollectiveAlgorithmAttr::get(context_, algorithm),
+          builder.getI32IntegerAttr(number), ValueRange(),
+          builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
+          soaprt::StreamAttr());
+    };
+    create(member.sends, tag);
+    if (reducesTwice)
+      create(member.receives, tag + 1);
     if (!member.unpacks.boxes.empty())
       createCopy(place, member.unpacks.from, member.unpacks.to,
                  member.unpacks.boxes, {}, loc);

@@ -106,6 +106,7 @@ public:
   void setValue(llvm::StringRef name, mlir::Value value);
   /// The elements of `value` if it follows from constants alone.
   std::optional<HostTensor> known(mlir::Value value);
+  bool isForTraining() const { return graph_.options_.training; }
   /// `--pad-selections`.
   bool padsSelections() const { return graph_.options_.padSelections; }
   /// Makes tensor `name`, of nodes that take the place of this one, an output

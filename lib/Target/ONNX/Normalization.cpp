@@ -7,7 +7,7 @@
 
 #include "Body.h"
 #include "Operators.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 
 using namespace mlir;
 using namespace soap;
@@ -79,7 +79,46 @@ LogicalResult soap::onnx_import::importSoftmax(NodeContext &node) {
   return node.finish(result);
 }
 
+/// The ratio of a node of any operator set.
+static FailureOr<double> ratioOf(NodeContext &node) {
+  double ratio = static_cast<double>(node.number("ratio", 0.5f));
+  if (node.hasInput(1)) {
+    auto given = node.constant(1, "ratios");
+    if (failed(given))
+      return failure();
+    if (given->size() != 1)
+      return node.fail("expected one ratio, got: " +
+                       llvm::Twine(given->size()));
+    ratio = given->number(0);
+  }
+  if (!(ratio >= 0 && ratio < 1))
+    return node.fail("expected a ratio of at least 0 and below 1, got: " +
+                     llvm::Twine(std::to_string(ratio)));
+  return ratio;
+}
+
+/// In training, whether the model was exported for it (training_mode) says
+/// nothing.
+static LogicalResult importTrainingDropout(NodeContext &node) {
+  if (node.usesOutput(1))
+    return node.fail("expected no use of the mask in training, got: one of "
+                     "output 1");
+  FailureOr<double> ratio = ratioOf(node);
+  if (failed(ratio))
+    return failure();
+  if (*ratio == 0)
+    return importIdentity(node);
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  return node.finish(node.create<nn::DropoutOp>(
+      node.shape(0), *x,
+      {node.attr("ratio", node.builder().getF64FloatAttr(*ratio))}));
+}
+
 LogicalResult soap::onnx_import::importDropout(NodeContext &node) {
+  if (node.isForTraining() && node.input(0).kind != ImportedValue::Kind::Host)
+    return importTrainingDropout(node);
   if (node.hasInput(2)) {
     auto training = node.constant(2, "training modes");
     if (failed(training))

@@ -62,7 +62,8 @@ bool GraphImporter::importOldForm(const NodeProto &old) {
         values_[node.input(1)].shape.size() == 1)
       axis = 1;
   } else if (type == "BatchNormalization" || type == "Dropout") {
-    if (takeInteger(node, "is_test").value_or(0) == 0) {
+    bool isTest = takeInteger(node, "is_test").value_or(0) != 0;
+    if (!isTest && !options_.training) {
       addProblem(old, "expected inference, got: is_test 0; export the model "
                       "for inference");
       return true;

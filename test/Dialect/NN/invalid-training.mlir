@@ -284,3 +284,64 @@ func.func @padded(%a: tensor<4xf32>) {
   %0 = nn.pad %a {nn.name = "a", nn.parts = array<i64: 4>, pads_lo = array<i64: 1>, pads_hi = array<i64: 0>, value = 1.0 : f32} : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+// Tests that dropout keeps the type.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<3xf32>
+  // expected-error @+1 {{failed to verify that all of {x, result} have same type}}
+  %0 = "nn.dropout"(%x) {nn.name = "drop", ratio = 0.5 : f64} : (tensor<3xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Tests that the number of the step is a scalar.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<3xf32>
+  %n = nn.input {nn.name = "n"} : tensor<1xi64>
+  // expected-error @+1 {{expected a scalar as number of the step, got: 'tensor<1xi64>'}}
+  %0 = nn.dropout %x, %n {nn.name = "drop", ratio = 0.5 : f64} : tensor<3xf32>, tensor<1xi64>
+  return
+}
+
+// -----
+
+// Tests that not everything is dropped.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<3xf32>
+  // expected-error @+1 {{expected a 'ratio' of at least 0 and below 1, got: 1.000000e+00}}
+  %0 = nn.dropout %x {nn.name = "drop", ratio = 1.0 : f64} : tensor<3xf32>
+  return
+}
+
+// -----
+
+// Tests that a ratio is not negative.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<3xf32>
+  // expected-error @+1 {{expected a 'ratio' of at least 0 and below 1, got: -1.000000e-01}}
+  %0 = nn.dropout %x {nn.name = "drop", ratio = -0.1 : f64} : tensor<3xf32>
+  return
+}
+
+// -----
+
+// Tests that a tile says where it lies, and of what.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<3xf32>
+  // expected-error @+1 {{expected both 'offsets' and 'global_shape' or neither, got only 'offsets'}}
+  %0 = nn.dropout %x {nn.name = "drop", ratio = 0.5 : f64, offsets = array<i64: 1>} : tensor<3xf32>
+  return
+}
+
+// -----
+
+// Tests that a tile lies inside of the whole value.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<3xf32>
+  // expected-error @+1 {{expected a box inside of [5], got: offsets [3], shape [3]}}
+  %0 = nn.dropout %x {nn.name = "drop", ratio = 0.5 : f64, offsets = array<i64: 3>, global_shape = array<i64: 5>} : tensor<3xf32>
+  return
+}

@@ -1,4 +1,4 @@
-// Tests that optimizers, schedules and writes survive a round trip, in their
+// Tests that optimizers, schedules, writes and dropout survive a round trip, in their
 // own and in the generic form.
 // RUN: soap-opt %s | soap-opt | FileCheck %s
 // RUN: soap-opt %s --mlir-print-op-generic | soap-opt | FileCheck %s
@@ -23,6 +23,10 @@ func.func @main() {
   %3:3 = nn.adam %2, %w, %v, %v, %rate, %c1, %c2 {nn.name = "adam", epsilon = 0.25 : f64, decoupled} : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>, tensor<f32>, tensor<f32>) -> (tensor<4x3xf32>, tensor<4x3xf32>, tensor<4x3xf32>)
   // CHECK: nn.write %{{.*}}, %[[W]] {nn.name = "w.write"} : tensor<4x3xf32>
   %4 = nn.write %3#0, %w {nn.name = "w.write"} : tensor<4x3xf32>
-  nn.output %4 {nn.name = "y"} : tensor<4x3xf32>
+  // CHECK: nn.dropout %{{.*}}, %{{.*}} {global_shape = array<i64: 8, 3>, nn.name = "drop", offsets = array<i64: 2, 0>, ratio = 5.000000e-01 : f64, seed = -7 : i64} : tensor<4x3xf32>, tensor<i64>
+  %5 = nn.dropout %4, %n {nn.name = "drop", ratio = 0.5 : f64, seed = -7 : i64, offsets = array<i64: 2, 0>, global_shape = array<i64: 8, 3>} : tensor<4x3xf32>, tensor<i64>
+  // CHECK: nn.dropout %{{.*}} {nn.name = "kept", ratio = 2.500000e-01 : f64} : tensor<4x3xf32>
+  %6 = nn.dropout %5 {nn.name = "kept", ratio = 0.25 : f64} : tensor<4x3xf32>
+  nn.output %6 {nn.name = "y"} : tensor<4x3xf32>
   return
 }

@@ -55,6 +55,18 @@ func.func @main() {
   // CHECK: task 1: reads [0:2, 3:6] [0:2, 3:6] writes [0:2, 3:6] flops 0 bytes 0
   // CHECK: nn.write {{.*}} {nn.name = "w.write"} : tensor<2x3xf32>
   %3 = nn.write %2#0, %w {nn.name = "w.write", test.degrees = {d0 = 2, d1 = 2}} : tensor<5x6xf32>
+  // A tile knows where it lies of the whole, also of a part of it.
+  // CHECK-LABEL: drop: nn.dropout
+  // CHECK-NEXT: loops: d0=5 {{[a-z]+}} d1=6
+  // CHECK-NEXT: operand 0: (d0, d1)
+  // CHECK-NEXT: operand 1: ()
+  // CHECK-NEXT: result 0: (d0, d1)
+  // CHECK: task 1: reads [0:2, 3:6] [] writes [0:2, 3:6] flops 480 bytes
+  // CHECK: nn.dropout {{.*}} {global_shape = array<i64: 5, 6>, nn.name = "drop", offsets = array<i64: 0, 3>, ratio = 5.000000e-01 : f64, seed = 3 : i64} : tensor<2x3xf32>, tensor<i64>
+  %4 = nn.dropout %3, %n {nn.name = "drop", ratio = 0.5 : f64, seed = 3 : i64, test.degrees = {d0 = 2, d1 = 2}} : tensor<5x6xf32>, tensor<i64>
+  // CHECK-LABEL: part: nn.dropout
+  // CHECK: nn.dropout {{.*}} {global_shape = array<i64: 9, 6>, nn.name = "part", offsets = array<i64: 6, 0>, ratio = 5.000000e-01 : f64} : tensor<3x6xf32>, tensor<i64>
+  %5 = nn.dropout %4, %n {nn.name = "part", ratio = 0.5 : f64, offsets = array<i64: 4, 0>, global_shape = array<i64: 9, 6>, test.degrees = {d0 = 2}} : tensor<5x6xf32>, tensor<i64>
   return
 }
 

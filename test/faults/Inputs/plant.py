@@ -1,12 +1,14 @@
 """Plants faults in a compilation and a run, one after the other, and says what
 catches each.
 
-usage: plant.py BUILD WORK MODEL [--target=NAME] FAULT[,FAULT]...
+usage: plant.py BUILD WORK MODEL [--target=NAME] [--train=...] FAULT[,FAULT]...
 
 MODEL.mlir is compiled for one device by the real compiler and run: the judge.
 Then MODEL.mlir is compiled with MODEL.json (for MODEL.topology.json, if there is
 one; for the target NAME) by a compiler and run by a runtime in which faults are
-planted; `none` plants none. One line per argument: what caught it (the compiler or
+planted; `none` plants none. With --train and other options of training, both
+compile a step, the second for two devices, data parallel, and losses of the third
+step are compared. One line per argument: what caught it (the compiler or
 the loader with its error, or the comparison of outputs, and then the first operation
 that soap-run --verify blames). What a fault does to a run with `communication-slow`
 depends on how the machine schedules threads, so such a program runs up to ATTEMPTS
@@ -46,27 +48,42 @@ def blame(run_faulty):
     return f"'{name[1]}' on {place[1]}" if name and place else "nothing"
 
 
+def running(options):
+    """Arguments of soap-run, and the output that is compared."""
+    inputs = ["--input=x=random:3"]
+    if not training(options):
+        return inputs, "y"
+    return [*inputs, "--input=label=random:4", "--iterations=3", "--warmup=0"], "loss"
+
+
+def training(options):
+    return [option for option in options if not option.startswith("--target")]
+
+
 def catcher(build, work, model, judge, options, faults):
+    inputs, output = running(options)
     compiled = work / f"{faults}.so"
     topology = model.with_suffix(".topology.json")
     machine = [f"--topology={topology}"] if topology.exists() else []
+    strategy = [f"--strategy={model.with_suffix('.json')}"]
+    if training(options):
+        strategy = ["--devices=2", "--strategy=data-parallel"]
     result = run([build / "bin" / "soap-compile-faulty", model, *machine, *options,
-                  f"--strategy={model.with_suffix('.json')}", "-o", compiled],
-                 faults, build / "test" / "faults")
+                  *strategy, "-o", compiled], faults, build / "test" / "faults")
     if result.returncode:
         return "the compiler: " + message(result)
 
     def run_faulty(arguments):
-        return run([build / "bin" / "soap-run", compiled, "--input=x=random:3",
-                    *arguments], faults, build / "test" / "faults")
+        return run([build / "bin" / "soap-run", compiled, *inputs, *arguments], faults,
+                   build / "test" / "faults")
 
     for _ in range(ATTEMPTS if "communication-slow" in faults else 1):
-        result = run_faulty([f"--expected=y={judge}"])
+        result = run_faulty([f"--expected={output}={judge}"])
         if result.returncode != 0:
             break
     else:
         return "nothing"
-    if result.returncode == 1 and "expected y: DIFFERENT" in result.stdout:
+    if result.returncode == 1 and f"expected {output}: DIFFERENT" in result.stdout:
         return f"the comparison; --verify blames {blame(run_faulty)}"
     return "the runtime: " + message(result)
 
@@ -75,12 +92,13 @@ def main():
     build, work, model = map(pathlib.Path, sys.argv[1:4])
     work.mkdir(parents=True, exist_ok=True)
     judge = work / "y.npy"
-    for command in (["soap-compile", model, "-o", work / "one.so"],
-                    ["soap-run", work / "one.so", "--input=x=random:3",
-                     f"--output=y={judge}"]):
+    options = [argument for argument in sys.argv[4:] if argument.startswith("--")]
+    inputs, output = running(options)
+    for command in (["soap-compile", model, *training(options), "-o", work / "one.so"],
+                    ["soap-run", work / "one.so", *inputs,
+                     f"--output={output}={judge}"]):
         result = run([build / "bin" / command[0], *command[1:]])
         assert result.returncode == 0, result.stderr
-    options = [argument for argument in sys.argv[4:] if argument.startswith("--")]
     for faults in sys.argv[4 + len(options):]:
         print(f"{faults}: caught by "
               f"{catcher(build, work, model, judge, options, faults)}", flush=True)

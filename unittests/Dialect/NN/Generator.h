@@ -115,6 +115,7 @@ private:
   mlir::Operation *suppression(llvm::StringRef);
   mlir::Operation *write(llvm::StringRef);
   mlir::Operation *schedule(llvm::StringRef);
+  mlir::Operation *dropout(llvm::StringRef);
   mlir::Operation *update(llvm::StringRef);
 
   mlir::Type indexType();

@@ -345,7 +345,8 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.schedule", &Generator::schedule, E::Floats},
       {"nn.sgd", &Generator::update, E::Floats},
       {"nn.momentum", &Generator::update, E::Floats},
-      {"nn.adam", &Generator::update, E::Floats}};
+      {"nn.adam", &Generator::update, E::Floats},
+      {"nn.dropout", &Generator::dropout, E::Floats}};
   return table;
 }
 

@@ -76,9 +76,30 @@ Operation *Generator::update(StringRef kind) {
   return builder.create(made);
 }
 
+Operation *Generator::dropout(StringRef) {
+  List tile = shape(0, 4), offsets, whole;
+  // A tile of a larger value, in half of the cases.
+  for (int64_t size : tile) {
+    offsets.push_back(random.in(0, 9));
+    whole.push_back(offsets.back() + size + random.in(0, 100000));
+  }
+  bool isPart = random.flip();
+  Value step;
+  if (random.in(0, 9) != 0)
+    step = argument({}, builder.getI64Type());
+  auto seed = static_cast<uint64_t>(random.in(0, int64_t(1) << 60)) * 11;
+  auto list = [&](const List &entries) {
+    return isPart ? builder.getDenseI64ArrayAttr(entries) : DenseI64ArrayAttr();
+  };
+  return builder.create<DropoutOp>(
+      loc, type(tile), argument(tile), step,
+      llvm::APFloat(static_cast<double>(random.in(0, 15)) / 16), seed,
+      list(offsets), list(whole));
+}
+
 bool soap::nn::test::isPositive(Operation *op, unsigned operand) {
   // The number of steps before this one; a variance, and bias corrections.
-  if (isa<ScheduleOp>(op))
+  if (isa<ScheduleOp>(op) || (isa<DropoutOp>(op) && operand == 1))
     return true;
   if (isa<AdamOp>(op))
     return operand == 3 || operand == 5 || operand == 6;

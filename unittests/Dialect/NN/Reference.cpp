@@ -492,6 +492,7 @@ Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
       .Case([&](GRUOp op) { return evaluateGRU(op, operands); })
       .Case([&](RNNOp op) { return evaluateRNN(op, operands); })
       .Case([&](WriteOp op) { return operands[0]; })
+      .Case([&](DropoutOp op) { return dropout(op, operands); })
       .Case<ScheduleOp, SGDOp, MomentumOp, AdamOp>(
           [&](auto op) { return evaluateTraining(op, operands).front(); })
       .Case([&](TileOp op) { return tile(op, operands[0]); })

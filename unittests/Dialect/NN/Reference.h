@@ -17,6 +17,7 @@
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/DenseMap.h"
+#include <array>
 #include <vector>
 
 namespace soap::nn::test {
@@ -53,6 +54,10 @@ std::vector<Tensor> evaluateAll(mlir::Operation *op,
 
 /// Element `linear` of a whole input or parameter.
 double sourceValue(int64_t linear);
+
+/// The block of Philox-4x32 with ten rounds for a counter and a key.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
+                               std::array<uint32_t, 2> key);
 
 /// Values of an SSA graph.
 using Environment = llvm::DenseMap<mlir::Value, Tensor>;

@@ -55,6 +55,7 @@ std::vector<Tensor> evaluateRNNBackward(RNNBackwardOp op,
 /// All results of a schedule or an optimizer's operation.
 std::vector<Tensor> evaluateTraining(mlir::Operation *op,
                                      llvm::ArrayRef<Tensor> operands);
+Tensor dropout(DropoutOp op, llvm::ArrayRef<Tensor> operands);
 
 } // namespace soap::nn::test
 

@@ -79,6 +79,48 @@ static std::vector<double> elementsOf(AdamOp op, ArrayRef<double> x) {
   return {w - rate * step, mean, variance};
 }
 
+/// Salmon et al. 2011, section 3.3.
+std::array<uint32_t, 4> soap::nn::test::philox(std::array<uint32_t, 4> counter,
+                                               std::array<uint32_t, 2> key) {
+  for (int round = 0; round != 10; ++round) {
+    uint64_t left = uint64_t(0xD2511F53) * counter[0];
+    uint64_t right = uint64_t(0xCD9E8D57) * counter[2];
+    counter = {uint32_t(right >> 32) ^ counter[1] ^ key[0], uint32_t(right),
+               uint32_t(left >> 32) ^ counter[3] ^ key[1], uint32_t(left)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+  return counter;
+}
+
+Tensor soap::nn::test::dropout(DropoutOp op, ArrayRef<Tensor> operands) {
+  Tensor result = operands[0];
+  if (operands.size() == 1)
+    return result;
+  Tensor whole;
+  whole.shape = result.shape;
+  if (op.getGlobalShape())
+    whole.shape.assign(op.getGlobalShape()->begin(),
+                       op.getGlobalShape()->end());
+  auto step = static_cast<uint64_t>(operands[1].data[0]);
+  double ratio = op.getRatio().convertToDouble();
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<int64_t> global(index);
+    if (op.getOffsets())
+      for (size_t dim = 0; dim != global.size(); ++dim)
+        global[dim] += (*op.getOffsets())[dim];
+    auto number = static_cast<uint64_t>(whole.linear(global));
+    uint32_t word =
+        philox({uint32_t(number), uint32_t(number >> 32), uint32_t(step),
+                uint32_t(step >> 32)},
+               {uint32_t(op.getSeed()), uint32_t(op.getSeed() >> 32)})[0];
+    double &element = result.at(index);
+    element =
+        word < std::nearbyint(ratio * 4294967296.0) ? 0 : element / (1 - ratio);
+  });
+  return result;
+}
+
 std::vector<Tensor>
 soap::nn::test::evaluateTraining(Operation *op, ArrayRef<Tensor> operands) {
   std::vector<Tensor> results;

@@ -47,6 +47,9 @@ struct ONNXImportOptions {
   /// NonMaxSuppression) have as many as there can be: the others are -1, and an
   /// output `NAME_count`, after the result's name, says how many count.
   bool padSelections = false;
+  /// Keep Dropout, which inference does without, as nn.dropout: for
+  /// nn-build-training-step.
+  bool training = false;
   /// Replace parameters that the model leaves constant by seeded random values.
   std::optional<uint64_t> initWeightsSeed;
   /// Computes nn operations whose operands are known; `values` holds dense

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GradientSupport.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -137,7 +138,7 @@ static MaybeGradients clip(ClipOp op, Build &b, ArrayRef<Value> results,
   return Gradients{gradient};
 }
 
-/// Steps are flat.
+/// Functions that are constant between jumps have the derivative 0.
 template <typename Op>
 static MaybeGradients nothing(Op, Build &, ArrayRef<Value>, const BitVector &) {
   return Gradients{Value()};
@@ -219,7 +220,7 @@ static MaybeGradients pow(PowOp op, Build &b, ArrayRef<Value> results,
       [&] {
         Value lower = b.pow(op.getA(), b.add(op.getB(), -1));
         Value slope = b.mul(op.getB(), lower);
-        // x^0 is flat, at 0 as well.
+        // The derivative of x^0 is 0, also at 0.
         Value isFlat = b.compare(Predicate::Eq, op.getB(), zero);
         return b.mul(results[0], b.where(isFlat, zero, slope));
       },
@@ -258,6 +259,18 @@ static MaybeGradients where(WhereOp op, Build &b, ArrayRef<Value> results,
   if (isNeeded[2])
     gradients[2] = b.sumToShape(b.where(op.getCondition(), zero, results[0]),
                                 op.getB().getType());
+  return gradients;
+}
+
+/// The mask is drawn again.
+static MaybeGradients dropout(DropoutOp op, Build &b, ArrayRef<Value> results,
+                              const BitVector &) {
+  Gradients gradients(op->getNumOperands());
+  gradients[0] =
+      b.join(b.create<DropoutOp>(results[0].getType(), results[0], op.getStep(),
+                                 op.getRatio(), op.getSeed(),
+                                 op.getOffsetsAttr(), op.getGlobalShapeAttr()),
+             b.sameLoops());
   return gradients;
 }
 
@@ -309,4 +322,5 @@ void soap::nn::attachElementwiseGradients(MLIRContext *context) {
   attach<MaxOp, extreme>(context);
   attach<MinOp, extreme>(context);
   attach<WhereOp, where>(context);
+  attach<DropoutOp, dropout>(context);
 }

@@ -5,59 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpSupport.h"
+#include "LocalBox.h"
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
-
-/// Checks the box that a local input, parameter or output holds.
-template <typename OpTy>
-static LogicalResult verifyBox(OpTy op, ArrayRef<int64_t> shape) {
-  if (!op.getOffsets() && !op.getGlobalShape())
-    return success();
-  if (!op.getOffsets() || !op.getGlobalShape())
-    return op.emitOpError()
-           << "expected both 'offsets' and 'global_shape' or "
-              "neither, got only '"
-           << (op.getOffsets() ? "offsets" : "global_shape") << "'";
-  ArrayRef<int64_t> offsets = *op.getOffsets(), global = *op.getGlobalShape();
-  if (failed(verifyList(op, "offsets", offsets, shape.size(), 0)) ||
-      failed(verifyList(op, "global_shape", global, shape.size(), 1)))
-    return failure();
-  for (auto [offset, size, extent] : llvm::zip_equal(offsets, shape, global))
-    if (offset + size > extent)
-      return op.emitOpError() << "expected a box inside of " << toString(global)
-                              << ", got: offsets " << toString(offsets)
-                              << ", shape " << toString(shape);
-  return success();
-}
-
-/// Moves the box of `clone` to the tile. The boxes of a box add up.
-template <typename OpTy>
-static void setBox(OpTy clone, const Box &box, ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> offsets(box.size(), 0);
-  if (clone.getOffsets())
-    offsets.assign(clone.getOffsets()->begin(), clone.getOffsets()->end());
-  for (auto [offset, range] : llvm::zip_equal(offsets, box))
-    offset += range.lo;
-  clone.setOffsets(offsets);
-  if (!clone.getGlobalShape())
-    clone.setGlobalShape(shape);
-}
-
-/// The whole shape that a spec of identities was made for.
-static Shape extentsOf(const PartitionSpec &spec) {
-  Shape shape;
-  for (const LoopSpec &loop : spec.loops)
-    shape.push_back(loop.extent);
-  return shape;
-}
-
-/// A tile that is the whole value needs no box.
-static bool isWhole(const Box &box, const PartitionSpec &spec) {
-  return box == wholeBox(extentsOf(spec));
-}
 
 static PartitionSpec sourceSpec(Value result) {
   PartitionSpec spec;

@@ -193,7 +193,7 @@ static bool isCostNeutral(StringRef attribute) {
                              "starts", "offsets", "global_shape", "source",
                              "value", "base", "table_size", "bases",
                              "table_sizes", "diagonal", "reverse",
-                             "activations", "operandSegmentSizes"},
+                             "activations", "operandSegmentSizes", "seed"},
                             attribute);
 }
 

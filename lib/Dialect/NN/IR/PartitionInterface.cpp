@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpSupport.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -186,6 +187,12 @@ soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
   state.propertiesAttr = op->getPropertiesAsAttribute();
   Operation *clone = builder.create(state);
   cast<PartitionOpInterface>(clone).setLocalAccess(tile);
+  if (auto reduce = dyn_cast<ReduceOp>(clone);
+      reduce && SOAP_FAULT("mean-of-tile"))
+    reduce.setScale(APFloat(
+        reduce.getScale().convertToFloat() *
+        static_cast<float>(volume(wholeBox(shapeOf(op->getOperand(0))))) /
+        static_cast<float>(volume(tile.operandBoxes[0]))));
   return SmallVector<Value>(clone->getResults());
 }
 
@@ -303,17 +310,15 @@ static LogicalResult verifyLeaderLoops(Block &block) {
       specs.try_emplace(leader);
   if (specs.empty())
     return success();
-  for (Operation &op : block) {
-    auto partition = dyn_cast<PartitionOpInterface>(op);
-    if (!partition)
-      continue;
-    if (auto it = specs.find(getName(&op)); it != specs.end())
-      it->second = partition.getPartitionSpec();
-    if (auto it = specs.find(getGroupLeader(&op));
+  // A leader may stand behind its members.
+  for (auto op : block.getOps<PartitionOpInterface>())
+    if (auto it = specs.find(getName(op)); it != specs.end())
+      it->second = op.getPartitionSpec();
+  for (auto op : block.getOps<PartitionOpInterface>())
+    if (auto it = specs.find(getGroupLeader(op));
         it != specs.end() &&
-        failed(getLeaderLoops(&op, partition.getPartitionSpec(), it->second)))
+        failed(getLeaderLoops(op, op.getPartitionSpec(), it->second)))
       return failure();
-  }
   return success();
 }
 

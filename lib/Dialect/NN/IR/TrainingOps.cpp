@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OpSupport.h"
+#include "LocalBox.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace soap;
@@ -16,6 +18,17 @@ using namespace soap::nn;
 //===----------------------------------------------------------------------===//
 // nn.write
 //===----------------------------------------------------------------------===//
+
+ModuleOp soap::nn::findEvaluation(ModuleOp module) {
+  for (auto inner : module.getOps<ModuleOp>())
+    if (inner.getName() == StringRef(evaluationName))
+      return inner;
+  return {};
+}
+
+bool soap::nn::isState(ParameterOp parameter) {
+  return parameter->hasAttr(stateAttrName) || findWrite(parameter);
+}
 
 WriteOp soap::nn::findWrite(ParameterOp parameter) {
   for (OpOperand &use : parameter->getUses())
@@ -70,21 +83,18 @@ LogicalResult ScheduleOp::verify() {
       return emitOpError() << "expected corrections of the learning rate's "
                               "element type "
                            << element << ", got: " << elementType(value);
-  auto check = [&](StringRef name, APFloat value, bool isDecay) {
-    double number = value.convertToDouble();
-    if (std::isfinite(number) && number >= 0 && (!isDecay || number < 1))
-      return success();
-    return LogicalResult(emitOpError()
-                         << "expected '" << name
-                         << (isDecay ? "' of at least 0 and below 1"
-                                     : "' that is finite and not negative")
-                         << ", got: " << number);
-  };
-  if (failed(check("rate", getRate(), false)) ||
-      failed(check("factor", getFactor(), false)) ||
-      failed(check("beta1", getBeta1(), true)) ||
-      failed(check("beta2", getBeta2(), true)))
-    return failure();
+  for (auto [name, value] :
+       {std::pair("rate", getRate()), std::pair("factor", getFactor())})
+    if (double number = value.convertToDouble();
+        !std::isfinite(number) || number < 0)
+      return emitOpError() << "expected '" << name
+                           << "' that is finite and not negative, got: "
+                           << number;
+  for (auto [name, value] :
+       {std::pair("beta1", getBeta1()), std::pair("beta2", getBeta2())})
+    if (double number = value.convertToDouble(); !(number >= 0 && number < 1))
+      return emitOpError() << "expected '" << name
+                           << "' of at least 0 and below 1, got: " << number;
   if (static_cast<int64_t>(getWarmup()) < 0)
     return emitOpError() << "expected a 'warmup' of 0 steps or more, got: "
                          << static_cast<int64_t>(getWarmup());
@@ -98,6 +108,41 @@ PartitionSpec ScheduleOp::getPartitionSpec() {
   return detail::elementwiseSpec(*this);
 }
 double ScheduleOp::getFlops(const LocalTile &tile) { return 10; }
+
+//===----------------------------------------------------------------------===//
+// nn.dropout
+//===----------------------------------------------------------------------===//
+
+LogicalResult DropoutOp::verify() {
+  if (getStep() && !shapeOf(getStep()).empty())
+    return emitOpError() << "expected a scalar as number of the step, got: "
+                         << getStep().getType();
+  double ratio = getRatio().convertToDouble();
+  if (!(ratio >= 0 && ratio < 1))
+    return emitOpError()
+           << "expected a 'ratio' of at least 0 and below 1, got: " << ratio;
+  return verifyBox(*this, shapeOf(getResult()));
+}
+
+PartitionSpec DropoutOp::getPartitionSpec() {
+  return detail::elementwiseSpec(*this);
+}
+
+void DropoutOp::setLocalAccess(const LocalTile &tile) {
+  if (!isWhole(tile.resultBoxes[0], tile.spec) &&
+      !SOAP_FAULT("mask-by-local-index"))
+    setBox(*this, tile.resultBoxes[0], extentsOf(tile.spec));
+}
+
+// Ten rounds of two products, four exclusive ors and two sums each.
+double DropoutOp::getFlops(const LocalTile &tile) {
+  return (getStep() ? 80.0 : 0.0) * volume(tile.resultBoxes[0]);
+}
+
+uint32_t DropoutOp::getThreshold() {
+  double words = std::nearbyint(std::ldexp(getRatio().convertToDouble(), 32));
+  return static_cast<uint32_t>(std::min(words, 4294967295.0));
+}
 
 //===----------------------------------------------------------------------===//
 // Optimizers

@@ -5,15 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Differentiation.h"
 #include "TrainingStep.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/Debug.h"
-#include "llvm/Support/Regex.h"
-
-#define DEBUG_TYPE "nn-build-training-step"
 
 namespace soap::nn {
 #define GEN_PASS_DEF_BUILDTRAININGSTEPPASS
@@ -23,162 +19,6 @@ namespace soap::nn {
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
-
-namespace {
-
-/// Builds the gradients of a scalar by the values that depend on parameters, in
-/// the reverse order of a function's operations.
-class Differentiation {
-public:
-  Differentiation(func::FuncOp function, OpBuilder &builder, NodeNames &names)
-      : function_(function), builder_(builder), names_(names) {}
-
-  /// Marks the values that depend on `parameters` by floating point numbers.
-  void followParameters(ArrayRef<ParameterOp> parameters);
-  /// Differentiates `loss`. Error: operations without a gradient.
-  LogicalResult run(Value loss);
-
-  /// Error: a value on the way that is neither f32 nor f64.
-  LogicalResult checkTypes();
-
-  bool dependsOnParameters(Value value) const {
-    return dependent_.contains(value);
-  }
-  /// The gradient by a value; null if the loss does not depend on it.
-  Value gradientOf(Value value) const { return gradients_.lookup(value); }
-
-private:
-  void accumulate(Value value, Value gradient);
-  LogicalResult differentiate(Operation *op);
-
-  func::FuncOp function_;
-  OpBuilder &builder_;
-  NodeNames &names_;
-  llvm::DenseSet<Value> dependent_;
-  llvm::DenseSet<Value> weights_; ///< Made of parameters and constants alone.
-  llvm::DenseMap<Value, Value> gradients_;
-  std::vector<Operation *> withoutGradient_;
-};
-
-} // namespace
-
-static bool isFloat(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && isa<FloatType>(type.getElementType());
-}
-
-void Differentiation::followParameters(ArrayRef<ParameterOp> parameters) {
-  for (ParameterOp parameter : parameters)
-    dependent_.insert(parameter.getResult());
-  for (Operation &op : function_.front())
-    if (isa<ParameterOp, ConstantOp>(op) ||
-        (op.getNumOperands() != 0 &&
-         llvm::all_of(op.getOperands(),
-                      [&](Value value) { return weights_.contains(value); })))
-      weights_.insert(op.result_begin(), op.result_end());
-  for (Operation &op : function_.front())
-    if (llvm::any_of(op.getOperands(),
-                     [&](Value value) { return dependent_.contains(value); }))
-      for (Value result : op.getResults())
-        if (isFloat(result))
-          dependent_.insert(result);
-}
-
-LogicalResult Differentiation::checkTypes() {
-  for (Operation &op : function_.front())
-    for (Value result : op.getResults())
-      if (Type type = cast<RankedTensorType>(result.getType()).getElementType();
-          dependent_.contains(result) && !type.isF32() && !type.isF64())
-        return op.emitOpError("expected f32 or f64 between parameters and the "
-                              "loss, got: ")
-               << type << "; convert the model";
-  return success();
-}
-
-void Differentiation::accumulate(Value value, Value gradient) {
-  Value &sum = gradients_[value];
-  if (!sum) {
-    sum = gradient;
-    return;
-  }
-  // The sum runs where the value is made. That of weights runs where the last
-  // gradient is made, of parts that are not reduced yet.
-  Operation *producer = value.getDefiningOp();
-  bool isEnd = isa<ParameterOp, InputOp, ConstantOp>(producer);
-  auto unique = [&](StringRef base) { return names_.unique(base); };
-  std::string name = (getName(producer) + ".grad.sum").str();
-  GradientBuilder b(builder_, isEnd ? nullptr : producer, name, unique);
-  if (!isEnd)
-    b.setFrame(b.resultAccess(cast<OpResult>(value).getResultNumber()));
-  sum = weights_.contains(value) ? b.addInPlace(sum, gradient)
-                                 : b.add(sum, gradient);
-}
-
-LogicalResult Differentiation::differentiate(Operation *op) {
-  SmallVector<Value> results;
-  for (Value result : op->getResults())
-    results.push_back(gradients_.lookup(result));
-  if (llvm::none_of(results, [](Value value) { return bool(value); }))
-    return success();
-  llvm::BitVector isNeeded(op->getNumOperands());
-  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    isNeeded[index] = dependent_.contains(operand);
-  if (isNeeded.none())
-    return success();
-  auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-  if (!differentiable) {
-    withoutGradient_.push_back(op);
-    return success();
-  }
-  auto unique = [&](StringRef base) { return names_.unique(base); };
-  std::string name = (nn::getName(op) + ".grad").str();
-  GradientBuilder b(builder_, op, name, unique);
-  LLVM_DEBUG({
-    llvm::dbgs() << "gradient of '" << nn::getName(op) << "' by operands";
-    for (unsigned index : isNeeded.set_bits())
-      llvm::dbgs() << " " << index;
-    llvm::dbgs() << "\n";
-  });
-  Operation *before = builder_.getInsertionPoint()->getPrevNode();
-  auto gradients = differentiable.buildGradients(b, results, isNeeded);
-  if (failed(gradients))
-    return failure();
-  // What an operation makes of weights alone does not need the whole gradient.
-  if (llvm::all_of(op->getResults(),
-                   [&](Value value) { return weights_.contains(value); }))
-    for (Operation *made = before->getNextNode();
-         made != &*builder_.getInsertionPoint(); made = made->getNextNode())
-      b.followMaker(made);
-  for (auto [index, operand, gradient] :
-       llvm::enumerate(op->getOperands(), *gradients))
-    if (gradient && isNeeded[index])
-      accumulate(operand, gradient);
-  return success();
-}
-
-LogicalResult Differentiation::run(Value loss) {
-  SmallVector<Operation *> forward;
-  for (Operation &op : function_.front().without_terminator())
-    forward.push_back(&op);
-  auto unique = [&](StringRef base) { return names_.unique(base); };
-  GradientBuilder b(builder_, nullptr, "loss.grad", unique);
-  gradients_[loss] = b.splat(loss.getType(), 1);
-  for (Operation *op : llvm::reverse(forward))
-    if (failed(differentiate(op)))
-      return failure();
-  if (withoutGradient_.empty())
-    return success();
-  std::string list;
-  for (Operation *op : llvm::reverse(withoutGradient_))
-    list +=
-        ("\n  " + op->getName().getStringRef() + " '" + nn::getName(op) + "'")
-            .str();
-  return emitError(function_.getLoc(),
-                   "expected operations that have a gradient between "
-                   "parameters and the loss; freeze the parameters before "
-                   "them, or take another output; without a gradient:" +
-                       list);
-}
 
 namespace {
 class BuildTrainingStepPass
@@ -192,20 +32,31 @@ public:
   }
 
   void runOnOperation() override {
-    if (!getOperation().isExternal() && failed(build()))
-      signalPassFailure();
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (!function.isExternal() && failed(build(function)))
+        return signalPassFailure();
   }
 
 private:
-  LogicalResult build();
+  /// Makes the step, and the evaluation program where it is asked for.
+  LogicalResult build(func::FuncOp function);
+  LogicalResult buildStep();
+  FailureOr<Value> differentiate(Differentiation &differentiation,
+                                 OpBuilder &builder, NodeNames &names,
+                                 const MicroBatches &batches,
+                                 ArrayRef<ParameterOp> parameters);
   OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
-  FailureOr<SmallVector<ParameterOp>> findParameters();
+  LogicalResult joinParameters();
+  FailureOr<MicroBatches> makeMicroBatches(NodeNames &names, OutputOp scored);
+
+  func::FuncOp function_; ///< The model, which becomes a step.
 };
 } // namespace
 
 FailureOr<OutputOp> BuildTrainingStepPass::findOutput() {
-  func::FuncOp function = getOperation();
+  func::FuncOp function = function_;
   SmallVector<OutputOp> outputs(function.getOps<OutputOp>());
   SmallVector<StringRef> known;
   for (OutputOp candidate : outputs) {
@@ -221,55 +72,22 @@ FailureOr<OutputOp> BuildTrainingStepPass::findOutput() {
                                           "'; name one with 'output'");
 }
 
-/// A mean or variance of batch norms, and nothing else.
-static bool isStatistic(ParameterOp parameter) {
-  return !parameter->use_empty() &&
-         llvm::all_of(parameter->getUses(), [](OpOperand &use) {
-           return isa<BatchNormOp>(use.getOwner()) &&
-                  use.getOperandNumber() >= 3;
-         });
-}
-
-/// Whether an operation takes this operand for weights or a bias.
-static bool isWeight(OpOperand &use) {
-  unsigned index = use.getOperandNumber();
-  Value value = use.get();
-  return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
-      .Case<ConvOp, ConvBackwardDataOp, MatMulOp>(
-          [&](auto) { return index > 0; })
-      .Case<BatchNormOp, LayerNormOp>(
-          [&](auto) { return index == 1 || index == 2; })
-      .Case<LSTMOp, GRUOp, RNNOp>(
-          [&](auto) { return index >= 1 && index <= 3; })
-      .Case<GatherOp>([&](auto) { return index == 0; })
-      .Case<AddOp>([&](auto) {
-        return cast<RankedTensorType>(value.getType()).getRank() == 1;
-      })
-      .Default(false);
-}
-
-/// What nodes of the model make is trained only as weights: other such values
-/// are masks, or the first states of recurrent layers.
-static bool isConstant(ParameterOp parameter) {
-  return parameter->hasAttr(constantAttrName) &&
-         llvm::none_of(parameter->getUses(), isWeight);
-}
-
-FailureOr<SmallVector<ParameterOp>> BuildTrainingStepPass::findParameters() {
-  func::FuncOp function = getOperation();
-  llvm::Regex frozen("^(" + freeze.getValue() + ")$");
-  std::string problem;
-  if (!frozen.isValid(problem))
-    return emitError(function.getLoc(),
-                     "expected a regular expression for 'freeze', got: '" +
-                         freeze + "': " + problem);
-  SmallVector<ParameterOp> parameters;
-  for (auto parameter : function.getOps<ParameterOp>())
-    if (isFloat(parameter.getResult()) && !isStatistic(parameter) &&
-        !isConstant(parameter) &&
-        (freeze.empty() || !frozen.match(parameter.getTensorName())))
-      parameters.push_back(parameter);
-  return parameters;
+LogicalResult BuildTrainingStepPass::joinParameters() {
+  FailureOr<llvm::Regex> tied =
+      parseNames(function_.getLoc(), "tie-weights", tieWeights);
+  if (failed(tied))
+    return failure();
+  NodeNames names(function_);
+  size_t numTied =
+      joinSharedParameters(function_, names, [&](ParameterOp parameter) {
+        return !tieWeights.empty() && tied->match(nn::getName(parameter));
+      });
+  if (!tieWeights.empty() && numTied == 0)
+    return emitError(function_.getLoc(),
+                     "expected 'tie-weights' to match several parameters of "
+                     "one shape with the same elements of a file, got: '" +
+                         tieWeights + "'");
+  return success();
 }
 
 OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
@@ -289,61 +107,129 @@ OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
   return how;
 }
 
-LogicalResult BuildTrainingStepPass::build() {
-  func::FuncOp function = getOperation();
+/// Erases the outputs.
+FailureOr<MicroBatches>
+BuildTrainingStepPass::makeMicroBatches(NodeNames &names, OutputOp scored) {
+  func::FuncOp function = function_;
+  if (!isa<FloatType>(getElementTypeOrSelf(scored.getX())))
+    return scored.emitOpError("expected floats for the loss");
+  if (accumulate < 1)
+    return emitError(function.getLoc())
+           << "expected 'accumulate' of 1 or more, got: "
+           << accumulate.getValue();
+  for (OutputOp op : llvm::make_early_inc_range(function.getOps<OutputOp>()))
+    if (op != scored) {
+      names.release(nn::getName(op));
+      op.erase();
+    }
+  if (accumulate == 1) {
+    MicroBatches whole;
+    whole.firsts = {&function.front().front()};
+    whole.outputs = {scored};
+    return whole;
+  }
+  Value x = scored.getX();
+  names.release(nn::getName(scored));
+  scored.erase();
+  return splitBatch(function, names, x, accumulate);
+}
+
+/// Builds the loss and its gradients, one micro-batch after the other. Returns
+/// the loss.
+FailureOr<Value> BuildTrainingStepPass::differentiate(
+    Differentiation &differentiation, OpBuilder &builder, NodeNames &names,
+    const MicroBatches &batches, ArrayRef<ParameterOp> parameters) {
+  Location loc = function_.getLoc();
+  LossOptions options{loss, label, classAxis, std::nullopt, labelSmoothing};
+  if (ignoreIndex != std::numeric_limits<int64_t>::min())
+    options.ignoreIndex = ignoreIndex;
+  LossBuilder losses(builder, loc, names,
+                     {static_cast<int64_t>(batches.firsts.size()), batches.dim},
+                     options);
+  auto unique = [&](StringRef base) { return names.unique(base); };
+  // They stood for the values, which batch norms may have replaced.
+  SmallVector<Value> outputs;
+  for (OutputOp output : batches.outputs) {
+    outputs.push_back(output.getX());
+    names.release(nn::getName(output));
+    output.erase();
+  }
+  Value total;
+  for (size_t i = 0; i != batches.firsts.size(); ++i) {
+    // What is made for a micro-batch stands before the next one.
+    Operation *next = i + 1 < batches.firsts.size()
+                          ? batches.firsts[i + 1]
+                          : function_.front().getTerminator();
+    builder.setInsertionPoint(next);
+    FailureOr<Value> part = losses.build(outputs[i], static_cast<int64_t>(i));
+    if (failed(part))
+      return failure();
+    differentiation.followParameters(parameters);
+    if (failed(differentiation.checkTypes()))
+      return failure();
+    if (!differentiation.dependsOnParameters(*part))
+      return emitError(loc, "expected a loss that depends on a parameter that "
+                            "is trained, got: none");
+    SmallVector<Operation *> forward;
+    for (Operation *op = batches.firsts[i]; op != next; op = op->getNextNode())
+      forward.push_back(op);
+    differentiation.begin(*part);
+    if (failed(differentiation.run(forward)))
+      return failure();
+    GradientBuilder b(builder, nullptr, "loss.sum", unique);
+    total = total ? b.add(total, *part) : *part;
+  }
+  if (failed(differentiation.run(batches.shared)) ||
+      failed(differentiation.finish()))
+    return failure();
+  return total;
+}
+
+LogicalResult BuildTrainingStepPass::buildStep() {
+  func::FuncOp function = function_;
   for (auto write : function.getOps<WriteOp>())
     return write.emitOpError("expected a model that is not a training step "
                              "already");
   NodeNames names(function);
-  joinSharedParameters(function, names);
-  if (batchNorm != "global" && batchNorm != "frozen")
+  if (!llvm::is_contained({"global", "local", "frozen"}, batchNorm.getValue()))
     return emitError(function.getLoc(),
-                     "expected batch-norm=global or frozen, got: '" +
+                     "expected batch-norm=global, local or frozen, got: '" +
                          batchNorm + "'");
   FailureOr<OutputOp> scored = findOutput();
-  FailureOr<SmallVector<ParameterOp>> parameters = findParameters();
+  FailureOr<SmallVector<ParameterOp>> parameters =
+      findTrained(function, freeze);
   if (failed(scored) || failed(parameters))
     return failure();
   OptimizerOptions how = optimizerOptions();
   bool updates = !optimizer.empty();
+  if (!updates)
+    how.schedule = "constant";
   if (updates && failed(verifyOptimizer(function.getLoc(), how)))
+    return failure();
+  Schedules schedules(function.getLoc(), names, how);
+  if (failed(useDropout(function, schedules, dropout, seed)))
     return failure();
   double kept = batchNormMomentum;
   if (!(kept >= 0 && kept <= 1))
     return emitError(function.getLoc())
            << "expected 'batch-norm-momentum' from 0 to 1, got: " << kept;
-  SmallVector<NewValue> values;
-  if (batchNorm == "global")
+  FailureOr<MicroBatches> batches = makeMicroBatches(names, *scored);
+  if (failed(batches))
+    return failure();
+  FailureOr<SmallVector<NewValue>> values = SmallVector<NewValue>();
+  if (batchNorm != "frozen")
     values = useBatchStatistics(function, names,
+                                batchNorm == "local" ? batchNormParts : 1,
                                 updates ? std::optional(kept) : std::nullopt);
-
-  Value x = scored->getX();
-  if (!isFloat(x))
-    return scored->emitOpError("expected floats for the loss");
-  for (OutputOp op : llvm::make_early_inc_range(function.getOps<OutputOp>())) {
-    names.release(nn::getName(op));
-    op.erase();
-  }
+  if (failed(values))
+    return failure();
   int64_t before =
       std::distance(function.front().begin(), function.front().end());
   auto builder = OpBuilder::atBlockTerminator(&function.front());
-  LossOptions options{loss, label, classAxis, std::nullopt, labelSmoothing};
-  if (ignoreIndex != std::numeric_limits<int64_t>::min())
-    options.ignoreIndex = ignoreIndex;
-  FailureOr<Value> value =
-      buildLoss(builder, function.getLoc(), names, x, options);
-  if (failed(value))
-    return failure();
-
   Differentiation differentiation(function, builder, names);
-  differentiation.followParameters(*parameters);
-  if (failed(differentiation.checkTypes()))
-    return failure();
-  if (!differentiation.dependsOnParameters(*value))
-    return emitError(function.getLoc(),
-                     "expected a loss that depends on a parameter that is "
-                     "trained, got: none");
-  if (failed(differentiation.run(*value)))
+  FailureOr<Value> value =
+      differentiate(differentiation, builder, names, *batches, *parameters);
+  if (failed(value))
     return failure();
   auto addOutput = [&](Value result, const Twine &name) {
     auto op = builder.create<OutputOp>(function.getLoc(), result);
@@ -355,14 +241,37 @@ LogicalResult BuildTrainingStepPass::build() {
       trained.push_back({parameter, gradient});
   numParameters += trained.size();
   if (updates)
-    values.append(
-        buildUpdates(builder, function.getLoc(), names, trained, how));
-  buildWrites(builder, names, values);
+    values->append(buildUpdates(builder, function.getLoc(), names, schedules,
+                                trained, how));
+  buildWrites(builder, names, *values);
   addOutput(*value, "loss");
   if (!updates)
     for (auto [parameter, gradient] : trained)
       addOutput(gradient, nn::getName(parameter) + ".grad");
   numGradientOps +=
       std::distance(function.front().begin(), function.front().end()) - before;
+  return success();
+}
+
+LogicalResult BuildTrainingStepPass::build(func::FuncOp function) {
+  function_ = function;
+  if (!evaluation)
+    return failure(failed(joinParameters()) || failed(buildStep()));
+  ModuleOp module = getOperation();
+  if (function.getName() != "main")
+    return emitError(function.getLoc())
+           << "expected a model in @main for an evaluation program, got: @"
+           << function.getName();
+  if (findEvaluation(module))
+    return emitError(module.getLoc())
+           << "expected a module without @" << evaluationName << ", got: one";
+  // Both programs have the same parameters.
+  if (failed(joinParameters()))
+    return failure();
+  OwningOpRef<ModuleOp> made = createEvaluation(function);
+  if (failed(buildStep()))
+    return failure();
+  markState(*made, function);
+  module.push_back(made.release());
   return success();
 }

@@ -29,17 +29,16 @@ LogicalResult soap::nn::verifyOptimizer(Location loc,
   struct Range {
     StringRef name;
     double value;
-    bool isBelowOne;
+    bool isBelowOne = false;
   };
   for (auto [name, value, isBelowOne] :
-       {Range{"lr", options.rate, false},
-        Range{"factor", options.factor, false},
-        Range{"momentum", options.momentum, true},
-        Range{"beta1", options.beta1, true},
-        Range{"beta2", options.beta2, true},
-        Range{"epsilon", options.epsilon, false},
-        Range{"weight-decay", options.weightDecay, false},
-        Range{"clip-norm", options.clipNorm, false}})
+       {Range{"lr", options.rate}, Range{"factor", options.factor},
+        Range{"momentum", options.momentum, /*isBelowOne=*/true},
+        Range{"beta1", options.beta1, /*isBelowOne=*/true},
+        Range{"beta2", options.beta2, /*isBelowOne=*/true},
+        Range{"epsilon", options.epsilon},
+        Range{"weight-decay", options.weightDecay},
+        Range{"clip-norm", options.clipNorm}})
     if (!std::isfinite(value) || value < 0 || (isBelowOne && value >= 1))
       return emitError(loc)
              << "expected '" << name << "' of at least 0"
@@ -64,14 +63,14 @@ namespace {
 class Updates {
 public:
   Updates(OpBuilder &builder, Location loc, NodeNames &names,
-          const OptimizerOptions &options)
-      : builder_(builder), loc_(loc), names_(names), options_(options) {}
+          Schedules &schedules, const OptimizerOptions &options)
+      : builder_(builder), loc_(loc), names_(names), schedules_(schedules),
+        options_(options) {}
 
   SmallVector<NewValue> build(ArrayRef<TrainedParameter> trained);
 
 private:
   std::string unique(StringRef base) { return names_.unique(base); }
-  ScheduleOp scheduleFor(Type element);
   Value scaleFor(ArrayRef<TrainedParameter> trained);
   ParameterOp createState(ParameterOp parameter, StringRef suffix);
   void update(const TrainedParameter &trained, Value scale,
@@ -80,15 +79,14 @@ private:
   OpBuilder &builder_;
   Location loc_;
   NodeNames &names_;
+  Schedules &schedules_;
   const OptimizerOptions &options_;
-  llvm::SmallDenseMap<Type, ScheduleOp> schedules_; ///< By element type.
 };
 } // namespace
 
-/// The first operation that reads a parameter, and how.
-static std::pair<Operation *, ValueAccess> findReader(ParameterOp parameter) {
+std::pair<Operation *, ValueAccess> soap::nn::findReader(Value value) {
   OpOperand *first = nullptr;
-  for (OpOperand &use : parameter->getUses())
+  for (OpOperand &use : value.getUses())
     if (!first || use.getOwner()->isBeforeInBlock(first->getOwner()))
       first = &use;
   PartitionSpec spec =
@@ -96,18 +94,18 @@ static std::pair<Operation *, ValueAccess> findReader(ParameterOp parameter) {
   return {first->getOwner(), spec.operands[first->getOperandNumber()]};
 }
 
-ScheduleOp Updates::scheduleFor(Type element) {
+ScheduleOp Schedules::get(OpBuilder &builder, Type element) {
   ScheduleOp &schedule = schedules_[element];
   if (schedule)
     return schedule;
   auto scalar = RankedTensorType::get({}, element);
-  auto number = RankedTensorType::get({}, builder_.getI64Type());
-  schedule = builder_.create<ScheduleOp>(
+  auto number = RankedTensorType::get({}, builder.getI64Type());
+  schedule = builder.create<ScheduleOp>(
       loc_, number, scalar, scalar, scalar, /*before=*/Value(),
       *symbolizeScheduleKind(options_.schedule), APFloat(options_.rate),
       options_.warmup, options_.period, APFloat(options_.factor),
       APFloat(options_.beta1), APFloat(options_.beta2));
-  setName(schedule, unique("schedule"));
+  setName(schedule, names_.unique("schedule"));
   return schedule;
 }
 
@@ -121,7 +119,7 @@ Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
   Type element = typeOf(trained.front().gradient).getElementType();
   SmallVector<Value> squares;
   for (auto [parameter, gradient] : trained) {
-    auto [reader, access] = findReader(parameter);
+    auto [reader, access] = findReader(parameter.getResult());
     GradientBuilder b(builder_, reader, (getName(parameter) + ".square").str(),
                       makeUnique);
     b.setFrame(access);
@@ -159,7 +157,7 @@ void Updates::update(const TrainedParameter &trained, Value scale,
   ParameterOp parameter = trained.parameter;
   RankedTensorType type = typeOf(parameter.getResult());
   Type element = type.getElementType();
-  ScheduleOp schedule = scheduleFor(element);
+  ScheduleOp schedule = schedules_.get(builder_, element);
   bool isAdam = options_.kind != "sgd";
   SmallVector<ParameterOp> state;
   if (isAdam)
@@ -198,7 +196,7 @@ void Updates::update(const TrainedParameter &trained, Value scale,
     if (options_.nesterov)
       set("nesterov", builder_.getUnitAttr());
   }
-  auto [reader, access] = findReader(parameter);
+  auto [reader, access] = findReader(parameter.getResult());
   auto makeUnique = [&](StringRef base) { return unique(base); };
   GradientBuilder b(builder_, reader, (getName(parameter) + ".update").str(),
                     makeUnique);
@@ -224,9 +222,10 @@ SmallVector<NewValue> Updates::build(ArrayRef<TrainedParameter> trained) {
 
 SmallVector<NewValue> soap::nn::buildUpdates(OpBuilder &builder, Location loc,
                                              NodeNames &names,
+                                             Schedules &schedules,
                                              ArrayRef<TrainedParameter> trained,
                                              const OptimizerOptions &options) {
-  return Updates(builder, loc, names, options).build(trained);
+  return Updates(builder, loc, names, schedules, options).build(trained);
 }
 
 void soap::nn::buildWrites(OpBuilder &builder, NodeNames &names,

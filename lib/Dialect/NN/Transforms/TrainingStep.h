@@ -10,6 +10,10 @@
 
 #include "NodeNames.h"
 #include "soap/Dialect/NN/Gradients/Gradients.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/Regex.h"
+#include <functional>
 
 namespace soap::nn {
 
@@ -24,18 +28,98 @@ struct LossOptions {
 /// The kinds of losses, for messages.
 llvm::ArrayRef<llvm::StringRef> lossKinds();
 
-/// Builds the loss of `x` at the insertion point of `builder`, behind a new
-/// input for the labels: a scalar of x's element type. Errors, at `loc`: an
-/// unknown kind, a shape that the kind does not take, a label name in use.
-mlir::FailureOr<mlir::Value> buildLoss(mlir::OpBuilder &builder,
-                                       mlir::Location loc, NodeNames &names,
-                                       mlir::Value x,
-                                       const LossOptions &options);
+/// An output of the model in equal parts along `dim`, the samples: one per
+/// micro-batch.
+struct OutputParts {
+  int64_t count = 1;
+  unsigned dim = 0;
+};
+
+/// Builds the loss of an output: a scalar of the output's element type.
+class LossBuilder {
+public:
+  LossBuilder(mlir::OpBuilder &builder, mlir::Location loc, NodeNames &names,
+              OutputParts parts, const LossOptions &options);
+
+  /// What part `number`, x, adds to the loss, at the insertion point of the
+  /// builder. The first part comes first, behind a new input for the labels of
+  /// all. Errors, at `loc`: an unknown kind, a shape that the kind does not
+  /// take, a label name in use.
+  mlir::FailureOr<mlir::Value> build(mlir::Value x, int64_t number);
+
+private:
+  llvm::LogicalResult fail(const llvm::Twine &text);
+  mlir::FailureOr<mlir::Value> labelOf(mlir::RankedTensorType part,
+                                       unsigned dim, int64_t number);
+  mlir::FailureOr<mlir::Value> meanOf(mlir::Value values);
+  mlir::FailureOr<mlir::Value> ofClasses(mlir::Value x, int64_t number,
+                                         bool areLogs);
+  mlir::Value weighted(mlir::Value logs, mlir::Value label, int64_t axis);
+  mlir::Value countingOf(mlir::Value label);
+  mlir::Value sumOf(mlir::Value x);
+  template <typename Op>
+  mlir::Value named(Op op);
+
+  mlir::OpBuilder &builder_;
+  mlir::Location loc_;
+  NodeNames &names_;
+  OutputParts parts_;
+  const LossOptions &options_;
+  mlir::Type element_; ///< Of the output.
+  mlir::Value label_;  ///< Of all parts.
+  mlir::Value number_; ///< Of labels that count, of all parts.
+  std::function<std::string(llvm::StringRef)> unique_;
+  GradientBuilder b_;
+};
+
+/// Makes `op` a member of the group that an operation with the same loops
+/// leads.
+void joinGroup(PartitionOpInterface op, llvm::StringRef leader);
+
+/// A model once per part of the batch.
+struct MicroBatches {
+  /// The first operation of each. Those of one stand together, in the order of
+  /// the model; the micro-batches follow one another, at the end of the block.
+  llvm::SmallVector<mlir::Operation *> firsts;
+  /// What the loss is of, at the end of each.
+  llvm::SmallVector<OutputOp> outputs;
+  unsigned dim = 0; ///< The dimension of an output that runs over samples.
+  /// What does not depend on samples, before all micro-batches.
+  llvm::SmallVector<mlir::Operation *> shared;
+};
+
+/// Cuts `x` and what it is made of in `count` parts along the samples; erases
+/// what x does not depend on. Operations of the first part keep their names and
+/// lead groups of all parts; the others are called after them, with `#` and a
+/// number. Errors: a batch that is no multiple of `count`; an operation that
+/// does not compute each sample by itself.
+mlir::FailureOr<MicroBatches> splitBatch(mlir::func::FuncOp function,
+                                         NodeNames &names, mlir::Value x,
+                                         int64_t count);
+
+/// The first operation that reads a value, which has to have one, and how.
+std::pair<mlir::Operation *, ValueAccess> findReader(mlir::Value value);
 
 /// Makes one parameter of those that share elements of a tensor of the model:
 /// parts and other shapes of it become slices and reshapes of the whole, so
-/// that it is trained as one.
-void joinSharedParameters(mlir::func::FuncOp function, NodeNames &names);
+/// that it is trained as one, in the shape and under the name of the tensor.
+/// Whole tensors of one shape whose elements are the same ones of a file are
+/// made one if `isTied` holds for both. Returns how many parameters that
+/// replaces.
+using IsTied = llvm::function_ref<bool(ParameterOp)>;
+size_t joinSharedParameters(mlir::func::FuncOp function, NodeNames &names,
+                            IsTied isTied);
+
+/// The regular expression of whole names that the option `option` is. Error: it
+/// is none.
+mlir::FailureOr<llvm::Regex>
+parseNames(mlir::Location loc, llvm::StringRef option, llvm::StringRef text);
+
+/// The parameters that a training step changes: of floats, no statistics of
+/// batch norms, no constants, and not those whose whole name the regular
+/// expression `freeze` matches. Error: no regular expression.
+mlir::FailureOr<llvm::SmallVector<ParameterOp>>
+findTrained(mlir::func::FuncOp function, llvm::StringRef freeze);
 
 /// A parameter's value of the next step, to be written, and the operation whose
 /// group it belongs to, which touches the parameter by `access`.
@@ -47,13 +131,15 @@ struct NewValue {
 };
 
 /// Replaces every nn.batch_norm of `function` by operations that compute the
-/// statistics of the whole batch, in two passes: the mean, then the mean of
-/// squared deviations. All of them are one group, led by `<name>.sum`; the
-/// last one has the batch norm's name. With a `momentum`, returns the running
-/// statistics after the step.
-llvm::SmallVector<NewValue> useBatchStatistics(mlir::func::FuncOp function,
-                                               NodeNames &names,
-                                               std::optional<double> momentum);
+/// statistics of each of `parts` equal parts of the batch (1: of the whole
+/// batch), in two passes: the mean, then the mean of squared deviations. All of
+/// them are one group, led by `<name>.sum`; the last one has the batch norm's
+/// name. With a `momentum`, returns the running statistics after the step, to
+/// which those of the parts add as their mean. Error: a batch that cannot be
+/// split so.
+mlir::FailureOr<llvm::SmallVector<NewValue>>
+useBatchStatistics(mlir::func::FuncOp function, NodeNames &names, int64_t parts,
+                   std::optional<double> momentum);
 
 /// How parameters are updated.
 struct OptimizerOptions {
@@ -67,6 +153,35 @@ struct OptimizerOptions {
 /// range.
 llvm::LogicalResult verifyOptimizer(mlir::Location loc,
                                     const OptimizerOptions &options);
+
+/// The nn.schedule operations of a step, one per element type, each made where
+/// it is asked for first.
+class Schedules {
+public:
+  Schedules(mlir::Location loc, NodeNames &names,
+            const OptimizerOptions &options)
+      : loc_(loc), names_(names), options_(options) {}
+
+  /// `element`: f32 or f64.
+  ScheduleOp get(mlir::OpBuilder &builder, mlir::Type element);
+
+private:
+  mlir::Location loc_;
+  NodeNames &names_;
+  const OptimizerOptions &options_;
+  llvm::SmallDenseMap<mlir::Type, ScheduleOp> schedules_;
+};
+
+/// Gives every nn.dropout of `function` the number of the step, made at the
+/// start of the function, and a seed that follows from `seed` and its name.
+/// `ratio`: "model" (every operation has its own), "none" (all go), or a ratio
+/// for all. Errors: another text; a ratio for a model without dropout.
+llvm::LogicalResult useDropout(mlir::func::FuncOp function,
+                               Schedules &schedules, llvm::StringRef ratio,
+                               uint64_t seed);
+/// Takes out every nn.dropout without the number of a step, and counts them.
+unsigned removeDropout(mlir::func::FuncOp function);
+
 /// A trained parameter, and the gradient of the loss by it.
 struct TrainedParameter {
   ParameterOp parameter;
@@ -75,12 +190,17 @@ struct TrainedParameter {
 /// Builds the updates of parameters at the insertion point of `builder`.
 llvm::SmallVector<NewValue>
 buildUpdates(mlir::OpBuilder &builder, mlir::Location loc, NodeNames &names,
-             llvm::ArrayRef<TrainedParameter> trained,
+             Schedules &schedules, llvm::ArrayRef<TrainedParameter> trained,
              const OptimizerOptions &options);
 /// Writes new values, at the insertion point of `builder`, behind all that
 /// reads the old ones.
 void buildWrites(mlir::OpBuilder &builder, NodeNames &names,
                  llvm::ArrayRef<NewValue> values);
+
+/// A module @eval with a copy of a model, from which no step has been made yet.
+mlir::OwningOpRef<mlir::ModuleOp> createEvaluation(mlir::func::FuncOp model);
+/// Marks its parameters that the step writes.
+void markState(mlir::ModuleOp evaluation, mlir::func::FuncOp step);
 
 } // namespace soap::nn
 

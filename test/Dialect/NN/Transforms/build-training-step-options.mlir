@@ -31,6 +31,16 @@
 // E14: error: expected a 'momentum' above 0 with 'nesterov', got: 0
 // RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error batch-norm-momentum=1.5' 2>&1 | FileCheck %s --check-prefix=E15
 // E15: error: expected 'batch-norm-momentum' from 0 to 1, got: 1.5
+// RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error dropout=1.0' 2>&1 | FileCheck %s --check-prefix=E16
+// E16: error: expected dropout=model, none or a ratio of at least 0 and below 1, got: '1.0'
+// RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error dropout=0.5' 2>&1 | FileCheck %s --check-prefix=E17
+// E17: error: expected a model with Dropout for dropout=0.5, got one without; export the model for training, or leave the ratio out
+// RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error batch-norm=mine' 2>&1 | FileCheck %s --check-prefix=E18
+// E18: error: expected batch-norm=global, local or frozen, got: 'mine'
+// RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error accumulate=0' 2>&1 | FileCheck %s --check-prefix=E19
+// E19: error: expected 'accumulate' of 1 or more, got: 0
+// RUN: not soap-opt %s --nn-build-training-step='loss=mean-squared-error accumulate=2' 2>&1 | FileCheck %s --check-prefix=E20
+// E20: error: expected an input with a batch to accumulate over, got none
 
 func.func @main() {
   %w = nn.parameter {nn.name = "w"} : tensor<4x3xf32> from #nn.file<"m", 0, 48>

@@ -221,4 +221,10 @@ def NN_ScheduleKind : I32EnumAttr<"ScheduleKind", "how a learning rate decays", 
   let cppNamespace = "::soap::nn";
 }
 
+/// What a local input, parameter, output or dropout adds: the box of the whole
+/// value that it holds.
+defvar boxAttributes = (ins
+    OptionalAttr<DenseI64ArrayAttr>:$offsets,
+    OptionalAttr<DenseI64ArrayAttr>:$global_shape);
+
 #endif // SOAP_DIALECT_NN_IR_NNATTRS_TD

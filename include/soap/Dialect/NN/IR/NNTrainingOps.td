@@ -104,6 +104,57 @@ def NN_ScheduleOp : NN_PureOp<"schedule", [NN_PerElement], ["getFlops"]> {
 }
 
 //===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+def NN_DropoutOp : NN_PureOp<"dropout", [AllTypesMatch<["x", "result"]>],
+    ["setLocalAccess", "getFlops"]> {
+  let summary = "Elements at random, the others are 0 (ONNX Dropout)";
+  let description = [{
+    Of `x`, every element is 0 with probability `ratio`, and else multiplied by
+    `1 / (1 - ratio)` (Srivastava et al. 2014, in the inverted form). Which ones
+    are kept follows from the number of the step, `seed`, and the position of
+    the element in the whole value alone, so that every tile of it, on every
+    device, draws what the whole draws, and the gradient, which is the same
+    operation on the gradient of the result, draws it again: no mask is kept.
+
+    Element i, in row-major order of `global_shape` (of the whole value, x
+    without one), is kept if the first word of Philox-4x32 with ten rounds
+    (Salmon et al. 2011, section 3.3) is at least `ratio * 2^32`, rounded. The
+    counter is i (words 0 and 1, the lower one first) and `step` (words 2 and
+    3), the key `seed`. A tile starts at `offsets` of the whole.
+
+    Without `step`, which `nn.schedule` makes, all elements stay as they are:
+    that is what a model says, before a training step is built of it.
+
+    Loops: `d0 .. dk`; x and result `(d0, .., dk)`, step `()`.
+
+    Example:
+
+    ```mlir
+    %1 = nn.dropout %x, %n {nn.name = "drop", ratio = 5.0e-01 : f64, seed = 7}
+      : tensor<8x64xf32>, tensor<i64>
+    ```
+
+    Constraints:
+    - x and result have one type
+    - step is a scalar
+    - `ratio` is at least 0 and below 1
+    - `offsets` and `global_shape` come together, one entry per dimension, and
+      the tile lies inside of `global_shape`
+  }];
+  let arguments = !con((ins NN_FloatTensor:$x, Optional<NN_CountTensor>:$step,
+      F64Attr:$ratio, DefaultValuedAttr<I64Attr, "0">:$seed), boxAttributes);
+  let results = (outs NN_FloatTensor:$result);
+  let assemblyFormat = "$x (`,` $step^)? attr-dict `:` type($result) (`,` type($step)^)?";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements are dropped whose random word is smaller.
+    uint32_t getThreshold();
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Optimizers
 //===----------------------------------------------------------------------===//
 

@@ -102,7 +102,7 @@ def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
 }
 
 def BuildTrainingStepPass
-    : Pass<"nn-build-training-step", "::mlir::func::FuncOp"> {
+    : Pass<"nn-build-training-step", "::mlir::ModuleOp"> {
   let summary = "Add a loss, gradients, and updates of parameters";
   let description = [{
     Adds a loss of one output of the model and, by reverse-mode differentiation,
@@ -141,8 +141,10 @@ def BuildTrainingStepPass
     - `output`: x itself, which has one element
 
     Batch norms take the statistics of the whole batch (the mean and the biased
-    variance over all dimensions but the channels), or with `batch-norm=frozen`
-    those of the model. Their statistics are never trained, nor are parameters
+    variance over all dimensions but the channels). With `batch-norm=local`, each
+    of `batch-norm-parts` equal parts of the batch has its own, as on so many
+    devices of other frameworks, whatever the strategy is; running statistics
+    get their mean. With `batch-norm=frozen` they take those of the model. Their statistics are never trained, nor are parameters
     whose whole name the regular expression `freeze` matches, nor what a
     node of the model makes (`nn.constant`) and no operation takes for weights
     or a bias: masks, first states of recurrent layers. With an optimizer,
@@ -159,8 +161,47 @@ def BuildTrainingStepPass
     which each one counts once, however it is split or copied. An update joins
     the group of the first operation that reads the parameter.
 
+    Dropout (`nn.dropout`, which the importer keeps for training) draws another
+    mask in every step, from the number of the step, `dropout-seed` and the name
+    of the operation. With `dropout=model` every operation has its own ratio;
+    `dropout=none` takes them out, and a number is the ratio of all.
+
+    With `accumulate` n > 1, the model is there once per micro-batch, which is
+    one of n equal parts of the batch: forward pass, its part of the loss, and
+    gradients, one micro-batch after the other, so that values kept for
+    gradients are those of one. Operations of the first keep their names and lead
+    groups of all; the others are called `conv1#1` and so on. Gradients are added
+    up, as those of a parameter that is used several times, before the update.
+    The loss is the mean over the whole batch, masks of dropout are those of the
+    whole batch, statistics of batch norms are those of a micro-batch. Error: an
+    operation that does not compute each sample by itself.
+
+    With `evaluation`, the module gets a `module @eval` with the model as it was,
+    before the step is made of it: a program over the same parameters, for a model
+    that is trained to be used. Its outputs are the model's, its batch norms take
+    the running statistics. Parameters that the step writes are marked by
+    `nn.state` there, as their value is that of the last step.
+
+    ```mlir
+    func.func @main() {...}                   // the step
+    module @eval {
+      func.func @main() {
+        %w = nn.parameter ... {nn.name = "w", nn.state} : tensor<10x64xf32>
+        ...
+      }
+    }
+    ```
+
+    A tensor of the model is one parameter, in its shape and under its name,
+    however many operations read parts or other shapes of it. Two tensors of one
+    shape whose elements are the same ones of a file (as ONNX's Identity makes
+    them) may be tied weights, or tensors that were equal when the model was
+    exported: they stay apart, unless `tie-weights` matches the names of both.
+    The first one is kept.
+
     Precondition: no strategy was chosen yet, and batch norms are not yet folded.
-    Errors: an output or a kind of loss that there is not; operations between a
+    Errors: a `tie-weights` that ties nothing; an output or a kind of loss that
+    there is not; operations between a
     parameter and the loss that have no gradient (all are listed); nothing to
     train.
   }];
@@ -179,14 +220,22 @@ def BuildTrainingStepPass
     Option<"labelSmoothing", "label-smoothing", "double", "0.0",
            "Share of a label that goes to all classes, in [0, 1)">,
     Option<"batchNorm", "batch-norm", "std::string", "\"global\"",
-           "Statistics of batch norms: global (of the whole batch) or frozen">,
+           "Statistics of batch norms: global (of the whole batch), local (of "
+           "each part) or frozen">,
+    Option<"batchNormParts", "batch-norm-parts", "int64_t", "1",
+           "Equal parts of the batch with batch-norm=local">,
     Option<"freeze", "freeze", "std::string", "\"\"",
            "Regular expression for whole names of parameters that are not "
            "trained">,
+    Option<"tieWeights", "tie-weights", "std::string", "\"\"",
+           "Regular expression for whole names of parameters that are one if "
+           "their elements are the same ones of a file">,
     Option<"batchNormMomentum", "batch-norm-momentum", "double", "0.9",
            "Share of running statistics that a step keeps">,
     Option<"optimizer", "optimizer", "std::string", "\"\"",
            "sgd, adam or adamw; empty: the gradients are outputs">,
+    Option<"evaluation", "evaluation", "bool", "false",
+           "Keep the model as a program beside the step">,
     Option<"lr", "lr", "double", "0.01", "Learning rate">,
     Option<"schedule", "schedule", "std::string", "\"constant\"",
            "How the learning rate goes on: constant, step, cosine or linear">,
@@ -207,11 +256,35 @@ def BuildTrainingStepPass
            "Weight decay of parameters of rank 1, as biases and norms have">,
     Option<"clipNorm", "clip-norm", "double", "0.0",
            "Largest norm of all gradients together; 0: any">,
+    Option<"dropout", "dropout", "std::string", "\"model\"",
+           "Ratio of dropout: model (as each operation says), none, or a number "
+           "for all">,
+    Option<"seed", "dropout-seed", "uint64_t", "0", "Seed of dropout">,
+    Option<"accumulate", "accumulate", "int64_t", "1",
+           "Micro-batches whose gradients are added up">,
   ];
   let statistics = [
     Statistic<"numParameters", "parameters", "Parameters with a gradient">,
     Statistic<"numGradientOps", "gradient-ops",
               "Operations that the loss and the gradients consist of">
+  ];
+}
+
+def RemoveDropoutPass : Pass<"nn-remove-dropout", "::mlir::func::FuncOp"> {
+  let summary = "Take dropout out, for inference";
+  let description = [{
+    Whoever reads an nn.dropout without the number of a step reads its operand.
+    Those of a training step have a number, and stay.
+
+    ```mlir
+    %1 = nn.dropout %0 {nn.name = "drop", ratio = 5.0e-01 : f64} : tensor<8x64xf32>
+    %2 = nn.relu %1 {nn.name = "relu"} : tensor<8x64xf32>
+    // becomes
+    %2 = nn.relu %0 {nn.name = "relu"} : tensor<8x64xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numRemoved", "removed", "Operations that went">
   ];
 }
 

@@ -36,6 +36,38 @@ def elementwise():
     )
 
 
+def dropout():
+    """Ratios by attribute (0.5 where there is none), operand and in training mode;
+    none is 0."""
+    return model(
+        [
+            node("Dropout", "x", "a", name="half"),
+            node("Dropout", "a ratio", "b", name="quarter"),
+            node("Dropout", "b ratio on", "c", name="trained"),
+            node("Dropout", "c zero on", "d", name="nothing"),
+            node("Relu", "d", "y", name="relu"),
+        ],
+        {"x": [2, 3]}, {"y": [2, 3]},
+        [
+            numpy_helper.from_array(np.float32(0.25), "ratio"),
+            numpy_helper.from_array(np.float32(0), "zero"),
+            numpy_helper.from_array(np.array(True), "on"),
+        ],
+    )
+
+
+def dropout_mask():
+    return model(
+        [
+            node("Dropout", "x", "a mask", name="masked"),
+            node("Dropout", "x all", "b", name="all"),
+            node("Where", "mask b x", "y", name="where"),
+        ],
+        {"x": [2, 3]}, {"y": [2, 3]},
+        [numpy_helper.from_array(np.float32(1), "all")],
+    )
+
+
 def softmax(opset):
     return model(
         [
