@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Partition/Needs.h"
+#include "soap/Testing/PlantedFault.h"
 #include <cassert>
 
 using namespace soap;
