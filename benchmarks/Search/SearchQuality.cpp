@@ -88,6 +88,11 @@ static cl::opt<double> leastGain(
     cl::desc("A row counts if the best known step is so many percent shorter "
              "than that of the best named strategy (default: 3)"),
     cl::init(3), cl::cat(category));
+static cl::opt<bool> leastSums(
+    "least-sums",
+    cl::desc("Start with least sums of costs (OptCNN), too, and propose "
+             "stretches with such (default: true)"),
+    cl::init(true), cl::cat(category));
 static cl::list<double> curve(
     "curve",
     cl::desc("Print the best step after so many seconds instead, the median of "
@@ -161,6 +166,7 @@ static llvm::Expected<FinishedRun> search(RunStore &store, const Cell &cell,
   options.threads = threads;
   options.budgetSeconds = budget;
   options.proposals = proposals;
+  options.leastSums = leastSums;
   options.fullSimulation = simulation == Simulation::Full;
   if (mode == Mode::RandomStarts) {
     options.namedStarts = false;
@@ -177,6 +183,8 @@ static llvm::Expected<FinishedRun> search(RunStore &store, const Cell &cell,
   of["budget"] = options.budgetSeconds;
   of["proposals"] = static_cast<int64_t>(options.proposals);
   of["threads"] = threads.getValue();
+  if (!leastSums)
+    of["least_sums"] = false;
   if (const FinishedRun *known = store.find(of))
     return *known;
 

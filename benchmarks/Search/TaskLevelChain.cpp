@@ -60,17 +60,16 @@ bool TaskLevelChain::propose(const detail::SubMachine &machine, double beta) {
   int64_t threshold =
       currentNs_ + static_cast<int64_t>(-std::log(1 - random.uniform()) / beta);
   ProposalKind kind = mix_.draw(random);
-  llvm::SmallVector<int32_t, 32> changed;
-  detail::Undo undo;
+  detail::Edit edit;
   if (!detail::propose({problem_.graph, problem_.topology, machine.space},
-                       machine.tables, kind, current_, random, changed, undo))
+                       machine.tables, kind, current_, random, edit))
     return false;
   ++statistics_.proposals;
   lap(statistics_.proposing);
 
   bool isDelta = algorithm_ == Algorithm::Delta;
   if (isDelta)
-    tasks_.update(current_, changed);
+    tasks_.update(current_, edit.nodes);
   else
     tasks_.build(current_);
   lap(statistics_.planning);
@@ -78,8 +77,8 @@ bool TaskLevelChain::propose(const detail::SubMachine &machine, double beta) {
   lap(statistics_.simulating);
 
   if (step > threshold) {
-    for (auto &[node, config] : llvm::reverse(undo))
-      current_.configs[node] = std::move(config);
+    llvm::SmallVector<int32_t, 32> changed = edit.nodes;
+    edit.takeBack(current_);
     mix_.count(kind, /*accepted=*/false, 0);
     lap(statistics_.proposing);
     if (isDelta)

@@ -38,7 +38,7 @@ void addRow(fb::DeviceT &device, fb::RowBodyUnion body, fb::Stream stream) {
   row->body = std::move(body);
   row->stream = stream;
   row->name = "probe";
-  device.main.push_back(std::move(row));
+  device.programs[0]->rows.push_back(std::move(row));
 }
 
 fb::RowBodyUnion launch(std::vector<uint32_t> operands, uint32_t result,
@@ -160,6 +160,8 @@ fb::ModelT makeModel(const ProbeStep &step, const Target &target,
   model.name = "probe";
   model.target = target.getName().str();
   model.cores_per_device = coresPerDevice;
+  model.programs.push_back(std::make_unique<fb::ProgramT>());
+  model.programs[0]->name = "main";
   int64_t elements = std::max<int64_t>(1, step.bytes / 8);
   if (step.kind == ProbeStep::Kind::Gemm)
     model.kernels.push_back(productKernel(ProductShapes(step)));
@@ -171,6 +173,7 @@ fb::ModelT makeModel(const ProbeStep &step, const Target &target,
   }
   for (uint32_t id = 0; id < devices; ++id) {
     auto device = std::make_unique<fb::DeviceT>();
+    device->programs.push_back(std::make_unique<fb::DeviceProgramT>());
     switch (step.kind) {
     case ProbeStep::Kind::Gemm: {
       // As in a network: neither weights nor activations are in the caches of

@@ -8,6 +8,7 @@
 #include "Compilation.h"
 #include "Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
@@ -74,14 +75,20 @@ void Compilation::tell(Severity severity, const Twine &text) const {
 
 llvm::Error
 Compilation::runPasses(llvm::function_ref<void(OpPassManager &)> build,
-                       StringRef what, Kind kind) {
+                       StringRef what, Kind kind, bool evaluationToo) {
   TimingScope scope = nest(what);
   PassManager passes(&context_);
   passes.enableVerifier(true);
   build(passes);
   passes.enableTiming(scope);
-  return emitted(passes.run(*module_), kind);
+  LogicalResult result = passes.run(*module_);
+  if (ModuleOp inner = evaluationToo ? evaluation() : ModuleOp();
+      inner && succeeded(result))
+    result = passes.run(inner);
+  return emitted(result, kind);
 }
+
+ModuleOp Compilation::evaluation() { return nn::findEvaluation(*module_); }
 
 //===----------------------------------------------------------------------===//
 // From a model to tasks
@@ -150,6 +157,7 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   }
   how.batchNormMomentum = training.batchNormMomentum;
   how.freeze = training.freeze;
+  how.tieWeights = training.tieWeights;
   how.optimizer = training.optimizer;
   how.lr = training.rate;
   how.schedule = training.schedule;
@@ -164,6 +172,8 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   how.weightDecay = training.weightDecay;
   how.decayVectors = training.decayVectors;
   how.clipNorm = training.clipNorm;
+  // Gradients alone change nothing that an evaluation could read.
+  how.evaluation = training.evaluation && !training.optimizer.empty();
   how.dropout = training.dropout;
   how.seed = training.dropoutSeed;
   how.accumulate = training.accumulate;
@@ -175,8 +185,7 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
           unroll.chunk = options_.unrollRNN;
           passes.addNestedPass<func::FuncOp>(nn::createUnrollRNNPass(unroll));
         }
-        passes.addNestedPass<func::FuncOp>(
-            nn::createBuildTrainingStepPass(how));
+        passes.addPass(nn::createBuildTrainingStepPass(how));
       },
       "training step", Kind::BadInput);
 }
@@ -191,7 +200,7 @@ llvm::Error Compilation::prepareGraph() {
       [&](OpPassManager &passes) {
         buildNormalizePipeline(passes, options_.unrollRNN);
       },
-      "normalize", Kind::BadInput);
+      "normalize", Kind::BadInput, /*evaluation=*/true);
   if (normal || options_.emit == Emit::NN)
     return normal;
   if (options_.emit == Emit::SharedObject && options_.reference)
@@ -206,8 +215,13 @@ llvm::Error Compilation::prepareGraph() {
 llvm::Error Compilation::makeTasks() {
   if (llvm::Error error = configure())
     return error;
+  if (llvm::Error error = configureEvaluation())
+    return error;
   if (options_.prove &&
-      failed(proof_.provePlans(*simulated_, module_->getLoc())))
+      (failed(proof_.provePlans(*simulated_, module_->getLoc())) ||
+       (simulatedEvaluation_ &&
+        failed(evaluationProof_.provePlans(*simulatedEvaluation_,
+                                           module_->getLoc())))))
     return emitted(mlir::failure(), Kind::Failed);
   if (options_.emit == Emit::Strategy)
     return llvm::Error::success();
@@ -219,12 +233,17 @@ llvm::Error Compilation::makeTasks() {
           [&](OpPassManager &passes) {
             buildPartitionPipeline(passes, options_.costFile);
           },
-          "partition", Kind::BadInput))
+          "partition", Kind::BadInput, /*evaluation=*/true))
     return error;
   TimingScope scope = nest("compare with the simulation");
-  FailureOr<func::FuncOp> main = getMainFunction(*module_);
-  return emitted(failed(main) ? mlir::failure() : simulated_->compare(*main),
-                 Kind::Failed);
+  auto compare = [](ModuleOp module, const SimulatedProgram &simulated) {
+    FailureOr<func::FuncOp> main = getMainFunction(module);
+    return failed(main) ? mlir::failure() : simulated.compare(*main);
+  };
+  bool equal = succeeded(compare(*module_, *simulated_)) &&
+               (!simulatedEvaluation_ ||
+                succeeded(compare(evaluation(), *simulatedEvaluation_)));
+  return emitted(mlir::success(equal), Kind::Failed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,6 +253,7 @@ llvm::Error Compilation::makeTasks() {
 llvm::Error Compilation::lower(bool &again) {
   if (llvm::Error error = begin(Stage::Lower))
     return error;
+  bool evaluates = static_cast<bool>(evaluation());
   // The programs are compared with what was simulated, also where devices have
   // nothing to do.
   if (soapir::TopologyOp machine = soapir::getTopology(*module_))
@@ -242,7 +262,8 @@ llvm::Error Compilation::lower(bool &again) {
           [&](OpPassManager &passes) { buildLowerPipeline(passes, target_); },
           "lower", Kind::Failed))
     return error;
-  if (failed(movements_.compare(*module_)))
+  if (failed(movements_.compare(*module_)) ||
+      (evaluates && failed(evaluationMovements_.compare(*module_, 1))))
     return emitted(mlir::failure(), Kind::Failed);
   if (llvm::Error error = begin(Stage::LibraryMemory))
     return error;
@@ -276,7 +297,10 @@ llvm::Error Compilation::run() {
         return error;
     if (options_.emit == Emit::Strategy)
       break;
-    if (options_.prove && failed(proof_.proveTasks(*module_, simulated_.get())))
+    if (options_.prove &&
+        (failed(proof_.proveTasks(*module_, simulated_.get())) ||
+         (evaluation() && failed(evaluationProof_.proveTasks(
+                              evaluation(), simulatedEvaluation_.get())))))
       return emitted(mlir::failure(), Kind::Failed);
     if (options_.emit == Emit::SOAP)
       break;
@@ -285,7 +309,7 @@ llvm::Error Compilation::run() {
       return error;
     if (again) {
       module_ = unconfigured_->clone();
-      proof_ = Proof();
+      proof_ = evaluationProof_ = Proof();
     }
   }
   bool planned = options_.emit == Emit::SOAPRT || options_.emit == Emit::LLVM ||
@@ -299,6 +323,10 @@ llvm::Error Compilation::run() {
     result_.proof = proof_.json();
     llvm::raw_string_ostream os(result_.proofText);
     proof_.print(os);
+    if (llvm::json::Object inner = evaluationProof_.json(); !inner.empty()) {
+      evaluationProof_.print(os, "eval: ");
+      (*result_.proof)["eval"] = std::move(inner);
+    }
   }
   // Everything else has been made, so the compilation goes on.
   if (!stateError_.empty())

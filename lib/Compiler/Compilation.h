@@ -71,8 +71,12 @@ private:
   Proceed ask(const CompilerProgress &progress);
   void endStage();
 
+  /// On the module, and with `evaluation` on the evaluation program in it, too.
   llvm::Error runPasses(llvm::function_ref<void(mlir::OpPassManager &)> build,
-                        llvm::StringRef what, Kind kind);
+                        llvm::StringRef what, Kind kind,
+                        bool evaluation = false);
+  /// The module of the evaluation program, or null.
+  mlir::ModuleOp evaluation();
   mlir::TimingScope nest(llvm::StringRef what);
   void remark(const llvm::Twine &text) const { tell(Severity::Remark, text); }
   void warn(const llvm::Twine &text) const { tell(Severity::Warning, text); }
@@ -99,6 +103,7 @@ private:
   static Level levelOf(mlir::ModuleOp module);
   /// Checks tasks that the user wrote.
   llvm::Error checkTasks();
+  llvm::Error checkTasks(mlir::ModuleOp program, MovementList &movements);
 
   //===--------------------------------------------------------------------===//
   // The strategy: Strategy.cpp
@@ -112,6 +117,12 @@ private:
   void recordSearch(const SearchResult &search);
   /// Configures all operations, by name, file or search, or as they are.
   llvm::Error configure();
+  /// Lets the evaluation program follow the strategy of the step.
+  llvm::Error configureEvaluation();
+  /// What the evaluation program takes under a strategy of the step; simulated,
+  /// in ns.
+  int64_t evaluationNs(const ModuleProblem &step, const Strategy &strategy,
+                       const ModuleProblem &evaluation) const;
   /// Says where a strategy leaves devices without work, and why.
   void explainIdleDevices(const ModuleProblem &problem,
                           const Strategy &strategy);
@@ -159,6 +170,11 @@ private:
   std::unique_ptr<SimulatedProgram> simulated_;
   MovementList movements_; ///< What the program moves, as planned.
   Proof proof_;
+  /// @{ The same of the evaluation program, if there is one.
+  std::unique_ptr<SimulatedProgram> simulatedEvaluation_;
+  MovementList evaluationMovements_;
+  Proof evaluationProof_;
+  /// @}
 };
 
 } // namespace soap

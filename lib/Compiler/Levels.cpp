@@ -42,24 +42,35 @@ llvm::Error Compilation::checkTasks() {
         source_.path +
         "', whose tasks say all that; leave them out, or compile what "
         "--emit=strategy prints");
-  FailureOr<func::FuncOp> main = getMainFunction(*module_);
+  model_.simulatedNs.clear();
+  if (llvm::Error error = checkTasks(*module_, movements_))
+    return error;
+  result_.movements = movements_.json();
+  result_.simulatedNs = model_.simulatedNs.empty()
+                            ? 0
+                            : static_cast<int64_t>(model_.simulatedNs.front());
+  if (ModuleOp inner = evaluation())
+    return checkTasks(inner, evaluationMovements_);
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::checkTasks(ModuleOp program, MovementList &movements) {
+  FailureOr<func::FuncOp> main = getMainFunction(program);
   soapir::CoverageStatistics coverage;
   soapir::WaitStatistics waits;
   if (failed(main) || failed(soapir::verifyCoverage(*main, coverage)) ||
       failed(soapir::verifyWaits(*main, waits)))
     return emitted(mlir::failure(), Kind::BadInput);
-  movements_ = MovementList::of(*main);
-  result_.movements = movements_.json();
-  if (!soapir::getTopology(*module_))
+  movements = MovementList::of(*main);
+  if (!soapir::getTopology(program))
     return llvm::Error::success();
-  FailureOr<Topology> topology = readTopology(*module_);
-  FailureOr<CostModel> costs = readCosts(*module_, options_.costFile);
+  FailureOr<Topology> topology = readTopology(program);
+  FailureOr<CostModel> costs = readCosts(program, options_.costFile);
   if (failed(topology) || failed(costs))
     return emitted(mlir::failure(), Kind::BadInput);
   FailureOr<ScheduleTimes> times = simulateSchedule(*main, *topology, *costs);
   if (failed(times))
     return emitted(mlir::failure(), Kind::BadInput);
-  model_.simulatedNs = static_cast<uint64_t>(times->stepNs);
-  result_.simulatedNs = times->stepNs;
+  model_.simulatedNs.push_back(static_cast<uint64_t>(times->stepNs));
   return llvm::Error::success();
 }

@@ -135,12 +135,18 @@ llvm::Expected<Topology> Compilation::describeTopology() {
 
 llvm::Error Compilation::attachTopology() {
   // An .mlir model may have a topology of its own.
-  if (soapir::getTopology(*module_) && !options_.devices &&
-      options_.topology.empty())
-    return llvm::Error::success();
-  llvm::Expected<Topology> topology = describeTopology();
-  if (!topology)
-    return topology.takeError();
-  writeTopology(*module_, *topology);
+  if (!soapir::getTopology(*module_) || options_.devices ||
+      !options_.topology.empty()) {
+    llvm::Expected<Topology> topology = describeTopology();
+    if (!topology)
+      return topology.takeError();
+    writeTopology(*module_, *topology);
+  }
+  if (ModuleOp inner = evaluation()) {
+    FailureOr<Topology> topology = readTopology(*module_);
+    if (failed(topology))
+      return emitted(mlir::failure(), Kind::BadInput);
+    writeTopology(inner, *topology);
+  }
   return llvm::Error::success();
 }

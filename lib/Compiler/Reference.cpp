@@ -9,18 +9,18 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Transforms/StrategyIR.h"
 
 using namespace mlir;
 using namespace soap;
 
-/// Places the whole model on the one device of this machine.
-static llvm::Error placeOnOneDevice(ModuleOp module, ModelOptions &options) {
-  llvm::Expected<Topology> machine = options.target->describeMachine({});
-  if (!machine)
-    return machine.takeError();
-  writeTopology(module, *machine);
+/// Places a whole program on the one device of a machine; `json` is the
+/// strategy.
+static llvm::Error placeOnOneDevice(ModuleOp module, const Topology &machine,
+                                    std::string &json) {
+  writeTopology(module, machine);
   FailureOr<ModuleProblem> problem = readProblem(module);
   if (failed(problem))
     return llvm::createStringError("the graph cannot be read");
@@ -32,7 +32,7 @@ static llvm::Error placeOnOneDevice(ModuleOp module, ModelOptions &options) {
   StrategyInfo info;
   info.fingerprint = graph.fingerprint;
   info.topology = problem->topology.name;
-  options.strategy = toJSON(*strategy, graph, info);
+  json = toJSON(*strategy, graph, info);
   writeStrategy(problem->extracted, *strategy, problem->topology);
   return llvm::Error::success();
 }
@@ -40,11 +40,21 @@ static llvm::Error placeOnOneDevice(ModuleOp module, ModelOptions &options) {
 /// Places the model, partitions and lowers it. Errors may be emitted.
 static llvm::Error build(ModuleOp module, ModuleOp model,
                          ModelOptions &options) {
-  if (llvm::Error error = placeOnOneDevice(module, options))
+  llvm::Expected<Topology> machine = options.target->describeMachine({});
+  if (!machine)
+    return machine.takeError();
+  if (llvm::Error error = placeOnOneDevice(module, *machine, options.strategy))
     return error;
+  ModuleOp evaluation = nn::findEvaluation(module);
+  std::string evaluationStrategy;
+  if (evaluation)
+    if (llvm::Error error =
+            placeOnOneDevice(evaluation, *machine, evaluationStrategy))
+      return error;
   PassManager partition(module.getContext());
   buildPartitionPipeline(partition, "");
-  if (failed(partition.run(module)))
+  if (failed(partition.run(module)) ||
+      (evaluation && failed(partition.run(evaluation))))
     return llvm::createStringError("the model cannot be partitioned");
   if (ModuleOp kernels = NativeKernels(model).getModule())
     module.push_back(kernels.clone());
@@ -60,7 +70,7 @@ llvm::Error soap::buildReference(ReferenceBuild &reference, ModuleOp model,
   reference.options = options;
   reference.options.coresPerDevice = 0;
   reference.options.machineDevices = 0;
-  reference.options.simulatedNs = 0;
+  reference.options.simulatedNs.clear();
   // The model itself is correct, so that an error here is not one of the
   // compilation.
   std::string reason;

@@ -31,6 +31,8 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
   object["wall_seconds"] = result.seconds;
   object["stopped_by"] = stringify(result.stop);
   object["step_ns"] = result.stepNs;
+  if (result.sumNs)
+    object["sum_ns"] = *result.sumNs;
   llvm::json::Array starts;
   for (const auto &[name, stepNs] : result.starts)
     starts.push_back(llvm::json::Object{
@@ -44,12 +46,16 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
 void Compilation::recordSearch(const SearchResult &search) {
   remark(llvm::formatv(
       "search: {0} proposals in {1:f1} s, stopped by {2}; step time {3:f3} ms "
-      "(simulated)",
+      "(simulated){4}",
       search.proposals, search.seconds,
       search.stop == StopReason::Cancelled
           ? "the user, the best so far is taken"
           : stringify(search.stop),
-      static_cast<double>(search.stepNs) / 1e6));
+      static_cast<double>(search.stepNs) / 1e6,
+      search.sumNs ? llvm::formatv("; least sum of costs {0:f3} ms",
+                                   static_cast<double>(*search.sumNs) / 1e6)
+                         .str()
+                   : ""));
   result_.search = searchJSON(search);
   result_.searchLog = csvOf(search);
   if (stateError_.empty())
@@ -138,7 +144,7 @@ llvm::Error Compilation::configure() {
   info.seed = options_.seed;
   info.simulatedNs = simulated_->stepNs();
   model_.fingerprint = info.fingerprint;
-  model_.simulatedNs = static_cast<uint64_t>(info.simulatedNs);
+  model_.simulatedNs = {static_cast<uint64_t>(info.simulatedNs)};
   model_.strategy = toJSON(*strategy, graph, info);
   result_.simulatedNs = info.simulatedNs;
   result_.strategy = model_.strategy;
@@ -150,6 +156,46 @@ llvm::Error Compilation::configure() {
   }
   writeStrategy(problem->extracted, *strategy, problem->topology);
   return llvm::Error::success();
+}
+
+llvm::Error Compilation::configureEvaluation() {
+  simulatedEvaluation_.reset();
+  ModuleOp inner = evaluation();
+  if (!inner)
+    return llvm::Error::success();
+  FailureOr<ModuleProblem> problem = readProblem(inner, options_.costFile);
+  if (failed(problem))
+    return emitted(mlir::failure(), Kind::BadInput);
+  Strategy strategy = evaluationStrategy(
+      simulated_->problem().extracted.graph, simulated_->strategy(),
+      problem->extracted.graph, problem->topology);
+  // What the model carries has been edited, or comes from here.
+  if (strategyName().empty() && isConfigured(problem->extracted)) {
+    FailureOr<Strategy> own =
+        readStrategy(problem->extracted, problem->topology);
+    if (failed(own))
+      return emitted(mlir::failure(), Kind::BadInput);
+    strategy = std::move(*own);
+  }
+  if (llvm::Error error =
+          verify(strategy, problem->extracted.graph, problem->topology))
+    return failedWith("the evaluation program: " +
+                      llvm::toString(std::move(error)));
+  simulatedEvaluation_ = std::make_unique<SimulatedProgram>(*problem, strategy);
+  evaluationMovements_ = simulatedEvaluation_->movements();
+  model_.simulatedNs.push_back(
+      static_cast<uint64_t>(simulatedEvaluation_->stepNs()));
+  writeStrategy(problem->extracted, strategy, problem->topology);
+  return llvm::Error::success();
+}
+
+int64_t Compilation::evaluationNs(const ModuleProblem &step,
+                                  const Strategy &strategy,
+                                  const ModuleProblem &inner) const {
+  TaskGraph tasks(inner.get());
+  tasks.setStrategy(evaluationStrategy(step.extracted.graph, strategy,
+                                       inner.extracted.graph, inner.topology));
+  return FullSimulator(tasks).run().stepNs;
 }
 
 /// The largest batch of an operation; 0: none has samples.
@@ -174,7 +220,9 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
       std::to_string(used) + " of " + std::to_string(all) + " devices";
   if (name == "search") {
     remark("search: the strategy uses " + counts +
-           "; no strategy that uses more was faster (simulated)");
+           (options_.search == "optcnn"
+                ? "; no choice that uses more has a smaller sum of costs"
+                : "; no strategy that uses more was faster (simulated)"));
     return;
   }
   // A user who names devices has decided which ones are used.
@@ -198,12 +246,21 @@ llvm::Error Compilation::report() {
   FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
+  std::optional<ModuleProblem> inner;
+  if (ModuleOp module = evaluation()) {
+    FailureOr<ModuleProblem> read = readProblem(module, options_.costFile);
+    if (failed(read))
+      return emitted(mlir::failure(), Kind::BadInput);
+    inner.emplace(std::move(*read));
+  }
   SmallVector<StrategyReport> rows;
   auto add = [&](StringRef name, const Strategy &strategy) {
     // The random strategy of a large machine is left out unless it is asked
     // for.
     bool isOptional = name == "random" && options_.strategy != name;
     rows.push_back(soap::report(name, strategy, problem->get(), isOptional));
+    if (inner && rows.back().isExact)
+      rows.back().evaluationNs = evaluationNs(*problem, strategy, *inner);
   };
   for (const NamedStrategy &named : namedStrategies())
     if (named.isListed)

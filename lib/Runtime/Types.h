@@ -74,6 +74,18 @@ Items<T> items(const flatbuffers::Vector<T> *vector) {
   return Items<T>(vector);
 }
 
+/// The rows of one of a device's programs, which exists.
+inline auto rowsOf(const fb::Device &device, uint32_t program) {
+  return items(device.programs()->Get(program)->rows());
+}
+/// The rows of all of a device's programs.
+template <typename Visit>
+void forEachRow(const fb::Device &device, Visit visit) {
+  for (const fb::DeviceProgram *program : items(device.programs()))
+    for (const fb::Row *row : items(program->rows()))
+      visit(row);
+}
+
 } // namespace soap::runtime
 
 #endif // SOAP_LIB_RUNTIME_TYPES_H

@@ -224,10 +224,10 @@ bool Chain::isPlanAbove(Trial &trial) {
     }
   }
   if (!above) {
-    size_t numChanged = changed_.size();
-    deriveEnds(trial.context, current_, changed_, undo_);
+    size_t numChanged = edit_.nodes.size();
+    deriveEnds(trial.context, current_, edit_);
     tasks_.proposeEnds(current_,
-                       llvm::ArrayRef(changed_).drop_front(numChanged));
+                       llvm::ArrayRef(edit_.nodes).drop_front(numChanged));
     trial.laps.lap(statistics_.proposing);
     tasks_.plan();
     if (!inTurn || !tasks_.areEndsFree())
@@ -246,14 +246,17 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   int64_t threshold =
       currentNs_ + static_cast<int64_t>(-std::log(1 - random.uniform()) / beta);
   ProposalKind kind = mix_.draw(random);
-  changed_.clear();
-  undo_.clear();
-  ProposalContext context{problem_.graph, problem_.topology, machine.space};
-  if (!drawProposal(context, machine.tables, kind, current_, random, changed_,
-                    undo_))
+  edit_.clear();
+  llvm::SmallVector<const Strategy *, 4> others;
+  for (auto [number, other] : llvm::enumerate(machine.currents))
+    if (number != number_)
+      others.push_back(&other);
+  ProposalContext context{problem_.graph, problem_.topology, machine.space,
+                          others};
+  if (!drawProposal(context, machine.tables, kind, current_, random, edit_))
     return Verdict::Unchanged;
   ++statistics_.proposals;
-  tasks_.propose(current_, changed_);
+  tasks_.propose(current_, edit_.nodes);
   tasks_.deferEnds();
   laps.lap(statistics_.proposing);
 
@@ -271,8 +274,7 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   if (rejected) {
     delta_.reject();
     tasks_.reject();
-    for (auto &[node, config] : llvm::reverse(undo_))
-      current_.configs[node] = std::move(config);
+    edit_.takeBack(current_);
     mix_.count(kind, /*accepted=*/false, 0);
     laps.lap(statistics_.proposing);
     return Verdict::Rejected;

@@ -19,6 +19,8 @@ namespace soap::detail {
 struct SubMachine {
   ConfigurationSpace space;
   ProposalTables tables;
+  /// What the chains had when the round began.
+  std::vector<Strategy> currents;
 
   SubMachine(const SearchProblem &problem, int32_t maxTasks, int32_t devices)
       : space(problem.graph, problem.topology, maxTasks, devices),
@@ -133,8 +135,7 @@ private:
   /// @{ Proposals that bounds reject, and that plans reject.
   Frequency boundsReject_, plansReject_;
   /// @}
-  llvm::SmallVector<int32_t, 32> changed_;
-  Undo undo_;
+  Edit edit_; ///< Of the proposal at hand.
 };
 
 } // namespace soap::detail

@@ -16,17 +16,16 @@ namespace soap::detail {
 /// A change of a strategy: each group gets another configuration at most once.
 class Change {
 public:
-  Change(const ProposalContext &context, Strategy &strategy,
-         llvm::SmallVectorImpl<int32_t> &changed, Undo &undo)
+  Change(const ProposalContext &context, Strategy &strategy, Edit &edit)
       : graph_(context.graph), space_(context.space), strategy_(strategy),
-        changed_(changed), undo_(undo), isChanged_(graph_.numGroups()) {}
+        edit_(edit), isChanged_(graph_.numGroups()) {}
 
   const OperatorGraph &graph() const { return graph_; }
   const ConfigurationSpace &space() const { return space_; }
   /// With the change, as far as it was made.
   const Strategy &strategy() const { return strategy_; }
   /// Nodes that have changed, in turn.
-  llvm::ArrayRef<int32_t> changed() const { return changed_; }
+  llvm::ArrayRef<int32_t> changed() const { return edit_.nodes; }
   bool isChanged(int32_t group) const { return isChanged_.test(group); }
 
   int32_t leader(int32_t group) const { return graph_.group(group).front(); }
@@ -49,8 +48,7 @@ private:
   const OperatorGraph &graph_;
   const ConfigurationSpace &space_;
   Strategy &strategy_;
-  llvm::SmallVectorImpl<int32_t> &changed_;
-  Undo &undo_;
+  Edit &edit_;
   llvm::BitVector isChanged_; ///< Per group.
 };
 

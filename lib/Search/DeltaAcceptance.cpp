@@ -129,13 +129,7 @@ void DeltaSimulator::accept() {
               segmentShifts_.begin() + segment.end, 0);
   assert(stepNs_ == trialNs_ && "accepted as simulated");
   acceptLoads();
-  segments_.clear();
-  regions_.clear();
-  savedBlocks_.clear();
-  savedTimes_.clear();
-  simulated_.clear();
-  movedBlocks_.clear();
-  open_ = false;
+  close();
   acceptance_ += (1 - acceptance_) / 32;
   // Lower bounds have become too low, and moved blocks have left holes.
   if (++accepted_ % 512 == 0 || state_.times.size() > 2 * sizeAtReset_ + 65536)

@@ -70,7 +70,8 @@ void DeltaSimulator::finish() {
   bool converged = false;
   while (row < numRows_ - 1 && !(converged = converges(row, shift)))
     simulateRow(row++);
-  endRegion(stoppedRegion_, row, converged, converged ? shift : 0);
+  endRegion(stoppedRegion_, row,
+            converged ? std::optional(shift) : std::nullopt);
   stoppedAt_ = -1;
 }
 
@@ -135,7 +136,7 @@ bool DeltaSimulator::converges(int32_t row, int64_t &shift) const {
   const int64_t *next = &nextStarts_[rowBegin(row)];
   const int64_t *now = state_.resources.data();
   int64_t base = rowShifts_[row];
-  // Of resources that are free last, the first.
+  // Several resources may be free last: this is the first of them.
   int64_t last = largest(now, numResources_);
   size_t latest = std::find(now, now + numResources_, last) - now;
   int64_t c = last - base - old[latest];

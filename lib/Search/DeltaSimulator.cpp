@@ -89,7 +89,9 @@ void DeltaSimulator::describeOrder() {
 int64_t DeltaSimulator::reset() {
   assert(!open_ && "a change is on trial");
   prepare();
-  commit({0, numRows_ - 1, false, 0, -1}, 0);
+  commit({0, numRows_ - 1, /*converged=*/false, /*shift=*/0,
+          /*recordedAt=*/-1},
+         0);
   resetLoads();
   sizeAtReset_ = state_.times.size();
   accepted_ = 0;
@@ -171,7 +173,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
     int32_t row = firstRow;
     while (convergedAt < 0) {
       if (row == numRows_ - 1) {
-        endRegion(firstRow, row, false, 0);
+        endRegion(firstRow, row, std::nullopt);
         trialNs_ =
             *std::max_element(state_.resources.begin(), state_.resources.end());
         return trialNs_;
@@ -202,7 +204,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
       if (last && limit != INT64_MAX && staysAbove(row, limit - stepNs_ + 1))
         return cutAbove(limit);
     }
-    endRegion(firstRow, convergedAt, true, shift);
+    endRegion(firstRow, convergedAt, shift);
   }
   trialNs_ = stepNs_ + shift;
   return trialNs_;
@@ -235,10 +237,10 @@ void DeltaSimulator::simulateRow(int32_t row) {
   statistics_.positions += end - begin;
 }
 
-void DeltaSimulator::endRegion(int32_t firstRow, int32_t endRow, bool converged,
-                               int64_t shift) {
+void DeltaSimulator::endRegion(int32_t firstRow, int32_t endRow,
+                               std::optional<int64_t> shift) {
   if (isRecorded_)
     recordedRows_.append(state_.resources.begin(), state_.resources.end());
-  regions_.push_back({firstRow, endRow, converged, shift,
+  regions_.push_back({firstRow, endRow, shift.has_value(), shift.value_or(0),
                       isRecorded_ ? static_cast<int64_t>(regionRecord_) : -1});
 }

@@ -168,6 +168,10 @@ void DeltaSimulator::undo() {
   for (const MovedBlock &moved : llvm::reverse(movedBlocks_))
     state_.blocks[moved.block] = moved.before;
   state_.times.resize(sizeBefore_);
+  close();
+}
+
+void DeltaSimulator::close() {
   segments_.clear();
   regions_.clear();
   savedBlocks_.clear();

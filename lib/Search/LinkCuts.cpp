@@ -19,15 +19,18 @@ namespace {
 /// links that stand there: together they are as fast as their resources.
 class Hops {
 public:
-  Hops(const Topology &topology, bool fromTheEnd)
-      : topology_(topology), fromTheEnd_(fromTheEnd) {}
+  /// The end of routes from which hops are counted.
+  enum class End { First, Last };
+  Hops(const Topology &topology, End countFrom)
+      : topology_(topology), countFrom_(countFrom) {}
 
   void add(const Route &route) {
     latencyNs_ = std::min(latencyNs_, route.latencyNs);
     shortest_ = std::min(shortest_, route.links.size());
     for (size_t hop = 0; hop < shortest_; ++hop) {
       int32_t id =
-          route.links[fromTheEnd_ ? route.links.size() - 1 - hop : hop];
+          route.links[countFrom_ == End::Last ? route.links.size() - 1 - hop
+                                              : hop];
       const Link &link = topology_.links()[id];
       if (hop == hops_.size())
         hops_.emplace_back();
@@ -55,7 +58,7 @@ public:
 
 private:
   const Topology &topology_;
-  bool fromTheEnd_;
+  End countFrom_;
   int64_t latencyNs_ = INT64_MAX;
   size_t shortest_ = SIZE_MAX;
   SmallVector<llvm::SmallDenseMap<int32_t, double, 4>, 4> hops_;
@@ -71,10 +74,10 @@ LinkCuts::LinkCuts(const Topology &topology) {
   numMachines_ = static_cast<int32_t>(machines.size());
   machineOf_.push_back(numMachines_);
   int32_t devices = topology.numDevices();
-  std::vector<Hops> in(numMachines_, Hops(topology, /*fromTheEnd=*/true)),
-      out(numMachines_, Hops(topology, /*fromTheEnd=*/false));
+  std::vector<Hops> in(numMachines_, Hops(topology, Hops::End::Last)),
+      out(numMachines_, Hops(topology, Hops::End::First));
   for (int32_t to = 0; to < devices; ++to) {
-    Hops all(topology, /*fromTheEnd=*/true), far(topology, true);
+    Hops all(topology, Hops::End::Last), far(topology, Hops::End::Last);
     for (int32_t from = 0; from < devices; ++from) {
       if (from == to)
         continue;

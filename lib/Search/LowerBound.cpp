@@ -205,7 +205,7 @@ private:
         std::min(here, start + fromOutside(reads, taskNs, device_, moves));
     if (machine_.devices == 0)
       return time;
-    // The same for all devices of a machine.
+    // The same argument holds for all devices of a machine together.
     double inMachine = std::max(1.0, reads.tasks / machine_.devices) * taskNs;
     return std::max(
         time, start + std::min(inMachine,

@@ -120,6 +120,9 @@ void MarkovSearch::playRound() {
   uint64_t end = stageLimit(), done = proposals();
   uint64_t left = end > done ? end - done : 0;
   uint64_t length = std::clamp<uint64_t>(left / chains_.size(), 1, roundLength);
+  machine_->currents.clear();
+  for (const auto &chain : chains_)
+    machine_->currents.push_back(chain->current());
   auto play = [&](size_t number) {
     chains_[number]->run(*machine_, length, beta(number), deadline_);
     if (!options_.progress)
@@ -209,6 +212,8 @@ void MarkovSearch::run() {
   for (;;) {
     if (!stageBegun_)
       beginStage();
+    else if (!machine_->tables.sums)
+      makeSums(); // A state has none.
     while (!isStageOver()) {
       uint64_t before = proposals();
       playRound();

@@ -34,6 +34,7 @@ private:
   static constexpr uint64_t roundLength = 128;
 
   void beginStage();
+  void makeSums();
   /// Runs `work` for every chain, on all threads.
   void forEachChain(llvm::function_ref<void(size_t)> work);
   void playRound();

@@ -14,10 +14,18 @@ using namespace soap;
 using llvm::SmallVector;
 
 namespace {
-/// Goes through a step in launch order and says what appears and disappears:
-/// `change(value, shards, plan, sign)` for the shards that the producer of a
-/// value makes and for what its plan adds to them; `run(node)` when all that
-/// `node` needs is there. Parameters and inputs are there all the time.
+/// What devices hold of a value: the shards that its producer makes, and what
+/// its plan adds to them.
+struct Parts {
+  bool shards, plan;
+};
+constexpr Parts shardsAlone{/*shards=*/true, /*plan=*/false};
+constexpr Parts planAlone{/*shards=*/false, /*plan=*/true};
+constexpr Parts bothParts{/*shards=*/true, /*plan=*/true};
+
+/// Goes through a step in launch order and says what appears (1) and disappears
+/// (-1): `change(value, parts, sign)`; `run(node)` when all that `node` needs
+/// is there. Parameters and inputs are there all the time.
 template <typename Change, typename Run>
 void walkMemory(const TaskGraph &tasks, Change change, Run run) {
   const OperatorGraph &graph = tasks.graph();
@@ -38,7 +46,7 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
     if (SOAP_FAULT("liveness-by-list") && !value.uses.empty())
       last = std::max(rank[value.producer], rank[value.uses.back().node]);
     if (role != NodeRole::Compute)
-      change(id, true, role == NodeRole::Input, 1);
+      change(id, role == NodeRole::Input ? bothParts : shardsAlone, 1);
     if (role != NodeRole::Input && last >= 0 && !escapes)
       dying[last].push_back(id);
   }
@@ -46,25 +54,27 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
   for (size_t position = 0; position < order.size(); ++position) {
     for (int32_t value : tasks.prefetchesAt(static_cast<int32_t>(position)))
       if (graph.node(graph.value(value).producer).role != NodeRole::Input)
-        change(value, false, true, 1);
+        change(value, planAlone, 1);
     for (int32_t value : graph.node(order[position]).results)
-      change(value, true, true, 1);
+      change(value, bothParts, 1);
     run(order[position]);
     for (int32_t value : dying[position])
       change(value,
-             graph.node(graph.value(value).producer).role == NodeRole::Compute,
-             true, -1);
+             graph.node(graph.value(value).producer).role == NodeRole::Compute
+                 ? bothParts
+                 : planAlone,
+             -1);
   }
 }
 
 /// Calls `add(device, bytes)` for what `change` means.
 template <typename Add>
-void forEachDevice(const detail::ValueTasks &value, bool shards, bool plan,
-                   int64_t sign, Add add) {
-  if (shards)
+void forEachDevice(const detail::ValueTasks &value, Parts parts, int64_t sign,
+                   Add add) {
+  if (parts.shards)
     for (auto [device, bytes] : value.shardBytes)
       add(device, sign * bytes);
-  if (plan)
+  if (parts.plan)
     for (auto [device, bytes] : value.planBytes)
       add(device, sign * bytes);
 }
@@ -74,9 +84,9 @@ std::vector<int64_t> TaskGraph::peakMemory() const {
   std::vector<int64_t> now(topology_.numDevices()), peak(now);
   walkMemory(
       *this,
-      [&](int32_t value, bool shards, bool plan, int64_t sign) {
+      [&](int32_t value, Parts parts, int64_t sign) {
         forEachDevice(
-            valueTasks(value), shards, plan, sign,
+            valueTasks(value), parts, sign,
             [&](int32_t device, int64_t bytes) { now[device] += bytes; });
       },
       [&](int32_t) {
@@ -115,8 +125,8 @@ MemoryPeak soap::memoryPeak(const TaskGraph &tasks, int32_t device) {
   MemoryPeak peak;
   walkMemory(
       tasks,
-      [&](int32_t value, bool shards, bool plan, int64_t sign) {
-        forEachDevice(tasks.valueTasks(value), shards, plan, sign,
+      [&](int32_t value, Parts parts, int64_t sign) {
+        forEachDevice(tasks.valueTasks(value), parts, sign,
                       [&](int32_t where, int64_t bytes) {
                         if (where != device)
                           return;
@@ -151,7 +161,7 @@ llvm::Error soap::checkMemory(const TaskGraph &tasks) {
   for (const Device &device : topology.devices()) {
     if (!device.memoryBytes || peaks[device.id] <= device.memoryBytes)
       continue;
-    // The first device makes the error, the others follow as its lines do.
+    // The first device begins the message, the others follow on new lines.
     text += (text.empty() ? "" : "\n  ") + tooLittle(device, peaks[device.id]);
     MemoryPeak peak = memoryPeak(tasks, device.id);
     text += peak.node < 0

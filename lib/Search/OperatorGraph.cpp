@@ -110,7 +110,7 @@ llvm::Error OperatorGraph::finish() {
       for (const LoopSpec &loop : node.spec.loops)
         node.leaderLoops.push_back(
             static_cast<int16_t>(leader.spec.findLoop(loop.name)));
-    // What a small value is made of is made again, not split.
+    // A loop of one unit cannot be split: every task of the group runs it.
     if (&leader != &node)
       for (auto [loop, same] : llvm::zip(node.spec.loops, node.leaderLoops))
         if (loop.extent == 1)

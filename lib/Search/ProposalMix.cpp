@@ -32,6 +32,10 @@ llvm::StringRef soap::stringify(ProposalKind kind) {
     return "shift";
   case ProposalKind::Lanes:
     return "lanes";
+  case ProposalKind::Cross:
+    return "cross";
+  case ProposalKind::Sums:
+    return "sums";
   }
   return "";
 }
@@ -66,6 +70,8 @@ void ProposalMix::adapt() {
         0.4 / numProposalKinds +
         0.4 * (gains > 0 ? gain[kind] / gains : 1.0 / numProposalKinds) +
         0.2 * (takes > 0 ? taken[kind] / takes : 1.0 / numProposalKinds);
+  // These take several times as long as others.
+  weights_[static_cast<size_t>(ProposalKind::Sums)] /= sumsCost;
   for (Tally &tally : tallies_) {
     tally.proposals /= 2;
     tally.accepted /= 2;

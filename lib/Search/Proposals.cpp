@@ -21,8 +21,7 @@ void Change::set(int32_t group, const Configuration &config) {
     return;
   isChanged_.set(group);
   for (int32_t node : graph_.group(group)) {
-    undo_.push_back({node, strategy_.configs[node]});
-    changed_.push_back(node);
+    edit_.add(node, strategy_.configs[node]);
   }
   space_.assign(strategy_, group, config);
 }
@@ -49,9 +48,9 @@ namespace {
 class Proposal : public Change {
 public:
   Proposal(const ProposalContext &context, Strategy &strategy, Random &random,
-           llvm::SmallVectorImpl<int32_t> &changed, Undo &undo)
-      : Change(context, strategy, changed, undo), topology_(context.topology),
-        random_(random) {}
+           Edit &edit)
+      : Change(context, strategy, edit), topology_(context.topology),
+        others_(context.others), random_(random) {}
 
   bool make(ProposalKind kind, const ProposalTables &tables) {
     size_t index = random_.below(space().groups().size());
@@ -80,6 +79,13 @@ public:
       break;
     case ProposalKind::Lanes:
       lanes(index, tables);
+      break;
+    case ProposalKind::Cross:
+      cross(index);
+      break;
+    case ProposalKind::Sums:
+      if (tables.sums)
+        sums(index, *tables.sums);
       break;
     }
     // The paper's proposal changes one operation.
@@ -191,6 +197,64 @@ private:
         continue;
       schedule.place(strategy(), node, tables.nodeNs[node], *own);
       set(groups[i], *own);
+    }
+  }
+
+  /// A stretch of the graph as another chain has it.
+  void cross(size_t index) {
+    if (others_.empty())
+      return;
+    const Strategy &other = *others_[random_.below(others_.size())];
+    llvm::ArrayRef<int32_t> groups = space().groups();
+    size_t length = anyLength(groups.size());
+    index -= std::min(index, static_cast<size_t>(random_.below(length)));
+    for (size_t i = index; i < std::min(groups.size(), index + length); ++i)
+      set(groups[i], other.configs[leader(groups[i])]);
+  }
+
+  /// A stretch of the graph with the least sum of costs, between what stands
+  /// around it. What moves counts less than it takes, as other operations may
+  /// hide it, and what operations take varies, so that each draw finds
+  /// something else.
+  void sums(size_t index, const CostTables &tables) {
+    llvm::ArrayRef<int32_t> groups = space().groups();
+    constexpr size_t longest = 32;
+    size_t length = anyLength(std::min(groups.size(), longest));
+    index -= std::min(index, static_cast<size_t>(random_.below(length)));
+    length = std::min(length, groups.size() - index);
+    SmallVector<int32_t, 64> places;
+    MinSum::Part part;
+    double noise = 0.5 * random_.uniform();
+    for (size_t i = index; i < index + length; ++i) {
+      places.push_back(static_cast<int32_t>(i));
+      auto &own = part.own.emplace_back(tables.sums().own(places.back()));
+      for (int64_t &cost : own)
+        cost = static_cast<int64_t>(static_cast<double>(cost) *
+                                    (1 + noise * random_.uniform()));
+    }
+    part.variables = places;
+    part.pairFactor = 1.2 * random_.uniform();
+    auto fixed = [&](int32_t place) {
+      return tables.find(place, configOf(groups[place]).degrees);
+    };
+    part.fixed = fixed;
+    constexpr double mostCombinations = 1e5;
+    MinSum::Result found =
+        tables.sums().minimise(std::move(part), mostCombinations);
+    if (found.end != MinSum::End::Done)
+      return;
+    // On the devices of the operation in front, or on the first ones.
+    int32_t base = index > 0 && random_.below(2) == 0
+                       ? configOf(groups[index - 1]).devices.front()
+                       : 0;
+    for (size_t i = 0; i < length; ++i) {
+      Configuration config = tables.choices(index + i)[found.choices[i]];
+      auto tasks = static_cast<int32_t>(config.devices.size());
+      int32_t first = base / tasks * tasks;
+      if (first + tasks <= space().numDevices())
+        for (int32_t &device : config.devices)
+          device += first;
+      set(groups[index + i], config);
     }
   }
 
@@ -307,6 +371,7 @@ private:
   }
 
   const Topology &topology_;
+  llvm::ArrayRef<const Strategy *> others_;
   Random &random_;
 };
 } // namespace
@@ -331,37 +396,34 @@ SmallVector<int32_t, 8> detail::neighbours(const OperatorGraph &graph,
 }
 
 bool detail::change(const ProposalContext &context, Strategy &strategy,
-                    int32_t group, const Configuration &config,
-                    llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  Change(context, strategy, changed, undo).set(group, config);
-  if (changed.empty())
+                    int32_t group, const Configuration &config, Edit &edit) {
+  Change(context, strategy, edit).set(group, config);
+  if (edit.nodes.empty())
     return false;
-  deriveEnds(context, strategy, changed, undo);
+  deriveEnds(context, strategy, edit);
   return true;
 }
 
 bool detail::drawProposal(const ProposalContext &context,
                           const ProposalTables &tables, ProposalKind kind,
-                          Strategy &strategy, Random &random,
-                          llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  return Proposal(context, strategy, random, changed, undo).make(kind, tables);
+                          Strategy &strategy, Random &random, Edit &edit) {
+  return Proposal(context, strategy, random, edit).make(kind, tables);
 }
 
 bool detail::propose(const ProposalContext &context,
                      const ProposalTables &tables, ProposalKind kind,
-                     Strategy &strategy, Random &random,
-                     llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
-  if (!drawProposal(context, tables, kind, strategy, random, changed, undo))
+                     Strategy &strategy, Random &random, Edit &edit) {
+  if (!drawProposal(context, tables, kind, strategy, random, edit))
     return false;
-  deriveEnds(context, strategy, changed, undo);
+  deriveEnds(context, strategy, edit);
   return true;
 }
 
 void detail::deriveEnds(const ProposalContext &context, Strategy &strategy,
-                        llvm::SmallVectorImpl<int32_t> &changed, Undo &undo) {
+                        Edit &edit) {
   const OperatorGraph &graph = context.graph;
   SmallVector<int32_t, 32> ends;
-  for (int32_t node : changed)
+  for (int32_t node : edit.nodes)
     for (int32_t value : graph.node(node).operands) {
       int32_t producer = graph.value(value).producer;
       NodeRole role = graph.node(producer).role;
@@ -374,7 +436,6 @@ void detail::deriveEnds(const ProposalContext &context, Strategy &strategy,
     if (std::optional<Configuration> config =
             deriveEnd(strategy, graph, context.topology, node)) {
       std::swap(strategy.configs[node], *config);
-      undo.push_back({node, std::move(*config)});
-      changed.push_back(node);
+      edit.add(node, std::move(*config));
     }
 }

@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_SEARCH_PROPOSALS_H
 #define SOAP_LIB_SEARCH_PROPOSALS_H
 
+#include "CostTables.h"
 #include "Followers.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "soap/Search/SearchAlgorithm.h"
@@ -19,10 +20,30 @@ struct ProposalContext {
   const OperatorGraph &graph;
   const Topology &topology;
   const ConfigurationSpace &space;
+  /// What other chains have.
+  llvm::ArrayRef<const Strategy *> others = {};
 };
 
-/// Configurations as they were, in the order in which they were replaced.
-using Undo = llvm::SmallVector<std::pair<int32_t, Configuration>, 16>;
+/// What has changed in a strategy.
+struct Edit {
+  llvm::SmallVector<int32_t, 32> nodes;        ///< Each once, in turn.
+  llvm::SmallVector<Configuration, 16> before; ///< What each of them had.
+
+  void add(int32_t node, Configuration config) {
+    nodes.push_back(node);
+    before.push_back(std::move(config));
+  }
+  void clear() {
+    nodes.clear();
+    before.clear();
+  }
+  /// Gives the nodes of `strategy` back what they had.
+  void takeBack(Strategy &strategy) {
+    for (auto [node, config] : llvm::zip_equal(nodes, before))
+      strategy.configs[node] = std::move(config);
+    clear();
+  }
+};
 
 /// Which groups of a graph are alike: the leaders have the same loops, accesses
 /// and shapes. Repeated blocks of a network have such groups in the same order.
@@ -47,6 +68,8 @@ struct ProposalTables {
   Followers followers;
   /// Per node, what it takes if it is not split, on the device that is fastest.
   std::vector<int64_t> nodeNs;
+  /// Costs of operations and pairs, or null.
+  std::unique_ptr<const CostTables> sums;
 
   ProposalTables(const SearchProblem &problem, const ConfigurationSpace &space);
 };
@@ -60,6 +83,7 @@ public:
     weights_.fill(1);
     weights_[static_cast<size_t>(ProposalKind::Stretch)] = 4;
     weights_[static_cast<size_t>(ProposalKind::Lanes)] = 4;
+    weights_[static_cast<size_t>(ProposalKind::Sums)] = 4 / sumsCost;
   }
   /// Only one kind.
   explicit ProposalMix(ProposalKind only) {
@@ -89,32 +113,32 @@ public:
   }
 
 private:
+  /// A proposal of kind Sums counts as so many.
+  static constexpr double sumsCost = 8;
+
   std::array<double, numProposalKinds> weights_;
   std::array<Tally, numProposalKinds> tallies_{};
 };
 
-/// Changes `strategy` by a proposal of a kind. Appends the nodes that changed,
-/// each once. False if the draw came out as what is there already. Parameters
-/// and constants stay where they are: deriveEnds() is due.
+/// Changes `strategy` by a proposal of a kind, and records that in `edit`.
+/// False if the draw came out as what is there already. Parameters and
+/// constants stay where they are: deriveEnds() is due.
 bool drawProposal(const ProposalContext &context, const ProposalTables &tables,
                   ProposalKind kind, Strategy &strategy, Random &random,
-                  llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
+                  Edit &edit);
 
-/// Moves parameters and constants with the nodes in `changed` that read them,
-/// and appends those that have moved.
-void deriveEnds(const ProposalContext &context, Strategy &strategy,
-                llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
+/// Moves parameters and constants with the nodes in `edit` that read them, and
+/// records those that have moved.
+void deriveEnds(const ProposalContext &context, Strategy &strategy, Edit &edit);
 
 /// Both: ends of the graph are included.
 bool propose(const ProposalContext &context, const ProposalTables &tables,
-             ProposalKind kind, Strategy &strategy, Random &random,
-             llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
+             ProposalKind kind, Strategy &strategy, Random &random, Edit &edit);
 
 /// Gives one group a configuration, ends of the graph included. False if it has
 /// it already.
 bool change(const ProposalContext &context, Strategy &strategy, int32_t group,
-            const Configuration &config,
-            llvm::SmallVectorImpl<int32_t> &changed, Undo &undo);
+            const Configuration &config, Edit &edit);
 
 /// Groups that produce or consume values of a group, each once.
 llvm::SmallVector<int32_t, 8> neighbours(const OperatorGraph &graph,

@@ -72,8 +72,9 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
     if (cutsLocally && (drained || isFed_ || !receipts_.empty()))
       break;
     for (const Use &use : ArrayRef<Use>(uses_).take_front(numUses_))
-      addReads(layout, use, nodeTasks[value.uses[use.number].node].devices,
-               receipt.slot, cutsLocally, uses[use.number], arena);
+      uses[use.number] =
+          addReads(layout, use, nodeTasks[value.uses[use.number].node].devices,
+                   receipt.slot, cutsLocally, arena);
     for (int32_t device : copying_)
       copyOf_[device] = -1;
     copying_.clear();
@@ -109,10 +110,9 @@ static bool spansBlocks(const Layout &layout, int64_t first, int64_t last) {
 }
 
 /// What the tasks of one consumer receive and copy before they run.
-void ReceiptBounds::addReads(const Layout &layout, const Use &use,
-                             ArrayRef<int32_t> readers, int32_t firstSlot,
-                             bool cutsLocally, UseTasks &tasks,
-                             PlanArena &arena) {
+UseTasks ReceiptBounds::addReads(const Layout &layout, const Use &use,
+                                 ArrayRef<int32_t> readers, int32_t firstSlot,
+                                 bool cutsLocally, PlanArena &arena) {
   waits_.clear();
   unpackOf_.clear();
   unpackNs_.clear();
@@ -165,10 +165,12 @@ void ReceiptBounds::addReads(const Layout &layout, const Use &use,
     receipts_.push_back(ownNs(layout, reading));
     chains_.push_back(chainNs(layout, reading));
   }
+  UseTasks tasks;
   tasks.computeWaits = ArrayRef<Wait>(waits_).copy(arena);
   tasks.unpackDevices = ArrayRef<int32_t>(unpackOf_).copy(arena);
   tasks.unpackNs = ArrayRef<int64_t>(unpackNs_).copy(arena);
   tasks.unpackWaits = ArrayRef<Wait>(unpackWaits_).copy(arena);
+  return tasks;
 }
 
 /// What it costs to cut a reading out of the one tile in which it lies.

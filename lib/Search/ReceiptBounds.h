@@ -116,9 +116,9 @@ private:
   int64_t chainNs(const Layout &layout, const Reading &reading) const;
   int64_t cutNs(const Layout &layout, const Use &use, size_t reading) const;
   void addPacks(const Layout &layout, ActionTasks &receipt, PlanArena &arena);
-  void addReads(const Layout &layout, const Use &use,
-                llvm::ArrayRef<int32_t> readers, int32_t firstSlot,
-                bool cutsLocally, UseTasks &tasks, PlanArena &arena);
+  UseTasks addReads(const Layout &layout, const Use &use,
+                    llvm::ArrayRef<int32_t> readers, int32_t firstSlot,
+                    bool cutsLocally, PlanArena &arena);
 
   const OperatorGraph &graph_;
   const Topology &topology_;

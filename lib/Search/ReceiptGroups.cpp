@@ -164,19 +164,19 @@ double ReceiptBounds::modelled(const Layout &layout, const Reading &reading,
   if (lacking <= 0)
     return 0;
   if (layout.parts > 1) {
-    // Reduced in full (at least once around), or scattered: all but one of the
-    // members' equal shares.
+    // A reduction in full goes around the ring at least once. A scattered one
+    // moves all but one of the members' equal shares.
     return reading.elements < reading.spanElements
                ? std::min(lacking, smallestTile_ / 2)
                : lacking;
   }
   if (reading.spanTiles < 2 || isTransferred(layout, reading))
     return lacking;
-  // All-to-all: everyone has a part of every tile.
+  // In an all-to-all, every member has a part of every tile.
   if (reading.elements < reading.spanElements)
     return std::min(lacking, smallestTile_ * (reading.spanTiles - 1) /
                                  reading.spanTiles);
-  // All-gather in a large ring.
+  // The others are all-gathers, at best in a large ring.
   return lacking * 32 / 33;
 }
 
@@ -216,7 +216,7 @@ int64_t ReceiptBounds::chainNs(const Layout &layout,
     return 0;
   const Group &group = groups_[reading.group];
   int32_t machine = cuts_->machineOf(reading.device);
-  // The last source on another machine.
+  // `last` is the last source that is on another machine.
   const Group::Source *last = &group.sources.back();
   if (cuts_->machineOf(last->device) == machine) {
     if (group.lastElsewhere < 0)

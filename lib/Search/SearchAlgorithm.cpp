@@ -42,6 +42,8 @@ llvm::StringRef soap::stringify(StopReason reason) {
     return "time budget";
   case StopReason::NoImprovement:
     return "no better strategy for long";
+  case StopReason::LeastSum:
+    return "least sum of costs";
   case StopReason::Exhausted:
     return "all strategies seen";
   case StopReason::Cancelled:
@@ -62,7 +64,9 @@ struct NamedAlgorithm {
 } // namespace
 
 static constexpr NamedAlgorithm algorithms[] = {
-    {"mcmc", createMCMC}, {"exhaustive", [] { return createExhaustive(); }}};
+    {"mcmc", createMCMC},
+    {"exhaustive", [] { return createExhaustive(); }},
+    {"optcnn", [] { return createOptCNN(); }}};
 
 std::unique_ptr<SearchAlgorithm>
 soap::createSearchAlgorithm(llvm::StringRef name) {

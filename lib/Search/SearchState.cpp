@@ -33,6 +33,7 @@ static json::Value identity(const SearchProblem &problem,
       {"seed", static_cast<int64_t>(options.seed)},
       {"max_tasks", options.maxTasks},
       {"named_starts", options.namedStarts},
+      {"least_sums", options.leastSums},
       {"random_starts", options.randomStarts},
       {"only_kind",
        options.onlyKind ? json::Value(stringify(*options.onlyKind)) : nullptr}};

@@ -26,11 +26,10 @@ void detail::simplify(const ProposalContext &context, TaskGraph &tasks,
   auto attempt = [&](int32_t group, const Configuration &config) {
     if (!space.allows(group, config.degrees))
       return false;
-    SmallVector<int32_t, 32> changed;
-    Undo undo;
-    if (!change(context, strategy, group, config, changed, undo))
+    Edit edit;
+    if (!change(context, strategy, group, config, edit))
       return false;
-    tasks.propose(strategy, changed);
+    tasks.propose(strategy, edit.nodes);
     int64_t longest = std::get<0>(best);
     bool exact = tasks.bound();
     int64_t step = simulator.simulate(longest);
@@ -49,8 +48,7 @@ void detail::simplify(const ProposalContext &context, TaskGraph &tasks,
     }
     simulator.reject();
     tasks.reject();
-    for (auto &[node, before] : llvm::reverse(undo))
-      strategy.configs[node] = std::move(before);
+    edit.takeBack(strategy);
     return false;
   };
 

@@ -60,10 +60,10 @@ public:
           tasks_.valueTasks(value)
               .uses[tasks_.useIndex(id, static_cast<int32_t>(operand))];
       if (!use.unpackDevices.empty())
-        copy(use.unpackDevices, use.unpackNs, use.unpackWaits, timesOf(value),
-             shiftOfValue(value),
-             times_ + blocks_[state_.useBlock(firstUse + operand)].begin,
-             shift);
+        copy(use.unpackDevices, use.unpackNs, use.unpackWaits,
+             {timesOf(value), shiftOfValue(value)},
+             {times_ + blocks_[state_.useBlock(firstUse + operand)].begin,
+              shift});
     }
     int64_t *ready = readyFor(count);
     for (size_t i = 0; i < count; ++i)
@@ -118,12 +118,12 @@ public:
     const int64_t *producer = times_ + blocks_[state_.nodeBlock(node)].begin;
     int64_t shift = shiftOfValue(value);
     if (!tasks.reduceDevices.empty())
-      copy(tasks.reduceDevices, tasks.reduceNs, {}, slots, shift,
-           slots + tasks.reduceSlot, shift);
+      copy(tasks.reduceDevices, tasks.reduceNs, {}, {slots, shift},
+           {slots + tasks.reduceSlot, shift});
     for (const ActionTasks &action : tasks.actions) {
       if (!action.packDevices.empty())
-        copy(action.packDevices, action.packNs, action.packWaits, slots, shift,
-             slots + action.packSlot, shift);
+        copy(action.packDevices, action.packNs, action.packWaits,
+             {slots, shift}, {slots + action.packSlot, shift});
       if (action.devices.empty())
         continue; // The copies for a drain.
       switch (action.form) {
@@ -180,20 +180,25 @@ private:
       ready[wait.at] = std::max(ready[wait.at], slots[wait.slot] + shift);
   }
 
-  /// A compute step on some devices whose ends go to `ends`.
+  /// Times as they are stored, `shift` too early.
+  struct Stored {
+    int64_t *times;
+    int64_t shift;
+  };
+  /// A compute step on some devices that waits for `slots` and whose ends go to
+  /// `ends`.
   void copy(llvm::ArrayRef<int32_t> devices, llvm::ArrayRef<int64_t> ns,
-            llvm::ArrayRef<Wait> waits, const int64_t *slots, int64_t shift,
-            int64_t *ends, int64_t endShift) {
+            llvm::ArrayRef<Wait> waits, Stored slots, Stored ends) {
     size_t count = devices.size();
     int64_t *ready = readyFor(count);
     for (size_t i = 0; i < count; ++i)
       ready[i] = compute_[devices[i]];
-    wait(waits, slots, shift, ready);
+    wait(waits, slots.times, slots.shift, ready);
     for (size_t i = 0; i < count; ++i) {
       record_.use(devices[i], ready[i]);
       int64_t end = ready[i] + ns[i];
       compute_[devices[i]] = end;
-      ends[i] = end - endShift;
+      ends.times[i] = end - ends.shift;
     }
     record_.copy(devices, ready, ns);
   }

@@ -21,10 +21,13 @@ void MarkovSearch::beginStage() {
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
   stageSeconds_ = seconds();
   stageProposals_ = improvedAt_ = proposals();
+  makeSums();
   // The most promising ones first: random ones are left out if time is short.
   std::vector<Start> starts;
   if (stage_ > 0 && bestNs_ != INT64_MAX)
     starts = spreadStarts(problem_, best_, parts_[stage_ - 1], parts_[stage_]);
+  if (machine_->tables.sums)
+    addLeastSums(problem_, *machine_->tables.sums, parts_[stage_], starts);
   llvm::append_range(starts, drawStarts(problem_, options_, parts_[stage_]));
   StartLimits limits;
   limits.bestNs = bestNs_;
@@ -32,10 +35,14 @@ void MarkovSearch::beginStage() {
   limits.end = startsEnd();
   boundStarts(problem_, tables_, limits, starts);
   // What looks best comes first in every chain, so that chains begin in
-  // different places.
-  std::vector<llvm::SmallVector<Start *, 4>> shares(chains_.size());
-  for (auto [rank, start] : llvm::enumerate(starts))
-    shares[rank % shares.size()].push_back(&start);
+  // different places. Those with the least sum of costs are much alike: half of
+  // the chains begin elsewhere.
+  size_t count = chains_.size(), half = count / 2, numSums = 0, numOthers = 0;
+  std::vector<llvm::SmallVector<Start *, 4>> shares(count);
+  for (Start &start : starts)
+    shares[start.isLeastSum ? half + numSums++ % (count - half)
+                            : numOthers++ % count]
+        .push_back(&start);
   forEachChain([&](size_t number) {
     Chain &chain = *chains_[number];
     chain.forgetBest();
@@ -57,6 +64,24 @@ void MarkovSearch::beginStage() {
   for (const auto &chain : chains_)
     if (!chain->isStarted())
       chain->start(best_);
+}
+
+/// Finds the costs of operations and pairs on the part of the machine, but for
+/// pairs that move much: they take most of the time, and few strategies have
+/// them.
+void MarkovSearch::makeSums() {
+  constexpr int32_t mostDevices = 128;
+  constexpr size_t mostChoices = 28, plans = 400'000;
+  int32_t devices = parts_[stage_];
+  if (!options_.leastSums || options_.onlyKind || devices > mostDevices)
+    return;
+  Clock::time_point now = Clock::now(), end = now + (startsEnd() - now) / 2;
+  auto sums = std::make_unique<CostTables>(
+      problem_, machine_->space,
+      chooseConfigurations(problem_, machine_->space, mostChoices));
+  auto stop = [&] { return Clock::now() >= end; };
+  if (sums->fill(threads_, stop, plans / devices) != CostTables::Fill::Nothing)
+    machine_->tables.sums = std::move(sums);
 }
 
 /// Starts have half of the time of a part of the machine, and a quarter of the
@@ -93,7 +118,7 @@ bool MarkovSearch::isStageOver() const {
   uint64_t done = proposals();
   if (done >= stageLimit() || done - improvedAt_ >= patience())
     return true;
-  // And a tenth of the time.
+  // Every part but the last one has a tenth of the time.
   return stage_ + 1 != parts_.size() &&
          seconds() - stageSeconds_ > options_.budgetSeconds / 10;
 }

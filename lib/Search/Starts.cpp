@@ -21,7 +21,7 @@ llvm::SmallVector<int32_t, 4> detail::subMachines(const Topology &topology) {
   llvm::SmallVector<int32_t, 4> sizes;
   if (first > 1 && first < all)
     sizes.push_back(first);
-  // Half of the machines: the devices of whole ones.
+  // Half of the machines is a number of whole machines.
   int32_t half = all / 2 - all / 2 % first;
   for (int32_t size = 8 * first; size < half; size *= 8)
     sizes.push_back(size);
@@ -68,6 +68,31 @@ std::vector<Start> detail::drawStarts(const SearchProblem &problem,
                              /*structured=*/true, devices),
               /*isOptional=*/true});
   return starts;
+}
+
+void detail::addLeastSums(const SearchProblem &problem,
+                          const CostTables &tables, int32_t devices,
+                          std::vector<Start> &starts) {
+  std::vector<int32_t> all(tables.sums().numVariables());
+  std::iota(all.begin(), all.end(), 0);
+  for (int percent : {100, 70, 50, 35, 25}) {
+    MinSum::Part part;
+    part.variables = all;
+    for (int32_t variable : all)
+      part.own.emplace_back(tables.sums().own(variable));
+    auto fixed = [](int32_t) { return -1; };
+    part.fixed = fixed;
+    part.pairFactor = percent / 100.0;
+    constexpr double mostCombinations = 7e5;
+    MinSum::Result found =
+        tables.sums().minimise(std::move(part), mostCombinations);
+    if (found.end != MinSum::End::Done)
+      return;
+    addStart(starts, {"least sum with moves at " + std::to_string(percent) +
+                          "%" + where(problem, devices),
+                      tables.strategyOf(found.choices), /*isOptional=*/true,
+                      /*isLeastSum=*/true});
+  }
 }
 
 std::vector<Start> detail::spreadStarts(const SearchProblem &problem,

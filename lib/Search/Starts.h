@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_SEARCH_STARTS_H
 #define SOAP_LIB_SEARCH_STARTS_H
 
+#include "CostTables.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include <chrono>
 
@@ -20,6 +21,8 @@ struct Start {
   /// (random, or derived from what was found) is optional: it is left out where
   /// its plans take too much time or memory.
   bool isOptional = false;
+  /// It has the least sum of costs.
+  bool isLeastSum = false;
   int64_t stepNs = 0; ///< -1: does not fit into memory.
   /// Without, stepNs is a lower bound, and the start is not planned.
   bool isExact = false;
@@ -51,6 +54,12 @@ llvm::SmallVector<int32_t, 4> subMachines(const Topology &topology);
 /// strategies that are given (on all devices), random ones. None is simulated.
 std::vector<Start> drawStarts(const SearchProblem &problem,
                               const SearchOptions &options, int32_t devices);
+
+/// Adds strategies with the least sum of costs on devices 0 to `devices`-1,
+/// with what moves counted in full and in parts: in a step some of it hides
+/// behind computation. None where the graph is too tangled.
+void addLeastSums(const SearchProblem &problem, const CostTables &tables,
+                  int32_t devices, std::vector<Start> &starts);
 
 /// Starts on devices 0 to `devices`-1 that are made of a strategy on devices 0
 /// to `span`-1: its tasks are split further, in several ways (Spread.h).

@@ -33,8 +33,8 @@ void soap::tensors::writeSafetensors(
                     {"shape", tensor.shape},
                     {"data_offsets", {begin, end}}};
   }
-  std::string text =
-      header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = header.dump(-1, ' ', /*ensure_ascii=*/false,
+                                 Json::error_handler_t::replace);
   text.resize((text.size() + 8 + alignment - 1) / alignment * alignment - 8,
               ' ');
   writeFile(path, [&](std::ostream &file) {

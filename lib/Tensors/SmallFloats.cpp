@@ -21,18 +21,26 @@ struct Format {
   int width, mantissa, bias;
   uint32_t largest; ///< Bits of the largest number; infinity is the next one.
   uint32_t nan;     ///< Bits of a NaN.
-  bool hasInfinity;
-  bool unsignedZero; ///< There is no -0: its bits are the one NaN.
+  /// As in IEEE 754; without infinity (FN); and without -0, whose bits are the
+  /// one NaN (FNUZ).
+  enum class Values { IEEE, FN, FNUZ } values;
+
+  bool hasInfinity() const { return values == Values::IEEE; }
+  bool unsignedZero() const { return values == Values::FNUZ; }
 };
 } // namespace
 
 static const Format *formatOf(soap_element element) {
-  static constexpr Format f16 = {16, 10, 15, 0x7bff, 0x7e00, true, false};
-  static constexpr Format bf16 = {16, 7, 127, 0x7f7f, 0x7fc0, true, false};
-  static constexpr Format e4m3fn = {8, 3, 7, 0x7e, 0x7f, false, false};
-  static constexpr Format e5m2 = {8, 2, 15, 0x7b, 0x7e, true, false};
-  static constexpr Format e4m3fnuz = {8, 3, 8, 0x7f, 0x80, false, true};
-  static constexpr Format e5m2fnuz = {8, 2, 16, 0x7f, 0x80, false, true};
+  static constexpr Format f16 = {16,     10,     15,
+                                 0x7bff, 0x7e00, Format::Values::IEEE};
+  static constexpr Format bf16 = {16,     7,      127,
+                                  0x7f7f, 0x7fc0, Format::Values::IEEE};
+  static constexpr Format e4m3fn = {8, 3, 7, 0x7e, 0x7f, Format::Values::FN};
+  static constexpr Format e5m2 = {8, 2, 15, 0x7b, 0x7e, Format::Values::IEEE};
+  static constexpr Format e4m3fnuz = {8,    3,    8,
+                                      0x7f, 0x80, Format::Values::FNUZ};
+  static constexpr Format e5m2fnuz = {8,    2,    16,
+                                      0x7f, 0x80, Format::Values::FNUZ};
   switch (element) {
   case SOAP_F16:
     return &f16;
@@ -58,8 +66,8 @@ bool tensors::isSmallFloat(soap_element element) {
 double tensors::decodeFloat(soap_element element, uint32_t bits) {
   const Format &format = *formatOf(element);
   uint32_t sign = 1u << (format.width - 1), magnitude = bits & (sign - 1);
-  if (format.unsignedZero ? bits == format.nan : magnitude > format.largest) {
-    bool isInfinite = format.hasInfinity && magnitude == format.largest + 1;
+  if (format.unsignedZero() ? bits == format.nan : magnitude > format.largest) {
+    bool isInfinite = format.hasInfinity() && magnitude == format.largest + 1;
     if (!isInfinite)
       return NAN;
     return bits & sign ? -INFINITY : INFINITY;
@@ -80,7 +88,7 @@ uint32_t tensors::encodeFloat(soap_element element, double value) {
     return format.nan;
   uint32_t sign = std::signbit(value) ? 1u << (format.width - 1) : 0;
   if (value == 0)
-    return format.unsignedZero ? 0 : sign;
+    return format.unsignedZero() ? 0 : sign;
   int exponent = 0;
   (void)std::frexp(value, &exponent);
   // The place of the last digit; the default rounding is to the nearest.
@@ -95,8 +103,8 @@ uint32_t tensors::encodeFloat(soap_element element, double value) {
     if (code <= format.largest)
       bits = static_cast<uint32_t>(code);
   }
-  if (bits > format.largest && !format.hasInfinity)
+  if (bits > format.largest && !format.hasInfinity())
     bits = format.nan;
-  bool isUnsigned = format.unsignedZero && (bits == 0 || bits == format.nan);
+  bool isUnsigned = format.unsignedZero() && (bits == 0 || bits == format.nan);
   return isUnsigned ? bits : bits | sign;
 }

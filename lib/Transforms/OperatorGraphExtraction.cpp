@@ -175,7 +175,8 @@ std::string fingerprint(func::FuncOp main) {
     for (NamedAttribute attribute : op->getAttrs()) {
       StringRef name = attribute.getName();
       bool isWeight = isa<nn::ParameterOp>(op) && name == "source";
-      if (!isWeight && !name.starts_with("soap."))
+      // Which tensor a parameter is a view of changes nothing that is computed.
+      if (!isWeight && name != nn::viewAttrName && !name.starts_with("soap."))
         os << ';' << name << '=' << attribute.getValue();
     }
     for (Value operand : op->getOperands()) {

@@ -92,10 +92,14 @@ void printStrategy(raw_ostream &os, const ModuleProblem &problem,
 
 void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports,
                  const LowerBound &bound, StringRef chosen) {
+  bool evaluates = llvm::any_of(
+      reports, [](const auto &row) { return row.evaluationNs != 0; });
   os << left_justify("strategy", 18) << right_justify("step ms", 12)
      << right_justify("compute ms", 12) << right_justify("moving ms", 12)
      << right_justify("moved MB", 12) << right_justify("peak MiB", 12)
-     << right_justify("idle %", 10) << "   (simulated)\n";
+     << right_justify("idle %", 10)
+     << (evaluates ? right_justify("eval ms", 12) : right_justify("", 0))
+     << "   (simulated)\n";
   auto cell = [](double value) { return formatv("{0:f3}", value).str(); };
   for (const StrategyReport &row : reports) {
     os << left_justify(row.name, 18)
@@ -108,8 +112,10 @@ void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports,
        << right_justify(cell(row.communicationNs / 1e6), 12)
        << right_justify(cell(row.communicationBytes / 1e6), 12)
        << right_justify(cell(row.peakMemoryBytes / 1048576.0), 12)
-       << right_justify(formatv("{0:f1}", row.idleShare * 100).str(), 10)
-       << (row.fits ? "" : "   does not fit into memory") << '\n';
+       << right_justify(formatv("{0:f1}", row.idleShare * 100).str(), 10);
+    if (evaluates)
+      os << right_justify(cell(row.evaluationNs / 1e6), 12);
+    os << (row.fits ? "" : "   does not fit into memory") << '\n';
   }
   os << left_justify("lower bound", 18)
      << right_justify(cell(bound.stepNs / 1e6), 12);
@@ -129,16 +135,20 @@ json::Object reportJSON(ArrayRef<StrategyReport> reports,
           json::Object{{"name", row.name}, {"at_least_step_ns", row.stepNs}});
       continue;
     }
-    rows.push_back(json::Object{{"name", row.name},
-                                {"step_ns", row.stepNs},
-                                {"compute_ns", row.computeNs},
-                                {"mean_compute_ns", row.meanComputeNs},
-                                {"communication_ns", row.communicationNs},
-                                {"communication_bytes", row.communicationBytes},
-                                {"peak_memory_bytes", row.peakMemoryBytes},
-                                {"idle_share", row.idleShare},
-                                {"fits", row.fits},
-                                {"gap", bound.gap(row.stepNs)}});
+    json::Object entry =
+        json::Object{{"name", row.name},
+                     {"step_ns", row.stepNs},
+                     {"compute_ns", row.computeNs},
+                     {"mean_compute_ns", row.meanComputeNs},
+                     {"communication_ns", row.communicationNs},
+                     {"communication_bytes", row.communicationBytes},
+                     {"peak_memory_bytes", row.peakMemoryBytes},
+                     {"idle_share", row.idleShare},
+                     {"fits", row.fits},
+                     {"gap", bound.gap(row.stepNs)}};
+    if (row.evaluationNs)
+      entry["evaluation_ns"] = row.evaluationNs;
+    rows.push_back(std::move(entry));
   }
   return json::Object{
       {"strategies", std::move(rows)},

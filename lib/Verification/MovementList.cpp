@@ -70,12 +70,13 @@ LogicalResult MovementList::compare(func::FuncOp main) const {
   return success();
 }
 
-LogicalResult MovementList::compare(ModuleOp programs) const {
+LogicalResult MovementList::compare(ModuleOp programs, unsigned program) const {
   auto less = [](const Movement &a, const Movement &b) {
     return std::tie(a.kind, a.devices, a.bytes) <
            std::tie(b.kind, b.devices, b.bytes);
   };
-  soaprt::ProgramMovements all = soaprt::collectMovements(programs, host_);
+  soaprt::ProgramMovements all =
+      soaprt::collectMovements(programs, host_, program);
   std::pair<Phase, SmallVector<Movement> *> found[] = {
       {Phase::Feed, &all.feed},
       {Phase::Step, &all.step},

@@ -233,31 +233,33 @@ LogicalResult Proof::provePrograms(ModuleOp module) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-void Proof::print(llvm::raw_ostream &os) const {
+void Proof::print(llvm::raw_ostream &os, StringRef what) const {
   if (plans_)
-    os << "proved plans: " << plans_->values << " values, " << plans_->actions
-       << " actions, " << plans_->reads << " reads from " << plans_->pieces
-       << " pieces, " << plans_->elements << " elements covered once\n";
+    os << what << "proved plans: " << plans_->values << " values, "
+       << plans_->actions << " actions, " << plans_->reads << " reads from "
+       << plans_->pieces << " pieces, " << plans_->elements
+       << " elements covered once\n";
   if (specs_)
-    os << "proved specs: " << specs_->tasks << " tasks on their devices, "
-       << specs_->boxes << " boxes as the partition specs say\n";
+    os << what << "proved specs: " << specs_->tasks
+       << " tasks on their devices, " << specs_->boxes
+       << " boxes as the partition specs say\n";
   if (coverage_)
-    os << "proved coverage: " << coverage_->values << " values, "
+    os << what << "proved coverage: " << coverage_->values << " values, "
        << coverage_->boxes << " boxes checked, " << coverage_->actions
        << " actions, " << coverage_->reads << " reads, " << coverage_->elements
        << " elements covered once\n";
   if (order_)
-    os << "proved order: " << order_->rows << " launches, "
+    os << what << "proved order: " << order_->rows << " launches, "
        << order_->streamEdges << " waits in streams, " << order_->events
        << " between streams, " << order_->rendezvous << " rendezvous, "
        << order_->operands << " edges, all pointing backwards\n";
   if (programs_)
-    os << "proved programs: " << programs_->rows << " rows, "
+    os << what << "proved programs: " << programs_->rows << " rows, "
        << programs_->waits << " waits checked, " << programs_->dependences
        << " dependences (" << programs_->acrossStreams
        << " between streams), all in order\n";
   if (memory_)
-    os << "proved memory: " << memory_->buffers << " buffers in "
+    os << what << "proved memory: " << memory_->buffers << " buffers in "
        << memory_->bytes << " bytes on " << memory_->devices << " devices, "
        << memory_->reuses << " reuses, none too early\n";
 }

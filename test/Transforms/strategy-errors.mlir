@@ -38,7 +38,7 @@
 // Tests that an unknown search algorithm is answered by the known ones.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-search=algorithm=magic 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SEARCH
-// SEARCH: error: unknown search algorithm 'magic'; choose one of mcmc
+// SEARCH: error: unknown search algorithm 'magic'; choose one of mcmc, exhaustive, optcnn
 
 // Tests that operations without a configuration are listed.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-verify-strategy 2>&1 \

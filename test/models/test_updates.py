@@ -120,6 +120,48 @@ def options(how):
             for key, value in how.items()]
 
 
+@pytest.mark.parametrize("strategy", ["single", "data-parallel", "random"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_tied_weights(tools, folder, ties, strategy):
+    """Weights that ONNX ties by Identity, and a view of an initializer: the state
+    has the names and shapes of the initializers, by which weight decay goes."""
+    m = Model(7)
+    m.inputs["x"] = m.random.standard_normal((6, 5))
+    m.weights["axes"] = np.array([0])
+    m.node("Identity", [m.weight("first", 5, 5)], "last")
+    m.node("Unsqueeze", [m.weight("scale", 5, around=1), "axes"], "row")
+    m.node("Mul", [m.node("MatMul", ["x", "first"], "product"), "row"], "scaled")
+    m.node("MatMul", ["scaled", "last"], "y")
+    target = m.random.standard_normal((6, 5))
+    name = f"{'tied' if ties else 'apart'}.{strategy}"
+    step = Step(tools, folder, name, m.proto("y", [6, 5]),
+                {**m.inputs, "label": target})
+    how = {"train": "sgd", "lr": 0.1, "momentum": 0.9, "weight-decay": 0.1,
+           "no-vector-decay": ""}
+
+    weights, state = {key: m.weights[key] for key in ("first", "scale")}, {}
+    if not ties:
+        weights["last"] = weights["first"]
+    for number in range(1, STEPS + 1):
+        last = weights.get("last", weights["first"])
+        product = m.inputs["x"] @ weights["first"]
+        scaled = product * weights["scale"]
+        dy = 2 * (scaled @ last - target) / target.size
+        ds = dy @ last.T
+        gradients = {"first": m.inputs["x"].T @ (ds * weights["scale"]),
+                     "scale": (ds * product).sum(0), "last": scaled.T @ dy}
+        if ties:
+            gradients["first"] = gradients["first"] + gradients.pop("last")
+        training_state.update(number, weights, gradients, state, how)
+    compiled = step.compiled("--devices=2", f"--strategy={strategy}",
+                             "--loss=mean-squared-error", *options(how),
+                             *(["--tie-weights=first|last"] if ties else []))
+    got = step.state(compiled, STEPS)
+    assert got.pop("schedule") == STEPS
+    assert got["scale"].shape == got["scale.velocity"].shape == (5,)
+    near(got, {**weights, **state}, 1e-8)
+
+
 @pytest.mark.parametrize("name", HOW)
 def test_optimizer(small, name):
     m, _, _, differentiate = perceptron()

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Any strategy trains alike: random graphs of the operators that have gradients,
 with a loss and gradient descent, under random strategies on one to eight devices.
-After five steps, losses and weights must be those of one device within 1e-4 of
-their norm, and what the steps changed within 1e-2 of the change.
+After five steps, losses, weights and what the model makes of its inputs then (the
+program eval) must be those of one device within 1e-4 of their norm, and what the
+steps changed within 1e-2 of the change.
 
   train.py --build-dir=build/release [--cases=300] [--seed=1]
   train.py --build-dir=build/release --seed=1 --repeat=NUMBER
@@ -64,7 +65,7 @@ def tensors(answer, when):
 
 def losses(answer):
     return np.array([value for name, value in answer["outputs"]
-                     if not name.startswith(("before ", "after "))])
+                     if not name.startswith(("before ", "after ", "eval "))])
 
 
 def norm(values):
@@ -91,6 +92,12 @@ def worst(got, wanted, share=1.0):
         size = judge.error(after[name] - before[name], change)
         if not size <= share * CHANGE_TOLERANCE:
             return f"what changed in '{name}': error {size:.2e}", largest
+    evaluated = tensors(got, "eval")
+    for name, value in tensors(wanted, "eval").items():
+        size = judge.error(evaluated[name], value)
+        largest = max(largest, size)
+        if not size <= share * judge.TOLERANCE:
+            return f"evaluation of '{name}': error {size:.2e}", largest
     return "", largest
 
 

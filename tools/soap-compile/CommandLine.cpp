@@ -163,6 +163,10 @@ static void declareTraining(CLI::App &app, TrainingOptions &how) {
   app.add_option("--freeze", how.freeze,
                  "Parameters that are not trained, by their whole names")
       ->type_name("REGEX");
+  app.add_option("--tie-weights", how.tieWeights,
+                 "Parameters that are one if their elements are the same ones "
+                 "of the model's file, by their whole names")
+      ->type_name("REGEX");
   app.add_option("--batch-norm", how.batchNorm,
                  "Statistics of batch norms: global (of the whole batch, on "
                  "all devices), local (of each of --batch-norm-parts) or "
@@ -238,6 +242,9 @@ static void declareOptimizer(CLI::App &app, TrainingOptions &how) {
       ->capture_default_str();
   app.add_flag("!--no-vector-decay", how.decayVectors,
                "No weight decay of parameters of rank 1: biases and norms");
+  app.add_flag("!--no-eval", how.evaluation,
+               "Leave out the program eval: the model itself, with the "
+               "parameters that the step writes (soap-run --program=eval)");
   app.add_option("--clip-norm", how.clipNorm,
                  "Largest norm of all gradients together (default: any)")
       ->type_name("X");

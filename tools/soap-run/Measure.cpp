@@ -48,7 +48,8 @@ void StepLog::write() {
       line[port.name] = value.at(0);
   errno = 0;
   // A reader sees every step at once.
-  file_ << line.dump(-1, ' ', false, Json::error_handler_t::replace)
+  file_ << line.dump(-1, ' ', /*ensure_ascii=*/false,
+                     Json::error_handler_t::replace)
         << std::endl;
   check();
 }
@@ -136,7 +137,9 @@ Json run::processesOf(Session &session) {
 
 static void writeJson(const std::string &path, const Json &json) {
   writeFile(path, [&](std::ostream &file) {
-    file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+    file << json.dump(1, ' ', /*ensure_ascii=*/false,
+                      Json::error_handler_t::replace)
+         << '\n';
   });
 }
 

@@ -50,7 +50,8 @@ ModelRun::ModelRun(const Options &options) : options_(options) {
 }
 
 void ModelRun::verifyFirst(Loading &loading) {
-  verification_ = std::make_unique<Verification>(options_.tolerance);
+  verification_ =
+      std::make_unique<Verification>(options_.tolerance, loading.program);
   loading.observe = Verification::show;
   loading.user = verification_.get();
   // The other ranks wait for rank 0 meanwhile; heartbeats tell them that it is
@@ -65,11 +66,15 @@ void ModelRun::verifyFirst(Loading &loading) {
 }
 
 void ModelRun::checkRanks() {
-  Json mine = {
-      options_.verify,         options_.info,
-      options_.loadState,      options_.saveState,
-      options_.warmup,         std::max<size_t>(options_.iterations, 1),
-      !options_.trace.empty(), !options_.profile.empty()};
+  Json mine = {options_.verify,
+               options_.info,
+               options_.load.program,
+               options_.loadState,
+               options_.saveState,
+               options_.warmup,
+               std::max<size_t>(options_.iterations, 1),
+               !options_.trace.empty(),
+               !options_.profile.empty()};
   std::string text = mine.dump();
   const void *const *all = nullptr;
   const size_t *sizes = nullptr;
@@ -121,6 +126,8 @@ void ModelRun::loadOther() {
   Loading here = options_.load;
   here.transport = SOAP_TRANSPORT_LOCAL;
   here.map.clear();
+  // A model for inference has one program, by another name.
+  here.takesOnly = true;
   other_ = std::make_unique<Session>(options_.other, here);
   other_->setInputs(*session_);
   for (const soap_port &port : other_->outputs())
@@ -231,7 +238,8 @@ bool ModelRun::reportOutputs() {
     equal &= compareWithOther();
   report_["equal"] = equal;
   if (options_.json)
-    std::cout << report_.dump(2, ' ', false, Json::error_handler_t::replace)
+    std::cout << report_.dump(2, ' ', /*ensure_ascii=*/false,
+                              Json::error_handler_t::replace)
               << "\n";
   else if (options_.iterations == 0 && options_.prints.empty() &&
            expected_.empty() && !other_ && !verification_)

@@ -55,6 +55,10 @@ static void declareData(CLI::App &app, Options &o) {
 
 static void declareTraining(CLI::App &app, Options &o) {
   app.option_defaults()->group("Training (soap-compile --train)");
+  app.add_option("--program", o.load.program,
+                 "What to run: train (a step, the default) or eval, the model "
+                 "with the parameters of --load-state")
+      ->type_name("NAME");
   app.add_option("--load-state", o.loadState,
                  "Begin with weights, optimizer and step as saved, under this "
                  "or another strategy")

@@ -26,6 +26,19 @@ static std::string sizeOf(const Json &bytes) {
   return text;
 }
 
+static void printPorts(const Json &program) {
+  for (const char *ports : {"inputs", "outputs"})
+    for (const Json &port : program[ports]) {
+      std::cout << (ports[0] == 'i' ? "input        " : "output       ")
+                << port["name"].get<std::string>() << ": "
+                << port["element"].get<std::string>() << " "
+                << port["shape"].dump();
+      if (port.contains("index_bound"))
+        std::cout << " in [0, " << port["index_bound"] << ")";
+      std::cout << "\n";
+    }
+}
+
 void run::printInfo(const Json &info) {
   auto text = [&](const char *key) { return info[key].get<std::string>(); };
   std::cout << "model        " << text("name") << "\nfingerprint  "
@@ -35,16 +48,12 @@ void run::printInfo(const Json &info) {
   for (const Json &library : info["libraries"])
     std::cout << ", " << library.get<std::string>();
   std::cout << "\n";
-  for (const char *ports : {"inputs", "outputs"})
-    for (const Json &port : info[ports]) {
-      std::cout << (ports[0] == 'i' ? "input        " : "output       ")
-                << port["name"].get<std::string>() << ": "
-                << port["element"].get<std::string>() << " "
-                << port["shape"].dump();
-      if (port.contains("index_bound"))
-        std::cout << " in [0, " << port["index_bound"] << ")";
-      std::cout << "\n";
-    }
+  for (const Json &program : info["programs"]) {
+    if (info["programs"].size() > 1)
+      std::cout << "program      " << program["name"].get<std::string>()
+                << "\n";
+    printPorts(program);
+  }
   bool several = info["processes"].size() > 1;
   for (const Json &process : info["processes"])
     if (several)
@@ -62,6 +71,11 @@ void run::printInfo(const Json &info) {
               << size("reordered_parameter_bytes") << "), scratchpad "
               << size("scratchpad_bytes") << ", peak " << size("peak_bytes")
               << ", " << device["rows"] << " rows\n";
+    for (const Json &program : device["programs"])
+      if (device["programs"].size() > 1)
+        std::cout << "             " << program["name"].get<std::string>()
+                  << ": activations " << sizeOf(program["activation_bytes"])
+                  << ", " << program["rows"] << " rows\n";
   }
   std::map<std::string, int> implementations;
   for (const Json &kernel : info["kernels"])

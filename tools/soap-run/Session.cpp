@@ -53,16 +53,36 @@ Session::Session(const std::string &path, const Loading &given) {
   soap_model *loaded = nullptr;
   require(soap_model_load(path.c_str(), &options, &loaded));
   model_.reset(loaded);
-  for (size_t i = 0; i != soap_model_input_count(loaded); ++i) {
+  findProgram(given);
+  for (size_t i = 0; i != soap_program_input_count(loaded, program_); ++i) {
     inputs_.emplace_back();
-    require(soap_model_input(loaded, i, &inputs_.back()));
+    require(soap_program_input(loaded, program_, i, &inputs_.back()));
   }
-  for (size_t i = 0; i != soap_model_output_count(loaded); ++i) {
+  for (size_t i = 0; i != soap_program_output_count(loaded, program_); ++i) {
     outputs_.emplace_back();
-    require(soap_model_output(loaded, i, &outputs_.back()));
+    require(soap_program_output(loaded, program_, i, &outputs_.back()));
     if (isRoot())
       outputTensors_.emplace_back(outputs_.back());
   }
+}
+
+void Session::findProgram(const Loading &given) {
+  size_t count = soap_model_program_count(model_.get());
+  if (given.program.empty() || (given.takesOnly && count == 1))
+    return;
+  std::string names;
+  for (size_t i = 0; i != count; ++i) {
+    std::string name = soap_model_program_name(model_.get(), i);
+    if (name == given.program) {
+      program_ = i;
+      return;
+    }
+    names += (i ? ", '" : "'") + name + "'";
+  }
+  throw UsageError(
+      "expected a program of the model (" + names + "), got: '" +
+      given.program +
+      (given.program == "eval" ? "'; soap-compile --train makes one" : "'"));
 }
 
 std::string Session::info() {
@@ -151,7 +171,7 @@ uint64_t Session::step() {
   // Only rank 0 has tensors.
   in.resize(inputs_.size());
   out.resize(outputs_.size());
-  require(soap_model_run(model_.get(), in.data(), out.data()));
+  require(soap_program_run(model_.get(), program_, in.data(), out.data()));
   return soap_model_step_ns(model_.get());
 }
 

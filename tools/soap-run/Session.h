@@ -37,6 +37,8 @@ struct Loading {
   std::vector<uint32_t> map;   ///< Rank of each device; empty: even.
   double timeoutSeconds = 0;   ///< 0: the default.
   soap_build build = SOAP_BUILD_MODEL;
+  std::string program;             ///< Which one to run; empty: the first.
+  bool takesOnly = false;          ///< A model of one program runs that one.
   soap_observer observe = nullptr; ///< Shown all tiles, with `user`.
   void *user = nullptr;
   LinkSpeed link{};          ///< Bandwidth 0: links are not throttled.
@@ -67,7 +69,7 @@ public:
   /// Takes the inputs of another model. Throws UsageError if they differ.
   void setInputs(const Session &other);
 
-  /// One step; its time in ns. Collective.
+  /// One step of the program; its time in ns. Collective.
   uint64_t step();
 
   /// What lasts from step to step; on other ranks than 0, empty. Collective.
@@ -97,6 +99,9 @@ private:
     void operator()(soap_model *m) const { soap_model_release(m); }
   };
   std::unique_ptr<soap_model, Release> model_;
+  void findProgram(const Loading &options);
+
+  size_t program_ = 0;
   std::vector<soap_port> inputs_, outputs_;
   std::vector<Tensor> inputTensors_, outputTensors_;
 };

@@ -47,6 +47,7 @@ void Verification::runReference(
   Loading loading;
   loading.transport = SOAP_TRANSPORT_LOCAL;
   loading.build = SOAP_BUILD_REFERENCE;
+  loading.program = program_;
   loading.observe = record;
   loading.user = this;
   Session reference(path, loading);
@@ -84,7 +85,7 @@ void Verification::record(const soap_tile *tile, void *verification) {
 }
 
 void Verification::record(const soap_tile &tile) {
-  if (tile.parts_held)
+  if (tile.parts_held || !concerns(tile))
     return;
   std::lock_guard<std::mutex> lock(mutex_);
   auto [entry, isNew] =
@@ -128,7 +129,7 @@ bool Verification::Difference::operator<(const Difference &other) const {
 
 void Verification::show(const soap_tile *tile, void *verification) {
   auto *self = static_cast<Verification *>(verification);
-  if (!self->running_)
+  if (!self->running_ || !self->concerns(*tile))
     return;
   if (self->hasReference_)
     return self->compare(*tile);

@@ -26,7 +26,9 @@ namespace soap::run {
 
 class Verification {
 public:
-  explicit Verification(const Tolerance &tolerance) : tolerance_(tolerance) {}
+  /// Of a program; by default, the first one.
+  Verification(const Tolerance &tolerance, std::string program)
+      : tolerance_(tolerance), program_(std::move(program)) {}
 
   /// Runs the reference in `path` once; to be called before the model is loaded
   /// where all is compared. Throws UsageError if there is none.
@@ -94,7 +96,14 @@ private:
   Json describe(const Difference &difference) const;
   void print(const Difference &difference) const;
 
+  /// Whether a tile is of the program that is verified.
+  bool concerns(const soap_tile &tile) const {
+    return program_.empty() ? tile.program_index == 0
+                            : program_ == tile.program;
+  }
+
   Tolerance tolerance_;
+  std::string program_;
   std::mutex mutex_; ///< Devices show their tiles at the same time.
   std::vector<Value> values_;
   std::map<std::pair<std::string, uint32_t>, size_t> valueOf_;

@@ -233,8 +233,11 @@ private:
         d, builder_.output("y" + std::to_string(m), {outCount}, what_.element),
         out);
     if (what_.inPlace && what_.kind == CollectiveKind::ReduceScatter)
-      builder_.model.devices[d]->main[drain]->body.AsDrain()->copies[0] =
-          denseCopy(out, 0, outCount * size, offset(m, m) * size);
+      builder_.model.devices[d]
+          ->programs[0]
+          ->rows[drain]
+          ->body.AsDrain()
+          ->copies[0] = denseCopy(out, 0, outCount * size, offset(m, m) * size);
   }
 
   int64_t gatherOffset(uint32_t m) const {

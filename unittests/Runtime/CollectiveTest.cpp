@@ -34,8 +34,9 @@ public:
 
   template <typename Body>
   void communicate(uint32_t d, Body body) {
-    auto feed =
-        static_cast<uint32_t>(builder.model.devices[d]->main.size()) - 1;
+    auto feed = static_cast<uint32_t>(
+                    builder.model.devices[d]->programs[0]->rows.size()) -
+                1;
     builder.row(d, std::move(body), fb::Stream::Communication, fb::Phase::Step,
                 {feed});
   }
@@ -236,7 +237,12 @@ TEST_P(Collective, AllReduceInPlace) {
   for (uint32_t d = 0; d != n(); ++d) {
     auto [in, out] = mesh.device(d, 101, 101, d);
     (void)in;
-    mesh.builder.model.devices[d]->main[0]->body.AsFeed()->copies[0]->to = out;
+    mesh.builder.model.devices[d]
+        ->programs[0]
+        ->rows[0]
+        ->body.AsFeed()
+        ->copies[0]
+        ->to = out;
     auto c = part(fb::CollectiveKind::AllReduce, d);
     c.combine = fb::Combine::Max;
     c.send.emplace_back(out, 0, 404);

@@ -100,7 +100,7 @@ TEST(Corrupt, Ranges) {
     expectInvalid(b, reason);
   };
   auto row = [](fb::DeviceT &d, size_t i) -> fb::RowBodyUnion & {
-    return d.main[i]->body;
+    return d.programs[0]->rows[i]->body;
   };
   breakDevice([](auto &d) { d.buffers[0] = fb::Buffer({}, 1 << 20, 128); },
               "outside of its arena");
@@ -111,10 +111,12 @@ TEST(Corrupt, Ranges) {
               "range [0:5]");
   breakDevice([](auto &d) { d.loads[0]->source.AsInline()->bytes.pop_back(); },
               "inline bytes");
-  breakDevice([](auto &d) { d.main[1]->waits = {1}; }, "a wait for row 1");
-  breakDevice([](auto &d) { d.main[3]->stream = fb::Stream::Compute; },
-              "communication outside");
-  breakDevice([](auto &d) { d.main[1]->phase = fb::Phase::Drain; },
+  breakDevice([](auto &d) { d.programs[0]->rows[1]->waits = {1}; },
+              "a wait for row 1");
+  breakDevice(
+      [](auto &d) { d.programs[0]->rows[3]->stream = fb::Stream::Compute; },
+      "communication outside");
+  breakDevice([](auto &d) { d.programs[0]->rows[1]->phase = fb::Phase::Drain; },
               "phases out of order");
   breakDevice([&](auto &d) { row(d, 0).AsFeed()->input = 5; }, "input 5 of 1");
   breakDevice([&](auto &d) { row(d, 0).AsFeed()->copies[0]->run = 129; },
@@ -206,7 +208,7 @@ TEST(Corrupt, Tiles) {
   using Body = std::function<void(fb::TileT &)>;
   auto breakTile = [](const Body &body, const std::string &reason) {
     ModelBuilder b = everything();
-    body(*b.model.devices[1]->tiles[0]);
+    body(*b.model.devices[1]->programs[0]->tiles[0]);
     expectInvalid(b, reason);
   };
   breakTile([](auto &t) { t.value = 1; }, "value 1 of 1");
@@ -235,31 +237,33 @@ TEST(Corrupt, Tiles) {
   breakTile([](auto &t) { t.row = -2; }, "row -2 of");
   breakTile([](auto &t) { t.row = -1; }, "nothing keeps");
   ModelBuilder b = everything();
-  b.model.values[0]->shape = {-4, 8};
+  b.model.programs[0]->values[0]->shape = {-4, 8};
   expectInvalid(b, "a negative extent");
 }
 
 TEST(Corrupt, Meetings) {
   ModelBuilder b = everything();
-  b.model.devices[1]->main[3]->body.AsExchange()->receives.clear();
+  b.model.devices[1]->programs[0]->rows[3]->body.AsExchange()->receives.clear();
   expectInvalid(b, "what it does not receive");
   b = everything();
-  b.model.devices[1]->main[3]->body.AsExchange()->sends.clear();
+  b.model.devices[1]->programs[0]->rows[3]->body.AsExchange()->sends.clear();
   expectInvalid(b, "what it does not send");
   b = everything();
-  b.model.devices[1]->main[3]->body.AsExchange()->receives[0] =
+  b.model.devices[1]->programs[0]->rows[3]->body.AsExchange()->receives[0] =
       fb::Message(0, 3, fb::Extent(2, 0, 60));
   expectInvalid(b, "receives 60 bytes");
   b = everything();
-  b.model.devices[1]->main.pop_back();
+  b.model.devices[1]->programs[0]->rows.pop_back();
   expectInvalid(b, "without its member on device 1");
   b = everything();
-  b.model.devices[1]->main[4]->body.AsCollective()->combine = fb::Combine::Max;
+  b.model.devices[1]->programs[0]->rows[4]->body.AsCollective()->combine =
+      fb::Combine::Max;
   expectInvalid(b, "disagree on its kind");
   // One device first reduces, the other first exchanges.
   b = everything();
-  std::swap(b.model.devices[1]->main[3], b.model.devices[1]->main[4]);
-  b.model.devices[1]->main[3]->waits.clear();
+  std::swap(b.model.devices[1]->programs[0]->rows[3],
+            b.model.devices[1]->programs[0]->rows[4]);
+  b.model.devices[1]->programs[0]->rows[3]->waits.clear();
   expectInvalid(b, "wait for each other");
 }
 
@@ -291,7 +295,7 @@ TEST(Corrupt, NativeLaunches) {
         << "expected '" << reason << "' in: '" << error << "'";
   };
   auto launched = [](fb::ModelT &m) -> fb::LaunchT & {
-    return *m.devices[0]->main[0]->body.AsLaunch();
+    return *m.devices[0]->programs[0]->rows[0]->body.AsLaunch();
   };
   EXPECT_EQ(load([](auto &) {}), "");
   refused([&](auto &m) { launched(m).sizes = {8}; },
@@ -352,12 +356,12 @@ TEST(Corrupt, PortsAgainstTheirRows) {
     b.feed(0, input, x);
     b.drain(0, output, x);
     fb::DeviceT &device = *b.model.devices[0];
-    auto &feed = *device.main[0]->body.AsFeed()->copies[0];
+    auto &feed = *device.programs[0]->rows[0]->body.AsFeed()->copies[0];
     feed.run = run;
     feed.extents = extents;
     feed.from_strides = strides;
     feed.to_strides = strides;
-    device.main[1]->body.AsDrain()->copies[0]->run = 96;
+    device.programs[0]->rows[1]->body.AsDrain()->copies[0]->run = 96;
     return b;
   };
   // Rows of columns 0 to 2 of [3, 8]; single elements of every second column.

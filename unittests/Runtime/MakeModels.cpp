@@ -162,7 +162,8 @@ int main(int argc, char **argv) {
   write(folder + "bare.bin", makeModel(2, 1));
   ModelBuilder wrong = makeModel(2, 1);
   for (auto &device : wrong.model.devices)
-    device->main[2]->body.AsCollective()->combine = fb::Combine::Max;
+    device->programs[0]->rows[2]->body.AsCollective()->combine =
+        fb::Combine::Max;
   write(folder + "wrong.bin", wrong);
   write(folder + "other.bin", makeModel(1, 2));
   ModelBuilder old = makeModel(1, 1);

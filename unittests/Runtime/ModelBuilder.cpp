@@ -38,6 +38,15 @@ ModelBuilder::ModelBuilder(size_t devices) {
   model.target = target ? target : "cpu";
   for (size_t d = 0; d != devices; ++d)
     model.devices.push_back(std::make_unique<fb::DeviceT>());
+  addProgram("main");
+}
+
+void ModelBuilder::addProgram(const std::string &name) {
+  program = static_cast<uint32_t>(model.programs.size());
+  model.programs.push_back(std::make_unique<fb::ProgramT>());
+  model.programs[program]->name = name;
+  for (auto &device : model.devices)
+    device->programs.push_back(std::make_unique<fb::DeviceProgramT>());
 }
 
 uint32_t ModelBuilder::buffer(uint32_t device, uint64_t bytes,
@@ -92,14 +101,14 @@ port(const std::string &name, const Shape &shape, fb::ElementType element) {
 
 uint32_t ModelBuilder::input(const std::string &name, const Shape &shape,
                              fb::ElementType element) {
-  model.inputs.push_back(port(name, shape, element));
-  return static_cast<uint32_t>(model.inputs.size() - 1);
+  model.programs[program]->inputs.push_back(port(name, shape, element));
+  return static_cast<uint32_t>(model.programs[program]->inputs.size() - 1);
 }
 
 uint32_t ModelBuilder::output(const std::string &name, const Shape &shape,
                               fb::ElementType element) {
-  model.outputs.push_back(port(name, shape, element));
-  return static_cast<uint32_t>(model.outputs.size() - 1);
+  model.programs[program]->outputs.push_back(port(name, shape, element));
+  return static_cast<uint32_t>(model.programs[program]->outputs.size() - 1);
 }
 
 std::unique_ptr<fb::BoxCopyT> test::denseCopy(uint32_t from, uint32_t to,
@@ -151,8 +160,8 @@ uint32_t ModelBuilder::value(const std::string &name, const Shape &shape) {
   auto value = std::make_unique<fb::ValueT>();
   value->name = name;
   value->shape = shape;
-  model.values.push_back(std::move(value));
-  return static_cast<uint32_t>(model.values.size() - 1);
+  model.programs[program]->values.push_back(std::move(value));
+  return static_cast<uint32_t>(model.programs[program]->values.size() - 1);
 }
 
 fb::TileT &ModelBuilder::tile(uint32_t device, uint32_t value, uint32_t buffer,
@@ -163,8 +172,8 @@ fb::TileT &ModelBuilder::tile(uint32_t device, uint32_t value, uint32_t buffer,
       buffer, 0, model.devices[device]->buffers[buffer].bytes());
   tile->box = std::move(box);
   tile->row = row;
-  model.devices[device]->tiles.push_back(std::move(tile));
-  return *model.devices[device]->tiles.back();
+  model.devices[device]->programs[program]->tiles.push_back(std::move(tile));
+  return *model.devices[device]->programs[program]->tiles.back();
 }
 
 std::vector<uint8_t> ModelBuilder::finish() const {

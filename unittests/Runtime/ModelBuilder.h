@@ -36,6 +36,10 @@ public:
   explicit ModelBuilder(size_t devices = 1);
 
   fb::ModelT model;
+  /// The program that ports, rows, values and tiles are added to.
+  uint32_t program = 0;
+  /// Adds a program, "main" being the first, and goes on with it.
+  void addProgram(const std::string &name);
 
   /// A new buffer on a device.
   uint32_t buffer(uint32_t device, uint64_t bytes,
@@ -52,7 +56,7 @@ public:
   uint32_t output(const std::string &name, const Shape &shape,
                   fb::ElementType element = fb::ElementType::F32);
 
-  /// Appends a row to a device's main program and returns its index.
+  /// Appends a row to a device's program and returns its index.
   template <typename Body>
   uint32_t
   row(uint32_t device, Body body, fb::Stream stream = fb::Stream::Compute,
@@ -62,10 +66,10 @@ public:
     result->stream = stream;
     result->phase = phase;
     result->waits = std::move(waits);
-    auto &main = model.devices[device]->main;
-    result->name = "row" + std::to_string(main.size());
-    main.push_back(std::move(result));
-    return static_cast<uint32_t>(main.size() - 1);
+    auto &rows = model.devices[device]->programs[program]->rows;
+    result->name = "row" + std::to_string(rows.size());
+    rows.push_back(std::move(result));
+    return static_cast<uint32_t>(rows.size() - 1);
   }
   /// Feeds a whole input into a buffer; drains a whole output.
   uint32_t feed(uint32_t device, uint32_t input, uint32_t buffer);

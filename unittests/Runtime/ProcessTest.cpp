@@ -136,7 +136,7 @@ TEST(Abandonment, NobodyWaitsForARowThatFailed) {
       options);
   auto step = [&] {
     try {
-      engine.start(nullptr, nullptr);
+      engine.start(0, nullptr, nullptr);
       engine.wait();
     } catch (const Error &error) {
       return std::string(error.what());

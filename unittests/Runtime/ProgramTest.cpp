@@ -264,8 +264,9 @@ TEST(Program, WaitsAcrossStreams) {
           {computed});
     std::vector<uint32_t> waits;
     // The receiver's buffer is free once its last computation has read it.
-    if (!b.model.devices[to]->main.empty() && hop > 0)
-      waits = {static_cast<uint32_t>(b.model.devices[to]->main.size() - 1)};
+    if (!b.model.devices[to]->programs[0]->rows.empty() && hop > 0)
+      waits = {static_cast<uint32_t>(
+          b.model.devices[to]->programs[0]->rows.size() - 1)};
     (to == 0 ? last : last1) =
         b.row(to, std::move(receive), fb::Stream::Communication,
               fb::Phase::Step, waits);
@@ -384,7 +385,7 @@ TEST(Program, IndexInputsAreChecked) {
   ModelBuilder b;
   uint32_t x = b.buffer(0, 32);
   b.feed(0, b.input("ids", {4}, fb::ElementType::I64), x);
-  b.model.inputs[0]->index_bound = 10;
+  b.model.programs[0]->inputs[0]->index_bound = 10;
   ModelPtr model = b.load();
   ASSERT_TRUE(model) << soap_last_error();
   for (int64_t bad : {int64_t{10}, int64_t{-1}}) {

@@ -113,7 +113,7 @@ TEST(State, MistakesAreNamed) {
 TEST(State, AModelThatWritesNothingHasNone) {
   ModelBuilder b = writesColumns();
   for (auto &device : b.model.devices)
-    device->main.resize(1);
+    device->programs[0]->rows.resize(1);
   ModelPtr model = b.load();
   ASSERT_TRUE(model) << soap_last_error();
   EXPECT_EQ(soap_model_state_count(model.get()), 0u);

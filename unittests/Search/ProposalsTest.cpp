@@ -27,27 +27,32 @@ TEST(Proposals, AllKindsKeepStrategiesValid) {
     OperatorGraph graph = seed == 0 ? inception(8, 2) : randomGraph(seed);
     ConfigurationSpace space(graph, machine);
     ProposalTables tables({graph, machine, costs}, space);
-    ProposalContext context{graph, machine, space};
+    auto sums = std::make_unique<CostTables>(
+        SearchProblem{graph, machine, costs}, space,
+        chooseConfigurations({graph, machine, costs}, space, 12));
+    ASSERT_EQ(sums->fill(1, [] { return false; }), CostTables::Fill::Exactly);
+    tables.sums = std::move(sums);
+    Strategy other = randomStrategy(graph, machine, seed + 100);
+    const Strategy *others = &other;
+    ProposalContext context{graph, machine, space, others};
     Strategy strategy = randomStrategy(graph, machine, seed);
     for (uint64_t step = 0; step < 60 * numProposalKinds; ++step) {
       size_t kind = step % numProposalKinds;
       Random random(seed, 0, step);
       Strategy before = strategy;
-      llvm::SmallVector<int32_t, 32> changed;
-      Undo undo;
+      Edit edit;
       bool isMade = propose(context, tables, static_cast<ProposalKind>(kind),
-                            strategy, random, changed, undo);
+                            strategy, random, edit);
       made[kind] += isMade;
       ASSERT_EQ(toString(verify(strategy, graph, machine)), "")
           << "seed " << seed << ", step " << step;
       for (int32_t node = 0; node < graph.numNodes(); ++node)
-        ASSERT_EQ(llvm::count(changed, node),
+        ASSERT_EQ(llvm::count(edit.nodes, node),
                   strategy.configs[node] == before.configs[node] ? 0 : 1)
             << "seed " << seed << ", step " << step << ", node " << node;
       if (step % 3 == 0)
         continue;
-      for (auto &[node, config] : llvm::reverse(undo))
-        strategy.configs[node] = std::move(config);
+      edit.takeBack(strategy);
       ASSERT_TRUE(strategy == before);
     }
   }
@@ -80,9 +85,8 @@ TEST(Followers, GoWithWhatChanges) {
   auto movedBytes = [&](bool takeAlong) {
     Strategy strategy = singleDevice(graph, machine);
     ProposalContext context{graph, machine, space};
-    llvm::SmallVector<int32_t, 32> changed;
-    Undo undo;
-    Change change(context, strategy, changed, undo);
+    Edit edit;
+    Change change(context, strategy, edit);
     for (const char *name : {"a", "b"}) {
       int32_t node = graph.find(name);
       Configuration config = onDevice(graph.node(node), 0);
@@ -94,7 +98,7 @@ TEST(Followers, GoWithWhatChanges) {
       followers.followProducers(change);
       followers.followReaders(change);
     }
-    deriveEnds(context, strategy, changed, undo);
+    deriveEnds(context, strategy, edit);
     EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
     TaskGraph tasks({graph, machine, costs});
     tasks.setStrategy(strategy);

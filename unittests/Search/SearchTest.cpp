@@ -301,6 +301,7 @@ TEST(Search, FindsItsWayWithoutNamedStarts) {
   ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
   for (const auto &[name, step] : found->starts)
     EXPECT_TRUE(llvm::StringRef(name).starts_with("random") ||
+                llvm::StringRef(name).starts_with("least sum") ||
                 llvm::StringRef(name).starts_with("spread"))
         << name;
   TaskGraph tasks({graph, machine, costs});

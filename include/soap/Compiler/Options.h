@@ -65,7 +65,8 @@ struct TrainingOptions {
   std::string batchNorm = "global"; ///< Or "local", "frozen".
   int64_t batchNormParts = 0;       ///< Of "local"; 0: as many as devices.
   double batchNormMomentum = 0.9;
-  std::string freeze; ///< Parameters that are not trained, or empty.
+  std::string freeze;     ///< Parameters that are not trained, or empty.
+  std::string tieWeights; ///< Parameters that are one, or empty.
   double rate = 0.01;
   std::string schedule = "constant"; ///< Or "step", "cosine", "linear".
   int64_t warmup = 0, period = 1;
@@ -76,6 +77,9 @@ struct TrainingOptions {
   double weightDecay = 0;
   bool decayVectors = true;
   double clipNorm = 0;
+  /// The model itself as a second program, "eval", over the parameters that the
+  /// step writes. Of a step with an optimizer.
+  bool evaluation = true;
   std::string dropout = "model"; ///< Or "none", or a ratio for all.
   uint64_t dropoutSeed = 0;
   int64_t accumulate = 1; ///< Micro-batches of a step.

@@ -33,7 +33,7 @@ extern "C" {
 
 /** The version of the tables in a compiled model. A model loads only into a
  * runtime of its own version. */
-#define SOAP_ABI_VERSION 4
+#define SOAP_ABI_VERSION 5
 
 typedef enum soap_status {
   SOAP_OK = 0,
@@ -118,7 +118,9 @@ const char *soap_origin_name(soap_origin origin);
  * `value`, dense and row-major. `box` has two numbers per dimension, the first
  * index and the one behind the last. */
 typedef struct soap_tile {
-  const char *value; /**< nn.name of the node. */
+  const char *program;  /**< Whose value it is, */
+  size_t program_index; /**< and its number. */
+  const char *value;    /**< nn.name of the node. */
   uint32_t result;
   soap_element element;
   size_t rank;
@@ -129,8 +131,8 @@ typedef struct soap_tile {
   size_t part_count, parts_held;
   const uint32_t *parts;
   uint32_t device;
-  /** Row of the device's main program that completed it; -1: it is made once,
-   * when the model is loaded. */
+  /** Row of the device's part of the program that completed it; -1: it is made
+   * once, when the model is loaded. */
   int32_t row;
   const char *row_name; /**< Of that row. Never NULL. */
   int32_t task;         /**< Index of the node's task, or -1. */
@@ -226,6 +228,24 @@ typedef struct soap_port {
   int64_t index_bound; /**< > 0: values must lie in [0, index_bound). */
 } soap_port;
 
+/* A model has one program or more, over the same parameters. The first one is
+ * what functions mean that name none: "main" of a model for inference; of one
+ * for training "train", a step. Such a model may have "eval", too: the model as
+ * it is used, with the parameters that the last step has left. */
+
+size_t soap_model_program_count(const soap_model *model);
+/** NULL if there is no such program. */
+const char *soap_model_program_name(const soap_model *model, size_t program);
+/** 0 if there is no such program. */
+size_t soap_program_input_count(const soap_model *model, size_t program);
+size_t soap_program_output_count(const soap_model *model, size_t program);
+/** SOAP_INVALID if there is no such program, input or output. */
+soap_status soap_program_input(const soap_model *model, size_t program,
+                               size_t index, soap_port *port);
+soap_status soap_program_output(const soap_model *model, size_t program,
+                                size_t index, soap_port *port);
+
+/** Of the first program, as the next three. */
 size_t soap_model_input_count(const soap_model *model);
 size_t soap_model_output_count(const soap_model *model);
 /** SOAP_INVALID if there is no such input. */
@@ -239,9 +259,10 @@ size_t soap_model_device_count(const soap_model *model);
 uint32_t soap_model_rank(const soap_model *model);
 
 /** Everything about the model as one JSON object: name, fingerprint, compiler,
- * inputs, outputs, strategy, processes, memory per device, cores, kernels with
- * the implementation that each got. NULL, with soap_last_error(), if another
- * process has left. Waits for a running step. Collective. */
+ * inputs and outputs (of the first program), programs, strategy, processes,
+ * memory per device, cores, kernels with the implementation that each got.
+ * NULL, with soap_last_error(), if another process has left. Waits for a
+ * running step. Collective. */
 const char *soap_model_info(soap_model *model);
 
 /** What one device of a model needs, in bytes. */
@@ -273,11 +294,15 @@ soap_status soap_plan_memory(const void *data, size_t size,
 
 /*===- Running ------------------------------------------------------------===*/
 
-/** Starts one step and returns. `inputs[i]` and `outputs[i]` are dense,
- * row-major host tensors of the ports' sizes that must stay valid until the
- * step has ended; an output that is NULL is not written. Values of an indexing
- * input outside of its bound are SOAP_INVALID. A step that is still running is
- * waited for first. Collective; ranks other than 0 may give NULL. */
+/** Starts one step of a program and returns. `inputs[i]` and `outputs[i]` are
+ * dense, row-major host tensors of the ports' sizes that must stay valid until
+ * the step has ended; an output that is NULL is not written. Values of an
+ * indexing input outside of its bound are SOAP_INVALID. A step that is still
+ * running is waited for first. Collective; ranks other than 0 may give NULL. */
+soap_status soap_program_run_async(soap_model *model, size_t program,
+                                   const void *const *inputs,
+                                   void *const *outputs);
+/** Of the first program. */
 soap_status soap_model_run_async(soap_model *model, const void *const *inputs,
                                  void *const *outputs);
 /** Waits for the step that was started last; its failure is returned here.
@@ -286,6 +311,9 @@ soap_status soap_model_wait(soap_model *model);
 /** 1 if no step is running in this process, 0 otherwise. */
 int soap_model_is_done(const soap_model *model);
 /** Run_async, then wait. */
+soap_status soap_program_run(soap_model *model, size_t program,
+                             const void *const *inputs, void *const *outputs);
+/** Of the first program. */
 soap_status soap_model_run(soap_model *model, const void *const *inputs,
                            void *const *outputs);
 

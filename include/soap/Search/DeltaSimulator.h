@@ -104,13 +104,16 @@ private:
   void save(int32_t position);
   void saveBlock(size_t block);
   void undo();
+  /// Forgets what the trial has saved.
+  void close();
   void load(int32_t row, int64_t shift, int32_t unusedSince);
   bool converges(int32_t row, int64_t &shift) const;
   bool staysAbove(int32_t row, int64_t gain) const;
   int64_t cutAbove(int64_t limit);
   void simulateRow(int32_t row);
-  void endRegion(int32_t firstRow, int32_t endRow, bool converged,
-                 int64_t shift);
+  /// Without `shift`, times have not converged.
+  void endRegion(int32_t firstRow, int32_t endRow,
+                 std::optional<int64_t> shift);
   bool knowsTails(int32_t row);
   int64_t endNs(int32_t row) const;
   void finish();

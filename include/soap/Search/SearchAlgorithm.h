@@ -21,6 +21,7 @@ enum class StopReason : uint8_t {
   Proposals,
   Budget,
   NoImprovement,
+  LeastSum,
   Exhausted,
   Cancelled
 };
@@ -35,9 +36,11 @@ enum class ProposalKind : uint8_t {
   Repeat,  ///< The same for all repeated blocks.
   Resize,  ///< A factor of two of a degree.
   Shift,   ///< Other devices, the same degrees.
-  Lanes    ///< A stretch of the graph on parts of the machine, side by side.
+  Lanes,   ///< A stretch of the graph on parts of the machine, side by side.
+  Cross,   ///< A stretch as another chain has it.
+  Sums     ///< A stretch with the least sum of costs (OptCNN).
 };
-inline constexpr size_t numProposalKinds = 8;
+inline constexpr size_t numProposalKinds = 10;
 llvm::StringRef stringify(ProposalKind kind);
 
 struct SearchProgress {
@@ -60,6 +63,9 @@ struct SearchOptions {
   /// Without: only `starts` and random ones.
   bool namedStarts = true;
   int32_t randomStarts = 1;
+  /// Strategies with the least sum of costs (OptCNN) are starts, and stretches
+  /// with the least sum are proposals.
+  bool leastSums = true;
   /// Only this kind of proposal; else all, with weights that adapt.
   std::optional<ProposalKind> onlyKind;
   /// Simulate in full whatever is proposed: for comparison.
@@ -109,6 +115,10 @@ struct SearchResult {
   std::vector<SearchProgress> history;
   /// Why SearchOptions::stateFile could not be written, or empty.
   std::string stateError;
+  /// What OptCNN minimises, of the strategy where that is least, in
+  /// nanoseconds. `strategy` is another one if a given start is faster in
+  /// simulation.
+  std::optional<int64_t> sumNs;
 };
 
 /// {"proposals", "bounded", "simulated", ..., "seconds": {...}}
@@ -132,7 +142,17 @@ std::unique_ptr<SearchAlgorithm> createMCMC();
 /// an error if there are more than `limit`.
 std::unique_ptr<SearchAlgorithm> createExhaustive(uint64_t limit = 5000000);
 
-/// An algorithm by its name ("mcmc", "exhaustive"), or null.
+/// OptCNN (Jia, Lin, Qi, Aiken, "Exploring hidden dimensions in parallelizing
+/// convolutional neural networks", 2018, section 5): the least sum of the costs
+/// of operations and of pairs of operations, exactly, where each group of
+/// operations has up to `mostChoices` configurations. docs/Search.md says
+/// which, and what the sum is. Memory and the overlap of operations are not in
+/// it. An error if eliminating some operation looks at more than
+/// `mostCombinations` of its neighbours' choices.
+std::unique_ptr<SearchAlgorithm> createOptCNN(size_t mostChoices = 48,
+                                              double mostCombinations = 1e9);
+
+/// An algorithm by its name ("mcmc", "exhaustive", "optcnn"), or null.
 std::unique_ptr<SearchAlgorithm> createSearchAlgorithm(llvm::StringRef name);
 /// The names, for usage texts.
 llvm::ArrayRef<llvm::StringRef> searchAlgorithmNames();

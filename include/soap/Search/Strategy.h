@@ -73,6 +73,17 @@ llvm::Error verify(const Configuration &config, const GraphNode &node,
 void deriveMembers(Strategy &strategy, std::vector<bool> &given,
                    const OperatorGraph &graph);
 
+/// The strategy of a model that is used between steps of training, from that of
+/// a step. Nodes of one name run alike: each loop of the evaluation's node that
+/// indexes its first result is split as the loop of the step's node that
+/// indexes the same dimension, on the same devices. A node that the step does
+/// not have follows the first of its operands that is computed, likewise.
+/// Parameters that the step writes live where it keeps them, others where they
+/// are read. Launch order is the graph's own.
+Strategy evaluationStrategy(const OperatorGraph &step, const Strategy &strategy,
+                            const OperatorGraph &evaluation,
+                            const Topology &topology);
+
 /// Fills in the configurations of inputs and outputs (on the host) and of
 /// parameters and constants (the tiles that their consumers read, where they
 /// read them, so that nothing has to move). With `node` >= 0 only those that

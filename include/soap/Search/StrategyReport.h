@@ -21,7 +21,10 @@ struct StrategyReport {
   int64_t communicationNs = 0;    ///< Of the device that is longest at it.
   int64_t communicationBytes = 0; ///< Over all links.
   int64_t peakMemoryBytes = 0;    ///< Of the device that needs most.
-  double idleShare = 0;           ///< Of devices * step.
+  /// Of a step of training: a step of the evaluation program beside it, which
+  /// follows the strategy; 0: there is none.
+  int64_t evaluationNs = 0;
+  double idleShare = 0; ///< Of devices * step.
   /// False if a device has less memory than it needs. The times are simulated
   /// all the same.
   bool fits = true;

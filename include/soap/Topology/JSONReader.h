@@ -29,7 +29,7 @@ struct Bounds {
 /// arithmetic of costs holds.
 constexpr Bounds<double> rateBounds{1, 1e21};
 constexpr Bounds<double> bandwidthBounds{1, 1e18},
-    optionalBandwidthBounds{1, 1e18, true};
+    optionalBandwidthBounds{1, 1e18, /*orZero=*/true};
 constexpr Bounds<double> bytesBounds{0, 1e18}, sizeBounds{0, 1e9};
 constexpr Bounds<double> secondsBounds{0, 1000};
 constexpr Bounds<int64_t> alignmentBounds{1, 1 << 20}; ///< Bytes.

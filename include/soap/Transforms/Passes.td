@@ -110,11 +110,14 @@ def SearchPass : Pass<"soap-search", "::mlir::ModuleOp"> {
 
     `mcmc`: Markov chain Monte Carlo (Jia et al., "Beyond data and model
     parallelism for deep neural networks", section 6). `exhaustive`: every
-    strategy, for tiny models.
+    strategy, for tiny models. `optcnn`: the least sum of the costs of operations
+    and of pairs of operations (Jia et al., "Exploring hidden dimensions in
+    parallelizing convolutional neural networks", section 5), over a restricted
+    set of configurations; an error if the graph is too tangled for that.
   }];
   let options = [
     Option<"algorithm", "algorithm", "std::string", "\"mcmc\"",
-           "mcmc or exhaustive">,
+           "mcmc, exhaustive or optcnn">,
     Option<"budget", "budget", "double", "60", "Limit in seconds">,
     Option<"proposals", "proposals", "uint64_t", "0",
            "Limit in proposals; 0 follows from the size of the graph">,

@@ -26,9 +26,10 @@ public:
   /// Compares the movements of a partitioned function, in order. Emits an error
   /// on the first difference.
   mlir::LogicalResult compare(mlir::func::FuncOp main) const;
-  /// Compares the movements of all devices' programs (soaprt), as a set: their
-  /// order is that of each device.
-  mlir::LogicalResult compare(mlir::ModuleOp programs) const;
+  /// Compares the movements of all devices' parts of a program (soaprt), by its
+  /// number, as a set: their order is that of each device.
+  mlir::LogicalResult compare(mlir::ModuleOp programs,
+                              unsigned program = 0) const;
 
   /// JSON: {"format": "soap-movements", "movements": [{"phase": "feed" | "step"
   /// | "drain", "kind", "devices", "bytes"}]}, in launch order, in the form in

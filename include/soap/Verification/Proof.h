@@ -51,8 +51,8 @@ public:
   /// buffers.
   mlir::LogicalResult provePrograms(mlir::ModuleOp module);
 
-  /// One line per proof.
-  void print(llvm::raw_ostream &os) const;
+  /// One line per proof; `what` stands before: "proved plans: ...".
+  void print(llvm::raw_ostream &os, llvm::StringRef what = "") const;
   /// {"plans": {"values", ...}, "specs", "coverage", "order", "programs",
   /// "memory"}; only what was proved.
   llvm::json::Object json() const;

@@ -75,6 +75,23 @@ private:
   mlir::Value hiddens, gradients, firstHidden;
 };
 
+/// Builds the directions of `Op`, one after the other:
+/// `Direction{layer, op}.run(results)` fills one into the results.
+template <typename Op, typename Direction>
+struct BackwardLowering : public mlir::OpRewritePattern<Op> {
+  using mlir::OpRewritePattern<Op>::OpRewritePattern;
+
+  mlir::LogicalResult
+  matchAndRewrite(Op op, mlir::PatternRewriter &rewriter) const override {
+    llvm::SmallVector<mlir::Value> results = emptyResults(rewriter, op);
+    int64_t directions = tensorType(op.getHidden()).getDimSize(1);
+    for (int64_t direction = 0; direction < directions; ++direction)
+      Direction{{rewriter, op, direction}, op}.run(results);
+    rewriter.replaceOp(op, results);
+    return mlir::success();
+  }
+};
+
 /// Arithmetic on elements, read from left to right.
 struct Scalars {
   mlir::OpBuilder &builder;

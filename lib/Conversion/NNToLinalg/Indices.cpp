@@ -21,10 +21,8 @@ struct GatherLowering : public OpRewritePattern<nn::GatherOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     RankedTensorType type = tensorType(op.getResult());
-    RankedTensorType data = tensorType(op.getData());
     unsigned rank = type.getRank(), axis = op.getAxis();
     unsigned indexRank = tensorType(op.getIndices()).getRank();
-    int64_t size = data.getDimSize(axis);
     SmallVector<AffineExpr> exprs;
     for (unsigned dim = 0; dim < indexRank; ++dim)
       exprs.push_back(rewriter.getAffineDimExpr(axis + dim));
@@ -34,18 +32,10 @@ struct GatherLowering : public OpRewritePattern<nn::GatherOp> {
     SmallVector<Iterator> iterators(rank, Iterator::parallel);
     Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
     auto element = [&](OpBuilder &builder, Location location,
-                       ValueRange elements) -> Value {
-      Row row = rowOf(builder, location, elements[0], op.getBase(), size,
-                      op.getTableSize().value_or(size));
-      SmallVector<Value> position;
-      for (unsigned dim = 0, end = data.getRank(); dim < end; ++dim)
-        position.push_back(
-            dim == axis
-                ? row.index
-                : Value(builder.create<linalg::IndexOp>(
-                      location, dim < axis ? dim : dim - 1 + indexRank)));
-      return elementOrZero(builder, location, op.getData(), position,
-                           row.isInside);
+                       ValueRange elements) {
+      return elementAlongAxis(
+          builder, location, op, elements[0],
+          [&](unsigned dim) { return dim < axis ? dim : dim - 1 + indexRank; });
     };
     rewriter.replaceOp(op, generic(rewriter, loc, op.getIndices(), output,
                                    {maps, iterators}, element));

@@ -158,6 +158,25 @@ Row rowOf(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value index,
 mlir::Value elementOrZero(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value table, mlir::ValueRange position,
                           mlir::Value isInside);
+/// The element of `op`'s data that `index` names along the axis, and
+/// `loopOf(dim)`, the number of a loop, along each other dimension.
+template <typename Op>
+mlir::Value elementAlongAxis(mlir::OpBuilder &builder, mlir::Location loc,
+                             Op op, mlir::Value index,
+                             llvm::function_ref<unsigned(unsigned)> loopOf) {
+  mlir::RankedTensorType data = tensorType(op.getData());
+  unsigned axis = op.getAxis();
+  int64_t size = data.getDimSize(axis);
+  Row row = rowOf(builder, loc, index, op.getBase(), size,
+                  op.getTableSize().value_or(size));
+  llvm::SmallVector<mlir::Value> position;
+  for (unsigned dim = 0, rank = data.getRank(); dim < rank; ++dim)
+    position.push_back(dim == axis
+                           ? row.index
+                           : mlir::Value(builder.create<mlir::linalg::IndexOp>(
+                                 loc, loopOf(dim))));
+  return elementOrZero(builder, loc, op.getData(), position, row.isInside);
+}
 
 /// The result element of an element-wise operation on elements in the types in
 /// which it is computed: no narrow floats.

@@ -120,10 +120,7 @@ private:
     SmallVector<Value> run(Value hiddens, Value cells) {
       OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
-      Value fromInputs =
-          layer.addProduct(op.getX(), layer.entry(op.getInputWeight(), d),
-                           layer.repeated(layer.entry(op.getBias(), d),
-                                          {layer.steps, layer.batch}));
+      Value fromInputs = layer.fromInputs(op);
       SmallVector<Value> last =
           layer.run({layer.entry(op.getFirstHidden(), d),
                      layer.entry(op.getFirstCell(), d)},
@@ -229,8 +226,12 @@ private:
           });
     }
 
-    /// The bias [4, hidden] as [3, hidden]: of inputs, or of products with h.
-    Value biasOf(Value bias, bool ofProducts) {
+    /// What a bias is added to.
+    enum class Sum { OfInputs, OfProducts };
+
+    /// The bias [4, hidden] as [3, hidden]: that of inputs, or that of products
+    /// with h.
+    Value biasOf(Value bias, Sum sum) {
       SmallVector<int64_t> shape = {3, layer.hidden};
       AffineMap identity = layer.builder.getMultiDimIdentityMap(2);
       bool joins = !op.getLinearBeforeReset();
@@ -250,7 +251,7 @@ private:
             Value zero = scalar(builder, loc, e[0].getType(), 0);
             Value own =
                 builder.create<arith::SelectOp>(loc, isHidden, e[1], zero);
-            if (ofProducts)
+            if (sum == Sum::OfProducts)
               return own;
             return joins ? add(builder, loc, e[0], own) : e[0];
           });
@@ -260,11 +261,12 @@ private:
       OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
       Value bias = layer.entry(op.getBias(), d), ofProducts;
-      Value fromInputs = layer.addProduct(
-          op.getX(), layer.entry(op.getInputWeight(), d),
-          layer.repeated(biasOf(bias, false), {layer.steps, layer.batch}));
+      Value fromInputs =
+          layer.addProduct(op.getX(), layer.entry(op.getInputWeight(), d),
+                           layer.repeated(biasOf(bias, Sum::OfInputs),
+                                          {layer.steps, layer.batch}));
       if (op.getLinearBeforeReset())
-        ofProducts = biasOf(bias, true);
+        ofProducts = biasOf(bias, Sum::OfProducts);
       layer.run({layer.entry(op.getFirstHidden(), d)}, hiddens,
                 [&](Value at, ValueRange states) -> SmallVector<Value> {
                   Value inputs = layer.entry(fromInputs, at);
@@ -291,10 +293,7 @@ struct RNNLowering : public OpRewritePattern<nn::RNNOp> {
     auto build = [&](ValueRange results) -> SmallVector<Value> {
       OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
-      Value fromInputs =
-          layer.addProduct(op.getX(), layer.entry(op.getInputWeight(), d),
-                           layer.repeated(layer.entry(op.getBias(), d),
-                                          {layer.steps, layer.batch}));
+      Value fromInputs = layer.fromInputs(op);
       Value hiddens = results[0];
       layer.run({layer.entry(op.getFirstHidden(), d)}, hiddens,
                 [&](Value at, ValueRange states) -> SmallVector<Value> {

@@ -12,6 +12,12 @@
 
 namespace soap::linalg_lowering {
 
+/// One of ONNX's activations and its numbers.
+struct Activation {
+  nn::ActivationKind kind;
+  double alpha, beta;
+};
+
 /// Builds a layer: for each direction products for all steps, then a loop over
 /// the steps.
 struct Layer {
@@ -60,6 +66,14 @@ struct Layer {
   mlir::Value addProduct(mlir::Value x, mlir::Value weight, mlir::Value sums);
   /// `bias` [gates, hidden] for every row.
   mlir::Value repeated(mlir::Value bias, llvm::ArrayRef<int64_t> rows);
+
+  /// What inputs and biases add to the gates of all steps: [steps, batch,
+  /// gates, hidden].
+  template <typename Op>
+  mlir::Value fromInputs(Op op) {
+    return addProduct(op.getX(), entry(op.getInputWeight(), direction),
+                      repeated(entry(op.getBias(), direction), {steps, batch}));
+  }
 
   /// What is read at [sample, unit]: a gate of [batch, gates, hidden], a row of
   /// [rows, hidden], an element of [batch, hidden].
@@ -131,12 +145,7 @@ protected:
   int64_t knownDirection = 0;
 
 private:
-  /// An activation and its numbers.
-  struct Chosen {
-    nn::ActivationKind kind;
-    double alpha, beta;
-  };
-  Chosen chosen(Place place);
+  Activation activationAt(Place place);
   /// `value` within the bounds, if there are any for it.
   mlir::Value bounded(mlir::OpBuilder &nested, mlir::Location location,
                       mlir::Value value, Place place);

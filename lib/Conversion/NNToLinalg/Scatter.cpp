@@ -1,5 +1,4 @@
-//===- Scatter.cpp - Look-ups and stores of nn to linalg
-//-------------------===//
+//===- Scatter.cpp - Look-ups and stores of nn to linalg ------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -57,20 +56,11 @@ struct GatherElementsLowering : public OpRewritePattern<nn::GatherElementsOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     RankedTensorType type = tensorType(op.getResult());
-    unsigned rank = type.getRank(), axis = op.getAxis();
-    int64_t size = tensorType(op.getData()).getDimSize(axis);
     Value output = empty(rewriter, loc, type.getShape(), type.getElementType());
     auto element = [&](OpBuilder &builder, Location location,
-                       ValueRange elements) -> Value {
-      Row row = rowOf(builder, location, elements[0], op.getBase(), size,
-                      op.getTableSize().value_or(size));
-      SmallVector<Value> position;
-      for (unsigned dim = 0; dim < rank; ++dim)
-        position.push_back(dim == axis ? row.index
-                                       : Value(builder.create<linalg::IndexOp>(
-                                             location, dim)));
-      return elementOrZero(builder, location, op.getData(), position,
-                           row.isInside);
+                       ValueRange elements) {
+      return elementAlongAxis(builder, location, op, elements[0],
+                              [](unsigned dim) { return dim; });
     };
     rewriter.replaceOp(
         op, elementwise(rewriter, loc, op.getIndices(), output, element));

@@ -135,6 +135,11 @@ LogicalResult Lowering::findWrites(func::FuncOp main) {
              << "expected to stand behind all that reads the parameter, got "
                 "later: "
              << last->getName();
+    if (!writer_.empty() && writer_ != program_)
+      return task.emitOpError("expected one program that writes parameters, "
+                              "got: '")
+             << writer_ << "' and '" << program_ << "'";
+    writer_ = program_;
     written_.insert(source.getNode());
     ++counts_.writes;
     if (value == parameter || taken.contains(parameter) ||

@@ -72,8 +72,7 @@ LogicalResult Lowering::lowerOp(Operation *op, const Place &place,
                                 IRMapping &buffers) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](nn::ParameterOp typed) {
-        lowerParameter(typed, place, buffers);
-        return success();
+        return lowerParameter(typed, place, buffers);
       })
       .Case([&](nn::ConstantOp typed) {
         lowerConstant(typed, place, buffers);
@@ -120,11 +119,45 @@ static Space spaceOfLoad(Value value, bool init) {
   return init ? spaceOf(value, init) : Space::Parameters;
 }
 
-void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
-                              IRMapping &buffers) {
+Value Lowering::findParameter(nn::ParameterOp op, int32_t device) const {
+  auto known = parameters_.find(op.getTensorName());
+  if (known == parameters_.end())
+    return {};
+  for (const LoadedParameter &other : known->second) {
+    nn::ParameterOp same = other.op;
+    if (other.program != program_ && other.device == device &&
+        same.getSource() == op.getSource() &&
+        same.getResult().getType() == op.getResult().getType() &&
+        same.getOffsets() == op.getOffsets() &&
+        same.getGlobalShape() == op.getGlobalShape())
+      return other.buffer;
+  }
+  return {};
+}
+
+LogicalResult Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
+                                       IRMapping &buffers) {
   Value result = op.getResult();
+  Space space = spaceOfLoad(result, place.init);
+  bool isState = written_.contains(nn::getName(op));
+  if (!SOAP_FAULT("state-copied")) {
+    Value known =
+        space == Space::Parameters ? findParameter(op, place.device) : Value();
+    if (known) {
+      buffers.map(result, known);
+      return success();
+    }
+    if (isState && program_ != writer_)
+      return op.emitOpError(
+                 "expected the tiles in which the step keeps what it "
+                 "writes, got: others; let the configuration of '")
+             << nn::getName(op) << "' be that of the step";
+  }
   Value buffer = createBuffer(place.device, dimsOf(result), elementOf(result),
-                              spaceOfLoad(result, place.init), op.getLoc());
+                              space, op.getLoc());
+  if (space == Space::Parameters)
+    parameters_[op.getTensorName()].push_back(
+        {program_, place.device, op, buffer});
   SmallVector<int64_t> lo = zeros(dimsOf(result).size());
   if (std::optional<ArrayRef<int64_t>> offsets = op.getOffsets())
     lo.assign(offsets->begin(), offsets->end());
@@ -133,9 +166,10 @@ void Lowering::lowerParameter(nn::ParameterOp op, const Place &place,
       .create<soaprt::LoadOp>(op.getLoc(), op.getTensorName(), op.getSource(),
                               RankedTensorType::get(shape, elementOf(result)),
                               lo, buffer);
-  if (written_.contains(nn::getName(op)))
+  if (isState)
     writtenBuffers_.insert(buffer);
   buffers.map(result, buffer);
+  return success();
 }
 
 void Lowering::lowerConstant(nn::ConstantOp op, const Place &place,

@@ -32,8 +32,14 @@ class Lowering {
 public:
   Lowering(mlir::ModuleOp module, const Target &target);
 
-  /// Makes all programs; @main stays.
-  mlir::LogicalResult run(mlir::func::FuncOp main);
+  /// A program to make: its name, and its operations.
+  struct Program {
+    llvm::StringRef name;
+    mlir::func::FuncOp main;
+  };
+  /// Makes all programs; their functions stay. The first one may write
+  /// parameters; others read what it leaves.
+  mlir::LogicalResult run(llvm::ArrayRef<Program> programs);
 
   const LoweringCounts &getCounts() const { return counts_; }
 
@@ -41,7 +47,8 @@ private:
   /// The device op of a device, and where its parts are inserted.
   struct Device {
     soaprt::DeviceOp op;
-    mlir::Block *init = nullptr, *main = nullptr;
+    mlir::Block *init = nullptr;
+    mlir::Block *main = nullptr; ///< Of the program at hand.
   };
 
   /// Where the rows of a task go.
@@ -53,7 +60,9 @@ private:
   };
 
   // Programs, buffers, ports.
-  void createDevices(mlir::func::FuncOp main);
+  void createDevices(llvm::ArrayRef<Program> programs);
+  mlir::LogicalResult lower(const Program &program);
+  mlir::LogicalResult lowerOps(mlir::func::FuncOp main);
   mlir::LogicalResult createPorts(mlir::func::FuncOp main);
   mlir::OpBuilder bufferBuilder(int32_t device);
   mlir::OpBuilder rowBuilder(const Place &place);
@@ -79,8 +88,8 @@ private:
   mlir::LogicalResult lower(soapir::TaskOp task);
   mlir::LogicalResult lowerOp(mlir::Operation *op, const Place &place,
                               mlir::IRMapping &buffers);
-  void lowerParameter(nn::ParameterOp op, const Place &place,
-                      mlir::IRMapping &buffers);
+  mlir::LogicalResult lowerParameter(nn::ParameterOp op, const Place &place,
+                                     mlir::IRMapping &buffers);
   void lowerConstant(nn::ConstantOp op, const Place &place,
                      mlir::IRMapping &buffers);
   void lowerSlice(nn::SliceOp op, const Place &place, mlir::IRMapping &buffers);
@@ -123,14 +132,29 @@ private:
   llvm::SmallVector<Device> devices_;
   /// The buffer of every shard that is not on the host.
   mlir::IRMapping shards_;
+  /// @{ Of the program at hand.
+  llvm::StringRef program_;
   llvm::StringMap<soaprt::InputOp> inputs_;
   llvm::StringMap<soaprt::OutputOp> outputs_;
+  /// @}
+  int32_t numInputs_ = 0, numOutputs_ = 0; ///< Of all programs.
   /// By operation name, attributes without the name, and types.
   std::map<std::tuple<const void *, const void *, const void *>,
            soaprt::KernelOp>
       kernels_;
-  /// Names of parameters that a step writes, and their buffers.
+  /// The buffers of parameters that earlier programs load: a program takes
+  /// those of its own that hold the same.
+  struct LoadedParameter {
+    llvm::StringRef program;
+    int32_t device;
+    nn::ParameterOp op;
+    mlir::Value buffer;
+  };
+  llvm::StringMap<llvm::SmallVector<LoadedParameter, 2>> parameters_;
+  mlir::Value findParameter(nn::ParameterOp op, int32_t device) const;
+  /// Names of parameters that a step writes, their buffers, and the step.
   llvm::StringSet<> written_;
+  llvm::StringRef writer_;
   llvm::DenseSet<mlir::Value> writtenBuffers_;
   /// New values of parameters, shards, that are made where the old ones are.
   llvm::DenseMap<mlir::Value, mlir::Value> madeInPlace_;

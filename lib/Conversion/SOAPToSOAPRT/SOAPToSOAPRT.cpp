@@ -9,7 +9,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -44,14 +44,16 @@ Lowering::Lowering(ModuleOp module, const Target &target)
     : module_(module), target_(target), context_(module.getContext()),
       natives_(module) {}
 
-void Lowering::createDevices(func::FuncOp main) {
+void Lowering::createDevices(ArrayRef<Program> programs) {
   int32_t count = 1; // Without anything to compute, too.
-  main.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (auto shard = dyn_cast<soapir::ShardType>(type);
-          shard && !shard.isOnHost())
-        count = std::max(count, shard.getDevice() + 1);
-  });
+  for (const Program &program : programs)
+    program.main->walk([&](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (auto shard = dyn_cast<soapir::ShardType>(type);
+            shard && !shard.isOnHost())
+          count = std::max(count, shard.getDevice() + 1);
+    });
+  Location loc = module_.getLoc();
   // What soaprt-verify-memory compares with. The topology goes.
   llvm::ArrayRef<soap::Device> known;
   std::optional<Topology> topology;
@@ -70,29 +72,32 @@ void Lowering::createDevices(func::FuncOp main) {
     alignment = builder.getI64IntegerAttr(target_.getAlignment());
   for (int32_t id = 0; id < count; ++id) {
     auto op = builder.create<soaprt::DeviceOp>(
-        main.getLoc(), ("d" + Twine(id)).str(), id, alignment, IntegerAttr(),
+        loc, ("d" + Twine(id)).str(), id, alignment, IntegerAttr(),
         IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
     if (id < static_cast<int32_t>(known.size()) && known[id].memoryBytes)
       op->setAttr(soaprt::memoryBytesAttrName(),
                   builder.getI64IntegerAttr(known[id].memoryBytes));
     op.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockEnd(&op.getBlock());
-    auto init = inner.create<soaprt::InitOp>(main.getLoc());
-    auto step = inner.create<soaprt::MainOp>(main.getLoc());
-    devices_.push_back(
-        {op, &init.getBody().emplaceBlock(), &step.getBody().emplaceBlock()});
+    auto init = inner.create<soaprt::InitOp>(loc);
+    devices_.push_back({op, &init.getBody().emplaceBlock()});
   }
 }
 
 LogicalResult Lowering::createPorts(func::FuncOp main) {
   OpBuilder builder(context_);
   builder.setInsertionPointToStart(module_.getBody());
+  inputs_.clear();
+  outputs_.clear();
+  auto named = [](StringRef kind, int32_t &number) {
+    return (kind + Twine(number++)).str();
+  };
   WalkResult result = main.walk([&](Operation *op) {
     if (auto input = dyn_cast<nn::InputOp>(op)) {
       if (!inputs_.contains(nn::getName(op)))
         inputs_[nn::getName(op)] = builder.create<soaprt::InputOp>(
-            op->getLoc(), ("in" + Twine(inputs_.size())).str(), nn::getName(op),
-            input.getType(), input.getIndexBoundAttr());
+            op->getLoc(), named("in", numInputs_), nn::getName(op),
+            input.getType(), input.getIndexBoundAttr(), program_);
       else
         return op->emitOpError("expected one task for an input; keep inputs "
                                "whole on the host"),
@@ -100,8 +105,8 @@ LogicalResult Lowering::createPorts(func::FuncOp main) {
     } else if (auto output = dyn_cast<nn::OutputOp>(op)) {
       if (!outputs_.contains(nn::getName(op)))
         outputs_[nn::getName(op)] = builder.create<soaprt::OutputOp>(
-            op->getLoc(), ("out" + Twine(outputs_.size())).str(),
-            nn::getName(op), output.getX().getType());
+            op->getLoc(), named("out", numOutputs_), nn::getName(op),
+            output.getX().getType(), program_);
       else
         return op->emitOpError("expected one task for an output; keep outputs "
                                "whole on the host"),
@@ -109,13 +114,15 @@ LogicalResult Lowering::createPorts(func::FuncOp main) {
     }
     return WalkResult::advance();
   });
-  for (NamedAttribute output : nn::emptyOutputs(module_)) {
+  Operation *model = main->getParentOp();
+  for (NamedAttribute output : nn::emptyOutputs(model)) {
     StringRef name = output.getName().getValue();
     outputs_[name] = builder.create<soaprt::OutputOp>(
-        main.getLoc(), ("out" + Twine(outputs_.size())).str(), name,
-        cast<RankedTensorType>(cast<TypeAttr>(output.getValue()).getValue()));
+        main.getLoc(), named("out", numOutputs_), name,
+        cast<RankedTensorType>(cast<TypeAttr>(output.getValue()).getValue()),
+        program_);
   }
-  nn::removeEmptyOutputs(module_);
+  nn::removeEmptyOutputs(model);
   return failure(result.wasInterrupted());
 }
 
@@ -208,58 +215,47 @@ void Lowering::createCopy(const Place &place, ValueRange sources,
 }
 
 //===----------------------------------------------------------------------===//
-// Tiles
-//===----------------------------------------------------------------------===//
-
-void Lowering::createTiles(func::FuncOp main) {
-  struct Tile {
-    soapir::BoxAttr box;
-    Value buffer;
-    bool isInitial;
-    Location loc;
-  };
-  SmallVector<Tile> tiles;
-  // The shape of a value: its tiles cover it.
-  DenseMap<std::pair<StringAttr, int64_t>, SmallVector<int64_t>> shapes;
-  DenseSet<std::pair<Value, Attribute>> seen;
-  for (auto op : main.getBody().getOps<soapir::ShardOpInterface>())
-    for (OpResult shard : op->getResults()) {
-      soapir::BoxAttr box = op.getBox(shard.getResultNumber());
-      SmallVector<int64_t> &shape = shapes[{box.getValue(), box.getResult()}];
-      shape.resize(box.getRank());
-      for (auto [size, range] : llvm::zip_equal(shape, box.getBox()))
-        size = std::max(size, range.hi);
-      // Shards on the host have no buffer; some are views with equal boxes.
-      if (Value buffer = shards_.lookupOrNull(shard);
-          buffer && seen.insert({buffer, box}).second)
-        tiles.push_back({box, buffer, isOverwritten(shard), op.getLoc()});
-    }
-  OpBuilder builder(context_);
-  for (auto &[box, buffer, isInitial, loc] : tiles) {
-    auto type = cast<soaprt::BufferType>(buffer.getType());
-    if (type.getBytes() == 0)
-      continue;
-    auto device = cast<soaprt::DeviceOp>(buffer.getDefiningOp()->getParentOp());
-    builder.setInsertionPointToEnd(&device.getBlock());
-    builder.create<soaprt::TileOp>(
-        loc, box.getValue(), box.getResult(),
-        RankedTensorType::get(shapes[{box.getValue(), box.getResult()}],
-                              type.getElementType()),
-        lowerBounds(box.getBox()), box.getParts(),
-        box.isPartial() ? builder.getI64IntegerAttr(box.getNumParts())
-                        : IntegerAttr(),
-        buffer, isInitial);
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::run(func::FuncOp main) {
-  createDevices(main);
-  if (failed(createPorts(main)) || failed(findWrites(main)))
+LogicalResult Lowering::run(ArrayRef<Program> programs) {
+  createDevices(programs);
+  for (const Program &program : programs)
+    if (failed(lower(program)))
+      return failure();
+  return success();
+}
+
+LogicalResult Lowering::lower(const Program &program) {
+  func::FuncOp main = program.main;
+  program_ = program.name;
+  for (Device &device : devices_) {
+    OpBuilder builder = OpBuilder::atBlockEnd(&device.op.getBlock());
+    auto rows = builder.create<soaprt::MainOp>(main.getLoc(), program_);
+    device.main = &rows.getBody().emplaceBlock();
+  }
+  if (failed(createPorts(main)) || failed(findWrites(main)) ||
+      failed(lowerOps(main)))
     return failure();
+  createTiles(main);
+  // Feeds first, drains last.
+  for (Device &device : devices_) {
+    SmallVector<Operation *> feeds, drains;
+    for (Operation &row : *device.main) {
+      if (isa<soaprt::FeedOp>(row))
+        feeds.push_back(&row);
+      else if (isa<soaprt::DrainOp>(row))
+        drains.push_back(&row);
+    }
+    for (Operation *feed : llvm::reverse(feeds))
+      feed->moveBefore(device.main, device.main->begin());
+    for (Operation *drain : drains)
+      drain->moveBefore(device.main, device.main->end());
+  }
+  return success();
+}
+
+LogicalResult Lowering::lowerOps(func::FuncOp main) {
   for (Operation &op : main.getBody().front()) {
     LogicalResult result =
         TypeSwitch<Operation *, LogicalResult>(&op)
@@ -289,25 +285,15 @@ LogicalResult Lowering::run(func::FuncOp main) {
     if (failed(result))
       return failure();
   }
-  createTiles(main);
-  // Feeds first, drains last.
-  for (Device &device : devices_) {
-    SmallVector<Operation *> feeds, drains;
-    for (Operation &row : *device.main) {
-      if (isa<soaprt::FeedOp>(row))
-        feeds.push_back(&row);
-      else if (isa<soaprt::DrainOp>(row))
-        drains.push_back(&row);
-    }
-    for (Operation *feed : llvm::reverse(feeds))
-      feed->moveBefore(device.main, device.main->begin());
-    for (Operation *drain : drains)
-      drain->moveBefore(device.main, device.main->end());
-  }
   return success();
 }
 
 namespace {
+
+bool writesParameters(func::FuncOp main) {
+  return main->walk([](nn::WriteOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
 
 struct ConvertSOAPToSOAPRTPass
     : soap::impl::ConvertSOAPToSOAPRTPassBase<ConvertSOAPToSOAPRTPass> {
@@ -338,9 +324,24 @@ struct ConvertSOAPToSOAPRTPass
       module.emitError("expected a function @main with soap ops");
       return signalPassFailure();
     }
+    // A step of training writes parameters; the model beside it reads them.
+    bool trains = writesParameters(main);
+    SmallVector<Lowering::Program> programs = {
+        {trains ? "train" : "main", main}};
+    ModuleOp evaluation = nn::findEvaluation(module);
+    if (evaluation) {
+      auto inner = evaluation.lookupSymbol<func::FuncOp>("main");
+      if (!inner || inner.isExternal()) {
+        evaluation.emitError("expected a function @main with soap ops");
+        return signalPassFailure();
+      }
+      programs.push_back({nn::evaluationName, inner});
+    }
     Lowering lowering(module, *chosen_);
-    if (failed(lowering.run(main)))
+    if (failed(lowering.run(programs)))
       return signalPassFailure();
+    if (evaluation)
+      evaluation.erase();
     const LoweringCounts &counts = lowering.getCounts();
     numKernels = counts.kernels;
     numLaunches = counts.launches;

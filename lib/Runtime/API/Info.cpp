@@ -30,6 +30,30 @@ describePorts(const flatbuffers::Vector<flatbuffers::Offset<fb::Port>> *ports) {
 }
 
 /// One entry per kernel and implementation (devices may get different ones).
+/// What the programs of a model are, the first one that of `inputs`, `outputs`.
+static Json describePrograms(const fb::Model &table) {
+  Json result = Json::array();
+  for (const fb::Program *program : items(table.programs()))
+    result.push_back({{"name", program->name()->str()},
+                      {"inputs", describePorts(program->inputs())},
+                      {"outputs", describePorts(program->outputs())},
+                      {"simulated_ns", program->simulated_ns()}});
+  return result;
+}
+
+/// What a device has to do and to keep in each program.
+static Json describePrograms(const fb::Model &table, const fb::Device &device) {
+  Json result = Json::array();
+  uint32_t number = 0;
+  for (const fb::Program *program : items(table.programs())) {
+    result.push_back({{"name", program->name()->str()},
+                      {"activation_bytes", activationBytes(device, number)},
+                      {"rows", rowsOf(device, number).size()}});
+    ++number;
+  }
+  return result;
+}
+
 static Json describeKernels(const fb::Model &table, const Json &devices) {
   Json result = Json::array();
   for (uint32_t k = 0; k != items(table.kernels()).size(); ++k) {
@@ -74,7 +98,9 @@ static Json describeDevices(Engine &engine) {
            {"reordered_parameter_bytes", device->table().reordered_bytes()},
            {"communication_bytes", device->table().communication_bytes()},
            {"peak_bytes", device->table().peak_bytes()}}},
-         {"rows", items(device->table().main()).size()},
+         {"rows", rowsOf(device->table(), 0).size()},
+         {"programs",
+          describePrograms(engine.model().table(), device->table())},
          {"implementations", device->implementations()}});
   Group *group = engine.group();
   if (!group)
@@ -114,6 +140,7 @@ std::string runtime::describeModel(Engine &engine) {
     strategy = toString(table.strategy()).empty()
                    ? Json(nullptr)
                    : Json(toString(table.strategy()));
+  const fb::Program &first = *table.programs()->Get(0);
   Group *group = engine.group();
   Json libraries = {engine.backend().library()};
   if (group)
@@ -130,10 +157,11 @@ std::string runtime::describeModel(Engine &engine) {
                  {"target", toString(table.target())},
                  {"libraries", std::move(libraries)},
                  {"transport", group ? "mpi" : "local"},
-                 {"inputs", describePorts(table.inputs())},
-                 {"outputs", describePorts(table.outputs())},
+                 {"inputs", describePorts(first.inputs())},
+                 {"outputs", describePorts(first.outputs())},
+                 {"programs", describePrograms(table)},
                  {"reference", engine.model().hasReference()},
-                 {"simulated_ns", table.simulated_ns()},
+                 {"simulated_ns", first.simulated_ns()},
                  {"processes", describeProcesses(engine)},
                  {"devices", std::move(devices)},
                  {"kernels", std::move(kernels)},

@@ -148,10 +148,13 @@ static soap_status load(const soap_load_options *given, soap_model **model,
     result->engine =
         std::make_unique<Engine>(std::move(compiled), engineOptions);
     const fb::Model &table = result->engine->model().table();
-    for (const fb::Port *port : items(table.inputs()))
-      result->inputShapes.push_back(toVector(port->shape()));
-    for (const fb::Port *port : items(table.outputs()))
-      result->outputShapes.push_back(toVector(port->shape()));
+    for (const fb::Program *program : items(table.programs())) {
+      soap_model::Shapes &shapes = result->shapes.emplace_back();
+      for (const fb::Port *port : items(program->inputs()))
+        shapes.inputs.push_back(toVector(port->shape()));
+      for (const fb::Port *port : items(program->outputs()))
+        shapes.outputs.push_back(toVector(port->shape()));
+    }
     result->state = findState(table);
     *model = result.release();
   });

@@ -18,7 +18,11 @@
 /// A model as the C interface hands it out, with what its queries keep alive.
 struct soap_model {
   std::unique_ptr<soap::runtime::Engine> engine;
-  std::vector<std::vector<int64_t>> inputShapes, outputShapes;
+  /// Of the inputs and outputs of one program.
+  struct Shapes {
+    std::vector<std::vector<int64_t>> inputs, outputs;
+  };
+  std::vector<Shapes> shapes; ///< By program.
   std::vector<soap::runtime::StateTensor> state;
   std::string info;
   std::vector<soap::runtime::MovedRow> moved;

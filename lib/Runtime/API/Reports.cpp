@@ -34,7 +34,8 @@ static std::vector<Json> gather(Engine &engine, const Json &mine) {
 
 static const fb::Row *rowOf(const Engine &engine, uint32_t device,
                             uint32_t row) {
-  return engine.model().table().devices()->Get(device)->main()->Get(row);
+  return rowsOf(*engine.model().table().devices()->Get(device),
+                engine.lastProgram())[row];
 }
 
 //===----------------------------------------------------------------------===//
@@ -66,10 +67,11 @@ static void joinMeetings(std::vector<MovedRow> &rows) {
 std::vector<MovedRow> runtime::collectMovements(Engine &engine) {
   Json mine = Json::array();
   for (const auto &device : engine.devices()) {
+    const DeviceProgram &program = device->program(engine.lastProgram());
     uint32_t index = 0;
-    for (const auto &[stream, position] : device->order()) {
+    for (const auto &[stream, position] : program.positions) {
       std::vector<Movement> moved;
-      device->stream(stream).rows[position].action->movements(moved);
+      program.streams[stream].rows[position].action->movements(moved);
       for (const Movement &m : moved)
         mine.push_back({device->id(), index, static_cast<int>(m.kind),
                         m.devices, m.bytes, m.meeting});
@@ -104,13 +106,14 @@ std::vector<MovedRow> runtime::collectMovements(Engine &engine) {
 std::vector<TimedRow> runtime::collectTimes(Engine &engine) {
   Json mine = Json::array();
   for (const auto &device : engine.devices()) {
+    const DeviceProgram &program = device->program(engine.lastProgram());
     uint32_t index = 0;
-    for (const auto &[stream, position] : device->order()) {
-      const StreamProgram &program = device->stream(stream);
-      const RowTime &time = program.times[position];
+    for (const auto &[stream, position] : program.positions) {
+      const StreamProgram &rows = program.streams[stream];
+      const RowTime &time = rows.times[position];
       mine.push_back({device->id(), index++, time.start - engine.stepStart(),
                       time.end - engine.stepStart(),
-                      program.rows[position].action->bytes()});
+                      rows.rows[position].action->bytes()});
     }
   }
   std::map<std::tuple<uint32_t, fb::Stream, uint32_t>, TimedRow> sorted;

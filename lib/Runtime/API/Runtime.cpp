@@ -51,12 +51,36 @@ static const fb::Model &tableOf(const soap_model *model) {
   return model->engine->model().table();
 }
 
+size_t soap_model_program_count(const soap_model *model) {
+  return model->shapes.size();
+}
+
+const char *soap_model_program_name(const soap_model *model, size_t program) {
+  if (program >= model->shapes.size())
+    return nullptr;
+  return tableOf(model)
+      .programs()
+      ->Get(static_cast<uint32_t>(program))
+      ->name()
+      ->c_str();
+}
+
+size_t soap_program_input_count(const soap_model *model, size_t program) {
+  return program < model->shapes.size() ? model->shapes[program].inputs.size()
+                                        : 0;
+}
+
+size_t soap_program_output_count(const soap_model *model, size_t program) {
+  return program < model->shapes.size() ? model->shapes[program].outputs.size()
+                                        : 0;
+}
+
 size_t soap_model_input_count(const soap_model *model) {
-  return model->inputShapes.size();
+  return soap_program_input_count(model, 0);
 }
 
 size_t soap_model_output_count(const soap_model *model) {
-  return model->outputShapes.size();
+  return soap_program_output_count(model, 0);
 }
 
 size_t soap_model_device_count(const soap_model *model) {
@@ -162,32 +186,53 @@ soap_status soap_model_write_state(soap_model *model, size_t index,
 }
 
 template <typename Ports>
-static soap_status describePort(const Ports *ports,
-                                const std::vector<std::vector<int64_t>> &shapes,
-                                size_t index, soap_port *result) {
+static void describePort(const Ports *ports,
+                         const std::vector<std::vector<int64_t>> &shapes,
+                         size_t index, soap_port *result) {
+  if (index >= shapes.size() || !result)
+    invalid("expected an index below ", shapes.size(), ", got: ", index);
+  const fb::Port *port = ports->Get(static_cast<uint32_t>(index));
+  const std::vector<int64_t> &shape = shapes[index];
+  result->name = port->name()->c_str();
+  result->element = static_cast<soap_element>(port->element());
+  result->rank = shape.size();
+  result->shape = shape.data();
+  result->bytes = static_cast<size_t>(byteCount(port->element(), shape));
+  result->index_bound = port->index_bound();
+}
+
+/// The table of a program. Throws SOAP_INVALID if there is none.
+static const fb::Program &programOf(const soap_model *model, size_t program) {
+  if (program >= model->shapes.size())
+    invalid("expected a program below ", model->shapes.size(),
+            ", got: ", program);
+  return *tableOf(model).programs()->Get(static_cast<uint32_t>(program));
+}
+
+soap_status soap_program_input(const soap_model *model, size_t program,
+                               size_t index, soap_port *port) {
   return guarded([&] {
-    if (index >= shapes.size() || !result)
-      invalid("expected an index below ", shapes.size(), ", got: ", index);
-    const fb::Port *port = ports->Get(static_cast<uint32_t>(index));
-    const std::vector<int64_t> &shape = shapes[index];
-    result->name = port->name()->c_str();
-    result->element = static_cast<soap_element>(port->element());
-    result->rank = shape.size();
-    result->shape = shape.data();
-    result->bytes = static_cast<size_t>(byteCount(port->element(), shape));
-    result->index_bound = port->index_bound();
+    describePort(programOf(model, program).inputs(),
+                 model->shapes[program].inputs, index, port);
+  });
+}
+
+soap_status soap_program_output(const soap_model *model, size_t program,
+                                size_t index, soap_port *port) {
+  return guarded([&] {
+    describePort(programOf(model, program).outputs(),
+                 model->shapes[program].outputs, index, port);
   });
 }
 
 soap_status soap_model_input(const soap_model *model, size_t index,
                              soap_port *port) {
-  return describePort(tableOf(model).inputs(), model->inputShapes, index, port);
+  return soap_program_input(model, 0, index, port);
 }
 
 soap_status soap_model_output(const soap_model *model, size_t index,
                               soap_port *port) {
-  return describePort(tableOf(model).outputs(), model->outputShapes, index,
-                      port);
+  return soap_program_output(model, 0, index, port);
 }
 
 const char *soap_model_info(soap_model *model) {
@@ -209,9 +254,27 @@ const char *soap_list_devices(void) {
 // Running
 //===----------------------------------------------------------------------===//
 
+soap_status soap_program_run_async(soap_model *model, size_t program,
+                                   const void *const *inputs,
+                                   void *const *outputs) {
+  return guarded([&] {
+    (void)programOf(model, program);
+    model->engine->start(static_cast<uint32_t>(program), inputs, outputs);
+  });
+}
+
+soap_status soap_program_run(soap_model *model, size_t program,
+                             const void *const *inputs, void *const *outputs) {
+  return guarded([&] {
+    (void)programOf(model, program);
+    model->engine->start(static_cast<uint32_t>(program), inputs, outputs);
+    model->engine->wait();
+  });
+}
+
 soap_status soap_model_run_async(soap_model *model, const void *const *inputs,
                                  void *const *outputs) {
-  return guarded([&] { model->engine->start(inputs, outputs); });
+  return soap_program_run_async(model, 0, inputs, outputs);
 }
 
 soap_status soap_model_wait(soap_model *model) {
@@ -224,10 +287,7 @@ int soap_model_is_done(const soap_model *model) {
 
 soap_status soap_model_run(soap_model *model, const void *const *inputs,
                            void *const *outputs) {
-  return guarded([&] {
-    model->engine->start(inputs, outputs);
-    model->engine->wait();
-  });
+  return soap_program_run(model, 0, inputs, outputs);
 }
 
 uint64_t soap_model_step_ns(const soap_model *model) {

@@ -17,7 +17,8 @@ class Stream;
 
 /// What the rows of a step need to know of it.
 struct Step {
-  uint32_t number = 0; ///< From 1.
+  uint32_t number = 0;  ///< From 1.
+  uint32_t program = 0; ///< Which one of the model's.
   const void *const *inputs = nullptr;
   void *const *outputs = nullptr;
 };

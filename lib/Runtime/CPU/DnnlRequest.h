@@ -56,16 +56,12 @@ inline dnnl::memory::dims gaps(const flatbuffers::Vector<int64_t> *dilations) {
   return result;
 }
 
-/// A primitive descriptor, or an empty one if oneDNN has no implementation (or
-/// only a reference one that is not allowed).
-template <typename Primitive, typename... Ts>
-typename Primitive::primitive_desc describe(const Request &request,
-                                            const dnnl::primitive_attr &attr,
-                                            const Ts &...arguments) {
+/// The primitive descriptor that `make` makes, or an empty one if oneDNN has no
+/// implementation (or only a reference one that is not allowed).
+template <typename Make>
+auto describeBy(const Request &request, Make make) -> decltype(make()) {
   try {
-    typename Primitive::desc desc(arguments...);
-    typename Primitive::primitive_desc result(desc, attr, dnnlEngine(),
-                                              /*allow_empty=*/true);
+    auto result = make();
     if (result &&
         (request.allowReference || !isReference(result.impl_info_str())))
       return result;
@@ -73,6 +69,18 @@ typename Primitive::primitive_desc describe(const Request &request,
     // The arguments describe no operation that oneDNN knows.
   }
   return {};
+}
+
+/// The same, of an operation that needs no other descriptor.
+template <typename Primitive, typename... Ts>
+typename Primitive::primitive_desc describe(const Request &request,
+                                            const dnnl::primitive_attr &attr,
+                                            const Ts &...arguments) {
+  return describeBy(request, [&] {
+    return typename Primitive::primitive_desc(
+        typename Primitive::desc(arguments...), attr, dnnlEngine(),
+        /*allow_empty=*/true);
+  });
 }
 
 /// The kernel of one primitive whose operands are `wanted` (in order) under
@@ -114,6 +122,11 @@ inline dnnl::memory::desc transposed(const dnnl::memory::desc &dense) {
   std::swap(strides[rank - 1], strides[rank - 2]);
   return {dims, dense.data_type(), strides};
 }
+
+/// @{ Makers of DnnlConvolution.cpp. Null for what oneDNN does not have.
+Result makeConv(const Request &request, const fb::Conv *op);
+Result makeConvBackward(const Request &request, const fb::ConvBackward *op);
+/// @}
 
 } // namespace soap::runtime::dnnlops
 

@@ -45,10 +45,14 @@ Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
       parameters_(*device_, table_->parameter_bytes()),
       kernels_(backend, model_->table(),
                [this](uint32_t symbol) { return model_->native(symbol); }) {
-  for (StreamProgram &program : streams_)
-    program.stream = device_->makeStream(streamSpins);
-  makeRows(links);
-  linkWaits();
+  for (std::unique_ptr<Stream> &stream : streams_)
+    stream = device_->makeStream(streamSpins);
+  programs_.resize(items(table_->programs()).size());
+  for (uint32_t p = 0; p != programs_.size(); ++p) {
+    makeRows(p, links);
+    linkWaits(programs_[p]);
+  }
+  shareMovingMemory();
 }
 
 Device::~Device() {
@@ -67,31 +71,43 @@ DevicePointer Device::address(uint32_t index) const {
 // Rows
 //===----------------------------------------------------------------------===//
 
-void Device::makeRows(const Links &links) {
+void Device::makeRows(uint32_t number, const Links &links) {
+  DeviceProgram &program = programs_[number];
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
   MovingRows moving{id_, *device_, links, at};
   uint32_t index = 0;
-  for (const fb::Row *row : items(table_->main())) {
+  for (const fb::Row *row : rowsOf(*table_, number)) {
     ProgramRow result;
     result.row = row;
     if (const auto *copy = row->body_as_Copy())
       result.action = makeCopy(*copy, at);
     else if (movesData(*row))
-      result.action = moving.make(*row, index);
+      result.action = moving.make(*row, number, index);
     // Launches: prepare().
     ++index;
     auto stream = static_cast<uint8_t>(row->stream());
-    positions_.emplace_back(stream, streams_[stream].rows.size());
-    streams_[stream].rows.push_back(std::move(result));
+    program.positions.emplace_back(stream, program.streams[stream].rows.size());
+    program.streams[stream].rows.push_back(std::move(result));
   }
+  for (StreamProgram &stream : program.streams) {
+    stream.times.resize(stream.rows.size());
+    for (const ProgramRow &row : stream.rows)
+      for (auto next = static_cast<size_t>(row.row->phase()) + 1; next != 4;
+           ++next)
+        ++stream.phases[next];
+  }
+}
+
+void Device::shareMovingMemory() {
   // Rows that move data run one after the other: feeds and drains outside of
   // the step, the others in one stream.
   uint64_t bytes = 0;
   auto forEachMoving = [&](auto fn) {
-    for (StreamProgram &program : streams_)
-      for (ProgramRow &row : program.rows)
-        if (movesData(*row.row))
-          fn(*row.action);
+    for (DeviceProgram &program : programs_)
+      for (StreamProgram &stream : program.streams)
+        for (ProgramRow &row : stream.rows)
+          if (movesData(*row.row))
+            fn(*row.action);
   };
   forEachMoving(
       [&](RowAction &row) { bytes = std::max(bytes, row.ownBytes()); });
@@ -100,47 +116,40 @@ void Device::makeRows(const Links &links) {
     device_->pin(communication_.data(), bytes);
   forEachMoving(
       [&](RowAction &row) { row.setOwnMemory(communication_.data()); });
-  for (StreamProgram &program : streams_) {
-    program.times.resize(program.rows.size());
-    for (const ProgramRow &row : program.rows)
-      for (auto next = static_cast<size_t>(row.row->phase()) + 1; next != 4;
-           ++next)
-        ++program.phases[next];
-  }
 }
 
-void Device::linkWaits() {
+void Device::linkWaits(DeviceProgram &program) {
   // A stream is in order: a wait stands for all earlier rows of the other
   // stream, and for all later rows of this one.
   uint32_t awaited[2] = {0, 0};
-  for (const auto &[stream, position] : positions_) {
-    ProgramRow &row = streams_[stream].rows[position];
+  for (const auto &[stream, position] : program.positions) {
+    ProgramRow &row = program.streams[stream].rows[position];
     uint32_t last = awaited[stream];
     for (uint32_t wait : items(row.row->waits())) {
-      auto [other, at] = positions_[wait];
+      auto [other, at] = program.positions[wait];
       if (other != stream)
         last = std::max(last, at + 1);
     }
     if (last == awaited[stream])
       continue;
     awaited[stream] = last;
-    ProgramRow &signal = streams_[1 - stream].rows[last - 1];
+    ProgramRow &signal = program.streams[1 - stream].rows[last - 1];
     signal.event = device_->makeEvent();
     row.awaited = signal.event.get();
   }
 }
 
-// Inlined, since a call would double what a row costs beside its work.
 [[gnu::always_inline]] inline void
-Device::enqueue(StreamProgram &program, uint32_t position, const Step &current,
+Device::enqueue(uint8_t number, uint32_t position, const Step &current,
                 bool trace, std::exception_ptr &failure) {
+  StreamProgram &program = programs_[current.program].streams[number];
   ProgramRow &row = program.rows[position];
-  Stream &stream = *program.stream;
+  Stream &stream = *streams_[number];
   if (row.awaited && !SOAP_FAULT("wait-ignored"))
     stream.wait(*row.awaited);
   // This is no fault. It delays the communication of each device by another
   // time, so that a missing wait shows.
-  if (SOAP_FAULT("communication-slow") && &program == &streams_[1])
+  if (SOAP_FAULT("communication-slow") && number == 1)
     std::this_thread::sleep_for(std::chrono::milliseconds(50 * (id_ + 1)));
   if (trace)
     stream.stamp(program.times[position].start);
@@ -157,40 +166,42 @@ Device::enqueue(StreamProgram &program, uint32_t position, const Step &current,
     stream.record(*row.event);
 }
 
-std::exception_ptr Device::runInPlace(StreamProgram &program, fb::Phase phase,
+std::exception_ptr Device::runInPlace(fb::Stream stream, fb::Phase phase,
                                       const Step &current, bool trace) {
   std::exception_ptr failure;
+  auto number = static_cast<uint8_t>(stream);
   auto index = static_cast<size_t>(phase);
-  uint32_t end = program.phases[index + 1];
-  for (uint32_t i = program.phases[index]; i != end; ++i)
-    enqueue(program, i, current, trace, failure);
+  const auto &phases = programs_[current.program].streams[number].phases;
+  for (uint32_t i = phases[index], end = phases[index + 1]; i != end; ++i)
+    enqueue(number, i, current, trace, failure);
   return failure;
 }
 
 std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
                                      bool trace) {
   std::exception_ptr failure;
+  DeviceProgram &program = programs_[current.program];
   auto enqueueAll = [&] {
-    for (const auto &[stream, position] : positions_)
-      if (streams_[stream].rows[position].row->phase() == phase)
-        enqueue(streams_[stream], position, current, trace, failure);
+    for (const auto &[stream, position] : program.positions)
+      if (program.streams[stream].rows[position].row->phase() == phase)
+        enqueue(stream, position, current, trace, failure);
   };
   if (phase != fb::Phase::Step || !traits_.captures || trace) {
     enqueueAll();
-  } else if (!step_) {
+  } else if (!program.step) {
     device_->beginCapture();
     enqueueAll();
-    step_ = device_->endCapture();
-    step_->launch();
+    program.step = device_->endCapture();
+    program.step->launch();
   } else {
     auto index = static_cast<size_t>(phase);
-    for (StreamProgram &program : streams_)
-      program.rowsRun += program.phases[index + 1] - program.phases[index];
-    step_->launch();
+    for (StreamProgram &stream : program.streams)
+      stream.rowsRun += stream.phases[index + 1] - stream.phases[index];
+    program.step->launch();
   }
-  for (StreamProgram &program : streams_)
+  for (const std::unique_ptr<Stream> &stream : streams_)
     try {
-      program.stream->synchronize();
+      stream->synchronize();
     } catch (...) {
       if (!failure)
         failure = std::current_exception();
@@ -200,10 +211,8 @@ std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
 
 std::exception_ptr Device::run(fb::Stream stream, fb::Phase phase,
                                const Step &current, bool trace) {
-  return traits_.runsInPlace
-             ? runInPlace(streams_[static_cast<unsigned>(stream)], phase,
-                          current, trace)
-             : runQueued(phase, current, trace);
+  return traits_.runsInPlace ? runInPlace(stream, phase, current, trace)
+                             : runQueued(phase, current, trace);
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,8 +241,8 @@ void Device::load(const fb::Load &load, const Safetensors *weights) {
   std::vector<char> host(bytes);
   executeLoad(load, weights, host.data());
   StridedCopy box = StridedCopy::dense(bytes);
-  streams_[0].stream->copyFromHost(box, host.data(), target);
-  streams_[0].stream->synchronize();
+  streams_[0]->copyFromHost(box, host.data(), target);
+  streams_[0]->synchronize();
 }
 
 void Device::runInit(const Safetensors *weights) {
@@ -248,7 +257,7 @@ void Device::runInit(const Safetensors *weights) {
   };
   loadBefore(-1);
   BufferAddress at = [this](uint32_t buffer) { return address(buffer); };
-  Stream &stream = *streams_[0].stream;
+  Stream &stream = *streams_[0];
   int64_t index = 0;
   for (const fb::Row *row : items(table_->init())) {
     loadBefore(index++);
@@ -279,51 +288,58 @@ void Device::prepare(const Safetensors *weights, const Observer &observer) {
   };
   meter();
   ParameterUses uses(kernels_, *table_);
-  for (StreamProgram &program : streams_)
-    for (ProgramRow &row : program.rows) {
-      const auto *launch = row.row->body_as_Launch();
-      if (!launch)
-        continue;
-      row.action = makeLaunch(*launch);
-      meter();
-      for (const fb::Buffer *buffer : uses.release(*launch)) {
-        parameters_.discard(buffer->offset(), buffer->bytes());
-        memory_.released +=
-            backend_.discardableBytes(buffer->offset(), buffer->bytes());
-      }
+  auto bind = [&](ProgramRow &row) {
+    const auto *launch = row.row->body_as_Launch();
+    if (!launch)
+      return;
+    row.action = makeLaunch(*launch);
+    meter();
+    for (const fb::Buffer *buffer : uses.release(*launch)) {
+      parameters_.discard(buffer->offset(), buffer->bytes());
+      memory_.released +=
+          backend_.discardableBytes(buffer->offset(), buffer->bytes());
     }
-  if (observer)
-    observeRows(observer);
+  };
+  for (DeviceProgram &program : programs_)
+    for (StreamProgram &stream : program.streams)
+      for (ProgramRow &row : stream.rows)
+        bind(row);
+  for (uint32_t p = 0; observer && p != programs_.size(); ++p)
+    observeRows(p, observer);
 }
 
 //===----------------------------------------------------------------------===//
 // Observed tiles
 //===----------------------------------------------------------------------===//
 
-DeviceTile Device::tileOf(const fb::Tile &tile) const {
+DeviceTile Device::tileOf(uint32_t program, const fb::Tile &tile) const {
   const fb::Extent *data = tile.data();
-  return describeTile(model_->table(), id_, tile,
+  return describeTile(model_->table(), program, id_, tile,
                       address(data->buffer()) + data->offset());
 }
 
 void Device::observeParameters(const Observer &observer) {
   std::vector<DeviceTile> tiles;
-  for (const fb::Tile *tile : items(table_->tiles()))
-    if (tile->row() < 0)
-      tiles.push_back(tileOf(*tile));
+  for (uint32_t p = 0; p != programs_.size(); ++p)
+    for (const fb::Tile *tile : items(table_->programs()->Get(p)->tiles()))
+      if (tile->row() < 0)
+        tiles.push_back(tileOf(p, *tile));
   TileShow show(std::move(tiles), observer, traits_);
-  show.enqueue(*streams_[0].stream);
-  streams_[0].stream->synchronize();
+  show.enqueue(*streams_[0]);
+  streams_[0]->synchronize();
 }
 
-void Device::observeRows(const Observer &observer) {
+void Device::observeRows(uint32_t number, const Observer &observer) {
   std::map<uint32_t, std::vector<DeviceTile>> tilesOfRow;
-  for (const fb::Tile *tile : items(table_->tiles()))
+  for (const fb::Tile *tile : items(table_->programs()->Get(number)->tiles()))
     if (tile->row() >= 0)
-      tilesOfRow[static_cast<uint32_t>(tile->row())].push_back(tileOf(*tile));
+      tilesOfRow[static_cast<uint32_t>(tile->row())].push_back(
+          tileOf(number, *tile));
+  DeviceProgram &program = programs_[number];
   for (auto &[row, tiles] : tilesOfRow) {
-    auto [stream, position] = positions_[row];
-    std::unique_ptr<RowAction> &action = streams_[stream].rows[position].action;
+    auto [stream, position] = program.positions[row];
+    std::unique_ptr<RowAction> &action =
+        program.streams[stream].rows[position].action;
     action = observe(std::move(action), std::move(tiles), observer, traits_);
   }
 }

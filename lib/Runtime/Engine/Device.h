@@ -21,6 +21,7 @@
 #include "Engine/Observer.h"
 #include "Model/CompiledModel.h"
 #include "Model/Safetensors.h"
+#include <algorithm>
 #include <array>
 #include <exception>
 
@@ -44,12 +45,19 @@ struct ProgramRow {
 
 /// A stream's rows in order.
 struct StreamProgram {
-  std::unique_ptr<Stream> stream;
   std::vector<ProgramRow> rows;
   /// Where each phase begins, and at last the end: phases stand in order.
   std::array<uint32_t, 4> phases = {};
   std::vector<RowTime> times; ///< Of the last traced step.
   uint64_t rowsRun = 0;       ///< Since load.
+};
+
+/// A device's part of one program of the model.
+struct DeviceProgram {
+  StreamProgram streams[2];
+  /// Its rows in table order: (stream, position).
+  std::vector<std::pair<uint8_t, uint32_t>> positions;
+  std::unique_ptr<Graph> step; ///< The rows of a step, captured.
 };
 
 class Device {
@@ -61,23 +69,28 @@ public:
          const Backend &backend, const Links &links, unsigned streamSpins);
   ~Device();
 
-  /// On the compute thread, once: loads, init program, kernels of the main
-  /// program, reordered constants. Tiles are shown to `observer`, now and in
-  /// the steps.
+  /// On the compute thread, once: loads, init program, kernels of the programs,
+  /// reordered constants. Tiles are shown to `observer`, now and in the steps.
   void prepare(const Safetensors *weights, const Observer &observer);
-  /// Runs the rows of one phase, and waits for them: of one stream, where
-  /// streams run in place, else of both, and `stream` is Compute. A row that
-  /// fails does not stop the others, as other devices wait for them: the first
-  /// failure is returned.
+  /// Runs the rows of one phase of the step's program, and waits for them: of
+  /// one stream, where streams run in place, else of both, and `stream` is
+  /// Compute. A row that fails does not stop the others, as other devices wait
+  /// for them: the first failure is returned.
   std::exception_ptr run(fb::Stream stream, fb::Phase phase, const Step &step,
                          bool trace);
 
   /// True if run() is to be called for the communication stream, too, on a
   /// thread of its own.
   bool hasCommunicationThread() const {
-    return traits_.runsInPlace && !streams_[1].rows.empty();
+    return traits_.runsInPlace &&
+           std::any_of(programs_.begin(), programs_.end(),
+                       [](const DeviceProgram &program) {
+                         return !program.streams[1].rows.empty();
+                       });
   }
-  const StreamProgram &stream(unsigned index) const { return streams_[index]; }
+  const DeviceProgram &program(uint32_t index) const {
+    return programs_[index];
+  }
   uint32_t id() const { return id_; }
   const fb::Device &table() const { return *table_; }
 
@@ -92,32 +105,34 @@ public:
   void readBuffer(uint32_t buffer, uint64_t bytes, char *to);
   void writeBuffer(uint32_t buffer, uint64_t bytes, const char *from);
   /// @}
-  /// Rows of main that ended since load. No step runs.
-  uint64_t rowsRun() const { return streams_[0].rowsRun + streams_[1].rowsRun; }
+  /// Rows of programs that ended since load. No step runs.
+  uint64_t rowsRun() const {
+    uint64_t count = 0;
+    for (const DeviceProgram &program : programs_)
+      count += program.streams[0].rowsRun + program.streams[1].rowsRun;
+    return count;
+  }
   /// The implementation that each kernel of the table got; "" if not launched.
   const std::vector<std::string> &implementations() const {
     return kernels_.implementations();
   }
-  /// The main program's rows in table order: (stream, position).
-  const std::vector<std::pair<uint8_t, uint32_t>> &order() const {
-    return positions_;
-  }
 
 private:
   DevicePointer address(uint32_t buffer) const;
-  void makeRows(const Links &links);
-  void linkWaits();
-  std::exception_ptr runInPlace(StreamProgram &program, fb::Phase phase,
+  void makeRows(uint32_t program, const Links &links);
+  void shareMovingMemory();
+  void linkWaits(DeviceProgram &program);
+  std::exception_ptr runInPlace(fb::Stream stream, fb::Phase phase,
                                 const Step &step, bool trace);
   std::exception_ptr runQueued(fb::Phase phase, const Step &step, bool trace);
-  void enqueue(StreamProgram &program, uint32_t position, const Step &step,
-               bool trace, std::exception_ptr &failure);
+  void enqueue(uint8_t stream, uint32_t position, const Step &step, bool trace,
+               std::exception_ptr &failure);
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);
   void runInit(const Safetensors *weights);
   void load(const fb::Load &load, const Safetensors *weights);
-  DeviceTile tileOf(const fb::Tile &tile) const;
+  DeviceTile tileOf(uint32_t program, const fb::Tile &tile) const;
   void observeParameters(const Observer &observer);
-  void observeRows(const Observer &observer);
+  void observeRows(uint32_t program, const Observer &observer);
 
   uint32_t id_;
   std::shared_ptr<const CompiledModel> model_;
@@ -127,9 +142,8 @@ private:
   std::unique_ptr<BackendDevice> device_;
   DeviceBlock activations_, parameters_, scratchpad_;
   Arena communication_; ///< Host memory of the rows that move data.
-  StreamProgram streams_[2];
-  std::vector<std::pair<uint8_t, uint32_t>> positions_;
-  std::unique_ptr<Graph> step_; ///< The rows of a step, captured.
+  std::unique_ptr<Stream> streams_[2];
+  std::vector<DeviceProgram> programs_; ///< As in the table.
   DeviceKernels kernels_;
   ConstantCache constants_;
   MemoryNeeds memory_;

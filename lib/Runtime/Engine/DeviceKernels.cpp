@@ -42,10 +42,13 @@ Kernel &DeviceKernels::get(const fb::Launch &launch) {
 
 size_t DeviceKernels::scratchpadBytes(const fb::Device &device) {
   size_t bytes = 0;
-  for (const auto *rows : {device.init(), device.main()})
-    for (const fb::Row *row : items(rows))
-      if (const auto *launch = row->body_as_Launch())
-        bytes = std::max(bytes, get(*launch).scratchpadBytes());
+  auto add = [&](const fb::Row *row) {
+    if (const auto *launch = row->body_as_Launch())
+      bytes = std::max(bytes, get(*launch).scratchpadBytes());
+  };
+  for (const fb::Row *row : items(device.init()))
+    add(row);
+  forEachRow(device, add);
   return bytes;
 }
 
@@ -96,6 +99,17 @@ static void forEachBuffer(const fb::Row &row, Fn fn) {
   }
 }
 
+uint64_t runtime::activationBytes(const fb::Device &device, uint32_t program) {
+  uint64_t end = 0;
+  for (const fb::Row *row : rowsOf(device, program))
+    forEachBuffer(*row, [&](uint32_t index, int) {
+      const fb::Buffer *buffer = device.buffers()->Get(index);
+      if (buffer->space() == fb::Space::Activations)
+        end = std::max(end, buffer->offset() + buffer->bytes());
+    });
+  return end;
+}
+
 static bool overlap(const fb::Buffer &a, const fb::Buffer &b) {
   return a.offset() < b.offset() + b.bytes() &&
          b.offset() < a.offset() + a.bytes();
@@ -107,7 +121,7 @@ ParameterUses::ParameterUses(DeviceKernels &kernels, const fb::Device &device)
     return;
   const auto &buffers = *device.buffers();
   std::set<uint32_t> read;
-  for (const fb::Row *row : items(device.main())) {
+  forEachRow(device, [&](const fb::Row *row) {
     std::set<size_t> operands;
     if (const auto *launch = row->body_as_Launch())
       for (const ConstantCopy &copy : kernels.get(*launch).constantCopies())
@@ -118,7 +132,7 @@ ParameterUses::ParameterUses(DeviceKernels &kernels, const fb::Device &device)
       else if (buffers[buffer]->space() == fb::Space::Parameters)
         read.insert(buffer);
     });
-  }
+  });
   // Buffers may overlap: those that share bytes with others are kept.
   std::vector<uint32_t> kept;
   for (const auto &[index, count] : copied_) {
@@ -174,15 +188,16 @@ MemoryNeeds runtime::planMemory(DeviceKernels &kernels,
     if (const auto *launch = row->body_as_Launch())
       bind(*launch);
   ParameterUses uses(kernels, device);
-  for (fb::Stream stream : {fb::Stream::Compute, fb::Stream::Communication})
-    for (const fb::Row *row : items(device.main())) {
-      const auto *launch = row->body_as_Launch();
-      if (!launch || row->stream() != stream)
-        continue;
-      bind(*launch);
-      for (const fb::Buffer *buffer : uses.release(*launch))
-        needs.released += kernels.backend().discardableBytes(buffer->offset(),
-                                                             buffer->bytes());
-    }
+  for (const fb::DeviceProgram *program : items(device.programs()))
+    for (fb::Stream stream : {fb::Stream::Compute, fb::Stream::Communication})
+      for (const fb::Row *row : items(program->rows())) {
+        const auto *launch = row->body_as_Launch();
+        if (!launch || row->stream() != stream)
+          continue;
+        bind(*launch);
+        for (const fb::Buffer *buffer : uses.release(*launch))
+          needs.released += kernels.backend().discardableBytes(buffer->offset(),
+                                                               buffer->bytes());
+      }
   return needs;
 }

@@ -78,13 +78,13 @@ private:
   std::vector<std::string> implementations_;
 };
 
-/// Knows which parameters the main program reads from reordered copies only:
+/// Knows which parameters the programs reads from reordered copies only:
 /// they need no memory of their own once the last launch that copies them is
 /// bound.
 class ParameterUses {
 public:
   ParameterUses(DeviceKernels &kernels, const fb::Device &device);
-  /// To be called for every launch of the main program, after it is bound: the
+  /// To be called for every launch of a program, after it is bound: the
   /// buffers that nothing reads any more.
   std::vector<const fb::Buffer *> release(const fb::Launch &launch);
 
@@ -94,6 +94,10 @@ private:
   /// Launches' operands that copy a buffer.
   std::map<uint32_t, uint32_t> copied_;
 };
+
+/// The bytes of the arena of activations, from its start, that the rows of a
+/// program use. The arena is as large as the most that one uses.
+uint64_t activationBytes(const fb::Device &device, uint32_t program);
 
 /// What a device will need, without loading anything: the order of steps is
 /// that of Device::prepare(). `communication`: bytes for rows that move data.

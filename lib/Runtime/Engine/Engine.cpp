@@ -99,9 +99,10 @@ Engine::~Engine() {
   // Messages of the step that failed may still come to these.
   for (auto &device : devices_)
     (void)device.release();
-  for (auto *sides : {&feedSources_, &drainTargets_})
-    for (auto &side : *sides)
-      (void)side.release();
+  for (RemoteEnds &ends : remoteEnds_)
+    for (HostSides *sides : {&ends.feedSources, &ends.drainTargets})
+      for (auto &side : *sides)
+        (void)side.release();
   (void)new Arena(std::move(staging_));
 }
 
@@ -120,9 +121,10 @@ static void checkBound(const void *data, int64_t count, int64_t bound,
               "; they index a table of that size");
 }
 
-void Engine::checkInputs(const void *const *inputs) const {
+void Engine::checkInputs(const fb::Program &program,
+                         const void *const *inputs) const {
   uint32_t i = 0;
-  for (const fb::Port *port : items(model_->table().inputs())) {
+  for (const fb::Port *port : items(program.inputs())) {
     const void *data = inputs ? inputs[i] : nullptr;
     ++i;
     if (!data && byteCount(port->element(), toVector(port->shape())) != 0)
@@ -139,14 +141,16 @@ void Engine::checkInputs(const void *const *inputs) const {
   }
 }
 
-void Engine::start(const void *const *inputs, void *const *outputs) {
+void Engine::start(uint32_t number, const void *const *inputs,
+                   void *const *outputs) {
   wait();
-  size_t inputCount = items(model_->table().inputs()).size();
-  size_t outputCount = items(model_->table().outputs()).size();
+  const fb::Program &program = *model_->table().programs()->Get(number);
+  size_t inputCount = items(program.inputs()).size();
+  size_t outputCount = items(program.outputs()).size();
   bool hosts = placement_.rank == 0;
   agree(group_.get(), [&] {
     if (hosts)
-      checkInputs(inputs);
+      checkInputs(program, inputs);
   });
   stepInputs_.assign(inputCount, nullptr);
   if (hosts && inputs)
@@ -156,13 +160,21 @@ void Engine::start(const void *const *inputs, void *const *outputs) {
     stepOutputs_.assign(outputs, outputs + outputCount);
   if (group_) {
     // Elsewhere an address only says that rank 0 wants the output.
-    std::string wanted;
-    for (size_t i = 0; hosts && i != outputCount; ++i)
-      wanted += stepOutputs_[i] ? '1' : '0';
-    wanted = group_->allGather(wanted)[0];
-    for (size_t i = 0; !hosts && i != wanted.size(); ++i)
-      stepOutputs_[i] = wanted[i] == '1' ? this : nullptr;
+    std::string wanted = std::to_string(number) + ' ';
+    size_t start = wanted.size();
+    for (size_t i = 0; i != outputCount; ++i)
+      wanted += hosts && stepOutputs_[i] ? '1' : '0';
+    std::vector<std::string> all = group_->allGather(wanted);
+    for (const std::string &other : all)
+      if (other.compare(0, start, wanted, 0, start) != 0)
+        invalid("expected all ranks to run one program of the model, got: "
+                "several, on this rank '",
+                program.name()->str(),
+                "'; call the same functions on all ranks");
+    for (size_t i = 0; !hosts && i != outputCount; ++i)
+      stepOutputs_[i] = all[0][start + i] == '1' ? this : nullptr;
   }
+  step_.program = number;
   step_.inputs = stepInputs_.data();
   step_.outputs = stepOutputs_.data();
   traceThisStep_ = tracing_;

@@ -63,10 +63,10 @@ public:
   /// Of rank 0: inputs and outputs of other ranks' devices, packed.
   uint64_t stagingBytes() const { return staging_.size(); }
 
-  /// Starts a step; waits for the one before. Throws SOAP_INVALID if an index
-  /// input is out of its bound. Rank 0 has the inputs and gets the outputs;
-  /// other ranks may give null. Collective.
-  void start(const void *const *inputs, void *const *outputs);
+  /// Starts a step of a program, which exists; waits for the one before. Throws
+  /// SOAP_INVALID if an index input is out of its bound. Rank 0 has the inputs
+  /// and gets the outputs; other ranks may give null. Collective.
+  void start(uint32_t program, const void *const *inputs, void *const *outputs);
   /// Waits for the last step; throws if it failed. Collective.
   void wait();
   /// Waits until no step runs in this process; wait() still throws if the last
@@ -83,6 +83,8 @@ public:
   void setTracing(bool enabled) { tracing_ = enabled; }
   /// True if the last step was traced.
   bool wasTraced() const { return tracedStep_ == step_.number; }
+  /// Of the last step; 0 before the first one.
+  uint32_t lastProgram() const { return step_.program; }
   /// Steady-clock times of the last step's start and end barrier.
   int64_t stepStart() const { return stepStart_; }
   int64_t stepEnd() const { return stepEnd_; }
@@ -92,10 +94,16 @@ private:
   void makeDevices(const std::optional<LinkSpeed> &link);
   void makeHostSides(const HostLinks &links);
   uint64_t neededMemory() const;
-  void checkInputs(const void *const *inputs) const;
+  void checkInputs(const fb::Program &program, const void *const *inputs) const;
   void meet(const Device &device, fb::Stream stream, uint32_t &visits);
-  void onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
-                   void (HostSide::*what)(const Step &));
+  using HostSides = std::vector<std::unique_ptr<HostSide>>;
+  /// What rank 0 does for other ranks' devices, of a program.
+  struct RemoteEnds {
+    HostSides feedSources, drainTargets;
+  };
+  HostSides &feedSources() { return remoteEnds_[step_.program].feedSources; }
+  HostSides &drainTargets() { return remoteEnds_[step_.program].drainTargets; }
+  void onHostSides(HostSides &sides, void (HostSide::*what)(const Step &));
   void startThreads();
   void stopThreads();
   void computeLoop(Device &device, const std::vector<int> &cores);
@@ -117,8 +125,8 @@ private:
   const Backend *backend_ = nullptr;
   std::unique_ptr<Channels> channels_;
   std::unique_ptr<Transport> transport_; ///< Made of these, or the backend's.
-  /// On rank 0: inputs and outputs of other ranks' devices.
-  std::vector<std::unique_ptr<HostSide>> feedSources_, drainTargets_;
+  /// On rank 0: inputs and outputs of other ranks' devices; by program.
+  std::vector<RemoteEnds> remoteEnds_;
   Arena staging_; ///< Of these.
   std::vector<std::unique_ptr<Device>> devices_;
 

@@ -37,7 +37,8 @@ void Engine::place(const EngineOptions &options) {
   if (options.link)
     same += text(' ', options.link->bandwidth, ' ', options.link->latencyNs);
   for (const fb::Device *device : items(table.devices()))
-    same += ' ' + std::to_string(items(device->main()).size());
+    for (const fb::DeviceProgram *program : items(device->programs()))
+      same += ' ' + std::to_string(items(program->rows()).size());
   for (uint32_t rank : placement_.rankOf)
     same += ' ' + std::to_string(rank);
   std::vector<int> allowed = allowedCores();
@@ -69,12 +70,13 @@ void Engine::place(const EngineOptions &options) {
 /// while a model loads, one of them exists twice.
 static uint64_t largestConstantOperand(const fb::Device &device) {
   uint64_t bytes = 0;
-  for (const fb::Row *row : items(device.main()))
+  forEachRow(device, [&](const fb::Row *row) {
     if (const auto *launch = row->body_as_Launch())
       for (uint32_t operand : items(launch->constant_operands()))
         bytes = std::max(
             bytes,
             device.buffers()->Get(launch->operands()->Get(operand))->bytes());
+  });
   return bytes;
 }
 
@@ -121,39 +123,46 @@ void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   for (uint32_t number : placement_.localDevices())
     devices_.push_back(std::make_unique<Device>(number, model_, *backend_,
                                                 links, split_.streamSpins));
+  remoteEnds_.resize(items(model_->table().programs()).size());
   if (group_ && placement_.rank == 0)
     makeHostSides(host);
 }
 
 void Engine::makeHostSides(const HostLinks &links) {
-  auto devices = items(model_->table().devices());
-  for (uint32_t d = 0; d != devices.size(); ++d) {
-    if (placement_.isLocal(d))
-      continue;
-    uint32_t rank = placement_.rankOf[d], index = 0;
-    for (const fb::Row *row : items(devices[d]->main())) {
-      uint64_t channel = links.channelOf(d, index++);
+  auto makeSides = [&](uint32_t program, uint32_t device) {
+    RemoteEnds &ends = remoteEnds_[program];
+    uint32_t rank = placement_.rankOf[device], index = 0;
+    for (const fb::Row *row :
+         rowsOf(*model_->table().devices()->Get(device), program)) {
+      uint64_t channel = links.channelOf(program, device, index++);
       if (const auto *feed = row->body_as_Feed())
-        feedSources_.push_back(
+        ends.feedSources.push_back(
             makeFeedSource(*feed, group_->makeSender(channel, rank)));
       else if (const auto *drain = row->body_as_Drain())
-        drainTargets_.push_back(
+        ends.drainTargets.push_back(
             makeDrainTarget(*drain, group_->makeReceiver(channel, rank)));
     }
-  }
+  };
+  for (uint32_t program = 0; program != remoteEnds_.size(); ++program)
+    for (uint32_t d = 0; d != placement_.rankOf.size(); ++d)
+      if (!placement_.isLocal(d))
+        makeSides(program, d);
   // All feeds of a step are on their way at once, then all drains.
   auto bytesOf = [](const std::unique_ptr<HostSide> &side) {
     return (side->ownBytes() + 63) / 64 * 64;
   };
+  std::vector<HostSides *> together;
+  for (RemoteEnds &ends : remoteEnds_)
+    together.insert(together.end(), {&ends.feedSources, &ends.drainTargets});
   uint64_t most = 0;
-  for (auto *sides : {&feedSources_, &drainTargets_}) {
+  for (const HostSides *sides : together) {
     uint64_t bytes = 0;
     for (const auto &side : *sides)
       bytes += bytesOf(side);
     most = std::max(most, bytes);
   }
   staging_ = Arena(most);
-  for (auto *sides : {&feedSources_, &drainTargets_}) {
+  for (const HostSides *sides : together) {
     char *memory = staging_.data();
     for (const auto &side : *sides) {
       side->setOwnMemory(memory);

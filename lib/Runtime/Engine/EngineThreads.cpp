@@ -80,7 +80,7 @@ void Engine::meet(const Device &device, fb::Stream stream, uint32_t &visits) {
   barrier_->arrive(visits);
 }
 
-void Engine::onHostSides(std::vector<std::unique_ptr<HostSide>> &sides,
+void Engine::onHostSides(HostSides &sides,
                          void (HostSide::*what)(const Step &)) {
   try {
     for (const auto &side : sides)
@@ -108,10 +108,10 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
       return;
     // Rank 0 is the host of other ranks' devices, too.
     if (leads(device))
-      onHostSides(feedSources_, &HostSide::start);
+      onHostSides(feedSources(), &HostSide::start);
     runPhase(device, fb::Stream::Compute, fb::Phase::Feed);
     if (leads(device))
-      onHostSides(feedSources_, &HostSide::finish);
+      onHostSides(feedSources(), &HostSide::finish);
     meet(device, fb::Stream::Compute, visits);
     if (leads(device))
       stepStart_ = now();
@@ -119,11 +119,11 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
     meet(device, fb::Stream::Compute, visits);
     if (leads(device)) {
       stepEnd_ = now();
-      onHostSides(drainTargets_, &HostSide::start);
+      onHostSides(drainTargets(), &HostSide::start);
     }
     runPhase(device, fb::Stream::Compute, fb::Phase::Drain);
     if (leads(device))
-      onHostSides(drainTargets_, &HostSide::finish);
+      onHostSides(drainTargets(), &HostSide::finish);
     done_.increment();
   }
 }

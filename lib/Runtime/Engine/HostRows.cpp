@@ -217,12 +217,15 @@ runtime::makeDrainTarget(const fb::Drain &drain,
 }
 
 void HostLinks::number(const fb::Model &model) {
-  for (const fb::Device *device : items(model.devices())) {
-    numbers.emplace_back();
-    for (const fb::Row *row : items(device->main())) {
-      numbers.back().push_back(count);
-      if (row->body_as_Feed() || row->body_as_Drain())
-        ++count;
+  for (uint32_t p = 0; p != items(model.programs()).size(); ++p) {
+    auto &ofProgram = numbers.emplace_back();
+    for (const fb::Device *device : items(model.devices())) {
+      auto &ofDevice = ofProgram.emplace_back();
+      for (const fb::Row *row : rowsOf(*device, p)) {
+        ofDevice.push_back(count);
+        if (row->body_as_Feed() || row->body_as_Drain())
+          ++count;
+      }
     }
   }
 }

@@ -55,14 +55,14 @@ struct HostLinks {
   /// Null if all devices are in one process.
   Group *group = nullptr;
   uint64_t firstChannel = 0;
-  /// Feed and drain rows before each row: [device][row of main].
-  std::vector<std::vector<uint32_t>> numbers;
+  /// Feed and drain rows before each row: [program][device][row].
+  std::vector<std::vector<std::vector<uint32_t>>> numbers;
   uint32_t count = 0; ///< Of all of them.
 
   /// Numbers the rows of a model.
   void number(const fb::Model &model);
-  uint64_t channelOf(uint32_t device, uint32_t row) const {
-    return firstChannel + numbers[device][row];
+  uint64_t channelOf(uint32_t program, uint32_t device, uint32_t row) const {
+    return firstChannel + numbers[program][device][row];
   }
   /// True if rows of this process move data to and from rank 0.
   bool areRemote() const { return group && group->rank() != 0; }

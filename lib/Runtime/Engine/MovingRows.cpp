@@ -17,16 +17,16 @@ bool runtime::movesData(const fb::Row &row) {
          row.body_type() != fb::RowBody::Copy;
 }
 
-std::unique_ptr<RowAction> MovingRows::make(const fb::Row &row,
-                                            uint32_t index) const {
+std::unique_ptr<RowAction>
+MovingRows::make(const fb::Row &row, uint32_t program, uint32_t index) const {
   auto span = [&](const fb::Extent &extent) {
     return DeviceSpan{address(extent.buffer()) + extent.offset(),
                       extent.bytes()};
   };
   const HostLinks &host = links.host;
   Group *group = host.group;
-  uint64_t hostChannel = group ? host.channelOf(number, index) : 0;
-  const Meetings::RowLinks &meets = links.meetings.rows[number][index];
+  uint64_t hostChannel = group ? host.channelOf(program, number, index) : 0;
+  const Meetings::RowLinks &meets = links.meetings.rows[program][number][index];
   if (const auto *feed = row.body_as_Feed())
     return host.areRemote()
                ? makeRemoteFeed(*feed, number, address,
@@ -126,8 +126,7 @@ uint64_t runtime::mostCommunicationBytes(const fb::Model &model,
   Links links{meetings, *transport, channels, host};
   MovingRows rows{device, planned, links, address};
   uint64_t bytes = 0;
-  uint32_t index = 0;
-  for (const fb::Row *row : items(model.devices()->Get(device)->main())) {
+  auto add = [&](const fb::Row *row, uint32_t program, uint32_t index) {
     std::unique_ptr<RowAction> action;
     if (const auto *feed = row->body_as_Feed())
       action = makeRemoteFeed(*feed, device, address,
@@ -136,10 +135,15 @@ uint64_t runtime::mostCommunicationBytes(const fb::Model &model,
       action = makeRemoteDrain(*drain, device, address,
                                std::make_unique<FarSender>(), channels);
     else if (movesData(*row))
-      action = rows.make(*row, index);
+      action = rows.make(*row, program, index);
     if (action)
       bytes = std::max(bytes, action->ownBytes());
-    ++index;
+  };
+  for (uint32_t program = 0; program != items(model.programs()).size();
+       ++program) {
+    uint32_t index = 0;
+    for (const fb::Row *row : rowsOf(*model.devices()->Get(device), program))
+      add(row, program, index++);
   }
   return bytes;
 }

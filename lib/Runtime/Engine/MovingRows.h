@@ -32,8 +32,9 @@ struct MovingRows {
   const Links &links;
   const BufferAddress &address;
 
-  /// Row `index` of the main program.
-  std::unique_ptr<RowAction> make(const fb::Row &row, uint32_t index) const;
+  /// Row `index` of a program.
+  std::unique_ptr<RowAction> make(const fb::Row &row, uint32_t program,
+                                  uint32_t index) const;
 };
 
 /// The most memory that the rows of a device need beside its buffers, whatever

@@ -10,11 +10,15 @@
 using namespace soap;
 using namespace soap::runtime;
 
-DeviceTile runtime::describeTile(const fb::Model &model, uint32_t device,
-                                 const fb::Tile &tile, DevicePointer data) {
+DeviceTile runtime::describeTile(const fb::Model &model, uint32_t program,
+                                 uint32_t device, const fb::Tile &tile,
+                                 DevicePointer data) {
   static_assert(sizeof(fb::Range) == 2 * sizeof(int64_t));
-  const fb::Value *value = model.values()->Get(tile.value());
+  const fb::Program *owner = model.programs()->Get(program);
+  const fb::Value *value = owner->values()->Get(tile.value());
   soap_tile result = {};
+  result.program = owner->name()->c_str();
+  result.program_index = program;
   result.value = value->name()->c_str();
   result.result = value->result();
   result.element = static_cast<soap_element>(value->element());
@@ -32,8 +36,8 @@ DeviceTile runtime::describeTile(const fb::Model &model, uint32_t device,
   result.task = -1;
   result.row_name = "";
   if (tile.row() >= 0) {
-    const fb::Row *row = model.devices()->Get(device)->main()->Get(
-        static_cast<uint32_t>(tile.row()));
+    const fb::Row *row = rowsOf(*model.devices()->Get(device),
+                                program)[static_cast<uint32_t>(tile.row())];
     if (row->name())
       result.row_name = row->name()->c_str();
     result.task = row->task();

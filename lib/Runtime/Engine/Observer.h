@@ -33,8 +33,9 @@ struct DeviceTile {
   soap_tile tile = {}; ///< Without `data`. Points into the table.
   DeviceSpan place;
 };
-DeviceTile describeTile(const fb::Model &model, uint32_t device,
-                        const fb::Tile &tile, DevicePointer data);
+DeviceTile describeTile(const fb::Model &model, uint32_t program,
+                        uint32_t device, const fb::Tile &tile,
+                        DevicePointer data);
 
 /// Shows tiles in a stream, after the commands before it unless one of them has
 /// failed.

@@ -99,13 +99,13 @@ std::vector<StateTensor> runtime::findState(const fb::Model &table) {
 //===----------------------------------------------------------------------===//
 
 void Device::readBuffer(uint32_t buffer, uint64_t bytes, char *to) {
-  Stream &stream = *streams_[0].stream;
+  Stream &stream = *streams_[0];
   stream.copyToHost(StridedCopy::dense(bytes), address(buffer), to);
   stream.synchronize();
 }
 
 void Device::writeBuffer(uint32_t buffer, uint64_t bytes, const char *from) {
-  Stream &stream = *streams_[0].stream;
+  Stream &stream = *streams_[0];
   stream.copyFromHost(StridedCopy::dense(bytes), from, address(buffer));
   stream.synchronize();
 }

@@ -76,20 +76,10 @@ const fb::Model *runtime::checkedModel(const void *data, size_t size) {
 //===----------------------------------------------------------------------===//
 
 void Checker::run() {
-  where_ = "inputs";
-  for (const auto *input : items(model_.inputs()))
-    port(input);
-  where_ = "outputs";
-  for (const auto *output : items(model_.outputs()))
-    port(output);
+  programs();
   for (const auto *k : items(model_.kernels())) {
     where_ = text("kernel '", k->key()->str(), "'");
     kernel(k);
-  }
-  for (const auto *value : items(model_.values())) {
-    where_ = text("value '", value->name()->str(), "'");
-    name(value->name());
-    tensorBytes(value->element(), toVector(value->shape()));
   }
   uint32_t index = 0;
   for (const auto *native : items(model_.natives())) {
@@ -104,7 +94,6 @@ void Checker::run() {
   where_ = "model";
   if (!toString(model_.weights_file()).empty() && !model_.weights_digest())
     bad("a weights file without a digest");
-  drained_.assign(items(model_.outputs()).size(), 0);
   auto devices = items(model_.devices());
   if (devices.size() == 0 || devices.size() > 4096)
     bad(devices.size(), " devices");
@@ -113,7 +102,35 @@ void Checker::run() {
     current_ = devices[currentId_];
     device(current_);
   }
+  copiesOfState();
   drains();
+}
+
+void Checker::programs() {
+  where_ = "programs";
+  auto all = items(model_.programs());
+  constexpr uint32_t mostPrograms = 64;
+  if (all.size() == 0 || all.size() > mostPrograms)
+    bad(all.size(), " programs");
+  std::set<std::string> names;
+  for (const fb::Program *program : all) {
+    name(program->name());
+    std::string called = program->name()->str();
+    if (called.empty() || !names.insert(called).second)
+      bad("a program called '", called, "', a name that is empty or taken");
+    where_ = text("inputs of '", called, "'");
+    for (const auto *input : items(program->inputs()))
+      port(input);
+    where_ = text("outputs of '", called, "'");
+    for (const auto *output : items(program->outputs()))
+      port(output);
+    for (const auto *value : items(program->values())) {
+      where_ = text("value '", value->name()->str(), "'");
+      name(value->name());
+      tensorBytes(value->element(), toVector(value->shape()));
+    }
+    drained_.emplace_back(items(program->outputs()).size(), 0);
+  }
 }
 
 int64_t Checker::tensorBytes(fb::ElementType element, const Shape &shape) {
@@ -230,17 +247,30 @@ void Checker::device(const fb::Device *device) {
   index = 0;
   for (const auto *r : items(device->init()))
     row(r, index++, /*init=*/true);
-  index = 0;
+  auto all = items(device->programs());
+  if (all.size() != items(model_.programs()).size())
+    bad(all.size(), " programs of ", items(model_.programs()).size());
+  for (programId_ = 0; programId_ != all.size(); ++programId_) {
+    program_ = model_.programs()->Get(programId_);
+    rows(all[programId_]);
+  }
+  constants(device);
+  for (programId_ = 0; programId_ != all.size(); ++programId_) {
+    program_ = model_.programs()->Get(programId_);
+    for (const auto *t : items(all[programId_]->tiles()))
+      tile(t);
+  }
+}
+
+void Checker::rows(const fb::DeviceProgram *program) {
+  uint32_t index = 0;
   fb::Phase phase = fb::Phase::Feed;
-  for (const auto *r : items(device->main())) {
+  for (const auto *r : items(program->rows())) {
     row(r, index++, /*init=*/false);
     if (r->phase() < phase)
       bad("phases out of order");
     phase = r->phase();
   }
-  constants(device);
-  for (const auto *t : items(device->tiles()))
-    tile(t);
 }
 
 void Checker::box(const flatbuffers::Vector<const fb::Range *> *ranges,
@@ -259,9 +289,9 @@ void Checker::box(const flatbuffers::Vector<const fb::Range *> *ranges,
 
 void Checker::tile(const fb::Tile *tile) {
   where_ = text("device ", currentId_, ", tiles");
-  if (tile->value() >= items(model_.values()).size())
-    bad("value ", tile->value(), " of ", items(model_.values()).size());
-  const fb::Value *value = model_.values()->Get(tile->value());
+  if (tile->value() >= items(program_->values()).size())
+    bad("value ", tile->value(), " of ", items(program_->values()).size());
+  const fb::Value *value = program_->values()->Get(tile->value());
   where_ =
       text("device ", currentId_, ", a tile of '", value->name()->str(), "'");
   Shape extents;
@@ -281,7 +311,7 @@ void Checker::tile(const fb::Tile *tile) {
       bad("part ", part, " of ", tile->part_count());
     next = part + 1;
   }
-  int64_t rows = items(current_->main()).size();
+  int64_t rows = rowsOf(*current_, programId_).size();
   if (tile->row() < -1 || tile->row() >= rows)
     bad("row ", tile->row(), " of ", rows);
   if (tile->row() == -1 &&

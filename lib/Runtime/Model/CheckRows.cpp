@@ -8,15 +8,25 @@
 #include "Model/Checker.h"
 #include "Model/WrittenBytes.h"
 #include <algorithm>
+#include <map>
 #include <set>
 #include <type_traits>
 
 using namespace soap;
 using namespace soap::runtime;
 
+std::string Checker::place(const fb::Row *row, uint32_t index,
+                           bool init) const {
+  std::string program = init ? "init " : "";
+  // Where there is one program, its name says nothing.
+  if (!init && model_.programs()->size() > 1)
+    program = program_->name()->str() + ", ";
+  return text("device ", currentId_, ", ", program, "row ", index, " ('",
+              toString(row->name()), "')");
+}
+
 void Checker::row(const fb::Row *row, uint32_t index, bool init) {
-  where_ = text("device ", currentId_, ", ", init ? "init " : "", "row ", index,
-                " ('", toString(row->name()), "')");
+  where_ = place(row, index, init);
   name(row->name());
   kind(row->stream(), fb::Stream::MAX);
   kind(row->phase(), fb::Phase::MAX);
@@ -57,17 +67,19 @@ void Checker::row(const fb::Row *row, uint32_t index, bool init) {
     const auto *feed = row->body_as_Feed();
     if (row->phase() != fb::Phase::Feed)
       bad("a feed outside of its phase");
-    if (feed->input() >= items(model_.inputs()).size())
-      bad("input ", feed->input(), " of ", items(model_.inputs()).size());
-    return hostRow(feed, model_.inputs()->Get(feed->input()), /*feeds=*/true);
+    if (feed->input() >= items(program_->inputs()).size())
+      bad("input ", feed->input(), " of ", items(program_->inputs()).size());
+    return hostRow(feed, program_->inputs()->Get(feed->input()),
+                   /*feeds=*/true);
   }
   case fb::RowBody::Drain: {
     const auto *drain = row->body_as_Drain();
     if (row->phase() != fb::Phase::Drain)
       bad("a drain outside of its phase");
-    if (drain->output() >= items(model_.outputs()).size())
-      bad("output ", drain->output(), " of ", items(model_.outputs()).size());
-    return hostRow(drain, model_.outputs()->Get(drain->output()),
+    if (drain->output() >= items(program_->outputs()).size())
+      bad("output ", drain->output(), " of ",
+          items(program_->outputs()).size());
+    return hostRow(drain, program_->outputs()->Get(drain->output()),
                    /*feeds=*/false);
   }
   case fb::RowBody::NONE:
@@ -107,22 +119,58 @@ void Checker::launch(const fb::Launch *launch) {
 
 void Checker::constants(const fb::Device *device) {
   WrittenBytes written(*device);
-  uint32_t index = 0;
-  for (const auto *row : items(device->main())) {
-    where_ = text("device ", currentId_, ", row ", index++, " ('",
-                  toString(row->name()), "')");
-    const auto *launch = row->body_as_Launch();
-    if (!launch)
-      continue;
-    for (uint32_t operand : items(launch->constant_operands()))
-      if (written.overlaps(launch->operands()->Get(operand)))
-        bad("constant operand ", operand, ", which a row of the step writes");
+  for (programId_ = 0; programId_ != device->programs()->size(); ++programId_) {
+    program_ = model_.programs()->Get(programId_);
+    uint32_t index = 0;
+    for (const auto *row : rowsOf(*device, programId_)) {
+      where_ = place(row, index++, /*init=*/false);
+      const auto *launch = row->body_as_Launch();
+      if (!launch)
+        continue;
+      for (uint32_t operand : items(launch->constant_operands()))
+        if (written.overlaps(launch->operands()->Get(operand)))
+          bad("constant operand ", operand, ", which a row of the step writes");
+    }
   }
 }
 
-/// What native code touches is what the launch says: its buffers, and the
-/// kernel's types with them, have exactly the bytes that the code's own extents
-/// and the launch's sizes make.
+static bool overlap(const fb::Load &a, const fb::Load &b) {
+  auto boxOfA = items(a.box()), boxOfB = items(b.box());
+  for (uint32_t d = 0; d != std::min(boxOfA.size(), boxOfB.size()); ++d)
+    if (boxOfA[d]->lo() >= boxOfB[d]->hi() ||
+        boxOfB[d]->lo() >= boxOfA[d]->hi())
+      return false;
+  return true;
+}
+
+void Checker::copiesOfState() {
+  std::multimap<std::string, const fb::Load *> state;
+  auto forEachLoad = [&](auto visit) {
+    for (currentId_ = 0; currentId_ != model_.devices()->size(); ++currentId_) {
+      current_ = model_.devices()->Get(currentId_);
+      WrittenBytes written(*current_);
+      for (const fb::Load *load : items(current_->loads()))
+        if (load->init_row() < 0 && buffer(load->buffer())->bytes() != 0)
+          visit(load, written.overlaps(load->buffer()));
+    }
+  };
+  forEachLoad([&](const fb::Load *load, bool isWritten) {
+    if (isWritten)
+      state.emplace(toString(load->name()), load);
+  });
+  forEachLoad([&](const fb::Load *load, bool isWritten) {
+    if (isWritten)
+      return;
+    auto [begin, end] = state.equal_range(toString(load->name()));
+    for (auto it = begin; it != end; ++it)
+      if (overlap(*load, *it->second)) {
+        where_ = text("device ", currentId_);
+        bad("a copy of '", it->first,
+            "' that keeps its first value, while a program writes others");
+      }
+  });
+}
+
 void Checker::nativeLaunch(const fb::Launch *launch, const fb::Kernel *kernel,
                            const fb::NativeKernel *native) {
   auto sizes = items(launch->sizes());
@@ -213,8 +261,8 @@ void Checker::hostRow(const Row *row, const fb::Port *port, bool feeds) {
     portBox(copy, port, feeds);
   }
   if constexpr (std::is_same_v<Row, fb::Drain>)
-    if (__builtin_add_overflow(drained_[row->output()], total,
-                               &drained_[row->output()]))
+    if (uint64_t &drained = drained_[programId_][row->output()];
+        __builtin_add_overflow(drained, total, &drained))
       bad("drains of 2^64 bytes or more");
 }
 
@@ -267,13 +315,14 @@ void Checker::portBox(const fb::BoxCopy *copy, const fb::Port *port,
 }
 
 void Checker::drains() {
-  for (uint32_t i = 0; i != drained_.size(); ++i) {
-    const fb::Port *port = model_.outputs()->Get(i);
-    where_ = text("output '", port->name()->str(), "'");
-    int64_t bytes = byteCount(port->element(), toVector(port->shape()));
-    if (drained_[i] != static_cast<uint64_t>(bytes))
-      bad("drains of ", drained_[i], " bytes for ", bytes);
-  }
+  for (uint32_t p = 0; p != drained_.size(); ++p)
+    for (uint32_t i = 0; i != drained_[p].size(); ++i) {
+      const fb::Port *port = model_.programs()->Get(p)->outputs()->Get(i);
+      where_ = text("output '", port->name()->str(), "'");
+      int64_t bytes = byteCount(port->element(), toVector(port->shape()));
+      if (drained_[p][i] != static_cast<uint64_t>(bytes))
+        bad("drains of ", drained_[p][i], " bytes for ", bytes);
+    }
 }
 
 void Checker::exchange(const fb::Exchange *exchange) {

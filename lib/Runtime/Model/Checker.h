@@ -43,18 +43,27 @@ private:
   template <typename Op>
   void windows(const Op *op, const Shape &x, const Shape &y,
                const Shape &window);
+  /// All that belongs to programs and to no device.
+  void programs();
   void device(const fb::Device *device);
+  /// The rows of the program at hand.
+  void rows(const fb::DeviceProgram *program);
   void load(const fb::Load *load);
   void box(const flatbuffers::Vector<const fb::Range *> *ranges,
            const Shape &shape, Shape &extents);
   void tile(const fb::Tile *tile);
   void row(const fb::Row *row, uint32_t index, bool init);
+  /// How messages call a row.
+  std::string place(const fb::Row *row, uint32_t index, bool init) const;
   void launch(const fb::Launch *launch);
   void nativeLaunch(const fb::Launch *launch, const fb::Kernel *kernel,
                     const fb::NativeKernel *native);
-  /// No row of the step writes what a launch takes for constant. The rows are
-  /// sound.
+  /// No row of any program writes what a launch takes for constant. The rows
+  /// are sound.
   void constants(const fb::Device *device);
+  /// Of a parameter that a program writes, no device keeps a copy that none
+  /// does: another program would read its first value. The rows are sound.
+  void copiesOfState();
   void exchange(const fb::Exchange *exchange);
   void collective(const fb::Collective *collective);
   /// `from` and `to`: bytes available on a side that is no buffer, else -1.
@@ -75,9 +84,11 @@ private:
   const fb::Model &model_;
   const fb::Device *current_ = nullptr;
   uint32_t currentId_ = 0;
+  const fb::Program *program_ = nullptr; ///< Of the rows at hand.
+  uint32_t programId_ = 0;
   std::string where_;
-  /// Bytes that drain rows write, per output.
-  std::vector<uint64_t> drained_;
+  /// Bytes that drain rows write, per program and output.
+  std::vector<std::vector<uint64_t>> drained_;
 };
 
 } // namespace soap::runtime

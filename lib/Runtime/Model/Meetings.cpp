@@ -25,43 +25,49 @@ template <typename... Ts>
 
 /// Calls visit(device, row, exchange) for all exchanges.
 template <typename Visit>
-static void forEachExchange(const fb::Model &model, Visit visit) {
+static void forEachExchange(const fb::Model &model, uint32_t program,
+                            Visit visit) {
   auto devices = items(model.devices());
   for (uint32_t d = 0; d != devices.size(); ++d) {
-    auto rows = items(devices[d]->main());
+    auto rows = rowsOf(*devices[d], program);
     for (uint32_t r = 0; r != rows.size(); ++r)
       if (const auto *exchange = rows[r]->body_as_Exchange())
         visit(d, r, *exchange);
   }
 }
 
-static void matchMessages(const fb::Model &model, Meetings &result) {
+static void matchMessages(const fb::Model &model, uint32_t program,
+                          Meetings &result) {
+  auto &links = result.rows[program];
   // The n-th send from s to d with a tag meets the n-th such receive.
   using Key = std::tuple<uint32_t, uint32_t, uint32_t>;
   std::map<Key, std::deque<uint32_t>> open;
-  forEachExchange(model, [&](uint32_t d, uint32_t r, const auto &exchange) {
-    for (const fb::Message *send : items(exchange.sends())) {
-      auto id = static_cast<uint32_t>(result.channels.size());
-      result.channels.push_back({d, send->peer(), send->data().bytes()});
-      open[{d, send->peer(), send->tag()}].push_back(id);
-      result.rows[d][r].sends.push_back(id);
-    }
-  });
-  forEachExchange(model, [&](uint32_t d, uint32_t r, const auto &exchange) {
-    for (const fb::Message *receive : items(exchange.receives())) {
-      auto &queue = open[{receive->peer(), d, receive->tag()}];
-      if (queue.empty())
-        inconsistent("device ", d, " receives from device ", receive->peer(),
-                     " what it does not send (tag ", receive->tag(), ")");
-      uint32_t id = queue.front();
-      queue.pop_front();
-      if (result.channels[id].bytes != receive->data().bytes())
-        inconsistent("device ", d, " receives ", receive->data().bytes(),
-                     " bytes from device ", receive->peer(), ", which sends ",
-                     result.channels[id].bytes);
-      result.rows[d][r].receives.push_back(id);
-    }
-  });
+  forEachExchange(
+      model, program, [&](uint32_t d, uint32_t r, const auto &exchange) {
+        for (const fb::Message *send : items(exchange.sends())) {
+          auto id = static_cast<uint32_t>(result.channels.size());
+          result.channels.push_back({d, send->peer(), send->data().bytes()});
+          open[{d, send->peer(), send->tag()}].push_back(id);
+          links[d][r].sends.push_back(id);
+        }
+      });
+  forEachExchange(
+      model, program, [&](uint32_t d, uint32_t r, const auto &exchange) {
+        for (const fb::Message *receive : items(exchange.receives())) {
+          auto &queue = open[{receive->peer(), d, receive->tag()}];
+          if (queue.empty())
+            inconsistent("device ", d, " receives from device ",
+                         receive->peer(), " what it does not send (tag ",
+                         receive->tag(), ")");
+          uint32_t id = queue.front();
+          queue.pop_front();
+          if (result.channels[id].bytes != receive->data().bytes())
+            inconsistent("device ", d, " receives ", receive->data().bytes(),
+                         " bytes from device ", receive->peer(),
+                         ", which sends ", result.channels[id].bytes);
+          links[d][r].receives.push_back(id);
+        }
+      });
   for (const auto &[key, queue] : open)
     if (!queue.empty())
       inconsistent("device ", std::get<0>(key), " sends to device ",
@@ -109,15 +115,18 @@ static void checkExtents(const std::vector<const fb::Collective *> &members) {
   }
 }
 
-static void matchCollectives(const fb::Model &model, Meetings &result) {
+static void matchCollectives(const fb::Model &model, uint32_t program,
+                             Meetings &result) {
   // The n-th collective of a member over (group, tag) meets the n-th of others.
   using Key = std::pair<std::vector<uint32_t>, uint32_t>;
   std::map<Key, std::vector<uint32_t>> known; // Key -> meetings in order.
   std::vector<std::vector<const fb::Collective *>> members;
+  // Meetings of earlier programs have the numbers below.
+  size_t first = result.meetings.size();
   auto devices = items(model.devices());
   for (uint32_t d = 0; d != devices.size(); ++d) {
     std::map<Key, uint32_t> visits;
-    auto rows = items(devices[d]->main());
+    auto rows = rowsOf(*devices[d], program);
     for (uint32_t r = 0; r != rows.size(); ++r) {
       const auto *collective = rows[r]->body_as_Collective();
       if (!collective)
@@ -131,26 +140,30 @@ static void matchCollectives(const fb::Model &model, Meetings &result) {
         members.emplace_back(key.first.size(), nullptr);
       }
       uint32_t id = list[visit];
-      members[id][collective->member()] = collective;
-      result.rows[d][r].meeting = id;
+      members[id - first][collective->member()] = collective;
+      result.rows[program][d][r].meeting = id;
     }
   }
   for (size_t id = 0; id != members.size(); ++id) {
-    const fb::Collective *first = nullptr;
+    const fb::Collective *known = nullptr;
     for (size_t m = 0; m != members[id].size(); ++m) {
       const fb::Collective *member = members[id][m];
       if (!member)
         inconsistent("a collective without its member on device ",
-                     result.meetings[id].group[m]);
-      first = first ? first : member;
-      if (member->kind() != first->kind() ||
-          member->algorithm() != first->algorithm() ||
-          member->combine() != first->combine() ||
-          member->element() != first->element())
+                     result.meetings[first + id].group[m]);
+      known = known ? known : member;
+      if (member->kind() != known->kind() ||
+          member->algorithm() != known->algorithm() ||
+          member->combine() != known->combine() ||
+          member->element() != known->element())
         inconsistent("a collective whose members disagree on its kind");
     }
     checkExtents(members[id]);
   }
+}
+
+/// Numbers the channels of meetings, behind those of messages.
+static void numberChannels(Meetings &result) {
   uint64_t channels = result.channels.size();
   for (Meetings::Meeting &meeting : result.meetings) {
     meeting.firstChannel = static_cast<uint32_t>(channels);
@@ -170,15 +183,15 @@ namespace {
 /// come to their ends.
 class Rehearsal {
 public:
-  Rehearsal(const fb::Model &model, const Meetings &meetings)
-      : model_(model), meetings_(meetings), sent_(meetings.channels.size()),
-        received_(meetings.channels.size()),
+  Rehearsal(const fb::Model &model, uint32_t program, const Meetings &meetings)
+      : model_(model), program_(program), meetings_(meetings),
+        sent_(meetings.channels.size()), received_(meetings.channels.size()),
         arrived_(meetings.meetings.size()) {}
 
   void run() {
     auto devices = items(model_.devices());
     for (uint32_t d = 0; d != devices.size(); ++d) {
-      auto rows = items(devices[d]->main());
+      auto rows = rowsOf(*devices[d], program_);
       ended_.emplace_back(rows.size(), false);
       for (unsigned stream = 0; stream != 2; ++stream)
         cursors_.push_back({d, stream});
@@ -189,7 +202,7 @@ public:
         progress |= advance(cursor);
     }
     for (const Cursor &cursor : cursors_) {
-      auto rows = items(devices[cursor.device]->main());
+      auto rows = rowsOf(*devices[cursor.device], program_);
       if (cursor.row < rows.size())
         inconsistent("programs that wait for each other, device ",
                      cursor.device, " at row ", cursor.row, " ('",
@@ -206,14 +219,14 @@ private:
   };
 
   bool advance(Cursor &cursor) {
-    auto rows = items(model_.devices()->Get(cursor.device)->main());
+    auto rows = rowsOf(*model_.devices()->Get(cursor.device), program_);
     bool progress = false;
     for (; cursor.row < rows.size(); ++cursor.row, cursor.posted = false) {
       const fb::Row *row = rows[cursor.row];
       if (static_cast<unsigned>(row->stream()) != cursor.stream)
         continue;
       const Meetings::RowLinks &links =
-          meetings_.rows[cursor.device][cursor.row];
+          meetings_.rows[program_][cursor.device][cursor.row];
       const auto *collective = row->body_as_Collective();
       if (!cursor.posted) {
         for (uint32_t wait : items(row->waits()))
@@ -243,6 +256,7 @@ private:
   }
 
   const fb::Model &model_;
+  uint32_t program_;
   const Meetings &meetings_;
   std::vector<bool> sent_, received_;
   std::vector<size_t> arrived_;
@@ -253,10 +267,17 @@ private:
 
 Meetings runtime::matchRows(const fb::Model &model) {
   Meetings result;
-  for (const auto *device : items(model.devices()))
-    result.rows.emplace_back(items(device->main()).size());
-  matchMessages(model, result);
-  matchCollectives(model, result);
-  Rehearsal(model, result).run();
+  uint32_t programs = items(model.programs()).size();
+  for (uint32_t p = 0; p != programs; ++p) {
+    auto &rows = result.rows.emplace_back();
+    for (const fb::Device *device : items(model.devices()))
+      rows.emplace_back(rowsOf(*device, p).size());
+    matchMessages(model, p, result);
+  }
+  for (uint32_t p = 0; p != programs; ++p)
+    matchCollectives(model, p, result);
+  numberChannels(result);
+  for (uint32_t p = 0; p != programs; ++p)
+    Rehearsal(model, p, result).run();
   return result;
 }

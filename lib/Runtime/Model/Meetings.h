@@ -12,8 +12,9 @@
 
 namespace soap::runtime {
 
-/// The static match of all communication in a step: every message belongs to
-/// one channel (a send and its receive), every collective row to one meeting.
+/// The static match of all communication in the programs: every message belongs
+/// to one channel (a send and its receive), every collective row to one
+/// meeting. No two programs have a channel or a meeting in common.
 struct Meetings {
   struct Channel {
     uint32_t source = 0, target = 0;
@@ -32,14 +33,15 @@ struct Meetings {
 
   std::vector<Channel> channels;
   std::vector<Meeting> meetings;
-  std::vector<std::vector<RowLinks>> rows; ///< [device][row of main]
+  /// [program][device][row]
+  std::vector<std::vector<std::vector<RowLinks>>> rows;
   /// All channels have numbers below: those of messages, then of meetings.
   uint32_t channelCount = 0;
 };
 
 /// Matches the rows of a checked table. Throws SOAP_INVALID if a message or a
-/// collective lacks a partner that agrees with it, or if the programs would
-/// wait for each other in a circle (found by running them abstractly).
+/// collective lacks a partner that agrees with it, or if the devices would wait
+/// for each other in a circle (found by running them abstractly).
 Meetings matchRows(const fb::Model &model);
 
 } // namespace soap::runtime

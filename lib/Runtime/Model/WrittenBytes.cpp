@@ -1,4 +1,5 @@
-//===- WrittenBytes.cpp - What a step writes ------------------------------===//
+//===- WrittenBytes.cpp - What programs write -----------------------------===//
+//------------------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,26 +13,28 @@ using namespace soap;
 using namespace soap::runtime;
 
 WrittenBytes::WrittenBytes(const fb::Device &device) : device_(device) {
-  for (const fb::Row *row : items(device.main())) {
-    if (const auto *launch = row->body_as_Launch())
-      for (uint32_t buffer : items(launch->results()))
-        add(buffer);
-    if (const auto *copy = row->body_as_Copy()) {
-      for (const fb::BoxCopy *box : items(copy->copies()))
-        add(box->to());
-      for (const fb::Fill *fill : items(copy->fills()))
-        add(fill->buffer());
-    }
-    if (const auto *exchange = row->body_as_Exchange())
-      for (const fb::Message *message : items(exchange->receives()))
-        add(message->data().buffer());
-    if (const auto *collective = row->body_as_Collective())
-      for (const fb::Extent *extent : items(collective->receive()))
-        add(extent->buffer());
-    if (const auto *feed = row->body_as_Feed())
-      for (const fb::BoxCopy *box : items(feed->copies()))
-        add(box->to());
+  forEachRow(device, [&](const fb::Row *row) { addWritesOf(*row); });
+}
+
+void WrittenBytes::addWritesOf(const fb::Row &row) {
+  if (const auto *launch = row.body_as_Launch())
+    for (uint32_t buffer : items(launch->results()))
+      add(buffer);
+  if (const auto *copy = row.body_as_Copy()) {
+    for (const fb::BoxCopy *box : items(copy->copies()))
+      add(box->to());
+    for (const fb::Fill *fill : items(copy->fills()))
+      add(fill->buffer());
   }
+  if (const auto *exchange = row.body_as_Exchange())
+    for (const fb::Message *message : items(exchange->receives()))
+      add(message->data().buffer());
+  if (const auto *collective = row.body_as_Collective())
+    for (const fb::Extent *extent : items(collective->receive()))
+      add(extent->buffer());
+  if (const auto *feed = row.body_as_Feed())
+    for (const fb::BoxCopy *box : items(feed->copies()))
+      add(box->to());
 }
 
 void WrittenBytes::add(uint32_t buffer) {

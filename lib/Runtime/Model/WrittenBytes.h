@@ -1,4 +1,4 @@
-//===- WrittenBytes.h - What a step writes ----------------------*- C++ -*-===//
+//===- WrittenBytes.h - What programs write ---------------------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,8 +13,8 @@
 
 namespace soap::runtime {
 
-/// The bytes of a device's parameter arena that rows of the step write. The
-/// buffers of its rows must exist and lie in their arenas.
+/// The bytes of a device's parameter arena that rows of any program write. The
+/// buffers of these rows must exist and lie in their arenas.
 class WrittenBytes {
 public:
   explicit WrittenBytes(const fb::Device &device);
@@ -23,6 +23,7 @@ public:
   bool overlaps(uint32_t buffer) const;
 
 private:
+  void addWritesOf(const fb::Row &row);
   void add(uint32_t buffer);
 
   const fb::Device &device_;

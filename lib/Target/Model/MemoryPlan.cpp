@@ -43,10 +43,23 @@ static std::string sizeText(uint64_t bytes) {
   return llvm::formatv("{0:f1} MiB", bytes / 1048576.0).str();
 }
 
+/// Of several programs, how much of the arena of activations each one uses.
+static std::string activationsByProgram(soaprt::DeviceOp device) {
+  auto mains = device.getMains();
+  if (mains.size() < 2)
+    return "";
+  std::string text;
+  for (soaprt::MainOp main : mains)
+    text += (text.empty() ? "" : ", ") + main.getProgram().str() + " " +
+            sizeText(soaprt::activationBytes(main));
+  return " (" + text + ")";
+}
+
 /// What `device` needs at most, with the parts that are known.
 static std::string parts(soaprt::DeviceOp device) {
   return "activations " + sizeText(device.getActivationBytes().value_or(0)) +
-         ", parameters " + sizeText(device.getParameterBytes().value_or(0)) +
+         activationsByProgram(device) + ", parameters " +
+         sizeText(device.getParameterBytes().value_or(0)) +
          ", their reordered copies " +
          sizeText(device.getReorderedBytes().value_or(0)) + ", scratchpad " +
          sizeText(device.getScratchpadBytes().value_or(0)) +

@@ -36,9 +36,11 @@ void OutputFiles::announce(StringRef path, bool exists) const {
 }
 
 std::string OutputFiles::add(StringRef path) {
-  files_.push_back({path.str(), uniqueNameBeside(path), "", false});
-  announce(files_.back().temporary, /*exists=*/true);
-  return files_.back().temporary;
+  File &file = files_.emplace_back();
+  file.path = path.str();
+  file.temporary = uniqueNameBeside(path);
+  announce(file.temporary, /*exists=*/true);
+  return file.temporary;
 }
 
 void OutputFiles::takeBack() {

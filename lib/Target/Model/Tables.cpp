@@ -224,8 +224,14 @@ LogicalResult DeviceTable::build(fb::DeviceT &table) {
   for (auto load : op_.getBlock().getOps<soaprt::LoadOp>())
     if (failed(buildLoad(load, table)))
       return failure();
-  return failure(failed(buildProgram(op_.getInit().getBlock(), table.init)) ||
-                 failed(buildProgram(op_.getMain().getBlock(), table.main)));
+  if (failed(buildProgram(op_.getInit().getBlock(), table.init)))
+    return failure();
+  for (soaprt::MainOp main : op_.getMains()) {
+    table.programs.push_back(std::make_unique<fb::DeviceProgramT>());
+    if (failed(buildProgram(main.getBlock(), table.programs.back()->rows)))
+      return failure();
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,6 +254,51 @@ static LogicalResult buildPort(OpT op, ModelIndex &index,
     port->index_bound = op.getIndexBound().value_or(0);
   index.ports[op] = ports.size();
   ports.push_back(std::move(port));
+  return success();
+}
+
+/// The programs are those of the first device.
+static LogicalResult buildPrograms(ModuleOp module, const ModelOptions &options,
+                                   ModelIndex &index, fb::ModelT &model) {
+  auto devices = module.getOps<soaprt::DeviceOp>();
+  if (devices.empty())
+    return module.emitError("expected a soaprt.device, got: none");
+  for (soaprt::MainOp main : (*devices.begin()).getMains()) {
+    auto program = std::make_unique<fb::ProgramT>();
+    program->name = main.getProgram().str();
+    size_t number = model.programs.size();
+    if (number < options.simulatedNs.size())
+      program->simulated_ns = options.simulatedNs[number];
+    for (auto op : module.getOps<soaprt::InputOp>())
+      if (op.getProgram() == main.getProgram() &&
+          failed(buildPort(op, index, program->inputs)))
+        return failure();
+    for (auto op : module.getOps<soaprt::OutputOp>())
+      if (op.getProgram() == main.getProgram() &&
+          failed(buildPort(op, index, program->outputs)))
+        return failure();
+    model.programs.push_back(std::move(program));
+  }
+  return success();
+}
+
+static LogicalResult buildDevice(soaprt::DeviceOp op,
+                                 const ModelOptions &options, ModelIndex &index,
+                                 WeightsFile &weights, fb::ModelT &model) {
+  auto mains = op.getMains();
+  bool same = mains.size() == model.programs.size();
+  for (auto [main, program] : llvm::zip(mains, model.programs))
+    same &= main.getProgram() == program->name;
+  if (!same)
+    return op.emitOpError("expected the programs of the first device");
+  fb::DeviceT &device = *model.devices.back();
+  DeviceTable table(op, index, weights);
+  if (failed(table.build(device)))
+    return failure();
+  for (auto [main, part, program] :
+       llvm::zip(mains, device.programs, model.programs))
+    if (options.tiles && failed(table.buildTiles(main, *part, *program)))
+      return failure();
   return success();
 }
 
@@ -299,15 +350,10 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
   model.cores_per_device = options.coresPerDevice;
   model.machine_devices = options.machineDevices;
   model.strategy = options.strategy;
-  model.simulated_ns = options.simulatedNs;
 
   ModelIndex index(module);
-  for (auto op : module.getOps<soaprt::InputOp>())
-    if (failed(buildPort(op, index, model.inputs)))
-      return failure();
-  for (auto op : module.getOps<soaprt::OutputOp>())
-    if (failed(buildPort(op, index, model.outputs)))
-      return failure();
+  if (failed(buildPrograms(module, options, index, model)))
+    return failure();
   for (auto op : module.getOps<soaprt::KernelOp>()) {
     auto kernel = kernelTable(op, *options.target);
     if (failed(kernel))
@@ -324,9 +370,7 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
     if (static_cast<size_t>(op.getId()) != model.devices.size())
       return op.emitOpError("expected devices in the order of their ids");
     model.devices.push_back(std::make_unique<fb::DeviceT>());
-    DeviceTable table(op, index, weights);
-    if (failed(table.build(*model.devices.back())) ||
-        (options.tiles && failed(table.buildTiles(model.values))))
+    if (failed(buildDevice(op, options, index, weights, model)))
       return failure();
   }
   if (!weights.empty()) {

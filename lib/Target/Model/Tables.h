@@ -32,8 +32,11 @@ struct ModelIndex {
   llvm::DenseMap<mlir::Operation *, uint32_t> ports, kernels;
   /// Numbers the nodes, in order of appearance.
   llvm::StringMap<uint32_t> nodes;
-  /// Entries of the table of values, by node and number of the result.
-  llvm::DenseMap<std::pair<mlir::StringAttr, int64_t>, uint32_t> values;
+  /// Entries of the tables of values, by program, node and number of the
+  /// result.
+  llvm::DenseMap<std::tuple<mlir::StringAttr, mlir::StringAttr, int64_t>,
+                 uint32_t>
+      values;
   mlir::SymbolTable symbols;
 
   explicit ModelIndex(mlir::ModuleOp module) : symbols(module) {}
@@ -46,9 +49,10 @@ public:
       : op_(op), index_(index), weights_(weights) {}
 
   mlir::LogicalResult build(fb::DeviceT &table);
-  /// Adds what buffers hold, after build(); `values` are the model's.
-  mlir::LogicalResult
-  buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values);
+  /// Adds what buffers hold in a program, after build(); the values that this
+  /// is of are those of `program`.
+  mlir::LogicalResult buildTiles(soaprt::MainOp main, fb::DeviceProgramT &table,
+                                 fb::ProgramT &program);
 
 private:
   mlir::LogicalResult buildLoad(soaprt::LoadOp load, fb::DeviceT &table);

@@ -20,10 +20,14 @@ static DenseMap<Operation *, int32_t> lastWriters(Block &program) {
   return writers;
 }
 
-LogicalResult
-DeviceTable::buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values) {
-  auto writers = lastWriters(op_.getMain().getBlock());
+LogicalResult DeviceTable::buildTiles(soaprt::MainOp main,
+                                      fb::DeviceProgramT &table,
+                                      fb::ProgramT &program) {
+  auto writers = lastWriters(main.getBlock());
+  auto &values = program.values;
   for (auto tile : op_.getBlock().getOps<soaprt::TileOp>()) {
+    if (tile.getProgram() != main.getProgram())
+      continue;
     soaprt::BufferOp buffer = soaprt::getStorage(tile.getBuffer()).buffer;
     auto writer = writers.find(buffer);
     // Temporaries of init are gone when it ends.
@@ -31,7 +35,8 @@ DeviceTable::buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values) {
         buffer.getType().getSpace() != Space::Parameters)
       continue;
     auto [value, isNew] = index_.values.try_emplace(
-        {tile.getValueAttr(), tile.getResult()}, values.size());
+        {main.getProgramAttr(), tile.getValueAttr(), tile.getResult()},
+        values.size());
     if (isNew) {
       auto type = cast<RankedTensorType>(tile.getType());
       std::optional<fb::ElementType> element =
@@ -57,9 +62,9 @@ DeviceTable::buildTiles(std::vector<std::unique_ptr<fb::ValueT>> &values) {
     entry->part_count = tile.getNumParts().value_or(0);
     entry->row =
         tile.getInitial() || writer == writers.end() ? -1 : writer->second;
-    device_->tiles.push_back(std::move(entry));
+    table.tiles.push_back(std::move(entry));
   }
-  llvm::stable_sort(device_->tiles, [](const auto &a, const auto &b) {
+  llvm::stable_sort(table.tiles, [](const auto &a, const auto &b) {
     return a->row < b->row;
   });
   return success();

@@ -334,6 +334,18 @@ Value GraphImporter::materialize(ImportedValue &value, llvm::StringRef name) {
     state.addAttribute("source", value.source);
     if (!initializerNames_.contains(value.origin))
       state.addAttribute(nn::constantAttrName, builder_.getUnitAttr());
+    if (auto whole = values_.find(value.origin);
+        name != value.origin && whole != values_.end() &&
+        whole->second.source == value.source &&
+        whole->second.shape != value.shape)
+      state.addAttribute(
+          nn::viewAttrName,
+          builder_.getDictionaryAttr(
+              {builder_.getNamedAttr(
+                   "shape", builder_.getDenseI64ArrayAttr(whole->second.shape)),
+               builder_.getNamedAttr("tensor",
+                                     builder_.getStringAttr(
+                                         llvm::json::fixUTF8(value.origin)))}));
   } else {
     SmallVector<Attribute> elements;
     for (int64_t i = 0, e = value.host.size(); i != e; ++i)

@@ -15,27 +15,28 @@ using namespace soap::onnx_import;
 using onnx::AttributeProto;
 
 namespace {
-/// An activation of ONNX, the op's and its defaults.
+/// An activation of ONNX, the op's, how many numbers it takes (alpha, or alpha
+/// and beta) and their defaults.
 struct ActivationForm {
   llvm::StringLiteral name;
   nn::ActivationKind kind;
-  bool hasAlpha, hasBeta;
+  int numbers;
   float alpha, beta;
 };
 } // namespace
 
 static constexpr ActivationForm activationForms[] = {
-    {"Relu", nn::ActivationKind::Relu, false, false, 0, 0},
-    {"Tanh", nn::ActivationKind::Tanh, false, false, 0, 0},
-    {"Sigmoid", nn::ActivationKind::Sigmoid, false, false, 0, 0},
-    {"Affine", nn::ActivationKind::Affine, true, true, 1, 0},
-    {"LeakyRelu", nn::ActivationKind::LeakyRelu, true, false, 0.01f, 0},
-    {"ThresholdedRelu", nn::ActivationKind::ThresholdedRelu, true, false, 1, 0},
-    {"ScaledTanh", nn::ActivationKind::ScaledTanh, true, true, 1, 1},
-    {"HardSigmoid", nn::ActivationKind::HardSigmoid, true, true, 0.2f, 0.5f},
-    {"Elu", nn::ActivationKind::Elu, true, false, 1, 0},
-    {"Softsign", nn::ActivationKind::Softsign, false, false, 0, 0},
-    {"Softplus", nn::ActivationKind::Softplus, false, false, 0, 0},
+    {"Relu", nn::ActivationKind::Relu, 0, 0, 0},
+    {"Tanh", nn::ActivationKind::Tanh, 0, 0, 0},
+    {"Sigmoid", nn::ActivationKind::Sigmoid, 0, 0, 0},
+    {"Affine", nn::ActivationKind::Affine, 2, 1, 0},
+    {"LeakyRelu", nn::ActivationKind::LeakyRelu, 1, 0.01f, 0},
+    {"ThresholdedRelu", nn::ActivationKind::ThresholdedRelu, 1, 1, 0},
+    {"ScaledTanh", nn::ActivationKind::ScaledTanh, 2, 1, 1},
+    {"HardSigmoid", nn::ActivationKind::HardSigmoid, 2, 0.2f, 0.5f},
+    {"Elu", nn::ActivationKind::Elu, 1, 1, 0},
+    {"Softsign", nn::ActivationKind::Softsign, 0, 0, 0},
+    {"Softplus", nn::ActivationKind::Softplus, 0, 0, 0},
 };
 
 FailureOr<ArrayAttr> soap::onnx_import::readActivations(NodeContext &node,
@@ -74,8 +75,8 @@ FailureOr<ArrayAttr> soap::onnx_import::readActivations(NodeContext &node,
     if (form == std::end(activationForms))
       return node.fail("expected an activation of ONNX, got: '" + name.str() +
                        "'");
-    float a = next(alphas, alpha, form->hasAlpha, form->alpha);
-    float b = next(betas, beta, form->hasBeta, form->beta);
+    float a = next(alphas, alpha, form->numbers >= 1, form->alpha);
+    float b = next(betas, beta, form->numbers >= 2, form->beta);
     if (!std::isfinite(a) || !std::isfinite(b))
       return node.fail("expected finite activation_alpha and activation_beta, "
                        "got: others");

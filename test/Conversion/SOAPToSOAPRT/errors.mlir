@@ -119,3 +119,107 @@ func.func @main() {
   soap.discard %w_write : !soap.shard<tensor<32xf32>, on 0>
   return
 }
+
+// -----
+
+// Tests that what a step writes is read where it is, in the same tiles.
+func.func @main() {
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"w":0, [0:32]>) {
+    %0 = nn.parameter {nn.name = "w"} : tensor<32xf32> from #nn.splat<4.0 : f32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %c = soap.task "c" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"c":0, [0:32]>) {
+    %0 = nn.parameter {nn.name = "c"} : tensor<32xf32> from #nn.splat<5.0 : f32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %n = soap.task "new" 0 (%a = %w : !soap.shard<tensor<32xf32>, on 0>, %b = %c : !soap.shard<tensor<32xf32>, on 0>) -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"new":0, [0:32]>) {
+    %0 = nn.add %a, %b {nn.name = "new"} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %v = soap.task "w.write" 0 (%a = %n : !soap.shard<tensor<32xf32>, on 0>, %b = %w : !soap.shard<tensor<32xf32>, on 0>) -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"w.write":0, [0:32]>) {
+    %0 = nn.write %a, %b {nn.name = "w.write"} : tensor<32xf32>
+    soap.return %0 : tensor<32xf32>
+  }
+  soap.discard %v : !soap.shard<tensor<32xf32>, on 0>
+  return
+}
+module @eval {
+  func.func @main() {
+    %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<16xf32>, on 0> as #soap.box<"w":0, [0:16]>) {
+      // expected-error @+1 {{expected the tiles in which the step keeps what it writes, got: others; let the configuration of 'w' be that of the step}}
+      %0 = nn.parameter {nn.name = "w"} : tensor<16xf32> from #nn.splat<4.0 : f32>
+      soap.return %0 : tensor<16xf32>
+    }
+    soap.discard %w : !soap.shard<tensor<16xf32>, on 0>
+    return
+  }
+}
+
+// -----
+
+// Tests that one program writes parameters.
+func.func @main() {
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"w":0, [0:32]>) {
+    %0 = nn.parameter {nn.name = "w"} : tensor<32xf32> from #nn.splat<4.0 : f32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %c = soap.task "c" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"c":0, [0:32]>) {
+    %0 = nn.parameter {nn.name = "c"} : tensor<32xf32> from #nn.splat<5.0 : f32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %n = soap.task "new" 0 (%a = %w : !soap.shard<tensor<32xf32>, on 0>, %b = %c : !soap.shard<tensor<32xf32>, on 0>) -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"new":0, [0:32]>) {
+    %0 = nn.add %a, %b {nn.name = "new"} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %v = soap.task "w.write" 0 (%a = %n : !soap.shard<tensor<32xf32>, on 0>, %b = %w : !soap.shard<tensor<32xf32>, on 0>) -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"w.write":0, [0:32]>) {
+    %0 = nn.write %a, %b {nn.name = "w.write"} : tensor<32xf32>
+    soap.return %0 : tensor<32xf32>
+  }
+  soap.discard %v : !soap.shard<tensor<32xf32>, on 0>
+  return
+}
+module @eval {
+  func.func @main() {
+    %u = soap.task "u" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"u":0, [0:32]>) {
+      %0 = nn.parameter {nn.name = "u"} : tensor<32xf32> from #nn.splat<4.0 : f32>
+      soap.return %0 : tensor<32xf32>
+    }
+    %n = soap.task "new" 0 (%a = %u : !soap.shard<tensor<32xf32>, on 0>) -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"new":0, [0:32]>) {
+      %0 = nn.relu %a {nn.name = "new"} : tensor<32xf32>
+      soap.return %0 : tensor<32xf32>
+    }
+    // expected-error @+1 {{expected one program that writes parameters, got: 'train' and 'eval'}}
+    %v = soap.task "u.write" 0 (%a = %n : !soap.shard<tensor<32xf32>, on 0>, %b = %u : !soap.shard<tensor<32xf32>, on 0>) -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"u.write":0, [0:32]>) {
+      %0 = nn.write %a, %b {nn.name = "u.write"} : tensor<32xf32>
+      soap.return %0 : tensor<32xf32>
+    }
+    soap.discard %v : !soap.shard<tensor<32xf32>, on 0>
+    return
+  }
+}
+
+// -----
+
+// Tests that a program beside the step has a @main.
+func.func @main() {
+  %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"w":0, [0:32]>) {
+    %0 = nn.parameter {nn.name = "w"} : tensor<32xf32> from #nn.splat<4.0 : f32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %c = soap.task "c" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"c":0, [0:32]>) {
+    %0 = nn.parameter {nn.name = "c"} : tensor<32xf32> from #nn.splat<5.0 : f32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %n = soap.task "new" 0 (%a = %w : !soap.shard<tensor<32xf32>, on 0>, %b = %c : !soap.shard<tensor<32xf32>, on 0>) -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"new":0, [0:32]>) {
+    %0 = nn.add %a, %b {nn.name = "new"} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+    soap.return %0 : tensor<32xf32>
+  }
+  %v = soap.task "w.write" 0 (%a = %n : !soap.shard<tensor<32xf32>, on 0>, %b = %w : !soap.shard<tensor<32xf32>, on 0>) -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"w.write":0, [0:32]>) {
+    %0 = nn.write %a, %b {nn.name = "w.write"} : tensor<32xf32>
+    soap.return %0 : tensor<32xf32>
+  }
+  soap.discard %v : !soap.shard<tensor<32xf32>, on 0>
+  return
+}
+// expected-error @+1 {{expected a function @main with soap ops}}
+module @eval {}

@@ -9,13 +9,13 @@
 // CHECK: soaprt.load "w" from {{.*}} into %[[W]]
 // CHECK: %[[B:[0-9]+]] = soaprt.buffer : <4xf32, parameters>
 // CHECK: soaprt.load "b" from {{.*}} into %[[B]]
-// CHECK: soaprt.main {
+// CHECK: soaprt.main "train" {
 // CHECK: soaprt.launch "fc" @{{.*}}(%{{.*}}, %[[W]], %[[B]] : {{.*}}) {constants = array<i64: 2>
 // CHECK: soaprt.launch "sgd" @{{.*}}(%[[W]], %[[W]], %{{.*}} : {{.*}}) to(%[[W]] : {{.*}})
 // CHECK-NOT: soaprt.copy
-// CHECK: soaprt.tile "w" : 0 {{.*}} initial in %[[W]]
-// CHECK: soaprt.tile "sgd" : 0 of tensor<8x4xf32> at [0, 0] in %[[W]]
-// CHECK: soaprt.tile "w.write" : 0 of tensor<8x4xf32> at [0, 0] in %[[W]]
+// CHECK: soaprt.tile "w" : 0 {{.*}} initial program "train" in %[[W]]
+// CHECK: soaprt.tile "sgd" : 0 of tensor<8x4xf32> at [0, 0] program "train" in %[[W]]
+// CHECK: soaprt.tile "w.write" : 0 of tensor<8x4xf32> at [0, 0] program "train" in %[[W]]
 func.func @main() {
   %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<8x4xf32>, on 0> as #soap.box<"w":0, [0:8, 0:4]>) {
     %0 = nn.parameter {nn.name = "w"} : tensor<8x4xf32> from #nn.file<"m.onnx", 64, 128>
@@ -58,7 +58,7 @@ func.func @main() {
 
 // CHECK-LABEL: soaprt.device @d0
 // CHECK: %[[W:[0-9]+]] = soaprt.buffer : <32xf32, parameters>
-// CHECK: soaprt.main {
+// CHECK: soaprt.main "train" {
 // CHECK: soaprt.launch "new" @{{.*}}(%[[W]] : {{.*}}) to(%[[N:[0-9]+]] :
 // CHECK: soaprt.launch "late" @{{.*}}(%[[W]] :
 // CHECK: soaprt.copy "w.write"(%[[N]] : {{.*}}) to(%[[W]] : {{.*}}) [#soaprt.box<[0] to [0] sizes [32]>]
@@ -91,15 +91,15 @@ func.func @main() {
 // CHECK-LABEL: soaprt.device @d0
 // CHECK: %[[W:[0-9]+]] = soaprt.buffer : <32xf32, parameters>
 // CHECK: %[[V:[0-9]+]] = soaprt.view %[[W]][0]
-// CHECK: soaprt.main {
+// CHECK: soaprt.main "train" {
 // CHECK: soaprt.launch "new" @{{.*}}(%[[W]] : {{.*}}) to(%[[N:[0-9]+]] :
 // CHECK: soaprt.launch "late" @{{.*}}(%[[V]] :
 // CHECK: soaprt.copy "w.write"(%[[N]] : {{.*}}) to(%[[W]] :
-// CHECK: soaprt.tile "w" : 0 {{.*}} initial in %[[W]]
-// CHECK-NEXT: soaprt.tile "view" : 0 {{.*}} initial in %[[V]]
-// CHECK-NEXT: soaprt.tile "new" : 0 of tensor<32xf32> at [0] in %[[N]]
-// CHECK-NEXT: soaprt.tile "late" : 0 of tensor<4x8xf32> at [0, 0] in
-// CHECK-NEXT: soaprt.tile "w.write" : 0 of tensor<32xf32> at [0] in %[[W]]
+// CHECK: soaprt.tile "w" : 0 {{.*}} initial program "train" in %[[W]]
+// CHECK-NEXT: soaprt.tile "view" : 0 {{.*}} initial program "train" in %[[V]]
+// CHECK-NEXT: soaprt.tile "new" : 0 of tensor<32xf32> at [0] program "train" in %[[N]]
+// CHECK-NEXT: soaprt.tile "late" : 0 of tensor<4x8xf32> at [0, 0] program "train" in
+// CHECK-NEXT: soaprt.tile "w.write" : 0 of tensor<32xf32> at [0] program "train" in %[[W]]
 func.func @main() {
   %w = soap.task "w" 0 phase init () -> (!soap.shard<tensor<32xf32>, on 0> as #soap.box<"w":0, [0:32]>) {
     %0 = nn.parameter {nn.name = "w"} : tensor<32xf32> from #nn.splat<4.0 : f32>
@@ -134,7 +134,7 @@ func.func @main() {
 // CHECK-LABEL: soaprt.device @d0
 // CHECK: %[[W:[0-9]+]] = soaprt.buffer : <4x16xf32, parameters>
 // CHECK: %[[V:[0-9]+]] = soaprt.view %[[W]][16]
-// CHECK: soaprt.main {
+// CHECK: soaprt.main "train" {
 // CHECK: soaprt.launch "new" @{{.*}}(%[[W]], %[[V]] : {{.*}}) to(%[[N:[0-9]+]] :
 // CHECK: soaprt.copy "w.write"(%[[N]] : {{.*}}) to(%[[W]] :
 func.func @main() {
@@ -165,7 +165,7 @@ func.func @main() {
 
 // CHECK-LABEL: soaprt.device @d0
 // CHECK: %[[W:[0-9]+]] = soaprt.buffer : <32xf32, parameters>
-// CHECK: soaprt.main {
+// CHECK: soaprt.main "train" {
 // CHECK: soaprt.launch "new" @{{.*}}(%[[W]] : {{.*}}) to(%[[N:[0-9]+]] : {{.*}}) {task = 0
 // CHECK: soaprt.launch "new" @{{.*}}(%[[W]] : {{.*}}) to(%[[W]] : {{.*}}) {task = 1
 // CHECK: soaprt.copy "w.write"(%[[N]] : {{.*}}) to(%[[W]] : {{.*}}) {{.*}}task = 0
@@ -204,7 +204,7 @@ func.func @main() {
 // CHECK-LABEL: soaprt.device @d0
 // CHECK: soaprt.load "a" {{.*}} into %[[A:[0-9]+]] :
 // CHECK: soaprt.load "b" {{.*}} into %[[B:[0-9]+]] :
-// CHECK: soaprt.main {
+// CHECK: soaprt.main "train" {
 // CHECK: soaprt.launch "new" @{{.*}}(%[[A]] : {{.*}}) to(%[[N:[0-9]+]] :
 // CHECK: soaprt.copy "b.write"(%[[A]] : {{.*}}) to(%[[B]] :
 // CHECK: soaprt.copy "a.write"(%[[N]] : {{.*}}) to(%[[A]] :

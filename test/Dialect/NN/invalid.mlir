@@ -30,8 +30,26 @@ func.func @main(%x: tensor<2xf32>) {
 
 // Tests that the dialect has no other attribute.
 func.func @main(%x: tensor<2xf32>) {
-  // expected-error @+1 {{'nn.relu' op expected no attributes of the nn dialect but 'nn.name', 'nn.group' and 'nn.constant', got: 'nn.label'}}
+  // expected-error @+1 {{'nn.relu' op expected no attributes of the nn dialect but 'nn.name', 'nn.group', 'nn.parts', 'nn.constant', 'nn.state' and 'nn.view', got: 'nn.label'}}
   %0 = nn.relu %x {nn.name = "a", nn.label = "b"} : tensor<2xf32>
+  return
+}
+
+// -----
+
+// Tests that a view names the tensor that it is a view of.
+func.func @main() {
+  // expected-error @+1 {{'nn.parameter' op expected 'nn.view' with a 'shape' and the name of a 'tensor', on an nn.parameter}}
+  %0 = nn.parameter {nn.name = "a", nn.view = {tensor = "b"}} : tensor<2xf32> from #nn.splat<1.0 : f32>
+  return
+}
+
+// -----
+
+// Tests that a view has the elements of its tensor.
+func.func @main() {
+  // expected-error @+1 {{'nn.parameter' op expected 'nn.view' of a tensor of 2 elements, got: 3}}
+  %0 = nn.parameter {nn.name = "a", nn.view = {shape = array<i64: 1, 3>, tensor = "b"}} : tensor<2xf32> from #nn.splat<1.0 : f32>
   return
 }
 

@@ -56,7 +56,7 @@ soaprt.device @d0 id 0 alignment 0 {
 // -----
 
 // Tests that a device has both programs.
-// expected-error @+1 {{expected one soaprt.init and one soaprt.main, got: 0 and 1}}
+// expected-error @+1 {{expected one soaprt.init and one soaprt.main or more, got: 0 and 1}}
 soaprt.device @d0 id 0 {
   soaprt.main {}
 }
@@ -240,7 +240,7 @@ soaprt.device @d0 id 0 activations 64 parameters -64 {
 // -----
 
 // Tests that rows stand in programs.
-// expected-error @+1 {{expected buffers, views, loads, tiles and two programs, got: 'nn.constant'; rows stand in soaprt.init or soaprt.main}}
+// expected-error @+1 {{expected buffers, views, loads, tiles and programs, got: 'nn.constant'; rows stand in soaprt.init or soaprt.main}}
 soaprt.device @d0 id 0 {
   %c = nn.constant dense<1.0> : tensor<4xf32> {nn.name = "c"}
   soaprt.init {}
@@ -377,4 +377,40 @@ soaprt.device @d0 id 0 {
   soaprt.main {}
   // expected-error @+1 {{expected a buffer of 'f32', got: '!soaprt.buffer<4xi32, activations>'}}
   soaprt.tile "v" : 0 of tensor<4xf32> at [0] in %a : !soaprt.buffer<4xi32, activations>
+}
+
+// -----
+
+// Tests that programs have names of their own.
+soaprt.device @d0 id 0 {
+  soaprt.init {}
+  soaprt.main "train" {}
+  // expected-error @+1 {{expected programs with different names, got two called 'train'}}
+  soaprt.main "train" {}
+}
+
+// -----
+
+// Tests that a program is fed from inputs of its own.
+soaprt.input @in0 "x" : tensor<4xf32>
+soaprt.device @d0 id 0 {
+  %x = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main "eval" {
+    // expected-error @+1 {{expected an input or output of program 'eval', got: one of 'main'}}
+    soaprt.feed "x" @in0 to (%x : !soaprt.buffer<4xf32, activations>) [#soaprt.box<[0] to [0] sizes [4]>]
+  }
+}
+
+// -----
+
+// Tests that a program is drained to outputs of its own.
+soaprt.output @out0 "y" of "train" : tensor<4xf32>
+soaprt.device @d0 id 0 {
+  %x = soaprt.buffer : !soaprt.buffer<4xf32, activations>
+  soaprt.init {}
+  soaprt.main "eval" {
+    // expected-error @+1 {{expected an input or output of program 'eval', got: one of 'train'}}
+    soaprt.drain "y" @out0 from (%x : !soaprt.buffer<4xf32, activations>) [#soaprt.box<[0] to [0] sizes [4]>]
+  }
 }

@@ -7,8 +7,12 @@
 soaprt.input @in0 "data" : tensor<4x8xf32>
 // CHECK: soaprt.input @in1 "ids" {index_bound = 100 : i64} : tensor<4xi64>
 soaprt.input @in1 "ids" {index_bound = 100 : i64} : tensor<4xi64>
+// CHECK: soaprt.input @in2 "data" of "eval" : tensor<4x8xf32>
+soaprt.input @in2 "data" of "eval" : tensor<4x8xf32>
 // CHECK: soaprt.output @out0 "prob" : tensor<4x8xf32>
 soaprt.output @out0 "prob" : tensor<4x8xf32>
+// CHECK: soaprt.output @out1 "prob" of "eval" : tensor<4x8xf32>
+soaprt.output @out1 "prob" of "eval" : tensor<4x8xf32>
 
 // CHECK: soaprt.kernel @k0 "nn.relu 2x8" native @kernels::@relu index 0 sizes [16] (%{{.*}}: tensor<2x8xf32>) {
 // CHECK:   soaprt.yield %{{.*}} : tensor<2x8xf32>
@@ -59,6 +63,13 @@ soaprt.device @d0 id 0 alignment 128 activations 4096 parameters 256 {
     // CHECK: soaprt.drain "prob" @out0 from(%[[Y]] : !soaprt.buffer<2x8xf32, activations>) [#soaprt.box<[0, 0] to [2, 0] sizes [2, 8]>]
     soaprt.drain "prob" @out0 from (%y : !soaprt.buffer<2x8xf32, activations>) [#soaprt.box<[0, 0] to [2, 0] sizes [2, 8]>]
   }
+  // CHECK: soaprt.main "eval" {
+  soaprt.main "eval" {
+    // CHECK: soaprt.feed "data" @in2
+    soaprt.feed "data" @in2 to (%x : !soaprt.buffer<2x8xf32, activations>) [#soaprt.box<[2, 0] to [0, 0] sizes [2, 8]>] stream compute
+  }
+  // CHECK: soaprt.tile "data" : 0 of tensor<4x8xf32> at [2, 0] program "eval" in %[[X]] : <2x8xf32, activations>
+  soaprt.tile "data" : 0 of tensor<4x8xf32> at [2, 0] program "eval" in %x : !soaprt.buffer<2x8xf32, activations>
   // CHECK: soaprt.tile "relu1" : 0 of tensor<4x8xf32> at [2, 0] in %[[Y]] : <2x8xf32, activations>
   soaprt.tile "relu1" : 0 of tensor<4x8xf32> at [2, 0] in %y : !soaprt.buffer<2x8xf32, activations>
   // CHECK: soaprt.tile "fc" : 1 of tensor<2x8xf32> at [0, 0] parts [0, 2] of 3 in %[[V]] : <2x8xf32, activations>

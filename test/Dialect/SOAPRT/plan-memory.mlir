@@ -150,3 +150,33 @@ soaprt.device @d0 id 0 alignment 256 {
     soaprt.launch "b" @k0(%a : !soaprt.buffer<32xf32, activations>) to (%b : !soaprt.buffer<32xf32, activations>)
   }
 }
+
+// -----
+
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that programs share the arena of activations, which is as large as the
+// program that needs most, and that what lasts has a place of its own.
+// CHECK: soaprt.device @d0 id 0 activations 256 parameters 128
+soaprt.device @d0 id 0 {
+  // CHECK-NEXT: soaprt.buffer at 0 : <32xf32, parameters>
+  %w = soaprt.buffer : !soaprt.buffer<32xf32, parameters>
+  // CHECK-NEXT: soaprt.buffer at 0
+  %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 0
+  %b = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 128
+  %c = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main "train" {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "w" @k0(%a : !soaprt.buffer<32xf32, activations>) to (%w : !soaprt.buffer<32xf32, parameters>)
+  }
+  soaprt.main "eval" {
+    soaprt.copy "b" () to (%b : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.launch "c" @k0(%b : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>)
+  }
+}

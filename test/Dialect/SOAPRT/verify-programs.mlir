@@ -143,3 +143,72 @@ soaprt.device @d0 id 0 activations 128 parameters 256 {
     soaprt.copy "w" () to (%u : !soaprt.buffer<16xf32, parameters>) [] fill 1.0 : f32 stream compute
   }
 }
+
+// -----
+
+// Tests that no program takes for constant what another one writes.
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+soaprt.device @d0 id 0 activations 128 parameters 128 {
+  %w = soaprt.buffer at 0 : !soaprt.buffer<32xf32, parameters>
+  %y = soaprt.buffer at 0 : !soaprt.buffer<32xf32, activations>
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<32xf32> at [0] into %w : !soaprt.buffer<32xf32, parameters>
+  soaprt.init {}
+  soaprt.main "train" {
+    // expected-note @below {{the row that writes it}}
+    soaprt.copy "w" () to (%w : !soaprt.buffer<32xf32, parameters>) [] fill 1.0 : f32 stream compute
+  }
+  soaprt.main "eval" {
+    // expected-error @below {{expected constant input 0 to be written by no row of the step}}
+    soaprt.launch "wrong" @k0(%w : !soaprt.buffer<32xf32, parameters>) to (%y : !soaprt.buffer<32xf32, activations>) stream compute {constants = array<i64: 0>}
+  }
+}
+
+// -----
+
+// Tests that a program has no copy of its own of what another one writes.
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+soaprt.device @d0 id 0 activations 128 parameters 384 {
+  %w = soaprt.buffer at 0 : !soaprt.buffer<32xf32, parameters>
+  %v = soaprt.buffer at 128 : !soaprt.buffer<32xf32, parameters>
+  %u = soaprt.buffer at 256 : !soaprt.buffer<32xf32, parameters>
+  %y = soaprt.buffer at 0 : !soaprt.buffer<32xf32, activations>
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<64xf32> at [0] into %w : !soaprt.buffer<32xf32, parameters>
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<64xf32> at [32] into %u : !soaprt.buffer<32xf32, parameters>
+  // expected-error @below {{expected no copy of parameter 'w' that no row writes, as others are}}
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<64xf32> at [16] into %v : !soaprt.buffer<32xf32, parameters>
+  soaprt.init {}
+  soaprt.main "train" {
+    // expected-note @below {{the row that writes another one}}
+    soaprt.copy "w" () to (%w : !soaprt.buffer<32xf32, parameters>) [] fill 1.0 : f32 stream compute
+  }
+  soaprt.main "eval" {
+    soaprt.launch "y" @k0(%v : !soaprt.buffer<32xf32, parameters>) to (%y : !soaprt.buffer<32xf32, activations>) stream compute
+  }
+}
+
+// -----
+
+// Tests that a program does not read what another one has left in activations.
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+soaprt.device @d0 id 0 activations 256 parameters 0 {
+  // expected-note @below {{of this buffer}}
+  %x = soaprt.buffer at 0 : !soaprt.buffer<32xf32, activations>
+  %y = soaprt.buffer at 128 : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main "train" {
+    soaprt.copy "x" () to (%x : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32 stream compute
+  }
+  soaprt.main "eval" {
+    // expected-error @below {{expected to read what an earlier row has written, got bytes that none has}}
+    soaprt.launch "y" @k0(%x : !soaprt.buffer<32xf32, activations>) to (%y : !soaprt.buffer<32xf32, activations>) stream compute
+  }
+}

@@ -11,6 +11,7 @@
 #include "Coverage.h"
 #include "EmulatedTarget.h"
 #include "Execution.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/CPU/Evaluate.h"
@@ -72,12 +73,21 @@ static void addTraining(OpPassManager &passes, const json::Object &train,
   how.lr = train.getNumber("lr").value_or(0);
   how.momentum = train.getNumber("momentum").value_or(0);
   how.clipNorm = train.getNumber("clip").value_or(0);
+  how.evaluation = true;
   how.accumulate = train.getInteger("accumulate").value_or(1);
   if (std::optional<int64_t> parts = train.getInteger("parts")) {
     how.batchNorm = "local";
     how.batchNormParts = *parts;
   }
-  passes.addNestedPass<func::FuncOp>(nn::createBuildTrainingStepPass(how));
+  passes.addPass(nn::createBuildTrainingStepPass(how));
+}
+
+/// The modules of a model's programs.
+static SmallVector<ModuleOp, 2> programsOf(ModuleOp model) {
+  SmallVector<ModuleOp, 2> programs = {model};
+  if (ModuleOp evaluation = nn::findEvaluation(model))
+    programs.push_back(evaluation);
+  return programs;
 }
 
 llvm::Error Case::import(StringRef path, int64_t unrollRNN,
@@ -95,9 +105,13 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN,
   if (!runPasses(*model_, [&](OpPassManager &passes) {
         if (train)
           addTraining(passes, *train, unrollRNN);
-        buildNormalizePipeline(passes, unrollRNN);
       }))
-    return fail("normalize");
+    return fail("training step");
+  for (ModuleOp program : programsOf(*model_))
+    if (!runPasses(program, [&](OpPassManager &passes) {
+          buildNormalizePipeline(passes, unrollRNN);
+        }))
+      return fail("normalize");
   return llvm::Error::success();
 }
 
@@ -142,6 +156,26 @@ static std::string compareMovements(const json::Array &planned,
   return "expected the movements that were planned, " +
          (left == expected.end() ? "no more" : *left) +
          ", got: " + (right == got.end() ? "no more" : *right);
+}
+
+llvm::Error Case::partition(ModuleOp module, const ModuleProblem &problem,
+                            const Strategy &strategy, const Topology &topology,
+                            std::vector<MovementList> &movements) {
+  SimulatedProgram simulated(problem, strategy);
+  Proof proof;
+  if (failed(proof.provePlans(simulated, module.getLoc())))
+    return fail("proof of plans");
+  writeStrategy(problem.extracted, strategy, topology);
+  if (!runPasses(module,
+                 [](OpPassManager &passes) { buildPartitionPipeline(passes); }))
+    return fail("partition");
+  FailureOr<func::FuncOp> main = getMainFunction(module);
+  if (failed(main) || failed(simulated.compare(*main)))
+    return fail("compare with the simulation");
+  if (failed(proof.proveTasks(module, &simulated)))
+    return fail("proof of tasks");
+  movements.push_back(simulated.movements());
+  return llvm::Error::success();
 }
 
 /// The target that SOAP_TEST_TARGET names; the code of both is the CPU's.
@@ -190,29 +224,36 @@ Case::run(const json::Object &request,
     return std::move(result);
   };
 
-  SimulatedProgram simulated(*problem, *strategy);
-  auto planned = json::parse(simulated.movementsJSON());
+  std::vector<MovementList> movements;
+  if (llvm::Error error =
+          partition(*module, *problem, *strategy, *topology, movements))
+    return failed(std::move(error));
+  if (ModuleOp evaluation = nn::findEvaluation(*module)) {
+    writeTopology(evaluation, *topology);
+    FailureOr<ModuleProblem> inner = readProblem(evaluation);
+    if (mlir::failed(inner))
+      return failed(fail("graph of the evaluation"));
+    Strategy follows =
+        evaluationStrategy(graph, *strategy, inner->extracted.graph, *topology);
+    if (llvm::Error mistake =
+            verify(follows, inner->extracted.graph, *topology))
+      return failed(std::move(mistake));
+    if (llvm::Error error =
+            partition(evaluation, *inner, follows, *topology, movements))
+      return failed(std::move(error));
+  }
+  auto planned = json::parse(movements.back().json());
   if (!planned)
     return planned.takeError();
-  Proof proof;
-  if (mlir::failed(proof.provePlans(simulated, module->getLoc())))
-    return failed(fail("proof of plans"));
-  writeStrategy(problem->extracted, *strategy, *topology);
-  auto partition = [](OpPassManager &passes) {
-    buildPartitionPipeline(passes);
-  };
-  if (!runPasses(*module, partition))
-    return failed(fail("partition"));
-  FailureOr<func::FuncOp> main = getMainFunction(*module);
-  if (mlir::failed(main) || mlir::failed(simulated.compare(*main)))
-    return failed(fail("compare with the simulation"));
-  if (mlir::failed(proof.proveTasks(*module, &simulated)))
-    return failed(fail("proof of tasks"));
   auto lower = [&](OpPassManager &passes) {
     buildLowerPipeline(passes, target);
   };
-  if (!runPasses(*module, lower) || mlir::failed(simulated.compare(*module)))
+  if (!runPasses(*module, lower))
     return failed(fail("lower"));
+  for (auto [number, moved] : llvm::enumerate(movements))
+    if (mlir::failed(moved.compare(*module, number)))
+      return failed(fail("movements of programs"));
+  Proof proof;
 
   ModelOptions options;
   options.name = "case";

@@ -43,8 +43,8 @@ public:
   /// after another, to the file `output`. Returns what is known of the run:
   /// {"strategy", "coverage", "outputs": [NAME...], "movements": n}. Of
   /// training, these are the outputs of every step, and "before NAME" and
-  /// "after NAME" of what lasts from step to step, with "shapes" and "types" of
-  /// all.
+  /// "after NAME" of what lasts from step to step, then "eval NAME" of what the
+  /// model makes of its inputs, with "shapes" and "types" of all.
   llvm::Expected<llvm::json::Object>
   run(const llvm::json::Object &request,
       const llvm::StringMap<std::string> &inputs, llvm::StringRef output);
@@ -53,6 +53,10 @@ private:
   llvm::Expected<Strategy> chooseStrategy(const ModuleProblem &problem,
                                           const llvm::json::Object &request,
                                           llvm::StringRef name);
+  /// Partitions a program and proves it; appends what it moves.
+  llvm::Error partition(mlir::ModuleOp module, const ModuleProblem &problem,
+                        const Strategy &strategy, const Topology &topology,
+                        std::vector<MovementList> &movements);
   llvm::Error fail(llvm::StringRef what);
   bool runPasses(mlir::ModuleOp module,
                  llvm::function_ref<void(mlir::OpPassManager &)> build);

@@ -76,9 +76,10 @@ struct Outputs {
   std::vector<std::string> buffers;
   std::vector<void *> pointers;
 
-  llvm::Error create(soap_model *model) {
-    for (size_t i = 0; i < soap_model_output_count(model); ++i) {
-      if (soap_model_output(model, i, &ports.emplace_back()) != SOAP_OK)
+  llvm::Error create(soap_model *model, size_t program = 0) {
+    for (size_t i = 0; i < soap_program_output_count(model, program); ++i) {
+      if (soap_program_output(model, program, i, &ports.emplace_back()) !=
+          SOAP_OK)
         return runtimeError("outputs");
       // NaNs, if nobody writes them.
       buffers.emplace_back(ports.back().bytes, '\xff');
@@ -87,9 +88,9 @@ struct Outputs {
       pointers.push_back(buffer.data());
     return llvm::Error::success();
   }
-  void addTo(Executed &result) const {
+  void addTo(Executed &result, const std::string &prefix = "") const {
     for (auto [port, buffer] : llvm::zip_equal(ports, buffers))
-      addTensor(result, port.name, port, buffer);
+      addTensor(result, prefix + port.name, port, buffer);
   }
 };
 } // namespace
@@ -106,6 +107,34 @@ static llvm::Error train(Executed &result, soap_model *model,
     outputs.addTo(result);
   }
   return addState(result, model, "after");
+}
+
+/// Runs the model with the parameters that training has left.
+static llvm::Error evaluate(Executed &result, soap_model *model,
+                            const llvm::StringMap<std::string> &inputs) {
+  constexpr size_t program = 1;
+  if (soap_model_program_count(model) <= program)
+    return llvm::createStringError("expected a program for evaluation");
+  std::vector<const void *> values;
+  for (size_t i = 0; i < soap_program_input_count(model, program); ++i) {
+    soap_port port;
+    if (soap_program_input(model, program, i, &port) != SOAP_OK)
+      return runtimeError("inputs of the evaluation");
+    auto value = inputs.find(port.name);
+    if (value == inputs.end() || value->second.size() != port.bytes)
+      return llvm::createStringError("expected the evaluation to have inputs "
+                                     "of the model, got: '" +
+                                     std::string(port.name) + "'");
+    values.push_back(value->second.data());
+  }
+  Outputs outputs;
+  if (llvm::Error error = outputs.create(model, program))
+    return error;
+  if (soap_program_run(model, program, values.data(),
+                       outputs.pointers.data()) != SOAP_OK)
+    return runtimeError("evaluating");
+  outputs.addTo(result, "eval ");
+  return llvm::Error::success();
 }
 
 llvm::Expected<Executed> property::execute(
@@ -156,6 +185,8 @@ llvm::Expected<Executed> property::execute(
   if (trainingSteps != 0) {
     if (llvm::Error error =
             train(result, loaded, values, outputs, trainingSteps))
+      return std::move(error);
+    if (llvm::Error error = evaluate(result, loaded, inputs))
       return std::move(error);
   } else {
     if (soap_model_run(loaded, before.data(), outputs.pointers.data()) !=

@@ -30,7 +30,8 @@ struct Executed {
 /// Loads a model and runs two steps: one with other inputs, so that nothing of
 /// it may be left over, then the one that counts. Or, with `trainingSteps`, so
 /// many that count, between what lasts from step to step before and after them:
-/// "before NAME", the outputs of every step, "after NAME".
+/// "before NAME", the outputs of every step, "after NAME", and "eval NAME", the
+/// outputs of the evaluation program. Movements are those of the last program.
 llvm::Expected<Executed> execute(const std::string &table,
                                  const std::vector<soap_native_kernel> &natives,
                                  const std::string &folder,

@@ -29,6 +29,11 @@ def ConvertSOAPToSOAPRTPass
       row per member, with copies where their pieces are not contiguous. Tags
       number the soap ops.
     - Transfers from and to the host become feeds and drains.
+    - The `@main` of a `module @eval` in the module becomes a second program of
+      every device, `soaprt.main "eval"`; the first one is called "train" then,
+      if it writes parameters. A parameter of both is loaded once, where the
+      first one has it; one that the first writes must have the same tiles in
+      both.
 
     Expects the result of soap-partition (and soap-schedule): every operation in
     `@main` is a soap op. Does not assign streams, waits or memory.

@@ -30,7 +30,8 @@ struct ModelOptions {
   std::string name;        ///< Of the model: "light_resnet50".
   std::string fingerprint; ///< Of its operator graph.
   std::string strategy;    ///< A strategy file, JSON.
-  uint64_t simulatedNs = 0;
+  /// Simulated step times of the programs, in order; absent or 0: unknown.
+  llvm::SmallVector<uint64_t, 2> simulatedNs;
   uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly,
   /// among so many devices, of which the programs may use but some; 0: among
   /// those of the programs.

@@ -111,10 +111,10 @@ public:
   Value ofA() {
     auto role = roles("n", "k", "f");
     auto turned = roles("k", "n", "f");
-    Value full =
-        op_.getTransposeA()
-            ? product(op_.getB(), op_.getTransposeB(), dy_, true, turned)
-            : product(dy_, false, op_.getB(), !op_.getTransposeB(), role);
+    Value full = op_.getTransposeA()
+                     ? product({op_.getB(), op_.getTransposeB()},
+                               transposed(dy_), turned)
+                     : product({dy_}, {op_.getB(), !op_.getTransposeB()}, role);
     return toOperand(full, 0);
   }
 
@@ -142,8 +142,8 @@ public:
       turned = {{"n", "f"}, {"f", "k"}, {"k", longest.str()}};
     }
     Value full = op_.getTransposeB()
-                     ? product(dy, true, a, op_.getTransposeA(), turned)
-                     : product(a, !op_.getTransposeA(), dy, false, role);
+                     ? product(transposed(dy), {a, op_.getTransposeA()}, turned)
+                     : product({a, !op_.getTransposeA()}, {dy}, role);
     return toOperand(full, 1);
   }
 
@@ -163,28 +163,26 @@ private:
     return names;
   }
 
-  Value product(Value x, bool transposeX, Value y, bool transposeY,
-                const LoopNames &loops) {
-    ArrayRef<int64_t> a = shapeOf(x), c = shapeOf(y);
+  Value product(Factor x, Factor y, const LoopNames &loops) {
+    ArrayRef<int64_t> a = shapeOf(x.matrix), c = shapeOf(y.matrix);
     Shape shape;
     size_t rank = std::max(a.size(), c.size());
     for (size_t i = rank; i > 2; --i)
       shape.push_back(std::max(i <= a.size() ? a[a.size() - i] : 1,
                                i <= c.size() ? c[c.size() - i] : 1));
-    shape.push_back(a[a.size() - (transposeX ? 1 : 2)]);
-    shape.push_back(c[c.size() - (transposeY ? 2 : 1)]);
+    shape.push_back(x.size(0));
+    shape.push_back(y.size(1));
     return b_.join(
-        b_.create<MatMulOp>(RankedTensorType::get(shape, elementType(x)), x, y,
-                            Value(), transposeX, transposeY, op_.getAlpha()),
+        b_.create<MatMulOp>(RankedTensorType::get(shape, elementType(x.matrix)),
+                            x.matrix, y.matrix, Value(), x.isTransposed,
+                            y.isTransposed, op_.getAlpha()),
         loops);
   }
 
   /// The last dimension and, before it, all others as one.
   Value rowsOf(Value x, int64_t rows, StringRef rowLoop, StringRef lastLoop) {
-    Shape shape{rows, shapeOf(x).back()};
-    return b_.join(
-        b_.create<ReshapeOp>(RankedTensorType::get(shape, elementType(x)), x),
-        LoopNames{{"d0", rowLoop.str()}, {"d1", lastLoop.str()}});
+    return b_.reshape(x, {rows, shapeOf(x).back()},
+                      {{"d0", rowLoop.str()}, {"d1", lastLoop.str()}});
   }
 
   /// `full` summed over the batch dimensions along which an operand was

@@ -138,7 +138,7 @@ static MaybeGradients clip(ClipOp op, Build &b, ArrayRef<Value> results,
   return Gradients{gradient};
 }
 
-/// Steps are flat.
+/// Functions that are constant between jumps have the derivative 0.
 template <typename Op>
 static MaybeGradients nothing(Op, Build &, ArrayRef<Value>, const BitVector &) {
   return Gradients{Value()};
@@ -220,7 +220,7 @@ static MaybeGradients pow(PowOp op, Build &b, ArrayRef<Value> results,
       [&] {
         Value lower = b.pow(op.getA(), b.add(op.getB(), -1));
         Value slope = b.mul(op.getB(), lower);
-        // x^0 is flat, at 0 as well.
+        // The derivative of x^0 is 0, also at 0.
         Value isFlat = b.compare(Predicate::Eq, op.getB(), zero);
         return b.mul(results[0], b.where(isFlat, zero, slope));
       },

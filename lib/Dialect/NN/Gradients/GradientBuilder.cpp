@@ -186,10 +186,16 @@ Value GradientBuilder::sumToShape(Value gradient, Type type) {
 // Shapes and constants
 //===----------------------------------------------------------------------===//
 
-Value GradientBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
+Value GradientBuilder::reshape(Value x, ArrayRef<int64_t> shape,
+                               const LoopNames &loops) {
   if (shapeOf(x) == shape)
     return x;
-  auto op = create<ReshapeOp>(RankedTensorType::get(shape, elementType(x)), x);
+  return join(
+      create<ReshapeOp>(RankedTensorType::get(shape, elementType(x)), x),
+      loops);
+}
+
+Value GradientBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
   // Dimensions of size 1 come and go; the others keep their loops.
   LoopNames loops;
   ArrayRef<int64_t> from = shapeOf(x);
@@ -205,8 +211,7 @@ Value GradientBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
     if (int loop = frame_.dims[missing + dim++].loop; loop >= 0)
       loops.push_back({("d" + Twine(to)).str(), spec_.loops[loop].name.str()});
   }
-  joinAlong(op, loops);
-  return op;
+  return reshape(x, shape, loops);
 }
 
 Value GradientBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {

@@ -19,6 +19,25 @@ inline mlir::Type elementType(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
 }
 
+/// "d<dim>": the loop of a dimension, by names of dimensions.
+inline std::string dimName(size_t dim) {
+  return ("d" + llvm::Twine(dim)).str();
+}
+
+/// A factor of a matrix product, or a batch of them.
+struct Factor {
+  mlir::Value matrix;
+  bool isTransposed = false;
+
+  /// The size of what are rows (0) or columns (1) of the factor.
+  int64_t size(unsigned dim) const {
+    return shapeOf(matrix).take_back(2)[isTransposed ? 1 - dim : dim];
+  }
+};
+inline Factor transposed(mlir::Value matrix) {
+  return {matrix, /*isTransposed=*/true};
+}
+
 /// Gradients of the operands of one operation.
 using Gradients = llvm::SmallVector<mlir::Value>;
 using MaybeGradients = mlir::FailureOr<Gradients>;
@@ -43,6 +62,7 @@ void attachElementwiseGradients(mlir::MLIRContext *context);
 void attachContractionGradients(mlir::MLIRContext *context);
 void attachIndexGradients(mlir::MLIRContext *context);
 void attachRecurrentGradients(mlir::MLIRContext *context);
+void attachResizeGradients(mlir::MLIRContext *context);
 void attachShapeGradients(mlir::MLIRContext *context);
 void attachWindowGradients(mlir::MLIRContext *context);
 /// @}

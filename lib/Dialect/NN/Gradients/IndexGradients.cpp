@@ -18,22 +18,11 @@ using namespace soap::nn;
 using llvm::BitVector;
 using Build = GradientBuilder;
 
-static std::string dimName(size_t dim) { return ("d" + Twine(dim)).str(); }
-
 static int64_t elementCount(ArrayRef<int64_t> shape) {
   int64_t count = 1;
   for (int64_t size : shape)
     count *= size;
   return count;
-}
-
-static Value reshaped(Build &b, Value x, ArrayRef<int64_t> shape,
-                      const LoopNames &loops = {}) {
-  if (shapeOf(x) == shape)
-    return x;
-  return b.join(
-      b.create<ReshapeOp>(RankedTensorType::get(shape, elementType(x)), x),
-      loops);
 }
 
 /// 1, 2, 3, ... in row-major order.
@@ -43,14 +32,28 @@ static Value counted(Build &b, ArrayRef<int64_t> shape) {
                                         /*axis=*/0, /*exclusive=*/false,
                                         /*reverse=*/false),
                      LoopNames());
-  return reshaped(b, sums, shape);
+  return b.reshape(sums, shape, LoopNames());
 }
 
-/// The error of a reduction without a gradient.
-static MaybeGradients refuse(Operation *op) {
-  op->emitOpError() << "expected stored or added updates for a gradient, got: "
-                       "another reduction";
-  return failure();
+/// The gradients of a store of updates (operand 1) into data (operand 2): where
+/// updates are added, `dy` itself is that of the data; else `ofData` makes it.
+/// Fails for other reductions.
+template <typename Op>
+static MaybeGradients storeGradients(Op op, Value dy, const BitVector &isNeeded,
+                                     llvm::function_ref<Value()> ofData,
+                                     llvm::function_ref<Value()> ofUpdates) {
+  if (op.getReduction() && *op.getReduction() != ReduceKind::Sum) {
+    op->emitOpError()
+        << "expected stored or added updates for a gradient, got: "
+           "another reduction";
+    return failure();
+  }
+  Gradients gradients(op->getNumOperands());
+  if (op.getData() && isNeeded[2])
+    gradients[2] = op.getReduction() ? dy : ofData();
+  if (isNeeded[1])
+    gradients[1] = ofUpdates();
+  return gradients;
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,22 +71,35 @@ static LoopNames elementLoops(size_t rank, int64_t axis, StringRef of,
   return loops;
 }
 
-static Value lookUp(Build &b, Value data, Value indices, int64_t axis) {
+namespace {
+/// The elements that `indices` name along a dimension.
+struct Places {
+  Value indices;
+  int64_t axis;
+
+  LoopNames loops(StringRef of) const {
+    return elementLoops(shapeOf(indices).size(), axis, of, dimName(axis));
+  }
+};
+} // namespace
+
+static Value lookUp(Build &b, Value data, Places at) {
   return b.join(
       b.create<GatherElementsOp>(
-          RankedTensorType::get(shapeOf(indices), elementType(data)), data,
-          indices, axis, /*base=*/0,
+          RankedTensorType::get(shapeOf(at.indices), elementType(data)), data,
+          at.indices, at.axis, /*base=*/0,
           /*table_size=*/IntegerAttr()),
-      elementLoops(shapeOf(indices).size(), axis, "v", dimName(axis)));
+      at.loops("v"));
 }
 
-static Value store(Build &b, Type type, Value indices, Value updates,
-                   Value data, int64_t axis, ReduceKindAttr reduction) {
-  return b.join(
-      b.create<ScatterElementsOp>(type, indices, updates, data, axis, reduction,
-                                  /*base=*/0,
-                                  /*table_size=*/IntegerAttr()),
-      elementLoops(shapeOf(indices).size(), axis, "u", dimName(axis)));
+/// `data`, or zeros of `type` if it is null, with the updates at their places.
+static Value store(Build &b, Type type, Places at, Value updates, Value data,
+                   ReduceKindAttr reduction) {
+  return b.join(b.create<ScatterElementsOp>(type, at.indices, updates, data,
+                                            at.axis, reduction,
+                                            /*base=*/0,
+                                            /*table_size=*/IntegerAttr()),
+                at.loops("u"));
 }
 
 static MaybeGradients gatherElements(GatherElementsOp op, Build &b,
@@ -91,41 +107,34 @@ static MaybeGradients gatherElements(GatherElementsOp op, Build &b,
                                      const BitVector &isNeeded) {
   Gradients gradients(2);
   if (isNeeded[0])
-    gradients[0] = store(b, op.getData().getType(), op.getIndices(), results[0],
-                         Value(), op.getAxis(),
-                         ReduceKindAttr::get(op.getContext(), ReduceKind::Sum));
+    gradients[0] =
+        store(b, op.getData().getType(),
+              {op.getIndices(), static_cast<int64_t>(op.getAxis())}, results[0],
+              Value(), ReduceKindAttr::get(op.getContext(), ReduceKind::Sum));
   return gradients;
 }
 
 static MaybeGradients scatterElements(ScatterElementsOp op, Build &b,
                                       ArrayRef<Value> results,
                                       const BitVector &isNeeded) {
-  Value dy = results[0], indices = op.getIndices();
-  auto axis = static_cast<int64_t>(op.getAxis());
-  if (op.getReduction() && *op.getReduction() != ReduceKind::Sum)
-    return refuse(op);
-  Gradients gradients(op->getNumOperands());
-  if (op.getData() && isNeeded[2])
-    gradients[2] =
-        op.getReduction()
-            ? dy
-            : store(b, dy.getType(), indices,
-                    b.splat(op.getUpdates().getType(), 0), dy, axis, nullptr);
-  if (!isNeeded[1])
-    return gradients;
-  Value updates = lookUp(b, dy, indices, axis);
-  if (!op.getReduction()) {
+  Value dy = results[0];
+  Places at{op.getIndices(), static_cast<int64_t>(op.getAxis())};
+  auto ofData = [&] {
+    return store(b, dy.getType(), at, b.splat(op.getUpdates().getType(), 0), dy,
+                 nullptr);
+  };
+  auto ofUpdates = [&] {
+    Value updates = lookUp(b, dy, at);
+    if (op.getReduction())
+      return updates;
     // Of several updates of one element only one is there.
-    Value numbers = counted(b, shapeOf(indices));
+    Value numbers = counted(b, shapeOf(at.indices));
     auto table = RankedTensorType::get(shapeOf(dy), b.getI64Type());
-    Value kept =
-        lookUp(b, store(b, table, indices, numbers, Value(), axis, nullptr),
-               indices, axis);
-    updates = b.where(b.compare(Predicate::Eq, kept, numbers), updates,
-                      b.scalar(elementType(dy), 0));
-  }
-  gradients[1] = updates;
-  return gradients;
+    Value kept = lookUp(b, store(b, table, at, numbers, Value(), nullptr), at);
+    return b.where(b.compare(Predicate::Eq, kept, numbers), updates,
+                   b.scalar(elementType(dy), 0));
+  };
+  return storeGradients(op, dy, isNeeded, ofData, ofUpdates);
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +177,7 @@ static Value withBatch(Build &b, Value indices, size_t count) {
                           LoopNames());
     parts.push_back(
         b.join(b.create<ExpandOp>(RankedTensorType::get(shape, element),
-                                  reshaped(b, places, row)),
+                                  b.reshape(places, row, LoopNames())),
                LoopNames()));
   }
   parts.push_back(indices);
@@ -196,19 +205,14 @@ static MaybeGradients scatterND(ScatterNDOp op, Build &b,
                                 ArrayRef<Value> results,
                                 const BitVector &isNeeded) {
   Value dy = results[0], indices = op.getIndices();
-  if (op.getReduction() && *op.getReduction() != ReduceKind::Sum)
-    return refuse(op);
-  Gradients gradients(op->getNumOperands());
-  if (op.getData() && isNeeded[2])
-    gradients[2] =
-        op.getReduction()
-            ? dy
-            : storeSlices(b, dy.getType(), indices,
-                          b.splat(op.getUpdates().getType(), 0), dy, nullptr);
-  if (!isNeeded[1])
-    return gradients;
-  Value updates = lookUpSlices(b, dy, indices);
-  if (!op.getReduction()) {
+  auto ofData = [&] {
+    return storeSlices(b, dy.getType(), indices,
+                       b.splat(op.getUpdates().getType(), 0), dy, nullptr);
+  };
+  auto ofUpdates = [&] {
+    Value updates = lookUpSlices(b, dy, indices);
+    if (op.getReduction())
+      return updates;
     // Of several updates of one slice only one is there.
     Value numbers = counted(b, shapeOf(indices).drop_back());
     auto table = RankedTensorType::get(
@@ -220,13 +224,14 @@ static MaybeGradients scatterND(ScatterNDOp op, Build &b,
         b.create<CompareOp>(bits, kept, numbers, Predicate::Eq), LoopNames());
     Shape rows(shapeOf(numbers));
     rows.resize(shapeOf(updates).size(), 1);
-    updates =
-        b.join(b.create<WhereOp>(updates.getType(), reshaped(b, isKept, rows),
-                                 updates, b.scalar(elementType(dy), 0)),
+    Value result =
+        b.join(b.create<WhereOp>(updates.getType(),
+                                 b.reshape(isKept, rows, LoopNames()), updates,
+                                 b.scalar(elementType(dy), 0)),
                LoopNames());
-  }
-  gradients[1] = updates;
-  return gradients;
+    return result;
+  };
+  return storeGradients(op, dy, isNeeded, ofData, ofUpdates);
 }
 
 //===----------------------------------------------------------------------===//
@@ -238,8 +243,9 @@ static MaybeGradients topK(TopKOp op, Build &b, ArrayRef<Value> results,
                            const BitVector &) {
   if (!results[0])
     return Gradients{Value()};
-  return Gradients{store(b, op.getX().getType(), op.getIndices(), results[0],
-                         Value(), op.getAxis(), nullptr)};
+  Places at{op.getIndices(), static_cast<int64_t>(op.getAxis())};
+  return Gradients{
+      store(b, op.getX().getType(), at, results[0], Value(), nullptr)};
 }
 
 static MaybeGradients cumSum(CumSumOp op, Build &b, ArrayRef<Value> results,
@@ -273,127 +279,10 @@ static MaybeGradients tile(TileOp op, Build &b, ArrayRef<Value> results,
     LoopNames loops{{dimName(dim), dimName(dim)}};
     dy = b.join(
         b.create<ReduceOp>(RankedTensorType::get(summed, elementType(dy)),
-                           reshaped(b, dy, shape, loops), ReduceKind::Sum,
+                           b.reshape(dy, shape, loops), ReduceKind::Sum,
                            static_cast<int64_t>(dim), /*keepdims=*/false,
                            llvm::APFloat(1.0f)),
         loops);
-  }
-  return Gradients{dy};
-}
-
-//===----------------------------------------------------------------------===//
-// Interpolation
-//===----------------------------------------------------------------------===//
-
-/// Keys' weight (1981) of the element at `distance` of a point.
-static double cubicWeight(double a, double distance) {
-  double d = std::abs(distance);
-  if (d <= 1)
-    return ((a + 2) * d - (a + 3)) * d * d + 1;
-  return d < 2 ? a * (((d - 5) * d + 8) * d - 4) : 0;
-}
-
-/// What every element of the result along dimension `dim` takes of those of x:
-/// [result, x], row-major.
-static SmallVector<double> resizeMatrix(ResizeOp op, size_t dim) {
-  int64_t size = shapeOf(op.getX())[dim];
-  int64_t count = shapeOf(op.getResult())[dim];
-  int64_t den = op.getDenominators()[dim];
-  SmallVector<double> matrix(count * size);
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t above = op.getNumerators()[dim] * i + op.getOffsets()[dim];
-    int64_t below = above / den - (above % den < 0);
-    double part =
-        static_cast<double>(above - below * den) / static_cast<double>(den);
-    SmallVector<std::pair<int64_t, double>> taken;
-    switch (op.getMode()) {
-    case ResizeMode::Nearest:
-      taken = {{below, 1}};
-      break;
-    case ResizeMode::Linear:
-      taken = {{below, 1 - part}, {below + 1, part}};
-      break;
-    case ResizeMode::Cubic:
-      for (int64_t k = -1; k < 3; ++k)
-        taken.push_back(
-            {below + k,
-             cubicWeight(op.getCubicA().convertToDouble(), part - double(k))});
-      break;
-    }
-    double sum = 0;
-    for (auto &[at, weight] : taken) {
-      if (op.getExcludeOutside() && (at < 0 || at >= size))
-        weight = 0;
-      at = std::clamp<int64_t>(at, 0, size - 1);
-      sum += weight;
-    }
-    for (auto [at, weight] : taken)
-      matrix[i * size + at] += weight / sum;
-  }
-  return matrix;
-}
-
-/// Dimension `dim` of `dy`, times the matrix of that dimension. It is the last
-/// but one of a product, or the last.
-static Value multiplied(Build &b, ResizeOp op, Value dy, size_t dim) {
-  size_t rank = shapeOf(dy).size();
-  int64_t size = shapeOf(op.getX())[dim], count = shapeOf(dy)[dim];
-  Value matrix =
-      b.numbers({count, size}, elementType(dy), resizeMatrix(op, dim));
-  // Another one goes to the end and comes back.
-  bool isTurned = dim + 2 < rank;
-  SmallVector<int64_t> turn;
-  for (size_t i = 0; i < rank; ++i)
-    turn.push_back(static_cast<int64_t>(i));
-  if (isTurned)
-    std::swap(turn[dim], turn[rank - 1]);
-  if (isTurned)
-    dy = b.transpose(dy, turn);
-  if (rank == 1)
-    dy = reshaped(b, dy, {1, count});
-  bool isLast = dim + 2 != rank;
-  Shape shape(shapeOf(dy));
-  shape[shape.size() - (isLast ? 1 : 2)] = size;
-  auto type = RankedTensorType::get(shape, elementType(dy));
-  LoopNames loops;
-  for (size_t i = 0; i + 2 < rank; ++i)
-    loops.push_back({("b" + Twine(i)).str(), dimName(turn[i])});
-  auto one = llvm::APFloat(1.0f);
-  if (isLast) {
-    loops.push_back({"k", dimName(turn[rank - 1])});
-    if (rank > 1)
-      loops.push_back({"n", dimName(turn[rank - 2])});
-    dy = b.join(b.create<MatMulOp>(type, dy, matrix, Value(),
-                                   /*transpose_a=*/false,
-                                   /*transpose_b=*/false, one),
-                loops);
-  } else {
-    loops.push_back({"k", dimName(dim)});
-    loops.push_back({"f", dimName(rank - 1)});
-    dy = b.join(b.create<MatMulOp>(type, matrix, dy, Value(),
-                                   /*transpose_a=*/true,
-                                   /*transpose_b=*/false, one),
-                loops);
-  }
-  if (rank == 1)
-    dy = reshaped(b, dy, size);
-  return isTurned ? b.transpose(dy, turn) : dy;
-}
-
-/// Interpolation is a matrix along each dimension.
-static MaybeGradients resize(ResizeOp op, Build &b, ArrayRef<Value> results,
-                             const BitVector &) {
-  Value dy = results[0];
-  for (size_t dim = shapeOf(dy).size(); dim-- > 0;) {
-    int64_t size = shapeOf(op.getX())[dim];
-    bool isIdentity = shapeOf(dy)[dim] == size;
-    if (isIdentity) {
-      SmallVector<double> matrix = resizeMatrix(op, dim);
-      for (int64_t i = 0; i < size; ++i)
-        isIdentity &= matrix[i * size + i] == 1;
-    }
-    if (!isIdentity)
-      dy = multiplied(b, op, dy, dim);
   }
   return Gradients{dy};
 }
@@ -409,5 +298,4 @@ void soap::nn::attachIndexGradients(MLIRContext *context) {
   CumSumOp::attachInterface<GradientModel<CumSumOp, cumSum>>(*context);
   TriluOp::attachInterface<GradientModel<TriluOp, trilu>>(*context);
   TileOp::attachInterface<GradientModel<TileOp, tile>>(*context);
-  ResizeOp::attachInterface<GradientModel<ResizeOp, resize>>(*context);
 }

@@ -32,21 +32,35 @@ public:
         weight_(shapeOf(op.getInputWeight())), gates_(flat(gates)),
         states_(states) {}
 
+  /// Gradients of x, weights and bias, as far as they are needed. Those of the
+  /// operands behind stay null.
+  Gradients ofOperands(const BitVector &isNeeded) {
+    Gradients gradients(op_->getNumOperands());
+    if (isNeeded[0])
+      gradients[0] = ofX();
+    if (isNeeded[1])
+      gradients[1] = ofInputWeight();
+    if (isNeeded[2])
+      gradients[2] = ofRecurrentWeight();
+    if (isNeeded[3])
+      gradients[3] = ofBias();
+    return gradients;
+  }
+
   Value ofX() {
-    Value weight = shaped(op_.getInputWeight(),
-                          {weight_[0], weight_[1] * weight_[2], weight_[3]},
-                          {{"d0", "dir"}});
-    Value rows =
-        product(gates_, false, weight, false, {{"b0", "dir"}, {"n", "n"}});
+    Value weight = b_.reshape(op_.getInputWeight(),
+                              {weight_[0], weight_[1] * weight_[2], weight_[3]},
+                              {{"d0", "dir"}});
+    Value rows = product({gates_}, {weight}, {{"b0", "dir"}, {"n", "n"}});
     if (weight_[0] > 1)
       rows = sum(rows, 0, {{"d0", "dir"}, {"d1", "n"}});
-    rows = shaped(rows, {x_[1], x_[0], x_[2]}, {{"d0", "n"}});
+    rows = b_.reshape(rows, {x_[1], x_[0], x_[2]}, {{"d0", "n"}});
     return turned(rows, {{"d1", "n"}});
   }
 
   Value ofInputWeight() {
     Value x = turned(op_.getX(), {{"d0", "n"}});
-    x = shaped(x, {x_[0] * x_[1], x_[2]}, {{"d0", "n"}});
+    x = b_.reshape(x, {x_[0] * x_[1], x_[2]}, {{"d0", "n"}});
     return like(op_.getInputWeight(), ofProduct(gates_, x));
   }
 
@@ -56,8 +70,8 @@ public:
 
   /// Of all gates: [directions, gates, hidden].
   Value ofBias() {
-    return shaped(sum(gates_, 1, {{"d0", "dir"}, {"d1", "n"}}),
-                  {weight_[0], weight_[1], weight_[2]}, {{"d0", "dir"}});
+    return b_.reshape(sum(gates_, 1, {{"d0", "dir"}, {"d1", "n"}}),
+                      {weight_[0], weight_[1], weight_[2]}, {{"d0", "dir"}});
   }
 
   /// [directions, batch, steps, rest...] as [directions, rows, columns].
@@ -66,14 +80,14 @@ public:
     int64_t columns = 1;
     for (int64_t size : shape.drop_front(3))
       columns *= size;
-    return shaped(value, {shape[0], shape[1] * shape[2], columns},
-                  {{"d0", "dir"}, {"d1", "n"}});
+    return b_.reshape(value, {shape[0], shape[1] * shape[2], columns},
+                      {{"d0", "dir"}, {"d1", "n"}});
   }
 
   /// What a weight adds: `gates` [directions, rows, columns] by what it is
   /// multiplied with, [directions, rows, k] or [rows, k].
   Value ofProduct(Value gates, Value with) {
-    return product(gates, true, with, false, {{"b0", "dir"}, {"k", "n"}});
+    return product(transposed(gates), {with}, {{"b0", "dir"}, {"k", "n"}});
   }
 
   /// Columns [first, first + count) of the gates.
@@ -98,13 +112,8 @@ public:
         LoopNames{{"d0", "dir"}});
   }
 
-  Value shaped(Value x, ArrayRef<int64_t> shape, const LoopNames &loops) {
-    return b_.join(
-        b_.create<ReshapeOp>(RankedTensorType::get(shape, elementType(x)), x),
-        loops);
-  }
   Value like(Value operand, Value x) {
-    return shaped(x, shapeOf(operand), {{"d0", "dir"}});
+    return b_.reshape(x, shapeOf(operand), {{"d0", "dir"}});
   }
 
   Value sum(Value x, int64_t axis, const LoopNames &loops) {
@@ -128,15 +137,13 @@ private:
                    loops);
   }
 
-  Value product(Value x, bool transposeX, Value y, bool transposeY,
-                const LoopNames &loops) {
-    ArrayRef<int64_t> a = shapeOf(x), c = shapeOf(y);
-    Shape shape = {a[0], a[transposeX ? 2 : 1],
-                   c[c.size() - (transposeY ? 2 : 1)]};
-    return b_.join(b_.create<MatMulOp>(
-                       RankedTensorType::get(shape, elementType(x)), x, y,
-                       Value(), transposeX, transposeY, llvm::APFloat(1.0f)),
-                   loops);
+  Value product(Factor x, Factor y, const LoopNames &loops) {
+    Shape shape = {shapeOf(x.matrix)[0], x.size(0), y.size(1)};
+    return b_.join(
+        b_.create<MatMulOp>(RankedTensorType::get(shape, elementType(x.matrix)),
+                            x.matrix, y.matrix, Value(), x.isTransposed,
+                            y.isTransposed, llvm::APFloat(1.0f)),
+        loops);
   }
 
   Op op_;
@@ -185,15 +192,7 @@ static MaybeGradients lstm(LSTMOp op, Build &b, ArrayRef<Value> results,
           op.getInputForgetAttr(), op.getClipAttr(), op.getActivationsAttr()),
       b.sameLoops());
   LayerGradients of(op, b, back.getGates(), back.getStates());
-  Gradients gradients(op->getNumOperands());
-  if (isNeeded[0])
-    gradients[0] = of.ofX();
-  if (isNeeded[1])
-    gradients[1] = of.ofInputWeight();
-  if (isNeeded[2])
-    gradients[2] = of.ofRecurrentWeight();
-  if (isNeeded[3])
-    gradients[3] = of.ofBias();
+  Gradients gradients = of.ofOperands(isNeeded);
   gradients[4] = back.getDFirstHidden();
   gradients[5] = back.getDFirstCell();
   if (op.getPeephole())
@@ -219,11 +218,10 @@ static MaybeGradients gru(GRUOp op, Build &b, ArrayRef<Value> results,
   Value reset;
   if (isNeeded[2] || isNeeded[3])
     reset = of.flat(back.getReset());
-  Gradients gradients(op->getNumOperands());
-  if (isNeeded[0])
-    gradients[0] = of.ofX();
-  if (isNeeded[1])
-    gradients[1] = of.ofInputWeight();
+  // The last gate's products are others.
+  BitVector isAlike = isNeeded;
+  isAlike.reset(2, 4);
+  Gradients gradients = of.ofOperands(isAlike);
   if (isNeeded[2]) {
     Value states = of.flat(back.getStates());
     Value first = of.ofProduct(of.columns(0, 2 * hidden), states);
@@ -236,7 +234,7 @@ static MaybeGradients gru(GRUOp op, Build &b, ArrayRef<Value> results,
     LoopNames loops = {{"d0", "dir"}, {"d1", "n"}};
     Value last =
         op.getLinearBeforeReset() ? reset : of.columns(2 * hidden, hidden);
-    last = of.shaped(of.sum(last, 1, loops), {directions, 1, hidden},
+    last = b.reshape(of.sum(last, 1, loops), {directions, 1, hidden},
                      {{"d0", "dir"}});
     gradients[3] = of.concat({of.ofBias(), last});
   }
@@ -255,15 +253,7 @@ static MaybeGradients rnn(RNNOp op, Build &b, ArrayRef<Value> results,
           op.getReverseAttr(), op.getClipAttr(), op.getActivationsAttr()),
       b.sameLoops());
   LayerGradients of(op, b, back.getGates(), back.getStates());
-  Gradients gradients(op->getNumOperands());
-  if (isNeeded[0])
-    gradients[0] = of.ofX();
-  if (isNeeded[1])
-    gradients[1] = of.ofInputWeight();
-  if (isNeeded[2])
-    gradients[2] = of.ofRecurrentWeight();
-  if (isNeeded[3])
-    gradients[3] = of.ofBias();
+  Gradients gradients = of.ofOperands(isNeeded);
   gradients[4] = back.getDFirstHidden();
   return gradients;
 }

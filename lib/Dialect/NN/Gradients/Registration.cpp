@@ -17,6 +17,7 @@ void soap::nn::registerGradients(DialectRegistry &registry) {
     attachContractionGradients(context);
     attachIndexGradients(context);
     attachRecurrentGradients(context);
+    attachResizeGradients(context);
     attachShapeGradients(context);
     attachWindowGradients(context);
   });

@@ -82,7 +82,7 @@ static MaybeGradients slice(SliceOp op, Build &b, ArrayRef<Value> results,
   ArrayRef<int64_t> whole = shapeOf(op.getX());
   size_t rank = whole.size();
   SmallVector<int64_t> lo(rank), hi(rank), back(rank, 0), steps(rank, 1);
-  // Backwards becomes forwards first.
+  // Along negative steps, the gradient is reversed first.
   bool isTurned = false;
   for (size_t dim = 0; dim < rank; ++dim)
     if (op.getSteps()[dim] < 0) {

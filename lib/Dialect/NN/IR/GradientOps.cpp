@@ -21,9 +21,10 @@ static SmallVector<Value> buildZeros(OpBuilder &builder, Operation *op,
                   cast<TypedAttr>(builder.getZeroAttr(type.getElementType())))};
 }
 
-/// Checks that x, dy and the result have the same rank, 3 to 5.
+/// Checks that x, dy and the result have the same rank, 3 to 5, and that there
+/// is a stride and a dilation for each spatial dimension.
 template <typename Op>
-static LogicalResult verifyRanks(Op op) {
+static LogicalResult verifyRanksAndStrides(Op op) {
   size_t rank = shapeOf(op.getX()).size(), ofDy = shapeOf(op.getDy()).size(),
          ofResult = shapeOf(op.getResult()).size();
   if (rank < 3 || rank > 5)
@@ -31,7 +32,9 @@ static LogicalResult verifyRanks(Op op) {
   if (ofDy != rank || ofResult != rank)
     return op.emitOpError() << "expected dy and result of rank " << rank
                             << ", got: " << ofDy << " and " << ofResult;
-  return success();
+  return success(
+      succeeded(verifyList(op, "strides", op.getStrides(), rank - 2, 1)) &&
+      succeeded(verifyList(op, "dilations", op.getDilations(), rank - 2, 1)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -47,16 +50,11 @@ static Windows windowsOf(ConvBackwardFilterOp op) {
 }
 
 LogicalResult ConvBackwardFilterOp::verify() {
-  if (failed(verifySummedTypes(*this)))
-    return failure();
   ArrayRef<int64_t> x = shapeOf(getX()), dy = shapeOf(getDy());
   ArrayRef<int64_t> result = shapeOf(getResult());
-  size_t rank = x.size();
-  if (failed(verifyRanks(*this)))
-    return failure();
-  if (failed(verifyList(*this, "strides", getStrides(), rank - 2, 1)) ||
-      failed(verifyList(*this, "dilations", getDilations(), rank - 2, 1)) ||
-      failed(verifyList(*this, "pads_lo", getPadsLo(), rank - 2, 0)))
+  if (failed(verifySummedTypes(*this)) ||
+      failed(verifyRanksAndStrides(*this)) ||
+      failed(verifyList(*this, "pads_lo", getPadsLo(), x.size() - 2, 0)))
     return failure();
   if (x[0] != dy[0])
     return emitOpError() << "expected a dy of batch size " << x[0]
@@ -148,16 +146,12 @@ void ConvBackwardFilterOp::appendKernelKey(llvm::raw_ostream &os,
 //===----------------------------------------------------------------------===//
 
 LogicalResult MaxPoolBackwardOp::verify() {
-  if (failed(verifyElementTypes(*this)))
-    return failure();
   ArrayRef<int64_t> x = shapeOf(getX()), dy = shapeOf(getDy());
   ArrayRef<int64_t> result = shapeOf(getResult());
   size_t rank = x.size();
-  if (failed(verifyRanks(*this)))
-    return failure();
-  if (failed(verifyList(*this, "kernel", getKernel(), rank - 2, 1)) ||
-      failed(verifyList(*this, "strides", getStrides(), rank - 2, 1)) ||
-      failed(verifyList(*this, "dilations", getDilations(), rank - 2, 1)) ||
+  if (failed(verifyElementTypes(*this)) ||
+      failed(verifyRanksAndStrides(*this)) ||
+      failed(verifyList(*this, "kernel", getKernel(), rank - 2, 1)) ||
       failed(
           verifyList(*this, "pads_lo", getPadsLo(), rank - 2, -maxListEntry)))
     return failure();

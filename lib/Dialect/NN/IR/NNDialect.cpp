@@ -147,6 +147,26 @@ void soap::nn::removeEmptyOutputs(Operation *model) {
   model->removeAttr(emptyOutputsName);
 }
 
+static LogicalResult verifyView(Operation *op, Attribute attribute) {
+  auto fields = dyn_cast<DictionaryAttr>(attribute);
+  auto shape = fields ? fields.getAs<DenseI64ArrayAttr>("shape") : nullptr;
+  if (!isa<ParameterOp>(op) || !shape || fields.size() != 2 ||
+      !fields.getAs<StringAttr>("tensor"))
+    return op->emitOpError()
+           << "expected '" << viewAttrName
+           << "' with a 'shape' and the name of a 'tensor', on an nn.parameter";
+  // A part of a view does not have all of its elements.
+  int64_t count = 1;
+  for (int64_t size : shape.asArrayRef())
+    count *= size;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!cast<ParameterOp>(op).getOffsets() && count != type.getNumElements())
+    return op->emitOpError()
+           << "expected '" << viewAttrName << "' of a tensor of "
+           << type.getNumElements() << " elements, got: " << count;
+  return success();
+}
+
 static LogicalResult verifyParts(Operation *op, Attribute attribute) {
   auto parts = dyn_cast<DenseI64ArrayAttr>(attribute);
   if (!parts || parts.empty() || parts.size() > maxParts ||
@@ -172,18 +192,22 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                << attribute.getValue();
     return success();
   }
-  if (attribute.getName() == constantAttrName) {
+  if (attribute.getName() == constantAttrName ||
+      attribute.getName() == stateAttrName) {
     if (!isa<ParameterOp>(op) || !isa<UnitAttr>(attribute.getValue()))
-      return op->emitOpError() << "expected '" << constantAttrName
+      return op->emitOpError() << "expected '" << attribute.getName().getValue()
                                << "' without a value, on an nn.parameter";
     return success();
   }
+  if (attribute.getName() == viewAttrName)
+    return verifyView(op, attribute.getValue());
   if (attribute.getName() == partsAttrName)
     return verifyParts(op, attribute.getValue());
   if (attribute.getName() != "nn.name")
     return op->emitOpError() << "expected no attributes of the nn dialect but "
-                                "'nn.name', 'nn.group', 'nn.parts' and "
-                                "'nn.constant', got: '"
+                                "'nn.name', 'nn.group', 'nn.parts', "
+                                "'nn.constant', 'nn.state' and 'nn.view', "
+                                "got: '"
                              << attribute.getName().getValue() << "'";
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())

@@ -310,20 +310,15 @@ static LogicalResult verifyLeaderLoops(Block &block) {
       specs.try_emplace(leader);
   if (specs.empty())
     return success();
-  for (Operation &op : block) {
-    auto partition = dyn_cast<PartitionOpInterface>(op);
-    if (auto it = specs.find(getName(&op)); partition && it != specs.end())
-      it->second = partition.getPartitionSpec();
-  }
-  for (Operation &op : block) {
-    auto partition = dyn_cast<PartitionOpInterface>(op);
-    if (!partition)
-      continue;
-    if (auto it = specs.find(getGroupLeader(&op));
+  // A leader may stand behind its members.
+  for (auto op : block.getOps<PartitionOpInterface>())
+    if (auto it = specs.find(getName(op)); it != specs.end())
+      it->second = op.getPartitionSpec();
+  for (auto op : block.getOps<PartitionOpInterface>())
+    if (auto it = specs.find(getGroupLeader(op));
         it != specs.end() &&
-        failed(getLeaderLoops(&op, partition.getPartitionSpec(), it->second)))
+        failed(getLeaderLoops(op, op.getPartitionSpec(), it->second)))
       return failure();
-  }
   return success();
 }
 

@@ -172,7 +172,7 @@ FailureOr<SmallVector<Value>> PadOp::buildLocal(OpBuilder &builder,
                                                 const LocalTile &tile) {
   if (!isEmpty(tile.operandBoxes[0]))
     return detail::cloneLocal(*this, builder, operands, tile);
-  // A tile in the padding.
+  // The tile lies in the padding.
   return SmallVector<Value>{createSplat(
       builder, *this, "", localType(getResult().getType(), tile.resultBoxes[0]),
       getValue())};

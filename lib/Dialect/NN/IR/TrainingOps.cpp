@@ -19,6 +19,17 @@ using namespace soap::nn;
 // nn.write
 //===----------------------------------------------------------------------===//
 
+ModuleOp soap::nn::findEvaluation(ModuleOp module) {
+  for (auto inner : module.getOps<ModuleOp>())
+    if (inner.getName() == StringRef(evaluationName))
+      return inner;
+  return {};
+}
+
+bool soap::nn::isState(ParameterOp parameter) {
+  return parameter->hasAttr(stateAttrName) || findWrite(parameter);
+}
+
 WriteOp soap::nn::findWrite(ParameterOp parameter) {
   for (OpOperand &use : parameter->getUses())
     if (auto write = dyn_cast<WriteOp>(use.getOwner());
@@ -72,21 +83,18 @@ LogicalResult ScheduleOp::verify() {
       return emitOpError() << "expected corrections of the learning rate's "
                               "element type "
                            << element << ", got: " << elementType(value);
-  auto check = [&](StringRef name, APFloat value, bool isDecay) {
-    double number = value.convertToDouble();
-    if (std::isfinite(number) && number >= 0 && (!isDecay || number < 1))
-      return success();
-    return LogicalResult(emitOpError()
-                         << "expected '" << name
-                         << (isDecay ? "' of at least 0 and below 1"
-                                     : "' that is finite and not negative")
-                         << ", got: " << number);
-  };
-  if (failed(check("rate", getRate(), false)) ||
-      failed(check("factor", getFactor(), false)) ||
-      failed(check("beta1", getBeta1(), true)) ||
-      failed(check("beta2", getBeta2(), true)))
-    return failure();
+  for (auto [name, value] :
+       {std::pair("rate", getRate()), std::pair("factor", getFactor())})
+    if (double number = value.convertToDouble();
+        !std::isfinite(number) || number < 0)
+      return emitOpError() << "expected '" << name
+                           << "' that is finite and not negative, got: "
+                           << number;
+  for (auto [name, value] :
+       {std::pair("beta1", getBeta1()), std::pair("beta2", getBeta2())})
+    if (double number = value.convertToDouble(); !(number >= 0 && number < 1))
+      return emitOpError() << "expected '" << name
+                           << "' of at least 0 and below 1, got: " << number;
   if (static_cast<int64_t>(getWarmup()) < 0)
     return emitOpError() << "expected a 'warmup' of 0 steps or more, got: "
                          << static_cast<int64_t>(getWarmup());

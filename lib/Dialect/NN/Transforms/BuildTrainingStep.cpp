@@ -32,24 +32,31 @@ public:
   }
 
   void runOnOperation() override {
-    if (!getOperation().isExternal() && failed(build()))
-      signalPassFailure();
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (!function.isExternal() && failed(build(function)))
+        return signalPassFailure();
   }
 
 private:
-  LogicalResult build();
+  /// Makes the step, and the evaluation program where it is asked for.
+  LogicalResult build(func::FuncOp function);
+  LogicalResult buildStep();
   FailureOr<Value> differentiate(Differentiation &differentiation,
                                  OpBuilder &builder, NodeNames &names,
                                  const MicroBatches &batches,
                                  ArrayRef<ParameterOp> parameters);
   OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
+  LogicalResult joinParameters();
   FailureOr<MicroBatches> makeMicroBatches(NodeNames &names, OutputOp scored);
+
+  func::FuncOp function_; ///< The model, which becomes a step.
 };
 } // namespace
 
 FailureOr<OutputOp> BuildTrainingStepPass::findOutput() {
-  func::FuncOp function = getOperation();
+  func::FuncOp function = function_;
   SmallVector<OutputOp> outputs(function.getOps<OutputOp>());
   SmallVector<StringRef> known;
   for (OutputOp candidate : outputs) {
@@ -63,6 +70,24 @@ FailureOr<OutputOp> BuildTrainingStepPass::findOutput() {
                                           llvm::join(known, ", ") +
                                           ") for the loss, got: '" + output +
                                           "'; name one with 'output'");
+}
+
+LogicalResult BuildTrainingStepPass::joinParameters() {
+  FailureOr<llvm::Regex> tied =
+      parseNames(function_.getLoc(), "tie-weights", tieWeights);
+  if (failed(tied))
+    return failure();
+  NodeNames names(function_);
+  size_t numTied =
+      joinSharedParameters(function_, names, [&](ParameterOp parameter) {
+        return !tieWeights.empty() && tied->match(nn::getName(parameter));
+      });
+  if (!tieWeights.empty() && numTied == 0)
+    return emitError(function_.getLoc(),
+                     "expected 'tie-weights' to match several parameters of "
+                     "one shape with the same elements of a file, got: '" +
+                         tieWeights + "'");
+  return success();
 }
 
 OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
@@ -85,7 +110,7 @@ OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
 /// Erases the outputs.
 FailureOr<MicroBatches>
 BuildTrainingStepPass::makeMicroBatches(NodeNames &names, OutputOp scored) {
-  func::FuncOp function = getOperation();
+  func::FuncOp function = function_;
   if (!isa<FloatType>(getElementTypeOrSelf(scored.getX())))
     return scored.emitOpError("expected floats for the loss");
   if (accumulate < 1)
@@ -114,7 +139,7 @@ BuildTrainingStepPass::makeMicroBatches(NodeNames &names, OutputOp scored) {
 FailureOr<Value> BuildTrainingStepPass::differentiate(
     Differentiation &differentiation, OpBuilder &builder, NodeNames &names,
     const MicroBatches &batches, ArrayRef<ParameterOp> parameters) {
-  Location loc = getOperation().getLoc();
+  Location loc = function_.getLoc();
   LossOptions options{loss, label, classAxis, std::nullopt, labelSmoothing};
   if (ignoreIndex != std::numeric_limits<int64_t>::min())
     options.ignoreIndex = ignoreIndex;
@@ -134,7 +159,7 @@ FailureOr<Value> BuildTrainingStepPass::differentiate(
     // What is made for a micro-batch stands before the next one.
     Operation *next = i + 1 < batches.firsts.size()
                           ? batches.firsts[i + 1]
-                          : getOperation().front().getTerminator();
+                          : function_.front().getTerminator();
     builder.setInsertionPoint(next);
     FailureOr<Value> part = losses.build(outputs[i], static_cast<int64_t>(i));
     if (failed(part))
@@ -160,13 +185,12 @@ FailureOr<Value> BuildTrainingStepPass::differentiate(
   return total;
 }
 
-LogicalResult BuildTrainingStepPass::build() {
-  func::FuncOp function = getOperation();
+LogicalResult BuildTrainingStepPass::buildStep() {
+  func::FuncOp function = function_;
   for (auto write : function.getOps<WriteOp>())
     return write.emitOpError("expected a model that is not a training step "
                              "already");
   NodeNames names(function);
-  joinSharedParameters(function, names);
   if (!llvm::is_contained({"global", "local", "frozen"}, batchNorm.getValue()))
     return emitError(function.getLoc(),
                      "expected batch-norm=global, local or frozen, got: '" +
@@ -226,5 +250,28 @@ LogicalResult BuildTrainingStepPass::build() {
       addOutput(gradient, nn::getName(parameter) + ".grad");
   numGradientOps +=
       std::distance(function.front().begin(), function.front().end()) - before;
+  return success();
+}
+
+LogicalResult BuildTrainingStepPass::build(func::FuncOp function) {
+  function_ = function;
+  if (!evaluation)
+    return failure(failed(joinParameters()) || failed(buildStep()));
+  ModuleOp module = getOperation();
+  if (function.getName() != "main")
+    return emitError(function.getLoc())
+           << "expected a model in @main for an evaluation program, got: @"
+           << function.getName();
+  if (findEvaluation(module))
+    return emitError(module.getLoc())
+           << "expected a module without @" << evaluationName << ", got: one";
+  // Both programs have the same parameters.
+  if (failed(joinParameters()))
+    return failure();
+  OwningOpRef<ModuleOp> made = createEvaluation(function);
+  if (failed(buildStep()))
+    return failure();
+  markState(*made, function);
+  module.push_back(made.release());
   return success();
 }

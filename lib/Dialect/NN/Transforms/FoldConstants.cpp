@@ -139,7 +139,7 @@ static SmallVector<int64_t> movedIndices(Operation *op) {
   ArrayRef<int64_t> x =
       cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
   if (isa<ReshapeOp>(op)) {
-    // Row-major order stays.
+    // A reshape keeps the row-major order.
     return gatherIndices(result, result,
                          [](ArrayRef<int64_t> at, size_t d) { return at[d]; });
   }

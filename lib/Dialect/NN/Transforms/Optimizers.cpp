@@ -29,17 +29,16 @@ LogicalResult soap::nn::verifyOptimizer(Location loc,
   struct Range {
     StringRef name;
     double value;
-    bool isBelowOne;
+    bool isBelowOne = false;
   };
   for (auto [name, value, isBelowOne] :
-       {Range{"lr", options.rate, false},
-        Range{"factor", options.factor, false},
-        Range{"momentum", options.momentum, true},
-        Range{"beta1", options.beta1, true},
-        Range{"beta2", options.beta2, true},
-        Range{"epsilon", options.epsilon, false},
-        Range{"weight-decay", options.weightDecay, false},
-        Range{"clip-norm", options.clipNorm, false}})
+       {Range{"lr", options.rate}, Range{"factor", options.factor},
+        Range{"momentum", options.momentum, /*isBelowOne=*/true},
+        Range{"beta1", options.beta1, /*isBelowOne=*/true},
+        Range{"beta2", options.beta2, /*isBelowOne=*/true},
+        Range{"epsilon", options.epsilon},
+        Range{"weight-decay", options.weightDecay},
+        Range{"clip-norm", options.clipNorm}})
     if (!std::isfinite(value) || value < 0 || (isBelowOne && value >= 1))
       return emitError(loc)
              << "expected '" << name << "' of at least 0"
@@ -85,10 +84,9 @@ private:
 };
 } // namespace
 
-/// The first operation that reads a parameter, and how.
-static std::pair<Operation *, ValueAccess> findReader(ParameterOp parameter) {
+std::pair<Operation *, ValueAccess> soap::nn::findReader(Value value) {
   OpOperand *first = nullptr;
-  for (OpOperand &use : parameter->getUses())
+  for (OpOperand &use : value.getUses())
     if (!first || use.getOwner()->isBeforeInBlock(first->getOwner()))
       first = &use;
   PartitionSpec spec =
@@ -121,7 +119,7 @@ Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
   Type element = typeOf(trained.front().gradient).getElementType();
   SmallVector<Value> squares;
   for (auto [parameter, gradient] : trained) {
-    auto [reader, access] = findReader(parameter);
+    auto [reader, access] = findReader(parameter.getResult());
     GradientBuilder b(builder_, reader, (getName(parameter) + ".square").str(),
                       makeUnique);
     b.setFrame(access);
@@ -198,7 +196,7 @@ void Updates::update(const TrainedParameter &trained, Value scale,
     if (options_.nesterov)
       set("nesterov", builder_.getUnitAttr());
   }
-  auto [reader, access] = findReader(parameter);
+  auto [reader, access] = findReader(parameter.getResult());
   auto makeUnique = [&](StringRef base) { return unique(base); };
   GradientBuilder b(builder_, reader, (getName(parameter) + ".update").str(),
                     makeUnique);

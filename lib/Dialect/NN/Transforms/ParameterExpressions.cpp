@@ -23,7 +23,7 @@ ParameterExpressions::ParameterExpressions(func::FuncOp function) {
   for (Operation &op : function.front()) {
     auto parameter = dyn_cast<ParameterOp>(op);
     bool expression =
-        (parameter ? !findWrite(parameter) : isParameterOrConstant(&op)) ||
+        (parameter ? !isState(parameter) : isParameterOrConstant(&op)) ||
         (isa<PartitionOpInterface>(op) && isPure(&op) &&
          op.getNumOperands() != 0 &&
          llvm::all_of(op.getOperands(), [&](Value v) { return contains(v); }));

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TrainingStep.h"
+#include "soap/Dialect/NN/Gradients/Gradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -63,6 +64,24 @@ static ParameterOp findWhole(ArrayRef<ParameterOp> parts,
   return whole;
 }
 
+/// Names a reshape of a parameter. It is in the group of the first operation
+/// that reads it, so that the parameter lives where it is read.
+static void nameReshape(OpBuilder &builder, ReshapeOp reshape,
+                        const std::string &name, NodeNames &names) {
+  setName(reshape, names.unique(name));
+  Value value = reshape.getResult();
+  if (value.use_empty())
+    return;
+  auto [reader, access] = findReader(value);
+  // Batch norms become other operations.
+  if (reader->getNumResults() == 0 || isa<BatchNormOp>(reader))
+    return;
+  names.release(nn::getName(reshape));
+  GradientBuilder(builder, reader, name, [&](StringRef base) {
+    return names.unique(base);
+  }).join(reshape, access);
+}
+
 /// Replaces a parameter by what it is of `whole`.
 static void replaceByPart(ParameterOp parameter, ParameterOp whole,
                           NodeNames &names) {
@@ -76,8 +95,12 @@ static void replaceByPart(ParameterOp parameter, ParameterOp whole,
       type.clone(parameter.getGlobalShape().value_or(type.getShape()));
   if (value.getType() != shaped) {
     auto reshape = builder.create<ReshapeOp>(loc, shaped, value);
-    setName(reshape,
-            names.unique(parameter.getOffsets() ? name + ".shape" : name));
+    if (parameter.getOffsets()) {
+      setName(reshape, names.unique(name + ".shape"));
+    } else {
+      parameter.getResult().replaceAllUsesWith(reshape);
+      nameReshape(builder, reshape, name, names);
+    }
     value = reshape;
   }
   if (parameter.getOffsets()) {
@@ -91,11 +114,81 @@ static void replaceByPart(ParameterOp parameter, ParameterOp whole,
   parameter.erase();
 }
 
-void soap::nn::joinSharedParameters(func::FuncOp function, NodeNames &names) {
+/// Replaces those of `parameters`, which are of one type, for which `isTied`
+/// holds by the first of them. Returns how many were replaced.
+static size_t tie(SmallVectorImpl<ParameterOp> &parameters, IsTied isTied,
+                  NodeNames &names) {
+  ParameterOp first;
+  size_t before = parameters.size();
+  llvm::erase_if(parameters, [&](ParameterOp parameter) {
+    if (!isTied(parameter))
+      return false;
+    if (!first) {
+      first = parameter;
+      first->moveBefore(&first->getBlock()->front());
+      return false;
+    }
+    replaceByPart(parameter, first, names);
+    return true;
+  });
+  return before - parameters.size();
+}
+
+/// Whether two shapes are the same but for dimensions of size 1.
+static bool differInOnes(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  auto sizes = [](ArrayRef<int64_t> shape) {
+    SmallVector<int64_t> result(shape);
+    llvm::erase(result, 1);
+    return result;
+  };
+  return sizes(a) == sizes(b);
+}
+
+/// Gives a parameter that is a view of a tensor of the model that tensor's name
+/// and shape, and reshapes it. A shape in which tiles of the view are no tiles
+/// stays the view's. A parameter stays as it is if the name is taken, as by an
+/// equal tensor that is stored once.
+static void trainAsTensor(ParameterOp view, NodeNames &names) {
+  auto fields = view->getAttrOfType<DictionaryAttr>(viewAttrName);
+  StringRef tensor = fields.getAs<StringAttr>("tensor").getValue();
+  ArrayRef<int64_t> shape = fields.getAs<DenseI64ArrayAttr>("shape");
+  RankedTensorType type = view.getResult().getType();
+  std::string name = names.unique(tensor);
+  if (name != tensor) {
+    names.release(name);
+    return;
+  }
+  if (!differInOnes(shape, type.getShape())) {
+    names.release(nn::getName(view));
+    setName(view, name);
+    view->removeAttr(viewAttrName);
+    return;
+  }
+  auto builder = OpBuilder::atBlockBegin(view->getBlock());
+  auto whole = builder.create<ParameterOp>(view.getLoc(), type.clone(shape),
+                                           view.getSource());
+  setName(whole, name);
+  if (view->hasAttr(constantAttrName))
+    whole->setAttr(constantAttrName, builder.getUnitAttr());
+  replaceByPart(view, whole, names);
+}
+
+/// The parameter of one source that others become shapes of: a tensor of the
+/// model, if there is one.
+static ParameterOp findTensor(ArrayRef<ParameterOp> wholes) {
+  const auto *tensor = llvm::find_if(wholes, [](ParameterOp parameter) {
+    return !parameter->hasAttr(viewAttrName);
+  });
+  return tensor == wholes.end() ? wholes.front() : *tensor;
+}
+
+size_t soap::nn::joinSharedParameters(func::FuncOp function, NodeNames &names,
+                                      IsTied isTied) {
   struct Shared {
-    SmallVector<ParameterOp, 1> wholes;
+    SmallVector<ParameterOp> wholes;
     llvm::MapVector<StringRef, SmallVector<ParameterOp, 1>> parts;
   };
+  size_t numTied = 0;
   llvm::MapVector<Attribute, Shared> sources;
   for (auto parameter : function.getOps<ParameterOp>()) {
     Shared &shared = sources[parameter.getSource()];
@@ -109,15 +202,25 @@ void soap::nn::joinSharedParameters(func::FuncOp function, NodeNames &names) {
       if (ParameterOp whole = findWhole(parts, shared.wholes, names))
         for (ParameterOp part : parts)
           replaceByPart(part, whole, names);
+    if (shared.wholes.empty())
+      continue;
+    SmallVector<ParameterOp> &wholes = shared.wholes;
     // Equal elements that are made say nothing about a tensor. What has one
     // shape is several tensors of the model: exporters store equal values once.
-    if (isa<SplatAttr>(source) || shared.wholes.empty())
-      continue;
-    ParameterOp first = shared.wholes.front();
-    for (ParameterOp other : llvm::drop_begin(shared.wholes))
-      if (other.getResult().getType() != first.getResult().getType()) {
+    if (!isa<SplatAttr>(source)) {
+      ParameterOp first = findTensor(wholes);
+      llvm::erase_if(wholes, [&](ParameterOp other) {
+        if (other.getResult().getType() == first.getResult().getType())
+          return false;
         first->moveBefore(&first->getBlock()->front());
         replaceByPart(other, first, names);
-      }
+        return true;
+      });
+      numTied += tie(wholes, isTied, names);
+    }
+    for (ParameterOp parameter : wholes)
+      if (parameter->hasAttr(viewAttrName))
+        trainAsTensor(parameter, names);
   }
+  return numTied;
 }

@@ -7,7 +7,6 @@
 
 #include "TrainingStep.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace soap;
@@ -22,8 +21,11 @@ static bool isStatistic(ParameterOp parameter) {
          });
 }
 
-/// Whether an operation takes this operand for weights or a bias.
+/// Whether an operation takes this operand for weights or a bias, or another
+/// shape or a part of it.
 static bool isWeight(OpOperand &use) {
+  if (isa<ReshapeOp, SliceOp>(use.getOwner()))
+    return llvm::any_of(use.getOwner()->getUses(), isWeight);
   unsigned index = use.getOperandNumber();
   Value value = use.get();
   return llvm::TypeSwitch<Operation *, bool>(use.getOwner())
@@ -47,19 +49,27 @@ static bool isConstant(ParameterOp parameter) {
          llvm::none_of(parameter->getUses(), isWeight);
 }
 
+FailureOr<llvm::Regex> soap::nn::parseNames(Location loc, StringRef option,
+                                            StringRef text) {
+  llvm::Regex names(("^(" + text + ")$").str());
+  std::string problem;
+  if (!names.isValid(problem))
+    return emitError(loc, "expected a regular expression for '" + option +
+                              "', got: '" + text + "': " + problem);
+  return names;
+}
+
 FailureOr<SmallVector<ParameterOp>> soap::nn::findTrained(func::FuncOp function,
                                                           StringRef freeze) {
-  llvm::Regex frozen(("^(" + freeze + ")$").str());
-  std::string problem;
-  if (!frozen.isValid(problem))
-    return emitError(function.getLoc(),
-                     "expected a regular expression for 'freeze', got: '" +
-                         freeze + "': " + problem);
+  FailureOr<llvm::Regex> frozen =
+      parseNames(function.getLoc(), "freeze", freeze);
+  if (failed(frozen))
+    return failure();
   SmallVector<ParameterOp> parameters;
   for (auto parameter : function.getOps<ParameterOp>())
     if (isa<FloatType>(parameter.getResult().getType().getElementType()) &&
         !isStatistic(parameter) && !isConstant(parameter) &&
-        (freeze.empty() || !frozen.match(parameter.getTensorName())))
+        (freeze.empty() || !frozen->match(parameter.getTensorName())))
       parameters.push_back(parameter);
   return parameters;
 }

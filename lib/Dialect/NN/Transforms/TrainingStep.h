@@ -12,6 +12,7 @@
 #include "soap/Dialect/NN/Gradients/Gradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/Regex.h"
 #include <functional>
 
 namespace soap::nn {
@@ -96,10 +97,23 @@ mlir::FailureOr<MicroBatches> splitBatch(mlir::func::FuncOp function,
                                          NodeNames &names, mlir::Value x,
                                          int64_t count);
 
+/// The first operation that reads a value, which has to have one, and how.
+std::pair<mlir::Operation *, ValueAccess> findReader(mlir::Value value);
+
 /// Makes one parameter of those that share elements of a tensor of the model:
 /// parts and other shapes of it become slices and reshapes of the whole, so
-/// that it is trained as one.
-void joinSharedParameters(mlir::func::FuncOp function, NodeNames &names);
+/// that it is trained as one, in the shape and under the name of the tensor.
+/// Whole tensors of one shape whose elements are the same ones of a file are
+/// made one if `isTied` holds for both. Returns how many parameters that
+/// replaces.
+using IsTied = llvm::function_ref<bool(ParameterOp)>;
+size_t joinSharedParameters(mlir::func::FuncOp function, NodeNames &names,
+                            IsTied isTied);
+
+/// The regular expression of whole names that the option `option` is. Error: it
+/// is none.
+mlir::FailureOr<llvm::Regex>
+parseNames(mlir::Location loc, llvm::StringRef option, llvm::StringRef text);
 
 /// The parameters that a training step changes: of floats, no statistics of
 /// batch norms, no constants, and not those whose whole name the regular
@@ -182,6 +196,11 @@ buildUpdates(mlir::OpBuilder &builder, mlir::Location loc, NodeNames &names,
 /// reads the old ones.
 void buildWrites(mlir::OpBuilder &builder, NodeNames &names,
                  llvm::ArrayRef<NewValue> values);
+
+/// A module @eval with a copy of a model, from which no step has been made yet.
+mlir::OwningOpRef<mlir::ModuleOp> createEvaluation(mlir::func::FuncOp model);
+/// Marks its parameters that the step writes.
+void markState(mlir::ModuleOp evaluation, mlir::func::FuncOp step);
 
 } // namespace soap::nn
 

@@ -36,13 +36,17 @@ static Movement transfer(int32_t from, int32_t to, Value buffer) {
   return {ActionKind::Transfer, {from, to}, {bytesOf(buffer)}};
 }
 
-ProgramMovements soap::soaprt::collectMovements(ModuleOp module, int32_t host) {
+ProgramMovements soap::soaprt::collectMovements(ModuleOp module, int32_t host,
+                                                unsigned program) {
   ProgramMovements movements;
   /// Index of a collective's movement by tag.
   llvm::DenseMap<int32_t, unsigned> collectives;
   for (auto device : module.getOps<DeviceOp>()) {
     int32_t self = device.getId();
-    for (Operation &op : device.getMain().getBlock()) {
+    auto mains = device.getMains();
+    if (program >= mains.size())
+      continue;
+    for (Operation &op : mains[program].getBlock()) {
       if (auto feed = dyn_cast<FeedOp>(op)) {
         for (Value target : feed.getTargets())
           movements.feed.push_back(transfer(host, self, target));

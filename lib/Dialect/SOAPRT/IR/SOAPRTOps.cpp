@@ -122,17 +122,17 @@ TypeRange KernelOp::getResultTypes() {
 // DeviceOp, InitOp, MainOp
 //===----------------------------------------------------------------------===//
 
-/// Programs stand behind what they use.
-template <typename OpT>
-static OpT findProgram(DeviceOp device) {
-  for (Operation &op : llvm::reverse(device.getBlock()))
-    if (auto program = dyn_cast<OpT>(op))
-      return program;
+InitOp DeviceOp::getInit() {
+  // Programs stand behind what they use.
+  for (Operation &op : llvm::reverse(getBlock()))
+    if (auto init = dyn_cast<InitOp>(op))
+      return init;
   return {};
 }
 
-InitOp DeviceOp::getInit() { return findProgram<InitOp>(*this); }
-MainOp DeviceOp::getMain() { return findProgram<MainOp>(*this); }
+SmallVector<MainOp, 2> DeviceOp::getMains() {
+  return SmallVector<MainOp, 2>(getBlock().getOps<MainOp>());
+}
 
 LogicalResult DeviceOp::verify() {
   if (static_cast<int32_t>(getId()) < 0)
@@ -149,18 +149,24 @@ LogicalResult DeviceOp::verify() {
       return emitOpError("expected sizes in bytes of 0 or larger, got: ")
              << static_cast<int64_t>(*bytes);
   unsigned inits = 0, mains = 0;
+  llvm::SmallDenseSet<StringRef> names;
   for (Operation &op : getBlock()) {
-    if (isa<InitOp>(op))
+    if (isa<InitOp>(op)) {
       ++inits;
-    else if (isa<MainOp>(op))
+    } else if (auto main = dyn_cast<MainOp>(op)) {
       ++mains;
-    else if (!isa<BufferOp, ViewOp, LoadOp, TileOp>(op))
-      return emitOpError("expected buffers, views, loads, tiles and two "
+      if (!names.insert(main.getProgram()).second)
+        return main.emitOpError("expected programs with different names, got "
+                                "two called '")
+               << main.getProgram() << "'";
+    } else if (!isa<BufferOp, ViewOp, LoadOp, TileOp>(op))
+      return emitOpError("expected buffers, views, loads, tiles and "
                          "programs, got: '")
              << op.getName() << "'; rows stand in soaprt.init or soaprt.main";
   }
-  if (inits != 1 || mains != 1)
-    return emitOpError("expected one soaprt.init and one soaprt.main, got: ")
+  if (inits != 1 || mains < 1)
+    return emitOpError(
+               "expected one soaprt.init and one soaprt.main or more, got: ")
            << inits << " and " << mains;
   return success();
 }

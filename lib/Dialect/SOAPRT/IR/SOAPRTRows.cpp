@@ -253,11 +253,22 @@ static LogicalResult verifyElements(Operation *op, BufferType buffer,
   return success();
 }
 
+/// A port belongs to the program of the row that names it.
+static LogicalResult verifyProgram(Operation *row, StringRef program) {
+  auto main = dyn_cast<MainOp>(row->getParentOp());
+  if (main && main.getProgram() != program)
+    return row->emitOpError("expected an input or output of program '")
+           << main.getProgram() << "', got: one of '" << program << "'";
+  return success();
+}
+
 LogicalResult FeedOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto port = symbols.lookupNearestSymbolFrom<InputOp>(
       (*this)->getParentOfType<DeviceOp>()->getParentOp(), getInputAttr());
   if (!port)
     return emitOpError("expected a soaprt.input, got: ") << getInputAttr();
+  if (failed(verifyProgram(*this, port.getProgram())))
+    return failure();
   auto type = cast<RankedTensorType>(port.getType());
   for (auto [copy, target] : llvm::zip_equal(getCopies(), getTargets())) {
     BufferType buffer = bufferType(target);
@@ -273,6 +284,8 @@ LogicalResult DrainOp::verifySymbolUses(SymbolTableCollection &symbols) {
       (*this)->getParentOfType<DeviceOp>()->getParentOp(), getOutputAttr());
   if (!port)
     return emitOpError("expected a soaprt.output, got: ") << getOutputAttr();
+  if (failed(verifyProgram(*this, port.getProgram())))
+    return failure();
   auto type = cast<RankedTensorType>(port.getType());
   for (auto [copy, source] : llvm::zip_equal(getCopies(), getSources())) {
     BufferType buffer = bufferType(source);

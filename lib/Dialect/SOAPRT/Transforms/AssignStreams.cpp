@@ -35,7 +35,8 @@ struct AssignStreamsPass
   void runOnOperation() override {
     for (auto device : getOperation().getOps<DeviceOp>()) {
       assign(device.getInit().getBlock());
-      assign(device.getMain().getBlock());
+      for (MainOp main : device.getMains())
+        assign(main.getBlock());
     }
   }
 

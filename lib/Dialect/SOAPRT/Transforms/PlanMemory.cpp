@@ -43,7 +43,7 @@ struct Life {
   /// What has ended when any of its writers starts.
   Clock born;
   bool written = false;
-  /// Index of the program: 0 init, 1 main.
+  /// Index of the program: 0 init, from 1 on the soaprt.main in order.
   int program = 0;
 
   /// True if all uses of this end before `next` is written.
@@ -56,7 +56,7 @@ struct Life {
 } // namespace
 
 static bool liveTogether(const Life &a, const Life &b) {
-  // Init has ended when main starts, and activations do not outlive it.
+  // Programs run one at a time, and activations do not outlive them.
   return a.program == b.program && !a.endsBefore(b) && !b.endsBefore(a);
 }
 
@@ -100,7 +100,9 @@ static llvm::MapVector<Operation *, Life> collectLives(DeviceOp device) {
     loaded.insert(getStorage(load.getTarget()).buffer);
   int64_t alignment = device.getBufferAlignment();
   collectLives(device.getInit().getBlock(), 0, alignment, loaded, lives);
-  collectLives(device.getMain().getBlock(), 1, alignment, {}, lives);
+  for (auto [index, main] : llvm::enumerate(device.getMains()))
+    collectLives(main.getBlock(), static_cast<int>(index) + 1, alignment, {},
+                 lives);
   return lives;
 }
 
@@ -149,14 +151,15 @@ static LogicalResult checkLoads(DeviceOp device) {
   }
   if (loads.empty())
     return success();
-  for (auto row : device.getMain().getBlock().getOps<RowOpInterface>())
-    for (Value read : row.getReads())
-      if (LoadOp load = loads.lookup(getStorage(read).buffer)) {
-        auto diagnostic = load.emitOpError(
-            "expected a parameter, got: activations that soaprt.main reads");
-        diagnostic.attachNote(row.getLoc()) << "the row";
-        return diagnostic;
-      }
+  for (MainOp main : device.getMains())
+    for (auto row : main.getBlock().getOps<RowOpInterface>())
+      for (Value read : row.getReads())
+        if (LoadOp load = loads.lookup(getStorage(read).buffer)) {
+          auto diagnostic = load.emitOpError(
+              "expected a parameter, got: activations that soaprt.main reads");
+          diagnostic.attachNote(row.getLoc()) << "the row";
+          return diagnostic;
+        }
   return success();
 }
 
@@ -234,10 +237,11 @@ private:
 } // namespace
 
 LogicalResult PlanMemoryPass::plan(DeviceOp device) {
-  for (auto row : device.getMain().getBlock().getOps<RowOpInterface>())
-    if (!row.getStream())
-      return row->emitOpError("expected a stream; run soaprt-assign-streams "
-                              "before soaprt-plan-memory");
+  for (MainOp main : device.getMains())
+    for (auto row : main.getBlock().getOps<RowOpInterface>())
+      if (!row.getStream())
+        return row->emitOpError("expected a stream; run soaprt-assign-streams "
+                                "before soaprt-plan-memory");
   auto lives = collectLives(device);
   int64_t activations = place(lives), parameters = 0;
   int64_t alignment = device.getBufferAlignment();

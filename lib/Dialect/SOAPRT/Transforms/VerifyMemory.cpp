@@ -23,8 +23,10 @@ static llvm::MapVector<Operation *, StringRef> fillers(DeviceOp device) {
   llvm::MapVector<Operation *, StringRef> names;
   for (auto load : device.getBlock().getOps<LoadOp>())
     names.insert({getStorage(load.getTarget()).buffer, load.getNode()});
-  for (Block *program :
-       {&device.getInit().getBlock(), &device.getMain().getBlock()})
+  SmallVector<Block *> programs = {&device.getInit().getBlock()};
+  for (MainOp main : device.getMains())
+    programs.push_back(&main.getBlock());
+  for (Block *program : programs)
     for (auto row : program->getOps<RowOpInterface>())
       for (Value value : row.getWrites())
         names.insert({getStorage(value).buffer, row.getNode()});
@@ -40,6 +42,21 @@ int64_t soap::soaprt::plannedBytes(DeviceOp device) {
   return device.getPeakBytes().value_or(
       device.getActivationBytes().value_or(0) +
       device.getParameterBytes().value_or(0));
+}
+
+int64_t soap::soaprt::activationBytes(MainOp main) {
+  int64_t end = 0;
+  auto touch = [&](Value value) {
+    BufferOp buffer = getStorage(value).buffer;
+    if (buffer.getType().getSpace() == Space::Activations)
+      end = std::max(end, static_cast<int64_t>(buffer.getOffset().value_or(0)) +
+                              buffer.getType().getBytes());
+  };
+  for (auto row : main.getBlock().getOps<RowOpInterface>()) {
+    llvm::for_each(row.getReads(), touch);
+    llvm::for_each(row.getWrites(), touch);
+  }
+  return end;
 }
 
 std::string soap::soaprt::largestBuffers(DeviceOp device) {

@@ -17,6 +17,7 @@
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 
 namespace soap::soaprt {
@@ -90,12 +91,16 @@ public:
     }
     if (failed(prove(device_.getInit().getBlock())))
       return failure();
-    // Activations do not outlive the program that makes them.
-    arenas_[0] = Arena();
-    arenas_[1].forgetRows();
     lateLoads_.clear();
-    return failure(failed(prove(device_.getMain().getBlock())) ||
-                   failed(proveConstants()));
+    for (MainOp main : device_.getMains()) {
+      // Activations do not outlive the program that makes them. Parameters have
+      // one buffer each, so that the order of programs says nothing.
+      arenas_[0] = Arena();
+      arenas_[1].forgetRows();
+      if (failed(prove(main.getBlock())))
+        return failure();
+    }
+    return failure(failed(proveConstants()) || failed(proveState()));
   }
 
 private:
@@ -120,37 +125,102 @@ private:
     return success();
   }
 
-  /// No row of the step writes what a launch takes for constant: the library
-  /// may keep another copy of it.
-  LogicalResult proveConstants() {
-    Block &main = device_.getMain().getBlock();
-    struct Written {
-      int64_t lo, hi;
-      Operation *row;
-    };
+  /// Bytes of the parameters that a row of a program writes.
+  struct Written {
+    int64_t lo, hi;
+    Operation *row;
+  };
+  FailureOr<SmallVector<Written>> writtenBytes() {
     SmallVector<Written> written;
-    for (auto row : main.getOps<RowOpInterface>())
-      for (Value value : row.getWrites())
-        if (cast<BufferType>(value.getType()).getSpace() == Space::Parameters) {
+    for (MainOp main : device_.getMains())
+      for (auto row : main.getBlock().getOps<RowOpInterface>())
+        for (Value value : row.getWrites()) {
+          if (cast<BufferType>(value.getType()).getSpace() != Space::Parameters)
+            continue;
           FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
+          if (failed(bytes))
+            return failure();
           written.push_back({bytes->first, bytes->second, row});
         }
-    for (auto launch : main.getOps<LaunchOp>())
-      for (int64_t index : launch.getConstants()) {
-        FailureOr<std::pair<int64_t, int64_t>> bytes =
-            bytesOf(launch.getInputs()[index]);
-        const auto *found = llvm::find_if(written, [&](const Written &range) {
-          return range.lo < bytes->second && bytes->first < range.hi;
-        });
-        if (found == written.end())
+    return written;
+  }
+  /// The first of `written` that overlaps a value of the parameters, or null.
+  static const Written *findWrite(ArrayRef<Written> written, Value value) {
+    FailureOr<std::pair<int64_t, int64_t>> bytes = bytesOf(value);
+    const auto *found = llvm::find_if(written, [&](const Written &range) {
+      return succeeded(bytes) && range.lo < bytes->second &&
+             bytes->first < range.hi;
+    });
+    return found == written.end() ? nullptr : found;
+  }
+
+  /// No row of any program writes what a launch takes for constant: the library
+  /// may keep another copy of it.
+  LogicalResult proveConstants() {
+    auto written = writtenBytes();
+    if (failed(written))
+      return failure();
+    for (MainOp main : device_.getMains())
+      for (auto launch : main.getBlock().getOps<LaunchOp>())
+        for (int64_t index : launch.getConstants()) {
+          const Written *found = findWrite(*written, launch.getInputs()[index]);
+          if (!found)
+            continue;
+          InFlightDiagnostic diagnostic =
+              launch.emitOpError("expected constant input ")
+              << index << " to be written by no row of the step";
+          diagnostic.attachNote(found->row->getLoc())
+              << "the row that writes it";
+          return diagnostic;
+        }
+    return success();
+  }
+
+  /// Of a parameter that a program writes, there is no copy that none does:
+  /// another program would go on reading its first value.
+  LogicalResult proveState() {
+    auto written = writtenBytes();
+    if (failed(written))
+      return failure();
+    SmallVector<std::pair<LoadOp, Operation *>> state;
+    SmallVector<LoadOp> others;
+    for (auto load : device_.getBlock().getOps<LoadOp>()) {
+      BufferType type = getStorage(load.getTarget()).buffer.getType();
+      if (type.getSpace() != Space::Parameters || type.getBytes() == 0)
+        continue;
+      if (const Written *found = findWrite(*written, load.getTarget()))
+        state.emplace_back(load, found->row);
+      else
+        others.push_back(load);
+    }
+    llvm::StringSet<> names;
+    for (auto [load, row] : state)
+      names.insert(load.getNode());
+    for (LoadOp load : others) {
+      if (!names.contains(load.getNode()))
+        continue;
+      for (auto [other, row] : state) {
+        if (load.getNode() != other.getNode() || !overlap(load, other))
           continue;
         InFlightDiagnostic diagnostic =
-            launch.emitOpError("expected constant input ")
-            << index << " to be written by no row of the step";
-        diagnostic.attachNote(found->row->getLoc()) << "the row that writes it";
+            load.emitOpError("expected no copy of parameter '")
+            << load.getNode() << "' that no row writes, as others are";
+        diagnostic.attachNote(row->getLoc())
+            << "the row that writes another one";
         return diagnostic;
       }
+    }
     return success();
+  }
+
+  /// Whether two loads have elements of a tensor in common.
+  static bool overlap(LoadOp a, LoadOp b) {
+    for (auto [loOfA, sizeOfA, loOfB, sizeOfB] :
+         llvm::zip(a.getLo(), a.getTarget().getType().getShape(), b.getLo(),
+                   b.getTarget().getType().getShape()))
+      if (loOfA >= loOfB + sizeOfB || loOfB >= loOfA + sizeOfA)
+        return false;
+    return true;
   }
 
   /// What is loaded into the activations is loaded right before the first row

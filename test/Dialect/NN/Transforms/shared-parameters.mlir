@@ -7,7 +7,7 @@
 // CHECK: nn.matmul %{{.*}}, %[[W]] {nn.name = "whole"}
 // CHECK: %[[PART:.*]] = nn.slice %[[W]] {{.*}}nn.name = "w_1", starts = array<i64: 0, 2>
 // CHECK: nn.matmul %{{.*}}, %[[PART]] {nn.name = "part"}
-// CHECK: %[[SHAPE:.*]] = nn.reshape %[[W]] {nn.name = "w_2"} : (tensor<4x6xf32>) -> tensor<24xf32>
+// CHECK: %[[SHAPE:.*]] = nn.reshape %[[W]] {nn.group = #nn.group<"square", {d0 = "d0"}>, nn.name = "w_2"} : (tensor<4x6xf32>) -> tensor<24xf32>
 // CHECK: nn.mul %[[SHAPE]], %{{.*}} {nn.name = "square"}
 // CHECK: nn.sgd %[[W]],
 // CHECK-NOT: nn.sgd

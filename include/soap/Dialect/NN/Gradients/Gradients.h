@@ -119,6 +119,10 @@ public:
   /// if it has that shape. Dimensions of x are those of the frame, aligned on
   /// the right.
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  /// `x` in another shape whose dimensions run along `loops`; `x` itself if it
+  /// has that shape.
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape,
+                      const LoopNames &loops);
   /// Its loops run along those of the frame, which is that of `x`.
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
   mlir::Value convert(mlir::Value x, mlir::Type element);

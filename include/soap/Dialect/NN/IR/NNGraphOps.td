@@ -53,7 +53,10 @@ def NN_ParameterOp : NN_PureOp<"parameter", [],
     how they are made: `#nn.file`, `#nn.splat`, `#nn.random` or `#nn.init`. A
     tile of a parameter holds the box of the source that starts at `offsets`;
     `global_shape` is the shape of the whole source. `tensor` is the name of the
-    whole in the model, if the operation is only a part of it.
+    whole in the model, if the operation is only a part of it. One that reads a
+    tensor of the model in another shape has that tensor's shape and name in the
+    attribute `nn.view`: `{shape = array<i64: 64>, tensor = "w"}`. What a node of
+    the model makes has the attribute `nn.constant`.
 
     Loops: `d0 .. dk`; result `(d0, .., dk)`.
 

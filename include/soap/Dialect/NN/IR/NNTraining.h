@@ -12,6 +12,7 @@
 #ifndef SOAP_DIALECT_NN_IR_NNTRAINING_H
 #define SOAP_DIALECT_NN_IR_NNTRAINING_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "soap/Dialect/NN/IR/NN.h"
 
 namespace soap::nn::detail {
@@ -27,6 +28,23 @@ namespace soap::nn {
 /// The attribute, without a value, of a parameter that a node of the model
 /// makes (ONNX Constant, ConstantOfShape), not one of its initializers.
 constexpr llvm::StringLiteral constantAttrName("nn.constant");
+
+/// The attribute, without a value, of a parameter in an evaluation program that
+/// the step writes: its value there is that of the last step.
+constexpr llvm::StringLiteral stateAttrName("nn.state");
+
+/// The name of the module, inside of that of a step, with the evaluation
+/// program in its function @main, and perhaps an @init of its own.
+constexpr llvm::StringLiteral evaluationName("eval");
+/// This module, or null.
+mlir::ModuleOp findEvaluation(mlir::ModuleOp module);
+
+/// Whether any program writes a parameter: it is no constant.
+bool isState(ParameterOp parameter);
+/// The attribute of a parameter that has another shape than the tensor of the
+/// model whose elements it has: `{shape = array<i64: 64>, tensor = "w"}`, the
+/// shape and the name of that tensor.
+constexpr llvm::StringLiteral viewAttrName("nn.view");
 
 /// The operation that gives a parameter its value of the next step, or null.
 WriteOp findWrite(ParameterOp parameter);

@@ -102,7 +102,7 @@ def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
 }
 
 def BuildTrainingStepPass
-    : Pass<"nn-build-training-step", "::mlir::func::FuncOp"> {
+    : Pass<"nn-build-training-step", "::mlir::ModuleOp"> {
   let summary = "Add a loss, gradients, and updates of parameters";
   let description = [{
     Adds a loss of one output of the model and, by reverse-mode differentiation,
@@ -176,8 +176,32 @@ def BuildTrainingStepPass
     whole batch, statistics of batch norms are those of a micro-batch. Error: an
     operation that does not compute each sample by itself.
 
+    With `evaluation`, the module gets a `module @eval` with the model as it was,
+    before the step is made of it: a program over the same parameters, for a model
+    that is trained to be used. Its outputs are the model's, its batch norms take
+    the running statistics. Parameters that the step writes are marked by
+    `nn.state` there, as their value is that of the last step.
+
+    ```mlir
+    func.func @main() {...}                   // the step
+    module @eval {
+      func.func @main() {
+        %w = nn.parameter ... {nn.name = "w", nn.state} : tensor<10x64xf32>
+        ...
+      }
+    }
+    ```
+
+    A tensor of the model is one parameter, in its shape and under its name,
+    however many operations read parts or other shapes of it. Two tensors of one
+    shape whose elements are the same ones of a file (as ONNX's Identity makes
+    them) may be tied weights, or tensors that were equal when the model was
+    exported: they stay apart, unless `tie-weights` matches the names of both.
+    The first one is kept.
+
     Precondition: no strategy was chosen yet, and batch norms are not yet folded.
-    Errors: an output or a kind of loss that there is not; operations between a
+    Errors: a `tie-weights` that ties nothing; an output or a kind of loss that
+    there is not; operations between a
     parameter and the loss that have no gradient (all are listed); nothing to
     train.
   }];
@@ -203,10 +227,15 @@ def BuildTrainingStepPass
     Option<"freeze", "freeze", "std::string", "\"\"",
            "Regular expression for whole names of parameters that are not "
            "trained">,
+    Option<"tieWeights", "tie-weights", "std::string", "\"\"",
+           "Regular expression for whole names of parameters that are one if "
+           "their elements are the same ones of a file">,
     Option<"batchNormMomentum", "batch-norm-momentum", "double", "0.9",
            "Share of running statistics that a step keeps">,
     Option<"optimizer", "optimizer", "std::string", "\"\"",
            "sgd, adam or adamw; empty: the gradients are outputs">,
+    Option<"evaluation", "evaluation", "bool", "false",
+           "Keep the model as a program beside the step">,
     Option<"lr", "lr", "double", "0.01", "Learning rate">,
     Option<"schedule", "schedule", "std::string", "\"constant\"",
            "How the learning rate goes on: constant, step, cosine or linear">,

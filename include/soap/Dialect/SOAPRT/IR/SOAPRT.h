@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What every device runs: kernels, buffers, and per device two programs whose
-// ops are the rows of the runtime's tables.
+// What every device runs: kernels, buffers, and per device programs whose ops
+// are the rows of the runtime's tables.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,14 +55,16 @@ struct Storage {
 };
 Storage getStorage(mlir::Value buffer);
 
-/// What the programs of a module move, in the form in which TaskGraph, soap IR
+/// What a program of a module moves, in the form in which TaskGraph, soap IR
 /// and the runtime's counters are compared: transfers by sender, collectives
 /// where their first member is. Every box of a feed or drain is a transfer from
-/// or to `host`.
+/// or to `host`. `program`: its number among those of every device; one that
+/// there is not moves nothing.
 struct ProgramMovements {
   llvm::SmallVector<Movement> feed, step, drain;
 };
-ProgramMovements collectMovements(mlir::ModuleOp module, int32_t host);
+ProgramMovements collectMovements(mlir::ModuleOp module, int32_t host,
+                                  unsigned program = 0);
 
 } // namespace soap::soaprt
 

@@ -22,18 +22,22 @@ class SOAPRT_Op<string mnemonic, list<Trait> traits = []>
 //===----------------------------------------------------------------------===//
 
 class SOAPRT_PortOp<string mnemonic> : SOAPRT_Op<mnemonic, [Symbol]> {
-  let assemblyFormat = "$sym_name $port_name attr-dict `:` $type";
+  let assemblyFormat = [{
+    $sym_name $port_name (`of` $program^)? attr-dict `:` $type
+  }];
 }
 
 def SOAPRT_InputOp : SOAPRT_PortOp<"input"> {
-  let summary = "an input of the model, whole";
+  let summary = "an input of a program, whole";
   let description = [{
-    `index_bound`: an integer input that indexes a table of that many rows.
+    `program`: whose input it is, "main" if nothing is said. `index_bound`: an
+    integer input that indexes a table of that many rows.
 
     Example:
     ```mlir
     soaprt.input @in0 "data" : tensor<1x3x224x224xf32>
     soaprt.input @in1 "ids" {index_bound = 1000 : i64} : tensor<1x128xi64>
+    soaprt.input @in2 "data" of "eval" : tensor<1x3x224x224xf32>
     ```
 
     Constraints:
@@ -42,13 +46,16 @@ def SOAPRT_InputOp : SOAPRT_PortOp<"input"> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$port_name,
                        TypeAttrOf<AnyStaticShapeTensor>:$type,
-                       OptionalAttr<I64Attr>:$index_bound);
+                       OptionalAttr<I64Attr>:$index_bound,
+                       DefaultValuedStrAttr<StrAttr, "main">:$program);
   let hasVerifier = 1;
 }
 
 def SOAPRT_OutputOp : SOAPRT_PortOp<"output"> {
-  let summary = "an output of the model, whole";
+  let summary = "an output of a program, whole";
   let description = [{
+    `program`: whose output it is, "main" if nothing is said.
+
     Example:
     ```mlir
     soaprt.output @out0 "prob" : tensor<1x1000xf32>
@@ -58,7 +65,8 @@ def SOAPRT_OutputOp : SOAPRT_PortOp<"output"> {
     - the shape is known
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$port_name,
-                       TypeAttrOf<AnyStaticShapeTensor>:$type);
+                       TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       DefaultValuedStrAttr<StrAttr, "main">:$program);
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,8 +136,10 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
   let summary = "all that one device holds and runs";
   let description = [{
     Holds `soaprt.buffer`, `soaprt.view` and `soaprt.load` ops, then one
-    `soaprt.init` (run once, after the loads) and one `soaprt.main` (one step);
-    `soaprt.tile` ops say what the buffers hold.
+    `soaprt.init` (run once, after the loads) and a `soaprt.main` (one step) for
+    every program; `soaprt.tile` ops say what the buffers hold. Programs run one
+    at a time, in whatever order: activations do not outlive one, so that all
+    share an arena, and the parameters are as the last one left them.
     The sizes of the arenas are written by `soaprt-plan-memory`, and what the
     library's kernels need beside them by `planLibraryMemory`: the scratchpad
     that all launches share, copies of parameters in the library's layouts, and
@@ -156,7 +166,8 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
     - the alignment is a multiple of 64, and larger than 0
     - sizes in bytes are 0 or larger
     - it holds buffers, views, loads, tiles, one `soaprt.init` and one
-      `soaprt.main`, and nothing else
+      `soaprt.main` or more, and nothing else
+    - no two programs have one name
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$id,
                        OptionalAttr<I64Attr>:$alignment,
@@ -176,9 +187,10 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
-    /// The programs; null in IR that does not verify.
+    /// Null in IR that does not verify.
     InitOp getInit();
-    MainOp getMain();
+    /// The programs, the one that runs if none is named first.
+    ::llvm::SmallVector<MainOp, 2> getMains();
     /// Buffers start at multiples of this many bytes.
     int64_t getBufferAlignment() {
       return static_cast<int64_t>(getAlignment().value_or(minAlignment));
@@ -189,7 +201,6 @@ def SOAPRT_DeviceOp : SOAPRT_Op<"device", [
 class SOAPRT_ProgramOp<string mnemonic> : SOAPRT_Op<mnemonic, [
     HasParent<"DeviceOp">, NoRegionArguments, NoTerminator, SingleBlock]> {
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
@@ -215,11 +226,15 @@ def SOAPRT_InitOp : SOAPRT_ProgramOp<"init"> {
       or drains
     - all rows are on the compute stream
   }];
+  let assemblyFormat = "attr-dict-with-keyword $body";
 }
 
 def SOAPRT_MainOp : SOAPRT_ProgramOp<"main"> {
-  let summary = "rows of one step";
+  let summary = "rows of one step of a program";
   let description = [{
+    `program`: its name, "main" if nothing is said. A model that is trained has
+    "train" and "eval".
+
     Example:
     ```mlir
     soaprt.main {
@@ -237,7 +252,10 @@ def SOAPRT_MainOp : SOAPRT_ProgramOp<"main"> {
     Constraints:
     - it holds rows only
     - feeds are its first rows, drains its last
+    - inputs and outputs of its rows are those of the program
   }];
+  let arguments = (ins DefaultValuedStrAttr<StrAttr, "main">:$program);
+  let assemblyFormat = "($program^)? attr-dict-with-keyword $body";
 }
 
 //===----------------------------------------------------------------------===//
@@ -323,8 +341,8 @@ def SOAPRT_LoadOp : SOAPRT_Op<"load", [HasParent<"DeviceOp">]> {
 def SOAPRT_TileOp : SOAPRT_Op<"tile", [HasParent<"DeviceOp">]> {
   let summary = "which part of which value of the model a buffer holds";
   let description = [{
-    Result `result` of node `value` has `type` as a whole; the buffer holds its
-    elements `[lo, lo + size)`. `parts`: the buffer holds only these of
+    Result `result` of node `value` of `program` ("main" if nothing is said) has
+    `type` as a whole; the buffer holds its elements `[lo, lo + size)`. `parts`: the buffer holds only these of
     `num_parts` partial results. A tile is there after the last row that writes
     the buffer, or, if it is `initial`, before the first row of the step: then
     the step gives the buffer the parameter's next value. Tiles are for people
@@ -347,10 +365,11 @@ def SOAPRT_TileOp : SOAPRT_Op<"tile", [HasParent<"DeviceOp">]> {
                        DenseI64ArrayAttr:$lo,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts,
                        OptionalAttr<I64Attr>:$num_parts,
-                       SOAPRT_BufferType:$buffer, UnitAttr:$initial);
+                       SOAPRT_BufferType:$buffer, UnitAttr:$initial,
+                       DefaultValuedStrAttr<StrAttr, "main">:$program);
   let assemblyFormat = [{
     $value `:` $result `of` $type `at` $lo (`parts` $parts^ `of` $num_parts)?
-    (`initial` $initial^)? `in` $buffer attr-dict `:` type($buffer)
+    (`initial` $initial^)? (`program` $program^)? `in` $buffer attr-dict `:` type($buffer)
   }];
   let hasVerifier = 1;
 }

@@ -40,6 +40,9 @@ int64_t memoryOf(DeviceOp device);
 /// What a planned device needs at its peak, in bytes: arenas, and what the
 /// kernel library needs beside them where that is known.
 int64_t plannedBytes(DeviceOp device);
+/// The bytes of the arena of activations, from its start, that a planned
+/// program uses; the device has as many as the program that uses most.
+int64_t activationBytes(MainOp main);
 /// The largest buffers of a device and who fills them, as indented lines that
 /// follow an error.
 std::string largestBuffers(DeviceOp device);

@@ -1,0 +1,334 @@
+//===- CostTables.cpp - Costs of operations and of pairs ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CostTables.h"
+#include "DegreesCosts.h"
+#include "MoveTimes.h"
+#include "Placement.h"
+#include "ValueClasses.h"
+#include "ValuePlans.h"
+#include "soap/Partition/Needs.h"
+#include <map>
+#include <numeric>
+
+using namespace soap;
+using namespace soap::detail;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+//===----------------------------------------------------------------------===//
+// What costs something
+//===----------------------------------------------------------------------===//
+
+/// Time of all tasks of a node on the busiest device.
+static int64_t computeNs(const DegreesCost &cost, const Configuration &config,
+                         const Topology &topology) {
+  SmallVector<int64_t, 64> busy(topology.numDevices(), 0);
+  for (auto [task, device] : llvm::enumerate(config.devices))
+    busy[device] += cost.ns[cost.classOf[task]][topology.device(device).kind];
+  return *llvm::max_element(busy);
+}
+
+namespace {
+/// A value that moves to a reader: a compute node, or an output of the graph.
+struct Move {
+  int32_t value, use;
+  /// The node whose configuration says where the value is: its producer, or
+  /// what writes the parameter that it is.
+  int32_t owner;
+};
+} // namespace
+
+static std::vector<Move> movesOf(const OperatorGraph &graph) {
+  std::vector<Move> moves;
+  for (int32_t id = 0; id < graph.numValues(); ++id) {
+    const GraphValue &value = graph.value(id);
+    int32_t owner = value.producer;
+    if (graph.node(owner).role != NodeRole::Compute) {
+      const GraphValue::Use *write = graph.findWrite(id);
+      if (!write)
+        continue;
+      owner = write->node;
+    }
+    for (auto [index, use] : llvm::enumerate(value.uses))
+      if (NodeRole role = graph.node(use.node).role;
+          role == NodeRole::Compute || role == NodeRole::Output)
+        moves.push_back({id, static_cast<int32_t>(index), owner});
+  }
+  return moves;
+}
+
+/// The layout of a value that moves. In `strategy` the configuration of
+/// `move.owner` counts alone.
+static void layoutOf(const OperatorGraph &graph, const Move &move,
+                     Strategy &strategy, Layout &layout) {
+  int32_t producer = graph.value(move.value).producer;
+  if (producer != move.owner)
+    strategy.configs[producer] = placeWhereRead(graph, strategy, producer);
+  detail::layoutOf(graph, strategy, move.value, layout);
+}
+
+int64_t detail::sumOfCosts(const SearchProblem &problem,
+                           const Strategy &strategy) {
+  const OperatorGraph &graph = problem.graph;
+  int64_t sum = 0;
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (graph.node(id).role == NodeRole::Compute)
+      sum += computeNs(degreesCost(problem, id, strategy.configs[id].degrees),
+                       strategy.configs[id], problem.topology);
+  MoveTimes times(problem.topology);
+  Strategy places = strategy;
+  Layout layout;
+  Need need;
+  for (const Move &move : movesOf(graph)) {
+    ::layoutOf(graph, move, places, layout);
+    detail::needOf(graph, strategy, move.value, move.use, need);
+    sum += times.ns(layout, need, graph.value(move.value).elementBytes);
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct RatedDegrees {
+  const Degrees *degrees;
+  int32_t tasks;
+  bool isSimple; ///< One loop is split, or there are copies alone.
+  double rating; ///< Less is better.
+};
+} // namespace
+
+static Configuration onFirstDevices(const Degrees &degrees) {
+  Configuration config;
+  config.degrees = degrees;
+  config.devices.resize(degrees.numTasks());
+  std::iota(config.devices.begin(), config.devices.end(), 0);
+  return config;
+}
+
+/// The degrees of a group with at most one task per device, by numbers of
+/// tasks, and of those the most promising first.
+static std::vector<std::vector<RatedDegrees>>
+rate(const SearchProblem &problem, const ConfigurationSpace &space,
+     DegreesCosts &costs, int32_t group) {
+  const OperatorGraph &graph = problem.graph;
+  ArrayRef<int32_t> members = graph.group(group);
+  std::map<int32_t, std::vector<RatedDegrees>> rated;
+  for (const Degrees &degrees : space.degrees(group)) {
+    auto tasks = static_cast<int32_t>(degrees.numTasks());
+    if (tasks > space.numDevices())
+      continue;
+    Configuration config = onFirstDevices(degrees);
+    int64_t ns = 0;
+    for (int32_t id : members) {
+      Configuration own = id == members.front()
+                              ? config
+                              : memberConfiguration(graph.node(members.front()),
+                                                    config, graph.node(id));
+      ns += computeNs(costs.of(id, own.degrees), own, problem.topology);
+    }
+    // Every further loop that is split counts like a quarter more time: it
+    // mostly moves more.
+    auto splits = llvm::count_if(degrees.loops,
+                                 [](int32_t degree) { return degree > 1; }) +
+                  (degrees.replicate > 1);
+    rated[tasks].push_back(
+        {&degrees, tasks, splits <= 1,
+         static_cast<double>(ns) * (1 + 0.25 * static_cast<double>(splits))});
+  }
+  std::vector<std::vector<RatedDegrees>> result;
+  for (auto &[tasks, entries] : rated) {
+    llvm::stable_sort(entries,
+                      [](const RatedDegrees &a, const RatedDegrees &b) {
+                        return std::tuple(!a.isSimple, a.rating) <
+                               std::tuple(!b.isSimple, b.rating);
+                      });
+    result.push_back(std::move(entries));
+  }
+  return result;
+}
+
+std::vector<std::vector<Configuration>>
+detail::chooseConfigurations(const SearchProblem &problem,
+                             const ConfigurationSpace &space,
+                             size_t mostChoices) {
+  DegreesCosts costs(problem);
+  std::vector<std::vector<Configuration>> result;
+  llvm::DenseMap<Key, size_t> known; // By what a group is made of.
+  for (int32_t group : space.groups()) {
+    KeyBuilder builder;
+    for (int32_t id : problem.graph.group(group)) {
+      builder.add(classOfNode(problem.graph, id));
+      builder.addAll(ArrayRef<int16_t>(problem.graph.node(id).leaderLoops));
+    }
+    auto [it, isNew] = known.try_emplace(builder.key(), result.size());
+    if (!isNew) {
+      result.push_back(result[it->second]);
+      continue;
+    }
+    auto rated = rate(problem, space, costs, group);
+    // Every second number of tasks is left out, the highest never, as long as
+    // there is no place for simple splits and some others.
+    size_t enough = space.extents(group).size() + 3;
+    while (rated.size() > 2 && rated.size() * enough > mostChoices + enough) {
+      std::vector<std::vector<RatedDegrees>> fewer;
+      for (size_t i = 0; i < rated.size(); ++i)
+        if (i == 0 || (rated.size() - 1 - i) % 2 == 0)
+          fewer.push_back(std::move(rated[i]));
+      if (fewer.size() == rated.size())
+        break;
+      rated = std::move(fewer);
+    }
+    // What is left is shared by the numbers of tasks that are left.
+    std::vector<Configuration> &choices = result.emplace_back();
+    size_t left = std::max<size_t>(1, mostChoices);
+    for (auto [index, same] : llvm::enumerate(rated)) {
+      size_t share = llvm::divideCeil(left, rated.size() - index);
+      for (const RatedDegrees &entry : ArrayRef(same).take_front(share))
+        choices.push_back(onFirstDevices(*entry.degrees));
+      left -= std::min(share, same.size());
+    }
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+CostTables::CostTables(const SearchProblem &problem,
+                       const ConfigurationSpace &space,
+                       std::vector<std::vector<Configuration>> choices)
+    : problem_(problem), space_(space), choices_(std::move(choices)) {}
+
+/// Makes a variable of every group, with what its nodes compute. Returns the
+/// configurations of all nodes, by choice of their groups.
+std::vector<std::vector<Configuration>> CostTables::addVariables() {
+  const OperatorGraph &graph = problem_.graph;
+  DegreesCosts costs(problem_);
+  std::vector<std::vector<Configuration>> configs(graph.numNodes());
+  sums_ = MinSum();
+  for (auto [place, group] : llvm::enumerate(space_.groups())) {
+    std::vector<int64_t> own;
+    const GraphNode &leader = graph.node(graph.group(group).front());
+    for (const Configuration &choice : choices_[place]) {
+      own.push_back(0);
+      for (int32_t id : graph.group(group)) {
+        const Configuration &config = configs[id].emplace_back(
+            graph.isLeader(id)
+                ? choice
+                : memberConfiguration(leader, choice, graph.node(id)));
+        own.back() +=
+            computeNs(costs.of(id, config.degrees), config, problem_.topology);
+      }
+    }
+    sums_.addVariable(std::move(own));
+  }
+  return configs;
+}
+
+namespace {
+/// What moves between two groups, or within one, by their choices.
+struct Edge {
+  int32_t from, to; ///< Variables; -1: an output of the graph.
+  std::vector<uint32_t> layouts, needs;
+};
+} // namespace
+
+/// What a value that moves costs.
+static Edge makeEdge(const OperatorGraph &graph, const Move &move,
+                     ArrayRef<Configuration> owners,
+                     ArrayRef<Configuration> readers, Strategy &scratch,
+                     MoveTable &table) {
+  const GraphValue &value = graph.value(move.value);
+  Edge edge{-1, -1, {}, {}};
+  Layout layout;
+  Need need;
+  for (const Configuration &config : owners) {
+    scratch.configs[move.owner] = config;
+    ::layoutOf(graph, move, scratch, layout);
+    edge.layouts.push_back(table.add(layout, value.elementBytes));
+  }
+  int32_t reader = value.uses[move.use].node;
+  for (const Configuration &config : readers) {
+    scratch.configs[reader] = config;
+    detail::needOf(graph, scratch, move.value, move.use, need);
+    edge.needs.push_back(table.add(need));
+  }
+  return edge;
+}
+
+CostTables::Fill CostTables::fill(unsigned threads,
+                                  llvm::function_ref<bool()> stop,
+                                  size_t mostPlanned) {
+  const OperatorGraph &graph = problem_.graph;
+  std::vector<int32_t> placeOf(graph.numGroups(), -1);
+  for (auto [place, group] : llvm::enumerate(space_.groups()))
+    placeOf[group] = static_cast<int32_t>(place);
+  std::vector<std::vector<Configuration>> configs = addVariables();
+
+  MoveTable table;
+  std::vector<Edge> edges;
+  Strategy scratch;
+  scratch.configs.resize(graph.numNodes());
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (graph.node(id).role == NodeRole::Output)
+      configs[id].push_back(onDevice(graph.node(id), problem_.topology.host()));
+  for (const Move &move : movesOf(graph)) {
+    if (stop())
+      return Fill::Nothing;
+    int32_t reader = graph.value(move.value).uses[move.use].node;
+    Edge edge = makeEdge(graph, move, configs[move.owner], configs[reader],
+                         scratch, table);
+    edge.from = placeOf[graph.node(move.owner).group];
+    edge.to = placeOf[graph.node(reader).group];
+    for (auto [choice, from] : llvm::enumerate(edge.layouts))
+      if (edge.from == edge.to)
+        table.want(from, edge.needs[choice]);
+      else
+        for (uint32_t to : edge.needs)
+          table.want(from, to);
+    edges.push_back(std::move(edge));
+  }
+  bool isExact = table.fill(problem_.topology, threads, mostPlanned, stop);
+  numPlanned_ = table.numPlanned();
+  for (const Edge &edge : edges) {
+    std::vector<int64_t> ns;
+    for (auto [choice, from] : llvm::enumerate(edge.layouts))
+      if (edge.from == edge.to)
+        sums_.add(edge.from, static_cast<int32_t>(choice),
+                  table.ns(from, edge.needs[choice]));
+      else
+        for (uint32_t to : edge.needs)
+          ns.push_back(table.ns(from, to));
+    if (edge.to < 0)
+      for (auto [choice, cost] : llvm::enumerate(ns))
+        sums_.add(edge.from, static_cast<int32_t>(choice), cost);
+    else if (edge.from != edge.to)
+      sums_.addPair(edge.from, edge.to, ns);
+  }
+  return isExact ? Fill::Exactly : Fill::Partly;
+}
+
+int32_t CostTables::find(size_t place, const Degrees &degrees) const {
+  const auto &choices = choices_[place];
+  auto it = llvm::find_if(choices, [&](const Configuration &choice) {
+    return choice.degrees == degrees;
+  });
+  return it == choices.end() ? -1 : static_cast<int32_t>(it - choices.begin());
+}
+
+Strategy CostTables::strategyOf(ArrayRef<int32_t> choices) const {
+  Strategy strategy = singleDevice(problem_.graph, problem_.topology);
+  for (auto [place, choice] : llvm::enumerate(choices))
+    space_.assign(strategy, space_.groups()[place], choices_[place][choice]);
+  deriveEnds(strategy, problem_.graph, problem_.topology);
+  return strategy;
+}

@@ -1,0 +1,259 @@
+//===- MoveTimes.cpp - What moving one value takes ------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MoveTimes.h"
+#include "soap/Search/Timeline.h"
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+using namespace soap;
+using namespace soap::detail;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+MoveTimes::MoveTimes(const Topology &topology)
+    : topology_(topology), compiler_(topology) {}
+
+/// Each device once, ascending.
+static SmallVector<int32_t, 64> devicesIn(ArrayRef<int32_t> devices) {
+  SmallVector<int32_t, 64> result(devices);
+  llvm::sort(result);
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+int64_t MoveTimes::ns(const Layout &layout, const Need &need,
+                      int64_t elementBytes) {
+  auto route = [&](int32_t from, int32_t to) {
+    return topology_.routeCost(from, to);
+  };
+  const FlatPlan &plan = planner_.plan(layout, need, route, topology_.host());
+  SmallVector<int32_t, 64> writers = devicesIn(layout.devices),
+                           readers = devicesIn(need.devices);
+  NodeTasks producer;
+  producer.devices = writers;
+  // Outputs of the graph read on the host, and do not compute.
+  bool computes = !llvm::is_contained(readers, topology_.host());
+  CompileInput::Consumer consumer{
+      /*node=*/0, computes ? readers : ArrayRef<int32_t>(), computes};
+  int32_t only = 0;
+  arena_.Reset();
+  ValueTasks tasks = compiler_.compile(
+      {plan, elementBytes, producer, /*producerComputes=*/true, consumer, only},
+      arena_);
+  if (tasks.numSlots == 0 && tasks.uses[0].unpackDevices.empty())
+    return 0;
+  int64_t ready = simulate(tasks, readers);
+  return computes ? ready : *llvm::max_element(resources_);
+}
+
+/// A compute step on some devices.
+void MoveTimes::copy(ArrayRef<int32_t> devices, ArrayRef<int64_t> ns,
+                     ArrayRef<Wait> waits,
+                     llvm::MutableArrayRef<int64_t> ends) {
+  for (auto [device, end] : llvm::zip_equal(devices, ends))
+    end = resources_[device];
+  for (const Wait &wait : waits)
+    ends[wait.at] = std::max(ends[wait.at], slots_[wait.slot]);
+  for (auto [device, duration, end] : llvm::zip_equal(devices, ns, ends))
+    end = resources_[device] = end + duration;
+}
+
+int64_t MoveTimes::simulate(const ValueTasks &tasks,
+                            ArrayRef<int32_t> readers) {
+  size_t numEnds = topology_.numDevices() + 1;
+  resources_.assign(2 * numEnds + topology_.numResources(), 0);
+  slots_.assign(tasks.numSlots, 0);
+  llvm::MutableArrayRef<int64_t> all(resources_), slots(slots_);
+  Timeline timeline{all.take_front(numEnds), all.slice(numEnds, numEnds),
+                    all.drop_front(2 * numEnds)};
+  copy(tasks.reduceDevices, tasks.reduceNs, {},
+       slots.slice(tasks.reduceSlot, tasks.reduceDevices.size()));
+  for (const ActionTasks &action : tasks.actions) {
+    size_t count = action.devices.size();
+    copy(action.packDevices, action.packNs, action.packWaits,
+         slots.slice(action.packSlot, action.packDevices.size()));
+    start_.assign(count, 0);
+    for (const Wait &wait : action.moveWaits)
+      start_[wait.at] = std::max(start_[wait.at], slots_[wait.slot]);
+    if (action.form == ActionTasks::Form::Collective) {
+      int64_t ready = *llvm::max_element(start_);
+      int64_t start =
+          startCollective(timeline, action.devices, action.links, ready);
+      holdLinks(timeline, action.links, start);
+      holdMembers(timeline, action.devices, start, start + action.ns,
+                  action.occupiesNs);
+      end_.assign(count, start + action.ns);
+    } else {
+      for (auto [device, start] : llvm::zip_equal(action.devices, start_))
+        start = std::max(start, timeline.communication[device]);
+      end_.resize(count);
+      runTransfers(timeline, action.devices, action.transfers, action.costs,
+                   start_, end_);
+    }
+    std::copy(end_.begin(), end_.end(), slots_.begin() + action.slot);
+  }
+  const UseTasks &use = tasks.uses[0];
+  end_.assign(use.unpackDevices.size(), 0);
+  copy(use.unpackDevices, use.unpackNs, use.unpackWaits, end_);
+  int64_t ready = 0;
+  for (int32_t device : readers)
+    ready = std::max(ready, timeline.compute[device]);
+  for (const Wait &wait : use.computeWaits)
+    ready = std::max(ready, slots_[wait.slot]);
+  return ready;
+}
+
+//===----------------------------------------------------------------------===//
+// Many times
+//===----------------------------------------------------------------------===//
+
+uint32_t MoveTable::add(const Layout &layout, int64_t elementBytes) {
+  KeyBuilder builder;
+  builder.add(elementBytes);
+  for (const auto &cuts : layout.cuts)
+    builder.addAll(ArrayRef<int64_t>(cuts));
+  builder.add(layout.parts);
+  builder.add(static_cast<int64_t>(layout.combine));
+  builder.add(layout.copies);
+  builder.addAll(ArrayRef<int32_t>(layout.devices));
+  auto [it, isNew] = layoutKeys_.try_emplace(builder.key(), layouts_.size());
+  if (isNew)
+    layouts_.emplace_back(layout, elementBytes);
+  return it->second;
+}
+
+uint32_t MoveTable::add(const Need &need) {
+  KeyBuilder builder;
+  for (const auto &ranges : need.ranges) {
+    builder.add(static_cast<int64_t>(ranges.size()));
+    for (const Range &range : ranges) {
+      builder.add(range.lo);
+      builder.add(range.hi);
+    }
+  }
+  builder.add(need.copies);
+  builder.addAll(ArrayRef<int32_t>(need.devices));
+  builder.add(static_cast<int64_t>(need.regather));
+  auto [it, isNew] = needKeys_.try_emplace(builder.key(), needs_.size());
+  if (isNew)
+    needs_.push_back(need);
+  return it->second;
+}
+
+namespace {
+/// What every device has of a value.
+class Holdings {
+public:
+  Holdings(const Layout &layout, int32_t numDevices)
+      : isPartial_(layout.parts > 1), tilesOf_(numDevices + 1) {
+    for (int64_t tile = 0, end = layout.numTiles(); tile < end; ++tile) {
+      tiles_.push_back(layout.tileBox(tile));
+      for (int32_t copy = 0; !isPartial_ && copy < layout.copies; ++copy)
+        tilesOf_[layout.devices[tile * layout.copies + copy]].push_back(
+            static_cast<int32_t>(tile));
+    }
+  }
+
+  /// The elements that readers lack, all together.
+  int64_t lacking(const Need &need) const {
+    int64_t sum = 0;
+    for (size_t tile = 0; tile * need.copies < need.devices.size(); ++tile) {
+      Box box = need.tileBox(static_cast<int64_t>(tile));
+      for (int32_t copy = 0; copy < need.copies; ++copy) {
+        sum += volume(box);
+        llvm::SmallVector<int32_t, 4> known;
+        for (int32_t own : tilesOf_[need.devices[tile * need.copies + copy]])
+          if (!llvm::is_contained(known, own)) {
+            known.push_back(own);
+            sum -= volume(intersect(box, tiles_[own]));
+          }
+      }
+    }
+    return sum;
+  }
+
+private:
+  bool isPartial_; ///< No device has a complete tile.
+  std::vector<Box> tiles_;
+  std::vector<llvm::SmallVector<int32_t, 2>> tilesOf_; ///< Per device.
+};
+} // namespace
+
+/// More than any byte takes that moves.
+static double slowestNsPerByte(const Topology &topology) {
+  double slowest = 1;
+  for (const Link &link : topology.links())
+    slowest = std::max(slowest, 1e9 / link.bandwidth);
+  return slowest;
+}
+
+bool MoveTable::fill(const Topology &topology, unsigned threads,
+                     size_t mostPlanned, llvm::function_ref<bool()> stop) {
+  std::vector<uint64_t> wanted(places_.size());
+  for (auto [key, place] : places_)
+    wanted[place] = key;
+  ns_.assign(wanted.size(), 0);
+  std::vector<size_t> order(wanted.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> bytes;
+  {
+    std::vector<std::optional<Holdings>> holdings(layouts_.size());
+    for (uint64_t key : wanted) {
+      const auto &[layout, elementBytes] = layouts_[key >> 32];
+      std::optional<Holdings> &own = holdings[key >> 32];
+      if (!own)
+        own.emplace(layout, topology.numDevices());
+      bytes.push_back(elementBytes * own->lacking(needs_[key & UINT32_MAX]));
+    }
+  }
+  llvm::stable_sort(order,
+                    [&](size_t a, size_t b) { return bytes[a] < bytes[b]; });
+
+  std::atomic<size_t> next{0}, planned{0};
+  std::atomic<bool> stopped{false};
+  std::mutex mutex;
+  size_t end = std::min(order.size(), mostPlanned);
+  auto work = [&] {
+    MoveTimes times(topology);
+    constexpr size_t length = 64;
+    for (size_t begin; (begin = next.fetch_add(length)) < end;) {
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (stopped || stop()) {
+          stopped = true;
+          return;
+        }
+      }
+      for (size_t i = begin; i < std::min(begin + length, end); ++i) {
+        uint64_t key = wanted[order[i]];
+        const auto &[layout, elementBytes] = layouts_[key >> 32];
+        ns_[order[i]] =
+            1 + times.ns(layout, needs_[key & UINT32_MAX], elementBytes);
+        ++planned;
+      }
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 1; i < threads; ++i)
+    workers.emplace_back(work);
+  work();
+  for (std::thread &worker : workers)
+    worker.join();
+  numPlanned_ = planned;
+  double slowest = slowestNsPerByte(topology);
+  for (auto [ns, moved] : llvm::zip_equal(ns_, bytes))
+    ns = ns > 0
+             ? ns - 1
+             : 1'000'000 + std::llround(static_cast<double>(moved) * slowest);
+  return numPlanned_ == wanted.size();
+}

@@ -1,0 +1,367 @@
+//===- OptCNNTest.cpp - The least sum of costs ----------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CostTables.h"
+#include "ExampleGraphs.h"
+#include "soap/Search/SearchAlgorithm.h"
+#include "soap/Topology/GeneratedTopologies.h"
+#include "gtest/gtest.h"
+
+using namespace soap;
+using namespace soap::detail;
+using namespace soap::test;
+
+namespace {
+auto never = [] { return false; };
+
+/// Calls `visit` with every vector of choices.
+template <typename Visit>
+void forAllChoices(llvm::ArrayRef<int32_t> counts, Visit visit) {
+  std::vector<int32_t> choices(counts.size(), 0);
+  for (bool more = true; more;) {
+    visit(choices);
+    more = false;
+    for (size_t i = 0; i < counts.size() && !more; ++i) {
+      more = ++choices[i] < counts[i];
+      if (!more)
+        choices[i] = 0;
+    }
+  }
+}
+
+/// Random sums over two to six variables: without edges, trees, circles and
+/// complete graphs, and with several costs for one pair.
+TEST(MinSum, EqualsTheLeastOfAll) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, 0, 0);
+    MinSum sums;
+    std::vector<int32_t> counts;
+    std::vector<std::vector<int64_t>> own;
+    auto drawCosts = [&](int32_t count) {
+      std::vector<int64_t> costs(count);
+      for (int64_t &cost : costs)
+        cost = static_cast<int64_t>(random.below(100));
+      return costs;
+    };
+    auto number = static_cast<int32_t>(2 + random.below(5));
+    for (int32_t i = 0; i < number; ++i) {
+      counts.push_back(static_cast<int32_t>(1 + random.below(4)));
+      own.push_back(drawCosts(counts.back()));
+      EXPECT_EQ(sums.addVariable(own.back()), i);
+    }
+    struct Pair {
+      int32_t a, b;
+      std::vector<int64_t> costs;
+    };
+    std::vector<Pair> pairs;
+    uint64_t density = random.below(5);
+    for (int32_t a = 0; a < number; ++a)
+      for (int32_t b = 0; b < number; ++b) {
+        if (a == b || random.below(8) >= density)
+          continue;
+        pairs.push_back({a, b, drawCosts(counts[a] * counts[b])});
+        sums.addPair(a, b, pairs.back().costs);
+      }
+    sums.add(0, 0, 7);
+    own[0][0] += 7;
+    auto sumOf = [&](llvm::ArrayRef<int32_t> choices) {
+      int64_t sum = 0;
+      for (int32_t i = 0; i < number; ++i)
+        sum += own[i][choices[i]];
+      for (const Pair &pair : pairs)
+        sum += pair.costs[choices[pair.a] * counts[pair.b] + choices[pair.b]];
+      return sum;
+    };
+    int64_t least = INT64_MAX;
+    forAllChoices(counts, [&](llvm::ArrayRef<int32_t> choices) {
+      ASSERT_EQ(sums.sumOf(choices), sumOf(choices));
+      least = std::min(least, sumOf(choices));
+    });
+    MinSum::Result result = sums.minimise(1e6, never);
+    ASSERT_EQ(result.end, MinSum::End::Done);
+    EXPECT_EQ(result.sum, least);
+    EXPECT_EQ(sumOf(result.choices), least);
+  }
+}
+
+TEST(MinSum, GivesUpWhatIsTooLargeOrStopped) {
+  MinSum sums;
+  for (int i = 0; i < 4; ++i)
+    sums.addVariable({1, 2, 3});
+  std::vector<int64_t> costs(9, 1);
+  for (int32_t a = 0; a < 4; ++a)
+    for (int32_t b = a + 1; b < 4; ++b)
+      sums.addPair(a, b, costs);
+  EXPECT_EQ(sums.minimise(81, never).end, MinSum::End::Done);
+  MinSum::Result tooLarge = sums.minimise(80, never);
+  EXPECT_EQ(tooLarge.end, MinSum::End::TooLarge);
+  EXPECT_EQ(tooLarge.combinations, 81);
+  EXPECT_EQ(sums.minimise(81, [] { return true; }).end, MinSum::End::Stopped);
+}
+
+/// Some variables free, the others fixed or unknown, pairs counted in part.
+TEST(MinSum, PartsEqualTheLeastOfAll) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, 1, 0);
+    auto draw = [&](size_t count) {
+      std::vector<int64_t> costs(count);
+      for (int64_t &cost : costs)
+        cost = 2 * static_cast<int64_t>(random.below(100));
+      return costs;
+    };
+    MinSum sums;
+    for (int32_t i = 0; i < 6; ++i)
+      sums.addVariable(draw(1 + random.below(4)));
+    std::map<std::pair<int32_t, int32_t>, std::vector<int64_t>> pairs;
+    for (int32_t a = 0; a < 6; ++a)
+      for (int32_t b = a + 1; b < 6; ++b)
+        if (random.below(2) == 0) {
+          pairs[{a, b}] = draw(sums.numChoices(a) * sums.numChoices(b));
+          // In either direction.
+          std::vector<int64_t> turned;
+          for (int32_t j = 0; j < sums.numChoices(b); ++j)
+            for (int32_t i = 0; i < sums.numChoices(a); ++i)
+              turned.push_back(pairs[{a, b}][i * sums.numChoices(b) + j]);
+          if (random.below(2) == 0)
+            sums.addPair(a, b, pairs[{a, b}]);
+          else
+            sums.addPair(b, a, turned);
+        }
+    // Free ones in any order.
+    llvm::SmallVector<int32_t> free;
+    std::vector<int32_t> fixed(6, -1);
+    for (int32_t i : {3, 0, 5, 1, 4, 2})
+      if (random.below(2) == 0)
+        free.push_back(i);
+      else if (random.below(3) != 0)
+        fixed[i] = static_cast<int32_t>(random.below(sums.numChoices(i)));
+    MinSum::Part part;
+    std::vector<int32_t> counts;
+    for (int32_t i : free) {
+      part.own.push_back(draw(sums.numChoices(i)));
+      counts.push_back(sums.numChoices(i));
+    }
+    auto own = part.own;
+    auto sumOf = [&](llvm::ArrayRef<int32_t> choices) {
+      std::vector<int32_t> all = fixed;
+      int64_t sum = 0;
+      for (size_t i = 0; i < free.size(); ++i) {
+        all[free[i]] = choices[i];
+        sum += own[i][choices[i]];
+      }
+      for (const auto &[edge, costs] : pairs)
+        if ((llvm::is_contained(free, edge.first) ||
+             llvm::is_contained(free, edge.second)) &&
+            all[edge.first] >= 0 && all[edge.second] >= 0)
+          sum += costs[all[edge.first] * sums.numChoices(edge.second) +
+                       all[edge.second]] /
+                 2;
+      return sum;
+    };
+    part.variables = free;
+    auto choiceOf = [&](int32_t variable) { return fixed[variable]; };
+    part.fixed = choiceOf;
+    part.pairFactor = 0.5;
+    MinSum::Result result = sums.minimise(std::move(part), 1e6);
+    ASSERT_EQ(result.end, MinSum::End::Done);
+    int64_t least = INT64_MAX;
+    forAllChoices(counts, [&](llvm::ArrayRef<int32_t> choices) {
+      least = std::min(least, sumOf(choices));
+    });
+    EXPECT_EQ(sumOf(result.choices), least);
+  }
+}
+
+/// With few plans, those pairs are planned that move least; the others cost
+/// more than they take.
+TEST(CostTables, FewPlansGiveNoLowerSums) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  OperatorGraph graph = inception(16, 1);
+  SearchProblem problem{graph, machine, costs};
+  ConfigurationSpace space(graph, machine);
+  auto choices = chooseConfigurations(problem, space, 20);
+  CostTables exact(problem, space, choices), few(problem, space, choices);
+  ASSERT_EQ(exact.fill(1, never), CostTables::Fill::Exactly);
+  size_t most = exact.numPlanned() / 3;
+  ASSERT_EQ(few.fill(2, never, most), CostTables::Fill::Partly);
+  EXPECT_EQ(few.numPlanned(), most);
+  int higher = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    Random random(seed, 0, 0);
+    std::vector<int32_t> any;
+    for (int32_t i = 0; i < exact.sums().numVariables(); ++i)
+      any.push_back(
+          static_cast<int32_t>(random.below(exact.sums().numChoices(i))));
+    EXPECT_LE(exact.sums().sumOf(any), few.sums().sumOf(any));
+    higher += exact.sums().sumOf(any) < few.sums().sumOf(any);
+  }
+  EXPECT_GT(higher, 500);
+  // The least sum is hardly higher.
+  auto sumOf = [&](const CostTables &tables) {
+    return exact.sums().sumOf(tables.sums().minimise(1e9, never).choices);
+  };
+  EXPECT_LE(static_cast<double>(sumOf(few)),
+            1.1 * static_cast<double>(sumOf(exact)));
+}
+
+/// Two operations in a row whose tasks all take as long: the simulated step is
+/// the sum, whatever moves in between.
+TEST(CostTables, SumOfTwoOperationsIsTheSimulatedStep) {
+  CostModel costs;
+  int compared = 0, moved = 0;
+  for (llvm::StringRef name : {"p100:nodes=2", "k80:nodes=2", "dgx-h100"}) {
+    Topology machine = llvm::cantFail(loadTopology(name));
+    for (int64_t pad : {0, 1}) {
+      GraphBuilder builder;
+      int32_t x = builder.input("x", {16, 16, 32, 32});
+      int32_t y = builder.conv("a", x, 16, 3, 1, 1);
+      builder.output("y", builder.conv("b", y, 32, 1 + 2 * pad, 1, pad));
+      OperatorGraph graph = builder.finish();
+      SearchProblem problem{graph, machine, costs};
+      ConfigurationSpace space(graph, machine);
+      CostTables tables(problem, space,
+                        chooseConfigurations(problem, space, 40));
+      ASSERT_EQ(tables.fill(1, never), CostTables::Fill::Exactly);
+      TaskGraph tasks(problem);
+      FullSimulator simulator(tasks);
+      forAllChoices(
+          {tables.sums().numChoices(0), tables.sums().numChoices(1)},
+          [&](llvm::ArrayRef<int32_t> choices) {
+            Strategy strategy = tables.strategyOf(choices);
+            tasks.setStrategy(strategy);
+            int64_t sum = tables.sums().sumOf(choices);
+            ASSERT_EQ(sum, sumOfCosts(problem, strategy));
+            for (int32_t id : tasks.order())
+              if (llvm::any_of(tasks.nodeTasks(id).ns, [&](int64_t ns) {
+                    return ns != tasks.nodeTasks(id).ns[0];
+                  }))
+                return;
+            ++compared;
+            moved += tasks.bytes(Phase::Step) > 0;
+            EXPECT_EQ(simulator.stepNs(), sum);
+          });
+    }
+  }
+  EXPECT_GT(compared, 1000);
+  EXPECT_GT(moved, 500);
+}
+
+/// Every combination of choices, each priced from the strategy itself.
+void compareWithAll(const OperatorGraph &graph, const Topology &machine,
+                    double limit, int &compared) {
+  CostModel costs;
+  SearchProblem problem{graph, machine, costs};
+  ConfigurationSpace space(graph, machine);
+  size_t most = 16;
+  auto count = [&] {
+    double product = 1;
+    for (const auto &choices : chooseConfigurations(problem, space, most))
+      product *= static_cast<double>(choices.size());
+    return product;
+  };
+  while (most > 1 && count() > limit)
+    --most;
+  if (most == 1)
+    return;
+  CostTables tables(problem, space, chooseConfigurations(problem, space, most));
+  ASSERT_EQ(tables.fill(2, never), CostTables::Fill::Exactly);
+  std::vector<int32_t> counts;
+  for (int32_t i = 0; i < tables.sums().numVariables(); ++i)
+    counts.push_back(tables.sums().numChoices(i));
+  int64_t least = INT64_MAX;
+  forAllChoices(counts, [&](llvm::ArrayRef<int32_t> choices) {
+    Strategy strategy = tables.strategyOf(choices);
+    ASSERT_EQ(toString(verify(strategy, graph, machine)), "");
+    int64_t sum = sumOfCosts(problem, strategy);
+    ASSERT_EQ(tables.sums().sumOf(choices), sum);
+    least = std::min(least, sum);
+  });
+  auto found = createOptCNN(most)->run(problem, {});
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  EXPECT_EQ(found->stop, StopReason::LeastSum);
+  EXPECT_EQ(found->sumNs, least);
+  compared += least > 0;
+}
+
+TEST(OptCNN, EqualsTheLeastOfAllSums) {
+  int compared = 0;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    compareWithAll(randomSmallGraph(seed, 4), randomMachine(seed), 1500,
+                   compared);
+    compareWithAll(randomLayers(seed), plainBus(4), 1500, compared);
+  }
+  // Groups of an operation and its gradients, and parameters that are written.
+  compareWithAll(trainedProducts(), plainMachine(4), 4000, compared);
+  compareWithAll(updatedProducts(), plainMachine(4), 4000, compared);
+  EXPECT_GT(compared, 20);
+}
+
+TEST(OptCNN, KeepsAStartThatIsFasterInSimulation) {
+  // Branches run side by side in a step, one after the other in the sum: what a
+  // Markov search finds there is faster.
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=1"));
+  OperatorGraph graph = inception(1, 2);
+  SearchProblem problem{graph, machine, costs};
+  auto sum = createOptCNN()->run(problem, {});
+  ASSERT_TRUE(bool(sum)) << llvm::toString(sum.takeError());
+  SearchOptions options;
+  options.proposals = 4000;
+  options.starts = {sum->strategy};
+  auto better = createMCMC()->run(problem, options);
+  ASSERT_TRUE(bool(better)) << llvm::toString(better.takeError());
+  ASSERT_LT(better->stepNs, sum->stepNs);
+  options.starts = {better->strategy};
+  auto kept = createOptCNN()->run(problem, options);
+  ASSERT_TRUE(bool(kept)) << llvm::toString(kept.takeError());
+  EXPECT_EQ(kept->stepNs, better->stepNs);
+  EXPECT_EQ(kept->sumNs, sum->sumNs);
+  ASSERT_EQ(kept->starts.size(), 2u);
+  EXPECT_EQ(kept->starts[0].first, "given");
+  EXPECT_EQ(kept->starts[1].first, "optcnn");
+}
+
+TEST(OptCNN, StopsWhenToldTo) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=4"));
+  OperatorGraph graph = inception(64, 2);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.budgetSeconds = 0;
+  auto late = createOptCNN()->run(problem, options);
+  ASSERT_TRUE(bool(late)) << llvm::toString(late.takeError());
+  EXPECT_EQ(late->stop, StopReason::Budget);
+  EXPECT_EQ(late->sumNs, std::nullopt);
+  EXPECT_EQ(toString(problem.verify(late->strategy)), "");
+  options.budgetSeconds = 600;
+  options.progress = [](const SearchProgress &) { return false; };
+  auto cancelled = createOptCNN()->run(problem, options);
+  ASSERT_TRUE(bool(cancelled)) << llvm::toString(cancelled.takeError());
+  EXPECT_EQ(cancelled->stop, StopReason::Cancelled);
+}
+
+TEST(OptCNN, Errors) {
+  CostModel costs;
+  OperatorGraph graph = inception(8, 1);
+  Topology machine = plainMachine(4);
+  auto large = createOptCNN(16, 100)->run({graph, machine, costs}, {});
+  ASSERT_FALSE(bool(large));
+  EXPECT_NE(
+      llvm::toString(large.takeError()).find("no more than 10^2 combinations"),
+      std::string::npos);
+  Topology tiny = Topology::machine(
+      2, {DeviceKind(), 1e9, 0, /*memoryBytes=*/100, 1, false});
+  auto none = createOptCNN()->run({graph, tiny, costs}, {});
+  ASSERT_FALSE(bool(none));
+  EXPECT_NE(llvm::toString(none.takeError()).find("fits into memory"),
+            std::string::npos);
+}
+} // namespace
