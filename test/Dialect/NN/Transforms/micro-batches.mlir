@@ -29,7 +29,7 @@
 // CHECK: nn.slice %[[LABEL]] {{.*}}starts = array<i64: 2>
 // CHECK: %[[LOSS1:.*]] = nn.div {{.*}}, %[[COUNT]]
 // CHECK: nn.matmul {{.*}} {nn.group = #nn.group<"fc", {f = "f", k = "n", n = "k"}>, nn.name = "fc#1.grad"
-// CHECK: nn.add {{.*}} nn.name = "weights.grad.sum"}
+// CHECK: nn.add {{.*}} nn.name = "weights.grad.sum", nn.parts = array<i64: 2>}
 // CHECK: %[[LOSS:.*]] = nn.add %[[LOSS0]], %[[LOSS1]]
 // CHECK: nn.mul {{.*}} nn.name = "weights.grad"}
 // CHECK: nn.output %[[LOSS]] {nn.name = "loss"}
