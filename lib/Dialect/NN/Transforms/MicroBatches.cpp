@@ -12,7 +12,7 @@
 
 #include "TrainingStep.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace soap;
@@ -115,23 +115,25 @@ LogicalResult BatchSplitter::split(PartitionOpInterface op) {
            << getName(op) << "'; leave 'accumulate' out";
   };
   LocalTile whole = makeWholeTile(op);
-  llvm::SmallSetVector<int16_t, 2> loops;
+  std::optional<int16_t> loop;
   for (auto [operand, access] :
        llvm::zip_equal(op->getOperands(), whole.spec.operands))
     if (auto it = boxes_.find(operand); it != boxes_.end())
       for (auto [dim, range] : llvm::enumerate(it->second.front()))
-        if (range.size() != typeOf(operand).getDimSize(dim))
-          loops.insert(access.dims[dim].loop);
-  if (loops.empty())
+        if (range.size() != typeOf(operand).getDimSize(dim)) {
+          // Samples are along one loop.
+          if (loop.value_or(access.dims[dim].loop) != access.dims[dim].loop)
+            return mixes();
+          loop = access.dims[dim].loop;
+        }
+  if (!loop)
     return success();
+  if (*loop < 0 || whole.spec.loops[*loop].extent % count_ != 0)
+    return mixes();
   std::vector<LocalTile> &tiles = tiles_[op];
   for (int64_t batch = 0; batch < count_; ++batch) {
     LocalTile &tile = tiles.emplace_back(whole);
-    for (int16_t loop : loops) {
-      if (loop < 0 || whole.spec.loops[loop].extent % count_ != 0)
-        return mixes();
-      tile.tile[loop] = tileRange(whole.spec.loops[loop].extent, count_, batch);
-    }
+    tile.tile[*loop] = tileRange(whole.spec.loops[*loop].extent, count_, batch);
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       tile.operandBoxes[index] = accessBox(tile.spec.operands[index], tile.tile,
                                            typeOf(operand).getShape());
@@ -141,9 +143,8 @@ LogicalResult BatchSplitter::split(PartitionOpInterface op) {
         return mixes();
     }
     for (auto [index, result] : llvm::enumerate(op->getResults())) {
-      for (int16_t loop : loops)
-        if (tile.spec.isReduction(loop, index))
-          return mixes();
+      if (tile.spec.isReduction(*loop, index))
+        return mixes();
       tile.resultBoxes[index] = accessBox(tile.spec.results[index], tile.tile,
                                           typeOf(result).getShape());
       boxes_[result].push_back(tile.resultBoxes[index]);

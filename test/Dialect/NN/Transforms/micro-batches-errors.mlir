@@ -38,6 +38,21 @@ func.func @main() {
 
 // -----
 
+// Tests that what has as many rows as the batch has samples, but meets them along
+// another dimension, is no batch.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<6x6xf32>
+  %m = nn.input {nn.name = "mask"} : tensor<6xf32>
+  %w = nn.parameter {nn.name = "w"} : tensor<6xf32> from #nn.splat<1.0 : f32>
+  %0 = nn.mul %x, %w {nn.name = "scaled"} : (tensor<6x6xf32>, tensor<6xf32>) -> tensor<6x6xf32>
+  // expected-error @+1 {{expected operations that compute every sample by itself for micro-batches, got: 'masked'; leave 'accumulate' out}}
+  %1 = nn.add %0, %m {nn.name = "masked"} : (tensor<6x6xf32>, tensor<6xf32>) -> tensor<6x6xf32>
+  nn.output %1 {nn.name = "y"} : tensor<6x6xf32>
+  return
+}
+
+// -----
+
 // Tests that a micro-batch can be split into the parts of local statistics.
 func.func @main() {
   %x = nn.input {nn.name = "x"} : tensor<9x3xf32>

@@ -6,7 +6,7 @@
 // Tests that the model is there once per micro-batch, forward pass, loss and
 // gradients one after the other; that operations are one group, and know their
 // part of dropout's mask and of shared values; that the loss is divided by what
-// counts in the whole batch; and that what no output needs goes.
+// counts in the whole batch; that gradients are added in parts; and that what no output needs goes.
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[X:.*]] = nn.input {nn.name = "x"}
@@ -29,7 +29,7 @@
 // CHECK: nn.slice %[[LABEL]] {{.*}}starts = array<i64: 2>
 // CHECK: %[[LOSS1:.*]] = nn.div {{.*}}, %[[COUNT]]
 // CHECK: nn.matmul {{.*}} {nn.group = #nn.group<"fc", {f = "f", k = "n", n = "k"}>, nn.name = "fc#1.grad"
-// CHECK: nn.add {{.*}} nn.name = "weights.grad.sum", nn.parts = array<i64: 2>}
+// CHECK: nn.add {{.*}} {nn.group = #nn.group<"fc", {d0 = "k", d1 = "f", part0 = "n"}>, nn.name = "weights.grad.sum", nn.parts = array<i64: 2>}
 // CHECK: %[[LOSS:.*]] = nn.add %[[LOSS0]], %[[LOSS1]]
 // CHECK: nn.mul {{.*}} nn.name = "weights.grad"}
 // CHECK: nn.output %[[LOSS]] {nn.name = "loss"}
