@@ -223,24 +223,6 @@ void Planner::createTaskShards() {
                                0};
 }
 
-void Planner::serveParts() {
-  int32_t copies = producer_->copies;
-  for (auto [consumer, firstRead] : partReaders_) {
-    const Need &need = consumers_[consumer];
-    for (size_t slot = 0, e = need.devices.size(); slot != e; ++slot) {
-      // Of equal copies of a part, the task takes the one where it runs.
-      size_t place = slot / need.copies * copies;
-      while (producer_->devices[place] != need.devices[slot])
-        ++place;
-      int32_t box = firstTileBox_ + static_cast<int32_t>(
-                                        slot / need.copies / need.parts);
-      plan_.reads[firstRead + slot] = {
-          consumer, need.tasks[slot], need.devices[slot], box,
-          addPiece(producer_->tasks[place], box)};
-    }
-  }
-}
-
 void Planner::reduceLocally(SourceGrid &grid) {
   grid.reset(producer_->cuts);
   // Of one tile: the reduction of every holder, and what enters which.

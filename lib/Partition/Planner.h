@@ -101,7 +101,7 @@ private:
   void collectDemands();
   void createTaskShards();
   /// Gives consumers that take parts theirs.
-  void serveParts();
+  void serveParts(); // Parts.cpp
   /// Fills `grid` with the cells of the producer; of a partial value, with the
   /// devices that have parts of a cell after local reduction (one device: the
   /// cell is complete).

@@ -32,10 +32,11 @@ namespace soap::detail {
 int64_t sumOfCosts(const SearchProblem &problem, const Strategy &strategy);
 
 /// Restricts every group to a few choices. Each runs on devices 0 to t-1, one
-/// task per device. Of the degrees with t tasks, copies alone are a choice, and
-/// those whose tasks are shortest; ways to split fewer loops come first where
-/// they are not much slower. There are up to `mostChoices` in all, as many for
-/// each t.
+/// task per device. There are up to `mostChoices` in all, as many for each t;
+/// every second t is left out where that would be too few. Of the degrees with
+/// t tasks, those that split one loop, or make copies alone, come first, then
+/// those whose tasks are shortest, less so with every further loop that is
+/// split.
 std::vector<std::vector<Configuration>>
 chooseConfigurations(const SearchProblem &problem,
                      const ConfigurationSpace &space, size_t mostChoices);

@@ -70,7 +70,7 @@ void MarkovSearch::beginStage() {
 /// pairs that move much: they take most of the time, and few strategies have
 /// them.
 void MarkovSearch::makeSums() {
-  constexpr int32_t mostDevices = 128;
+  constexpr int32_t mostDevices = 64;
   constexpr size_t mostChoices = 28, plans = 400'000;
   int32_t devices = parts_[stage_];
   if (!options_.leastSums || options_.onlyKind || devices > mostDevices)

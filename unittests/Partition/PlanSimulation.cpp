@@ -217,8 +217,7 @@ struct Simulation {
       for (int32_t copy = 0; copy != need.copies; ++copy) {
         std::vector<Array> taken;
         for (int32_t part = 0; part != parts; ++part) {
-          const Read &read =
-              reads[(tile * parts + part) * need.copies + copy];
+          const Read &read = reads[(tile * parts + part) * need.copies + copy];
           taken.push_back(gather(read.box, read.device, read.pieces));
         }
         if (!error.empty())

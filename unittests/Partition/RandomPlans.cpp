@@ -135,8 +135,8 @@ Need PlanGenerator::drawTaker(const Layout &producer) {
   for (int64_t place = 0; place != producer.numTiles() * producer.parts;
        ++place)
     for (int32_t copy = 0; copy != need.copies; ++copy)
-      need.devices.push_back(producer.devices[place * producer.copies +
-                                              copy % producer.copies]);
+      need.devices.push_back(
+          producer.devices[place * producer.copies + copy % producer.copies]);
   if (chance(0.2))
     ++need.devices[pick(0, int64_t(need.devices.size()) - 1)];
   need.tasks.resize(need.devices.size());

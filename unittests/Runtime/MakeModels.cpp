@@ -52,7 +52,7 @@ static ModelBuilder makeModel(uint32_t devices, uint64_t seed) {
   b.model.name = "perceptron";
   b.model.fingerprint = "0123456789abcdef";
   b.model.strategy = R"({"ops": [{"op": "y"}], "order": "graph"})";
-  b.model.simulated_ns = 12345;
+  b.model.programs[0]->simulated_ns = 12345;
   b.native({4, 4}, {1, 1}, 2); // y = x + sizes[1], of sizes[0] elements.
   uint32_t input = b.input("x", {rows, inner});
   uint32_t output = b.output("y", {rows, columns});

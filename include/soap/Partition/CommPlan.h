@@ -43,9 +43,9 @@ struct Layout {
 struct Need {
   llvm::SmallVector<llvm::SmallVector<Range, 5>, 5> ranges;
   /// Above 1, the tasks of one tile need not read the value: it is enough that
-  /// what they read adds up to it (ValueAccess::unreduced). Those of part i take
-  /// part i of the value if takesParts() says so; else those of part 0 take all
-  /// of it, and the others nothing.
+  /// what they read adds up to it (ValueAccess::unreduced). Those of part i
+  /// take part i of the value if takesParts() says so; else those of part 0
+  /// take all of it, and the others nothing.
   int32_t parts = 1;
   int32_t copies = 1;
   /// Device and consuming task of [tile][part][copy]. Tasks that do not read
@@ -181,12 +181,12 @@ using RouteCost = llvm::function_ref<int64_t(int32_t from, int32_t to)>;
 /// No device of a plan is a memory-only host.
 inline constexpr int32_t kNoHost = INT32_MIN;
 
-/// Plans how every consumer gets what it needs of a value. Consumers that take
-/// parts find them in place. For the others, a partial value is reduced once: directly if its consumers agree on one all-reduce or
-/// reduce-scatter, else by reduce-scatter to a home layout and onwards from
-/// there. A device never sources what it only received. `consumers` may be
-/// empty. Without `route` all remote devices are equally far. The memory-only
-/// device `host` takes part in transfers, never in collectives.
+/// Plans how every consumer gets what it needs of a value. Those that take
+/// parts find them in place. For the others, a partial value is reduced once:
+/// directly if they agree on one all-reduce or reduce-scatter, else by reduce-
+/// scatter to a home layout and onwards. A device never sources what it only
+/// received. Without `route` all remote devices are equally far. The memory-
+/// only device `host` takes part in transfers alone. `consumers` may be empty.
 ValuePlan planValue(const Layout &producer, llvm::ArrayRef<Need> consumers,
                     RouteCost route = nullptr, int32_t host = kNoHost);
 

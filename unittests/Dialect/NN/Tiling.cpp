@@ -160,6 +160,10 @@ std::optional<Tensor> Tiling::compute(PartitionOpInterface op,
 }
 
 void soap::nn::test::declareParts(PartitionOpInterface op, Random &random) {
+  if (auto pad = dyn_cast<PadOp>(op.getOperation()); pad && random.flip())
+    pad->setAttr(
+        "value",
+        Builder(op.getContext()).getZeroAttr(getElementTypeOrSelf(pad.getX())));
   if (!isAdditive(op))
     return;
   SmallVector<int64_t> extents;

@@ -11,7 +11,7 @@
 // CHECK: %[[W:[0-9]+]] = nn.parameter {nn.name = "w"}
 // CHECK: %[[B:[0-9]+]] = nn.parameter {nn.name = "b"}
 // CHECK: %[[DW:[0-9]+]] = nn.matmul {{.*}}transpose_a}
-// CHECK: %[[DB:[0-9]+]] = nn.reshape %{{.*}} {nn.group = #nn.group<"fc", {d0 = "f"}>
+// CHECK: %[[DB:[0-9]+]] = nn.reshape %{{.*}} {nn.group = #nn.group<"fc", {d0 = "f", part0 = "n"}>
 // CHECK: %[[W2:.*]] = nn.mul %[[DW]], %[[DW]] {nn.group = #nn.group<"fc", {d0 = "k", d1 = "f"}>
 // CHECK: %[[WS:[0-9]+]] = nn.reduce %[[W2]] {axes = array<i64: 0, 1>{{.*}}nn.group = #nn.group<"fc", {d0 = "k", d1 = "f"}>
 // CHECK: %[[WR:[0-9]+]] = nn.reshape %[[WS]]

@@ -201,9 +201,8 @@ def BuildTrainingStepPass
 
     Precondition: no strategy was chosen yet, and batch norms are not yet folded.
     Errors: a `tie-weights` that ties nothing; an output or a kind of loss that
-    there is not; operations between a
-    parameter and the loss that have no gradient (all are listed); nothing to
-    train.
+    there is not; operations between a parameter and the loss that have no
+    gradient (all are listed); nothing to train.
   }];
   let options = [
     Option<"loss", "loss", "std::string", "\"softmax-cross-entropy\"",

@@ -1,0 +1,91 @@
+//===- Change.cpp - A change of a strategy that is being made -------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Change.h"
+#include <algorithm>
+
+using namespace soap;
+using namespace soap::detail;
+using llvm::SmallVector;
+
+void Change::set(int32_t group, const Configuration &config) {
+  if ((configOf(group).degrees == config.degrees &&
+       configOf(group).devices == config.devices) ||
+      isChanged_.test(group))
+    return;
+  isChanged_.set(group);
+  for (int32_t node : graph_.group(group))
+    edit_.add(node, strategy_.configs[node]);
+  space_.assign(strategy_, group, config);
+}
+
+std::optional<Configuration> Change::whereMainIs(int32_t group) const {
+  int32_t node = leader(group);
+  int32_t operand = mainOperand(graph_, node);
+  if (operand < 0)
+    return std::nullopt;
+  Configuration config = followOperand(graph_, strategy_, node, operand);
+  if (!allows(group, config))
+    return std::nullopt;
+  return config;
+}
+
+bool Change::followMain(int32_t group) {
+  std::optional<Configuration> config = whereMainIs(group);
+  if (config)
+    set(group, *config);
+  return config.has_value();
+}
+
+SmallVector<int32_t, 8> detail::neighbours(const OperatorGraph &graph,
+                                           int32_t group) {
+  SmallVector<int32_t, 8> result;
+  auto add = [&](int32_t node) {
+    int32_t other = graph.node(node).group;
+    if (graph.node(node).role == NodeRole::Compute && other != group &&
+        !llvm::is_contained(result, other))
+      result.push_back(other);
+  };
+  for (int32_t node : graph.group(group)) {
+    for (int32_t value : graph.node(node).operands)
+      add(graph.value(value).producer);
+    for (int32_t value : graph.node(node).results)
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        add(use.node);
+  }
+  return result;
+}
+
+bool detail::change(const ProposalContext &context, Strategy &strategy,
+                    int32_t group, const Configuration &config, Edit &edit) {
+  Change(context, strategy, edit).set(group, config);
+  if (edit.nodes.empty())
+    return false;
+  deriveEnds(context, strategy, edit);
+  return true;
+}
+
+void detail::deriveEnds(const ProposalContext &context, Strategy &strategy,
+                        Edit &edit) {
+  const OperatorGraph &graph = context.graph;
+  SmallVector<int32_t, 32> ends;
+  for (int32_t node : edit.nodes)
+    for (int32_t value : graph.node(node).operands) {
+      int32_t producer = graph.value(value).producer;
+      NodeRole role = graph.node(producer).role;
+      if (role == NodeRole::Parameter || role == NodeRole::Constant)
+        ends.push_back(producer);
+    }
+  llvm::sort(ends);
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  for (int32_t node : ends)
+    if (std::optional<Configuration> config =
+            deriveEnd(strategy, graph, context.topology, node)) {
+      std::swap(strategy.configs[node], *config);
+      edit.add(node, std::move(*config));
+    }
+}
