@@ -54,9 +54,9 @@ public:
   size_t numWanted() const { return places_.size(); }
   /// Finds the times of all pairs that are wanted, on `threads` threads. Plans
   /// those first that move least, and no more than `mostPlanned`, until `stop`,
-  /// which one thread at a time asks, says so. The others are given a high time:
-  /// a millisecond, and all that readers lack over the slowest link. False if
-  /// there are such.
+  /// which one thread at a time asks, says so. The others are given a high
+  /// time: a millisecond, and all that readers lack over the slowest link.
+  /// False if there are such.
   bool fill(const Topology &topology, unsigned threads, size_t mostPlanned,
             llvm::function_ref<bool()> stop);
   size_t numPlanned() const { return numPlanned_; }
