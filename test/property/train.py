@@ -105,6 +105,40 @@ class Refused(Exception):
     """Why a graph is drawn again."""
 
 
+def drop(graph, output, rng):
+    """Puts dropout behind an input of floats and behind `output`, each with a
+    chance. Returns what the loss is of then."""
+    proto = graph.model.graph
+    opset, = (each.version for each in graph.model.opset_import
+              if each.domain in ("", "ai.onnx"))
+
+    def node(name):
+        ratio, result = rng.choice([0.1, 0.5]), name + ".dropped"
+        if opset < 12:
+            return onnx.helper.make_node("Dropout", [name], [result], result, ratio=ratio)
+        proto.initializer.append(onnx.numpy_helper.from_array(
+            np.array(ratio, np.float32), result + ".ratio"))
+        return onnx.helper.make_node("Dropout", [name, result + ".ratio"], [result],
+                                     result)
+
+    floats = [each.name for each in proto.input
+              if each.type.tensor_type.elem_type == onnx.TensorProto.FLOAT]
+    if floats and rng.random() < 0.3:
+        name = rng.choice(floats)
+        for reader in proto.node:
+            for index, operand in enumerate(reader.input):
+                if operand == name:
+                    reader.input[index] = name + ".dropped"
+        proto.node.insert(0, node(name))
+    if rng.random() < 0.3:
+        proto.node.append(node(output))
+        whole, = (each for each in proto.output if each.name == output)
+        proto.output.add().CopyFrom(whole)
+        output += ".dropped"
+        proto.output[-1].name = output
+    return output
+
+
 def prepare(tool, seed):
     """A tame graph, what to train, and what one device makes of it."""
     graph = graphs.draw(seed)
@@ -125,6 +159,7 @@ def prepare(tool, seed):
     noise = generator.standard_normal(wanted.shape)
     graph.inputs["label"] = np.asarray(wanted + 0.5 * judge.rms(wanted) * noise,
                                        np.float32)
+    output = drop(graph, output, rng)
     train = {"output": output, "lr": 1.0, "steps": 1}
     probe, = tool.run(graph, [SINGLE], train)
     if "error" in probe:
@@ -142,7 +177,7 @@ def prepare(tool, seed):
     if rng.random() < 0.5:
         train["clip"] = rng.uniform(0.3, 1.5) * gradient
     # Micro-batches and statistics of parts, if the graph can have them.
-    for option, value, refusal in (("accumulate", 2, "micro-batches"),
+    for option, value, refusal in (("accumulate", 2, "accumulate|micro-batches"),
                                    ("parts", 2, "parts of batch-norm=local")):
         if rng.random() < 0.4:
             base, = tool.run(graph, [SINGLE], {**train, option: value})
