@@ -113,8 +113,12 @@ def read(graph, names, file):
     return outputs
 
 
-# What trained graphs have, by soap_element.
-ELEMENTS = {0: np.float32, 1: np.float64, 2: np.float16, 7: np.int64}
+# By soap_element.
+ELEMENTS = [onnx.helper.tensor_dtype_to_np_dtype(getattr(onnx.TensorProto, name))
+            for name in ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16", "INT8", "INT16",
+                         "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64",
+                         "BOOL", "FLOAT8E4M3FN", "FLOAT8E5M2", "FLOAT8E4M3FNUZ",
+                         "FLOAT8E5M2FNUZ", "INT4", "UINT4")]
 
 
 def read_described(result, file):

@@ -40,6 +40,7 @@ OperatorGraph model(bool reversed) {
     };
     node.spec.operands = {access(2, 0), access(0, 1)};
     node.spec.results = {access(2, 1)};
+    node.spec.results[0].combine = Combine::Sum;
     int32_t id = builder.graph.addNode(std::move(node), {{8, 12}}, {4});
     y = builder.graph.valueOf(id);
   } else {
