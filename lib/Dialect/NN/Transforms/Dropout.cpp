@@ -23,7 +23,19 @@ unsigned soap::nn::removeDropout(func::FuncOp function) {
   for (auto op : llvm::make_early_inc_range(function.getOps<DropoutOp>())) {
     if (op.getStep())
       continue;
-    op.getResult().replaceAllUsesWith(op.getX());
+    Value value = op.getX();
+    // An output does not leave as the input that it came as.
+    if (value.getDefiningOp<InputOp>() &&
+        llvm::any_of(op->getUsers(), llvm::IsaPred<OutputOp>)) {
+      OpBuilder builder(op);
+      RankedTensorType type = op.getResult().getType();
+      auto copy = builder.create<SliceOp>(
+          op.getLoc(), type, value, SmallVector<int64_t>(type.getRank(), 0),
+          SmallVector<int64_t>(type.getRank(), 1));
+      setName(copy, getName(op));
+      value = copy.getResult();
+    }
+    op.getResult().replaceAllUsesWith(value);
     op.erase();
     ++count;
   }
