@@ -34,6 +34,19 @@ static StringRef leaderLoop(Operation *member, const PartitionSpec &spec,
   return same ? same.getValue() : StringRef();
 }
 
+/// True if a member has a loop, of whatever extent, that runs along this loop
+/// of the leader.
+static bool namesLeaderLoop(Operation *member, const PartitionSpec &spec,
+                            StringRef leaderLoop) {
+  auto group = member->getAttrOfType<GroupAttr>(groupAttrName);
+  return llvm::any_of(spec.loops, [&](const LoopSpec &loop) {
+    if (!group.getLoops())
+      return loop.name == leaderLoop;
+    auto same = group.getLoops().getAs<StringAttr>(loop.name);
+    return same && same.getValue() == leaderLoop;
+  });
+}
+
 /// True if the members of one group cut a dimension in the same way, whatever
 /// the leader's configuration.
 static bool cutAlike(Operation *maker, const PartitionSpec &makerSpec,
@@ -82,11 +95,9 @@ static SmallVector<PartLoop, 2> partLoopsOf(Operation *reader,
         !name.empty() && made.isReduction(loop, result))
       loops.push_back({name, made.loops[loop].extent});
   // A loop that the reader runs along otherwise splits it in other ways.
-  for (unsigned loop = 0; loop < spec.loops.size(); ++loop)
-    for (const PartLoop &part : loops)
-      if (leaderLoop(reader, spec, loop) == part.leaderLoop)
-        return {};
-  if (loops.size() > maxParts)
+  if (loops.size() > maxParts || llvm::any_of(loops, [&](const PartLoop &part) {
+        return namesLeaderLoop(reader, spec, part.leaderLoop);
+      }))
     return {};
   return loops;
 }
