@@ -182,6 +182,9 @@ TEST(Programs, KeepNoCopiesOfWhatOthersWrite) {
   uint32_t copy = b.buffer(1, bytes, fb::Space::Parameters);
   b.inlineLoad(1, copy, {8}, Floats(8, 3));
   b.model.devices[1]->loads.back()->name = "w";
+  EXPECT_TRUE(b.load()) << soap_last_error(); // Nobody reads it.
+  b.model.devices[1]->programs[1]->rows[1]->body.AsDrain()->copies[0]->from =
+      copy;
   expectInvalid(b, "a copy of 'w' that keeps its first value");
   // Other elements of the tensor may be read only.
   b.model.devices[0]->loads[0]->shape = {16};

@@ -149,9 +149,14 @@ void Checker::copiesOfState() {
     for (currentId_ = 0; currentId_ != model_.devices()->size(); ++currentId_) {
       current_ = model_.devices()->Get(currentId_);
       WrittenBytes written(*current_);
-      for (const fb::Load *load : items(current_->loads()))
-        if (load->init_row() < 0 && buffer(load->buffer())->bytes() != 0)
-          visit(load, written.overlaps(load->buffer()));
+      // What no row reads, as a second copy on a device, does no harm.
+      WrittenBytes read(*current_, WrittenBytes::Access::Read);
+      for (const fb::Load *load : items(current_->loads())) {
+        bool isWritten = written.overlaps(load->buffer());
+        if (load->init_row() < 0 && buffer(load->buffer())->bytes() != 0 &&
+            (isWritten || read.overlaps(load->buffer())))
+          visit(load, isWritten);
+      }
     }
   };
   forEachLoad([&](const fb::Load *load, bool isWritten) {

@@ -61,7 +61,7 @@ private:
   /// No row of any program writes what a launch takes for constant. The rows
   /// are sound.
   void constants(const fb::Device *device);
-  /// Of a parameter that a program writes, no device keeps a copy that none
+  /// Of a parameter that a program writes, no device reads a copy that none
   /// does: another program would read its first value. The rows are sound.
   void copiesOfState();
   void exchange(const fb::Exchange *exchange);

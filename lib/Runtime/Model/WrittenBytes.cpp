@@ -12,8 +12,29 @@
 using namespace soap;
 using namespace soap::runtime;
 
-WrittenBytes::WrittenBytes(const fb::Device &device) : device_(device) {
-  forEachRow(device, [&](const fb::Row *row) { addWritesOf(*row); });
+WrittenBytes::WrittenBytes(const fb::Device &device, Access access)
+    : device_(device) {
+  forEachRow(device, [&](const fb::Row *row) {
+    access == Access::Write ? addWritesOf(*row) : addReadsOf(*row);
+  });
+}
+
+void WrittenBytes::addReadsOf(const fb::Row &row) {
+  if (const auto *launch = row.body_as_Launch())
+    for (uint32_t buffer : items(launch->operands()))
+      add(buffer);
+  if (const auto *copy = row.body_as_Copy())
+    for (const fb::BoxCopy *box : items(copy->copies()))
+      add(box->from());
+  if (const auto *exchange = row.body_as_Exchange())
+    for (const fb::Message *message : items(exchange->sends()))
+      add(message->data().buffer());
+  if (const auto *collective = row.body_as_Collective())
+    for (const fb::Extent *extent : items(collective->send()))
+      add(extent->buffer());
+  if (const auto *drain = row.body_as_Drain())
+    for (const fb::BoxCopy *box : items(drain->copies()))
+      add(box->from());
 }
 
 void WrittenBytes::addWritesOf(const fb::Row &row) {

@@ -13,17 +13,20 @@
 
 namespace soap::runtime {
 
-/// The bytes of a device's parameter arena that rows of any program write. The
-/// buffers of these rows must exist and lie in their arenas.
+/// The bytes of a device's parameter arena that rows of any program write, or
+/// read. The buffers of these rows must exist and lie in their arenas.
 class WrittenBytes {
 public:
-  explicit WrittenBytes(const fb::Device &device);
+  enum class Access { Write, Read };
+  explicit WrittenBytes(const fb::Device &device,
+                        Access access = Access::Write);
 
-  /// Whether a row writes to a byte of a buffer of the parameter arena.
+  /// Whether a row writes (reads) a byte of a buffer of the parameter arena.
   bool overlaps(uint32_t buffer) const;
 
 private:
   void addWritesOf(const fb::Row &row);
+  void addReadsOf(const fb::Row &row);
   void add(uint32_t buffer);
 
   const fb::Device &device_;

@@ -196,9 +196,7 @@ LogicalResult BuildTrainingStepPass::buildStep() {
                      "expected batch-norm=global, local or frozen, got: '" +
                          batchNorm + "'");
   FailureOr<OutputOp> scored = findOutput();
-  FailureOr<SmallVector<ParameterOp>> parameters =
-      findTrained(function, freeze);
-  if (failed(scored) || failed(parameters))
+  if (failed(scored))
     return failure();
   OptimizerOptions how = optimizerOptions();
   bool updates = !optimizer.empty();
@@ -215,6 +213,11 @@ LogicalResult BuildTrainingStepPass::buildStep() {
            << "expected 'batch-norm-momentum' from 0 to 1, got: " << kept;
   FailureOr<MicroBatches> batches = makeMicroBatches(names, *scored);
   if (failed(batches))
+    return failure();
+  // What only outputs without a loss read has been erased.
+  FailureOr<SmallVector<ParameterOp>> parameters =
+      findTrained(function, freeze);
+  if (failed(parameters))
     return failure();
   FailureOr<SmallVector<NewValue>> values = SmallVector<NewValue>();
   if (batchNorm != "frozen")

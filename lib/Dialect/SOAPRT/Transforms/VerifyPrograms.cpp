@@ -188,9 +188,10 @@ private:
       BufferType type = getStorage(load.getTarget()).buffer.getType();
       if (type.getSpace() != Space::Parameters || type.getBytes() == 0)
         continue;
+      // What no row reads, as a second copy on a device, does no harm.
       if (const Written *found = findWrite(*written, load.getTarget()))
         state.emplace_back(load, found->row);
-      else
+      else if (isRead(getStorage(load.getTarget()).buffer))
         others.push_back(load);
     }
     llvm::StringSet<> names;
@@ -211,6 +212,16 @@ private:
       }
     }
     return success();
+  }
+
+  /// Whether a row of a program reads a buffer.
+  bool isRead(BufferOp buffer) {
+    for (MainOp main : device_.getMains())
+      for (auto row : main.getBlock().getOps<RowOpInterface>())
+        for (Value value : row.getReads())
+          if (getStorage(value).buffer == buffer)
+            return true;
+    return false;
   }
 
   /// Whether two loads have elements of a tensor in common.
