@@ -49,6 +49,7 @@ private:
   OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
   LogicalResult joinParameters();
+  LogicalResult keepOutput(NodeNames &names, OutputOp scored);
   FailureOr<MicroBatches> makeMicroBatches(NodeNames &names, OutputOp scored);
 
   func::FuncOp function_; ///< The model, which becomes a step.
@@ -107,9 +108,9 @@ OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
   return how;
 }
 
-/// Erases the outputs.
-FailureOr<MicroBatches>
-BuildTrainingStepPass::makeMicroBatches(NodeNames &names, OutputOp scored) {
+/// Checks what the loss is of, and erases the other outputs.
+LogicalResult BuildTrainingStepPass::keepOutput(NodeNames &names,
+                                                OutputOp scored) {
   func::FuncOp function = function_;
   if (!isa<FloatType>(getElementTypeOrSelf(scored.getX())))
     return scored.emitOpError("expected floats for the loss");
@@ -122,6 +123,16 @@ BuildTrainingStepPass::makeMicroBatches(NodeNames &names, OutputOp scored) {
       names.release(nn::getName(op));
       op.erase();
     }
+  // Micro-batches are made of what the loss depends on alone.
+  if (accumulate > 1)
+    eraseUnread(function, names);
+  return success();
+}
+
+/// Erases the output, too, if there are several.
+FailureOr<MicroBatches>
+BuildTrainingStepPass::makeMicroBatches(NodeNames &names, OutputOp scored) {
+  func::FuncOp function = function_;
   if (accumulate == 1) {
     MicroBatches whole;
     whole.firsts = {&function.front().front()};
@@ -203,6 +214,8 @@ LogicalResult BuildTrainingStepPass::buildStep() {
   if (!updates)
     how.schedule = "constant";
   if (updates && failed(verifyOptimizer(function.getLoc(), how)))
+    return failure();
+  if (failed(keepOutput(names, *scored)))
     return failure();
   Schedules schedules(function.getLoc(), names, how);
   if (failed(useDropout(function, schedules, dropout, seed)))

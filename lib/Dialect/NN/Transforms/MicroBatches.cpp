@@ -42,7 +42,6 @@ public:
   FailureOr<MicroBatches> run(Value x);
 
 private:
-  void keepOnly(Value x);
   LogicalResult splitInputs();
   LogicalResult split(PartitionOpInterface op);
   Value partOf(Value value, const Box &has, const Box &needs, const Twine &name,
@@ -64,19 +63,6 @@ private:
   llvm::StringMap<std::string> leaders_;
 };
 } // namespace
-
-/// Erases what the loss does not depend on.
-void BatchSplitter::keepOnly(Value x) {
-  Operation *maker = x.getDefiningOp();
-  SmallVector<Operation *> ops;
-  for (Operation &op : function_.front().without_terminator())
-    ops.push_back(&op);
-  for (Operation *op : llvm::reverse(ops))
-    if (op != maker && op->use_empty() && isMemoryEffectFree(op)) {
-      names_.release(getName(op));
-      op->erase();
-    }
-}
 
 LogicalResult BatchSplitter::splitInputs() {
   std::optional<int64_t> size;
@@ -211,7 +197,6 @@ LogicalResult BatchSplitter::copy(PartitionOpInterface op, int64_t batch) {
 }
 
 FailureOr<MicroBatches> BatchSplitter::run(Value x) {
-  keepOnly(x);
   if (failed(splitInputs()))
     return failure();
   MicroBatches result;
@@ -247,6 +232,17 @@ FailureOr<MicroBatches> BatchSplitter::run(Value x) {
   for (auto &[op, tiles] : llvm::reverse(tiles_))
     op->erase();
   return result;
+}
+
+void soap::nn::eraseUnread(func::FuncOp function, NodeNames &names) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.front().without_terminator())
+    ops.push_back(&op);
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty() && isMemoryEffectFree(op)) {
+      names.release(getName(op));
+      op->erase();
+    }
 }
 
 FailureOr<MicroBatches> soap::nn::splitBatch(func::FuncOp function,
