@@ -124,6 +124,17 @@ TEST(DeltaSimulator, EqualsFullOnGroups) {
   tally.print();
 }
 
+TEST(DeltaSimulator, EqualsFullOnParts) {
+  DeltaComparison::Tally tally;
+  for (const char *name : {"p100-node", "p100-cluster"})
+    for (bool oneGroup : {false, true}) {
+      compare(sharedProducts(4, oneGroup), load(name), 15, 150, tally);
+      if (HasFatalFailure())
+        return;
+    }
+  tally.print();
+}
+
 TEST(DeltaSimulator, EqualsFullOnInception) {
   DeltaComparison::Tally tally;
   OperatorGraph graph = inception(64, 6);

@@ -55,6 +55,10 @@ OperatorGraph smallChain(int64_t batch = 4);
 OperatorGraph trainedProducts();
 /// The same with updates of the weights, and nodes that write them.
 OperatorGraph updatedProducts();
+/// Matrix products with the same weights, one behind the other, whose gradients
+/// are added in parts before they are reduced for the update: the products are
+/// one decision, or one each.
+OperatorGraph sharedProducts(int32_t uses, bool oneGroup);
 /// A block of `blocks` modules with four branches each, like Inception.
 OperatorGraph inception(int64_t batch, int32_t blocks);
 

@@ -39,7 +39,9 @@ TEST(LowerBound, NeverExceedsTheOptimum) {
   CostModel costs;
   int split = 0, reached = 0;
   for (uint64_t seed = 0; seed < 600; ++seed) {
-    OperatorGraph graph = randomLayers(seed);
+    OperatorGraph graph = seed % 20 == 19
+                              ? sharedProducts(2, /*oneGroup=*/seed % 40 == 19)
+                              : randomLayers(seed);
     if (seed % 3 == 2)
       measureAnything(graph, seed);
     Topology machine = randomMachine(seed);
