@@ -327,8 +327,8 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
                  "Write the best step time over time: seconds, proposals, ns")
       ->type_name("FILE.csv");
   app.add_option("--random-starts", line.options.searchStarts,
-                 "Search from N random strategies and no named ones, as in the "
-                 "paper's experiments")
+                 "Search from N random strategies and least sums of costs, "
+                 "without named strategies")
       ->check(wholeNumber<int32_t>(1))
       ->type_name("N");
   app.add_option("--seed", line.options.seed, "Seed of search and random")
