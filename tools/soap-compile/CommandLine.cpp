@@ -8,6 +8,7 @@
 #include "CommandLine.h"
 #include "../ImportOptions.h"
 #include "../Numbers.h"
+#include "TrainingCommandLine.h"
 #include "soap/Search/Strategy.h"
 #include "soap/Target/TargetRegistry.h"
 #include "soap/Topology/GeneratedTopologies.h"
@@ -123,131 +124,6 @@ static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
                "Leave out the build for one device that soap-run --verify "
                "compares with: a tenth of the compile time, a third of the "
                "file without weights");
-}
-
-/// The group of all options of training.
-static constexpr char trainingGroup[] = "Training";
-
-static void declareTraining(CLI::App &app, TrainingOptions &how) {
-  app.option_defaults()->group(trainingGroup);
-  app.add_option("--train", how.optimizer,
-                 "Compile a step of training: loss, gradients and updates of "
-                 "all parameters. Every step that soap-run runs goes on where "
-                 "the one before ended")
-      ->check(CLI::IsMember({"sgd", "adam", "adamw"}))
-      ->type_name("sgd|adam|adamw");
-  app.add_option("--loss", how.loss,
-                 "softmax-cross-entropy, negative-log-likelihood, "
-                 "mean-squared-error, binary-cross-entropy, or output: the "
-                 "loss is what the model gives out")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--loss-input", how.output,
-                 "Output of the model that the loss is of (default: the only "
-                 "one)")
-      ->type_name("OUTPUT");
-  app.add_option("--label", how.label, "Name of the input for labels")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--class-axis", how.classAxis,
-                 "Dimension of that output that holds classes")
-      ->type_name("K")
-      ->capture_default_str();
-  app.add_option("--ignore-index", how.ignoreIndex,
-                 "A label that does not count (default: none)")
-      ->type_name("N");
-  app.add_option("--label-smoothing", how.labelSmoothing,
-                 "Share of a label that goes to all classes")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_option("--freeze", how.freeze,
-                 "Parameters that are not trained, by their whole names")
-      ->type_name("REGEX");
-  app.add_option("--tie-weights", how.tieWeights,
-                 "Parameters that are one if their elements are the same ones "
-                 "of the model's file, by their whole names")
-      ->type_name("REGEX");
-  app.add_option("--batch-norm", how.batchNorm,
-                 "Statistics of batch norms: global (of the whole batch, on "
-                 "all devices), local (of each of --batch-norm-parts) or "
-                 "frozen (the model's)")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--batch-norm-parts", how.batchNormParts,
-                 "Equal parts of the batch that have statistics of their own "
-                 "(default: as many as devices)")
-      ->check(wholeNumber<int64_t>(1))
-      ->type_name("N");
-  app.add_option("--batch-norm-momentum", how.batchNormMomentum,
-                 "Share of running statistics that a step keeps")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_option("--accumulate", how.accumulate,
-                 "Run a step's batch in N micro-batches, whose gradients are "
-                 "added up")
-      ->check(wholeNumber<int64_t>(1))
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--dropout", how.dropout,
-                 "Ratio of Dropout: model (every node has its own), none, or "
-                 "a number for all nodes")
-      ->type_name("model|none|X")
-      ->capture_default_str();
-  app.add_option("--dropout-seed", how.dropoutSeed, "Seed of Dropout")
-      ->check(wholeNumber<uint64_t>())
-      ->type_name("N")
-      ->capture_default_str();
-}
-
-static void declareOptimizer(CLI::App &app, TrainingOptions &how) {
-  app.option_defaults()->group(trainingGroup);
-  app.add_option("--lr", how.rate, "Learning rate")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_option("--lr-schedule", how.schedule,
-                 "How the learning rate goes on: constant, step, cosine, "
-                 "linear")
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--warmup", how.warmup,
-                 "Steps over which the learning rate rises from 0")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--lr-period", how.period,
-                 "Steps from one --lr-factor to the next (step), or until the "
-                 "learning rate is 0 (cosine, linear)")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--lr-factor", how.factor,
-                 "What the schedule 'step' multiplies the learning rate by")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_option("--momentum", how.momentum, "Momentum of sgd")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_flag("--nesterov", how.nesterov, "Nesterov's form of momentum");
-  app.add_option("--beta1", how.beta1, "Decay of Adam's mean of gradients")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_option("--beta2", how.beta2, "Decay of Adam's mean of squares")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_option("--epsilon", how.epsilon, "Adam's epsilon")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_option("--weight-decay", how.weightDecay,
-                 "Weight decay: of the loss for sgd and adam, of the weights "
-                 "for adamw")
-      ->type_name("X")
-      ->capture_default_str();
-  app.add_flag("!--no-vector-decay", how.decayVectors,
-               "No weight decay of parameters of rank 1: biases and norms");
-  app.add_flag("!--no-eval", how.evaluation,
-               "Leave out the program eval: the model itself, with the "
-               "parameters that the step writes (soap-run --program=eval)");
-  app.add_option("--clip-norm", how.clipNorm,
-                 "Largest norm of all gradients together (default: any)")
-      ->type_name("X");
 }
 
 static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {

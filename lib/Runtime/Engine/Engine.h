@@ -106,6 +106,10 @@ private:
   void onHostSides(HostSides &sides, void (HostSide::*what)(const Step &));
   void startThreads();
   void stopThreads();
+  /// Says that the thread is ready, then calls step(visits of the barrier so
+  /// far) for every step, until threads are stopped.
+  template <typename Step>
+  void serve(Step step);
   void computeLoop(Device &device, const std::vector<int> &cores);
   void communicationLoop(Device &device, const std::vector<int> &cores);
   /// Null if it is another process's.

@@ -91,6 +91,19 @@ void Engine::onHostSides(HostSides &sides,
   }
 }
 
+template <typename Step>
+void Engine::serve(Step step) {
+  ready_.increment();
+  uint32_t visits = 0;
+  for (uint32_t next = 1;; ++next) {
+    go_.wait(next);
+    if (stopping_)
+      return;
+    step(visits);
+    done_.increment();
+  }
+}
+
 void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
   runsCommands() = true;
   bindThread(cores);
@@ -100,12 +113,7 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
   } catch (...) {
     fail(std::current_exception());
   }
-  ready_.increment();
-  uint32_t visits = 0;
-  for (uint32_t next = 1;; ++next) {
-    go_.wait(next);
-    if (stopping_)
-      return;
+  serve([&](uint32_t &visits) {
     // Rank 0 is the host of other ranks' devices, too.
     if (leads(device))
       onHostSides(feedSources(), &HostSide::start);
@@ -124,22 +132,15 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
     runPhase(device, fb::Stream::Compute, fb::Phase::Drain);
     if (leads(device))
       onHostSides(drainTargets(), &HostSide::finish);
-    done_.increment();
-  }
+  });
 }
 
 void Engine::communicationLoop(Device &device, const std::vector<int> &cores) {
   runsCommands() = true;
   bindThread(cores);
-  ready_.increment();
-  uint32_t visits = 0;
-  for (uint32_t next = 1;; ++next) {
-    go_.wait(next);
-    if (stopping_)
-      return;
+  serve([&](uint32_t &visits) {
     meet(device, fb::Stream::Communication, visits);
     runPhase(device, fb::Stream::Communication, fb::Phase::Step);
     meet(device, fb::Stream::Communication, visits);
-    done_.increment();
-  }
+  });
 }
