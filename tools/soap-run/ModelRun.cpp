@@ -110,7 +110,7 @@ readExpected(const Options &options, const Session &session) {
 }
 
 void ModelRun::prepare() {
-  checkFolders(options_);
+  checkWrittenFiles(options_);
   expected_ = readExpected(options_, *session_);
   for (const std::string &text : options_.outputs)
     session_->findOutput(split("--output", text).first);

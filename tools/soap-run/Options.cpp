@@ -219,8 +219,20 @@ void run::checkInfo(const Options &o) {
                      "--verify compares starts as it was compiled");
 }
 
-/// A file to write lies in a folder that can be written.
-static void checkFolder(const char *option, const std::string &file) {
+/// A file to write lies in a folder that can be written, and is neither the
+/// model nor its weights.
+static void checkWritten(const Options &o, const char *option,
+                         const std::string &file) {
+  std::filesystem::path weights = o.model;
+  weights.replace_extension("safetensors");
+  for (const std::filesystem::path &kept :
+       {std::filesystem::path(o.model), weights}) {
+    std::error_code missing;
+    if (std::filesystem::equivalent(file, kept, missing))
+      throw UsageError(std::string("expected ") + option +
+                       " in a file of its own, got: '" + file +
+                       "', which the model is in; choose another one");
+  }
   std::filesystem::path folder = std::filesystem::path(file).parent_path();
   if (!file.empty() &&
       access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0)
@@ -229,11 +241,11 @@ static void checkFolder(const char *option, const std::string &file) {
                      std::strerror(errno) + "); choose another one");
 }
 
-void run::checkFolders(const Options &o) {
+void run::checkWrittenFiles(const Options &o) {
   for (const std::string &text : o.outputs)
-    checkFolder("--output", split("--output", text).second);
-  checkFolder("--save-state", o.saveState);
-  checkFolder("--log", o.log);
-  checkFolder("--trace", o.trace);
-  checkFolder("--profile-ops", o.profile);
+    checkWritten(o, "--output", split("--output", text).second);
+  checkWritten(o, "--save-state", o.saveState);
+  checkWritten(o, "--log", o.log);
+  checkWritten(o, "--trace", o.trace);
+  checkWritten(o, "--profile-ops", o.profile);
 }

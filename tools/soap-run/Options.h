@@ -44,8 +44,8 @@ void readLink(Options &options);
 void checkInfo(const Options &options);
 
 /// Throws UsageError if a file to write lies in a folder that cannot be
-/// written.
-void checkFolders(const Options &options);
+/// written, or is the model or its weights.
+void checkWrittenFiles(const Options &options);
 
 } // namespace soap::run
 
