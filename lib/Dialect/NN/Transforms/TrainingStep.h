@@ -91,11 +91,11 @@ struct MicroBatches {
 /// Erases operations whose results nobody reads.
 void eraseUnread(mlir::func::FuncOp function, NodeNames &names);
 
-/// Cuts `x` and what it is made of, which is all that there is (eraseUnread), in
-/// `count` parts along the samples. Operations of the first part keep their
+/// Cuts `x` and what it is made of, which is all that there is (eraseUnread),
+/// in `count` parts along the samples. Operations of the first part keep their
 /// names and lead groups of all parts; the others are called after them, with
-/// `#` and a number. Errors: a batch that is no multiple of `count`; an operation that
-/// does not compute each sample by itself.
+/// `#` and a number. Errors: a batch that is no multiple of `count`; an
+/// operation that does not compute each sample by itself.
 mlir::FailureOr<MicroBatches> splitBatch(mlir::func::FuncOp function,
                                          NodeNames &names, mlir::Value x,
                                          int64_t count);
