@@ -130,6 +130,15 @@ T &any(llvm::SmallVectorImpl<T> &list, std::mt19937 &r) {
   return list[r() % list.size()];
 }
 
+/// The reads that take a part of a sum.
+llvm::SmallVector<size_t, 8> readsOfParts(const ValuePlan &plan) {
+  llvm::SmallVector<size_t, 8> taken;
+  for (size_t i = 0; i != plan.reads.size(); ++i)
+    if (plan.shards[plan.reads[i].pieces[0].shard].part >= 0)
+      taken.push_back(i);
+  return taken;
+}
+
 const std::pair<const char *, Mutation> mutations[] = {
     {"a piece of a read is dropped",
      [](ValuePlan &plan, std::mt19937 &r) {
@@ -187,10 +196,7 @@ const std::pair<const char *, Mutation> mutations[] = {
      }},
     {"a task takes another part",
      [](ValuePlan &plan, std::mt19937 &r) {
-       llvm::SmallVector<size_t, 8> taken;
-       for (size_t i = 0; i != plan.reads.size(); ++i)
-         if (plan.shards[plan.reads[i].pieces[0].shard].part >= 0)
-           taken.push_back(i);
+       llvm::SmallVector<size_t, 8> taken = readsOfParts(plan);
        if (taken.empty())
          return false;
        Read &read = plan.reads[any(taken, r)];
@@ -206,10 +212,7 @@ const std::pair<const char *, Mutation> mutations[] = {
      }},
     {"a part is not taken",
      [](ValuePlan &plan, std::mt19937 &r) {
-       llvm::SmallVector<size_t, 8> taken;
-       for (size_t i = 0; i != plan.reads.size(); ++i)
-         if (plan.shards[plan.reads[i].pieces[0].shard].part >= 0)
-           taken.push_back(i);
+       llvm::SmallVector<size_t, 8> taken = readsOfParts(plan);
        if (taken.empty())
          return false;
        plan.reads.erase(plan.reads.begin() + any(taken, r));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BackwardLayer.h"
 #include "RecurrentLayer.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -16,14 +17,8 @@ using namespace soap::linalg_lowering;
 static Value activation(OpBuilder &builder, Location loc, Value x,
                         const Activation &activation) {
   auto [kind, alpha, beta] = activation;
-  Type type = x.getType();
-  auto number = [&](double value) { return scalar(builder, loc, type, value); };
-  auto add = [&](Value a, Value b) -> Value {
-    return builder.create<arith::AddFOp>(loc, a, b);
-  };
-  auto mul = [&](Value a, Value b) -> Value {
-    return builder.create<arith::MulFOp>(loc, a, b);
-  };
+  Scalars s{builder, loc};
+  auto number = [&](double value) { return s.number(x, value); };
   auto exp = [&](Value a) -> Value {
     return builder.create<math::ExpOp>(loc, a);
   };
@@ -44,31 +39,32 @@ static Value activation(OpBuilder &builder, Location loc, Value x,
   case K::Sigmoid:
     return sigmoid(builder, loc, x);
   case K::Affine:
-    return add(mul(number(alpha), x), number(beta));
+    return s.add(s.mul(number(alpha), x), number(beta));
   case K::LeakyRelu:
-    return choose(P::OLT, 0, mul(number(alpha), x), x);
+    return choose(P::OLT, 0, s.mul(number(alpha), x), x);
   case K::ThresholdedRelu:
     return choose(P::OLT, alpha, number(0), x);
   case K::ScaledTanh:
-    return mul(number(alpha),
-               builder.create<math::TanhOp>(loc, mul(number(beta), x)));
+    return s.mul(number(alpha),
+                 builder.create<math::TanhOp>(loc, s.mul(number(beta), x)));
   case K::HardSigmoid: {
-    Value line = add(mul(number(alpha), x), number(beta));
+    Value line = s.add(s.mul(number(alpha), x), number(beta));
     Value low = builder.create<arith::MaximumFOp>(loc, line, number(0));
     return builder.create<arith::MinimumFOp>(loc, low, number(1));
   }
   case K::Elu:
-    return choose(P::OLT, 0, mul(number(alpha), add(exp(x), number(-1))), x);
+    return choose(P::OLT, 0, s.mul(number(alpha), s.add(exp(x), number(-1))),
+                  x);
   case K::Softsign: {
     Value magnitude = builder.create<math::AbsFOp>(loc, x);
-    return builder.create<arith::DivFOp>(loc, x, add(number(1), magnitude));
+    return builder.create<arith::DivFOp>(loc, x, s.add(number(1), magnitude));
   }
   case K::Softplus: {
     // log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), which does not overflow.
     Value magnitude = builder.create<math::AbsFOp>(loc, x);
     Value small = exp(builder.create<arith::NegFOp>(loc, magnitude));
-    return add(choose(P::OLT, 0, number(0), x),
-               builder.create<math::Log1pOp>(loc, small));
+    return s.add(choose(P::OLT, 0, number(0), x),
+                 builder.create<math::Log1pOp>(loc, small));
   }
   }
   return x;
@@ -79,14 +75,8 @@ static Value activation(OpBuilder &builder, Location loc, Value x,
 static Value slope(OpBuilder &builder, Location loc, Value x, Value y,
                    const Activation &activation) {
   auto [kind, alpha, beta] = activation;
-  Type type = x.getType();
-  auto number = [&](double value) { return scalar(builder, loc, type, value); };
-  auto sub = [&](Value a, Value b) -> Value {
-    return builder.create<arith::SubFOp>(loc, a, b);
-  };
-  auto mul = [&](Value a, Value b) -> Value {
-    return builder.create<arith::MulFOp>(loc, a, b);
-  };
+  Scalars s{builder, loc};
+  auto number = [&](double value) { return s.number(x, value); };
   auto choose = [&](arith::CmpFPredicate predicate, Value value, double bound,
                     Value a, Value b) -> Value {
     Value holds =
@@ -99,9 +89,9 @@ static Value slope(OpBuilder &builder, Location loc, Value x, Value y,
   case K::Relu:
     return choose(P::OGT, x, 0, number(1), number(0));
   case K::Tanh:
-    return sub(number(1), mul(y, y));
+    return s.rest(s.mul(y, y));
   case K::Sigmoid:
-    return mul(y, sub(number(1), y));
+    return s.mul(y, s.rest(y));
   case K::Affine:
     return number(alpha);
   case K::LeakyRelu:
@@ -109,8 +99,8 @@ static Value slope(OpBuilder &builder, Location loc, Value x, Value y,
   case K::ThresholdedRelu:
     return choose(P::OLT, x, alpha, number(0), number(1));
   case K::ScaledTanh: {
-    Value t = builder.create<math::TanhOp>(loc, mul(number(beta), x));
-    return mul(number(alpha * beta), sub(number(1), mul(t, t)));
+    Value t = builder.create<math::TanhOp>(loc, s.mul(number(beta), x));
+    return s.mul(number(alpha * beta), s.rest(s.mul(t, t)));
   }
   case K::HardSigmoid: {
     Value isAbove = choose(P::OGT, y, 0, number(alpha), number(0));
@@ -118,12 +108,12 @@ static Value slope(OpBuilder &builder, Location loc, Value x, Value y,
   }
   case K::Elu:
     return choose(P::OLT, x, 0,
-                  mul(number(alpha), builder.create<math::ExpOp>(loc, x)),
+                  s.mul(number(alpha), builder.create<math::ExpOp>(loc, x)),
                   number(1));
   case K::Softsign: {
     Value magnitude = builder.create<math::AbsFOp>(loc, x);
-    Value sum = builder.create<arith::AddFOp>(loc, magnitude, number(1));
-    return builder.create<arith::DivFOp>(loc, number(1), mul(sum, sum));
+    Value sum = s.add(magnitude, number(1));
+    return builder.create<arith::DivFOp>(loc, number(1), s.mul(sum, sum));
   }
   case K::Softplus:
     return sigmoid(builder, loc, x);

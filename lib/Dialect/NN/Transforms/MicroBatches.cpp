@@ -28,10 +28,6 @@ void soap::nn::joinGroup(PartitionOpInterface op, StringRef leader) {
                                             builder.getDictionaryAttr(loops)));
 }
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 class BatchSplitter {
 public:

@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 LogicalResult soap::nn::verifyOptimizer(Location loc,
                                         const OptimizerOptions &options) {
   if (!llvm::is_contained({"sgd", "adam", "adamw"}, options.kind))

@@ -17,6 +17,10 @@
 
 namespace soap::nn {
 
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// What the loss of a training step is.
 struct LossOptions {
   llvm::StringRef kind, label;
