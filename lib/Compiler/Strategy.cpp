@@ -263,7 +263,8 @@ llvm::Error Compilation::report() {
       rows.back().evaluationNs = evaluationNs(*problem, strategy, *inner);
   };
   for (const NamedStrategy &named : namedStrategies())
-    if (named.isListed)
+    if (named.isListed &&
+        (!named.isOfUpdates || problem->get().graph.numUpdates() > 0))
       add(named.name, named.make(problem->get(), /*devices=*/0, options_.seed));
   StringRef chosen(options_.strategy);
   bool isListed = llvm::any_of(
