@@ -25,7 +25,7 @@ def resident(options, inputs, devices, output, strategy="data-parallel"):
 def held_besides(folder, devices):
     """What such processes hold besides: a step of a network with next to no parameters."""
     torch.manual_seed(0)
-    network = torch.nn.Linear(4, 4), torch.randn(2, 4), torch.randint(0, 4, (2,)), 1
+    network = torch.nn.Linear(4, 4), torch.randn(8, 4), torch.randint(0, 4, (8,)), 1
     planned, _, held = resident(*prepare(network, folder), devices, folder / "nothing.so")
     return held - planned
 
