@@ -198,7 +198,9 @@ llvm::Error Compilation::prepareGraph() {
       return error;
   llvm::Error normal = runPasses(
       [&](OpPassManager &passes) {
-        buildNormalizePipeline(passes, options_.unrollRNN);
+        // Layers of a step were unrolled before it was built.
+        buildNormalizePipeline(passes,
+                               options_.training ? 0 : options_.unrollRNN);
       },
       "normalize", Kind::BadInput, /*evaluation=*/true);
   if (normal || options_.emit == Emit::NN)
