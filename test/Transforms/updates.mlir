@@ -47,7 +47,7 @@
 // entry wins.
 // RUN: echo '{"ops": [{"op": ".*", "devices": [0]}], "parameters": [{"parameter": ".", "devices": [2]}, {"parameter": "w", "degrees": {"d1": 3}, "replicate": 2, "devices": [1, 2, 3, 1, 0, 2]}]}' > %t.any.json
 // RUN: soap-opt %t.step.mlir -soap-import-strategy=file=%t.any.json -soap-verify-strategy | FileCheck %s --check-prefix=ANY
-// ANY: nn.parameter {nn.name = "w", soap.config = #soap.config<{d1 = 3} replicate = 2 on [1, 2, 3, 1, 0, 2]>}
+// ANY: nn.parameter {nn.name = "w", soap.config = #soap.config<{d1 = 3} replicate = 2 on [1 to 3, 1, 0, 2]>}
 // ANY: nn.parameter {nn.name = "b", soap.config = #soap.config<{} on [2]>}
 // ANY: nn.matmul {{.*}}nn.name = "fc", soap.config = #soap.config<{} on [0]>
 // ANY: nn.write {{.*}}nn.name = "b.write"{{.*}}soap.config = #soap.config<{} on [2]>
