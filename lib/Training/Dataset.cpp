@@ -95,6 +95,13 @@ const Dataset::Column &Dataset::column(const std::string &input) const {
   return columns_.at(input);
 }
 
+void Dataset::setClasses(const std::string &input, int64_t classes,
+                         std::optional<int64_t> ignored) {
+  Column &column = columns_.at(input);
+  column.indexBound = classes;
+  column.ignored = ignored;
+}
+
 const std::string &Dataset::placeOf(const std::string &input) const {
   return column(input).array.place();
 }
@@ -104,7 +111,9 @@ void Dataset::checkIndices(const Column &column,
                            const Tensor &tensor) const {
   auto bound = static_cast<double>(column.indexBound);
   for (size_t i = 0; i != tensor.count(); ++i)
-    if (double index = tensor.at(i); !(index >= 0 && index < bound))
+    if (double index = tensor.at(i);
+        !(index >= 0 && index < bound) &&
+        !(column.ignored && index == static_cast<double>(*column.ignored)))
       throw UsageError("expected indices from 0 to " +
                        std::to_string(column.indexBound - 1) + " for input " +
                        quoted(column.input) + ", got: " +

@@ -42,6 +42,7 @@ public:
   void advance() { std::swap(current_, ahead_); }
   const Prepared &current() const { return current_; }
   const training::Dataset &data() const { return data_; }
+  training::Dataset &data() { return data_; }
 
 private:
   const Session &session_;

@@ -16,50 +16,73 @@ using namespace soap::training;
 Evaluation::Evaluation(Session &step)
     : step_(step), session_(step, "eval"), info_(Json::parse(step.info())) {}
 
-/// What the compiler says about the loss.
-void Evaluation::findLoss() {
-  const Json &training = info_["training"];
+std::optional<LossInfo> run::readLossInfo(const Json &info) {
+  const Json &training = info.at("training");
   if (!training.is_object())
-    throw UsageError("expected a model that knows its loss with --eval-data, "
-                     "got: a step that was made by passes; compile the model "
-                     "with soap-compile --train");
+    return std::nullopt;
   std::optional<LossKind> kind = lossKind(training.value("loss", ""));
   if (!kind)
     throw UsageError("expected a loss that this version knows, got: " +
                      training["loss"].dump() + "; compile the model again");
-  loss_.kind = *kind;
-  loss_.classAxis = training.value("class_axis", int64_t{1});
+  LossInfo result;
+  result.loss.kind = *kind;
+  result.loss.classAxis = training.value("class_axis", int64_t{1});
   if (training.contains("ignore_index"))
-    loss_.ignoreIndex = training["ignore_index"].get<int64_t>();
+    result.loss.ignoreIndex = training["ignore_index"].get<int64_t>();
   if (*kind != LossKind::Output)
-    label_ = training.value("label", "");
-  std::string output = training.value("output", "");
-  output_ = output.empty() ? 0 : session_.findOutput(output);
+    result.label = training.value("label", "");
+  result.output = training.value("output", "");
+  return result;
+}
+
+void run::checkLabels(const Session &step, const LossInfo &loss,
+                      Dataset &data) {
+  if (!loss.loss.hasClasses() || !data.has(loss.label))
+    return;
+  for (size_t i = 0; i != soap_model_program_count(step.get()); ++i) {
+    if (std::strcmp(soap_model_program_name(step.get(), i), "eval") != 0)
+      continue;
+    Session evaluated(step, "eval");
+    size_t output = loss.output.empty() ? 0 : evaluated.findOutput(loss.output);
+    const soap_port &port = evaluated.outputs()[output];
+    auto rank = static_cast<int64_t>(port.rank);
+    int64_t axis = loss.loss.classAxis + (loss.loss.classAxis < 0 ? rank : 0);
+    if (axis >= 0 && axis < rank)
+      data.setClasses(loss.label, port.shape[axis], loss.loss.ignoreIndex);
+  }
 }
 
 void Evaluation::open(const std::map<std::string, std::string> &files,
                       const std::map<std::string, std::string> &inputs) {
-  findLoss();
+  std::optional<LossInfo> loss = readLossInfo(info_);
+  if (!loss)
+    throw UsageError("expected a model that knows its loss with --eval-data, "
+                     "got: a step that was made by passes; compile the model "
+                     "with soap-compile --train");
+  loss_ = *loss;
+  output_ = loss_.output.empty() ? 0 : session_.findOutput(loss_.output);
   const soap_port *label = nullptr;
   for (const soap_port &port : step_.inputs())
-    if (!label_.empty() && label_ == port.name)
+    if (!loss_.label.empty() && loss_.label == port.name)
       label = &port;
   batches_ =
       std::make_unique<Batches>(session_, files, inputs, "--eval-data", label);
+  checkLabels(step_, loss_, batches_->data());
   const Dataset &data = batches_->data();
   uint64_t rest = data.samples() % data.batch();
-  if (loss_.kind == LossKind::Output && rest != 0)
+  if (loss_.loss.kind == LossKind::Output && rest != 0)
     std::fprintf(stderr,
                  "note: the model makes the loss of whole batches, so that the "
                  "last %llu of %llu samples to evaluate are left out\n",
                  static_cast<unsigned long long>(rest),
                  static_cast<unsigned long long>(data.samples()));
-  if (loss_.kind == LossKind::Output && rest == data.samples())
+  if (loss_.loss.kind == LossKind::Output && rest == data.samples())
     throw UsageError("expected at least one batch of " +
                      std::to_string(data.batch()) + " samples in " +
                      data.placeOf(files.begin()->first) +
                      ", got: " + std::to_string(rest));
-  Metrics(loss_).check(session_.output(output_), batches_->current().label);
+  Metrics(loss_.loss)
+      .check(session_.output(output_), batches_->current().label);
 }
 
 void Evaluation::addBatch(Metrics &metrics) {
@@ -68,7 +91,7 @@ void Evaluation::addBatch(Metrics &metrics) {
     metrics.add(session_.output(output_), batch.label, batch.fresh);
   } catch (const UsageError &error) {
     throw UsageError(std::string(error.what()) + " in " +
-                     batches_->data().placeOf(label_));
+                     batches_->data().placeOf(loss_.label));
   }
 }
 
@@ -84,7 +107,7 @@ static Json toJson(const Metrics &metrics, uint64_t samples) {
 }
 
 Json Evaluation::run() {
-  Metrics metrics(loss_);
+  Metrics metrics(loss_.loss);
   uint64_t left = 0, samples = 0;
   std::exception_ptr failure; // Told to all ranks by the next decision.
   auto next = [&]() -> uint64_t {
@@ -95,7 +118,7 @@ Json Evaluation::run() {
   session_.onRoot([&] {
     const Dataset &data = batches_->data();
     SampleOrder order(data.samples(), data.batch(), std::nullopt,
-                      loss_.kind == LossKind::Output);
+                      loss_.loss.kind == LossKind::Output);
     left = order.batchesPerEpoch();
     batches_->begin(order, {});
     batches_->readAhead();

@@ -14,6 +14,22 @@
 
 namespace soap::run {
 
+/// What soap_model_info() says about the loss of a step.
+struct LossInfo {
+  training::LossDescription loss;
+  std::string label;  ///< The input with labels; empty: the model has its loss.
+  std::string output; ///< What they are compared with; empty: the only output.
+};
+
+/// None of a step that was made by passes. Throws UsageError for a loss that is
+/// not known.
+std::optional<LossInfo> readLossInfo(const Json &info);
+
+/// Lets `data` refuse labels that are no class, if the model has the program
+/// "eval", whose output has classes.
+void checkLabels(const Session &step, const LossInfo &loss,
+                 training::Dataset &data);
+
 /// Runs the program "eval" over all held-out samples. With several processes,
 /// all of them make the same calls.
 class Evaluation {
@@ -33,7 +49,6 @@ public:
   Json run();
 
 private:
-  void findLoss();
   void addBatch(training::Metrics &metrics);
 
   Session &step_;
@@ -41,8 +56,7 @@ private:
   Json info_; ///< soap_model_info().
 
   // On rank 0 alone.
-  training::LossDescription loss_;
-  std::string label_; ///< The input of the step that has labels.
+  LossInfo loss_;
   size_t output_ = 0; ///< What labels are compared with.
   std::unique_ptr<Batches> batches_;
 };

@@ -9,6 +9,7 @@
 #include "Report.h"
 #include "soap/Tensors/Files.h"
 #include "soap/Tensors/Safetensors.h"
+#include "soap/Training/ModelExport.h"
 #include <iostream>
 
 using namespace soap;
@@ -41,6 +42,8 @@ ModelRun::ModelRun(const Options &options) : options_(options) {
     prepare();
     if (!options.saveState.empty())
       session_->needState("--save-state");
+    if (!options.training.exportONNX.empty())
+      session_->needState("--export-onnx");
     if (options.loadState.empty())
       return;
     session_->needState("--load-state");
@@ -83,6 +86,7 @@ void ModelRun::checkRanks() {
                options_.load.program,
                options_.loadState,
                options_.saveState,
+               options_.training.exportONNX,
                options_.training.hasData(),
                options_.training.hasEvaluation(),
                options_.warmup,
@@ -203,9 +207,15 @@ bool ModelRun::run() {
     evaluate();
   else
     repeatSteps();
-  if (!options_.saveState.empty()) {
+  const TrainingOptions &training = options_.training;
+  if (!options_.saveState.empty() || !training.exportONNX.empty()) {
     std::map<std::string, Tensor> state = session_->readState();
-    session_->onRoot([&] { writeSafetensors(options_.saveState, state); });
+    session_->onRoot([&] {
+      if (!options_.saveState.empty())
+        writeSafetensors(options_.saveState, state);
+      if (!training.exportONNX.empty())
+        soap::training::exportModel(training.model, state, training.exportONNX);
+    });
   }
   report_ = {{"model", options_.model},
              {"devices", soap_model_device_count(session_->get())}};

@@ -202,19 +202,21 @@ void run::readLink(Options &o) {
 }
 
 void run::checkInfo(const Options &o) {
-  for (auto [option, given] : {std::pair("--verify", o.verify),
-                               {"--compare", !o.other.empty()},
-                               {"--expected", !o.expected.empty()},
-                               {"--output", !o.outputs.empty()},
-                               {"--print", !o.prints.empty()},
-                               {"--iterations", o.iterations != 0},
-                               {"--load-state", !o.loadState.empty()},
-                               {"--save-state", !o.saveState.empty()},
-                               {"--log", !o.log.empty()},
-                               {"--data", o.training.hasData()},
-                               {"--eval-data", o.training.hasEvaluation()},
-                               {"--trace", !o.trace.empty()},
-                               {"--profile-ops", !o.profile.empty()}})
+  for (auto [option, given] :
+       {std::pair("--verify", o.verify),
+        {"--compare", !o.other.empty()},
+        {"--expected", !o.expected.empty()},
+        {"--output", !o.outputs.empty()},
+        {"--print", !o.prints.empty()},
+        {"--iterations", o.iterations != 0},
+        {"--load-state", !o.loadState.empty()},
+        {"--save-state", !o.saveState.empty()},
+        {"--log", !o.log.empty()},
+        {"--export-onnx", !o.training.exportONNX.empty()},
+        {"--data", o.training.hasData()},
+        {"--eval-data", o.training.hasEvaluation()},
+        {"--trace", !o.trace.empty()},
+        {"--profile-ops", !o.profile.empty()}})
     if (o.info && given)
       throw UsageError(std::string("expected --info alone, which runs "
                                    "nothing, got: ") +
@@ -257,6 +259,7 @@ inputsOf(const Options &o) {
   for (const auto &[option, file] : readFiles(o.training))
     add(option, file);
   add("--compare", o.other);
+  add("--load-state", o.loadState);
   return files;
 }
 
@@ -284,6 +287,7 @@ void run::checkWrittenFiles(const Options &o) {
     checkWritten(o, "--output", split("--output", text).second);
   checkWritten(o, "--save-state", o.saveState);
   checkWritten(o, "--log", o.log);
+  checkWritten(o, "--export-onnx", o.training.exportONNX);
   checkWritten(o, "--trace", o.trace);
   checkWritten(o, "--profile-ops", o.profile);
 }

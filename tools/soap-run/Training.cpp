@@ -17,7 +17,9 @@ using namespace soap::training;
 
 Training::Training(Session &session, const Options &options)
     : session_(session), options_(options) {
-  fingerprint_ = Json::parse(session.info()).value("fingerprint", "");
+  Json info = Json::parse(session.info());
+  fingerprint_ = info.value("fingerprint", "");
+  lossInfo_ = readLossInfo(info);
   if (options.training.hasEvaluation())
     evaluation_ = std::make_unique<Evaluation>(session);
 }
@@ -54,6 +56,8 @@ void Training::open(const std::map<std::string, std::string> &inputs) {
       throw UsageError("expected --data or --input for '" + name +
                        "', got: both; leave one of them out");
   batches_ = std::make_unique<Batches>(session_, files, inputs, "--data");
+  if (lossInfo_)
+    checkLabels(session_, *lossInfo_, batches_->data());
   const Dataset &data = batches_->data();
   if (o.dropLast && data.samples() < data.batch())
     throw UsageError("expected at least one batch of " +
@@ -158,15 +162,15 @@ void Training::restore() {
   if (!any)
     return;
   std::map<std::string, Tensor> state;
-  if (resumed_) {
+  if (resumed_)
     state = std::move(resumed_->state);
+  session_.writeState(state, resumedFile_);
+  if (resumed_)
     std::fprintf(stderr, "note: going on after step %llu, from '%s'%s\n",
                  static_cast<unsigned long long>(steps_), resumedFile_.c_str(),
                  resumed_->info.fingerprint == fingerprint_
                      ? ""
                      : ", which was made with another graph");
-  }
-  session_.writeState(state, resumedFile_);
   resumed_.reset();
 }
 

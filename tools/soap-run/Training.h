@@ -70,6 +70,7 @@ private:
   const Options &options_;
   std::unique_ptr<Evaluation> evaluation_;
   std::string fingerprint_;
+  std::optional<LossInfo> lossInfo_;
 
   // On rank 0 alone.
   std::unique_ptr<Batches> batches_;

@@ -61,6 +61,16 @@ static void declareCheckpoints(CLI::App &app, TrainingOptions &o) {
       ->type_name("[=FILE]");
 }
 
+static void declareExport(CLI::App &app, TrainingOptions &o) {
+  app.add_option("--export-onnx", o.exportONNX,
+                 "Write the model with the weights that are there in the end")
+      ->type_name("FILE.onnx");
+  app.add_option("--onnx-model", o.model,
+                 "The model that --export-onnx puts them into: what "
+                 "soap-compile has read")
+      ->type_name("MODEL.onnx");
+}
+
 void run::declareTraining(CLI::App &app, TrainingOptions &o) {
   app.option_defaults()->group("Training on files (soap-compile --train)");
   app.add_option("--data", o.data,
@@ -92,6 +102,7 @@ void run::declareTraining(CLI::App &app, TrainingOptions &o) {
                  "After so many steps or epochs, and at the end (default 1e)")
       ->type_name("N|Ne");
   declareCheckpoints(app, o);
+  declareExport(app, o);
 }
 
 void run::checkTraining(const TrainingOptions &o) {
@@ -105,6 +116,10 @@ void run::checkTraining(const TrainingOptions &o) {
       throw UsageError(std::string("expected --data with ") + option +
                        ", got: none; without files of samples, --iterations "
                        "says how many steps to take");
+  if (o.exportONNX.empty() != o.model.empty())
+    throw UsageError("expected --export-onnx=FILE.onnx with "
+                     "--onnx-model=MODEL.onnx, got: one without the other; "
+                     "the compiled model has no copy of the other one");
   if (o.resumesNewest() && o.checkpoint.empty())
     throw UsageError("expected --checkpoint=DIR or a file with --resume, got: "
                      "neither; say where checkpoints are");
@@ -126,5 +141,7 @@ run::readFiles(const TrainingOptions &o) {
   add("--eval-data", o.evalData);
   if (!o.resume.empty() && !o.resumesNewest())
     files.emplace_back("--resume", o.resume);
+  if (!o.model.empty())
+    files.emplace_back("--onnx-model", o.model);
   return files;
 }

@@ -40,6 +40,7 @@ struct TrainingOptions {
   Interval evalEvery, checkpointEvery;
   std::string checkpoint, resume;
   uint64_t keep = 3;
+  std::string exportONNX, model;
 };
 
 /// Declares them; `options` outlives `app`.

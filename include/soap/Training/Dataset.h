@@ -36,6 +36,11 @@ public:
   /// The file that an input's samples are in.
   const std::string &placeOf(const std::string &input) const;
 
+  /// Says that an input has classes, from 0 to `classes` - 1, and perhaps a
+  /// label that does not count.
+  void setClasses(const std::string &input, int64_t classes,
+                  std::optional<int64_t> ignored);
+
   /// Copies samples to a tensor of the input's type and batch. Throws
   /// UsageError if an index is outside of the table that it is for.
   void read(const std::string &input, const std::vector<uint64_t> &samples,
@@ -47,7 +52,8 @@ private:
     std::string input;
     soap_element element; ///< The input's.
     int64_t indexBound;
-    size_t elements = 1; ///< Per sample.
+    std::optional<int64_t> ignored = std::nullopt; ///< May be out of bounds.
+    size_t elements = 1;                           ///< Per sample.
   };
   const Column &column(const std::string &input) const;
   void checkShape(const soap_port &port, const Column &column,
