@@ -38,8 +38,8 @@ def compile_network(binaries, folder, network, epochs, devices, strategy):
     model = folder / f"{network}.{devices}.{strategy}.so"
     steps = epochs * -(-len(np.load(folder / f"{network}.train.npz")["label"]) // BATCH)
     run(binaries / "soap-compile", folder / f"{network}.onnx", f"--batch={BATCH}",
-        "--train=adamw", "--lr=0.003", "--weight-decay=0.01", "--lr-schedule=cosine",
-        f"--lr-period={steps}", f"--devices={devices}", f"--strategy={strategy}",
+        "--train=adamw", "--lr=0.006", "--weight-decay=0.1", "--clip-norm=1",
+        "--lr-schedule=cosine", f"--lr-period={steps}", f"--devices={devices}", f"--strategy={strategy}",
         "--cores-per-device=1", "--budget=20", "-o", model)
     return model
 

@@ -101,5 +101,5 @@ def difference(file, other):
     largest element of each."""
     left, right = training_state.load(file), training_state.load(other)
     assert left.keys() == right.keys()
-    return max(float(np.abs(left[key] - value).max()) / max(1e-3, np.abs(value).max())
+    return max(float(np.abs(left[key] - value).max() / max(1e-3, np.abs(value).max()))
                for key, value in right.items())
