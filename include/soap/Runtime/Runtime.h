@@ -24,6 +24,7 @@
 #ifndef SOAP_RUNTIME_RUNTIME_H
 #define SOAP_RUNTIME_RUNTIME_H
 
+#include "soap/Runtime/NativeKernel.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,7 +34,7 @@ extern "C" {
 
 /** The version of the tables in a compiled model. A model loads only into a
  * runtime of its own version. */
-#define SOAP_ABI_VERSION 5
+#define SOAP_ABI_VERSION 6
 
 typedef enum soap_status {
   SOAP_OK = 0,
@@ -200,8 +201,6 @@ soap_status soap_join(const soap_load_options *options);
  * `options` may be NULL. On failure *model is NULL. Collective. */
 soap_status soap_model_load(const char *path, const soap_load_options *options,
                             soap_model **model);
-
-typedef void (*soap_native_kernel)(void *const *buffers, const int64_t *sizes);
 
 /** Loads a model from a table in memory (copied) with `native_count` native
  * kernels; its weights file is looked up in `directory` (NULL: the working
