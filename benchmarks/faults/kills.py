@@ -116,7 +116,8 @@ def main():
             done.append(entry)
             print(json.dumps(entry), file=file, flush=True)
             print(f"{'WRONG' if problems else 'ok   '} {devices} process(es), killed "
-                  f"after {delay:.2f} s: went on from step {begin}, on {3 - devices} device(s) {apart:.1e} apart"
+                  f"after {delay:.2f} s: went on from step {begin}, on "
+                  f"{3 - devices} device(s) {apart:.1e} apart"
                   f"{''.join(', ' + problem for problem in problems)}", flush=True)
     for devices in settings:
         mine = [entry for entry in done if entry["devices"] == devices
