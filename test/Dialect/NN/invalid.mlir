@@ -49,8 +49,17 @@ func.func @main(%x: tensor<2xf32>) {
 
 // Tests that the dialect has no other attribute.
 func.func @main(%x: tensor<2xf32>) {
-  // expected-error @+1 {{'nn.relu' op expected no attributes of the nn dialect but 'nn.name', 'nn.group', 'nn.update', 'nn.parts', 'nn.constant', 'nn.state' and 'nn.view', got: 'nn.label'}}
+  // expected-error @+1 {{'nn.relu' op expected no attributes of the nn dialect but 'nn.name', 'nn.group', 'nn.update', 'nn.parts', 'nn.constant', 'nn.state', 'nn.training' and 'nn.view', got: 'nn.label'}}
   %0 = nn.relu %x {nn.name = "a", nn.label = "b"} : tensor<2xf32>
+  return
+}
+
+// -----
+
+// Tests that how a step was made is said by a module, in a string.
+func.func @main(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'nn.relu' op expected 'nn.training' to be a string, of a module, got: "{}"}}
+  %0 = nn.relu %x {nn.name = "a", nn.training = "{}"} : tensor<2xf32>
   return
 }
 

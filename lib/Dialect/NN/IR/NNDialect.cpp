@@ -10,6 +10,7 @@
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Dialect/NN/IR/TrainingDescription.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -209,13 +210,20 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
   }
   if (attribute.getName() == viewAttrName)
     return verifyView(op, attribute.getValue());
+  if (attribute.getName() == trainingAttrName) {
+    if (!isa<ModuleOp>(op) || !isa<StringAttr>(attribute.getValue()))
+      return op->emitOpError()
+             << "expected '" << trainingAttrName
+             << "' to be a string, of a module, got: " << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() == partsAttrName)
     return verifyParts(op, attribute.getValue());
   if (attribute.getName() != "nn.name")
     return op->emitOpError() << "expected no attributes of the nn dialect but "
                                 "'nn.name', 'nn.group', 'nn.update', "
-                                "'nn.parts', 'nn.constant', 'nn.state' and "
-                                "'nn.view', got: '"
+                                "'nn.parts', 'nn.constant', 'nn.state', "
+                                "'nn.training' and 'nn.view', got: '"
                              << attribute.getName().getValue() << "'";
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())
