@@ -7,7 +7,8 @@ devices with its numbers.
   kills.py --build-dir=build/release [--kills=50] [--folder=build/kills] [--seed=1]
            [--steps=900] [--latest=0.9]
 
-Trains the convolutional network of examples/digits. A moment is uniform between the
+Trains the LSTM of examples/digits, which has no kinks: where an activation lies at
+one, the last bit of a sum, which depends on the devices, decides about more. A moment is uniform between the
 start of the processes and --latest of the seconds that the undisturbed training took.
 Prints one line per kill, and keeps it in FOLDER/results.jsonl: what is there already
 is not done again. Exit code 1 if anything was lost.
@@ -34,12 +35,12 @@ class Setting:
 
     def __init__(self, tools, folder, devices, steps):
         self.tools, self.folder, self.devices = tools, folder, devices
-        self.compiled = folder / f"cnn{devices}.so"
-        tools.run("soap-compile", folder / "cnn.onnx", "--batch=32", "--train=adam",
+        self.compiled = folder / f"lstm{devices}.so"
+        tools.run("soap-compile", folder / "lstm.onnx", "--batch=32", "--train=adam",
                   "--lr=0.001", f"--devices={devices}", "--cores-per-device=1",
                   f"--strategy={'single' if devices == 1 else 'data-parallel'}", "-o",
                   self.compiled)
-        self.options = [*(f"--data={name}={folder / 'cnn.train.npz'}"
+        self.options = [*(f"--data={name}={folder / 'lstm.train.npz'}"
                           for name in ("image", "label")),
                         f"--steps={steps}", "--shuffle=1", "--checkpoint-every=20"]
 

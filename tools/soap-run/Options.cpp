@@ -37,7 +37,9 @@ static const char *example =
     "equals NaN. It reports the first tensor, in graph order, that differs.\n"
     "\n"
     "Exit codes: 0 fine, 1 the run or a comparison failed, 2 usage or bad "
-    "input.\n";
+    "input,\n"
+    "130 and 143: SIGINT or SIGTERM has ended a training, after a "
+    "checkpoint.\n";
 
 static void declareData(CLI::App &app, Options &o) {
   app.option_defaults()->group("Data");

@@ -54,6 +54,9 @@ void run::printInfo(const Json &info) {
                 << "\n";
     printPorts(program);
   }
+  if (const Json &training = info["training"]; training.is_object())
+    std::cout << "training     " << training.value("optimizer", "") << ", "
+              << training.value("loss", "") << "\n";
   bool several = info["processes"].size() > 1;
   for (const Json &process : info["processes"])
     if (several)

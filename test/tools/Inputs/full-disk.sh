@@ -20,6 +20,9 @@ try soap-compile good.onnx $search --emit=strategy --search-log=full/l.csv -o s.
 try soap-compile good.onnx $search --emit=strategy --search-state=full/s.json -o kept.mlir
 test -s kept.mlir && echo "the level is there"
 try soap-translate --import-onnx good.onnx -o full/t.mlir
+training="--input=x=random:0 --data=label=label.npy"
+try soap-run train.so $training --checkpoint=full
+try soap-run train.so $training --export-onnx=full/e.onnx --onnx-model=good.onnx
 # The machine is measured, and the file of its rates cannot be kept.
 echo SOAP_CALIBRATION_DIR=full
 SOAP_CALIBRATION_DIR=full soap-compile good.onnx --devices=2 --strategy=data-parallel -o c.so

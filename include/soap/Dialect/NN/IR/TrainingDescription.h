@@ -13,8 +13,8 @@
 namespace soap::nn {
 
 /// The attribute, a string, of a module that holds a step of training: a JSON
-/// object that says how the step was made, for whoever runs the model. Operations
-/// do not tell what was the loss, or the labels.
+/// object that says how the step was made, for whoever runs the model.
+/// Operations do not tell what was the loss, or the labels.
 constexpr llvm::StringLiteral trainingAttrName("nn.training");
 
 } // namespace soap::nn
