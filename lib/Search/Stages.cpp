@@ -123,14 +123,12 @@ bool MarkovSearch::isStageOver() const {
          seconds() - stageSeconds_ > options_.budgetSeconds / 10;
 }
 
-/// The launch order is part of the strategy: the chain that is ahead takes a
-/// policy's if it is better.
+/// The launch order is part of the strategy: chains take a policy's if it is
+/// better.
 void MarkovSearch::tryOrders() {
-  auto ahead = llvm::min_element(chains_, [](const auto &a, const auto &b) {
-    return a->currentNs() < b->currentNs();
+  forEachChain([&](size_t number) {
+    Chain &chain = *chains_[number];
+    chain.tryOrder(fifoOrder(chain.tasks()));
+    chain.tryOrder(criticalPathOrder(chain.tasks()));
   });
-  Strategy found = (*ahead)->current();
-  for (llvm::StringRef policy : launchPolicyNames())
-    if (policy != "program" && !deadline_.isOver())
-      (*ahead)->tryOrder(launchOrder(policy, problem_, found));
 }
