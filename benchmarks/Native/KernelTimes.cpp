@@ -27,6 +27,7 @@
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
+#include "soap/Runtime/NativeKernel.h"
 #include "soap/Target/CPU/EmitKernels.h"
 #include "soap/Target/CPU/Passes.h"
 #include "soap/Target/Model/SharedObject.h"
@@ -39,6 +40,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <oneapi/dnnl/dnnl.h>
 
 using namespace mlir;
 using namespace soap;
@@ -64,6 +66,16 @@ struct Kernel {
 
 /// Memory of zeros for the arguments of a kernel.
 class Arguments {
+  /// Products as the runtime's CPU backend computes them.
+  soap_native_services services = {
+      [](int64_t rows, int64_t columns, int64_t sum, const float *a,
+         int64_t aRow, int64_t aColumn, const float *b, int64_t bRow,
+         int64_t bColumn, float *c, int64_t cRow) {
+        (void)dnnl_sgemm(aColumn == 1 ? 'N' : 'T', bColumn == 1 ? 'N' : 'T',
+                         rows, columns, sum, 1.0f, a, std::max(aRow, aColumn),
+                         b, std::max(bRow, bColumn), 1.0f, c, cRow);
+      }};
+
 public:
   explicit Arguments(func::FuncOp kernel) {
     size_t numSizes = 0;
@@ -87,10 +99,14 @@ public:
       std::memset(buffer, 0, bytes);
       buffers.push_back(buffer);
     }
+    buffers.push_back(&services);
   }
   Arguments(const Arguments &) = delete;
   Arguments &operator=(const Arguments &) = delete;
-  ~Arguments() { llvm::for_each(buffers, std::free); }
+  ~Arguments() {
+    for (void *buffer : llvm::drop_end(buffers))
+      std::free(buffer);
+  }
 
   std::vector<void *> buffers;
   std::vector<int64_t> sizes;
@@ -127,9 +143,8 @@ static llvm::Expected<double> run(const std::string &object,
   void *library = dlopen(path.c_str(), RTLD_NOW);
   if (!library)
     return llvm::createStringError(dlerror());
-  using Function = void (*)(void *const *, const int64_t *);
-  Function kernel =
-      *static_cast<Function *>(dlsym(library, native::tableName.data()));
+  soap_native_kernel kernel = *static_cast<soap_native_kernel *>(
+      dlsym(library, native::tableName.data()));
   using Clock = std::chrono::steady_clock;
   double fastest = HUGE_VAL;
   Clock::time_point end = Clock::now() + std::chrono::milliseconds(20);
@@ -192,6 +207,11 @@ int main(int argc, char **argv) {
     llvm::outs() << "no native kernels\n";
     return 0;
   }
+
+  // One thread, whichever OpenMP runtime oneDNN came with.
+  if (auto *setThreads = reinterpret_cast<void (*)(int)>(
+          dlsym(RTLD_DEFAULT, "omp_set_num_threads")))
+    setThreads(1);
 
   HostProcessor processor = HostProcessor::host();
   OwningOpRef<ModuleOp> empty(

@@ -34,10 +34,11 @@ def beside_torch(name, batch, rounds, folder):
     return median(theirs), median(ours)
 
 
-def on_devices(name, batch, rounds, folder):
-    """A step on one device of one core, and on two, data parallel, in turn."""
+def on_devices(name, batch, rounds, folder, strategy):
+    """A step on one device of one core, and on two, in turn."""
     options, inputs = prepare(large(name, batch), folder)
-    steps = [compile_step([*options, f"--devices={devices}", "--cores-per-device=1", "--strategy=data-parallel"],
+    chosen = [f"--strategy={strategy}"] if strategy != "search" else ["--budget=20"]
+    steps = [compile_step([*options, f"--devices={devices}", "--cores-per-device=1", *(chosen if devices > 1 else [])],
                           folder / f"step{devices}.so") for devices in (1, 2)]
     times = [[], []]
     for _ in range(rounds):
@@ -62,4 +63,5 @@ def print_speed(arguments):
 
 
 def print_devices(arguments):
-    print_pairs(arguments, "one device, ms | two, ms | one / two", on_devices)
+    print_pairs(arguments, f"one device, ms | two ({arguments.strategy}), ms | one / two",
+                lambda *rest: on_devices(*rest, arguments.strategy))

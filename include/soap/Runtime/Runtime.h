@@ -24,6 +24,7 @@
 #ifndef SOAP_RUNTIME_RUNTIME_H
 #define SOAP_RUNTIME_RUNTIME_H
 
+#include "soap/Runtime/NativeKernel.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,7 +34,7 @@ extern "C" {
 
 /** The version of the tables in a compiled model. A model loads only into a
  * runtime of its own version. */
-#define SOAP_ABI_VERSION 5
+#define SOAP_ABI_VERSION 6
 
 typedef enum soap_status {
   SOAP_OK = 0,
@@ -201,8 +202,6 @@ soap_status soap_join(const soap_load_options *options);
 soap_status soap_model_load(const char *path, const soap_load_options *options,
                             soap_model **model);
 
-typedef void (*soap_native_kernel)(void *const *buffers, const int64_t *sizes);
-
 /** Loads a model from a table in memory (copied) with `native_count` native
  * kernels; its weights file is looked up in `directory` (NULL: the working
  * directory). */
@@ -260,6 +259,7 @@ uint32_t soap_model_rank(const soap_model *model);
 
 /** Everything about the model as one JSON object: name, fingerprint, compiler,
  * inputs and outputs (of the first program), programs, strategy, processes,
+ * how a step of training was made ("training": loss, label, optimizer, ...),
  * memory per device, cores, kernels with the implementation that each got.
  * NULL, with soap_last_error(), if another process has left. Waits for a
  * running step. Collective. */

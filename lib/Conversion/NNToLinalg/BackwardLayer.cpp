@@ -72,9 +72,20 @@ Value BackwardLayer::joined(ArrayRef<Value> rows) {
 
 Value BackwardLayer::addTransposed(Value gates, Value weight, Value sums) {
   MLIRContext *context = builder.getContext();
-  AffineExpr unit = builder.getAffineDimExpr(0);
-  AffineExpr sample = builder.getAffineDimExpr(1);
-  AffineExpr k = builder.getAffineDimExpr(2);
+  auto dim = [&](unsigned i) { return builder.getAffineDimExpr(i); };
+  if (element.isF32()) { // The form of a product, which libraries take.
+    AffineExpr gate = dim(0), unit = dim(1), sample = dim(2), k = dim(3);
+    return generic(builder, loc, {gates, weight}, sums,
+                   {{AffineMap::get(4, 0, {sample, gate, unit}, context),
+                     AffineMap::get(4, 0, {gate, unit, k}, context),
+                     AffineMap::get(4, 0, {sample, k}, context)},
+                    {Iterator::reduction, Iterator::reduction,
+                     Iterator::parallel, Iterator::parallel}},
+                   [](OpBuilder &nested, Location location, ValueRange e) {
+                     return multiplyAdd(nested, location, e[0], e[1], e[2]);
+                   });
+  }
+  AffineExpr unit = dim(0), sample = dim(1), k = dim(2);
   // All gates at once: a sum is read and written once for them.
   int64_t count = tensorType(gates).getDimSize(1);
   SmallVector<Value> inputs(count, gates);

@@ -18,6 +18,9 @@ std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       soap_native_kernel native);
 
+/// Of native kernels: products by oneDNN, on the threads that it has.
+extern const soap_native_services nativeServices;
+
 /// A kernel over oneDNN; null if it has nothing (or only its reference
 /// implementation, `allowReference` apart) for this kernel.
 std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,

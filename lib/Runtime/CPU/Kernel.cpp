@@ -18,6 +18,8 @@ public:
     for (const auto *list : {&binding.operands, &binding.results})
       for (DevicePointer buffer : *list)
         buffers_.push_back(hostAddress(buffer));
+    // Kernels only read what the last entry points to.
+    buffers_.push_back(const_cast<soap_native_services *>(&nativeServices));
   }
   void enqueue(Stream &) override { function_(buffers_.data(), sizes_.data()); }
 

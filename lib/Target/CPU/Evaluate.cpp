@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Runtime/NativeKernel.h"
 #include "soap/Target/CPU/EmitKernels.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -18,9 +19,6 @@
 
 using namespace mlir;
 using namespace soap;
-
-/// The signature of a native kernel (Model.fbs).
-using Kernel = void (*)(void *const *buffers, const int64_t *sizes);
 
 static size_t bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -81,7 +79,8 @@ soap::evaluateNatively(llvm::ArrayRef<Operation *> ops,
   auto table = (*linker)->lookup(native::tableName);
   if (!table)
     return table.takeError();
-  const auto *entries = table->toPtr<const Kernel *>();
+  const auto *entries = table->toPtr<const soap_native_kernel *>();
+  soap_native_services services = {soap_plain_product};
   for (auto [op, call] : llvm::zip_equal(ops, calls)) {
     llvm::SmallVector<void *> buffers;
     for (Value result : op->getResults())
@@ -94,6 +93,7 @@ soap::evaluateNatively(llvm::ArrayRef<Operation *> ops,
     }
     for (Value result : op->getResults())
       buffers.push_back(values[result].data());
+    buffers.push_back(&services);
     entries[call.index](buffers.data(), call.sizes.data());
   }
   return llvm::Error::success();

@@ -75,6 +75,7 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   if (level == NativeLevel::Buffers)
     return;
 
+  passes.addNestedPass<func::FuncOp>(native::createLibraryProductsPass());
   passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   passes.addPass(native::createApproximateMathPass());
   clean();

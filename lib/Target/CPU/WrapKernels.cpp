@@ -79,7 +79,7 @@ struct WrapKernelsPass : native::impl::WrapKernelsPassBase<WrapKernelsPass> {
       // The key moves to the function that is called.
       wrapper->setAttr(native::keyAttr, body->removeAttr(native::keyAttr));
       builder.setInsertionPointToStart(wrapper.addEntryBlock());
-      SmallVector<Value> memrefs;
+      SmallVector<Value> arguments;
       SmallVector<int64_t> noalias;
       int64_t converted = 0; // Arguments of the body in the LLVM dialect.
       for (auto [index, type] : llvm::enumerate(body.getArgumentTypes())) {
@@ -87,9 +87,13 @@ struct WrapKernelsPass : native::impl::WrapKernelsPassBase<WrapKernelsPass> {
             loc, pointer, pointer, wrapper.getArgument(0),
             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
         Value buffer = builder.create<LLVM::LoadOp>(loc, pointer, address);
+        if (type == pointer) { // The services, behind all buffers.
+          arguments.push_back(buffer);
+          continue;
+        }
         auto dims =
             body.getArgAttrOfType<DenseI64ArrayAttr>(index, native::sizesAttr);
-        memrefs.push_back(
+        arguments.push_back(
             buildMemRef(builder, loc, cast<MemRefType>(type), buffer,
                         wrapper.getArgument(1),
                         dims ? dims.asArrayRef() : ArrayRef<int64_t>()));
@@ -99,11 +103,11 @@ struct WrapKernelsPass : native::impl::WrapKernelsPassBase<WrapKernelsPass> {
           noalias.push_back(converted + 1);
         converted += 3 + 2 * cast<MemRefType>(type).getRank();
       }
-      LLVM_DEBUG(llvm::dbgs()
-                 << "kernel " << name << ": " << memrefs.size() << " buffers, "
-                 << noalias.size() << " of them without alias\n");
+      LLVM_DEBUG(llvm::dbgs() << "kernel " << name << ": " << arguments.size()
+                              << " arguments, " << noalias.size()
+                              << " of them without alias\n");
       body->setAttr(native::noaliasAttr, builder.getDenseI64ArrayAttr(noalias));
-      builder.create<func::CallOp>(loc, body, memrefs);
+      builder.create<func::CallOp>(loc, body, arguments);
       builder.create<func::ReturnOp>(loc);
     }
   }

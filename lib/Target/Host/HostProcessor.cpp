@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -24,6 +26,7 @@
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LoopUnrollPass.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include <mutex>
 
 using namespace llvm;
@@ -151,6 +154,25 @@ Expected<std::vector<std::string>> HostProcessor::requiredFeatures() const {
   return required;
 }
 
+namespace {
+/// Vectorized loops of more than a few iterations stay loops: their bodies hold
+/// several vectors already, and sixteen copies of one only take time to compile
+/// and room in caches.
+struct KeepVectorizedLoopsPass : PassInfoMixin<KeepVectorizedLoopsPass> {
+  static constexpr unsigned fewIterations = 4;
+
+  PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
+    auto &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
+    for (Loop *loop :
+         analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())
+      if (getBooleanLoopAttribute(loop, "llvm.loop.isvectorized") &&
+          evolution.getSmallConstantTripCount(loop) > fewIterations)
+        loop->setLoopAlreadyUnrolled();
+    return PreservedAnalyses::all();
+  }
+};
+} // namespace
+
 /// LLVM would unroll every short loop whole before it looks for loops to
 /// vectorize, and make scalar code of a row of 16 or 24 elements. Here, only
 /// loops that are shorter than a vector are unrolled before, the others after.
@@ -171,6 +193,7 @@ static void unrollAroundVectorization(PassBuilder &builder) {
   builder.registerOptimizerLastEPCallback(
       [](ModulePassManager &passes, OptimizationLevel level) {
         FunctionPassManager last;
+        last.addPass(KeepVectorizedLoopsPass());
         last.addPass(LoopUnrollPass(LoopUnrollOptions(level.getSpeedupLevel())
                                         .setFullUnrollMaxCount(longLoop)));
         last.addPass(InstCombinePass());

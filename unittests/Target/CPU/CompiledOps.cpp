@@ -57,8 +57,8 @@ void CompiledOps::compile(const std::string &text) {
   library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   llvm::sys::fs::remove(path);
   ASSERT_NE(library_, nullptr) << dlerror();
-  table_ =
-      reinterpret_cast<const Kernel *>(dlsym(library_, "soap_native_kernels"));
+  table_ = reinterpret_cast<const soap_native_kernel *>(
+      dlsym(library_, "soap_native_kernels"));
   ASSERT_NE(table_, nullptr);
   tableSize = kernels.size();
 }
@@ -72,7 +72,10 @@ void CompiledOps::call(size_t index, const std::vector<void *> &buffers) const {
   ASSERT_NE(table_, nullptr);
   ASSERT_LT(index, calls.size());
   const NativeKernelCall &call = calls[index];
-  table_[call.index](buffers.data(), call.sizes.data());
+  soap_native_services services = {soap_plain_product};
+  std::vector<void *> all = buffers;
+  all.push_back(&services);
+  table_[call.index](all.data(), call.sizes.data());
 }
 
 std::vector<float>

@@ -11,6 +11,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Runtime/NativeKernel.h"
 #include <string>
 #include <vector>
 
@@ -47,8 +48,7 @@ private:
   mlir::MLIRContext context_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   void *library_ = nullptr;
-  using Kernel = void (*)(void *const *, const int64_t *);
-  const Kernel *table_ = nullptr;
+  const soap_native_kernel *table_ = nullptr;
 };
 
 /// `count` floats, normal with standard deviation 2, from a fixed recipe of

@@ -29,6 +29,19 @@ def PrepareBuffersPass : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
   }];
 }
 
+def LibraryProductsPass
+    : Pass<"native-library-products", "::mlir::func::FuncOp"> {
+  let summary = "Let the library compute products inside kernels";
+  let description = [{
+    Contractions of f32 buffers of static shape (a row of the layers' gates, for
+    example) become calls of `soap_native_services.product` (NativeKernel.h) if
+    they have at least 256 multiplications and their loops can be joined into
+    rows, columns and a sum of matrices with elements side by side in one
+    dimension; loops that cannot are put around the call. Other contractions
+    stay. A kernel with such a call has the services as its last argument.
+  }];
+}
+
 def ApproximateMathPass
     : Pass<"native-approximate-math", "::mlir::ModuleOp"> {
   let summary = "Replace exp, log, tanh by polynomials";

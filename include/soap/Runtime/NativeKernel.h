@@ -1,0 +1,55 @@
+/*===- soap/Runtime/NativeKernel.h - Functions of a model's own code -*- C
+-*-===*\
+|* *|
+|* Part of SOAP, under the Apache License v2.0 with LLVM Exceptions. *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception *|
+|* *|
+|*===------------------------------------------------------------------------===*|
+|* *|
+|* How the runtime calls native kernels, and what they may call. *|
+|* *|
+\*===------------------------------------------------------------------------===*/
+
+#ifndef SOAP_RUNTIME_NATIVEKERNEL_H
+#define SOAP_RUNTIME_NATIVEKERNEL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a backend does for native kernels. */
+typedef struct soap_native_services {
+  /** c += a * b, for a of rows x sum elements, b of sum x columns, c of
+   * rows x columns. Element (i, j) of a lies at a[i * a_row + j * a_column], of
+   * b likewise; one stride of each is 1, the other at least the number of
+   * elements along it. The columns of c lie side by side. c overlaps neither a
+   * nor b. Runs on the threads of the calling device. */
+  void (*product)(int64_t rows, int64_t columns, int64_t sum, const float *a,
+                  int64_t a_row, int64_t a_column, const float *b,
+                  int64_t b_row, int64_t b_column, float *c, int64_t c_row);
+} soap_native_services;
+
+/** soap_native_services.product without a library. */
+static inline void
+soap_plain_product(int64_t rows, int64_t columns, int64_t sum, const float *a,
+                   int64_t a_row, int64_t a_column, const float *b,
+                   int64_t b_row, int64_t b_column, float *c, int64_t c_row) {
+  for (int64_t i = 0; i != rows; ++i)
+    for (int64_t k = 0; k != sum; ++k)
+      for (int64_t j = 0; j != columns; ++j)
+        c[i * c_row + j] +=
+            a[i * a_row + k * a_column] * b[k * b_row + j * b_column];
+}
+
+/** A native kernel. `buffers` are operands, then results, in the order of the
+ * operation, and last a `const soap_native_services *`; `sizes` are those that
+ * the kernel was made for without knowing them. */
+typedef void (*soap_native_kernel)(void *const *buffers, const int64_t *sizes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SOAP_RUNTIME_NATIVEKERNEL_H */
