@@ -128,7 +128,9 @@ bool MarkovSearch::isStageOver() const {
 void MarkovSearch::tryOrders() {
   forEachChain([&](size_t number) {
     Chain &chain = *chains_[number];
-    chain.tryOrder(fifoOrder(chain.tasks()));
-    chain.tryOrder(criticalPathOrder(chain.tasks()));
+    if (!deadline_.isOver())
+      chain.tryOrder(fifoOrder(chain.tasks()));
+    if (!deadline_.isOver())
+      chain.tryOrder(criticalPathOrder(chain.tasks()));
   });
 }
