@@ -123,14 +123,14 @@ bool MarkovSearch::isStageOver() const {
          seconds() - stageSeconds_ > options_.budgetSeconds / 10;
 }
 
-/// The launch order is part of the strategy: chains take a policy's if it is
-/// better.
+/// The launch order is part of the strategy: the chain that is ahead takes a
+/// policy's if it is better.
 void MarkovSearch::tryOrders() {
-  forEachChain([&](size_t number) {
-    Chain &chain = *chains_[number];
-    if (!deadline_.isOver())
-      chain.tryOrder(fifoOrder(chain.tasks()));
-    if (!deadline_.isOver())
-      chain.tryOrder(criticalPathOrder(chain.tasks()));
+  Chain &ahead = **llvm::min_element(chains_, [](const auto &a, const auto &b) {
+    return a->currentNs() < b->currentNs();
   });
+  if (!deadline_.isOver())
+    ahead.tryOrder(fifoOrder(ahead.tasks()));
+  if (!deadline_.isOver())
+    ahead.tryOrder(criticalPathOrder(ahead.tasks()));
 }
