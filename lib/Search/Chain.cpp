@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chain.h"
+#include "soap/Search/LaunchPolicy.h"
 #include "soap/Testing/PlantedFault.h"
 #include <cmath>
 
@@ -182,6 +183,7 @@ void Chain::run(const SubMachine &machine, uint64_t count, double beta,
 struct Chain::Trial {
   const ProposalContext &context;
   int64_t threshold; ///< A longer step is rejected.
+  int64_t limit;     ///< A longer one is not looked at any further.
   bool isBounded;    ///< Bounds are made before plans.
   int64_t stepNs;    ///< What was simulated last.
   Laps &laps;
@@ -189,15 +191,15 @@ struct Chain::Trial {
 
 /// True if loads or bounds say that the step is above the threshold.
 bool Chain::isBoundAbove(Trial &trial) {
-  if (!options_.fullSimulation && delta_.loadNs() > trial.threshold) {
+  if (!options_.fullSimulation && delta_.loadNs() > trial.limit) {
     ++statistics_.bounded;
     return true;
   }
   if (!trial.isBounded)
     return false;
   tasks_.bound();
-  trial.stepNs = delta_.simulate(trial.threshold);
-  bool above = trial.stepNs > trial.threshold;
+  trial.stepNs = delta_.simulate(trial.limit);
+  bool above = trial.stepNs > trial.limit;
   boundsReject_.add(above);
   statistics_.bounded += above;
   trial.laps.lap(statistics_.bounding);
@@ -209,10 +211,10 @@ bool Chain::isPlanAbove(Trial &trial) {
   ++statistics_.simulated;
   auto isAbove = [&] {
     trial.laps.lap(statistics_.planning);
-    trial.stepNs = options_.fullSimulation ? full_.stepNs()
-                                           : delta_.simulate(trial.threshold);
+    trial.stepNs =
+        options_.fullSimulation ? full_.stepNs() : delta_.simulate(trial.limit);
     trial.laps.lap(statistics_.simulating);
-    return trial.stepNs > trial.threshold;
+    return trial.stepNs > trial.limit;
   };
   // Where most proposals are rejected, a simulation that knows the first plans
   // alone, and one that knows no parameters, save the others.
@@ -245,6 +247,80 @@ bool Chain::isPlanAbove(Trial &trial) {
   return above;
 }
 
+/// Gives the change up.
+void Chain::takeBack() {
+  delta_.reject();
+  tasks_.reject();
+  edit_.takeBack(current_);
+}
+
+/// Whether a change that was simulated, and was too slow, is accepted in the
+/// launch order of a policy. If so, `tasks_` and current_ have both, and
+/// `trial` the step; else neither.
+bool Chain::isFasterReordered(Trial &trial, bool byPath) {
+  std::vector<int32_t> order =
+      byPath ? criticalPathOrder(tasks_) : fifoOrder(tasks_);
+  if (order == current_.order) {
+    takeBack();
+    return false;
+  }
+  delta_.reject();
+  tasks_.accept();
+  tasks_.setOrder(order);
+  trial.stepNs = full_.stepNs();
+  bool isFaster = trial.stepNs <= trial.threshold;
+  if (isFaster && !tasks_.fitsMemory()) {
+    isFaster = false;
+    ++statistics_.tooLarge;
+  }
+  if (isFaster) {
+    current_.order = std::move(order);
+    delta_.reset();
+    memory_.reset();
+  } else {
+    // The plans are known: the tasks are what they were.
+    tasks_.setOrder(current_.order);
+    llvm::SmallVector<int32_t, 32> nodes = edit_.nodes;
+    edit_.takeBack(current_);
+    tasks_.update(current_, nodes);
+  }
+  trial.laps.lap(statistics_.simulating);
+  return isFaster;
+}
+
+/// Counts a change of current_ that was accepted.
+void Chain::noteAccepted(const SubMachine &machine, ProposalKind kind,
+                         int64_t stepNs) {
+  currentNs_ = stepNs;
+  ++statistics_.accepted;
+  double gain = 0;
+  if (stepNs < bestNs_) {
+    // What another chain has already is no gain.
+    int64_t before = std::min(bestNs_, machine.bestNs);
+    if (before != INT64_MAX)
+      gain = std::max(0.0, static_cast<double>(before - stepNs) /
+                               static_cast<double>(stepNs));
+    bestNs_ = stepNs;
+    best_ = current_;
+  }
+  mix_.count(kind, /*accepted=*/true, gain);
+}
+
+/// Proposals that change several operations, which may then run side by side.
+static bool mayWantAnotherOrder(ProposalKind kind, const Edit &edit) {
+  constexpr size_t fewest = 4;
+  switch (kind) {
+  case ProposalKind::Stretch:
+  case ProposalKind::Repeat:
+  case ProposalKind::Lanes:
+  case ProposalKind::Cross:
+  case ProposalKind::Sums:
+    return edit.nodes.size() >= fewest;
+  default:
+    return false;
+  }
+}
+
 Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
                               bool timed) {
   Laps laps(timed);
@@ -268,40 +344,39 @@ Chain::Verdict Chain::propose(const SubMachine &machine, double beta,
   tasks_.deferEnds();
   laps.lap(statistics_.proposing);
 
+  // What is slower by up to 2% may be faster in another launch order.
+  int64_t limit = threshold;
+  if (mayWantAnotherOrder(kind, edit_))
+    limit = std::max(threshold, currentNs_ + currentNs_ / 50);
   // Bounds and simulations of a part of the plans decide nothing that plans do
   // not. They pay only where they reject, so there must be a chance.
-  Trial trial{context, threshold, /*isBounded=*/false, /*stepNs=*/0, laps};
+  Trial trial{context,      threshold, limit, /*isBounded=*/false,
+              /*stepNs=*/0, laps};
   trial.isBounded =
       !options_.fullSimulation &&
       (boundsReject_.value() > 0.2 || statistics_.proposals % 8 == 0);
   bool rejected = isBoundAbove(trial) || isPlanAbove(trial);
-  if (!rejected && !memory_.fits()) {
+  bool isReordered = !rejected && trial.stepNs > threshold;
+  if (isReordered) {
+    rejected = !isFasterReordered(trial, random.below(2) == 0);
+  } else if (!rejected && !memory_.fits()) {
     rejected = true;
     ++statistics_.tooLarge;
   }
   if (rejected) {
-    delta_.reject();
-    tasks_.reject();
-    edit_.takeBack(current_);
+    if (!isReordered)
+      takeBack();
     mix_.count(kind, /*accepted=*/false, 0);
     laps.lap(statistics_.proposing);
     return Verdict::Rejected;
   }
-  memory_.accept();
-  if (!options_.fullSimulation)
-    delta_.accept();
-  tasks_.accept();
-  int64_t step = currentNs_ = trial.stepNs;
-  ++statistics_.accepted;
-  double gain = 0;
-  if (step < bestNs_) {
-    gain = bestNs_ == INT64_MAX ? 0
-                                : static_cast<double>(bestNs_ - step) /
-                                      static_cast<double>(step);
-    bestNs_ = step;
-    best_ = current_;
+  if (!isReordered) {
+    memory_.accept();
+    if (!options_.fullSimulation)
+      delta_.accept();
+    tasks_.accept();
   }
-  mix_.count(kind, /*accepted=*/true, gain);
+  noteAccepted(machine, kind, trial.stepNs);
   laps.lap(statistics_.accepting);
   return Verdict::Accepted;
 }

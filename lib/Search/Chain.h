@@ -21,6 +21,8 @@ struct SubMachine {
   ProposalTables tables;
   /// What the chains had when the round began.
   std::vector<Strategy> currents;
+  /// The best step of all of them by then.
+  int64_t bestNs = INT64_MAX;
 
   SubMachine(const SearchProblem &problem, int32_t maxTasks, int32_t devices)
       : space(problem.graph, problem.topology, maxTasks, devices),
@@ -120,6 +122,10 @@ private:
   struct Trial;
   bool isBoundAbove(Trial &trial);
   bool isPlanAbove(Trial &trial);
+  bool isFasterReordered(Trial &trial, bool byPath);
+  void takeBack();
+  void noteAccepted(const SubMachine &machine, ProposalKind kind,
+                    int64_t stepNs);
 
   const SearchProblem &problem_;
   const SearchOptions &options_;

@@ -17,15 +17,9 @@ namespace {
 /// among those whose producers have been launched, and simulates as it goes.
 class ListScheduler {
 public:
-  ListScheduler(const SearchProblem &problem, const Strategy &strategy)
-      : graph_(problem.graph), tasks_(problem), missing_(graph_.numNodes(), 0),
-        launched_(graph_.numValues(), false) {
-    Strategy unordered = strategy;
-    unordered.order.clear();
-    tasks_.setStrategy(unordered);
-  }
-
-  const TaskGraph &tasks() const { return tasks_; }
+  explicit ListScheduler(const TaskGraph &tasks)
+      : graph_(tasks.graph()), tasks_(tasks), missing_(graph_.numNodes(), 0),
+        launched_(graph_.numValues(), false) {}
 
   /// `add(node, time)` is told every node that becomes ready and when all that
   /// it reads is there; `next(pass)` gives the node to launch, or -1.
@@ -83,7 +77,7 @@ private:
   }
 
   const OperatorGraph &graph_;
-  TaskGraph tasks_;
+  const TaskGraph &tasks_;
   std::vector<int32_t> missing_;
   std::vector<bool> launched_;
 };
@@ -106,9 +100,8 @@ int64_t timeOf(const ActionTasks &action) {
 }
 } // namespace
 
-std::vector<int32_t> soap::fifoOrder(const SearchProblem &problem,
-                                     const Strategy &strategy) {
-  ListScheduler scheduler(problem, strategy);
+std::vector<int32_t> soap::fifoOrder(const TaskGraph &tasks) {
+  ListScheduler scheduler(tasks);
   using Entry = std::pair<int64_t, int32_t>; // Ready time, node.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   return scheduler.run(
@@ -147,10 +140,8 @@ std::vector<int64_t> soap::timeToEnd(const TaskGraph &tasks) {
   return ranks;
 }
 
-std::vector<int32_t> soap::criticalPathOrder(const SearchProblem &problem,
-                                             const Strategy &strategy) {
-  ListScheduler scheduler(problem, strategy);
-  const TaskGraph &tasks = scheduler.tasks();
+std::vector<int32_t> soap::criticalPathOrder(const TaskGraph &tasks) {
+  ListScheduler scheduler(tasks);
   std::vector<int64_t> ranks = timeToEnd(tasks);
   std::vector<std::pair<int64_t, int32_t>> ready; // Ready time, node.
   return scheduler.run(
@@ -176,6 +167,26 @@ std::vector<int32_t> soap::criticalPathOrder(const SearchProblem &problem,
         ready.pop_back();
         return node;
       });
+}
+
+/// Plans for an order must not depend on the order that is there.
+static void planInGraphOrder(TaskGraph &tasks, Strategy strategy) {
+  strategy.order.clear();
+  tasks.setStrategy(strategy);
+}
+
+std::vector<int32_t> soap::fifoOrder(const SearchProblem &problem,
+                                     const Strategy &strategy) {
+  TaskGraph tasks(problem);
+  planInGraphOrder(tasks, strategy);
+  return fifoOrder(tasks);
+}
+
+std::vector<int32_t> soap::criticalPathOrder(const SearchProblem &problem,
+                                             const Strategy &strategy) {
+  TaskGraph tasks(problem);
+  planInGraphOrder(tasks, strategy);
+  return criticalPathOrder(tasks);
 }
 
 //===----------------------------------------------------------------------===//

@@ -122,6 +122,7 @@ void MarkovSearch::playRound() {
   uint64_t left = end > done ? end - done : 0;
   uint64_t length = std::clamp<uint64_t>(left / chains_.size(), 1, roundLength);
   machine_->currents.clear();
+  machine_->bestNs = bestNs_;
   for (const auto &chain : chains_)
     machine_->currents.push_back(chain->current());
   auto play = [&](size_t number) {

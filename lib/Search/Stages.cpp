@@ -126,11 +126,11 @@ bool MarkovSearch::isStageOver() const {
 /// The launch order is part of the strategy: the chain that is ahead takes a
 /// policy's if it is better.
 void MarkovSearch::tryOrders() {
-  auto ahead = llvm::min_element(chains_, [](const auto &a, const auto &b) {
+  Chain &ahead = **llvm::min_element(chains_, [](const auto &a, const auto &b) {
     return a->currentNs() < b->currentNs();
   });
-  Strategy found = (*ahead)->current();
-  for (llvm::StringRef policy : launchPolicyNames())
-    if (policy != "program" && !deadline_.isOver())
-      (*ahead)->tryOrder(launchOrder(policy, problem_, found));
+  if (!deadline_.isOver())
+    ahead.tryOrder(fifoOrder(ahead.tasks()));
+  if (!deadline_.isOver())
+    ahead.tryOrder(criticalPathOrder(ahead.tasks()));
 }

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Chain.h"
 #include "ExampleGraphs.h"
 #include "soap/Search/SearchAlgorithm.h"
+#include "soap/Topology/GeneratedTopologies.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -14,6 +16,7 @@
 #include "gtest/gtest.h"
 
 using namespace soap;
+using namespace soap::detail;
 using namespace soap::test;
 
 namespace {
@@ -285,6 +288,41 @@ TEST(Search, BoundsAndDeltaDecideNothing) {
   EXPECT_EQ(delta->accepted, full->accepted);
   EXPECT_GT(delta->statistics.bounded, 0u);
   EXPECT_EQ(full->statistics.bounded, 0u);
+}
+
+/// Launch orders change with proposals, accepted or not. What a chain knows is
+/// what its strategy takes.
+TEST(Search, ChainsKnowTheirStepInEveryOrder) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  OperatorGraph graph = inception(1, 4);
+  SearchProblem problem{graph, machine, costs};
+  TaskGraph tables(problem);
+  SubMachine part(problem, /*maxTasks=*/0, machine.numDevices());
+  Deadline deadline;
+  deadline.end = std::chrono::steady_clock::time_point::max();
+  int numOrders = 0;
+  for (bool fullSimulation : {false, true})
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      SearchOptions options;
+      options.seed = seed;
+      options.fullSimulation = fullSimulation;
+      Chain chain(problem, options, tables, /*number=*/0);
+      chain.start(randomStrategy(graph, machine, seed));
+      for (int round = 0; round < 40; ++round) {
+        std::vector<int32_t> order = chain.current().order;
+        chain.run(part, 25, 400 / static_cast<double>(chain.currentNs()),
+                  deadline);
+        numOrders += chain.current().order != order;
+        ASSERT_EQ(toString(problem.verify(chain.current())), "");
+        TaskGraph tasks(problem);
+        tasks.setStrategy(chain.current());
+        ASSERT_EQ(chain.currentNs(), FullSimulator(tasks).stepNs())
+            << "seed " << seed << ", round " << round;
+        ASSERT_TRUE(chain.tasks().strategy() == chain.current());
+      }
+    }
+  EXPECT_GT(numOrders, 0);
 }
 
 /// From random strategies alone, and with the paper's proposal alone.

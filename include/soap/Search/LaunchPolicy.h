@@ -40,13 +40,18 @@ std::vector<int32_t> launchOrder(llvm::StringRef name,
 std::vector<int64_t> timeToEnd(const TaskGraph &tasks);
 
 /// FIFO policy (the paper's Algorithm 1 on nodes): launches whichever node is
-/// ready first; ties go to the lower position in the graph. Returns the order.
+/// ready first; ties go to the lower position in the graph. Returns the order
+/// for the strategy of `tasks`, which may be a change on trial that has all of
+/// its plans. Its own order counts in so far as plans depend on it.
+std::vector<int32_t> fifoOrder(const TaskGraph &tasks);
+/// The order for the configurations of `strategy`, planned in graph order.
 std::vector<int32_t> fifoOrder(const SearchProblem &problem,
                                const Strategy &strategy);
 
 /// Critical path first: whenever a device has time, the node that can start
 /// first is launched; among those that can start at the same time the one with
 /// the longest way to the end, then the lower position in the graph.
+std::vector<int32_t> criticalPathOrder(const TaskGraph &tasks);
 std::vector<int32_t> criticalPathOrder(const SearchProblem &problem,
                                        const Strategy &strategy);
 
