@@ -177,7 +177,7 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   how.dropout = training.dropout;
   how.seed = training.dropoutSeed;
   how.accumulate = training.accumulate;
-  return runPasses(
+  llvm::Error error = runPasses(
       [&](OpPassManager &passes) {
         // Gradients are those of the parts.
         if (options_.unrollRNN != 0) {
@@ -188,6 +188,12 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
         passes.addPass(nn::createBuildTrainingStepPass(how));
       },
       "training step", Kind::BadInput);
+  if (!error && training.bucketBytes > 0)
+    module_->lookupSymbol("main")->setAttr(
+        soapir::SOAPDialect::getBucketBytesAttrName(),
+        IntegerAttr::get(IntegerType::get(&context_, 64),
+                         training.bucketBytes));
+  return error;
 }
 
 llvm::Error Compilation::prepareGraph() {
