@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what SOAP needs on Debian 12, and only what is missing: packages by
 # apt (as root or with sudo), a pinned Python environment in build/venv and, in
-# it, the pinned source package of ONNX, which the build compiles.
+# it, the pinned source package of ONNX, which the build compiles, and the pinned
+# digits of scikit-learn that examples/digits trains on.
 # Running it again changes nothing.
 #
 #   scripts/setup.sh [--check]     --check only says what is missing (exit 1)
@@ -27,7 +28,7 @@ packages=(
   # Libraries that the compiler and the runtime stand on.
   libdnnl-dev libprotobuf-dev protobuf-compiler libflatbuffers-dev
   flatbuffers-compiler flatbuffers-compiler-dev nlohmann-json3-dev libcli11-dev
-  libxxhash-dev
+  libxxhash-dev libminizip-dev
   libgtest-dev libbenchmark-dev libopenmpi-dev openmpi-bin
   # The Python environment.
   python3-venv
@@ -100,12 +101,31 @@ else
   cp "$onnx_pin" "$onnx_source/pin.stamp"
 fi
 
+# The file of scikit-learn's digits, for examples/digits: nothing else of the
+# package is used, so that what it needs is left out.
+digits_pin=$root/examples/digits/requirements.txt
+digits=$environment/digits
+digits_current=false
+if cmp -s "$digits_pin" "$digits/pin.stamp"; then
+  digits_current=true
+  echo "setup: scikit-learn's digits are up to date"
+elif $check; then
+  echo "setup: scikit-learn's digits in $digits are missing or out of date"
+else
+  echo "setup: fetching scikit-learn's digits"
+  rm -rf "$digits"
+  "$environment/bin/python3" -m pip install --quiet --disable-pip-version-check \
+    --no-deps --target "$digits" --requirement "$digits_pin"
+  cp "$digits_pin" "$digits/pin.stamp"
+fi
+
 # `python -m zoo` and `import zoo` work from any folder.
 if ! $check; then
   site=$("$environment/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   ln -sfn "$root/benchmarks/zoo" "$site/zoo"
 fi
 
-if $check && { [ ${#missing[@]} -gt 0 ] || ! $current || ! $source_current; }; then
+if $check && { [ ${#missing[@]} -gt 0 ] || ! $current || ! $source_current ||
+  ! $digits_current; }; then
   exit 1
 fi

@@ -7,6 +7,7 @@
       --strategy=NAME another strategy, or search
   python -m training fit [--batch=8] [--rounds=3]           simulated steps of ten strategies beside measured ones
   python -m training memory [--batch=8]                     planned and held memory, on one device and on two
+  python -m training memory --sharded                       of Adam on two and four, data parallel and as zero-1
 
 Needs torch, torchvision and onnx (benchmarks/exports/setup.sh makes such an environment), and a build in
 build/release; memory on two devices also mpirun.
@@ -33,6 +34,7 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--only", default="", metavar="REGEX", help="networks; of equality, also optimizers")
     parser.add_argument("--single", action="store_true", help="equality in float32")
+    parser.add_argument("--sharded", action="store_true", help="memory: Adam, with sharded updates and without")
     parser.add_argument("--quick", action="store_true", help="fit: fewer steps")
     parser.add_argument("--minimum", action="store_const", const=1, default=0,
                         help="fit: compare with minima, on a busy machine")

@@ -9,11 +9,14 @@
 #include "Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Dialect/NN/IR/TrainingDescription.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -138,6 +141,18 @@ llvm::Error Compilation::importModel() {
   return llvm::Error::success();
 }
 
+/// What whoever evaluates the model has to know of its training, and what is
+/// good to know. In IR, so that a model may be compiled in several commands.
+static std::string describeTraining(const TrainingOptions &training) {
+  llvm::json::Object object{
+      {"optimizer", training.optimizer},  {"loss", training.loss},
+      {"label", training.label},          {"output", training.output},
+      {"class_axis", training.classAxis}, {"learning_rate", training.rate}};
+  if (training.ignoreIndex)
+    object["ignore_index"] = *training.ignoreIndex;
+  return llvm::formatv("{0}", llvm::json::Value(std::move(object)));
+}
+
 llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   nn::BuildTrainingStepPassOptions how;
   how.loss = training.loss;
@@ -177,23 +192,27 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
   how.dropout = training.dropout;
   how.seed = training.dropoutSeed;
   how.accumulate = training.accumulate;
-  llvm::Error error = runPasses(
-      [&](OpPassManager &passes) {
-        // Gradients are those of the parts.
-        if (options_.unrollRNN != 0) {
-          nn::UnrollRNNPassOptions unroll;
-          unroll.chunk = options_.unrollRNN;
-          passes.addNestedPass<func::FuncOp>(nn::createUnrollRNNPass(unroll));
-        }
-        passes.addPass(nn::createBuildTrainingStepPass(how));
-      },
-      "training step", Kind::BadInput);
-  if (!error && training.bucketBytes > 0)
+  if (llvm::Error error = runPasses(
+          [&](OpPassManager &passes) {
+            // Gradients are those of the parts.
+            if (options_.unrollRNN != 0) {
+              nn::UnrollRNNPassOptions unroll;
+              unroll.chunk = options_.unrollRNN;
+              passes.addNestedPass<func::FuncOp>(
+                  nn::createUnrollRNNPass(unroll));
+            }
+            passes.addPass(nn::createBuildTrainingStepPass(how));
+          },
+          "training step", Kind::BadInput))
+    return error;
+  if (training.bucketBytes > 0)
     module_->lookupSymbol("main")->setAttr(
         soapir::SOAPDialect::getBucketBytesAttrName(),
         IntegerAttr::get(IntegerType::get(&context_, 64),
                          training.bucketBytes));
-  return error;
+  (*module_)->setAttr(nn::trainingAttrName,
+                      StringAttr::get(&context_, describeTraining(training)));
+  return llvm::Error::success();
 }
 
 llvm::Error Compilation::prepareGraph() {
@@ -204,7 +223,9 @@ llvm::Error Compilation::prepareGraph() {
       return error;
   llvm::Error normal = runPasses(
       [&](OpPassManager &passes) {
-        buildNormalizePipeline(passes, options_.unrollRNN);
+        // Layers of a step were unrolled before it was built.
+        buildNormalizePipeline(passes,
+                               options_.training ? 0 : options_.unrollRNN);
       },
       "normalize", Kind::BadInput, /*evaluation=*/true);
   if (normal || options_.emit == Emit::NN)
@@ -295,6 +316,9 @@ llvm::Error Compilation::run() {
   bool isGraph = level_ != Level::Tasks;
   if (llvm::Error error = isGraph ? prepareGraph() : checkTasks())
     return error;
+  if (auto training =
+          (*module_)->getAttrOfType<StringAttr>(nn::trainingAttrName))
+    model_.training = training.str();
   if (options_.emit == Emit::Report)
     return report();
   for (bool again = options_.emit != Emit::NN; again;) {

@@ -126,6 +126,8 @@ private:
   /// Says where a strategy leaves devices without work, and why.
   void explainIdleDevices(const ModuleProblem &problem,
                           const Strategy &strategy);
+  /// What a strategy is, moves and takes, for files and tables.
+  void describeStrategy(const ModuleProblem &problem, const Strategy &strategy);
   /// The table of strategies: the experts' and the search's.
   llvm::Error report();
 

@@ -134,28 +134,33 @@ llvm::Error Compilation::configure() {
   if (!strategy)
     return strategy.takeError();
   TimingScope scope = nest("strategy");
-  const OperatorGraph &graph = problem->extracted.graph;
   explainIdleDevices(*problem, *strategy);
-  simulated_ = std::make_unique<SimulatedProgram>(*problem, *strategy);
+  describeStrategy(*problem, *strategy);
+  writeStrategy(problem->extracted, *strategy, problem->topology);
+  return llvm::Error::success();
+}
+
+void Compilation::describeStrategy(const ModuleProblem &problem,
+                                   const Strategy &strategy) {
+  const OperatorGraph &graph = problem.extracted.graph;
+  simulated_ = std::make_unique<SimulatedProgram>(problem, strategy);
   movements_ = simulated_->movements();
   StrategyInfo info;
   info.fingerprint = graph.fingerprint;
-  info.topology = problem->topology.name;
+  info.topology = problem.topology.name;
   info.seed = options_.seed;
   info.simulatedNs = simulated_->stepNs();
   model_.fingerprint = info.fingerprint;
   model_.simulatedNs = {static_cast<uint64_t>(info.simulatedNs)};
-  model_.strategy = toJSON(*strategy, graph, info);
+  model_.strategy = toJSON(strategy, graph, info);
   result_.simulatedNs = info.simulatedNs;
   result_.strategy = model_.strategy;
   result_.movements = movements_.json();
   if (options_.strategyTable) {
     result_.strategyTable.clear();
     llvm::raw_string_ostream os(result_.strategyTable);
-    printStrategy(os, *problem, *strategy);
+    printStrategy(os, problem, strategy);
   }
-  writeStrategy(problem->extracted, *strategy, problem->topology);
-  return llvm::Error::success();
 }
 
 llvm::Error Compilation::configureEvaluation() {
@@ -262,16 +267,25 @@ llvm::Error Compilation::report() {
     if (inner && rows.back().isExact)
       rows.back().evaluationNs = evaluationNs(*problem, strategy, *inner);
   };
-  for (const NamedStrategy &named : namedStrategies())
-    if (named.isListed)
-      add(named.name, named.make(problem->get(), /*devices=*/0, options_.seed));
   StringRef chosen(options_.strategy);
-  bool isListed = llvm::any_of(
-      rows, [&](const StrategyReport &row) { return row.name == chosen; });
+  bool isListed = false;
+  for (const NamedStrategy &named : namedStrategies()) {
+    if (!named.isListed ||
+        (named.isOfUpdates && problem->get().graph.numUpdates() == 0))
+      continue;
+    Strategy strategy =
+        named.make(problem->get(), /*devices=*/0, options_.seed);
+    add(named.name, strategy);
+    if (chosen == named.name) {
+      isListed = true;
+      describeStrategy(*problem, strategy);
+    }
+  }
   if (!isListed) {
     llvm::Expected<Strategy> strategy = decideStrategy(*problem);
     if (!strategy)
       return strategy.takeError();
+    describeStrategy(*problem, *strategy);
     if (chosen.empty() && level_ == Level::Configured)
       chosen = "model";
     else if (chosen.empty() || chosen == "search")

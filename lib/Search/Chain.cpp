@@ -45,15 +45,22 @@ bool MemoryGuard::fits() {
   exact_.clear();
   if (!isLimited_ || SOAP_FAULT("chain-ignores-memory"))
     return true;
-  // A change leaves it as it is when values are there. So no device needs more
-  // than before by more than what the values that become larger add to it.
+  // A change leaves it as it is when values are there, but for what parameters'
+  // plans make, which is there until the last that reads it. So no device needs
+  // more than before by more than what the values that become larger add to it.
   for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
     const ValueTasks &before = *tasks_.valueBefore(index),
                      &now = tasks_.valueTasks(value);
     if (&before == &now)
       continue;
     addIncrease(before.shardBytes, now.shardBytes, added_);
-    addIncrease(before.planBytes, now.planBytes, added_);
+    // What is there for other readers is there at other times.
+    bool alike = llvm::equal(before.uses, now.uses,
+                             [](const UseTasks &a, const UseTasks &b) {
+                               return a.readsPlan == b.readsPlan;
+                             });
+    addIncrease(alike ? before.planBytes : llvm::ArrayRef<DeviceBytes>(),
+                now.planBytes, added_);
   }
   auto isTooMuch = [&](llvm::ArrayRef<int64_t> peaks,
                        llvm::ArrayRef<int64_t> added) {
@@ -106,7 +113,8 @@ Chain::Chain(const SearchProblem &problem, const SearchOptions &options,
              const TaskGraph &tables, uint64_t number)
     : problem_(problem), options_(options), number_(number),
       tasks_(problem, &tables), delta_(tasks_), full_(tasks_), memory_(tasks_),
-      mix_(options.onlyKind ? ProposalMix(*options.onlyKind) : ProposalMix()) {}
+      mix_(options.onlyKind ? ProposalMix(*options.onlyKind)
+                            : ProposalMix(problem.graph)) {}
 
 void Chain::start(const Strategy &strategy) {
   current_ = strategy;

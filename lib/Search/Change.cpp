@@ -18,9 +18,24 @@ void Change::set(int32_t group, const Configuration &config) {
       isChanged_.test(group))
     return;
   isChanged_.set(group);
-  for (int32_t node : graph_.group(group))
-    edit_.add(node, strategy_.configs[node]);
-  space_.assign(strategy_, group, config);
+  record(graph_.group(group), [&] { space_.assign(strategy_, group, config); });
+}
+
+void Change::setUpdate(int32_t update, const Configuration &config) {
+  record(graph_.update(update),
+         [&] { assignUpdate(strategy_, graph_, update, config); });
+}
+
+void Change::record(llvm::ArrayRef<int32_t> nodes,
+                    llvm::function_ref<void()> assign) {
+  SmallVector<Configuration, 16> before;
+  for (int32_t node : nodes)
+    before.push_back(strategy_.configs[node]);
+  assign();
+  // Parts of an update may stay as they are.
+  for (auto [node, config] : llvm::zip_equal(nodes, before))
+    if (graph_.node(node).update < 0 || config != strategy_.configs[node])
+      edit_.add(node, std::move(config));
 }
 
 std::optional<Configuration> Change::whereMainIs(int32_t group) const {

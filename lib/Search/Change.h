@@ -10,6 +10,7 @@
 
 #include "Proposals.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace soap::detail {
 
@@ -38,6 +39,8 @@ public:
 
   /// Gives a group a configuration, unless it has changed already.
   void set(int32_t group, const Configuration &config);
+  /// Gives an update a configuration; not that of a group which has changed.
+  void setUpdate(int32_t update, const Configuration &config);
   /// The configuration that keeps a group where its main operand is; nothing if
   /// it has none or the configuration is not in the space.
   std::optional<Configuration> whereMainIs(int32_t group) const;
@@ -45,6 +48,9 @@ public:
   bool followMain(int32_t group);
 
 private:
+  /// Records those of `nodes` that `assign` changes.
+  void record(llvm::ArrayRef<int32_t> nodes, llvm::function_ref<void()> assign);
+
   const OperatorGraph &graph_;
   const ConfigurationSpace &space_;
   Strategy &strategy_;

@@ -192,6 +192,8 @@ void ValueCompiler::addUses() {
       int32_t device = read.device;
       if (plan_->isWholeShard(read.pieces, read.box)) {
         int32_t shard = plan_->pieces[read.pieces.begin].shard;
+        uses_[consumer].readsPlan |=
+            plan_->shards[shard].origin != Shard::Origin::Task;
         if (int32_t slot = shardSlot_[shard]; slot >= 0) {
           auto at = llvm::lower_bound(reader.devices, device) -
                     reader.devices.begin();
@@ -199,6 +201,7 @@ void ValueCompiler::addUses() {
         }
         continue;
       }
+      uses_[consumer].readsPlan = true;
       bool isNew;
       copies_.findOrAdd(device, read.box, read.pieces, isNew);
       if (!isNew)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/ConfigurationSpace.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -42,7 +43,6 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
       numDevices_(devices > 0 ? std::min(devices, topology.numDevices())
                               : topology.numDevices()),
       maxTasks_(maxTasks > 0 ? maxTasks : numDevices_) {
-  SmallVector<int32_t> allowed;
   isAllowed_.assign(maxTasks_ + 1, false);
   for (int32_t degree = 1; degree <= maxTasks_; ++degree)
     if (maxTasks_ <= 8 || maxTasks_ % degree == 0 ||
@@ -50,7 +50,7 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
       isAllowed_[degree] = true;
   for (int32_t degree = 1; degree <= maxTasks_; ++degree)
     if (isAllowed_[degree])
-      allowed.push_back(degree);
+      allowed_.push_back(degree);
   degrees_.resize(graph.numGroups());
   extents_.resize(graph.numGroups());
   for (int32_t group = 0; group < graph.numGroups(); ++group) {
@@ -70,7 +70,7 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
           extents[same] = std::min(extents[same], loop.extent);
     }
     Degrees current;
-    enumerateDegrees(extents, allowed, maxTasks_, current, degrees_[group]);
+    enumerateDegrees(extents, allowed_, maxTasks_, current, degrees_[group]);
     extents_[group] = std::move(extents);
   }
 }
@@ -85,7 +85,32 @@ bool ConfigurationSpace::fits(int32_t group, const Degrees &degrees) const {
 }
 
 bool ConfigurationSpace::allows(int32_t group, const Degrees &degrees) const {
-  llvm::ArrayRef<int64_t> extents(extents_[group]);
+  return allows(extents_[group], degrees);
+}
+
+/// The units of a node's loops.
+static SmallVector<int64_t, 6> extentsOf(const GraphNode &node) {
+  SmallVector<int64_t, 6> extents;
+  for (const LoopSpec &loop : node.spec.loops)
+    extents.push_back(loop.extent);
+  return extents;
+}
+
+std::vector<Degrees> ConfigurationSpace::updateDegrees(int32_t update) const {
+  Degrees current;
+  std::vector<Degrees> result;
+  enumerateDegrees(extentsOf(graph_.node(graph_.update(update).front())),
+                   allowed_, maxTasks_, current, result);
+  return result;
+}
+
+bool ConfigurationSpace::allowsUpdate(int32_t update,
+                                      const Degrees &degrees) const {
+  return allows(extentsOf(graph_.node(graph_.update(update).front())), degrees);
+}
+
+bool ConfigurationSpace::allows(llvm::ArrayRef<int64_t> extents,
+                                const Degrees &degrees) const {
   if (degrees.loops.size() != extents.size())
     return false;
   int32_t left = maxTasks_;
@@ -215,10 +240,18 @@ ConfigurationSpace::sameAs(int32_t group, int32_t other,
 void ConfigurationSpace::assign(Strategy &strategy, int32_t group,
                                 const Configuration &config) const {
   llvm::ArrayRef<int32_t> members = graph_.group(group);
+  // Updates that do not follow stay as they are.
+  llvm::SmallDenseMap<int32_t, bool, 4> isApart;
+  for (int32_t member : members)
+    if (const GraphNode &node = graph_.node(member);
+        node.leadsUpdate && !strategy.configs[member].devices.empty())
+      isApart[node.update] = isUpdateApart(strategy, graph_, node.update);
   strategy.configs[members.front()] = config;
   for (int32_t member : members.drop_front())
-    strategy.configs[member] = memberConfiguration(graph_.node(members.front()),
-                                                   config, graph_.node(member));
+    if (const GraphNode &node = graph_.node(member);
+        node.update < 0 || !isApart.lookup(node.update))
+      strategy.configs[member] =
+          memberConfiguration(graph_.node(members.front()), config, node);
 }
 
 int32_t soap::mainOperand(const OperatorGraph &graph, int32_t node) {

@@ -101,6 +101,16 @@ Strategy soap::dataParallel(const OperatorGraph &graph,
                    });
 }
 
+Strategy soap::zero(const OperatorGraph &graph, const Topology &topology,
+                    int32_t devices) {
+  Strategy strategy = dataParallel(graph, topology, devices);
+  for (int32_t update = 0; update < graph.numUpdates(); ++update)
+    if (auto config = shardedUpdate(strategy, graph, update))
+      assignUpdate(strategy, graph, update, *config);
+  deriveEnds(strategy, graph, topology);
+  return strategy;
+}
+
 Strategy soap::tensorParallel(const OperatorGraph &graph,
                               const Topology &topology, int32_t devices) {
   return splitEach(graph, topology, devices,

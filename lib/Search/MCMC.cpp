@@ -44,7 +44,8 @@ MarkovSearch::MarkovSearch(const SearchProblem &problem,
                            const SearchOptions &options)
     : problem_(problem), options_(options), tables_(problem),
       parts_(subMachines(problem.topology)), begin_(Clock::now()),
-      mix_(options.onlyKind ? ProposalMix(*options.onlyKind) : ProposalMix()) {
+      mix_(options.onlyKind ? ProposalMix(*options.onlyKind)
+                            : ProposalMix(problem.graph)) {
   // The same number on any machine: what is found must not depend on it.
   size_t count = 4;
   if (!options.namedStarts)

@@ -46,6 +46,16 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
     }
     if (SOAP_FAULT("liveness-by-list") && !value.uses.empty())
       last = std::max(rank[value.producer], rank[value.uses.back().node]);
+    // What is made of a parameter is there until the last node that reads it;
+    // an update may read the parameter itself.
+    if (role == NodeRole::Parameter || role == NodeRole::Constant) {
+      int32_t lastOfPlan = -1;
+      for (auto [use, made] : llvm::zip(value.uses, tasks.valueTasks(id).uses))
+        if (made.readsPlan)
+          lastOfPlan = std::max(lastOfPlan, rank[use.node]);
+      if (lastOfPlan >= 0)
+        last = lastOfPlan;
+    }
     if (role != NodeRole::Compute)
       change(id, role == NodeRole::Input ? bothParts : shardsAlone, 1);
     if (role != NodeRole::Input && last >= 0 && !escapes)

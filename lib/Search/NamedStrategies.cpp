@@ -14,44 +14,55 @@ using namespace soap;
 using Problem = SearchProblem;
 
 static const NamedStrategy strategies[] = {
-    {"single", "all on device 0", true,
+    {"single", "all on device 0", true, false,
      [](const Problem &problem, int32_t, uint64_t) {
        return singleDevice(problem.graph, problem.topology);
      }},
-    {"data-parallel", "samples split", true,
+    {"data-parallel", "samples split", true, false,
      [](const Problem &problem, int32_t devices, uint64_t) {
        return dataParallel(problem.graph, problem.topology, devices);
      }},
-    {"model-parallel", "one block of consecutive ops per device", true,
+    {"zero-1", "data-parallel, parameters and optimizer state sharded", true,
+     true,
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return zero(problem.graph, problem.topology, devices);
+     }},
+    {"model-parallel", "one block of consecutive ops per device", true, false,
      [](const Problem &problem, int32_t devices, uint64_t) {
        return modelParallel(problem, devices);
      }},
-    {"tensor-parallel", "output channels split", true,
+    {"tensor-parallel", "output channels split", true, false,
      [](const Problem &problem, int32_t devices, uint64_t) {
        return tensorParallel(problem.graph, problem.topology, devices);
      }},
-    {"spatial", "the largest dimension of space split", true,
+    {"spatial", "the largest dimension of space split", true, false,
      [](const Problem &problem, int32_t devices, uint64_t) {
        return spatial(problem.graph, problem.topology, devices);
      }},
-    {"owt", "fully connected layers by channel, others by sample", true,
+    {"owt", "fully connected layers by channel, others by sample", true, false,
      [](const Problem &problem, int32_t devices, uint64_t) {
        return oneWeirdTrick(problem.graph, problem.topology, devices);
      }},
     {"expert-rnn", "samples over machines, layers over their devices", true,
+     false,
      [](const Problem &problem, int32_t devices, uint64_t) {
        return expertRNN(problem, devices);
      }},
-    {"random", "random grids", true,
+    {"random", "random grids", true, false,
      [](const Problem &problem, int32_t devices, uint64_t seed) {
        return randomStrategy(problem.graph, problem.topology, seed,
                              /*structured=*/true, devices);
      }},
-    {"random-uniform", "any strategy", false,
+    {"zero-2", "the same: gradients are reduced to the shards alone", false,
+     true,
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return zero(problem.graph, problem.topology, devices);
+     }},
+    {"random-uniform", "any strategy", false, false,
      [](const Problem &problem, int32_t devices, uint64_t seed) {
        return uniformStrategy(problem.graph, problem.topology, seed, devices);
      }},
-    {"random-team", "random collectives on one set of devices", false,
+    {"random-team", "random collectives on one set of devices", false, false,
      [](const Problem &problem, int32_t devices, uint64_t seed) {
        return teamStrategy(problem.graph, problem.topology, seed, devices);
      }},

@@ -77,6 +77,16 @@ std::shared_ptr<const NodeChoices> ChoiceMaker::make(int32_t id) {
       if (same >= 0)
         degrees.loops[loop] = entry.loops[same];
   }
+  // An update may have degrees of its own.
+  if (node.update >= 0)
+    for (const Degrees &entry : space_.updateDegrees(node.update)) {
+      if (entry.replicate > 1)
+        continue;
+      Degrees &degrees = all.emplace_back(whole);
+      for (auto [loop, same] : llvm::enumerate(node.updateLoops))
+        if (same >= 0)
+          degrees.loops[loop] = entry.loops[same];
+    }
   // What named strategies make of a loop that is shorter than the devices are
   // many, and of what follows it.
   for (auto [loop, spec] : llvm::enumerate(node.spec.loops))

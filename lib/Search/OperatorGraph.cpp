@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/OperatorGraph.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
@@ -13,6 +14,7 @@
 
 using namespace soap;
 using llvm::SmallVector;
+using llvm::SmallVectorImpl;
 
 using Shape = SmallVector<int64_t, 5>;
 
@@ -67,6 +69,71 @@ static void takeKinds(GraphNode &node, const GraphNode &leader) {
       node.kinds[loop] = leader.kinds[same];
 }
 
+/// Sorts nodes by the number that `member` says, which is renumbered densely,
+/// and puts the one that `leads` in front. Nodes without a number get their
+/// own if `all`.
+static std::vector<SmallVector<int32_t, 1>>
+collect(std::vector<GraphNode> &nodes, int32_t GraphNode::*member,
+        bool GraphNode::*leads, bool all) {
+  std::vector<SmallVector<int32_t, 1>> sets;
+  llvm::DenseMap<int32_t, int32_t> numbers;
+  for (auto [id, node] : llvm::enumerate(nodes)) {
+    int32_t &number = node.*member;
+    if (number < 0 && !all)
+      continue;
+    auto next = static_cast<int32_t>(sets.size());
+    int32_t known =
+        number < 0 ? next : numbers.try_emplace(number, next).first->second;
+    if (known == next)
+      sets.emplace_back();
+    number = known;
+    sets[number].push_back(static_cast<int32_t>(id));
+  }
+  for (auto &members : sets) {
+    auto *leader =
+        llvm::find_if(members, [&](int32_t id) { return nodes[id].*leads; });
+    if (leader != members.end())
+      std::rotate(members.begin(), leader, leader + 1);
+  }
+  return sets;
+}
+
+/// A loop of one unit cannot be split: every task of the leader's runs it.
+static void dropUnitLoops(const PartitionSpec &spec,
+                          SmallVectorImpl<int16_t> &leaderLoops) {
+  for (auto [loop, same] : llvm::zip(spec.loops, leaderLoops))
+    if (loop.extent == 1)
+      same = -1;
+}
+
+void OperatorGraph::fillGroups() {
+  groups_ = collect(nodes_, &GraphNode::group, &GraphNode::leads, /*all=*/true);
+  for (GraphNode &node : nodes_) {
+    const GraphNode &leader = leaderOf(node);
+    if (node.leaderLoops.empty())
+      for (const LoopSpec &loop : node.spec.loops)
+        node.leaderLoops.push_back(
+            static_cast<int16_t>(leader.spec.findLoop(loop.name)));
+    if (&leader != &node)
+      dropUnitLoops(node.spec, node.leaderLoops);
+  }
+}
+
+void OperatorGraph::fillUpdates() {
+  updates_ = collect(nodes_, &GraphNode::update, &GraphNode::leadsUpdate,
+                     /*all=*/false);
+  for (const auto &members : updates_)
+    for (int32_t id : members) {
+      GraphNode &node = nodes_[id];
+      node.updateLoops.clear();
+      for (const LoopSpec &loop : node.spec.loops)
+        node.updateLoops.push_back(static_cast<int16_t>(
+            nodes_[members.front()].spec.findLoop(loop.name)));
+      if (id != members.front())
+        dropUnitLoops(node.spec, node.updateLoops);
+    }
+}
+
 llvm::Error OperatorGraph::finish() {
   for (GraphValue &value : values_)
     value.uses.clear();
@@ -75,48 +142,8 @@ llvm::Error OperatorGraph::finish() {
       if (value >= 0 && value < numValues())
         values_[value].uses.push_back({id, static_cast<int32_t>(operand)});
 
-  // Groups keep their members together and are renumbered densely; nodes
-  // without one get their own.
-  groups_.clear();
-  std::vector<std::pair<int32_t, int32_t>> numbers;
-  for (int32_t id = 0; id < numNodes(); ++id) {
-    GraphNode &node = nodes_[id];
-    int32_t number = -1;
-    if (node.group >= 0) {
-      auto known = llvm::find_if(numbers, [&](const auto &entry) {
-        return entry.first == node.group;
-      });
-      if (known != numbers.end())
-        number = known->second;
-    }
-    if (number < 0) {
-      number = numGroups();
-      groups_.emplace_back();
-      if (node.group >= 0)
-        numbers.push_back({node.group, number});
-    }
-    groups_[number].push_back(id);
-    node.group = number;
-  }
-  for (auto &members : groups_) {
-    auto *leader =
-        llvm::find_if(members, [&](int32_t id) { return nodes_[id].leads; });
-    if (leader != members.end())
-      std::rotate(members.begin(), leader, leader + 1);
-  }
-  for (GraphNode &node : nodes_) {
-    const GraphNode &leader = leaderOf(node);
-    if (node.leaderLoops.empty())
-      for (const LoopSpec &loop : node.spec.loops)
-        node.leaderLoops.push_back(
-            static_cast<int16_t>(leader.spec.findLoop(loop.name)));
-    // A loop of one unit cannot be split: every task of the group runs it.
-    if (&leader != &node)
-      for (auto [loop, same] : llvm::zip(node.spec.loops, node.leaderLoops))
-        if (loop.extent == 1)
-          same = -1;
-  }
-
+  fillGroups();
+  fillUpdates();
   if (llvm::Error error = check())
     return error;
 
@@ -183,7 +210,7 @@ llvm::Error OperatorGraph::check() const {
     if (llvm::Error error = checkGroup(id))
       return fail(toString(std::move(error)));
   }
-  return llvm::Error::success();
+  return checkUpdates();
 }
 
 llvm::Error OperatorGraph::checkWrite(int32_t id) const {
@@ -242,6 +269,40 @@ llvm::Error OperatorGraph::checkGroup(int32_t id) const {
     taken.set(same);
   }
   return llvm::Error::success();
+}
+
+llvm::Error OperatorGraph::checkUpdates() const {
+  for (auto [update, members] : llvm::enumerate(updates_)) {
+    const GraphNode &leader = nodes_[members.front()];
+    auto fail = [&](const GraphNode &node, const llvm::Twine &text) {
+      return llvm::createStringError("node '" + node.name + "': " + text);
+    };
+    if (!leader.leadsUpdate)
+      return fail(leader, "expected a leader of its update, got: none");
+    for (int32_t id : llvm::ArrayRef(members).drop_front()) {
+      if (nodes_[id].leadsUpdate)
+        return fail(nodes_[id], "expected one leader of its update, got also: "
+                                "'" +
+                                    leader.name + "'");
+      if (nodes_[id].group != leader.group)
+        return fail(nodes_[id],
+                    "expected to be in the group of its update's leader, '" +
+                        leader.name + "'");
+    }
+    if (parameterOf(static_cast<int32_t>(update)) < 0)
+      return fail(leader, "expected an update to read a parameter that it "
+                          "writes, got: none");
+  }
+  return llvm::Error::success();
+}
+
+int32_t OperatorGraph::parameterOf(int32_t update) const {
+  for (int32_t value : nodes_[updates_[update].front()].operands)
+    for (int32_t id : updates_[update])
+      if (int32_t written = nodes_[id].writtenOperand;
+          written >= 0 && nodes_[id].operands[written] == value)
+        return values_[value].producer;
+  return -1;
 }
 
 int32_t OperatorGraph::find(llvm::StringRef name) const {

@@ -7,6 +7,7 @@
 
 #include "Placement.h"
 #include "soap/Search/TaskGraph.h"
+#include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include <algorithm>
 
@@ -115,7 +116,8 @@ Configuration detail::placeWhereRead(const OperatorGraph &graph,
   for (int32_t valueId : node.results) {
     const GraphValue &value = graph.value(valueId);
     // What is written lives where it is written, and moves from there.
-    if (const GraphValue::Use *write = graph.findWrite(valueId)) {
+    if (const GraphValue::Use *write = graph.findWrite(valueId);
+        write && !SOAP_FAULT("lives-where-read")) {
       Need need = needOf(graph, strategy, valueId, write - value.uses.begin());
       settleParts(need);
       if (std::optional<Configuration> place =

@@ -36,6 +36,8 @@ llvm::StringRef soap::stringify(ProposalKind kind) {
     return "cross";
   case ProposalKind::Sums:
     return "sums";
+  case ProposalKind::Updates:
+    return "updates";
   }
   return "";
 }
@@ -45,31 +47,31 @@ ProposalKind ProposalMix::draw(Random &random) const {
   for (double weight : weights_)
     sum += weight;
   double at = random.uniform() * sum;
-  for (size_t kind = 0; kind + 1 < numProposalKinds; ++kind) {
+  for (size_t kind = 0; kind + 1 < numKinds_; ++kind) {
     if (at < weights_[kind])
       return static_cast<ProposalKind>(kind);
     at -= weights_[kind];
   }
-  return static_cast<ProposalKind>(numProposalKinds - 1);
+  return static_cast<ProposalKind>(numKinds_ - 1);
 }
 
 void ProposalMix::adapt() {
   // What a proposal of each kind gained, and how often it was taken.
   std::array<double, numProposalKinds> gain{}, taken{};
   double gains = 0, takes = 0;
-  for (size_t kind = 0; kind < numProposalKinds; ++kind) {
+  for (size_t kind = 0; kind < numKinds_; ++kind) {
     const Tally &tally = tallies_[kind];
     gain[kind] = tally.gain / (tally.proposals + 16);
     taken[kind] = tally.accepted / (tally.proposals + 16);
     gains += gain[kind];
     takes += taken[kind];
   }
+  auto count = static_cast<double>(numKinds_);
   // No kind dies out: what gains nothing now may do so later.
-  for (size_t kind = 0; kind < numProposalKinds; ++kind)
-    weights_[kind] =
-        0.4 / numProposalKinds +
-        0.4 * (gains > 0 ? gain[kind] / gains : 1.0 / numProposalKinds) +
-        0.2 * (takes > 0 ? taken[kind] / takes : 1.0 / numProposalKinds);
+  for (size_t kind = 0; kind < numKinds_; ++kind)
+    weights_[kind] = 0.4 / count +
+                     0.4 * (gains > 0 ? gain[kind] / gains : 1.0 / count) +
+                     0.2 * (takes > 0 ? taken[kind] / takes : 1.0 / count);
   // These take several times as long as others.
   weights_[static_cast<size_t>(ProposalKind::Sums)] /= sumsCost;
   for (Tally &tally : tallies_) {

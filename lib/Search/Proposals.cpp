@@ -57,9 +57,13 @@ public:
       if (tables.sums)
         sums(index, *tables.sums);
       break;
+    case ProposalKind::Updates:
+      updates();
+      break;
     }
-    // The paper's proposal changes one operation.
-    if (kind != ProposalKind::Uniform) {
+    // The paper's proposal changes one operation, and where parameters are
+    // updated changes nothing that others would follow.
+    if (kind != ProposalKind::Uniform && kind != ProposalKind::Updates) {
       if (random_.below(4) != 0)
         tables.followers.followProducers(*this);
       tables.followers.followReaders(*this);
@@ -225,6 +229,33 @@ private:
         for (int32_t &device : config.devices)
           device += first;
       set(groups[index + i], config);
+    }
+  }
+
+  /// The updates of parameters that follow each other: those that follow their
+  /// groups are sharded over the devices that have copies, or go to one device;
+  /// the others follow again.
+  void updates() {
+    auto count = static_cast<size_t>(graph().numUpdates());
+    if (count == 0)
+      return;
+    size_t index = random_.below(count);
+    bool follow =
+        isUpdateApart(strategy(), graph(), static_cast<int32_t>(index));
+    size_t length = random_.below(4) == 0 ? count : anyLength(count);
+    index -= std::min(index, static_cast<size_t>(random_.below(length)));
+    bool one = random_.below(8) == 0;
+    auto device = static_cast<int32_t>(random_.below(space().numDevices()));
+    for (size_t i = index; i < std::min(count, index + length); ++i) {
+      auto update = static_cast<int32_t>(i);
+      if (follow)
+        setUpdate(update, followingUpdate(strategy(), graph(), update));
+      else if (one)
+        setUpdate(update, onDevice(graph().node(graph().update(update).front()),
+                                   device));
+      else if (auto config = shardedUpdate(strategy(), graph(), update);
+               config && space().allowsUpdate(update, config->degrees))
+        setUpdate(update, *config);
     }
   }
 

@@ -78,9 +78,13 @@ struct ProposalTables {
 /// told; they are a function of these numbers alone.
 class ProposalMix {
 public:
-  /// From far away, stretches gain most: they come more often at first.
-  ProposalMix() {
+  /// From far away, stretches gain most: they come more often at first. Without
+  /// updates, there are no proposals about them.
+  explicit ProposalMix(const OperatorGraph &graph)
+      : numKinds_(numProposalKinds - (graph.numUpdates() ? 0 : 1)) {
     weights_.fill(1);
+    if (graph.numUpdates() == 0)
+      weights_[static_cast<size_t>(ProposalKind::Updates)] = 0;
     weights_[static_cast<size_t>(ProposalKind::Stretch)] = 4;
     weights_[static_cast<size_t>(ProposalKind::Lanes)] = 4;
     weights_[static_cast<size_t>(ProposalKind::Sums)] = 4 / sumsCost;
@@ -116,6 +120,8 @@ private:
   /// A proposal of kind Sums counts as so many.
   static constexpr double sumsCost = 8;
 
+  /// Kinds that can come up, the first ones.
+  size_t numKinds_ = numProposalKinds;
   std::array<double, numProposalKinds> weights_;
   std::array<Tally, numProposalKinds> tallies_{};
 };

@@ -8,13 +8,21 @@
 #include "soap/Search/RandomStrategies.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <numeric>
 
 using namespace soap;
 using llvm::SmallVector;
 
 /// Streams of random numbers, one per kind of decision.
-enum Chain : uint64_t { Team = 0x7465616d, Groups, Ends, Regather, Order };
+enum Chain : uint64_t {
+  Team = 0x7465616d,
+  Groups,
+  Ends,
+  Regather,
+  Order,
+  Updates
+};
 
 static void shuffle(llvm::MutableArrayRef<int32_t> list, Random &random) {
   for (size_t i = list.size(); i > 1; --i)
@@ -87,6 +95,24 @@ static bool livesAnywhere(const OperatorGraph &graph, int32_t id) {
          });
 }
 
+/// Gives every second update a configuration of its own, on devices that
+/// `place` chooses.
+static void moveUpdates(Strategy &strategy, const OperatorGraph &graph,
+                        uint64_t seed, int64_t maxTasks,
+                        llvm::function_ref<int32_t(int64_t, Random &)> place) {
+  for (int32_t update = 0; update < graph.numUpdates(); ++update) {
+    Random random(seed, Updates, update);
+    if (random.below(2))
+      continue;
+    const GraphNode &node = graph.node(graph.update(update).front());
+    Configuration config;
+    config.degrees = anyDegrees(node, maxTasks, random);
+    for (int64_t task = 0; task < config.degrees.numTasks(); ++task)
+      config.devices.push_back(place(task, random));
+    assignUpdate(strategy, graph, update, config);
+  }
+}
+
 Strategy soap::uniformStrategy(const OperatorGraph &graph,
                                const Topology &topology, uint64_t seed,
                                int32_t devices) {
@@ -103,6 +129,9 @@ Strategy soap::uniformStrategy(const OperatorGraph &graph,
     Random random(seed, Groups, group);
     space.assign(strategy, group, space.sample(group, random));
   }
+  moveUpdates(strategy, graph, seed, devices, [&](int64_t, Random &random) {
+    return static_cast<int32_t>(random.below(devices));
+  });
   deriveEnds(strategy, graph, topology);
   for (int32_t id = 0; id < graph.numNodes(); ++id) {
     Random random(seed, Ends, id);
@@ -184,6 +213,8 @@ Strategy soap::teamStrategy(const OperatorGraph &graph,
     }
     space.assign(strategy, group, config);
   }
+  moveUpdates(strategy, graph, seed, static_cast<int64_t>(team.size()),
+              [&](int64_t task, Random &) { return team[task]; });
   deriveEnds(strategy, graph, topology);
   bool moves = draw.below(2) == 0;
   for (int32_t id = 0; moves && id < graph.numNodes(); ++id) {

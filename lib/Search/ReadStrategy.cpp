@@ -5,32 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "StrategyEntries.h"
 #include "soap/Search/LaunchPolicy.h"
-#include "soap/Search/Strategy.h"
 #include "soap/Support/JSON.h"
 #include "soap/Support/NearestWords.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Regex.h"
 
 using namespace soap;
+using namespace soap::detail;
 namespace json = llvm::json;
-
-/// Fails if `object` has a key that is none of `known`.
-static llvm::Error checkKeys(const json::Object &object,
-                             llvm::ArrayRef<llvm::StringRef> known) {
-  for (const auto &[key, value] : object)
-    if (!llvm::is_contained(known, key.str()))
-      return llvm::createStringError(
-          "expected the keys " + llvm::join(known, ", ") + ", got: '" +
-          key.str() + "'" + nearestWords(key.str(), known));
-  return llvm::Error::success();
-}
-
-/// A value as it stands in the file.
-static std::string textOf(const json::Value *value) {
-  return value ? llvm::formatv("{0}", *value).str() : "none";
-}
 
 static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
   llvm::Expected<json::Value> value = parseJSON(text, "a strategy");
@@ -41,10 +25,15 @@ static llvm::Expected<json::Object> parseRoot(llvm::StringRef text) {
     return llvm::createStringError(
         "expected a strategy: a JSON object with an array 'ops', as "
         "--export-strategy writes");
-  if (llvm::Error error =
-          checkKeys(*root, {"format", "model_fingerprint", "topology",
-                            "simulated_ns", "seed", "order", "ops"}))
+  if (llvm::Error error = checkKeys(*root, {"format", "model_fingerprint",
+                                            "topology", "simulated_ns", "seed",
+                                            "order", "ops", "parameters"}))
     return llvm::createStringError("a strategy: " + toString(std::move(error)));
+  if (const json::Value *parameters = root->get("parameters");
+      parameters && !parameters->getAsArray())
+    return llvm::createStringError(
+        "a strategy: expected 'parameters' to be an array, got: " +
+        textOf(parameters));
   if (const json::Value *format = root->get("format");
       format && format->getAsString() != "soap-strategy")
     return llvm::createStringError(
@@ -57,7 +46,7 @@ namespace {
 class StrategyReader {
 public:
   StrategyReader(const OperatorGraph &graph, const Topology &topology)
-      : graph_(graph), topology_(topology) {}
+      : graph_(graph), topology_(topology), entries_(graph, topology) {}
 
   llvm::Expected<Strategy> read(const json::Object &root) {
     strategy_.configs.resize(graph_.numNodes());
@@ -65,6 +54,10 @@ public:
     for (auto [index, element] : llvm::enumerate(*root.getArray("ops")))
       if (llvm::Error error = readEntry(element, index))
         return std::move(error);
+    if (const json::Array *parameters = root.getArray("parameters"))
+      for (auto [index, element] : llvm::enumerate(*parameters))
+        if (llvm::Error error = readParameter(element, index))
+          return std::move(error);
     if (llvm::Error error = completeEnds())
       return std::move(error);
     if (llvm::Error error = verify(strategy_, graph_, topology_))
@@ -102,16 +95,12 @@ private:
   nodesCalled(llvm::StringRef name, bool onHost, const std::string &where) {
     if (int32_t id = graph_.find(name); id >= 0)
       return llvm::SmallVector<int32_t>{id};
-    llvm::Regex regex(("^(" + name + ")$").str());
-    std::string problem;
-    if (!regex.isValid(problem))
-      return llvm::createStringError(
-          where +
-          ": expected the name of a node or a regular expression, got: '" +
-          name + "': " + problem);
+    llvm::Expected<llvm::Regex> regex = wholeNames(name, "a node", where);
+    if (!regex)
+      return regex.takeError();
     llvm::SmallVector<int32_t> result;
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
-      if (graph_.isLeader(id) && regex.match(graph_.node(id).name) &&
+      if (graph_.isLeader(id) && regex->match(graph_.node(id).name) &&
           (onHost || !isOnHost(id)))
         result.push_back(id);
     if (!result.empty())
@@ -125,146 +114,10 @@ private:
         (hint.empty() ? "; the strategy may be another model's" : hint));
   }
 
-  std::optional<int32_t> readDevice(const json::Value &value) {
-    if (std::optional<llvm::StringRef> name = value.getAsString())
-      return *name == "host" ? std::optional<int32_t>(topology_.host())
-                             : std::nullopt;
-    std::optional<int64_t> id = value.getAsInteger();
-    if (!id || *id < 0 || *id > INT32_MAX)
-      return std::nullopt;
-    return static_cast<int32_t>(*id);
-  }
-
-  /// The operand that a number says, or all that a node of that name makes.
-  llvm::SmallVector<int32_t> findOperands(const GraphNode &node,
-                                          const json::Value &value) {
-    llvm::SmallVector<int32_t> found;
-    std::optional<int64_t> number = value.getAsInteger();
-    std::optional<llvm::StringRef> name = value.getAsString();
-    for (auto [operand, id] : llvm::enumerate(node.operands))
-      if ((number && *number == static_cast<int64_t>(operand)) ||
-          (name && graph_.node(graph_.value(id).producer).name == *name))
-        found.push_back(static_cast<int32_t>(operand));
-    return found;
-  }
-
-  /// The fields of an entry. Fails if it has another form. Adds the entry's
-  /// name to `where`.
-  llvm::Expected<const json::Object *> checkEntry(const json::Value &element,
-                                                  std::string &where) {
-    const json::Object *entry = element.getAsObject();
-    std::optional<llvm::StringRef> name;
-    if (entry)
-      name = entry->getString("op");
-    if (!name)
-      return llvm::createStringError(where +
-                                     ": expected an object with a string 'op'");
-    where += " ('" + name->str() + "')";
-    if (llvm::Error error = checkKeys(
-            *entry, {"op", "degrees", "replicate", "devices", "regather"}))
-      return llvm::createStringError(where + ": " + toString(std::move(error)));
-    for (auto [key, isRight, what] :
-         {std::tuple("degrees", !!entry->getObject("degrees"), "an object"),
-          std::tuple("replicate", !!entry->getInteger("replicate"),
-                     "a whole number"),
-          std::tuple("regather", !!entry->getArray("regather"), "an array")})
-      if (entry->get(key) && !isRight)
-        return llvm::createStringError(where + ": expected '" + key +
-                                       "' to be " + what +
-                                       ", got: " + textOf(entry->get(key)));
-    const json::Array *devices = entry->getArray("devices");
-    if (!devices || devices->empty())
-      return llvm::createStringError(
-          where +
-          ": expected an array 'devices' with one device per task, got: " +
-          textOf(entry->get("devices")));
-    return entry;
-  }
-
-  /// Reads 'degrees' and 'replicate'.
-  llvm::Error readDegrees(const json::Object &entry, const GraphNode &node,
-                          const std::string &where, Degrees &result) {
-    result.loops.assign(node.spec.loops.size(), 1);
-    if (const json::Object *degrees = entry.getObject("degrees"))
-      for (const auto &[key, value] : *degrees) {
-        int loop = node.spec.findLoop(key.str());
-        std::optional<int64_t> degree = value.getAsInteger();
-        if (loop < 0) {
-          std::vector<llvm::StringRef> known;
-          for (const LoopSpec &spec : node.spec.loops)
-            known.push_back(spec.name);
-          return llvm::createStringError(
-              where + ": expected loops of node '" + node.name + "' (" +
-              llvm::join(known, ", ") + ") in 'degrees', got: '" + key.str() +
-              "'");
-        }
-        if (!degree || *degree < 1 || *degree > INT32_MAX)
-          return llvm::createStringError(
-              where + ": expected a degree of loop '" + key.str() +
-              "' from 1 to " + llvm::Twine(node.spec.loops[loop].extent) +
-              ", got: " + textOf(&value));
-        result.loops[loop] = static_cast<int32_t>(*degree);
-      }
-    int64_t replicate = entry.getInteger("replicate").value_or(1);
-    if (replicate < 1 || replicate > INT32_MAX)
-      return llvm::createStringError(
-          where + ": expected 'replicate' of 1 or more, got: " +
-          llvm::Twine(replicate));
-    result.replicate = static_cast<int32_t>(replicate);
-    return llvm::Error::success();
-  }
-
-  /// Reads 'devices', which is there.
-  llvm::Error readDevices(const json::Array &devices, const std::string &where,
-                          Configuration &config) {
-    for (const json::Value &value : devices) {
-      // A number never means the host.
-      if (value.getAsInteger().value_or(0) >= topology_.numDevices())
-        return llvm::createStringError(
-            where + ": expected devices from 0 to " +
-            llvm::Twine(topology_.numDevices() - 1) + " of topology '" +
-            topology_.name + "', got: " + textOf(&value) +
-            "; use a topology with more devices or another strategy");
-      std::optional<int32_t> device = readDevice(value);
-      if (!device)
-        return llvm::createStringError(
-            where +
-            ": expected device numbers in 'devices', got: " + textOf(&value));
-      config.devices.push_back(*device);
-    }
-    return llvm::Error::success();
-  }
-
-  /// Reads 'regather' if it is there.
-  llvm::Error readRegather(const json::Object &entry, const GraphNode &node,
-                           const std::string &where, Configuration &config) {
-    const json::Array *regather = entry.getArray("regather");
-    if (!regather)
-      return llvm::Error::success();
-    for (const json::Value &value : *regather) {
-      llvm::SmallVector<int32_t> operands = findOperands(node, value);
-      if (operands.empty()) {
-        std::vector<llvm::StringRef> known;
-        for (int32_t id : node.operands)
-          known.push_back(graph_.node(graph_.value(id).producer).name);
-        std::optional<llvm::StringRef> word = value.getAsString();
-        std::string hint = word ? nearestWords(*word, known) : "";
-        return llvm::createStringError(
-            where + ": expected operands of node '" + node.name +
-            "' in 'regather' (numbers below " + llvm::Twine(known.size()) +
-            " or " + llvm::join(known, ", ") +
-            "), got: " + llvm::formatv("{0}", value).str() + hint);
-      }
-      config.regather.append(operands);
-    }
-    llvm::sort(config.regather);
-    config.regather.erase(llvm::unique(config.regather), config.regather.end());
-    return llvm::Error::success();
-  }
-
   llvm::Error readEntry(const json::Value &element, size_t index) {
     std::string where = "entry " + std::to_string(index);
-    llvm::Expected<const json::Object *> entry = checkEntry(element, where);
+    llvm::Expected<const json::Object *> entry =
+        entries_.check(element, "op", where);
     if (!entry)
       return entry.takeError();
     const json::Array &devices = *(*entry)->getArray("devices");
@@ -274,16 +127,69 @@ private:
     if (!nodes)
       return nodes.takeError();
     for (int32_t id : *nodes) {
-      const GraphNode &node = graph_.node(id);
-      Configuration config;
-      if (llvm::Error error = readDegrees(**entry, node, where, config.degrees))
-        return error;
-      if (llvm::Error error = readDevices(devices, where, config))
-        return error;
-      if (llvm::Error error = readRegather(**entry, node, where, config))
-        return error;
-      strategy_.configs[id] = std::move(config);
+      llvm::Expected<Configuration> config =
+          entries_.read(**entry, graph_.node(id), where);
+      if (!config)
+        return config.takeError();
+      strategy_.configs[id] = std::move(*config);
       named_[id] = true;
+    }
+    return llvm::Error::success();
+  }
+
+  /// The updates of the parameters that an entry's `parameter` means.
+  llvm::Expected<llvm::SmallVector<int32_t>>
+  updatesOf(llvm::StringRef name, const std::string &where) {
+    std::vector<llvm::StringRef> known;
+    llvm::SmallVector<int32_t> result;
+    for (int32_t update = 0; update < graph_.numUpdates(); ++update) {
+      known.push_back(graph_.node(graph_.parameterOf(update)).name);
+      if (known.back() == name)
+        return llvm::SmallVector<int32_t>{update};
+    }
+    llvm::Expected<llvm::Regex> regex = wholeNames(name, "a parameter", where);
+    if (!regex)
+      return regex.takeError();
+    for (auto [update, parameter] : llvm::enumerate(known))
+      if (regex->match(parameter))
+        result.push_back(static_cast<int32_t>(update));
+    if (!result.empty())
+      return result;
+    return llvm::createStringError(
+        where +
+        ": expected the name of a parameter that the model updates, or a "
+        "regular expression that matches some, got: '" +
+        name + "'" +
+        (known.empty() ? "; this model is no training step"
+                       : nearestWords(name, known)));
+  }
+
+  /// An entry of "parameters": the configuration of an update.
+  llvm::Error readParameter(const json::Value &element, size_t index) {
+    std::string where = "parameter " + std::to_string(index);
+    llvm::Expected<const json::Object *> entry =
+        entries_.check(element, "parameter", where);
+    if (!entry)
+      return entry.takeError();
+    llvm::Expected<llvm::SmallVector<int32_t>> updates =
+        updatesOf(*(*entry)->getString("parameter"), where);
+    if (!updates)
+      return updates.takeError();
+    for (int32_t update : *updates) {
+      int32_t id = graph_.update(update).front();
+      llvm::Expected<Configuration> config =
+          entries_.read(**entry, graph_.node(id), where);
+      if (!config)
+        return config.takeError();
+      config->regather = strategy_.configs[id].regather;
+      strategy_.configs[id] = std::move(*config);
+      named_[id] = true;
+      // The parameter and its state live there, whatever a default said.
+      for (int32_t member : graph_.update(update))
+        if (const GraphNode &write = graph_.node(member);
+            write.writtenOperand >= 0)
+          named_[graph_.value(write.operands[write.writtenOperand]).producer] =
+              false;
     }
     return llvm::Error::success();
   }
@@ -312,6 +218,7 @@ private:
 
   const OperatorGraph &graph_;
   const Topology &topology_;
+  StrategyEntries entries_;
   Strategy strategy_;
   std::vector<bool> named_;
 };
@@ -367,11 +274,13 @@ llvm::Expected<int32_t> soap::devicesOfStrategy(llvm::StringRef text) {
   if (!root)
     return root.takeError();
   int64_t highest = 0;
-  for (const json::Value &element : *root->getArray("ops"))
-    if (const json::Object *entry = element.getAsObject())
-      if (const json::Array *devices = entry->getArray("devices"))
-        for (const json::Value &device : *devices)
-          highest = std::max(highest, device.getAsInteger().value_or(0));
+  for (llvm::StringRef list : {"ops", "parameters"})
+    for (const json::Value &element :
+         root->get(list) ? *root->getArray(list) : json::Array())
+      if (const json::Object *entry = element.getAsObject())
+        if (const json::Array *devices = entry->getArray("devices"))
+          for (const json::Value &device : *devices)
+            highest = std::max(highest, device.getAsInteger().value_or(0));
   if (highest >= 1 << 20)
     return llvm::createStringError(
         "expected device numbers below 1048576, got: " + llvm::Twine(highest));

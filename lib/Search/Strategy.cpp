@@ -11,6 +11,7 @@
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
+#include <cassert>
 
 using namespace soap;
 using llvm::SmallVector;
@@ -22,9 +23,9 @@ Configuration soap::onDevice(const GraphNode &node, int32_t device) {
   return config;
 }
 
-Configuration soap::memberConfiguration(const GraphNode &leader,
-                                        const Configuration &config,
-                                        const GraphNode &member) {
+/// What follows for a member whose loops run along `loops` of the leader.
+static Configuration followAlong(const Configuration &config,
+                                 llvm::ArrayRef<int16_t> loops) {
   const Degrees &degrees = config.degrees;
   // How far tasks of the leader are apart along each of its loops.
   SmallVector<int64_t, 6> strides(degrees.loops.size());
@@ -38,7 +39,7 @@ Configuration soap::memberConfiguration(const GraphNode &leader,
   Configuration result;
   SmallVector<std::pair<int32_t, int64_t>, 8> axes; // Degree, stride.
   llvm::SmallBitVector isOther(degrees.loops.size(), true);
-  for (int16_t loop : member.leaderLoops) {
+  for (int16_t loop : loops) {
     axes.push_back(loop < 0 ? std::pair(1, int64_t(0))
                             : std::pair(degrees.loops[loop], strides[loop]));
     if (loop >= 0)
@@ -64,6 +65,24 @@ Configuration soap::memberConfiguration(const GraphNode &leader,
         config.devices[SOAP_FAULT("member-order") ? task : source]);
   }
   return result;
+}
+
+Configuration
+soap::memberConfiguration([[maybe_unused]] const GraphNode &leader,
+                          const Configuration &config,
+                          const GraphNode &member) {
+  assert(config.degrees.loops.size() == leader.spec.loops.size() &&
+         "a configuration of the leader");
+  return followAlong(config, member.leaderLoops);
+}
+
+Configuration
+soap::updateConfiguration([[maybe_unused]] const GraphNode &leader,
+                          const Configuration &config,
+                          const GraphNode &member) {
+  assert(config.degrees.loops.size() == leader.spec.loops.size() &&
+         "a configuration of the leader");
+  return followAlong(config, member.updateLoops);
 }
 
 llvm::Error soap::verify(const Configuration &config, const GraphNode &node,
@@ -114,6 +133,34 @@ llvm::Error soap::verify(const Configuration &config, const GraphNode &node,
   return llvm::Error::success();
 }
 
+/// Members of groups follow their leaders, and those of an update that has a
+/// configuration of its own follow the update's.
+static llvm::Error verifyMembers(const Strategy &strategy,
+                                 const OperatorGraph &graph) {
+  std::vector<bool> isApart;
+  for (int32_t update = 0; update < graph.numUpdates(); ++update)
+    isApart.push_back(isUpdateApart(strategy, graph, update));
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    const GraphNode &node = graph.node(id);
+    bool apart = node.update >= 0 && isApart[node.update];
+    if (graph.isLeader(id) || (apart && node.leadsUpdate))
+      continue;
+    int32_t leader = apart ? graph.update(node.update).front()
+                           : graph.group(node.group).front();
+    Configuration expected =
+        (apart ? updateConfiguration : memberConfiguration)(
+            graph.node(leader), strategy.configs[leader], node);
+    expected.regather = strategy.configs[id].regather;
+    if (expected != strategy.configs[id])
+      return llvm::createStringError(
+          "node '" + node.name +
+          "': expected the configuration that follows from that of its " +
+          (apart ? "update's" : "group's") + " leader, '" +
+          graph.node(leader).name + "'; leave it out, or change the leader's");
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error soap::verify(const Strategy &strategy, const OperatorGraph &graph,
                          const Topology &topology) {
   if (static_cast<int32_t>(strategy.configs.size()) != graph.numNodes())
@@ -126,21 +173,8 @@ llvm::Error soap::verify(const Strategy &strategy, const OperatorGraph &graph,
             verify(strategy.configs[id], graph.node(id), topology))
       return error;
 
-  for (int32_t group = 0; group < graph.numGroups(); ++group) {
-    llvm::ArrayRef<int32_t> members = graph.group(group);
-    const GraphNode &leader = graph.node(members.front());
-    for (int32_t id : members.drop_front()) {
-      Configuration expected = memberConfiguration(
-          leader, strategy.configs[members.front()], graph.node(id));
-      expected.regather = strategy.configs[id].regather;
-      if (expected != strategy.configs[id])
-        return llvm::createStringError(
-            "node '" + graph.node(id).name +
-            "': expected the configuration that follows from that of its "
-            "group's leader, '" +
-            leader.name + "'; leave it out, or change the leader's");
-    }
-  }
+  if (llvm::Error error = verifyMembers(strategy, graph))
+    return error;
 
   for (int32_t value = 0; value < graph.numValues(); ++value) {
     int32_t id = graph.value(value).producer;
@@ -196,6 +230,21 @@ llvm::Error soap::verify(const Strategy &strategy, const OperatorGraph &graph,
 
 void soap::deriveMembers(Strategy &strategy, std::vector<bool> &given,
                          const OperatorGraph &graph) {
+  for (int32_t update = 0; update < graph.numUpdates(); ++update) {
+    llvm::ArrayRef<int32_t> members = graph.update(update);
+    int32_t leader = members.front();
+    if (!given[leader] ||
+        !given[graph.group(graph.node(leader).group).front()] ||
+        !isUpdateApart(strategy, graph, update))
+      continue;
+    for (int32_t id : members.drop_front()) {
+      if (given[id])
+        continue;
+      strategy.configs[id] = updateConfiguration(
+          graph.node(leader), strategy.configs[leader], graph.node(id));
+      given[id] = true;
+    }
+  }
   for (int32_t group = 0; group < graph.numGroups(); ++group) {
     int32_t leader = graph.group(group).front();
     for (int32_t id : graph.group(group).drop_front()) {

@@ -12,6 +12,22 @@
 using namespace soap;
 namespace json = llvm::json;
 
+/// The entry of a node, without operands to gather again.
+static json::Object toEntry(llvm::StringRef key, llvm::StringRef name,
+                            const GraphNode &node,
+                            const Configuration &config) {
+  json::Object degrees;
+  for (auto [loop, degree] : llvm::zip(node.spec.loops, config.degrees.loops))
+    if (degree != 1)
+      degrees[loop.name] = degree;
+  json::Object entry{{key, name},
+                     {"degrees", std::move(degrees)},
+                     {"devices", json::Array(config.devices)}};
+  if (config.degrees.replicate != 1)
+    entry["replicate"] = config.degrees.replicate;
+  return entry;
+}
+
 std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
                          const StrategyInfo &info) {
   json::Array ops;
@@ -23,18 +39,19 @@ std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
     // Members of groups follow their leaders.
     if (!graph.isLeader(id) && config.regather.empty())
       continue;
-    json::Object degrees;
-    for (auto [loop, degree] : llvm::zip(node.spec.loops, config.degrees.loops))
-      if (degree != 1)
-        degrees[loop.name] = degree;
-    json::Object entry{{"op", node.name},
-                       {"degrees", std::move(degrees)},
-                       {"devices", json::Array(config.devices)}};
-    if (config.degrees.replicate != 1)
-      entry["replicate"] = config.degrees.replicate;
+    json::Object entry = toEntry("op", node.name, node, config);
     if (!config.regather.empty())
       entry["regather"] = json::Array(config.regather);
     ops.push_back(std::move(entry));
+  }
+  // Updates that follow their groups go without saying.
+  json::Array parameters;
+  for (int32_t update = 0; update < graph.numUpdates(); ++update) {
+    int32_t id = graph.update(update).front();
+    if (isUpdateApart(strategy, graph, update))
+      parameters.push_back(toEntry("parameter",
+                                   graph.node(graph.parameterOf(update)).name,
+                                   graph.node(id), strategy.configs[id]));
   }
   json::Object root{{"format", "soap-strategy"},
                     {"model_fingerprint", info.fingerprint},
@@ -42,6 +59,8 @@ std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
                     {"simulated_ns", info.simulatedNs},
                     {"seed", static_cast<int64_t>(info.seed)},
                     {"ops", std::move(ops)}};
+  if (!parameters.empty())
+    root["parameters"] = std::move(parameters);
   if (!strategy.order.empty()) {
     json::Array order;
     for (int32_t id : strategy.order)

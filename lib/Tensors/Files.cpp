@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,8 +32,26 @@ std::ifstream soap::tensors::openFile(const std::string &path) {
   return file;
 }
 
-void soap::tensors::writeFile(
-    const std::string &path, const std::function<void(std::ostream &)> &write) {
+/// Brings what was written to a file or folder to the disk.
+static bool synchronize(const std::string &path) {
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  bool done = fsync(file) == 0;
+  int error = errno;
+  close(file);
+  errno = error;
+  return done;
+}
+
+static std::string folderOf(const std::string &path) {
+  size_t at = path.rfind('/');
+  return at == std::string::npos ? "." : path.substr(0, at + 1);
+}
+
+void soap::tensors::writeFile(const std::string &path,
+                              const std::function<void(std::ostream &)> &write,
+                              Durability durability) {
   struct stat status = {};
   bool inPlace = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   std::string target =
@@ -41,8 +60,11 @@ void soap::tensors::writeFile(
   std::ofstream file(target, std::ios::binary);
   write(file);
   file.close();
+  bool synchronizes = durability == Durability::OnDisk && !inPlace;
   bool written = static_cast<bool>(file) &&
-                 (inPlace || std::rename(target.c_str(), path.c_str()) == 0);
+                 (!synchronizes || synchronize(target)) &&
+                 (inPlace || std::rename(target.c_str(), path.c_str()) == 0) &&
+                 (!synchronizes || synchronize(folderOf(path)));
   if (written)
     return;
   int error = errno ? errno : EIO;

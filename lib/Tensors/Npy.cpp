@@ -10,11 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NpyHeader.h"
 #include "soap/Tensors/Files.h"
-#include "soap/Tensors/Tensor.h"
 #include <cstring>
 #include <iterator>
-#include <optional>
 
 using namespace soap;
 using namespace soap::tensors;
@@ -75,15 +74,14 @@ static std::string valueOf(const std::string &header, const std::string &key) {
   return at == std::string::npos ? "" : header.substr(at);
 }
 
-Tensor tensors::readNpy(const std::string &path,
-                        std::optional<soap_element> wanted) {
+NpyHeader tensors::readNpyHeader(std::string_view data,
+                                 const std::string &place,
+                                 std::optional<soap_element> wanted) {
   auto wrong = [&](const std::string &what) -> UsageError {
-    return UsageError("expected a .npy file of numbers in C order in '" + path +
-                      "', got: " + what +
+    return UsageError("expected a .npy file of numbers in C order in " + place +
+                      ", got: " + what +
                       "; write it with numpy.save(numpy.ascontiguousarray(x))");
   };
-  std::ifstream file = openFile(path);
-  std::string data((std::istreambuf_iterator<char>(file)), {});
   if (data.size() < 12 || data.compare(0, 6, "\x93NUMPY") != 0)
     throw wrong("another file");
   bool wide = data[6] > 1;
@@ -92,7 +90,7 @@ Tensor tensors::readNpy(const std::string &path,
   size_t begin = wide ? 12 : 10;
   if (length > data.size() - begin)
     throw wrong("a truncated header");
-  std::string header = data.substr(begin, length);
+  std::string header(data.substr(begin, length));
   begin += length;
   for (const char *key : {"descr", "fortran_order", "shape"})
     if (size_t at = header.find(quotedKey(key));
@@ -100,7 +98,7 @@ Tensor tensors::readNpy(const std::string &path,
         header.find(quotedKey(key), at + 1) != std::string::npos)
       throw wrong("a header with two '" + std::string(key) + "'");
 
-  Tensor result;
+  NpyHeader result;
   std::string descr = valueOf(header, "descr");
   std::optional<soap_element> known;
   if (descr.size() > 4 && descr[4] == descr[0])
@@ -135,7 +133,19 @@ Tensor tensors::readNpy(const std::string &path,
   if (total != available)
     throw wrong(std::to_string(available) + " bytes of data instead of " +
                 std::to_string(total));
-  result.bytes.assign(data.begin() + static_cast<std::ptrdiff_t>(begin),
+  result.begin = begin;
+  return result;
+}
+
+Tensor tensors::readNpy(const std::string &path,
+                        std::optional<soap_element> wanted) {
+  std::ifstream file = openFile(path);
+  std::string data((std::istreambuf_iterator<char>(file)), {});
+  NpyHeader header = readNpyHeader(data, "'" + path + "'", wanted);
+  Tensor result;
+  result.element = header.element;
+  result.shape = std::move(header.shape);
+  result.bytes.assign(data.begin() + static_cast<std::ptrdiff_t>(header.begin),
                       data.end());
   return result;
 }

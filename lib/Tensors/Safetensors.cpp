@@ -23,8 +23,11 @@ static constexpr const char *typeNames[] = {
 static constexpr size_t alignment = 64;
 
 void soap::tensors::writeSafetensors(
-    const std::string &path, const std::map<std::string, Tensor> &tensors) {
+    const std::string &path, const std::map<std::string, Tensor> &tensors,
+    const std::map<std::string, std::string> &metadata, Durability durability) {
   Json header = Json::object();
+  if (!metadata.empty())
+    header["__metadata__"] = metadata;
   size_t end = 0;
   for (const auto &[name, tensor] : tensors) {
     size_t begin = end;
@@ -37,14 +40,17 @@ void soap::tensors::writeSafetensors(
                                  Json::error_handler_t::replace);
   text.resize((text.size() + 8 + alignment - 1) / alignment * alignment - 8,
               ' ');
-  writeFile(path, [&](std::ostream &file) {
-    for (unsigned byte = 0; byte != 8; ++byte)
-      file.put(static_cast<char>(text.size() >> (8 * byte) & 0xff));
-    file << text;
-    for (const auto &[name, tensor] : tensors)
-      file.write(reinterpret_cast<const char *>(tensor.bytes.data()),
-                 static_cast<std::streamsize>(tensor.bytes.size()));
-  });
+  writeFile(
+      path,
+      [&](std::ostream &file) {
+        for (unsigned byte = 0; byte != 8; ++byte)
+          file.put(static_cast<char>(text.size() >> (8 * byte) & 0xff));
+        file << text;
+        for (const auto &[name, tensor] : tensors)
+          file.write(reinterpret_cast<const char *>(tensor.bytes.data()),
+                     static_cast<std::streamsize>(tensor.bytes.size()));
+      },
+      durability);
 }
 
 namespace {
@@ -57,7 +63,8 @@ public:
     file_.seekg(0);
   }
 
-  std::map<std::string, Tensor> read() {
+  std::map<std::string, Tensor>
+  read(std::map<std::string, std::string> *metadata) {
     uint64_t length = 0;
     for (unsigned byte = 0; byte != 8; ++byte)
       length |= static_cast<uint64_t>(static_cast<unsigned char>(file_.get()))
@@ -73,6 +80,8 @@ public:
     for (const auto &[name, entry] : header.items())
       if (name != "__metadata__")
         tensors[name] = readTensor(name, entry, 8 + length);
+      else if (metadata)
+        readMetadata(entry, *metadata);
     return tensors;
   }
 
@@ -80,6 +89,17 @@ private:
   [[noreturn]] void damaged(const std::string &what) const {
     throw UsageError("expected a whole safetensors file, got: '" + path_ +
                      "', " + what);
+  }
+
+  void readMetadata(const Json &entry,
+                    std::map<std::string, std::string> &metadata) const {
+    if (!entry.is_object())
+      damaged("whose metadata are no texts by name");
+    for (const auto &[name, text] : entry.items()) {
+      if (!text.is_string())
+        damaged("whose metadata are no texts by name");
+      metadata[name] = text.get<std::string>();
+    }
   }
 
   Tensor readTensor(const std::string &name, const Json &entry,
@@ -123,6 +143,7 @@ private:
 } // namespace
 
 std::map<std::string, Tensor>
-soap::tensors::readSafetensors(const std::string &path) {
-  return Reader(path).read();
+soap::tensors::readSafetensors(const std::string &path,
+                               std::map<std::string, std::string> *metadata) {
+  return Reader(path).read(metadata);
 }

@@ -100,43 +100,41 @@ static void store(Tensor &tensor, size_t i, T value) {
   std::memcpy(tensor.bytes.data() + i * sizeof(T), &value, sizeof(T));
 }
 
-static void storeNumber(Tensor &tensor, size_t i, double value) {
-  switch (tensor.element) {
+void Tensor::set(size_t i, double value) {
+  switch (element) {
   case SOAP_F32:
-    return store(tensor, i, static_cast<float>(value));
+    return store(*this, i, static_cast<float>(value));
   case SOAP_F64:
-    return store(tensor, i, value);
+    return store(*this, i, value);
   case SOAP_F16:
   case SOAP_BF16:
-    return store(tensor, i,
-                 static_cast<uint16_t>(encodeFloat(tensor.element, value)));
+    return store(*this, i, static_cast<uint16_t>(encodeFloat(element, value)));
   case SOAP_F8E4M3FN:
   case SOAP_F8E5M2:
   case SOAP_F8E4M3FNUZ:
   case SOAP_F8E5M2FNUZ:
-    return store(tensor, i,
-                 static_cast<uint8_t>(encodeFloat(tensor.element, value)));
+    return store(*this, i, static_cast<uint8_t>(encodeFloat(element, value)));
   case SOAP_I4: {
     auto low = static_cast<uint8_t>(static_cast<int64_t>(value) & 15);
-    return store(tensor, i, static_cast<int8_t>((low ^ 8) - 8));
+    return store(*this, i, static_cast<int8_t>((low ^ 8) - 8));
   }
   case SOAP_U4:
-    return store(tensor, i,
+    return store(*this, i,
                  static_cast<uint8_t>(static_cast<int64_t>(value) & 15));
   case SOAP_I8:
   case SOAP_BOOL:
-    return store(tensor, i, static_cast<int8_t>(value));
+    return store(*this, i, static_cast<int8_t>(value));
   case SOAP_U8:
-    return store(tensor, i, static_cast<uint8_t>(static_cast<int64_t>(value)));
+    return store(*this, i, static_cast<uint8_t>(static_cast<int64_t>(value)));
   case SOAP_I16:
   case SOAP_U16:
-    return store(tensor, i, static_cast<int16_t>(value));
+    return store(*this, i, static_cast<int16_t>(value));
   case SOAP_I32:
   case SOAP_U32:
-    return store(tensor, i, static_cast<int32_t>(value));
+    return store(*this, i, static_cast<int32_t>(value));
   case SOAP_I64:
   case SOAP_U64:
-    return store(tensor, i, static_cast<int64_t>(value));
+    return store(*this, i, static_cast<int64_t>(value));
   }
 }
 
@@ -180,9 +178,8 @@ static Tensor makeRandom(const soap_port &port, const std::string &source) {
       recipe::keyOf(seed, recipe::hashName(port.name, std::strlen(port.name)));
   for (size_t i = 0; i != result.count(); ++i) {
     if (result.isFloat()) {
-      storeNumber(result, i,
-                  bounded ? recipe::uniform(key, i, low, high)
-                          : recipe::normal(key, i, 0, 1));
+      result.set(i, bounded ? recipe::uniform(key, i, low, high)
+                            : recipe::normal(key, i, 0, 1));
       continue;
     }
     double from = bounded ? low : 0;
@@ -190,14 +187,12 @@ static Tensor makeRandom(const soap_port &port, const std::string &source) {
                 : port.index_bound > 0 ? static_cast<double>(port.index_bound)
                                        : 2;
     double value = std::floor(recipe::uniform(key, i, from, to));
-    storeNumber(result, i, value < to ? value : to - 1);
+    result.set(i, value < to ? value : to - 1);
   }
   return result;
 }
 
-/// True if every number of type `from` is one of the wider type `to`, both
-/// integers or both floats.
-static bool isWidening(soap_element from, soap_element to) {
+bool tensors::isWidening(soap_element from, soap_element to) {
   if (isFloat(from) || isFloat(to))
     return isFloat(from) &&
            ((to == SOAP_F64 && from != SOAP_F64) ||
@@ -235,6 +230,6 @@ tensors::makeInput(const soap_port &port, const std::string &source,
          soap_element_name(wanted.element));
   // No source of a widening has numbers that a double does not hold.
   for (size_t i = 0; i != wanted.count(); ++i)
-    storeNumber(wanted, i, result.at(i));
+    wanted.set(i, result.at(i));
   return wanted;
 }

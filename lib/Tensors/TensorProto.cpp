@@ -5,77 +5,51 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Tensors/TensorProto.h"
 #include "soap/Tensors/Files.h"
-#include "soap/Tensors/Tensor.h"
 #include <cstring>
 #include <onnx/onnx-ml.pb.h>
 
 using namespace soap;
 using namespace soap::tensors;
 
+using Proto = onnx::TensorProto;
+
+static constexpr std::pair<int, soap_element> types[] = {
+    {Proto::FLOAT, SOAP_F32},
+    {Proto::DOUBLE, SOAP_F64},
+    {Proto::FLOAT16, SOAP_F16},
+    {Proto::BFLOAT16, SOAP_BF16},
+    {Proto::INT8, SOAP_I8},
+    {Proto::INT16, SOAP_I16},
+    {Proto::INT32, SOAP_I32},
+    {Proto::INT64, SOAP_I64},
+    {Proto::UINT8, SOAP_U8},
+    {Proto::UINT16, SOAP_U16},
+    {Proto::UINT32, SOAP_U32},
+    {Proto::UINT64, SOAP_U64},
+    {Proto::BOOL, SOAP_BOOL},
+    {Proto::FLOAT8E4M3FN, SOAP_F8E4M3FN},
+    {Proto::FLOAT8E5M2, SOAP_F8E5M2},
+    {Proto::FLOAT8E4M3FNUZ, SOAP_F8E4M3FNUZ},
+    {Proto::FLOAT8E5M2FNUZ, SOAP_F8E5M2FNUZ},
+    {Proto::INT4, SOAP_I4},
+    {Proto::UINT4, SOAP_U4}};
+
 static bool elementOf(int type, soap_element &element) {
-  using Proto = onnx::TensorProto;
-  switch (type) {
-  case Proto::FLOAT:
-    element = SOAP_F32;
-    return true;
-  case Proto::DOUBLE:
-    element = SOAP_F64;
-    return true;
-  case Proto::FLOAT16:
-    element = SOAP_F16;
-    return true;
-  case Proto::BFLOAT16:
-    element = SOAP_BF16;
-    return true;
-  case Proto::INT8:
-    element = SOAP_I8;
-    return true;
-  case Proto::INT16:
-    element = SOAP_I16;
-    return true;
-  case Proto::INT32:
-    element = SOAP_I32;
-    return true;
-  case Proto::INT64:
-    element = SOAP_I64;
-    return true;
-  case Proto::UINT8:
-    element = SOAP_U8;
-    return true;
-  case Proto::UINT16:
-    element = SOAP_U16;
-    return true;
-  case Proto::UINT32:
-    element = SOAP_U32;
-    return true;
-  case Proto::UINT64:
-    element = SOAP_U64;
-    return true;
-  case Proto::BOOL:
-    element = SOAP_BOOL;
-    return true;
-  case Proto::FLOAT8E4M3FN:
-    element = SOAP_F8E4M3FN;
-    return true;
-  case Proto::FLOAT8E5M2:
-    element = SOAP_F8E5M2;
-    return true;
-  case Proto::FLOAT8E4M3FNUZ:
-    element = SOAP_F8E4M3FNUZ;
-    return true;
-  case Proto::FLOAT8E5M2FNUZ:
-    element = SOAP_F8E5M2FNUZ;
-    return true;
-  case Proto::INT4:
-    element = SOAP_I4;
-    return true;
-  case Proto::UINT4:
-    element = SOAP_U4;
-    return true;
-  default:
-    return false;
-  }
+  for (auto [number, known] : types)
+    if (type == number) {
+      element = known;
+      return true;
+    }
+  return false;
+}
+
+int tensors::onnxType(soap_element element) {
+  for (auto [number, known] : types)
+    if (element == known)
+      return number;
+  return Proto::UNDEFINED;
 }
 
 /// Appends the low bytes of every value (little endian), as ONNX stores small

@@ -54,6 +54,7 @@ public:
     Operation *local = (*results)[index].getDefiningOp();
     local->removeAttr(SOAPDialect::getConfigAttrName());
     local->removeAttr(nn::groupAttrName);
+    local->removeAttr(nn::updateAttrName);
     rename(local);
     // The recursion may have moved the map's entry.
     return made_[{value.getAsOpaquePointer(), toString(box)}] =

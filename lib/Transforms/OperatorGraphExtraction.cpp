@@ -103,10 +103,37 @@ private:
 };
 } // namespace
 
+namespace {
+/// The updates of a function, by the names of their leaders.
+class Updates {
+public:
+  explicit Updates(func::FuncOp main) {
+    main.walk([&](nn::PartitionOpInterface op) {
+      if (StringRef leader = nn::getUpdateLeader(op); !leader.empty())
+        numbers_.try_emplace(leader, static_cast<int32_t>(numbers_.size()));
+    });
+  }
+
+  /// Makes a node, that of `op`, part of its update.
+  void join(Operation *op, GraphNode &node) const {
+    StringRef leader = nn::getUpdateLeader(op);
+    auto it = numbers_.find(leader.empty() ? StringRef(node.name) : leader);
+    if (it == numbers_.end())
+      return;
+    node.update = it->second;
+    node.leadsUpdate = leader.empty();
+  }
+
+private:
+  llvm::StringMap<int32_t> numbers_;
+};
+} // namespace
+
 FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
   ExtractedGraph result;
   llvm::DenseMap<Value, int32_t> values;
   Groups groups(main);
+  Updates updates(main);
   for (Operation &op : main.getBody().front().without_terminator()) {
     auto partitionable = dyn_cast<nn::PartitionOpInterface>(&op);
     if (!partitionable)
@@ -132,6 +159,7 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     }
     if (failed(groups.join(&op, node)))
       return failure();
+    updates.join(&op, node);
     SmallVector<int32_t> bytes;
     for (Type type : op.getResultTypes())
       bytes.push_back(elementBytes(type));
@@ -179,8 +207,10 @@ std::string fingerprint(func::FuncOp main) {
     for (NamedAttribute attribute : op->getAttrs()) {
       StringRef name = attribute.getName();
       bool isWeight = isa<nn::ParameterOp>(op) && name == "source";
-      // Which tensor a parameter is a view of changes nothing that is computed.
-      if (!isWeight && name != nn::viewAttrName && !name.starts_with("soap."))
+      // Which tensor a parameter is a view of changes nothing that is computed,
+      // nor does what a strategy may decide about apart from a group.
+      if (!isWeight && name != nn::viewAttrName && name != nn::updateAttrName &&
+          !name.starts_with("soap."))
         os << ';' << name << '=' << attribute.getValue();
     }
     for (Value operand : op->getOperands()) {

@@ -351,6 +351,7 @@ LogicalResult PartitionPass::writeBody(TaskOp task, Operation *op,
   for (Operation &inner : task.getBlock()) {
     inner.removeAttr(SOAPDialect::getConfigAttrName());
     inner.removeAttr(nn::groupAttrName);
+    inner.removeAttr(nn::updateAttrName);
   }
   builder.create<ReturnOp>(op->getLoc(), results);
   return success();

@@ -251,6 +251,8 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
 
   MLIRContext *context = builder_.getContext();
   Phase when = fromHost ? Phase::Feed : toHost ? Phase::Drain : Phase::Step;
+  if (SOAP_FAULT("gathered-once") && action.kind == ActionKind::AllGather)
+    when = Phase::Init;
   auto phase = PhaseAttr::get(context, when);
   auto number = builder_.getI64IntegerAttr(index);
   ArrayAttr boxArray = builder_.getArrayAttr(boxes);

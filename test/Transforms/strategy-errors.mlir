@@ -86,7 +86,7 @@
 // RUN: sed -e 's/"ops"/"orders": "fifo", "ops"/' %S/Inputs/misspelled-op.json > %t.root.json
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.root.json 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=ROOT
-// ROOT: error: a strategy: expected the keys format, {{.*}}ops, got: 'orders'; did you mean 'order'?
+// ROOT: error: a strategy: expected the keys format, {{.*}}ops, parameters, got: 'orders'; did you mean 'order'?
 // RUN: sed -e 's/"cnv".*}/"conv", "devices": [0], "regather": ["ww"]}/' %S/Inputs/misspelled-op.json > %t.regather.json
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=2 -soap-import-strategy=file=%t.regather.json 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REGATHER

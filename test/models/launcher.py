@@ -35,6 +35,25 @@ def compile_for_faults(tools, devices, folder):
     return compiled
 
 
+def ranks_of(mpirun, program):
+    """Rank to process of those that run `program` now."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (folder / "stat").read_text().rsplit(")", 1)[1].split()[:2]
+            if int(parent) != mpirun.pid or state == "Z" or \
+                    (folder / "exe").readlink() != program:
+                continue
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue  # It has ended.
+        for variable in variables:
+            name, _, value = variable.partition(b"=")
+            if name == b"OMPI_COMM_WORLD_RANK":
+                found[int(value)] = int(folder.name)
+    return found
+
+
 class Run:
     """mpirun with soap-run, for a long time."""
 
@@ -49,22 +68,7 @@ class Run:
 
     def ranks(self):
         """Rank to process of those that run soap-run now."""
-        found = {}
-        for folder in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                state, parent = (folder / "stat").read_text().rsplit(")", 1)[
-                    1].split()[:2]
-                if int(parent) != self.process.pid or state == "Z" or \
-                        (folder / "exe").readlink() != self.program:
-                    continue
-                variables = (folder / "environ").read_bytes().split(b"\0")
-            except OSError:
-                continue  # It has ended.
-            for variable in variables:
-                name, _, value = variable.partition(b"=")
-                if name == b"OMPI_COMM_WORLD_RANK":
-                    found[int(value)] = int(folder.name)
-        return found
+        return ranks_of(self.process, self.program)
 
     def process_of(self, rank):
         """The process of a rank; None if mpirun ends before it starts."""

@@ -173,6 +173,22 @@ def test_dropout_by_option(dropping):
          {key: weights[key] - gradients[key] for key in weights}, 1e-9)
 
 
+@pytest.mark.parametrize("devices, seed", [(1, 0), (2, 4)])
+def test_evaluation_drops_nothing(dropping, devices, seed):
+    strategy = f"--strategy={'random' if devices > 1 else 'single'}"
+    file = dropping.compiled(*HEAVY, "--dropout=0.6", f"--devices={devices}", strategy,
+                             f"--seed={seed}")
+    state = dropping.folder / f"evaluated.{devices}.safetensors"
+    output = dropping.folder / f"evaluated.{devices}.npy"
+    dropping.run(file, "--iterations=2", f"--save-state={state}")
+    x = next(argument for argument in dropping.arguments if "=x=" in argument)
+    dropping.tools.run("soap-run", file, "--program=eval", x, f"--load-state={state}",
+                       f"--output=drop2={output}")
+    weights = training_state.load(state)
+    expected = forgetful()[0].inputs["x"] @ weights["w1"] @ weights["w2"]
+    near({"drop2": np.load(output)}, {"drop2": expected}, 1e-9)
+
+
 def test_every_tensor_equals_one_device(dropping):
     """soap-run --verify compares with the masks that one device draws."""
     file = dropping.folder / "verified.so"

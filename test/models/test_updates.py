@@ -251,6 +251,78 @@ def test_goes_on_on_another_machine(steps, name):
          1e-9)
 
 
+# -- Updates apart from their groups
+
+
+# The first entry is for all parameters; w3 is 5x48, w2 4x2x3x3.
+UPDATES = {
+    "on one device": [{"parameter": ".*", "devices": [1]}],
+    "sharded": [{"parameter": "w3", "degrees": {"d1": 3}, "devices": [2, 0, 1]},
+                {"parameter": "w2", "degrees": {"d0": 2, "d3": 2}, "replicate": 2,
+                 "devices": [0, 1, 1, 2, 2, 0, 0, 1]},
+                {"parameter": "scale|shift", "degrees": {"d0": 4},
+                 "devices": [0, 0, 1, 2]}],
+}
+
+
+def compiled_apart(step, name, *options):
+    """Data parallel on three devices, with updates elsewhere."""
+    base = step.compiled(*TRAINED, "--devices=3", "--strategy=data-parallel",
+                         f"--export-strategy={step.folder / 'data.json'}")
+    assert base.exists()
+    strategy = json.loads((step.folder / "data.json").read_text())
+    assert "parameters" not in strategy
+    strategy["parameters"] = UPDATES[name]
+    file = step.folder / f"{name}.json"
+    file.write_text(json.dumps(strategy))
+    return step.compiled(*TRAINED, "--devices=3", f"--strategy={file}", *options)
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates_apart(steps, name):
+    """Wherever parameters are updated, they get the values of one device; saved
+    state goes on under other strategies, and the other way."""
+    step = steps["convolutional"]
+    apart, random = compiled_apart(step, name), compiled(step, 2, 1)
+    near(step.state(apart, 5), on_one_device(step, 5), 1e-9)
+    for first, then in ((apart, random), (random, apart)):
+        middle = step.folder / "apart.safetensors"
+        step.run(first, "--iterations=3", f"--save-state={middle}")
+        near(step.state(then, 2, f"--load-state={middle}"), on_one_device(step, 5),
+             1e-9)
+
+
+def test_every_tensor_of_updates_apart(steps):
+    """But for the gradient of a bias in front of a batch norm, which is 0."""
+    step = steps["convolutional"]
+    compiled_apart(step, "sharded")
+    file = step.folder / "apart.so"
+    step.tools.run("soap-compile", step.model, *TRAINED, "--devices=3",
+                   f"--strategy={step.folder / 'sharded.json'}", "--prove", "-o", file)
+    step.run(file, "--verify", "--rtol=1e-9", "--atol=1e-12")
+
+
+@pytest.mark.parametrize("name", UPDATES)
+@pytest.mark.parametrize("transport", ["host", "device"])
+def test_updates_apart_on_the_emulated_accelerator(steps, monkeypatch, name, transport):
+    monkeypatch.setenv("SOAP_EMULATED_SEED", "11")
+    monkeypatch.setenv("SOAP_EMULATED_TRANSPORT", transport)
+    step = steps["convolutional"]
+    compiled_apart(step, name)
+    file = step.compiled(*TRAINED, "--target=emulated", "--devices=3",
+                         f"--strategy={step.folder / f'{name}.json'}",
+                         tool="soap-compile-emulated")
+    near(step.state(file, 5), on_one_device(step, 5), 1e-9)
+
+
+@pytest.mark.skipif(not launcher.FOUND, reason="mpirun is missing")
+@pytest.mark.parametrize("name", UPDATES)
+def test_updates_apart_in_several_processes(steps, name):
+    step = steps["convolutional"]
+    near(step.state(compiled_apart(step, name), 5, ranks=3), on_one_device(step, 5),
+         1e-9)
+
+
 @pytest.mark.skipif(not launcher.FOUND, reason="mpirun is missing")
 def test_several_processes(steps):
     step = steps["convolutional"]

@@ -15,6 +15,8 @@ def load(file):
     end = 8 + int.from_bytes(data[:8], "little")
     state = {}
     for name, entry in json.loads(data[8:end]).items():
+        if name == "__metadata__":
+            continue
         lo, hi = entry["data_offsets"]
         state[name] = np.frombuffer(data[end + lo:end + hi], TYPES[entry["dtype"]])
         state[name] = state[name].reshape(entry["shape"])

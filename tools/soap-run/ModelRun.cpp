@@ -9,6 +9,7 @@
 #include "Report.h"
 #include "soap/Tensors/Files.h"
 #include "soap/Tensors/Safetensors.h"
+#include "soap/Training/ModelExport.h"
 #include <iostream>
 
 using namespace soap;
@@ -21,7 +22,8 @@ using namespace soap::run;
 ModelRun::ModelRun(const Options &options) : options_(options) {
   // Files and names are checked before anything runs.
   checkInfo(options);
-  sources_ = readSources(options);
+  checkTraining(options.training);
+  sources_ = readNamed("--input", options.inputs);
   for (const std::string &text : options.outputs)
     split("--output", text);
   Loading loading = options.load;
@@ -40,11 +42,24 @@ ModelRun::ModelRun(const Options &options) : options_(options) {
     prepare();
     if (!options.saveState.empty())
       session_->needState("--save-state");
+    if (!options.training.exportONNX.empty())
+      session_->needState("--export-onnx");
     if (options.loadState.empty())
       return;
     session_->needState("--load-state");
     state = readSafetensors(options.loadState);
   });
+  if (options.training.hasData()) {
+    training_ = std::make_unique<Training>(*session_, options);
+    session_->onRoot([&] { training_->open(sources_); });
+    training_->restore();
+  } else if (options.training.hasEvaluation()) {
+    evaluation_ = std::make_unique<Evaluation>(*session_);
+    session_->onRoot([&] {
+      evaluation_->open(readNamed("--eval-data", options.training.evalData),
+                        sources_);
+    });
+  }
   if (!options.loadState.empty())
     session_->writeState(state, options.loadState);
 }
@@ -71,6 +86,9 @@ void ModelRun::checkRanks() {
                options_.load.program,
                options_.loadState,
                options_.saveState,
+               options_.training.exportONNX,
+               options_.training.hasData(),
+               options_.training.hasEvaluation(),
                options_.warmup,
                std::max<size_t>(options_.iterations, 1),
                !options_.trace.empty(),
@@ -116,7 +134,8 @@ void ModelRun::prepare() {
     session_->findOutput(split("--output", text).first);
   for (const std::string &text : options_.prints)
     findPrinted(text, *session_);
-  session_->setInputs(sources_);
+  if (!options_.training.hasData() && !options_.training.hasEvaluation())
+    session_->setInputs(sources_);
   if (!options_.other.empty())
     loadOther();
 }
@@ -148,17 +167,13 @@ void ModelRun::printInfo() {
 // Running
 //===----------------------------------------------------------------------===//
 
-bool ModelRun::run() {
-  if (verification_) {
-    session_->step();
-    verification_->finish(*session_);
-  }
-  size_t iterations = std::max<size_t>(options_.iterations, 1);
+void ModelRun::repeatSteps() {
   std::unique_ptr<StepLog> log;
   session_->onRoot(
       [&] { log = std::make_unique<StepLog>(*session_, options_.log); });
   // A full disk is told to all ranks after the last step.
   std::exception_ptr logError;
+  size_t iterations = std::max<size_t>(options_.iterations, 1);
   times_ = measure(*session_, options_.warmup, iterations, [&] {
     try {
       if (log && !logError)
@@ -172,21 +187,52 @@ bool ModelRun::run() {
       std::rethrow_exception(logError);
     log->close();
   });
-  if (!options_.saveState.empty()) {
+}
+
+void ModelRun::evaluate() {
+  Json metrics = evaluation_->run();
+  if (session_->isRoot() && !options_.json)
+    std::printf("%s\n", describeMetrics(metrics).c_str());
+  evaluated_ = std::move(metrics);
+}
+
+bool ModelRun::run() {
+  if (verification_) {
+    session_->step();
+    verification_->finish(*session_);
+  }
+  if (training_)
+    training_->run();
+  else if (evaluation_)
+    evaluate();
+  else
+    repeatSteps();
+  const TrainingOptions &training = options_.training;
+  if (!options_.saveState.empty() || !training.exportONNX.empty()) {
     std::map<std::string, Tensor> state = session_->readState();
-    session_->onRoot([&] { writeSafetensors(options_.saveState, state); });
+    session_->onRoot([&] {
+      if (!options_.saveState.empty())
+        writeSafetensors(options_.saveState, state);
+      if (!training.exportONNX.empty())
+        soap::training::exportModel(training.model, state, training.exportONNX);
+    });
   }
   report_ = {{"model", options_.model},
              {"devices", soap_model_device_count(session_->get())}};
   report_["processes"] = processesOf(*session_);
-  if (session_->isRoot())
+  if (session_->isRoot() && training_)
+    report_["training"] = training_->report(options_.json);
+  else if (session_->isRoot() && !evaluation_)
     report_["step"] = printTimes("step", times_, session_->batch(),
                                  options_.json || options_.iterations == 0);
+  if (session_->isRoot() && evaluation_)
+    report_["evaluation"] = evaluated_;
   report_["movements"] = movementsOf(*session_);
   if (!options_.trace.empty())
     writeTrace(*session_, options_.trace);
   if (!options_.profile.empty())
-    writeProfile(*session_, std::max<size_t>(iterations, 5), options_.profile);
+    writeProfile(*session_, std::max<size_t>(options_.iterations, 5),
+                 options_.profile);
   bool equal = true;
   session_->onRoot([&] { equal = reportOutputs(); });
   // All processes end with the same exit code.
@@ -241,8 +287,9 @@ bool ModelRun::reportOutputs() {
     std::cout << report_.dump(2, ' ', /*ensure_ascii=*/false,
                               Json::error_handler_t::replace)
               << "\n";
-  else if (options_.iterations == 0 && options_.prints.empty() &&
-           expected_.empty() && !other_ && !verification_)
+  else if (!training_ && !evaluation_ && options_.iterations == 0 &&
+           options_.prints.empty() && expected_.empty() && !other_ &&
+           !verification_)
     std::printf("ran one step in %.3f ms on %zu device(s)\n",
                 static_cast<double>(times_.median) / 1e6,
                 soap_model_device_count(session_->get()));

@@ -10,6 +10,7 @@
 
 #include "Measure.h"
 #include "Options.h"
+#include "Training.h"
 #include "Verification.h"
 
 namespace soap::run {
@@ -38,6 +39,9 @@ private:
   /// Inputs, files to compare with, and the other model: on rank 0.
   void prepare();
   void loadOther();
+  /// Takes steps on the same inputs, and times them.
+  void repeatSteps();
+  void evaluate();
   /// Prints and writes outputs, compares: on rank 0. False if something
   /// differs.
   bool reportOutputs();
@@ -48,9 +52,11 @@ private:
   std::unique_ptr<Verification> verification_;
   std::exception_ptr mistake_; ///< Of the verification, on rank 0.
   std::unique_ptr<Session> session_, other_;
+  std::unique_ptr<Training> training_;
+  std::unique_ptr<Evaluation> evaluation_;               ///< Without training.
   std::vector<std::pair<std::string, Tensor>> expected_; ///< By output.
   StepTimes times_;
-  Json report_;
+  Json report_, evaluated_;
 };
 
 } // namespace soap::run

@@ -53,7 +53,7 @@ static void declareData(CLI::App &app, Options &o) {
       ->type_name("NAME[:TOPK]");
 }
 
-static void declareTraining(CLI::App &app, Options &o) {
+static void declareState(CLI::App &app, Options &o) {
   app.option_defaults()->group("Training (soap-compile --train)");
   app.add_option("--program", o.load.program,
                  "What to run: train (a step, the default) or eval, the model "
@@ -160,7 +160,8 @@ void run::declare(CLI::App &app, Options &o) {
   app.footer(example);
   app.add_option("model", o.model, "Compiled model")->type_name("OUT.so");
   declareData(app, o);
-  declareTraining(app, o);
+  declareState(app, o);
+  declareTraining(app, o.training);
   declareChecks(app, o);
   declareMeasuring(app, o);
   declareDevices(app, o);
@@ -179,13 +180,15 @@ std::pair<std::string, std::string> run::split(const char *option,
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-std::map<std::string, std::string> run::readSources(const Options &o) {
+std::map<std::string, std::string>
+run::readNamed(const char *option, const std::vector<std::string> &texts) {
   std::map<std::string, std::string> sources;
-  for (const std::string &text : o.inputs) {
-    auto source = split("--input", text);
+  for (const std::string &text : texts) {
+    auto source = split(option, text);
     if (!sources.insert(source).second)
-      throw UsageError("expected one --input for each input, got: two for '" +
-                       source.first + "'; leave one out");
+      throw UsageError(std::string("expected one ") + option +
+                       " for each input, got: two for '" + source.first +
+                       "'; leave one out");
   }
   return sources;
 }
@@ -199,39 +202,77 @@ void run::readLink(Options &o) {
 }
 
 void run::checkInfo(const Options &o) {
-  for (auto [option, given] : {std::pair("--verify", o.verify),
-                               {"--compare", !o.other.empty()},
-                               {"--expected", !o.expected.empty()},
-                               {"--output", !o.outputs.empty()},
-                               {"--print", !o.prints.empty()},
-                               {"--iterations", o.iterations != 0},
-                               {"--load-state", !o.loadState.empty()},
-                               {"--save-state", !o.saveState.empty()},
-                               {"--log", !o.log.empty()},
-                               {"--trace", !o.trace.empty()},
-                               {"--profile-ops", !o.profile.empty()}})
+  for (auto [option, given] :
+       {std::pair("--verify", o.verify),
+        {"--compare", !o.other.empty()},
+        {"--expected", !o.expected.empty()},
+        {"--output", !o.outputs.empty()},
+        {"--print", !o.prints.empty()},
+        {"--iterations", o.iterations != 0},
+        {"--load-state", !o.loadState.empty()},
+        {"--save-state", !o.saveState.empty()},
+        {"--log", !o.log.empty()},
+        {"--export-onnx", !o.training.exportONNX.empty()},
+        {"--data", o.training.hasData()},
+        {"--eval-data", o.training.hasEvaluation()},
+        {"--trace", !o.trace.empty()},
+        {"--profile-ops", !o.profile.empty()}})
     if (o.info && given)
       throw UsageError(std::string("expected --info alone, which runs "
                                    "nothing, got: ") +
                        option + " too; leave one of them out");
+  for (auto [option, given] : {std::pair("--verify", o.verify),
+                               {"--compare", !o.other.empty()},
+                               {"--expected", !o.expected.empty()},
+                               {"--iterations", o.iterations != 0},
+                               {"--warmup", o.warmup != 0},
+                               {"--trace", !o.trace.empty()},
+                               {"--profile-ops", !o.profile.empty()},
+                               {"--program", !o.load.program.empty()}})
+    if ((o.training.hasData() || o.training.hasEvaluation()) && given)
+      throw UsageError(std::string("expected ") +
+                       (o.training.hasData() ? "--data" : "--eval-data") +
+                       " or " + option + ", got: both; leave one of them out");
+  if (!o.training.resume.empty() && !o.loadState.empty())
+    throw UsageError("expected --resume or --load-state, got: both; a "
+                     "checkpoint has the state");
   if (o.verify && !o.loadState.empty())
     throw UsageError("expected --verify or --load-state, got: both; what "
                      "--verify compares starts as it was compiled");
 }
 
-/// A file to write lies in a folder that can be written, and is neither the
-/// model nor its weights.
-static void checkWritten(const Options &o, const char *option,
-                         const std::string &file) {
+/// What is read: the model, its weights, and files of options.
+static std::vector<std::pair<std::string, std::filesystem::path>>
+inputsOf(const Options &o) {
   std::filesystem::path weights = o.model;
   weights.replace_extension("safetensors");
-  for (const std::filesystem::path &kept :
-       {std::filesystem::path(o.model), weights}) {
+  std::vector<std::pair<std::string, std::filesystem::path>> files = {
+      {"which the model is in", o.model}, {"which the model is in", weights}};
+  auto add = [&](const std::string &option, const std::string &file) {
+    if (!file.empty())
+      files.emplace_back("which " + option + " reads", file);
+  };
+  for (const std::string &text : o.inputs)
+    add("--input", split("--input", text).second);
+  for (const std::string &text : o.expected)
+    add("--expected", split("--expected", text).second);
+  for (const auto &[option, file] : readFiles(o.training))
+    add(option, file);
+  add("--compare", o.other);
+  add("--load-state", o.loadState);
+  return files;
+}
+
+/// A file to write lies in a folder that can be written, and is none that is
+/// read.
+static void checkWritten(const Options &o, const char *option,
+                         const std::string &file) {
+  for (const auto &[what, kept] : inputsOf(o)) {
     std::error_code missing;
     if (std::filesystem::equivalent(file, kept, missing))
       throw UsageError(std::string("expected ") + option +
-                       " in a file of its own, got: '" + file +
-                       "', which the model is in; choose another one");
+                       " in a file of its own, got: '" + file + "', " + what +
+                       "; choose another one");
   }
   std::filesystem::path folder = std::filesystem::path(file).parent_path();
   if (!file.empty() &&
@@ -246,6 +287,7 @@ void run::checkWrittenFiles(const Options &o) {
     checkWritten(o, "--output", split("--output", text).second);
   checkWritten(o, "--save-state", o.saveState);
   checkWritten(o, "--log", o.log);
+  checkWritten(o, "--export-onnx", o.training.exportONNX);
   checkWritten(o, "--trace", o.trace);
   checkWritten(o, "--profile-ops", o.profile);
 }

@@ -9,6 +9,7 @@
 #define SOAP_TOOLS_SOAPRUN_OPTIONS_H
 
 #include "Session.h"
+#include "TrainingOptions.h"
 #include "soap/Tensors/Compare.h"
 #include <CLI/CLI.hpp>
 
@@ -22,6 +23,7 @@ struct Options {
   size_t iterations = 0, warmup = 0;
   Loading load;
   std::string link;
+  TrainingOptions training;
   bool info = false, listDevices = false, json = false, verify = false;
 };
 
@@ -33,8 +35,9 @@ void declare(CLI::App &app, Options &options);
 std::pair<std::string, std::string> split(const char *option,
                                           const std::string &text);
 
-/// What --input says, by the name of the input. Throws UsageError.
-std::map<std::string, std::string> readSources(const Options &options);
+/// What an option says for each name that it is given for. Throws UsageError.
+std::map<std::string, std::string>
+readNamed(const char *option, const std::vector<std::string> &texts);
 
 /// Reads --link into Options::load. Throws UsageError.
 void readLink(Options &options);

@@ -52,15 +52,28 @@ Session::Session(const std::string &path, const Loading &given) {
   soap_load_options options = optionsOf(given);
   soap_model *loaded = nullptr;
   require(soap_model_load(path.c_str(), &options, &loaded));
-  model_.reset(loaded);
+  model_.reset(loaded, soap_model_release);
   findProgram(given);
-  for (size_t i = 0; i != soap_program_input_count(loaded, program_); ++i) {
+  findPorts();
+}
+
+Session::Session(const Session &model, const std::string &program)
+    : model_(model.model_) {
+  Loading which;
+  which.program = program;
+  findProgram(which);
+  findPorts();
+}
+
+void Session::findPorts() {
+  soap_model *model = model_.get();
+  for (size_t i = 0; i != soap_program_input_count(model, program_); ++i) {
     inputs_.emplace_back();
-    require(soap_program_input(loaded, program_, i, &inputs_.back()));
+    require(soap_program_input(model, program_, i, &inputs_.back()));
   }
-  for (size_t i = 0; i != soap_program_output_count(loaded, program_); ++i) {
+  for (size_t i = 0; i != soap_program_output_count(model, program_); ++i) {
     outputs_.emplace_back();
-    require(soap_program_output(loaded, program_, i, &outputs_.back()));
+    require(soap_program_output(model, program_, i, &outputs_.back()));
     if (isRoot())
       outputTensors_.emplace_back(outputs_.back());
   }
@@ -117,6 +130,24 @@ void Session::onRoot(const std::function<void()> &body) {
     throw RunError(reason);
 }
 
+uint64_t Session::decide(const std::function<uint64_t()> &choose) {
+  struct {
+    uint64_t failed = 0, value = 0;
+  } choice;
+  std::exception_ptr failure;
+  if (isRoot())
+    try {
+      choice.value = choose();
+    } catch (...) {
+      failure = std::current_exception();
+      choice.failed = 1;
+    }
+  require(soap_model_broadcast(model_.get(), &choice, sizeof(choice)));
+  if (choice.failed)
+    onRoot([&] { std::rethrow_exception(failure); });
+  return choice.value;
+}
+
 static std::string namesOf(const std::vector<soap_port> &ports) {
   std::string names;
   for (const soap_port &port : ports)
@@ -160,18 +191,28 @@ void Session::setInputs(const Session &other) {
 }
 
 uint64_t Session::step() {
+  start(inputTensors_);
+  return wait();
+}
+
+void Session::start(const std::vector<Tensor> &inputs) {
   std::vector<const void *> in;
   std::vector<void *> out;
   in.reserve(inputs_.size());
   out.reserve(outputs_.size());
-  for (const Tensor &tensor : inputTensors_)
+  for (const Tensor &tensor : inputs)
     in.push_back(tensor.bytes.data());
   for (Tensor &tensor : outputTensors_)
     out.push_back(tensor.bytes.data());
   // Only rank 0 has tensors.
   in.resize(inputs_.size());
   out.resize(outputs_.size());
-  require(soap_program_run(model_.get(), program_, in.data(), out.data()));
+  require(
+      soap_program_run_async(model_.get(), program_, in.data(), out.data()));
+}
+
+uint64_t Session::wait() {
+  require(soap_model_wait(model_.get()));
   return soap_model_step_ns(model_.get());
 }
 

@@ -54,12 +54,17 @@ class Session {
 public:
   /// Collective.
   Session(const std::string &path, const Loading &options);
+  /// Another program of a loaded model. Throws UsageError if there is none.
+  Session(const Session &model, const std::string &program);
   /// soap_model_info(). Throws RunError if another process has left.
   /// Collective.
   std::string info();
   /// Runs `body`, on rank 0 alone, and throws on all ranks if it does.
   /// Collective.
   void onRoot(const std::function<void()> &body);
+  /// Returns on all ranks what `choose` returns on rank 0, and throws on all if
+  /// it throws. Collective.
+  uint64_t decide(const std::function<uint64_t()> &choose);
   /// True in the process that has inputs and outputs and prints.
   bool isRoot() const { return soap_model_rank(model_.get()) == 0; }
 
@@ -71,6 +76,11 @@ public:
 
   /// One step of the program; its time in ns. Collective.
   uint64_t step();
+  /// Starts a step on these values of all inputs, which stay valid and as they
+  /// are until wait(). Only rank 0 needs values. Collective.
+  void start(const std::vector<Tensor> &inputs);
+  /// Waits for it; its time in ns. Collective.
+  uint64_t wait();
 
   /// What lasts from step to step; on other ranks than 0, empty. Collective.
   std::map<std::string, Tensor> readState();
@@ -95,12 +105,10 @@ public:
   int64_t batch() const;
 
 private:
-  struct Release {
-    void operator()(soap_model *m) const { soap_model_release(m); }
-  };
-  std::unique_ptr<soap_model, Release> model_;
   void findProgram(const Loading &options);
+  void findPorts();
 
+  std::shared_ptr<soap_model> model_;
   size_t program_ = 0;
   std::vector<soap_port> inputs_, outputs_;
   std::vector<Tensor> inputTensors_, outputTensors_;

@@ -69,6 +69,10 @@ int main(int argc, char **argv) {
     int code = runModel(options);
     flushOutput();
     return code;
+  } catch (const Interrupted &interrupted) {
+    if (options.load.isRoot())
+      std::cerr << std::string("note: ") + interrupted.what() + "\n";
+    return 128 + interrupted.signal;
   } catch (const UsageError &error) {
     return report(options, 2, error.what());
   } catch (const std::bad_alloc &) {

@@ -17,6 +17,30 @@ using llvm::SmallVector;
 // Changes
 //===----------------------------------------------------------------------===//
 
+/// Now and then an update of another group is sharded, goes to one device, or
+/// follows again.
+void RandomChanges::changeUpdate(Random &random) {
+  if (graph_.numUpdates() == 0 || random.below(2))
+    return;
+  auto update = static_cast<int32_t>(random.below(graph_.numUpdates()));
+  int32_t leader = graph_.update(update).front();
+  if (llvm::is_contained(changed_, leader))
+    return;
+  for (int32_t node : graph_.update(update)) {
+    before_.push_back({node, strategy_.configs[node]});
+    changed_.push_back(node);
+  }
+  auto device = static_cast<int32_t>(random.below(topology_.numDevices()));
+  std::optional<Configuration> sharded =
+      shardedUpdate(strategy_, graph_, update, /*leastElements=*/1);
+  Configuration config = onDevice(graph_.node(leader), device);
+  if (isUpdateApart(strategy_, graph_, update) && random.below(2))
+    config = followingUpdate(strategy_, graph_, update);
+  else if (sharded && random.below(4))
+    config = std::move(*sharded);
+  assignUpdate(strategy_, graph_, update, config);
+}
+
 llvm::ArrayRef<int32_t> RandomChanges::change(Random &random) {
   changed_.clear();
   before_.clear();
@@ -34,6 +58,7 @@ llvm::ArrayRef<int32_t> RandomChanges::change(Random &random) {
     }
     space_.assign(strategy_, group, config);
   }
+  changeUpdate(random);
   // Parameters follow, now and then to places of their own.
   SmallVector<int32_t, 32> ends;
   Strategy before = strategy_;

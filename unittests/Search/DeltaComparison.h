@@ -37,6 +37,8 @@ public:
   void undo();
 
 private:
+  void changeUpdate(Random &random);
+
   const OperatorGraph &graph_;
   const Topology &topology_;
   ConfigurationSpace space_;

@@ -23,8 +23,10 @@ TEST(Proposals, AllKindsKeepStrategiesValid) {
   CostModel costs;
   Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
   std::array<int, numProposalKinds> made{};
-  for (uint64_t seed = 0; seed < 6; ++seed) {
-    OperatorGraph graph = seed == 0 ? inception(8, 2) : randomGraph(seed);
+  for (uint64_t seed = 0; seed < 7; ++seed) {
+    OperatorGraph graph = seed == 0   ? inception(8, 2)
+                          : seed == 1 ? updatedProducts()
+                                      : randomGraph(seed);
     ConfigurationSpace space(graph, machine);
     ProposalTables tables({graph, machine, costs}, space);
     auto sums = std::make_unique<CostTables>(

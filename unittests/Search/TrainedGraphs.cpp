@@ -83,12 +83,15 @@ static void addUpdate(GraphBuilder &builder, llvm::StringRef weights,
                       int32_t gradient, llvm::StringRef leader) {
   OperatorGraph &graph = builder.graph;
   int32_t w = graph.valueOf(graph.find(weights));
-  int32_t updated =
-      addWeights(builder, nodeOfWeights(graph, (weights + ".update").str(),
-                                        "nn.sgd", leader, {gradient, w}));
+  GraphNode update = nodeOfWeights(graph, (weights + ".update").str(), "nn.sgd",
+                                   leader, {gradient, w});
+  update.update = w;
+  update.leadsUpdate = true;
+  int32_t updated = addWeights(builder, std::move(update));
   GraphNode write = nodeOfWeights(graph, (weights + ".write").str(), "nn.write",
                                   leader, {updated, w});
   write.writtenOperand = 1;
+  write.update = w;
   addWeights(builder, std::move(write));
 }
 

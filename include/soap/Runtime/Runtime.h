@@ -259,6 +259,7 @@ uint32_t soap_model_rank(const soap_model *model);
 
 /** Everything about the model as one JSON object: name, fingerprint, compiler,
  * inputs and outputs (of the first program), programs, strategy, processes,
+ * how a step of training was made ("training": loss, label, optimizer, ...),
  * memory per device, cores, kernels with the implementation that each got.
  * NULL, with soap_last_error(), if another process has left. Waits for a
  * running step. Collective. */

@@ -84,6 +84,8 @@ struct UseTasks {
   llvm::ArrayRef<int64_t> unpackNs;
   llvm::ArrayRef<Wait> unpackWaits;  ///< at: index into unpackDevices.
   llvm::ArrayRef<Wait> computeWaits; ///< at: index into the consumer's devices.
+  /// Some task reads what the plan makes, no shard of the producer as it is.
+  bool readsPlan = false;
 };
 
 /// Bytes on a device.

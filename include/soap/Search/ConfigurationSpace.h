@@ -45,6 +45,11 @@ public:
   /// True if no degree is higher than extents(group). Named strategies take
   /// degrees that fit, but are not among degrees(group).
   bool fits(int32_t group, const Degrees &degrees) const;
+  /// The degrees of an update that does not follow its group, in the loops of
+  /// its leader.
+  std::vector<Degrees> updateDegrees(int32_t update) const;
+  /// True if they are among updateDegrees(update).
+  bool allowsUpdate(int32_t update, const Degrees &degrees) const;
   /// True if they are among degrees(group).
   bool allows(int32_t group, const Degrees &degrees) const;
   /// Number of configurations of a group.
@@ -66,11 +71,14 @@ public:
                                       const Configuration &config) const;
 
   /// Gives a group its configuration, in the loops of every member.
-  /// `config` is in the loops of the first member.
+  /// `config` is in the loops of the first member. The strategy has had one of
+  /// the group: updates that do not follow it keep theirs (isUpdateApart()).
   void assign(Strategy &strategy, int32_t group,
               const Configuration &config) const;
 
 private:
+  /// True if degrees are at most `extents` and in the space.
+  bool allows(llvm::ArrayRef<int64_t> extents, const Degrees &degrees) const;
   /// Puts tasks on devices that follow each other.
   void placeInARow(Configuration &config, Random &random) const;
 
@@ -80,6 +88,7 @@ private:
   std::vector<std::vector<Degrees>> degrees_;
   std::vector<llvm::SmallVector<int64_t, 6>> extents_; ///< Per group.
   std::vector<bool> isAllowed_;                        ///< Per degree.
+  llvm::SmallVector<int32_t> allowed_;                 ///< Such degrees.
 };
 
 /// A configuration of `node` in which every task sits where the tile of operand

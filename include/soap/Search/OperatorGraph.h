@@ -64,6 +64,15 @@ struct GraphNode {
   /// loop is never split. If empty, finish() takes the leader's loop of the
   /// same name. A loop of one unit runs along none.
   llvm::SmallVector<int16_t, 6> leaderLoops;
+  /// Nodes with one number update one parameter. They are in one group, whose
+  /// configuration they follow unless a strategy gives the update one of its
+  /// own. -1: part of no update.
+  int32_t update = -1;
+  bool leadsUpdate =
+      false; ///< The update's configuration is that of this node.
+  /// Per loop, the loop of the update's leader that it runs along if the update
+  /// does not follow the group; filled by finish(), by the names of loops.
+  llvm::SmallVector<int16_t, 6> updateLoops;
   llvm::SmallVector<LoopKind, 6> kinds; ///< Per loop, filled by finish().
   /// The operand, a parameter's value, that the node gives its value of the
   /// next step; -1: none. Such nodes stand behind all that read the value.
@@ -144,6 +153,12 @@ public:
     return nodes_[groups_[node.group].front()];
   }
   int32_t numGroups() const { return static_cast<int32_t>(groups_.size()); }
+  /// Members of an update, its leader first.
+  llvm::ArrayRef<int32_t> update(int32_t id) const { return updates_[id]; }
+  int32_t numUpdates() const { return static_cast<int32_t>(updates_.size()); }
+  /// The parameter, a node, that an update is of: the first one that its leader
+  /// reads and a member writes.
+  int32_t parameterOf(int32_t update) const;
 
   TaskWork taskWork(int32_t node, const Degrees &degrees, int64_t task) const;
 
@@ -152,10 +167,15 @@ private:
   llvm::Error checkWrite(int32_t id) const;
   /// check() of a node as a member of its group.
   llvm::Error checkGroup(int32_t id) const;
+  /// check() of updates.
+  llvm::Error checkUpdates() const;
+  /// Numbers groups and updates, and finds along which loops members run.
+  void fillGroups();
+  void fillUpdates();
 
   std::vector<GraphNode> nodes_;
   std::vector<GraphValue> values_;
-  std::vector<llvm::SmallVector<int32_t, 1>> groups_;
+  std::vector<llvm::SmallVector<int32_t, 1>> groups_, updates_;
   TaskWorkFn work_;
 };
 

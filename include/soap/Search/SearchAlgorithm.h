@@ -38,9 +38,10 @@ enum class ProposalKind : uint8_t {
   Shift,   ///< Other devices, the same degrees.
   Lanes,   ///< A stretch of the graph on parts of the machine, side by side.
   Cross,   ///< A stretch as another chain has it.
-  Sums     ///< A stretch with the least sum of costs (OptCNN).
+  Sums,    ///< A stretch with the least sum of costs (OptCNN).
+  Updates  ///< Updates of parameters: sharded, on one device, or following.
 };
-inline constexpr size_t numProposalKinds = 10;
+inline constexpr size_t numProposalKinds = 11;
 llvm::StringRef stringify(ProposalKind kind);
 
 struct SearchProgress {

@@ -47,6 +47,12 @@ Configuration memberConfiguration(const GraphNode &leader,
                                   const Configuration &config,
                                   const GraphNode &member);
 
+/// The configuration of a member of an update that does not follow its group,
+/// from that of the update's leader, likewise (GraphNode::updateLoops).
+Configuration updateConfiguration(const GraphNode &leader,
+                                  const Configuration &config,
+                                  const GraphNode &member);
+
 struct Strategy {
   std::vector<Configuration> configs; ///< One per node, of every role.
   /// Nodes in launch order; empty: the graph's own order.
@@ -60,16 +66,42 @@ struct Strategy {
 /// Fails with the first mistake of a strategy: a degree that does not fit, a
 /// device that does not exist, a device count other than degrees times
 /// replicate, a compute node on the host, an order that launches a node before
-/// its operands, members of a group that disagree. Memory is checked by
-/// checkMemory().
+/// its operands, members of a group or an update that disagree. Memory is
+/// checked by checkMemory().
 llvm::Error verify(const Strategy &strategy, const OperatorGraph &graph,
                    const Topology &topology);
 /// The same for one node.
 llvm::Error verify(const Configuration &config, const GraphNode &node,
                    const Topology &topology);
 
+/// True if an update has a configuration of its own: another one than follows
+/// from that of its group's leader. The parameter lives where the update is,
+/// and so does the state of the optimizer; the gradient is reduced to its
+/// tiles, and readers of the parameter get theirs from there in every step.
+bool isUpdateApart(const Strategy &strategy, const OperatorGraph &graph,
+                   int32_t update);
+/// The configuration that an update has when it follows its group, in the loops
+/// of its leader.
+Configuration followingUpdate(const Strategy &strategy,
+                              const OperatorGraph &graph, int32_t update);
+/// Gives all members of an update their configurations, `config` being that of
+/// its leader. Parameters stay where they are: deriveEnds() is due.
+void assignUpdate(Strategy &strategy, const OperatorGraph &graph,
+                  int32_t update, const Configuration &config);
+
+/// The configuration by which an update is sharded: what has copies on several
+/// devices when it follows its group is split over these devices instead, along
+/// the first dimension of the parameter that they divide. Nothing if there is
+/// none, if it has no copies, or if a device would have fewer than
+/// `leastElements` elements of the parameter.
+inline constexpr int64_t leastElementsOfShard = 1024;
+std::optional<Configuration>
+shardedUpdate(const Strategy &strategy, const OperatorGraph &graph,
+              int32_t update, int64_t leastElements = leastElementsOfShard);
+
 /// Gives the members of groups that are not `given` (one entry per node) the
-/// configurations that follow from those of their leaders, which are.
+/// configurations that follow from those of their leaders, which are; members
+/// of updates, from those of the leaders of updates.
 void deriveMembers(Strategy &strategy, std::vector<bool> &given,
                    const OperatorGraph &graph);
 
@@ -119,6 +151,12 @@ Strategy dataParallel(const OperatorGraph &graph, const Topology &topology,
 /// block that takes longest is as short as it can be. Of such cuts, each block
 /// takes as many nodes as fit, from device 0 on.
 Strategy modelParallel(const SearchProblem &problem, int32_t devices = 0);
+/// Data parallel, with parameters, their updates and the state of the optimizer
+/// sharded (shardedUpdate()), and gradients reduced to the shards alone:
+/// Rajbhandari et al., "ZeRO: memory optimizations toward training trillion
+/// parameter models", 2020, section 5, stages 1 and 2.
+Strategy zero(const OperatorGraph &graph, const Topology &topology,
+              int32_t devices = 0);
 /// Parameter loops are split, else whatever the operand that a node reads is
 /// split by.
 Strategy tensorParallel(const OperatorGraph &graph, const Topology &topology,
@@ -167,6 +205,8 @@ struct NamedStrategy {
   llvm::StringLiteral description; ///< A few words, for usage texts.
   /// A start of every search and a row of every report; others make test cases.
   bool isListed;
+  /// It is another one than "data-parallel" where parameters are updated.
+  bool isOfUpdates;
   /// `seed` is that of random ones.
   Strategy (*make)(const SearchProblem &problem, int32_t devices,
                    uint64_t seed);
@@ -196,8 +236,10 @@ struct StrategyInfo {
 
 /// JSON: {"format": "soap-strategy", "model_fingerprint", "topology",
 /// "simulated_ns", "seed", "order": NAME|[nodes], "ops": [{"op", "degrees",
-/// "replicate", "devices", "regather"}]}. Operands in `regather` are numbers or
-/// names of the nodes that produce them.
+/// "replicate", "devices", "regather"}], "parameters": [{"parameter",
+/// "degrees", "replicate", "devices"}]}. Operands in `regather` are numbers or
+/// names of the nodes that produce them. "parameters" are those whose updates
+/// have configurations of their own; without any, there is no such list.
 std::string toJSON(const Strategy &strategy, const OperatorGraph &graph,
                    const StrategyInfo &info);
 
@@ -206,13 +248,16 @@ std::string toJSON(const Strategy &strategy, const OperatorGraph &graph,
 /// entries name a node, the last one wins. A regular expression means inputs
 /// and outputs only if its devices are the host, and members of groups never:
 /// they follow their leaders (memberConfiguration()), which an entry that names
-/// one has to agree with. Compute nodes that no entry names are an error that
-/// lists them; ends of the graph that no entry names
-/// are derived. The host is written "host". `order` is "graph", the name of a
-/// policy (launchPolicyNames()) or a list of nodes; nodes
-/// that do not compute may be left out of it. Errors: a fingerprint of another
-/// model, unknown keys, nodes or loops (with the nearest known ones), a regular
-/// expression that matches nothing, what verify() finds.
+/// one has to agree with. Entries of "parameters" give the updates of the
+/// parameters of that name, or of those whose names a regular expression
+/// matches, configurations of their own, in the loops of the update (d0, d1,
+/// ...: the dimensions of the parameter). Compute nodes that no entry names are
+/// an error that lists them; ends of the graph that no entry names are derived.
+/// The host is written "host". `order` is "graph", the name of a policy
+/// (launchPolicyNames()) or a list of nodes; nodes that do not compute may be
+/// left out of it. Errors: a fingerprint of another model, unknown keys, nodes
+/// or loops (with the nearest known ones), a regular expression that matches
+/// nothing, what verify() finds.
 llvm::Expected<Strategy> parseStrategy(llvm::StringRef json,
                                        const SearchProblem &problem,
                                        StrategyInfo *info = nullptr);

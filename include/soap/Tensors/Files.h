@@ -19,11 +19,16 @@ namespace soap::tensors {
 /// pipe might wait for ever.
 std::ifstream openFile(const std::string &path);
 
+/// When a file counts as written: once all programs see it, or once it survives
+/// a loss of power.
+enum class Durability { Visible, OnDisk };
+
 /// Makes or replaces a file by what `write` puts into the stream. A file that
 /// cannot be written whole leaves the old one, or none. What is no regular file
 /// (/dev/stdout) is written in place. Throws RunError.
 void writeFile(const std::string &path,
-               const std::function<void(std::ostream &)> &write);
+               const std::function<void(std::ostream &)> &write,
+               Durability durability = Durability::Visible);
 
 } // namespace soap::tensors
 

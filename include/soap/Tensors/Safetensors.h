@@ -13,17 +13,24 @@
 #ifndef SOAP_TENSORS_SAFETENSORS_H
 #define SOAP_TENSORS_SAFETENSORS_H
 
+#include "soap/Tensors/Files.h"
 #include "soap/Tensors/Tensor.h"
 #include <map>
 
 namespace soap::tensors {
 
 /// Throws RunError if the file cannot be written whole; an older one stays.
+/// `metadata` are texts by name, which the format has room for.
 void writeSafetensors(const std::string &path,
-                      const std::map<std::string, Tensor> &tensors);
+                      const std::map<std::string, Tensor> &tensors,
+                      const std::map<std::string, std::string> &metadata = {},
+                      Durability durability = Durability::Visible);
 /// Throws UsageError, with the file's name: a file that is not there or not
-/// whole, a type that SOAP does not know.
-std::map<std::string, Tensor> readSafetensors(const std::string &path);
+/// whole, a type that SOAP does not know. `metadata`, if it is not null, gets
+/// the texts.
+std::map<std::string, Tensor>
+readSafetensors(const std::string &path,
+                std::map<std::string, std::string> *metadata = nullptr);
 
 } // namespace soap::tensors
 

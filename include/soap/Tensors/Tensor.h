@@ -21,6 +21,9 @@ namespace soap::tensors {
 /// Element i of a dense tensor, whatever its type.
 double elementAt(soap_element element, const unsigned char *data, size_t i);
 bool isFloat(soap_element element);
+/// True if every number of type `from` is one of the wider type `to`, both
+/// integers or both floats.
+bool isWidening(soap_element from, soap_element to);
 
 /// A dense, row-major tensor.
 struct Tensor {
@@ -35,6 +38,8 @@ struct Tensor {
   size_t count() const { return bytes.size() / soap_element_size(element); }
   /// Element i, whatever its type.
   double at(size_t i) const { return elementAt(element, bytes.data(), i); }
+  /// Gives element i a value, rounded to its type.
+  void set(size_t i, double value);
   bool isFloat() const { return tensors::isFloat(element); }
 };
 

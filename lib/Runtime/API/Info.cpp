@@ -140,6 +140,11 @@ std::string runtime::describeModel(Engine &engine) {
     strategy = toString(table.strategy()).empty()
                    ? Json(nullptr)
                    : Json(toString(table.strategy()));
+  // Null in a model for inference, and in one whose step was made by passes.
+  Json training = Json::parse(toString(table.training()), nullptr,
+                              /*allow_exceptions=*/false);
+  if (!training.is_object())
+    training = nullptr;
   const fb::Program &first = *table.programs()->Get(0);
   Group *group = engine.group();
   Json libraries = {engine.backend().library()};
@@ -162,6 +167,7 @@ std::string runtime::describeModel(Engine &engine) {
                  {"programs", describePrograms(table)},
                  {"reference", engine.model().hasReference()},
                  {"simulated_ns", first.simulated_ns()},
+                 {"training", std::move(training)},
                  {"processes", describeProcesses(engine)},
                  {"devices", std::move(devices)},
                  {"kernels", std::move(kernels)},

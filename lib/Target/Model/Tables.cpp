@@ -350,6 +350,7 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
   model.cores_per_device = options.coresPerDevice;
   model.machine_devices = options.machineDevices;
   model.strategy = options.strategy;
+  model.training = options.training;
 
   ModelIndex index(module);
   if (failed(buildPrograms(module, options, index, model)))

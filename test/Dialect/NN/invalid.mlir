@@ -28,10 +28,38 @@ func.func @main(%x: tensor<2xf32>) {
 
 // -----
 
+// Tests that an update has a leader in the same group, which is part of no other.
+func.func @main(%x: tensor<2xf32>) {
+  %0 = nn.relu %x {nn.name = "a"} : tensor<2xf32>
+  // expected-error @+1 {{'nn.relu' op expected 'nn.update' to name a member of the same group that is part of no other update, got: 'a'}}
+  %1 = nn.relu %0 {nn.name = "b", nn.group = #nn.group<"a">, nn.update = "a"} : tensor<2xf32>
+  return
+}
+
+// -----
+
+// Tests that an update is named.
+func.func @main(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'nn.relu' op expected 'nn.update' to be the name of an operation, got: 3 : i64}}
+  %0 = nn.relu %x {nn.name = "a", nn.update = 3} : tensor<2xf32>
+  return
+}
+
+// -----
+
 // Tests that the dialect has no other attribute.
 func.func @main(%x: tensor<2xf32>) {
-  // expected-error @+1 {{'nn.relu' op expected no attributes of the nn dialect but 'nn.name', 'nn.group', 'nn.parts', 'nn.constant', 'nn.state' and 'nn.view', got: 'nn.label'}}
+  // expected-error @+1 {{'nn.relu' op expected no attributes of the nn dialect but 'nn.name', 'nn.group', 'nn.update', 'nn.parts', 'nn.constant', 'nn.state', 'nn.training' and 'nn.view', got: 'nn.label'}}
   %0 = nn.relu %x {nn.name = "a", nn.label = "b"} : tensor<2xf32>
+  return
+}
+
+// -----
+
+// Tests that how a step was made is said by a module, in a string.
+func.func @main(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'nn.relu' op expected 'nn.training' to be a string, of a module, got: "{}"}}
+  %0 = nn.relu %x {nn.name = "a", nn.training = "{}"} : tensor<2xf32>
   return
 }
 

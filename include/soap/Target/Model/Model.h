@@ -30,6 +30,7 @@ struct ModelOptions {
   std::string name;        ///< Of the model: "light_resnet50".
   std::string fingerprint; ///< Of its operator graph.
   std::string strategy;    ///< A strategy file, JSON.
+  std::string training;    ///< How a step was made, JSON; empty: none.
   /// Simulated step times of the programs, in order; absent or 0: unknown.
   llvm::SmallVector<uint64_t, 2> simulatedNs;
   uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly,

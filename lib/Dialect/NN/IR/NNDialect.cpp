@@ -10,6 +10,7 @@
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Dialect/NN/IR/TrainingDescription.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -192,6 +193,14 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                << attribute.getValue();
     return success();
   }
+  if (attribute.getName() == updateAttrName) {
+    auto leader = dyn_cast<StringAttr>(attribute.getValue());
+    if (!leader || leader.empty())
+      return op->emitOpError() << "expected '" << updateAttrName
+                               << "' to be the name of an operation, got: "
+                               << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() == constantAttrName ||
       attribute.getName() == stateAttrName) {
     if (!isa<ParameterOp>(op) || !isa<UnitAttr>(attribute.getValue()))
@@ -201,13 +210,20 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
   }
   if (attribute.getName() == viewAttrName)
     return verifyView(op, attribute.getValue());
+  if (attribute.getName() == trainingAttrName) {
+    if (!isa<ModuleOp>(op) || !isa<StringAttr>(attribute.getValue()))
+      return op->emitOpError()
+             << "expected '" << trainingAttrName
+             << "' to be a string, of a module, got: " << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() == partsAttrName)
     return verifyParts(op, attribute.getValue());
   if (attribute.getName() != "nn.name")
     return op->emitOpError() << "expected no attributes of the nn dialect but "
-                                "'nn.name', 'nn.group', 'nn.parts', "
-                                "'nn.constant', 'nn.state' and 'nn.view', "
-                                "got: '"
+                                "'nn.name', 'nn.group', 'nn.update', "
+                                "'nn.parts', 'nn.constant', 'nn.state', "
+                                "'nn.training' and 'nn.view', got: '"
                              << attribute.getName().getValue() << "'";
   auto name = dyn_cast<StringAttr>(attribute.getValue());
   if (!name || name.empty())
@@ -245,9 +261,20 @@ StringRef soap::nn::getGroupLeader(Operation *op) {
   return group ? group.getLeader() : StringRef();
 }
 
+StringRef soap::nn::getUpdateLeader(Operation *op) {
+  auto leader = op->getAttrOfType<StringAttr>(updateAttrName);
+  return leader ? leader.getValue() : StringRef();
+}
+
+void soap::nn::joinUpdate(Operation *op, Operation *leader) {
+  op->setAttr(updateAttrName,
+              StringAttr::get(op->getContext(), getName(leader)));
+}
+
 void soap::nn::leaveGroup(Operation *op) {
   op->removeAttr(groupAttrName);
   op->removeAttr(partsAttrName); // They are those of the group.
+  op->removeAttr(updateAttrName);
 }
 
 void soap::nn::leaveLostGroups(Block &block) {

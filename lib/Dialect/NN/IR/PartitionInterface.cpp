@@ -267,8 +267,28 @@ verifyGroup(Operation *op,
   return success();
 }
 
+/// Checks the leader of the update that `op` is part of: it is in the group of
+/// `op`, and part of no other update.
+static LogicalResult
+verifyUpdate(Operation *op,
+             const llvm::DenseMap<StringRef, Operation *> &known) {
+  StringRef name = getUpdateLeader(op);
+  if (name.empty())
+    return success();
+  Operation *leader = known.lookup(name);
+  if (!leader || !getUpdateLeader(leader).empty() ||
+      getGroupLeader(leader).empty() ||
+      getGroupLeader(leader) != getGroupLeader(op))
+    return op->emitOpError()
+           << "expected '" << updateAttrName
+           << "' to name a member of the same group that is part of no other "
+              "update, got: '"
+           << name << "'";
+  return success();
+}
+
 /// Checks the names of all nn ops from `first` to the end of the block: no two
-/// are equal, and all groups have leaders.
+/// are equal, and all groups and updates have leaders.
 static LogicalResult verifyNames(Operation *first) {
   llvm::DenseMap<StringRef, Operation *> seen;
   for (Operation *op = first; op; op = op->getNextNode()) {
@@ -288,7 +308,8 @@ static LogicalResult verifyNames(Operation *first) {
     return diagnostic;
   }
   for (Operation *op = first; op; op = op->getNextNode())
-    if (isa<PartitionOpInterface>(op) && failed(verifyGroup(op, seen)))
+    if (isa<PartitionOpInterface>(op) &&
+        (failed(verifyGroup(op, seen)) || failed(verifyUpdate(op, seen))))
       return failure();
   return success();
 }

@@ -68,6 +68,7 @@ public:
 private:
   std::string unique(StringRef base) { return names_.unique(base); }
   Value scaleFor(ArrayRef<TrainedParameter> trained);
+  Value squareOf(const TrainedParameter &trained, Type element);
   ParameterOp createState(ParameterOp parameter, StringRef suffix);
   void update(const TrainedParameter &trained, Value scale,
               SmallVectorImpl<NewValue> &values);
@@ -77,6 +78,8 @@ private:
   NodeNames &names_;
   Schedules &schedules_;
   const OptimizerOptions &options_;
+  /// What computes the square of a parameter's gradient: part of its update.
+  llvm::DenseMap<Value, SmallVector<Operation *, 4>> squares_;
 };
 } // namespace
 
@@ -105,6 +108,25 @@ ScheduleOp Schedules::get(OpBuilder &builder, Type element) {
   return schedule;
 }
 
+/// The sum of the squares of a gradient, of shape [1].
+Value Updates::squareOf(const TrainedParameter &trained, Type element) {
+  auto [parameter, gradient] = trained;
+  auto makeUnique = [&](StringRef base) { return unique(base); };
+  auto [reader, access] = findReader(parameter.getResult());
+  GradientBuilder b(builder_, reader, (getName(parameter) + ".square").str(),
+                    makeUnique);
+  b.setFrame(access);
+  SmallVector<int64_t> axes(
+      llvm::to_vector(llvm::seq<int64_t>(typeOf(gradient).getRank())));
+  Value squares = b.mul(gradient, gradient);
+  Value sum = b.convert(b.reshape(b.sum(squares, axes), {1}), element);
+  for (Operation *op = squares.getDefiningOp();; op = op->getNextNode()) {
+    squares_[parameter.getResult()].push_back(op);
+    if (op == sum.getDefiningOp())
+      return sum;
+  }
+}
+
 /// min(1, clip-norm / (norm + 1e-6)), the factor of all gradients; null: 1.
 Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
   if (options_.clipNorm == 0)
@@ -114,16 +136,8 @@ Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
   // other, and then their sum.
   Type element = typeOf(trained.front().gradient).getElementType();
   SmallVector<Value> squares;
-  for (auto [parameter, gradient] : trained) {
-    auto [reader, access] = findReader(parameter.getResult());
-    GradientBuilder b(builder_, reader, (getName(parameter) + ".square").str(),
-                      makeUnique);
-    b.setFrame(access);
-    SmallVector<int64_t> axes(
-        llvm::to_vector(llvm::seq<int64_t>(typeOf(gradient).getRank())));
-    Value sum = b.sum(b.mul(gradient, gradient), axes);
-    squares.push_back(b.convert(b.reshape(sum, {1}), element));
-  }
+  for (const TrainedParameter &each : trained)
+    squares.push_back(squareOf(each, element));
   auto count = static_cast<int64_t>(squares.size());
   auto all = builder_.create<ConcatOp>(
       loc_, RankedTensorType::get({count}, element), squares, 0);
@@ -203,9 +217,11 @@ void Updates::update(const TrainedParameter &trained, Value scale,
                       SmallVector<Type>(1 + state.size(), type), attributes);
   Operation *op = builder_.create(made);
   b.join(cast<PartitionOpInterface>(op), access);
-  values.push_back({parameter, op->getResult(0), reader, access});
+  for (Operation *square : squares_.lookup(parameter.getResult()))
+    joinUpdate(square, op);
+  values.push_back({parameter, op->getResult(0), reader, access, op});
   for (auto [index, each] : llvm::enumerate(state))
-    values.push_back({each, op->getResult(1 + index), reader, access});
+    values.push_back({each, op->getResult(1 + index), reader, access, op});
 }
 
 SmallVector<NewValue> Updates::build(ArrayRef<TrainedParameter> trained) {
@@ -230,8 +246,10 @@ void soap::nn::buildWrites(OpBuilder &builder, NodeNames &names,
   for (NewValue each : values) {
     GradientBuilder b(builder, each.leader,
                       (getName(each.parameter) + ".write").str(), unique);
-    b.join(b.create<WriteOp>(each.value.getType(), each.value,
-                             each.parameter.getResult()),
-           each.access);
+    auto write = b.join(b.create<WriteOp>(each.value.getType(), each.value,
+                                          each.parameter.getResult()),
+                        each.access);
+    if (each.update)
+      joinUpdate(write, each.update);
   }
 }

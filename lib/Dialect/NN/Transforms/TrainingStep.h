@@ -135,6 +135,8 @@ struct NewValue {
   mlir::Value value;
   mlir::Operation *leader = nullptr;
   ValueAccess access;
+  /// Leads the update of the parameter, if a strategy may decide about that.
+  mlir::Operation *update = nullptr;
 };
 
 /// Replaces every nn.batch_norm of `function` by operations that compute the

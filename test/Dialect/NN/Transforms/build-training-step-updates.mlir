@@ -26,10 +26,10 @@
 // CHECK: %[[WV:[0-9]+]] = nn.parameter {nn.name = "w.variance"} : tensor<4x3xf32> from #nn.splat<0.000000e+00 : f32>
 // CHECK: %[[NW:[a-z0-9_]+]], %[[NM:[a-z0-9_]+]], %[[NV:[a-z0-9_]+]] = nn.adam %[[W]], %[[DW]], %[[WM]], %[[WV]], %[[RATE]], %[[C1]], %[[C2]], %[[SCALE]] {decoupled, nn.group = #nn.group<"fc", {d0 = "k", d1 = "f"}>, nn.name = "w.update", weight_decay = 2.500000e-01 : f64}
 // CHECK: %[[NB:[a-z0-9_]+]], %{{.*}}, %{{.*}} = nn.adam %[[B]], %[[DB]], {{.*}} {decoupled, nn.group = #nn.group<"fc", {d0 = "f"}>, nn.name = "b.update"}
-// CHECK: nn.write %[[NW]], %[[W]] {nn.group = #nn.group<"fc", {d0 = "k", d1 = "f"}>, nn.name = "w.write"}
-// CHECK: nn.write %[[NM]], %[[WM]] {nn.group = #nn.group<"fc", {d0 = "k", d1 = "f"}>, nn.name = "w.mean.write"}
+// CHECK: nn.write %[[NW]], %[[W]] {nn.group = #nn.group<"fc", {d0 = "k", d1 = "f"}>, nn.name = "w.write", nn.update = "w.update"}
+// CHECK: nn.write %[[NM]], %[[WM]] {nn.group = #nn.group<"fc", {d0 = "k", d1 = "f"}>, nn.name = "w.mean.write", nn.update = "w.update"}
 // CHECK: nn.write %[[NV]], %[[WV]] {{.*}}nn.name = "w.variance.write"
-// CHECK: nn.write %[[NB]], %[[B]] {nn.group = #nn.group<"fc", {d0 = "f"}>, nn.name = "b.write"}
+// CHECK: nn.write %[[NB]], %[[B]] {nn.group = #nn.group<"fc", {d0 = "f"}>, nn.name = "b.write", nn.update = "b.update"}
 // CHECK: nn.output %{{.*}} {nn.name = "loss"}
 // CHECK-NOT: nn.output
 

@@ -62,7 +62,17 @@ constexpr llvm::StringLiteral groupAttrName("nn.group");
 /// The name of the leader of the group that an operation is a member of; empty
 /// for leaders and for operations without a group.
 llvm::StringRef getGroupLeader(mlir::Operation *op);
-/// Makes an operation a member of no group.
+/// The attribute that makes an operation part of the update of a parameter: the
+/// name of the operation that leads the update, which is in the same group. A
+/// strategy may decide about an update apart from its group; loops run along
+/// the leader's loops of the same names then.
+constexpr llvm::StringLiteral updateAttrName("nn.update");
+/// The name of the leader of the update that an operation is part of; empty for
+/// leaders and for operations that are part of none.
+llvm::StringRef getUpdateLeader(mlir::Operation *op);
+/// Makes an operation part of the update that `leader` leads.
+void joinUpdate(mlir::Operation *op, mlir::Operation *leader);
+/// Makes an operation a member of no group, and part of no update.
 void leaveGroup(mlir::Operation *op);
 /// Lets the members of groups whose leaders are no more in `block` decide for
 /// themselves: for passes that erase operations.
