@@ -205,6 +205,11 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
           },
           "training step", Kind::BadInput))
     return error;
+  if (training.bucketBytes > 0)
+    module_->lookupSymbol("main")->setAttr(
+        soapir::SOAPDialect::getBucketBytesAttrName(),
+        IntegerAttr::get(IntegerType::get(&context_, 64),
+                         training.bucketBytes));
   (*module_)->setAttr(nn::trainingAttrName,
                       StringAttr::get(&context_, describeTraining(training)));
   return llvm::Error::success();

@@ -47,12 +47,18 @@ void ValueCompiler::addAction(int32_t index) {
   tasks.action = index;
   tasks.kind = action.kind;
   tasks.bytes = bytes;
+  tasks.memberBytes = bytesOf(plan_->inputsOf(action).front().box);
   for (int32_t device : plan_->groupOf(action))
     members_.findOrAdd(device);
   tasks.devices = keep(ArrayRef<int32_t>(members_.devices));
   addPacks(tasks, action, /*drain=*/false);
-  tasks.slot = out_.numSlots;
-  out_.numSlots += static_cast<int32_t>(tasks.devices.size());
+  tasks.joinsBuckets = lateSlots_[index] >= 0;
+  if (tasks.joinsBuckets) {
+    tasks.slot = lateSlots_[index];
+  } else {
+    tasks.slot = out_.numSlots;
+    out_.numSlots += static_cast<int32_t>(tasks.devices.size());
+  }
   addMembers(tasks, action);
   if (action.kind != ActionKind::Transfer &&
       action.kind != ActionKind::HaloExchange) {
@@ -235,17 +241,22 @@ const CollectiveCost &ValueCompiler::costOf(const FlatPlan::Action &action) {
   memberBytes_.assign(group.size(), 0);
   for (auto [index, port] : llvm::enumerate(plan_->inputsOf(action)))
     memberBytes_[index] = bytesOf(port.box);
+  return costOf(action.kind, group, memberBytes_);
+}
+
+const CollectiveCost &ValueCompiler::costOf(ActionKind kind,
+                                            ArrayRef<int32_t> group,
+                                            ArrayRef<int64_t> memberBytes) {
   KeyBuilder builder;
-  builder.add(static_cast<int64_t>(action.kind));
+  builder.add(static_cast<int64_t>(kind));
   builder.addAll(group);
-  builder.addAll(ArrayRef<int64_t>(memberBytes_));
+  builder.addAll(memberBytes);
   // A search meets the same collectives again and again, but not for ever.
   constexpr unsigned mostCosts = 1 << 17;
   if (collectives_.size() > mostCosts)
     collectives_.clear();
   auto [it, isNew] = collectives_.try_emplace(builder.key());
   if (isNew)
-    it->second =
-        CostModel::collective(action.kind, group, memberBytes_, topology_);
+    it->second = CostModel::collective(kind, group, memberBytes, topology_);
   return it->second;
 }

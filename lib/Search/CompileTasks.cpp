@@ -73,6 +73,7 @@ ValueTasks ValueCompiler::compile(const CompileInput &input, PlanArena &arena) {
   shardSlot_.assign(plan_->shards.size(), -1);
   copies_.clear(*plan_);
 
+  findLateSlots();
   reduce();
   for (size_t action = 0; action < plan_->actions.size(); ++action)
     addAction(static_cast<int32_t>(action));
@@ -121,6 +122,17 @@ int64_t ValueCompiler::assembleNs(int32_t box, FlatPlan::Slice pieces,
 int32_t ValueCompiler::producerIndex(int32_t device) const {
   auto it = llvm::lower_bound(in_->producer.devices, device);
   return static_cast<int32_t>(it - in_->producer.devices.begin());
+}
+
+/// The first slots are those of actions that may run in a bucket.
+void ValueCompiler::findLateSlots() {
+  lateSlots_.assign(plan_->actions.size(), -1);
+  for (int32_t index : bucketActions(*plan_)) {
+    const FlatPlan::Action &action = plan_->actions[index];
+    lateSlots_[index] = out_.numSlots;
+    out_.numSlots += action.group.size();
+  }
+  out_.numLateSlots = out_.reduceSlot = out_.numSlots;
 }
 
 void ValueCompiler::reduce() {

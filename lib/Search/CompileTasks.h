@@ -11,7 +11,7 @@
 #include "CopyTable.h"
 #include "Hashing.h"
 #include "PlanArena.h"
-#include "soap/Partition/FlatPlan.h"
+#include "soap/Partition/Buckets.h"
 #include "soap/Search/TaskGraph.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
@@ -53,6 +53,9 @@ public:
   explicit ValueCompiler(const Topology &topology);
   /// The lists of the result go to `arena`.
   ValueTasks compile(const CompileInput &input, PlanArena &arena);
+  /// What a collective costs. Holds until the next call.
+  const CollectiveCost &costOf(ActionKind kind, llvm::ArrayRef<int32_t> group,
+                               llvm::ArrayRef<int64_t> memberBytes);
 
 private:
   /// Devices in the order in which they come up, and the place of each.
@@ -95,6 +98,7 @@ private:
   int32_t producerIndex(int32_t device) const;
   Phase phaseOf(const FlatPlan::Action &action) const;
   bool isRead(const FlatPlan::Port &port) const;
+  void findLateSlots();
   void reduce();
   void addAction(int32_t index);
   void addDrainPacks(int32_t index);
@@ -131,6 +135,7 @@ private:
   llvm::SmallVector<int32_t, 0> shardSlot_;
   DeviceList members_, packed_;
   llvm::SmallVector<int32_t, 64> packSlots_; ///< Per input; -1: not copied.
+  llvm::SmallVector<int32_t, 8> lateSlots_;  ///< Per action, -1: not late.
   llvm::SmallVector<Wait, 64> waits_, moveWaits_, producerWaits_;
   llvm::SmallVector<int64_t, 0> costs_;
   llvm::SmallVector<int64_t, 64> memberBytes_;

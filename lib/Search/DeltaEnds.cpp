@@ -47,19 +47,36 @@ int64_t DeltaSimulator::endNs(int32_t row) const {
       continue;
     const int64_t *slots = &state_.times[state_.blocks[crossing.value].begin];
     int64_t shift = state_.shifts[tasks_.launchPosition(crossing.value)];
+    LateSlots late = lateSlotsOf(crossing.value, row);
+    auto reach = [&](const Wait &wait, int64_t tail) {
+      if (wait.slot >= late.count)
+        end = std::max(end, slots[wait.slot] + shift + tail);
+      else if (!late.follow)
+        end = std::max(end, state_.slotEnd(tasks_, crossing.value, wait.slot) +
+                                tail);
+    };
     for (int32_t i = crossing.firstUse; i < crossing.lastUse; ++i) {
       const UseTasks &use = value.uses[uses_[i].use];
       for (const Wait &wait : use.computeWaits)
-        end = std::max(end, slots[wait.slot] + shift +
-                                tails_->ofNode(uses_[i].node)[wait.at]);
+        reach(wait, tails_->ofNode(uses_[i].node)[wait.at]);
       if (use.unpackWaits.empty())
         continue;
       llvm::ArrayRef<int64_t> unpacks = tails_->ofUnpacks(
           tasks_.operandIndex(uses_[i].node, uses_[i].operand));
       for (const Wait &wait : use.unpackWaits)
-        end = std::max(end, slots[wait.slot] + shift + unpacks[wait.at]);
+        reach(wait, unpacks[wait.at]);
     }
   }
+  for (int32_t bucket : crossingBuckets_[row])
+    for (auto [action, tail] : llvm::zip_equal(
+             tasks_.bucketTasks(bucket).actions, tails_->ofBucket(bucket)))
+      for (const BucketAction::Member &member : action.members)
+        if (int32_t at = tasks_.launchPosition(member.value);
+            at < rowPosition(row))
+          end = std::max(
+              end,
+              state_.times[state_.blocks[member.value].begin + member.slot] +
+                  state_.shifts[at] + tail);
   return end;
 }
 
@@ -79,6 +96,52 @@ void DeltaSimulator::finish() {
 // Is the rest as before?
 //===----------------------------------------------------------------------===//
 
+DeltaSimulator::CrossingTimes DeltaSimulator::timesAt(size_t block,
+                                                      int32_t launched) const {
+  CrossingTimes times;
+  times.now = times.old = &state_.times[state_.blocks[block].begin];
+  times.nowShift = times.oldShift = state_.shifts[launched];
+  if (simulatedAt_[launched] == trial_) {
+    times.old = &savedTimes_[savedOffset_[block]];
+    times.oldShift = shiftsBefore_[launched];
+  } else {
+    times.oldShift -= segmentShifts_[launched];
+  }
+  return times;
+}
+
+DeltaSimulator::LateSlots DeltaSimulator::lateSlotsOf(int32_t value,
+                                                      int32_t row) const {
+  int32_t bucket = tasks_.bucketOf(value);
+  if (bucket < 0)
+    return {};
+  int32_t launched = tasks_.bucketPosition(bucket);
+  return {tasks_.valueTasks(value).numLateSlots, launched,
+          launched >= rowPosition(row)};
+}
+
+/// checkCrossings() of what a bucket behind `row` waits for.
+template <typename Accept>
+bool DeltaSimulator::checkBucket(int32_t row, int32_t bucket,
+                                 Accept acceptable) const {
+  int32_t launched = tasks_.bucketPosition(bucket);
+  if (changedAt_[launched] == trial_)
+    return true; // It will be simulated.
+  for (const BucketAction &action : tasks_.bucketTasks(bucket).actions)
+    for (const BucketAction::Member &member : action.members) {
+      int32_t at = tasks_.launchPosition(member.value);
+      if (at >= rowPosition(row))
+        break;
+      CrossingTimes times = timesAt(member.value, at);
+      int64_t start =
+          state_.slotEnd(tasks_, member.value, member.slot) - action.ns;
+      if (!acceptable(times.oldAt(member.slot), times.nowAt(member.slot),
+                      start))
+        return false;
+    }
+  return true;
+}
+
 /// Calls `acceptable(old, now, start)` for every time of a value that was
 /// launched before `row` and that something at or behind it waits for: when it
 /// was, when it is with the change, and when what waits started. Stops at the
@@ -89,17 +152,18 @@ bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
     const ValueTasks &value = tasks_.valueTasks(crossing.value);
     if (value.numSlots == 0)
       continue;
-    int32_t launched = tasks_.launchPosition(crossing.value);
-    bool simulated = simulatedAt_[launched] == trial_;
-    const SimulatorState::Block &block = state_.blocks[crossing.value];
-    const int64_t *now = &state_.times[block.begin];
-    const int64_t *old =
-        simulated ? &savedTimes_[savedOffset_[crossing.value]] : now;
-    int64_t nowShift = state_.shifts[launched], oldShift = nowShift;
-    if (simulated)
-      oldShift = shiftsBefore_[launched];
-    else
-      oldShift -= segmentShifts_[launched];
+    CrossingTimes early =
+        timesAt(crossing.value, tasks_.launchPosition(crossing.value));
+    LateSlots late = lateSlotsOf(crossing.value, row);
+    CrossingTimes ended;
+    if (late.count != 0 && !late.follow)
+      ended = timesAt(state_.lateBlock(crossing.value), late.launched);
+    auto accepts = [&](const Wait &wait, int64_t start) {
+      if (wait.slot < late.count)
+        return late.follow || acceptable(ended.oldAt(wait.slot),
+                                         ended.nowAt(wait.slot), start);
+      return acceptable(early.oldAt(wait.slot), early.nowAt(wait.slot), start);
+    };
     for (int32_t i = crossing.firstUse; i < crossing.lastUse; ++i) {
       const auto [reader, number, id, operand] = uses_[i];
       const UseTasks &use = value.uses[number];
@@ -116,17 +180,17 @@ bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
                     .begin];
       int64_t readerShift = state_.shifts[reader];
       for (const Wait &wait : use.computeWaits)
-        if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
-                        nodeEnds[wait.at] + readerShift - node.ns[wait.at]))
+        if (!accepts(wait, nodeEnds[wait.at] + readerShift - node.ns[wait.at]))
           return false;
       for (const Wait &wait : use.unpackWaits)
-        if (!acceptable(old[wait.slot] + oldShift, now[wait.slot] + nowShift,
-                        unpackEnds[wait.at] + readerShift -
-                            use.unpackNs[wait.at]))
+        if (!accepts(wait,
+                     unpackEnds[wait.at] + readerShift - use.unpackNs[wait.at]))
           return false;
     }
   }
-  return true;
+  return llvm::all_of(crossingBuckets_[row], [&](int32_t bucket) {
+    return checkBucket(row, bucket, acceptable);
+  });
 }
 
 /// True if all that is launched from `row` to the next change, or to the end,

@@ -84,6 +84,13 @@ void DeltaSimulator::describeOrder() {
       crossings_[row].push_back({value, first, last});
     }
   }
+  crossingBuckets_.assign(numRows_, {});
+  for (int32_t bucket = 0; bucket < tasks_.numBuckets(); ++bucket) {
+    int32_t first = tasks_.launchPosition(tasks_.bucketValues(bucket).front());
+    for (int32_t row = first / interval_ + 1;
+         row <= tasks_.bucketPosition(bucket) / interval_; ++row)
+      crossingBuckets_[row].push_back(bucket);
+  }
 }
 
 int64_t DeltaSimulator::reset() {

@@ -45,8 +45,11 @@ void DeltaSimulator::findChanges() {
   for (int32_t node : tasks_.proposedNodes())
     add(tasks_.rank(node));
   for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
+    int32_t bucket = tasks_.bucketOf(value);
     if (tasks_.isPending(value)) {
       add(tasks_.launchPosition(value));
+      if (bucket >= 0)
+        add(tasks_.bucketPosition(bucket));
       for (const GraphValue::Use &use : graph.value(value).uses)
         add(tasks_.rank(use.node));
       continue;
@@ -60,6 +63,16 @@ void DeltaSimulator::findChanges() {
     // Times in a block that has to move are no longer known by their slots.
     bool moves = static_cast<size_t>(state_.blocks[value].capacity) <
                  static_cast<size_t>(now.numSlots);
+    // What a bucket runs depends on each of its values, also on those that have
+    // a bound alone.
+    if (bucket >= 0 && (before->numLateSlots != 0 || now.numLateSlots != 0 ||
+                        before->isBound != now.isBound)) {
+      add(tasks_.bucketPosition(bucket));
+      moves |=
+          before->numLateSlots != now.numLateSlots ||
+          static_cast<size_t>(state_.blocks[state_.lateBlock(value)].capacity) <
+              static_cast<size_t>(now.numLateSlots);
+    }
     for (auto [number, use] : llvm::enumerate(graph.value(value).uses)) {
       const UseTasks &tasks = now.uses[number];
       bool waits = !tasks.computeWaits.empty() || !tasks.unpackWaits.empty();
@@ -80,6 +93,8 @@ void DeltaSimulator::fitBlock(size_t block, size_t size) {
 void DeltaSimulator::fitBlocksOf(int32_t value) {
   const ValueTasks &now = tasks_.valueTasks(value);
   fitBlock(value, now.numSlots);
+  fitBlock(state_.lateBlock(value),
+           SimulatorState::numLateSlots(tasks_, value));
   for (auto [use, place] :
        llvm::zip_equal(now.uses, tasks_.graph().value(value).uses))
     fitBlock(state_.useBlock(tasks_.operandIndex(place.node, place.operand)),
@@ -144,6 +159,9 @@ void DeltaSimulator::save(int32_t position) {
     saveBlock(value);
   for (int32_t value : tasks_.prefetchesAt(position))
     saveBlock(value);
+  for (int32_t bucket : tasks_.bucketsAt(position))
+    for (int32_t value : tasks_.bucketValues(bucket))
+      saveBlock(state_.lateBlock(value));
   shiftsBefore_[position] = state_.shifts[position];
   simulated_.push_back(position);
   state_.shifts[position] = 0;

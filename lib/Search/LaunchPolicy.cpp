@@ -19,7 +19,10 @@ class ListScheduler {
 public:
   explicit ListScheduler(const TaskGraph &tasks)
       : graph_(tasks.graph()), tasks_(tasks), missing_(graph_.numNodes(), 0),
-        launched_(graph_.numValues(), false) {}
+        launched_(graph_.numValues(), false) {
+    for (int32_t bucket = 0; bucket < tasks.numBuckets(); ++bucket)
+      unlaunched_.push_back(tasks.bucketValues(bucket).size());
+  }
 
   /// `add(node, time)` is told every node that becomes ready and when all that
   /// it reads is there; `next(pass)` gives the node to launch, or -1.
@@ -53,12 +56,22 @@ public:
           pass.launchValue(value);
         }
       pass.launchNode(id);
-      for (int32_t value : graph_.node(id).results) {
-        pass.launchValue(value);
+      auto release = [&](int32_t value) {
         for (const GraphValue::Use &use : graph_.value(value).uses)
           if (--missing_[use.node] == 0 && !isWrite(use.node) &&
               graph_.node(use.node).role == NodeRole::Compute)
             add(use.node, pass.readyTime(use.node));
+      };
+      for (int32_t value : graph_.node(id).results) {
+        pass.launchValue(value);
+        int32_t bucket = tasks_.bucketOf(value);
+        if (bucket < 0) {
+          release(value);
+        } else if (--unlaunched_[bucket] == 0) {
+          // Whoever reads a value of the bucket stands behind all of them.
+          pass.launchBucket(bucket);
+          llvm::for_each(tasks_.bucketValues(bucket), release);
+        }
       }
     }
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
@@ -79,6 +92,7 @@ private:
   const OperatorGraph &graph_;
   const TaskGraph &tasks_;
   std::vector<int32_t> missing_;
+  std::vector<size_t> unlaunched_; ///< Per bucket.
   std::vector<bool> launched_;
 };
 

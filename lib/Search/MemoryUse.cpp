@@ -25,7 +25,8 @@ constexpr Parts bothParts{/*shards=*/true, /*plan=*/true};
 
 /// Goes through a step in launch order and says what appears (1) and disappears
 /// (-1): `change(value, parts, sign)`; `run(node)` when all that `node` needs
-/// is there. Parameters and inputs are there all the time.
+/// is there. Parameters and inputs are there all the time, values of a bucket
+/// from the first of them on.
 template <typename Change, typename Run>
 void walkMemory(const TaskGraph &tasks, Change change, Run run) {
   const OperatorGraph &graph = tasks.graph();
@@ -65,8 +66,15 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
     for (int32_t value : tasks.prefetchesAt(static_cast<int32_t>(position)))
       if (graph.node(graph.value(value).producer).role != NodeRole::Input)
         change(value, planAlone, 1);
-    for (int32_t value : graph.node(order[position]).results)
-      change(value, bothParts, 1);
+    for (int32_t value : graph.node(order[position]).results) {
+      // The values of a bucket have one buffer, from the first of them on.
+      int32_t bucket = tasks.bucketOf(value);
+      if (bucket < 0)
+        change(value, bothParts, 1);
+      else if (tasks.bucketValues(bucket).front() == value)
+        for (int32_t member : tasks.bucketValues(bucket))
+          change(member, bothParts, 1);
+    }
     run(order[position]);
     for (int32_t value : dying[position])
       change(value,

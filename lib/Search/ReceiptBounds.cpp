@@ -45,6 +45,7 @@ ValueTasks ReceiptBounds::compile(const Strategy &strategy,
                                   PlanArena &arena) {
   const GraphValue &value = graph_.value(id);
   ValueTasks out;
+  out.isBound = true;
   SmallVector<UseTasks, 4> uses(value.uses.size());
   layoutOf(graph_, strategy, id, layout_);
   const Layout &layout = layout_;

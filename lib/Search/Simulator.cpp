@@ -39,11 +39,11 @@ struct RecordAll {
       busy(devices[i], ns[i]);
     }
   }
-  void collective(const ActionTasks &action, int64_t start, int64_t end) {
+  void collective(llvm::ArrayRef<int32_t> devices, int64_t start, int64_t end) {
     NodeTimes &times = result.times.emplace_back();
-    times.start.assign(action.devices.size(), start);
-    times.end.assign(action.devices.size(), end);
-    for (int32_t device : action.devices)
+    times.start.assign(devices.size(), start);
+    times.end.assign(devices.size(), end);
+    for (int32_t device : devices)
       communicates(device, end - start);
   }
   void transfers(const ActionTasks &action, const int64_t *start,

@@ -47,6 +47,8 @@ public:
     launchNode(node);
     for (int32_t value : tasks_.graph().node(node).results)
       launchValue(value);
+    for (int32_t bucket : tasks_.bucketsAt(position))
+      launchBucket(bucket);
   }
 
   void launchNode(int32_t id) {
@@ -60,8 +62,7 @@ public:
           tasks_.valueTasks(value)
               .uses[tasks_.useIndex(id, static_cast<int32_t>(operand))];
       if (!use.unpackDevices.empty())
-        copy(use.unpackDevices, use.unpackNs, use.unpackWaits,
-             {timesOf(value), shiftOfValue(value)},
+        copy(use.unpackDevices, use.unpackNs, use.unpackWaits, slotsOf(value),
              {times_ + blocks_[state_.useBlock(firstUse + operand)].begin,
               shift});
     }
@@ -73,7 +74,7 @@ public:
           tasks_.valueTasks(value)
               .uses[tasks_.useIndex(id, static_cast<int32_t>(operand))];
       if (!use.computeWaits.empty())
-        wait(use.computeWaits, timesOf(value), shiftOfValue(value), ready);
+        wait(use.computeWaits, slotsOf(value), ready);
     }
     int64_t *ends = times_ + blocks_[state_.nodeBlock(id)].begin;
     for (size_t i = 0; i < count; ++i) {
@@ -100,10 +101,10 @@ public:
       const UseTasks &use =
           tasks_.valueTasks(value)
               .uses[tasks_.useIndex(id, static_cast<int32_t>(operand))];
-      const int64_t *slots = timesOf(value);
+      Slots slots = slotsOf(value);
       for (llvm::ArrayRef<Wait> waits : {use.unpackWaits, use.computeWaits})
         for (const Wait &wait : waits)
-          time = std::max(time, slots[wait.slot] + shiftOfValue(value));
+          time = std::max(time, slots.at(wait.slot));
     }
     return time;
   }
@@ -117,15 +118,20 @@ public:
     int32_t node = tasks_.graph().value(value).producer;
     const int64_t *producer = times_ + blocks_[state_.nodeBlock(node)].begin;
     int64_t shift = shiftOfValue(value);
+    bool inBucket = tasks_.bucketOf(value) >= 0;
     if (!tasks.reduceDevices.empty())
-      copy(tasks.reduceDevices, tasks.reduceNs, {}, {slots, shift},
+      copy(tasks.reduceDevices, tasks.reduceNs, {}, Slots(slots, shift),
            {slots + tasks.reduceSlot, shift});
     for (const ActionTasks &action : tasks.actions) {
       if (!action.packDevices.empty())
         copy(action.packDevices, action.packNs, action.packWaits,
-             {slots, shift}, {slots + action.packSlot, shift});
+             Slots(slots, shift), {slots + action.packSlot, shift});
       if (action.devices.empty())
         continue; // The copies for a drain.
+      if (inBucket && action.joinsBuckets) {
+        slots[action.slot] = inputsOf(action, slots, producer, shift) - shift;
+        continue;
+      }
       switch (action.form) {
       case ActionTasks::Form::Collective:
         collective(action, slots, producer, shift);
@@ -135,13 +141,56 @@ public:
         break;
       case ActionTasks::Form::Receipt:
         receipt(action, slots, producer, tasks_.nodeTasks(node),
-                tasks_.rank(node) >= 0, shift);
+                tasks_.rank(node) >= 0, shift, /*holds=*/!inBucket);
         break;
       }
     }
   }
 
+  /// Every collective starts when the inputs of all its members are there.
+  void launchBucket(int32_t bucket) {
+    int64_t shift = shiftAt(tasks_.bucketPosition(bucket));
+    for (const BucketAction &action : tasks_.bucketTasks(bucket).actions) {
+      int64_t ready = 0;
+      for (auto [index, member] : llvm::enumerate(action.members)) {
+        if (SOAP_FAULT("bucket-too-early") && index > 0 &&
+            index + 1 == action.members.size())
+          continue;
+        ready = std::max(ready, timesOf(member.value)[member.slot] +
+                                    shiftOfValue(member.value));
+      }
+      int64_t end = hold(action.devices, action.links, ready, action.ns,
+                         action.occupiesNs);
+      for (const BucketAction::Member &member : action.members)
+        std::fill_n(times_ + blocks_[state_.lateBlock(member.value)].begin +
+                        member.slot,
+                    action.devices.size(), end - shift);
+    }
+  }
+
 private:
+  /// Slots of a value. Those before `numLate` stand in its late block.
+  struct Slots {
+    Slots(const int64_t *times, int64_t shift) : times(times), shift(shift) {}
+    int64_t at(int32_t slot) const {
+      if (LLVM_UNLIKELY(slot < numLate))
+        return late[slot] + lateShift;
+      return times[slot] + shift;
+    }
+    const int64_t *times, *late = nullptr;
+    int64_t shift, lateShift = 0;
+    int32_t numLate = 0;
+  };
+  Slots slotsOf(int32_t value) const {
+    Slots slots(timesOf(value), shiftOfValue(value));
+    if (int32_t bucket = tasks_.bucketOf(value); LLVM_UNLIKELY(bucket >= 0)) {
+      slots.numLate = tasks_.valueTasks(value).numLateSlots;
+      slots.late = times_ + blocks_[state_.lateBlock(value)].begin;
+      slots.lateShift = shiftAt(tasks_.bucketPosition(bucket));
+    }
+    return slots;
+  }
+
   /// Passes uses on, numbered as in SimulatorState::resources.
   struct Uses {
     Record &record;
@@ -174,10 +223,10 @@ private:
       state_.ready.resize(count);
     return state_.ready.data();
   }
-  static void wait(llvm::ArrayRef<Wait> waits, const int64_t *slots,
-                   int64_t shift, int64_t *ready) {
+  static void wait(llvm::ArrayRef<Wait> waits, const Slots &slots,
+                   int64_t *ready) {
     for (const Wait &wait : waits)
-      ready[wait.at] = std::max(ready[wait.at], slots[wait.slot] + shift);
+      ready[wait.at] = std::max(ready[wait.at], slots.at(wait.slot));
   }
 
   /// Times as they are stored, `shift` too early.
@@ -188,12 +237,12 @@ private:
   /// A compute step on some devices that waits for `slots` and whose ends go to
   /// `ends`.
   void copy(llvm::ArrayRef<int32_t> devices, llvm::ArrayRef<int64_t> ns,
-            llvm::ArrayRef<Wait> waits, Stored slots, Stored ends) {
+            llvm::ArrayRef<Wait> waits, const Slots &slots, Stored ends) {
     size_t count = devices.size();
     int64_t *ready = readyFor(count);
     for (size_t i = 0; i < count; ++i)
       ready[i] = compute_[devices[i]];
-    wait(waits, slots.times, slots.shift, ready);
+    wait(waits, slots, ready);
     for (size_t i = 0; i < count; ++i) {
       record_.use(devices[i], ready[i]);
       int64_t end = ready[i] + ns[i];
@@ -203,22 +252,35 @@ private:
     record_.copy(devices, ready, ns);
   }
 
+  /// When all that a collective reads is there.
+  static int64_t inputsOf(const ActionTasks &action, const int64_t *slots,
+                          const int64_t *producer, int64_t shift) {
+    int64_t time = 0;
+    for (const Wait &wait : action.moveWaits)
+      time = std::max(time, slots[wait.slot] + shift);
+    for (const Wait &wait : action.producerWaits)
+      time = std::max(time, producer[wait.slot] + shift);
+    return time;
+  }
+
+  /// Runs a collective whose inputs are there at `ready`; returns its end.
+  int64_t hold(llvm::ArrayRef<int32_t> devices, llvm::ArrayRef<LinkUse> links,
+               int64_t ready, int64_t ns, int64_t occupiesNs) {
+    int64_t start = startCollective(timeline_, devices, links, ready);
+    if (!SOAP_FAULT("collective-links-free"))
+      holdLinks(timeline_, links, start, uses());
+    int64_t end = start + ns;
+    holdMembers(timeline_, devices, start, end, occupiesNs, uses());
+    record_.collective(devices, start, end);
+    return end;
+  }
+
   void collective(const ActionTasks &action, int64_t *slots,
                   const int64_t *producer, int64_t shift) {
-    int64_t start = 0;
-    for (const Wait &wait : action.moveWaits)
-      start = std::max(start, slots[wait.slot] + shift);
-    for (const Wait &wait : action.producerWaits)
-      start = std::max(start, producer[wait.slot] + shift);
-    start = startCollective(timeline_, action.devices, action.links, start);
-    if (!SOAP_FAULT("collective-links-free"))
-      holdLinks(timeline_, action.links, start, uses());
-    int64_t end = start + action.ns;
-    holdMembers(timeline_, action.devices, start, end, action.occupiesNs,
-                uses());
-    for (size_t i = 0; i < action.devices.size(); ++i)
-      slots[action.slot + i] = end - shift;
-    record_.collective(action, start, end);
+    int64_t end = hold(action.devices, action.links,
+                       inputsOf(action, slots, producer, shift), action.ns,
+                       action.occupiesNs);
+    std::fill_n(slots + action.slot, action.devices.size(), end - shift);
   }
 
   void transfers(const ActionTasks &action, int64_t *slots,
@@ -229,8 +291,8 @@ private:
       start[i] = communication_[action.devices[i]];
     // Only a device that sends waits for its inputs; these waits name none but
     // senders.
-    wait(action.moveWaits, slots, shift, start);
-    wait(action.producerWaits, producer, shift, start);
+    wait(action.moveWaits, Slots(slots, shift), start);
+    wait(action.producerWaits, Slots(producer, shift), start);
     runTransfers(timeline_, action.devices, action.transfers, action.costs,
                  {start, count}, {end, count}, uses());
     for (size_t i = 0; i < count; ++i)
@@ -239,10 +301,11 @@ private:
   }
 
   /// Members appear once per receipt: what one receives for several readers may
-  /// be the same.
+  /// be the same. What may come in a bucket comes later and with others, so
+  /// that it does not hold streams.
   void receipt(const ActionTasks &action, int64_t *slots,
                const int64_t *producer, const NodeTasks &producerTasks,
-               bool producerComputes, int64_t shift) {
+               bool producerComputes, int64_t shift, bool holds) {
     int64_t source = 0;
     if (producerComputes) {
       source = INT64_MAX;
@@ -259,7 +322,7 @@ private:
           std::max(start + action.receiptNs[i], source + action.chainNs[i]);
       slots[action.slot + i] = end[i] - shift;
     }
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; holds && i < count; ++i) {
       int64_t &free = communication_[action.devices[i]];
       free = std::max(free, end[i]);
     }
@@ -279,7 +342,7 @@ struct RecordNothing {
   void compute(const NodeTasks &, const int64_t *) {}
   void copy(llvm::ArrayRef<int32_t>, const int64_t *, llvm::ArrayRef<int64_t>) {
   }
-  void collective(const ActionTasks &, int64_t, int64_t) {}
+  void collective(llvm::ArrayRef<int32_t>, int64_t, int64_t) {}
   void transfers(const ActionTasks &, const int64_t *, const int64_t *) {}
 };
 

@@ -15,9 +15,10 @@ void SimulatorState::reset(const TaskGraph &tasks) {
   numEnds = tasks.topology().numDevices() + 1;
   numValues = graph.numValues();
   numOperands = tasks.operandIndex(graph.numNodes(), 0);
+  numNodes = graph.numNodes();
   resources.assign(2 * numEnds + tasks.topology().numResources(), 0);
   shifts.assign(tasks.order().size(), 0);
-  blocks.assign(nodeBlock(graph.numNodes()), {});
+  blocks.assign(lateBlock(graph.numValues()), {});
   times.clear();
   for (int32_t node = 0; node < graph.numNodes(); ++node)
     fitNode(tasks, node);
@@ -33,6 +34,7 @@ void SimulatorState::fitNode(const TaskGraph &tasks, int32_t node) {
 void SimulatorState::fitValue(const TaskGraph &tasks, int32_t value) {
   const ValueTasks &compiled = tasks.valueTasks(value);
   fit(value, compiled.numSlots);
+  fit(lateBlock(value), numLateSlots(tasks, value));
   for (auto [use, place] :
        llvm::zip_equal(compiled.uses, tasks.graph().value(value).uses))
     fit(useBlock(tasks.operandIndex(place.node, place.operand)),
@@ -53,6 +55,9 @@ int64_t SimulatorState::nodeEnd(const TaskGraph &tasks, int32_t node,
 
 int64_t SimulatorState::slotEnd(const TaskGraph &tasks, int32_t value,
                                 size_t slot) const {
+  if (slot < numLateSlots(tasks, value))
+    return times[blocks[lateBlock(value)].begin + slot] +
+           shifts[tasks.bucketPosition(tasks.bucketOf(value))];
   return times[blocks[value].begin + slot] +
          shifts[tasks.launchPosition(value)];
 }

@@ -29,6 +29,7 @@ void StepTails::reset(int32_t interval, int32_t numRows, size_t numResources) {
   numEnds_ = tasks_.topology().numDevices() + 1;
   rows_.resize(numRows_ * numResources_);
   nodeTails_.resize(tasks_.graph().numNodes());
+  bucketTails_.resize(tasks_.numBuckets());
   unpackTails_.resize(
       tasks_.operandIndex(tasks_.graph().numNodes(), /*operand=*/0));
   // The step ends when all resources are free.
@@ -63,6 +64,8 @@ void StepTails::extendTo(int32_t row) {
 
 void StepTails::passPosition(int32_t position) {
   int32_t node = tasks_.order()[position];
+  for (int32_t bucket : llvm::reverse(tasks_.bucketsAt(position)))
+    passBucket(bucket);
   producer_.assign(tasks_.nodeTasks(node).devices.size(), none);
   for (int32_t value : llvm::reverse(tasks_.graph().node(node).results))
     passValue(value);
@@ -93,23 +96,54 @@ void StepTails::passNode(int32_t id) {
   }
 }
 
-void StepTails::passValue(int32_t id) {
+/// Slots of a value, the late ones of its bucket or all others, have the tails
+/// of what waits for them.
+void StepTails::raiseSlots(int32_t id, bool late) {
   const ValueTasks &value = tasks_.valueTasks(id);
-  if (value.numSlots == 0)
-    return;
+  int32_t numLate = tasks_.bucketOf(id) < 0 ? 0 : value.numLateSlots;
   slots_.assign(value.numSlots, none);
+  auto raiseSlot = [&](const Wait &wait, ArrayRef<int64_t> tails) {
+    if ((wait.slot < numLate) == late)
+      raise(slots_[wait.slot], tails[wait.at]);
+  };
   for (auto [use, place] :
        llvm::zip_equal(value.uses, tasks_.graph().value(id).uses)) {
     ArrayRef<int64_t> tails = ofNode(place.node),
                       unpacks = ofUnpacks(
                           tasks_.operandIndex(place.node, place.operand));
     for (const Wait &wait : use.computeWaits)
-      raise(slots_[wait.slot], tails[wait.at]);
+      raiseSlot(wait, tails);
     for (const Wait &wait : use.unpackWaits)
-      raise(slots_[wait.slot], unpacks[wait.at]);
+      raiseSlot(wait, unpacks);
   }
+}
+
+void StepTails::passBucket(int32_t bucket) {
+  ArrayRef<BucketAction> actions = tasks_.bucketTasks(bucket).actions;
+  auto &tails = bucketTails_[bucket];
+  tails.assign(actions.size(), none);
+  // What a collective leaves to its members first, then what it does before.
+  for (auto [action, tail] : llvm::zip_equal(actions, tails))
+    for (const BucketAction::Member &member : action.members) {
+      raiseSlots(member.value, /*late=*/true);
+      for (size_t i = 0; i < action.devices.size(); ++i)
+        raise(tail, slots_[member.slot + i]);
+    }
+  for (size_t i = actions.size(); i-- > 0;)
+    tails[i] = passCollective(actions[i].devices, actions[i].links,
+                              actions[i].ns, actions[i].occupiesNs, tails[i]);
+}
+
+void StepTails::passValue(int32_t id) {
+  const ValueTasks &value = tasks_.valueTasks(id);
+  if (value.numSlots == 0)
+    return;
+  raiseSlots(id, /*late=*/false);
+  int32_t bucket = tasks_.bucketOf(id);
   for (const ActionTasks &action : llvm::reverse(value.actions)) {
-    if (!action.devices.empty()) {
+    if (bucket >= 0 && action.joinsBuckets) {
+      passInputs(id, action, bucket);
+    } else if (!action.devices.empty()) {
       assert(action.form != ActionTasks::Form::Receipt &&
              "only a change on trial has bounds in place of plans");
       if (action.form == ActionTasks::Form::Collective)
@@ -156,17 +190,40 @@ int64_t StepTails::passLinks(ArrayRef<LinkUse> links, int64_t tail) {
   return tail;
 }
 
-void StepTails::passCollective(const ActionTasks &action) {
+/// What a value's part of a bucket waits for.
+void StepTails::passInputs(int32_t id, const ActionTasks &action,
+                           int32_t bucket) {
+  for (auto [joint, tail] : llvm::zip_equal(tasks_.bucketTasks(bucket).actions,
+                                            bucketTails_[bucket]))
+    for (const BucketAction::Member &member : joint.members)
+      if (member.value == id && member.slot == action.slot) {
+        scratch_.assign(action.devices.size(), tail);
+        return passWaits(action.moveWaits, action.producerWaits,
+                         scratch_.data());
+      }
+}
+
+/// A collective whose ends have the tail `tail`; returns that of its start.
+int64_t StepTails::passCollective(ArrayRef<int32_t> devices,
+                                  ArrayRef<LinkUse> links, int64_t ns,
+                                  int64_t occupiesNs, int64_t tail) {
   int64_t *compute = now_.data(), *communication = compute + numEnds_;
-  int64_t tail = none;
-  for (auto [i, device] : llvm::enumerate(action.devices)) {
-    raise(tail, std::max(slots_[action.slot + i], communication[device]));
-    compute[device] += action.occupiesNs;
+  for (int32_t device : devices) {
+    raise(tail, communication[device]);
+    compute[device] += occupiesNs;
   }
-  tail += action.ns;
-  tail = passLinks(action.links, tail);
-  for (int32_t device : action.devices)
+  tail = passLinks(links, tail + ns);
+  for (int32_t device : devices)
     communication[device] = tail;
+  return tail;
+}
+
+void StepTails::passCollective(const ActionTasks &action) {
+  int64_t tail = none;
+  for (size_t i = 0; i < action.devices.size(); ++i)
+    raise(tail, slots_[action.slot + i]);
+  tail = passCollective(action.devices, action.links, action.ns,
+                        action.occupiesNs, tail);
   scratch_.assign(action.devices.size(), tail);
   passWaits(action.moveWaits, action.producerWaits, scratch_.data());
 }

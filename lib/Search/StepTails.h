@@ -53,6 +53,11 @@ public:
   llvm::ArrayRef<int64_t> ofUnpacks(int32_t operandIndex) const {
     return unpackTails_[operandIndex];
   }
+  /// From the start of each collective of a bucket that is launched behind a
+  /// known row.
+  llvm::ArrayRef<int64_t> ofBucket(int32_t bucket) const {
+    return bucketTails_[bucket];
+  }
   /// @}
   size_t bytes() const { return rows_.size() * sizeof(int64_t); }
 
@@ -62,6 +67,12 @@ private:
   void passValue(int32_t value);
   void passCopies(llvm::ArrayRef<int32_t> devices, llvm::ArrayRef<int64_t> ns,
                   llvm::ArrayRef<Wait> waits, int32_t slot);
+  void passBucket(int32_t bucket);
+  void passInputs(int32_t value, const ActionTasks &action, int32_t bucket);
+  void raiseSlots(int32_t value, bool late);
+  int64_t passCollective(llvm::ArrayRef<int32_t> devices,
+                         llvm::ArrayRef<LinkUse> links, int64_t ns,
+                         int64_t occupiesNs, int64_t tail);
   void passCollective(const ActionTasks &action);
   void passTransfers(const ActionTasks &action);
   int64_t passLinks(llvm::ArrayRef<LinkUse> links, int64_t tail);
@@ -72,7 +83,8 @@ private:
   int32_t interval_ = 0, numRows_ = 0, numEnds_ = 0, firstKnown_ = 0;
   size_t numResources_ = 0;
   std::vector<int64_t> rows_; ///< [row][resource].
-  std::vector<llvm::SmallVector<int64_t, 0>> nodeTails_, unpackTails_;
+  std::vector<llvm::SmallVector<int64_t, 0>> nodeTails_, unpackTails_,
+      bucketTails_;
   /// @{ At the place where the pass stands: resources; slots of the value at
   /// hand; ends of the producer's tasks as far as its values wait for them.
   std::vector<int64_t> now_, slots_, producer_, scratch_;

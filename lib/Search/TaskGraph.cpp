@@ -58,8 +58,14 @@ void TaskGraph::setStrategy(const Strategy &strategy) {
     compileNode(id);
   for (int32_t id = 0; id < graph_.numValues(); ++id)
     planValue(id);
-  if (caches_->plans.isFull())
-    caches_->plans.collect(valueTasks_);
+  forgetPlans();
+}
+
+void TaskGraph::forgetPlans() {
+  if (!caches_->plans.isFull())
+    return;
+  caches_->plans.collect(valueTasks_);
+  ++caches_->generation;
 }
 
 void TaskGraph::update(const Strategy &strategy, ArrayRef<int32_t> nodes) {
@@ -149,6 +155,7 @@ void TaskGraph::updateOrder() {
     caches_->orderOfUses[id] =
         llvm::is_sorted(uses) ? 0 : builder.key().low | 1;
   }
+  updateBuckets();
 }
 
 //===----------------------------------------------------------------------===//

@@ -62,6 +62,16 @@ struct TaskGraph::Caches {
   std::shared_ptr<detail::DegreesCosts> degrees;
   std::shared_ptr<const detail::LinkCuts> cuts;
   /// @}
+  /// What a bucket runs, and what that was made from.
+  struct Bucket {
+    detail::BucketTasks tasks;
+    llvm::SmallVector<const detail::ValueTasks *, 8> values;
+    uint64_t generation = 0;
+  };
+  std::vector<Bucket> buckets;
+  /// Rises whenever compiled tasks move or are forgotten.
+  uint64_t generation = 1;
+
   detail::ValuePlans planner;
   detail::ValueCompiler compiler;
   detail::ReceiptBounds bounds;

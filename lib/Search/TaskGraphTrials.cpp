@@ -114,6 +114,7 @@ bool TaskGraph::bound() {
   if (caches.boundArena.getBytesAllocated() > Caches::boundBytes) {
     caches.boundArena.Reset();
     caches.boundTasks.clear();
+    ++caches.generation;
   }
   nextToPlan_ = 0;
   size_t count = endsFollow_ ? firstStored_ : proposedValues_.size();
@@ -181,8 +182,7 @@ void TaskGraph::accept() {
   proposedNodes_.clear();
   proposedValues_.clear();
   valuesBefore_.clear();
-  if (caches_->plans.isFull())
-    caches_->plans.collect(valueTasks_);
+  forgetPlans();
 }
 
 void TaskGraph::reject() {
@@ -201,6 +201,5 @@ void TaskGraph::reject() {
   proposedValues_.clear();
   valuesBefore_.clear();
   // Rejected plans fill the cache as well.
-  if (caches.plans.isFull())
-    caches.plans.collect(valueTasks_);
+  forgetPlans();
 }

@@ -5,11 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Partition/Buckets.h"
 #include "soap/Search/TaskGraph.h"
 #include <algorithm>
 
 using namespace soap;
 using namespace soap::detail;
+using llvm::SmallVector;
 
 std::vector<TaskNode> TaskGraph::nodes() const {
   std::vector<TaskNode> result;
@@ -23,6 +25,17 @@ std::vector<TaskNode> TaskGraph::nodes() const {
     task.devices.assign(devices.begin(), devices.end());
     return task;
   };
+  auto addBucket = [&](int32_t bucket) {
+    for (const BucketAction &action : bucketTasks(bucket).actions) {
+      const BucketAction::Member &first = action.members.front();
+      TaskNode &move = add(TaskNode::Kind::Move, -1, first.value,
+                           valueTasks(first.value).actions[first.action].action,
+                           action.devices);
+      move.actionKind = action.kind;
+      move.bytes = action.bytes;
+      move.numValues = static_cast<int32_t>(action.members.size());
+    }
+  };
   auto addValue = [&](int32_t value) {
     const ValueTasks &tasks = valueTasks(value);
     if (!tasks.reduceDevices.empty())
@@ -30,7 +43,8 @@ std::vector<TaskNode> TaskGraph::nodes() const {
     for (const ActionTasks &action : tasks.actions) {
       if (!action.packDevices.empty())
         add(TaskNode::Kind::Pack, -1, value, action.action, action.packDevices);
-      if (action.devices.empty())
+      if (action.devices.empty() ||
+          (action.joinsBuckets && bucketOf(value) >= 0))
         continue;
       TaskNode &move =
           add(TaskNode::Kind::Move, -1, value, action.action, action.devices);
@@ -49,8 +63,18 @@ std::vector<TaskNode> TaskGraph::nodes() const {
     add(TaskNode::Kind::Compute, node, -1, -1, nodeTasks(node).devices);
     for (int32_t value : graph_.node(node).results)
       addValue(value);
+    for (int32_t bucket : bucketsAt_[position])
+      addBucket(bucket);
   }
   return result;
+}
+
+/// What one collective of a bucket moves.
+static Movement movementOf(const BucketAction &action) {
+  Movement movement{action.kind, {}, {}};
+  movement.devices.assign(action.devices.begin(), action.devices.end());
+  movement.bytes.assign(action.devices.size(), action.memberBytes);
+  return movement;
 }
 
 std::vector<Movement> TaskGraph::movements(Phase phase) const {
@@ -61,8 +85,12 @@ std::vector<Movement> TaskGraph::movements(Phase phase) const {
         tasks.actions.empty())
       return;
     ValuePlan plan = planOf(graph_, strategy_, topology_, id);
-    for (const Action &action : plan.actions)
-      if (phaseOf(action, plan, topology_.host()) == phase)
+    SmallVector<int32_t, 2> late;
+    if (bucketOf(id) >= 0)
+      late = bucketActions(plan);
+    for (auto [index, action] : llvm::enumerate(plan.actions))
+      if (phaseOf(action, plan, topology_.host()) == phase &&
+          !llvm::is_contained(late, static_cast<int32_t>(index)))
         for (Movement &movement :
              soap::movements(action, graph_.value(id).elementBytes))
           result.push_back(std::move(movement));
@@ -79,6 +107,10 @@ std::vector<Movement> TaskGraph::movements(Phase phase) const {
       addOnce(value);
     for (int32_t value : graph_.node(node).results)
       addOnce(value);
+    if (phase == Phase::Step)
+      for (int32_t bucket : bucketsAt_[position])
+        for (const BucketAction &action : bucketTasks(bucket).actions)
+          result.push_back(movementOf(action));
   }
   for (int32_t id : valuesInOrder())
     addOnce(id);

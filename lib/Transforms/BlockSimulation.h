@@ -46,8 +46,9 @@ public:
 private:
   int32_t deviceOf(mlir::Value shard) const;
   mlir::FailureOr<int64_t> costOf(mlir::Operation *op, int32_t device) const;
-  void communicate(soapir::CommunicationOpInterface op);
-  void collective(soapir::CommunicationOpInterface op);
+  /// One action, or the all-reduces of one bucket.
+  void communicate(llvm::ArrayRef<mlir::Operation *> group);
+  void collective(llvm::ArrayRef<mlir::Operation *> ops);
   void transfers(soapir::CommunicationOpInterface op);
   Timeline timeline() { return {compute_, communication_, links_}; }
 

@@ -8,6 +8,7 @@
 #include "soap/Transforms/OperatorGraphExtraction.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/xxhash.h"
@@ -183,6 +184,9 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
   if (auto module = main->getParentOfType<ModuleOp>())
     result.graph.name = module.getName().value_or("").str();
   result.graph.fingerprint = fingerprint(main);
+  if (auto bytes = main->getAttrOfType<IntegerAttr>(
+          soapir::SOAPDialect::getBucketBytesAttrName()))
+    result.graph.bucketBytes = bytes.getInt();
   if (llvm::Error error = result.graph.finish())
     return emitError(main.getLoc(), "the operator graph is not valid: ")
            << toString(std::move(error));

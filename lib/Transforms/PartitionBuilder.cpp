@@ -7,6 +7,7 @@
 
 #include "PartitionBuilder.h"
 #include "soap/CostModel/CostModel.h"
+#include "soap/Partition/Buckets.h"
 #include "soap/Partition/Needs.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/Support/Debug.h"
@@ -205,24 +206,22 @@ LogicalResult PartitionBuilder::writeReduction(PlannedValue &value,
   return success();
 }
 
-CollectiveAlgorithm PartitionBuilder::algorithmOf(const PlannedValue &value,
-                                                  const Action &action) const {
+CollectiveAlgorithm
+PartitionBuilder::algorithmOf(ActionKind kind, ArrayRef<int32_t> group,
+                              ArrayRef<int64_t> bytes) const {
   if (!topology_)
     return CollectiveAlgorithm::Direct;
-  auto moved = movements(action, nn::elementBytes(value.type.getElementType()));
   CollectiveAlgorithm chosen =
-      CostModel::collective(action.kind, action.group, moved.front().bytes,
-                            *topology_)
-          .algorithm;
+      CostModel::collective(kind, group, bytes, *topology_).algorithm;
   if (SOAP_FAULT("algorithm-differs"))
-    for (CollectiveAlgorithm other : algorithmsOf(action.kind))
+    for (CollectiveAlgorithm other : algorithmsOf(kind))
       if (other != chosen)
         return other;
   return chosen;
 }
 
-LogicalResult PartitionBuilder::writeAction(PlannedValue &value,
-                                            int64_t index) {
+LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
+                                            int32_t bucket) {
   const Action &action = value.plan.actions[index];
   SmallVector<Value> inputs;
   for (const Port &port : action.inputs)
@@ -257,11 +256,18 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value,
   auto phase = PhaseAttr::get(context, when);
   auto number = builder_.getI64IntegerAttr(index);
   ArrayAttr boxArray = builder_.getArrayAttr(boxes);
+  auto groupArray = builder_.getDenseI32ArrayAttr(group);
+  CollectiveAlgorithmAttr algorithm;
+  if (collectiveOf(action.kind))
+    algorithm = CollectiveAlgorithmAttr::get(
+        context, algorithmOf(action.kind, action.group,
+                             movements(action, nn::elementBytes(
+                                                   value.type.getElementType()))
+                                 .front()
+                                 .bytes));
   auto collective = [&](auto kind) -> Operation * {
-    return builder_.create<decltype(kind)>(
-        value.loc, types, inputs, builder_.getDenseI32ArrayAttr(group),
-        CollectiveAlgorithmAttr::get(context, algorithmOf(value, action)),
-        number, phase, boxArray);
+    return builder_.create<decltype(kind)>(value.loc, types, inputs, groupArray,
+                                           algorithm, number, phase, boxArray);
   };
   Operation *op = nullptr;
   switch (action.kind) {
@@ -282,9 +288,17 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value,
   case ActionKind::AllToAll:
     op = collective(AllToAllOp());
     break;
-  case ActionKind::AllReduce:
-    op = collective(AllReduceOp());
+  case ActionKind::AllReduce: {
+    auto reduce = builder_.create<AllReduceOp>(
+        value.loc, types, inputs, groupArray, algorithm, IntegerAttr(),
+        StringAttr(), number, phase, boxArray);
+    op = reduce;
+    if (bucket >= 0) {
+      std::vector<int32_t> devices(action.group.begin(), action.group.end());
+      joined_[{bucket, std::move(devices)}].push_back(reduce);
+    }
     break;
+  }
   case ActionKind::ReduceScatter:
     op = collective(ReduceScatterOp());
     break;
@@ -300,8 +314,37 @@ LogicalResult PartitionBuilder::writePlan(Value graphValue) {
   for (size_t i = 0; i < value.plan.reductions.size(); ++i)
     if (failed(writeReduction(value, i)))
       return failure();
+  auto bucket = bucketOf_.find(graphValue);
+  SmallVector<int32_t, 2> late;
+  if (bucket != bucketOf_.end())
+    late = bucketActions(value.plan);
   for (size_t i = 0; i < value.plan.actions.size(); ++i)
-    if (failed(writeAction(value, i)))
+    if (failed(writeAction(value, i,
+                           llvm::is_contained(late, static_cast<int32_t>(i))
+                               ? bucket->second
+                               : -1)))
       return failure();
   return success();
+}
+
+void PartitionBuilder::joinBuckets() {
+  int64_t number = 0;
+  for (auto &[key, ops] : joined_) {
+    SmallVector<int64_t> sizes;
+    for (AllReduceOp op : ops)
+      sizes.push_back(
+          cast<ShardType>(op->getOperand(0).getType()).getSizeInBytes());
+    if (SOAP_FAULT("bucket-member-lost") && ops.size() > 1)
+      ops.pop_back();
+    SmallVector<int64_t> bytes(key.second.size(), bytesOfBucket(sizes));
+    auto algorithm = CollectiveAlgorithmAttr::get(
+        builder_.getContext(),
+        algorithmOf(ActionKind::AllReduce, key.second, bytes));
+    for (AllReduceOp op : ops) {
+      op.setBucketAttr(builder_.getI64IntegerAttr(number));
+      op.setBehindAttr(builder_.getStringAttr(behind_[key.first]));
+      op.setAlgorithmAttr(algorithm);
+    }
+    ++number;
+  }
 }

@@ -68,6 +68,16 @@ public:
                               int32_t device) const;
   /// What `task` reads as use `use` of a value; null if it reads nothing.
   mlir::Value read(mlir::Value value, int32_t use, int32_t task);
+  /// Says that all-reduces of some values run in buckets: the number of the
+  /// bucket of each, and the node behind which each bucket stands.
+  void setBuckets(llvm::DenseMap<mlir::Value, int32_t> bucketOf,
+                  std::vector<llvm::StringRef> behind) {
+    bucketOf_ = std::move(bucketOf);
+    behind_ = std::move(behind);
+  }
+  /// Joins the all-reduces of a bucket that have the same devices. All plans
+  /// are written.
+  void joinBuckets();
   /// Writes reductions and actions of a value whose tasks exist.
   llvm::LogicalResult writePlan(mlir::Value value);
 
@@ -75,15 +85,23 @@ private:
   mlir::Value materialize(PlannedValue &value, llvm::ArrayRef<Piece> pieces,
                           const Box &box, int32_t device);
   llvm::LogicalResult writeReduction(PlannedValue &value, int64_t index);
-  llvm::LogicalResult writeAction(PlannedValue &value, int64_t index);
-  CollectiveAlgorithm algorithmOf(const PlannedValue &value,
-                                  const Action &action) const;
+  llvm::LogicalResult writeAction(PlannedValue &value, int64_t index,
+                                  int32_t bucket);
+  CollectiveAlgorithm algorithmOf(ActionKind kind,
+                                  llvm::ArrayRef<int32_t> group,
+                                  llvm::ArrayRef<int64_t> bytes) const;
 
   mlir::OpBuilder builder_;
   const Topology *topology_;
   int32_t host_;
   llvm::DenseMap<mlir::Value, std::unique_ptr<PlannedValue>> values_;
   llvm::StringMap<mlir::Value> copies_;
+  llvm::DenseMap<mlir::Value, int32_t> bucketOf_;
+  std::vector<llvm::StringRef> behind_;
+  /// By bucket and devices, as the task graph orders them.
+  std::map<std::pair<int32_t, std::vector<int32_t>>,
+           llvm::SmallVector<soapir::AllReduceOp>>
+      joined_;
 };
 
 } // namespace soap

@@ -42,8 +42,8 @@ int32_t BlockSimulation::deviceOf(Value shard) const {
 LogicalResult BlockSimulation::launch(ArrayRef<Operation *> group) {
   assert(!group.empty() && "a group of launchGroupsOf()");
   Operation *first = group.front();
-  if (auto move = dyn_cast<soapir::CommunicationOpInterface>(first)) {
-    communicate(move);
+  if (isa<soapir::CommunicationOpInterface>(first)) {
+    communicate(group);
     return success();
   }
   auto task = dyn_cast<soapir::TaskOp>(first);
@@ -111,11 +111,12 @@ FailureOr<int64_t> BlockSimulation::costOf(Operation *op,
   return costs.ns[at - costs.devices.begin()];
 }
 
-void BlockSimulation::communicate(soapir::CommunicationOpInterface op) {
+void BlockSimulation::communicate(ArrayRef<Operation *> group) {
+  auto op = cast<soapir::CommunicationOpInterface>(group.front());
   bool isCollective = op.getActionKind() != ActionKind::Transfer &&
                       op.getActionKind() != ActionKind::HaloExchange;
   if (isCollective)
-    collective(op);
+    collective(group);
   else
     transfers(op);
 }
@@ -127,23 +128,27 @@ static CollectiveAlgorithm algorithmOf(Operation *op) {
   return algorithm ? algorithm.getValue() : CollectiveAlgorithm::Direct;
 }
 
-void BlockSimulation::collective(soapir::CommunicationOpInterface op) {
+void BlockSimulation::collective(ArrayRef<Operation *> ops) {
+  auto op = cast<soapir::CommunicationOpInterface>(ops.front());
   SmallVector<int32_t> group = op.getGroup();
   Movement moved = op.getMovements(topology_.host()).front();
   CollectiveCost cost = CostModel::collective(
       op.getActionKind(), group, moved.bytes, algorithmOf(op), topology_);
   int64_t ready = 0;
-  for (Value operand : op->getOperands())
-    if (bytesOf(operand) > 0)
-      ready = std::max(ready, ready_.lookup(operand));
+  for (Operation *member : ops)
+    for (Value operand : member->getOperands())
+      if (bytesOf(operand) > 0)
+        ready = std::max(ready, ready_.lookup(operand));
   int64_t start = startCollective(timeline(), group, cost.links, ready);
   if (!SOAP_FAULT("links-free"))
     holdLinks(timeline(), cost.links, start);
   int64_t end = start + cost.ns;
   holdMembers(timeline(), group, start, end, cost.occupiesNs);
-  for (Value result : op->getResults())
-    ready_[result] = end;
-  times_.ops[op] = {start, end};
+  for (Operation *member : ops) {
+    for (Value result : member->getResults())
+      ready_[result] = end;
+    times_.ops[member] = {start, end};
+  }
 }
 
 void BlockSimulation::transfers(soapir::CommunicationOpInterface op) {

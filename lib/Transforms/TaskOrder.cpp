@@ -124,10 +124,24 @@ private:
       Operation *first = groups_[other].front();
       auto shards = dyn_cast<soapir::ShardOpInterface>(first);
       if (!launched_[other] && !isNode(other) && shards && !isUnpack(first) &&
-          shards.getBox(0).getValue() == node && failed(launch(other)))
+          isOf(other, node) && hasAllSources(other) && failed(launch(other)))
         return failure();
     }
     return success();
+  }
+
+  /// Whether a group moves a value of a node, in a bucket among others.
+  bool isOf(size_t id, StringRef node) const {
+    return llvm::any_of(groups_[id], [&](Operation *op) {
+      return cast<soapir::ShardOpInterface>(op).getBox(0).getValue() == node;
+    });
+  }
+
+  /// Whether no node is missing that a group reads of.
+  bool hasAllSources(size_t id) const {
+    return llvm::all_of(sources_[id], [&](size_t source) {
+      return launched_[source] || (!isNode(source) && hasAllSources(source));
+    });
   }
 
   /// The longest way from the start of every group to the end of the step, were

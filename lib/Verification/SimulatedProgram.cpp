@@ -51,6 +51,8 @@ LogicalResult SimulatedProgram::compareOrder(func::FuncOp main) const {
       int64_t &end = got[{task.getNode(), node}];
       end = std::max(end, time->second.end);
     } else if (auto move = dyn_cast<soapir::CommunicationOpInterface>(op)) {
+      if (move.getMovements(tasks_.topology().host()).empty())
+        continue; // The first of a bucket counts for all.
       launched.push_back(
           {cast<soapir::ShardOpInterface>(op).getBox(0).getValue(),
            move.getAction()});
@@ -83,12 +85,12 @@ LogicalResult SimulatedProgram::compareAlgorithms(func::FuncOp main) const {
   for (auto move : main.getOps<soapir::CommunicationOpInterface>()) {
     auto written =
         move->getAttrOfType<soapir::CollectiveAlgorithmAttr>("algorithm");
-    if (!written)
+    SmallVector<Movement, 4> moved = move.getMovements(topology.host());
+    if (!written || moved.empty())
       continue;
     CollectiveAlgorithm expected =
         CostModel::collective(move.getActionKind(), move.getGroup(),
-                              move.getMovements(topology.host()).front().bytes,
-                              topology)
+                              moved.front().bytes, topology)
             .algorithm;
     if (written.getValue() != expected)
       return move->emitOpError()

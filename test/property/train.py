@@ -173,7 +173,8 @@ def prepare(tool, seed):
     if not np.isfinite(gradient) or not 1e-4 * size < gradient:
         raise Refused("gradients that vanish or explode")
     train = {"output": output, "lr": STEP_SIZE * size / gradient, "steps": STEPS,
-             "momentum": rng.choice([0, 0, 0.5])}
+             "momentum": rng.choice([0, 0, 0.5]),
+             "buckets": rng.choice([0, 200, 1 << 20])}
     if rng.random() < 0.5:
         train["clip"] = rng.uniform(0.3, 1.5) * gradient
     # Micro-batches and statistics of parts, if the graph can have them.

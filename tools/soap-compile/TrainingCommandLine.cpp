@@ -128,6 +128,12 @@ void soap::declareOptimizer(CLI::App &app, TrainingOptions &how) {
   app.add_flag("!--no-eval", how.evaluation,
                "Leave out the program eval: the model itself, with the "
                "parameters that the step writes (soap-run --program=eval)");
+  app.add_option("--bucket-bytes", how.bucketBytes,
+                 "Reduce gradients of up to N bytes together, with one "
+                 "collective; 0: each by itself")
+      ->check(wholeNumber<int64_t>())
+      ->type_name("N")
+      ->capture_default_str();
   app.add_option("--clip-norm", how.clipNorm,
                  "Largest norm of all gradients together (default: any)")
       ->type_name("X");

@@ -135,6 +135,29 @@ TEST(DeltaSimulator, EqualsFullOnParts) {
   tally.print();
 }
 
+TEST(DeltaSimulator, EqualsFullOnBuckets) {
+  DeltaComparison::Tally tally;
+  DeltaComparison::Options options;
+  options.boundsPerProposal = 3;
+  for (const char *name : {"p100-node", "p100-cluster"})
+    for (int64_t bytes : {600, 2000, 100000})
+      for (uint64_t seed : {17, 18}) {
+        OperatorGraph graph = deepProducts(9, bytes);
+        compare(graph, load(name), seed, 120, tally, options);
+        if (HasFatalFailure())
+          return;
+      }
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    compare(deepProducts(4 + seed % 4, 100000), randomMachine(seed), seed, 60,
+            tally, options);
+    if (HasFatalFailure())
+      return;
+  }
+  tally.print();
+  EXPECT_GT(tally.boundsThatRejected, 0u);
+  EXPECT_GT(tally.tails, 0u);
+}
+
 TEST(DeltaSimulator, EqualsFullOnInception) {
   DeltaComparison::Tally tally;
   OperatorGraph graph = inception(64, 6);

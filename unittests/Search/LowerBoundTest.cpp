@@ -39,9 +39,10 @@ TEST(LowerBound, NeverExceedsTheOptimum) {
   CostModel costs;
   int split = 0, reached = 0;
   for (uint64_t seed = 0; seed < 600; ++seed) {
-    OperatorGraph graph = seed % 20 == 19
-                              ? sharedProducts(2, /*oneGroup=*/seed % 40 == 19)
-                              : randomLayers(seed);
+    OperatorGraph graph =
+        seed % 20 == 19  ? sharedProducts(2, /*oneGroup=*/seed % 40 == 19)
+        : seed % 20 == 9 ? deepProducts(2, /*bucketBytes=*/100000)
+                         : randomLayers(seed);
     if (seed % 3 == 2)
       measureAnything(graph, seed);
     Topology machine = randomMachine(seed);

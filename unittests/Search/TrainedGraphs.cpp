@@ -154,3 +154,32 @@ OperatorGraph test::sharedProducts(int32_t uses, bool oneGroup) {
   builder.output("y", x);
   return builder.finish();
 }
+
+OperatorGraph test::deepProducts(int32_t layers, int64_t bucketBytes) {
+  GraphBuilder builder;
+  builder.graph.bucketBytes = bucketBytes;
+  auto width = [](int32_t layer) { return int64_t(6 + 4 * (layer % 3)); };
+  std::vector<int32_t> inputs = {builder.input("x", {8, width(0)})};
+  for (int32_t layer = 0; layer < layers; ++layer) {
+    std::string name = std::to_string(layer);
+    int32_t w = builder.parameter("w" + name, {width(layer), width(layer + 1)});
+    inputs.push_back(builder.matmul("fc" + name, inputs.back(), w, layer + 1));
+  }
+  int32_t dy = builder.input("dy", {8, width(layers)});
+  std::vector<int32_t> gradients(layers);
+  for (int32_t layer = layers; layer-- > 0;) {
+    std::string name = std::to_string(layer);
+    int32_t w = builder.graph.valueOf(builder.graph.find("w" + name));
+    gradients[layer] = addGradient(builder, "w" + name + ".grad", inputs[layer],
+                                   "nk", dy, "nf", "fc" + name);
+    if (layer > 0)
+      dy = addGradient(builder, "fc" + name + ".grad", dy, "nf", w, "kf",
+                       "fc" + name);
+  }
+  for (int32_t layer = 0; layer < layers; ++layer) {
+    std::string name = std::to_string(layer);
+    addUpdate(builder, "w" + name, gradients[layer], "fc" + name);
+  }
+  builder.output("y", inputs.back());
+  return builder.finish();
+}

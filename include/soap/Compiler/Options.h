@@ -67,6 +67,9 @@ struct TrainingOptions {
   double batchNormMomentum = 0.9;
   std::string freeze;     ///< Parameters that are not trained, or empty.
   std::string tieWeights; ///< Parameters that are one, or empty.
+  /// Gradients are reduced together as long as they have so many bytes at most;
+  /// 0: each is reduced by itself.
+  int64_t bucketBytes = int64_t(4) << 20;
   double rate = 0.01;
   std::string schedule = "constant"; ///< Or "step", "cosine", "linear".
   int64_t warmup = 0, period = 1;

@@ -53,10 +53,13 @@ struct ActionTasks {
   Form form = Form::Transfers;
   ActionKind kind = ActionKind::Transfer;
   int32_t action = 0; ///< Index into the plan.
+  /// May run later, in a bucket: bucketActions().
+  bool joinsBuckets = false;
   /// Members. None: only the copies for a drain that the step uses too.
   llvm::ArrayRef<int32_t> devices;
   int32_t slot = 0; ///< Of the end on devices[0].
   int64_t bytes = 0;
+  int64_t memberBytes = 0; ///< Of the first input.
   /// Pack: devices, cost, slot of the end on the first, and waits for earlier
   /// actions (at: index into packDevices).
   llvm::ArrayRef<int32_t> packDevices;
@@ -100,10 +103,38 @@ struct ValueTasks {
   llvm::ArrayRef<ActionTasks> actions;
   llvm::ArrayRef<UseTasks> uses;
   int32_t numSlots = 0;
+  /// The first slots are those of the actions that may run in a bucket. If the
+  /// value stands in one, its block has at the first slot of each such action
+  /// when all that the action reads is there, and a block of its own when the
+  /// action ends (SimulatorState::lateBlock()).
+  int32_t numLateSlots = 0;
+  bool isBound = false; ///< No plan, but a lower bound of any.
   int64_t stepBytes = 0, feedBytes = 0, drainBytes = 0;
   /// Memory (host left out): of the producer's shards, and of all that the plan
   /// adds to them.
   llvm::ArrayRef<DeviceBytes> shardBytes, planBytes;
+};
+
+/// One collective of a bucket, over the devices of its members.
+struct BucketAction {
+  ActionKind kind = ActionKind::AllReduce;
+  llvm::ArrayRef<int32_t> devices;
+  int64_t bytes = 0;       ///< Over links, all devices together.
+  int64_t memberBytes = 0; ///< That each device puts in.
+  int64_t ns = 0, occupiesNs = 0;
+  llvm::SmallVector<LinkUse, 16> links;
+  /// Action `action` of the compiled tasks of a value; its slots begin at
+  /// `slot`, and each device puts `bytes` in.
+  struct Member {
+    int32_t value, action, slot;
+    int64_t bytes;
+  };
+  llvm::SmallVector<Member, 8> members;
+};
+
+/// What a bucket runs, in this order: that of the lists of devices.
+struct BucketTasks {
+  llvm::SmallVector<BucketAction, 2> actions;
 };
 
 } // namespace soap::detail

@@ -125,6 +125,23 @@ private:
   bool isOverloaded(int32_t row, int64_t limit) const;
   template <typename Accept>
   bool checkCrossings(int32_t row, Accept acceptable) const;
+  template <typename Accept>
+  bool checkBucket(int32_t row, int32_t bucket, Accept acceptable) const;
+  /// Times in a block, when they were launched with the change and before.
+  struct CrossingTimes {
+    const int64_t *now = nullptr, *old = nullptr;
+    int64_t nowShift = 0, oldShift = 0;
+    int64_t nowAt(int32_t slot) const { return now[slot] + nowShift; }
+    int64_t oldAt(int32_t slot) const { return old[slot] + oldShift; }
+  };
+  CrossingTimes timesAt(size_t block, int32_t launched) const;
+  /// The slots of a value that say when a bucket ends, and if one behind the
+  /// row does.
+  struct LateSlots {
+    int32_t count = 0, launched = -1;
+    bool follow = false;
+  };
+  LateSlots lateSlotsOf(int32_t value, int32_t row) const;
   void shiftPositions(int32_t begin, int32_t end, int64_t shift);
   const int64_t *writeRows(const Region &region);
   void commit(const Region &region, int64_t shiftBefore);
@@ -144,6 +161,9 @@ private:
   /// @}
   std::vector<Use> uses_; ///< Value by value, as they are launched.
   std::vector<llvm::SmallVector<Crossing, 0>> crossings_; ///< Per row.
+  /// Per row, the buckets that are launched at it or behind and have values
+  /// that are launched before.
+  std::vector<llvm::SmallVector<int32_t, 2>> crossingBuckets_;
   /// What follows a row that nothing behind has changed.
   std::unique_ptr<detail::StepTails> tails_;
   /// Rows that were simulated because the tails of the first of them were not

@@ -98,6 +98,9 @@ class OperatorGraph {
 public:
   std::string name;        ///< Of the model, for reports.
   std::string fingerprint; ///< Of the model's ops, attributes, shapes, names.
+  /// Gradients that are reduced together have so many bytes at most
+  /// (soap/Partition/Buckets.h); 0: each is reduced by itself.
+  int64_t bucketBytes = 0;
 
   /// @{ Construction in topological order, which is the default launch order.
   /// A node's operands must exist. Returns the node's id; its results are
@@ -135,6 +138,9 @@ public:
         return &use;
     return nullptr;
   }
+  /// The gradients of parameters, ascending: what a node reads whose result
+  /// writes a parameter, and what is summed up.
+  std::vector<int32_t> gradients() const;
   /// The node called `name`, or -1.
   int32_t find(llvm::StringRef name) const;
   /// Members of a group, its leader first.

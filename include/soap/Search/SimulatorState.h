@@ -14,7 +14,8 @@ namespace soap::detail {
 
 /// Where a simulation keeps its times, in nanoseconds. Ends that others wait
 /// for stand in blocks: one per value (the slots of its tasks), per operand
-/// (its unpacks) and per node (its tasks). A block keeps its place while others
+/// (its unpacks), per node (its tasks) and per value of a bucket (the slots of
+/// what the bucket runs). A block keeps its place while others
 /// change; one that has become too small gets a new place at the end.
 struct SimulatorState {
   struct Block {
@@ -31,13 +32,16 @@ struct SimulatorState {
   /// passes that ask for it.
   std::vector<int64_t> shifts;
   std::vector<int64_t> ready; ///< Scratch.
-  int32_t numValues = 0, numOperands = 0;
+  int32_t numValues = 0, numOperands = 0, numNodes = 0;
 
   size_t useBlock(size_t operandIndex) const {
     return numValues + operandIndex;
   }
   size_t nodeBlock(int32_t node) const {
     return static_cast<size_t>(numValues + numOperands) + node;
+  }
+  size_t lateBlock(int32_t value) const {
+    return static_cast<size_t>(numValues + numOperands) + numNodes + value;
   }
 
   /// All times 0, and a block for everything.
@@ -50,6 +54,10 @@ struct SimulatorState {
   }
   void fitNode(const TaskGraph &tasks, int32_t node);
   void fitValue(const TaskGraph &tasks, int32_t value);
+  /// How many slots the late block of a value has.
+  static size_t numLateSlots(const TaskGraph &tasks, int32_t value) {
+    return tasks.bucketOf(value) < 0 ? 0 : tasks.valueTasks(value).numLateSlots;
+  }
   /// @}
   /// @{ When entry `index` of a node, of the slots of a value and of what an
   /// operand unpacks ended.

@@ -62,6 +62,9 @@ struct TaskNode {
   ActionKind actionKind = ActionKind::Transfer; ///< Move.
   llvm::SmallVector<int32_t, 8> devices;
   int64_t bytes = 0; ///< Move: bytes over links, all members together.
+  /// Move of a bucket: how many values it reduces; `value` and `action` are of
+  /// the first of them.
+  int32_t numValues = 1;
 };
 
 class TaskGraph {
@@ -175,6 +178,23 @@ public:
   /// Where a value's moves are launched, as an index into order(): with its
   /// producer or as a prefetch; -1 if no compute node reads or makes it.
   int32_t launchPosition(int32_t value) const { return launchAt_[value]; }
+  /// @{ Buckets (soap/Partition/Buckets.h) of the gradients of parameters, by
+  /// number in launch order: the one of a value, or -1; its values as they are
+  /// launched; those that are launched at `position` of order(), behind the
+  /// values of the node there; where a bucket is; and what it runs.
+  int32_t numBuckets() const { return static_cast<int32_t>(buckets_.size()); }
+  int32_t bucketOf(int32_t value) const { return bucketOf_[value]; }
+  llvm::ArrayRef<int32_t> bucketValues(int32_t bucket) const {
+    return buckets_[bucket];
+  }
+  llvm::ArrayRef<int32_t> bucketsAt(int32_t position) const {
+    return bucketsAt_[position];
+  }
+  int32_t bucketPosition(int32_t bucket) const {
+    return launchAt_[buckets_[bucket].back()];
+  }
+  const detail::BucketTasks &bucketTasks(int32_t bucket) const;
+  /// @}
   /// The index of a compute node in order(), else -1.
   int32_t rank(int32_t node) const { return rank_[node]; }
   /// The operands of all nodes, numbered in a row. `node` may be the number of
@@ -206,6 +226,8 @@ private:
     llvm::SmallVector<int64_t, 4> ns;
   };
   void updateOrder();
+  void updateBuckets();
+  void forgetPlans();
   std::vector<int32_t> valuesInOrder() const;
   void takeOver(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   void compileNode(int32_t node);
@@ -226,6 +248,9 @@ private:
   mutable std::vector<const detail::ValueTasks *> valueTasks_;
   std::vector<int32_t> order_, position_, rank_, launchAt_, useIndex_, useBase_;
   std::vector<llvm::SmallVector<int32_t, 1>> prefetches_;
+  std::vector<llvm::SmallVector<int32_t, 8>> buckets_;
+  std::vector<llvm::SmallVector<int32_t, 1>> bucketsAt_;
+  std::vector<int32_t> bucketOf_;
   /// Per value, its uses in launch order.
   std::vector<llvm::SmallVector<int32_t, 2>> usesInOrder_;
   llvm::SmallVector<int32_t, 32> proposedNodes_, proposedValues_;

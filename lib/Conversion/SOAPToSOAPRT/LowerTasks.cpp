@@ -44,6 +44,16 @@ static Space spaceOf(Value value, bool init) {
   return init && outlivesTask(value) ? Space::Parameters : Space::Activations;
 }
 
+Value Lowering::createResult(Value result, const Place &place) {
+  Location loc = result.getLoc();
+  if (auto it = bucketPlaces_.find(result); it != bucketPlaces_.end())
+    if (Value view =
+            tryBucketView(place.device, it->second, result.getType(), loc))
+      return view;
+  return createBuffer(place.device, dimsOf(result), elementOf(result),
+                      spaceOf(result, place.init), loc);
+}
+
 LogicalResult Lowering::lower(soapir::TaskOp task) {
   // The ends of the graph: their shards are fed and drained.
   if (task.getDevice() == kHostDevice)
@@ -206,8 +216,7 @@ void Lowering::lowerSlice(nn::SliceOp op, const Place &place,
       buffers.map(result, view);
       return;
     }
-  Value target = createBuffer(place.device, sizes, elementOf(result),
-                              spaceOf(result, place.init), op.getLoc());
+  Value target = createResult(result, place);
   createCopy(place, source, target,
              soaprt::BoxCopyAttr::get(context_, op.getStarts(),
                                       zeros(sizes.size()), sizes,
@@ -220,8 +229,7 @@ void Lowering::lowerConcat(nn::ConcatOp op, const Place &place,
                            IRMapping &buffers) {
   Value result = op.getResult();
   int64_t axis = op.getAxis(), rank = dimsOf(result).size();
-  Value target = createBuffer(place.device, dimsOf(result), elementOf(result),
-                              spaceOf(result, place.init), op.getLoc());
+  Value target = createResult(result, place);
   SmallVector<Value> sources;
   SmallVector<soaprt::BoxCopyAttr> boxes;
   SmallVector<int64_t> to = zeros(rank);
@@ -238,8 +246,7 @@ void Lowering::lowerConcat(nn::ConcatOp op, const Place &place,
 
 void Lowering::lowerPad(nn::PadOp op, const Place &place, IRMapping &buffers) {
   Value result = op.getResult();
-  Value target = createBuffer(place.device, dimsOf(result), elementOf(result),
-                              spaceOf(result, place.init), op.getLoc());
+  Value target = createResult(result, place);
   createCopy(place, buffers.lookup(op.getX()), target,
              soaprt::BoxCopyAttr::get(context_, zeros(dimsOf(result).size()),
                                       op.getPadsLo(), dimsOf(op.getX())),
@@ -325,10 +332,7 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
   }
   for (Value result : op->getResults()) {
     Value known = placed_.lookup(result);
-    results.push_back(
-        known ? known
-              : createBuffer(place.device, dimsOf(result), elementOf(result),
-                             spaceOf(result, place.init), op->getLoc()));
+    results.push_back(known ? known : createResult(result, place));
     buffers.map(result, results.back());
   }
   OpBuilder builder = rowBuilder(place);

@@ -121,6 +121,23 @@ private:
   struct CollectiveMember;
   void lowerCollective(soapir::CommunicationOpInterface op,
                        CollectiveAlgorithm algorithm);
+  // Buckets (LowerBuckets.cpp).
+  /// A view of the buffer of a bucket, on one device.
+  struct BucketPlace {
+    mlir::Value buffer;
+    int64_t first = 0; ///< Element.
+  };
+  /// Finds all-reduces that are one collective, makes the buffers that they
+  /// reduce, and sees to it that tasks write to their places there.
+  void findBuckets(mlir::func::FuncOp main);
+  void placeInBucket(mlir::Value shard, const BucketPlace &place);
+  mlir::Value tryBucketView(int32_t device, const BucketPlace &place,
+                            mlir::Type type, mlir::Location loc);
+  void lowerBucket(llvm::ArrayRef<soapir::AllReduceOp> ops);
+  void lowerBucketMember(llvm::ArrayRef<soapir::AllReduceOp> ops,
+                         int32_t member, int32_t tag);
+  /// Where an operation of a task puts its result.
+  mlir::Value createResult(mlir::Value result, const Place &place);
   /// The output ports into which a shard on the host goes.
   void findOutputs(mlir::Value hostShard,
                    llvm::SmallVectorImpl<soaprt::OutputOp> &outputs);
@@ -160,6 +177,12 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> madeInPlace_;
   /// Where results of the task at hand go that have a buffer.
   llvm::DenseMap<mlir::Value, mlir::Value> placed_;
+  /// @{ What buckets reduce, by its first all-reduce: a buffer per device. And
+  /// where values of tasks have their places in these.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
+      bucketBuffers_;
+  llvm::DenseMap<mlir::Value, BucketPlace> bucketPlaces_;
+  /// @}
   /// Buffers of constants of equal elements, by device and value: nothing
   /// writes them.
   llvm::DenseMap<std::pair<int32_t, mlir::Attribute>, mlir::Value> splats_;

@@ -234,8 +234,10 @@ LogicalResult Lowering::lower(const Program &program) {
     auto rows = builder.create<soaprt::MainOp>(main.getLoc(), program_);
     device.main = &rows.getBody().emplaceBlock();
   }
-  if (failed(createPorts(main)) || failed(findWrites(main)) ||
-      failed(lowerOps(main)))
+  if (failed(createPorts(main)) || failed(findWrites(main)))
+    return failure();
+  findBuckets(main);
+  if (failed(lowerOps(main)))
     return failure();
   createTiles(main);
   // Feeds first, drains last.
@@ -253,6 +255,14 @@ LogicalResult Lowering::lower(const Program &program) {
       drain->moveBefore(device.main, device.main->end());
   }
   return success();
+}
+
+/// True of an all-reduce that is one collective with others.
+static bool isInBucket(Operation *op) {
+  auto reduce = dyn_cast<soapir::AllReduceOp>(op);
+  auto before = dyn_cast_or_null<soapir::AllReduceOp>(op->getPrevNode());
+  return reduce && (reduce.isJoinedBy(op->getNextNode()) ||
+                    (before && before.isJoinedBy(op)));
 }
 
 LogicalResult Lowering::lowerOps(func::FuncOp main) {
@@ -273,6 +283,13 @@ LogicalResult Lowering::lowerOps(func::FuncOp main) {
                   if (llvm::is_contained(typed.getOver(), kHostDevice))
                     return LogicalResult(typed.emitOpError(
                         "expected the host in feeds and drains only"));
+                  if (isInBucket(typed)) {
+                    // The first one lowers all.
+                    if (bucketBuffers_.contains(typed))
+                      lowerBucket(soapir::bucketFrom(
+                          cast<soapir::AllReduceOp>(typed.getOperation())));
+                    return success();
+                  }
                   lowerCollective(typed, typed.getAlgorithm());
                   return success();
                 })

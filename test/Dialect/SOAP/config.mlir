@@ -145,3 +145,11 @@ func.func @unsound(%x: tensor<1x1x4x4xf32>) {
 func.func @order() attributes {soap.order = [1]} {
   return
 }
+
+// -----
+
+// Tests that the size of buckets is a number of bytes.
+// expected-error @below {{expected soap.bucket_bytes to be a number of bytes of type i64, at least 0, got: -1 : i64}}
+func.func @buckets() attributes {soap.bucket_bytes = -1 : i64} {
+  return
+}

@@ -342,6 +342,34 @@ func.func @reduce_complete(%a: !soap.shard<tensor<4xf32>, on 0>, %b: !soap.shard
 
 // -----
 
+// Tests that a bucket says where it stands.
+func.func @bucket_nowhere(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>, %b: !soap.shard<tensor<4xf32>, on 1, partial = sum>) {
+  // expected-error @below {{expected a bucket and the node that it stands behind, got one of them}}
+  %g:2 = soap.all_reduce %a, %b over [0, 1] bucket 0 action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>, !soap.shard<tensor<4xf32>, on 1> as #soap.box<"x":0, [0:4]>)
+  return
+}
+
+// -----
+
+// Tests that buckets are numbered from 0.
+func.func @bucket_negative(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>, %b: !soap.shard<tensor<4xf32>, on 1, partial = sum>) {
+  // expected-error @below {{expected a bucket of at least 0, got: -1}}
+  %g:2 = soap.all_reduce %a, %b over [0, 1] bucket -1 behind "x" action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>, !soap.shard<tensor<4xf32>, on 1> as #soap.box<"x":0, [0:4]>)
+  return
+}
+
+// -----
+
+// Tests that members of a bucket, which follow each other, are one collective.
+func.func @bucket_algorithms(%a: !soap.shard<tensor<4xf32>, on 0, partial = sum>, %b: !soap.shard<tensor<4xf32>, on 1, partial = sum>) {
+  // expected-error @below {{expected the next all-reduce of bucket 0 to have the same devices, algorithm, element type and combiner}}
+  %g:2 = soap.all_reduce %a, %b over [0, 1] algorithm ring bucket 0 behind "x" action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>, !soap.shard<tensor<4xf32>, on 1> as #soap.box<"x":0, [0:4]>)
+  %h:2 = soap.all_reduce %a, %b over [0, 1] algorithm tree bucket 0 behind "x" action 0 : !soap.shard<tensor<4xf32>, on 0, partial = sum>, !soap.shard<tensor<4xf32>, on 1, partial = sum> -> (!soap.shard<tensor<4xf32>, on 0> as #soap.box<"x":0, [0:4]>, !soap.shard<tensor<4xf32>, on 1> as #soap.box<"x":0, [0:4]>)
+  return
+}
+
+// -----
+
 // Tests that reduce_scatter leaves nothing over.
 func.func @scatter_gap() {
   %a = soap.remote -> (!soap.shard<tensor<4xf32>, on 0, partial = max> as #soap.box<"x":0, [0:4], part 0 of 2>)

@@ -92,6 +92,9 @@ func.func @actions(%a: !soap.shard<tensor<4x8xf32>, on 0>, %b: !soap.shard<tenso
   // CHECK: soap.all_reduce %{{.*}}, %{{.*}} over [0, 1] algorithm tree action 0 :
   %r:2 = soap.all_reduce %p, %q over [0, 1] algorithm tree action 0 : !soap.shard<tensor<4x8xf32>, on 0, partial = sum>, !soap.shard<tensor<4x8xf32>, on 1, partial = sum>
     -> (!soap.shard<tensor<4x8xf32>, on 0> as #soap.box<"x":0, [0:4, 0:8]>, !soap.shard<tensor<4x8xf32>, on 1> as #soap.box<"x":0, [0:4, 0:8]>)
+  // CHECK: soap.all_reduce %{{.*}}, %{{.*}} over [0, 1] bucket 3 behind "y" action 1 :
+  %joint:2 = soap.all_reduce %p, %q over [0, 1] bucket 3 behind "y" action 1 : !soap.shard<tensor<4x8xf32>, on 0, partial = sum>, !soap.shard<tensor<4x8xf32>, on 1, partial = sum>
+    -> (!soap.shard<tensor<4x8xf32>, on 0> as #soap.box<"x":0, [0:4, 0:8]>, !soap.shard<tensor<4x8xf32>, on 1> as #soap.box<"x":0, [0:4, 0:8]>)
   // CHECK: soap.reduce_scatter %{{.*}}, %{{.*}} over [0, 1] action 0 :
   %v:2 = soap.reduce_scatter %p, %q over [0, 1] action 0 : !soap.shard<tensor<4x8xf32>, on 0, partial = sum>, !soap.shard<tensor<4x8xf32>, on 1, partial = sum>
     -> (!soap.shard<tensor<1x8xf32>, on 0> as #soap.box<"x":0, [0:1, 0:8]>, !soap.shard<tensor<3x8xf32>, on 1> as #soap.box<"x":0, [1:4, 0:8]>)

@@ -13,6 +13,7 @@
 #include "Execution.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/CPU/Evaluate.h"
 #include "soap/Target/Model/MemoryPlan.h"
@@ -107,6 +108,11 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN,
           addTraining(passes, *train, unrollRNN);
       }))
     return fail("training step");
+  if (train)
+    if (auto bytes = train->getInteger("buckets"))
+      model_->lookupSymbol("main")->setAttr(
+          soapir::SOAPDialect::getBucketBytesAttrName(),
+          IntegerAttr::get(IntegerType::get(&context_, 64), *bytes));
   for (ModuleOp program : programsOf(*model_))
     if (!runPasses(program, [&](OpPassManager &passes) {
           buildNormalizePipeline(passes, unrollRNN);

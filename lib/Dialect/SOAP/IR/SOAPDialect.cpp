@@ -98,6 +98,15 @@ LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
              << attribute.getValue();
     return success();
   }
+  if (attribute.getName() == getBucketBytesAttrName()) {
+    auto bytes = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0)
+      return op->emitOpError()
+             << "expected soap.bucket_bytes to be a number of bytes of type "
+                "i64, at least 0, got: "
+             << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() != getConfigAttrName())
     return success();
   auto config = dyn_cast<ConfigAttr>(attribute.getValue());

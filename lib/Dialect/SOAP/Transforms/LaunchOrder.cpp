@@ -25,7 +25,7 @@ static bool isCompute(TaskOp task) {
 namespace {
 /// Where an operation stands: position of a node, then what comes first there,
 /// then the order before.
-enum class Place : int64_t { Prefetch, Unpack, Compute, Produce };
+enum class Place : int64_t { Prefetch, Unpack, Compute, Produce, Bucket };
 using Key = std::tuple<int64_t, int64_t, int64_t, int64_t>;
 
 class LaunchOrder {
@@ -41,6 +41,7 @@ public:
     if (failed(rankNodes(nodes)))
       return failure();
     findFirstConsumers();
+    placeBuckets();
     // Goes from the back, since the place of a copy follows from its users.
     for (Operation *op : llvm::reverse(ops_))
       if (!isa<DiscardOp>(op))
@@ -104,6 +105,34 @@ private:
     }
   }
 
+  /// A bucket stands behind the node that it names, and the producers of all
+  /// that it reduces; not where that is read before: then its members stand
+  /// behind their own producers.
+  void placeBuckets() {
+    struct Bucket {
+      int64_t position = -1, firstUse = INT64_MAX;
+    };
+    llvm::DenseMap<int64_t, Bucket> buckets;
+    for (auto op : block_.getOps<AllReduceOp>()) {
+      if (!op.getBucket())
+        continue;
+      Bucket &bucket = buckets[*op.getBucket()];
+      auto value = valueOf(cast<BoxAttr>(op.getBoxes()[0]));
+      auto raise = [&](StringRef node) {
+        if (auto it = rank_.find(node); it != rank_.end())
+          bucket.position = std::max(bucket.position, it->second);
+      };
+      raise(*op.getBehind());
+      if (TaskOp producer = producers_.lookup(value))
+        raise(producer.getNode());
+      if (auto it = first_.find(value); it != first_.end())
+        bucket.firstUse = std::min(bucket.firstUse, it->second);
+    }
+    for (auto [number, bucket] : buckets)
+      if (bucket.position >= 0 && bucket.position < bucket.firstUse)
+        buckets_[number] = bucket.position;
+  }
+
   static std::pair<StringAttr, int64_t> valueOf(BoxAttr box) {
     return {box.getValue(), box.getResult()};
   }
@@ -141,6 +170,9 @@ private:
     auto shards = dyn_cast<ShardOpInterface>(op);
     if (!shards || op->getNumResults() == 0)
       return at(last, Place::Produce, index, 0);
+    if (auto reduce = dyn_cast<AllReduceOp>(op); reduce && reduce.getBucket())
+      if (auto it = buckets_.find(*reduce.getBucket()); it != buckets_.end())
+        return at(it->second, Place::Bucket, *reduce.getBucket(), index);
     auto value = valueOf(shards.getBox(0));
     TaskOp producer = producers_.lookup(value);
     if (!producer)
@@ -188,6 +220,7 @@ private:
   llvm::DenseMap<Operation *, int64_t> index_;
   llvm::DenseMap<Operation *, Key> keys_;
   llvm::StringMap<int64_t> rank_;
+  llvm::DenseMap<int64_t, int64_t> buckets_; ///< Positions.
   llvm::DenseMap<std::pair<StringAttr, int64_t>, TaskOp> producers_;
   llvm::DenseMap<std::pair<StringAttr, int64_t>, int64_t> first_;
 };

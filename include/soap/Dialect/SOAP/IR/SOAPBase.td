@@ -46,6 +46,11 @@ def SOAP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getOrderAttrName() {
       return "soap.order";
     }
+    /// The discardable attribute of a function that holds how many bytes of
+    /// gradients are reduced together at most. Absent or 0: none are.
+    static constexpr ::llvm::StringLiteral getBucketBytesAttrName() {
+      return "soap.bucket_bytes";
+    }
   }];
 }
 

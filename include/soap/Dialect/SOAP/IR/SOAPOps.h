@@ -46,6 +46,11 @@ struct TaskOrigin {
 #include "soap/Dialect/SOAP/IR/SOAPOps.h.inc"
 
 namespace soap::soapir {
+/// All operations of one collective, of which `first` is the first.
+llvm::SmallVector<AllReduceOp> bucketFrom(AllReduceOp first);
+} // namespace soap::soapir
+
+namespace soap::soapir {
 
 /// The box of a shard: that of the result of the operation that makes it. Null
 /// if `value` is not a result of a soap operation.

@@ -391,12 +391,16 @@ def SOAP_AllToAllOp : SOAP_CollectiveOp<"all_to_all"> {
   }];
 }
 
-def SOAP_AllReduceOp : SOAP_CollectiveOp<"all_reduce"> {
+def SOAP_AllReduceOp : SOAP_CommunicationOp<"all_reduce"> {
   let summary = "Every device of a group gets the joined parts of all";
   let description = [{
     Operand i and result i are on member i of `over`. The operands are parts of
     the same elements; how they are joined is in their type. Parts are joined in
     the order of the members, so that all results hold the same bits.
+
+    All-reduces of one `bucket` that follow each other are one collective: it
+    starts when the operands of all are there, and counts as one movement. In
+    the launch order they stand behind the node that `behind` names.
 
     Example:
 
@@ -414,6 +418,26 @@ def SOAP_AllReduceOp : SOAP_CollectiveOp<"all_reduce"> {
     - operands are partial in the same way, have the same box, and hold every
       part exactly once
     - results have that box and are complete
+    - there is a `bucket`, a number of at least 0, if and only if there is a node
+      that it stands `behind`
+  }];
+  let arguments = !con((ins
+      Variadic<SOAP_ShardType>:$inputs,
+      DenseI32ArrayAttr:$over,
+      DefaultValuedAttr<SOAP_CollectiveAlgorithmAttr,
+        "::soap::CollectiveAlgorithm::Direct">:$algorithm,
+      OptionalAttr<I64Attr>:$bucket,
+      OptionalAttr<StrAttr>:$behind), common);
+  let results = (outs Variadic<SOAP_ShardType>:$outputs);
+  let assemblyFormat = [{
+    $inputs `over` custom<Devices>($over) (`algorithm` $algorithm^)?
+    (`bucket` $bucket^)? (`behind` $behind^)?
+    `action` $action (`phase` $phase^)? attr-dict
+    `:` qualified(type($inputs)) `->` custom<BoxedResults>(type($outputs), $boxes)
+  }];
+  let extraClassDeclaration = [{
+    /// True if this and `next`, which follows it, are of one collective.
+    bool isJoinedBy(::mlir::Operation *next);
   }];
 }
 

@@ -1,0 +1,56 @@
+//===- Buckets.h - Values that are reduced together -------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Gradients of parameters that become ready near each other are reduced by one
+// collective, so that its latencies are paid once (Li et al., 2020, "PyTorch
+// Distributed", section 3.2.3). Which values stand in one bucket follows from
+// the launch order alone; which of them are reduced by one action follows from
+// their plans. Task graphs and the partitioner both ask the functions here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_PARTITION_BUCKETS_H
+#define SOAP_PARTITION_BUCKETS_H
+
+#include "soap/Partition/FlatPlan.h"
+
+namespace soap {
+
+/// Members of a bucket start at multiples of so many bytes on each device,
+/// where kernels can write and read them.
+inline constexpr int64_t bucketAlignment = 64;
+
+/// A value that may be reduced together with others.
+struct BucketCandidate {
+  int32_t position = 0; ///< Of its producer in the launch order.
+  int32_t firstUse = 0; ///< Of the first node that reads it: behind `position`.
+  int64_t bytes = 0;    ///< Of the whole value.
+  int32_t elementBytes = 4;
+};
+
+/// Values that follow each other in the launch order; indices of candidates.
+using Bucket = llvm::SmallVector<int32_t, 8>;
+
+/// The buckets of candidates that stand in launch order, each of two values or
+/// more and of at most `limit` bytes. A bucket is reduced behind the producer
+/// of its last value: no value of it is read before that. Candidates above the
+/// limit are in no bucket. A limit of 0 or less makes none.
+std::vector<Bucket> formBuckets(llvm::ArrayRef<BucketCandidate> candidates,
+                                int64_t limit);
+
+/// Bytes per member of an action that reduces values of `bytes` each.
+int64_t bytesOfBucket(llvm::ArrayRef<int64_t> bytes);
+
+/// @{ The actions of a plan that may run later, together with those of other
+/// values: all-reduces for which no other action of the plan waits.
+llvm::SmallVector<int32_t, 2> bucketActions(const FlatPlan &plan);
+llvm::SmallVector<int32_t, 2> bucketActions(const ValuePlan &plan);
+/// @}
+
+} // namespace soap
+
+#endif // SOAP_PARTITION_BUCKETS_H

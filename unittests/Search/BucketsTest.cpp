@@ -1,0 +1,152 @@
+//===- BucketsTest.cpp - Gradients that are reduced together --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Partition/Buckets.h"
+#include "ExampleGraphs.h"
+#include "soap/Search/LaunchPolicy.h"
+#include "soap/Search/Simulator.h"
+#include "gtest/gtest.h"
+
+using namespace soap;
+using namespace soap::test;
+
+namespace {
+
+std::vector<Bucket> form(std::vector<BucketCandidate> candidates,
+                         int64_t limit) {
+  return formBuckets(candidates, limit);
+}
+
+TEST(Buckets, HoldAsMuchAsTheLimit) {
+  std::vector<BucketCandidate> four = {
+      {1, 9, 100}, {2, 9, 100}, {3, 9, 100}, {4, 9, 100}};
+  EXPECT_EQ(form(four, 400), (std::vector<Bucket>{{0, 1, 2, 3}}));
+  EXPECT_EQ(form(four, 399), (std::vector<Bucket>{{0, 1, 2}}));
+  EXPECT_EQ(form(four, 200), (std::vector<Bucket>{{0, 1}, {2, 3}}));
+  EXPECT_TRUE(form(four, 199).empty());
+  EXPECT_TRUE(form(four, 0).empty());
+}
+
+TEST(Buckets, LeaveOutWhatIsAboveTheLimit) {
+  EXPECT_EQ(form({{1, 9, 100}, {2, 9, 500}, {3, 9, 100}}, 400),
+            (std::vector<Bucket>{{0, 2}}));
+}
+
+TEST(Buckets, AreReducedBeforeAnyValueIsRead) {
+  // The second is read at 3, where the third is made: it may not wait for it.
+  EXPECT_EQ(form({{1, 9, 1}, {2, 3, 1}, {3, 9, 1}, {4, 9, 1}}, 400),
+            (std::vector<Bucket>{{0, 1}, {2, 3}}));
+  EXPECT_EQ(form({{1, 2, 1}, {2, 3, 1}, {3, 4, 1}}, 400),
+            std::vector<Bucket>());
+}
+
+TEST(Buckets, HoldOneTypeOfElements) {
+  EXPECT_EQ(form({{1, 9, 1, 4}, {2, 9, 1, 4}, {3, 9, 1, 8}, {4, 9, 1, 8}}, 9),
+            (std::vector<Bucket>{{0, 1}, {2, 3}}));
+}
+
+TEST(Buckets, AlignTheirMembers) {
+  EXPECT_EQ(bytesOfBucket({4, 4}), 68);
+  EXPECT_EQ(bytesOfBucket({64, 128, 12}), 204);
+  EXPECT_EQ(bytesOfBucket({12}), 12);
+}
+
+/// A data-parallel step of deepProducts() on four devices.
+struct Step {
+  explicit Step(int64_t bucketBytes, llvm::StringRef policy = "program")
+      : graph(deepProducts(6, bucketBytes)),
+        topology(
+            llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-node.json"))),
+        tasks({graph, topology, costs}) {
+    SearchProblem problem{graph, topology, costs};
+    Strategy strategy =
+        llvm::cantFail(expertStrategy("data-parallel", problem, 0));
+    strategy.order = launchOrder(policy, problem, strategy);
+    tasks.setStrategy(strategy);
+    result = FullSimulator(tasks).run();
+  }
+  OperatorGraph graph;
+  Topology topology;
+  CostModel costs;
+  TaskGraph tasks;
+  SimulationResult result;
+};
+
+TEST(Buckets, PayLatencyOnce) {
+  Step apart(0), together(100000);
+  EXPECT_EQ(apart.tasks.numBuckets(), 0);
+  ASSERT_EQ(together.tasks.numBuckets(), 1);
+  EXPECT_EQ(together.tasks.bucketValues(0).size(), 6u);
+  EXPECT_LT(together.result.maxCommunicationNs(),
+            apart.result.maxCommunicationNs());
+  auto moves = [](const Step &step) {
+    return llvm::count_if(step.result.nodes, [](const TaskNode &node) {
+      return node.kind == TaskNode::Kind::Move;
+    });
+  };
+  EXPECT_EQ(moves(apart), 6);
+  EXPECT_EQ(moves(together), 1);
+  std::vector<Movement> movements = together.tasks.movements(Phase::Step);
+  ASSERT_EQ(movements.size(), 1u);
+  llvm::SmallVector<int64_t> bytes;
+  for (int32_t value : together.tasks.bucketValues(0))
+    bytes.push_back(together.graph.value(value).bytes());
+  EXPECT_EQ(movements[0].bytes[0], bytesOfBucket(bytes));
+}
+
+TEST(Buckets, StartWhenTheirLastMemberIsThere) {
+  for (llvm::StringRef policy : launchPolicyNames()) {
+    Step step(100000, policy);
+    ASSERT_GT(step.tasks.numBuckets(), 0);
+    int32_t bucket = -1;
+    int64_t ready = 0;
+    for (auto [node, times] :
+         llvm::zip_equal(step.result.nodes, step.result.times)) {
+      if (node.kind == TaskNode::Kind::Compute)
+        for (int32_t value : step.graph.node(node.node).results)
+          if (step.tasks.bucketOf(value) == bucket + 1)
+            ready = std::max(
+                ready, *std::max_element(times.end.begin(), times.end.end()));
+      if (node.kind != TaskNode::Kind::Move)
+        continue;
+      ++bucket;
+      EXPECT_EQ(node.numValues,
+                static_cast<int32_t>(step.tasks.bucketValues(bucket).size()));
+      EXPECT_GE(times.start.front(), ready);
+      ready = 0;
+    }
+    EXPECT_EQ(bucket + 1, step.tasks.numBuckets());
+  }
+}
+
+TEST(Buckets, JoinOnlyWhatHasTheSameDevices) {
+  Step step(100000);
+  Strategy strategy = step.tasks.strategy();
+  // One layer on two of the devices, and one on one.
+  auto place = [&](llvm::StringRef name, llvm::ArrayRef<int32_t> devices) {
+    int32_t leader = step.graph.find(name);
+    Configuration config;
+    config.degrees.loops.assign(step.graph.node(leader).spec.loops.size(), 1);
+    config.degrees.loops[0] = static_cast<int32_t>(devices.size());
+    config.devices.assign(devices.begin(), devices.end());
+    for (int32_t member : step.graph.group(step.graph.node(leader).group))
+      strategy.configs[member] = memberConfiguration(
+          step.graph.node(leader), config, step.graph.node(member));
+  };
+  place("fc2", {1, 3});
+  place("fc4", {2});
+  deriveEnds(strategy, step.graph, step.topology);
+  ASSERT_FALSE(llvm::errorToBool(verify(strategy, step.graph, step.topology)));
+  step.tasks.setStrategy(strategy);
+  const detail::BucketTasks &tasks = step.tasks.bucketTasks(0);
+  ASSERT_EQ(tasks.actions.size(), 2u);
+  EXPECT_EQ(tasks.actions[0].members.size(), 4u);
+  EXPECT_EQ(tasks.actions[1].members.size(), 1u);
+  EXPECT_EQ(tasks.actions[1].devices.size(), 2u);
+}
+
+} // namespace
