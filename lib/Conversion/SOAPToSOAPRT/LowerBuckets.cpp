@@ -99,6 +99,23 @@ void Lowering::findBuckets(func::FuncOp main) {
   }
 }
 
+/// One member's part of the collective that `first` stands for.
+static void reduce(OpBuilder &builder, soapir::AllReduceOp first,
+                   int32_t member, Value send, Value receive, int32_t tag) {
+  MLIRContext *context = builder.getContext();
+  std::string name = ("bucket" + Twine(*first.getBucket())).str();
+  builder.create<soaprt::CollectiveOp>(
+      first.getLoc(), soaprt::TokenType::get(context),
+      soaprt::CollectiveKindAttr::get(context, CollectiveKind::AllReduce),
+      builder.getDenseI32ArrayAttr(first.getOver()),
+      builder.getI32IntegerAttr(member), ValueRange(send), ValueRange(receive),
+      soaprt::CombineAttr::get(context,
+                               shardType(first->getOperand(0)).getPartial()),
+      soaprt::CollectiveAlgorithmAttr::get(context, first.getAlgorithm()),
+      builder.getI32IntegerAttr(tag), ValueRange(), builder.getStringAttr(name),
+      builder.getI64IntegerAttr(-1), soaprt::StreamAttr());
+}
+
 void Lowering::lowerBucketMember(ArrayRef<soapir::AllReduceOp> ops,
                                  int32_t member, int32_t tag) {
   soapir::AllReduceOp first = ops.front();
@@ -152,23 +169,9 @@ void Lowering::lowerBucketMember(ArrayRef<soapir::AllReduceOp> ops,
   OpBuilder builder = rowBuilder(place);
   if (SOAP_FAULT("bucket-before-members"))
     builder.setInsertionPointToStart(devices_[device].main);
-  auto create = [&](Value source, int32_t number) {
-    builder.create<soaprt::CollectiveOp>(
-        loc, soaprt::TokenType::get(context_),
-        soaprt::CollectiveKindAttr::get(context_, CollectiveKind::AllReduce),
-        builder.getDenseI32ArrayAttr(first.getOver()),
-        builder.getI32IntegerAttr(member), ValueRange(source),
-        ValueRange(receive),
-        soaprt::CombineAttr::get(context_,
-                                 shardType(first->getOperand(0)).getPartial()),
-        soaprt::CollectiveAlgorithmAttr::get(context_, first.getAlgorithm()),
-        builder.getI32IntegerAttr(number), ValueRange(),
-        builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
-        soaprt::StreamAttr());
-  };
-  create(send, tag);
+  reduce(builder, first, member, send, receive, tag);
   if (SOAP_FAULT("bucket-reduced-twice"))
-    create(receive, tag + 1);
+    reduce(builder, first, member, receive, receive, tag + 1);
   for (auto [op, begin] : llvm::zip_equal(ops, layout.begins)) {
     Value result = op->getResult(member);
     int64_t at = SOAP_FAULT("bucket-place-wrong") ? 0 : begin;
