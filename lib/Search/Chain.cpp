@@ -47,21 +47,25 @@ bool MemoryGuard::fits() {
   if (!isLimited_ || SOAP_FAULT("chain-ignores-memory"))
     return true;
   // A change leaves it as it is when values are there, but for what parameters'
-  // plans make, which is there until the last that reads it. So no device needs
+  // plans make, which is there until the last that reads it, and for what a
+  // bucket reduces, which is there before it is made. So no device needs
   // more than before by more than what the values that become larger add to it.
   for (auto [index, value] : llvm::enumerate(tasks_.proposedValues())) {
     const ValueTasks &before = *tasks_.valueBefore(index),
                      &now = tasks_.valueTasks(value);
     if (&before == &now)
       continue;
-    addIncrease(before.shardBytes, now.shardBytes, added_);
+    using Bytes = llvm::ArrayRef<DeviceBytes>;
+    bool isEarlier = now.numLateSlots > 0 && before.numLateSlots == 0;
+    addIncrease(isEarlier ? Bytes() : before.shardBytes, now.shardBytes,
+                added_);
     // What is there for other readers is there at other times.
-    bool alike = llvm::equal(before.uses, now.uses,
-                             [](const UseTasks &a, const UseTasks &b) {
-                               return a.readsPlan == b.readsPlan;
-                             });
-    addIncrease(alike ? before.planBytes : llvm::ArrayRef<DeviceBytes>(),
-                now.planBytes, added_);
+    bool alike =
+        !isEarlier && llvm::equal(before.uses, now.uses,
+                                  [](const UseTasks &a, const UseTasks &b) {
+                                    return a.readsPlan == b.readsPlan;
+                                  });
+    addIncrease(alike ? before.planBytes : Bytes(), now.planBytes, added_);
   }
   auto isTooMuch = [&](llvm::ArrayRef<int64_t> peaks,
                        llvm::ArrayRef<int64_t> added) {

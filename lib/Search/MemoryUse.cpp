@@ -25,8 +25,8 @@ constexpr Parts bothParts{/*shards=*/true, /*plan=*/true};
 
 /// Goes through a step in launch order and says what appears (1) and disappears
 /// (-1): `change(value, parts, sign)`; `run(node)` when all that `node` needs
-/// is there. Parameters and inputs are there all the time, values of a bucket
-/// from the first of them on.
+/// is there. Parameters and inputs are there all the time, what a
+/// bucket reduces from its first value on.
 template <typename Change, typename Run>
 void walkMemory(const TaskGraph &tasks, Change change, Run run) {
   const OperatorGraph &graph = tasks.graph();
@@ -67,13 +67,17 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
       if (graph.node(graph.value(value).producer).role != NodeRole::Input)
         change(value, planAlone, 1);
     for (int32_t value : graph.node(order[position]).results) {
-      // The values of a bucket have one buffer, from the first of them on.
+      // What a bucket reduces has one buffer, from its first value on.
+      auto isReducedLate = [&](int32_t id) {
+        return tasks.valueTasks(id).numLateSlots > 0;
+      };
       int32_t bucket = tasks.bucketOf(value);
-      if (bucket < 0)
+      if (bucket < 0 || !isReducedLate(value))
         change(value, bothParts, 1);
-      else if (tasks.bucketValues(bucket).front() == value)
+      if (bucket >= 0 && tasks.bucketValues(bucket).front() == value)
         for (int32_t member : tasks.bucketValues(bucket))
-          change(member, bothParts, 1);
+          if (isReducedLate(member))
+            change(member, bothParts, 1);
     }
     run(order[position]);
     for (int32_t value : dying[position])
