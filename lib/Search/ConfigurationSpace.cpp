@@ -240,18 +240,20 @@ ConfigurationSpace::sameAs(int32_t group, int32_t other,
 void ConfigurationSpace::assign(Strategy &strategy, int32_t group,
                                 const Configuration &config) const {
   llvm::ArrayRef<int32_t> members = graph_.group(group);
-  // Updates that do not follow stay as they are.
-  llvm::SmallDenseMap<int32_t, bool, 4> isApart;
+  llvm::SmallVector<int32_t, 4> sharded;
   for (int32_t member : members)
     if (const GraphNode &node = graph_.node(member);
-        node.leadsUpdate && !strategy.configs[member].devices.empty())
-      isApart[node.update] = isUpdateApart(strategy, graph_, node.update);
+        node.leadsUpdate && !strategy.configs[member].devices.empty() &&
+        isUpdateSharded(strategy, graph_, node.update))
+      sharded.push_back(node.update);
   strategy.configs[members.front()] = config;
   for (int32_t member : members.drop_front())
-    if (const GraphNode &node = graph_.node(member);
-        node.update < 0 || !isApart.lookup(node.update))
-      strategy.configs[member] =
-          memberConfiguration(graph_.node(members.front()), config, node);
+    strategy.configs[member] = memberConfiguration(graph_.node(members.front()),
+                                                   config, graph_.node(member));
+  for (int32_t update : sharded)
+    if (std::optional<Configuration> shards =
+            shardedUpdate(strategy, graph_, update))
+      assignUpdate(strategy, graph_, update, *shards);
 }
 
 int32_t soap::mainOperand(const OperatorGraph &graph, int32_t node) {

@@ -90,3 +90,14 @@ std::optional<Configuration> soap::shardedUpdate(const Strategy &strategy,
       return splitCopies(following, index);
   return std::nullopt;
 }
+
+bool soap::isUpdateSharded(const Strategy &strategy, const OperatorGraph &graph,
+                           int32_t update, int64_t leastElements) {
+  if (!isUpdateApart(strategy, graph, update))
+    return false;
+  const Configuration &config = strategy.configs[graph.update(update).front()];
+  std::optional<Configuration> shards =
+      shardedUpdate(strategy, graph, update, leastElements);
+  return shards && shards->degrees == config.degrees &&
+         shards->devices == config.devices;
+}

@@ -69,21 +69,29 @@ TEST(Updates, FollowUnlessTheyAreApart) {
   EXPECT_EQ(strategy.configs[w2], inARow({1, 3}));
   EXPECT_EQ(strategy.configs[write], inARow({1, 3}));
 
-  // It stays there when its group goes elsewhere, and comes back when it is to
-  // follow.
+  // It comes back when it is to follow.
   int32_t group = graph.node(write).group;
   const GraphNode &leader = graph.node(graph.group(group).front());
-  space.assign(strategy, group, onDevice(leader, 3));
-  deriveEnds(strategy, graph, machine);
-  EXPECT_EQ(strategy.configs[graph.find("fc2.b.grad")].devices, Ints({3}));
-  EXPECT_EQ(strategy.configs[write], inARow({1, 3}));
-  EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
+  Configuration wide = strategy.configs[graph.group(group).front()];
   assignUpdate(strategy, graph, update,
                followingUpdate(strategy, graph, update));
+  EXPECT_FALSE(isUpdateApart(strategy, graph, update));
+
+  // It follows when its group goes elsewhere, unless it is sharded.
+  assignUpdate(strategy, graph, update, inARow({1, 3}));
+  space.assign(strategy, group, onDevice(leader, 3));
   deriveEnds(strategy, graph, machine);
   EXPECT_FALSE(isUpdateApart(strategy, graph, update));
+  EXPECT_EQ(strategy.configs[graph.find("fc2.b.grad")].devices, Ints({3}));
   EXPECT_EQ(strategy.configs[w2].devices, Ints({3}));
   EXPECT_EQ(toString(verify(strategy, graph, machine)), "");
+  space.assign(strategy, group, wide);
+  std::optional<Configuration> shards =
+      shardedUpdate(strategy, graph, update, 1);
+  ASSERT_TRUE(shards);
+  assignUpdate(strategy, graph, update, *shards);
+  EXPECT_FALSE(isUpdateSharded(strategy, graph, update));
+  EXPECT_TRUE(isUpdateSharded(strategy, graph, update, 1));
 }
 
 TEST(Updates, MembersThatDisagreeAreMistakes) {

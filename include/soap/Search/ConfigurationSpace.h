@@ -71,8 +71,9 @@ public:
                                       const Configuration &config) const;
 
   /// Gives a group its configuration, in the loops of every member.
-  /// `config` is in the loops of the first member. The strategy has had one of
-  /// the group: updates that do not follow it keep theirs (isUpdateApart()).
+  /// `config` is in the loops of the first member. If the strategy has had one
+  /// of the group, updates that were sharded (isUpdateSharded()) are so again;
+  /// all others follow the group.
   void assign(Strategy &strategy, int32_t group,
               const Configuration &config) const;
 

@@ -99,6 +99,11 @@ std::optional<Configuration>
 shardedUpdate(const Strategy &strategy, const OperatorGraph &graph,
               int32_t update, int64_t leastElements = leastElementsOfShard);
 
+/// True if the update is apart and has this configuration.
+bool isUpdateSharded(const Strategy &strategy, const OperatorGraph &graph,
+                     int32_t update,
+                     int64_t leastElements = leastElementsOfShard);
+
 /// Gives the members of groups that are not `given` (one entry per node) the
 /// configurations that follow from those of their leaders, which are; members
 /// of updates, from those of the leaders of updates.
