@@ -24,14 +24,17 @@ func.func @main(%x: tensor<5x2x8xf32>, %w: tensor<1x4x16x8xf32>, %r: tensor<1x4x
 // CHECK-LABEL: func.func @soap_native_0_lstm
 // CHECK-SAME: %[[SERVICES:[a-z0-9]+]]: !llvm.ptr)
 // CHECK: %[[PRODUCT:.*]] = llvm.load %[[SERVICES]]
-// CHECK: llvm.call %[[PRODUCT]](%[[ROWS:.*]], %[[COLUMNS:.*]], %[[SUM:.*]], %{{.*}}, %[[A_ROW:.*]], %[[A_COLUMN:.*]], %{{.*}}, %[[B_ROW:.*]], %[[B_COLUMN:.*]], %{{.*}}, %[[C_ROW:.*]]) : !llvm.ptr
+// CHECK: llvm.call %[[PRODUCT]](%c10_i64, %c64_i64, %c8_i64, %{{[0-9]+}}, %c8_i64, %c1_i64, %{{[0-9]+}}, %c1_i64, %c8_i64, %{{[0-9]+}}, %c64_i64) : !llvm.ptr
 // CHECK: scf.for
-// CHECK: llvm.call
+// CHECK: llvm.call %{{[0-9]+}}(%c2_i64, %c64_i64, %c16_i64, %{{[0-9]+}}, %c16_i64, %c1_i64, %{{[0-9]+}}, %c1_i64, %c16_i64, %{{[0-9]+}}, %c64_i64) : !llvm.ptr
 // CHECK-NOT: llvm.call
 
-// Inputs, states, and in each step back the gradients of all gates.
+// Inputs, states, and in each step back the gradients of all gates, whose rows
+// are 5 * 64 elements apart.
 // CHECK-LABEL: func.func @soap_native_1_lstm_backward
-// CHECK-COUNT-3: llvm.call
+// CHECK-COUNT-2: llvm.call
+// CHECK: scf.for
+// CHECK: llvm.call %{{[0-9]+}}(%c2_i64, %c16_i64, %c64_i64, %{{[0-9]+}}, %c320_i64, %c1_i64, %{{[0-9]+}}, %c16_i64, %c1_i64, %{{[0-9]+}}, %c16_i64) : !llvm.ptr
 // CHECK-NOT: llvm.call
 
 // Other types are computed by loops.
