@@ -46,6 +46,12 @@ llvm::StringRef soap::stringify(StopReason reason) {
     return "least sum of costs";
   case StopReason::Exhausted:
     return "all strategies seen";
+  case StopReason::Placed:
+    return "all operations placed";
+  case StopReason::LocalOptimum:
+    return "no neighbour is better";
+  case StopReason::Proved:
+    return "optimum proved";
   case StopReason::Cancelled:
     return "cancelled";
   }
@@ -66,7 +72,10 @@ struct NamedAlgorithm {
 static constexpr NamedAlgorithm algorithms[] = {
     {"mcmc", createMCMC},
     {"exhaustive", [] { return createExhaustive(); }},
-    {"optcnn", [] { return createOptCNN(); }}};
+    {"optcnn", [] { return createOptCNN(); }},
+    {"dpos", [] { return createDPOS(/*splits=*/false); }},
+    {"os-dpos", [] { return createDPOS(/*splits=*/true); }},
+    {"local", createLocal}};
 
 std::unique_ptr<SearchAlgorithm>
 soap::createSearchAlgorithm(llvm::StringRef name) {

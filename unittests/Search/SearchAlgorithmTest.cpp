@@ -127,6 +127,62 @@ TEST_P(Algorithms, FindValidStrategiesNoWorseThanTheirStarts) {
   EXPECT_GT(tried, 6);
 }
 
+// Of training steps and of machines whose devices differ: a step is what a
+// simulation from nothing says, and a limit of time keeps something valid.
+TEST_P(Algorithms, ReportWhatTheSimulatorConfirms) {
+  CostModel costs;
+  std::vector<OperatorGraph> graphs;
+  graphs.push_back(updatedProducts());
+  graphs.push_back(sharedProducts(2, /*oneGroup=*/true));
+  graphs.push_back(deepProducts(2, 1 << 12));
+  for (uint64_t seed = 0; seed < 6; ++seed)
+    graphs.push_back(randomLayers(seed));
+  int tried = 0;
+  for (auto [index, graph] : llvm::enumerate(graphs)) {
+    SCOPED_TRACE("graph " + std::to_string(index));
+    Topology machine = randomMachine(index);
+    SearchProblem problem{graph, machine, costs};
+    SearchOptions options;
+    options.seed = index;
+    options.proposals = 300;
+    options.maxTasks = fewTasks(graph, machine, 3000);
+    if (options.maxTasks == 0)
+      continue;
+    ++tried;
+    auto found = create(GetParam())->run(problem, options);
+    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    EXPECT_EQ(toString(problem.verify(found->strategy)), "");
+    TaskGraph tasks(problem);
+    tasks.setStrategy(found->strategy);
+    EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
+    if (found->lowerBoundNs)
+      EXPECT_LE(*found->lowerBoundNs, found->stepNs);
+  }
+  EXPECT_GT(tried, 4);
+}
+
+TEST_P(Algorithms, KeepTheBestWhenTheyAreCancelled) {
+  CostModel costs;
+  OperatorGraph graph = inception(8, 2);
+  Topology machine = plainMachine(4);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.starts = {dataParallel(graph, machine)};
+  options.maxTasks = 4;
+  options.budgetSeconds = 30;
+  options.proposals = 2000;
+  options.progress = [](const SearchProgress &) { return false; };
+  if (GetParam() == "exhaustive")
+    GTEST_SKIP() << "this graph is too large for it";
+  auto found = create(GetParam())->run(problem, options);
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  TaskGraph tasks(problem);
+  tasks.setStrategy(options.starts[0]);
+  EXPECT_LE(found->stepNs, FullSimulator(tasks).stepNs());
+  tasks.setStrategy(found->strategy);
+  EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
+}
+
 TEST_P(Algorithms, DependOnNothingButTheSeed) {
   CostModel costs;
   OperatorGraph graph = smallChain(1);
