@@ -39,8 +39,11 @@ public:
   void considerNamed();
   void countProposal() { ++result_.proposals; }
   void countAccepted() { ++result_.accepted; }
-  /// No strategy of the space has a shorter step.
-  void proveLowerBound(int64_t ns) { result_.lowerBoundNs = ns; }
+  /// No strategy of the space has a shorter step. The largest counts.
+  void proveLowerBound(int64_t ns) {
+    result_.lowerBoundNs = std::max(ns, result_.lowerBoundNs.value_or(0));
+  }
+  void setSpaceSize(double strategies) { result_.spaceSize = strategies; }
 
   bool hasBest() const { return result_.stepNs != INT64_MAX; }
   int64_t bestNs() const { return result_.stepNs; }

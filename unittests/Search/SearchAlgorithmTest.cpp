@@ -92,6 +92,8 @@ std::vector<std::string> allNames() {
   std::vector<std::string> names{HillClimbing().name().str()};
   for (llvm::StringRef name : searchAlgorithmNames())
     names.push_back(name.str());
+  names.push_back("best:dpos,local");
+  names.push_back("best:placement-cross-entropy,os-dpos,mcmc");
   return names;
 }
 
@@ -212,10 +214,57 @@ TEST_P(Algorithms, RefuseAProblemWithoutComputation) {
             "expected at least one op that computes, got: none");
 }
 
+TEST(CombinedSearch, IsNoWorseThanItsPartsAndStarts) {
+  CostModel costs;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    OperatorGraph graph = randomLayers(seed);
+    Topology machine = randomMachine(seed);
+    SearchProblem problem{graph, machine, costs};
+    SearchOptions options;
+    options.budgetSeconds = 1000;
+    auto stepOf = [&](llvm::StringRef name, llvm::StringRef starts) {
+      options.proposals = name == "mcmc" ? 4000 : 0;
+      auto found = createSearchAlgorithm(name, starts)->run(problem, options);
+      EXPECT_TRUE(bool(found)) << llvm::toString(found.takeError());
+      return found ? found->stepNs : 0;
+    };
+    int64_t placed = stepOf("dpos", ""), split = stepOf("os-dpos", "");
+    EXPECT_EQ(stepOf("best:dpos,os-dpos", ""), std::min(placed, split));
+    EXPECT_LE(stepOf("mcmc", "dpos,os-dpos"), std::min(placed, split));
+  }
+}
+
+TEST(CombinedSearch, KnowsNames) {
+  EXPECT_EQ(createSearchAlgorithm("best:"), nullptr);
+  EXPECT_EQ(createSearchAlgorithm("best:mcmc,magic"), nullptr);
+  EXPECT_EQ(createSearchAlgorithm("mcmc", "magic"), nullptr);
+  EXPECT_EQ(createSearchAlgorithm("magic", "mcmc"), nullptr);
+  EXPECT_EQ(createSearchAlgorithm("best:mcmc,local")->name(),
+            "best:mcmc,local");
+  EXPECT_EQ(createSearchAlgorithm("mcmc", "dpos")->name(), "mcmc");
+}
+
+// Where one fails, the others count; where all do, their errors do.
+TEST(CombinedSearch, FailsWhereAllFail) {
+  CostModel costs;
+  OperatorGraph graph = inception(8, 2);
+  Topology machine = plainMachine(4);
+  SearchProblem problem{graph, machine, costs};
+  auto found = createSearchAlgorithm("best:exhaustive,dpos")->run(problem, {});
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  EXPECT_EQ(found->stop, StopReason::Placed);
+  auto failed = createSearchAlgorithm("best:exhaustive")->run(problem, {});
+  ASSERT_FALSE(bool(failed));
+  EXPECT_NE(llvm::toString(failed.takeError()).find("strategies to try"),
+            std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Algorithms, testing::ValuesIn(allNames()),
                          [](const auto &info) {
                            std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
+                           for (char &c : name)
+                             c = std::isalnum(c) ? c : '_';
                            return name;
                          });
 } // namespace

@@ -129,6 +129,9 @@ struct SearchResult {
   /// No strategy of the space that was searched has a shorter step; equal to
   /// stepNs if the optimum was proved.
   std::optional<int64_t> lowerBoundNs;
+  /// The number of strategies of that space, where it is a smaller one than
+  /// ConfigurationSpace.
+  std::optional<double> spaceSize;
 };
 
 /// {"proposals", "bounded", "simulated", ..., "seconds": {...}}
@@ -186,8 +189,20 @@ enum class PlacementLearner : uint8_t {
 /// A device for each group of operations, nothing split.
 std::unique_ptr<SearchAlgorithm> createPlacement(PlacementLearner learner);
 
-/// An algorithm by its name (searchAlgorithmNames()), or null.
-std::unique_ptr<SearchAlgorithm> createSearchAlgorithm(llvm::StringRef name);
+/// Several algorithms one after the other, in one budget: each gets an equal
+/// share of what those before have left, and the best of what they find is the
+/// result. With `last`, they share half of the budget, and what they find are
+/// starts of `last`. One that fails counts only if all do.
+std::unique_ptr<SearchAlgorithm>
+createCombinedSearch(std::string name,
+                     std::vector<std::unique_ptr<SearchAlgorithm>> parts,
+                     std::unique_ptr<SearchAlgorithm> last = nullptr);
+
+/// An algorithm by its name (searchAlgorithmNames()), or by "best:" and names
+/// that are separated by commas: all of them in one budget. `starts`, a list of
+/// names or empty: algorithms that find it starts. Null if a name is unknown.
+std::unique_ptr<SearchAlgorithm>
+createSearchAlgorithm(llvm::StringRef name, llvm::StringRef starts = "");
 /// The names, for usage texts.
 llvm::ArrayRef<llvm::StringRef> searchAlgorithmNames();
 
