@@ -85,40 +85,26 @@ int64_t ExactSearch::boundNs(size_t depth) {
   return std::max(bound, pathNs(depth));
 }
 
-/// The longest way to the end, through what was launched, what was decided, and
+/// The longest way to the end from what was launched or decided; the tails know
 /// the best that may follow.
 int64_t ExactSearch::pathNs(size_t depth) {
   int64_t bound = 0;
   for (int32_t node : tasks_.order()) {
     int32_t choice = choiceOf_[graph_.node(node).group];
-    std::vector<int64_t> &ends = endsBy_[node];
-    size_t count = choice >= 0 ? 1 : space_.numChoices(node);
-    ends.assign(count, 0);
-    if (launchedBy_[tasks_.rank(node)] <= static_cast<int32_t>(depth)) {
-      ends[0] = ends_[node];
-      bound = std::max(bound, ends[0] + space_.tailNs(node, choice));
+    if (choice < 0)
       continue;
-    }
-    int64_t least = INT64_MAX;
-    for (size_t to = 0; to < count; ++to) {
-      int32_t own = choice >= 0 ? choice : static_cast<int32_t>(to);
+    // Launched nodes keep their exact ends, those before them are in these.
+    if (launchedBy_[tasks_.rank(node)] > static_cast<int32_t>(depth)) {
+      ends_[node] = 0;
       for (int32_t number : space_.edgesInto(node)) {
         const ExactSpace::Edge &edge = space_.edges()[number];
-        int32_t decided = choiceOf_[graph_.node(edge.from).group];
-        int64_t earliest = INT64_MAX;
-        for (auto [index, end] : llvm::enumerate(endsBy_[edge.from])) {
-          int32_t from = decided >= 0 ? decided : static_cast<int32_t>(index);
-          if (from != own &&
-              graph_.node(edge.from).group == graph_.node(node).group)
-            continue;
-          int64_t delay = space_.delay(edge, from, own);
-          earliest = std::min(earliest, delay < 0 ? 0 : end + delay);
-        }
-        ends[to] = std::max(ends[to], earliest);
+        int32_t from = choiceOf_[graph_.node(edge.from).group];
+        int64_t delay = from < 0 ? -1 : space_.delay(edge, from, choice);
+        if (delay >= 0)
+          ends_[node] = std::max(ends_[node], ends_[edge.from] + delay);
       }
-      least = std::min(least, ends[to] + space_.tailNs(node, own));
     }
-    bound = std::max(bound, least);
+    bound = std::max(bound, ends_[node] + space_.tailNs(node, choice));
   }
   return bound;
 }

@@ -16,7 +16,7 @@ ExactSearch::ExactSearch(SearchRun &run, const ExactSpace &space)
     : run_(run), problem_(run.problem()), graph_(problem_.graph), space_(space),
       strategy_(singleDevice(graph_, problem_.topology)),
       tasks_(problem_, &run.tables()), choiceOf_(graph_.numGroups(), -1),
-      ends_(graph_.numNodes(), 0), endsBy_(graph_.numNodes()) {
+      ends_(graph_.numNodes(), 0) {
   tasks_.setStrategy(strategy_);
   state_.reset(tasks_);
   dominates_ = isMemoryAmple();

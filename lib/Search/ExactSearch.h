@@ -85,10 +85,11 @@ private:
   std::vector<int32_t> choiceOf_;   ///< Per group; -1: not decided yet.
   std::vector<int32_t> launchedBy_; ///< Per position, the decision.
   SimulatorState state_;
-  std::vector<int64_t> ends_; ///< Per node that was launched.
+  /// Per node that was launched, when its last tile ended; per other one that
+  /// is decided, when it does at the earliest.
+  std::vector<int64_t> ends_;
   Prefixes prefixes_;
   bool dominates_ = true;
-  std::vector<std::vector<int64_t>> endsBy_; ///< Scratch of pathNs().
 };
 
 } // namespace soap::detail
