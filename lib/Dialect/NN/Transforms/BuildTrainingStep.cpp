@@ -142,7 +142,8 @@ BuildTrainingStepPass::makeMicroBatches(NodeNames &names, OutputOp scored) {
   Value x = scored.getX();
   names.release(nn::getName(scored));
   scored.erase();
-  return splitBatch(function, names, x, accumulate);
+  return splitBatch(function, names, x, accumulate,
+                    /*takesSums=*/loss == "output");
 }
 
 /// Builds the loss and its gradients, one micro-batch after the other. Returns
