@@ -207,10 +207,22 @@ SmallVector<NamedAttribute, 8> soap::nn::costAttributes(Operation *op) {
   return attributes;
 }
 
+/// A search asks for the keys of thousands of tiles. MLIR's printer, which sets
+/// up names for all dialects first, takes longer than all else that makes a
+/// key; so the types of nearly all tensors are written here, as it does.
+static void appendType(llvm::raw_ostream &os, Type type) {
+  if (type.isF32())
+    os << "f32";
+  else if (type.isSignlessInteger())
+    os << 'i' << type.getIntOrFloatBitWidth();
+  else
+    os << type;
+}
+
 static void appendShape(llvm::raw_ostream &os, const Box &box, Type type) {
   for (Range range : box)
     os << range.size() << 'x';
-  os << type;
+  appendType(os, type);
 }
 
 /// `array<i64: 1, 1>` and `5 : i64` without their types.
@@ -225,6 +237,11 @@ static void appendAttribute(llvm::raw_ostream &os, Attribute value) {
   }
   if (isa<UnitAttr>(value)) {
     os << 1;
+    return;
+  }
+  if (auto number = dyn_cast<IntegerAttr>(value);
+      number && number.getType().isSignlessInteger(64)) {
+    os << number.getInt();
     return;
   }
   value.print(os, /*elideType=*/true);
