@@ -174,9 +174,21 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkTraining(const CompilerOptions &options) {
+  if (!options.training)
+    return llvm::Error::success();
+  const std::vector<std::string> &list = options.training->recompute;
+  if (list.size() > 1 &&
+      (llvm::is_contained(list, "auto") || llvm::is_contained(list, "none")))
+    return badInput("expected --recompute=none, auto or a list of operations, "
+                    "got: '" +
+                    llvm::join(list, ",") + "'");
+  return llvm::Error::success();
+}
+
 llvm::Error soap::checkOptions(const ModelSource &source,
                                const CompilerOptions &options) {
-  for (auto check : {checkMachine, checkStrategy, checkOutput})
+  for (auto check : {checkMachine, checkStrategy, checkOutput, checkTraining})
     if (llvm::Error error = check(options))
       return error;
   return checkModel(source, options);

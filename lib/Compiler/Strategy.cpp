@@ -122,8 +122,7 @@ std::string Compilation::strategyName() const {
                                                            : "single";
 }
 
-llvm::Expected<Strategy>
-Compilation::decideStrategy(const ModuleProblem &problem) {
+llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   std::string name = strategyName();
   bool searches = name == "search";
   if (llvm::Error error = begin(searches ? Stage::Search : Stage::Strategy))
@@ -131,18 +130,43 @@ Compilation::decideStrategy(const ModuleProblem &problem) {
   std::optional<TimingScope> scope;
   if (searches)
     scope = nest("search");
-  FailureOr<ChosenStrategy> chosen = chooseStrategy(
-      problem, requestOf(name), UnknownLoc::get(module_->getContext()));
-  if (failed(chosen))
-    return emitted(mlir::failure(), Kind::BadInput);
-  if (chosen->search) {
+  Location loc = UnknownLoc::get(module_->getContext());
+  std::vector<std::string> mistakes;
+  FailureOr<ChosenStrategy> chosen = mlir::failure();
+  {
+    // Where nothing fits into memory, values may be made again.
+    std::optional<ScopedDiagnosticHandler> handler;
+    if (searches && recomputesAsNeeded())
+      handler.emplace(&context_, [&](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          return mlir::failure();
+        mistakes.push_back(diagnostic.str());
+        return mlir::success();
+      });
+    chosen = chooseStrategy(problem, requestOf(name), loc);
+  }
+  if (succeeded(chosen) && chosen->search) {
     ++searches_;
     recordSearch(*chosen->search);
+  }
+  FailureOr<Strategy> strategy = mlir::failure();
+  if (succeeded(chosen))
+    strategy = std::move(chosen->strategy);
+  if (recomputesAsNeeded() && !cancelled_) {
+    if (!searches)
+      ++searches_;
+    if (llvm::Error error = recomputeAsNeeded(problem, strategy, searches))
+      return std::move(error);
+  }
+  if (failed(strategy)) {
+    for (const std::string &text : mistakes)
+      emitError(loc, text);
+    return emitted(mlir::failure(), Kind::BadInput);
   }
   if (searches)
     if (llvm::Error error = begin(Stage::Strategy))
       return std::move(error);
-  return std::move(chosen->strategy);
+  return std::move(*strategy);
 }
 
 llvm::Error Compilation::configure() {
@@ -154,6 +178,8 @@ llvm::Error Compilation::configure() {
     return strategy.takeError();
   TimingScope scope = nest("strategy");
   explainIdleDevices(*problem, *strategy);
+  if (llvm::Error error = describeRecomputation(*problem, *strategy))
+    return error;
   describeStrategy(*problem, *strategy);
   checkNeighbours(*problem, *strategy);
   writeStrategy(problem->extracted, *strategy, problem->topology);
@@ -267,6 +293,42 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
        ", as " + reason + "; " + cure);
 }
 
+llvm::Error Compilation::addRow(SmallVectorImpl<StrategyReport> &rows,
+                                StringRef name, const ModuleProblem &problem,
+                                const Strategy &strategy,
+                                const ModuleProblem *inner) {
+  // The random strategy of a large machine is left out unless it is asked for.
+  bool isOptional = name == "random" && options_.strategy != name;
+  StrategyReport row = soap::report(name, strategy, problem.get(), isOptional);
+  const ModuleProblem *of = &problem;
+  const Strategy *how = &strategy;
+  std::unique_ptr<RepeatedStep> step;
+  if (recomputesAsNeeded() && row.isExact && !row.fits) {
+    auto made = fitByRecomputation(problem, strategy);
+    if (!made)
+      return made.takeError();
+    step = std::move(*made);
+    if (step) {
+      of = step->problem.get();
+      how = &step->strategy;
+      row = soap::report(name, *how, of->get());
+    }
+  }
+  if (step_ && row.isExact) {
+    llvm::Expected<RecomputationReport> recomputation =
+        compareRecomputation(*of, *how);
+    if (!recomputation)
+      return recomputation.takeError();
+    row.numRepeated = static_cast<int32_t>(recomputation->nodes.size());
+    row.savedBytes = recomputation->peakBytesBefore - recomputation->peakBytes;
+    row.addedNs = recomputation->stepNs - recomputation->stepNsBefore;
+  }
+  if (inner && row.isExact)
+    row.evaluationNs = evaluationNs(*of, *how, *inner);
+  rows.push_back(std::move(row));
+  return llvm::Error::success();
+}
+
 llvm::Error Compilation::report() {
   FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
   if (failed(problem))
@@ -278,15 +340,8 @@ llvm::Error Compilation::report() {
       return emitted(mlir::failure(), Kind::BadInput);
     inner.emplace(std::move(*read));
   }
+  LowerBound bound = lowerBound(problem->get());
   SmallVector<StrategyReport> rows;
-  auto add = [&](StringRef name, const Strategy &strategy) {
-    // The random strategy of a large machine is left out unless it is asked
-    // for.
-    bool isOptional = name == "random" && options_.strategy != name;
-    rows.push_back(soap::report(name, strategy, problem->get(), isOptional));
-    if (inner && rows.back().isExact)
-      rows.back().evaluationNs = evaluationNs(*problem, strategy, *inner);
-  };
   StringRef chosen(options_.strategy);
   bool isListed = false;
   for (const NamedStrategy &named : namedStrategies()) {
@@ -295,7 +350,9 @@ llvm::Error Compilation::report() {
       continue;
     Strategy strategy =
         named.make(problem->get(), /*devices=*/0, options_.seed);
-    add(named.name, strategy);
+    if (llvm::Error error = addRow(rows, named.name, *problem, strategy,
+                                   inner ? &*inner : nullptr))
+      return error;
     if (chosen == named.name) {
       isListed = true;
       describeStrategy(*problem, strategy);
@@ -306,6 +363,8 @@ llvm::Error Compilation::report() {
     llvm::Expected<Strategy> strategy = decideStrategy(*problem);
     if (!strategy)
       return strategy.takeError();
+    if (llvm::Error error = describeRecomputation(*problem, *strategy))
+      return error;
     describeStrategy(*problem, *strategy);
     checkNeighbours(*problem, *strategy);
     if (chosen.empty() && level_ == Level::Configured)
@@ -314,9 +373,10 @@ llvm::Error Compilation::report() {
       chosen = "found";
     else
       chosen = llvm::sys::path::filename(chosen);
-    add(chosen, *strategy);
+    if (llvm::Error error = addRow(rows, chosen, *problem, *strategy,
+                                   inner ? &*inner : nullptr))
+      return error;
   }
-  LowerBound bound = lowerBound(problem->get());
   result_.report = reportJSON(rows, bound);
   llvm::raw_string_ostream os(result_.text);
   printReport(os, rows, bound, chosen);

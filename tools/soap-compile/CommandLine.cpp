@@ -62,9 +62,12 @@ static llvm::Error checkFolders(const CommandLine &line) {
 /// Reads what stands in the texts into `line`, and checks all of it.
 static llvm::Error check(CommandLine &line, const Texts &texts) {
   CompilerOptions &options = line.options;
-  if (!texts.training.optimizer.empty())
+  if (!texts.training.optimizer.empty()) {
     options.training = texts.training;
-  else if (texts.hasTraining)
+    std::vector<std::string> &recompute = options.training->recompute;
+    if (recompute.size() == 1 && recompute.front() == "none")
+      recompute.clear();
+  } else if (texts.hasTraining)
     return mistake("expected --train=sgd, adam or adamw with options of "
                    "training, got none");
   std::optional<Emit> emit = parseEmit(texts.emit);

@@ -86,6 +86,9 @@ struct TrainingOptions {
   std::string dropout = "model"; ///< Or "none", or a ratio for all.
   uint64_t dropoutSeed = 0;
   int64_t accumulate = 1; ///< Micro-batches of a step.
+  /// What the backward pass makes again in place of keeping it: as in the pass
+  /// nn-recompute; "auto" alone: what memory requires; empty: nothing.
+  std::vector<std::string> recompute;
 };
 
 /// Everything that decides what is compiled. checkOptions() says what is wrong

@@ -81,6 +81,11 @@ static void addTraining(OpPassManager &passes, const json::Object &train,
     how.batchNormParts = *parts;
   }
   passes.addPass(nn::createBuildTrainingStepPass(how));
+  if (auto operations = train.getString("recompute")) {
+    nn::RecomputePassOptions recompute;
+    recompute.ops = SmallVector<std::string>{operations->str()};
+    passes.addNestedPass<func::FuncOp>(nn::createRecomputePass(recompute));
+  }
 }
 
 /// The modules of a model's programs.

@@ -29,7 +29,8 @@ public:
   /// Recurrent layers become operations of `unrollRNN` steps; 0: they stay.
   /// With `train`, the model becomes a step of training by gradient descent on
   /// the mean squared error of an output: {"output": NAME, "lr": x, "momentum":
-  /// x, "clip": x, "steps": n, "accumulate": n, "parts": n}; labels are the
+  /// x, "clip": x, "steps": n, "accumulate": n, "parts": n,
+  /// "recompute": operations}; labels are the
   /// input "label", and "parts" those of the batch that batch norms have
   /// statistics of.
   llvm::Error import(llvm::StringRef model, int64_t unrollRNN,

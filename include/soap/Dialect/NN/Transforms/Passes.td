@@ -271,6 +271,54 @@ def BuildTrainingStepPass
   ];
 }
 
+def RecomputePass : Pass<"nn-recompute", "::mlir::func::FuncOp"> {
+  let summary = "Make values of the forward pass again for the backward pass";
+  let description = [{
+    A training step keeps what its forward pass makes until the backward pass has
+    read it. This pass has the backward pass read copies of some operations, which
+    are made again from values that are kept: less memory, for more time.
+
+    `ops` says which: `elementwise`, kinds of operations (`softmax` means
+    `nn.softmax`), or regular expressions that match whole names. Only what the
+    backward pass reads is made again, and what of the selected operations that
+    needs. A reshape of what is made again is made again, too.
+
+    ```mlir
+    %1 = nn.gelu %0 {nn.name = "gelu"} : tensor<8x64xf32>
+    %2 = nn.matmul %1, %w {nn.name = "fc"} : ...
+    ...
+    %dw = nn.matmul %1, %dy {nn.name = "fc.grad_1", transpose_a, ...} : ...
+    // becomes, with ops=gelu
+    %1 = nn.gelu %0 {nn.name = "gelu"} : tensor<8x64xf32>
+    %2 = nn.matmul %1, %w {nn.name = "fc"} : ...
+    ...
+    %3 = nn.gelu %0 {nn.after = "head.grad", nn.name = "gelu.again",
+           nn.group = #nn.group<"gelu", {d0 = "d0", d1 = "d1"}>} : tensor<8x64xf32>
+    %dw = nn.matmul %3, %dy {nn.name = "fc.grad_1", transpose_a, ...} : ...
+    ```
+
+    A copy is in the group of its operation, so that it is split alike, on the
+    same devices. All that it reads is there long before, so it says by `nn.after`
+    which gradient it waits for: that which the operation that needs it reads.
+    Every launch order launches it behind that. So does what gradients need of
+    forward values alone (derivatives).
+
+    What keeps running statistics reads the original, and is not made again;
+    dropout draws the same mask again.
+
+    Precondition: nn-build-training-step, and no pass behind it. Errors: a
+    function without gradients; an entry of `ops` that means no operation.
+  }];
+  let options = [
+    ListOption<"ops", "ops", "std::string",
+               "Operations to make again: elementwise, kinds, or regular "
+               "expressions for whole names">,
+  ];
+  let statistics = [
+    Statistic<"numCopies", "copies", "Operations that are made again">
+  ];
+}
+
 def RemoveDropoutPass : Pass<"nn-remove-dropout", "::mlir::func::FuncOp"> {
   let summary = "Take dropout out, for inference";
   let description = [{
