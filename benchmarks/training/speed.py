@@ -1,19 +1,32 @@
 """Milliseconds per step: beside PyTorch's on one core, and on two devices beside one."""
 
+import json
+import os
 import pathlib
 import re
+import subprocess
 import tempfile
 import time
 
 import torch
 
 from .models import LARGE, large
-from .running import compile_step, median, prepare, run_step, train_torch
+from .running import BINARIES, compile_step, median, prepare, run_step, train_torch
+
+TIMED = ["--iterations=2", "--warmup=1"]
 
 
 def our_step(step, inputs):
-    result = run_step(step, [*inputs, "--iterations=2", "--warmup=1"])
-    return result["step"]["median_ns"] / 1e6
+    return run_step(step, [*inputs, *TIMED])["step"]["median_ns"] / 1e6
+
+
+def steps_at_once(step, inputs):
+    """The same step in two processes that know nothing of each other, each on a core of its own: the mean of both."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    running = [subprocess.Popen(["taskset", "-c", str(core), BINARIES / "soap-run", step, *inputs, "--iterations=6",
+                                 "--warmup=1", "--json"], stdout=subprocess.PIPE, text=True) for core in cores]
+    outputs = [process.communicate()[0] for process in running]
+    return sum(json.loads(output)["step"]["median_ns"] for output in outputs) / len(outputs) / 1e6
 
 
 def beside_torch(name, batch, rounds, folder):
@@ -35,33 +48,42 @@ def beside_torch(name, batch, rounds, folder):
 
 
 def on_devices(name, batch, rounds, folder, strategy):
-    """A step on one device of one core, and on two, in turn."""
+    """A step on one device of one core, on two, and on one beside another process's, in turn."""
     options, inputs = prepare(large(name, batch), folder)
     chosen = [f"--strategy={strategy}"] if strategy != "search" else ["--budget=20"]
     steps = [compile_step([*options, f"--devices={devices}", "--cores-per-device=1", *(chosen if devices > 1 else [])],
                           folder / f"step{devices}.so") for devices in (1, 2)]
-    times = [[], []]
+    times = [[], [], []]
     for _ in range(rounds):
         for step, taken in zip(steps, times):
             taken.append(our_step(step, inputs))
+        times[2].append(steps_at_once(steps[0], inputs))
     return [median(taken) for taken in times]
 
 
-def print_pairs(arguments, header, measure):
-    print(f"| network, batch {arguments.batch} | {header} |")
-    print("|---|---|---|---|")
+def print_table(arguments, columns, measure):
+    """`measure` gives what stands behind a network's name."""
+    print(f"| network, batch {arguments.batch} | {' | '.join(columns)} |")
+    print("|---" * (1 + len(columns)) + "|")
     for name in LARGE:
         if not re.search(arguments.only, name):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            first, second = measure(name, arguments.batch, arguments.rounds, pathlib.Path(folder))
-        print(f"| {name} | {first:.1f} | {second:.1f} | {first / second:.2f} |", flush=True)
+            cells = measure(name, arguments.batch, arguments.rounds, pathlib.Path(folder))
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def print_speed(arguments):
-    print_pairs(arguments, "PyTorch, ms | SOAP, ms | PyTorch / SOAP", beside_torch)
+    def cells(*rest):
+        theirs, ours = beside_torch(*rest)
+        return [f"{theirs:.1f}", f"{ours:.1f}", f"{theirs / ours:.2f}"]
+    print_table(arguments, ["PyTorch, ms", "SOAP, ms", "PyTorch / SOAP"], cells)
 
 
 def print_devices(arguments):
-    print_pairs(arguments, f"one device, ms | two ({arguments.strategy}), ms | one / two",
-                lambda *rest: on_devices(*rest, arguments.strategy))
+    """Two steps at once do twice the work: what one device loses beside another, any two lose that stream as much."""
+    def cells(*rest):
+        one, two, beside = on_devices(*rest, arguments.strategy)
+        return [f"{one:.1f}", f"{two:.1f}", f"{one / two:.2f}", f"{beside:.1f}", f"{2 * one / beside:.2f}"]
+    print_table(arguments, ["one device, ms", f"two ({arguments.strategy}), ms", "one / two", "two steps at once, ms",
+                            "steps at once / one by one"], cells)

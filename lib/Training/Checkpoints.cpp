@@ -11,7 +11,9 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 #include <unistd.h>
 #include <utility>
 
@@ -121,11 +123,27 @@ Checkpoints::Checkpoints(std::string folder, uint64_t keep)
     throw UsageError("expected --checkpoint in a folder that can be written, "
                      "got: '" +
                      folder_ + "' (" + reason + "); choose another one");
+  hold();
+}
+
+/// The lock goes with the process, however it ends. A file system that cannot
+/// lock a folder (NFS) is none that a training should fail on.
+void Checkpoints::hold() {
+  held_ = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (held_ < 0 || flock(held_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return;
+  close(held_);
+  throw UsageError("expected --checkpoint in a folder of its own, got: '" +
+                   folder_ +
+                   "', which another training writes to; wait until "
+                   "it has ended, or choose another folder");
 }
 
 Checkpoints::~Checkpoints() {
   if (writer_.joinable())
     writer_.join();
+  if (held_ >= 0)
+    close(held_);
 }
 
 std::vector<std::pair<uint64_t, std::string>> Checkpoints::list() const {

@@ -227,6 +227,43 @@ def test_accumulation(tools, folder, name, count, how):
             assert abs(json.loads(a)["loss"] - json.loads(b)["loss"]) < 1e-9
 
 
+def ending_in_loss():
+    """The mean of squared errors beside that of cross entropies, as a model's own
+    nodes."""
+    m = Model(8)
+    m.inputs["x"] = m.random.standard_normal((6, 5))
+    m.inputs["target"] = m.random.standard_normal((6, 3))
+    m.inputs["class"] = m.random.integers(0, 4, 6)
+    h = m.node("Tanh", [m.node("MatMul", ["x", m.weight("w1", 5, 7)], "product")], "h")
+    error = m.node("Sub", [m.node("MatMul", [h, m.weight("w2", 7, 3)], "y"), "target"],
+                   "error")
+    squares = m.node("ReduceMean", [m.node("Mul", [error, error], "squares")], "mean",
+                     keepdims=0)
+    scores = m.node("MatMul", [h, m.weight("w3", 7, 4)], "scores")
+    entropy = m.node("SoftmaxCrossEntropyLoss", [scores, "class"], "entropy")
+    m.weights["half"], m.weights["three"] = np.array(0.5), np.array(3.0)
+    first = m.node("Mul", ["half", squares], "weighed")
+    second = m.node("Neg", [m.node("Div", [entropy, "three"], "third")], "negated")
+    m.node("Sub", [first, second], "own.loss")
+    return m
+
+
+@pytest.mark.parametrize("devices", [1, 3])
+def test_accumulation_of_a_models_own_loss(tools, folder, devices):
+    m = ending_in_loss()
+    step = Step(tools, folder, "own", m.proto("own.loss", []), m.inputs)
+    options = ["--train=sgd", "--lr=0.3", "--loss=output", "--freeze=half|three"]
+    logs = [folder / "whole.jsonl", folder / "parts.jsonl"]
+    whole = step.state(step.compiled(*options), 3, f"--log={logs[0]}")
+    strategy = f"--strategy={'random' if devices > 1 else 'single'}"
+    parts = step.compiled(*options, "--accumulate=3", strategy, "--seed=4",
+                          f"--devices={devices}")
+    near(step.state(parts, 3, f"--log={logs[1]}"), whole, 1e-9)
+    losses = [[json.loads(line)["loss"] for line in log.read_text().splitlines()]
+              for log in logs]
+    np.testing.assert_allclose(*losses, rtol=1e-12)
+
+
 def test_accumulation_with_dropout(dropping):
     """Micro-batches have the masks of the whole batch."""
     file = dropping.compiled(*HEAVY, "--accumulate=3", "--devices=2",

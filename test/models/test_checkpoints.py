@@ -2,7 +2,9 @@
 goes on from the last one, and ends with the bits of an undisturbed run; under other
 strategies with its numbers."""
 
+import fcntl
 import json
+import os
 import random
 import resource
 import signal
@@ -171,6 +173,19 @@ def test_files_that_are_no_checkpoint(train, tools, folder, step):
     training = train("damaged", steps=120, shuffle=4)
     training.run("--resume", check=False)
     expect_error(training, 2, str(last), "--shuffle=3", "--shuffle=4")
+
+
+def test_folder_of_another_training(train):
+    training = train("held", steps=40)
+    training.checkpoints.mkdir()
+    folder = os.open(training.checkpoints, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        training.run(check=False)
+        expect_error(training, 2, str(training.checkpoints), "another training")
+    finally:
+        os.close(folder)
+    training.run()
 
 
 def test_checkpoint_of_another_model(train, tools, folder, step):

@@ -39,9 +39,10 @@ enum class ProposalKind : uint8_t {
   Lanes,   ///< A stretch of the graph on parts of the machine, side by side.
   Cross,   ///< A stretch as another chain has it.
   Sums,    ///< A stretch with the least sum of costs (OptCNN).
+  Layer,   ///< All operations that share a parameter.
   Updates  ///< Updates of parameters: sharded, on one device, or following.
 };
-inline constexpr size_t numProposalKinds = 11;
+inline constexpr size_t numProposalKinds = 12;
 llvm::StringRef stringify(ProposalKind kind);
 
 struct SearchProgress {

@@ -45,12 +45,13 @@ Checkpoint readCheckpoint(const std::string &path);
 /// A folder of checkpoints: step-000000001200.safetensors, ...
 class Checkpoints {
 public:
-  /// Makes the folder if there is none. `keep`: how many checkpoints stay, at
-  /// least 1. Throws UsageError if it cannot be made or is not writable.
+  /// Makes the folder if there is none, and holds it (flock) as long as this
+  /// object lives. `keep`: how many checkpoints stay, at least 1. Throws
+  /// UsageError if it cannot be made, is not writable, or another run holds it.
   Checkpoints(std::string folder, uint64_t keep);
   Checkpoints(const Checkpoints &) = delete;
   Checkpoints &operator=(const Checkpoints &) = delete;
-  /// Waits for what is being written.
+  /// Waits for what is being written, and gives the folder free.
   ~Checkpoints();
 
   /// The steps and files there are, first ones first.
@@ -68,9 +69,11 @@ public:
   void finish();
 
 private:
+  void hold();
   void write(const Checkpoint &checkpoint) const;
 
   std::string folder_;
+  int held_ = -1; ///< The folder, opened and locked.
   uint64_t keep_;
   std::thread writer_;
   std::exception_ptr failure_;

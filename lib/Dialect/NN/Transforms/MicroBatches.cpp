@@ -13,6 +13,7 @@
 #include "TrainingStep.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace soap;
@@ -31,8 +32,10 @@ void soap::nn::joinGroup(PartitionOpInterface op, StringRef leader) {
 namespace {
 class BatchSplitter {
 public:
-  BatchSplitter(func::FuncOp function, NodeNames &names, int64_t count)
+  BatchSplitter(func::FuncOp function, NodeNames &names, int64_t count,
+                bool takesSums)
       : function_(function), names_(names), count_(count),
+        takesSums_(takesSums),
         builder_(OpBuilder::atBlockTerminator(&function.front())) {}
 
   FailureOr<MicroBatches> run(Value x);
@@ -40,6 +43,8 @@ public:
 private:
   LogicalResult splitInputs();
   LogicalResult split(PartitionOpInterface op);
+  bool readsSums(Operation *op) const;
+  bool keepsSums(Operation *op) const;
   Value partOf(Value value, const Box &has, const Box &needs, const Twine &name,
                int64_t batch);
   LogicalResult copy(PartitionOpInterface op, int64_t batch);
@@ -48,12 +53,16 @@ private:
   func::FuncOp function_;
   NodeNames &names_;
   int64_t count_;
+  bool takesSums_;
   OpBuilder builder_;
   SmallVector<InputOp> inputs_; ///< Those that have samples.
   /// Operations that depend on them, and their tiles by micro-batch.
   llvm::MapVector<Operation *, std::vector<LocalTile>> tiles_;
   /// Of the results of all these, what a micro-batch has.
   llvm::DenseMap<Value, SmallVector<Box>> boxes_;
+  /// Of these, those that are sums of samples, whole: a micro-batch has its
+  /// share of every element, and the sum of all shares is the value.
+  llvm::DenseSet<Value> sums_;
   llvm::DenseMap<Value, Value> parts_; ///< Of the micro-batch that is built.
   /// Of the first micro-batch, by what the others are called after.
   llvm::StringMap<std::string> leaders_;
@@ -90,6 +99,32 @@ LogicalResult BatchSplitter::splitInputs() {
   return success();
 }
 
+bool BatchSplitter::readsSums(Operation *op) const {
+  return llvm::any_of(op->getOperands(),
+                      [&](Value operand) { return sums_.contains(operand); });
+}
+
+/// True if what `op` makes of all shares of sums adds up to what it makes of
+/// the sums: it is linear in them, and has no other operand of the micro-batch.
+bool BatchSplitter::keepsSums(Operation *op) const {
+  auto isSum = [&](Value value) { return sums_.contains(value); };
+  auto isShared = [&](Value value) { return !boxes_.contains(value); };
+  auto isFloat = [](Value value) {
+    return isa<FloatType>(getElementTypeOrSelf(value));
+  };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<NegOp>([](auto) { return true; })
+      .Case([&](CastOp cast) { return isFloat(cast.getResult()); })
+      .Case([](ReduceOp reduce) { return reduce.getKind() == ReduceKind::Sum; })
+      .Case([&](MulOp mul) {
+        return isShared(mul.getOperand(isSum(mul.getOperand(0)) ? 1 : 0));
+      })
+      .Case([&](DivOp div) { return isShared(div.getOperand(1)); })
+      .Default([&](Operation *other) {
+        return isAdditive(other) && llvm::all_of(other->getOperands(), isSum);
+      });
+}
+
 LogicalResult BatchSplitter::split(PartitionOpInterface op) {
   auto mixes = [&] {
     return op.emitOpError("expected operations that compute every sample by "
@@ -108,6 +143,16 @@ LogicalResult BatchSplitter::split(PartitionOpInterface op) {
             return mixes();
           loop = access.dims[dim].loop;
         }
+  if (readsSums(op)) {
+    if (loop || !keepsSums(op))
+      return mixes();
+    tiles_[op].assign(count_, whole);
+    for (Value result : op->getResults()) {
+      boxes_[result].assign(count_, wholeBox(typeOf(result).getShape()));
+      sums_.insert(result);
+    }
+    return success();
+  }
   if (!loop)
     return success();
   if (*loop < 0 || whole.spec.loops[*loop].extent % count_ != 0)
@@ -125,8 +170,11 @@ LogicalResult BatchSplitter::split(PartitionOpInterface op) {
         return mixes();
     }
     for (auto [index, result] : llvm::enumerate(op->getResults())) {
-      if (tile.spec.isReduction(*loop, index))
-        return mixes();
+      if (tile.spec.isReduction(*loop, index)) {
+        if (!takesSums_ || tile.spec.results[index].combine != Combine::Sum)
+          return mixes();
+        sums_.insert(result);
+      }
       tile.resultBoxes[index] = accessBox(tile.spec.results[index], tile.tile,
                                           typeOf(result).getShape());
       boxes_[result].push_back(tile.resultBoxes[index]);
@@ -243,6 +291,6 @@ void soap::nn::eraseUnread(func::FuncOp function, NodeNames &names) {
 
 FailureOr<MicroBatches> soap::nn::splitBatch(func::FuncOp function,
                                              NodeNames &names, Value x,
-                                             int64_t count) {
-  return BatchSplitter(function, names, count).run(x);
+                                             int64_t count, bool takesSums) {
+  return BatchSplitter(function, names, count, takesSums).run(x);
 }

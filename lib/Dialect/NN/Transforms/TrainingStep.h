@@ -98,11 +98,13 @@ void eraseUnread(mlir::func::FuncOp function, NodeNames &names);
 /// Cuts `x` and what it is made of, which is all that there is (eraseUnread),
 /// in `count` parts along the samples. Operations of the first part keep their
 /// names and lead groups of all parts; the others are called after them, with
-/// `#` and a number. Errors: a batch that is no multiple of `count`; an
-/// operation that does not compute each sample by itself.
+/// `#` and a number. With `takesSums`, sums of samples may be made in the end,
+/// and what is linear of them: the outputs are shares of x that add up to it.
+/// Errors: a batch that is no multiple of `count`; another operation that does
+/// not compute each sample by itself.
 mlir::FailureOr<MicroBatches> splitBatch(mlir::func::FuncOp function,
                                          NodeNames &names, mlir::Value x,
-                                         int64_t count);
+                                         int64_t count, bool takesSums);
 
 /// The first operation that reads a value, which has to have one, and how.
 std::pair<mlir::Operation *, ValueAccess> findReader(mlir::Value value);

@@ -173,8 +173,10 @@ def BuildTrainingStepPass
     groups of all; the others are called `conv1#1` and so on. Gradients are added
     up, as those of a parameter that is used several times, before the update.
     The loss is the mean over the whole batch, masks of dropout are those of the
-    whole batch, statistics of batch norms are those of a micro-batch. Error: an
-    operation that does not compute each sample by itself.
+    whole batch, statistics of batch norms are those of a micro-batch. A model
+    that ends in its loss (`loss=output`) may sum samples up, and go on with what
+    is linear of the sums: a micro-batch computes its share of the loss. Error:
+    another operation that does not compute each sample by itself.
 
     With `evaluation`, the module gets a `module @eval` with the model as it was,
     before the step is made of it: a program over the same parameters, for a model
