@@ -276,6 +276,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->check(wholeNumber<int64_t>(0))
       ->type_name("K")
       ->capture_default_str();
+  app.add_flag("!--no-fuse", line.options.fuse,
+               "Keep operations per element apart: by default those that only "
+               "each other read become one, with the name of the last");
   declareTraining(app, texts.training);
   declareOptimizer(app, texts.training);
   declareMachine(app, line, texts);

@@ -100,6 +100,7 @@ struct CompilerOptions {
   std::string output;
   ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
   int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
+  bool fuse = true; ///< Make one operation of several per element (nn-fuse).
   /// A step of training, of a model on the level of Emit::NN.
   std::optional<TrainingOptions> training;
 

@@ -225,8 +225,7 @@ static void appendShape(llvm::raw_ostream &os, const Box &box, Type type) {
   appendType(os, type);
 }
 
-/// `array<i64: 1, 1>` and `5 : i64` without their types.
-static void appendAttribute(llvm::raw_ostream &os, Attribute value) {
+void soap::nn::appendAttribute(llvm::raw_ostream &os, Attribute value) {
   if (auto list = dyn_cast<DenseI64ArrayAttr>(value)) {
     llvm::interleave(list.asArrayRef(), os, "x");
     return;
@@ -247,15 +246,10 @@ static void appendAttribute(llvm::raw_ostream &os, Attribute value) {
   value.print(os, /*elideType=*/true);
 }
 
-void soap::nn::appendKernel(llvm::raw_ostream &os, Operation *op,
-                            ArrayRef<NamedAttribute> attributes,
-                            ArrayRef<Box> operandBoxes,
-                            ArrayRef<Box> resultBoxes) {
-  os << op->getName().getStringRef();
-  for (NamedAttribute attribute : attributes) {
-    os << ' ' << attribute.getName().getValue() << '=';
-    appendAttribute(os, attribute.getValue());
-  }
+/// The shapes and element types of what a tile reads and makes.
+static void appendShapes(llvm::raw_ostream &os, Operation *op,
+                         ArrayRef<Box> operandBoxes,
+                         ArrayRef<Box> resultBoxes) {
   for (auto [i, box] : llvm::enumerate(operandBoxes))
     if (!isEmpty(box)) {
       os << ' ';
@@ -266,4 +260,23 @@ void soap::nn::appendKernel(llvm::raw_ostream &os, Operation *op,
     os << ' ';
     appendShape(os, box, elementType(op->getResult(i)));
   }
+}
+
+void soap::nn::appendKernel(llvm::raw_ostream &os, Operation *op,
+                            ArrayRef<NamedAttribute> attributes,
+                            ArrayRef<Box> operandBoxes,
+                            ArrayRef<Box> resultBoxes) {
+  os << op->getName().getStringRef();
+  for (NamedAttribute attribute : attributes) {
+    os << ' ' << attribute.getName().getValue() << '=';
+    appendAttribute(os, attribute.getValue());
+  }
+  appendShapes(os, op, operandBoxes, resultBoxes);
+}
+
+void soap::nn::appendKernel(llvm::raw_ostream &os, Operation *op,
+                            StringRef parts, ArrayRef<Box> operandBoxes,
+                            ArrayRef<Box> resultBoxes) {
+  os << op->getName().getStringRef() << ' ' << parts;
+  appendShapes(os, op, operandBoxes, resultBoxes);
 }
