@@ -145,9 +145,9 @@ FailureOr<SmallVector<Value>> FusedOp::buildLocal(OpBuilder &builder,
     SmallVector<Value> values;
     for (Value operand : part.getOperands())
       values.push_back(local.lookup(operand));
-    if (SOAP_FAULT("fused-operand-wrong") && values.size() == 2 &&
+    if (SOAP_FAULT("fused-operands-swapped") && values.size() == 2 &&
         values[0].getType() == values[1].getType())
-      values[1] = values[0];
+      std::swap(values[0], values[1]);
     if (SOAP_FAULT("fused-part-lost") && last &&
         isa<YieldOp>(part.getNextNode()) &&
         elementType(last) == elementType(part.getResult(0)))
