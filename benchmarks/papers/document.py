@@ -48,13 +48,14 @@ def print_found(rows, columns):
     for row in rows:
         lines.setdefault((row.network, row.cluster, row.devices, row.batches), {})[row.algorithm] = by_name[row.name]
     for (network, cluster, devices, _), found in lines.items():
-        if any(found.get(algorithm) is None for _, algorithm in columns):
+        reports = [found.get(algorithm) for _, algorithm in columns]
+        if reports[0] is None:
             continue
-        steps = [step(found[algorithm], "found") for _, algorithm in columns]
-        parallel = step(found[columns[0][1]], "data-parallel")
+        steps = [report and step(report, "found") for report in reports]
+        parallel = step(reports[0], "data-parallel")
         print(f"| {network} | {devices} {cluster} | {shown(parallel)} | "
-              + " | ".join(f"{shown(one)} | {ratio(parallel, one)}" for one in steps)
-              + f" | {ratio(max(steps), min(steps))} |")
+              + " | ".join("- | -" if one is None else f"{shown(one)} | {ratio(parallel, one)}" for one in steps)
+              + f" | {ratio(max(filter(None, steps)), min(filter(None, steps)))} |")
 
 
 def print_splits(rows):

@@ -104,7 +104,8 @@ llvm::Expected<Strategy> Sequence::run(SearchAlgorithm &algorithm, double share,
   total_.statistics.add(found->statistics);
   if (!found->stateError.empty())
     total_.stateError = found->stateError;
-  if (found->stepNs < total_.stepNs) {
+  // Of equal ones the last counts: it may have proved that none is shorter.
+  if (found->stepNs <= total_.stepNs) {
     total_.stepNs = found->stepNs;
     total_.strategy = found->strategy;
     total_.stop = found->stop;
