@@ -245,6 +245,11 @@ llvm::Error Compilation::prepareGraph() {
   llvm::Error normal = normalize();
   if (normal || options_.emit == Emit::NN)
     return normal;
+  // A strategy that the model carries is one of its single operations.
+  if (options_.fuse && level_ == Level::Graph)
+    if (llvm::Error error = runPasses(buildFusePipeline, "fuse", Kind::Failed,
+                                      /*evaluationToo=*/true))
+      return error;
   if (options_.emit == Emit::SharedObject && options_.reference)
     normalized_ = module_->clone();
   if (llvm::Error error = attachTopology())

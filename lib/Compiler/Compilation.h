@@ -137,6 +137,8 @@ private:
   llvm::Expected<Strategy> decideStrategy(ModuleProblem &problem);
   StrategyRequest requestOf(const std::string &name);
   void recordSearch(const SearchResult &search);
+  /// If that is asked for, says whether a neighbour of the strategy is better.
+  void checkNeighbours(const ModuleProblem &problem, const Strategy &strategy);
   /// Configures all operations, by name, file or search, or as they are.
   llvm::Error configure();
   /// Lets the evaluation program follow the strategy of the step.

@@ -154,7 +154,14 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
   if (!createSearchAlgorithm(options.search))
     return badInput(
         "expected --search=" + llvm::join(searchAlgorithmNames(), " or ") +
-        ", got: '" + options.search + "'");
+        ", or best: and some of them separated by commas, got: '" +
+        options.search + "'");
+  if (!options.startSearches.empty() &&
+      !createSearchAlgorithm(options.search, options.startSearches))
+    return badInput(
+        "expected --start=" + llvm::join(searchAlgorithmNames(), " or ") +
+        ", or several of them separated by commas, got: '" +
+        options.startSearches + "'");
   if (!(options.budgetSeconds > 0) || !std::isfinite(options.budgetSeconds))
     return badInput("expected --budget above 0, got: " +
                     llvm::Twine(std::to_string(options.budgetSeconds)));

@@ -33,6 +33,10 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
   object["step_ns"] = result.stepNs;
   if (result.sumNs)
     object["sum_ns"] = *result.sumNs;
+  if (result.lowerBoundNs)
+    object["lower_bound_ns"] = *result.lowerBoundNs;
+  if (result.spaceSize)
+    object["space"] = *result.spaceSize;
   llvm::json::Array starts;
   for (const auto &[name, stepNs] : result.starts)
     starts.push_back(llvm::json::Object{
@@ -43,6 +47,24 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
   return object;
 }
 
+/// What the search proved, as the end of a sentence, or nothing.
+static std::string proofOf(const SearchResult &search) {
+  std::string text;
+  if (search.sumNs)
+    text += llvm::formatv("; least sum of costs {0:f3} ms",
+                          static_cast<double>(*search.sumNs) / 1e6);
+  if (search.lowerBoundNs && search.stop != StopReason::Proved)
+    text += llvm::formatv(
+        "; no strategy of the space takes less than {0:f3} ms (gap {1:P1})",
+        static_cast<double>(*search.lowerBoundNs) / 1e6,
+        static_cast<double>(search.stepNs - *search.lowerBoundNs) /
+            static_cast<double>(std::max<int64_t>(1, *search.lowerBoundNs)));
+  if (search.spaceSize)
+    text +=
+        llvm::formatv("; the space has {0:e1} strategies", *search.spaceSize);
+  return text;
+}
+
 void Compilation::recordSearch(const SearchResult &search) {
   remark(llvm::formatv(
       "search: {0} proposals in {1:f1} s, stopped by {2}; step time {3:f3} ms "
@@ -51,11 +73,7 @@ void Compilation::recordSearch(const SearchResult &search) {
       search.stop == StopReason::Cancelled
           ? "the user, the best so far is taken"
           : stringify(search.stop),
-      static_cast<double>(search.stepNs) / 1e6,
-      search.sumNs ? llvm::formatv("; least sum of costs {0:f3} ms",
-                                   static_cast<double>(*search.sumNs) / 1e6)
-                         .str()
-                   : ""));
+      static_cast<double>(search.stepNs) / 1e6, proofOf(search)));
   result_.search = searchJSON(search);
   result_.searchLog = csvOf(search);
   if (stateError_.empty())
@@ -67,6 +85,7 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
   request.name = name;
   request.schedule = options_.schedule;
   request.algorithm = options_.search;
+  request.startAlgorithms = options_.startSearches;
   request.reservedBytes = reserved_;
   SearchOptions &search = request.search;
   search.proposals = options_.proposals;
@@ -162,6 +181,7 @@ llvm::Error Compilation::configure() {
   if (llvm::Error error = describeRecomputation(*problem, *strategy))
     return error;
   describeStrategy(*problem, *strategy);
+  checkNeighbours(*problem, *strategy);
   writeStrategy(problem->extracted, *strategy, problem->topology);
   return llvm::Error::success();
 }
@@ -336,6 +356,7 @@ llvm::Error Compilation::report() {
     if (chosen == named.name) {
       isListed = true;
       describeStrategy(*problem, strategy);
+      checkNeighbours(*problem, strategy);
     }
   }
   if (!isListed) {
@@ -345,6 +366,7 @@ llvm::Error Compilation::report() {
     if (llvm::Error error = describeRecomputation(*problem, *strategy))
       return error;
     describeStrategy(*problem, *strategy);
+    checkNeighbours(*problem, *strategy);
     if (chosen.empty() && level_ == Level::Configured)
       chosen = "model";
     else if (chosen.empty() || chosen == "search")

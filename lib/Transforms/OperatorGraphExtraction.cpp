@@ -226,8 +226,11 @@ std::string fingerprint(func::FuncOp main) {
         os << ';' << name << '=' << attribute.getValue();
     }
     for (Value operand : op->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      os << ';' << (producer ? nn::getName(producer) : StringRef("?"));
+      os << ';';
+      if (auto argument = dyn_cast<BlockArgument>(operand))
+        os << '?' << argument.getArgNumber();
+      else
+        os << nn::getName(operand.getDefiningOp());
     }
     for (Type type : op->getResultTypes())
       os << ';' << type;

@@ -208,7 +208,8 @@ def prepare(tool, seed):
         recompute(tool, graph, train, base, rng)
     if not np.isfinite(losses(base)).all() or losses(base).max() > judge.LARGEST**2:
         raise Refused("steps that explode")
-    noisy = graphs.Graph(graph.model, judge.with_noise(graph.inputs), graph.unroll)
+    noisy = graphs.Graph(graph.model, judge.with_noise(graph.inputs), graph.unroll,
+                         graph.fuse)
     shaken, = tool.run(noisy, [SINGLE], train)
     if "error" in shaken or worst(shaken, base, share=0.25)[0]:
         raise Refused("steps that noise changes")

@@ -147,6 +147,9 @@ struct CompilationResult {
   std::optional<llvm::json::Object> recomputation;
   /// What the last search says of itself: counts, seconds, starts.
   std::optional<llvm::json::Object> search;
+  /// Of CompilerOptions::checkLocalOptimality: how many neighbours there are,
+  /// and the best of them if it is better.
+  std::optional<llvm::json::Object> localOptimality;
   /// Its best step time over time, CSV: seconds, proposals, ns.
   std::string searchLog;
 

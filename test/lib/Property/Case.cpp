@@ -96,7 +96,7 @@ static SmallVector<ModuleOp, 2> programsOf(ModuleOp model) {
   return programs;
 }
 
-llvm::Error Case::import(StringRef path, int64_t unrollRNN,
+llvm::Error Case::import(StringRef path, int64_t unrollRNN, bool fuse,
                          const json::Object *train) {
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
@@ -121,6 +121,8 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN,
   for (ModuleOp program : programsOf(*model_))
     if (!runPasses(program, [&](OpPassManager &passes) {
           buildNormalizePipeline(passes, unrollRNN);
+          if (fuse)
+            buildFusePipeline(passes);
         }))
       return fail("normalize");
   return llvm::Error::success();

@@ -9,6 +9,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/LaunchedLate.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/IR/TrainingDescription.h"
@@ -103,6 +104,9 @@ void NNDialect::initialize() {
       ,
 #define GET_OP_LIST
 #include "soap/Dialect/NN/IR/NNRecurrentGradientOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "soap/Dialect/NN/IR/NNFusedOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -402,4 +402,48 @@ def HoistInitPass : Pass<"nn-hoist-init", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
+  let summary = "Make one operation of several per element";
+  let description = [{
+    Operations each of whose result elements depends on one element of each
+    operand, and whose results have one shape, become an `nn.fused` if all but
+    the last are read by others of them alone:
+
+    ```mlir
+    %1 = nn.mul %x, %s {nn.name = "mul"}
+    %2 = nn.add %1, %y {nn.name = "add"}
+    %3 = nn.relu %2 {nn.name = "relu"}
+    // becomes
+    %3 = nn.fused(%x, %s, %y) {nn.name = "relu"} {
+      ... the same three operations
+    }
+    ```
+
+    It has the name of the last one, whose result it makes, and stands where
+    this one stood. Search, partitioning and costs see one operation, and one
+    kernel passes over memory once.
+
+    Stay as they are: private functions (`@init` runs once); members and leaders
+    of groups, which share a decision with gradients, and parts of updates;
+    operations that take parts of sums (`nn.parts`); operations with several
+    results. What is read elsewhere stays a value. So no operation is split along fewer loops than before, and a
+    partial sum is never what a follower is applied to: it is a value in front
+    of the operation.
+
+    Precondition: behind all passes that look at single operations, before a
+    strategy is chosen.
+  }];
+  let options = [
+    Option<"maxParts", "max-parts", "int64_t", "32",
+           "Operations that one takes the place of, at most">,
+    Option<"maxOperands", "max-operands", "int64_t", "12",
+           "Operands of one, at most">
+  ];
+  let statistics = [
+    Statistic<"numMade", "made", "Operations that were made of several">,
+    Statistic<"numFused", "fused", "Operations that became parts of others">
+  ];
+  let dependentDialects = ["::soap::nn::NNDialect"];
+}
+
 #endif // SOAP_DIALECT_NN_TRANSFORMS_PASSES_TD
