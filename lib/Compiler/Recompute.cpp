@@ -37,8 +37,9 @@ Compilation::makeStep(const llvm::StringSet<> &names,
         module_->lookupSymbol<func::FuncOp>("main"));
     recomputation.recompute(recomputation.select(names));
   }
-  if (llvm::Error error = normalize())
-    return std::move(error);
+  for (auto prepare : {&Compilation::normalize, &Compilation::fuse})
+    if (llvm::Error error = (this->*prepare)())
+      return std::move(error);
   if (normalized_)
     result->normalized = module_->clone();
   for (ModuleOp program : {*module_, evaluation()})
