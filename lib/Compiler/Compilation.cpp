@@ -236,6 +236,14 @@ llvm::Error Compilation::normalize() {
       "normalize", Kind::BadInput, /*evaluation=*/true);
 }
 
+llvm::Error Compilation::fuse() {
+  // A strategy that the model carries is one of its single operations.
+  if (!options_.fuse || level_ != Level::Graph)
+    return llvm::Error::success();
+  return runPasses(buildFusePipeline, "fuse", Kind::Failed,
+                   /*evaluationToo=*/true);
+}
+
 llvm::Error Compilation::prepareGraph() {
   if (llvm::Error error = begin(Stage::Normalize))
     return error;
@@ -245,11 +253,8 @@ llvm::Error Compilation::prepareGraph() {
   llvm::Error normal = normalize();
   if (normal || options_.emit == Emit::NN)
     return normal;
-  // A strategy that the model carries is one of its single operations.
-  if (options_.fuse && level_ == Level::Graph)
-    if (llvm::Error error = runPasses(buildFusePipeline, "fuse", Kind::Failed,
-                                      /*evaluationToo=*/true))
-      return error;
+  if (llvm::Error error = fuse())
+    return error;
   if (options_.emit == Emit::SharedObject && options_.reference)
     normalized_ = module_->clone();
   if (llvm::Error error = attachTopology())

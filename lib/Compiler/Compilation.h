@@ -79,6 +79,7 @@ private:
   llvm::Error buildTrainingStep(const TrainingOptions &training);
   llvm::Error prepareGraph();
   llvm::Error normalize();
+  llvm::Error fuse();
   /// From the strategy to tasks in launch order.
   llvm::Error makeTasks();
   /// From tasks to planned programs. `again`: the strategy was searched, does

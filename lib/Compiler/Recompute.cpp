@@ -37,8 +37,9 @@ Compilation::makeStep(const llvm::StringSet<> &names,
         module_->lookupSymbol<func::FuncOp>("main"));
     recomputation.recompute(recomputation.select(names));
   }
-  if (llvm::Error error = normalize())
-    return std::move(error);
+  for (auto prepare : {&Compilation::normalize, &Compilation::fuse})
+    if (llvm::Error error = (this->*prepare)())
+      return std::move(error);
   if (normalized_)
     result->normalized = module_->clone();
   for (ModuleOp program : {*module_, evaluation()})
@@ -310,7 +311,8 @@ llvm::Error Compilation::describeRecomputation(const ModuleProblem &problem,
   const OperatorGraph &graph = problem.extracted.graph;
   llvm::json::Array names;
   for (int32_t node : report->nodes)
-    names.push_back(graph.node(node).name);
+    names.push_back(
+        StringRef(graph.node(node).name).rsplit(nn::copySuffix).first.str());
   result_.recomputation =
       llvm::json::Object{{"operations", std::move(names)},
                          {"peak_memory_bytes", report->peakBytes},
@@ -322,11 +324,14 @@ llvm::Error Compilation::describeRecomputation(const ModuleProblem &problem,
     return llvm::Error::success();
   }
   remark(llvm::formatv(
-      "recompute: {0} operations are made again ({1}); a device holds at most "
+      "recompute: {0} made again ({1}); a device holds at most "
       "{2:f1} MiB in place of {3:f1}, a step takes {4:f3} ms in place of "
       "{5:f3} (simulated)",
-      report->nodes.size(), countKinds(graph, report->nodes),
-      report->peakBytes / 1048576.0, report->peakBytesBefore / 1048576.0,
+      report->nodes.size() == 1
+          ? std::string("1 operation is")
+          : std::to_string(report->nodes.size()) + " operations are",
+      countKinds(graph, report->nodes), report->peakBytes / 1048576.0,
+      report->peakBytesBefore / 1048576.0,
       static_cast<double>(report->stepNs) / 1e6,
       static_cast<double>(report->stepNsBefore) / 1e6));
   return llvm::Error::success();

@@ -171,6 +171,20 @@ Strategy soap::transferStrategy(const OperatorGraph &from,
       given[id] = true;
     }
   deriveMembers(result, given, to);
+  // What was part of a fused operation, and is not any more since it is made
+  // again, follows what it reads.
+  std::optional<Strategy> followed;
+  for (int32_t id = 0; id < to.numNodes(); ++id)
+    if (!given[id] && to.node(id).role == NodeRole::Compute) {
+      if (!followed)
+        followed = evaluationStrategy(from, strategy, to, topology);
+      int32_t leader = to.group(to.node(id).group).front();
+      if (given[leader])
+        continue;
+      result.configs[leader] = followed->configs[leader];
+      given[leader] = true;
+    }
+  deriveMembers(result, given, to);
   deriveMissingEnds(result, given, to, topology);
   if (strategy.order.empty())
     return result;

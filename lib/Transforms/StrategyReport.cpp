@@ -117,10 +117,10 @@ void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports,
       os << right_justify(cell(row.evaluationNs / 1e6), 12);
     os << (row.fits ? "" : "   does not fit into memory");
     if (row.numRepeated)
-      os << formatv("   {0} operations made again: {1:f1} MiB less, {2:f3} ms "
-                    "more",
-                    row.numRepeated, row.savedBytes / 1048576.0,
-                    row.addedNs / 1e6);
+      os << formatv("   {0} {1} made again: {2:f1} MiB less, {3:f3} ms more",
+                    row.numRepeated,
+                    row.numRepeated == 1 ? "operation" : "operations",
+                    row.savedBytes / 1048576.0, row.addedNs / 1e6);
     os << '\n';
   }
   os << left_justify("lower bound", 18)

@@ -258,7 +258,7 @@ unsigned Recomputation::recompute(const llvm::DenseSet<Operation *> &selected) {
     if (auto dropout = dyn_cast<DropoutOp>(copy);
         dropout && SOAP_FAULT("mask-drawn-anew"))
       dropout.setSeed(dropout.getSeed() + 1);
-    setName(copy, names.unique((nn::getName(op) + ".again").str()));
+    setName(copy, names.unique((nn::getName(op) + copySuffix).str()));
     if (getGroupLeader(op).empty())
       joinGroup(cast<PartitionOpInterface>(copy), nn::getName(op));
     launchLate(copy, need ? need : first, position_.lookup(first));

@@ -23,6 +23,10 @@
 
 namespace soap::nn {
 
+/// A copy is called like the operation that it makes again, with this behind it
+/// and, where that is taken, a number.
+constexpr llvm::StringLiteral copySuffix(".again");
+
 /// The passes of a training step that nn-build-training-step has made, and that
 /// nothing has changed since: which of its operations can be made again.
 class Recomputation {
