@@ -324,14 +324,14 @@ CostTables::Fill CostTables::fill(unsigned threads,
           edge.places.push_back(moves_.want(from, to));
   }
   moves_.bound(problem_.topology);
-  std::vector<uint32_t> order(moves_.size());
-  std::iota(order.begin(), order.end(), 0);
-  llvm::stable_sort(order, [&](uint32_t a, uint32_t b) {
+  byBound_.resize(moves_.size());
+  std::iota(byBound_.begin(), byBound_.end(), 0);
+  llvm::stable_sort(byBound_, [&](uint32_t a, uint32_t b) {
     return moves_.leastNs(a) < moves_.leastNs(b);
   });
-  bool isExact = order.size() <= mostPlanned;
-  order.resize(std::min(order.size(), mostPlanned));
-  isExact &= moves_.plan(problem_.topology, threads, order, stop);
+  bool isExact = byBound_.size() <= mostPlanned;
+  isExact &= moves_.plan(problem_.topology, threads,
+                         ArrayRef(byBound_).take_front(mostPlanned), stop);
   rebuild();
   return isExact ? Fill::Exactly : Fill::Partly;
 }
@@ -343,7 +343,8 @@ MinSum::Result CostTables::leastSum(ArrayRef<double> shares, Pairs unplanned,
   std::vector<int32_t> all(own_.numVariables());
   std::iota(all.begin(), all.end(), 0);
   auto fixed = [](int32_t) { return -1; };
-  for (;;) {
+  size_t next = 0;
+  for (size_t more = 64;; more *= 2) {
     MinSum::Part part;
     part.variables = all;
     for (int32_t variable : all)
@@ -361,12 +362,19 @@ MinSum::Result CostTables::leastSum(ArrayRef<double> shares, Pairs unplanned,
       if (!moves_.isPlanned(edge.places[at]))
         places.push_back(edge.places[at]);
     }
-    llvm::sort(places);
-    places.erase(std::unique(places.begin(), places.end()), places.end());
     if (places.empty()) {
       found.sum = sums.sumOf(found.choices);
       return found;
     }
+    // Where bounds are loose, many sums would follow each other that differ
+    // little. So more and more pairs are planned besides.
+    for (size_t left = more; left > 0 && next < byBound_.size(); ++next)
+      if (!moves_.isPlanned(byBound_[next])) {
+        places.push_back(byBound_[next]);
+        --left;
+      }
+    llvm::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
     if (!moves_.plan(problem_.topology, threads, places, stop) || stop()) {
       found.end = MinSum::End::Stopped;
       rebuild();

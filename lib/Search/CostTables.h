@@ -65,8 +65,9 @@ public:
   enum class Pairs : uint8_t { Guessed, Bounded };
   /// The choices with the least sum if the pairs of edge e count `shares[e]`
   /// times what they cost. Behind fill(), however far that came: pairs are
-  /// planned when the least sum has them, until all that it has are planned. If
-  /// the others count a lower bound, it is the least then.
+  /// planned when the least sum has them, and more and more of those that move
+  /// least, until all that it has are planned. If the others count a lower
+  /// bound, it is the least then.
   MinSum::Result leastSum(llvm::ArrayRef<double> shares, Pairs unplanned,
                           unsigned threads, double mostCombinations,
                           llvm::function_ref<bool()> stop);
@@ -107,6 +108,7 @@ private:
   DegreesCosts &costs_;
   std::vector<int32_t> placeOf_; ///< Per group.
   MoveTable moves_;
+  std::vector<uint32_t> byBound_; ///< Places in moves_, ascending.
   std::vector<Edge> edges_;
   /// What nodes compute alone, and with pairs; pairs that are not planned have
   /// a guess, or the lower bound.

@@ -147,15 +147,16 @@ std::vector<LeastSum> detail::leastSums(const SearchProblem &problem,
                                         const LeastSumLimits &limits) {
   LeastSumFinder finder(problem, tables, costs, limits);
   auto isOver = [&] { return Clock::now() >= limits.end; };
+  auto add = [&](int percent, std::vector<double> &shares) {
+    shares.assign(tables.sums().numEdges(), percent / 100.0);
+    return !isOver() && finder.add(shares, "least sum with moves at " +
+                                               std::to_string(percent) + "%");
+  };
   // What is between two shares is found by adapting the last of these.
   std::vector<double> shares;
-  for (int percent : {100, 25}) {
-    if (isOver())
-      return finder.take();
-    shares.assign(tables.sums().numEdges(), percent / 100.0);
-    finder.add(shares,
-               "least sum with moves at " + std::to_string(percent) + "%");
-  }
+  if (!add(100, shares))
+    return {};
+  add(25, shares);
   for (int round = 1; round <= limits.rounds && !isOver(); ++round) {
     finder.adapt(shares);
     if (!finder.add(shares, "least sum adapted " + std::to_string(round)))

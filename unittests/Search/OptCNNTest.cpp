@@ -7,6 +7,7 @@
 
 #include "CostTables.h"
 #include "ExampleGraphs.h"
+#include "LeastSums.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include "soap/Topology/GeneratedTopologies.h"
 #include "gtest/gtest.h"
@@ -229,6 +230,54 @@ TEST(CostTables, LeastSumsNeedFewPlans) {
         EXPECT_LT(2 * few.numPlanned(), exact.numPlanned());
     }
   EXPECT_GT(moves, 1000);
+}
+
+std::vector<LeastSum> leastSumsOf(const OperatorGraph &graph, int rounds) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  SearchProblem problem{graph, machine, costs};
+  ConfigurationSpace space(graph, machine);
+  TaskGraph tasks(problem);
+  DegreesCosts &taskCosts = tasks.degreesCosts();
+  CostTables tables(problem, space,
+                    chooseConfigurations(problem, space, 28, taskCosts),
+                    taskCosts);
+  tables.fill(1, never, 50);
+  LeastSumLimits limits;
+  limits.rounds = rounds;
+  std::vector<LeastSum> found = leastSums(problem, tables, tasks, limits);
+  for (const LeastSum &entry : found) {
+    EXPECT_EQ(toString(verify(entry.strategy, graph, machine)), "");
+    tasks.setStrategy(entry.strategy);
+    EXPECT_EQ(FullSimulator(tasks).stepNs(), entry.stepNs);
+  }
+  EXPECT_TRUE(llvm::is_sorted(found, [](const LeastSum &a, const LeastSum &b) {
+    return a.stepNs < b.stepNs;
+  }));
+  return found;
+}
+
+/// Least sums are strategies with their simulated steps, the fastest first; a
+/// graph that is too tangled has none.
+TEST(LeastSums, StrategiesOrNone) {
+  OperatorGraph branches = inception(16, 2);
+  auto few = leastSumsOf(branches, 0), more = leastSumsOf(branches, 4);
+  ASSERT_FALSE(few.empty());
+  ASSERT_GE(more.size(), few.size());
+  EXPECT_LE(more.front().stepNs, few.front().stepNs);
+
+  // Every pair of seven convolutions meets.
+  GraphBuilder builder;
+  int32_t x = builder.input("x", {8, 16, 16, 16});
+  std::vector<int32_t> all;
+  for (int i = 0; i < 7; ++i)
+    all.push_back(builder.conv("c" + std::to_string(i), x, 16, 1, 1, 0));
+  for (size_t a = 0; a < all.size(); ++a)
+    for (size_t b = a + 1; b < all.size(); ++b) {
+      std::string name = std::to_string(a) + "." + std::to_string(b);
+      builder.output("y" + name, builder.add("a" + name, all[a], all[b]));
+    }
+  EXPECT_TRUE(leastSumsOf(builder.finish(), 4).empty());
 }
 
 /// Two operations in a row whose tasks all take as long: the simulated step is
