@@ -71,7 +71,7 @@ struct ProposalTables {
   /// Per node, what it takes if it is not split, on the device that is fastest.
   std::vector<int64_t> nodeNs;
   /// Costs of operations and pairs, or null.
-  std::unique_ptr<const CostTables> sums;
+  std::unique_ptr<CostTables> sums;
 
   ProposalTables(const SearchProblem &problem, const ConfigurationSpace &space);
 };

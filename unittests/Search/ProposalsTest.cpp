@@ -29,9 +29,11 @@ TEST(Proposals, AllKindsKeepStrategiesValid) {
                                       : randomGraph(seed);
     ConfigurationSpace space(graph, machine);
     ProposalTables tables({graph, machine, costs}, space);
+    DegreesCosts taskCosts({graph, machine, costs});
     auto sums = std::make_unique<CostTables>(
         SearchProblem{graph, machine, costs}, space,
-        chooseConfigurations({graph, machine, costs}, space, 12));
+        chooseConfigurations({graph, machine, costs}, space, 12, taskCosts),
+        taskCosts);
     ASSERT_EQ(sums->fill(1, [] { return false; }), CostTables::Fill::Exactly);
     tables.sums = std::move(sums);
     Strategy other = randomStrategy(graph, machine, seed + 100);
