@@ -7,7 +7,7 @@
       --strategy=NAME another strategy, or search
   python -m training fit [--batch=8] [--rounds=3]           simulated steps of ten strategies beside measured ones
   python -m training memory [--batch=8]                     planned and held memory, on one device and on two
-  python -m training memory --sharded                       of Adam on two and four, data parallel and as zero-1
+  python -m training memory --sharded                       of Adam on two and four, data parallel, zero-1, fsdp
 
 Needs torch, torchvision and onnx (benchmarks/exports/setup.sh makes such an environment), and a build in
 build/release; memory on two devices also mpirun.

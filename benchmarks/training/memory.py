@@ -39,7 +39,8 @@ def print_memory(arguments):
             continue
         cases = [(1, "data-parallel"), (2, "data-parallel")]
         if arguments.sharded:
-            cases = [(devices, strategy) for devices in (2, 4) for strategy in ("data-parallel", "zero-1")]
+            cases = [(devices, strategy) for devices in (2, 4)
+                     for strategy in ("data-parallel", "zero-1", "fsdp")]
         for devices, strategy in cases:
             with tempfile.TemporaryDirectory() as folder:
                 folder = pathlib.Path(folder)

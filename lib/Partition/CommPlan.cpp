@@ -44,6 +44,7 @@ void Planner::reset(const Layout &layout, ArrayRef<Need> needsOfAll,
   host_ = hostDevice;
   plan_.clear(layout.cuts.size());
   numDemands_ = numTransfers_ = 0;
+  round_ = 0;
   std::tie(lowestDevice_, highestDevice_) = deviceBounds(layout, needsOfAll);
   for (DeviceTable<int32_t> *table : {&firstNeed_, &ownBlock_, &seen_})
     table->reset(lowestDevice_, highestDevice_);
@@ -85,6 +86,7 @@ int32_t Planner::addAction(ActionKind kind, ArrayRef<int32_t> members,
   FlatPlan::Action action;
   action.kind = kind;
   action.combine = combine;
+  action.round = round_;
   action.group.begin = static_cast<int32_t>(plan_.members.size());
   plan_.members.append(members.begin(), members.end());
   action.group.end = static_cast<int32_t>(plan_.members.size());
@@ -134,7 +136,7 @@ void Planner::collectDemands() {
     return a.copies == b.copies && a.devices == b.devices &&
            a.tasks == b.tasks && a.ranges == b.ranges;
   };
-  int32_t numReads = 0;
+  int32_t numReads = 0, round = 0;
   partReaders_.clear();
   SmallVector<int32_t, 5> sizes;
   for (size_t i = 0, e = consumers_.size(); i != e; ++i) {
@@ -143,6 +145,11 @@ void Planner::collectDemands() {
            need.devices.size() ==
                size_t(need.numTiles() * need.parts * need.copies) &&
            "one device and one task per tile, part and copy");
+    round += need.startsRound;
+    if (round > 0) {
+      plan_.rounds.resize(i, 0);
+      plan_.rounds.push_back(need.regather ? 0 : round);
+    }
     if (need.parts > 1) {
       partReaders_.push_back({static_cast<int32_t>(i), numReads});
       numReads += static_cast<int32_t>(need.devices.size());
@@ -151,13 +158,15 @@ void Planner::collectDemands() {
     Demand *demand = nullptr;
     if (!need.regather)
       for (size_t k = 0; k != numDemands_; ++k)
-        if (!demands_[k].need->regather && equal(*demands_[k].need, need))
+        if (!demands_[k].need->regather && demands_[k].round == round &&
+            equal(*demands_[k].need, need))
           demand = &demands_[k];
     if (!demand) {
       if (numDemands_ == demands_.size())
         demands_.emplace_back();
       demand = &demands_[numDemands_];
       demand->need = &need;
+      demand->round = round;
       demand->index = static_cast<int32_t>(numDemands_++);
       demand->consumers.clear();
       demand->readBase.clear();
@@ -179,6 +188,7 @@ void Planner::collectDemands() {
     for (int32_t first : demand->firstRead)
       numReads += first < 0 ? 0 : need.copies;
   }
+  numRounds_ = round;
 
   plan_.reads.resize_for_overwrite(numReads);
   for (const Demand &demand : allDemands())
@@ -343,15 +353,22 @@ const FlatPlan &Planner::run(const Layout &layout, ArrayRef<Need> needsOfAll,
     reducePartials(taskGrid_, homeGrid_);
   const SourceGrid &grid = producer_->parts > 1 ? homeGrid_ : taskGrid_;
 
-  SmallVector<const Demand *, 4> shared;
-  for (const Demand &demand : allDemands())
-    if (!demand.need->regather)
-      shared.push_back(&demand);
-  if (!shared.empty())
-    moveAll(grid, shared);
+  auto moveRound = [&] {
+    SmallVector<const Demand *, 4> shared;
+    for (const Demand &demand : allDemands())
+      if (!demand.need->regather && demand.round == round_)
+        shared.push_back(&demand);
+    if (!shared.empty())
+      moveAll(grid, shared);
+  };
+  moveRound();
   for (const Demand &demand : allDemands())
     if (demand.need->regather)
       moveAll(grid, &demand);
+  while (round_ < numRounds_) {
+    ++round_;
+    moveRound();
+  }
   return plan_;
 }
 

@@ -22,6 +22,7 @@ namespace soap::detail {
 struct Demand {
   const Need *need = nullptr;
   int32_t index = 0; ///< Among all demands.
+  int32_t round = 0; ///< Need::startsRound.
   llvm::SmallVector<int32_t, 2> consumers;
   int32_t firstBox = 0; ///< The box of tile 0; the others follow.
   /// Per tile of the need, the index (within each consumer's reads) of the read

@@ -25,6 +25,7 @@ void FlatPlan::clear(size_t newRank) {
   ports.clear();
   pieces.clear();
   reads.clear();
+  rounds.clear();
 }
 
 /// Which consumers wait for each action, directly or through later actions.
@@ -80,6 +81,7 @@ ValuePlan soap::expand(const FlatPlan &plan, size_t numConsumers) {
     Action &action = result.actions.emplace_back();
     action.kind = from.kind;
     action.combine = from.combine;
+    action.round = from.round;
     action.group.assign(plan.groupOf(from).begin(), plan.groupOf(from).end());
     action.inputs.reserve(from.inputs.size());
     for (const FlatPlan::Port &port : plan.inputsOf(from)) {
@@ -96,6 +98,7 @@ ValuePlan soap::expand(const FlatPlan &plan, size_t numConsumers) {
         action.destinations.push_back(plan.shards[output].device);
   }
   findConsumersOfActions(plan, numConsumers, result.actions);
+  result.rounds.assign(plan.rounds.begin(), plan.rounds.end());
   result.reads.reserve(plan.reads.size());
   for (const FlatPlan::Read &from : plan.reads) {
     assert(from.consumer >= 0 &&

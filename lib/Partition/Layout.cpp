@@ -168,14 +168,16 @@ Need soap::needOf(const ValueUse &use, ArrayRef<int64_t> shape) {
 }
 
 void soap::needOf(const ValueUse &use, ArrayRef<int64_t> shape, Need &need) {
-  const auto &[spec, operand, degrees, devices, regather, isOutput] = use;
+  const auto &[spec, operand, degrees, devices, regather, isOutput, isStored] =
+      use;
   assert(operand < spec.operands.size() && "an operand of the operation");
   assert(degrees.loops.size() == spec.loops.size() && "one degree per loop");
   assert(static_cast<int64_t>(devices.size()) == degrees.numTasks() &&
          "one device per task");
   const ValueAccess &access = spec.operands[operand];
   assert(access.dims.size() == shape.size() && "rank of access and value");
-  need.regather = regather || isOutput;
+  need.regather = isOutput || (regather && !isStored);
+  need.startsRound = isStored && regather && !isOutput;
   TaskNumbering numbering(spec.loops.size());
 
   SmallVector<bool, 6> used(spec.loops.size(), false);

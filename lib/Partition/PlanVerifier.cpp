@@ -183,14 +183,44 @@ Error PlanVerifier::checkReads() {
                                   : checkPieces(read.pieces, box, read.device,
                                                 /*complete=*/true))
         return error(toString(std::move(what)));
-      for (const Piece &piece : read.pieces)
-        if (plan_.shards[piece.shard].origin == Shard::Origin::Action)
-          users_[plan_.shards[piece.shard].index].set(c);
+      for (const Piece &piece : read.pieces) {
+        const Shard &shard = plan_.shards[piece.shard];
+        if (shard.origin != Shard::Origin::Action)
+          continue;
+        users_[shard.index].set(c);
+        int32_t round = plan_.roundOf(static_cast<int32_t>(c));
+        if (plan_.actions[shard.index].round != round)
+          return error("expected what is gathered in round " + Twine(round) +
+                       ", got: action " + Twine(shard.index) + " of round " +
+                       Twine(plan_.actions[shard.index].round));
+      }
       ++next;
     }
   }
   if (next != plan_.reads.size())
     return createStringError("expected fewer reads");
+  return Error::success();
+}
+
+Error PlanVerifier::checkRounds() const {
+  // Consumers need not stand as they are launched.
+  SmallVector<int32_t, 4> starts(1, 0);
+  for (auto [index, need] : llvm::enumerate(consumers_)) {
+    int32_t round = plan_.roundOf(static_cast<int32_t>(index));
+    if (round < 0 || (need.regather && round != 0))
+      return createStringError("consumer " + Twine(index) +
+                               " is in no round, got: " + Twine(round));
+    starts.resize(std::max<size_t>(starts.size(), round + 1), 0);
+    starts[round] += need.startsRound;
+  }
+  for (size_t round = 0; round < starts.size(); ++round)
+    if (starts[round] != (round > 0 ? 1 : 0))
+      return createStringError("expected one consumer to start round " +
+                               Twine(round) + ", got: " + Twine(starts[round]));
+  for (size_t i = 1; i < plan_.actions.size(); ++i)
+    if (plan_.actions[i].round < plan_.actions[i - 1].round)
+      return createStringError("expected actions round by round, got: action " +
+                               Twine(i) + " too late");
   return Error::success();
 }
 
@@ -214,6 +244,8 @@ Error PlanVerifier::checkConsumers() {
 }
 
 Error PlanVerifier::run() {
+  if (Error error = checkRounds())
+    return error;
   if (Error error = checkTaskShards())
     return error;
   if (Error error = checkReductions())

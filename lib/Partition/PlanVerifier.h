@@ -57,6 +57,7 @@ private:
   bool isPart(const Read &read) const;
   /// A read of part `part` of one tile.
   llvm::Error checkPartRead(const Read &read, int32_t part) const;
+  llvm::Error checkRounds() const;
   llvm::Error checkConsumers();
   /// Pieces lie inside their shards and `box`, on `device`, are disjoint and
   /// cover the box. `complete`: whether the shards are complete or partial.

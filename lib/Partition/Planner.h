@@ -10,7 +10,7 @@
 //  2. Reductions.cpp: partial blocks are reduced, each once;
 //  3. Movements.cpp, Transfers.cpp: every need is served from complete blocks,
 //     all needs together, except that each `regather` need is served on its
-//     own.
+//     own; the needs of a value that lies in memory round by round.
 //
 //===----------------------------------------------------------------------===//
 
@@ -219,6 +219,8 @@ private:
   FlatPlan plan_;
   llvm::SmallVector<Demand, 4> demands_;
   size_t numDemands_ = 0; ///< Entries behind keep their memory.
+  int32_t numRounds_ = 0; ///< Behind round 0.
+  int32_t round_ = 0;     ///< Whose actions are being added.
   int32_t lowestDevice_ = 0, highestDevice_ = 0;
   int32_t firstTileBox_ = 0;
   SourceGrid taskGrid_, homeGrid_;

@@ -63,9 +63,15 @@ bool MemoryGuard::fits() {
     bool alike =
         !isEarlier && llvm::equal(before.uses, now.uses,
                                   [](const UseTasks &a, const UseTasks &b) {
-                                    return a.readsPlan == b.readsPlan;
+                                    return a.readsPlan == b.readsPlan &&
+                                           a.round == b.round;
                                   });
     addIncrease(alike ? before.planBytes : Bytes(), now.planBytes, added_);
+    for (auto [index, round] : llvm::enumerate(now.rounds))
+      addIncrease(alike && index < before.rounds.size()
+                      ? before.rounds[index].planBytes
+                      : Bytes(),
+                  round.planBytes, added_);
   }
   auto isTooMuch = [&](llvm::ArrayRef<int64_t> peaks,
                        llvm::ArrayRef<int64_t> added) {

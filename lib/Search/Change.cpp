@@ -26,6 +26,19 @@ void Change::setUpdate(int32_t update, const Configuration &config) {
          [&] { assignUpdate(strategy_, graph_, update, config); });
 }
 
+void Change::setRegathered(int32_t update, bool isRegathered) {
+  SmallVector<std::pair<int32_t, Configuration>, 2> before;
+  int32_t value = graph_.valueOf(graph_.parameterOf(update));
+  for (const GraphValue::Use &use : graph_.value(value).uses)
+    before.push_back({use.node, strategy_.configs[use.node]});
+  soap::setRegathered(strategy_, graph_, update, isRegathered);
+  // A node may read several parameters.
+  for (auto &[node, config] : before)
+    if (config != strategy_.configs[node] &&
+        !llvm::is_contained(edit_.nodes, node))
+      edit_.add(node, std::move(config));
+}
+
 void Change::record(llvm::ArrayRef<int32_t> nodes,
                     llvm::function_ref<void()> assign) {
   SmallVector<Configuration, 16> before;

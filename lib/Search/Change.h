@@ -41,6 +41,8 @@ public:
   void set(int32_t group, const Configuration &config);
   /// Gives an update a configuration; not that of a group which has changed.
   void setUpdate(int32_t update, const Configuration &config);
+  /// Says whether what reads an update's parameter gathers it again.
+  void setRegathered(int32_t update, bool isRegathered);
   /// The configuration that keeps a group where its main operand is; nothing if
   /// it has none or the configuration is not in the space.
   std::optional<Configuration> whereMainIs(int32_t group) const;

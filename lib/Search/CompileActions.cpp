@@ -111,6 +111,7 @@ bool ValueCompiler::isRead(const FlatPlan::Port &port) const {
   return llvm::any_of(plan_->reads, [&](const FlatPlan::Read &read) {
     return read.device == port.device &&
            in_->consumers[in_->launchOrder[read.consumer]].computes &&
+           (plan_->rounds.empty() || plan_->rounds[read.consumer] == 0) &&
            CopyTable::areSame(*plan_, read.box, read.pieces, port.box,
                               port.pieces);
   });
@@ -150,7 +151,7 @@ void ValueCompiler::addPacks(ActionTasks &tasks, const FlatPlan::Action &action,
     int32_t at = packed_.findOrAdd(port.device);
     packSlot = copy.slot = tasks.packSlot + at;
     packed_.ns[at] += assembleNs(port.box, port.pieces, port.device);
-    planBytes_[port.device] += bytesOf(port.box);
+    planBytesOf(action.round)[port.device] += bytesOf(port.box);
     for (FlatPlan::Piece piece : plan_->piecesIn(port.pieces))
       if (int32_t slot = shardSlot_[piece.shard]; slot >= 0)
         addWait(waits_, {at, slot});

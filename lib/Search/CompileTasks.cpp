@@ -72,16 +72,36 @@ ValueTasks ValueCompiler::compile(const CompileInput &input, PlanArena &arena) {
   uses_.assign(input.consumers.size(), {});
   shardSlot_.assign(plan_->shards.size(), -1);
   copies_.clear(*plan_);
+  rounds_.clear();
+  int32_t numRounds =
+      plan_->rounds.empty() ? 0 : *llvm::max_element(plan_->rounds);
+  planBytes_.resize((numRounds + 1) * shardBytes_.size()); // Others are 0.
 
   findLateSlots();
   reduce();
-  for (size_t action = 0; action < plan_->actions.size(); ++action)
+  for (size_t action = 0; action < plan_->actions.size(); ++action) {
+    beginRounds(plan_->actions[action].round);
     addAction(static_cast<int32_t>(action));
+  }
+  beginRounds(numRounds);
   addUses();
   addMemory();
   out_.actions = keep(ArrayRef<ActionTasks>(actions_));
   out_.uses = keep(ArrayRef<UseTasks>(uses_));
+  out_.rounds = keep(ArrayRef<RoundTasks>(rounds_));
   return out_;
+}
+
+/// Actions and slots that are added from now on are of `round`.
+void ValueCompiler::beginRounds(int32_t round) {
+  while (static_cast<int32_t>(rounds_.size()) < round) {
+    RoundTasks &next = rounds_.emplace_back();
+    auto first = llvm::find(plan_->rounds, int32_t(rounds_.size()));
+    next.use = in_->launchOrder[first - plan_->rounds.begin()];
+    next.firstAction = static_cast<int32_t>(actions_.size());
+    next.firstSlot = out_.numSlots;
+  }
+  copies_.setRound(round);
 }
 
 /// Plans have few sizes, and one search meets them again and again.
@@ -164,7 +184,8 @@ void ValueCompiler::addUses() {
   // What one node reads twice it unpacks at once, at the first operand.
   SmallVector<Wait, 64> computeWaits;
   waits_.clear();
-  int32_t first = -1;
+  int32_t first = -1, round = 0;
+  copies_.setRound(0);
   auto closeUnpack = [&] {
     if (first < 0 || members_.devices.empty())
       return;
@@ -187,6 +208,9 @@ void ValueCompiler::addUses() {
     reads = reads.drop_front(own.size());
     if (!reader.computes)
       continue;
+    if (rank < plan_->rounds.size())
+      copies_.setRound(round = plan_->rounds[rank]);
+    uses_[consumer].round = round;
     computeWaits.clear();
     for (const FlatPlan::Read &read : own) {
       int32_t device = read.device;
@@ -208,7 +232,7 @@ void ValueCompiler::addUses() {
         continue;
       int32_t at = members_.findOrAdd(device);
       members_.ns[at] += assembleNs(read.box, read.pieces, device);
-      planBytes_[device] += bytesOf(read.box);
+      planBytesOf(round)[device] += bytesOf(read.box);
       for (FlatPlan::Piece piece : plan_->piecesIn(read.pieces))
         if (int32_t slot = shardSlot_[piece.shard]; slot >= 0)
           addWait(waits_, {at, slot});
@@ -219,11 +243,16 @@ void ValueCompiler::addUses() {
 }
 
 void ValueCompiler::addMemory() {
-  for (const FlatPlan::Shard &shard : plan_->shards)
-    (shard.origin == Shard::Origin::Task ? shardBytes_
-                                         : planBytes_)[shard.device] +=
-        bytesOf(shard.box);
-  auto list = [&](std::vector<int64_t> &bytes) {
+  for (const FlatPlan::Shard &shard : plan_->shards) {
+    int64_t bytes = bytesOf(shard.box);
+    if (shard.origin == Shard::Origin::Task)
+      shardBytes_[shard.device] += bytes;
+    else if (shard.origin == Shard::Origin::Action)
+      planBytesOf(plan_->actions[shard.index].round)[shard.device] += bytes;
+    else
+      planBytesOf(0)[shard.device] += bytes;
+  }
+  auto list = [&](llvm::MutableArrayRef<int64_t> bytes) {
     SmallVector<DeviceBytes, 64> found;
     for (int32_t device = 0; device < topology_.numDevices(); ++device)
       if (bytes[device])
@@ -232,5 +261,7 @@ void ValueCompiler::addMemory() {
     return keep(ArrayRef<DeviceBytes>(found));
   };
   out_.shardBytes = list(shardBytes_);
-  out_.planBytes = list(planBytes_);
+  out_.planBytes = list(planBytesOf(0));
+  for (auto [index, round] : llvm::enumerate(rounds_))
+    round.planBytes = list(planBytesOf(static_cast<int32_t>(index) + 1));
 }

@@ -99,6 +99,11 @@ private:
   Phase phaseOf(const FlatPlan::Action &action) const;
   bool isRead(const FlatPlan::Port &port) const;
   void findLateSlots();
+  void beginRounds(int32_t round);
+  llvm::MutableArrayRef<int64_t> planBytesOf(int32_t round) {
+    return llvm::MutableArrayRef<int64_t>(planBytes_)
+        .slice(round * shardBytes_.size(), shardBytes_.size());
+  }
   void reduce();
   void addAction(int32_t index);
   void addDrainPacks(int32_t index);
@@ -130,6 +135,7 @@ private:
   ValueTasks out_;
   llvm::SmallVector<ActionTasks, 8> actions_;
   llvm::SmallVector<UseTasks, 8> uses_;
+  llvm::SmallVector<RoundTasks, 2> rounds_;
   /// Per shard: the slot that says when it exists, or -1 for one that the
   /// producer's task or a feed made.
   llvm::SmallVector<int32_t, 0> shardSlot_;
@@ -140,7 +146,8 @@ private:
   llvm::SmallVector<int64_t, 0> costs_;
   llvm::SmallVector<int64_t, 64> memberBytes_;
   CopyTable copies_;
-  std::vector<int64_t> shardBytes_, planBytes_; ///< Per device.
+  std::vector<int64_t> shardBytes_; ///< Per device.
+  std::vector<int64_t> planBytes_;  ///< Per round and device; 0 in between.
   /// @}
 };
 

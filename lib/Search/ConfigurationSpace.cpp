@@ -246,10 +246,15 @@ void ConfigurationSpace::assign(Strategy &strategy, int32_t group,
         node.leadsUpdate && !strategy.configs[member].devices.empty() &&
         isUpdateSharded(strategy, graph_, node.update))
       sharded.push_back(node.update);
-  strategy.configs[members.front()] = config;
+  // What is gathered again is a decision of its own.
+  auto set = [&](int32_t node, Configuration own) {
+    own.regather = std::move(strategy.configs[node].regather);
+    strategy.configs[node] = std::move(own);
+  };
+  set(members.front(), config);
   for (int32_t member : members.drop_front())
-    strategy.configs[member] = memberConfiguration(graph_.node(members.front()),
-                                                   config, graph_.node(member));
+    set(member, memberConfiguration(graph_.node(members.front()), config,
+                                    graph_.node(member)));
   for (int32_t update : sharded)
     if (std::optional<Configuration> shards =
             shardedUpdate(strategy, graph_, update))

@@ -14,6 +14,7 @@ using llvm::ArrayRef;
 
 void CopyTable::clear(const FlatPlan &plan) {
   plan_ = &plan;
+  round_ = 0;
   copies_.clear();
   copyOfBox_.assign(plan.volumes.size(), -1);
   // At most every port and every read is a copy.
@@ -45,6 +46,7 @@ CopyTable::Copy &CopyTable::findOrAdd(int32_t device, int32_t box,
   // The destinations of a transfer that need the same box follow each other.
   int32_t &last = copyOfBox_[box];
   if (last >= 0 && copies_[last].device == device &&
+      copies_[last].round == round_ &&
       areSame(*plan_, box, pieces, box, copies_[last].pieces))
     return copies_[last];
   constexpr uint64_t factor = 0x9e3779b97f4a7c15ull;
@@ -57,7 +59,7 @@ CopyTable::Copy &CopyTable::findOrAdd(int32_t device, int32_t box,
   size_t mask = places_.size() - 1, at = hash & mask;
   for (; places_[at] >= 0; at = (at + 1) & mask) {
     Copy &copy = copies_[places_[at]];
-    if (copy.hash == hash && copy.device == device &&
+    if (copy.hash == hash && copy.device == device && copy.round == round_ &&
         areSame(*plan_, box, pieces, copy.box, copy.pieces)) {
       last = places_[at];
       return copy;
@@ -69,6 +71,7 @@ CopyTable::Copy &CopyTable::findOrAdd(int32_t device, int32_t box,
   copy.hash = hash;
   copy.device = device;
   copy.box = box;
+  copy.round = round_;
   copy.pieces = pieces;
   copy.slot = -1;
   return copy;

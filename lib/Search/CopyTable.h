@@ -18,13 +18,15 @@ class CopyTable {
 public:
   struct Copy {
     uint64_t hash;
-    int32_t device, box;
+    int32_t device, box, round;
     FlatPlan::Slice pieces;
     int32_t slot; ///< When it was made; -1: by an unpack.
   };
 
   /// Empties the table, for the ports and reads of `plan`.
   void clear(const FlatPlan &plan);
+  /// Whose copies are looked up: rounds share none.
+  void setRound(int32_t round) { round_ = round; }
   /// The copy of `box` that `device` has. A new one has slot -1. Holds until
   /// the next call.
   Copy &findOrAdd(int32_t device, int32_t box, FlatPlan::Slice pieces,
@@ -36,6 +38,7 @@ public:
 
 private:
   const FlatPlan *plan_ = nullptr;
+  int32_t round_ = 0;
   FlatPlan::List<Copy> copies_;
   /// Per box the copy of it that was looked up last, or -1.
   FlatPlan::List<int32_t> copyOfBox_;

@@ -49,6 +49,12 @@ int64_t DeltaSimulator::endNs(int32_t row) const {
     int64_t shift = state_.shifts[tasks_.launchPosition(crossing.value)];
     LateSlots late = lateSlotsOf(crossing.value, row);
     auto reach = [&](const Wait &wait, int64_t tail) {
+      if (LLVM_UNLIKELY(!value.rounds.empty())) {
+        int32_t at = tasks_.slotPosition(crossing.value, wait.slot);
+        if (at < rowPosition(row))
+          end = std::max(end, slots[wait.slot] + state_.shifts[at] + tail);
+        return;
+      }
       if (wait.slot >= late.count)
         end = std::max(end, slots[wait.slot] + shift + tail);
       else if (!late.follow)
@@ -159,6 +165,14 @@ bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
     if (late.count != 0 && !late.follow)
       ended = timesAt(state_.lateBlock(crossing.value), late.launched);
     auto accepts = [&](const Wait &wait, int64_t start) {
+      if (LLVM_UNLIKELY(!value.rounds.empty())) {
+        int32_t at = tasks_.slotPosition(crossing.value, wait.slot);
+        if (at >= rowPosition(row))
+          return true; // It will be gathered, and waits for nothing else.
+        CrossingTimes times = timesAt(crossing.value, at);
+        return acceptable(times.oldAt(wait.slot), times.nowAt(wait.slot),
+                          start);
+      }
       if (wait.slot < late.count)
         return late.follow || acceptable(ended.oldAt(wait.slot),
                                          ended.nowAt(wait.slot), start);

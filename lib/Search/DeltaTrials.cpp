@@ -32,6 +32,15 @@ static bool doesTheSame(const UseTasks &a, const UseTasks &b) {
          a.unpackDevices == b.unpackDevices && a.unpackNs == b.unpackNs;
 }
 
+/// True if rounds begin with the same readers and slots under two plans.
+static bool haveSameRounds(const ValueTasks &a, const ValueTasks &b) {
+  return a.rounds.size() == b.rounds.size() &&
+         std::equal(a.rounds.begin(), a.rounds.end(), b.rounds.begin(),
+                    [](const RoundTasks &x, const RoundTasks &y) {
+                      return x.use == y.use && x.firstSlot == y.firstSlot;
+                    });
+}
+
 /// Positions at which something other than before is launched.
 void DeltaSimulator::findChanges() {
   const OperatorGraph &graph = tasks_.graph();
@@ -48,6 +57,11 @@ void DeltaSimulator::findChanges() {
     int32_t bucket = tasks_.bucketOf(value);
     if (tasks_.isPending(value)) {
       add(tasks_.launchPosition(value));
+      // Any of its readers may start a round.
+      if (graph.isStored(value) && tasks_.launchPosition(value) >= 0)
+        for (auto [index, use] : llvm::enumerate(graph.value(value).uses))
+          if (tasks_.rank(use.node) >= 0)
+            add(tasks_.roundPosition(value, static_cast<int32_t>(index)));
       if (bucket >= 0)
         add(tasks_.bucketPosition(bucket));
       for (const GraphValue::Use &use : graph.value(value).uses)
@@ -60,9 +74,13 @@ void DeltaSimulator::findChanges() {
       continue;
     if (before->numSlots != 0 || now.numSlots != 0)
       add(tasks_.launchPosition(value));
+    for (const ValueTasks *tasks : {before, &now})
+      for (const RoundTasks &round : tasks->rounds)
+        add(tasks_.roundPosition(value, round.use));
     // Times in a block that has to move are no longer known by their slots.
     bool moves = static_cast<size_t>(state_.blocks[value].capacity) <
                  static_cast<size_t>(now.numSlots);
+    moves |= !haveSameRounds(*before, now);
     // What a bucket runs depends on each of its values, also on those that have
     // a bound alone.
     if (bucket >= 0 && (before->numLateSlots != 0 || now.numLateSlots != 0 ||
@@ -125,7 +143,8 @@ void DeltaSimulator::makeBounds(int32_t begin, int32_t end) {
   };
   for (int32_t position = begin; position < end; ++position) {
     const GraphNode &node = tasks_.graph().node(tasks_.order()[position]);
-    llvm::for_each(tasks_.prefetchesAt(position), make);
+    for (const TaskGraph::Prefetch &prefetch : tasks_.prefetchesAt(position))
+      make(prefetch.value);
     llvm::for_each(node.operands, make);
     llvm::for_each(node.results, make);
   }
@@ -157,8 +176,10 @@ void DeltaSimulator::save(int32_t position) {
         tasks_.operandIndex(node, static_cast<int32_t>(operand))));
   for (int32_t value : op.results)
     saveBlock(value);
-  for (int32_t value : tasks_.prefetchesAt(position))
-    saveBlock(value);
+  // Of several rounds of a value, the first that is launched saves them all.
+  for (const TaskGraph::Prefetch &prefetch : tasks_.prefetchesAt(position))
+    if (savedIn_[prefetch.value] != trial_)
+      saveBlock(prefetch.value);
   for (int32_t bucket : tasks_.bucketsAt(position))
     for (int32_t value : tasks_.bucketValues(bucket))
       saveBlock(state_.lateBlock(value));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/Strategy.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace soap;
 
@@ -71,6 +72,30 @@ static Configuration configurationOf(const GraphNode &node,
   return onDevice(node, 0);
 }
 
+/// Nodes of the evaluation gather the parameters again that those of the same
+/// name do in the step, whatever operands they are.
+static void gatherAgain(Strategy &result, const OperatorGraph &step,
+                        const Strategy &strategy,
+                        const OperatorGraph &evaluation) {
+  for (int32_t id = 0; id < evaluation.numNodes(); ++id) {
+    const GraphNode &node = evaluation.node(id);
+    result.configs[id].regather.clear();
+    int32_t same = step.find(node.name);
+    if (same < 0 || node.role != NodeRole::Compute)
+      continue;
+    llvm::StringSet<> names;
+    for (int32_t operand : strategy.configs[same].regather)
+      if (int32_t value = step.node(same).operands[operand];
+          step.isStored(value))
+        names.insert(step.node(step.value(value).producer).name);
+    for (auto [operand, value] : llvm::enumerate(node.operands))
+      if (evaluation.isStored(value) &&
+          names.contains(
+              evaluation.node(evaluation.value(value).producer).name))
+        result.configs[id].regather.push_back(static_cast<int32_t>(operand));
+  }
+}
+
 Strategy soap::evaluationStrategy(const OperatorGraph &step,
                                   const Strategy &strategy,
                                   const OperatorGraph &evaluation,
@@ -91,6 +116,7 @@ Strategy soap::evaluationStrategy(const OperatorGraph &step,
         config = strategy.configs[same];
     }
   }
+  gatherAgain(result, step, strategy, evaluation);
   deriveMissingEnds(result, given, evaluation, topology);
   return result;
 }

@@ -38,7 +38,8 @@ void ExactSearch::launch(const Decision &decision) {
     int32_t node = tasks_.order()[position];
     state_.fitNode(tasks_, node);
     auto fit = [&](int32_t value) { state_.fitValue(tasks_, value); };
-    llvm::for_each(tasks_.prefetchesAt(position), fit);
+    for (const TaskGraph::Prefetch &prefetch : tasks_.prefetchesAt(position))
+      fit(prefetch.value);
     llvm::for_each(graph_.node(node).results, fit);
     for (int32_t bucket : tasks_.bucketsAt(position))
       llvm::for_each(tasks_.bucketValues(bucket), fit);

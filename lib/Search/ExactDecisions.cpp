@@ -62,7 +62,8 @@ SmallVector<int32_t, 8> ExactSearch::neededAt(int32_t position) const {
   };
   int32_t node = tasks_.order()[position];
   add(node);
-  llvm::for_each(tasks_.prefetchesAt(position), addReaders);
+  for (const TaskGraph::Prefetch &prefetch : tasks_.prefetchesAt(position))
+    addReaders(prefetch.value);
   llvm::for_each(graph_.node(node).operands, addReaders);
   llvm::for_each(graph_.node(node).results, addReaders);
   for (int32_t bucket : tasks_.bucketsAt(position))

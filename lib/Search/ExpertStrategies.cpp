@@ -111,6 +111,15 @@ Strategy soap::zero(const OperatorGraph &graph, const Topology &topology,
   return strategy;
 }
 
+Strategy soap::fullySharded(const OperatorGraph &graph,
+                            const Topology &topology, int32_t devices) {
+  Strategy strategy = zero(graph, topology, devices);
+  for (int32_t update = 0; update < graph.numUpdates(); ++update)
+    if (isUpdateApart(strategy, graph, update))
+      setRegathered(strategy, graph, update, true);
+  return strategy;
+}
+
 Strategy soap::tensorParallel(const OperatorGraph &graph,
                               const Topology &topology, int32_t devices) {
   return splitEach(graph, topology, devices,

@@ -20,7 +20,7 @@ class ListScheduler {
 public:
   explicit ListScheduler(const TaskGraph &tasks)
       : graph_(tasks.graph()), tasks_(tasks), missing_(graph_.numNodes(), 0),
-        launched_(graph_.numValues(), false), late_(graph_.numNodes()) {
+        launched_(graph_.numValues()), late_(graph_.numNodes()) {
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
       if (int32_t after = graph_.node(id).after;
           after >= 0 && !SOAP_FAULT("made-again-early")) {
@@ -57,11 +57,16 @@ public:
     }
     for (int32_t id; (id = next(state)) >= 0;) {
       order.push_back(id);
-      for (int32_t value : graph_.node(id).operands)
-        if (!isComputed(value) && !launched_[value]) {
-          launched_[value] = true;
-          pass.launchValue(value);
-        }
+      for (auto [operand, value] : llvm::enumerate(graph_.node(id).operands)) {
+        if (isComputed(value))
+          continue;
+        int32_t use = tasks_.useIndex(id, static_cast<int32_t>(operand));
+        int32_t round = tasks_.valueTasks(value).uses[use].round;
+        if (llvm::is_contained(launched_[value], round))
+          continue;
+        launched_[value].push_back(round);
+        pass.launchValue(value, round);
+      }
       pass.launchNode(id);
       auto arrive = [&](int32_t node) {
         if (--missing_[node] == 0 && !isWrite(node) &&
@@ -103,8 +108,8 @@ private:
   const OperatorGraph &graph_;
   const TaskGraph &tasks_;
   std::vector<int32_t> missing_;
-  std::vector<size_t> unlaunched_; ///< Per bucket.
-  std::vector<bool> launched_;
+  std::vector<size_t> unlaunched_;                      ///< Per bucket.
+  std::vector<llvm::SmallVector<int32_t, 1>> launched_; ///< Rounds, per value.
   /// Per node, what is launched behind it without reading it.
   std::vector<llvm::SmallVector<int32_t, 1>> late_;
 };
@@ -150,15 +155,19 @@ std::vector<int64_t> soap::timeToEnd(const TaskGraph &tasks) {
     int64_t after = 0;
     for (int32_t value : graph.node(id).results) {
       const ValueTasks &moved = tasks.valueTasks(value);
-      int64_t moving = longest(moved.reduceNs);
-      for (const ActionTasks &action : moved.actions)
-        moving += timeOf(action);
+      llvm::SmallVector<int64_t, 2> moving; // Per round.
+      for (size_t round = 0; round <= moved.rounds.size(); ++round) {
+        moving.push_back(round == 0 ? longest(moved.reduceNs) : 0);
+        for (const ActionTasks &action :
+             moved.actionsOf(static_cast<int32_t>(round)))
+          moving.back() += timeOf(action);
+      }
       for (auto [use, tasksOfUse] :
            llvm::zip_equal(graph.value(value).uses, moved.uses)) {
         bool waits =
             !tasksOfUse.unpackWaits.empty() || !tasksOfUse.computeWaits.empty();
         after =
-            std::max(after, (waits ? moving : 0) +
+            std::max(after, (waits ? moving[tasksOfUse.round] : 0) +
                                 longest(tasksOfUse.unpackNs) + ranks[use.node]);
       }
     }

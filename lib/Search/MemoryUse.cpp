@@ -15,13 +15,26 @@ using llvm::SmallVector;
 
 namespace {
 /// What devices hold of a value: the shards that its producer makes, and what
-/// its plan adds to them.
+/// a round of its plan adds to them (-1: none).
 struct Parts {
-  bool shards, plan;
+  bool shards;
+  int32_t round;
 };
-constexpr Parts shardsAlone{/*shards=*/true, /*plan=*/false};
-constexpr Parts planAlone{/*shards=*/false, /*plan=*/true};
-constexpr Parts bothParts{/*shards=*/true, /*plan=*/true};
+constexpr Parts shardsAlone{/*shards=*/true, /*round=*/-1};
+constexpr Parts bothParts{/*shards=*/true, /*round=*/0};
+constexpr Parts ofRound(int32_t round) { return {/*shards=*/false, round}; }
+
+/// Behind which position of the launch order what a round of a parameter's plan
+/// makes is given back: that of the last node that reads it; -1: none does. An
+/// update may read the parameter itself.
+int32_t endOfRound(const TaskGraph &tasks, int32_t id, int32_t round) {
+  int32_t last = -1;
+  for (auto [use, made] :
+       llvm::zip(tasks.graph().value(id).uses, tasks.valueTasks(id).uses))
+    if (made.readsPlan && made.round == round)
+      last = std::max(last, tasks.rank(use.node));
+  return last;
+}
 
 /// Goes through a step in launch order and says what appears (1) and disappears
 /// (-1): `change(value, parts, sign)`; `run(node)` when all that `node` needs
@@ -31,7 +44,7 @@ template <typename Change, typename Run>
 void walkMemory(const TaskGraph &tasks, Change change, Run run) {
   const OperatorGraph &graph = tasks.graph();
   llvm::ArrayRef<int32_t> order = tasks.order();
-  std::vector<SmallVector<int32_t, 2>> dying(order.size());
+  std::vector<SmallVector<std::pair<int32_t, Parts>, 2>> dying(order.size());
   std::vector<int32_t> rank(graph.numNodes(), -1);
   for (auto [index, id] : llvm::enumerate(order))
     rank[id] = static_cast<int32_t>(index);
@@ -48,26 +61,27 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
     }
     if (SOAP_FAULT("liveness-by-list") && !value.uses.empty())
       last = std::max(rank[value.producer], rank[value.uses.back().node]);
-    // What is made of a parameter is there until the last node that reads it;
-    // an update may read the parameter itself.
-    if (role == NodeRole::Parameter || role == NodeRole::Constant) {
-      int32_t lastOfPlan = -1;
-      for (auto [use, made] : llvm::zip(value.uses, tasks.valueTasks(id).uses))
-        if (made.readsPlan)
-          lastOfPlan = std::max(lastOfPlan, rank[use.node]);
-      if (lastOfPlan >= 0)
-        last = lastOfPlan;
-    }
+    if (graph.isStored(id))
+      if (int32_t end = endOfRound(tasks, id, 0); end >= 0)
+        last = end;
     if (role != NodeRole::Compute)
       change(id, role == NodeRole::Input ? bothParts : shardsAlone, 1);
     if (role != NodeRole::Input && last >= 0 && !escapes)
-      dying[last].push_back(id);
+      dying[last].push_back(
+          {id, role == NodeRole::Compute ? bothParts : ofRound(0)});
+    auto numRounds = static_cast<int32_t>(tasks.valueTasks(id).rounds.size());
+    for (int32_t round = 1; round <= numRounds; ++round)
+      if (int32_t end = endOfRound(tasks, id, round); end >= 0)
+        dying[end].push_back({id, ofRound(round)});
   }
   run(-1);
   for (size_t position = 0; position < order.size(); ++position) {
-    for (int32_t value : tasks.prefetchesAt(static_cast<int32_t>(position)))
-      if (graph.node(graph.value(value).producer).role != NodeRole::Input)
-        change(value, planAlone, 1);
+    for (const TaskGraph::Prefetch &prefetch :
+         tasks.prefetchesAt(static_cast<int32_t>(position)))
+      if (graph.isStored(prefetch.value))
+        if (int32_t round = prefetch.roundIn(tasks.valueTasks(prefetch.value));
+            round >= 0)
+          change(prefetch.value, ofRound(round), 1);
     for (int32_t value : graph.node(order[position]).results) {
       // What a bucket reduces has one buffer, from its first value on.
       auto isReducedLate = [&](int32_t id) {
@@ -82,12 +96,8 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
             change(member, bothParts, 1);
     }
     run(order[position]);
-    for (int32_t value : dying[position])
-      change(value,
-             graph.node(graph.value(value).producer).role == NodeRole::Compute
-                 ? bothParts
-                 : planAlone,
-             -1);
+    for (auto [value, parts] : dying[position])
+      change(value, parts, -1);
   }
 }
 
@@ -98,8 +108,10 @@ void forEachDevice(const detail::ValueTasks &value, Parts parts, int64_t sign,
   if (parts.shards)
     for (auto [device, bytes] : value.shardBytes)
       add(device, sign * bytes);
-  if (parts.plan)
-    for (auto [device, bytes] : value.planBytes)
+  if (parts.round >= 0)
+    for (auto [device, bytes] : parts.round == 0
+                                    ? value.planBytes
+                                    : value.rounds[parts.round - 1].planBytes)
       add(device, sign * bytes);
 }
 } // namespace

@@ -27,6 +27,11 @@ static const NamedStrategy strategies[] = {
      [](const Problem &problem, int32_t devices, uint64_t) {
        return zero(problem.graph, problem.topology, devices);
      }},
+    {"fsdp", "zero-1, parameters gathered again for the backward pass", true,
+     true,
+     [](const Problem &problem, int32_t devices, uint64_t) {
+       return fullySharded(problem.graph, problem.topology, devices);
+     }},
     {"model-parallel", "one block of consecutive ops per device", true, false,
      [](const Problem &problem, int32_t devices, uint64_t) {
        return modelParallel(problem, devices);

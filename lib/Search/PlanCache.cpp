@@ -45,6 +45,10 @@ static const ValueTasks *copyTo(PlanArena &arena, const ValueTasks &tasks) {
     keep(use.computeWaits);
   }
   result->uses = llvm::ArrayRef<UseTasks>(uses).copy(arena);
+  llvm::SmallVector<RoundTasks, 2> rounds(tasks.rounds);
+  for (RoundTasks &round : rounds)
+    keep(round.planBytes);
+  result->rounds = llvm::ArrayRef<RoundTasks>(rounds).copy(arena);
   return result;
 }
 

@@ -254,7 +254,8 @@ private:
 
   /// The updates of parameters that follow each other: those that follow their
   /// groups are sharded over the devices that have copies, or go to one device;
-  /// the others follow again.
+  /// the others follow again, or parameters that were kept between their
+  /// readers are gathered again, or the other way round.
   void updates() {
     auto count = static_cast<size_t>(graph().numUpdates());
     if (count == 0)
@@ -266,8 +267,13 @@ private:
     index -= std::min(index, static_cast<size_t>(random_.below(length)));
     bool one = random_.below(8) == 0;
     auto device = static_cast<int32_t>(random_.below(space().numDevices()));
+    bool regather = random_.below(2) == 0;
+    bool placeStays = follow && random_.below(2) == 0;
     for (size_t i = index; i < std::min(count, index + length); ++i) {
       auto update = static_cast<int32_t>(i);
+      setRegathered(update, regather && (placeStays || !follow));
+      if (placeStays)
+        continue;
       if (follow)
         setUpdate(update, followingUpdate(strategy(), graph(), update));
       else if (one)

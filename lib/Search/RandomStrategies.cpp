@@ -90,9 +90,12 @@ static void regatherSome(Strategy &strategy, const OperatorGraph &graph,
   for (int32_t id = 0; id < graph.numNodes(); ++id)
     if (graph.node(id).role == NodeRole::Compute)
       for (size_t i = 0; i < graph.node(id).operands.size(); ++i)
-        if (random.below(rarity) == 0 &&
-            graph.node(id).writtenOperand != static_cast<int32_t>(i))
-          strategy.configs[id].regather.push_back(static_cast<int32_t>(i));
+        if (auto &operands = strategy.configs[id].regather;
+            random.below(rarity) == 0 &&
+            graph.node(id).writtenOperand != static_cast<int32_t>(i) &&
+            !llvm::is_contained(operands, static_cast<int32_t>(i)))
+          operands.insert(llvm::lower_bound(operands, static_cast<int32_t>(i)),
+                          static_cast<int32_t>(i));
 }
 
 /// Parameters and constants, but for those that are written, which live where
@@ -121,6 +124,7 @@ static void moveUpdates(Strategy &strategy, const OperatorGraph &graph,
     for (int64_t task = 0; task < config.degrees.numTasks(); ++task)
       config.devices.push_back(place(task, random));
     assignUpdate(strategy, graph, update, config);
+    setRegathered(strategy, graph, update, random.below(2) == 0);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "soap/Support/NearestWords.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
 using namespace soap;
 using namespace soap::detail;
@@ -184,6 +185,7 @@ private:
       config->regather = strategy_.configs[id].regather;
       strategy_.configs[id] = std::move(*config);
       named_[id] = true;
+      regathered_[update] = (*entry)->getBoolean("regather").value_or(false);
       // The parameter and its state live there, whatever a default said.
       for (int32_t member : graph_.update(update))
         if (const GraphNode &write = graph_.node(member);
@@ -212,6 +214,9 @@ private:
                 verify(strategy_.configs[id], graph_.node(id), topology_))
           return error;
     deriveMembers(strategy_, named_, graph_);
+    for (auto [update, isRegathered] : regathered_)
+      if (isRegathered)
+        setRegathered(strategy_, graph_, update, true);
     deriveMissingEnds(strategy_, named_, graph_, topology_);
     return llvm::Error::success();
   }
@@ -221,6 +226,7 @@ private:
   StrategyEntries entries_;
   Strategy strategy_;
   std::vector<bool> named_;
+  std::map<int32_t, bool> regathered_; ///< Updates that are named.
 };
 } // namespace
 

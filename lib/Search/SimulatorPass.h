@@ -42,8 +42,10 @@ public:
   /// All that stands at one position of the launch order.
   void launch(int32_t position) {
     int32_t node = tasks_.order()[position];
-    for (int32_t value : tasks_.prefetchesAt(position))
-      launchValue(value);
+    for (const TaskGraph::Prefetch &prefetch : tasks_.prefetchesAt(position))
+      if (int32_t round = prefetch.roundIn(tasks_.valueTasks(prefetch.value));
+          round >= 0)
+        launchValue(prefetch.value, round);
     launchNode(node);
     for (int32_t value : tasks_.graph().node(node).results)
       launchValue(value);
@@ -109,7 +111,8 @@ public:
     return time;
   }
 
-  void launchValue(int32_t value) {
+  /// A round of a value.
+  void launchValue(int32_t value, int32_t round = 0) {
     const ValueTasks &tasks = tasks_.valueTasks(value);
     if (tasks.numSlots == 0)
       return;
@@ -117,12 +120,12 @@ public:
     // A value is launched with its producer, or its producer does not compute.
     int32_t node = tasks_.graph().value(value).producer;
     const int64_t *producer = times_ + blocks_[state_.nodeBlock(node)].begin;
-    int64_t shift = shiftOfValue(value);
+    int64_t shift = shiftOfRound(value, round);
     bool inBucket = tasks_.bucketOf(value) >= 0;
-    if (!tasks.reduceDevices.empty())
+    if (round == 0 && !tasks.reduceDevices.empty())
       copy(tasks.reduceDevices, tasks.reduceNs, {}, Slots(slots, shift),
            {slots + tasks.reduceSlot, shift});
-    for (const ActionTasks &action : tasks.actions) {
+    for (const ActionTasks &action : tasks.actionsOf(round)) {
       if (!action.packDevices.empty())
         copy(action.packDevices, action.packNs, action.packWaits,
              Slots(slots, shift), {slots + action.packSlot, shift});
@@ -132,12 +135,14 @@ public:
         slots[action.slot] = inputsOf(action, slots, producer, shift) - shift;
         continue;
       }
+      // A round is not gathered ahead of its place: there, memory is free.
+      bool held = round > 0;
       switch (action.form) {
       case ActionTasks::Form::Collective:
-        collective(action, slots, producer, shift);
+        collective(action, slots, producer, shift, held);
         break;
       case ActionTasks::Form::Transfers:
-        transfers(action, slots, producer, shift);
+        transfers(action, slots, producer, shift, held);
         break;
       case ActionTasks::Form::Receipt:
         receipt(action, slots, producer, tasks_.nodeTasks(node),
@@ -157,7 +162,7 @@ public:
             index + 1 == action.members.size())
           continue;
         ready = std::max(ready, timesOf(member.value)[member.slot] +
-                                    shiftOfValue(member.value));
+                                    shiftOfRound(member.value, 0));
       }
       int64_t end = hold(action.devices, action.links, ready, action.ns,
                          action.occupiesNs);
@@ -175,14 +180,28 @@ private:
     int64_t at(int32_t slot) const {
       if (LLVM_UNLIKELY(slot < numLate))
         return late[slot] + lateShift;
+      if (LLVM_UNLIKELY(slot >= laterRounds))
+        return times[slot] + pass->shiftOfSlot(value, slot);
       return times[slot] + shift;
     }
     const int64_t *times, *late = nullptr;
     int64_t shift, lateShift = 0;
-    int32_t numLate = 0;
+    int32_t numLate = 0, laterRounds = INT32_MAX;
+    /// @{ Of slots from `laterRounds` on.
+    int32_t value = -1;
+    const Pass *pass = nullptr;
+    /// @}
   };
   Slots slotsOf(int32_t value) const {
-    Slots slots(timesOf(value), shiftOfValue(value));
+    Slots slots(timesOf(value), shiftOfRound(value, 0));
+    if (Shifted) {
+      llvm::ArrayRef<RoundTasks> rounds = tasks_.valueTasks(value).rounds;
+      if (LLVM_UNLIKELY(!rounds.empty())) {
+        slots.laterRounds = rounds.front().firstSlot;
+        slots.value = value;
+        slots.pass = this;
+      }
+    }
     if (int32_t bucket = tasks_.bucketOf(value); LLVM_UNLIKELY(bucket >= 0)) {
       slots.numLate = tasks_.valueTasks(value).numLateSlots;
       slots.late = times_ + blocks_[state_.lateBlock(value)].begin;
@@ -209,11 +228,18 @@ private:
       return state_.shifts[position];
     return 0;
   }
-  int64_t shiftOfValue(int32_t value) const {
-    if constexpr (Shifted)
+  int64_t shiftOfRound(int32_t value, int32_t round) const {
+    if constexpr (Shifted) {
+      if (LLVM_UNLIKELY(round > 0))
+        return state_.shifts[tasks_.roundPosition(
+            value, tasks_.valueTasks(value).rounds[round - 1].use)];
       if (int32_t position = tasks_.launchPosition(value); position >= 0)
         return state_.shifts[position];
+    }
     return 0;
+  }
+  int64_t shiftOfSlot(int32_t value, int32_t slot) const {
+    return shiftOfRound(value, tasks_.valueTasks(value).roundOfSlot(slot));
   }
   int64_t *timesOf(int32_t value) const {
     return times_ + blocks_[value].begin;
@@ -276,19 +302,29 @@ private:
   }
 
   void collective(const ActionTasks &action, int64_t *slots,
-                  const int64_t *producer, int64_t shift) {
-    int64_t end = hold(action.devices, action.links,
-                       inputsOf(action, slots, producer, shift), action.ns,
-                       action.occupiesNs);
+                  const int64_t *producer, int64_t shift, bool held) {
+    int64_t ready = inputsOf(action, slots, producer, shift);
+    for (size_t i = 0; held && i < action.devices.size(); ++i)
+      ready = std::max(ready, compute_[action.devices[i]]);
+    for (size_t i = 0; held && i < action.devices.size(); ++i)
+      record_.use(action.devices[i], ready);
+    int64_t end =
+        hold(action.devices, action.links, ready, action.ns, action.occupiesNs);
     std::fill_n(slots + action.slot, action.devices.size(), end - shift);
   }
 
   void transfers(const ActionTasks &action, int64_t *slots,
-                 const int64_t *producer, int64_t shift) {
+                 const int64_t *producer, int64_t shift, bool held) {
     size_t count = action.devices.size();
     int64_t *start = readyFor(2 * count), *end = start + count;
-    for (size_t i = 0; i < count; ++i)
-      start[i] = communication_[action.devices[i]];
+    for (size_t i = 0; i < count; ++i) {
+      int32_t device = action.devices[i];
+      start[i] = communication_[device];
+      if (held) {
+        start[i] = std::max(start[i], compute_[device]);
+        record_.use(device, start[i]);
+      }
+    }
     // Only a device that sends waits for its inputs; these waits name none but
     // senders.
     wait(action.moveWaits, Slots(slots, shift), start);

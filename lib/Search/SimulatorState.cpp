@@ -59,7 +59,7 @@ int64_t SimulatorState::slotEnd(const TaskGraph &tasks, int32_t value,
     return times[blocks[lateBlock(value)].begin + slot] +
            shifts[tasks.bucketPosition(tasks.bucketOf(value))];
   return times[blocks[value].begin + slot] +
-         shifts[tasks.launchPosition(value)];
+         shifts[tasks.slotPosition(value, static_cast<int32_t>(slot))];
 }
 
 int64_t SimulatorState::unpackEnd(const TaskGraph &tasks, int32_t node,

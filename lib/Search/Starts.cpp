@@ -134,6 +134,10 @@ static size_t bytesOf(const ValueTasks &tasks) {
   auto add = [&](auto list) { bytes += list.size() * sizeof(list[0]); };
   add(tasks.shardBytes);
   add(tasks.planBytes);
+  for (const RoundTasks &round : tasks.rounds) {
+    bytes += sizeof(RoundTasks);
+    add(round.planBytes);
+  }
   for (const ActionTasks &action : tasks.actions) {
     bytes += sizeof(ActionTasks);
     add(action.devices);

@@ -70,8 +70,11 @@ void StepTails::passPosition(int32_t position) {
   for (int32_t value : llvm::reverse(tasks_.graph().node(node).results))
     passValue(value);
   passNode(node);
-  for (int32_t value : llvm::reverse(tasks_.prefetchesAt(position)))
-    passValue(value);
+  for (const TaskGraph::Prefetch &prefetch :
+       llvm::reverse(tasks_.prefetchesAt(position)))
+    if (int32_t round = prefetch.roundIn(tasks_.valueTasks(prefetch.value));
+        round >= 0)
+      passValue(prefetch.value, round);
 }
 
 void StepTails::passNode(int32_t id) {
@@ -96,14 +99,16 @@ void StepTails::passNode(int32_t id) {
   }
 }
 
-/// Slots of a value, the late ones of its bucket or all others, have the tails
-/// of what waits for them.
-void StepTails::raiseSlots(int32_t id, bool late) {
+/// Slots of a round of a value, the late ones of its bucket or all others, have
+/// the tails of what waits for them.
+void StepTails::raiseSlots(int32_t id, bool late, int32_t round) {
   const ValueTasks &value = tasks_.valueTasks(id);
   int32_t numLate = tasks_.bucketOf(id) < 0 ? 0 : value.numLateSlots;
   slots_.assign(value.numSlots, none);
   auto raiseSlot = [&](const Wait &wait, ArrayRef<int64_t> tails) {
-    if ((wait.slot < numLate) == late)
+    if ((wait.slot < numLate) == late &&
+        (LLVM_LIKELY(value.rounds.empty()) ||
+         value.roundOfSlot(wait.slot) == round))
       raise(slots_[wait.slot], tails[wait.at]);
   };
   for (auto [use, place] :
@@ -125,7 +130,7 @@ void StepTails::passBucket(int32_t bucket) {
   // What a collective leaves to its members first, then what it does before.
   for (auto [action, tail] : llvm::zip_equal(actions, tails))
     for (const BucketAction::Member &member : action.members) {
-      raiseSlots(member.value, /*late=*/true);
+      raiseSlots(member.value, /*late=*/true, /*round=*/0);
       for (size_t i = 0; i < action.devices.size(); ++i)
         raise(tail, slots_[member.slot + i]);
     }
@@ -134,27 +139,29 @@ void StepTails::passBucket(int32_t bucket) {
                               actions[i].ns, actions[i].occupiesNs, tails[i]);
 }
 
-void StepTails::passValue(int32_t id) {
+void StepTails::passValue(int32_t id, int32_t round) {
   const ValueTasks &value = tasks_.valueTasks(id);
   if (value.numSlots == 0)
     return;
-  raiseSlots(id, /*late=*/false);
+  raiseSlots(id, /*late=*/false, round);
   int32_t bucket = tasks_.bucketOf(id);
-  for (const ActionTasks &action : llvm::reverse(value.actions)) {
+  for (const ActionTasks &action : llvm::reverse(value.actionsOf(round))) {
     if (bucket >= 0 && action.joinsBuckets) {
       passInputs(id, action, bucket);
     } else if (!action.devices.empty()) {
       assert(action.form != ActionTasks::Form::Receipt &&
              "only a change on trial has bounds in place of plans");
+      bool held = round > 0;
       if (action.form == ActionTasks::Form::Collective)
-        passCollective(action);
+        passCollective(action, held);
       else
-        passTransfers(action);
+        passTransfers(action, held);
     }
     passCopies(action.packDevices, action.packNs, action.packWaits,
                action.packSlot);
   }
-  passCopies(value.reduceDevices, value.reduceNs, {}, value.reduceSlot);
+  if (round == 0)
+    passCopies(value.reduceDevices, value.reduceNs, {}, value.reduceSlot);
 }
 
 /// Copies on compute streams whose ends are slots of the value.
@@ -218,17 +225,19 @@ int64_t StepTails::passCollective(ArrayRef<int32_t> devices,
   return tail;
 }
 
-void StepTails::passCollective(const ActionTasks &action) {
+void StepTails::passCollective(const ActionTasks &action, bool held) {
   int64_t tail = none;
   for (size_t i = 0; i < action.devices.size(); ++i)
     raise(tail, slots_[action.slot + i]);
   tail = passCollective(action.devices, action.links, action.ns,
                         action.occupiesNs, tail);
+  for (size_t i = 0; held && i < action.devices.size(); ++i)
+    raise(now_[action.devices[i]], tail);
   scratch_.assign(action.devices.size(), tail);
   passWaits(action.moveWaits, action.producerWaits, scratch_.data());
 }
 
-void StepTails::passTransfers(const ActionTasks &action) {
+void StepTails::passTransfers(const ActionTasks &action, bool held) {
   int64_t *compute = now_.data(), *communication = compute + numEnds_;
   int64_t *free = communication + numEnds_;
   size_t count = action.devices.size();
@@ -252,7 +261,10 @@ void StepTails::passTransfers(const ActionTasks &action) {
     raise(starts[transfer.source], tail);
     raise(starts[transfer.target], tail);
   }
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i) {
     communication[action.devices[i]] = starts[i];
+    if (held)
+      raise(compute[action.devices[i]], starts[i]);
+  }
   passWaits(action.moveWaits, action.producerWaits, starts);
 }

@@ -64,17 +64,17 @@ public:
 private:
   void passPosition(int32_t position);
   void passNode(int32_t node);
-  void passValue(int32_t value);
+  void passValue(int32_t value, int32_t round = 0);
   void passCopies(llvm::ArrayRef<int32_t> devices, llvm::ArrayRef<int64_t> ns,
                   llvm::ArrayRef<Wait> waits, int32_t slot);
   void passBucket(int32_t bucket);
   void passInputs(int32_t value, const ActionTasks &action, int32_t bucket);
-  void raiseSlots(int32_t value, bool late);
+  void raiseSlots(int32_t value, bool late, int32_t round);
   int64_t passCollective(llvm::ArrayRef<int32_t> devices,
                          llvm::ArrayRef<LinkUse> links, int64_t ns,
                          int64_t occupiesNs, int64_t tail);
-  void passCollective(const ActionTasks &action);
-  void passTransfers(const ActionTasks &action);
+  void passCollective(const ActionTasks &action, bool held);
+  void passTransfers(const ActionTasks &action, bool held);
   int64_t passLinks(llvm::ArrayRef<LinkUse> links, int64_t tail);
   void passWaits(llvm::ArrayRef<Wait> waits, llvm::ArrayRef<Wait> producerWaits,
                  const int64_t *tails);

@@ -52,16 +52,17 @@ StrategyEntries::check(const json::Value &element, llvm::StringRef key,
         where + ": expected an object with a string '" + key + "'");
   where += " ('" + name->str() + "')";
   llvm::SmallVector<llvm::StringRef> keys{key, "degrees", "replicate",
-                                          "devices"};
-  if (key == "op")
-    keys.push_back("regather");
+                                          "devices", "regather"};
   if (llvm::Error error = checkKeys(*entry, keys))
     return llvm::createStringError(where + ": " + toString(std::move(error)));
   for (auto [field, isRight, what] :
        {std::tuple("degrees", !!entry->getObject("degrees"), "an object"),
         std::tuple("replicate", !!entry->getInteger("replicate"),
                    "a whole number"),
-        std::tuple("regather", !!entry->getArray("regather"), "an array")})
+        key == "op"
+            ? std::tuple("regather", !!entry->getArray("regather"), "an array")
+            : std::tuple("regather", entry->getBoolean("regather").has_value(),
+                         "true or false")})
     if (entry->get(field) && !isRight)
       return llvm::createStringError(where + ": expected '" + field +
                                      "' to be " + what +

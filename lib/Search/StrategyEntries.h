@@ -28,7 +28,8 @@ llvm::Expected<llvm::Regex> wholeNames(llvm::StringRef name,
                                        const std::string &where);
 
 /// Reads entries of strategy files: {"op", "degrees", "replicate", "devices",
-/// "regather"}, and with "parameter" in place of "op". `where` says in errors
+/// "regather"}, and with "parameter" in place of "op", where "regather" is no
+/// list of operands, but true or false. `where` says in errors
 /// which entry is meant.
 class StrategyEntries {
 public:

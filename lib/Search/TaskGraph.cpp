@@ -119,6 +119,34 @@ void TaskGraph::updateOrder() {
   rank_.assign(graph_.numNodes(), -1);
   for (auto [index, id] : llvm::enumerate(order_))
     rank_[id] = static_cast<int32_t>(index);
+  for (int32_t id = 0; id < graph_.numValues(); ++id) {
+    const GraphValue &value = graph_.value(id);
+    auto &uses = usesInOrder_[id];
+    uses.resize(value.uses.size());
+    std::iota(uses.begin(), uses.end(), 0);
+    llvm::stable_sort(uses, [&](int32_t a, int32_t b) {
+      return position_[value.uses[a].node] < position_[value.uses[b].node];
+    });
+    KeyBuilder builder;
+    builder.addAll(ArrayRef<int32_t>(uses));
+    caches_->orderOfUses[id] =
+        llvm::is_sorted(uses) ? 0 : builder.key().low | 1;
+  }
+  placePrefetches();
+  updateBuckets();
+}
+
+int32_t TaskGraph::Prefetch::roundIn(const ValueTasks &tasks) const {
+  if (use < 0)
+    return 0;
+  for (auto [index, round] : llvm::enumerate(tasks.rounds))
+    if (round.use == use)
+      return static_cast<int32_t>(index) + 1;
+  return -1;
+}
+
+/// Where values are launched. Any reader of a parameter may start a round.
+void TaskGraph::placePrefetches() {
   // Windows may all lie in the padding: then nothing is read.
   auto reads = [&](const GraphValue &value, const GraphValue::Use &use) {
     const PartitionSpec &spec = graph_.node(use.node).spec;
@@ -136,30 +164,24 @@ void TaskGraph::updateOrder() {
       launchAt_[id] = rank_[value.producer];
       continue;
     }
+    SmallVector<int32_t, 4> readers;
     int32_t first = INT32_MAX;
-    for (const GraphValue::Use &use : value.uses)
-      if (graph_.node(use.node).role == NodeRole::Compute && reads(value, use))
+    for (int32_t index : usesInOrder_[id]) {
+      const GraphValue::Use &use = value.uses[index];
+      if (graph_.node(use.node).role != NodeRole::Compute)
+        continue;
+      readers.push_back(index);
+      if (reads(value, use))
         first = std::min(first, rank_[use.node]);
-    if (first != INT32_MAX) {
-      launchAt_[id] = std::max(0, first - 1);
-      prefetches_[launchAt_[id]].push_back(id);
     }
+    if (first == INT32_MAX)
+      continue;
+    launchAt_[id] = std::max(0, first - 1);
+    prefetches_[launchAt_[id]].push_back({id, -1});
+    if (graph_.isStored(id))
+      for (int32_t use : readers)
+        prefetches_[roundPosition(id, use)].push_back({id, use});
   }
-
-  for (int32_t id = 0; id < graph_.numValues(); ++id) {
-    const GraphValue &value = graph_.value(id);
-    auto &uses = usesInOrder_[id];
-    uses.resize(value.uses.size());
-    std::iota(uses.begin(), uses.end(), 0);
-    llvm::stable_sort(uses, [&](int32_t a, int32_t b) {
-      return position_[value.uses[a].node] < position_[value.uses[b].node];
-    });
-    KeyBuilder builder;
-    builder.addAll(ArrayRef<int32_t>(uses));
-    caches_->orderOfUses[id] =
-        llvm::is_sorted(uses) ? 0 : builder.key().low | 1;
-  }
-  updateBuckets();
 }
 
 //===----------------------------------------------------------------------===//

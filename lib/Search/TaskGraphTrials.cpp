@@ -32,9 +32,9 @@ void TaskGraph::propose(const Strategy &strategy, ArrayRef<int32_t> nodes) {
   proposedValues_.erase(
       std::unique(proposedValues_.begin(), proposedValues_.end()),
       proposedValues_.end());
-  auto *stored =
-      std::stable_partition(proposedValues_.begin(), proposedValues_.end(),
-                            [&](int32_t value) { return !isStored(value); });
+  auto *stored = std::stable_partition(
+      proposedValues_.begin(), proposedValues_.end(),
+      [&](int32_t value) { return !graph_.isStored(value); });
   firstStored_ = stored - proposedValues_.begin();
   for (int32_t value : proposedValues_)
     valuesBefore_.push_back(valueTasks_[value]);
@@ -80,11 +80,6 @@ NodeTasks TaskGraph::nodeBefore(size_t index) const {
   tasks.devices = lists.devices;
   tasks.ns = lists.ns;
   return tasks;
-}
-
-bool TaskGraph::isStored(int32_t value) const {
-  NodeRole role = graph_.node(graph_.value(value).producer).role;
-  return role == NodeRole::Parameter || role == NodeRole::Constant;
 }
 
 const ValueTasks *TaskGraph::noTasksOf(int32_t value) const {

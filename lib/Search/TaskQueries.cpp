@@ -36,11 +36,11 @@ std::vector<TaskNode> TaskGraph::nodes() const {
       move.numValues = static_cast<int32_t>(action.members.size());
     }
   };
-  auto addValue = [&](int32_t value) {
+  auto addValue = [&](int32_t value, int32_t round) {
     const ValueTasks &tasks = valueTasks(value);
-    if (!tasks.reduceDevices.empty())
+    if (round == 0 && !tasks.reduceDevices.empty())
       add(TaskNode::Kind::Pack, -1, value, -1, tasks.reduceDevices);
-    for (const ActionTasks &action : tasks.actions) {
+    for (const ActionTasks &action : tasks.actionsOf(round)) {
       if (!action.packDevices.empty())
         add(TaskNode::Kind::Pack, -1, value, action.action, action.packDevices);
       if (action.devices.empty() ||
@@ -53,8 +53,10 @@ std::vector<TaskNode> TaskGraph::nodes() const {
     }
   };
   for (auto [position, node] : llvm::enumerate(order_)) {
-    for (int32_t value : prefetches_[position])
-      addValue(value);
+    for (const Prefetch &prefetch : prefetches_[position])
+      if (int32_t round = prefetch.roundIn(valueTasks(prefetch.value));
+          round >= 0)
+        addValue(prefetch.value, round);
     for (auto [operand, value] : llvm::enumerate(graph_.node(node).operands)) {
       const UseTasks &use = valueTasks(value).uses[useIndex(node, operand)];
       if (!use.unpackDevices.empty())
@@ -62,7 +64,7 @@ std::vector<TaskNode> TaskGraph::nodes() const {
     }
     add(TaskNode::Kind::Compute, node, -1, -1, nodeTasks(node).devices);
     for (int32_t value : graph_.node(node).results)
-      addValue(value);
+      addValue(value, 0);
     for (int32_t bucket : bucketsAt_[position])
       addBucket(bucket);
   }
@@ -79,7 +81,7 @@ static Movement movementOf(const BucketAction &action) {
 
 std::vector<Movement> TaskGraph::movements(Phase phase) const {
   std::vector<Movement> result;
-  auto addValue = [&](int32_t id) {
+  auto addValue = [&](int32_t id, int32_t round) {
     const ValueTasks &tasks = valueTasks(id);
     if (tasks.stepBytes + tasks.feedBytes + tasks.drainBytes == 0 &&
         tasks.actions.empty())
@@ -89,7 +91,8 @@ std::vector<Movement> TaskGraph::movements(Phase phase) const {
     if (bucketOf(id) >= 0)
       late = bucketActions(plan);
     for (auto [index, action] : llvm::enumerate(plan.actions))
-      if (phaseOf(action, plan, topology_.host()) == phase &&
+      if (action.round == round &&
+          phaseOf(action, plan, topology_.host()) == phase &&
           !llvm::is_contained(late, static_cast<int32_t>(index)))
         for (Movement &movement :
              soap::movements(action, graph_.value(id).elementBytes))
@@ -99,12 +102,16 @@ std::vector<Movement> TaskGraph::movements(Phase phase) const {
   std::vector<bool> done(graph_.numValues());
   auto addOnce = [&](int32_t id) {
     if (!done[id])
-      addValue(id);
+      addValue(id, 0);
     done[id] = true;
   };
   for (auto [position, node] : llvm::enumerate(order_)) {
-    for (int32_t value : prefetches_[position])
-      addOnce(value);
+    for (const Prefetch &prefetch : prefetches_[position])
+      if (prefetch.use < 0)
+        addOnce(prefetch.value);
+      else if (int32_t round = prefetch.roundIn(valueTasks(prefetch.value));
+               round > 0)
+        addValue(prefetch.value, round);
     for (int32_t value : graph_.node(node).results)
       addOnce(value);
     if (phase == Phase::Step)

@@ -47,7 +47,7 @@ void detail::needOf(const OperatorGraph &graph, const Strategy &strategy,
   soap::needOf({node.spec, static_cast<unsigned>(use.operand), config.degrees,
                 config.devices,
                 llvm::is_contained(config.regather, use.operand),
-                node.role == NodeRole::Output},
+                node.role == NodeRole::Output, graph.isStored(id)},
                value.shape, need);
 }
 
@@ -109,6 +109,11 @@ ValuePlan soap::planOf(const OperatorGraph &graph, const Strategy &strategy,
   }
   for (Read &read : plan.reads)
     read.consumer = uses[read.consumer];
+  if (!plan.rounds.empty()) {
+    llvm::SmallVector<int32_t, 2> rounds(plan.rounds);
+    for (auto [consumer, use] : llvm::enumerate(uses))
+      plan.rounds[use] = rounds[consumer];
+  }
   llvm::stable_sort(plan.reads, [](const Read &a, const Read &b) {
     return a.consumer < b.consumer;
   });

@@ -28,8 +28,17 @@ static json::Object toEntry(llvm::StringRef key, llvm::StringRef name,
   return entry;
 }
 
-std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
+std::string soap::toJSON(const Strategy &given, const OperatorGraph &graph,
                          const StrategyInfo &info) {
+  // What is said of a parameter need not be said of its readers.
+  Strategy strategy = given;
+  std::vector<bool> regathered;
+  for (int32_t update = 0; update < graph.numUpdates(); ++update)
+    regathered.push_back(isUpdateApart(given, graph, update) &&
+                         isRegathered(given, graph, update));
+  for (int32_t update = 0; update < graph.numUpdates(); ++update)
+    if (regathered[update])
+      setRegathered(strategy, graph, update, false);
   json::Array ops;
   for (int32_t id = 0; id < graph.numNodes(); ++id) {
     const GraphNode &node = graph.node(id);
@@ -48,10 +57,14 @@ std::string soap::toJSON(const Strategy &strategy, const OperatorGraph &graph,
   json::Array parameters;
   for (int32_t update = 0; update < graph.numUpdates(); ++update) {
     int32_t id = graph.update(update).front();
-    if (isUpdateApart(strategy, graph, update))
-      parameters.push_back(toEntry("parameter",
-                                   graph.node(graph.parameterOf(update)).name,
-                                   graph.node(id), strategy.configs[id]));
+    if (!isUpdateApart(strategy, graph, update))
+      continue;
+    json::Object entry =
+        toEntry("parameter", graph.node(graph.parameterOf(update)).name,
+                graph.node(id), strategy.configs[id]);
+    if (regathered[update])
+      entry["regather"] = true;
+    parameters.push_back(std::move(entry));
   }
   json::Object root{{"format", "soap-strategy"},
                     {"model_fingerprint", info.fingerprint},

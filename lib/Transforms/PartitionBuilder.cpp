@@ -7,6 +7,7 @@
 
 #include "PartitionBuilder.h"
 #include "soap/CostModel/CostModel.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Partition/Buckets.h"
 #include "soap/Partition/Needs.h"
 #include "soap/Testing/PlantedFault.h"
@@ -27,6 +28,11 @@ static SmallVector<int32_t> planDevices(Operation *op, int32_t host) {
   return devices;
 }
 
+/// Whether an operation's results lie in memory before a step.
+static bool isStored(Operation *op) {
+  return isa_and_nonnull<nn::ParameterOp, nn::ConstantOp, nn::ScheduleOp>(op);
+}
+
 static Need needOfUse(OpOperand &use, int32_t host) {
   Operation *op = use.getOwner();
   ConfigAttr config = getConfig(op);
@@ -36,9 +42,10 @@ static Need needOfUse(OpOperand &use, int32_t host) {
   unsigned operand = use.getOperandNumber();
   bool regather =
       llvm::is_contained(config.getRegather(), static_cast<int64_t>(operand));
-  return soap::needOf(
-      {spec, operand, degrees, devices, regather, isa<nn::OutputOp>(op)},
-      cast<RankedTensorType>(use.get().getType()).getShape());
+  return soap::needOf({spec, operand, degrees, devices, regather,
+                       isa<nn::OutputOp>(op),
+                       isStored(use.get().getDefiningOp())},
+                      cast<RankedTensorType>(use.get().getType()).getShape());
 }
 
 void PartitionBuilder::plan(OpResult result, ArrayRef<OpOperand *> uses) {
@@ -84,6 +91,10 @@ void PartitionBuilder::plan(OpResult result, ArrayRef<OpOperand *> uses) {
   value->shards.resize(value->plan.shards.size());
   for (auto [i, read] : llvm::enumerate(value->plan.reads))
     value->reads[{read.consumer, read.task}] = i;
+  value->startOfRound.emplace_back();
+  for (auto [consumer, round] : llvm::enumerate(value->plan.rounds))
+    if (round == static_cast<int32_t>(value->startOfRound.size()))
+      value->startOfRound.push_back(nn::getName(uses[consumer]->getOwner()));
   values_[result] = std::move(value);
 }
 
@@ -98,8 +109,17 @@ ShardType PartitionBuilder::shardType(const PlannedValue &value, BoxAttr box,
 // Copies
 //===----------------------------------------------------------------------===//
 
+void PartitionBuilder::setRound(Operation *op, const PlannedValue &value,
+                                int32_t round) {
+  if (round == 0)
+    return;
+  op->setAttr(SOAPDialect::getBeforeAttrName(),
+              builder_.getStringAttr(value.startOfRound[round]));
+}
+
 Value PartitionBuilder::materialize(PlannedValue &value, ArrayRef<Piece> pieces,
-                                    const Box &box, int32_t device) {
+                                    const Box &box, int32_t device,
+                                    int32_t round) {
   if (pieces.size() == 1 && pieces[0].box == box &&
       value.plan.shards[pieces[0].shard].box == box)
     return value.shards[pieces[0].shard];
@@ -110,7 +130,7 @@ Value PartitionBuilder::materialize(PlannedValue &value, ArrayRef<Piece> pieces,
   BoxAttr boxAttr = from.withBox(box);
   std::string key;
   llvm::raw_string_ostream os(key);
-  os << device << ' ' << boxAttr;
+  os << device << ' ' << boxAttr << ' ' << round;
   for (const Piece &piece : pieces)
     os << ' ' << piece.shard << toString(piece.box);
   if (SOAP_FAULT("stale-copy"))
@@ -122,17 +142,22 @@ Value PartitionBuilder::materialize(PlannedValue &value, ArrayRef<Piece> pieces,
 
   Type type = shardType(value, boxAttr, device);
   ArrayAttr boxes = builder_.getArrayAttr({boxAttr});
-  if (pieces.size() == 1)
-    return copy = builder_.create<SliceOp>(
-               value.loc, type, value.shards[pieces[0].shard], boxes);
+  if (pieces.size() == 1) {
+    copy = builder_.create<SliceOp>(value.loc, type,
+                                    value.shards[pieces[0].shard], boxes);
+    setRound(copy.getDefiningOp(), value, round);
+    return copy;
+  }
   SmallVector<Value> inputs;
   SmallVector<Attribute> ranges;
   for (const Piece &piece : pieces) {
     inputs.push_back(value.shards[piece.shard]);
     ranges.push_back(RangesAttr::get(builder_.getContext(), piece.box));
   }
-  return copy = builder_.create<AssembleOp>(
-             value.loc, type, inputs, builder_.getArrayAttr(ranges), boxes);
+  copy = builder_.create<AssembleOp>(value.loc, type, inputs,
+                                     builder_.getArrayAttr(ranges), boxes);
+  setRound(copy.getDefiningOp(), value, round);
+  return copy;
 }
 
 Value PartitionBuilder::read(Value graphValue, int32_t use, int32_t task) {
@@ -141,7 +166,8 @@ Value PartitionBuilder::read(Value graphValue, int32_t use, int32_t task) {
   if (it == value.reads.end())
     return nullptr;
   const Read &read = value.plan.reads[it->second];
-  return materialize(value, read.pieces, read.box, read.device);
+  return materialize(value, read.pieces, read.box, read.device,
+                     value.plan.roundOf(use));
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,7 +251,8 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
   const Action &action = value.plan.actions[index];
   SmallVector<Value> inputs;
   for (const Port &port : action.inputs)
-    inputs.push_back(materialize(value, port.pieces, port.box, port.device));
+    inputs.push_back(
+        materialize(value, port.pieces, port.box, port.device, action.round));
   SmallVector<Type> types;
   SmallVector<Attribute> boxes;
   bool toHost = true, fromHost = true;
@@ -303,6 +330,7 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
     op = collective(ReduceScatterOp());
     break;
   }
+  setRound(op, value, action.round);
   for (auto [output, result] :
        llvm::zip_equal(action.outputs, op->getResults()))
     value.shards[output] = result;

@@ -38,6 +38,8 @@ struct PlannedValue {
   /// Per shard of the plan: its box with parts, and the value once it exists.
   llvm::SmallVector<soapir::BoxAttr> boxes;
   llvm::SmallVector<mlir::Value> shards;
+  /// Per round of the plan, the node that starts it; none for round 0.
+  llvm::SmallVector<llvm::StringRef, 1> startOfRound;
   /// (consumer, task) -> index of the read.
   std::map<std::pair<int32_t, int32_t>, size_t> reads;
 };
@@ -83,7 +85,9 @@ public:
 
 private:
   mlir::Value materialize(PlannedValue &value, llvm::ArrayRef<Piece> pieces,
-                          const Box &box, int32_t device);
+                          const Box &box, int32_t device, int32_t round);
+  /// Says where an operation of a round is launched.
+  void setRound(mlir::Operation *op, const PlannedValue &value, int32_t round);
   llvm::LogicalResult writeReduction(PlannedValue &value, int64_t index);
   llvm::LogicalResult writeAction(PlannedValue &value, int64_t index,
                                   int32_t bucket);

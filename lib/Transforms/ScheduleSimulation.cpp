@@ -128,6 +128,11 @@ static CollectiveAlgorithm algorithmOf(Operation *op) {
   return algorithm ? algorithm.getValue() : CollectiveAlgorithm::Direct;
 }
 
+/// True for what is not launched ahead of its place.
+static bool isHeld(Operation *op) {
+  return op->hasAttr(soapir::SOAPDialect::getBeforeAttrName());
+}
+
 void BlockSimulation::collective(ArrayRef<Operation *> ops) {
   auto op = cast<soapir::CommunicationOpInterface>(ops.front());
   SmallVector<int32_t> group = op.getGroup();
@@ -139,6 +144,9 @@ void BlockSimulation::collective(ArrayRef<Operation *> ops) {
     for (Value operand : member->getOperands())
       if (bytesOf(operand) > 0)
         ready = std::max(ready, ready_.lookup(operand));
+  for (int32_t member : group)
+    if (isHeld(op))
+      ready = std::max(ready, compute_[member]);
   int64_t start = startCollective(timeline(), group, cost.links, ready);
   if (!SOAP_FAULT("links-free"))
     holdLinks(timeline(), cost.links, start);
@@ -161,7 +169,9 @@ void BlockSimulation::transfers(soapir::CommunicationOpInterface op) {
   };
   SmallVector<int64_t> start, end(members.size());
   for (int32_t device : members)
-    start.push_back(communication_[device]);
+    start.push_back(isHeld(op)
+                        ? std::max(communication_[device], compute_[device])
+                        : communication_[device]);
   SmallVector<detail::TransferTask> transfers;
   SmallVector<int64_t> costs;
   SmallVector<int32_t> resources;

@@ -58,7 +58,7 @@
 // Tests that an unknown strategy is an error that lists the known ones.
 // RUN: not soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology -soap-init-strategy=strategy=best 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: expected a strategy single, data-parallel, zero-1, model-parallel, tensor-parallel, spatial, owt, expert-rnn, random, zero-2, random-uniform or random-team, got: 'best'
+// UNKNOWN: error: expected a strategy single, data-parallel, zero-1, fsdp, model-parallel, tensor-parallel, spatial, owt, expert-rnn, random, zero-2, random-uniform or random-team, got: 'best'
 
 // Tests that a random strategy depends on its seed alone.
 // RUN: soap-opt %S/Inputs/conv-fc.mlir -soap-attach-topology=devices=4 '-soap-init-strategy=strategy=random seed=3' -o %t.a

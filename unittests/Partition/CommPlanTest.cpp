@@ -186,6 +186,29 @@ TEST(CommPlan, RegatherGathersAgain) {
   EXPECT_EQ(plan.actions[1].consumers, (llvm::SmallVector<int32_t, 2>{0}));
 }
 
+TEST(CommPlan, RoundsAreGatheredByThemselves) {
+  Layout producer = gridLayout({4}, {2}, {0, 1});
+  Need whole = gridNeed({4}, {1}, {0, 1}, 2), first = whole;
+  first.startsRound = true;
+  ValuePlan plan;
+  // Those behind the one that starts a round share what it gathers.
+  planOf(producer, {whole, whole, first, whole, first}, &plan);
+  EXPECT_EQ(plan.rounds, (llvm::SmallVector<int32_t, 2>{0, 0, 1, 1, 2}));
+  ASSERT_EQ(plan.actions.size(), 3u);
+  using Consumers = llvm::SmallVector<int32_t, 2>;
+  EXPECT_EQ(plan.actions[0].consumers, (Consumers{0, 1}));
+  EXPECT_EQ(plan.actions[1].consumers, (Consumers{2, 3}));
+  EXPECT_EQ(plan.actions[2].consumers, Consumers{4});
+  for (int32_t round = 0; round < 3; ++round)
+    EXPECT_EQ(plan.actions[round].round, round);
+  // The first one may start a round, too, but not what is planned apart.
+  Need apart = whole;
+  apart.regather = true;
+  planOf(producer, {apart, first, whole}, &plan);
+  EXPECT_EQ(plan.rounds, (llvm::SmallVector<int32_t, 2>{0, 1, 1}));
+  EXPECT_EQ(plan.actions.size(), 2u);
+}
+
 TEST(CommPlan, AllToAll) {
   EXPECT_EQ(planOf(gridLayout({4, 6}, {2, 1}, {0, 1}),
                    gridNeed({4, 6}, {1, 2}, {0, 1})),

@@ -42,7 +42,7 @@ TEST(PlanProperty, EveryReadSeesTheCombinedValue) {
       {"all_to_all", 0},      {"halo_exchange", 0},   {"all_reduce", 0},
       {"reduce_scatter", 0},  {"home layout", 0},     {"transfer", 0},
       {"local reduction", 0}, {"several actions", 0}, {"regather", 0},
-      {"parts", 0},           {"parts reduced", 0}};
+      {"rounds", 0},          {"parts", 0},           {"parts reduced", 0}};
   for (int i = 0; i != numCases; ++i) {
     PlanCase c = PlanGenerator(seed + i).draw();
     ValuePlan plan = planValue(c.producer, c.consumers);
@@ -55,6 +55,7 @@ TEST(PlanProperty, EveryReadSeesTheCombinedValue) {
     rows["local"] += plan.actions.empty() && !plan.reads.empty();
     rows["local reduction"] += !plan.reductions.empty();
     rows["several actions"] += plan.actions.size() > 1;
+    rows["rounds"] += !plan.rounds.empty();
     for (const Need &need : c.consumers) {
       rows["regather"] += need.regather;
       rows["parts"] += takesParts(c.producer, need);

@@ -227,5 +227,9 @@ PlanCase PlanGenerator::draw() {
     else
       result.consumers.push_back(drawConsumer(result.producer, structured));
   }
+  // Of values that lie in memory.
+  if (result.producer.parts == 1 && chance(0.3))
+    for (Need &need : result.consumers)
+      need.startsRound = !need.regather && chance(0.4);
   return result;
 }

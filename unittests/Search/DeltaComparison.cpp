@@ -41,6 +41,30 @@ void RandomChanges::changeUpdate(Random &random) {
   assignUpdate(strategy_, graph_, update, config);
 }
 
+/// Now and then another reader of a parameter gathers it again, or does so no
+/// more.
+void RandomChanges::changeRegather(Random &random) {
+  for (int tries = 0; tries < 4; ++tries) {
+    auto value = static_cast<int32_t>(random.below(graph_.numValues()));
+    const auto &uses = graph_.value(value).uses;
+    if (!graph_.isStored(value) || uses.size() < 2 || random.below(2))
+      continue;
+    const GraphValue::Use &use = uses[random.below(uses.size())];
+    if (graph_.node(use.node).role != NodeRole::Compute ||
+        graph_.node(use.node).writtenOperand == use.operand ||
+        llvm::is_contained(changed_, use.node))
+      continue;
+    before_.push_back({use.node, strategy_.configs[use.node]});
+    changed_.push_back(use.node);
+    auto &operands = strategy_.configs[use.node].regather;
+    auto *place = llvm::lower_bound(operands, use.operand);
+    if (place != operands.end() && *place == use.operand)
+      operands.erase(place);
+    else
+      operands.insert(place, use.operand);
+  }
+}
+
 llvm::ArrayRef<int32_t> RandomChanges::change(Random &random) {
   changed_.clear();
   before_.clear();
@@ -59,6 +83,7 @@ llvm::ArrayRef<int32_t> RandomChanges::change(Random &random) {
     space_.assign(strategy_, group, config);
   }
   changeUpdate(random);
+  changeRegather(random);
   // Parameters follow, now and then to places of their own.
   SmallVector<int32_t, 32> ends;
   Strategy before = strategy_;

@@ -38,6 +38,7 @@ public:
 
 private:
   void changeUpdate(Random &random);
+  void changeRegather(Random &random);
 
   const OperatorGraph &graph_;
   const Topology &topology_;

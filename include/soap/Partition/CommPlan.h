@@ -55,6 +55,11 @@ struct Need {
   /// consumer gathered. Also for what must stay an action of its own, as the
   /// drain of an output to the host.
   bool regather = false;
+  /// Of a value that lies in memory before the step (a parameter): what other
+  /// consumers have gathered until now is given back, and this need and those
+  /// of the consumers behind it, up to the next that starts a round, are
+  /// planned together: a round. Needs in front of the first are round 0.
+  bool startsRound = false;
 
   int64_t numTiles() const;
   Box tileBox(int64_t tile) const;
@@ -152,6 +157,7 @@ struct Action {
   /// Consumers (indices into planValue's list) that wait for this action,
   /// directly or through later actions.
   llvm::SmallVector<int32_t, 2> consumers;
+  int32_t round = 0; ///< Of the consumers (Need::startsRound).
 };
 
 /// How one consuming task gets what it reads: disjoint pieces of shards on its
@@ -172,6 +178,13 @@ struct ValuePlan {
   llvm::SmallVector<LocalReduction, 2> reductions;
   llvm::SmallVector<Action, 2> actions;
   llvm::SmallVector<Read, 8> reads;
+  /// Per consumer, its round; empty: all are of round 0, as is what is planned
+  /// on its own (Need::regather). Actions stand round by round.
+  llvm::SmallVector<int32_t, 2> rounds;
+
+  int32_t roundOf(int32_t consumer) const {
+    return rounds.empty() ? 0 : rounds[consumer];
+  }
 };
 
 /// Relative cost of the route from one device to another; chooses the nearest
@@ -194,7 +207,8 @@ ValuePlan planValue(const Layout &producer, llvm::ArrayRef<Need> consumers,
 /// pieces on its own device; pieces lie inside their shards; every partial
 /// result enters its reduction exactly once (copy 0), and that of every
 /// consumer that takes parts; actions move between the devices that their kind
-/// says; nothing is used before it exists. Fails with the first violation.
+/// says; nothing is used before it exists, or in another round than the one
+/// that it was gathered for. Fails with the first violation.
 llvm::Error verify(const ValuePlan &plan, const Layout &producer,
                    llvm::ArrayRef<Need> consumers);
 

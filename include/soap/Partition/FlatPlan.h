@@ -55,6 +55,7 @@ struct FlatPlan {
     Slice group;   ///< Of `members`.
     Slice inputs;  ///< Of `ports`.
     Slice outputs; ///< Of `outputs`.
+    int32_t round = 0;
   };
   struct Read {
     int32_t consumer, task, device, box;
@@ -72,6 +73,7 @@ struct FlatPlan {
   List<Port> ports;
   List<Piece> pieces;
   List<Read> reads;
+  List<int32_t> rounds;
 
   llvm::ArrayRef<Range> box(int32_t id) const {
     return {ranges.data() + id * rank, rank};

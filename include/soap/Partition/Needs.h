@@ -28,6 +28,9 @@ struct ValueUse {
   /// The operation is an output of the graph. What it reads is drained by
   /// actions of its own, off the step, so it is always gathered again.
   bool isOutput = false;
+  /// The value lies in memory before the step, as parameters and constants do:
+  /// a use that is gathered again starts a round.
+  bool isStored = false;
 };
 
 /// What `use` needs of a value of `shape`.

@@ -86,12 +86,22 @@ struct UseTasks {
   llvm::ArrayRef<Wait> computeWaits; ///< at: index into the consumer's devices.
   /// Some task reads what the plan makes, no shard of the producer as it is.
   bool readsPlan = false;
+  int32_t round = 0; ///< 0: ValueTasks' own; k: ValueTasks::rounds[k - 1].
 };
 
 /// Bytes on a device.
 struct DeviceBytes {
   int32_t device;
   int64_t bytes;
+};
+
+/// What readers of a parameter gather again, from one of them on: a round of
+/// its plan behind round 0. It is launched by itself, and shares nothing with
+/// other rounds.
+struct RoundTasks {
+  int32_t use = 0; ///< Of the reader that starts it, among the value's uses.
+  int32_t firstAction = 0, firstSlot = 0;
+  llvm::ArrayRef<DeviceBytes> planBytes; ///< As ValueTasks::planBytes.
 };
 
 /// Everything about one value under given configurations.
@@ -111,8 +121,29 @@ struct ValueTasks {
   bool isBound = false; ///< No plan, but a lower bound of any.
   int64_t stepBytes = 0, feedBytes = 0, drainBytes = 0;
   /// Memory (host left out): of the producer's shards, and of all that the plan
-  /// adds to them.
+  /// adds to them in round 0.
   llvm::ArrayRef<DeviceBytes> shardBytes, planBytes;
+  /// Rounds behind round 0, as they are launched. Round 0 has the actions and
+  /// the slots in front of theirs.
+  llvm::ArrayRef<RoundTasks> rounds;
+
+  /// Actions of a round.
+  llvm::ArrayRef<ActionTasks> actionsOf(int32_t round) const {
+    if (LLVM_LIKELY(rounds.empty()))
+      return actions;
+    size_t begin = round == 0 ? 0 : rounds[round - 1].firstAction;
+    size_t end = static_cast<size_t>(round) == rounds.size()
+                     ? actions.size()
+                     : rounds[round].firstAction;
+    return actions.slice(begin, end - begin);
+  }
+  /// The round whose slot this is.
+  int32_t roundOfSlot(int32_t slot) const {
+    auto round = static_cast<int32_t>(rounds.size());
+    while (round > 0 && slot < rounds[round - 1].firstSlot)
+      --round;
+    return round;
+  }
 };
 
 /// One collective of a bucket, over the devices of its members.

@@ -164,6 +164,13 @@ public:
   /// reads and a member writes.
   int32_t parameterOf(int32_t update) const;
 
+  /// True for values that lie in memory before a step: those of parameters and
+  /// constants.
+  bool isStored(int32_t value) const {
+    NodeRole role = nodes_[values_[value].producer].role;
+    return role == NodeRole::Parameter || role == NodeRole::Constant;
+  }
+
   TaskWork taskWork(int32_t node, const Degrees &degrees, int64_t task) const;
 
 private:

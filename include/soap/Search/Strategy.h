@@ -104,6 +104,21 @@ bool isUpdateSharded(const Strategy &strategy, const OperatorGraph &graph,
                      int32_t update,
                      int64_t leastElements = leastElementsOfShard);
 
+/// The readers of an update's parameter, in the graph's order, that gather it
+/// again if it is `regathered`: those between which and the reader before
+/// something reads another parameter that is updated. Neighbours share what one
+/// of them gathers, as do the last layer's forward and backward pass. Members
+/// of updates read their own tiles.
+llvm::SmallVector<GraphValue::Use, 2> laterReaders(const OperatorGraph &graph,
+                                                   int32_t update);
+/// Says that the first reader and laterReaders() gather the parameter, right
+/// before they read it, or that all share what was gathered for the first.
+void setRegathered(Strategy &strategy, const OperatorGraph &graph,
+                   int32_t update, bool isRegathered);
+/// True if they all do, and there are some.
+bool isRegathered(const Strategy &strategy, const OperatorGraph &graph,
+                  int32_t update);
+
 /// Gives the members of groups that are not `given` (one entry per node) the
 /// configurations that follow from those of their leaders, which are; members
 /// of updates, from those of the leaders of updates.
@@ -162,6 +177,12 @@ Strategy modelParallel(const SearchProblem &problem, int32_t devices = 0);
 /// parameter models", 2020, section 5, stages 1 and 2.
 Strategy zero(const OperatorGraph &graph, const Topology &topology,
               int32_t devices = 0);
+/// The same, with sharded parameters that are gathered again for the backward
+/// pass (setRegathered()), so that no layer's are whole for longer than it
+/// runs: stage 3, as in Zhao et al., "PyTorch FSDP: experiences on scaling
+/// fully sharded data parallel", 2023, section 3.
+Strategy fullySharded(const OperatorGraph &graph, const Topology &topology,
+                      int32_t devices = 0);
 /// Parameter loops are split, else whatever the operand that a node reads is
 /// split by.
 Strategy tensorParallel(const OperatorGraph &graph, const Topology &topology,
@@ -242,9 +263,10 @@ struct StrategyInfo {
 /// JSON: {"format": "soap-strategy", "model_fingerprint", "topology",
 /// "simulated_ns", "seed", "order": NAME|[nodes], "ops": [{"op", "degrees",
 /// "replicate", "devices", "regather"}], "parameters": [{"parameter",
-/// "degrees", "replicate", "devices"}]}. Operands in `regather` are numbers or
-/// names of the nodes that produce them. "parameters" are those whose updates
-/// have configurations of their own; without any, there is no such list.
+/// "degrees", "replicate", "devices", "regather"}]}. Operands in `regather` of
+/// "ops" are numbers or names of the nodes that produce them. "parameters" are
+/// those whose updates have configurations of their own, `regather` being true
+/// where setRegathered() is; without any of them, there is no such list.
 std::string toJSON(const Strategy &strategy, const OperatorGraph &graph,
                    const StrategyInfo &info);
 

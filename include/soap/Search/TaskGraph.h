@@ -170,15 +170,38 @@ public:
   }
   /// Compute nodes in launch order.
   llvm::ArrayRef<int32_t> order() const { return order_; }
-  /// Values of parameters and constants whose packs and moves are launched
-  /// before the compute node at `position` of order(): one node before their
-  /// first consumer.
-  llvm::ArrayRef<int32_t> prefetchesAt(int32_t position) const {
+  /// Packs and moves of a parameter or constant that are launched before a
+  /// compute node.
+  struct Prefetch {
+    int32_t value;
+    /// The use that may start the round in question; -1: it is round 0.
+    int32_t use;
+
+    /// The round under the tasks of the value, or -1: the use starts none.
+    int32_t roundIn(const detail::ValueTasks &tasks) const;
+  };
+  /// What is launched before the compute node at `position` of order(): one
+  /// node before the first consumer of a round.
+  llvm::ArrayRef<Prefetch> prefetchesAt(int32_t position) const {
     return prefetches_[position];
   }
   /// Where a value's moves are launched, as an index into order(): with its
-  /// producer or as a prefetch; -1 if no compute node reads or makes it.
+  /// producer or as a prefetch; -1 if no compute node reads or makes it. Those
+  /// of a round behind round 0 follow at roundPosition().
   int32_t launchPosition(int32_t value) const { return launchAt_[value]; }
+  /// Where the round is launched that a use starts.
+  int32_t roundPosition(int32_t value, int32_t use) const {
+    return std::max(launchAt_[value],
+                    rank_[graph_.value(value).uses[use].node] - 1);
+  }
+  /// Where what ends at a slot of valueTasks() is launched, but for the late
+  /// slots of a bucket.
+  int32_t slotPosition(int32_t value, int32_t slot) const {
+    const detail::ValueTasks &tasks = valueTasks(value);
+    int32_t round = tasks.roundOfSlot(slot);
+    return round == 0 ? launchAt_[value]
+                      : roundPosition(value, tasks.rounds[round - 1].use);
+  }
   /// @{ Buckets (soap/Partition/Buckets.h) of the gradients of parameters, by
   /// number in launch order: the one of a value, or -1; its values as they are
   /// launched; those that are launched at `position` of order(), behind the
@@ -229,6 +252,7 @@ private:
     llvm::SmallVector<int64_t, 4> ns;
   };
   void updateOrder();
+  void placePrefetches();
   void updateBuckets();
   void forgetPlans();
   std::vector<int32_t> valuesInOrder() const;
@@ -238,7 +262,6 @@ private:
   size_t endOfPlans() const;
   const detail::ValueTasks &makeTasks(int32_t value) const;
   const detail::ValueTasks &makeBound(int32_t value) const;
-  bool isStored(int32_t value) const;
   const detail::ValueTasks *noTasksOf(int32_t value) const;
 
   const OperatorGraph &graph_;
@@ -250,7 +273,7 @@ private:
   /// Null: a bound, or a plan, that is made when it is asked for.
   mutable std::vector<const detail::ValueTasks *> valueTasks_;
   std::vector<int32_t> order_, position_, rank_, launchAt_, useIndex_, useBase_;
-  std::vector<llvm::SmallVector<int32_t, 1>> prefetches_;
+  std::vector<llvm::SmallVector<Prefetch, 1>> prefetches_;
   std::vector<llvm::SmallVector<int32_t, 8>> buckets_;
   std::vector<llvm::SmallVector<int32_t, 1>> bucketsAt_;
   std::vector<int32_t> bucketOf_;

@@ -7,6 +7,7 @@
 
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Debug.h"
@@ -29,6 +30,12 @@ static soapir::BoxAttr boxOf(Value shard) {
 //===----------------------------------------------------------------------===//
 // Transfers
 //===----------------------------------------------------------------------===//
+
+/// What gathers a parameter again is not launched ahead of its place.
+static void holdBack(Operation *row, Operation *op) {
+  if (op->hasAttr(soapir::SOAPDialect::getBeforeAttrName()))
+    row->setAttr(soaprt::heldAttrName, UnitAttr::get(row->getContext()));
+}
 
 LogicalResult Lowering::lower(soapir::TransferOp op) {
   if (op.getPhase() == Phase::Feed)
@@ -64,13 +71,14 @@ LogicalResult Lowering::lower(soapir::TransferOp op) {
       message.origins.pop_back();
     }
     OpBuilder builder = rowBuilder({device, /*init=*/false, name});
-    builder.create<soaprt::ExchangeOp>(
+    auto row = builder.create<soaprt::ExchangeOp>(
         op.getLoc(), soaprt::TokenType::get(context_), message.sends,
         message.receives, builder.getDenseI32ArrayAttr(message.destinations),
         builder.getDenseI32ArrayAttr(message.origins),
         builder.getI32IntegerAttr(tag), ValueRange(),
         builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
         soaprt::StreamAttr());
+    holdBack(row, op);
   }
   return success();
 }
@@ -316,7 +324,7 @@ void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
         break;
       }
     auto create = [&](ValueRange sends, int32_t number) {
-      builder.create<soaprt::CollectiveOp>(
+      auto row = builder.create<soaprt::CollectiveOp>(
           loc, soaprt::TokenType::get(context_),
           soaprt::CollectiveKindAttr::get(context_, kind),
           builder.getDenseI32ArrayAttr(group), builder.getI32IntegerAttr(index),
@@ -325,6 +333,7 @@ void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
           builder.getI32IntegerAttr(number), ValueRange(),
           builder.getStringAttr(name), builder.getI64IntegerAttr(-1),
           soaprt::StreamAttr());
+      holdBack(row, op);
     };
     create(member.sends, tag);
     if (reducesTwice)

@@ -107,6 +107,15 @@ LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
              << attribute.getValue();
     return success();
   }
+  if (attribute.getName() == getBeforeAttrName()) {
+    if (!isa<SliceOp, AssembleOp, CommunicationOpInterface>(op) ||
+        !isa<StringAttr>(attribute.getValue()))
+      return op->emitOpError()
+             << "expected soap.before to be the name of a node, on a copy or "
+                "an action, got: "
+             << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() != getConfigAttrName())
     return success();
   auto config = dyn_cast<ConfigAttr>(attribute.getValue());

@@ -182,6 +182,10 @@ private:
     auto first = first_.find(value);
     int64_t position =
         first == first_.end() ? last : std::max<int64_t>(0, first->second - 1);
+    if (auto before =
+            op->getAttrOfType<StringAttr>(SOAPDialect::getBeforeAttrName()))
+      if (auto it = rank_.find(before.getValue()); it != rank_.end())
+        position = std::max(position, it->second - 1);
     return at(position, Place::Prefetch, index_[producer], index);
   }
 

@@ -49,6 +49,7 @@ private:
 void AssignStreamsPass::assign(Block &program) {
   ProgramOrder order;
   DenseMap<Operation *, Accesses> accesses;
+  RowOpInterface lastOf[2]; // Per stream.
   for (auto row : program.getOps<RowOpInterface>()) {
     Stream stream =
         row.communicates() ? Stream::Communication : Stream::Compute;
@@ -68,6 +69,9 @@ void AssignStreamsPass::assign(Block &program) {
       need(a.writer[other]);
       need(a.reader[other]);
     }
+    // What stands in front has ended and given its memory back.
+    if (row->hasAttr(heldAttrName))
+      need(lastOf[other]);
     if (SOAP_FAULT("wait-missing"))
       last = {};
     if (last && order.position(last) >
@@ -79,6 +83,7 @@ void AssignStreamsPass::assign(Block &program) {
                  << " stream waits for '" << last.getNode() << "'\n");
     }
     order.append(row);
+    lastOf[own] = row;
     for (Value read : row.getReads())
       accesses[getStorage(read).buffer].reader[own] = row;
     for (Value write : row.getWrites())

@@ -51,6 +51,12 @@ def SOAP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getBucketBytesAttrName() {
       return "soap.bucket_bytes";
     }
+    /// The discardable attribute of a copy or an action that gathers a
+    /// parameter again: the name of the first node that reads what it makes,
+    /// one node before which it is launched.
+    static constexpr ::llvm::StringLiteral getBeforeAttrName() {
+      return "soap.before";
+    }
   }];
 }
 

@@ -20,6 +20,11 @@
 
 namespace soap::soaprt {
 
+/// The discardable attribute of a row that communicates and waits for all rows
+/// of the compute stream in front of it: what gathers a parameter again shall
+/// not take memory before that is free.
+inline constexpr llvm::StringLiteral heldAttrName = "soaprt.held";
+
 /// Position of the last row per stream that has ended; -1: none.
 struct Clock {
   std::array<int32_t, 2> last = {-1, -1};
