@@ -17,7 +17,7 @@ for model in models:
     compiled = folder / (model.stem + ".so")
     subprocess.run(
         ["soap-compile", model, "--init-weights=random:1", "--target=cuda",
-         "--topology=dgx-a100", "--strategy=single", "--devices=1", "-o", compiled],
+         "--topology=dgx-a100", "--strategy=single", "-o", compiled],
         check=True)
     subprocess.run(
         [sys.executable, device_code, f"--ptxas={ptxas}", "--arch=sm_80,sm_90,sm_100",
