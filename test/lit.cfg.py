@@ -15,6 +15,7 @@ Features say what a machine may lack; a test that needs one says
             programs in which faults can be planted (SOAP_PLANTED_FAULTS)
   install   everything that is installed was built
   clang-format
+  ptxas     the assembler of CUDA
 """
 
 import os
@@ -88,6 +89,11 @@ config.substitutions.append(
 )
 if os.path.exists("/dev/nvidiactl"):
     config.available_features.add("cuda")
+ptxas = shutil.which("ptxas", path=os.pathsep.join(
+    [config.environment["PATH"], "/usr/local/cuda/bin"]))
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 if os.access(python, os.X_OK):
     config.available_features.add("python")
 if os.access(config.soap_clang_format, os.X_OK):

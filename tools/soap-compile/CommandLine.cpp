@@ -163,7 +163,7 @@ static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
                  "Cores of a device (default: an even split)")
       ->check(wholeNumber<int32_t>(1))
       ->type_name("K");
-  app.add_option("--mcpu", line.options.processor,
+  app.add_option("--mcpu,--gpu-arch", line.options.processor,
                  "Processor to make code for, by target:" + processors)
       ->type_name("NAME");
 }

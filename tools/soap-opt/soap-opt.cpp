@@ -17,6 +17,7 @@
 #include "soap/Dialect/SOAPRT/Transforms/Passes.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/CPU/Passes.h"
+#include "soap/Target/CUDA/Passes.h"
 #include "soap/Target/Registration/AllTargets.h"
 #include "soap/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
@@ -58,6 +59,7 @@ int main(int argc, char **argv) {
   soap::registerNNToLinalgPasses();
   soap::registerSOAPToSOAPRTPasses();
   soap::registerNativePassesAndPipeline();
+  soap::registerDevicePassesAndPipeline();
   soap::registerPipelines();
   soap::soaprt::registerSOAPRTPasses();
   soap::test::registerTestPartitionSpec();

@@ -147,13 +147,13 @@ public:
   /// threads of the host, if they use any.
   virtual void useThreads(size_t count) const {}
   /// Chooses a kernel for the calling thread's number of threads. `constant[i]`
-  /// says that operand i never changes; `native` is the function of a Native
-  /// kernel, else null. Code is generated at the first bind(): until then a
-  /// kernel is cheap. Throws SOAP_INVALID with the kernel's key if nothing
-  /// implements it.
+  /// says that operand i never changes; `native` is the code of a Native
+  /// kernel; what it points to outlives the kernel. Code is generated at the
+  /// first bind(): until then a kernel is cheap. Throws SOAP_INVALID with the
+  /// kernel's key if nothing implements it.
   virtual std::unique_ptr<Kernel>
   makeKernel(const fb::Kernel &kernel, const std::vector<bool> &constant,
-             soap_native_kernel native) const = 0;
+             const NativeCode &native) const = 0;
 
   /// What BackendDevice::discard() gives back of a range of a block.
   virtual uint64_t discardableBytes(uint64_t offset, uint64_t bytes) const {

@@ -125,7 +125,7 @@ public:
 
   std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
                                      const std::vector<bool> &constant,
-                                     soap_native_kernel native) const override {
+                                     const NativeCode &native) const override {
     return makeCPUKernel(kernel, constant, native);
   }
 

@@ -8,14 +8,11 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Target/CPU/CPUTarget.h"
+#include "soap/Target/LibraryTables.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace soap;
-
-//===----------------------------------------------------------------------===//
-// What the library has
-//===----------------------------------------------------------------------===//
 
 /// What the library has: all padding counts, or none does. In the latter case
 /// it refuses dilations larger than the input, as a window might then step over
@@ -32,40 +29,6 @@ static bool isLibraryAverage(nn::AvgPoolOp op) {
                         auto [dilation, extent] = dim;
                         return dilation <= extent;
                       });
-}
-
-/// Pads behind x of a convolution whose gradients the library computes; nothing
-/// where windows start behind the start of x, or x goes on behind the last one.
-static std::optional<SmallVector<int64_t>>
-padsBehind(ArrayRef<int64_t> x, ArrayRef<int64_t> weight, ArrayRef<int64_t> y,
-           ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
-           ArrayRef<int64_t> padsLo) {
-  SmallVector<int64_t> pads;
-  for (auto [i, stride] : llvm::enumerate(strides)) {
-    int64_t extent = (weight[2 + i] - 1) * dilations[i] + 1;
-    pads.push_back((y[2 + i] - 1) * stride + extent - padsLo[i] - x[2 + i]);
-    if (padsLo[i] < 0 || pads.back() <= -stride)
-      return std::nullopt;
-  }
-  return pads;
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<ShapedType>(value.getType()).getShape();
-}
-
-static std::optional<SmallVector<int64_t>>
-padsBehind(nn::ConvBackwardDataOp op) {
-  return padsBehind(shapeOf(op.getResult()), shapeOf(op.getWeight()),
-                    shapeOf(op.getDy()), op.getStrides(), op.getDilations(),
-                    op.getPadsLo());
-}
-
-static std::optional<SmallVector<int64_t>>
-padsBehind(nn::ConvBackwardFilterOp op) {
-  return padsBehind(shapeOf(op.getX()), shapeOf(op.getResult()),
-                    shapeOf(op.getDy()), op.getStrides(), op.getDilations(),
-                    op.getPadsLo());
 }
 
 /// Of the dimensions that the runtime hands to the library.
@@ -87,7 +50,7 @@ bool CPUTarget::isLibraryKernel(Operation *op) const {
         return norm.getX().getType().getRank() <= maxLibraryRank;
       })
       .Case<nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>(
-          [](auto back) { return padsBehind(back).has_value(); })
+          [](auto back) { return hasLibraryPads(back); })
       .Case([](nn::AvgPoolOp pool) { return isLibraryAverage(pool); })
       .Case([](nn::LRNOp lrn) {
         return lrn.getSize() % 2 == 1 &&
@@ -96,102 +59,10 @@ bool CPUTarget::isLibraryKernel(Operation *op) const {
       .Default([](Operation *) { return false; });
 }
 
-//===----------------------------------------------------------------------===//
-// Tables
-//===----------------------------------------------------------------------===//
-
-template <typename TableT>
-static TableT *set(fb::KernelT &kernel) {
-  auto *table = new TableT; // Owned by the union.
-  kernel.op.type = fb::KernelOpUnionTraits<TableT>::enum_value;
-  kernel.op.value = table;
-  return table;
-}
-
-template <typename OpT>
-static void setPool(fb::PoolT &pool, OpT op) {
-  pool.kernel = op.getKernel();
-  pool.strides = op.getStrides();
-  pool.dilations = op.getDilations();
-  pool.pads_lo = op.getPadsLo();
-  pool.pads_hi = op.getPadsHi();
-}
-
 LogicalResult CPUTarget::buildLibraryKernel(Operation *op,
                                             fb::KernelT &kernel) const {
   if (!isLibraryKernel(op))
     return op->emitOpError("expected an operation that the library of target ")
            << getName() << " computes; lower it to a native kernel";
-  return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](nn::ConvOp conv) {
-        auto *table = set<fb::ConvT>(kernel);
-        table->strides = conv.getStrides();
-        table->dilations = conv.getDilations();
-        table->pads_lo = conv.getPadsLo();
-        table->pads_hi = conv.getPadsHi();
-        table->groups = conv.getGroups();
-        table->bias = conv.getBias() != nullptr;
-        return success();
-      })
-      .Case<nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>([&](auto back) {
-        auto *table = set<fb::ConvBackwardT>(kernel);
-        table->of_filter = isa<nn::ConvBackwardFilterOp>(op);
-        table->strides = back.getStrides();
-        table->dilations = back.getDilations();
-        table->pads_lo = back.getPadsLo();
-        auto pads = padsBehind(back);
-        table->pads_hi.assign(pads->begin(), pads->end());
-        table->groups = back.getGroups();
-        if constexpr (std::is_same_v<decltype(back), nn::ConvBackwardDataOp>)
-          table->bias = back.getBias() != nullptr;
-        return success();
-      })
-      .Case([&](nn::MatMulOp matmul) {
-        auto *table = set<fb::MatMulT>(kernel);
-        table->transpose_a = matmul.getTransposeA();
-        table->transpose_b = matmul.getTransposeB();
-        table->bias = matmul.getBias() != nullptr;
-        table->alpha = matmul.getAlpha().convertToFloat();
-        return success();
-      })
-      .Case([&](nn::MaxPoolOp pool) {
-        auto *table = set<fb::PoolT>(kernel);
-        table->kind = fb::PoolKind::Max;
-        setPool(*table, pool);
-        return success();
-      })
-      .Case([&](nn::AvgPoolOp pool) {
-        auto *table = set<fb::PoolT>(kernel);
-        table->kind = fb::PoolKind::Average;
-        setPool(*table, pool);
-        auto positive = [](int64_t pad) { return pad > 0; };
-        table->count_include_pad =
-            llvm::any_of(pool.getCountedLo(), positive) ||
-            llvm::any_of(pool.getCountedHi(), positive);
-        return success();
-      })
-      .Case([&](nn::SoftmaxOp softmax) {
-        auto *table = set<fb::SoftmaxT>(kernel);
-        table->axis = softmax.getAxis();
-        table->log = softmax.getLog();
-        return success();
-      })
-      .Case([&](nn::LRNOp lrn) {
-        auto *table = set<fb::LrnT>(kernel);
-        table->size = lrn.getSize();
-        table->alpha = lrn.getAlpha().convertToFloat();
-        table->beta = lrn.getBeta().convertToFloat();
-        table->bias = lrn.getBias().convertToFloat();
-        return success();
-      })
-      .Case([&](nn::LayerNormOp norm) {
-        auto *table = set<fb::LayerNormT>(kernel);
-        table->axis = norm.getAxis();
-        table->epsilon = norm.getEpsilon().convertToFloat();
-        table->bias = norm.getBias() != nullptr;
-        return success();
-      })
-      .Default([](Operation *other) {
-        return other->emitOpError("expected an operation with a library table");
-      });
+  return buildLibraryTable(op, kernel);
 }

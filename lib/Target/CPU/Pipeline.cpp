@@ -6,79 +6,33 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Tensor/IR/TensorInferTypeOpInterfaceImpl.h"
-#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
-#include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Transforms/Passes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
-#include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Target/CPU/Passes.h"
 
 using namespace mlir;
 using namespace soap;
 
-void soap::registerNativeDialects(DialectRegistry &registry) {
-  registry.insert<affine::AffineDialect, arith::ArithDialect,
-                  bufferization::BufferizationDialect, func::FuncDialect,
-                  linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, nn::NNDialect, scf::SCFDialect,
-                  tensor::TensorDialect, vector::VectorDialect>();
-  arith::registerBufferizableOpInterfaceExternalModels(registry);
-  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
-      registry);
-  linalg::registerBufferizableOpInterfaceExternalModels(registry);
-  linalg::registerSubsetOpInterfaceExternalModels(registry);
-  scf::registerBufferizableOpInterfaceExternalModels(registry);
-  tensor::registerBufferizableOpInterfaceExternalModels(registry);
-  tensor::registerSubsetOpInterfaceExternalModels(registry);
-}
-
 void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
-  auto clean = [&] {
-    passes.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-    passes.addNestedPass<func::FuncOp>(createCSEPass());
-  };
   passes.addPass(createConvertNNToLinalgPass());
-  clean();
+  addCleanup(passes);
   if (level == NativeLevel::Linalg)
     return;
 
-  passes.addNestedPass<func::FuncOp>(native::createSeparateResultsPass());
-  passes.addPass(bufferization::createEmptyTensorEliminationPass());
-  bufferization::OneShotBufferizationOptions bufferize;
-  passes.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  clean(); // Removes the windows of pools, which nobody reads.
-  passes.addNestedPass<func::FuncOp>(
-      bufferization::createBufferLoopHoistingPass());
-  passes.addNestedPass<func::FuncOp>(
-      bufferization::createPromoteBuffersToStackPass());
-  passes.addPass(native::createPrepareBuffersPass());
+  addBufferization(passes, /*onStack=*/true);
   if (level == NativeLevel::Buffers)
     return;
 
   passes.addNestedPass<func::FuncOp>(native::createLibraryProductsPass());
   passes.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   passes.addPass(native::createApproximateMathPass());
-  clean();
+  addCleanup(passes);
   if (level == NativeLevel::Loops)
     return;
 

@@ -7,5 +7,9 @@
 
 #include "soap/Target/Registration/AllTargets.h"
 #include "soap/Target/CPU/CPUTarget.h"
+#include "soap/Target/CUDA/CUDATarget.h"
 
-void soap::registerAllTargets() { registerCPUTarget(); }
+void soap::registerAllTargets() {
+  registerCPUTarget();
+  registerCUDATarget();
+}

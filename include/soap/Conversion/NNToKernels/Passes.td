@@ -42,4 +42,33 @@ def BuildKernelsPass : Pass<"native-build-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def SeparateResultsPass
+    : Pass<"native-separate-results", "::mlir::func::FuncOp"> {
+  let summary = "Give every use of an empty tensor a tensor of its own";
+  let description = [{
+    Two results of one type start as one tensor.empty after CSE. In its place,
+    elimination of empty tensors would put the buffer of one result for both.
+  }];
+}
+
+def PrepareBuffersPass : Pass<"native-prepare-buffers", "::mlir::ModuleOp"> {
+  let summary = "Make bufferised kernels self-contained";
+  let description = [{
+    Copies of contiguous buffers of static shape stay, and become memcpy. Others
+    become linalg.generic, which become loops (a strided memref.copy would call a
+    function of MLIR's runner library). Every buffer that a kernel allocates is
+    freed at its end.
+  }];
+}
+
+def ApproximateMathPass
+    : Pass<"native-approximate-math", "::mlir::ModuleOp"> {
+  let summary = "Replace exp, log, tanh by polynomials";
+  let description = [{
+    Upstream's polynomial approximations (a few units in the last place), on the
+    scalars of loop bodies. LLVM then vectorises the loops, which it cannot with
+    a call to libm.
+  }];
+}
+
 #endif // SOAP_CONVERSION_NNTOKERNELS_PASSES_TD

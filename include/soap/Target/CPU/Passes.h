@@ -9,6 +9,7 @@
 #define SOAP_TARGET_CPU_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "soap/Conversion/NNToKernels/Bufferization.h"
 
 namespace soap {
 
@@ -27,9 +28,6 @@ void buildNativeKernelPipeline(mlir::OpPassManager &passes,
 /// Registers the passes above and the pipeline `native-kernels-to-llvm`, with
 /// an option `level=linalg|buffers|loops|llvm`.
 void registerNativePassesAndPipeline();
-
-/// What one-shot bufferisation must know about the dialects that kernels use.
-void registerNativeDialects(mlir::DialectRegistry &registry);
 
 namespace native {
 #define GEN_PASS_REGISTRATION

@@ -121,7 +121,7 @@ public:
 
   std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
                                      const std::vector<bool> &constant,
-                                     soap_native_kernel native) const override {
+                                     const NativeCode &native) const override {
     return std::make_unique<EmulatedKernel>(
         cpu().makeKernel(kernel, constant, native));
   }

@@ -7,11 +7,11 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "soap/Target/CPU/Passes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 
 namespace soap::native {
 #define GEN_PASS_DEF_SEPARATERESULTSPASS
-#include "soap/Target/CPU/Passes.h.inc"
+#include "soap/Conversion/NNToKernels/Passes.h.inc"
 } // namespace soap::native
 
 using namespace mlir;

@@ -9,11 +9,11 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
-#include "soap/Target/CPU/Passes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 
 namespace soap::native {
 #define GEN_PASS_DEF_PREPAREBUFFERSPASS
-#include "soap/Target/CPU/Passes.h.inc"
+#include "soap/Conversion/NNToKernels/Passes.h.inc"
 } // namespace soap::native
 
 using namespace mlir;

@@ -10,11 +10,11 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "soap/Target/CPU/Passes.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 
 namespace soap::native {
 #define GEN_PASS_DEF_APPROXIMATEMATHPASS
-#include "soap/Target/CPU/Passes.h.inc"
+#include "soap/Conversion/NNToKernels/Passes.h.inc"
 } // namespace soap::native
 
 using namespace mlir;

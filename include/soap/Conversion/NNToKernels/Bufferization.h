@@ -1,0 +1,35 @@
+//===- Bufferization.h - Kernels from tensors to buffers --------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of a target's kernel pipeline that all targets share: from linalg on
+// tensors to linalg on the buffers of the caller.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_CONVERSION_NNTOKERNELS_BUFFERIZATION_H
+#define SOAP_CONVERSION_NNTOKERNELS_BUFFERIZATION_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace soap {
+
+/// The dialects that kernels use, with what one-shot bufferisation must know
+/// about them.
+void registerNativeDialects(mlir::DialectRegistry &registry);
+
+/// Canonicalisation and CSE of every kernel.
+void addCleanup(mlir::OpPassManager &passes);
+
+/// From linalg on tensors to linalg on buffers: results are written where the
+/// caller wants them. `onStack`: buffers of at most 1 KiB that a kernel makes
+/// become allocas of the function; else all are allocated.
+void addBufferization(mlir::OpPassManager &passes, bool onStack);
+
+} // namespace soap
+
+#endif // SOAP_CONVERSION_NNTOKERNELS_BUFFERIZATION_H

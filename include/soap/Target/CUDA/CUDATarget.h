@@ -1,0 +1,66 @@
+//===- CUDATarget.h - GPUs as devices ---------------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The target `cuda`: a device is a GPU of NVIDIA of compute capability 8.0 or
+// higher, its libraries are cuDNN and cuBLASLt, and native kernels are PTX.
+// Nothing of CUDA is needed to compile for it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_CUDA_CUDATARGET_H
+#define SOAP_TARGET_CUDA_CUDATARGET_H
+
+#include "soap/Target/CUDA/EmitPTX.h"
+#include "soap/Target/Target.h"
+
+namespace soap {
+
+class CUDATarget final : public Target {
+public:
+  explicit CUDATarget(GPUArchitecture architecture)
+      : Target("cuda"), architecture_(architecture) {}
+
+  /// Convolution and its gradients, matrix product, pooling, softmax and layer
+  /// normalisation, of f32, f16 or bf16, the same for all operands and results,
+  /// as far as cuDNN 9 and cuBLASLt have their attributes.
+  bool isLibraryKernel(mlir::Operation *op) const override;
+  mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
+                                         fb::KernelT &kernel) const override;
+  /// An upper bound, from what the tables say: no GPU is asked.
+  llvm::Expected<std::vector<LibraryMemory>>
+  planLibraryMemory(llvm::StringRef table,
+                    uint32_t coresPerDevice) const override;
+
+  /// What cudaMalloc aligns to.
+  int64_t getAlignment() const override { return 256; }
+  void registerDialects(mlir::DialectRegistry &registry) const override;
+  void buildKernelPipeline(mlir::OpPassManager &passes) const override;
+  mlir::FailureOr<KernelCode>
+  emitKernels(mlir::ModuleOp kernels) const override;
+  mlir::FailureOr<KernelCode>
+  planKernels(mlir::ModuleOp kernels) const override;
+  /// Nothing: device code names what it runs on.
+  llvm::Error addRequirements(fb::ModelT &model) const override;
+
+  std::string getMachineName() const override;
+  /// None: the compiler does not measure GPUs.
+  soap_native_kernel getStreamKernel() const override { return nullptr; }
+  /// Always fails: a topology of GPUs is given by file or by name.
+  llvm::Expected<Topology>
+  describeMachine(const MachineRequest &request) const override;
+
+private:
+  GPUArchitecture architecture_;
+};
+
+/// Registers the target `cuda`. Its processors are "sm_80", the default, and
+/// those names of newer ones that LLVM knows.
+void registerCUDATarget();
+
+} // namespace soap
+
+#endif // SOAP_TARGET_CUDA_CUDATARGET_H

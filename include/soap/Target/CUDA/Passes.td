@@ -1,0 +1,77 @@
+//===- Passes.td - Native kernels of GPUs ------------------*- tablegen -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_TARGET_CUDA_PASSES_TD
+#define SOAP_TARGET_CUDA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DistributeKernelsPass
+    : Pass<"cuda-distribute-kernels", "::mlir::ModuleOp"> {
+  let summary = "Divide kernels into launches, and their work among threads";
+  let description = [{
+    Every linalg operation of a kernel becomes a function of the device, whose
+    blocks and threads share its iterations. A loop of constant bounds around
+    such operations becomes a launch per iteration, which receives the value of
+    the induction variable. What has other control flow or stores of its own
+    becomes a function for one block: linalg operations in it are shared by the
+    threads of the block, all else is done by its first thread, and barriers
+    stand around what writes.
+
+    An operation without reductions is one loop over its elements, in groups of
+    16 bytes where its operands lie side by side. A reduction is done by a block
+    per result, in shared memory, if its innermost loop is long and runs along
+    memory; else by a thread per result.
+
+    Buffers that a kernel makes are parts of its scratch memory. The kernels
+    themselves are erased: `cuda.kernels` on the module lists for each one, in
+    the order of the kernels, its name, the bytes of its scratch memory and its
+    launches (entry, blocks or items per block, constants).
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+  let statistics = [
+    Statistic<"numEntries", "entries", "Functions of the device">,
+    Statistic<"numBlockEntries", "single-block-entries",
+              "Functions of the device that run on one block">
+  ];
+}
+
+def DoubleMathPass : Pass<"cuda-double-math", "::mlir::ModuleOp"> {
+  let summary = "Replace functions of f64, and powers, by polynomials";
+  let description = [{
+    exp, log, log1p, tanh, erf, sin, cos and acos of f64, and powf of any type
+    (computed in f64), in arithmetic that a GPU has. Errors, as tested against
+    the C library: docs/CUDA.md.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def LowerDeviceOpsPass : Pass<"cuda-lower-device-ops", "::mlir::ModuleOp"> {
+  let summary = "Make NVVM of the operations of the gpu dialect";
+  let description = [{
+    Numbers and counts of threads and blocks become reads of special registers,
+    barriers `nvvm.barrier0`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::NVVM::NVVMDialect"];
+}
+
+def AnnotateEntriesPass : Pass<"cuda-annotate-entries", "::mlir::ModuleOp"> {
+  let summary = "Mark the entries of device code for the backend of LLVM";
+  let description = [{
+    Functions with `cuda.threads` in the LLVM dialect become kernels of that many
+    threads per block; all others become internal.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+#endif // SOAP_TARGET_CUDA_PASSES_TD

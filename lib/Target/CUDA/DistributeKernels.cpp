@@ -1,0 +1,338 @@
+//===- DistributeKernels.cpp - From kernels to launches -------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EntryBuilder.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "soap/Conversion/NNToKernels/KernelAttributes.h"
+#include "soap/Target/CUDA/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace soap::cuda {
+#define GEN_PASS_DEF_DISTRIBUTEKERNELSPASS
+#include "soap/Target/CUDA/Passes.h.inc"
+} // namespace soap::cuda
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::cuda;
+
+/// The buffer that a view is of.
+static Value bufferOf(Value value) {
+  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
+    value = view.getViewSource();
+  return value;
+}
+
+/// Buffers that a kernel writes. Its operands are not among them: nothing that
+/// it writes overlaps one that it reads elements of by itself.
+static DenseSet<Value> writtenBuffers(func::FuncOp kernel) {
+  DenseSet<Value> written;
+  kernel.walk([&](Operation *op) {
+    if (auto shared = dyn_cast<linalg::LinalgOp>(op))
+      for (Value output : shared.getDpsInits())
+        written.insert(bufferOf(output));
+    else if (auto copy = dyn_cast<memref::CopyOp>(op))
+      written.insert(bufferOf(copy.getTarget()));
+    else if (auto store = dyn_cast<memref::StoreOp>(op))
+      written.insert(bufferOf(store.getMemRef()));
+  });
+  return written;
+}
+
+/// What every launch can compute again for itself: it writes nothing, and reads
+/// only what the kernel does not write.
+static bool isRepeatable(Operation &op, const DenseSet<Value> &written) {
+  if (auto load = dyn_cast<memref::LoadOp>(op))
+    return isa<BlockArgument>(bufferOf(load.getMemRef())) &&
+           !written.contains(bufferOf(load.getMemRef()));
+  return isa<memref::AllocOp, memref::DeallocOp, memref::GetGlobalOp,
+             ViewLikeOpInterface>(op) ||
+         (op.getNumRegions() == 0 && isPure(&op)) ||
+         op.hasTrait<OpTrait::IsTerminator>();
+}
+
+static bool isShared(Operation &op) {
+  return isa<linalg::LinalgOp, memref::CopyOp>(op);
+}
+
+static std::optional<int64_t> tripCount(scf::ForOp loop) {
+  auto from = getConstantIntValue(loop.getLowerBound());
+  auto to = getConstantIntValue(loop.getUpperBound());
+  auto step = getConstantIntValue(loop.getStep());
+  if (!from || !to || !step || *step <= 0 || loop.getNumResults() != 0)
+    return std::nullopt;
+  return *to <= *from ? 0 : llvm::divideCeil(uint64_t(*to - *from), *step);
+}
+
+/// How many launches the operations of `block` become, each one with others at
+/// its sides; nothing if some of them cannot stand alone.
+static std::optional<int64_t> launchCount(Block &block,
+                                          const DenseSet<Value> &written) {
+  constexpr int64_t mostLaunches = 4096;
+  int64_t count = 0;
+  for (Operation &op : block) {
+    if (isRepeatable(op, written))
+      continue;
+    if (isShared(op)) {
+      ++count;
+      continue;
+    }
+    auto loop = dyn_cast<scf::ForOp>(op);
+    std::optional<int64_t> trips = loop ? tripCount(loop) : std::nullopt;
+    std::optional<int64_t> inner =
+        trips ? launchCount(*loop.getBody(), written) : std::nullopt;
+    if (!inner || *inner * *trips > mostLaunches)
+      return std::nullopt;
+    count += *inner * *trips;
+  }
+  if (count > mostLaunches)
+    return std::nullopt;
+  return count;
+}
+
+/// Puts buffers that a kernel makes at its start: what they hold is undefined
+/// where they are made, and nobody else has them. Those that a thread has for
+/// itself, in the body of a linalg operation, become its own memory.
+static void hoistBuffers(func::FuncOp kernel) {
+  SmallVector<Operation *> made;
+  kernel.walk([&](Operation *op) {
+    if (isa<memref::AllocOp, memref::AllocaOp>(op))
+      made.push_back(op);
+  });
+  for (Operation *op : made) {
+    auto type = cast<MemRefType>(op->getResult(0).getType());
+    OpBuilder builder(op);
+    bool isPrivate = op->getParentOfType<linalg::LinalgOp>() != nullptr;
+    if (!isPrivate && type.hasStaticShape())
+      builder.setInsertionPointToStart(&kernel.getBody().front());
+    Operation *other =
+        isPrivate ? builder.create<memref::AllocaOp>(op->getLoc(), type)
+                        .getOperation()
+                  : builder.create<memref::AllocOp>(op->getLoc(), type)
+                        .getOperation();
+    op->replaceAllUsesWith(other);
+    op->erase();
+  }
+  SmallVector<memref::DeallocOp> freed;
+  kernel.walk([&](memref::DeallocOp op) { freed.push_back(op); });
+  for (memref::DeallocOp op : freed)
+    op.erase();
+}
+
+/// The value that fills the only output of `op` right before it, if `op` then
+/// replaces every element.
+static linalg::FillOp fillBefore(linalg::LinalgOp op) {
+  auto fill = dyn_cast_or_null<linalg::FillOp>(op->getPrevNode());
+  if (!fill || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
+    return {};
+  OpOperand *output = op.getDpsInitOperand(0);
+  AffineMap map = op.getMatchingIndexingMap(output);
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  bool covers = map.isProjectedPermutation() &&
+                map.getNumResults() == op.getNumParallelLoops() &&
+                llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+                  return kinds[cast<AffineDimExpr>(expr).getPosition()] ==
+                         utils::IteratorType::parallel;
+                });
+  bool isRead = llvm::any_of(op.getDpsInputs(), [&](Value input) {
+    return isa<MemRefType>(input.getType()) &&
+           bufferOf(input) == bufferOf(output->get());
+  });
+  bool sameType =
+      fill.value().getType() == getElementTypeOrSelf(output->get().getType());
+  if (!covers || isRead || !sameType || fill.getDpsInits()[0] != output->get())
+    return {};
+  return fill;
+}
+
+namespace {
+/// One kernel, on its way to launches.
+class KernelSplitter {
+public:
+  KernelSplitter(ModuleOp module, func::FuncOp kernel)
+      : module_(module), kernel_(kernel), builder_(module.getContext()) {}
+
+  LogicalResult run();
+  DictionaryAttr description();
+
+  unsigned blockEntries() const { return blockEntries_; }
+  unsigned entries() const { return entries_.size(); }
+
+private:
+  struct Entry {
+    std::string name;
+    WorkSize work;
+    SmallVector<scf::ForOp> loops; ///< Whose iterations it is launched in.
+  };
+
+  LogicalResult planScratch();
+  LogicalResult makeEntries(Block &block, SmallVector<scf::ForOp> loops);
+  LogicalResult makeEntry(Operation *op, ArrayRef<scf::ForOp> loops);
+  void addLaunches(Block &block, DenseMap<Value, int64_t> &ivs,
+                   SmallVector<Attribute> &launches);
+  void addLaunch(const Entry &entry, const DenseMap<Value, int64_t> &ivs,
+                 SmallVector<Attribute> &launches);
+
+  ModuleOp module_;
+  func::FuncOp kernel_;
+  Builder builder_;
+  ScratchPlan scratch_;
+  DenseSet<Value> written_;
+  DenseMap<Operation *, Entry> entries_;
+  unsigned blockEntries_ = 0;
+};
+} // namespace
+
+LogicalResult KernelSplitter::planScratch() {
+  constexpr uint64_t alignment = 256;
+  WalkResult result = kernel_.walk([&](memref::AllocOp op) {
+    if (!op.getType().hasStaticShape()) {
+      op.emitOpError("expected a buffer of static shape in a kernel of a GPU");
+      return WalkResult::interrupt();
+    }
+    Type element = op.getType().getElementType();
+    uint64_t bytes =
+        llvm::divideCeil(
+            element.isIndex() ? 64 : element.getIntOrFloatBitWidth(), 8) *
+        op.getType().getNumElements();
+    scratch_.offsets[op] = scratch_.bytes;
+    scratch_.bytes += llvm::alignTo(std::max<uint64_t>(bytes, 1), alignment);
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult KernelSplitter::makeEntry(Operation *op,
+                                        ArrayRef<scf::ForOp> loops) {
+  Entry entry;
+  entry.name = (kernel_.getName() + "_" + Twine(entries_.size())).str();
+  entry.loops.assign(loops.begin(), loops.end());
+  EntryBuilder maker(module_, kernel_, scratch_, entry.name, loops);
+  if (auto shared = dyn_cast<linalg::LinalgOp>(op)) {
+    linalg::FillOp fill = fillBefore(shared);
+    entry.work = maker.emitOnGrid(shared, fill ? fill.value() : Value());
+  } else if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+    entry.work = maker.emitOnGrid(copy);
+  } else {
+    ++blockEntries_;
+    entry.work.blocks = 1;
+    if (failed(maker.emitOnBlock(op)))
+      return failure();
+  }
+  entries_[op] = std::move(entry);
+  return success();
+}
+
+LogicalResult KernelSplitter::makeEntries(Block &block,
+                                          SmallVector<scf::ForOp> loops) {
+  for (Operation &op : block) {
+    if (isRepeatable(op, written_))
+      continue;
+    if (auto loop = dyn_cast<scf::ForOp>(op);
+        loop && tripCount(loop) && launchCount(*loop.getBody(), written_)) {
+      SmallVector<scf::ForOp> inner(loops);
+      inner.push_back(loop);
+      if (failed(makeEntries(*loop.getBody(), inner)))
+        return failure();
+      continue;
+    }
+    if (isa<linalg::FillOp>(op))
+      if (auto next = dyn_cast_or_null<linalg::LinalgOp>(op.getNextNode());
+          next && fillBefore(next))
+        continue;
+    if (failed(makeEntry(&op, loops)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelSplitter::run() {
+  hoistBuffers(kernel_);
+  if (failed(planScratch()))
+    return failure();
+  written_ = writtenBuffers(kernel_);
+  Block &body = kernel_.getBody().front();
+  // A loop or branch whose results are used, or a load, decides what later
+  // operations do: then one block goes through all of the kernel.
+  bool standAlone = llvm::all_of(body, [&](Operation &op) {
+    return isRepeatable(op, written_) || isShared(op) ||
+           (op.getNumRegions() != 0 && op.getNumResults() == 0);
+  });
+  return standAlone ? makeEntries(body, {}) : makeEntry(kernel_, {});
+}
+
+void KernelSplitter::addLaunch(const Entry &entry,
+                               const DenseMap<Value, int64_t> &ivs,
+                               SmallVector<Attribute> &launches) {
+  SmallVector<int64_t> constants;
+  for (scf::ForOp loop : entry.loops)
+    constants.push_back(ivs.lookup(loop.getInductionVar()));
+  NamedAttrList launch;
+  launch.set("entry", builder_.getStringAttr(entry.name));
+  if (entry.work.blocks)
+    launch.set("blocks", builder_.getI64IntegerAttr(entry.work.blocks));
+  else
+    launch.set("items", builder_.getI64IntegerAttr(entry.work.itemsPerBlock));
+  launch.set("constants", builder_.getDenseI64ArrayAttr(constants));
+  launches.push_back(launch.getDictionary(builder_.getContext()));
+}
+
+/// Launches in the order of the kernel.
+void KernelSplitter::addLaunches(Block &block, DenseMap<Value, int64_t> &ivs,
+                                 SmallVector<Attribute> &launches) {
+  for (Operation &op : block) {
+    if (auto entry = entries_.find(&op); entry != entries_.end()) {
+      addLaunch(entry->second, ivs, launches);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      int64_t from = *getConstantIntValue(loop.getLowerBound());
+      int64_t step = *getConstantIntValue(loop.getStep());
+      for (int64_t i = 0, trips = *tripCount(loop); i != trips; ++i) {
+        ivs[loop.getInductionVar()] = from + i * step;
+        addLaunches(*loop.getBody(), ivs, launches);
+      }
+    }
+  }
+}
+
+DictionaryAttr KernelSplitter::description() {
+  SmallVector<Attribute> launches;
+  DenseMap<Value, int64_t> ivs;
+  if (auto whole = entries_.find(kernel_); whole != entries_.end())
+    addLaunch(whole->second, ivs, launches);
+  else
+    addLaunches(kernel_.getBody().front(), ivs, launches);
+  NamedAttrList result;
+  result.set("name", builder_.getStringAttr(kernel_.getName()));
+  result.set("scratch", builder_.getI64IntegerAttr(scratch_.bytes));
+  result.set("launches", builder_.getArrayAttr(launches));
+  return result.getDictionary(builder_.getContext());
+}
+
+namespace {
+struct DistributeKernelsPass
+    : cuda::impl::DistributeKernelsPassBase<DistributeKernelsPass> {
+  void runOnOperation() override {
+    SmallVector<Attribute> descriptions;
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (!kernel->hasAttr(native::keyAttr))
+        continue;
+      KernelSplitter splitter(getOperation(), kernel);
+      if (failed(splitter.run()))
+        return signalPassFailure();
+      descriptions.push_back(splitter.description());
+      numEntries += splitter.entries();
+      numBlockEntries += splitter.blockEntries();
+      kernel.erase();
+    }
+    getOperation()->setAttr(kernelsAttr,
+                            ArrayAttr::get(&getContext(), descriptions));
+  }
+};
+} // namespace

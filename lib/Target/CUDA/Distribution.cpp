@@ -1,0 +1,377 @@
+//===- Distribution.cpp - linalg operations for many threads --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribution.h"
+#include "Iteration.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "soap/Target/CUDA/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::cuda;
+
+//===----------------------------------------------------------------------===//
+// Pieces
+//===----------------------------------------------------------------------===//
+
+Value Distribution::constant(int64_t value) {
+  return builder_.create<arith::ConstantIndexOp>(loc_, value);
+}
+
+Value Distribution::multiply(Value a, Value b) {
+  return builder_.createOrFold<arith::MulIOp>(loc_, a, b);
+}
+
+Value Distribution::valueOf(OpFoldResult size) {
+  if (auto value = dyn_cast<Value>(size))
+    return value;
+  return constant(*getConstantIntValue(size));
+}
+
+Value Distribution::product(ArrayRef<OpFoldResult> sizes) {
+  if (std::optional<int64_t> known = staticProduct(sizes))
+    return constant(*known);
+  Value result = valueOf(sizes[0]);
+  for (OpFoldResult size : sizes.drop_front())
+    result = multiply(result, valueOf(size));
+  return result;
+}
+
+/// Divisions are of 32 bits where the extents are known to allow it: those of
+/// 64 bits are many instructions on a GPU.
+Distribution::Values Distribution::delinearize(Value index,
+                                               ArrayRef<OpFoldResult> sizes) {
+  Values result(sizes.size());
+  std::optional<int64_t> total = staticProduct(sizes);
+  bool isNarrow = total && *total <= INT32_MAX;
+  Type narrow = builder_.getI32Type(), wide = builder_.getIndexType();
+  auto as = [&](Type type, Value value) -> Value {
+    if (value.getType() == type)
+      return value;
+    return builder_.createOrFold<arith::IndexCastOp>(loc_, type, value);
+  };
+  std::optional<size_t> outermost;
+  for (size_t d = 0; d != sizes.size() && !outermost; ++d)
+    if (getConstantIntValue(sizes[d]) != 1)
+      outermost = d;
+  Value rest = index;
+  if (isNarrow && outermost && *outermost + 1 != sizes.size())
+    rest = as(narrow, index);
+  for (size_t d = sizes.size(); d-- != 0;) {
+    if (getConstantIntValue(sizes[d]) == 1) {
+      result[d] = constant(0);
+      continue;
+    }
+    if (d == *outermost) {
+      result[d] = as(wide, rest);
+      continue;
+    }
+    Value size = as(rest.getType(), valueOf(sizes[d]));
+    result[d] =
+        as(wide, builder_.createOrFold<arith::RemUIOp>(loc_, rest, size));
+    rest = builder_.createOrFold<arith::DivUIOp>(loc_, rest, size);
+  }
+  return result;
+}
+
+Value Distribution::load(OpOperand &operand, ValueRange ivs) {
+  if (!isa<MemRefType>(operand.get().getType()))
+    return operand.get();
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  auto indices = affine::expandAffineMap(
+      builder_, loc_, op.getMatchingIndexingMap(&operand), ivs);
+  return builder_.create<memref::LoadOp>(loc_, operand.get(), *indices);
+}
+
+void Distribution::store(OpOperand &operand, ValueRange ivs, Value element) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  auto indices = affine::expandAffineMap(
+      builder_, loc_, op.getMatchingIndexingMap(&operand), ivs);
+  builder_.create<memref::StoreOp>(loc_, element, operand.get(), *indices);
+}
+
+Distribution::Values Distribution::inputs(linalg::LinalgOp op, ValueRange ivs) {
+  Values elements;
+  for (OpOperand *operand : op.getDpsInputOperands())
+    elements.push_back(load(*operand, ivs));
+  return elements;
+}
+
+Distribution::Values Distribution::outputs(linalg::LinalgOp op, ValueRange ivs,
+                                           Value initial) {
+  if (initial)
+    return {initial};
+  Values elements;
+  for (OpOperand &operand : op.getDpsInitsMutable())
+    elements.push_back(load(operand, ivs));
+  return elements;
+}
+
+Distribution::Values Distribution::body(linalg::LinalgOp op, ValueRange ivs,
+                                        ValueRange elements) {
+  Block *block = op.getBlock();
+  IRMapping mapping;
+  mapping.map(block->getArguments(), elements);
+  for (Operation &inner : block->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(inner))
+      mapping.map(index.getResult(), ivs[index.getDim()]);
+    else
+      builder_.clone(inner, mapping);
+  }
+  Values results;
+  for (Value yielded : block->getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(yielded));
+  return results;
+}
+
+void Distribution::loop(Value from, Value to, Value step,
+                        llvm::function_ref<void(Value)> make) {
+  OpBuilder::InsertionGuard guard(builder_);
+  auto made = builder_.create<scf::ForOp>(loc_, from, to, step);
+  builder_.setInsertionPointToStart(made.getBody());
+  make(made.getInductionVar());
+}
+
+//===----------------------------------------------------------------------===//
+// Operations without reductions
+//===----------------------------------------------------------------------===//
+
+Distribution::Iteration Distribution::iterationOf(linalg::LinalgOp op) {
+  Iteration iteration;
+  iteration.op = op;
+  for (Range range : op.createLoopRanges(builder_, loc_))
+    iteration.sizes.push_back(range.size);
+  for (auto [dim, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    (kind == utils::IteratorType::parallel ? iteration.parallel
+                                           : iteration.reduced)
+        .push_back(dim);
+  return iteration;
+}
+
+WorkSize Distribution::emit(linalg::LinalgOp op, Value initial) {
+  loc_ = op.getLoc();
+  Iteration iteration = iterationOf(op);
+  if (iteration.reduced.empty())
+    return emitParallel(iteration);
+  if (canReduceInBlock(iteration))
+    return emitBlockPerResult(iteration, initial);
+  return emitThreadPerResult(iteration, initial);
+}
+
+static WorkSize workOf(ArrayRef<OpFoldResult> sizes, int64_t itemsPerThread) {
+  WorkSize work;
+  work.itemsPerBlock = threadsPerBlock * itemsPerThread;
+  if (std::optional<int64_t> total = staticProduct(sizes)) {
+    work.blocks = std::max<int64_t>(
+        1, llvm::divideCeil(static_cast<uint64_t>(*total), work.itemsPerBlock));
+    work.itemsPerBlock = 0;
+  }
+  return work;
+}
+
+void Distribution::emitElement(const Iteration &iteration, ValueRange ivs) {
+  linalg::LinalgOp op = iteration.op;
+  Values elements = inputs(op, ivs);
+  for (OpOperand &output : op.getDpsInitsMutable()) {
+    // What the body does not read need not be loaded.
+    BlockArgument argument = op.getMatchingBlockArgument(&output);
+    elements.push_back(
+        argument.use_empty()
+            ? Value(builder_.create<arith::ConstantOp>(
+                  loc_, builder_.getZeroAttr(argument.getType())))
+            : load(output, ivs));
+  }
+  Values results = body(op, ivs, elements);
+  for (auto [output, result] :
+       llvm::zip_equal(op.getDpsInitsMutable(), results))
+    store(output, ivs, result);
+}
+
+WorkSize Distribution::emitParallel(const Iteration &iteration) {
+  int64_t lanes = lanesOf(iteration);
+  if (lanes > 1)
+    return emitVectors(iteration, lanes);
+  Value total = product(iteration.sizes);
+  loop(workers_.index, total, workers_.count, [&](Value index) {
+    emitElement(iteration, delinearize(index, iteration.sizes));
+  });
+  return workOf(iteration.sizes, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups of 16 bytes
+//===----------------------------------------------------------------------===//
+
+static bool isVectorElement(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
+         type.isInteger(8) || type.isInteger(16) || type.isInteger(32) ||
+         type.isInteger(64);
+}
+
+/// Elements that a thread takes at once; 1 if some operand does not lie as a
+/// vector needs it. Bases are multiples of 16 bytes, so groups are if the
+/// extent of the innermost dim is a multiple of the number of lanes, or the
+/// only one.
+int64_t Distribution::lanesOf(const Iteration &iteration) {
+  linalg::LinalgOp op = iteration.op;
+  unsigned inner = op.getNumLoops();
+  if (inner-- == 0)
+    return 1;
+  unsigned widest = 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type)
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (!map.isProjectedPermutation())
+      return 1;
+    bool varies = map.isFunctionOfDim(inner);
+    if (!varies && op.isDpsInit(&operand))
+      return 1;
+    if (!varies)
+      continue;
+    if (!pointers_.contains(operand.get()) ||
+        !isVectorElement(type.getElementType()) ||
+        map.getResults().back() != builder_.getAffineDimExpr(inner))
+      return 1;
+    widest = std::max(widest, type.getElementTypeBitWidth());
+  }
+  if (widest == 0)
+    return 1;
+  constexpr int64_t vectorBits = 128, mostLanes = 8;
+  int64_t lanes = std::min(vectorBits / widest, mostLanes);
+  std::optional<int64_t> extent = getConstantIntValue(iteration.sizes[inner]);
+  if (extent && *extent % lanes != 0 && iteration.sizes.size() > 1)
+    return 1;
+  return lanes;
+}
+
+/// The address of the element of `operand` at `ivs`.
+Value Distribution::addressOf(const Iteration &iteration, OpOperand &operand,
+                              ValueRange ivs) {
+  linalg::LinalgOp op = iteration.op;
+  Value offset;
+  for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
+    unsigned dim = cast<AffineDimExpr>(expr).getPosition();
+    if (offset)
+      offset = builder_.createOrFold<arith::AddIOp>(
+          loc_, multiply(offset, valueOf(iteration.sizes[dim])), ivs[dim]);
+    else
+      offset = ivs[dim];
+  }
+  Value pointer = pointers_.lookup(operand.get());
+  Type element = cast<MemRefType>(operand.get().getType()).getElementType();
+  Value wide = builder_.createOrFold<arith::IndexCastOp>(
+      loc_, builder_.getI64Type(), offset);
+  return builder_.create<LLVM::GEPOp>(loc_, pointer.getType(), element, pointer,
+                                      ArrayRef<LLVM::GEPArg>{wide});
+}
+
+/// One group: all loads, then what is computed, then all stores, so that a
+/// result may be the buffer of an operand.
+void Distribution::emitGroup(const Iteration &iteration, ValueRange ivs,
+                             int64_t lanes) {
+  linalg::LinalgOp op = iteration.op;
+  unsigned inner = op.getNumLoops() - 1;
+  auto isVector = [&](OpOperand &operand) {
+    return isa<MemRefType>(operand.get().getType()) &&
+           op.getMatchingIndexingMap(&operand).isFunctionOfDim(inner);
+  };
+  auto vectorOf = [&](OpOperand &operand) {
+    return VectorType::get(
+        lanes, cast<MemRefType>(operand.get().getType()).getElementType());
+  };
+  auto alignmentOf = [&](VectorType type) -> unsigned {
+    return lanes * type.getElementTypeBitWidth() / 8;
+  };
+  Values whole;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!op.isDpsInput(&operand) &&
+        op.getMatchingBlockArgument(&operand).use_empty())
+      whole.push_back(builder_.create<LLVM::UndefOp>(loc_, vectorOf(operand)));
+    else if (isVector(operand))
+      whole.push_back(builder_.create<LLVM::LoadOp>(
+          loc_, vectorOf(operand), addressOf(iteration, operand, ivs),
+          alignmentOf(vectorOf(operand))));
+    else
+      whole.push_back(load(operand, ivs));
+  }
+  Values results;
+  for (OpOperand &output : op.getDpsInitsMutable())
+    results.push_back(builder_.create<LLVM::UndefOp>(loc_, vectorOf(output)));
+  for (int64_t lane = 0; lane != lanes; ++lane) {
+    Value position = builder_.create<LLVM::ConstantOp>(
+        loc_, builder_.getI64IntegerAttr(lane));
+    Values at(ivs), elements;
+    at[inner] =
+        builder_.createOrFold<arith::AddIOp>(loc_, ivs[inner], constant(lane));
+    for (auto [operand, value] : llvm::zip_equal(op->getOpOperands(), whole))
+      elements.push_back(
+          isVector(operand)
+              ? builder_.create<LLVM::ExtractElementOp>(loc_, value, position)
+              : value);
+    for (auto [result, element] :
+         llvm::zip_equal(results, body(op, at, elements)))
+      result = builder_.create<LLVM::InsertElementOp>(loc_, result, element,
+                                                      position);
+  }
+  for (auto [output, result] :
+       llvm::zip_equal(op.getDpsInitsMutable(), results))
+    builder_.create<LLVM::StoreOp>(loc_, result,
+                                   addressOf(iteration, output, ivs),
+                                   alignmentOf(vectorOf(output)));
+}
+
+WorkSize Distribution::emitVectors(const Iteration &iteration, int64_t lanes) {
+  size_t inner = iteration.sizes.size() - 1;
+  Value width = constant(lanes);
+  OpFoldResult extent = iteration.sizes[inner];
+  auto groups = [&](Value count, Value innerGroups) {
+    SmallVector<OpFoldResult> sizes(iteration.sizes);
+    sizes[inner] = innerGroups;
+    if (std::optional<int64_t> known = getConstantIntValue(extent))
+      sizes[inner] = builder_.getIndexAttr(*known / lanes);
+    loop(workers_.index, count, workers_.count, [&](Value index) {
+      Values ivs = delinearize(index, sizes);
+      ivs[inner] = multiply(ivs[inner], width);
+      emitGroup(iteration, ivs, lanes);
+    });
+  };
+  Value total = product(iteration.sizes);
+  Value innerGroups =
+      builder_.createOrFold<arith::DivUIOp>(loc_, valueOf(extent), width);
+  Value count = builder_.createOrFold<arith::DivUIOp>(loc_, total, width);
+  if (inner == 0) {
+    groups(count, innerGroups);
+    Value from = builder_.createOrFold<arith::AddIOp>(
+        loc_, multiply(count, width), workers_.index);
+    loop(from, total, workers_.count,
+         [&](Value index) { emitElement(iteration, index); });
+  } else if (getConstantIntValue(extent)) {
+    groups(count, innerGroups);
+  } else {
+    Value rest = builder_.create<arith::RemUIOp>(loc_, valueOf(extent), width);
+    Value isWhole = builder_.create<arith::CmpIOp>(
+        loc_, arith::CmpIPredicate::eq, rest, constant(0));
+    auto branch = builder_.create<scf::IfOp>(loc_, isWhole,
+                                             /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder_);
+    builder_.setInsertionPointToStart(branch.thenBlock());
+    groups(count, innerGroups);
+    builder_.setInsertionPointToStart(branch.elseBlock());
+    loop(workers_.index, total, workers_.count, [&](Value index) {
+      emitElement(iteration, delinearize(index, iteration.sizes));
+    });
+  }
+  return workOf(iteration.sizes, lanes);
+}

@@ -1,0 +1,298 @@
+//===- EntryBuilder.cpp - A function of the device ------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EntryBuilder.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "soap/Conversion/NNToKernels/KernelAttributes.h"
+#include "soap/Target/CUDA/Passes.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::cuda;
+
+/// Entries of `sizes` that a kernel reads.
+static unsigned sizeCountOf(func::FuncOp kernel) {
+  int64_t count = 0;
+  for (unsigned i = 0, end = kernel.getNumArguments(); i != end; ++i)
+    if (auto dims =
+            kernel.getArgAttrOfType<DenseI64ArrayAttr>(i, native::sizesAttr))
+      for (int64_t dim : dims.asArrayRef())
+        count = std::max(count, dim + 1);
+  return count;
+}
+
+EntryBuilder::EntryBuilder(ModuleOp module, func::FuncOp kernel,
+                           const ScratchPlan &scratch, StringRef name,
+                           ArrayRef<scf::ForOp> loops)
+    : module_(module), kernel_(kernel), scratch_(scratch),
+      builder_(module.getContext()), sizeCount_(sizeCountOf(kernel)) {
+  Location loc = kernel.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(builder_.getContext());
+  unsigned buffers = kernel.getNumArguments();
+  SmallVector<Type> types(buffers + (scratch.bytes != 0), pointer);
+  firstSize_ = types.size();
+  types.append(sizeCount_ + loops.size(), builder_.getI64Type());
+  builder_.setInsertionPoint(kernel);
+  entry_ = builder_.create<func::FuncOp>(loc, name,
+                                         builder_.getFunctionType(types, {}));
+  entry_->setAttr(threadsAttr, builder_.getI64IntegerAttr(threadsPerBlock));
+  for (unsigned i = 0; i != firstSize_; ++i)
+    if (i >= buffers || kernel.getArgAttr(i, native::noaliasAttr))
+      entry_.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        builder_.getUnitAttr());
+  builder_.setInsertionPointToStart(entry_.addEntryBlock());
+  auto ends = builder_.create<func::ReturnOp>(loc);
+  builder_.setInsertionPoint(ends);
+
+  auto x = gpu::Dimension::x;
+  workers_.thread = builder_.create<gpu::ThreadIdOp>(loc, x);
+  workers_.block = builder_.create<gpu::BlockIdOp>(loc, x);
+  workers_.blocks = builder_.create<gpu::GridDimOp>(loc, x);
+  Value threads = builder_.create<arith::ConstantIndexOp>(loc, threadsPerBlock);
+  workers_.index = builder_.create<arith::AddIOp>(
+      loc, builder_.create<arith::MulIOp>(loc, workers_.block, threads),
+      workers_.thread);
+  workers_.count =
+      builder_.create<arith::MulIOp>(loc, workers_.blocks, threads);
+  distribution_ = std::make_unique<Distribution>(
+      builder_, module_.getOperation(), entry_.getName(), workers_);
+  if (scratch.bytes != 0)
+    scratchPointer_ = parameter(buffers);
+  mapArguments(loops);
+}
+
+/// A memref of the bytes at `pointer`. Sizes that are not static come from the
+/// parameters `dims` of the sizes.
+Value EntryBuilder::memrefAt(MemRefType type, Value pointer,
+                             ArrayRef<int64_t> dims) {
+  Location loc = kernel_.getLoc();
+  LLVMTypeConverter converter(builder_.getContext());
+  Value descriptor;
+  if (type.hasStaticShape()) {
+    descriptor = MemRefDescriptor::fromStaticShape(builder_, loc, converter,
+                                                   type, pointer);
+  } else {
+    auto memref =
+        MemRefDescriptor::undef(builder_, loc, converter.convertType(type));
+    memref.setAllocatedPtr(builder_, loc, pointer);
+    memref.setAlignedPtr(builder_, loc, pointer);
+    memref.setConstantOffset(builder_, loc, 0);
+    Value stride =
+        builder_.create<LLVM::ConstantOp>(loc, builder_.getI64IntegerAttr(1));
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+      Value size = parameter(firstSize_ + dims[dim]);
+      memref.setSize(builder_, loc, dim, size);
+      memref.setStride(builder_, loc, dim, stride);
+      stride = builder_.create<LLVM::MulOp>(loc, stride, size);
+    }
+    descriptor = memref;
+  }
+  return builder_.create<UnrealizedConversionCastOp>(loc, type, descriptor)
+      .getResult(0);
+}
+
+void EntryBuilder::mapArguments(ArrayRef<scf::ForOp> loops) {
+  for (auto [index, argument] : llvm::enumerate(kernel_.getArguments())) {
+    auto dims =
+        kernel_.getArgAttrOfType<DenseI64ArrayAttr>(index, native::sizesAttr);
+    Value memref =
+        memrefAt(cast<MemRefType>(argument.getType()), parameter(index),
+                 dims ? dims.asArrayRef() : ArrayRef<int64_t>());
+    mapping_.map(argument, memref);
+    distribution_->addPointer(memref, parameter(index));
+  }
+  for (auto [index, loop] : llvm::enumerate(loops)) {
+    auto around = loop; // A structured binding cannot be captured or changed.
+    mapping_.map(around.getInductionVar(),
+                 builder_
+                     .create<arith::IndexCastOp>(
+                         around.getLoc(), builder_.getIndexType(),
+                         parameter(firstSize_ + sizeCount_ + index))
+                     .getResult());
+  }
+}
+
+/// A buffer of the kernel, in its scratch memory.
+void EntryBuilder::mapBuffer(memref::AllocOp op) {
+  Value offset = builder_.create<LLVM::ConstantOp>(
+      op.getLoc(), builder_.getI64IntegerAttr(scratch_.offsets.lookup(op)));
+  Value pointer = builder_.create<LLVM::GEPOp>(
+      op.getLoc(), scratchPointer_.getType(), builder_.getI8Type(),
+      scratchPointer_, ArrayRef<LLVM::GEPArg>{offset});
+  Value memref = memrefAt(op.getType(), pointer, {});
+  mapping_.map(op.getResult(), memref);
+  distribution_->addPointer(memref, pointer);
+}
+
+/// Computes a value of the kernel here, with all that it is made of.
+void EntryBuilder::require(Value value) {
+  if (mapping_.contains(value))
+    return;
+  Operation *op = value.getDefiningOp();
+  if (auto buffer = dyn_cast<memref::AllocOp>(op))
+    return mapBuffer(buffer);
+  requireOperands(op);
+  builder_.clone(*op, mapping_);
+}
+
+void EntryBuilder::requireOperands(Operation *op) {
+  for (Value operand : op->getOperands())
+    require(operand);
+  SetVector<Value> above;
+  getUsedValuesDefinedAbove(op->getRegions(), above);
+  for (Value value : above)
+    require(value);
+}
+
+/// A copy of an operation that threads share; a copy of memory becomes one.
+linalg::LinalgOp EntryBuilder::cloneShared(Operation *op) {
+  requireOperands(op);
+  auto copy = dyn_cast<memref::CopyOp>(op);
+  if (!copy)
+    return cast<linalg::LinalgOp>(builder_.clone(*op, mapping_));
+  int64_t rank = cast<MemRefType>(copy.getTarget().getType()).getRank();
+  SmallVector<AffineMap> maps(2, builder_.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  auto generic = builder_.create<linalg::GenericOp>(
+      copy.getLoc(), mapping_.lookup(copy.getSource()),
+      mapping_.lookup(copy.getTarget()), maps, iterators,
+      [](OpBuilder &nested, Location loc, ValueRange elements) {
+        nested.create<linalg::YieldOp>(loc, elements[0]);
+      });
+  return cast<linalg::LinalgOp>(generic.getOperation());
+}
+
+WorkSize EntryBuilder::emitShared(Operation *op, Value initial) {
+  linalg::LinalgOp shared = cloneShared(op);
+  if (initial)
+    require(initial);
+  WorkSize work =
+      distribution_->emit(shared, initial ? mapping_.lookup(initial) : Value());
+  shared->erase();
+  return work;
+}
+
+WorkSize EntryBuilder::emitOnGrid(linalg::LinalgOp op, Value initial) {
+  return emitShared(op, initial);
+}
+
+WorkSize EntryBuilder::emitOnGrid(memref::CopyOp op) {
+  return emitShared(op, {});
+}
+
+//===----------------------------------------------------------------------===//
+// One block
+//===----------------------------------------------------------------------===//
+
+void EntryBuilder::barrier(Location loc) {
+  builder_.create<gpu::BarrierOp>(loc);
+}
+
+/// Only the first thread does it, between barriers.
+void EntryBuilder::emitAlone(Operation &op) {
+  Location loc = op.getLoc();
+  barrier(loc);
+  Value first = builder_.create<arith::CmpIOp>(
+      loc, arith::CmpIPredicate::eq, workers_.thread,
+      builder_.create<arith::ConstantIndexOp>(loc, 0));
+  auto branch = builder_.create<scf::IfOp>(loc, first, false);
+  {
+    OpBuilder::InsertionGuard guard(builder_);
+    builder_.setInsertionPointToStart(branch.thenBlock());
+    builder_.clone(op, mapping_);
+  }
+  barrier(loc);
+}
+
+/// A loop or branch that all threads of the block go through alike.
+LogicalResult EntryBuilder::emitUniformRegions(Operation &op) {
+  Operation *copy = op.cloneWithoutRegions(mapping_);
+  builder_.insert(copy);
+  for (auto [from, to] : llvm::zip_equal(op.getRegions(), copy->getRegions())) {
+    if (from.empty())
+      continue;
+    if (!from.hasOneBlock())
+      return op.emitOpError("expected a region of one block in a kernel");
+    Block &body = to.emplaceBlock();
+    OpBuilder::InsertionGuard guard(builder_);
+    builder_.setInsertionPointToStart(&body);
+    for (BlockArgument argument : from.front().getArguments())
+      mapping_.map(argument,
+                   body.addArgument(argument.getType(), argument.getLoc()));
+    for (Operation &inner : from.front())
+      if (failed(emitUniform(inner)))
+        return failure();
+  }
+  mapping_.map(op.getResults(), copy->getResults());
+  return success();
+}
+
+LogicalResult EntryBuilder::emitUniform(Operation &op) {
+  if (isa<memref::AllocOp>(op)) // Its place is known from the start.
+    return success();
+  if (isa<linalg::LinalgOp, memref::CopyOp>(op)) {
+    barrier(op.getLoc());
+    emitShared(&op, {});
+    barrier(op.getLoc());
+    return success();
+  }
+  bool hasShared = false;
+  op.walk([&](Operation *inner) {
+    hasShared |= isa<linalg::LinalgOp, memref::CopyOp>(inner);
+  });
+  if (op.getNumRegions() == 0) {
+    if (isMemoryEffectFree(&op) || isa<memref::LoadOp>(op))
+      builder_.clone(op, mapping_);
+    else if (op.getNumResults() == 0)
+      emitAlone(op);
+    else
+      return op.emitOpError("expected no operation that writes and has results "
+                            "in a kernel of a GPU");
+    return success();
+  }
+  if (!hasShared && op.getNumResults() == 0) {
+    emitAlone(op);
+    return success();
+  }
+  if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op))
+    return op.emitOpError("expected loops and branches of scf in a kernel of a "
+                          "GPU");
+  return emitUniformRegions(op);
+}
+
+LogicalResult EntryBuilder::emitOnBlock(Operation *op) {
+  // All workers are the threads of one block, whatever the grid is.
+  Location loc = op->getLoc();
+  Value zero = builder_.create<arith::ConstantIndexOp>(loc, 0);
+  workers_.index = workers_.thread;
+  workers_.count =
+      builder_.create<arith::ConstantIndexOp>(loc, threadsPerBlock);
+  Value isFirst = builder_.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq,
+                                                 workers_.block, zero);
+  workers_.block = zero;
+  workers_.blocks = builder_.create<arith::ConstantIndexOp>(loc, 1);
+  distribution_->setWorkers(workers_);
+  for (Operation &made : kernel_.getBody().front())
+    if (auto buffer = dyn_cast<memref::AllocOp>(made))
+      mapBuffer(buffer);
+  auto branch = builder_.create<scf::IfOp>(loc, isFirst, false);
+  builder_.setInsertionPointToStart(branch.thenBlock());
+  if (op != kernel_) {
+    requireOperands(op);
+    return emitUniform(*op);
+  }
+  for (Operation &inner : kernel_.getBody().front().without_terminator())
+    if (failed(emitUniform(inner)))
+      return failure();
+  return success();
+}

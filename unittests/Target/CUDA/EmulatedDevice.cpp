@@ -1,0 +1,257 @@
+//===- EmulatedDevice.cpp - Device code on the host -----------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmulatedDevice.h"
+#include "soap/Target/CUDA/EmitPTX.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/TargetSelect.h"
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <ucontext.h>
+
+using namespace llvm;
+using namespace soap;
+using namespace soap::test;
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One block: its threads, and which of them runs.
+class EmulatedBlock {
+public:
+  EmulatedBlock(uint32_t threads, std::mt19937_64 &engine)
+      : engine_(engine), fibers_(threads) {
+    for (Fiber &fiber : fibers_)
+      fiber.stack.resize(stackBytes);
+  }
+
+  /// False: some threads wait at a barrier that others never reach.
+  bool run(void (*entry)(const uint64_t *), const uint64_t *parameters,
+           uint32_t block, uint32_t blocks);
+
+  void meet() {
+    Fiber &fiber = fibers_[current_];
+    swapcontext(&fiber.context, &host_);
+  }
+
+  uint32_t current() const { return current_; }
+  uint32_t block() const { return block_; }
+  uint32_t blocks() const { return blocks_; }
+
+private:
+  static constexpr size_t stackBytes = 128 << 10;
+  struct Fiber {
+    ucontext_t context;
+    std::vector<char> stack;
+    bool isDone = false;
+  };
+  static void start();
+
+  std::mt19937_64 &engine_;
+  std::vector<Fiber> fibers_;
+  ucontext_t host_;
+  void (*entry_)(const uint64_t *) = nullptr;
+  const uint64_t *parameters_ = nullptr;
+  uint32_t current_ = 0, block_ = 0, blocks_ = 0;
+};
+
+thread_local EmulatedBlock *running = nullptr;
+} // namespace
+
+void EmulatedBlock::start() {
+  running->entry_(running->parameters_);
+  running->fibers_[running->current_].isDone = true;
+  // Returns to `host_` by uc_link.
+}
+
+bool EmulatedBlock::run(void (*entry)(const uint64_t *),
+                        const uint64_t *parameters, uint32_t block,
+                        uint32_t blocks) {
+  running = this;
+  entry_ = entry;
+  parameters_ = parameters;
+  block_ = block;
+  blocks_ = blocks;
+  for (Fiber &fiber : fibers_) {
+    fiber.isDone = false;
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = &host_;
+    makecontext(&fiber.context, &EmulatedBlock::start, 0);
+  }
+  std::vector<uint32_t> order(fibers_.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t done = 0; done != fibers_.size();) {
+    std::shuffle(order.begin(), order.end(), engine_);
+    for (uint32_t thread : order) {
+      current_ = thread;
+      swapcontext(&host_, &fibers_[thread].context);
+    }
+    done = std::count_if(fibers_.begin(), fibers_.end(),
+                         [](const Fiber &fiber) { return fiber.isDone; });
+    if (done != 0 && done != fibers_.size())
+      return false;
+  }
+  return true;
+}
+
+static uint32_t emulatedThread() { return running->current(); }
+static uint32_t emulatedBlock() { return running->block(); }
+static uint32_t emulatedBlocks() { return running->blocks(); }
+static void emulatedBarrier() { running->meet(); }
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+struct Replacement {
+  StringLiteral intrinsic, function;
+};
+static const Replacement replacements[] = {
+    {"llvm.nvvm.read.ptx.sreg.tid.x", "soap_emulated_thread"},
+    {"llvm.nvvm.read.ptx.sreg.ctaid.x", "soap_emulated_block"},
+    {"llvm.nvvm.read.ptx.sreg.nctaid.x", "soap_emulated_blocks"},
+    {"llvm.nvvm.barrier0", "soap_emulated_barrier"},
+};
+
+/// Puts functions for what a GPU has alone.
+static void replaceIntrinsics(Module &module) {
+  for (const Replacement &replacement : replacements) {
+    Function *intrinsic = module.getFunction(replacement.intrinsic);
+    if (!intrinsic)
+      continue;
+    Function *function = Function::Create(intrinsic->getFunctionType(),
+                                          GlobalValue::ExternalLinkage,
+                                          replacement.function, module);
+    for (User *user : make_early_inc_range(intrinsic->users())) {
+      auto *call = cast<CallInst>(user);
+      IRBuilder<> builder(call);
+      Value *made = builder.CreateCall(function, {});
+      call->replaceAllUsesWith(made);
+      call->eraseFromParent();
+    }
+    intrinsic->eraseFromParent();
+  }
+}
+
+static std::string wrapperOf(StringRef entry) {
+  return ("soap_emulated_" + entry).str();
+}
+
+/// Adds a function that takes the parameters of `entry` from an array.
+static void addWrapper(Module &module, StringRef name) {
+  Function *entry = module.getFunction(name);
+  LLVMContext &context = module.getContext();
+  auto *pointer = PointerType::getUnqual(context);
+  auto *type = FunctionType::get(Type::getVoidTy(context), {pointer}, false);
+  Function *wrapper = Function::Create(type, GlobalValue::ExternalLinkage,
+                                       wrapperOf(name), module);
+  IRBuilder<> builder(BasicBlock::Create(context, "", wrapper));
+  SmallVector<Value *> arguments;
+  for (auto [index, argument] : enumerate(entry->args())) {
+    Value *address = builder.CreateConstGEP1_64(builder.getInt64Ty(),
+                                                wrapper->getArg(0), index);
+    arguments.push_back(builder.CreateLoad(argument.getType(), address));
+  }
+  builder.CreateCall(entry, arguments);
+  builder.CreateRetVoid();
+}
+
+Expected<std::unique_ptr<EmulatedDevice>>
+EmulatedDevice::create(mlir::ModuleOp kernels) {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  auto context = std::make_unique<LLVMContext>();
+  std::unique_ptr<Module> module;
+  auto code = translateDeviceKernels(kernels, *context, module);
+  if (failed(code))
+    return createStringError("the kernels have no device code");
+  std::unique_ptr<EmulatedDevice> device(new EmulatedDevice);
+  device->code_ = std::move(*code);
+  replaceIntrinsics(*module);
+  StringMap<bool> entries;
+  for (const DeviceKernel &kernel : device->code_.kernels)
+    for (const DeviceLaunch &launch : kernel.launches)
+      if (entries.try_emplace(launch.entry, true).second)
+        addWrapper(*module, launch.entry);
+  auto linker = orc::LLJITBuilder().create();
+  if (!linker)
+    return linker.takeError();
+  device->linker_ = std::move(*linker);
+  orc::LLJIT &jit = *device->linker_;
+  module->setDataLayout(jit.getDataLayout());
+  module->setTargetTriple(jit.getTargetTriple().str());
+  orc::SymbolMap symbols;
+  auto define = [&](StringRef name, auto *function) {
+    symbols[jit.mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(function),
+                                          JITSymbolFlags::Exported};
+  };
+  define("soap_emulated_thread", &emulatedThread);
+  define("soap_emulated_block", &emulatedBlock);
+  define("soap_emulated_blocks", &emulatedBlocks);
+  define("soap_emulated_barrier", &emulatedBarrier);
+  if (Error error = jit.getMainJITDylib().define(
+          orc::absoluteSymbols(std::move(symbols))))
+    return std::move(error);
+  auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      jit.getDataLayout().getGlobalPrefix());
+  if (!process)
+    return process.takeError();
+  jit.getMainJITDylib().addGenerator(std::move(*process));
+  if (Error error = jit.addIRModule(
+          orc::ThreadSafeModule(std::move(module), std::move(context))))
+    return std::move(error);
+  for (const auto &entry : entries) {
+    auto address = jit.lookup(wrapperOf(entry.getKey()));
+    if (!address)
+      return address.takeError();
+    device->entries_[entry.getKey()] = address->toPtr<Entry>();
+  }
+  return device;
+}
+
+Error EmulatedDevice::run(size_t index, ArrayRef<void *> buffers,
+                          ArrayRef<int64_t> sizes, uint64_t mostBlocks,
+                          uint64_t seed) {
+  const DeviceKernel &kernel = code_.kernels.at(index);
+  std::mt19937_64 engine(seed);
+  constexpr size_t alignment = 256;
+  std::vector<char> scratch(kernel.scratchBytes + alignment, '\x7f');
+  for (const DeviceLaunch &launch : kernel.launches) {
+    std::vector<uint64_t> parameters;
+    for (void *buffer : buffers)
+      parameters.push_back(reinterpret_cast<uint64_t>(buffer));
+    if (kernel.scratchBytes != 0)
+      parameters.push_back(
+          alignTo(reinterpret_cast<uint64_t>(scratch.data()), alignment));
+    parameters.insert(parameters.end(), sizes.begin(), sizes.end());
+    parameters.insert(parameters.end(), launch.constants.begin(),
+                      launch.constants.end());
+    uint64_t blocks = launch.blocks;
+    if (blocks == 0) {
+      uint64_t items = 1;
+      for (int64_t size : sizes)
+        items *= size;
+      blocks = divideCeil(items, launch.itemsPerBlock);
+    }
+    blocks = std::clamp<uint64_t>(blocks, 1, mostBlocks);
+    EmulatedBlock block(launch.threads, engine);
+    for (uint64_t i = 0; i != blocks; ++i)
+      if (!block.run(entries_.lookup(launch.entry), parameters.data(), i,
+                     blocks))
+        return createStringError("expected all threads of a block of " +
+                                 launch.entry +
+                                 " at a barrier, got: some that have ended");
+  }
+  return Error::success();
+}
