@@ -54,7 +54,7 @@ fb::KernelOpUnion nativeOp() {
 
 TEST_P(BackendKernel, NativeKernelsRunInOrder) {
   KernelRow row(nativeOp(), 2, {16});
-  auto kernel = backend_->makeKernel(
+  auto kernel = device_->makeKernel(
       *row, {false, false}, [](void *const *buffers, const int64_t *sizes) {
         for (int64_t i = 0; i != sizes[0]; ++i)
           static_cast<float *>(buffers[2])[i] +=
@@ -84,7 +84,7 @@ TEST_P(BackendKernel, NativeKernelsRunInOrder) {
 TEST_P(BackendKernel, AKernelThatFailsIsReported) {
   KernelRow row(nativeOp(), 1, {16});
   auto kernel =
-      backend_->makeKernel(*row, {false}, [](void *const *, const int64_t *) {
+      device_->makeKernel(*row, {false}, [](void *const *, const int64_t *) {
         throw std::runtime_error("the kernel has failed");
       });
   DeviceBlock a = block(Bytes(64)), b = block(Bytes(64));
@@ -106,7 +106,7 @@ TEST_P(BackendKernel, AKernelThatNothingImplementsIsNamed) {
   op.Set(fb::SoftmaxT());
   KernelRow row(std::move(op), 1, {2, 3}, fb::ElementType::I64);
   try {
-    (void)backend_->makeKernel(*row, {false}, nullptr);
+    (void)device_->makeKernel(*row, {false}, nullptr);
     FAIL() << "a softmax of integers";
   } catch (const Error &error) {
     EXPECT_EQ(error.status, SOAP_INVALID);

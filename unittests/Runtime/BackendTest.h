@@ -32,7 +32,7 @@ protected:
       GTEST_SKIP() << "the backend is not there";
     backend_ = &findBackend(GetParam());
     traits_ = backend_->traits();
-    device_ = backend_->makeDevice(0);
+    device_ = backend_->makeDevice({});
     stream_ = device_->makeStream(0);
   }
 

@@ -39,7 +39,7 @@ public:
     else
       transport = makeStagedTransport(*channels, backend.traits());
     for (uint32_t d = 0; d != count; ++d) {
-      devices.push_back(backend.makeDevice(d));
+      devices.push_back(backend.makeDevice({d, d, d, count, count}));
       streams.push_back(devices.back()->makeStream(0));
       blocks.emplace_back(*devices.back(), 256);
     }

@@ -36,14 +36,15 @@ private:
 };
 } // namespace
 
-Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
+Device::Device(const DevicePlace &place,
+               std::shared_ptr<const CompiledModel> compiled,
                const Backend &backend, const Links &links, unsigned streamSpins)
-    : id_(id), model_(std::move(compiled)),
-      table_(model_->table().devices()->Get(id)), backend_(backend),
-      traits_(backend.traits()), device_(backend.makeDevice(id)),
+    : id_(place.number), model_(std::move(compiled)),
+      table_(model_->table().devices()->Get(id_)), backend_(backend),
+      traits_(backend.traits()), device_(backend.makeDevice(place)),
       activations_(*device_, table_->activation_bytes()),
       parameters_(*device_, table_->parameter_bytes()),
-      kernels_(backend, model_->table(),
+      kernels_(backend, *device_, model_->table(),
                [this](uint32_t symbol) { return model_->native(symbol); }) {
   for (std::unique_ptr<Stream> &stream : streams_)
     stream = device_->makeStream(streamSpins);

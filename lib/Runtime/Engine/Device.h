@@ -65,7 +65,7 @@ public:
   /// Reserves arenas and makes all rows but launches, whose kernels belong to
   /// the device's own thread. `backend` and what `links` names outlive the
   /// device. `streamSpins`: see Backend::makeStream().
-  Device(uint32_t id, std::shared_ptr<const CompiledModel> model,
+  Device(const DevicePlace &place, std::shared_ptr<const CompiledModel> model,
          const Backend &backend, const Links &links, unsigned streamSpins);
   ~Device();
 

@@ -16,9 +16,10 @@ using namespace soap::runtime;
 // DeviceKernels
 //===----------------------------------------------------------------------===//
 
-DeviceKernels::DeviceKernels(const Backend &backend, const fb::Model &model,
-                             Natives natives)
-    : backend_(backend), model_(model), natives_(std::move(natives)),
+DeviceKernels::DeviceKernels(const Backend &backend, BackendDevice &device,
+                             const fb::Model &model, Natives natives)
+    : backend_(backend), device_(device), model_(model),
+      natives_(std::move(natives)),
       implementations_(items(model.kernels()).size()) {}
 
 static std::vector<bool> constantOperands(const fb::Launch &launch) {
@@ -34,8 +35,8 @@ Kernel &DeviceKernels::get(const fb::Launch &launch) {
     return *kernel;
   const fb::Kernel &row = *model_.kernels()->Get(launch.kernel());
   const auto *native = row.op_as_Native();
-  kernel = backend_.makeKernel(row, constantOperands(launch),
-                               native ? natives_(native->symbol()) : nullptr);
+  kernel = device_.makeKernel(row, constantOperands(launch),
+                              native ? natives_(native->symbol()) : nullptr);
   implementations_[launch.kernel()] = kernel->implementation();
   return *kernel;
 }

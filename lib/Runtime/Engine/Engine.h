@@ -12,7 +12,7 @@
 #include "Engine/Device.h"
 #include "Engine/HostRows.h"
 #include "Engine/State.h"
-#include "Process/Group.h"
+#include "Process/HostShare.h"
 #include "Wait.h"
 #include "soap/Links/LinkSpeed.h"
 #include <exception>
@@ -122,6 +122,7 @@ private:
 
   std::shared_ptr<const CompiledModel> model_;
   std::unique_ptr<Safetensors> weights_;
+  HostShare hostShare_;
   CoreSplit split_;
   Observer observer_;
   std::shared_ptr<Group> group_;
