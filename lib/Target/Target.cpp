@@ -16,6 +16,10 @@ Target::~Target() = default;
 
 int64_t Target::getAlignment() const { return DeviceKind().alignment; }
 
+mlir::FailureOr<KernelCode> Target::planKernels(mlir::ModuleOp) const {
+  return KernelCode();
+}
+
 static std::vector<RegisteredTarget> &targets() {
   static std::vector<RegisteredTarget> all;
   return all;

@@ -54,13 +54,14 @@ fb::KernelOpUnion nativeOp() {
 
 TEST_P(BackendKernel, NativeKernelsRunInOrder) {
   KernelRow row(nativeOp(), 2, {16});
-  auto kernel = device_->makeKernel(
-      *row, {false, false}, [](void *const *buffers, const int64_t *sizes) {
-        for (int64_t i = 0; i != sizes[0]; ++i)
-          static_cast<float *>(buffers[2])[i] +=
-              static_cast<const float *>(buffers[0])[i] *
-              static_cast<const float *>(buffers[1])[i];
-      });
+  NativeCode code;
+  code.function = [](void *const *buffers, const int64_t *sizes) {
+    for (int64_t i = 0; i != sizes[0]; ++i)
+      static_cast<float *>(buffers[2])[i] +=
+          static_cast<const float *>(buffers[0])[i] *
+          static_cast<const float *>(buffers[1])[i];
+  };
+  auto kernel = device_->makeKernel(*row, {false, false}, code);
   auto floats = [](float value) {
     std::vector<float> values(16, value);
     Bytes bytes(64);
@@ -83,10 +84,11 @@ TEST_P(BackendKernel, NativeKernelsRunInOrder) {
 
 TEST_P(BackendKernel, AKernelThatFailsIsReported) {
   KernelRow row(nativeOp(), 1, {16});
-  auto kernel =
-      device_->makeKernel(*row, {false}, [](void *const *, const int64_t *) {
-        throw std::runtime_error("the kernel has failed");
-      });
+  NativeCode code;
+  code.function = [](void *const *, const int64_t *) {
+    throw std::runtime_error("the kernel has failed");
+  };
+  auto kernel = device_->makeKernel(*row, {false}, code);
   DeviceBlock a = block(Bytes(64)), b = block(Bytes(64));
   Binding binding;
   binding.operands = {a.data()};
@@ -106,7 +108,7 @@ TEST_P(BackendKernel, AKernelThatNothingImplementsIsNamed) {
   op.Set(fb::SoftmaxT());
   KernelRow row(std::move(op), 1, {2, 3}, fb::ElementType::I64);
   try {
-    (void)device_->makeKernel(*row, {false}, nullptr);
+    (void)device_->makeKernel(*row, {false}, {});
     FAIL() << "a softmax of integers";
   } catch (const Error &error) {
     EXPECT_EQ(error.status, SOAP_INVALID);

@@ -313,6 +313,8 @@ TEST(Corrupt, NativeLaunches) {
           "an extent beyond its 2 sizes");
   refused([&](auto &m) { m.natives[0]->bytes.pop_back(); },
           "2 buffers and 3 lists of extents");
+  refused([&](auto &m) { m.natives[0]->scratch_bytes = 64; },
+          "launches without device code");
   refused([&](auto &m) { m.kernels[0]->operands[1]->shape = {16}; },
           "touches 128 bytes of a buffer of 64");
   refused(
@@ -321,6 +323,53 @@ TEST(Corrupt, NativeLaunches) {
         launched(m).operands.pop_back();
       },
       "1 operands and 1 results for native code of 3 buffers");
+}
+
+/// Launches of device code are checked before a backend sees them; one that
+/// runs native kernels on the host says that it cannot run them.
+TEST(Corrupt, DeviceLaunches) {
+  auto load = [](const std::function<void(fb::ModelT &)> &change) {
+    ModelBuilder b;
+    fb::NativeT native;
+    native.symbol = b.native({32, 32}, {}, 0);
+    fb::KernelOpUnion op;
+    op.Set(std::move(native));
+    b.kernel(std::move(op), {{8}}, {{8}});
+    fb::LaunchT launch;
+    launch.operands = {b.buffer(0, 32)};
+    launch.results = {b.buffer(0, 32)};
+    b.row(0, launch);
+    b.model.device_code = std::make_unique<fb::DeviceCodeT>();
+    b.model.device_code->text = "code";
+    auto row = std::make_unique<fb::DeviceLaunchT>();
+    row->entry = "f";
+    row->threads = 32;
+    row->blocks = 1;
+    b.model.natives[0]->launches.push_back(std::move(row));
+    change(b.model);
+    return b.load() ? "" : std::string(soap_last_error());
+  };
+  auto refused = [&](const std::function<void(fb::DeviceLaunchT &)> &change,
+                     const std::string &reason) {
+    std::string error =
+        load([&](fb::ModelT &m) { change(*m.natives[0]->launches[0]); });
+    EXPECT_NE(error.find(reason), std::string::npos)
+        << "expected '" << reason << "' in: '" << error << "'";
+  };
+  refused([](auto &) {},
+          "expected a model whose native kernels run on the host");
+  refused([](auto &l) { l.entry = ""; }, "a launch without an entry");
+  refused([](auto &l) { l.threads = 0; }, "0 threads per block");
+  refused([](auto &l) { l.threads = 1025; }, "1025 threads per block");
+  refused([](auto &l) { l.blocks = 0; }, "a launch without blocks");
+  EXPECT_NE(load([](fb::ModelT &m) {
+              m.natives[0]->scratch_bytes = ~uint64_t{0};
+            }).find("bytes of scratch memory"),
+            std::string::npos);
+  EXPECT_NE(load([](fb::ModelT &m) {
+              m.device_code = nullptr;
+            }).find("launches without device code"),
+            std::string::npos);
 }
 
 /// A library computes with windows as it is told.

@@ -51,6 +51,30 @@ struct LibraryMemory {
   uint64_t communication = 0; ///< Of rows that move data.
 };
 
+/// One launch of device code, as the table of this name in Model.fbs.
+struct DeviceLaunch {
+  std::string entry;
+  uint32_t threads = 1;
+  uint64_t blocks = 0;
+  uint64_t itemsPerBlock = 0;
+  std::vector<int64_t> constants;
+};
+
+/// What a native kernel launches on the device, in this order, with what these
+/// launches share.
+struct DeviceKernel {
+  std::vector<DeviceLaunch> launches;
+  uint64_t scratchBytes = 0;
+};
+
+/// The code of `module @kernels`: functions of the host, or device code.
+struct KernelCode {
+  std::string object; ///< Defines `soap_native_kernels`; empty: device code.
+  std::string deviceText;            ///< As DeviceCode.text in Model.fbs.
+  uint32_t architecture = 0;         ///< As DeviceCode.architecture.
+  std::vector<DeviceKernel> kernels; ///< One per native kernel, in order.
+};
+
 /// A target with its options. Its functions change nothing in it and may be
 /// called by any thread.
 class Target {
@@ -101,11 +125,16 @@ public:
   virtual void buildKernelPipeline(mlir::OpPassManager &passes) const = 0;
 
   /// Compiles `module @kernels` to an object file for the host that defines
-  /// `soap_native_kernels` (Model.fbs). `kernels` itself stays as it is. Emits
-  /// errors. Not to be called from within a pass: it runs a pass manager of its
-  /// own and loads dialects.
-  virtual mlir::FailureOr<std::string>
+  /// `soap_native_kernels` (Model.fbs), or to device code. `kernels` itself
+  /// stays as it is. Emits errors. Not to be called from within a pass: it runs
+  /// a pass manager of its own and loads dialects.
+  virtual mlir::FailureOr<KernelCode>
   emitKernels(mlir::ModuleOp kernels) const = 0;
+
+  /// As emitKernels(), but only for what tables of a model say about kernels
+  /// while its memory is planned: KernelCode::kernels of a target with device
+  /// code. The default is for targets without: nothing.
+  virtual mlir::FailureOr<KernelCode> planKernels(mlir::ModuleOp kernels) const;
 
   /// Adds to a model with native kernels what it asks of the machine that it
   /// will run on.

@@ -110,13 +110,13 @@ public:
   virtual std::unique_ptr<Event> makeEvent() = 0;
 
   /// Chooses a kernel for the calling thread's number of threads. `constant[i]`
-  /// says that operand i never changes; `native` is the function of a Native
-  /// kernel, else null. Code is generated at the first bind(): until then a
-  /// kernel is cheap. Throws SOAP_INVALID with the kernel's key if nothing
-  /// implements it.
+  /// says that operand i never changes; `native` is the code of a Native
+  /// kernel; what it points to outlives the kernel. Code is generated at the
+  /// first bind(): until then a kernel is cheap. Throws SOAP_INVALID with the
+  /// kernel's key if nothing implements it.
   virtual std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
                                              const std::vector<bool> &constant,
-                                             soap_native_kernel native) = 0;
+                                             const NativeCode &native) = 0;
 
   /// @{ From beginCapture() to endCapture(), what is enqueued on the streams of
   /// the device is captured and does not run. Before, all streams have been

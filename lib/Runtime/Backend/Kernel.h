@@ -24,6 +24,15 @@ namespace soap::runtime {
 
 class Stream;
 
+/// The code of a Native kernel; all null for kernels of the library.
+struct NativeCode {
+  /// Runs on the host. Null in models with device code, and where memory is
+  /// planned: then nothing is bound.
+  soap_native_kernel function = nullptr;
+  const fb::NativeKernel *description = nullptr;
+  const fb::DeviceCode *device = nullptr; ///< The model's, if it has some.
+};
+
 /// Copies of parameters in the layouts that library kernels want, made once and
 /// shared by the launches of a device.
 class ConstantCache {

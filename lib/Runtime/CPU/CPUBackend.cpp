@@ -89,7 +89,7 @@ public:
   }
   std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
                                      const std::vector<bool> &constant,
-                                     soap_native_kernel native) override {
+                                     const NativeCode &native) override {
     return makeCPUKernel(kernel, constant, native);
   }
 };

@@ -16,7 +16,7 @@ namespace soap::runtime {
 /// more than its reference, else a loop of our own, else the reference.
 std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
-                                      soap_native_kernel native);
+                                      const NativeCode &native);
 
 /// Of native kernels: products by oneDNN, on the threads that it has.
 extern const soap_native_services nativeServices;

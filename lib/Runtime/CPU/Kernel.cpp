@@ -46,9 +46,12 @@ private:
 std::unique_ptr<Kernel>
 runtime::makeCPUKernel(const fb::Kernel &kernel,
                        const std::vector<bool> &constant,
-                       soap_native_kernel native) {
+                       const NativeCode &native) {
+  if (kernel.op_as_Native() && native.device)
+    invalid("expected a model whose native kernels run on the host, got: one "
+            "with device code; compile it with --target=cpu");
   if (kernel.op_as_Native())
-    return std::make_unique<NativeKernel>(native);
+    return std::make_unique<NativeKernel>(native.function);
   bool empty = elementCount(toVector(kernel.results()->Get(0)->shape())) == 0;
   if (!empty)
     if (auto result =

@@ -35,8 +35,14 @@ Kernel &DeviceKernels::get(const fb::Launch &launch) {
     return *kernel;
   const fb::Kernel &row = *model_.kernels()->Get(launch.kernel());
   const auto *native = row.op_as_Native();
-  kernel = device_.makeKernel(row, constantOperands(launch),
-                              native ? natives_(native->symbol()) : nullptr);
+  NativeCode code;
+  if (native) {
+    code.description = model_.natives()->Get(native->symbol());
+    code.device = model_.device_code();
+    if (!code.device)
+      code.function = natives_(native->symbol());
+  }
+  kernel = device_.makeKernel(row, constantOperands(launch), code);
   implementations_[launch.kernel()] = kernel->implementation();
   return *kernel;
 }

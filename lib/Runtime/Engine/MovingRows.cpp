@@ -109,7 +109,7 @@ public:
   std::unique_ptr<Event> makeEvent() override { return nullptr; }
   std::unique_ptr<Kernel> makeKernel(const fb::Kernel &,
                                      const std::vector<bool> &,
-                                     soap_native_kernel) override {
+                                     const NativeCode &) override {
     return nullptr;
   }
 };

@@ -90,6 +90,7 @@ void Checker::run() {
     for (uint64_t extents : items(native->extents()))
       if (native->size_count() < 64 && extents >> native->size_count())
         bad("an extent beyond its ", native->size_count(), " sizes");
+    deviceLaunches(native);
   }
   where_ = "model";
   if (!toString(model_.weights_file()).empty() && !model_.weights_digest())
@@ -104,6 +105,25 @@ void Checker::run() {
   }
   copiesOfState();
   drains();
+}
+
+void Checker::deviceLaunches(const fb::NativeKernel *native) {
+  constexpr uint32_t mostThreads = 1024;
+  constexpr uint64_t mostScratch = uint64_t{1} << 48;
+  if (!model_.device_code() &&
+      (items(native->launches()).size() != 0 || native->scratch_bytes() != 0))
+    bad("launches without device code");
+  if (native->scratch_bytes() > mostScratch)
+    bad(native->scratch_bytes(), " bytes of scratch memory");
+  for (const fb::DeviceLaunch *launch : items(native->launches())) {
+    name(launch->entry());
+    if (launch->entry()->size() == 0)
+      bad("a launch without an entry");
+    if (launch->threads() == 0 || launch->threads() > mostThreads)
+      bad(launch->threads(), " threads per block");
+    if (launch->blocks() == 0 && launch->items_per_block() == 0)
+      bad("a launch without blocks");
+  }
 }
 
 void Checker::programs() {

@@ -56,6 +56,7 @@ private:
   /// How messages call a row.
   std::string place(const fb::Row *row, uint32_t index, bool init) const;
   void launch(const fb::Launch *launch);
+  void deviceLaunches(const fb::NativeKernel *native);
   void nativeLaunch(const fb::Launch *launch, const fb::Kernel *kernel,
                     const fb::NativeKernel *native);
   /// No row of any program writes what a launch takes for constant. The rows

@@ -104,7 +104,7 @@ CompiledModel::open(const std::string &path, soap_build build) {
   result->hasReference_ = reference.has_value();
 
   uint32_t count = items(result->table_->natives()).size();
-  if (count == 0)
+  if (count == 0 || result->table_->device_code())
     return result;
   auto table = elf.find("soap_native_kernels");
   if (!table || table->size / sizeof(soap_native_kernel) < count)
@@ -133,7 +133,9 @@ CompiledModel::fromMemory(const void *data, size_t size,
                           const soap_native_kernel *natives, size_t nativeCount,
                           const std::string &directory) {
   std::shared_ptr<CompiledModel> result(new CompiledModel(data, size));
-  size_t count = items(result->table_->natives()).size();
+  size_t count = result->table_->device_code()
+                     ? 0
+                     : items(result->table_->natives()).size();
   if (nativeCount < count)
     invalid("expected ", count, " native kernels, got: ", nativeCount,
             "; pass all that the table names");

@@ -31,6 +31,7 @@ public:
   const fb::Model &table() const { return *table_; }
   /// True if the shared library holds a build for one device, too.
   bool hasReference() const { return hasReference_; }
+  /// Of a model without device code.
   soap_native_kernel native(uint32_t symbol) const { return natives_[symbol]; }
   /// The weights file, or "" if the model has none.
   std::string weightsPath() const;

@@ -38,8 +38,13 @@ void CPUTarget::buildKernelPipeline(OpPassManager &passes) const {
   buildNativeKernelPipeline(passes);
 }
 
-FailureOr<std::string> CPUTarget::emitKernels(ModuleOp kernels) const {
-  return emitNativeObject(kernels, processor_);
+FailureOr<KernelCode> CPUTarget::emitKernels(ModuleOp kernels) const {
+  FailureOr<std::string> object = emitNativeObject(kernels, processor_);
+  if (failed(object))
+    return failure();
+  KernelCode code;
+  code.object = std::move(*object);
+  return code;
 }
 
 llvm::Error CPUTarget::addRequirements(fb::ModelT &model) const {

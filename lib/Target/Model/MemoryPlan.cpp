@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Target/Model/MemoryPlan.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -16,8 +17,17 @@ using namespace soap;
 llvm::Error soap::planLibraryMemory(ModuleOp module,
                                     const ModelOptions &options) {
   WeightsFile weights(options.files);
+  KernelCode code;
+  if (NativeKernels natives(module); natives.size()) {
+    FailureOr<KernelCode> planned =
+        options.target->planKernels(natives.getModule());
+    if (failed(planned))
+      return llvm::createStringError("expected native kernels that the target "
+                                     "has code for");
+    code = std::move(*planned);
+  }
   FailureOr<std::string> tables =
-      emitTables(module, options, weights, "weights");
+      emitTables(module, options, weights, "weights", code);
   if (failed(tables))
     return llvm::createStringError("expected planned programs");
   llvm::Expected<std::vector<LibraryMemory>> memory =

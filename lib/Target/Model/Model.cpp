@@ -60,9 +60,18 @@ struct UnlinkedModel {
 LogicalResult UnlinkedModel::build(ModuleOp module, const ModelOptions &options,
                                    StringRef weightsName,
                                    const ReferenceBuild *reference) {
+  KernelCode code;
+  NativeKernels natives(reference ? reference->module : module);
+  if (natives.size()) {
+    FailureOr<KernelCode> emitted =
+        options.target->emitKernels(natives.getModule());
+    if (failed(emitted))
+      return failure();
+    code = std::move(*emitted);
+  }
   auto emit = [&](ModuleOp from, const ModelOptions &how, std::string &table) {
     FailureOr<std::string> emitted =
-        emitTables(from, how, weights, weightsName);
+        emitTables(from, how, weights, weightsName, code);
     if (succeeded(emitted))
       table = std::move(*emitted);
     return emitted;
@@ -71,14 +80,8 @@ LogicalResult UnlinkedModel::build(ModuleOp module, const ModelOptions &options,
       (reference &&
        failed(emit(reference->module, reference->options, tables.reference))))
     return failure();
-  NativeKernels natives(reference ? reference->module : module);
-  if (natives.size()) {
-    FailureOr<std::string> object =
-        options.target->emitKernels(natives.getModule());
-    if (failed(object))
-      return failure();
-    objects.push_back(std::move(*object));
-  }
+  if (!code.object.empty())
+    objects.push_back(std::move(code.object));
   return success();
 }
 

@@ -302,8 +302,23 @@ static LogicalResult buildDevice(soaprt::DeviceOp op,
   return success();
 }
 
+/// What the target says about a kernel's code on the device.
+static void addLaunches(const DeviceKernel &kernel, fb::NativeKernelT &table) {
+  table.scratch_bytes = kernel.scratchBytes;
+  for (const DeviceLaunch &launch : kernel.launches) {
+    auto row = std::make_unique<fb::DeviceLaunchT>();
+    row->entry = launch.entry;
+    row->threads = launch.threads;
+    row->blocks = launch.blocks;
+    row->items_per_block = launch.itemsPerBlock;
+    row->constants = launch.constants;
+    table.launches.push_back(std::move(row));
+  }
+}
+
 /// Describes the native kernels up to the last one that is launched.
-static LogicalResult buildNatives(ModuleOp module, fb::ModelT &model) {
+static LogicalResult buildNatives(ModuleOp module, const KernelCode &code,
+                                  fb::ModelT &model) {
   uint32_t count = 0;
   for (auto op : module.getOps<soaprt::KernelOp>())
     if (op.getNative())
@@ -317,14 +332,21 @@ static LogicalResult buildNatives(ModuleOp module, fb::ModelT &model) {
   auto kernels = nativeKernelExtents(natives.getModule());
   if (failed(kernels))
     return failure();
-  for (const NativeKernelExtents &kernel :
-       ArrayRef<NativeKernelExtents>(*kernels).take_front(count)) {
+  if (!code.deviceText.empty()) {
+    model.device_code = std::make_unique<fb::DeviceCodeT>();
+    model.device_code->text = code.deviceText;
+    model.device_code->architecture = code.architecture;
+  }
+  for (auto [index, kernel] : llvm::enumerate(
+           ArrayRef<NativeKernelExtents>(*kernels).take_front(count))) {
     auto table = std::make_unique<fb::NativeKernelT>();
     for (const NativeKernelExtents::Buffer &buffer : kernel.buffers) {
       table->bytes.push_back(buffer.bytes);
       table->extents.push_back(buffer.extents);
     }
     table->size_count = kernel.sizeCount;
+    if (!code.kernels.empty())
+      addLaunches(code.kernels[index], *table);
     model.natives.push_back(std::move(table));
   }
   return success();
@@ -340,7 +362,8 @@ void soap::setWeightsDigest(std::string &table,
 FailureOr<std::string> soap::emitTables(ModuleOp module,
                                         const ModelOptions &options,
                                         WeightsFile &weights,
-                                        StringRef weightsName) {
+                                        StringRef weightsName,
+                                        const KernelCode &code) {
   fb::ModelT model;
   model.abi = SOAP_ABI_VERSION;
   model.compiler = "soap-compile " SOAP_VERSION;
@@ -362,7 +385,7 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
     index.kernels[op] = model.kernels.size();
     model.kernels.push_back(std::move(*kernel));
   }
-  if (failed(buildNatives(module, model)))
+  if (failed(buildNatives(module, code, model)))
     return failure();
   if (!model.natives.empty())
     if (llvm::Error error = options.target->addRequirements(model))

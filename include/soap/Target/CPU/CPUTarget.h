@@ -36,7 +36,7 @@ public:
 
   void registerDialects(mlir::DialectRegistry &registry) const override;
   void buildKernelPipeline(mlir::OpPassManager &passes) const override;
-  mlir::FailureOr<std::string>
+  mlir::FailureOr<KernelCode>
   emitKernels(mlir::ModuleOp kernels) const override;
   llvm::Error addRequirements(fb::ModelT &model) const override;
 

@@ -95,11 +95,14 @@ private:
 /// The finished FlatBuffers table of a module of planned soaprt programs. Adds
 /// the weights that are loaded from files to `weights`, which will be called
 /// `weightsName`. A table with weights loads only once their digest is set.
-/// Emits an error if the programs are not planned.
+/// `code` is that of the native kernels, as far as it is known: tables describe
+/// device code, code of the host goes elsewhere. Emits an error if the programs
+/// are not planned.
 mlir::FailureOr<std::string> emitTables(mlir::ModuleOp module,
                                         const ModelOptions &options,
                                         WeightsFile &weights,
-                                        llvm::StringRef weightsName);
+                                        llvm::StringRef weightsName,
+                                        const KernelCode &code = {});
 
 /// Says in a finished table which weights file it goes with. Does nothing to a
 /// table without weights.

@@ -138,7 +138,7 @@ private:
 
 std::unique_ptr<Kernel> Device::makeKernel(const fb::Kernel &kernel,
                                            const std::vector<bool> &constant,
-                                           soap_native_kernel native) {
+                                           const NativeCode &native) {
   return std::make_unique<EmulatedKernel>(
       kernelDevice_->makeKernel(kernel, constant, native));
 }

@@ -91,7 +91,7 @@ public:
   std::unique_ptr<runtime::Event> makeEvent() override;
   std::unique_ptr<runtime::Kernel>
   makeKernel(const fb::Kernel &kernel, const std::vector<bool> &constant,
-             soap_native_kernel native) override;
+             const runtime::NativeCode &native) override;
   void beginCapture() override;
   std::unique_ptr<runtime::Graph> endCapture() override;
 
