@@ -135,6 +135,8 @@ struct DevicePlace {
   uint32_t inProcess = 0, onHost = 0;
   /// How many devices this process and this host run.
   uint32_t processDevices = 1, hostDevices = 1;
+  /// How many devices of this host are to share a GPU, if the target has GPUs.
+  uint32_t devicesPerGpu = 1;
 };
 
 /// What the engine has to know of a backend.
@@ -148,6 +150,8 @@ struct BackendTraits {
   bool runsInPlace = false;
   /// Devices can capture and replay.
   bool captures = false;
+  /// What is captured may have host calls that wait for those of others.
+  bool capturedCallsWait = true;
 };
 
 /// A kind of device. Its functions may be called by any thread.

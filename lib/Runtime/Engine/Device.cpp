@@ -178,6 +178,19 @@ std::exception_ptr Device::runInPlace(fb::Stream stream, fb::Phase phase,
   return failure;
 }
 
+bool Device::canCapture(const DeviceProgram &program) const {
+  auto callsHost = [](const StreamProgram &stream) {
+    return std::any_of(
+        stream.rows.begin(), stream.rows.end(), [](const ProgramRow &row) {
+          return row.row->phase() == fb::Phase::Step && row.action->callsHost();
+        });
+  };
+  return traits_.captures &&
+         (traits_.capturedCallsWait ||
+          std::none_of(std::begin(program.streams), std::end(program.streams),
+                       callsHost));
+}
+
 std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
                                      bool trace) {
   std::exception_ptr failure;
@@ -187,8 +200,10 @@ std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
       if (program.streams[stream].rows[position].row->phase() == phase)
         enqueue(stream, position, current, trace, failure);
   };
-  if (phase != fb::Phase::Step || !traits_.captures || trace) {
+  bool captures = program.step || (program.plainSteps && canCapture(program));
+  if (phase != fb::Phase::Step || trace || !captures) {
     enqueueAll();
+    program.plainSteps += phase == fb::Phase::Step;
   } else if (!program.step) {
     device_->beginCapture();
     enqueueAll();

@@ -24,7 +24,8 @@
 namespace soap::runtime {
 
 struct EngineOptions {
-  size_t coresPerDevice = 0; ///< 0: as the model says, else an even share.
+  size_t coresPerDevice = 0;  ///< 0: as the model says, else an even share.
+  uint32_t devicesPerGpu = 0; ///< 0: 1.
   /// The processes that run the model together; null: this one alone.
   std::shared_ptr<Group> group;
   std::vector<uint32_t> map; ///< Rank of each device; empty: an even spread.
@@ -126,6 +127,7 @@ private:
   CoreSplit split_;
   Observer observer_;
   std::shared_ptr<Group> group_;
+  uint32_t devicesPerGpu_;
   Placement placement_;
   const Backend *backend_ = nullptr;
   std::unique_ptr<Channels> channels_;

@@ -125,6 +125,7 @@ void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   place.onHost = hostShare_.firstOnHost;
   place.processDevices = static_cast<uint32_t>(local.size());
   place.hostDevices = hostShare_.onHost;
+  place.devicesPerGpu = devicesPerGpu_;
   for (uint32_t number : local) {
     place.number = number;
     devices_.push_back(std::make_unique<Device>(place, model_, *backend_, links,
