@@ -148,6 +148,11 @@ static void declareDevices(CLI::App &app, Options &o) {
                  "Cores of each device (default: as compiled, else even)")
       ->check(soap::wholeNumber<uint32_t>(1))
       ->type_name("K");
+  app.add_option("--devices-per-gpu", o.load.devicesPerGpu,
+                 "Devices of this host that share a GPU, of a model for GPUs "
+                 "(default: 1)")
+      ->check(soap::wholeNumber<uint32_t>(1))
+      ->type_name("K");
   app.add_option("--link", o.link,
                  "Makes communication slow: a link of this bandwidth and "
                  "latency between every two devices, for example 1GB/s:10us")

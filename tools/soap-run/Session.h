@@ -34,6 +34,7 @@ struct Loading {
 
   soap_transport transport = SOAP_TRANSPORT_AUTO;
   uint32_t coresPerDevice = 0; ///< 0: as compiled.
+  uint32_t devicesPerGpu = 0;  ///< 0: 1.
   std::vector<uint32_t> map;   ///< Rank of each device; empty: even.
   double timeoutSeconds = 0;   ///< 0: the default.
   soap_build build = SOAP_BUILD_MODEL;

@@ -181,7 +181,7 @@ TEST_P(BackendStream, EventsOrderTheStreamsOfADevice) {
 }
 
 TEST_P(BackendStream, EventsOrderTheStreamsOfTwoDevices) {
-  std::unique_ptr<BackendDevice> second = backend_->makeDevice(1);
+  std::unique_ptr<BackendDevice> second = backend_->makeDevice(placeOf(1, 2));
   std::unique_ptr<Stream> other = second->makeStream(0);
   DeviceBlock byte = block(Bytes(1)), kept(*second, rounds);
   char through = 0;

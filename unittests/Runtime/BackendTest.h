@@ -17,6 +17,7 @@
 
 #include "Backend/Backend.h"
 #include "Error.h"
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -32,8 +33,26 @@ protected:
       GTEST_SKIP() << "the backend is not there";
     backend_ = &findBackend(GetParam());
     traits_ = backend_->traits();
-    device_ = backend_->makeDevice(0);
+    try {
+      device_ = backend_->makeDevice({});
+    } catch (const Error &error) {
+      // The machine has no such device, which is a failure where a test asks
+      // for it.
+      const char *required = std::getenv("SOAP_TEST_REQUIRE");
+      if (required && std::string(required) == GetParam())
+        throw;
+      GTEST_SKIP() << error.what();
+    }
     stream_ = device_->makeStream(0);
+  }
+
+  /// Of device `number` of `count`; all are on one GPU unless
+  /// SOAP_TEST_DEVICES_PER_GPU says otherwise.
+  static DevicePlace placeOf(uint32_t number, uint32_t count) {
+    const char *perGpu = std::getenv("SOAP_TEST_DEVICES_PER_GPU");
+    return {number, number,
+            number, count,
+            count,  perGpu ? static_cast<uint32_t>(std::atoi(perGpu)) : count};
   }
 
   DeviceBlock block(const Bytes &contents) {
@@ -70,7 +89,7 @@ inline Bytes randomBytes(size_t count, std::mt19937 &random) {
 /// The tests of one file, on every backend that SOAP or its tests have.
 #define SOAP_TEST_BACKENDS(suite)                                              \
   INSTANTIATE_TEST_SUITE_P(                                                    \
-      Target, suite, testing::Values("cpu", "emulated"),                       \
+      Target, suite, testing::Values("cpu", "emulated", "cuda"),               \
       [](const auto &info) { return std::string(info.param); })
 
 } // namespace soap::test

@@ -18,7 +18,10 @@ using namespace soap;
 using namespace soap::test;
 
 namespace {
-class BackendTransport : public BackendTest {};
+class BackendTransport : public BackendTest {
+public:
+  using BackendTest::placeOf;
+};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -39,7 +42,8 @@ public:
     else
       transport = makeStagedTransport(*channels, backend.traits());
     for (uint32_t d = 0; d != count; ++d) {
-      devices.push_back(backend.makeDevice(d));
+      devices.push_back(
+          backend.makeDevice(BackendTransport::placeOf(d, count)));
       streams.push_back(devices.back()->makeStream(0));
       blocks.emplace_back(*devices.back(), 256);
     }

@@ -79,7 +79,7 @@ TEST(Corrupt, Host) {
   b.model.abi = SOAP_ABI_VERSION + 1;
   expectInvalid(b, "expected a model of ABI");
   b = everything();
-  b.model.target = "cuda";
+  b.model.target = "abacus";
   expectInvalid(b, "--target=cpu");
   b = everything();
   b.model.host_features = {"avx1024"};

@@ -183,6 +183,9 @@ typedef struct soap_load_options {
    * its size, header and some blocks are compared with those of the file that
    * was written with the model. */
   int check_weights;
+  /** How many devices of this host share a GPU, where the model's target has
+   * GPUs: devices 0 to n - 1 the first one, and so on. 0: 1. */
+  uint32_t devices_per_gpu;
 } soap_load_options;
 
 /** The rank that a launcher gave to this process; without one, 0. Before any

@@ -124,6 +124,7 @@ static soap_status load(const soap_load_options *given, soap_model **model,
               static_cast<int>(options.build));
     EngineOptions engineOptions;
     engineOptions.coresPerDevice = options.cores_per_device;
+    engineOptions.devicesPerGpu = options.devices_per_gpu;
     if ((options.link_bandwidth != 0 && !(options.link_bandwidth >= 1)) ||
         options.link_latency_ns > INT64_MAX / 2)
       invalid("expected a link bandwidth of 0 (no throttled links) or of 1 "

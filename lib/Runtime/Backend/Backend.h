@@ -109,6 +109,15 @@ public:
   virtual std::unique_ptr<Stream> makeStream(unsigned spins) = 0;
   virtual std::unique_ptr<Event> makeEvent() = 0;
 
+  /// Chooses a kernel for the calling thread's number of threads. `constant[i]`
+  /// says that operand i never changes; `native` is the code of a Native
+  /// kernel; what it points to outlives the kernel. Code is generated at the
+  /// first bind(): until then a kernel is cheap. Throws SOAP_INVALID with the
+  /// kernel's key if nothing implements it.
+  virtual std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
+                                             const std::vector<bool> &constant,
+                                             const NativeCode &native) = 0;
+
   /// @{ From beginCapture() to endCapture(), what is enqueued on the streams of
   /// the device is captured and does not run. Before, all streams have been
   /// synchronized. All events that are waited for are recorded within. Only for
@@ -116,6 +125,18 @@ public:
   virtual void beginCapture() {}
   virtual std::unique_ptr<Graph> endCapture() { return nullptr; }
   /// @}
+};
+
+/// Which of the machine's units a device of a model is to run on.
+struct DevicePlace {
+  uint32_t number = 0; ///< Of the device in the model.
+  /// Its position among the devices that this process runs, and among those of
+  /// all processes of this host.
+  uint32_t inProcess = 0, onHost = 0;
+  /// How many devices this process and this host run.
+  uint32_t processDevices = 1, hostDevices = 1;
+  /// How many devices of this host are to share a GPU, if the target has GPUs.
+  uint32_t devicesPerGpu = 1;
 };
 
 /// What the engine has to know of a backend.
@@ -129,6 +150,8 @@ struct BackendTraits {
   bool runsInPlace = false;
   /// Devices can capture and replay.
   bool captures = false;
+  /// What is captured may have host calls that wait for those of others.
+  bool capturedCallsWait = true;
 };
 
 /// A kind of device. Its functions may be called by any thread.
@@ -146,20 +169,12 @@ public:
   /// Lets kernels that the calling thread makes and enqueues use so many
   /// threads of the host, if they use any.
   virtual void useThreads(size_t count) const {}
-  /// Chooses a kernel for the calling thread's number of threads. `constant[i]`
-  /// says that operand i never changes; `native` is the code of a Native
-  /// kernel; what it points to outlives the kernel. Code is generated at the
-  /// first bind(): until then a kernel is cheap. Throws SOAP_INVALID with the
-  /// kernel's key if nothing implements it.
-  virtual std::unique_ptr<Kernel>
-  makeKernel(const fb::Kernel &kernel, const std::vector<bool> &constant,
-             const NativeCode &native) const = 0;
-
   /// What BackendDevice::discard() gives back of a range of a block.
   virtual uint64_t discardableBytes(uint64_t offset, uint64_t bytes) const {
     return 0;
   }
-  virtual std::unique_ptr<BackendDevice> makeDevice(uint32_t number) const = 0;
+  virtual std::unique_ptr<BackendDevice>
+  makeDevice(const DevicePlace &place) const = 0;
   /// Makes a transport of the device's own library; null if it has none for
   /// these devices: then data are staged through host memory.
   virtual std::unique_ptr<Transport>

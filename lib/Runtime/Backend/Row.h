@@ -41,6 +41,8 @@ public:
   /// Enqueues the commands of the row. What it enqueues in the Step phase does
   /// not depend on the step, so that it may be captured and replayed.
   virtual void enqueue(Stream &stream, const Step &step) = 0;
+  /// True if it enqueues calls of the host.
+  virtual bool callsHost() const { return false; }
   /// Bytes that this device copied or received in the last step. Like
   /// movements(), to be called when the stream has been synchronized.
   virtual uint64_t bytes() const { return 0; }

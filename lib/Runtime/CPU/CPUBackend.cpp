@@ -87,6 +87,11 @@ public:
   std::unique_ptr<Event> makeEvent() override {
     return std::make_unique<CPUEvent>();
   }
+  std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
+                                     const std::vector<bool> &constant,
+                                     const NativeCode &native) override {
+    return makeCPUKernel(kernel, constant, native);
+  }
 };
 
 class CPUBackend final : public Backend {
@@ -123,17 +128,12 @@ public:
       setter(static_cast<int>(count));
   }
 
-  std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
-                                     const std::vector<bool> &constant,
-                                     const NativeCode &native) const override {
-    return makeCPUKernel(kernel, constant, native);
-  }
-
   uint64_t discardableBytes(uint64_t offset, uint64_t bytes) const override {
     return wholePageBytes(offset, bytes);
   }
 
-  std::unique_ptr<BackendDevice> makeDevice(uint32_t) const override {
+  std::unique_ptr<BackendDevice>
+  makeDevice(const DevicePlace &) const override {
     return std::make_unique<CPUDevice>();
   }
 

@@ -12,8 +12,8 @@
 
 namespace soap::runtime {
 
-/// Backend::makeKernel() of the CPU: oneDNN where it has a kernel that is more
-/// than its reference, else a loop of our own, else the reference.
+/// BackendDevice::makeKernel() of the CPU: oneDNN where it has a kernel that is
+/// more than its reference, else a loop of our own, else the reference.
 std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       const NativeCode &native);

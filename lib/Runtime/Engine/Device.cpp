@@ -36,14 +36,15 @@ private:
 };
 } // namespace
 
-Device::Device(uint32_t id, std::shared_ptr<const CompiledModel> compiled,
+Device::Device(const DevicePlace &place,
+               std::shared_ptr<const CompiledModel> compiled,
                const Backend &backend, const Links &links, unsigned streamSpins)
-    : id_(id), model_(std::move(compiled)),
-      table_(model_->table().devices()->Get(id)), backend_(backend),
-      traits_(backend.traits()), device_(backend.makeDevice(id)),
+    : id_(place.number), model_(std::move(compiled)),
+      table_(model_->table().devices()->Get(id_)), backend_(backend),
+      traits_(backend.traits()), device_(backend.makeDevice(place)),
       activations_(*device_, table_->activation_bytes()),
       parameters_(*device_, table_->parameter_bytes()),
-      kernels_(backend, model_->table(),
+      kernels_(backend, *device_, model_->table(),
                [this](uint32_t symbol) { return model_->native(symbol); }) {
   for (std::unique_ptr<Stream> &stream : streams_)
     stream = device_->makeStream(streamSpins);
@@ -177,6 +178,19 @@ std::exception_ptr Device::runInPlace(fb::Stream stream, fb::Phase phase,
   return failure;
 }
 
+bool Device::canCapture(const DeviceProgram &program) const {
+  auto callsHost = [](const StreamProgram &stream) {
+    return std::any_of(
+        stream.rows.begin(), stream.rows.end(), [](const ProgramRow &row) {
+          return row.row->phase() == fb::Phase::Step && row.action->callsHost();
+        });
+  };
+  return traits_.captures &&
+         (traits_.capturedCallsWait ||
+          std::none_of(std::begin(program.streams), std::end(program.streams),
+                       callsHost));
+}
+
 std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
                                      bool trace) {
   std::exception_ptr failure;
@@ -186,8 +200,10 @@ std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
       if (program.streams[stream].rows[position].row->phase() == phase)
         enqueue(stream, position, current, trace, failure);
   };
-  if (phase != fb::Phase::Step || !traits_.captures || trace) {
+  bool captures = program.step || (program.plainSteps && canCapture(program));
+  if (phase != fb::Phase::Step || trace || !captures) {
     enqueueAll();
+    program.plainSteps += phase == fb::Phase::Step;
   } else if (!program.step) {
     device_->beginCapture();
     enqueueAll();

@@ -57,7 +57,11 @@ struct DeviceProgram {
   StreamProgram streams[2];
   /// Its rows in table order: (stream, position).
   std::vector<std::pair<uint8_t, uint32_t>> positions;
-  std::unique_ptr<Graph> step; ///< The rows of a step, captured.
+  /// The rows of a step, captured.
+  std::unique_ptr<Graph> step;
+  /// Steps since load that were not captured: the first one never is, so that
+  /// libraries load what they need.
+  uint64_t plainSteps = 0;
 };
 
 class Device {
@@ -65,7 +69,7 @@ public:
   /// Reserves arenas and makes all rows but launches, whose kernels belong to
   /// the device's own thread. `backend` and what `links` names outlive the
   /// device. `streamSpins`: see Backend::makeStream().
-  Device(uint32_t id, std::shared_ptr<const CompiledModel> model,
+  Device(const DevicePlace &place, std::shared_ptr<const CompiledModel> model,
          const Backend &backend, const Links &links, unsigned streamSpins);
   ~Device();
 
@@ -125,6 +129,8 @@ private:
   std::exception_ptr runInPlace(fb::Stream stream, fb::Phase phase,
                                 const Step &step, bool trace);
   std::exception_ptr runQueued(fb::Phase phase, const Step &step, bool trace);
+  /// True if the rows of a step may be captured.
+  bool canCapture(const DeviceProgram &program) const;
   void enqueue(uint8_t stream, uint32_t position, const Step &step, bool trace,
                std::exception_ptr &failure);
   std::unique_ptr<RowAction> makeLaunch(const fb::Launch &launch);

@@ -16,9 +16,10 @@ using namespace soap::runtime;
 // DeviceKernels
 //===----------------------------------------------------------------------===//
 
-DeviceKernels::DeviceKernels(const Backend &backend, const fb::Model &model,
-                             Natives natives)
-    : backend_(backend), model_(model), natives_(std::move(natives)),
+DeviceKernels::DeviceKernels(const Backend &backend, BackendDevice &device,
+                             const fb::Model &model, Natives natives)
+    : backend_(backend), device_(device), model_(model),
+      natives_(std::move(natives)),
       implementations_(items(model.kernels()).size()) {}
 
 static std::vector<bool> constantOperands(const fb::Launch &launch) {
@@ -41,7 +42,7 @@ Kernel &DeviceKernels::get(const fb::Launch &launch) {
     if (!code.device)
       code.function = natives_(native->symbol());
   }
-  kernel = backend_.makeKernel(row, constantOperands(launch), code);
+  kernel = device_.makeKernel(row, constantOperands(launch), code);
   implementations_[launch.kernel()] = kernel->implementation();
   return *kernel;
 }

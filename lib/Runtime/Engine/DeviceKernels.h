@@ -53,9 +53,10 @@ struct MemoryNeeds {
 class DeviceKernels {
 public:
   using Natives = std::function<soap_native_kernel(uint32_t symbol)>;
-  /// `model` outlives this; `natives` finds the functions of the model.
-  DeviceKernels(const Backend &backend, const fb::Model &model,
-                Natives natives);
+  /// `device`, one of `backend`, and `model` outlive this; `natives` finds the
+  /// functions of the model.
+  DeviceKernels(const Backend &backend, BackendDevice &device,
+                const fb::Model &model, Natives natives);
 
   const Backend &backend() const { return backend_; }
 
@@ -71,6 +72,7 @@ public:
 
 private:
   const Backend &backend_;
+  BackendDevice &device_;
   const fb::Model &model_;
   Natives natives_;
   std::map<std::pair<uint32_t, std::vector<bool>>, std::unique_ptr<Kernel>>

@@ -65,7 +65,8 @@ void LiveEngines::restAll() {
 Engine::Engine(std::shared_ptr<const CompiledModel> model,
                const EngineOptions &options)
     : model_(std::move(model)), observer_(options.observer),
-      group_(options.group) {
+      group_(options.group),
+      devicesPerGpu_(std::max(options.devicesPerGpu, 1U)) {
   agree(group_.get(), [&] {
     placement_ = placeDevices(model_->table().devices()->size(), options.map,
                               group_.get());

@@ -12,7 +12,7 @@
 #include "Engine/Device.h"
 #include "Engine/HostRows.h"
 #include "Engine/State.h"
-#include "Process/Group.h"
+#include "Process/HostShare.h"
 #include "Wait.h"
 #include "soap/Links/LinkSpeed.h"
 #include <exception>
@@ -24,7 +24,8 @@
 namespace soap::runtime {
 
 struct EngineOptions {
-  size_t coresPerDevice = 0; ///< 0: as the model says, else an even share.
+  size_t coresPerDevice = 0;  ///< 0: as the model says, else an even share.
+  uint32_t devicesPerGpu = 0; ///< 0: 1.
   /// The processes that run the model together; null: this one alone.
   std::shared_ptr<Group> group;
   std::vector<uint32_t> map; ///< Rank of each device; empty: an even spread.
@@ -122,9 +123,11 @@ private:
 
   std::shared_ptr<const CompiledModel> model_;
   std::unique_ptr<Safetensors> weights_;
+  HostShare hostShare_;
   CoreSplit split_;
   Observer observer_;
   std::shared_ptr<Group> group_;
+  uint32_t devicesPerGpu_;
   Placement placement_;
   const Backend *backend_ = nullptr;
   std::unique_ptr<Channels> channels_;

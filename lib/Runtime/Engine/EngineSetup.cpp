@@ -7,7 +7,6 @@
 
 #include "Engine/Engine.h"
 #include "Model/Check.h"
-#include "Process/HostShare.h"
 #include "Transport/Staged.h"
 #include "Transport/Throttle.h"
 #include <algorithm>
@@ -42,8 +41,9 @@ void Engine::place(const EngineOptions &options) {
   for (uint32_t rank : placement_.rankOf)
     same += ' ' + std::to_string(rank);
   std::vector<int> allowed = allowedCores();
-  HostShare share =
+  hostShare_ =
       shareHost(group_.get(), placement_, allowed, neededMemory(), same);
+  const HostShare &share = hostShare_;
   agree(group_.get(), [&] {
     uint64_t available = backend_->availableMemory();
     if (share.neededBytes > available)
@@ -120,9 +120,19 @@ void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   if (!transport_)
     transport_ = makeStagedTransport(*channels_, backend_->traits());
   Links links{meetings, *transport_, *channels_, host};
-  for (uint32_t number : placement_.localDevices())
-    devices_.push_back(std::make_unique<Device>(number, model_, *backend_,
-                                                links, split_.streamSpins));
+  std::vector<uint32_t> local = placement_.localDevices();
+  DevicePlace place;
+  place.onHost = hostShare_.firstOnHost;
+  place.processDevices = static_cast<uint32_t>(local.size());
+  place.hostDevices = hostShare_.onHost;
+  place.devicesPerGpu = devicesPerGpu_;
+  for (uint32_t number : local) {
+    place.number = number;
+    devices_.push_back(std::make_unique<Device>(place, model_, *backend_, links,
+                                                split_.streamSpins));
+    ++place.inProcess;
+    ++place.onHost;
+  }
   remoteEnds_.resize(items(model_->table().programs()).size());
   if (group_ && placement_.rank == 0)
     makeHostSides(host);
@@ -191,7 +201,9 @@ std::vector<MemoryNeeds> runtime::planMemory(const void *data, size_t size,
   std::thread([&] {
     try {
       backend.useThreads(split.compute[0].size());
-      DeviceKernels kernels(backend, table, [](uint32_t) { return nullptr; });
+      std::unique_ptr<BackendDevice> device = backend.makeDevice({});
+      DeviceKernels kernels(backend, *device, table,
+                            [](uint32_t) { return nullptr; });
       uint32_t number = 0;
       for (const fb::Device *device : items(table.devices())) {
         all.push_back(planMemory(

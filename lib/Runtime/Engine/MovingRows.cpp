@@ -107,6 +107,11 @@ public:
   void free(DevicePointer, uint64_t) override {}
   std::unique_ptr<Stream> makeStream(unsigned) override { return nullptr; }
   std::unique_ptr<Event> makeEvent() override { return nullptr; }
+  std::unique_ptr<Kernel> makeKernel(const fb::Kernel &,
+                                     const std::vector<bool> &,
+                                     const NativeCode &) override {
+    return nullptr;
+  }
 };
 } // namespace
 

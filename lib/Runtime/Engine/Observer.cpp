@@ -91,6 +91,7 @@ public:
     row_->enqueue(stream, step);
     show_.enqueue(stream);
   }
+  bool callsHost() const override { return true; }
   uint64_t bytes() const override { return row_->bytes(); }
   void movements(std::vector<Movement> &result) const override {
     row_->movements(result);

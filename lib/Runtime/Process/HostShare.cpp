@@ -20,6 +20,7 @@ HostShare runtime::shareHost(Group *group, const Placement &placement,
         std::count(placement.rankOf.begin(), placement.rankOf.end(), rank));
   };
   share.devices = devicesOf(placement.rank);
+  share.onHost = static_cast<uint32_t>(share.devices);
   share.neededBytes = neededBytes;
   if (!group)
     return share;
@@ -45,6 +46,10 @@ HostShare runtime::shareHost(Group *group, const Placement &placement,
                                std::stoull(all[rank].substr(first + 1)),
                                &share.neededBytes))
       share.neededBytes = UINT64_MAX;
+    auto count = static_cast<uint32_t>(devicesOf(rank));
+    share.onHost += count;
+    if (rank < placement.rank)
+      share.firstOnHost += count;
     if (all[rank].substr(second + 1) != set)
       continue; // The launcher has bound it to cores of its own.
     share.devices += devicesOf(rank);

@@ -17,6 +17,8 @@ struct HostShare {
   /// Devices of all processes that may use the same cores, and how many of them
   /// come before this process's.
   size_t devices = 0, firstDevice = 0;
+  /// The same of all processes of this host, whatever cores they may use.
+  uint32_t onHost = 0, firstOnHost = 0;
   /// What all processes of the host need.
   uint64_t neededBytes = 0;
 };

@@ -77,6 +77,7 @@ public:
         stream.copyFromHost(span.box, staging_ + span.offset, span.device);
   }
 
+  bool callsHost() const override { return true; }
   uint64_t bytes() const override { return hostMove_->bytes(); }
   void movements(std::vector<Movement> &result) const override {
     hostMove_->movements(result);

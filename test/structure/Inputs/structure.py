@@ -36,7 +36,7 @@ CPU_ROOMS = {"Target/CPU", "Target/Registration", "Runtime/CPU"}
 # Rooms of Target that are none of a machine.
 NO_TARGETS = {"Target", "Target/Host", "Target/Model", "Target/ONNX"}
 MAY_NAME_TARGETS = {"Target/Registration"}
-BACKENDS = {"Runtime/CPU"}
+BACKENDS = {"Runtime/CPU", "Runtime/CUDA"}
 # What knows no costs, and what knows them. Rooms below these count as well.
 BELOW_COSTS = ("Dialect", "Links", "Partition", "Support", "Topology")
 COSTS = ("CostModel", "Search")

@@ -119,14 +119,9 @@ public:
   uint64_t availableMemory() const override { return cpu().availableMemory(); }
   void useThreads(size_t) const override { cpu().useThreads(1); }
 
-  std::unique_ptr<Kernel> makeKernel(const fb::Kernel &kernel,
-                                     const std::vector<bool> &constant,
-                                     const NativeCode &native) const override {
-    return std::make_unique<EmulatedKernel>(
-        cpu().makeKernel(kernel, constant, native));
-  }
-  std::unique_ptr<BackendDevice> makeDevice(uint32_t number) const override {
-    return std::make_unique<Device>(number, cpu());
+  std::unique_ptr<BackendDevice>
+  makeDevice(const DevicePlace &place) const override {
+    return std::make_unique<Device>(place.number, cpu());
   }
   std::unique_ptr<Transport>
   makeTransport(const TransportOptions &options) const override {
@@ -140,6 +135,13 @@ private:
   static const Backend &cpu() { return findBackend("cpu"); }
 };
 } // namespace
+
+std::unique_ptr<Kernel> Device::makeKernel(const fb::Kernel &kernel,
+                                           const std::vector<bool> &constant,
+                                           const NativeCode &native) {
+  return std::make_unique<EmulatedKernel>(
+      kernelDevice_->makeKernel(kernel, constant, native));
+}
 
 extern "C" const Backend *soap_backend(const char *runtime) {
   static const EmulatedBackend backend;

@@ -195,7 +195,7 @@ static std::vector<Device *> &allDevices() {
 }
 
 Device::Device(uint32_t number, const Backend &cpu)
-    : number_(number), cpu_(cpu), kernelDevice_(cpu.makeDevice(number)),
+    : number_(number), cpu_(cpu), kernelDevice_(cpu.makeDevice({})),
       seed_(Settings::fromEnvironment().seed) {
   Scheduler::Lock lock(Scheduler::get().mutex);
   allDevices().push_back(this);

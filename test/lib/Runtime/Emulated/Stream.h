@@ -89,6 +89,9 @@ public:
   void free(runtime::DevicePointer block, uint64_t bytes) override;
   std::unique_ptr<runtime::Stream> makeStream(unsigned spins) override;
   std::unique_ptr<runtime::Event> makeEvent() override;
+  std::unique_ptr<runtime::Kernel>
+  makeKernel(const fb::Kernel &kernel, const std::vector<bool> &constant,
+             const runtime::NativeCode &native) override;
   void beginCapture() override;
   std::unique_ptr<runtime::Graph> endCapture() override;
 

@@ -1,0 +1,352 @@
+//===- MatMulKernel.cpp - Products by cuBLASLt ----------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CUDA/Blas.h"
+#include "CUDA/CudaKernels.h"
+#include "CUDA/MatMulShape.h"
+#include "CUDA/Stream.h"
+#include <mutex>
+
+using namespace soap;
+using namespace soap::runtime;
+using namespace soap::runtime::cuda;
+
+namespace {
+using Description = BlasObject<cublasLtMatmulDesc_t>;
+using Layout = BlasObject<cublasLtMatrixLayout_t>;
+using Algorithm = cublasLtMatmulHeuristicResult_t;
+
+/// The library's matrices are column-major: ours are their transposes, so it is
+/// asked for y' = b' a'. A bias that is a row of y is then a column, as its
+/// epilogue wants.
+class Product {
+public:
+  Product(const Gpu &gpu, const fb::MatMul &op, MatMulShape shape,
+          cudaDataType_t type, bool hasRow);
+
+  /// What the library proposes, best first, within so much scratch memory.
+  std::vector<Algorithm> propose(uint64_t workspaceBytes) const;
+  /// Enqueues one call. `row` is the bias that the epilogue adds, if it does.
+  void enqueue(CUstream stream, const Algorithm &algorithm,
+               const MatMulShape::Call &call, DevicePointer a, DevicePointer b,
+               DevicePointer y, DevicePointer workspace, bool adds) const;
+  void setRow(DevicePointer row);
+  const MatMulShape &shape() const { return shape_; }
+
+private:
+  Layout makeLayout(int64_t rows, int64_t columns, int64_t stride) const;
+
+  const Gpu &gpu_;
+  MatMulShape shape_;
+  cudaDataType_t type_;
+  float alpha_;
+  Description description_;
+  Layout a_, b_, y_;
+};
+} // namespace
+
+static Description makeDescription(const Gpu &gpu) {
+  (void)blasHandle(gpu); // Loads the library.
+  cublasLtMatmulDesc_t handle = nullptr;
+  checkBlas(
+      blas().cublasLtMatmulDescCreate(&handle, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+      "to describe a product");
+  return {handle, blas().cublasLtMatmulDescDestroy};
+}
+
+Layout Product::makeLayout(int64_t rows, int64_t columns,
+                           int64_t stride) const {
+  cublasLtMatrixLayout_t handle = nullptr;
+  checkBlas(blas().cublasLtMatrixLayoutCreate(
+                &handle, type_, static_cast<uint64_t>(rows),
+                static_cast<uint64_t>(columns), rows),
+            "to describe a matrix");
+  Layout layout(handle, blas().cublasLtMatrixLayoutDestroy);
+  auto batch = static_cast<int32_t>(shape_.batch);
+  auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, const void *value,
+                 size_t bytes) {
+    checkBlas(blas().cublasLtMatrixLayoutSetAttribute(handle, attribute, value,
+                                                      bytes),
+              "to describe a stack of matrices");
+  };
+  set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof(batch));
+  set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride));
+  return layout;
+}
+
+Product::Product(const Gpu &gpu, const fb::MatMul &op, MatMulShape given,
+                 cudaDataType_t type, bool hasRow)
+    : gpu_(gpu), shape_(std::move(given)), type_(type), alpha_(op.alpha()),
+      description_(makeDescription(gpu)),
+      a_(op.transpose_a() ? makeLayout(shape_.m, shape_.k, shape_.aStride)
+                          : makeLayout(shape_.k, shape_.m, shape_.aStride)),
+      b_(op.transpose_b() ? makeLayout(shape_.k, shape_.n, shape_.bStride)
+                          : makeLayout(shape_.n, shape_.k, shape_.bStride)),
+      y_(makeLayout(shape_.n, shape_.m, shape_.yStride)) {
+  auto set = [&](cublasLtMatmulDescAttributes_t attribute, int32_t value) {
+    checkBlas(blas().cublasLtMatmulDescSetAttribute(
+                  description_.get(), attribute, &value, sizeof(value)),
+              "to describe a product");
+  };
+  // The library's first operand is our second one.
+  set(CUBLASLT_MATMUL_DESC_TRANSA,
+      op.transpose_b() ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(CUBLASLT_MATMUL_DESC_TRANSB,
+      op.transpose_a() ? CUBLAS_OP_T : CUBLAS_OP_N);
+  if (hasRow)
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+}
+
+void Product::setRow(DevicePointer row) {
+  auto pointer = row.value();
+  checkBlas(blas().cublasLtMatmulDescSetAttribute(
+                description_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &pointer,
+                sizeof(pointer)),
+            "to take a bias");
+}
+
+std::vector<Algorithm> Product::propose(uint64_t workspaceBytes) const {
+  cublasLtMatmulPreference_t handle = nullptr;
+  checkBlas(blas().cublasLtMatmulPreferenceCreate(&handle),
+            "to take preferences");
+  BlasObject<cublasLtMatmulPreference_t> preference(
+      handle, blas().cublasLtMatmulPreferenceDestroy);
+  checkBlas(blas().cublasLtMatmulPreferenceSetAttribute(
+                handle, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                &workspaceBytes, sizeof(workspaceBytes)),
+            "to take preferences");
+  // A call of several may begin at any matrix of an operand.
+  if (shape_.calls.size() > 1) {
+    constexpr uint32_t alignment = 2;
+    for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      checkBlas(blas().cublasLtMatmulPreferenceSetAttribute(
+                    handle, which, &alignment, sizeof(alignment)),
+                "to take preferences");
+  }
+  constexpr int most = 8;
+  std::vector<Algorithm> proposals(most);
+  int count = 0;
+  cublasStatus_t status = blas().cublasLtMatmulAlgoGetHeuristic(
+      blasHandle(gpu_), description_.get(), b_.get(), a_.get(), y_.get(),
+      y_.get(), handle, most, proposals.data(), &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+    return {};
+  checkBlas(status, "to propose an algorithm");
+  proposals.resize(static_cast<size_t>(count));
+  return proposals;
+}
+
+void Product::enqueue(CUstream stream, const Algorithm &algorithm,
+                      const MatMulShape::Call &call, DevicePointer a,
+                      DevicePointer b, DevicePointer y, DevicePointer workspace,
+                      bool adds) const {
+  int64_t size = type_ == CUDA_R_32F ? 4 : 2;
+  auto at = [&](DevicePointer base, int64_t offset) {
+    return reinterpret_cast<void *>(base.value() +
+                                    static_cast<uintptr_t>(offset * size));
+  };
+  float beta = adds ? 1 : 0;
+  checkBlas(blas().cublasLtMatmul(blasHandle(gpu_), description_.get(), &alpha_,
+                                  at(b, call.b), b_.get(), at(a, call.a),
+                                  a_.get(), &beta, at(y, call.y), y_.get(),
+                                  at(y, call.y), y_.get(), &algorithm.algo,
+                                  reinterpret_cast<void *>(workspace.value()),
+                                  algorithm.workspaceSize, stream),
+            "to enqueue a product");
+}
+
+//===----------------------------------------------------------------------===//
+// The choice of an algorithm
+//===----------------------------------------------------------------------===//
+
+/// What was measured in this process, by GPU and kernel.
+static std::pair<std::mutex, std::map<std::string, Algorithm>> &measured() {
+  static auto *all =
+      new std::pair<std::mutex, std::map<std::string, Algorithm>>;
+  return *all;
+}
+
+/// The fastest of several algorithms, writing to a result of their own: what
+/// lies in the buffers is left as it is.
+static Algorithm measure(CudaDevice &device, const Product &product,
+                         const std::vector<Algorithm> &proposals,
+                         const Binding &binding, uint64_t resultBytes) {
+  DeviceBlock result;
+  try {
+    result = DeviceBlock(device, resultBytes);
+  } catch (const Error &) {
+    return proposals[0]; // There is no memory to measure in.
+  }
+  CudaStream stream(device);
+  std::vector<int64_t> starts(proposals.size()), ends(proposals.size());
+  constexpr int warmups = 2, runs = 5;
+  for (size_t i = 0; i != proposals.size(); ++i) {
+    auto run = [&](int times) {
+      for (int r = 0; r != times; ++r)
+        product.enqueue(stream.handle(), proposals[i], product.shape().calls[0],
+                        binding.operands[0], binding.operands[1], result.data(),
+                        binding.scratchpad, /*adds=*/false);
+    };
+    run(warmups);
+    stream.stamp(starts[i]);
+    run(runs);
+    stream.stamp(ends[i]);
+  }
+  stream.synchronize();
+  size_t best = 0;
+  for (size_t i = 1; i != proposals.size(); ++i)
+    if (ends[i] - starts[i] < ends[best] - starts[best])
+      best = i;
+  return proposals[best];
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+class BoundMatMul final : public BoundKernel {
+public:
+  BoundMatMul(std::unique_ptr<Product> product, const Algorithm &algorithm,
+              const Binding &binding, std::optional<StridedCopy> bias)
+      : product_(std::move(product)), algorithm_(algorithm), binding_(binding),
+        bias_(std::move(bias)) {}
+
+  void enqueue(Stream &stream) override {
+    auto &own = static_cast<CudaStream &>(stream);
+    own.gpu().use();
+    DevicePointer y = binding_.results[0];
+    if (bias_)
+      own.copy(*bias_, binding_.operands[2], y);
+    for (const MatMulShape::Call &call : product_->shape().calls)
+      product_->enqueue(own.handle(), algorithm_, call, binding_.operands[0],
+                        binding_.operands[1], y, binding_.scratchpad,
+                        bias_.has_value());
+  }
+
+private:
+  std::unique_ptr<Product> product_;
+  Algorithm algorithm_;
+  Binding binding_;
+  std::optional<StridedCopy> bias_; ///< Where the epilogue does not add it.
+};
+
+class MatMulKernel final : public Kernel {
+public:
+  MatMulKernel(CudaDevice &device, const fb::Kernel &kernel,
+               MatMulShape productShape, cudaDataType_t type,
+               std::optional<StridedCopy> bias, bool hasRow)
+      : device_(device), kernel_(kernel), shape_(std::move(productShape)),
+        type_(type), bias_(std::move(bias)), hasRow_(hasRow) {
+    constexpr uint64_t otherwise = uint64_t{32} << 20;
+    uint64_t most = kernel.workspace_bytes();
+    proposals_ = makeProduct()->propose(most ? most : otherwise);
+    implementation_ = "cublasLt";
+  }
+  bool isSupported() const { return !proposals_.empty(); }
+
+  size_t scratchpadBytes() const override {
+    size_t bytes = 0;
+    for (const Algorithm &proposal : proposals_)
+      bytes = std::max(bytes, proposal.workspaceSize);
+    return bytes;
+  }
+
+  std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
+    auto product = makeProduct();
+    if (hasRow_)
+      product->setRow(binding.operands[2]);
+    const Algorithm &algorithm = choose(*product, binding);
+    return std::make_unique<BoundMatMul>(std::move(product), algorithm, binding,
+                                         bias_);
+  }
+
+private:
+  std::unique_ptr<Product> makeProduct() const {
+    return std::make_unique<Product>(device_.gpu(), *kernel_.op_as_MatMul(),
+                                     shape_, type_, hasRow_);
+  }
+  Algorithm choose(const Product &product, const Binding &binding) const {
+    if (proposals_.size() == 1)
+      return proposals_[0];
+    std::string key = text(device_.gpu().ordinal, ' ', kernel_.key()->str(),
+                           ' ', kernel_.workspace_bytes());
+    auto &[mutex, all] = measured();
+    std::lock_guard<std::mutex> lock(mutex);
+    auto it = all.find(key);
+    if (it == all.end()) {
+      const fb::TensorType *y = kernel_.results()->Get(0);
+      auto bytes = byteCount(y->element(), toVector(y->shape()));
+      it = all.emplace(key, measure(device_, product, proposals_, binding,
+                                    static_cast<uint64_t>(bytes)))
+               .first;
+    }
+    return it->second;
+  }
+
+  CudaDevice &device_;
+  const fb::Kernel &kernel_;
+  MatMulShape shape_;
+  cudaDataType_t type_;
+  std::optional<StridedCopy> bias_;
+  bool hasRow_;
+  std::vector<Algorithm> proposals_;
+};
+} // namespace
+
+std::unique_ptr<Kernel> cuda::makeMatMulKernel(CudaDevice &device,
+                                               const fb::Kernel &kernel) {
+  const fb::MatMul *op = kernel.op_as_MatMul();
+  if (kernel.operands()->size() != (op->bias() ? 3U : 2U))
+    return nullptr;
+  fb::ElementType element = kernel.results()->Get(0)->element();
+  for (const fb::TensorType *operand : items(kernel.operands()))
+    if (operand->element() != element)
+      return nullptr;
+  cudaDataType_t type;
+  switch (element) {
+  case fb::ElementType::F32:
+    type = CUDA_R_32F;
+    break;
+  case fb::ElementType::F16:
+    type = CUDA_R_16F;
+    break;
+  case fb::ElementType::BF16:
+    type = CUDA_R_16BF;
+    break;
+  default:
+    return nullptr;
+  }
+  auto shapeOf = [](const fb::TensorType *tensor) {
+    return toVector(tensor->shape());
+  };
+  Shape y = shapeOf(kernel.results()->Get(0));
+  auto shape = MatMulShape::of(*op, shapeOf(kernel.operands()->Get(0)),
+                               shapeOf(kernel.operands()->Get(1)), y);
+  // A sum of nothing is none that the library computes.
+  if (!shape || shape->k == 0 || shape->batch > INT32_MAX)
+    return nullptr;
+  std::optional<StridedCopy> bias;
+  bool hasRow = false;
+  if (op->bias()) {
+    Shape given = shapeOf(kernel.operands()->Get(2));
+    hasRow = isRow(given, y);
+    bias = broadcast(given, y, elementSize(element));
+    if (!bias)
+      return nullptr;
+    if (hasRow)
+      bias.reset();
+  }
+  auto result = std::make_unique<MatMulKernel>(
+      device, kernel, std::move(*shape), type, std::move(bias), hasRow);
+  if (!result->isSupported())
+    return nullptr;
+  return result;
+}
