@@ -6,8 +6,8 @@
 // CHECK-LABEL: func.func @main
 // CHECK: %[[STORED:.*]] = nn.scatter_elements
 // CHECK: %[[SHARE0:.*]] = nn.reduce %[[STORED]] {{.*}} nn.name = "sum"
-// CHECK-NOT: nn.scatter_elements
-// CHECK: %[[SHARE1:.*]] = nn.reduce {{.*}} nn.name = "sum#1"
+// CHECK: %[[SLICE:.*]] = nn.slice {{.*}} nn.name = "stored#1"
+// CHECK-NEXT: %[[SHARE1:.*]] = nn.reduce %[[SLICE]] {{.*}} nn.name = "sum#1"
 // CHECK: %[[LOSS:.*]] = nn.add %[[SHARE0]], %[[SHARE1]]
 // CHECK: nn.sgd
 // CHECK: nn.output %[[LOSS]] {nn.name = "loss"}
