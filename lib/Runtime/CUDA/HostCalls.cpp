@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDA/HostCalls.h"
-#include <atomic>
+#include <utility>
 
 using namespace soap::runtime;
 using namespace soap::runtime::cuda;
@@ -84,8 +84,7 @@ void HostCalls::work() {
     lock.unlock();
     run(*call);
     // What the call has written comes before the word that says so.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    done_->value() = 1;
+    __atomic_store_n(&done_->value(), 1U, __ATOMIC_RELEASE);
     lock.lock();
   }
 }
