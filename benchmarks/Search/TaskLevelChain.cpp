@@ -17,7 +17,7 @@ TaskLevelChain::TaskLevelChain(const SearchProblem &problem,
     : problem_(problem), options_(options), algorithm_(algorithm),
       tasks_(problem.graph, problem.topology, problem.costs),
       mix_(options.onlyKind ? detail::ProposalMix(*options.onlyKind)
-                            : detail::ProposalMix()) {}
+                            : detail::ProposalMix(problem.graph)) {}
 
 void TaskLevelChain::start(const Strategy &strategy) {
   current_ = strategy;

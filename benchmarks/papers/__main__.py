@@ -33,10 +33,12 @@ def run(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "table"))
-    parser.add_argument("--only", default="", metavar="REGEX", help="rows: NETWORK.CLUSTER.DEVICES.BATCHES")
+    parser.add_argument("--only", default="", metavar="REGEX", help="rows: NETWORK.CLUSTER.DEVICES.BATCHES[.ALGORITHM]")
     parser.add_argument("--proposals", type=int, default=100000, help="limit of each search")
     parser.add_argument("--budget", type=float, default=600, metavar="SECONDS", help="another one")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--check-local-optimality", action="store_true",
+                        help="compare what is found with its neighbours (Jia et al., section 8.4)")
     parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build" / "release")
     arguments = parser.parse_args()
     if arguments.what == "run":

@@ -37,6 +37,61 @@ def print_steps(rows):
               f"{report['lower_bound']['step_ns'] / 1e6:,.1f} | {report['search']['wall_seconds']:.0f} |")
 
 
+def print_found(rows, columns):
+    """Steps that several algorithms find: a line for each network, `columns` being titles and algorithms."""
+    by_name = {row.name: row.result() for row in rows}
+    titles = [title for title, _ in columns]
+    print("| network | devices | data parallel, ms | "
+          + " | ".join(f"{title}, ms | data parallel / it" for title in titles) + " | longest / shortest |")
+    print("|---" * (4 + 2 * len(columns)) + "|")
+    lines = {}
+    for row in rows:
+        lines.setdefault((row.network, row.cluster, row.devices, row.batches), {})[row.algorithm] = by_name[row.name]
+    for (network, cluster, devices, _), found in lines.items():
+        reports = [found.get(algorithm) for _, algorithm in columns]
+        if reports[0] is None:
+            continue
+        steps = [report and step(report, "found") for report in reports]
+        parallel = step(reports[0], "data-parallel")
+        print(f"| {network} | {devices} {cluster} | {shown(parallel)} | "
+              + " | ".join("- | -" if one is None else f"{shown(one)} | {ratio(parallel, one)}" for one in steps)
+              + f" | {ratio(max(filter(None, steps)), min(filter(None, steps)))} |")
+
+
+def print_splits(rows):
+    """Yi et al., table 6: steps of Algorithm 1 alone, and with splits; and figure 2: with the order that it enforces,
+    and in that of readiness."""
+    print("| network | devices | enforced order, ms | fifo, ms | whole operations, ms | with splits, ms | split |")
+    print("|---|---|---|---|---|---|---|")
+    for row in rows:
+        report = row.result()
+        if report is None or row.algorithm != "os-dpos":
+            continue
+        starts = {start["name"]: start["step_ns"] for start in report["search"]["starts"]}
+        times = {name: None if ns is None else ns / 1e6 for name, ns in starts.items()}
+        split = next((name for name in times if name.startswith("os-dpos with")), None)
+        splits = [ns for name, ns in times.items() if name.startswith("os-dpos with")]
+        print(f"| {row.network} | {row.devices} {row.cluster} | {shown(times.get('dpos of replicas'))} | "
+              f"{shown(times.get('dpos of replicas in order of fifo'))} | "
+              f"{shown(times.get('dpos of whole operations'))} | {shown(min(splits, default=None))} | "
+              f"{split.split()[2] if split else 0} |")
+
+
+def print_local(rows):
+    """Jia et al., section 8.4: whether a neighbour of what was found is better."""
+    print("| network | devices | neighbours | groups | all configurations of | finished | better by |")
+    print("|---|---|---|---|---|---|---|")
+    for row in rows:
+        report = row.result()
+        local = report and report.get("local_optimality")
+        if not local:
+            continue
+        better = local["better"]
+        gain = f"{1 - better['step_ns'] / local['step_ns']:.2%}" if better else "-"
+        print(f"| {row.network} | {row.devices} {row.cluster} | {local['neighbours']:,} | {local['groups']} | "
+              f"{local['complete_groups']} | {'yes' if local['finished'] else 'no'} | {gain} |")
+
+
 def print_parts(row):
     """Figure 8: step, bytes that move and the work of all devices."""
     report = row.result()
@@ -99,7 +154,27 @@ LAYERS = {
 }
 
 
+def print_comparisons(rows):
+    """Rows by algorithm."""
+    of = lambda batches, cluster, devices: [row for row in rows if (row.batches, row.cluster, row.devices)
+                                            == (batches, cluster, devices)]
+    print("## Placements on 4 K80 (figure 10a)\n")
+    print_found(of("all", "k80", 4), [("cross-entropy", "placement-cross-entropy"),
+                                      ("policy gradient", "placement-policy-gradient"), ("found", "mcmc")])
+    print("\n## OptCNN on 16 P100 (figure 10b)\n")
+    print_found(of("all", "p100", 16), [("OptCNN", "optcnn"), ("found", "mcmc")])
+    print("\n## OS-DPOS on 8 V100 (Yi et al., table 1)\n")
+    print_found(of("fastt", "v100", 8), [("OS-DPOS", "os-dpos"), ("found", "mcmc")])
+    print("\n## Splits and orders on 8 V100 (Yi et al., table 6, figure 2)\n")
+    print_splits(of("fastt", "v100", 8))
+    print("\n## Neighbours (section 8.4)\n")
+    print_local(rows)
+    print()
+
+
 def print_document(rows):
+    print_comparisons(rows)
+    rows = [row for row in rows if row.algorithm == "mcmc" and row.batches != "fastt"]
     by_name = {row.name: row for row in rows if row.result() is not None}
     for batches, title in (("each", "The batch is that of each device"), ("all", "The batch is that of all devices")):
         of_kind = [row for row in rows if row.name.endswith(batches) and row.name in by_name]

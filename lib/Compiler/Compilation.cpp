@@ -212,7 +212,36 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
                          training.bucketBytes));
   (*module_)->setAttr(nn::trainingAttrName,
                       StringAttr::get(&context_, describeTraining(training)));
-  return llvm::Error::success();
+  if (training.recompute.empty())
+    return llvm::Error::success();
+  step_ = module_->clone();
+  if (recomputesAsNeeded())
+    return llvm::Error::success();
+  nn::RecomputePassOptions recompute;
+  recompute.ops = training.recompute;
+  return runPasses(
+      [&](OpPassManager &passes) {
+        passes.addNestedPass<func::FuncOp>(nn::createRecomputePass(recompute));
+      },
+      "recompute", Kind::BadInput);
+}
+
+llvm::Error Compilation::normalize() {
+  return runPasses(
+      [&](OpPassManager &passes) {
+        // Layers of a step were unrolled before it was built.
+        buildNormalizePipeline(passes,
+                               options_.training ? 0 : options_.unrollRNN);
+      },
+      "normalize", Kind::BadInput, /*evaluation=*/true);
+}
+
+llvm::Error Compilation::fuse() {
+  // A strategy that the model carries is one of its single operations.
+  if (!options_.fuse || level_ != Level::Graph)
+    return llvm::Error::success();
+  return runPasses(buildFusePipeline, "fuse", Kind::Failed,
+                   /*evaluationToo=*/true);
 }
 
 llvm::Error Compilation::prepareGraph() {
@@ -221,20 +250,17 @@ llvm::Error Compilation::prepareGraph() {
   if (options_.training)
     if (llvm::Error error = buildTrainingStep(*options_.training))
       return error;
-  llvm::Error normal = runPasses(
-      [&](OpPassManager &passes) {
-        // Layers of a step were unrolled before it was built.
-        buildNormalizePipeline(passes,
-                               options_.training ? 0 : options_.unrollRNN);
-      },
-      "normalize", Kind::BadInput, /*evaluation=*/true);
+  llvm::Error normal = normalize();
   if (normal || options_.emit == Emit::NN)
     return normal;
+  if (llvm::Error error = fuse())
+    return error;
   if (options_.emit == Emit::SharedObject && options_.reference)
     normalized_ = module_->clone();
   if (llvm::Error error = attachTopology())
     return error;
-  if (options_.emit != Emit::Report && strategyName() == "search")
+  if (options_.emit != Emit::Report &&
+      (strategyName() == "search" || recomputesAsNeeded()))
     unconfigured_ = module_->clone();
   return llvm::Error::success();
 }

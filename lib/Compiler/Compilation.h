@@ -16,9 +16,28 @@
 #include "soap/Transforms/StrategyChoice.h"
 #include "soap/Verification/Proof.h"
 #include "soap/Verification/SimulatedProgram.h"
+#include "llvm/ADT/StringSet.h"
 #include <chrono>
 
 namespace soap {
+
+/// A step of training that makes values again, with a strategy.
+struct RepeatedStep {
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< With its topology.
+  /// Without; null if none is needed.
+  mlir::OwningOpRef<mlir::ModuleOp> normalized;
+  std::unique_ptr<ModuleProblem> problem; ///< Of `module`.
+  Strategy strategy;
+  int64_t stepNs = 0; ///< Simulated.
+};
+
+/// What recomputation saves and takes, simulated.
+struct RecomputationReport {
+  std::vector<int32_t> nodes; ///< That are made again.
+  /// Of the device that needs most, and of a step; with recomputation, and the
+  /// same strategy without.
+  int64_t peakBytes = 0, peakBytesBefore = 0, stepNs = 0, stepNsBefore = 0;
+};
 
 /// What one call of compileModel() knows while it goes from the model to what
 /// was asked for.
@@ -59,6 +78,8 @@ private:
   /// Normal form, and a topology.
   llvm::Error buildTrainingStep(const TrainingOptions &training);
   llvm::Error prepareGraph();
+  llvm::Error normalize();
+  llvm::Error fuse();
   /// From the strategy to tasks in launch order.
   llvm::Error makeTasks();
   /// From tasks to planned programs. `again`: the strategy was searched, does
@@ -112,9 +133,13 @@ private:
   /// The strategy to take: a name, a file, or empty: what the model carries.
   /// The module must have a topology.
   std::string strategyName() const;
-  llvm::Expected<Strategy> decideStrategy(const ModuleProblem &problem);
+  /// May make values again (recomputeAsNeeded()): then module_ and `problem`
+  /// are those of another step.
+  llvm::Expected<Strategy> decideStrategy(ModuleProblem &problem);
   StrategyRequest requestOf(const std::string &name);
   void recordSearch(const SearchResult &search);
+  /// If that is asked for, says whether a neighbour of the strategy is better.
+  void checkNeighbours(const ModuleProblem &problem, const Strategy &strategy);
   /// Configures all operations, by name, file or search, or as they are.
   llvm::Error configure();
   /// Lets the evaluation program follow the strategy of the step.
@@ -128,8 +153,50 @@ private:
                           const Strategy &strategy);
   /// What a strategy is, moves and takes, for files and tables.
   void describeStrategy(const ModuleProblem &problem, const Strategy &strategy);
+  /// Adds a row to the table of strategies. `inner`: the evaluation program, or
+  /// null.
+  llvm::Error addRow(mlir::SmallVectorImpl<StrategyReport> &rows,
+                     llvm::StringRef name, const ModuleProblem &problem,
+                     const Strategy &strategy, const ModuleProblem *inner);
   /// The table of strategies: the experts' and the search's.
   llvm::Error report();
+
+  //===--------------------------------------------------------------------===//
+  // Values that are made again: Recompute.cpp
+  //===--------------------------------------------------------------------===//
+
+  /// --recompute=auto, of a step of training.
+  bool recomputesAsNeeded() const;
+  /// The step, normalized, in which the operations called so are made again.
+  llvm::Expected<std::unique_ptr<RepeatedStep>>
+  makeStep(const llvm::StringSet<> &names, const Topology &topology);
+  /// The machine without what is set aside.
+  Topology usableMachine(const Topology &topology) const;
+  /// Makes values again until `strategy`, which does not fit into memory, fits.
+  /// Null: it never does.
+  llvm::Expected<std::unique_ptr<RepeatedStep>>
+  fitByRecomputation(const ModuleProblem &problem, const Strategy &strategy);
+  /// The fastest of the named strategies that fit only so, if its step takes
+  /// less than `limitNs`; else null.
+  llvm::Expected<std::unique_ptr<RepeatedStep>>
+  fitNamedStrategies(const ModuleProblem &problem, int64_t limitNs);
+  /// Searches a strategy for a step that makes values again, from the one that
+  /// it has.
+  llvm::Expected<std::unique_ptr<RepeatedStep>>
+  searchRepeated(const ModuleProblem &problem,
+                 std::unique_ptr<RepeatedStep> start);
+  /// Makes values again if the strategy that was `chosen` does not fit into
+  /// memory, or if none was found (failure). If it was searched, and fits, then
+  /// if another one is faster so. module_, `problem` and `chosen` are those of
+  /// the step that results.
+  llvm::Error recomputeAsNeeded(ModuleProblem &problem,
+                                mlir::FailureOr<Strategy> &chosen,
+                                bool searches);
+  llvm::Expected<RecomputationReport>
+  compareRecomputation(const ModuleProblem &problem, const Strategy &strategy);
+  /// Says what is made again, and what that saves and takes.
+  llvm::Error describeRecomputation(const ModuleProblem &problem,
+                                    const Strategy &strategy);
 
   //===--------------------------------------------------------------------===//
   // Planned programs: Programs.cpp
@@ -157,10 +224,14 @@ private:
   Level level_ = Level::Graph;
   /// The model as it was before a strategy was chosen; null if not needed.
   mlir::OwningOpRef<mlir::ModuleOp> normalized_;
-  /// The same with its topology, for a search that is repeated; null if the
-  /// strategy is not searched.
+  /// The same with its topology, for a search, or a choice of what is made
+  /// again, that is repeated; null if there is neither.
   mlir::OwningOpRef<mlir::ModuleOp> unconfigured_;
-  /// @{ Searches so far, and the bytes that they must leave of a device.
+  /// The step of training before its normal form, in which nothing is made
+  /// again; null without --recompute.
+  mlir::OwningOpRef<mlir::ModuleOp> step_;
+  /// @{ Searches so far, choices of what is made again counted like them, and
+  /// the bytes that they must leave of a device.
   static constexpr int maxSearches = 4;
   int searches_ = 0;
   std::map<int32_t, int64_t> reserved_;

@@ -154,7 +154,14 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
   if (!createSearchAlgorithm(options.search))
     return badInput(
         "expected --search=" + llvm::join(searchAlgorithmNames(), " or ") +
-        ", got: '" + options.search + "'");
+        ", or best: and some of them separated by commas, got: '" +
+        options.search + "'");
+  if (!options.startSearches.empty() &&
+      !createSearchAlgorithm(options.search, options.startSearches))
+    return badInput(
+        "expected --start=" + llvm::join(searchAlgorithmNames(), " or ") +
+        ", or several of them separated by commas, got: '" +
+        options.startSearches + "'");
   if (!(options.budgetSeconds > 0) || !std::isfinite(options.budgetSeconds))
     return badInput("expected --budget above 0, got: " +
                     llvm::Twine(std::to_string(options.budgetSeconds)));
@@ -167,9 +174,21 @@ static llvm::Error checkStrategy(const CompilerOptions &options) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkTraining(const CompilerOptions &options) {
+  if (!options.training)
+    return llvm::Error::success();
+  const std::vector<std::string> &list = options.training->recompute;
+  if (list.size() > 1 &&
+      (llvm::is_contained(list, "auto") || llvm::is_contained(list, "none")))
+    return badInput("expected --recompute=none, auto or a list of operations, "
+                    "got: '" +
+                    llvm::join(list, ",") + "'");
+  return llvm::Error::success();
+}
+
 llvm::Error soap::checkOptions(const ModelSource &source,
                                const CompilerOptions &options) {
-  for (auto check : {checkMachine, checkStrategy, checkOutput})
+  for (auto check : {checkMachine, checkStrategy, checkOutput, checkTraining})
     if (llvm::Error error = check(options))
       return error;
   return checkModel(source, options);

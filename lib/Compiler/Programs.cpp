@@ -40,10 +40,12 @@ llvm::Error Compilation::planMemory(bool &again) {
         if (topology.device(other).kind == topology.device(device).kind)
           reserved_[other] = std::max(reserved_[other], bytes);
     }
-    remark("search: device " + Twine(missing[0].device) + " needs " +
-           Twine(missing[0].planned) +
+    bool searches = strategyName() == "search";
+    remark(Twine(searches ? "search" : "recompute") + ": device " +
+           Twine(missing[0].device) + " needs " + Twine(missing[0].planned) +
            " bytes with those of the kernel library, and has " +
-           Twine(missing[0].capacity) + "; searching again, with " +
+           Twine(missing[0].capacity) + "; " +
+           (searches ? "searching" : "choosing") + " again, with " +
            Twine(reserved_[missing[0].device]) + " set aside");
     again = true;
     return llvm::Error::success();

@@ -33,6 +33,10 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
   object["step_ns"] = result.stepNs;
   if (result.sumNs)
     object["sum_ns"] = *result.sumNs;
+  if (result.lowerBoundNs)
+    object["lower_bound_ns"] = *result.lowerBoundNs;
+  if (result.spaceSize)
+    object["space"] = *result.spaceSize;
   llvm::json::Array starts;
   for (const auto &[name, stepNs] : result.starts)
     starts.push_back(llvm::json::Object{
@@ -43,6 +47,24 @@ static llvm::json::Object searchJSON(const SearchResult &result) {
   return object;
 }
 
+/// What the search proved, as the end of a sentence, or nothing.
+static std::string proofOf(const SearchResult &search) {
+  std::string text;
+  if (search.sumNs)
+    text += llvm::formatv("; least sum of costs {0:f3} ms",
+                          static_cast<double>(*search.sumNs) / 1e6);
+  if (search.lowerBoundNs && search.stop != StopReason::Proved)
+    text += llvm::formatv(
+        "; no strategy of the space takes less than {0:f3} ms (gap {1:P1})",
+        static_cast<double>(*search.lowerBoundNs) / 1e6,
+        static_cast<double>(search.stepNs - *search.lowerBoundNs) /
+            static_cast<double>(std::max<int64_t>(1, *search.lowerBoundNs)));
+  if (search.spaceSize)
+    text +=
+        llvm::formatv("; the space has {0:e1} strategies", *search.spaceSize);
+  return text;
+}
+
 void Compilation::recordSearch(const SearchResult &search) {
   remark(llvm::formatv(
       "search: {0} proposals in {1:f1} s, stopped by {2}; step time {3:f3} ms "
@@ -51,11 +73,7 @@ void Compilation::recordSearch(const SearchResult &search) {
       search.stop == StopReason::Cancelled
           ? "the user, the best so far is taken"
           : stringify(search.stop),
-      static_cast<double>(search.stepNs) / 1e6,
-      search.sumNs ? llvm::formatv("; least sum of costs {0:f3} ms",
-                                   static_cast<double>(*search.sumNs) / 1e6)
-                         .str()
-                   : ""));
+      static_cast<double>(search.stepNs) / 1e6, proofOf(search)));
   result_.search = searchJSON(search);
   result_.searchLog = csvOf(search);
   if (stateError_.empty())
@@ -67,6 +85,7 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
   request.name = name;
   request.schedule = options_.schedule;
   request.algorithm = options_.search;
+  request.startAlgorithms = options_.startSearches;
   request.reservedBytes = reserved_;
   SearchOptions &search = request.search;
   search.proposals = options_.proposals;
@@ -103,8 +122,7 @@ std::string Compilation::strategyName() const {
                                                            : "single";
 }
 
-llvm::Expected<Strategy>
-Compilation::decideStrategy(const ModuleProblem &problem) {
+llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   std::string name = strategyName();
   bool searches = name == "search";
   if (llvm::Error error = begin(searches ? Stage::Search : Stage::Strategy))
@@ -112,18 +130,43 @@ Compilation::decideStrategy(const ModuleProblem &problem) {
   std::optional<TimingScope> scope;
   if (searches)
     scope = nest("search");
-  FailureOr<ChosenStrategy> chosen = chooseStrategy(
-      problem, requestOf(name), UnknownLoc::get(module_->getContext()));
-  if (failed(chosen))
-    return emitted(mlir::failure(), Kind::BadInput);
-  if (chosen->search) {
+  Location loc = UnknownLoc::get(module_->getContext());
+  std::vector<std::string> mistakes;
+  FailureOr<ChosenStrategy> chosen = mlir::failure();
+  {
+    // Where nothing fits into memory, values may be made again.
+    std::optional<ScopedDiagnosticHandler> handler;
+    if (searches && recomputesAsNeeded())
+      handler.emplace(&context_, [&](Diagnostic &diagnostic) {
+        if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+          return mlir::failure();
+        mistakes.push_back(diagnostic.str());
+        return mlir::success();
+      });
+    chosen = chooseStrategy(problem, requestOf(name), loc);
+  }
+  if (succeeded(chosen) && chosen->search) {
     ++searches_;
     recordSearch(*chosen->search);
+  }
+  FailureOr<Strategy> strategy = mlir::failure();
+  if (succeeded(chosen))
+    strategy = std::move(chosen->strategy);
+  if (recomputesAsNeeded() && !cancelled_) {
+    if (!searches)
+      ++searches_;
+    if (llvm::Error error = recomputeAsNeeded(problem, strategy, searches))
+      return std::move(error);
+  }
+  if (failed(strategy)) {
+    for (const std::string &text : mistakes)
+      emitError(loc, text);
+    return emitted(mlir::failure(), Kind::BadInput);
   }
   if (searches)
     if (llvm::Error error = begin(Stage::Strategy))
       return std::move(error);
-  return std::move(chosen->strategy);
+  return std::move(*strategy);
 }
 
 llvm::Error Compilation::configure() {
@@ -135,7 +178,10 @@ llvm::Error Compilation::configure() {
     return strategy.takeError();
   TimingScope scope = nest("strategy");
   explainIdleDevices(*problem, *strategy);
+  if (llvm::Error error = describeRecomputation(*problem, *strategy))
+    return error;
   describeStrategy(*problem, *strategy);
+  checkNeighbours(*problem, *strategy);
   writeStrategy(problem->extracted, *strategy, problem->topology);
   return llvm::Error::success();
 }
@@ -247,6 +293,42 @@ void Compilation::explainIdleDevices(const ModuleProblem &problem,
        ", as " + reason + "; " + cure);
 }
 
+llvm::Error Compilation::addRow(SmallVectorImpl<StrategyReport> &rows,
+                                StringRef name, const ModuleProblem &problem,
+                                const Strategy &strategy,
+                                const ModuleProblem *inner) {
+  // The random strategy of a large machine is left out unless it is asked for.
+  bool isOptional = name == "random" && options_.strategy != name;
+  StrategyReport row = soap::report(name, strategy, problem.get(), isOptional);
+  const ModuleProblem *of = &problem;
+  const Strategy *how = &strategy;
+  std::unique_ptr<RepeatedStep> step;
+  if (recomputesAsNeeded() && row.isExact && !row.fits) {
+    auto made = fitByRecomputation(problem, strategy);
+    if (!made)
+      return made.takeError();
+    step = std::move(*made);
+    if (step) {
+      of = step->problem.get();
+      how = &step->strategy;
+      row = soap::report(name, *how, of->get());
+    }
+  }
+  if (step_ && row.isExact) {
+    llvm::Expected<RecomputationReport> recomputation =
+        compareRecomputation(*of, *how);
+    if (!recomputation)
+      return recomputation.takeError();
+    row.numRepeated = static_cast<int32_t>(recomputation->nodes.size());
+    row.savedBytes = recomputation->peakBytesBefore - recomputation->peakBytes;
+    row.addedNs = recomputation->stepNs - recomputation->stepNsBefore;
+  }
+  if (inner && row.isExact)
+    row.evaluationNs = evaluationNs(*of, *how, *inner);
+  rows.push_back(std::move(row));
+  return llvm::Error::success();
+}
+
 llvm::Error Compilation::report() {
   FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
   if (failed(problem))
@@ -258,15 +340,8 @@ llvm::Error Compilation::report() {
       return emitted(mlir::failure(), Kind::BadInput);
     inner.emplace(std::move(*read));
   }
+  LowerBound bound = lowerBound(problem->get());
   SmallVector<StrategyReport> rows;
-  auto add = [&](StringRef name, const Strategy &strategy) {
-    // The random strategy of a large machine is left out unless it is asked
-    // for.
-    bool isOptional = name == "random" && options_.strategy != name;
-    rows.push_back(soap::report(name, strategy, problem->get(), isOptional));
-    if (inner && rows.back().isExact)
-      rows.back().evaluationNs = evaluationNs(*problem, strategy, *inner);
-  };
   StringRef chosen(options_.strategy);
   bool isListed = false;
   for (const NamedStrategy &named : namedStrategies()) {
@@ -275,26 +350,33 @@ llvm::Error Compilation::report() {
       continue;
     Strategy strategy =
         named.make(problem->get(), /*devices=*/0, options_.seed);
-    add(named.name, strategy);
+    if (llvm::Error error = addRow(rows, named.name, *problem, strategy,
+                                   inner ? &*inner : nullptr))
+      return error;
     if (chosen == named.name) {
       isListed = true;
       describeStrategy(*problem, strategy);
+      checkNeighbours(*problem, strategy);
     }
   }
   if (!isListed) {
     llvm::Expected<Strategy> strategy = decideStrategy(*problem);
     if (!strategy)
       return strategy.takeError();
+    if (llvm::Error error = describeRecomputation(*problem, *strategy))
+      return error;
     describeStrategy(*problem, *strategy);
+    checkNeighbours(*problem, *strategy);
     if (chosen.empty() && level_ == Level::Configured)
       chosen = "model";
     else if (chosen.empty() || chosen == "search")
       chosen = "found";
     else
       chosen = llvm::sys::path::filename(chosen);
-    add(chosen, *strategy);
+    if (llvm::Error error = addRow(rows, chosen, *problem, *strategy,
+                                   inner ? &*inner : nullptr))
+      return error;
   }
-  LowerBound bound = lowerBound(problem->get());
   result_.report = reportJSON(rows, bound);
   llvm::raw_string_ostream os(result_.text);
   printReport(os, rows, bound, chosen);

@@ -31,6 +31,10 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
   passes.addPass(nn::createHoistInitPass());
 }
 
+void soap::buildFusePipeline(OpPassManager &passes) {
+  passes.addNestedPass<func::FuncOp>(nn::createFusePass());
+}
+
 void soap::buildPartitionPipeline(OpPassManager &passes, StringRef costFile) {
   VerifyStrategyPassOptions verify;
   verify.cost = costFile.str();
@@ -52,6 +56,8 @@ void soap::buildLowerPipeline(OpPassManager &passes, const Target &target) {
 void soap::buildParallelizePipeline(OpPassManager &passes,
                                     const ParallelizeOptions &options) {
   buildNormalizePipeline(passes, options.unrollRNN);
+  if (options.fuse)
+    buildFusePipeline(passes);
   AttachTopologyPassOptions topology;
   topology.devices = options.devices;
   topology.file = options.topology;

@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CostTables.h"
-#include "DegreesCosts.h"
-#include "MoveTimes.h"
 #include "Placement.h"
 #include "ValueClasses.h"
 #include "ValuePlans.h"
@@ -125,15 +123,16 @@ rate(const SearchProblem &problem, const ConfigurationSpace &space,
     auto tasks = static_cast<int32_t>(degrees.numTasks());
     if (tasks > space.numDevices())
       continue;
-    Configuration config = onFirstDevices(degrees);
     int64_t ns = 0;
-    for (int32_t id : members) {
-      Configuration own = id == members.front()
-                              ? config
-                              : memberConfiguration(graph.node(members.front()),
-                                                    config, graph.node(id));
-      ns += computeNs(costs.of(id, own.degrees), own, problem.topology);
-    }
+    for (int32_t id : members)
+      ns += *llvm::max_element(
+          id == members.front()
+              ? costs.ofLastTask(id, degrees)
+              : costs.ofLastTask(
+                    id,
+                    memberConfiguration(graph.node(members.front()),
+                                        onFirstDevices(degrees), graph.node(id))
+                        .degrees));
     // Every further loop that is split counts like a quarter more time: it
     // mostly moves more.
     auto splits = llvm::count_if(degrees.loops,
@@ -158,8 +157,7 @@ rate(const SearchProblem &problem, const ConfigurationSpace &space,
 std::vector<std::vector<Configuration>>
 detail::chooseConfigurations(const SearchProblem &problem,
                              const ConfigurationSpace &space,
-                             size_t mostChoices) {
-  DegreesCosts costs(problem);
+                             size_t mostChoices, DegreesCosts &costs) {
   std::vector<std::vector<Configuration>> result;
   llvm::DenseMap<Key, size_t> known; // By what a group is made of.
   for (int32_t group : space.groups()) {
@@ -205,16 +203,20 @@ detail::chooseConfigurations(const SearchProblem &problem,
 
 CostTables::CostTables(const SearchProblem &problem,
                        const ConfigurationSpace &space,
-                       std::vector<std::vector<Configuration>> choices)
-    : problem_(problem), space_(space), choices_(std::move(choices)) {}
+                       std::vector<std::vector<Configuration>> choices,
+                       DegreesCosts &costs)
+    : problem_(problem), space_(space), choices_(std::move(choices)),
+      costs_(costs), placeOf_(problem.graph.numGroups(), -1) {
+  for (auto [place, group] : llvm::enumerate(space_.groups()))
+    placeOf_[group] = static_cast<int32_t>(place);
+}
 
 /// Makes a variable of every group, with what its nodes compute. Returns the
 /// configurations of all nodes, by choice of their groups.
 std::vector<std::vector<Configuration>> CostTables::addVariables() {
   const OperatorGraph &graph = problem_.graph;
-  DegreesCosts costs(problem_);
   std::vector<std::vector<Configuration>> configs(graph.numNodes());
-  sums_ = MinSum();
+  own_ = MinSum();
   for (auto [place, group] : llvm::enumerate(space_.groups())) {
     std::vector<int64_t> own;
     const GraphNode &leader = graph.node(graph.group(group).front());
@@ -226,56 +228,80 @@ std::vector<std::vector<Configuration>> CostTables::addVariables() {
                 ? choice
                 : memberConfiguration(leader, choice, graph.node(id)));
         own.back() +=
-            computeNs(costs.of(id, config.degrees), config, problem_.topology);
+            computeNs(costs_.of(id, config.degrees), config, problem_.topology);
       }
     }
-    sums_.addVariable(std::move(own));
+    own_.addVariable(std::move(own));
   }
   return configs;
 }
 
 namespace {
-/// What moves between two groups, or within one, by their choices.
-struct Edge {
-  int32_t from, to; ///< Variables; -1: an output of the graph.
+/// The layouts and needs of a value that moves, by choices.
+struct Ends {
   std::vector<uint32_t> layouts, needs;
 };
 } // namespace
 
-/// What a value that moves costs.
-static Edge makeEdge(const OperatorGraph &graph, const Move &move,
-                     ArrayRef<Configuration> owners,
-                     ArrayRef<Configuration> readers, Strategy &scratch,
-                     MoveTable &table) {
+static Ends endsOf(const OperatorGraph &graph, const Move &move,
+                   ArrayRef<Configuration> owners,
+                   ArrayRef<Configuration> readers, Strategy &scratch,
+                   MoveTable &table) {
   const GraphValue &value = graph.value(move.value);
-  Edge edge{-1, -1, {}, {}};
+  Ends ends;
   Layout layout;
   Need need;
   for (const Configuration &config : owners) {
     scratch.configs[move.owner] = config;
     ::layoutOf(graph, move, scratch, layout);
-    edge.layouts.push_back(table.add(layout, value.elementBytes));
+    ends.layouts.push_back(table.add(layout, value.elementBytes));
   }
   int32_t reader = value.uses[move.use].node;
   for (const Configuration &config : readers) {
     scratch.configs[reader] = config;
     detail::needOf(graph, scratch, move.value, move.use, need);
-    edge.needs.push_back(table.add(need));
+    ends.needs.push_back(table.add(need));
   }
-  return edge;
+  return ends;
+}
+
+/// The sums with what pairs cost: `ns` of a place in moves_.
+template <typename Ns>
+MinSum CostTables::withPairs(Ns ns) const {
+  MinSum sums = own_;
+  std::vector<int64_t> costs;
+  for (const Edge &edge : edges_) {
+    if (edge.from == edge.to || edge.to < 0) {
+      for (auto [choice, place] : llvm::enumerate(edge.places))
+        sums.add(edge.from, static_cast<int32_t>(choice), ns(place));
+      continue;
+    }
+    costs.clear();
+    for (uint32_t place : edge.places)
+      costs.push_back(ns(place));
+    sums.addPair(edge.from, edge.to, costs);
+  }
+  return sums;
+}
+
+/// After some pairs were planned.
+void CostTables::rebuild() {
+  // Plans mostly take some times what they take at least.
+  constexpr int64_t guess = 3;
+  sums_ = withPairs([&](uint32_t place) {
+    return moves_.isPlanned(place) ? moves_.ns(place)
+                                   : guess * moves_.leastNs(place);
+  });
+  least_ = withPairs([&](uint32_t place) {
+    return moves_.isPlanned(place) ? moves_.ns(place) : moves_.leastNs(place);
+  });
 }
 
 CostTables::Fill CostTables::fill(unsigned threads,
                                   llvm::function_ref<bool()> stop,
                                   size_t mostPlanned) {
   const OperatorGraph &graph = problem_.graph;
-  std::vector<int32_t> placeOf(graph.numGroups(), -1);
-  for (auto [place, group] : llvm::enumerate(space_.groups()))
-    placeOf[group] = static_cast<int32_t>(place);
   std::vector<std::vector<Configuration>> configs = addVariables();
-
-  MoveTable table;
-  std::vector<Edge> edges;
   Strategy scratch;
   scratch.configs.resize(graph.numNodes());
   for (int32_t id = 0; id < graph.numNodes(); ++id)
@@ -285,36 +311,69 @@ CostTables::Fill CostTables::fill(unsigned threads,
     if (stop())
       return Fill::Nothing;
     int32_t reader = graph.value(move.value).uses[move.use].node;
-    Edge edge = makeEdge(graph, move, configs[move.owner], configs[reader],
-                         scratch, table);
-    edge.from = placeOf[graph.node(move.owner).group];
-    edge.to = placeOf[graph.node(reader).group];
-    for (auto [choice, from] : llvm::enumerate(edge.layouts))
+    Ends ends = endsOf(graph, move, configs[move.owner], configs[reader],
+                       scratch, moves_);
+    Edge &edge = edges_.emplace_back();
+    edge.from = placeOf(graph.node(move.owner).group);
+    edge.to = placeOf(graph.node(reader).group);
+    for (auto [choice, from] : llvm::enumerate(ends.layouts))
       if (edge.from == edge.to)
-        table.want(from, edge.needs[choice]);
+        edge.places.push_back(moves_.want(from, ends.needs[choice]));
       else
-        for (uint32_t to : edge.needs)
-          table.want(from, to);
-    edges.push_back(std::move(edge));
+        for (uint32_t to : ends.needs)
+          edge.places.push_back(moves_.want(from, to));
   }
-  bool isExact = table.fill(problem_.topology, threads, mostPlanned, stop);
-  numPlanned_ = table.numPlanned();
-  for (const Edge &edge : edges) {
-    std::vector<int64_t> ns;
-    for (auto [choice, from] : llvm::enumerate(edge.layouts))
-      if (edge.from == edge.to)
-        sums_.add(edge.from, static_cast<int32_t>(choice),
-                  table.ns(from, edge.needs[choice]));
-      else
-        for (uint32_t to : edge.needs)
-          ns.push_back(table.ns(from, to));
-    if (edge.to < 0)
-      for (auto [choice, cost] : llvm::enumerate(ns))
-        sums_.add(edge.from, static_cast<int32_t>(choice), cost);
-    else if (edge.from != edge.to)
-      sums_.addPair(edge.from, edge.to, ns);
-  }
+  moves_.bound(problem_.topology);
+  std::vector<uint32_t> order(moves_.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::stable_sort(order, [&](uint32_t a, uint32_t b) {
+    return moves_.leastNs(a) < moves_.leastNs(b);
+  });
+  bool isExact = order.size() <= mostPlanned;
+  order.resize(std::min(order.size(), mostPlanned));
+  isExact &= moves_.plan(problem_.topology, threads, order, stop);
+  rebuild();
   return isExact ? Fill::Exactly : Fill::Partly;
+}
+
+MinSum::Result CostTables::leastSum(ArrayRef<double> shares, Pairs unplanned,
+                                    unsigned threads, double mostCombinations,
+                                    llvm::function_ref<bool()> stop) {
+  const MinSum &sums = unplanned == Pairs::Guessed ? sums_ : least_;
+  std::vector<int32_t> all(own_.numVariables());
+  std::iota(all.begin(), all.end(), 0);
+  auto fixed = [](int32_t) { return -1; };
+  for (;;) {
+    MinSum::Part part;
+    part.variables = all;
+    for (int32_t variable : all)
+      part.own.emplace_back(sums.own(variable));
+    part.fixed = fixed;
+    part.shares = shares;
+    MinSum::Result found = sums.minimise(std::move(part), mostCombinations);
+    if (found.end != MinSum::End::Done)
+      return found;
+    std::vector<uint32_t> places;
+    for (const Edge &edge : edges_) {
+      size_t at = found.choices[edge.from];
+      if (edge.from != edge.to && edge.to >= 0)
+        at = at * choices_[edge.to].size() + found.choices[edge.to];
+      if (!moves_.isPlanned(edge.places[at]))
+        places.push_back(edge.places[at]);
+    }
+    llvm::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    if (places.empty()) {
+      found.sum = sums.sumOf(found.choices);
+      return found;
+    }
+    if (!moves_.plan(problem_.topology, threads, places, stop) || stop()) {
+      found.end = MinSum::End::Stopped;
+      rebuild();
+      return found;
+    }
+    rebuild();
+  }
 }
 
 int32_t CostTables::find(size_t place, const Degrees &degrees) const {

@@ -28,6 +28,18 @@ detail::nodeCosts(const SearchProblem &problem) {
   return result;
 }
 
+/// What one task costs, by kind of device.
+static std::vector<int64_t> taskCost(const SearchProblem &problem, int32_t id,
+                                     const Degrees &degrees, int64_t task) {
+  TaskWork work = problem.graph.taskWork(id, degrees, task);
+  KernelQuery query =
+      detail::describeTask(problem.graph, id, degrees, task, work);
+  std::vector<int64_t> ns;
+  for (const DeviceKind &kind : problem.topology.kinds())
+    ns.push_back(problem.costs.kernelNs(query, kind));
+  return ns;
+}
+
 detail::DegreesCost detail::degreesCost(const SearchProblem &problem,
                                         int32_t id, const Degrees &degrees) {
   const OperatorGraph &graph = problem.graph;
@@ -61,12 +73,8 @@ detail::DegreesCost detail::degreesCost(const SearchProblem &problem,
     cost.classOf.insert(cost.classOf.end(), degrees.replicate, number);
     if (known == classes.end()) {
       classes.push_back(key);
-      int64_t task = tile * degrees.replicate;
-      TaskWork work = graph.taskWork(id, degrees, task);
-      KernelQuery query = describeTask(graph, id, degrees, task, work);
-      cost.ns.emplace_back();
-      for (const DeviceKind &kind : problem.topology.kinds())
-        cost.ns.back().push_back(problem.costs.kernelNs(query, kind));
+      cost.ns.push_back(
+          taskCost(problem, id, degrees, tile * degrees.replicate));
     }
     for (size_t loop = numLoops; loop-- != 0;) {
       if (++at[loop] != degrees.loops[loop])
@@ -107,50 +115,61 @@ std::string detail::describeCosts(const OperatorGraph &graph, int32_t id) {
   return os.str();
 }
 
-/// Finds out with which nodes `node` shares its costs.
-void detail::DegreesCosts::classify(int32_t node) {
+/// The class of nodes with which `node` shares its costs.
+int32_t detail::DegreesCosts::classOf(int32_t node) {
+  {
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    if (classOf_[node] >= 0)
+      return classOf_[node];
+  }
   std::string text = describeCosts(problem_.graph, node);
   std::unique_lock<std::shared_mutex> lock(mutex_);
-  if (classOf_[node] >= 0)
-    return; // Another thread was faster.
+  int32_t &number = classOf_[node];
+  if (number >= 0)
+    return number; // Another thread was faster.
   if (text.empty())
-    classOf_[node] = numClasses_++;
+    number = numClasses_++;
   else if (auto [it, isNew] = classes_.try_emplace(text, numClasses_); isNew)
-    classOf_[node] = numClasses_++;
+    number = numClasses_++;
   else
-    classOf_[node] = it->second;
+    number = it->second;
+  return number;
+}
+
+static detail::Key keyOf(const Degrees &degrees) {
+  detail::KeyBuilder builder;
+  builder.add(degrees.replicate);
+  builder.addAll(llvm::ArrayRef<int32_t>(degrees.loops));
+  return builder.key();
+}
+
+/// What `entries` has of a key; if there is nothing, what `make` gives, which
+/// several threads may ask at the same time.
+template <typename Map, typename Make>
+static const auto &findOrMake(std::shared_mutex &mutex, Map &entries,
+                              detail::Key key, Make make) {
+  {
+    std::shared_lock<std::shared_mutex> lock(mutex);
+    if (auto it = entries.find(key); it != entries.end())
+      return *it->second;
+  }
+  auto made = make();
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  return *entries.try_emplace(key, std::move(made)).first->second;
 }
 
 const detail::DegreesCost &detail::DegreesCosts::of(int32_t node,
                                                     const Degrees &degrees) {
-  KeyBuilder builder;
-  builder.add(degrees.replicate);
-  builder.addAll(llvm::ArrayRef<int32_t>(degrees.loops));
-  Key key = builder.key();
-  auto find = [&]() -> const DegreesCost * {
-    if (classOf_[node] < 0)
-      return nullptr;
-    const auto &entries = entries_[classOf_[node]];
-    auto it = entries.find(key);
-    return it == entries.end() ? nullptr : it->second.get();
-  };
-  bool isClassified;
-  {
-    std::shared_lock<std::shared_mutex> lock(mutex_);
-    if (const DegreesCost *known = find())
-      return *known;
-    isClassified = classOf_[node] >= 0;
-  }
-  if (!isClassified) {
-    classify(node);
-    std::shared_lock<std::shared_mutex> lock(mutex_);
-    if (const DegreesCost *known = find())
-      return *known;
-  }
-  auto cost =
-      std::make_unique<const DegreesCost>(degreesCost(problem_, node, degrees));
-  std::unique_lock<std::shared_mutex> lock(mutex_);
-  return *entries_[classOf_[node]]
-              .try_emplace(key, std::move(cost))
-              .first->second;
+  return findOrMake(mutex_, entries_[classOf(node)], keyOf(degrees), [&] {
+    return std::make_unique<const DegreesCost>(
+        degreesCost(problem_, node, degrees));
+  });
+}
+
+llvm::ArrayRef<int64_t>
+detail::DegreesCosts::ofLastTask(int32_t node, const Degrees &degrees) {
+  return findOrMake(mutex_, lastTasks_[classOf(node)], keyOf(degrees), [&] {
+    return std::make_unique<const std::vector<int64_t>>(
+        taskCost(problem_, node, degrees, degrees.numTasks() - 1));
+  });
 }

@@ -46,11 +46,15 @@ class DegreesCosts {
 public:
   explicit DegreesCosts(const SearchProblem &problem)
       : problem_(problem), classOf_(problem.graph.numNodes(), -1),
-        entries_(problem.graph.numNodes()) {}
+        entries_(problem.graph.numNodes()),
+        lastTasks_(problem.graph.numNodes()) {}
   const DegreesCost &of(int32_t node, const Degrees &degrees);
+  /// What the last task of a node costs, by kind of device: tiles are cut so
+  /// that none is larger. A fraction of the effort of of().
+  llvm::ArrayRef<int64_t> ofLastTask(int32_t node, const Degrees &degrees);
 
 private:
-  void classify(int32_t node);
+  int32_t classOf(int32_t node);
 
   SearchProblem problem_;
   std::shared_mutex mutex_;
@@ -59,6 +63,8 @@ private:
   std::vector<int32_t> classOf_; ///< Per node; -1: not known yet.
   std::vector<llvm::DenseMap<Key, std::unique_ptr<const DegreesCost>>>
       entries_; ///< Per class.
+  std::vector<llvm::DenseMap<Key, std::unique_ptr<const std::vector<int64_t>>>>
+      lastTasks_; ///< Per class.
 };
 
 } // namespace soap::detail

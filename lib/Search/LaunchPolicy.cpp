@@ -7,6 +7,7 @@
 
 #include "soap/Search/LaunchPolicy.h"
 #include "SimulatorPass.h"
+#include "soap/Testing/PlantedFault.h"
 #include <queue>
 
 using namespace soap;
@@ -19,7 +20,13 @@ class ListScheduler {
 public:
   explicit ListScheduler(const TaskGraph &tasks)
       : graph_(tasks.graph()), tasks_(tasks), missing_(graph_.numNodes(), 0),
-        launched_(graph_.numValues(), false) {
+        launched_(graph_.numValues(), false), late_(graph_.numNodes()) {
+    for (int32_t id = 0; id < graph_.numNodes(); ++id)
+      if (int32_t after = graph_.node(id).after;
+          after >= 0 && !SOAP_FAULT("made-again-early")) {
+        late_[after].push_back(id);
+        ++missing_[id];
+      }
     for (int32_t bucket = 0; bucket < tasks.numBuckets(); ++bucket)
       unlaunched_.push_back(tasks.bucketValues(bucket).size());
   }
@@ -56,11 +63,14 @@ public:
           pass.launchValue(value);
         }
       pass.launchNode(id);
+      auto arrive = [&](int32_t node) {
+        if (--missing_[node] == 0 && !isWrite(node) &&
+            graph_.node(node).role == NodeRole::Compute)
+          add(node, pass.readyTime(node));
+      };
       auto release = [&](int32_t value) {
         for (const GraphValue::Use &use : graph_.value(value).uses)
-          if (--missing_[use.node] == 0 && !isWrite(use.node) &&
-              graph_.node(use.node).role == NodeRole::Compute)
-            add(use.node, pass.readyTime(use.node));
+          arrive(use.node);
       };
       for (int32_t value : graph_.node(id).results) {
         pass.launchValue(value);
@@ -73,6 +83,7 @@ public:
           llvm::for_each(tasks_.bucketValues(bucket), release);
         }
       }
+      llvm::for_each(late_[id], arrive);
     }
     for (int32_t id = 0; id < graph_.numNodes(); ++id)
       if (isWrite(id))
@@ -94,6 +105,8 @@ private:
   std::vector<int32_t> missing_;
   std::vector<size_t> unlaunched_; ///< Per bucket.
   std::vector<bool> launched_;
+  /// Per node, what is launched behind it without reading it.
+  std::vector<llvm::SmallVector<int32_t, 1>> late_;
 };
 
 int64_t longest(llvm::ArrayRef<int64_t> times) {

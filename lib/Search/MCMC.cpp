@@ -212,10 +212,14 @@ void MarkovSearch::exchange() {
 
 void MarkovSearch::run() {
   for (;;) {
-    if (!stageBegun_)
+    if (!stageBegun_) {
       beginStage();
-    else if (!machine_->tables.sums)
-      makeSums(); // A state has none.
+    } else if (!machine_->tables.sums) {
+      // A state has none. What starts planned counts in proposals, too.
+      makeSums();
+      std::vector<Start> known;
+      addLeastSums(known);
+    }
     while (!isStageOver()) {
       uint64_t before = proposals();
       playRound();

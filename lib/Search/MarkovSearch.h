@@ -35,6 +35,7 @@ private:
 
   void beginStage();
   void makeSums();
+  void addLeastSums(std::vector<Start> &starts);
   /// Runs `work` for every chain, on all threads.
   void forEachChain(llvm::function_ref<void(size_t)> work);
   void playRound();

@@ -41,6 +41,8 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
     int32_t last = rank[value.producer];
     bool escapes = false;
     for (const GraphValue::Use &use : value.uses) {
+      if (SOAP_FAULT("copies-read-dead") && graph.node(use.node).after >= 0)
+        continue;
       last = std::max(last, rank[use.node]);
       escapes |= graph.node(use.node).role == NodeRole::Output;
     }

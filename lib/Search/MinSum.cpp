@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MinSum.h"
+#include "TimeArrays.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cassert>
@@ -45,10 +46,8 @@ int64_t MinSum::sumOf(ArrayRef<int32_t> choices) const {
   int64_t sum = 0;
   for (auto [costs, choice] : llvm::zip_equal(own_, choices))
     sum += costs[choice];
-  for (const Edge &edge : edges_)
-    sum +=
-        edge.costs[static_cast<size_t>(choices[edge.a]) * numChoices(edge.b) +
-                   choices[edge.b]];
+  for (size_t edge = 0; edge < edges_.size(); ++edge)
+    sum += pairCost(static_cast<int32_t>(edge), choices);
   return sum;
 }
 
@@ -60,12 +59,13 @@ struct Table {
   std::vector<int64_t> costs;
 };
 
-/// What remains to be known of a variable that was eliminated: its best choice
-/// for every combination of choices of its neighbours.
+/// What remains to be known of a variable that was eliminated: the tables that
+/// know it, in which it turns fastest. Its best choice follows from them when
+/// the choices of its neighbours are known.
 struct Eliminated {
   int32_t variable;
   SmallVector<int32_t, 4> neighbours;
-  std::vector<int32_t> best;
+  std::deque<Table> tables;
 };
 
 /// The variables that are left, and tables over them.
@@ -109,10 +109,14 @@ public:
     return best;
   }
   Eliminated eliminate(int32_t variable);
+  /// The best choice of a variable behind those of its neighbours; the first of
+  /// several.
+  int32_t best(const Eliminated &entry, ArrayRef<int32_t> choices) const;
 
 private:
   Table turned(Table table, int32_t variable) const;
   size_t strideOf(const Table &table, int32_t variable) const;
+  Table leastOver(const Eliminated &entry) const;
 
   ArrayRef<std::vector<int64_t>> own_;
   std::vector<SmallVector<int32_t, 4>> neighbours_;
@@ -159,63 +163,90 @@ Eliminated Elimination::eliminate(int32_t variable) {
   llvm::sort(neighbours_[variable]);
   Eliminated result{variable, std::move(neighbours_[variable]), {}};
   ArrayRef<int32_t> neighbours = result.neighbours;
-  std::deque<Table> own;
   for (size_t number : tablesAt_[variable]) {
     for (int32_t other : tables_[number].variables)
       if (other != variable)
         llvm::erase(tablesAt_[other], number);
-    own.push_back(turned(std::move(tables_[number]), variable));
+    result.tables.push_back(turned(std::move(tables_[number]), variable));
     tables_[number] = {};
   }
-  // Per table: how far the choices of neighbours move it.
-  SmallVector<SmallVector<size_t, 4>, 4> strides;
-  SmallVector<size_t, 4> at(own.size(), 0);
-  for (const Table &table : own) {
-    auto &row = strides.emplace_back();
-    for (int32_t other : neighbours)
-      row.push_back(strideOf(table, other));
-  }
-
-  Table sums;
-  sums.variables.assign(neighbours.begin(), neighbours.end());
-  size_t size = 1, numChoices = own_[variable].size();
-  for (int32_t other : neighbours)
-    size *= own_[other].size();
-  result.best.reserve(size);
-  sums.costs.reserve(size);
-  SmallVector<size_t, 4> choices(neighbours.size(), 0);
-  std::vector<int64_t> costs(numChoices);
-  for (size_t entry = 0; entry < size; ++entry) {
-    std::copy(own_[variable].begin(), own_[variable].end(), costs.begin());
-    for (auto [table, begin] : llvm::zip_equal(own, at)) {
-      const int64_t *more = table.costs.data() + begin;
-      for (size_t choice = 0; choice < numChoices; ++choice)
-        costs[choice] += more[choice];
-    }
-    int64_t least = costs[0];
-    for (int64_t cost : costs)
-      least = std::min(least, cost);
-    result.best.push_back(
-        static_cast<int32_t>(llvm::find(costs, least) - costs.begin()));
-    sums.costs.push_back(least);
-    // The next combination; the last neighbour turns fastest.
-    for (size_t place = neighbours.size(); place-- != 0;) {
-      bool turns = ++choices[place] == own_[neighbours[place]].size();
-      for (size_t table = 0; table < own.size(); ++table)
-        at[table] += strides[table][place];
-      if (!turns)
-        break;
-      for (size_t table = 0; table < own.size(); ++table)
-        at[table] -= strides[table][place] * choices[place];
-      choices[place] = 0;
-    }
-  }
+  if (!neighbours.empty())
+    add(leastOver(result));
   for (int32_t other : neighbours)
     llvm::erase(neighbours_[other], variable);
   isLeft_[variable] = false;
-  if (!neighbours.empty())
-    add(std::move(sums));
   return result;
+}
+
+/// What the variable adds at best, per combination of choices of its
+/// neighbours, of which there are some.
+Table Elimination::leastOver(const Eliminated &entry) const {
+  ArrayRef<int32_t> outer(entry.neighbours);
+  int32_t inner = outer.back(); // Turns fastest.
+  outer = outer.drop_back();
+  const std::vector<int64_t> &own = own_[entry.variable];
+  size_t numChoices = own.size(), numInner = own_[inner].size();
+  // Tables that the innermost neighbour does not turn count once for all of its
+  // choices.
+  SmallVector<const Table *, 4> fixed, turning;
+  for (const Table &table : entry.tables)
+    (strideOf(table, inner) == 0 ? fixed : turning).push_back(&table);
+
+  Table sums;
+  sums.variables.assign(entry.neighbours.begin(), entry.neighbours.end());
+  size_t size = numInner;
+  for (int32_t other : outer)
+    size *= own_[other].size();
+  sums.costs.resize(size);
+  SmallVector<size_t, 4> choices(outer.size(), 0);
+  auto begin = [&](const Table &table) {
+    size_t at = 0;
+    for (auto [other, choice] : llvm::zip_equal(outer, choices))
+      at += strideOf(table, other) * choice;
+    return table.costs.data() + at;
+  };
+  std::vector<int64_t> base, all;
+  for (size_t entryBegin = 0; entryBegin < size; entryBegin += numInner) {
+    base = own;
+    for (const Table *table : fixed)
+      addTo(base.data(), begin(*table), numChoices);
+    // Of the others there is one at least; their rows are added up first.
+    const int64_t *rows = begin(*turning.front());
+    size_t stride = strideOf(*turning.front(), inner);
+    if (turning.size() > 1) {
+      all.resize(numInner * numChoices);
+      for (size_t row = 0; row < numInner; ++row) {
+        std::copy_n(rows + row * stride, numChoices,
+                    all.data() + row * numChoices);
+        for (const Table *table : ArrayRef(turning).drop_front())
+          addTo(all.data() + row * numChoices,
+                begin(*table) + row * strideOf(*table, inner), numChoices);
+      }
+      rows = all.data();
+      stride = numChoices;
+    }
+    leastSums(base.data(), rows, stride, numChoices,
+              sums.costs.data() + entryBegin, numInner);
+    for (size_t place = outer.size(); place-- != 0;) {
+      if (++choices[place] != own_[outer[place]].size())
+        break;
+      choices[place] = 0;
+    }
+  }
+  return sums;
+}
+
+int32_t Elimination::best(const Eliminated &entry,
+                          ArrayRef<int32_t> choices) const {
+  std::vector<int64_t> costs = own_[entry.variable];
+  for (const Table &table : entry.tables) {
+    size_t at = 0;
+    for (int32_t other : entry.neighbours)
+      at += strideOf(table, other) * choices[other];
+    addTo(costs.data(), table.costs.data() + at, costs.size());
+  }
+  return static_cast<int32_t>(std::min_element(costs.begin(), costs.end()) -
+                              costs.begin());
 }
 
 /// Eliminates all variables.
@@ -240,12 +271,8 @@ static MinSum::Result eliminateAll(Elimination &elimination,
   }
   // What was eliminated last depends on nothing.
   result.choices.resize(own.size());
-  for (const Eliminated &entry : llvm::reverse(eliminated)) {
-    size_t index = 0;
-    for (int32_t other : entry.neighbours)
-      index = index * own[other].size() + result.choices[other];
-    result.choices[entry.variable] = entry.best[index];
-  }
+  for (const Eliminated &entry : llvm::reverse(eliminated))
+    result.choices[entry.variable] = elimination.best(entry, result.choices);
   return result;
 }
 
@@ -264,13 +291,15 @@ MinSum::Result MinSum::minimise(Part part, double mostCombinations) const {
   std::vector<int32_t> places(own_.size(), -1);
   for (auto [place, variable] : llvm::enumerate(part.variables))
     places[variable] = static_cast<int32_t>(place);
-  auto count = [&](int64_t cost) {
-    return static_cast<int64_t>(static_cast<double>(cost) * part.pairFactor);
-  };
   std::vector<Table> tables;
   for (auto [place, variable] : llvm::enumerate(part.variables))
     for (size_t number : edgesAt_[variable]) {
       const Edge &edge = edges_[number];
+      double factor =
+          part.pairFactor * (part.shares.empty() ? 1 : part.shares[number]);
+      auto count = [factor](int64_t cost) {
+        return static_cast<int64_t>(static_cast<double>(cost) * factor);
+      };
       int32_t other = edge.a == variable ? edge.b : edge.a;
       if (places[other] < 0) {
         int32_t choice = part.fixed(other);

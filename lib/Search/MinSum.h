@@ -47,6 +47,21 @@ public:
   /// `costs` is [choice of a][choice of b].
   void addPair(int32_t a, int32_t b, llvm::ArrayRef<int64_t> costs);
 
+  /// @{ Two variables with costs of pairs are joined by an edge; -1: by none.
+  size_t numEdges() const { return edges_.size(); }
+  int32_t findEdge(int32_t a, int32_t b) const {
+    auto it = edgeOf_.find(std::minmax(a, b));
+    return it == edgeOf_.end() ? -1 : static_cast<int32_t>(it->second);
+  }
+  /// What the pair costs that these choices, one per variable, make.
+  int64_t pairCost(int32_t edge, llvm::ArrayRef<int32_t> choices) const {
+    const Edge &entry = edges_[edge];
+    return entry
+        .costs[static_cast<size_t>(choices[entry.a]) * own_[entry.b].size() +
+               choices[entry.b]];
+  }
+  /// @}
+
   /// The sum of the costs of these choices, one per variable.
   int64_t sumOf(llvm::ArrayRef<int32_t> choices) const;
 
@@ -75,6 +90,8 @@ public:
     llvm::function_ref<int32_t(int32_t)> fixed;
     /// What pairs count.
     double pairFactor = 1;
+    /// What the pairs of each edge count besides; empty: the same.
+    llvm::ArrayRef<double> shares = {};
   };
   /// The choices of the free variables with the least sum of such costs. The
   /// sum of the result is not set.

@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "MoveTimes.h"
+#include "LinkCuts.h"
 #include "soap/Search/Timeline.h"
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -154,79 +153,102 @@ namespace {
 /// What every device has of a value.
 class Holdings {
 public:
-  Holdings(const Layout &layout, int32_t numDevices)
-      : isPartial_(layout.parts > 1), tilesOf_(numDevices + 1) {
+  Holdings(const Layout &layout, int64_t elementBytes, const LinkCuts &cuts,
+           int32_t numDevices)
+      : cuts_(cuts), isPartial_(layout.parts > 1), elementBytes_(elementBytes),
+        tilesOf_(numDevices + 1), tilesNear_(cuts.numMachines() + 1) {
     for (int64_t tile = 0, end = layout.numTiles(); tile < end; ++tile) {
       tiles_.push_back(layout.tileBox(tile));
-      for (int32_t copy = 0; !isPartial_ && copy < layout.copies; ++copy)
-        tilesOf_[layout.devices[tile * layout.copies + copy]].push_back(
-            static_cast<int32_t>(tile));
+      for (int32_t copy = 0; !isPartial_ && copy < layout.copies; ++copy) {
+        int32_t device = layout.devices[tile * layout.copies + copy];
+        add(tilesOf_[device], tile);
+        add(tilesNear_[cuts.machineOf(device)], tile);
+      }
     }
   }
 
-  /// The elements that readers lack, all together.
-  int64_t lacking(const Need &need) const {
-    int64_t sum = 0;
-    for (size_t tile = 0; tile * need.copies < need.devices.size(); ++tile) {
-      Box box = need.tileBox(static_cast<int64_t>(tile));
+  /// What the readers wait for at least, on average: an exchange that is uneven
+  /// is costed by its average. All that a device lacks comes over the links
+  /// into it, and what its machine lacks over those from other machines.
+  double leastNs(const Need &need) const {
+    double sum = 0;
+    auto tiles = static_cast<int64_t>(need.devices.size()) / need.copies;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      Box box = need.tileBox(tile);
       for (int32_t copy = 0; copy < need.copies; ++copy) {
-        sum += volume(box);
-        llvm::SmallVector<int32_t, 4> known;
-        for (int32_t own : tilesOf_[need.devices[tile * need.copies + copy]])
-          if (!llvm::is_contained(known, own)) {
-            known.push_back(own);
-            sum -= volume(intersect(box, tiles_[own]));
-          }
+        int32_t device = need.devices[tile * need.copies + copy];
+        int64_t lacking = missing(box, tilesOf_[device]);
+        if (lacking == 0)
+          continue;
+        int32_t machine = cuts_.machineOf(device);
+        int64_t far = isPartial_ ? 0 : missing(box, tilesNear_[machine]);
+        sum += std::max(take(cuts_.into(device), lacking),
+                        far ? take(cuts_.intoFromFar(device), far) : 0);
       }
     }
-    return sum;
+    return sum / static_cast<double>(need.devices.size());
   }
 
 private:
+  static void add(llvm::SmallVectorImpl<int32_t> &tiles, int64_t tile) {
+    if (tiles.empty() || tiles.back() != tile)
+      tiles.push_back(static_cast<int32_t>(tile));
+  }
+  /// Elements of a box that are in none of some tiles, which do not overlap.
+  int64_t missing(const Box &box, ArrayRef<int32_t> tiles) const {
+    int64_t sum = volume(box);
+    for (int32_t tile : tiles)
+      sum -= volume(intersect(box, tiles_[tile]));
+    return sum;
+  }
+  /// The cost model knows an all-gather by 32/33 of what is received, and
+  /// reductions as even shares, which need not be those that are read.
+  double take(const LinkCut &cut, int64_t elements) const {
+    double bytes = static_cast<double>(elements * elementBytes_) *
+                   (isPartial_ ? 0.5 : 0.96);
+    return bytes / cut.bytesPerNs;
+  }
+
+  const LinkCuts &cuts_;
   bool isPartial_; ///< No device has a complete tile.
+  int64_t elementBytes_;
   std::vector<Box> tiles_;
-  std::vector<llvm::SmallVector<int32_t, 2>> tilesOf_; ///< Per device.
+  std::vector<llvm::SmallVector<int32_t, 2>> tilesOf_;   ///< Per device.
+  std::vector<llvm::SmallVector<int32_t, 8>> tilesNear_; ///< Per machine.
 };
 } // namespace
 
-/// More than any byte takes that moves.
-static double slowestNsPerByte(const Topology &topology) {
-  double slowest = 1;
-  for (const Link &link : topology.links())
-    slowest = std::max(slowest, 1e9 / link.bandwidth);
-  return slowest;
+void MoveTable::bound(const Topology &topology) {
+  keys_.resize(places_.size());
+  for (auto [key, place] : places_)
+    keys_[place] = key;
+  LinkCuts cuts(topology);
+  std::vector<std::optional<Holdings>> holdings(layouts_.size());
+  leastNs_.clear();
+  for (uint64_t key : keys_) {
+    const auto &[layout, elementBytes] = layouts_[key >> 32];
+    const Need &need = needs_[key & UINT32_MAX];
+    std::optional<Holdings> &own = holdings[key >> 32];
+    if (!own)
+      own.emplace(layout, elementBytes, cuts, topology.numDevices());
+    // What the host reads takes no time.
+    leastNs_.push_back(llvm::is_contained(need.devices, topology.host())
+                           ? 0
+                           : static_cast<int64_t>(own->leastNs(need)));
+  }
+  ns_.assign(keys_.size(), -1);
 }
 
-bool MoveTable::fill(const Topology &topology, unsigned threads,
-                     size_t mostPlanned, llvm::function_ref<bool()> stop) {
-  std::vector<uint64_t> wanted(places_.size());
-  for (auto [key, place] : places_)
-    wanted[place] = key;
-  ns_.assign(wanted.size(), 0);
-  std::vector<size_t> order(wanted.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<int64_t> bytes;
-  {
-    std::vector<std::optional<Holdings>> holdings(layouts_.size());
-    for (uint64_t key : wanted) {
-      const auto &[layout, elementBytes] = layouts_[key >> 32];
-      std::optional<Holdings> &own = holdings[key >> 32];
-      if (!own)
-        own.emplace(layout, topology.numDevices());
-      bytes.push_back(elementBytes * own->lacking(needs_[key & UINT32_MAX]));
-    }
-  }
-  llvm::stable_sort(order,
-                    [&](size_t a, size_t b) { return bytes[a] < bytes[b]; });
-
+bool MoveTable::plan(const Topology &topology, unsigned threads,
+                     ArrayRef<uint32_t> places,
+                     llvm::function_ref<bool()> stop) {
   std::atomic<size_t> next{0}, planned{0};
   std::atomic<bool> stopped{false};
   std::mutex mutex;
-  size_t end = std::min(order.size(), mostPlanned);
   auto work = [&] {
     MoveTimes times(topology);
     constexpr size_t length = 64;
-    for (size_t begin; (begin = next.fetch_add(length)) < end;) {
+    for (size_t begin; (begin = next.fetch_add(length)) < places.size();) {
       {
         std::lock_guard<std::mutex> lock(mutex);
         if (stopped || stop()) {
@@ -234,26 +256,24 @@ bool MoveTable::fill(const Topology &topology, unsigned threads,
           return;
         }
       }
-      for (size_t i = begin; i < std::min(begin + length, end); ++i) {
-        uint64_t key = wanted[order[i]];
-        const auto &[layout, elementBytes] = layouts_[key >> 32];
-        ns_[order[i]] =
-            1 + times.ns(layout, needs_[key & UINT32_MAX], elementBytes);
+      for (uint32_t place :
+           places.slice(begin, std::min(length, places.size() - begin))) {
+        if (ns_[place] >= 0)
+          continue;
+        const auto &[layout, elementBytes] = layouts_[keys_[place] >> 32];
+        ns_[place] =
+            times.ns(layout, needs_[keys_[place] & UINT32_MAX], elementBytes);
         ++planned;
       }
     }
   };
   std::vector<std::thread> workers;
-  for (unsigned i = 1; i < threads; ++i)
-    workers.emplace_back(work);
+  if (places.size() > 64)
+    for (unsigned i = 1; i < threads; ++i)
+      workers.emplace_back(work);
   work();
   for (std::thread &worker : workers)
     worker.join();
-  numPlanned_ = planned;
-  double slowest = slowestNsPerByte(topology);
-  for (auto [ns, moved] : llvm::zip_equal(ns_, bytes))
-    ns = ns > 0
-             ? ns - 1
-             : 1'000'000 + std::llround(static_cast<double>(moved) * slowest);
-  return numPlanned_ == wanted.size();
+  numPlanned_ += planned;
+  return !stopped;
 }

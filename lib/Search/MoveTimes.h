@@ -47,33 +47,36 @@ public:
   uint32_t add(const Layout &layout, int64_t elementBytes);
   uint32_t add(const Need &need);
   /// @}
-  /// The time of this pair will be asked for.
-  void want(uint32_t layout, uint32_t need) {
-    places_.try_emplace(keyOf(layout, need), places_.size());
+  /// The place of a pair whose time may be asked for.
+  uint32_t want(uint32_t layout, uint32_t need) {
+    return places_
+        .try_emplace(uint64_t(layout) << 32 | need,
+                     static_cast<uint32_t>(places_.size()))
+        .first->second;
   }
-  size_t numWanted() const { return places_.size(); }
-  /// Finds the times of all pairs that are wanted, on `threads` threads. Plans
-  /// those first that move least, and no more than `mostPlanned`, until `stop`,
-  /// which one thread at a time asks, says so. The others are given a high
-  /// time: a millisecond, and all that readers lack over the slowest link.
-  /// False if there are such.
-  bool fill(const Topology &topology, unsigned threads, size_t mostPlanned,
-            llvm::function_ref<bool()> stop);
+  size_t size() const { return places_.size(); }
+
+  /// Behind all want(): finds for every pair a time that its plan takes at
+  /// least.
+  void bound(const Topology &topology);
+  /// Plans pairs that are not planned yet, each named once, on `threads`
+  /// threads, until `stop`, which one thread at a time asks, says so. False if
+  /// it did.
+  bool plan(const Topology &topology, unsigned threads,
+            llvm::ArrayRef<uint32_t> places, llvm::function_ref<bool()> stop);
+  bool isPlanned(uint32_t place) const { return ns_[place] >= 0; }
   size_t numPlanned() const { return numPlanned_; }
-  int64_t ns(uint32_t layout, uint32_t need) const {
-    return ns_[places_.lookup(keyOf(layout, need))];
-  }
+  int64_t leastNs(uint32_t place) const { return leastNs_[place]; }
+  /// Of a pair that is planned.
+  int64_t ns(uint32_t place) const { return ns_[place]; }
 
 private:
-  static uint64_t keyOf(uint32_t layout, uint32_t need) {
-    return uint64_t(layout) << 32 | need;
-  }
-
   llvm::DenseMap<Key, uint32_t> layoutKeys_, needKeys_;
   std::vector<std::pair<Layout, int64_t>> layouts_; ///< With bytes.
   std::vector<Need> needs_;
-  llvm::DenseMap<uint64_t, size_t> places_;
-  std::vector<int64_t> ns_;
+  llvm::DenseMap<uint64_t, uint32_t> places_; ///< By layout and need.
+  std::vector<uint64_t> keys_;                ///< Per place.
+  std::vector<int64_t> leastNs_, ns_; ///< Per place; ns_ -1: not planned.
   size_t numPlanned_ = 0;
 };
 

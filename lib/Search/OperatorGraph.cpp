@@ -205,6 +205,12 @@ llvm::Error OperatorGraph::check() const {
       resultShapes.push_back(values_[value].shape);
     if (llvm::Error error = verify(node.spec, operandShapes, resultShapes))
       return fail(toString(std::move(error)));
+    if (node.after >= 0 &&
+        (node.after >= id || node.role != NodeRole::Compute ||
+         nodes_[node.after].role != NodeRole::Compute))
+      return fail("expected to be launched behind a node before it, both of "
+                  "which compute, got: node " +
+                  llvm::Twine(node.after));
     if (llvm::Error error = checkWrite(id))
       return fail(toString(std::move(error)));
     if (llvm::Error error = checkGroup(id))

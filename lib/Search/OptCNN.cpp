@@ -79,17 +79,22 @@ llvm::Expected<std::optional<Strategy>>
 OptCNN::minimise(const SearchProblem &problem, const SearchOptions &options,
                  Watch &watch, SearchResult &result) const {
   ConfigurationSpace space(problem.graph, problem.topology, options.maxTasks);
+  DegreesCosts costs(problem);
   CostTables tables(problem, space,
-                    chooseConfigurations(problem, space, mostChoices_));
+                    chooseConfigurations(problem, space, mostChoices_, costs),
+                    costs);
   unsigned threads = options.threads > 0
                          ? static_cast<unsigned>(options.threads)
                          : std::max(1u, std::thread::hardware_concurrency());
   auto stop = [&] { return watch.isOver(); };
-  CostTables::Fill fill = tables.fill(threads, stop);
-  result.statistics.planned = tables.numPlanned();
-  if (fill != CostTables::Fill::Exactly)
+  // Pairs are planned when a sum has them; in the beginning, none.
+  if (tables.fill(threads, stop, /*mostPlanned=*/0) ==
+      CostTables::Fill::Nothing)
     return std::nullopt;
-  MinSum::Result found = tables.sums().minimise(mostCombinations_, stop);
+  std::vector<double> shares(tables.sums().numEdges(), 1);
+  MinSum::Result found = tables.leastSum(shares, CostTables::Pairs::Bounded,
+                                         threads, mostCombinations_, stop);
+  result.statistics.planned = tables.numPlanned();
   switch (found.end) {
   case MinSum::End::Stopped:
     return std::nullopt;

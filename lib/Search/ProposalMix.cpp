@@ -36,10 +36,34 @@ llvm::StringRef soap::stringify(ProposalKind kind) {
     return "cross";
   case ProposalKind::Sums:
     return "sums";
+  case ProposalKind::Layer:
+    return "layer";
   case ProposalKind::Updates:
     return "updates";
   }
   return "";
+}
+
+static size_t indexOf(ProposalKind kind) { return static_cast<size_t>(kind); }
+
+ProposalMix::ProposalMix(const OperatorGraph &graph) {
+  isPossible_.fill(true);
+  isPossible_[indexOf(ProposalKind::Updates)] = graph.numUpdates() != 0;
+  isPossible_[indexOf(ProposalKind::Layer)] = !SharedParameters(graph).empty();
+  weights_.fill(1);
+  weights_[indexOf(ProposalKind::Stretch)] = 4;
+  weights_[indexOf(ProposalKind::Lanes)] = 4;
+  weights_[indexOf(ProposalKind::Sums)] = 4 / sumsCost;
+  for (auto [weight, isPossible] : llvm::zip_equal(weights_, isPossible_))
+    if (!isPossible)
+      weight = 0;
+}
+
+ProposalMix::ProposalMix(ProposalKind only) {
+  isPossible_.fill(false);
+  isPossible_[indexOf(only)] = true;
+  weights_.fill(0);
+  weights_[indexOf(only)] = 1;
 }
 
 ProposalKind ProposalMix::draw(Random &random) const {
@@ -47,33 +71,38 @@ ProposalKind ProposalMix::draw(Random &random) const {
   for (double weight : weights_)
     sum += weight;
   double at = random.uniform() * sum;
-  for (size_t kind = 0; kind + 1 < numKinds_; ++kind) {
+  size_t last = 0;
+  for (size_t kind = 0; kind < numProposalKinds; ++kind) {
+    if (!isPossible_[kind])
+      continue;
+    last = kind;
     if (at < weights_[kind])
-      return static_cast<ProposalKind>(kind);
+      break;
     at -= weights_[kind];
   }
-  return static_cast<ProposalKind>(numKinds_ - 1);
+  return static_cast<ProposalKind>(last);
 }
 
 void ProposalMix::adapt() {
   // What a proposal of each kind gained, and how often it was taken.
   std::array<double, numProposalKinds> gain{}, taken{};
   double gains = 0, takes = 0;
-  for (size_t kind = 0; kind < numKinds_; ++kind) {
+  for (size_t kind = 0; kind < numProposalKinds; ++kind) {
     const Tally &tally = tallies_[kind];
     gain[kind] = tally.gain / (tally.proposals + 16);
     taken[kind] = tally.accepted / (tally.proposals + 16);
     gains += gain[kind];
     takes += taken[kind];
   }
-  auto count = static_cast<double>(numKinds_);
+  auto count = static_cast<double>(llvm::count(isPossible_, true));
   // No kind dies out: what gains nothing now may do so later.
-  for (size_t kind = 0; kind < numKinds_; ++kind)
-    weights_[kind] = 0.4 / count +
-                     0.4 * (gains > 0 ? gain[kind] / gains : 1.0 / count) +
-                     0.2 * (takes > 0 ? taken[kind] / takes : 1.0 / count);
+  for (size_t kind = 0; kind < numProposalKinds; ++kind)
+    if (isPossible_[kind])
+      weights_[kind] = 0.4 / count +
+                       0.4 * (gains > 0 ? gain[kind] / gains : 1.0 / count) +
+                       0.2 * (takes > 0 ? taken[kind] / takes : 1.0 / count);
   // These take several times as long as others.
-  weights_[static_cast<size_t>(ProposalKind::Sums)] /= sumsCost;
+  weights_[indexOf(ProposalKind::Sums)] /= sumsCost;
   for (Tally &tally : tallies_) {
     tally.proposals /= 2;
     tally.accepted /= 2;
@@ -97,7 +126,8 @@ RepeatedGroups::RepeatedGroups(const OperatorGraph &graph,
 
 ProposalTables::ProposalTables(const SearchProblem &problem,
                                const ConfigurationSpace &space)
-    : repeated(problem.graph, space), followers(problem.graph) {
+    : repeated(problem.graph, space), followers(problem.graph),
+      shared(problem.graph) {
   for (const std::vector<int64_t> &ns : nodeCosts(problem))
     nodeNs.push_back(*llvm::min_element(ns));
 }

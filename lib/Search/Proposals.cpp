@@ -57,6 +57,9 @@ public:
       if (tables.sums)
         sums(index, *tables.sums);
       break;
+    case ProposalKind::Layer:
+      layer(tables.shared);
+      break;
     case ProposalKind::Updates:
       updates();
       break;
@@ -232,6 +235,23 @@ private:
     }
   }
 
+  /// One configuration for all operations that share a parameter, a grid or
+  /// what one of them has; or their devices move on by as many as they are.
+  void layer(const SharedParameters &shared) {
+    if (shared.empty())
+      return;
+    llvm::ArrayRef<int32_t> groups =
+        shared.readers(random_.below(shared.size()));
+    int32_t first = groups[random_.below(groups.size())];
+    if (random_.below(2) == 0)
+      return moveOn(groups, stepOver(first));
+    Configuration config =
+        random_.below(2) == 0 ? configOf(first) : sampleGrid(first);
+    for (int32_t group : groups)
+      if (auto same = space().sameAs(group, first, config))
+        set(group, *same);
+  }
+
   /// The updates of parameters that follow each other: those that follow their
   /// groups are sharded over the devices that have copies, or go to one device;
   /// the others follow again.
@@ -353,21 +373,29 @@ private:
     if (random_.below(4) == 0)
       return swapDevices(index);
     llvm::ArrayRef<int32_t> groups = space().groups();
-    int32_t devices = space().numDevices();
-    auto size = static_cast<uint64_t>(configOf(groups[index]).devices.size());
-    uint64_t by =
-        random_.below(2) == 0
-            ? 1 + random_.below(devices)
-            : size * (1 + random_.below(std::max<uint64_t>(
-                              1, devices / std::max<uint64_t>(1, size))));
+    uint64_t by = random_.below(2) == 0
+                      ? 1 + random_.below(space().numDevices())
+                      : stepOver(groups[index]);
     size_t length = 1;
     while (length < groups.size() && random_.below(3) != 0)
       ++length;
-    for (size_t i = index; i < std::min(groups.size(), index + length); ++i) {
-      Configuration config = configOf(groups[i]);
+    length = std::min(length, groups.size() - index);
+    moveOn(groups.slice(index, length), by);
+  }
+
+  /// A multiple of the number of a group's tasks, at most all devices.
+  uint64_t stepOver(int32_t group) {
+    auto size = static_cast<uint64_t>(configOf(group).devices.size());
+    return size * (1 + random_.below(
+                           std::max<uint64_t>(1, space().numDevices() / size)));
+  }
+
+  void moveOn(llvm::ArrayRef<int32_t> groups, uint64_t by) {
+    for (int32_t group : groups) {
+      Configuration config = configOf(group);
       for (int32_t &device : config.devices)
-        device = static_cast<int32_t>((device + by) % devices);
-      set(groups[i], config);
+        device = static_cast<int32_t>((device + by) % space().numDevices());
+      set(group, config);
     }
   }
 

@@ -10,6 +10,7 @@
 
 #include "CostTables.h"
 #include "Followers.h"
+#include "SharedParameters.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include <array>
@@ -66,10 +67,11 @@ private:
 struct ProposalTables {
   RepeatedGroups repeated;
   Followers followers;
+  SharedParameters shared;
   /// Per node, what it takes if it is not split, on the device that is fastest.
   std::vector<int64_t> nodeNs;
   /// Costs of operations and pairs, or null.
-  std::unique_ptr<const CostTables> sums;
+  std::unique_ptr<CostTables> sums;
 
   ProposalTables(const SearchProblem &problem, const ConfigurationSpace &space);
 };
@@ -78,22 +80,11 @@ struct ProposalTables {
 /// told; they are a function of these numbers alone.
 class ProposalMix {
 public:
-  /// From far away, stretches gain most: they come more often at first. Without
-  /// updates, there are no proposals about them.
-  explicit ProposalMix(const OperatorGraph &graph)
-      : numKinds_(numProposalKinds - (graph.numUpdates() ? 0 : 1)) {
-    weights_.fill(1);
-    if (graph.numUpdates() == 0)
-      weights_[static_cast<size_t>(ProposalKind::Updates)] = 0;
-    weights_[static_cast<size_t>(ProposalKind::Stretch)] = 4;
-    weights_[static_cast<size_t>(ProposalKind::Lanes)] = 4;
-    weights_[static_cast<size_t>(ProposalKind::Sums)] = 4 / sumsCost;
-  }
+  /// From far away, stretches gain most: they come more often at first. Kinds
+  /// that can change nothing of the graph never come.
+  explicit ProposalMix(const OperatorGraph &graph);
   /// Only one kind.
-  explicit ProposalMix(ProposalKind only) {
-    weights_.fill(0);
-    weights_[static_cast<size_t>(only)] = 1;
-  }
+  explicit ProposalMix(ProposalKind only);
   ProposalKind draw(Random &random) const;
   void count(ProposalKind kind, bool accepted, double gain) {
     Tally &tally = tallies_[static_cast<size_t>(kind)];
@@ -120,8 +111,7 @@ private:
   /// A proposal of kind Sums counts as so many.
   static constexpr double sumsCost = 8;
 
-  /// Kinds that can come up, the first ones.
-  size_t numKinds_ = numProposalKinds;
+  std::array<bool, numProposalKinds> isPossible_;
   std::array<double, numProposalKinds> weights_;
   std::array<Tally, numProposalKinds> tallies_{};
 };

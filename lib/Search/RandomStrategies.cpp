@@ -33,19 +33,30 @@ static void shuffle(llvm::MutableArrayRef<int32_t> list, Random &random) {
 static std::vector<int32_t> anyOrder(const OperatorGraph &graph,
                                      Random &random) {
   std::vector<int32_t> waiting(graph.numNodes()), ready, order;
-  for (int32_t id = 0; id < graph.numNodes(); ++id)
-    if (waiting[id] = static_cast<int32_t>(graph.node(id).operands.size());
-        waiting[id] == 0)
+  std::vector<SmallVector<int32_t, 1>> late(graph.numNodes());
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    const GraphNode &node = graph.node(id);
+    waiting[id] = static_cast<int32_t>(node.operands.size());
+    if (node.after >= 0) {
+      ++waiting[id];
+      late[node.after].push_back(id);
+    }
+    if (waiting[id] == 0)
       ready.push_back(id);
+  }
   while (!ready.empty()) {
     std::swap(ready[random.below(ready.size())], ready.back());
     int32_t id = ready.back();
     ready.pop_back();
     order.push_back(id);
+    auto arrive = [&](int32_t node) {
+      if (--waiting[node] == 0)
+        ready.push_back(node);
+    };
     for (int32_t value : graph.node(id).results)
       for (const GraphValue::Use &use : graph.value(value).uses)
-        if (--waiting[use.node] == 0)
-          ready.push_back(use.node);
+        arrive(use.node);
+    llvm::for_each(late[id], arrive);
   }
   keepPorts(order, graph);
   return order;

@@ -8,6 +8,7 @@
 #include "soap/Search/SearchAlgorithm.h"
 #include "soap/Search/MemoryUse.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace soap;
 
@@ -46,6 +47,12 @@ llvm::StringRef soap::stringify(StopReason reason) {
     return "least sum of costs";
   case StopReason::Exhausted:
     return "all strategies seen";
+  case StopReason::Placed:
+    return "all operations placed";
+  case StopReason::LocalOptimum:
+    return "no neighbour is better";
+  case StopReason::Proved:
+    return "optimum proved";
   case StopReason::Cancelled:
     return "cancelled";
   }
@@ -66,14 +73,50 @@ struct NamedAlgorithm {
 static constexpr NamedAlgorithm algorithms[] = {
     {"mcmc", createMCMC},
     {"exhaustive", [] { return createExhaustive(); }},
-    {"optcnn", [] { return createOptCNN(); }}};
+    {"optcnn", [] { return createOptCNN(); }},
+    {"dpos", [] { return createDPOS(/*splits=*/false); }},
+    {"os-dpos", [] { return createDPOS(/*splits=*/true); }},
+    {"local", createLocal},
+    {"exact", createExact},
+    {"placement-cross-entropy",
+     [] { return createPlacement(PlacementLearner::CrossEntropy); }},
+    {"placement-policy-gradient",
+     [] { return createPlacement(PlacementLearner::PolicyGradient); }}};
 
-std::unique_ptr<SearchAlgorithm>
-soap::createSearchAlgorithm(llvm::StringRef name) {
+static std::unique_ptr<SearchAlgorithm> createByName(llvm::StringRef name) {
   for (const NamedAlgorithm &algorithm : algorithms)
     if (algorithm.name == name)
       return algorithm.create();
   return nullptr;
+}
+
+/// The algorithms of a list; nothing if one of them is unknown.
+static std::vector<std::unique_ptr<SearchAlgorithm>>
+createAll(llvm::StringRef list) {
+  std::vector<std::unique_ptr<SearchAlgorithm>> result;
+  for (llvm::StringRef name : llvm::split(list, ','))
+    if (!result.emplace_back(createByName(name)))
+      return {};
+  return result;
+}
+
+std::unique_ptr<SearchAlgorithm>
+soap::createSearchAlgorithm(llvm::StringRef name, llvm::StringRef starts) {
+  std::unique_ptr<SearchAlgorithm> algorithm;
+  if (llvm::StringRef list = name; list.consume_front("best:")) {
+    auto parts = createAll(list);
+    if (!parts.empty())
+      algorithm = createCombinedSearch(name.str(), std::move(parts));
+  } else {
+    algorithm = createByName(name);
+  }
+  if (!algorithm || starts.empty())
+    return algorithm;
+  auto parts = createAll(starts);
+  if (parts.empty())
+    return nullptr;
+  return createCombinedSearch(name.str(), std::move(parts),
+                              std::move(algorithm));
 }
 
 llvm::ArrayRef<llvm::StringRef> soap::searchAlgorithmNames() {

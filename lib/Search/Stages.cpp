@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LeastSums.h"
 #include "MarkovSearch.h"
 #include "soap/Search/LaunchPolicy.h"
 #include <algorithm>
@@ -26,8 +27,7 @@ void MarkovSearch::beginStage() {
   std::vector<Start> starts;
   if (stage_ > 0 && bestNs_ != INT64_MAX)
     starts = spreadStarts(problem_, best_, parts_[stage_ - 1], parts_[stage_]);
-  if (machine_->tables.sums)
-    addLeastSums(problem_, *machine_->tables.sums, parts_[stage_], starts);
+  addLeastSums(starts);
   llvm::append_range(starts, drawStarts(problem_, options_, parts_[stage_]));
   StartLimits limits;
   limits.bestNs = bestNs_;
@@ -78,10 +78,29 @@ void MarkovSearch::makeSums() {
   Clock::time_point now = Clock::now(), end = now + (startsEnd() - now) / 2;
   auto sums = std::make_unique<CostTables>(
       problem_, machine_->space,
-      chooseConfigurations(problem_, machine_->space, mostChoices));
+      chooseConfigurations(problem_, machine_->space, mostChoices,
+                           tables_.degreesCosts()),
+      tables_.degreesCosts());
   auto stop = [&] { return Clock::now() >= end; };
   if (sums->fill(threads_, stop, plans / devices) != CostTables::Fill::Nothing)
     machine_->tables.sums = std::move(sums);
+}
+
+/// Adds strategies with the least sum of costs.
+void MarkovSearch::addLeastSums(std::vector<Start> &starts) {
+  if (!machine_->tables.sums)
+    return;
+  LeastSumLimits limits;
+  limits.threads = threads_;
+  // What a part of the machine finds is where the next one begins; the last
+  // one gains most.
+  limits.rounds = stage_ + 1 == parts_.size() ? 4 : 0;
+  limits.end = startsEnd();
+  for (LeastSum &found :
+       leastSums(problem_, *machine_->tables.sums, tables_, limits))
+    addStart(starts, {found.name + where(problem_, parts_[stage_]),
+                      std::move(found.strategy), /*isOptional=*/true,
+                      /*isLeastSum=*/true});
 }
 
 /// Starts have half of the time of a part of the machine, and a quarter of the

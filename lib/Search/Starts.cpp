@@ -31,16 +31,14 @@ llvm::SmallVector<int32_t, 4> detail::subMachines(const Topology &topology) {
   return sizes;
 }
 
-/// Adds a start unless its strategy is there already.
-static void addStart(std::vector<Start> &starts, Start start) {
+void detail::addStart(std::vector<Start> &starts, Start start) {
   if (llvm::none_of(starts, [&](const Start &known) {
         return known.strategy == start.strategy;
       }))
     starts.push_back(std::move(start));
 }
 
-/// What stands behind the name of a start on a part of the machine.
-static std::string where(const SearchProblem &problem, int32_t devices) {
+std::string detail::where(const SearchProblem &problem, int32_t devices) {
   return devices >= problem.topology.numDevices()
              ? ""
              : ", " + std::to_string(devices) + " devices";
@@ -68,31 +66,6 @@ std::vector<Start> detail::drawStarts(const SearchProblem &problem,
                              /*structured=*/true, devices),
               /*isOptional=*/true});
   return starts;
-}
-
-void detail::addLeastSums(const SearchProblem &problem,
-                          const CostTables &tables, int32_t devices,
-                          std::vector<Start> &starts) {
-  std::vector<int32_t> all(tables.sums().numVariables());
-  std::iota(all.begin(), all.end(), 0);
-  for (int percent : {100, 70, 50, 35, 25}) {
-    MinSum::Part part;
-    part.variables = all;
-    for (int32_t variable : all)
-      part.own.emplace_back(tables.sums().own(variable));
-    auto fixed = [](int32_t) { return -1; };
-    part.fixed = fixed;
-    part.pairFactor = percent / 100.0;
-    constexpr double mostCombinations = 7e5;
-    MinSum::Result found =
-        tables.sums().minimise(std::move(part), mostCombinations);
-    if (found.end != MinSum::End::Done)
-      return;
-    addStart(starts, {"least sum with moves at " + std::to_string(percent) +
-                          "%" + where(problem, devices),
-                      tables.strategyOf(found.choices), /*isOptional=*/true,
-                      /*isLeastSum=*/true});
-  }
 }
 
 std::vector<Start> detail::spreadStarts(const SearchProblem &problem,

@@ -8,7 +8,6 @@
 #ifndef SOAP_LIB_SEARCH_STARTS_H
 #define SOAP_LIB_SEARCH_STARTS_H
 
-#include "CostTables.h"
 #include "soap/Search/SearchAlgorithm.h"
 #include <chrono>
 
@@ -50,16 +49,16 @@ struct StartLimits {
 /// start for the next, so that more devices are never slower than fewer.
 llvm::SmallVector<int32_t, 4> subMachines(const Topology &topology);
 
+/// Adds a start unless its strategy is there already.
+void addStart(std::vector<Start> &starts, Start start);
+
+/// What stands behind the name of a start on devices 0 to `devices`-1.
+std::string where(const SearchProblem &problem, int32_t devices);
+
 /// Starts on devices 0 to `devices`-1, each once: named strategies, the
 /// strategies that are given (on all devices), random ones. None is simulated.
 std::vector<Start> drawStarts(const SearchProblem &problem,
                               const SearchOptions &options, int32_t devices);
-
-/// Adds strategies with the least sum of costs on devices 0 to `devices`-1,
-/// with what moves counted in full and in parts: in a step some of it hides
-/// behind computation. None where the graph is too tangled.
-void addLeastSums(const SearchProblem &problem, const CostTables &tables,
-                  int32_t devices, std::vector<Start> &starts);
 
 /// Starts on devices 0 to `devices`-1 that are made of a strategy on devices 0
 /// to `span`-1: its tasks are split further, in several ways (Spread.h).

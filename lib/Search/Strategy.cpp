@@ -216,6 +216,14 @@ llvm::Error soap::verify(const Strategy &strategy, const OperatorGraph &graph,
             "': expected a launch order in which operands come first, got: "
             "'" +
             graph.node(producer).name + "' later");
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    if (int32_t after = graph.node(id).after;
+        after >= 0 && position[after] > position[id])
+      return llvm::createStringError(
+          "node '" + graph.node(id).name +
+          "': expected a launch order in which it stands behind '" +
+          graph.node(after).name + "', where what it makes is needed, got: '" +
+          graph.node(after).name + "' later");
   for (int32_t value = 0; value < graph.numValues(); ++value)
     if (const GraphValue::Use *write = graph.findWrite(value))
       for (const GraphValue::Use &use : graph.value(value).uses)

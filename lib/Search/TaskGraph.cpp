@@ -44,6 +44,10 @@ TaskGraph::~TaskGraph() = default;
 
 size_t TaskGraph::cacheBytes() const { return caches_->plans.bytes(); }
 
+detail::DegreesCosts &TaskGraph::degreesCosts() const {
+  return *caches_->degrees;
+}
+
 //===----------------------------------------------------------------------===//
 // Changes
 //===----------------------------------------------------------------------===//

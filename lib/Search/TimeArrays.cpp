@@ -49,6 +49,24 @@ int64_t soap::detail::largestSum(const int64_t *a, const int64_t *b,
 }
 
 SOAP_EVERY_WIDTH
+void soap::detail::addTo(int64_t *sums, const int64_t *a, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    sums[i] += a[i];
+}
+
+SOAP_EVERY_WIDTH
+void soap::detail::leastSums(const int64_t *a, const int64_t *rows,
+                             size_t stride, size_t count, int64_t *least,
+                             size_t numRows) {
+  for (size_t row = 0; row < numRows; ++row, rows += stride) {
+    int64_t result = INT64_MAX;
+    for (size_t i = 0; i < count; ++i)
+      result = std::min(result, a[i] + rows[i]);
+    least[row] = result;
+  }
+}
+
+SOAP_EVERY_WIDTH
 int64_t soap::detail::latestEnd(const int64_t *now, const int64_t *loads,
                                 const int64_t *ahead, const int64_t *behind,
                                 const int64_t *tails, size_t count) {

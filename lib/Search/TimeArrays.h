@@ -26,6 +26,13 @@ int64_t largestSum(const int64_t *a, const int64_t *b, size_t count);
 int64_t largestSum(const int64_t *a, const int64_t *b, const int64_t *c,
                    size_t count);
 
+/// sums[i] += a[i].
+void addTo(int64_t *sums, const int64_t *a, size_t count);
+
+/// least[r] is the least a[i] + rows[r * stride + i] of i < count.
+void leastSums(const int64_t *a, const int64_t *rows, size_t stride,
+               size_t count, int64_t *least, size_t numRows);
+
 /// The largest of `now` + `loads` + `ahead` - `behind` + `tails`.
 int64_t latestEnd(const int64_t *now, const int64_t *loads,
                   const int64_t *ahead, const int64_t *behind,

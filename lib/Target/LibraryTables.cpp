@@ -35,8 +35,6 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 
 static std::optional<SmallVector<int64_t>>
 padsBehind(nn::ConvBackwardDataOp op) {
-  if (op.getBias())
-    return std::nullopt;
   return padsBehind(shapeOf(op.getResult()), shapeOf(op.getWeight()),
                     shapeOf(op.getDy()), op.getStrides(), op.getDilations(),
                     op.getPadsLo());
@@ -94,6 +92,8 @@ LogicalResult soap::buildLibraryTable(Operation *op, fb::KernelT &kernel) {
         auto pads = padsBehind(back);
         table->pads_hi.assign(pads->begin(), pads->end());
         table->groups = back.getGroups();
+        if constexpr (std::is_same_v<decltype(back), nn::ConvBackwardDataOp>)
+          table->bias = back.getBias() != nullptr;
         return success();
       })
       .Case([&](nn::MatMulOp matmul) {

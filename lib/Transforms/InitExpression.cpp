@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InitExpression.h"
+#include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/SOAP/IR/SOAPAttrs.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
@@ -55,6 +56,7 @@ public:
     local->removeAttr(SOAPDialect::getConfigAttrName());
     local->removeAttr(nn::groupAttrName);
     local->removeAttr(nn::updateAttrName);
+    local->removeAttr(nn::afterAttrName);
     rename(local);
     // The recursion may have moved the map's entry.
     return made_[{value.getAsOpaquePointer(), toString(box)}] =

@@ -7,6 +7,7 @@
 
 #include "soap/Transforms/OperatorGraphExtraction.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
+#include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -132,6 +133,7 @@ private:
 FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
   ExtractedGraph result;
   llvm::DenseMap<Value, int32_t> values;
+  llvm::StringMap<int32_t> computed; ///< Nodes that compute, by name.
   Groups groups(main);
   Updates updates(main);
   for (Operation &op : main.getBody().front().without_terminator()) {
@@ -160,6 +162,14 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     if (failed(groups.join(&op, node)))
       return failure();
     updates.join(&op, node);
+    if (StringRef after = nn::getAfter(&op); !after.empty()) {
+      auto it = computed.find(after);
+      if (it == computed.end())
+        return op.emitOpError("expected 'nn.after' to name an operation before "
+                              "it that computes, got: '")
+               << after << "'";
+      node.after = it->second;
+    }
     SmallVector<int32_t> bytes;
     for (Type type : op.getResultTypes())
       bytes.push_back(elementBytes(type));
@@ -167,6 +177,8 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     int32_t id = result.graph.addNode(std::move(node), shapes, bytes);
     for (auto [index, value] : llvm::enumerate(op.getResults()))
       values[value] = result.graph.valueOf(id, static_cast<int32_t>(index));
+    if (result.graph.node(id).role == NodeRole::Compute)
+      computed[nn::getName(&op)] = id;
     result.ops.push_back(&op);
   }
   // A model whose outputs have no elements computes nothing.
@@ -214,8 +226,11 @@ std::string fingerprint(func::FuncOp main) {
         os << ';' << name << '=' << attribute.getValue();
     }
     for (Value operand : op->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      os << ';' << (producer ? nn::getName(producer) : StringRef("?"));
+      os << ';';
+      if (auto argument = dyn_cast<BlockArgument>(operand))
+        os << '?' << argument.getArgNumber();
+      else
+        os << nn::getName(operand.getDefiningOp());
     }
     for (Type type : op->getResultTypes())
       os << ';' << type;

@@ -7,6 +7,7 @@
 
 #include "InitExpression.h"
 #include "PartitionBuilder.h"
+#include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAP/Transforms/Coverage.h"
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
@@ -307,6 +308,9 @@ LogicalResult PartitionPass::writeTasks(
     auto task = builder.builder().create<TaskOp>(
         op->getLoc(), types, boxes, inputs,
         TaskOrigin{nn::getName(op), number, phase});
+    if (StringRef after = nn::getAfter(op); !after.empty())
+      task->setAttr(nn::afterAttrName,
+                    StringAttr::get(op->getContext(), after));
     SmallVector<Value> operands;
     for (int64_t argument : argumentOf)
       operands.push_back(argument < 0 ? Value()
@@ -352,6 +356,7 @@ LogicalResult PartitionPass::writeBody(TaskOp task, Operation *op,
     inner.removeAttr(SOAPDialect::getConfigAttrName());
     inner.removeAttr(nn::groupAttrName);
     inner.removeAttr(nn::updateAttrName);
+    inner.removeAttr(nn::afterAttrName);
   }
   builder.create<ReturnOp>(op->getLoc(), results);
   return success();

@@ -51,7 +51,7 @@ static llvm::Expected<SearchResult>
 searchStrategy(const ModuleProblem &problem, const StrategyRequest &request,
                std::optional<Strategy> own) {
   std::unique_ptr<SearchAlgorithm> algorithm =
-      createSearchAlgorithm(request.algorithm);
+      createSearchAlgorithm(request.algorithm, request.startAlgorithms);
   if (!algorithm)
     return llvm::createStringError("unknown search algorithm '" +
                                    request.algorithm + "'; choose one of " +

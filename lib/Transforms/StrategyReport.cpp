@@ -115,7 +115,13 @@ void printReport(raw_ostream &os, ArrayRef<StrategyReport> reports,
        << right_justify(formatv("{0:f1}", row.idleShare * 100).str(), 10);
     if (evaluates)
       os << right_justify(cell(row.evaluationNs / 1e6), 12);
-    os << (row.fits ? "" : "   does not fit into memory") << '\n';
+    os << (row.fits ? "" : "   does not fit into memory");
+    if (row.numRepeated)
+      os << formatv("   {0} {1} made again: {2:f1} MiB less, {3:f3} ms more",
+                    row.numRepeated,
+                    row.numRepeated == 1 ? "operation" : "operations",
+                    row.savedBytes / 1048576.0, row.addedNs / 1e6);
+    os << '\n';
   }
   os << left_justify("lower bound", 18)
      << right_justify(cell(bound.stepNs / 1e6), 12);
@@ -148,6 +154,10 @@ json::Object reportJSON(ArrayRef<StrategyReport> reports,
                      {"gap", bound.gap(row.stepNs)}};
     if (row.evaluationNs)
       entry["evaluation_ns"] = row.evaluationNs;
+    if (row.numRepeated)
+      entry["recomputation"] = json::Object{{"operations", row.numRepeated},
+                                            {"saved_bytes", row.savedBytes},
+                                            {"added_ns", row.addedNs}};
     rows.push_back(std::move(entry));
   }
   return json::Object{

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockSimulation.h"
+#include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include <set>
 
@@ -50,6 +51,7 @@ public:
         for (size_t other : waiting)
           if (!isWrite(other))
             missing[id].insert(other);
+    addLate(waiting, missing);
     SmallVector<StringRef> order;
     while (!waiting.empty()) {
       using Key = std::tuple<int64_t, int64_t, size_t>;
@@ -83,6 +85,22 @@ private:
   bool isWrite(size_t id) const {
     auto task = cast<soapir::TaskOp>(groups_[id].front());
     return !task.getBlock().getOps<nn::WriteOp>().empty();
+  }
+
+  /// Lets nodes wait for what they are launched behind (`nn.after`).
+  void addLate(ArrayRef<size_t> waiting,
+               std::vector<std::set<size_t>> &missing) const {
+    llvm::StringMap<size_t> nodes;
+    for (size_t id : waiting)
+      nodes[cast<soapir::TaskOp>(groups_[id].front()).getNode()] = id;
+    for (size_t id : waiting) {
+      auto after =
+          groups_[id].front()->getAttrOfType<StringAttr>(nn::afterAttrName);
+      if (!after)
+        continue;
+      if (auto it = nodes.find(after.getValue()); it != nodes.end())
+        missing[id].insert(it->second);
+    }
   }
 
   /// Nodes that a group reads of, through copies and actions.

@@ -39,6 +39,7 @@ class Graph:
     model: onnx.ModelProto
     inputs: dict  # Name to array.
     unroll: int = 0  # Steps per part of recurrent layers; 0: they stay whole.
+    fuse: bool = True  # One operation of several per element.
 
     def save(self, path):
         onnx.save(self.model, path)
@@ -184,7 +185,8 @@ class Builder:
             graph, opset_imports=opsets,
             ir_version=max(8, helper.find_min_ir_version_for(opsets)))
         recurrent = any(node.op_type in ("GRU", "LSTM", "RNN") for node in self.nodes)
-        return Graph(model, used, self.rng.choice([0, 0, 1, 2, 3]) if recurrent else 0)
+        return Graph(model, used, self.rng.choice([0, 0, 1, 2, 3]) if recurrent else 0,
+                     self.rng.random() < 0.7)
 
 
 def info_of(name, array):

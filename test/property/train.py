@@ -18,6 +18,7 @@ import dataclasses
 import pathlib
 import random
 import re
+import string
 import sys
 import tempfile
 import threading
@@ -139,6 +140,22 @@ def drop(graph, output, rng):
     return output
 
 
+def recompute(tool, graph, train, base, rng):
+    """Has the steps make random values again: elementwise operations, all, or those
+    whose names end in one of some letters. On one device, that changes no bit."""
+    letters = "".join(rng.sample(string.ascii_lowercase + string.digits, 12))
+    operations = rng.choice(["elementwise", ".*", f".*[{letters}]", f".*[{letters}]"])
+    again, = tool.run(graph, [SINGLE], {**train, "recompute": operations})
+    if "expected operations to recompute" in again.get("error", ""):
+        return
+    if "error" in again:
+        raise AssertionError(f"one device, recomputing {operations}: {again['error']}")
+    for (name, value), (_, wanted) in zip(again["outputs"], base["outputs"], strict=True):
+        if not np.array_equal(value, wanted, equal_nan=True):
+            raise AssertionError(f"'{name}' is another one, recomputing {operations}")
+    train["recompute"] = operations
+
+
 def prepare(tool, seed):
     """A tame graph, what to train, and what one device makes of it."""
     graph = graphs.draw(seed)
@@ -187,9 +204,12 @@ def prepare(tool, seed):
     base, = tool.run(graph, [SINGLE], train)
     if "error" in base:
         raise AssertionError(f"one device: {base['error']}")
+    if rng.random() < 0.5:
+        recompute(tool, graph, train, base, rng)
     if not np.isfinite(losses(base)).all() or losses(base).max() > judge.LARGEST**2:
         raise Refused("steps that explode")
-    noisy = graphs.Graph(graph.model, judge.with_noise(graph.inputs), graph.unroll)
+    noisy = graphs.Graph(graph.model, judge.with_noise(graph.inputs), graph.unroll,
+                         graph.fuse)
     shaken, = tool.run(noisy, [SINGLE], train)
     if "error" in shaken or worst(shaken, base, share=0.25)[0]:
         raise Refused("steps that noise changes")

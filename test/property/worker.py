@@ -83,8 +83,8 @@ class Worker:
         for number, (name, value) in enumerate(graph.inputs.items()):
             files[name] = str(self.folder / f"input{number}.bin")
             value.tofile(files[name])
-        request = {"model": str(model), "unroll_rnn": graph.unroll, "inputs": files,
-                   "folder": str(self.folder), "runs": runs}
+        request = {"model": str(model), "unroll_rnn": graph.unroll, "fuse": graph.fuse,
+                   "inputs": files, "folder": str(self.folder), "runs": runs}
         answer = self.ask({**request, "train": train} if train else request)
         if "error" in answer:
             return [{"error": answer["error"]} for _ in runs]

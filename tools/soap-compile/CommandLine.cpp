@@ -9,9 +9,11 @@
 #include "../ImportOptions.h"
 #include "../Numbers.h"
 #include "TrainingCommandLine.h"
+#include "soap/Search/SearchAlgorithm.h"
 #include "soap/Search/Strategy.h"
 #include "soap/Target/TargetRegistry.h"
 #include "soap/Topology/GeneratedTopologies.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace soap;
@@ -60,9 +62,12 @@ static llvm::Error checkFolders(const CommandLine &line) {
 /// Reads what stands in the texts into `line`, and checks all of it.
 static llvm::Error check(CommandLine &line, const Texts &texts) {
   CompilerOptions &options = line.options;
-  if (!texts.training.optimizer.empty())
+  if (!texts.training.optimizer.empty()) {
     options.training = texts.training;
-  else if (texts.hasTraining)
+    std::vector<std::string> &recompute = options.training->recompute;
+    if (recompute.size() == 1 && recompute.front() == "none")
+      recompute.clear();
+  } else if (texts.hasTraining)
     return mistake("expected --train=sgd, adam or adamw with options of "
                    "training, got none");
   std::optional<Emit> emit = parseEmit(texts.emit);
@@ -176,9 +181,17 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
                  "Launch order: program (the strategy's own), fifo or "
                  "critical-path (default program)")
       ->type_name("POLICY");
-  app.add_option("--search", line.options.search, "Algorithm of the search")
-      ->type_name("NAME")
+  app.add_option("--search", line.options.search,
+                 "Algorithm of the search: " +
+                     llvm::join(searchAlgorithmNames(), ", ") +
+                     "; or several of them in one budget, of which the best "
+                     "strategy is taken")
+      ->type_name("NAME|best:NAME,...")
       ->capture_default_str();
+  app.add_option("--start", line.options.startSearches,
+                 "Algorithms whose results are starts of the search; they take "
+                 "half of its budget at most")
+      ->type_name("NAME,...");
   app.add_option("--budget", line.options.budgetSeconds,
                  "Limit of the search, which ends before if it has converged; "
                  "measuring the machine and compiling come on top")
@@ -227,6 +240,10 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
                  "Write what a step moves between devices, as planned; "
                  "soap-run --json prints the same, counted")
       ->type_name("FILE.json");
+  app.add_flag("--check-local-optimality", line.options.checkLocalOptimality,
+               "Simulate the strategy with every other configuration of one "
+               "operation, and name the best of them if it is better; within "
+               "another --budget");
   app.add_flag("--print-strategy", line.options.strategyTable,
                "Print a table: op, degrees, devices, time, bytes");
 }
@@ -259,6 +276,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->check(wholeNumber<int64_t>(0))
       ->type_name("K")
       ->capture_default_str();
+  app.add_flag("!--no-fuse", line.options.fuse,
+               "Keep operations per element apart: by default those that only "
+               "each other read become one, with the name of the last");
   declareTraining(app, texts.training);
   declareOptimizer(app, texts.training);
   declareMachine(app, line, texts);

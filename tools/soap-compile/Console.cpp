@@ -98,9 +98,14 @@ void Console::tick() {
         llvm::formatv("{0}: {1:f1} s", stringify(stage_), seconds);
     if (search_.proposals)
       line = llvm::formatv(
-          "{0}: {1} proposals, {2:f1} s, best {3:f3} ms (simulated)",
+          "{0}: {1} proposals, {2:f1} s, best {3:f3} ms{4} (simulated)",
           stringify(stage_), search_.proposals, search_.seconds,
-          static_cast<double>(search_.bestNs) / 1e6);
+          static_cast<double>(search_.bestNs) / 1e6,
+          search_.lowerBoundNs
+              ? llvm::formatv(", at least {0:f3} ms",
+                              static_cast<double>(search_.lowerBoundNs) / 1e6)
+                    .str()
+              : "");
     clearLine();
     llvm::errs() << line << (isTerminal_ ? "" : "\n");
     isLineShown_ = isTerminal_;

@@ -71,6 +71,14 @@ void soap::declareTraining(CLI::App &app, TrainingOptions &how) {
       ->check(wholeNumber<int64_t>(1))
       ->type_name("N")
       ->capture_default_str();
+  app.add_option("--recompute", how.recompute,
+                 "Values of the forward pass that are made again for the "
+                 "backward pass in place of being kept: none, auto (as far as "
+                 "memory requires, cheapest first), or a list of elementwise, "
+                 "kinds of operations (softmax, layer_norm, conv, ...) and "
+                 "regular expressions over names of operations")
+      ->delimiter(',')
+      ->type_name("none|auto|OP,...");
   app.add_option("--dropout", how.dropout,
                  "Ratio of Dropout: model (every node has its own), none, or "
                  "a number for all nodes")

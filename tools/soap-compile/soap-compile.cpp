@@ -39,6 +39,10 @@ static llvm::json::Value jsonOf(CompilationResult &result) {
     object["proof"] = std::move(*result.proof);
   if (result.search)
     object["search"] = std::move(*result.search);
+  if (result.localOptimality)
+    object["local_optimality"] = std::move(*result.localOptimality);
+  if (result.recomputation)
+    object["recomputation"] = std::move(*result.recomputation);
   return object;
 }
 
@@ -68,7 +72,8 @@ static llvm::Error writeExports(const CommandLine &line,
 /// statistics.
 static llvm::Error printResults(const CommandLine &line,
                                 CompilationResult &result) {
-  bool hasJSON = line.json && (result.report || result.proof || result.search);
+  bool hasJSON = line.json && (result.report || result.proof || result.search ||
+                               result.localOptimality || result.recomputation);
   std::string level = std::move(result.text), rest = result.proofText;
   if (hasJSON)
     rest = llvm::formatv("{0:2}\n", jsonOf(result)).str();

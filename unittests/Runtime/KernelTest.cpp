@@ -141,6 +141,9 @@ static void checkConv(const Shape &x, int64_t features, const Shape &kernel,
   back.pads_hi = hi;
   back.groups = groups;
   check(back, {random(y, 4), operands[1]}, x);
+  back.bias = true;
+  check(back, {random(y, 4), operands[1], random({x[1]}, 5)}, x);
+  back.bias = false;
   back.of_filter = true;
   check(back, {operands[0], random(y, 4)}, weights);
 }
@@ -156,6 +159,9 @@ TEST(Kernel, ConvAsymmetricPads) {
 }
 TEST(Kernel, ConvNegativeHighPad) {
   checkConv({1, 4, 12, 12}, 6, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {-1, -1});
+}
+TEST(Kernel, ConvWindowsApart) { // Their gradients do not overlap.
+  checkConv({2, 24, 12, 9}, 18, {2, 3}, {2, 3}, {1, 1}, {0, 0}, {0, 0});
 }
 TEST(Kernel, ConvStrides) {
   checkConv({2, 3, 23, 23}, 16, {7, 7}, {2, 3}, {1, 1}, {3, 3}, {2, 3});

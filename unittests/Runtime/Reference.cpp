@@ -116,6 +116,9 @@ Tensor test::reference(const fb::ConvBackwardT &op,
                  result.at(ofX) += x[1].at(ofW) * dy.at(out);
              });
   });
+  if (op.bias)
+    forEachIndex(shape,
+                 [&](const Shape &at) { result.at(at) += x[2].at({at[1]}); });
   return result;
 }
 

@@ -29,9 +29,11 @@ TEST(Proposals, AllKindsKeepStrategiesValid) {
                                       : randomGraph(seed);
     ConfigurationSpace space(graph, machine);
     ProposalTables tables({graph, machine, costs}, space);
+    DegreesCosts taskCosts({graph, machine, costs});
     auto sums = std::make_unique<CostTables>(
         SearchProblem{graph, machine, costs}, space,
-        chooseConfigurations({graph, machine, costs}, space, 12));
+        chooseConfigurations({graph, machine, costs}, space, 12, taskCosts),
+        taskCosts);
     ASSERT_EQ(sums->fill(1, [] { return false; }), CostTables::Fill::Exactly);
     tables.sums = std::move(sums);
     Strategy other = randomStrategy(graph, machine, seed + 100);
@@ -108,6 +110,48 @@ TEST(Followers, GoWithWhatChanges) {
   };
   EXPECT_GT(movedBytes(false), 0);
   EXPECT_EQ(movedBytes(true), 0);
+}
+
+/// Two products with one weight, two with what is prepared of another, and one
+/// by itself.
+TEST(SharedParameters, AreReadByTheSameLayer) {
+  GraphBuilder builder;
+  int32_t y = builder.input("x", {16, 32});
+  int32_t w = builder.parameter("w", {32, 32});
+  int32_t v = builder.relu("prepared", builder.parameter("v", {32, 32}));
+  y = builder.matmul("a", y, w);
+  y = builder.matmul("b", y, v);
+  y = builder.matmul("c", y, builder.parameter("u", {32, 32}));
+  y = builder.matmul("d", y, w);
+  y = builder.matmul("e", y, v);
+  builder.output("y", y);
+  OperatorGraph graph = builder.finish();
+  SharedParameters shared(graph);
+  ASSERT_EQ(shared.size(), 2u);
+  auto names = [&](size_t set) {
+    std::string text;
+    for (int32_t group : shared.readers(set))
+      text += graph.node(graph.group(group).front()).name;
+    return text;
+  };
+  EXPECT_EQ(names(0), "ad");
+  EXPECT_EQ(names(1), "be");
+  Topology machine = plainMachine(4);
+  CostModel costs;
+  ConfigurationSpace space(graph, machine);
+  ProposalTables tables({graph, machine, costs}, space);
+  Strategy strategy = singleDevice(graph, machine);
+  ProposalContext context{graph, machine, space};
+  for (uint64_t step = 0; step < 200; ++step) {
+    Random random(1, 0, step);
+    Edit edit;
+    propose(context, tables, ProposalKind::Layer, strategy, random, edit);
+    for (const auto &[one, other] : {std::pair("a", "d"), {"b", "e"}})
+      ASSERT_EQ(strategy.configs[graph.find(one)],
+                strategy.configs[graph.find(other)]);
+    ASSERT_EQ(strategy.configs[graph.find("c")],
+              onDevice(graph.node(graph.find("c")), 0));
+  }
 }
 
 TEST(Lanes, AreDisjointAndCoverTheMachine) {

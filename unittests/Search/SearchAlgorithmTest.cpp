@@ -92,6 +92,8 @@ std::vector<std::string> allNames() {
   std::vector<std::string> names{HillClimbing().name().str()};
   for (llvm::StringRef name : searchAlgorithmNames())
     names.push_back(name.str());
+  names.push_back("best:dpos,local");
+  names.push_back("best:placement-cross-entropy,os-dpos,mcmc");
   return names;
 }
 
@@ -127,6 +129,62 @@ TEST_P(Algorithms, FindValidStrategiesNoWorseThanTheirStarts) {
   EXPECT_GT(tried, 6);
 }
 
+// Of training steps and of machines whose devices differ: a step is what a
+// simulation from nothing says, and a limit of time keeps something valid.
+TEST_P(Algorithms, ReportWhatTheSimulatorConfirms) {
+  CostModel costs;
+  std::vector<OperatorGraph> graphs;
+  graphs.push_back(updatedProducts());
+  graphs.push_back(sharedProducts(2, /*oneGroup=*/true));
+  graphs.push_back(deepProducts(2, 1 << 12));
+  for (uint64_t seed = 0; seed < 6; ++seed)
+    graphs.push_back(randomLayers(seed));
+  int tried = 0;
+  for (auto [index, graph] : llvm::enumerate(graphs)) {
+    SCOPED_TRACE("graph " + std::to_string(index));
+    Topology machine = randomMachine(index);
+    SearchProblem problem{graph, machine, costs};
+    SearchOptions options;
+    options.seed = index;
+    options.proposals = 300;
+    options.maxTasks = fewTasks(graph, machine, 3000);
+    if (options.maxTasks == 0)
+      continue;
+    ++tried;
+    auto found = create(GetParam())->run(problem, options);
+    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    EXPECT_EQ(toString(problem.verify(found->strategy)), "");
+    TaskGraph tasks(problem);
+    tasks.setStrategy(found->strategy);
+    EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
+    if (found->lowerBoundNs)
+      EXPECT_LE(*found->lowerBoundNs, found->stepNs);
+  }
+  EXPECT_GT(tried, 4);
+}
+
+TEST_P(Algorithms, KeepTheBestWhenTheyAreCancelled) {
+  CostModel costs;
+  OperatorGraph graph = inception(8, 2);
+  Topology machine = plainMachine(4);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.starts = {dataParallel(graph, machine)};
+  options.maxTasks = 4;
+  options.budgetSeconds = 30;
+  options.proposals = 2000;
+  options.progress = [](const SearchProgress &) { return false; };
+  if (GetParam() == "exhaustive")
+    GTEST_SKIP() << "this graph is too large for it";
+  auto found = create(GetParam())->run(problem, options);
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  TaskGraph tasks(problem);
+  tasks.setStrategy(options.starts[0]);
+  EXPECT_LE(found->stepNs, FullSimulator(tasks).stepNs());
+  tasks.setStrategy(found->strategy);
+  EXPECT_EQ(FullSimulator(tasks).stepNs(), found->stepNs);
+}
+
 TEST_P(Algorithms, DependOnNothingButTheSeed) {
   CostModel costs;
   OperatorGraph graph = smallChain(1);
@@ -156,10 +214,57 @@ TEST_P(Algorithms, RefuseAProblemWithoutComputation) {
             "expected at least one op that computes, got: none");
 }
 
+TEST(CombinedSearch, IsNoWorseThanItsPartsAndStarts) {
+  CostModel costs;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    OperatorGraph graph = randomLayers(seed);
+    Topology machine = randomMachine(seed);
+    SearchProblem problem{graph, machine, costs};
+    SearchOptions options;
+    options.budgetSeconds = 1000;
+    auto stepOf = [&](llvm::StringRef name, llvm::StringRef starts) {
+      options.proposals = name == "mcmc" ? 4000 : 0;
+      auto found = createSearchAlgorithm(name, starts)->run(problem, options);
+      EXPECT_TRUE(bool(found)) << llvm::toString(found.takeError());
+      return found ? found->stepNs : 0;
+    };
+    int64_t placed = stepOf("dpos", ""), split = stepOf("os-dpos", "");
+    EXPECT_EQ(stepOf("best:dpos,os-dpos", ""), std::min(placed, split));
+    EXPECT_LE(stepOf("mcmc", "dpos,os-dpos"), std::min(placed, split));
+  }
+}
+
+TEST(CombinedSearch, KnowsNames) {
+  EXPECT_EQ(createSearchAlgorithm("best:"), nullptr);
+  EXPECT_EQ(createSearchAlgorithm("best:mcmc,magic"), nullptr);
+  EXPECT_EQ(createSearchAlgorithm("mcmc", "magic"), nullptr);
+  EXPECT_EQ(createSearchAlgorithm("magic", "mcmc"), nullptr);
+  EXPECT_EQ(createSearchAlgorithm("best:mcmc,local")->name(),
+            "best:mcmc,local");
+  EXPECT_EQ(createSearchAlgorithm("mcmc", "dpos")->name(), "mcmc");
+}
+
+// Where one fails, the others count; where all do, their errors do.
+TEST(CombinedSearch, FailsWhereAllFail) {
+  CostModel costs;
+  OperatorGraph graph = inception(8, 2);
+  Topology machine = plainMachine(4);
+  SearchProblem problem{graph, machine, costs};
+  auto found = createSearchAlgorithm("best:exhaustive,dpos")->run(problem, {});
+  ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+  EXPECT_EQ(found->stop, StopReason::Placed);
+  auto failed = createSearchAlgorithm("best:exhaustive")->run(problem, {});
+  ASSERT_FALSE(bool(failed));
+  EXPECT_NE(llvm::toString(failed.takeError()).find("strategies to try"),
+            std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Algorithms, testing::ValuesIn(allNames()),
                          [](const auto &info) {
                            std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
+                           for (char &c : name)
+                             c = std::isalnum(c) ? c : '_';
                            return name;
                          });
 } // namespace

@@ -140,8 +140,16 @@ struct CompilationResult {
   std::optional<llvm::json::Object> report; ///< Emit::Report.
   std::optional<llvm::json::Object> proof;  ///< As asked for;
   std::string proofText;                    ///< one line per proof.
+  /// Of TrainingOptions::recompute: "operations", the names of what is made
+  /// again, "peak_memory_bytes" of the device that needs most, "step_ns", and
+  /// "peak_memory_bytes_without", "step_ns_without", both under the same
+  /// strategy without recomputation; simulated.
+  std::optional<llvm::json::Object> recomputation;
   /// What the last search says of itself: counts, seconds, starts.
   std::optional<llvm::json::Object> search;
+  /// Of CompilerOptions::checkLocalOptimality: how many neighbours there are,
+  /// and the best of them if it is better.
+  std::optional<llvm::json::Object> localOptimality;
   /// Its best step time over time, CSV: seconds, proposals, ns.
   std::string searchLog;
 

@@ -86,6 +86,9 @@ struct TrainingOptions {
   std::string dropout = "model"; ///< Or "none", or a ratio for all.
   uint64_t dropoutSeed = 0;
   int64_t accumulate = 1; ///< Micro-batches of a step.
+  /// What the backward pass makes again in place of keeping it: as in the pass
+  /// nn-recompute; "auto" alone: what memory requires; empty: nothing.
+  std::vector<std::string> recompute;
 };
 
 /// Everything that decides what is compiled. checkOptions() says what is wrong
@@ -97,6 +100,7 @@ struct CompilerOptions {
   std::string output;
   ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
   int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
+  bool fuse = true; ///< Make one operation of several per element (nn-fuse).
   /// A step of training, of a model on the level of Emit::NN.
   std::optional<TrainingOptions> training;
 
@@ -130,7 +134,11 @@ struct CompilerOptions {
   std::string strategy;
   /// A launch policy, or empty: the order that the strategy has.
   std::string schedule;
-  std::string search = "mcmc"; ///< The algorithm.
+  /// The algorithm, as createSearchAlgorithm() names it: one, or "best:" and
+  /// several.
+  std::string search = "mcmc";
+  /// Algorithms that find starts for it, separated by commas, or empty.
+  std::string startSearches;
   /// Limit of all searches of one compilation; one ends before if it has
   /// converged.
   double budgetSeconds = 60;
@@ -148,6 +156,9 @@ struct CompilerOptions {
 
   bool prove = false; ///< Prove what was made; see docs/Dialects/SOAP.md.
   bool strategyTable = false; ///< CompilationResult::strategyTable.
+  /// Compare the strategy with all of its neighbours, within a budget of its
+  /// own of budgetSeconds: CompilationResult::localOptimality.
+  bool checkLocalOptimality = false;
   /// Refuse a model of tasks, which does not say what strategy it came from.
   bool needsStrategy = false;
   /// Put what soap-run --verify needs into the model.

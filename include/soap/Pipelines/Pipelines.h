@@ -24,6 +24,10 @@ class Target;
 /// `unrollRNN` steps (nn-unroll-rnn); 0: they stay whole.
 void buildNormalizePipeline(mlir::OpPassManager &passes, int64_t unrollRNN = 0);
 
+/// One operation of several per element (nn-fuse). Behind the normal form, and
+/// behind a training step; what differentiates operations does not know it.
+void buildFusePipeline(mlir::OpPassManager &passes);
+
 /// From a configured graph to tasks and communication in launch order:
 /// soap-verify-strategy, soap-partition, soap-schedule.
 void buildPartitionPipeline(mlir::OpPassManager &passes,
@@ -48,6 +52,10 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
       llvm::cl::desc("Steps per operation that recurrent layers are split "
                      "into; 0: none"),
       llvm::cl::init(0)};
+  Option<bool> fuse{*this, "fuse",
+                    llvm::cl::desc("Make one operation of several per element "
+                                   "(nn-fuse), as soap-compile does"),
+                    llvm::cl::init(false)};
   Option<int32_t> devices{*this, "devices",
                           llvm::cl::desc("Equal devices of this machine"),
                           llvm::cl::init(1)};

@@ -77,6 +77,10 @@ struct GraphNode {
   /// The operand, a parameter's value, that the node gives its value of the
   /// next step; -1: none. Such nodes stand behind all that read the value.
   int32_t writtenOperand = -1;
+  /// A node before this one, behind which this one stands in every launch
+  /// order, although it reads nothing of it; both compute. -1: none. No time
+  /// passes between the two.
+  int32_t after = -1;
   /// Input only: dimensions of the result that are batch dimensions, as bits;
   /// dimension 0 by default.
   uint32_t sampleDims = 1;

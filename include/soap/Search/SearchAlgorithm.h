@@ -23,6 +23,9 @@ enum class StopReason : uint8_t {
   NoImprovement,
   LeastSum,
   Exhausted,
+  Placed,
+  LocalOptimum,
+  Proved,
   Cancelled
 };
 llvm::StringRef stringify(StopReason reason);
@@ -39,15 +42,19 @@ enum class ProposalKind : uint8_t {
   Lanes,   ///< A stretch of the graph on parts of the machine, side by side.
   Cross,   ///< A stretch as another chain has it.
   Sums,    ///< A stretch with the least sum of costs (OptCNN).
+  Layer,   ///< All operations that share a parameter.
   Updates  ///< Updates of parameters: sharded, on one device, or following.
 };
-inline constexpr size_t numProposalKinds = 11;
+inline constexpr size_t numProposalKinds = 12;
 llvm::StringRef stringify(ProposalKind kind);
 
 struct SearchProgress {
   uint64_t proposals = 0;
   double seconds = 0;
   int64_t bestNs = 0;
+  /// What no strategy of the space is shorter than, as far as it was proved; 0:
+  /// nothing was.
+  int64_t lowerBoundNs = 0;
 };
 
 struct SearchOptions {
@@ -120,6 +127,12 @@ struct SearchResult {
   /// nanoseconds. `strategy` is another one if a given start is faster in
   /// simulation.
   std::optional<int64_t> sumNs;
+  /// No strategy of the space that was searched has a shorter step; equal to
+  /// stepNs if the optimum was proved.
+  std::optional<int64_t> lowerBoundNs;
+  /// The number of strategies of that space, where it is a smaller one than
+  /// ConfigurationSpace.
+  std::optional<double> spaceSize;
 };
 
 /// {"proposals", "bounded", "simulated", ..., "seconds": {...}}
@@ -153,8 +166,44 @@ std::unique_ptr<SearchAlgorithm> createExhaustive(uint64_t limit = 5000000);
 std::unique_ptr<SearchAlgorithm> createOptCNN(size_t mostChoices = 48,
                                               double mostCombinations = 1e9);
 
-/// An algorithm by its name ("mcmc", "exhaustive", "optcnn"), or null.
-std::unique_ptr<SearchAlgorithm> createSearchAlgorithm(llvm::StringRef name);
+/// DPOS (Yi et al., "Fast training of deep learning models over multiple GPUs",
+/// 2020, Algorithm 1): list scheduling of whole operations and of replicas;
+/// with `splits`, OS-DPOS (Algorithm 2), which then splits operations of the
+/// critical path.
+std::unique_ptr<SearchAlgorithm> createDPOS(bool splits);
+
+/// Steepest descent: from the best start on, the neighbour (Neighbourhood.h in
+/// lib/Search; docs/Search.md) with the shortest step is taken until none is
+/// shorter.
+std::unique_ptr<SearchAlgorithm> createLocal();
+
+/// Depth-first search with lower bounds (Jia et al., "Beyond data and model
+/// parallelism", section 8.4) over the strategies of a restricted space, in
+/// graph order; ended early, it says how short a step may be at best.
+std::unique_ptr<SearchAlgorithm> createExact();
+
+/// How createPlacement() learns where to put whole operations.
+enum class PlacementLearner : uint8_t {
+  CrossEntropy,  ///< Gao, Chen, Li, "Post", 2018.
+  PolicyGradient ///< Mirhoseini et al., 2017 and 2018.
+};
+/// A device for each group of operations, nothing split.
+std::unique_ptr<SearchAlgorithm> createPlacement(PlacementLearner learner);
+
+/// Several algorithms one after the other, in one budget: each gets an equal
+/// share of what those before have left, and the best of what they find is the
+/// result. With `last`, they share half of the budget, and what they find are
+/// starts of `last`. One that fails counts only if all do.
+std::unique_ptr<SearchAlgorithm>
+createCombinedSearch(std::string name,
+                     std::vector<std::unique_ptr<SearchAlgorithm>> parts,
+                     std::unique_ptr<SearchAlgorithm> last = nullptr);
+
+/// An algorithm by its name (searchAlgorithmNames()), or by "best:" and names
+/// that are separated by commas: all of them in one budget. `starts`, a list of
+/// names or empty: algorithms that find it starts. Null if a name is unknown.
+std::unique_ptr<SearchAlgorithm>
+createSearchAlgorithm(llvm::StringRef name, llvm::StringRef starts = "");
 /// The names, for usage texts.
 llvm::ArrayRef<llvm::StringRef> searchAlgorithmNames();
 

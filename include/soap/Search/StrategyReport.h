@@ -25,6 +25,11 @@ struct StrategyReport {
   /// follows the strategy; 0: there is none.
   int64_t evaluationNs = 0;
   double idleShare = 0; ///< Of devices * step.
+  /// Of a step of training that makes values again: how many operations, how
+  /// much less the device that needs most holds, and how much longer the step
+  /// takes than the same strategy without.
+  int32_t numRepeated = 0;
+  int64_t savedBytes = 0, addedNs = 0;
   /// False if a device has less memory than it needs. The times are simulated
   /// all the same.
   bool fits = true;

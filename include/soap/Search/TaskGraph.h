@@ -24,8 +24,9 @@
 namespace soap {
 
 namespace detail {
+class DegreesCosts;
 struct Key;
-}
+} // namespace detail
 
 /// Feed if all that `action` reads is on the host, Drain if all that it writes
 /// is, else Step.
@@ -208,6 +209,8 @@ public:
   }
   /// Memory that compiled plans take, in bytes.
   size_t cacheBytes() const;
+  /// What tasks cost, shared with the task graphs that were made with this one.
+  detail::DegreesCosts &degreesCosts() const;
   /// @}
 
   /// What was done so far.

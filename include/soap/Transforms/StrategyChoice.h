@@ -29,7 +29,8 @@ struct StrategyRequest {
   std::string schedule;
   /// A strategy without an order gets that of the function (readLaunchOrder()).
   bool takesOrder = true;
-  std::string algorithm = "mcmc"; ///< Of a search.
+  /// Of a search, and those that find starts for it (createSearchAlgorithm()).
+  std::string algorithm = "mcmc", startAlgorithms;
   /// Of a search; `seed` also that of random strategies. What operations carry
   /// is added to the starts.
   SearchOptions search;

@@ -89,8 +89,9 @@ void printReport(llvm::raw_ostream &os, llvm::ArrayRef<StrategyReport> reports,
 /// "mean_compute_ns", "communication_ns", "communication_bytes",
 /// "peak_memory_bytes", "idle_share", "fits", "gap"}], "lower_bound":
 /// {"step_ns", "work_ns", "path_ns", "communication_ns", "mixed_ns"}}. Gaps are
-/// shares of the bound. Rows that are not exact have "name" and
-/// "at_least_step_ns" alone.
+/// shares of the bound. A row of a step that makes values again has
+/// "recomputation": {"operations", "saved_bytes", "added_ns"}. Rows that are
+/// not exact have "name" and "at_least_step_ns" alone.
 llvm::json::Object reportJSON(llvm::ArrayRef<StrategyReport> reports,
                               const LowerBound &bound);
 

@@ -12,7 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 
 using namespace mlir;
 using namespace soap;
@@ -70,6 +70,10 @@ static std::string kernelKey(Operation *op, const CollapsedShape *collapsed) {
     if (!attribute.getName().getValue().contains('.')) // Not a discardable one.
       os << ' ' << attribute.getName().getValue() << '='
          << attribute.getValue();
+  if (auto fused = dyn_cast<nn::FusedOp>(op)) {
+    os << ' ';
+    fused.printParts(os);
+  }
   if (!collapsed) {
     os << ' ' << op->getOperandTypes() << " -> " << op->getResultTypes();
     return key;
@@ -209,7 +213,8 @@ void soap::registerKernelDialects(DialectRegistry &registry) {
 
 bool NativeKernels::supports(Operation *op) {
   return isa_and_nonnull<nn::NNDialect>(op->getDialect()) &&
-         !isa<nn::InputOp, nn::ParameterOp, nn::OutputOp>(op);
+         !isa<nn::InputOp, nn::ParameterOp, nn::OutputOp, nn::YieldOp>(op) &&
+         !isa_and_nonnull<nn::FusedOp>(op->getParentOp());
 }
 
 FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op) {

@@ -15,6 +15,7 @@
 
 #include "Patterns.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 
 using namespace mlir;
 using namespace soap;
@@ -58,7 +59,8 @@ static bool takesNarrowFloats(Operation *op) {
   return isa<nn::InputOp, nn::ParameterOp, nn::ConstantOp, nn::OutputOp,
              nn::ConcatOp, nn::SliceOp, nn::PadOp, nn::ReshapeOp,
              nn::TransposeOp, nn::GatherOp, nn::GatherElementsOp,
-             nn::GatherNDOp, nn::TileOp, nn::TriluOp, nn::OneHotOp>(op);
+             nn::GatherNDOp, nn::TileOp, nn::TriluOp, nn::OneHotOp,
+             nn::YieldOp>(op);
 }
 
 static bool isNarrowFloat(Type type) {

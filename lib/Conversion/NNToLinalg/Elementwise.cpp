@@ -8,8 +8,9 @@
 #include "Patterns.h"
 #include "Training.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 
 using namespace mlir;
 using namespace soap;
@@ -19,14 +20,24 @@ bool soap::isElementwise(Operation *op) {
   return op->hasTrait<nn::PerElement>();
 }
 
+/// The dim of the result that an operand's first dim goes along. Operands align
+/// on the right, the vectors of a batch norm with the channels.
+static unsigned firstDim(Operation *op, unsigned operand) {
+  if (auto fused = dyn_cast<nn::FusedOp>(op)) {
+    OpOperand &use = *fused.getBody().getArgument(operand).use_begin();
+    return firstDim(use.getOwner(), use.getOperandNumber());
+  }
+  if (isa<nn::BatchNormOp>(op) && operand > 0)
+    return 1;
+  return tensorType(op->getResult(0)).getRank() -
+         tensorType(op->getOperand(operand)).getRank();
+}
+
 llvm::SmallBitVector soap::elementwiseAccess(Operation *op, unsigned operand) {
   ArrayRef<int64_t> result = tensorType(op->getResult(0)).getShape();
   ArrayRef<int64_t> shape = tensorType(op->getOperand(operand)).getShape();
   llvm::SmallBitVector varies(result.size());
-  // Operands align on the right, the vectors of a batch norm with the channels.
-  size_t first = isa<nn::BatchNormOp>(op) && operand > 0
-                     ? 1
-                     : result.size() - shape.size();
+  size_t first = firstDim(op, operand);
   for (size_t i = 0; i < result.size(); ++i)
     if (result[i] == 1 || (i >= first && i - first < shape.size() &&
                            shape[i - first] == result[i]))
@@ -59,6 +70,19 @@ static Value buildScalar(OpBuilder &builder, Location loc, Operation *op,
 SmallVector<Value> soap::buildElementwiseScalars(OpBuilder &builder,
                                                  Location loc, Operation *op,
                                                  ValueRange elements) {
+  if (auto fused = dyn_cast<nn::FusedOp>(op)) {
+    IRMapping known;
+    known.map(fused.getBody().getArguments(), elements);
+    for (Operation &part : fused.getParts()) {
+      SmallVector<Value> read;
+      for (Value operand : part.getOperands())
+        read.push_back(known.lookup(operand));
+      known.map(part.getResult(0),
+                buildElementwiseScalars(builder, loc, &part, read)[0]);
+    }
+    return {
+        known.lookup(fused.getBody().front().getTerminator()->getOperand(0))};
+  }
   SmallVector<Value> results = computeUpdate(builder, loc, op, elements);
   if (results.empty())
     results.push_back(buildScalar(builder, loc, op, elements));
@@ -81,8 +105,7 @@ struct ElementwiseLowering : public RewritePattern {
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       llvm::SmallBitVector varies = elementwiseAccess(op, index);
       unsigned operandRank = tensorType(operand).getRank();
-      unsigned first =
-          isa<nn::BatchNormOp>(op) && index > 0 ? 1 : rank - operandRank;
+      unsigned first = firstDim(op, index);
       SmallVector<AffineExpr> exprs;
       for (unsigned dim = first; dim < first + operandRank; ++dim)
         exprs.push_back(varies[dim] ? rewriter.getAffineDimExpr(dim)

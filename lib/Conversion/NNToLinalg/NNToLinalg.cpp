@@ -11,7 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 
 namespace soap {
 #define GEN_PASS_DEF_CONVERTNNTOLINALGPASS
@@ -152,7 +152,10 @@ struct ConvertNNToLinalgPass
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,
                            math::MathDialect, scf::SCFDialect,
                            tensor::TensorDialect>();
-    target.addIllegalDialect<nn::NNDialect>();
+    // What an nn.fused consists of goes with it.
+    target.addDynamicallyLegalDialect<nn::NNDialect>([](Operation *op) {
+      return isa_and_nonnull<nn::FusedOp>(op->getParentOp());
+    });
     target.addLegalOp<nn::InputOp, nn::ParameterOp, nn::OutputOp>();
     linalg_lowering::legalizeElementTypes(getOperation());
     RewritePatternSet patterns(&getContext());

@@ -8,6 +8,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
@@ -261,6 +262,12 @@ void Lowering::lowerPad(nn::PadOp op, const Place &place, IRMapping &buffers) {
 FailureOr<soaprt::KernelOp> Lowering::getKernel(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase("nn.name");
+  if (auto fused = dyn_cast<nn::FusedOp>(op)) {
+    std::string parts;
+    llvm::raw_string_ostream os(parts);
+    fused.printParts(os);
+    attributes.set("parts", StringAttr::get(context_, os.str()));
+  }
   auto type =
       FunctionType::get(context_, op->getOperandTypes(), op->getResultTypes());
   soaprt::KernelOp &kernel =

@@ -53,6 +53,7 @@ void soap::buildNativeKernelPipeline(OpPassManager &passes, NativeLevel level) {
   passes.addPass(createConvertFuncToLLVMPass());
   passes.addPass(createConvertControlFlowToLLVMPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(native::createBooleanBytesPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(native::createAnnotateKernelsPass());

@@ -72,6 +72,9 @@ bool CUDATarget::isLibraryKernel(Operation *op) const {
                isPadded(conv.getPadsHi());
       })
       .Case<nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>([&](auto back) {
+        if constexpr (std::is_same_v<decltype(back), nn::ConvBackwardDataOp>)
+          if (back.getBias())
+            return false;
         return isImage && hasLibraryPads(back) && isPadded(back.getPadsLo());
       })
       .Case([&](nn::MatMulOp product) {

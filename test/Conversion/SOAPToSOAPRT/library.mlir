@@ -17,10 +17,11 @@
 // behind the last window.
 // CHECK: soaprt.kernel {{.*}} "nn.conv_backward_filter {{.*}}1x1x2x3xf32 1x1x2x3xf32 -> 1x1x1x1xf32" (
 // CHECK: soaprt.kernel {{.*}} "nn.conv_backward_filter {{.*}}1x1x1x3xf32 1x1x1x3xf32 -> 1x1x1x1xf32" native @kernels::
-// Tests that a transposed convolution is left to the library, unless it has a
-// bias.
+// Tests that a transposed convolution is left to the library, with a bias or
+// without one, unless elements of the result lie behind the last window.
 // CHECK: soaprt.kernel {{.*}} "nn.conv_backward_data {{.*}}1x1x2x3xf32 1x1x1x1xf32 -> 1x1x2x3xf32" (
-// CHECK: soaprt.kernel {{.*}} "nn.conv_backward_data {{.*}}1x1x2x3xf32 1x1x1x1xf32 1xf32 -> 1x1x2x3xf32" native @kernels::
+// CHECK: soaprt.kernel {{.*}} "nn.conv_backward_data {{.*}}1x1x2x3xf32 1x1x1x1xf32 1xf32 -> 1x1x2x3xf32" (
+// CHECK: soaprt.kernel {{.*}} "nn.conv_backward_data {{.*}}1x1x2x3xf32 1x1x1x1xf32 1xf32 -> 1x1x2x4xf32" native @kernels::
 
 // CHECK: soaprt.device @d0 id 0 {
 
@@ -52,6 +53,7 @@ func.func @main() {
     %bias = nn.constant dense<2.0> : tensor<1xf32> {nn.name = "bias"}
     %11 = nn.conv_backward_data %8, %9 {nn.name = "data", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x2x3xf32>
     %12 = nn.conv_backward_data %11, %10 bias %bias {nn.name = "biased", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x2x3xf32>
+    %13 = nn.conv_backward_data %12, %10 bias %bias {nn.name = "behind", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>} : (tensor<1x1x2x3xf32>, tensor<1x1x1x1xf32>, tensor<1xf32>) -> tensor<1x1x2x4xf32>
     soap.return %12 : tensor<1x1x2x3xf32>
   }
   soap.discard %y : !soap.shard<tensor<1x1x2x3xf32>, on 0>

@@ -345,3 +345,31 @@ func.func @main() {
   %0 = nn.dropout %x {nn.name = "drop", ratio = 0.5 : f64, offsets = array<i64: 3>, global_shape = array<i64: 5>} : tensor<3xf32>
   return
 }
+
+// -----
+
+// Tests that an operation is launched behind one that stands before it.
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<2xf32>
+  // expected-error @+1 {{'nn.relu' op expected 'nn.after' to name an operation before it that computes, got: 'b'}}
+  %0 = nn.relu %x {nn.after = "b", nn.name = "a"} : tensor<2xf32>
+  %1 = nn.relu %x {nn.name = "b"} : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  // expected-error @+1 {{'nn.input' op expected 'nn.after' to be the name of an operation, on one that computes, got: "b"}}
+  %x = nn.input {nn.after = "b", nn.name = "x"} : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<2xf32>
+  // expected-error @+1 {{'nn.relu' op expected 'nn.loss_gradient' without a value, on an nn.constant}}
+  %0 = nn.relu %x {nn.loss_gradient, nn.name = "a"} : tensor<2xf32>
+  return
+}

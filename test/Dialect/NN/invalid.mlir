@@ -49,7 +49,7 @@ func.func @main(%x: tensor<2xf32>) {
 
 // Tests that the dialect has no other attribute.
 func.func @main(%x: tensor<2xf32>) {
-  // expected-error @+1 {{'nn.relu' op expected no attributes of the nn dialect but 'nn.name', 'nn.group', 'nn.update', 'nn.parts', 'nn.constant', 'nn.state', 'nn.training' and 'nn.view', got: 'nn.label'}}
+  // expected-error @+1 {{'nn.relu' op expected no attributes of the nn dialect but 'nn.name', 'nn.group', 'nn.update', 'nn.parts', 'nn.after', 'nn.constant', 'nn.state', 'nn.loss_gradient', 'nn.training' and 'nn.view', got: 'nn.label'}}
   %0 = nn.relu %x {nn.name = "a", nn.label = "b"} : tensor<2xf32>
   return
 }

@@ -10,6 +10,8 @@ func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
   %3 = nn.constant dense<1.0> : tensor<4x10x300xf32> {nn.name = "e"}
   %4 = nn.max_pool %3 {nn.name = "d", kernel = array<i64: 30>, strides = array<i64: 1>, dilations = array<i64: 1>, pads_lo = array<i64: 1>, pads_hi = array<i64: 1>} : (tensor<4x10x300xf32>) -> tensor<4x10x273xf32>
   %5 = nn.concat %x, %x {nn.name = "f", axis = 1 : i64} : (tensor<4x100xf32>, tensor<4x100xf32>) -> tensor<4x200xf32>
+  %6 = nn.compare %x, %x {nn.name = "g", predicate = #nn.predicate<lt>} : (tensor<4x100xf32>, tensor<4x100xf32>) -> tensor<4x100xi1>
+  %7 = nn.where %6, %x, %1 {nn.name = "h"} : (tensor<4x100xi1>, tensor<4x100xf32>, tensor<4x100xf32>) -> tensor<4x100xf32>
   return
 }
 
@@ -65,4 +67,12 @@ func.func @main(%x: tensor<4x100xf32>, %c: tensor<100xf32>) {
 // LLVM: llvm.load %[[ADDRESSES]] : !llvm.ptr -> !llvm.ptr
 // LLVM: llvm.getelementptr %[[EXTENTS]][1]
 // LLVM: llvm.call @soap_native_1_add_body
+
+// Booleans are bytes in memory.
+// LLVM: llvm.func internal @soap_native_6_compare_body(
+// LLVM: llvm.zext %{{.*}} : i1 to i8
+// LLVM: llvm.store %{{.*}} : i8, !llvm.ptr
+// LLVM: llvm.func internal @soap_native_7_where_body(
+// LLVM: %[[BYTE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i8
+// LLVM: llvm.trunc %[[BYTE]] : i8 to i1
 // LLVM-NOT: unrealized_conversion_cast

@@ -81,6 +81,11 @@ static void addTraining(OpPassManager &passes, const json::Object &train,
     how.batchNormParts = *parts;
   }
   passes.addPass(nn::createBuildTrainingStepPass(how));
+  if (auto operations = train.getString("recompute")) {
+    nn::RecomputePassOptions recompute;
+    recompute.ops = SmallVector<std::string>{operations->str()};
+    passes.addNestedPass<func::FuncOp>(nn::createRecomputePass(recompute));
+  }
 }
 
 /// The modules of a model's programs.
@@ -91,7 +96,7 @@ static SmallVector<ModuleOp, 2> programsOf(ModuleOp model) {
   return programs;
 }
 
-llvm::Error Case::import(StringRef path, int64_t unrollRNN,
+llvm::Error Case::import(StringRef path, int64_t unrollRNN, bool fuse,
                          const json::Object *train) {
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
@@ -116,6 +121,8 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN,
   for (ModuleOp program : programsOf(*model_))
     if (!runPasses(program, [&](OpPassManager &passes) {
           buildNormalizePipeline(passes, unrollRNN);
+          if (fuse)
+            buildFusePipeline(passes);
         }))
       return fail("normalize");
   return llvm::Error::success();

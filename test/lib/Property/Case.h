@@ -27,12 +27,14 @@ public:
   ~Case();
 
   /// Recurrent layers become operations of `unrollRNN` steps; 0: they stay.
+  /// With `fuse`, operations per element become one (nn-fuse).
   /// With `train`, the model becomes a step of training by gradient descent on
   /// the mean squared error of an output: {"output": NAME, "lr": x, "momentum":
-  /// x, "clip": x, "steps": n, "accumulate": n, "parts": n}; labels are the
+  /// x, "clip": x, "steps": n, "accumulate": n, "parts": n,
+  /// "recompute": operations}; labels are the
   /// input "label", and "parts" those of the batch that batch norms have
   /// statistics of.
-  llvm::Error import(llvm::StringRef model, int64_t unrollRNN,
+  llvm::Error import(llvm::StringRef model, int64_t unrollRNN, bool fuse,
                      const llvm::json::Object *train);
 
   /// Compiles and runs the model under the strategy that `request` describes:

@@ -9,7 +9,8 @@
 // request per line, answers with one line:
 //
 //   {"model": FILE.onnx, "inputs": {NAME: FILE}, "folder": FOLDER,
-//    "train": {...}, as Case::import has it, or left out
+//    "unroll_rnn": n, "fuse": bool, "train": {...}, as Case::import has
+//    them, or left out
 //    "runs": [{"devices": n, "strategy": NAME or object, "seed": n}, ...]}
 //   {"runs": [{"strategy", "coverage", "outputs", "movements", "error"}, ...]}
 //
@@ -76,6 +77,7 @@ static json::Object answer(const json::Object &request,
   if (llvm::Error error =
           current.import(request.getString("model").value_or(""),
                          request.getInteger("unroll_rnn").value_or(0),
+                         request.getBoolean("fuse").value_or(false),
                          request.getObject("train")))
     return errorObject(std::move(error));
   llvm::StringMap<std::string> inputs;

@@ -4,7 +4,7 @@
 // RUN:   {"op": "sum", "degrees": {"d0": 3}, "devices": [2, 0, 1]}, \
 // RUN:   {"op": "a", "devices": [1]}, {"op": "b", "devices": [2]}], \
 // RUN:   "order": ["b", "z", "x", "a", "right", "left", "w", "sum", "y"]}' > %t.json
-// RUN: soap-compile %s --calibration=none --strategy=%t.json --emit=soaprt | FileCheck %s
+// RUN: soap-compile %s --no-fuse --calibration=none --strategy=%t.json --emit=soaprt | FileCheck %s
 
 // Tests that a launch order may name everything, and turn around who reads a
 // value first: what moves is planned for the readers in launch order, parameters

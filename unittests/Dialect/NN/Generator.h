@@ -117,6 +117,7 @@ private:
   mlir::Operation *schedule(llvm::StringRef);
   mlir::Operation *dropout(llvm::StringRef);
   mlir::Operation *update(llvm::StringRef);
+  mlir::Operation *fused(llvm::StringRef);
 
   mlir::Type indexType();
   mlir::Type elementType(Elements elements);

@@ -346,7 +346,8 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.sgd", &Generator::update, E::Floats},
       {"nn.momentum", &Generator::update, E::Floats},
       {"nn.adam", &Generator::update, E::Floats},
-      {"nn.dropout", &Generator::dropout, E::Floats}};
+      {"nn.dropout", &Generator::dropout, E::Floats},
+      {"nn.fused", &Generator::fused, E::Floats}};
   return table;
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Generator.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 
 using namespace mlir;
@@ -98,6 +99,11 @@ Operation *Generator::dropout(StringRef) {
 }
 
 bool soap::nn::test::isPositive(Operation *op, unsigned operand) {
+  if (auto fused = dyn_cast<FusedOp>(op))
+    return llvm::any_of(
+        fused.getBody().getArgument(operand).getUses(), [](OpOperand &use) {
+          return isPositive(use.getOwner(), use.getOperandNumber());
+        });
   // The number of steps before this one; a variance, and bias corrections.
   if (isa<ScheduleOp>(op) || (isa<DropoutOp>(op) && operand == 1))
     return true;

@@ -450,12 +450,28 @@ static Tensor convBackward(ConvBackwardDataOp op, ArrayRef<Tensor> operands) {
   return result;
 }
 
+/// The operations of the region, one after another.
+static Tensor fused(FusedOp op, ArrayRef<Tensor> operands) {
+  Environment values;
+  for (auto [argument, operand] :
+       llvm::zip_equal(op.getBody().getArguments(), operands))
+    values[argument] = operand;
+  for (Operation &part : op.getParts()) {
+    std::vector<Tensor> read;
+    for (Value operand : part.getOperands())
+      read.push_back(values.at(operand));
+    values[part.getResult(0)] = evaluate(&part, read);
+  }
+  return values.at(op.getBody().front().getTerminator()->getOperand(0));
+}
+
 Tensor soap::nn::test::evaluate(Operation *op, ArrayRef<Tensor> operands) {
   return llvm::TypeSwitch<Operation *, Tensor>(op)
       .Case<InputOp, ParameterOp>([](auto op) {
         return source(op, op.getOffsets(), op.getGlobalShape());
       })
       .Case([](ConstantOp op) { return constant(op); })
+      .Case([&](FusedOp op) { return fused(op, operands); })
       .Case([&](ConvOp op) { return conv(op, operands); })
       .Case([&](MatMulOp op) { return matmul(op, operands); })
       .Case([&](MaxPoolOp op) { return maxPool(op, operands[0]); })

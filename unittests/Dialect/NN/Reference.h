@@ -14,6 +14,7 @@
 #ifndef SOAP_UNITTESTS_NN_REFERENCE_H
 #define SOAP_UNITTESTS_NN_REFERENCE_H
 
+#include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/ADT/DenseMap.h"

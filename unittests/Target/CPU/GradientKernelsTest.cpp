@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Random operations of gradients and of optimizers, of f32 and f64, compiled,
-// against the naive evaluator. SOAP_NATIVE_SEED sets the seed,
+// Random operations of gradients and of optimizers, and fused ones, of f32 and
+// f64, compiled, against the naive evaluator. SOAP_NATIVE_SEED sets the seed,
 // SOAP_NATIVE_COUNT the number of cases per kind.
 //
 //===----------------------------------------------------------------------===//
@@ -161,3 +161,4 @@ TEST(GradientKernels, MaxPoolBackward) { check("nn.max_pool_backward"); }
 TEST(GradientKernels, LSTMBackward) { check("nn.lstm_backward"); }
 TEST(GradientKernels, GRUBackward) { check("nn.gru_backward"); }
 TEST(GradientKernels, RNNBackward) { check("nn.rnn_backward"); }
+TEST(GradientKernels, Fused) { check("nn.fused"); }

@@ -24,9 +24,9 @@ public:
   explicit CPUTarget(HostProcessor processor, std::string name = "cpu")
       : Target(std::move(name)), processor_(std::move(processor)) {}
 
-  /// Convolution, matrix product, pooling, softmax, layer normalisation and
-  /// local response normalisation, of f32, as far as oneDNN has their
-  /// attributes.
+  /// Convolution, its gradients, transposed convolution, matrix product,
+  /// pooling, softmax, layer normalisation and local response normalisation, of
+  /// f32, as far as oneDNN has their attributes.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;

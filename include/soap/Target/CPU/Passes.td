@@ -32,6 +32,16 @@ def WrapKernelsPass : Pass<"native-wrap-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def BooleanBytesPass : Pass<"native-boolean-bytes", "::mlir::ModuleOp"> {
+  let summary = "Load and store booleans as bytes";
+  let description = [{
+    A boolean takes a byte of memory, which is 0 or 1. LLVM does not vectorise
+    loops that load or store an i1, since its size is not that of its place in
+    memory: in the LLVM dialect, bytes are loaded and truncated, and booleans
+    extended and stored.
+  }];
+}
+
 def AnnotateKernelsPass
     : Pass<"native-annotate-kernels", "::mlir::ModuleOp"> {
   let summary = "Tell LLVM what kernels may assume about memory";

@@ -8,6 +8,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
+#include "soap/Dialect/NN/IR/LaunchedLate.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/IR/TrainingDescription.h"
@@ -102,6 +104,9 @@ void NNDialect::initialize() {
       ,
 #define GET_OP_LIST
 #include "soap/Dialect/NN/IR/NNRecurrentGradientOps.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "soap/Dialect/NN/IR/NNFusedOps.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -201,6 +206,22 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
                                << attribute.getValue();
     return success();
   }
+  if (attribute.getName() == afterAttrName) {
+    auto name = dyn_cast<StringAttr>(attribute.getValue());
+    if (!name || name.empty() ||
+        isa<InputOp, OutputOp, ParameterOp, ConstantOp>(op))
+      return op->emitOpError()
+             << "expected '" << afterAttrName
+             << "' to be the name of an operation, on one that computes, got: "
+             << attribute.getValue();
+    return success();
+  }
+  if (attribute.getName() == lossGradientAttrName) {
+    if (!isa<ConstantOp>(op) || !isa<UnitAttr>(attribute.getValue()))
+      return op->emitOpError() << "expected '" << lossGradientAttrName
+                               << "' without a value, on an nn.constant";
+    return success();
+  }
   if (attribute.getName() == constantAttrName ||
       attribute.getName() == stateAttrName) {
     if (!isa<ParameterOp>(op) || !isa<UnitAttr>(attribute.getValue()))
@@ -222,7 +243,8 @@ LogicalResult NNDialect::verifyOperationAttribute(Operation *op,
   if (attribute.getName() != "nn.name")
     return op->emitOpError() << "expected no attributes of the nn dialect but "
                                 "'nn.name', 'nn.group', 'nn.update', "
-                                "'nn.parts', 'nn.constant', 'nn.state', "
+                                "'nn.parts', 'nn.after', 'nn.constant', "
+                                "'nn.state', 'nn.loss_gradient', "
                                 "'nn.training' and 'nn.view', got: '"
                              << attribute.getName().getValue() << "'";
   auto name = dyn_cast<StringAttr>(attribute.getValue());

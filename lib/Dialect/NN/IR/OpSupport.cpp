@@ -207,14 +207,25 @@ SmallVector<NamedAttribute, 8> soap::nn::costAttributes(Operation *op) {
   return attributes;
 }
 
+/// A search asks for the keys of thousands of tiles. MLIR's printer, which sets
+/// up names for all dialects first, takes longer than all else that makes a
+/// key; so the types of nearly all tensors are written here, as it does.
+static void appendType(llvm::raw_ostream &os, Type type) {
+  if (type.isF32())
+    os << "f32";
+  else if (type.isSignlessInteger())
+    os << 'i' << type.getIntOrFloatBitWidth();
+  else
+    os << type;
+}
+
 static void appendShape(llvm::raw_ostream &os, const Box &box, Type type) {
   for (Range range : box)
     os << range.size() << 'x';
-  os << type;
+  appendType(os, type);
 }
 
-/// `array<i64: 1, 1>` and `5 : i64` without their types.
-static void appendAttribute(llvm::raw_ostream &os, Attribute value) {
+void soap::nn::appendAttribute(llvm::raw_ostream &os, Attribute value) {
   if (auto list = dyn_cast<DenseI64ArrayAttr>(value)) {
     llvm::interleave(list.asArrayRef(), os, "x");
     return;
@@ -227,7 +238,28 @@ static void appendAttribute(llvm::raw_ostream &os, Attribute value) {
     os << 1;
     return;
   }
+  if (auto number = dyn_cast<IntegerAttr>(value);
+      number && number.getType().isSignlessInteger(64)) {
+    os << number.getInt();
+    return;
+  }
   value.print(os, /*elideType=*/true);
+}
+
+/// The shapes and element types of what a tile reads and makes.
+static void appendShapes(llvm::raw_ostream &os, Operation *op,
+                         ArrayRef<Box> operandBoxes,
+                         ArrayRef<Box> resultBoxes) {
+  for (auto [i, box] : llvm::enumerate(operandBoxes))
+    if (!isEmpty(box)) {
+      os << ' ';
+      appendShape(os, box, elementType(op->getOperand(i)));
+    }
+  os << " ->";
+  for (auto [i, box] : llvm::enumerate(resultBoxes)) {
+    os << ' ';
+    appendShape(os, box, elementType(op->getResult(i)));
+  }
 }
 
 void soap::nn::appendKernel(llvm::raw_ostream &os, Operation *op,
@@ -239,14 +271,12 @@ void soap::nn::appendKernel(llvm::raw_ostream &os, Operation *op,
     os << ' ' << attribute.getName().getValue() << '=';
     appendAttribute(os, attribute.getValue());
   }
-  for (auto [i, box] : llvm::enumerate(operandBoxes))
-    if (!isEmpty(box)) {
-      os << ' ';
-      appendShape(os, box, elementType(op->getOperand(i)));
-    }
-  os << " ->";
-  for (auto [i, box] : llvm::enumerate(resultBoxes)) {
-    os << ' ';
-    appendShape(os, box, elementType(op->getResult(i)));
-  }
+  appendShapes(os, op, operandBoxes, resultBoxes);
+}
+
+void soap::nn::appendKernel(llvm::raw_ostream &os, Operation *op,
+                            StringRef parts, ArrayRef<Box> operandBoxes,
+                            ArrayRef<Box> resultBoxes) {
+  os << op->getName().getStringRef() << ' ' << parts;
+  appendShapes(os, op, operandBoxes, resultBoxes);
 }

@@ -116,6 +116,12 @@ void appendKernel(llvm::raw_ostream &os, mlir::Operation *op,
                   llvm::ArrayRef<mlir::NamedAttribute> attributes,
                   llvm::ArrayRef<Box> operandBoxes,
                   llvm::ArrayRef<Box> resultBoxes);
+/// The same with `parts` in place of attributes.
+void appendKernel(llvm::raw_ostream &os, mlir::Operation *op,
+                  llvm::StringRef parts, llvm::ArrayRef<Box> operandBoxes,
+                  llvm::ArrayRef<Box> resultBoxes);
+/// Appends an attribute; `array<i64: 1, 1>` and `5 : i64` without their types.
+void appendAttribute(llvm::raw_ostream &os, mlir::Attribute value);
 /// Inherent attributes that determine the cost of an operation: all but those
 /// that say where a tile lies.
 llvm::SmallVector<mlir::NamedAttribute, 8> costAttributes(mlir::Operation *op);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpSupport.h"
+#include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -287,8 +288,26 @@ verifyUpdate(Operation *op,
   return success();
 }
 
+/// Checks what an operation is launched behind: it computes, before `op`.
+static LogicalResult
+verifyAfter(Operation *op,
+            const llvm::DenseMap<StringRef, Operation *> &known) {
+  StringRef name = getAfter(op);
+  if (name.empty())
+    return success();
+  Operation *before = known.lookup(name);
+  if (!before || isa<InputOp, OutputOp, ParameterOp, ConstantOp>(before) ||
+      !before->isBeforeInBlock(op))
+    return op->emitOpError()
+           << "expected '" << afterAttrName
+           << "' to name an operation before it that computes, got: '" << name
+           << "'";
+  return success();
+}
+
 /// Checks the names of all nn ops from `first` to the end of the block: no two
-/// are equal, and all groups and updates have leaders.
+/// are equal, all groups and updates have leaders, and what operations are
+/// launched behind is there.
 static LogicalResult verifyNames(Operation *first) {
   llvm::DenseMap<StringRef, Operation *> seen;
   for (Operation *op = first; op; op = op->getNextNode()) {
@@ -309,7 +328,8 @@ static LogicalResult verifyNames(Operation *first) {
   }
   for (Operation *op = first; op; op = op->getNextNode())
     if (isa<PartitionOpInterface>(op) &&
-        (failed(verifyGroup(op, seen)) || failed(verifyUpdate(op, seen))))
+        (failed(verifyGroup(op, seen)) || failed(verifyUpdate(op, seen)) ||
+         failed(verifyAfter(op, seen))))
       return failure();
   return success();
 }

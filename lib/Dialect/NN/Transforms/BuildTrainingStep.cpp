@@ -167,6 +167,7 @@ FailureOr<Value> BuildTrainingStepPass::differentiate(
     output.erase();
   }
   Value total;
+  bool depends = false;
   for (size_t i = 0; i != batches.firsts.size(); ++i) {
     // What is made for a micro-batch stands before the next one.
     Operation *next = i + 1 < batches.firsts.size()
@@ -179,18 +180,23 @@ FailureOr<Value> BuildTrainingStepPass::differentiate(
     differentiation.followParameters(parameters);
     if (failed(differentiation.checkTypes()))
       return failure();
-    if (!differentiation.dependsOnParameters(*part))
-      return emitError(loc, "expected a loss that depends on a parameter that "
-                            "is trained, got: none");
-    SmallVector<Operation *> forward;
-    for (Operation *op = batches.firsts[i]; op != next; op = op->getNextNode())
-      forward.push_back(op);
-    differentiation.begin(*part);
-    if (failed(differentiation.run(forward)))
-      return failure();
+    // Samples of one micro-batch may all be ones that no parameter changes.
+    if (differentiation.dependsOnParameters(*part)) {
+      depends = true;
+      SmallVector<Operation *> forward;
+      for (Operation *op = batches.firsts[i]; op != next;
+           op = op->getNextNode())
+        forward.push_back(op);
+      differentiation.begin(*part);
+      if (failed(differentiation.run(forward)))
+        return failure();
+    }
     GradientBuilder b(builder, nullptr, "loss.sum", unique);
     total = total ? b.add(total, *part) : *part;
   }
+  if (!depends)
+    return emitError(loc, "expected a loss that depends on a parameter that is "
+                          "trained, got: none");
   if (failed(differentiation.run(batches.shared)) ||
       failed(differentiation.finish()))
     return failure();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Differentiation.h"
+#include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "llvm/Support/Debug.h"
 
@@ -112,7 +113,10 @@ LogicalResult Differentiation::differentiate(Operation *op) {
 void Differentiation::begin(Value loss) {
   auto unique = [&](StringRef base) { return names_.unique(base); };
   GradientBuilder b(builder_, nullptr, "loss.grad", unique);
-  gradients_[loss] = b.splat(loss.getType(), 1);
+  Value gradient = b.splat(loss.getType(), 1);
+  gradient.getDefiningOp()->setAttr(lossGradientAttrName,
+                                    builder_.getUnitAttr());
+  gradients_[loss] = gradient;
 }
 
 LogicalResult Differentiation::run(ArrayRef<Operation *> forward) {

@@ -271,6 +271,54 @@ def BuildTrainingStepPass
   ];
 }
 
+def RecomputePass : Pass<"nn-recompute", "::mlir::func::FuncOp"> {
+  let summary = "Make values of the forward pass again for the backward pass";
+  let description = [{
+    A training step keeps what its forward pass makes until the backward pass has
+    read it. This pass has the backward pass read copies of some operations, which
+    are made again from values that are kept: less memory, for more time.
+
+    `ops` says which: `elementwise`, kinds of operations (`softmax` means
+    `nn.softmax`), or regular expressions that match whole names. Only what the
+    backward pass reads is made again, and what of the selected operations that
+    needs. A reshape of what is made again is made again, too.
+
+    ```mlir
+    %1 = nn.gelu %0 {nn.name = "gelu"} : tensor<8x64xf32>
+    %2 = nn.matmul %1, %w {nn.name = "fc"} : ...
+    ...
+    %dw = nn.matmul %1, %dy {nn.name = "fc.grad_1", transpose_a, ...} : ...
+    // becomes, with ops=gelu
+    %1 = nn.gelu %0 {nn.name = "gelu"} : tensor<8x64xf32>
+    %2 = nn.matmul %1, %w {nn.name = "fc"} : ...
+    ...
+    %3 = nn.gelu %0 {nn.after = "head.grad", nn.name = "gelu.again",
+           nn.group = #nn.group<"gelu", {d0 = "d0", d1 = "d1"}>} : tensor<8x64xf32>
+    %dw = nn.matmul %3, %dy {nn.name = "fc.grad_1", transpose_a, ...} : ...
+    ```
+
+    A copy is in the group of its operation, so that it is split alike, on the
+    same devices. All that it reads is there long before, so it says by `nn.after`
+    which gradient it waits for: that which the operation that needs it reads.
+    Every launch order launches it behind that. So does what gradients need of
+    forward values alone (derivatives).
+
+    What keeps running statistics reads the original, and is not made again;
+    dropout draws the same mask again.
+
+    Precondition: nn-build-training-step, and no pass behind it. Errors: a
+    function without gradients; an entry of `ops` that means no operation.
+  }];
+  let options = [
+    ListOption<"ops", "ops", "std::string",
+               "Operations to make again: elementwise, kinds, or regular "
+               "expressions for whole names">,
+  ];
+  let statistics = [
+    Statistic<"numCopies", "copies", "Operations that are made again">
+  ];
+}
+
 def RemoveDropoutPass : Pass<"nn-remove-dropout", "::mlir::func::FuncOp"> {
   let summary = "Take dropout out, for inference";
   let description = [{
@@ -352,6 +400,50 @@ def HoistInitPass : Pass<"nn-hoist-init", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::soap::nn::NNDialect",
                            "::mlir::func::FuncDialect"];
+}
+
+def FusePass : Pass<"nn-fuse", "::mlir::func::FuncOp"> {
+  let summary = "Make one operation of several per element";
+  let description = [{
+    Operations each of whose result elements depends on one element of each
+    operand, and whose results have one shape, become an `nn.fused` if all but
+    the last are read by others of them alone:
+
+    ```mlir
+    %1 = nn.mul %x, %s {nn.name = "mul"}
+    %2 = nn.add %1, %y {nn.name = "add"}
+    %3 = nn.relu %2 {nn.name = "relu"}
+    // becomes
+    %3 = nn.fused(%x, %s, %y) {nn.name = "relu"} {
+      ... the same three operations
+    }
+    ```
+
+    It has the name of the last one, whose result it makes, and stands where
+    this one stood. Search, partitioning and costs see one operation, and one
+    kernel passes over memory once.
+
+    Stay as they are: private functions (`@init` runs once); members and leaders
+    of groups, which share a decision with gradients, and parts of updates;
+    operations that take parts of sums (`nn.parts`); operations with several
+    results. What is read elsewhere stays a value. So no operation is split along fewer loops than before, and a
+    partial sum is never what a follower is applied to: it is a value in front
+    of the operation.
+
+    Precondition: behind all passes that look at single operations, before a
+    strategy is chosen.
+  }];
+  let options = [
+    Option<"maxParts", "max-parts", "int64_t", "32",
+           "Operations that one takes the place of, at most">,
+    Option<"maxOperands", "max-operands", "int64_t", "12",
+           "Operands of one, at most">
+  ];
+  let statistics = [
+    Statistic<"numMade", "made", "Operations that were made of several">,
+    Statistic<"numFused", "fused", "Operations that became parts of others">
+  ];
+  let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
 #endif // SOAP_DIALECT_NN_TRANSFORMS_PASSES_TD
