@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The target `cuda`: a device is a GPU of NVIDIA of compute capability 8.0 or
-// higher, its libraries are cuDNN and cuBLASLt, and native kernels are PTX.
+// higher, its library is cuBLASLt, and native kernels are PTX.
 // Nothing of CUDA is needed to compile for it.
 //
 //===----------------------------------------------------------------------===//
@@ -24,9 +24,7 @@ public:
   explicit CUDATarget(GPUArchitecture architecture)
       : Target("cuda"), architecture_(architecture) {}
 
-  /// Convolution and its gradients, matrix product, pooling, softmax and layer
-  /// normalisation, of f32, f16 or bf16, the same for all operands and results,
-  /// as far as cuDNN 9 and cuBLASLt have their attributes.
+  /// Matrix products of f32, f16 or bf16, the same for operands and result.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
