@@ -60,9 +60,9 @@
 // RUN: sed 's/"d1": 3/"d2": 3/' %t.any.json > %t.bad.json
 // RUN: not soap-opt %t.step.mlir -soap-import-strategy=file=%t.bad.json 2>&1 | FileCheck %s --check-prefix=LOOP
 // LOOP: error: {{.*}}parameter 1 ('w'): expected loops of node 'w.update' (d0, d1) in 'degrees', got: 'd2'
-// RUN: sed 's/"replicate": 2/"regather": [0]/' %t.any.json > %t.bad.json
+// RUN: sed 's/"replicate": 2/"gather": true/' %t.any.json > %t.bad.json
 // RUN: not soap-opt %t.step.mlir -soap-import-strategy=file=%t.bad.json 2>&1 | FileCheck %s --check-prefix=KEY
-// KEY: error: {{.*}}parameter 1 ('w'): expected the keys parameter, degrees, replicate, devices, got: 'regather'
+// KEY: error: {{.*}}parameter 1 ('w'): expected the keys parameter, degrees, replicate, devices, regather, got: 'gather'
 // RUN: echo '{"ops": [{"op": ".*", "devices": [0]}], "parameters": {}}' > %t.bad.json
 // RUN: not soap-opt %t.step.mlir -soap-import-strategy=file=%t.bad.json 2>&1 | FileCheck %s --check-prefix=LIST
 // LIST: error: {{.*}}a strategy: expected 'parameters' to be an array, got: {}

@@ -1,5 +1,7 @@
 # Runs PROGRAM over the stand-in for CUDA's driver with `--gtest_filter=FILTER`,
-# and has PTXAS assemble all PTX that it has loaded, for all of ARCHITECTURES.
+# and has PTXAS assemble all PTX that it has loaded, for all of ARCHITECTURES,
+# which are separated by commas.
+string(REPLACE "," ";" ARCHITECTURES "${ARCHITECTURES}")
 file(REMOVE_RECURSE "${FOLDER}")
 file(MAKE_DIRECTORY "${FOLDER}")
 execute_process(

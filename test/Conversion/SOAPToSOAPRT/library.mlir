@@ -29,7 +29,7 @@
 // EMULATED-COUNT-3: soaprt.kernel {{.*}} "nn.avg_pool {{.*}} native @kernels::
 // EMULATED: soaprt.device @d0 id 0 alignment 256 {
 
-// UNKNOWN: error: expected the name of a target (cpu, emulated), got: 'abacus'
+// UNKNOWN: error: expected the name of a target (cpu, cuda, emulated), got: 'abacus'
 
 func.func @main() {
   %x = soap.task "x" 0 () -> (!soap.shard<tensor<1x1x2x3xf32>, on host> as #soap.box<"x":0, [0:1, 0:1, 0:2, 0:3]>) {

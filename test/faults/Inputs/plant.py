@@ -1,7 +1,8 @@
 """Plants faults in a compilation and a run, one after the other, and says what
 catches each.
 
-usage: plant.py BUILD WORK MODEL [--target=NAME] [--train=...] FAULT[,FAULT]...
+usage: plant.py BUILD WORK MODEL [--target=NAME] [--no-fuse] [--train=...]
+                FAULT[,FAULT]...
 
 MODEL.mlir is compiled for one device by the real compiler and run: the judge.
 Then MODEL.mlir is compiled with MODEL.json (for MODEL.topology.json, if there is
@@ -57,7 +58,8 @@ def running(options):
 
 
 def training(options):
-    return [option for option in options if not option.startswith("--target")]
+    return [option for option in options
+            if not option.startswith(("--target", "--no-fuse"))]
 
 
 def catcher(build, work, model, judge, options, faults):
