@@ -59,11 +59,10 @@ public:
 
   llvm::Expected<SearchResult> run(const SearchProblem &problem,
                                    const SearchOptions &options) override {
-    if (llvm::Error error = problem.check())
-      return std::move(error);
-    SearchRun run(problem, options);
-    if (llvm::Error error = run.begin())
-      return std::move(error);
+    auto begun = SearchRun::begin(problem, options);
+    if (!begun)
+      return begun.takeError();
+    SearchRun &run = **begun;
     RankSearch search(run);
     Schedule placed = search.place();
     if (splits_)

@@ -146,11 +146,10 @@ bool ExactSearch::prove(int64_t lowerBoundNs) {
 
 llvm::Expected<SearchResult> Exact::run(const SearchProblem &problem,
                                         const SearchOptions &options) {
-  if (llvm::Error error = problem.check())
-    return std::move(error);
-  SearchRun run(problem, options);
-  if (llvm::Error error = run.begin())
-    return std::move(error);
+  auto begun = SearchRun::begin(problem, options);
+  if (!begun)
+    return begun.takeError();
+  SearchRun &run = **begun;
   ExactSpace space(problem, options.maxTasks);
   if (double pairs = space.numPairs(); pairs > ExactSpace::mostPairs)
     return llvm::createStringError(

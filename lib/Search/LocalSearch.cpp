@@ -98,11 +98,10 @@ public:
 
 llvm::Expected<SearchResult> LocalSearch::run(const SearchProblem &problem,
                                               const SearchOptions &options) {
-  if (llvm::Error error = problem.check())
-    return std::move(error);
-  SearchRun run(problem, options);
-  if (llvm::Error error = run.begin())
-    return std::move(error);
+  auto begun = SearchRun::begin(problem, options);
+  if (!begun)
+    return begun.takeError();
+  SearchRun &run = **begun;
   run.considerNamed();
   if (!run.hasBest())
     run.consider(singleDevice(problem.graph, problem.topology), "single");

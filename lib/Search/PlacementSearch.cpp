@@ -261,11 +261,10 @@ int64_t PlacementSimulator::stepNs(const Places &places) {
 llvm::Expected<SearchResult>
 PlacementSearch::run(const SearchProblem &problem,
                      const SearchOptions &options) {
-  if (llvm::Error error = problem.check())
-    return std::move(error);
-  SearchRun run(problem, options);
-  if (llvm::Error error = run.begin())
-    return std::move(error);
+  auto begun = SearchRun::begin(problem, options);
+  if (!begun)
+    return begun.takeError();
+  SearchRun &run = **begun;
   run.consider(singleDevice(problem.graph, problem.topology), "single");
   if (options.namedStarts)
     run.consider(modelParallel(problem), "model-parallel");

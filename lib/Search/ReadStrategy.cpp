@@ -112,7 +112,9 @@ private:
         ": expected the name of a node of this model, or a regular "
         "expression that matches some, got: '" +
         name + "'" +
-        (hint.empty() ? "; the strategy may be another model's" : hint));
+        (hint.empty() ? "; the strategy may be another model's, or name a part "
+                        "of a fused operation (soap-compile --no-fuse)"
+                      : hint));
   }
 
   llvm::Error readEntry(const json::Value &element, size_t index) {

@@ -18,13 +18,17 @@ SearchRun::SearchRun(const SearchProblem &problem, const SearchOptions &options)
   result_.stepNs = INT64_MAX;
 }
 
-llvm::Error SearchRun::begin() {
-  for (const Strategy &start : options_.starts)
-    if (llvm::Error error = verify(start, problem_.graph, problem_.topology))
-      return error;
-  for (const Strategy &start : options_.starts)
-    consider(start, "given");
-  return llvm::Error::success();
+llvm::Expected<std::unique_ptr<SearchRun>>
+SearchRun::begin(const SearchProblem &problem, const SearchOptions &options) {
+  if (llvm::Error error = problem.check())
+    return std::move(error);
+  for (const Strategy &start : options.starts)
+    if (llvm::Error error = verify(start, problem.graph, problem.topology))
+      return std::move(error);
+  auto run = std::make_unique<SearchRun>(problem, options);
+  for (const Strategy &start : options.starts)
+    run->consider(start, "given");
+  return run;
 }
 
 double SearchRun::seconds() const {

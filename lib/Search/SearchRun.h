@@ -10,6 +10,7 @@
 
 #include "soap/Search/SearchAlgorithm.h"
 #include <chrono>
+#include <memory>
 
 namespace soap::detail {
 
@@ -17,10 +18,11 @@ namespace soap::detail {
 /// what a full simulation has confirmed is kept. For one thread.
 class SearchRun {
 public:
+  /// Of a valid problem, without the starts that are given.
   SearchRun(const SearchProblem &problem, const SearchOptions &options);
-
   /// Checks the problem and the given starts, and simulates these.
-  llvm::Error begin();
+  static llvm::Expected<std::unique_ptr<SearchRun>>
+  begin(const SearchProblem &problem, const SearchOptions &options);
 
   double seconds() const;
   /// True if time or proposals are over, or the search was cancelled. Reports
