@@ -246,15 +246,10 @@ PartitionBuilder::algorithmOf(ActionKind kind, ArrayRef<int32_t> group,
   return chosen;
 }
 
-LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
-                                            int32_t bucket) {
-  const Action &action = value.plan.actions[index];
-  SmallVector<Value> inputs;
-  for (const Port &port : action.inputs)
-    inputs.push_back(
-        materialize(value, port.pieces, port.box, port.device, action.round));
-  SmallVector<Type> types;
-  SmallVector<Attribute> boxes;
+Phase PartitionBuilder::makeResults(PlannedValue &value, const Action &action,
+                                    ArrayRef<Value> inputs,
+                                    SmallVectorImpl<Type> &types,
+                                    SmallVectorImpl<Attribute> &boxes) {
   bool toHost = true, fromHost = true;
   for (const Port &port : action.inputs)
     fromHost &= port.device == host_;
@@ -272,14 +267,26 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
     boxes.push_back(value.boxes[output]);
     types.push_back(shardType(value, value.boxes[output], shard.device));
   }
+  if (SOAP_FAULT("gathered-once") && action.kind == ActionKind::AllGather)
+    return Phase::Init;
+  return fromHost ? Phase::Feed : toHost ? Phase::Drain : Phase::Step;
+}
+
+LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
+                                            int32_t bucket) {
+  const Action &action = value.plan.actions[index];
+  SmallVector<Value> inputs;
+  for (const Port &port : action.inputs)
+    inputs.push_back(
+        materialize(value, port.pieces, port.box, port.device, action.round));
+  SmallVector<Type> types;
+  SmallVector<Attribute> boxes;
+  Phase when = makeResults(value, action, inputs, types, boxes);
   SmallVector<int32_t> group;
   for (int32_t device : action.group)
     group.push_back(deviceFromPlan(device, host_));
 
   MLIRContext *context = builder_.getContext();
-  Phase when = fromHost ? Phase::Feed : toHost ? Phase::Drain : Phase::Step;
-  if (SOAP_FAULT("gathered-once") && action.kind == ActionKind::AllGather)
-    when = Phase::Init;
   auto phase = PhaseAttr::get(context, when);
   auto number = builder_.getI64IntegerAttr(index);
   ArrayAttr boxArray = builder_.getArrayAttr(boxes);

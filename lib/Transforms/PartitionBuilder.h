@@ -89,6 +89,11 @@ private:
   /// Says where an operation of a round is launched.
   void setRound(mlir::Operation *op, const PlannedValue &value, int32_t round);
   llvm::LogicalResult writeReduction(PlannedValue &value, int64_t index);
+  /// Types and boxes of an action's results, and the phase it is in.
+  Phase makeResults(PlannedValue &value, const Action &action,
+                    llvm::ArrayRef<mlir::Value> inputs,
+                    llvm::SmallVectorImpl<mlir::Type> &types,
+                    llvm::SmallVectorImpl<mlir::Attribute> &boxes);
   llvm::LogicalResult writeAction(PlannedValue &value, int64_t index,
                                   int32_t bucket);
   CollectiveAlgorithm algorithmOf(ActionKind kind,

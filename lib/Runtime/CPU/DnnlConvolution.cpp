@@ -45,6 +45,29 @@ static Result attemptLayouts(bool own, bool constant, const memory::desc &src,
   return result;
 }
 
+/// The kernel of a description that was chosen for operands and a result as
+/// they are: source, weights, `bias` unless it is null. Null without one.
+template <typename Primitive>
+static Result withBias(const Request &request,
+                       const typename Primitive::primitive_desc &desc,
+                       const memory::desc &src, const memory::desc &weights,
+                       const memory::desc *bias, const memory::desc &dst) {
+  if (!desc)
+    return nullptr;
+  std::vector<memory::desc> user{src, weights},
+      wanted{desc.src_desc(), desc.weights_desc()};
+  std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
+  if (bias) {
+    user.push_back(*bias);
+    wanted.push_back(*bias);
+    arguments.push_back(DNNL_ARG_BIAS);
+  }
+  user.push_back(dst);
+  wanted.push_back(desc.dst_desc());
+  arguments.push_back(DNNL_ARG_DST);
+  return single<Primitive>(request, desc, user, wanted, arguments);
+}
+
 Result dnnlops::makeConv(const Request &request, const fb::Conv *op) {
   if (request.operands() != (op->bias() ? 3u : 2u))
     return nullptr;
@@ -76,20 +99,8 @@ Result dnnlops::makeConv(const Request &request, const fb::Conv *op) {
           dims(op->pads_lo()), dims(op->pads_hi()));
     };
     Conv::primitive_desc desc = op->bias() ? make(bias) : make();
-    if (!desc)
-      return nullptr;
-    std::vector<memory::desc> user{src, weights},
-        wanted{desc.src_desc(), desc.weights_desc()};
-    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
-    if (op->bias()) {
-      user.push_back(bias);
-      wanted.push_back(bias);
-      arguments.push_back(DNNL_ARG_BIAS);
-    }
-    user.push_back(dst);
-    wanted.push_back(desc.dst_desc());
-    arguments.push_back(DNNL_ARG_DST);
-    return single<Conv>(request, desc, user, wanted, arguments);
+    return withBias<Conv>(request, desc, src, weights,
+                          op->bias() ? &bias : nullptr, dst);
   };
   bool constant = request.isConstant(1);
   return attemptLayouts(prefersOwnLayouts(w, dst.dims(), constant), constant,
@@ -163,20 +174,8 @@ static Result makeTransposed(const Request &request, const fb::ConvBackward *op,
           dims(op->pads_lo()), dims(op->pads_hi()));
     };
     Transposed::primitive_desc desc = op->bias() ? make(bias) : make();
-    if (!desc)
-      return nullptr;
-    std::vector<memory::desc> user{src, weights},
-        wanted{desc.src_desc(), desc.weights_desc()};
-    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};
-    if (op->bias()) {
-      user.push_back(bias);
-      wanted.push_back(bias);
-      arguments.push_back(DNNL_ARG_BIAS);
-    }
-    user.push_back(dst);
-    wanted.push_back(desc.dst_desc());
-    arguments.push_back(DNNL_ARG_DST);
-    return single<Transposed>(request, desc, user, wanted, arguments);
+    return withBias<Transposed>(request, desc, src, weights,
+                                op->bias() ? &bias : nullptr, dst);
   };
   return attemptLayouts(prefersOwnLayouts(shapes, op), request.isConstant(1),
                         src, weights, dst, attempt);
