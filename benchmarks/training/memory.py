@@ -6,7 +6,7 @@ import tempfile
 
 import torch
 
-from .models import LARGE, large
+from .models import GPT, LARGE, Recurrent, large
 from .running import compile_step, prepare, run_step
 
 MEBIBYTE = 2**20
@@ -22,11 +22,21 @@ def resident(options, inputs, devices, output, strategy="data-parallel"):
             sum(process["resident_bytes"] for process in processes))
 
 
-def held_besides(folder, devices):
-    """What such processes hold besides: a step of a network with next to no parameters."""
+def tiny(name):
+    """The network with next to no parameters, if it comes in sizes, else a product: processes hold the library's code,
+    and the code that it generates, for its operations, too."""
     torch.manual_seed(0)
-    network = torch.nn.Linear(4, 4), torch.randn(8, 4), torch.randint(0, 4, (8,)), 1
-    planned, _, held = resident(*prepare(network, folder), devices, folder / "nothing.so")
+    words = torch.randint(0, 10, (8, 5))
+    if name == "lstm":
+        return Recurrent(10, 16), words, words, 2
+    if name == "gpt2":
+        return GPT(2, 16, 2, 10, 5), words, words, 2
+    return torch.nn.Linear(4, 4), torch.randn(8, 4), torch.randint(0, 4, (8,)), 1
+
+
+def held_besides(name, folder, devices):
+    """What such processes hold besides."""
+    planned, _, held = resident(*prepare(tiny(name), folder), devices, folder / "tiny.so")
     return held - planned
 
 
@@ -44,7 +54,7 @@ def print_memory(arguments):
         for devices, strategy in cases:
             with tempfile.TemporaryDirectory() as folder:
                 folder = pathlib.Path(folder)
-                besides = held_besides(folder, devices)
+                besides = held_besides(name, folder, devices)
                 options, inputs = prepare(large(name, arguments.batch), folder)
                 if arguments.sharded:
                     options = [option for option in options if option not in ("--train=sgd", "--momentum=0.9")]

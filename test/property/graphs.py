@@ -186,7 +186,7 @@ class Builder:
             ir_version=max(8, helper.find_min_ir_version_for(opsets)))
         recurrent = any(node.op_type in ("GRU", "LSTM", "RNN") for node in self.nodes)
         return Graph(model, used, self.rng.choice([0, 0, 1, 2, 3]) if recurrent else 0,
-                     self.rng.random() < 0.7)
+                     self.rng.random() < 0.5)
 
 
 def info_of(name, array):

@@ -17,6 +17,7 @@ class Coverage:
         # "OPERATION LOOP" to how often it was split evenly, unevenly, and how
         # often it could have been.
         self.loops = {}
+        self.parts = set()  # Operations that were part of a fused one.
         self.rows, self.uses = collections.Counter(), collections.Counter()
         self.operators = collections.Counter()
 
@@ -25,11 +26,13 @@ class Coverage:
             known = self.loops.setdefault(loop, [0, 0, 0, 0])
             for i, count in enumerate(counts):
                 known[i] += count
+        self.parts.update(coverage["parts"])
         self.rows.update(coverage["rows"])
         self.uses.update(coverage["uses"])
 
     def merge(self, other):
-        self.add({"loops": other.loops, "rows": other.rows, "uses": other.uses})
+        self.add({"loops": other.loops, "parts": other.parts, "rows": other.rows,
+                  "uses": other.uses})
         self.operators.update(other.operators)
 
     def add_graph(self, graph):
@@ -46,7 +49,7 @@ class Coverage:
     def missing(self, operators, operations):
         """What should have occurred and did not."""
         lines = [f"operator {name}" for name in operators if not self.operators[name]]
-        seen = {loop.split()[0] for loop in self.loops}
+        seen = {loop.split()[0] for loop in self.loops} | self.parts
         lines += [f"operation {name}" for name in operations if name not in seen]
         lines += [f"row {name}" for name in ROWS if not self.rows[name]]
         lines += [f"use {name}" for name in USES if not self.uses[name]]

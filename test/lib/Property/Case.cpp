@@ -11,6 +11,7 @@
 #include "Coverage.h"
 #include "EmulatedTarget.h"
 #include "Execution.h"
+#include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
@@ -23,6 +24,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <set>
 
 using namespace mlir;
 using namespace soap;
@@ -94,6 +96,22 @@ static SmallVector<ModuleOp, 2> programsOf(ModuleOp model) {
   if (ModuleOp evaluation = nn::findEvaluation(model))
     programs.push_back(evaluation);
   return programs;
+}
+
+/// The names of operations that are parts of fused ones: those are split along
+/// the loops of their parts.
+static json::Array fusedParts(ModuleOp model) {
+  std::set<StringRef> names;
+  model.walk([&](nn::FusedOp fused) {
+    fused.walk([&](Operation *part) {
+      if (part != fused)
+        names.insert(part->getName().getStringRef());
+    });
+  });
+  json::Array result;
+  for (StringRef name : names)
+    result.push_back(name);
+  return result;
 }
 
 llvm::Error Case::import(StringRef path, int64_t unrollRNN, bool fuse,
@@ -230,7 +248,9 @@ Case::run(const json::Object &request,
   if (!text)
     return text.takeError();
   result["strategy"] = std::move(*text);
-  result["coverage"] = coverageOf(graph, *strategy, *topology);
+  json::Object coverage = coverageOf(graph, *strategy, *topology);
+  coverage["parts"] = fusedParts(*model_);
+  result["coverage"] = std::move(coverage);
   // What fails from here on is the strategy's failure.
   auto failed = [&](llvm::Error error) {
     result["error"] = llvm::toString(std::move(error));
