@@ -309,6 +309,9 @@ void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
     CollectiveMember member{
         *this, op, {group[index], /*init=*/false, name}, index, members};
     member.fill(kind);
+    if (SOAP_FAULT("regather-skipped") &&
+        op->hasAttr(soapir::SOAPDialect::getBeforeAttrName()))
+      continue;
     const Place &place = member.place;
     if (!member.packs.boxes.empty())
       createCopy(place, member.packs.from, member.packs.to, member.packs.boxes,

@@ -103,6 +103,9 @@ static void reduceTyped(fb::Combine combine, char *target,
     for (size_t s = 1; s < sources.size() - SOAP_FAULT("member-lost"); ++s)
       joinBlock(combine, sum, reinterpret_cast<const T *>(sources[s]) + begin,
                 n);
+    if (SOAP_FAULT("shard-added-twice"))
+      joinBlock(combine, sum,
+                reinterpret_cast<const T *>(sources.back()) + begin, n);
     std::memcpy(target + begin * sizeof(T), sum, n * sizeof(T));
   }
 }

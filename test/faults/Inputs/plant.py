@@ -8,8 +8,8 @@ MODEL.mlir is compiled for one device by the real compiler and run: the judge.
 Then MODEL.mlir is compiled with MODEL.json (for MODEL.topology.json, if there is
 one; for the target NAME) by a compiler and run by a runtime in which faults are
 planted; `none` plants none. With --train and other options of training, both
-compile a step, the second for two devices, data parallel, and losses of the third
-step are compared. One line per argument: what caught it (the compiler or
+compile a step, the second for two devices, data parallel or as --strategy=NAME says,
+and losses of the third step are compared. One line per argument: what caught it (the compiler or
 the loader with its error, or the comparison of outputs, and then the first operation
 that soap-run --verify blames). What a fault does to a run with `communication-slow`
 depends on how the machine schedules threads, so such a program runs up to ATTEMPTS
@@ -59,7 +59,7 @@ def running(options):
 
 def training(options):
     return [option for option in options
-            if not option.startswith(("--target", "--no-fuse"))]
+            if not option.startswith(("--target", "--no-fuse", "--strategy"))]
 
 
 def catcher(build, work, model, judge, options, faults):
@@ -69,8 +69,10 @@ def catcher(build, work, model, judge, options, faults):
     machine = [f"--topology={topology}"] if topology.exists() else []
     strategy = [f"--strategy={model.with_suffix('.json')}"]
     if training(options):
-        strategy = ["--devices=2", "--strategy=data-parallel"]
-    result = run([build / "bin" / "soap-compile-faulty", model, *machine, *options,
+        named = [option for option in options if option.startswith("--strategy")]
+        strategy = ["--devices=2", *(named or ["--strategy=data-parallel"])]
+    result = run([build / "bin" / "soap-compile-faulty", model, *machine,
+                  *(option for option in options if not option.startswith("--strategy")),
                   *strategy, "-o", compiled], faults, build / "test" / "faults")
     if result.returncode:
         return "the compiler: " + message(result)
