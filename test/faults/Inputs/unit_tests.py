@@ -23,7 +23,7 @@ def catcher(program, tests, faults):
         result = subprocess.run(
             [program, f"--gtest_filter={tests}", "--gtest_fail_fast", "--gtest_brief=1"],
             env=dict(os.environ, SOAP_FAULT=faults), text=True, capture_output=True,
-            timeout=60)
+            timeout=150)
     except subprocess.TimeoutExpired:
         return "nothing, without an end"
     if result.returncode == 0:
