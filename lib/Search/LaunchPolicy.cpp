@@ -260,3 +260,36 @@ soap::simulatePolicies(const SearchProblem &problem, const Strategy &strategy) {
   }
   return times;
 }
+
+std::vector<int32_t>
+soap::dependencyOrder(const OperatorGraph &graph,
+                      llvm::function_ref<void(int32_t)> add,
+                      llvm::function_ref<int32_t()> next) {
+  std::vector<int32_t> missing(graph.numNodes());
+  std::vector<llvm::SmallVector<int32_t, 1>> late(graph.numNodes());
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    const GraphNode &node = graph.node(id);
+    missing[id] = static_cast<int32_t>(node.operands.size());
+    if (node.after >= 0) {
+      ++missing[id];
+      late[node.after].push_back(id);
+    }
+    if (missing[id] == 0)
+      add(id);
+  }
+  auto arrive = [&](int32_t id) {
+    if (--missing[id] == 0)
+      add(id);
+  };
+  std::vector<int32_t> order;
+  while (static_cast<int32_t>(order.size()) < graph.numNodes()) {
+    int32_t id = next();
+    order.push_back(id);
+    for (int32_t value : graph.node(id).results)
+      for (const GraphValue::Use &use : graph.value(value).uses)
+        arrive(use.node);
+    llvm::for_each(late[id], arrive);
+  }
+  keepPorts(order, graph);
+  return order;
+}

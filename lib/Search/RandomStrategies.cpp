@@ -29,37 +29,17 @@ static void shuffle(llvm::MutableArrayRef<int32_t> list, Random &random) {
     std::swap(list[i - 1], list[random.below(i)]);
 }
 
-/// Any launch order in which operands come first.
 static std::vector<int32_t> anyOrder(const OperatorGraph &graph,
                                      Random &random) {
-  std::vector<int32_t> waiting(graph.numNodes()), ready, order;
-  std::vector<SmallVector<int32_t, 1>> late(graph.numNodes());
-  for (int32_t id = 0; id < graph.numNodes(); ++id) {
-    const GraphNode &node = graph.node(id);
-    waiting[id] = static_cast<int32_t>(node.operands.size());
-    if (node.after >= 0) {
-      ++waiting[id];
-      late[node.after].push_back(id);
-    }
-    if (waiting[id] == 0)
-      ready.push_back(id);
-  }
-  while (!ready.empty()) {
-    std::swap(ready[random.below(ready.size())], ready.back());
-    int32_t id = ready.back();
-    ready.pop_back();
-    order.push_back(id);
-    auto arrive = [&](int32_t node) {
-      if (--waiting[node] == 0)
-        ready.push_back(node);
-    };
-    for (int32_t value : graph.node(id).results)
-      for (const GraphValue::Use &use : graph.value(value).uses)
-        arrive(use.node);
-    llvm::for_each(late[id], arrive);
-  }
-  keepPorts(order, graph);
-  return order;
+  std::vector<int32_t> ready;
+  return dependencyOrder(
+      graph, [&](int32_t id) { ready.push_back(id); },
+      [&] {
+        std::swap(ready[random.below(ready.size())], ready.back());
+        int32_t id = ready.back();
+        ready.pop_back();
+        return id;
+      });
 }
 
 /// Any degrees of a node with at most `maxTasks` tasks.

@@ -119,36 +119,15 @@ soap::chooseRecomputation(ArrayRef<ForwardOperation> forward, int64_t bytes) {
 /// operands and GraphNode::after allow.
 static std::vector<int32_t> orderByKeys(const OperatorGraph &graph,
                                         ArrayRef<int64_t> keys) {
-  std::vector<int32_t> missing(graph.numNodes());
-  std::vector<SmallVector<int32_t, 1>> late(graph.numNodes());
   using Entry = std::pair<int64_t, int32_t>; // Key, node.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  for (int32_t id = 0; id < graph.numNodes(); ++id) {
-    const GraphNode &node = graph.node(id);
-    missing[id] = static_cast<int32_t>(node.operands.size());
-    if (node.after >= 0) {
-      late[node.after].push_back(id);
-      ++missing[id];
-    }
-    if (missing[id] == 0)
-      ready.push({keys[id], id});
-  }
-  std::vector<int32_t> order;
-  while (!ready.empty()) {
-    int32_t id = ready.top().second;
-    ready.pop();
-    order.push_back(id);
-    auto arrive = [&](int32_t node) {
-      if (--missing[node] == 0)
-        ready.push({keys[node], node});
-    };
-    for (int32_t value : graph.node(id).results)
-      for (const GraphValue::Use &use : graph.value(value).uses)
-        arrive(use.node);
-    llvm::for_each(late[id], arrive);
-  }
-  keepPorts(order, graph);
-  return order;
+  return dependencyOrder(
+      graph, [&](int32_t id) { ready.push({keys[id], id}); },
+      [&] {
+        int32_t id = ready.top().second;
+        ready.pop();
+        return id;
+      });
 }
 
 Strategy soap::transferStrategy(const OperatorGraph &from,

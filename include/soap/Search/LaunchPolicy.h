@@ -14,6 +14,7 @@
 #define SOAP_SEARCH_LAUNCHPOLICY_H
 
 #include "soap/Search/Simulator.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace soap {
 
@@ -54,6 +55,13 @@ std::vector<int32_t> fifoOrder(const SearchProblem &problem,
 std::vector<int32_t> criticalPathOrder(const TaskGraph &tasks);
 std::vector<int32_t> criticalPathOrder(const SearchProblem &problem,
                                        const Strategy &strategy);
+
+/// A launch order in which operands, and what GraphNode::after names, come
+/// first: `add` is told every node that may come next, and `next` takes one of
+/// those that were added. Inputs and outputs stand as keepPorts() puts them.
+std::vector<int32_t> dependencyOrder(const OperatorGraph &graph,
+                                     llvm::function_ref<void(int32_t)> add,
+                                     llvm::function_ref<int32_t()> next);
 
 /// Moves inputs to the front and outputs to the end of a launch order, each in
 /// the graph's order: a model's inputs and outputs are numbered alike whatever
