@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Conversion/NNToKernels/Bufferization.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -66,4 +68,32 @@ void soap::addBufferization(OpPassManager &passes, bool onStack) {
     passes.addNestedPass<func::FuncOp>(
         bufferization::createPromoteBuffersToStackPass());
   passes.addPass(native::createPrepareBuffersPass());
+}
+
+Value soap::buildMemRefAt(OpBuilder &builder, Location loc, MemRefType type,
+                          Value pointer,
+                          function_ref<Value(int64_t dim)> sizeOf) {
+  LLVMTypeConverter converter(builder.getContext());
+  Value descriptor;
+  if (type.hasStaticShape()) {
+    descriptor = MemRefDescriptor::fromStaticShape(builder, loc, converter,
+                                                   type, pointer);
+  } else {
+    auto memref =
+        MemRefDescriptor::undef(builder, loc, converter.convertType(type));
+    memref.setAllocatedPtr(builder, loc, pointer);
+    memref.setAlignedPtr(builder, loc, pointer);
+    memref.setConstantOffset(builder, loc, 0);
+    Value stride =
+        builder.create<LLVM::ConstantOp>(loc, builder.getI64IntegerAttr(1));
+    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+      Value size = sizeOf(dim);
+      memref.setSize(builder, loc, dim, size);
+      memref.setStride(builder, loc, dim, stride);
+      stride = builder.create<LLVM::MulOp>(loc, stride, size);
+    }
+    descriptor = memref;
+  }
+  return builder.create<UnrealizedConversionCastOp>(loc, type, descriptor)
+      .getResult(0);
 }

@@ -5,10 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "soap/Conversion/NNToKernels/Bufferization.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Target/CPU/Passes.h"
 #include "llvm/Support/Debug.h"
@@ -27,33 +26,13 @@ using namespace soap;
 /// entries `dims` of `sizes`.
 static Value buildMemRef(OpBuilder &builder, Location loc, MemRefType type,
                          Value pointer, Value sizes, ArrayRef<int64_t> dims) {
-  LLVMTypeConverter converter(builder.getContext());
-  Value descriptor;
-  if (type.hasStaticShape()) {
-    descriptor = MemRefDescriptor::fromStaticShape(builder, loc, converter,
-                                                   type, pointer);
-  } else {
-    auto memref =
-        MemRefDescriptor::undef(builder, loc, converter.convertType(type));
-    memref.setAllocatedPtr(builder, loc, pointer);
-    memref.setAlignedPtr(builder, loc, pointer);
-    memref.setConstantOffset(builder, loc, 0);
-    Type i64 = builder.getI64Type();
-    Value stride = builder.create<LLVM::ConstantOp>(
-        loc, i64, builder.getI64IntegerAttr(1));
-    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-      Value address = builder.create<LLVM::GEPOp>(
-          loc, sizes.getType(), i64, sizes,
-          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(dims[dim])});
-      Value size = builder.create<LLVM::LoadOp>(loc, i64, address);
-      memref.setSize(builder, loc, dim, size);
-      memref.setStride(builder, loc, dim, stride);
-      stride = builder.create<LLVM::MulOp>(loc, stride, size);
-    }
-    descriptor = memref;
-  }
-  return builder.create<UnrealizedConversionCastOp>(loc, type, descriptor)
-      .getResult(0);
+  Type i64 = builder.getI64Type();
+  return buildMemRefAt(builder, loc, type, pointer, [&](int64_t dim) -> Value {
+    Value address = builder.create<LLVM::GEPOp>(
+        loc, sizes.getType(), i64, sizes,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(dims[dim])});
+    return builder.create<LLVM::LoadOp>(loc, i64, address);
+  });
 }
 
 namespace {

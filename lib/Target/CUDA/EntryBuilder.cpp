@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryBuilder.h"
-#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "soap/Conversion/NNToKernels/Bufferization.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Target/CUDA/Passes.h"
 
@@ -74,30 +73,9 @@ EntryBuilder::EntryBuilder(ModuleOp module, func::FuncOp kernel,
 /// parameters `dims` of the sizes.
 Value EntryBuilder::memrefAt(MemRefType type, Value pointer,
                              ArrayRef<int64_t> dims) {
-  Location loc = kernel_.getLoc();
-  LLVMTypeConverter converter(builder_.getContext());
-  Value descriptor;
-  if (type.hasStaticShape()) {
-    descriptor = MemRefDescriptor::fromStaticShape(builder_, loc, converter,
-                                                   type, pointer);
-  } else {
-    auto memref =
-        MemRefDescriptor::undef(builder_, loc, converter.convertType(type));
-    memref.setAllocatedPtr(builder_, loc, pointer);
-    memref.setAlignedPtr(builder_, loc, pointer);
-    memref.setConstantOffset(builder_, loc, 0);
-    Value stride =
-        builder_.create<LLVM::ConstantOp>(loc, builder_.getI64IntegerAttr(1));
-    for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
-      Value size = parameter(firstSize_ + dims[dim]);
-      memref.setSize(builder_, loc, dim, size);
-      memref.setStride(builder_, loc, dim, stride);
-      stride = builder_.create<LLVM::MulOp>(loc, stride, size);
-    }
-    descriptor = memref;
-  }
-  return builder_.create<UnrealizedConversionCastOp>(loc, type, descriptor)
-      .getResult(0);
+  return buildMemRefAt(
+      builder_, kernel_.getLoc(), type, pointer,
+      [&](int64_t dim) { return parameter(firstSize_ + dims[dim]); });
 }
 
 void EntryBuilder::mapArguments(ArrayRef<scf::ForOp> loops) {

@@ -13,6 +13,8 @@
 #ifndef SOAP_CONVERSION_NNTOKERNELS_BUFFERIZATION_H
 #define SOAP_CONVERSION_NNTOKERNELS_BUFFERIZATION_H
 
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -29,6 +31,12 @@ void addCleanup(mlir::OpPassManager &passes);
 /// caller wants them. `onStack`: buffers of at most 1 KiB that a kernel makes
 /// become allocas of the function; else all are allocated.
 void addBufferization(mlir::OpPassManager &passes, bool onStack);
+
+/// A memref of the dense elements at `pointer`, an LLVM pointer; `sizeOf` makes
+/// the size of each dimension (an i64), last ones first, if one is not static.
+mlir::Value buildMemRefAt(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::MemRefType type, mlir::Value pointer,
+                          llvm::function_ref<mlir::Value(int64_t dim)> sizeOf);
 
 } // namespace soap
 
