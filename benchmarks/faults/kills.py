@@ -5,7 +5,7 @@ bits of a training that nobody has disturbed, log included, and on another numbe
 devices with its numbers.
 
   kills.py --build-dir=build/release [--kills=50] [--folder=build/kills] [--seed=1]
-           [--steps=900] [--latest=0.9]
+           [--steps=900] [--latest=0.9] [--strategy=data-parallel]
 
 Trains the LSTM of examples/digits, which has no kinks: where an activation lies at
 one, the last bit of a sum, which depends on the devices, decides about more. A moment is uniform between the
@@ -33,12 +33,12 @@ TOLERANCE = 1e-4
 class Setting:
     """Trainings on so many devices, each a process of its own."""
 
-    def __init__(self, tools, folder, devices, steps):
+    def __init__(self, tools, folder, devices, steps, strategy):
         self.tools, self.folder, self.devices = tools, folder, devices
         self.compiled = folder / f"lstm{devices}.so"
         tools.run("soap-compile", folder / "lstm.onnx", "--batch=32", "--train=adam",
                   "--lr=0.001", f"--devices={devices}", "--cores-per-device=1",
-                  f"--strategy={'single' if devices == 1 else 'data-parallel'}", "-o",
+                  f"--strategy={'single' if devices == 1 else strategy}", "-o",
                   self.compiled)
         self.options = [*(f"--data={name}={folder / 'lstm.train.npz'}"
                           for name in ("image", "label")),
@@ -82,11 +82,13 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=int, default=900)
     parser.add_argument("--latest", type=float, default=0.9)
+    parser.add_argument("--strategy", default="data-parallel", help="on two processes")
     arguments = parser.parse_args()
 
     tools, folder = Tools(arguments.build_dir), arguments.folder.resolve()
     digits.write(folder)
-    settings = {n: Setting(tools, folder, n, arguments.steps) for n in (1, 2)}
+    settings = {n: Setting(tools, folder, n, arguments.steps, arguments.strategy)
+                for n in (1, 2)}
     wholes = {}
     for devices, setting in settings.items():
         wholes[devices] = setting.training("whole")
@@ -99,7 +101,7 @@ def main():
         for case in range(2 * arguments.kills):
             devices, number = 1 + case % 2, case // 2
             key = {"devices": devices, "number": number, "seed": arguments.seed,
-                   "steps": arguments.steps}
+                   "steps": arguments.steps, "strategy": arguments.strategy}
             if any(key.items() <= entry.items() for entry in done):
                 continue
             choices = random.Random(f"{arguments.seed} {devices} {number}")

@@ -14,7 +14,7 @@ from measure import Tools, fit_strategies, kendall_tau  # noqa: E402
 
 
 def print_fit(arguments):
-    for name in LARGE:
+    for name in [*LARGE, "resnet18"]:
         if not re.search(arguments.only, name):
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -205,11 +205,16 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
           },
           "training step", Kind::BadInput))
     return error;
-  if (training.bucketBytes > 0)
-    module_->lookupSymbol("main")->setAttr(
-        soapir::SOAPDialect::getBucketBytesAttrName(),
-        IntegerAttr::get(IntegerType::get(&context_, 64),
-                         training.bucketBytes));
+  auto say = [&](ModuleOp module, StringRef attribute, int64_t bytes) {
+    if (module && bytes > 0)
+      module.lookupSymbol("main")->setAttr(
+          attribute, IntegerAttr::get(IntegerType::get(&context_, 64), bytes));
+  };
+  say(*module_, soapir::SOAPDialect::getBucketBytesAttrName(),
+      training.bucketBytes);
+  for (ModuleOp program : {*module_, nn::findEvaluation(*module_)})
+    say(program, soapir::SOAPDialect::getPrefetchBytesAttrName(),
+        training.prefetchBytes);
   (*module_)->setAttr(nn::trainingAttrName,
                       StringAttr::get(&context_, describeTraining(training)));
   if (training.recompute.empty())

@@ -64,7 +64,7 @@ void DeltaSimulator::describeOrder() {
   crossings_.assign(numRows_, {});
   const OperatorGraph &graph = tasks_.graph();
   for (int32_t value = 0; value < graph.numValues(); ++value) {
-    int32_t launched = tasks_.launchPosition(value);
+    int32_t launched = tasks_.earliestPosition(value);
     if (launched < 0)
       continue;
     auto first = static_cast<int32_t>(uses_.size());

@@ -99,7 +99,7 @@ void ExactSearch::findLive() {
       bool isRead = llvm::any_of(value.uses, [&](const GraphValue::Use &use) {
         return isLater(tasks_.rank(use.node));
       });
-      int32_t bucket = tasks_.bucketOf(id), at = tasks_.launchPosition(id);
+      int32_t bucket = tasks_.bucketOf(id), at = tasks_.earliestPosition(id);
       bool isPending = bucket >= 0 && isLater(tasks_.bucketPosition(bucket));
       if (!isRead && !isPending && !isLater(at))
         continue;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TaskGraphCaches.h"
+#include "soap/Partition/Prefetches.h"
 #include <algorithm>
 #include <numeric>
 
@@ -132,6 +133,7 @@ void TaskGraph::updateOrder() {
     caches_->orderOfUses[id] =
         llvm::is_sorted(uses) ? 0 : builder.key().low | 1;
   }
+  placeRounds();
   placePrefetches();
   updateBuckets();
 }
@@ -143,6 +145,22 @@ int32_t TaskGraph::Prefetch::roundIn(const ValueTasks &tasks) const {
     if (round.use == use)
       return static_cast<int32_t>(index) + 1;
   return -1;
+}
+
+/// Where rounds are launched, by their first readers.
+void TaskGraph::placeRounds() {
+  std::vector<int64_t> bytesRead(order_.size(), 0);
+  for (auto [position, id] : llvm::enumerate(order_)) {
+    const GraphNode &node = graph_.node(id);
+    if (node.update >= 0)
+      continue;
+    for (auto [operand, value] : llvm::enumerate(node.operands))
+      if (graph_.isStored(value) &&
+          !llvm::is_contained(
+              ArrayRef<int32_t>(node.operands).take_front(operand), value))
+        bytesRead[position] += graph_.value(value).bytes();
+  }
+  roundAt_ = prefetchPositions(bytesRead, graph_.prefetchBytes);
 }
 
 /// Where values are launched. Any reader of a parameter may start a round.
@@ -157,11 +175,12 @@ void TaskGraph::placePrefetches() {
   };
   prefetches_.assign(order_.size(), {});
   launchAt_.assign(graph_.numValues(), -1);
+  earliestAt_.assign(graph_.numValues(), -1);
   for (int32_t id : valuesInOrder()) {
     const GraphValue &value = graph_.value(id);
     NodeRole role = graph_.node(value.producer).role;
     if (role == NodeRole::Compute) {
-      launchAt_[id] = rank_[value.producer];
+      launchAt_[id] = earliestAt_[id] = rank_[value.producer];
       continue;
     }
     SmallVector<int32_t, 4> readers;
@@ -176,11 +195,26 @@ void TaskGraph::placePrefetches() {
     }
     if (first == INT32_MAX)
       continue;
-    launchAt_[id] = std::max(0, first - 1);
+    launchAt_[id] = earliestAt_[id] = std::max(0, first - 1);
     prefetches_[launchAt_[id]].push_back({id, -1});
     if (graph_.isStored(id))
-      for (int32_t use : readers)
+      for (int32_t use : readers) {
         prefetches_[roundPosition(id, use)].push_back({id, use});
+        earliestAt_[id] = std::min(earliestAt_[id], roundPosition(id, use));
+      }
+  }
+  // What is read first is launched first.
+  for (auto [position, launched] : llvm::enumerate(prefetches_)) {
+    auto readAt = [&, next = static_cast<int32_t>(position) +
+                             1](const Prefetch &prefetch) {
+      if (prefetch.use < 0)
+        return next;
+      const GraphValue &value = graph_.value(prefetch.value);
+      return std::max(next, rank_[value.uses[prefetch.use].node]);
+    };
+    llvm::stable_sort(launched, [&](const Prefetch &a, const Prefetch &b) {
+      return readAt(a) < readAt(b);
+    });
   }
 }
 

@@ -199,6 +199,9 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
   if (auto bytes = main->getAttrOfType<IntegerAttr>(
           soapir::SOAPDialect::getBucketBytesAttrName()))
     result.graph.bucketBytes = bytes.getInt();
+  if (auto bytes = main->getAttrOfType<IntegerAttr>(
+          soapir::SOAPDialect::getPrefetchBytesAttrName()))
+    result.graph.prefetchBytes = bytes.getInt();
   if (llvm::Error error = result.graph.finish())
     return emitError(main.getLoc(), "the operator graph is not valid: ")
            << toString(std::move(error));

@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "InitExpression.h"
-#include "PartitionBuilder.h"
+#include "LaunchPlaces.h"
 #include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAP/Transforms/Coverage.h"
 #include "soap/Dialect/SOAP/Transforms/LaunchOrder.h"
-#include "soap/Partition/Buckets.h"
 #include "soap/Testing/PlantedFault.h"
 #include "soap/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -24,13 +23,6 @@ namespace soap {
 using namespace mlir;
 using namespace soap;
 using namespace soap::soapir;
-
-/// True of what is a node of the step: neither an end of the graph nor what
-/// devices make for themselves.
-static bool computes(Operation *op) {
-  return !isa<nn::InputOp, nn::OutputOp, nn::ParameterOp, nn::ConstantOp,
-              nn::ScheduleOp>(op);
-}
 
 static bool isHostEnd(Operation *op) {
   return isa<nn::InputOp, nn::OutputOp>(op);
@@ -62,87 +54,6 @@ static LogicalResult checkMain(func::FuncOp main,
     nodes.push_back(&op);
   }
   return success();
-}
-
-/// Whether a value may be reduced in a bucket: OperatorGraph::gradients().
-static bool isGradient(Value value) {
-  auto producer = value.getDefiningOp<nn::PartitionOpInterface>();
-  return producer && computes(producer) &&
-         producer.getPartitionSpec()
-                 .results[cast<OpResult>(value).getResultNumber()]
-                 .combine == Combine::Sum;
-}
-
-/// The gradients of parameters that nodes write, as they are launched.
-static SmallVector<Value>
-findGradients(ArrayRef<Operation *> nodes,
-              const llvm::DenseMap<Operation *, int32_t> &ranks) {
-  llvm::SetVector<Value> found;
-  for (Operation *op : nodes) {
-    auto write = dyn_cast<nn::WriteOp>(op);
-    if (!write)
-      continue;
-    for (Value written : write->getOperands()) {
-      Operation *update = written.getDefiningOp();
-      if (written == write.getParameter() || !computes(update))
-        continue;
-      for (Value operand : update->getOperands())
-        if (isGradient(operand))
-          found.insert(operand);
-    }
-  }
-  SmallVector<Value> gradients = found.takeVector();
-  llvm::sort(gradients, [&](Value a, Value b) {
-    auto key = [&](Value value) {
-      return std::pair(ranks.lookup(value.getDefiningOp()),
-                       cast<OpResult>(value).getResultNumber());
-    };
-    return key(a) < key(b);
-  });
-  return gradients;
-}
-
-/// Forms buckets of gradients by the launch order, as the task graph does.
-static void findBuckets(func::FuncOp main, ArrayRef<Operation *> nodes,
-                        llvm::DenseMap<Value, SmallVector<OpOperand *>> &uses,
-                        PartitionBuilder &builder) {
-  auto limit =
-      main->getAttrOfType<IntegerAttr>(SOAPDialect::getBucketBytesAttrName());
-  if (!limit)
-    return;
-  llvm::StringMap<int32_t> order;
-  if (auto names =
-          main->getAttrOfType<ArrayAttr>(SOAPDialect::getOrderAttrName()))
-    for (Attribute name : names)
-      order.try_emplace(cast<StringAttr>(name).getValue(), order.size());
-  llvm::DenseMap<Operation *, int32_t> ranks;
-  for (auto [index, op] : llvm::enumerate(nodes)) {
-    auto it = order.find(nn::getName(op));
-    ranks[op] = it == order.end() ? static_cast<int32_t>(index) : it->second;
-  }
-  SmallVector<Value> gradients = findGradients(nodes, ranks);
-  std::vector<BucketCandidate> candidates;
-  for (Value value : gradients) {
-    auto type = cast<RankedTensorType>(value.getType());
-    BucketCandidate &candidate = candidates.emplace_back();
-    candidate.position = ranks.lookup(value.getDefiningOp());
-    candidate.firstUse = INT32_MAX;
-    for (OpOperand *use : uses[value])
-      if (computes(use->getOwner()))
-        candidate.firstUse =
-            std::min(candidate.firstUse, ranks.lookup(use->getOwner()));
-    candidate.elementBytes =
-        static_cast<int32_t>(nn::elementBytes(type.getElementType()));
-    candidate.bytes = type.getNumElements() * candidate.elementBytes;
-  }
-  llvm::DenseMap<Value, int32_t> bucketOf;
-  std::vector<StringRef> behind;
-  for (const Bucket &bucket : formBuckets(candidates, limit.getInt())) {
-    for (int32_t member : bucket)
-      bucketOf[gradients[member]] = static_cast<int32_t>(behind.size());
-    behind.push_back(nn::getName(gradients[bucket.back()].getDefiningOp()));
-  }
-  builder.setBuckets(std::move(bucketOf), std::move(behind));
 }
 
 namespace {
@@ -194,7 +105,9 @@ private:
     }
     OpBuilder atEnd = OpBuilder::atBlockTerminator(&main.getBody().front());
     PartitionBuilder builder(atEnd, topology.get(), numDevices);
-    findBuckets(main, nodes, uses, builder);
+    LaunchPlaces places(main, nodes);
+    places.findBuckets(uses, builder);
+    places.findPrefetches(builder);
     for (Operation *op : nodes) {
       for (OpResult result : op->getResults())
         builder.plan(result, uses[result]);

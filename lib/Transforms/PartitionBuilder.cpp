@@ -113,8 +113,11 @@ void PartitionBuilder::setRound(Operation *op, const PlannedValue &value,
                                 int32_t round) {
   if (round == 0)
     return;
-  op->setAttr(SOAPDialect::getBeforeAttrName(),
-              builder_.getStringAttr(value.startOfRound[round]));
+  StringRef reader = value.startOfRound[round];
+  op->setAttr(SOAPDialect::getBeforeAttrName(), builder_.getStringAttr(reader));
+  op->setAttr(SOAPDialect::getAheadAttrName(),
+              builder_.getI64IntegerAttr(ahead_.lookup(reader) +
+                                         (SOAP_FAULT("gather-early") ? 1 : 0)));
 }
 
 Value PartitionBuilder::materialize(PlannedValue &value, ArrayRef<Piece> pieces,

@@ -77,6 +77,8 @@ public:
     bucketOf_ = std::move(bucketOf);
     behind_ = std::move(behind);
   }
+  /// Says how many nodes before a node a round is launched that it starts.
+  void setAhead(llvm::StringMap<int64_t> ahead) { ahead_ = std::move(ahead); }
   /// Joins the all-reduces of a bucket that have the same devices. All plans
   /// are written.
   void joinBuckets();
@@ -107,6 +109,7 @@ private:
   llvm::StringMap<mlir::Value> copies_;
   llvm::DenseMap<mlir::Value, int32_t> bucketOf_;
   std::vector<llvm::StringRef> behind_;
+  llvm::StringMap<int64_t> ahead_;
   /// By bucket and devices, as the task graph orders them.
   std::map<std::pair<int32_t, std::vector<int32_t>>,
            llvm::SmallVector<soapir::AllReduceOp>>

@@ -5,6 +5,7 @@ import functools
 import json
 import re
 
+import launcher
 import numpy as np
 import onnx
 import pytest
@@ -281,6 +282,20 @@ def test_gradients_of_micro_batches_are_reduced_once(dropping):
     for name in "w1", "w2":
         size = forgetful()[0].weights[name].nbytes
         assert moved.count([size, size]) == 1, moved
+
+
+@pytest.mark.parametrize("ranks", [
+    1, pytest.param(2, marks=pytest.mark.skipif(not launcher.FOUND,
+                                                reason="mpirun is missing"))])
+def test_gradients_of_micro_batches_are_compared(dropping, ranks):
+    """Those of each micro-batch, too, though only their sum is reduced."""
+    file = dropping.folder / "summed.so"
+    dropping.tools.run("soap-compile", dropping.model, *HEAVY, "--devices=2",
+                       "--accumulate=3", "--strategy=data-parallel", "-o", file)
+    report = json.loads(dropping.run(file, "--verify", "--rtol=1e-9", "--json",
+                                     ranks=ranks).stdout)["verify"]
+    assert report["equal"]
+    assert "never combined" not in str(report["not_compared"])
 
 
 def test_statistics_of_parts(tools, folder):

@@ -195,7 +195,8 @@ def prepare(tool, seed):
         raise Refused("gradients that vanish or explode")
     train = {"output": output, "lr": STEP_SIZE * size / gradient, "steps": STEPS,
              "momentum": rng.choice([0, 0, 0.5]),
-             "buckets": rng.choice([0, 200, 1 << 20])}
+             "buckets": rng.choice([0, 200, 1 << 20]),
+             "prefetch": rng.choice([0, 100, 1000, 1 << 20])}
     if rng.random() < 0.5:
         train["clip"] = rng.uniform(0.3, 1.5) * gradient
     # Micro-batches and statistics of parts, if the graph can have them.

@@ -142,6 +142,13 @@ void soap::declareOptimizer(CLI::App &app, TrainingOptions &how) {
       ->check(wholeNumber<int64_t>())
       ->type_name("N")
       ->capture_default_str();
+  app.add_option("--prefetch-bytes", how.prefetchBytes,
+                 "Gather sharded parameters (fsdp) again so far ahead of their "
+                 "readers that operations in between read up to N bytes of "
+                 "parameters; 0: one operation ahead")
+      ->check(wholeNumber<int64_t>())
+      ->type_name("N")
+      ->capture_default_str();
   app.add_option("--clip-norm", how.clipNorm,
                  "Largest norm of all gradients together (default: any)")
       ->type_name("X");

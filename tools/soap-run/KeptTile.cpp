@@ -15,12 +15,17 @@ using namespace soap::run;
 /// A message takes tiles until it is this long.
 static constexpr size_t messageBytes = size_t{64} << 20;
 
+bool run::isPartOfSum(const soap_tile &tile) {
+  return tile.parts_held && tile.summed && tile.origin == SOAP_COMPUTED &&
+         (tile.element == SOAP_F32 || tile.element == SOAP_F64);
+}
+
 KeptTile::KeptTile(const soap_tile &tile)
     : numbers_(tile), value_(tile.value), rowName_(tile.row_name),
       shape_(tile.shape, tile.shape + tile.rank),
       box_(tile.box, tile.box + 2 * tile.rank),
       parts_(tile.parts, tile.parts + tile.parts_held) {
-  if (tile.parts_held)
+  if (tile.parts_held && !isPartOfSum(tile))
     return;
   size_t size = soap_element_size(tile.element);
   for (size_t d = 0; d != tile.rank; ++d)

@@ -12,8 +12,12 @@
 
 namespace soap::run {
 
+/// Whether a tile is one of parts that tasks have computed and whose sum is the
+/// value.
+bool isPartOfSum(const soap_tile &tile);
+
 /// What an observer was shown, with a copy of the data unless it is that of
-/// partial results.
+/// partial results which are no parts of a sum.
 class KeptTile {
 public:
   explicit KeptTile(const soap_tile &tile);

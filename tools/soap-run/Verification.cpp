@@ -139,11 +139,56 @@ void Verification::show(const soap_tile *tile, void *verification) {
 
 void Verification::compare(const soap_tile &tile) {
   auto known = valueOf_.find({tile.value, tile.result});
-  if (known != valueOf_.end())
+  if (known != valueOf_.end()) {
+    if (values_[known->second].known && isPartOfSum(tile))
+      addPart(tile, known->second);
     return compare(tile, known->second);
+  }
   std::lock_guard<std::mutex> lock(mutex_);
   unknown_.try_emplace({tile.value, tile.result},
                        "the build for one device does not have it");
+}
+
+template <typename T>
+static void add(std::vector<char> &sum, const void *part) {
+  auto *to = reinterpret_cast<T *>(sum.data());
+  const auto *from = static_cast<const T *>(part);
+  for (size_t i = 0; i != sum.size() / sizeof(T); ++i)
+    to[i] += from[i];
+}
+
+/// Parts may be added up without ever being combined, as those of gradients of
+/// shared weights are: their sum is compared when the last one is there. Of
+/// equal copies of a part, the first counts.
+void Verification::addPart(const soap_tile &tile, size_t index) {
+  soap_tile whole = tile;
+  whole.part_count = whole.parts_held = 0;
+  PartSum *sum = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    sum = &partSums_[{index, boxOf(tile)}];
+    if (sum->counted.empty()) {
+      sum->counted.resize(tile.part_count);
+      sum->missing = tile.part_count;
+      size_t bytes = soap_element_size(tile.element);
+      for (auto [lo, hi] : boxOf(tile))
+        bytes *= static_cast<size_t>(hi - lo);
+      sum->data.resize(bytes);
+    }
+    for (size_t i = 0; i != tile.parts_held; ++i)
+      if (sum->counted[tile.parts[i]])
+        return;
+    for (size_t i = 0; i != tile.parts_held; ++i)
+      sum->counted[tile.parts[i]] = true;
+    tile.element == SOAP_F64 ? add<double>(sum->data, tile.data)
+                             : add<float>(sum->data, tile.data);
+    sum->missing -= tile.parts_held;
+    if (sum->missing != 0)
+      return;
+  }
+  whole.data = sum->data.data();
+  compare(whole, index);
+  sum->data = {};
 }
 
 void Verification::compare(const soap_tile &tile, size_t index) {
@@ -161,7 +206,6 @@ void Verification::compare(const soap_tile &tile, size_t index) {
   std::lock_guard<std::mutex> lock(mutex_);
   Holdings &held = holdings_[index];
   if (tile.parts_held) {
-    // Partial results are compared when they are combined.
     ++held.partials;
     return;
   }

@@ -80,6 +80,13 @@ private:
     bool operator<(const Difference &other) const;
   };
 
+  /// The parts of a box that were added up so far.
+  struct PartSum {
+    std::vector<bool> counted;
+    size_t missing = 0;
+    std::vector<char> data;
+  };
+
   struct Omission {
     std::string name, reason;
     uint32_t result;
@@ -90,6 +97,7 @@ private:
   void record(const soap_tile &tile);
   void compare(const soap_tile &tile);
   void compare(const soap_tile &tile, size_t value);
+  void addPart(const soap_tile &tile, size_t value);
   std::string nameOf(const Value &value) const;
   void compareOutputs(const Session &session);
   void sumUp();
@@ -109,7 +117,8 @@ private:
   std::map<std::pair<std::string, uint32_t>, size_t> valueOf_;
   std::vector<Holdings> holdings_; ///< Of each value.
   std::map<std::pair<std::string, uint32_t>, std::string> unknown_;
-  std::vector<KeptTile> kept_; ///< Without a reference.
+  std::vector<KeptTile> kept_;                         ///< Without a reference.
+  std::map<std::pair<size_t, Box>, PartSum> partSums_; ///< By value and box.
   bool hasReference_ = false, running_ = true;
 
   size_t tensors_ = 0, tiles_ = 0, elements_ = 0, different_ = 0;

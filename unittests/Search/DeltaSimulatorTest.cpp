@@ -158,6 +158,36 @@ TEST(DeltaSimulator, EqualsFullOnBuckets) {
   EXPECT_GT(tally.tails, 0u);
 }
 
+/// Weights that are gathered again, ahead of their readers.
+TEST(DeltaSimulator, EqualsFullOnPrefetches) {
+  DeltaComparison::Tally tally;
+  DeltaComparison::Options options;
+  options.boundsPerProposal = 3;
+  CostModel costs;
+  for (const char *name : {"p100-node", "p100-cluster"})
+    for (int64_t bytes : {500, 1500, 100000}) {
+      OperatorGraph graph = deepProducts(9, /*bucketBytes=*/2000, bytes);
+      compare(graph, load(name), bytes, 60, tally, options);
+      Topology topology = load(name);
+      Strategy strategy =
+          llvm::cantFail(expertStrategy("fsdp", {graph, topology, costs}, 0));
+      for (int32_t update = 0; update < graph.numUpdates(); ++update) {
+        if (auto shards = shardedUpdate(strategy, graph, update, 1))
+          assignUpdate(strategy, graph, update, *shards);
+        setRegathered(strategy, graph, update, true);
+      }
+      deriveEnds(strategy, graph, topology);
+      DeltaComparison comparison(graph, topology, costs, strategy, 19, options);
+      ASSERT_EQ(comparison.run(150), "") << name << ", " << bytes;
+      tally.add(comparison.tally());
+      if (HasFatalFailure())
+        return;
+    }
+  tally.print();
+  EXPECT_GT(tally.tails, 0u);
+  EXPECT_GT(tally.accepted, 0u);
+}
+
 TEST(DeltaSimulator, EqualsFullOnInception) {
   DeltaComparison::Tally tally;
   OperatorGraph graph = inception(64, 6);

@@ -61,7 +61,8 @@ OperatorGraph updatedProducts();
 OperatorGraph sharedProducts(int32_t uses, bool oneGroup);
 /// A chain of `layers` products with weights of different sizes, all gradients,
 /// then all updates. Gradients are reduced in buckets of up to `bucketBytes`.
-OperatorGraph deepProducts(int32_t layers, int64_t bucketBytes);
+OperatorGraph deepProducts(int32_t layers, int64_t bucketBytes,
+                           int64_t prefetchBytes = 0);
 /// A block of `blocks` modules with four branches each, like Inception.
 OperatorGraph inception(int64_t batch, int32_t blocks);
 

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
+#include "soap/Partition/Prefetches.h"
 #include "soap/Search/ConfigurationSpace.h"
 #include "soap/Search/LaunchPolicy.h"
+#include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"
 
 using namespace soap;
@@ -16,8 +18,8 @@ using namespace soap::test;
 namespace {
 /// Products whose weights are sharded over two devices.
 struct Sharded {
-  explicit Sharded(int32_t layers)
-      : graph(deepProducts(layers, /*bucketBytes=*/0)),
+  explicit Sharded(int32_t layers, int64_t prefetchBytes = 0)
+      : graph(deepProducts(layers, /*bucketBytes=*/0, prefetchBytes)),
         strategy(dataParallel(graph, machine)) {
     for (int32_t update = 0; update < graph.numUpdates(); ++update)
       if (auto shards = shardedUpdate(strategy, graph, update, 1))
@@ -105,6 +107,64 @@ TEST(Regather, RoundsAreLaunchedOneNodeBeforeTheirReaders) {
                              return movement.kind == ActionKind::AllGather;
                            }),
             6);
+}
+
+using Positions = std::vector<int32_t>;
+
+TEST(Prefetches, AreOneNodeAheadWithoutALimit) {
+  EXPECT_EQ(prefetchPositions({}, 0), Positions());
+  EXPECT_EQ(prefetchPositions({5, 0, 0, 5}, 0), (Positions{0, 0, 1, 2}));
+}
+
+TEST(Prefetches, PassNodesUpToALimit) {
+  // What the reader reads itself does not count.
+  EXPECT_EQ(prefetchPositions({0, 4, 0, 4, 0, 4, 0, 4, 9}, 4),
+            (Positions{0, 0, 0, 0, 2, 2, 4, 4, 6}));
+  EXPECT_EQ(prefetchPositions({0, 4, 0, 4, 0, 4, 0, 4, 9}, 8),
+            (Positions{0, 0, 0, 0, 0, 0, 2, 2, 4}));
+  // One node is passed whatever it reads.
+  EXPECT_EQ(prefetchPositions({1, 9, 1, 9, 1}, 4), (Positions{0, 0, 1, 2, 3}));
+}
+
+TEST(Regather, RoundsAreLaunchedAhead) {
+  using Names = std::vector<std::string>;
+  // The widths of layers are 6, 10, 14, 6, 10: weights of 240, 560, 336 and 240
+  // bytes. Gradients of weights read none.
+  Sharded step(4, /*prefetchBytes=*/600);
+  step.regather();
+  TaskGraph tasks(step.problem);
+  tasks.setStrategy(step.strategy);
+  EXPECT_EQ(gathers(step, tasks), (Names{"w0 fc0", "w1 fc0", "w2 fc1", "w3 fc2",
+                                         "w2 fc3", "w1 w3.grad"}));
+  // In launch order of their readers, where several are launched at one place.
+  Sharded far(4, /*prefetchBytes=*/1 << 20);
+  far.regather();
+  TaskGraph all(far.problem);
+  all.setStrategy(far.strategy);
+  EXPECT_EQ(gathers(far, all), (Names{"w0 fc0", "w1 fc0", "w2 fc0", "w3 fc0",
+                                      "w2 fc0", "w1 fc0"}));
+}
+
+/// What is gathered is held from its launch on.
+TEST(Regather, MemoryFromTheLaunchOn) {
+  int64_t before = 0;
+  for (int64_t bytes : {0, 600, 1200, 1 << 20}) {
+    Sharded step(6, bytes);
+    step.regather();
+    TaskGraph tasks(step.problem);
+    tasks.setStrategy(step.strategy);
+    int64_t peak = tasks.peakMemory().front();
+    EXPECT_GE(peak, before) << bytes;
+    before = peak;
+  }
+  Sharded near(6), far(6, 1 << 20);
+  near.regather();
+  far.regather();
+  TaskGraph one(near.problem), all(far.problem);
+  one.setStrategy(near.strategy);
+  all.setStrategy(far.strategy);
+  EXPECT_GT(all.peakMemory().front(), one.peakMemory().front());
+  EXPECT_LE(FullSimulator(all).stepNs(), FullSimulator(one).stepNs());
 }
 
 /// Files say it of parameters, and of their readers where it is not said of

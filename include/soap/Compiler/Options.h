@@ -70,6 +70,9 @@ struct TrainingOptions {
   /// Gradients are reduced together as long as they have so many bytes at most;
   /// 0: each is reduced by itself.
   int64_t bucketBytes = int64_t(4) << 20;
+  /// What is gathered again is launched so far ahead of its reader that nodes
+  /// in between read at most so many bytes of parameters; 0: one node ahead.
+  int64_t prefetchBytes = int64_t(32) << 20;
   double rate = 0.01;
   std::string schedule = "constant"; ///< Or "step", "cosine", "linear".
   int64_t warmup = 0, period = 1;

@@ -139,6 +139,7 @@ typedef struct soap_tile {
   int32_t task;         /**< Index of the node's task, or -1. */
   soap_origin origin;
   const void *data; /**< Valid during the call. */
+  int summed;       /**< The value is the sum of its partial results. */
 } soap_tile;
 
 /** Shown a tile when it is complete, before anything else may use its memory.

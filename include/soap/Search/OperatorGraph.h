@@ -105,6 +105,9 @@ public:
   /// Gradients that are reduced together have so many bytes at most
   /// (soap/Partition/Buckets.h); 0: each is reduced by itself.
   int64_t bucketBytes = 0;
+  /// How far ahead of their readers parameters are gathered again
+  /// (soap/Partition/Prefetches.h); 0: one node.
+  int64_t prefetchBytes = 0;
 
   /// @{ Construction in topological order, which is the default launch order.
   /// A node's operands must exist. Returns the node's id; its results are

@@ -180,20 +180,24 @@ public:
     /// The round under the tasks of the value, or -1: the use starts none.
     int32_t roundIn(const detail::ValueTasks &tasks) const;
   };
-  /// What is launched before the compute node at `position` of order(): one
-  /// node before the first consumer of a round.
+  /// What is launched before the compute node at `position` of order(), in the
+  /// order of the first consumers: round 0 of a value one node before its first
+  /// consumer, others at their roundPosition().
   llvm::ArrayRef<Prefetch> prefetchesAt(int32_t position) const {
     return prefetches_[position];
   }
   /// Where a value's moves are launched, as an index into order(): with its
   /// producer or as a prefetch; -1 if no compute node reads or makes it. Those
-  /// of a round behind round 0 follow at roundPosition().
+  /// of a round behind round 0 are launched at roundPosition().
   int32_t launchPosition(int32_t value) const { return launchAt_[value]; }
-  /// Where the round is launched that a use starts.
+  /// Where the round is launched that a use starts: prefetchPositions() of the
+  /// bytes of parameters that nodes read, but for updates, which read shards.
   int32_t roundPosition(int32_t value, int32_t use) const {
-    return std::max(launchAt_[value],
-                    rank_[graph_.value(value).uses[use].node] - 1);
+    return roundAt_[rank_[graph_.value(value).uses[use].node]];
   }
+  /// The first place where any round of a value may be launched; -1 as for
+  /// launchPosition().
+  int32_t earliestPosition(int32_t value) const { return earliestAt_[value]; }
   /// Where what ends at a slot of valueTasks() is launched, but for the late
   /// slots of a bucket.
   int32_t slotPosition(int32_t value, int32_t slot) const {
@@ -252,6 +256,7 @@ private:
     llvm::SmallVector<int64_t, 4> ns;
   };
   void updateOrder();
+  void placeRounds();
   void placePrefetches();
   void updateBuckets();
   void forgetPlans();
@@ -273,6 +278,8 @@ private:
   /// Null: a bound, or a plan, that is made when it is asked for.
   mutable std::vector<const detail::ValueTasks *> valueTasks_;
   std::vector<int32_t> order_, position_, rank_, launchAt_, useIndex_, useBase_;
+  std::vector<int32_t> earliestAt_; ///< Per value.
+  std::vector<int32_t> roundAt_;    ///< Per position of a round's first reader.
   std::vector<llvm::SmallVector<Prefetch, 1>> prefetches_;
   std::vector<llvm::SmallVector<int32_t, 8>> buckets_;
   std::vector<llvm::SmallVector<int32_t, 1>> bucketsAt_;

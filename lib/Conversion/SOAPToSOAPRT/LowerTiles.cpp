@@ -14,7 +14,7 @@ void Lowering::createTiles(func::FuncOp main) {
   struct Tile {
     soapir::BoxAttr box;
     Value buffer;
-    bool isInitial;
+    bool isInitial, isSummed;
     Location loc;
   };
   SmallVector<Tile> tiles;
@@ -31,10 +31,14 @@ void Lowering::createTiles(func::FuncOp main) {
       // Shards on the host have no buffer; some are views with equal boxes.
       if (Value buffer = shards_.lookupOrNull(shard);
           buffer && seen.insert({buffer, box}).second)
-        tiles.push_back({box, buffer, isOverwritten(shard), op.getLoc()});
+        tiles.push_back(
+            {box, buffer, isOverwritten(shard),
+             cast<soapir::ShardType>(shard.getType()).getPartial() ==
+                 Combine::Sum,
+             op.getLoc()});
     }
   OpBuilder builder(context_);
-  for (auto &[box, buffer, isInitial, loc] : tiles) {
+  for (auto &[box, buffer, isInitial, isSummed, loc] : tiles) {
     auto type = cast<soaprt::BufferType>(buffer.getType());
     if (type.getBytes() == 0)
       continue;
@@ -47,6 +51,6 @@ void Lowering::createTiles(func::FuncOp main) {
         lowerBounds(box.getBox()), box.getParts(),
         box.isPartial() ? builder.getI64IntegerAttr(box.getNumParts())
                         : IntegerAttr(),
-        buffer, isInitial, program_);
+        isSummed, buffer, isInitial, program_);
   }
 }

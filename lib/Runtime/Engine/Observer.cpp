@@ -28,6 +28,7 @@ DeviceTile runtime::describeTile(const fb::Model &model, uint32_t program,
     result.box = reinterpret_cast<const int64_t *>(tile.box()->Data());
   }
   result.part_count = tile.part_count();
+  result.summed = tile.summed();
   result.parts_held = items(tile.parts()).size();
   if (result.parts_held)
     result.parts = tile.parts()->data();

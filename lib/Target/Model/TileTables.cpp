@@ -60,6 +60,7 @@ LogicalResult DeviceTable::buildTiles(soaprt::MainOp main,
       entry->box.emplace_back(lo, lo + size);
     entry->parts.assign(tile.getParts().begin(), tile.getParts().end());
     entry->part_count = tile.getNumParts().value_or(0);
+    entry->summed = tile.getSummed();
     entry->row =
         tile.getInitial() || writer == writers.end() ? -1 : writer->second;
     table.tiles.push_back(std::move(entry));

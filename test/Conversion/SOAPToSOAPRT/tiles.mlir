@@ -8,13 +8,13 @@
 // CHECK: soaprt.main {
 // CHECK: soaprt.tile "w" : 0 of tensor<6x4xf32> at [0, 0] in %[[W:.*]] : <3x4xf32, parameters>
 // CHECK-NEXT: soaprt.tile "x" : 0 of tensor<2x6xf32> at [0, 0] in %{{.*}} : <2x3xf32, activations>
-// CHECK-NEXT: soaprt.tile "fc" : 0 of tensor<2x4xf32> at [0, 0] parts [0] of 2 in %{{.*}} : <2x4xf32, activations>
+// CHECK-NEXT: soaprt.tile "fc" : 0 of tensor<2x4xf32> at [0, 0] parts [0] of 2 summed in %{{.*}} : <2x4xf32, activations>
 // CHECK-NEXT: soaprt.tile "fc" : 0 of tensor<2x4xf32> at [0, 0] in %{{.*}} : <2x4xf32, activations>
 // CHECK-NOT: soaprt.tile
 // CHECK-LABEL: soaprt.device @d1
 // CHECK: soaprt.tile "w" : 0 of tensor<6x4xf32> at [3, 0] in
 // CHECK-NEXT: soaprt.tile "x" : 0 of tensor<2x6xf32> at [0, 3] in
-// CHECK-NEXT: soaprt.tile "fc" : 0 of tensor<2x4xf32> at [0, 0] parts [1] of 2 in
+// CHECK-NEXT: soaprt.tile "fc" : 0 of tensor<2x4xf32> at [0, 0] parts [1] of 2 summed in
 // CHECK-NEXT: soaprt.tile "fc" : 0 of tensor<2x4xf32> at [0, 0] in
 // CHECK-NOT: soaprt.tile
 func.func @main() {

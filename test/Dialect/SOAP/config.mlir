@@ -153,3 +153,19 @@ func.func @order() attributes {soap.order = [1]} {
 func.func @buckets() attributes {soap.bucket_bytes = -1 : i64} {
   return
 }
+
+// -----
+
+// Tests that so is the distance at which parameters are gathered again.
+// expected-error @below {{expected soap.prefetch_bytes to be a number of bytes of type i64, at least 0, got: 1 : i32}}
+func.func @prefetches() attributes {soap.prefetch_bytes = 1 : i32} {
+  return
+}
+
+// -----
+
+// Tests that what is launched ahead says of which node.
+// expected-error @below {{expected soap.ahead to be a number of nodes of type i64, at least 0, beside soap.before, got: 3 : i64}}
+func.func @ahead() attributes {soap.ahead = 3 : i64} {
+  return
+}

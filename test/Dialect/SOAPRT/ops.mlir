@@ -72,6 +72,6 @@ soaprt.device @d0 id 0 alignment 128 activations 4096 parameters 256 {
   soaprt.tile "data" : 0 of tensor<4x8xf32> at [2, 0] program "eval" in %x : !soaprt.buffer<2x8xf32, activations>
   // CHECK: soaprt.tile "relu1" : 0 of tensor<4x8xf32> at [2, 0] in %[[Y]] : <2x8xf32, activations>
   soaprt.tile "relu1" : 0 of tensor<4x8xf32> at [2, 0] in %y : !soaprt.buffer<2x8xf32, activations>
-  // CHECK: soaprt.tile "fc" : 1 of tensor<2x8xf32> at [0, 0] parts [0, 2] of 3 in %[[V]] : <2x8xf32, activations>
-  soaprt.tile "fc" : 1 of tensor<2x8xf32> at [0, 0] parts [0, 2] of 3 in %v : !soaprt.buffer<2x8xf32, activations>
+  // CHECK: soaprt.tile "fc" : 1 of tensor<2x8xf32> at [0, 0] parts [0, 2] of 3 summed in %[[V]] : <2x8xf32, activations>
+  soaprt.tile "fc" : 1 of tensor<2x8xf32> at [0, 0] parts [0, 2] of 3 summed in %v : !soaprt.buffer<2x8xf32, activations>
 }

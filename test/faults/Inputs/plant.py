@@ -9,7 +9,8 @@ Then MODEL.mlir is compiled with MODEL.json (for MODEL.topology.json, if there i
 one; for the target NAME) by a compiler and run by a runtime in which faults are
 planted; `none` plants none. With --train and other options of training, both
 compile a step, the second for two devices, data parallel or as --strategy=NAME says,
-and losses of the third step are compared. One line per argument: what caught it (the compiler or
+and losses of the third step are compared; with --state, also what lasts behind it.
+One line per argument: what caught it (the compiler or
 the loader with its error, or the comparison of outputs, and then the first operation
 that soap-run --verify blames). What a fault does to a run with `communication-slow`
 depends on how the machine schedules threads, so such a program runs up to ATTEMPTS
@@ -22,7 +23,11 @@ import re
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "models"))
+import training_state
+
 ATTEMPTS = 5
+TOLERANCE = 1e-4
 
 
 def run(command, faults="none", folder=None):
@@ -59,7 +64,20 @@ def running(options):
 
 def training(options):
     return [option for option in options
-            if not option.startswith(("--target", "--no-fuse", "--strategy"))]
+            if not option.startswith(("--target", "--no-fuse", "--strategy", "--state"))]
+
+
+def saving(options, file):
+    return [f"--save-state={file}"] if "--state" in options else []
+
+
+def compare_states(judge, file):
+    """What lasts that is another than one device has, or "nothing"."""
+    wanted, got = training_state.load(judge), training_state.load(file)
+    for name, value in wanted.items():
+        if not abs(got[name] - value).max() <= TOLERANCE * abs(value).max():
+            return f"the state: {name!r}"
+    return "nothing"
 
 
 def catcher(build, work, model, judge, options, faults):
@@ -72,7 +90,8 @@ def catcher(build, work, model, judge, options, faults):
         named = [option for option in options if option.startswith("--strategy")]
         strategy = ["--devices=2", *(named or ["--strategy=data-parallel"])]
     result = run([build / "bin" / "soap-compile-faulty", model, *machine,
-                  *(option for option in options if not option.startswith("--strategy")),
+                  *(option for option in options
+                    if not option.startswith(("--strategy", "--state"))),
                   *strategy, "-o", compiled], faults, build / "test" / "faults")
     if result.returncode:
         return "the compiler: " + message(result)
@@ -82,11 +101,15 @@ def catcher(build, work, model, judge, options, faults):
                    build / "test" / "faults")
 
     for _ in range(ATTEMPTS if "communication-slow" in faults else 1):
-        result = run_faulty([f"--expected={output}={judge}"])
+        result = run_faulty([f"--expected={output}={judge}",
+                             *saving(options, compiled.with_suffix(".safetensors"))])
         if result.returncode != 0:
             break
     else:
-        return "nothing"
+        if "--state" not in options:
+            return "nothing"
+        return compare_states(judge.with_suffix(".safetensors"),
+                              compiled.with_suffix(".safetensors"))
     if result.returncode == 1 and f"expected {output}: DIFFERENT" in result.stdout:
         return f"the comparison; --verify blames {blame(run_faulty)}"
     return "the runtime: " + message(result)
@@ -100,7 +123,8 @@ def main():
     inputs, output = running(options)
     for command in (["soap-compile", model, *training(options), "-o", work / "one.so"],
                     ["soap-run", work / "one.so", *inputs,
-                     f"--output={output}={judge}"]):
+                     f"--output={output}={judge}",
+                     *saving(options, judge.with_suffix(".safetensors"))]):
         result = run([build / "bin" / command[0], *command[1:]])
         assert result.returncode == 0, result.stderr
     for faults in sys.argv[4 + len(options):]:

@@ -131,11 +131,14 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN, bool fuse,
           addTraining(passes, *train, unrollRNN);
       }))
     return fail("training step");
-  if (train)
-    if (auto bytes = train->getInteger("buckets"))
-      model_->lookupSymbol("main")->setAttr(
-          soapir::SOAPDialect::getBucketBytesAttrName(),
-          IntegerAttr::get(IntegerType::get(&context_, 64), *bytes));
+  auto say = [&](ModuleOp program, StringRef attribute, StringRef option) {
+    if (auto bytes = train ? train->getInteger(option) : std::nullopt)
+      program.lookupSymbol("main")->setAttr(
+          attribute, IntegerAttr::get(IntegerType::get(&context_, 64), *bytes));
+  };
+  say(*model_, soapir::SOAPDialect::getBucketBytesAttrName(), "buckets");
+  for (ModuleOp program : programsOf(*model_))
+    say(program, soapir::SOAPDialect::getPrefetchBytesAttrName(), "prefetch");
   for (ModuleOp program : programsOf(*model_))
     if (!runPasses(program, [&](OpPassManager &passes) {
           buildNormalizePipeline(passes, unrollRNN);

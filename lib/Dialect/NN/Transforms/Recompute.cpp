@@ -216,6 +216,35 @@ Recomputation::findCopied(const llvm::DenseSet<Operation *> &selected) const {
 // Copies
 //===----------------------------------------------------------------------===//
 
+/// A planted fault: a batch norm that is made again updates its running
+/// statistics once more.
+void Recomputation::updateStatisticsAgain(const IRMapping &made,
+                                          NodeNames &names) {
+  IRMapping copies = made;
+  for (auto write : function_.getOps<WriteOp>()) {
+    llvm::DenseSet<Operation *> slice;
+    addSlice(write.getValue().getDefiningOp(), slice);
+    SmallVector<Operation *> update;
+    bool readsCopied = false;
+    for (Operation *op : ops_) {
+      if (!slice.contains(op) || isEnd(op) || isForward(op) || isBackward(op))
+        continue;
+      update.push_back(op);
+      readsCopied |= llvm::any_of(op->getOperands(), [&](Value operand) {
+        return copies.contains(operand);
+      });
+    }
+    if (!readsCopied)
+      continue;
+    OpBuilder builder(write);
+    copies.map(write.getParameter(), write.getValue());
+    for (Operation *op : update)
+      setName(builder.clone(*op, copies),
+              names.unique((nn::getName(op) + copySuffix).str()));
+    write.getValueMutable().assign(copies.lookup(write.getValue()));
+  }
+}
+
 unsigned Recomputation::recompute(const llvm::DenseSet<Operation *> &selected) {
   std::vector<Operation *> copied = findCopied(selected);
   if (copied.empty())
@@ -271,6 +300,8 @@ unsigned Recomputation::recompute(const llvm::DenseSet<Operation *> &selected) {
       result.replaceUsesWithIf(copies.lookup(result), [&](OpOperand &use) {
         return backward_.contains(use.getOwner());
       });
+  if (SOAP_FAULT("statistics-updated-again"))
+    updateStatisticsAgain(copies, names);
   return static_cast<unsigned>(copied.size());
 }
 

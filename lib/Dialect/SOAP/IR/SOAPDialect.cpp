@@ -98,12 +98,13 @@ LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
              << attribute.getValue();
     return success();
   }
-  if (attribute.getName() == getBucketBytesAttrName()) {
+  if (attribute.getName() == getBucketBytesAttrName() ||
+      attribute.getName() == getPrefetchBytesAttrName()) {
     auto bytes = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0)
       return op->emitOpError()
-             << "expected soap.bucket_bytes to be a number of bytes of type "
-                "i64, at least 0, got: "
+             << "expected " << attribute.getName().getValue()
+             << " to be a number of bytes of type i64, at least 0, got: "
              << attribute.getValue();
     return success();
   }
@@ -113,6 +114,16 @@ LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError()
              << "expected soap.before to be the name of a node, on a copy or "
                 "an action, got: "
+             << attribute.getValue();
+    return success();
+  }
+  if (attribute.getName() == getAheadAttrName()) {
+    auto nodes = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!op->hasAttr(getBeforeAttrName()) || !nodes ||
+        !nodes.getType().isInteger(64) || nodes.getInt() < 0)
+      return op->emitOpError()
+             << "expected soap.ahead to be a number of nodes of type i64, at "
+                "least 0, beside soap.before, got: "
              << attribute.getValue();
     return success();
   }

@@ -182,11 +182,17 @@ private:
     auto first = first_.find(value);
     int64_t position =
         first == first_.end() ? last : std::max<int64_t>(0, first->second - 1);
+    int64_t reader = position + 1;
     if (auto before =
             op->getAttrOfType<StringAttr>(SOAPDialect::getBeforeAttrName()))
-      if (auto it = rank_.find(before.getValue()); it != rank_.end())
-        position = std::max(position, it->second - 1);
-    return at(position, Place::Prefetch, index_[producer], index);
+      if (auto it = rank_.find(before.getValue()); it != rank_.end()) {
+        auto ahead =
+            op->getAttrOfType<IntegerAttr>(SOAPDialect::getAheadAttrName());
+        position =
+            std::max<int64_t>(0, it->second - (ahead ? ahead.getInt() : 1));
+        reader = std::max(position + 1, it->second);
+      }
+    return at(position, Place::Prefetch, reader, index_[producer]);
   }
 
   /// It stands right behind the last of its operands.

@@ -21,7 +21,13 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
+namespace mlir {
+class IRMapping;
+} // namespace mlir
+
 namespace soap::nn {
+
+class NodeNames;
 
 /// A copy is called like the operation that it makes again, with this behind it
 /// and, where that is taken, a number.
@@ -69,6 +75,8 @@ private:
   findCopied(const llvm::DenseSet<mlir::Operation *> &selected) const;
   mlir::Operation *launchedBehind(mlir::Operation *reader,
                                   unsigned before) const;
+
+  void updateStatisticsAgain(const mlir::IRMapping &copies, NodeNames &names);
 
   mlir::func::FuncOp function_;
   std::vector<mlir::Operation *> ops_; ///< In the order of the block.

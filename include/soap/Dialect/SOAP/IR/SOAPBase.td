@@ -51,11 +51,22 @@ def SOAP_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral getBucketBytesAttrName() {
       return "soap.bucket_bytes";
     }
+    /// The discardable attribute of a function that holds how many bytes of
+    /// parameters nodes read between the launch of what gathers a parameter
+    /// again and the node that reads it. Absent or 0: it is launched one node
+    /// before.
+    static constexpr ::llvm::StringLiteral getPrefetchBytesAttrName() {
+      return "soap.prefetch_bytes";
+    }
     /// The discardable attribute of a copy or an action that gathers a
-    /// parameter again: the name of the first node that reads what it makes,
-    /// one node before which it is launched.
+    /// parameter again: the name of the first node that reads what it makes.
     static constexpr ::llvm::StringLiteral getBeforeAttrName() {
       return "soap.before";
+    }
+    /// With the one above: how many compute nodes before that node it is
+    /// launched.
+    static constexpr ::llvm::StringLiteral getAheadAttrName() {
+      return "soap.ahead";
     }
   }];
 }

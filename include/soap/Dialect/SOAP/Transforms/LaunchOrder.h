@@ -20,7 +20,8 @@ namespace soap::soapir {
 
 /// Sorts the block of a partitioned function by the launch order of its compute
 /// nodes. Pack and move stand right after the producer (for parameters,
-/// constants and inputs: one compute node before the first consumer), unpack
+/// constants and inputs: one compute node before the first consumer; what
+/// gathers a parameter again: where `soap.before` and `soap.ahead` say), unpack
 /// right before the first consumer, tasks of phase init and inputs in front,
 /// outputs behind. An empty list stands for the order of the block. Emits an
 /// error on `func` if a name is missing, unknown or repeated, or if a node

@@ -343,7 +343,8 @@ def SOAPRT_TileOp : SOAPRT_Op<"tile", [HasParent<"DeviceOp">]> {
   let description = [{
     Result `result` of node `value` of `program` ("main" if nothing is said) has
     `type` as a whole; the buffer holds its elements `[lo, lo + size)`. `parts`: the buffer holds only these of
-    `num_parts` partial results. A tile is there after the last row that writes
+    `num_parts` partial results, the sum of which the value is if they are
+    `summed`. A tile is there after the last row that writes
     the buffer, or, if it is `initial`, before the first row of the step: then
     the step gives the buffer the parameter's next value. Tiles are for people
     and `soap-run --verify`; they keep nothing alive.
@@ -364,11 +365,12 @@ def SOAPRT_TileOp : SOAPRT_Op<"tile", [HasParent<"DeviceOp">]> {
                        TypeAttrOf<AnyStaticShapeTensor>:$type,
                        DenseI64ArrayAttr:$lo,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$parts,
-                       OptionalAttr<I64Attr>:$num_parts,
+                       OptionalAttr<I64Attr>:$num_parts, UnitAttr:$summed,
                        SOAPRT_BufferType:$buffer, UnitAttr:$initial,
                        DefaultValuedStrAttr<StrAttr, "main">:$program);
   let assemblyFormat = [{
     $value `:` $result `of` $type `at` $lo (`parts` $parts^ `of` $num_parts)?
+    (`summed` $summed^)?
     (`initial` $initial^)? (`program` $program^)? `in` $buffer attr-dict `:` type($buffer)
   }];
   let hasVerifier = 1;
