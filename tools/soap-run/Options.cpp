@@ -119,18 +119,21 @@ static void declareDevices(CLI::App &app, Options &o) {
     static const std::map<std::string, soap_transport> transports = {
         {"auto", SOAP_TRANSPORT_AUTO},
         {"local", SOAP_TRANSPORT_LOCAL},
-        {"mpi", SOAP_TRANSPORT_MPI}};
+        {"mpi", SOAP_TRANSPORT_MPI},
+        {"tcp", SOAP_TRANSPORT_TCP}};
     auto found = transports.find(name);
     if (found == transports.end())
-      throw CLI::ValidationError(
-          "--transport", "expected auto, local or mpi, got: '" + name + "'");
+      throw CLI::ValidationError("--transport",
+                                 "expected auto, local, mpi or tcp, got: '" +
+                                     name + "'");
     o.load.transport = found->second;
   };
   app.option_defaults()->group("Devices");
   app.add_option_function<std::string>(
          "--transport", readTransport,
-         "How devices communicate: auto, local, mpi (default auto: mpi "
-         "where a launcher started several processes)")
+         "How processes communicate: auto, local (there is one), mpi, tcp "
+         "(default auto: mpi where mpirun started several, tcp where RANK, "
+         "WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set)")
       ->type_name("NAME");
   app.add_option("--map", o.load.map,
                  "The process of each device, as in 0,0,1,1 (default: spread "
@@ -153,6 +156,16 @@ static void declareDevices(CLI::App &app, Options &o) {
                  "(default: 1)")
       ->check(soap::wholeNumber<uint32_t>(1))
       ->type_name("K");
+  app.add_option("--gpu-transport", o.load.gpuTransport,
+                 "What moves data between GPUs: auto, host, peer (copies, in "
+                 "one process), nccl (default auto: nccl where each device has "
+                 "a GPU of its own)")
+      ->transform(CLI::Transformer(std::map<std::string, soap_gpu_transport>{
+          {"auto", SOAP_GPU_TRANSPORT_AUTO},
+          {"host", SOAP_GPU_TRANSPORT_HOST},
+          {"peer", SOAP_GPU_TRANSPORT_PEER},
+          {"nccl", SOAP_GPU_TRANSPORT_NCCL}}))
+      ->type_name("NAME");
   app.add_option("--link", o.link,
                  "Makes communication slow: a link of this bandwidth and "
                  "latency between every two devices, for example 1GB/s:10us")

@@ -26,6 +26,7 @@ static soap_load_options optionsOf(const Loading &given) {
   options.transport = given.transport;
   options.cores_per_device = given.coresPerDevice;
   options.devices_per_gpu = given.devicesPerGpu;
+  options.gpu_transport = given.gpuTransport;
   options.map = given.map.empty() ? nullptr : given.map.data();
   options.map_count = given.map.size();
   options.timeout_seconds = given.timeoutSeconds;

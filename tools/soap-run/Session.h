@@ -35,8 +35,9 @@ struct Loading {
   soap_transport transport = SOAP_TRANSPORT_AUTO;
   uint32_t coresPerDevice = 0; ///< 0: as compiled.
   uint32_t devicesPerGpu = 0;  ///< 0: 1.
-  std::vector<uint32_t> map;   ///< Rank of each device; empty: even.
-  double timeoutSeconds = 0;   ///< 0: the default.
+  soap_gpu_transport gpuTransport = SOAP_GPU_TRANSPORT_AUTO;
+  std::vector<uint32_t> map; ///< Rank of each device; empty: even.
+  double timeoutSeconds = 0; ///< 0: the default.
   soap_build build = SOAP_BUILD_MODEL;
   std::string program;             ///< Which one to run; empty: the first.
   bool takesOnly = false;          ///< A model of one program runs that one.

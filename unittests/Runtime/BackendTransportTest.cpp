@@ -38,7 +38,7 @@ public:
   Exchanging(const Backend &backend, bool own)
       : backend(backend), channels(makeLocalChannels(0)) {
     if (own)
-      transport = backend.makeTransport({*channels, true, false});
+      transport = makeOwn();
     else
       transport = makeStagedTransport(*channels, backend.traits());
     for (uint32_t d = 0; d != count; ++d) {
@@ -50,6 +50,24 @@ public:
   }
 
   bool hasTransport() const { return transport != nullptr; }
+
+  std::unique_ptr<Transport> makeOwn() const {
+    std::vector<DevicePlace> places;
+    for (uint32_t d = 0; d != count; ++d)
+      places.push_back(BackendTransport::placeOf(d, count));
+    std::unique_ptr<Transport> own =
+        backend.makeTransport({*channels,
+                               /*isThrottled=*/false,
+                               DeviceTransport::Auto,
+                               /*peers=*/nullptr,
+                               count,
+                               places,
+                               {{0, 1, 2}},
+                               /*messagesAreOrdered=*/true});
+    if (own)
+      own->connect({own->introduction()});
+    return own;
+  }
 
   void add(uint32_t device, std::unique_ptr<RowAction> row) {
     rows.emplace_back(device, std::move(row));

@@ -196,6 +196,11 @@ ModelPtr ModelBuilder::load(soap_status *status,
   options.warning = [](const char *, void *) {};
   options.observe = observe;
   options.user = user;
+  if (const char *perGpu = std::getenv("SOAP_TEST_DEVICES_PER_GPU"))
+    options.devices_per_gpu = static_cast<uint32_t>(std::atoi(perGpu));
+  if (const char *transport = std::getenv("SOAP_TEST_GPU_TRANSPORT"))
+    options.gpu_transport =
+        static_cast<soap_gpu_transport>(std::atoi(transport));
   soap_model *model = nullptr;
   soap_status result =
       soap_model_load_from_memory(data.data(), data.size(), natives.data(),

@@ -27,7 +27,7 @@ namespace {
 struct Rank {
   Rank(uint32_t rank, uint32_t size, double timeout)
       : monitor(
-            Launch{rank, size, true, ""}, timeout,
+            Launch{Launch::Means::Mpi, rank, size, true, ""}, timeout,
             [this](const std::string &line) { lost.set_value(line); },
             /*exits=*/false) {}
 
@@ -210,7 +210,7 @@ TEST(Monitor, SigtermEndsAProgramThatOnlyListens) {
   ASSERT_EQ(pipe(ends), 0);
   Child child([&](const std::string &) -> int {
     Monitor monitor(
-        Launch{1, 2, true, ""}, 10,
+        Launch{Launch::Means::Mpi, 1, 2, true, ""}, 10,
         [&](const std::string &line) {
           (void)!write(ends[1], line.data(), line.size());
         },
@@ -238,7 +238,7 @@ TEST(Monitor, WhoLeavesAtTheLaunchersWordMissesNobody) {
     Child child([](const std::string &invitation) -> int {
       std::atomic<bool> missed{false};
       Monitor monitor(
-          Launch{1, 2, true, ""}, 10,
+          Launch{Launch::Means::Mpi, 1, 2, true, ""}, 10,
           [&](const std::string &) { missed = true; }, /*exits=*/false);
       monitor.join(invitation);
       monitor.leave();
@@ -286,7 +286,8 @@ TEST(Monitor, WhatASlowReaderMissesComesLater) {
       auto say = [&](const std::string &line) {
         (void)!write(ends[1], line.data(), line.size());
       };
-      Monitor monitor(Launch{1, 2, true, ""}, endless, say, /*exits=*/false);
+      Monitor monitor(Launch{Launch::Means::Mpi, 1, 2, true, ""}, endless, say,
+                      /*exits=*/false);
       monitor.join(invitation);
       while (monitor.failureOf(frames).empty())
         usleep(1'000);

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Started by mpirun on two ranks, by MpiTest.cpp:
+// Started on two ranks by mpirun, or with RANK and WORLD_SIZE in their
+// environment, by MpiTest.cpp:
 //
 //   two            two models take steps at the same time, in two threads; then
 //                  models are loaded and released many times
@@ -20,6 +21,9 @@
 //   no-socket      rank 0 cannot listen at first; both join again
 //   exits          both ranks exit while a step runs
 //   in-vain        rank 1 cannot connect to rank 0; both go on without
+//   sums           both add up what they have and send it to each other
+//   sums-leaves    the same, and rank 1 ends between steps
+//   sums-lost      the same, and rank 1 is killed in some step
 //
 // Rank 0 prints "fine", or what went wrong and ends with code 1.
 //
@@ -29,6 +33,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -127,6 +132,43 @@ static ModelBuilder roundTrips(int rounds) {
     move(1, results[1], values[0]);
   }
   b.drain(0, b.output("y", {elements}), values[0]);
+  return b;
+}
+
+/// In every round both devices add up their values and send them to each other;
+/// at last device 0 has (x0 + x1) 2^(rounds - 1).
+static ModelBuilder sums(int rounds) {
+  ModelBuilder b(2);
+  uint64_t bytes = elements * 4;
+  uint32_t values[2], others[2], last[2];
+  for (uint32_t d = 0; d != 2; ++d) {
+    values[d] = b.buffer(d, bytes);
+    others[d] = b.buffer(d, bytes);
+    b.feed(d, b.input("x" + std::to_string(d), {elements}), values[d]);
+    last[d] = 0;
+  }
+  auto add = [&](uint32_t d, auto body) {
+    last[d] = b.row(d, std::move(body), fb::Stream::Communication,
+                    fb::Phase::Step, {last[d]});
+  };
+  for (int round = 0; round != rounds; ++round)
+    for (uint32_t d = 0; d != 2; ++d) {
+      fb::CollectiveT sum;
+      sum.kind = fb::CollectiveKind::AllReduce;
+      sum.group = {0, 1};
+      sum.member = d;
+      sum.combine = fb::Combine::Sum;
+      sum.send.emplace_back(values[d], 0, bytes);
+      sum.receive.emplace_back(values[d], 0, bytes);
+      add(d, std::move(sum));
+      fb::ExchangeT exchange;
+      auto tag = static_cast<uint32_t>(round);
+      exchange.sends.emplace_back(1 - d, tag, fb::Extent(values[d], 0, bytes));
+      exchange.receives.emplace_back(1 - d, tag,
+                                     fb::Extent(others[d], 0, bytes));
+      add(d, std::move(exchange));
+    }
+  b.drain(0, b.output("y", {elements}), others[0]);
   return b;
 }
 
@@ -303,6 +345,46 @@ static void runFailing(const std::string &expected) {
     wrong("expected the same failure again");
 }
 
+/// Takes steps of sums(3); returns why one failed, or "".
+static std::string runSums(soap_model *model, int steps) {
+  Floats x(elements), y(elements);
+  const void *in[] = {x.data(), x.data()};
+  void *out = y.data();
+  for (int step = 0; step != steps; ++step) {
+    std::fill(x.begin(), x.end(), static_cast<float>(step));
+    if (soap_model_run(model, in, &out) != SOAP_OK)
+      return soap_last_error();
+    auto expected = static_cast<float>(8 * step);
+    for (int64_t i = 0; soap_model_rank(model) == 0 && i != elements; ++i)
+      if (y[i] != expected)
+        wrong("expected " + std::to_string(expected) +
+              ", got: " + std::to_string(y[i]));
+  }
+  return "";
+}
+
+static void runSums() {
+  ModelPtr model = loadOrEnd(sums(3));
+  bool leaves = mode == "sums-leaves" && soap_launch_rank() == 1;
+  std::string failure = runSums(model.get(), 20);
+  if (!failure.empty())
+    wrong(failure);
+  if (mode == "sums")
+    return;
+  if (leaves)
+    std::exit(7);
+  if (mode == "sums-lost" && soap_launch_rank() == 1)
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      (void)raise(SIGKILL);
+    }).detach();
+  failure = runSums(model.get(), 1000000);
+  // Of a lost process the runtime prints, and ends this one.
+  if (failure.find("rank 1 (host ") == std::string::npos ||
+      failure.find("got: its end; make the same calls") == std::string::npos)
+    wrong("expected the rank and its reason, got: " + failure);
+}
+
 int main(int, char **argv) {
   mode = argv[1];
   if (mode == "two")
@@ -311,6 +393,8 @@ int main(int, char **argv) {
     runSkewed();
   else if (mode == "alone")
     runAlone();
+  else if (mode.rfind("sums", 0) == 0)
+    runSums();
   else if (mode == "own-mpi")
     runOwnMpi();
   else if (mode == "exits")

@@ -29,6 +29,8 @@ public:
   explicit FakeGroup(uint32_t size) : all_(size) {}
   uint32_t rank() const override { return 1; }
   const std::vector<ProcessName> &names() const override { return all_; }
+  void check() override {}
+  const char *transport() const override { return "fake"; }
   std::string library() const override { return ""; }
   void setSpins(unsigned) override {}
   void barrier() override {}

@@ -68,7 +68,8 @@ TEST_F(SoapRun, Usage) {
   expect(2, "--no-such-option", {"error: ", "--help"});
   expect(2, "no-such.so", {"error: expected a model", "No such file"});
   expect(2, one() + " --transport=telepathy",
-         {"error: --transport: expected auto, local or mpi, got: 'telepathy'"});
+         {"error: --transport: expected auto, local, mpi or tcp, got: "
+          "'telepathy'"});
   expect(0, one() + " --transport=local", {},
          "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 ");
   expect(2, one() + " --map=0,0", {"expected the ranks of 1 devices, got: 2"});

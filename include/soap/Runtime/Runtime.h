@@ -84,8 +84,7 @@ const char *soap_element_name(soap_element element);
 typedef struct soap_model soap_model;
 
 typedef enum soap_transport {
-  /** MPI where a launcher such as mpirun started several processes, else
-   * local. */
+  /** Where a launcher started several processes MPI or TCP, else local. */
   SOAP_TRANSPORT_AUTO = 0,
   SOAP_TRANSPORT_LOCAL = 1, /**< Threads of this process. */
   /** The processes that a launcher started together. All ranks load the same
@@ -95,7 +94,10 @@ typedef enum soap_transport {
    * because messages did can only be released. MPI starts with the first such
    * model (unless the program has started it, with MPI_THREAD_MULTIPLE) and
    * ends when the program exits. */
-  SOAP_TRANSPORT_MPI = 2
+  SOAP_TRANSPORT_MPI = 2,
+  /** The same without MPI: processes with RANK, WORLD_SIZE, MASTER_ADDR and
+   * MASTER_PORT in their environment, as torchrun sets them. */
+  SOAP_TRANSPORT_TCP = 3
 } soap_transport;
 
 /** What a compiled model for several devices may hold twice. */
@@ -147,6 +149,17 @@ typedef struct soap_tile {
 typedef void (*soap_observer)(const soap_tile *tile, void *user);
 
 /** Zero-initialise, then set size, then what differs from the default. */
+/** What moves data between devices of a model for GPUs. */
+typedef enum soap_gpu_transport {
+  /** NCCL, where each device has a GPU of its own (in one process: and NCCL is
+   * installed). Else SOAP_GPU_TRANSPORT_PEER in one process, and
+   * SOAP_GPU_TRANSPORT_HOST in several. */
+  SOAP_GPU_TRANSPORT_AUTO = 0,
+  SOAP_GPU_TRANSPORT_HOST = 1, /**< Through memory of the host. */
+  SOAP_GPU_TRANSPORT_PEER = 2, /**< Copies, in one process. */
+  SOAP_GPU_TRANSPORT_NCCL = 3
+} soap_gpu_transport;
+
 typedef struct soap_load_options {
   size_t size; /**< sizeof(soap_load_options) */
   soap_transport transport;
@@ -187,6 +200,8 @@ typedef struct soap_load_options {
   /** How many devices of this host share a GPU, where the model's target has
    * GPUs: devices 0 to n - 1 the first one, and so on. 0: 1. */
   uint32_t devices_per_gpu;
+  /** What moves data between GPUs. */
+  soap_gpu_transport gpu_transport;
 } soap_load_options;
 
 /** The rank that a launcher gave to this process; without one, 0. Before any

@@ -161,7 +161,8 @@ std::string runtime::describeModel(Engine &engine) {
                  {"abi", table.abi()},
                  {"target", toString(table.target())},
                  {"libraries", std::move(libraries)},
-                 {"transport", group ? "mpi" : "local"},
+                 {"transport", group ? group->transport() : "local"},
+                 {"device_transport", engine.transport().name()},
                  {"inputs", describePorts(first.inputs())},
                  {"outputs", describePorts(first.outputs())},
                  {"programs", describePrograms(table)},
@@ -195,7 +196,7 @@ std::string runtime::describeMachine() {
   Json devices = Json::array();
   for (const std::string &target : installedTargets())
     devices.push_back(describeTarget(target));
-  Json transports = {"local"};
+  Json transports = {"local", "tcp"};
   if (hasPlugin(mpiPlugin))
     transports.push_back("mpi");
   Json result = {{"devices", std::move(devices)},

@@ -44,20 +44,24 @@ static std::optional<GroupOptions> joiningOf(const soap_load_options &options) {
     invalid("expected a timeout of ", leastTimeout, " to ",
             static_cast<int>(largestTimeout),
             " s, got: ", options.timeout_seconds, "; 10 s is the default");
+  GroupOptions group;
   switch (options.transport) {
   case SOAP_TRANSPORT_LOCAL:
     return std::nullopt;
   case SOAP_TRANSPORT_AUTO:
     if (currentLaunch().size == 1)
       return std::nullopt;
+    group.means = currentLaunch().means;
     break;
   case SOAP_TRANSPORT_MPI:
     break;
+  case SOAP_TRANSPORT_TCP:
+    group.means = Launch::Means::Tcp;
+    break;
   default:
-    invalid("expected transport auto, local or mpi, got: ",
+    invalid("expected transport auto, local, mpi or tcp, got: ",
             static_cast<int>(options.transport), "; use auto");
   }
-  GroupOptions group;
   if (options.timeout_seconds > 0)
     group.timeoutSeconds = options.timeout_seconds;
   group.lost = printLost;
@@ -110,6 +114,21 @@ soap_status soap_join(const soap_load_options *given) {
   });
 }
 
+static DeviceTransport deviceTransportOf(soap_gpu_transport transport) {
+  switch (transport) {
+  case SOAP_GPU_TRANSPORT_AUTO:
+    return DeviceTransport::Auto;
+  case SOAP_GPU_TRANSPORT_HOST:
+    return DeviceTransport::Host;
+  case SOAP_GPU_TRANSPORT_PEER:
+    return DeviceTransport::Peer;
+  case SOAP_GPU_TRANSPORT_NCCL:
+    return DeviceTransport::Nccl;
+  }
+  invalid("expected gpu_transport auto, host, peer or nccl, got: ",
+          static_cast<int>(transport), "; use auto");
+}
+
 template <typename Open>
 static soap_status load(const soap_load_options *given, soap_model **model,
                         Open open) {
@@ -125,6 +144,7 @@ static soap_status load(const soap_load_options *given, soap_model **model,
     EngineOptions engineOptions;
     engineOptions.coresPerDevice = options.cores_per_device;
     engineOptions.devicesPerGpu = options.devices_per_gpu;
+    engineOptions.deviceTransport = deviceTransportOf(options.gpu_transport);
     if ((options.link_bandwidth != 0 && !(options.link_bandwidth >= 1)) ||
         options.link_latency_ns > INT64_MAX / 2)
       invalid("expected a link bandwidth of 0 (no throttled links) or of 1 "

@@ -127,18 +127,6 @@ public:
   /// @}
 };
 
-/// Which of the machine's units a device of a model is to run on.
-struct DevicePlace {
-  uint32_t number = 0; ///< Of the device in the model.
-  /// Its position among the devices that this process runs, and among those of
-  /// all processes of this host.
-  uint32_t inProcess = 0, onHost = 0;
-  /// How many devices this process and this host run.
-  uint32_t processDevices = 1, hostDevices = 1;
-  /// How many devices of this host are to share a GPU, if the target has GPUs.
-  uint32_t devicesPerGpu = 1;
-};
-
 /// What the engine has to know of a backend.
 struct BackendTraits {
   /// A device pointer is the address of the same bytes in this process.

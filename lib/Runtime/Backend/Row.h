@@ -43,6 +43,8 @@ public:
   virtual void enqueue(Stream &stream, const Step &step) = 0;
   /// True if it enqueues calls of the host.
   virtual bool callsHost() const { return false; }
+  /// False if a graph may not have it, though it calls nothing of the host.
+  virtual bool isCapturable() const { return true; }
   /// Bytes that this device copied or received in the last step. Like
   /// movements(), to be called when the stream has been synchronized.
   virtual uint64_t bytes() const { return 0; }

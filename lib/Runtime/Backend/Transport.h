@@ -57,6 +57,15 @@ struct CollectivePart {
   std::vector<DeviceSpan> send, receive;
 };
 
+/// The processes that run a model together, as a transport sees them.
+class Peers {
+public:
+  virtual ~Peers() = default;
+  /// Throws the reason if steps cannot go on: a process is lost, or has said
+  /// so. Any thread may call it, often.
+  virtual void check() = 0;
+};
+
 /// Makes rows, before the first step. Members of an action enqueue it in the
 /// order of their rows; an action ends on a member when its part is complete.
 class Transport {
@@ -73,16 +82,48 @@ public:
   /// Says that a step cannot go on, from any thread: all actions, now and
   /// later, fail with the first reason.
   virtual void abandon(const std::string &reason) = 0;
+
+  /// What moves data, for reports: the same in all processes.
+  virtual std::string name() const { return "host"; }
+  /// @{ When all rows are made: what this process tells the others, and
+  /// connects to them when it knows what all have told, by rank. Where one of
+  /// them fails, the others are told so, and throw too.
+  virtual std::string introduction() const { return ""; }
+  virtual void connect(const std::vector<std::string> &introductions) {}
+  /// @}
 };
+
+/// Which of the machine's units a device of a model is to run on.
+struct DevicePlace {
+  uint32_t number = 0; ///< Of the device in the model.
+  /// Its position among the devices that this process runs, and among those of
+  /// all processes of this host.
+  uint32_t inProcess = 0, onHost = 0;
+  /// How many devices this process and this host run.
+  uint32_t processDevices = 1, hostDevices = 1;
+  /// How many devices of this host are to share a GPU, if the target has GPUs.
+  uint32_t devicesPerGpu = 1;
+};
+
+/// What moves data between devices, where a backend has a choice.
+enum class DeviceTransport { Auto, Host, Peer, Nccl };
 
 /// What a backend's own transport has to connect.
 struct TransportOptions {
   /// Between the host memories of the devices; outlives the transport.
   Channels &channels;
-  /// All devices are in this process.
-  bool isLocal = true;
   /// Links are to be slowed down, which channels do.
   bool isThrottled = false;
+  DeviceTransport choice = DeviceTransport::Auto;
+  /// Null if all devices are in this process. Outlives the transport.
+  Peers *peers = nullptr;
+  uint32_t devices = 0;            ///< Of all processes.
+  std::vector<DevicePlace> places; ///< Of this process's devices.
+  /// Of the collectives of all programs, in table order.
+  std::vector<std::vector<uint32_t>> groups;
+  /// Between two devices, messages are received in the order in which they are
+  /// sent, but for those of one row.
+  bool messagesAreOrdered = true;
 };
 
 } // namespace soap::runtime

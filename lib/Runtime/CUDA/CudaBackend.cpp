@@ -11,7 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDA/Blas.h"
+#include "CUDA/Cudnn.h"
 #include "CUDA/Device.h"
+#include "CUDA/Nccl.h"
+#include "CUDA/Transports.h"
 #include <algorithm>
 #include <cstring>
 
@@ -32,9 +35,11 @@ public:
   std::string library() const override {
     int version = 0;
     driver().cuDriverGetVersion(&version);
-    std::string products = blasName();
-    return text("CUDA ", versionText(version), products.empty() ? "" : ", ",
-                products);
+    std::string result = "CUDA " + versionText(version);
+    for (const std::string &library : {blasName(), cudnnName(), ncclName()})
+      if (!library.empty())
+        result += ", " + library;
+    return result;
   }
 
   std::string deviceName() const override { return gpus()[0].name; }
@@ -54,6 +59,44 @@ public:
   std::unique_ptr<BackendDevice>
   makeDevice(const DevicePlace &place) const override {
     return std::make_unique<CudaDevice>(gpuOf(place), place);
+  }
+
+  std::unique_ptr<Transport>
+  makeTransport(const TransportOptions &options) const override {
+    using Choice = DeviceTransport;
+    Choice choice = options.choice;
+    if (options.isThrottled &&
+        (choice == Choice::Peer || choice == Choice::Nccl))
+      invalid("expected links that are not throttled, got: --link with "
+              "--gpu-transport=",
+              choice == Choice::Nccl ? "nccl" : "peer",
+              "; use --gpu-transport=host");
+    if (choice == Choice::Peer && options.peers)
+      invalid("expected one process for --gpu-transport=peer, got: several; "
+              "use nccl or host");
+    std::vector<DeviceGpu> devices;
+    bool shares = false;
+    for (const DevicePlace &place : options.places) {
+      const Gpu &gpu = gpuOf(place);
+      shares |= place.devicesPerGpu > 1 && options.peers;
+      for (const DeviceGpu &other : devices)
+        shares |= other.gpu == &gpu;
+      devices.push_back({place.number, &gpu});
+    }
+    if (choice == Choice::Auto) {
+      choice = Choice::Nccl;
+      if (options.isThrottled || options.devices < 2)
+        choice = Choice::Host;
+      else if (options.peers && shares)
+        choice = Choice::Host;
+      else if (!options.peers && (shares || !hasNccl()))
+        choice = Choice::Peer;
+    }
+    if (choice == Choice::Peer)
+      return makePeerTransport(options);
+    if (choice == Choice::Nccl)
+      return makeNcclTransport(options, devices);
+    return nullptr;
   }
 
 private:

@@ -36,11 +36,14 @@ std::unique_ptr<Kernel> cuda::makeCudaKernel(CudaDevice &device,
   if (kernel.op_as_MatMul())
     if (auto result = makeMatMulKernel(device, kernel))
       return result;
+  if (kernel.op_as_Conv() || kernel.op_as_ConvBackward())
+    if (auto result = makeConvolutionKernel(device, kernel))
+      return result;
   std::string types;
   for (const auto *type : items(kernel.operands()))
     types += text(types.empty() ? "" : ", ", elementName(type->element()), " ",
                   runtime::toString(toVector(type->shape())));
-  invalid("expected a kernel that cuBLASLt implements, got: ",
+  invalid("expected a kernel that cuBLASLt or cuDNN implements, got: ",
           fb::EnumNameKernelOp(kernel.op_type()), " on ", types, " (key '",
           kernel.key()->str(), "'); compile the model again");
 }

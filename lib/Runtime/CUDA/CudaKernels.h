@@ -23,6 +23,11 @@ std::unique_ptr<Kernel> makeCudaKernel(CudaDevice &device,
 std::unique_ptr<Kernel> makeMatMulKernel(CudaDevice &device,
                                          const fb::Kernel &kernel);
 
+/// A convolution, or a gradient of one, by cuDNN; null for what it lacks.
+/// `kernel` outlives the result.
+std::unique_ptr<Kernel> makeConvolutionKernel(CudaDevice &device,
+                                              const fb::Kernel &kernel);
+
 /// A kernel of the model's own code: the launches that the table describes.
 std::unique_ptr<Kernel> makeNativeKernel(CudaDevice &device,
                                          const fb::Kernel &kernel,

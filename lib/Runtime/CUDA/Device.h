@@ -10,6 +10,7 @@
 
 #include "Backend/Backend.h"
 #include "CUDA/Driver.h"
+#include "CUDA/Watch.h"
 #include <map>
 
 namespace soap::runtime::cuda {
@@ -85,12 +86,20 @@ public:
   /// The native kernels of a model, compiled at the first call. The code
   /// outlives the device. Throws SOAP_INVALID if the GPU is too old for it.
   const Module &module(const fb::DeviceCode &code);
+  /// @{ What waits for its streams look at; null: nothing. Set before the first
+  /// command that waits for other devices.
+  void setWatch(std::shared_ptr<StreamWatch> watch) {
+    watch_ = std::move(watch);
+  }
+  StreamWatch *watch() const { return watch_.get(); }
+  /// @}
 
 private:
   friend class CudaStream;
 
   const Gpu &gpu_;
   DevicePlace place_;
+  std::shared_ptr<StreamWatch> watch_;
   std::vector<CudaStream *> streams_;
   std::map<const fb::DeviceCode *, std::unique_ptr<Module>> modules_;
   /// Of the capture that begins or has ended, in which all streams take part.

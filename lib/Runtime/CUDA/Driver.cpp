@@ -70,6 +70,18 @@ void Gpu::use() const {
   check(driver().cuCtxSetCurrent(context), "to use GPU ", ordinal);
 }
 
+void Gpu::reach(const Gpu &other) const {
+  int can = 0;
+  check(driver().cuDeviceCanAccessPeer(&can, device, other.device),
+        "to tell whether GPU ", ordinal, " reaches GPU ", other.ordinal);
+  if (!can)
+    return;
+  use();
+  CUresult result = driver().cuCtxEnablePeerAccess(other.context, 0);
+  if (result != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+    check(result, "to let GPU ", ordinal, " reach GPU ", other.ordinal);
+}
+
 static std::vector<Gpu> findGpus() {
   const Driver &d = driver();
   int count = 0;
@@ -86,6 +98,9 @@ static std::vector<Gpu> findGpus() {
     check(d.cuDeviceGetName(name, sizeof(name), gpu.device),
           "to tell the name of GPU ", i);
     gpu.name = name;
+    check(d.cuDeviceGetPCIBusId(name, sizeof(name), gpu.device),
+          "to tell where GPU ", i, " is");
+    gpu.busId = name;
     auto attribute = [&](CUdevice_attribute which) {
       int value = 0;
       check(d.cuDeviceGetAttribute(&value, which, gpu.device),

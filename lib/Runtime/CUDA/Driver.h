@@ -49,12 +49,16 @@ struct Gpu {
   CUdevice device = 0;
   CUcontext context = nullptr; ///< The primary one.
   std::string name;            ///< "NVIDIA H200"
+  std::string busId;           ///< "0000:3b:00.0"
   int major = 0, minor = 0;    ///< Compute capability.
   int processors = 0;          ///< Streaming multiprocessors.
   uint64_t memoryBytes = 0;
 
   /// Makes its context that of the calling thread.
   void use() const;
+  /// Lets copies and kernels of this GPU read and write the memory of another
+  /// one directly, if the machine can. Else the driver copies through the host.
+  void reach(const Gpu &other) const;
 };
 
 /// All GPUs that this process sees, with their contexts.

@@ -7,9 +7,9 @@
 
 #include "CUDA/Blas.h"
 #include "CUDA/CudaKernels.h"
+#include "CUDA/Fastest.h"
 #include "CUDA/MatMulShape.h"
 #include "CUDA/Stream.h"
-#include <mutex>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -163,51 +163,6 @@ void Product::enqueue(CUstream stream, const Algorithm &algorithm,
 }
 
 //===----------------------------------------------------------------------===//
-// The choice of an algorithm
-//===----------------------------------------------------------------------===//
-
-/// What was measured in this process, by GPU and kernel.
-static std::pair<std::mutex, std::map<std::string, Algorithm>> &measured() {
-  static auto *all =
-      new std::pair<std::mutex, std::map<std::string, Algorithm>>;
-  return *all;
-}
-
-/// The fastest of several algorithms, writing to a result of their own: what
-/// lies in the buffers is left as it is.
-static Algorithm measure(CudaDevice &device, const Product &product,
-                         const std::vector<Algorithm> &proposals,
-                         const Binding &binding, uint64_t resultBytes) {
-  DeviceBlock result;
-  try {
-    result = DeviceBlock(device, resultBytes);
-  } catch (const Error &) {
-    return proposals[0]; // There is no memory to measure in.
-  }
-  CudaStream stream(device);
-  std::vector<int64_t> starts(proposals.size()), ends(proposals.size());
-  constexpr int warmups = 2, runs = 5;
-  for (size_t i = 0; i != proposals.size(); ++i) {
-    auto run = [&](int times) {
-      for (int r = 0; r != times; ++r)
-        product.enqueue(stream.handle(), proposals[i], product.shape().calls[0],
-                        binding.operands[0], binding.operands[1], result.data(),
-                        binding.scratchpad, /*adds=*/false);
-    };
-    run(warmups);
-    stream.stamp(starts[i]);
-    run(runs);
-    stream.stamp(ends[i]);
-  }
-  stream.synchronize();
-  size_t best = 0;
-  for (size_t i = 1; i != proposals.size(); ++i)
-    if (ends[i] - starts[i] < ends[best] - starts[best])
-      best = i;
-  return proposals[best];
-}
-
-//===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 
@@ -273,22 +228,16 @@ private:
     return std::make_unique<Product>(device_.gpu(), *kernel_.op_as_MatMul(),
                                      shape_, type_, hasRow_);
   }
-  Algorithm choose(const Product &product, const Binding &binding) const {
-    if (proposals_.size() == 1)
-      return proposals_[0];
-    std::string key = text(device_.gpu().ordinal, ' ', kernel_.key()->str(),
-                           ' ', kernel_.workspace_bytes());
-    auto &[mutex, all] = measured();
-    std::lock_guard<std::mutex> lock(mutex);
-    auto it = all.find(key);
-    if (it == all.end()) {
-      const fb::TensorType *y = kernel_.results()->Get(0);
-      auto bytes = byteCount(y->element(), toVector(y->shape()));
-      it = all.emplace(key, measure(device_, product, proposals_, binding,
-                                    static_cast<uint64_t>(bytes)))
-               .first;
-    }
-    return it->second;
+  const Algorithm &choose(const Product &product,
+                          const Binding &binding) const {
+    auto run = [&](CudaStream &stream, size_t proposal, DevicePointer result) {
+      product.enqueue(stream.handle(), proposals_[proposal],
+                      product.shape().calls[0], binding.operands[0],
+                      binding.operands[1], result, binding.scratchpad,
+                      /*adds=*/false);
+    };
+    return proposals_[fastestProposal(device_, kernel_, proposals_.size(),
+                                      run)];
   }
 
   CudaDevice &device_;

@@ -63,6 +63,19 @@ void CudaStream::copy(const StridedCopy &box, DevicePointer from,
   CopyKernel::of(gpu()).launch(*this, box, from, to);
 }
 
+void CudaStream::copyFromPeer(const Gpu &other, DevicePointer from,
+                              DevicePointer to, uint64_t bytes) {
+  if (bytes == 0)
+    return;
+  gpu().use();
+  check(
+      &other == &gpu()
+          ? driver().cuMemcpyDtoDAsync(to.value(), from.value(), bytes, stream_)
+          : driver().cuMemcpyPeerAsync(to.value(), gpu().context, from.value(),
+                                       other.context, bytes, stream_),
+      "a copy from another GPU");
+}
+
 void CudaStream::copyFromHost(const StridedCopy &box, const char *from,
                               DevicePointer to) {
   copyRows(box, CU_MEMORYTYPE_HOST, reinterpret_cast<uintptr_t>(from),
@@ -236,9 +249,28 @@ void CudaStream::writeStamps() {
   stamps_.clear();
 }
 
+CUresult CudaStream::awaitEnd() {
+  StreamWatch *watch = device_.watch();
+  if (!watch)
+    return driver().cuStreamSynchronize(stream_);
+  CUresult result = CUDA_ERROR_NOT_READY;
+  try {
+    waitUntil(*watch, [&] {
+      result = driver().cuStreamQuery(stream_);
+      return result != CUDA_ERROR_NOT_READY;
+    });
+  } catch (...) {
+    // The commands end by themselves now, before their memory is freed.
+    (void)driver().cuStreamSynchronize(stream_);
+    stamps_.clear();
+    throw;
+  }
+  return result;
+}
+
 void CudaStream::synchronize() {
   gpu().use();
-  CUresult result = driver().cuStreamSynchronize(stream_);
+  CUresult result = awaitEnd();
   if (result != CUDA_SUCCESS)
     failed("expected the commands of ", device_.name(),
            " to end, got: ", errorText(result),

@@ -27,6 +27,9 @@ public:
                     DevicePointer to) override;
   void copyToHost(const StridedCopy &box, DevicePointer from,
                   char *to) override;
+  /// Copies bytes from another GPU, or within this one.
+  void copyFromPeer(const Gpu &other, DevicePointer from, DevicePointer to,
+                    uint64_t bytes);
   void fill(DevicePointer to, uint64_t bytes,
             const std::vector<uint8_t> &pattern) override;
   void call(HostCall &call) override;
@@ -51,6 +54,8 @@ private:
   void copyRow(CUmemorytype fromType, uintptr_t from, CUmemorytype toType,
                uintptr_t to, uint64_t bytes);
   void writeStamps();
+  /// Waits until all commands have ended; throws what the device's watch says.
+  CUresult awaitEnd();
 
   CudaDevice &device_;
   CUstream stream_ = nullptr;

@@ -128,7 +128,10 @@ void Device::linkWaits(DeviceProgram &program) {
     uint32_t last = awaited[stream];
     for (uint32_t wait : items(row.row->waits())) {
       auto [other, at] = program.positions[wait];
-      if (other != stream)
+      // Phases come one after the other by themselves, and a captured one must
+      // not wait for what is not in it.
+      const ProgramRow &before = program.streams[other].rows[at];
+      if (other != stream && before.row->phase() == row.row->phase())
         last = std::max(last, at + 1);
     }
     if (last == awaited[stream])
@@ -179,16 +182,17 @@ std::exception_ptr Device::runInPlace(fb::Stream stream, fb::Phase phase,
 }
 
 bool Device::canCapture(const DeviceProgram &program) const {
-  auto callsHost = [](const StreamProgram &stream) {
-    return std::any_of(
-        stream.rows.begin(), stream.rows.end(), [](const ProgramRow &row) {
-          return row.row->phase() == fb::Phase::Step && row.action->callsHost();
-        });
+  auto canCaptureRow = [&](const ProgramRow &row) {
+    return row.row->phase() != fb::Phase::Step ||
+           (row.action->isCapturable() &&
+            (traits_.capturedCallsWait || !row.action->callsHost()));
+  };
+  auto canCaptureAll = [&](const StreamProgram &stream) {
+    return std::all_of(stream.rows.begin(), stream.rows.end(), canCaptureRow);
   };
   return traits_.captures &&
-         (traits_.capturedCallsWait ||
-          std::none_of(std::begin(program.streams), std::end(program.streams),
-                       callsHost));
+         std::all_of(std::begin(program.streams), std::end(program.streams),
+                     canCaptureAll);
 }
 
 std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
@@ -200,28 +204,35 @@ std::exception_ptr Device::runQueued(fb::Phase phase, const Step &current,
       if (program.streams[stream].rows[position].row->phase() == phase)
         enqueue(stream, position, current, trace, failure);
   };
-  bool captures = program.step || (program.plainSteps && canCapture(program));
-  if (phase != fb::Phase::Step || trace || !captures) {
-    enqueueAll();
-    program.plainSteps += phase == fb::Phase::Step;
-  } else if (!program.step) {
-    device_->beginCapture();
-    enqueueAll();
-    program.step = device_->endCapture();
-    program.step->launch();
-  } else {
-    auto index = static_cast<size_t>(phase);
-    for (StreamProgram &stream : program.streams)
-      stream.rowsRun += stream.phases[index + 1] - stream.phases[index];
-    program.step->launch();
-  }
-  for (const std::unique_ptr<Stream> &stream : streams_)
+  auto guarded = [&](auto body) {
     try {
-      stream->synchronize();
+      body();
     } catch (...) {
       if (!failure)
         failure = std::current_exception();
     }
+  };
+  bool captures = program.step || (program.plainSteps && canCapture(program));
+  if (phase != fb::Phase::Step || trace || !captures) {
+    guarded(enqueueAll);
+    program.plainSteps += phase == fb::Phase::Step;
+  } else if (!program.step) {
+    guarded([&] { device_->beginCapture(); });
+    guarded(enqueueAll);
+    guarded([&] { program.step = device_->endCapture(); });
+    // A graph of rows that failed is none.
+    if (failure)
+      program.step.reset();
+    else
+      guarded([&] { program.step->launch(); });
+  } else {
+    auto index = static_cast<size_t>(phase);
+    for (StreamProgram &stream : program.streams)
+      stream.rowsRun += stream.phases[index + 1] - stream.phases[index];
+    guarded([&] { program.step->launch(); });
+  }
+  for (const std::unique_ptr<Stream> &stream : streams_)
+    guarded([&] { stream->synchronize(); });
   return failure;
 }
 

@@ -66,7 +66,8 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
                const EngineOptions &options)
     : model_(std::move(model)), observer_(options.observer),
       group_(options.group),
-      devicesPerGpu_(std::max(options.devicesPerGpu, 1U)) {
+      devicesPerGpu_(std::max(options.devicesPerGpu, 1U)),
+      deviceTransport_(options.deviceTransport) {
   agree(group_.get(), [&] {
     placement_ = placeDevices(model_->table().devices()->size(), options.map,
                               group_.get());
@@ -80,10 +81,9 @@ Engine::Engine(std::shared_ptr<const CompiledModel> model,
   });
   place(options);
   try {
-    agree(group_.get(), [&] {
-      makeDevices(options.link);
-      startThreads();
-    });
+    agree(group_.get(), [&] { makeDevices(options.link); });
+    connectTransport();
+    agree(group_.get(), [&] { startThreads(); });
     weights_.reset(); // The devices have their copies.
   } catch (...) {
     stopThreads();

@@ -26,6 +26,7 @@ namespace soap::runtime {
 struct EngineOptions {
   size_t coresPerDevice = 0;  ///< 0: as the model says, else an even share.
   uint32_t devicesPerGpu = 0; ///< 0: 1.
+  DeviceTransport deviceTransport = DeviceTransport::Auto;
   /// The processes that run the model together; null: this one alone.
   std::shared_ptr<Group> group;
   std::vector<uint32_t> map; ///< Rank of each device; empty: an even spread.
@@ -49,6 +50,7 @@ public:
   ~Engine();
 
   const CompiledModel &model() const { return *model_; }
+  const Transport &transport() const { return *transport_; }
   /// Those of this process.
   const std::vector<std::unique_ptr<Device>> &devices() const {
     return devices_;
@@ -92,7 +94,12 @@ public:
 
 private:
   void place(const EngineOptions &options);
+  /// Where this process's devices are to run.
+  std::vector<DevicePlace> places() const;
   void makeDevices(const std::optional<LinkSpeed> &link);
+  std::unique_ptr<Transport> makeTransport(const Meetings &meetings,
+                                           bool isThrottled) const;
+  void connectTransport();
   void makeHostSides(const HostLinks &links);
   uint64_t neededMemory() const;
   void checkInputs(const fb::Program &program, const void *const *inputs) const;
@@ -128,6 +135,7 @@ private:
   Observer observer_;
   std::shared_ptr<Group> group_;
   uint32_t devicesPerGpu_;
+  DeviceTransport deviceTransport_;
   Placement placement_;
   const Backend *backend_ = nullptr;
   std::unique_ptr<Channels> channels_;

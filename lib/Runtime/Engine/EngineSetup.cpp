@@ -99,6 +99,61 @@ uint64_t Engine::neededMemory() const {
   return needed;
 }
 
+std::vector<DevicePlace> Engine::places() const {
+  std::vector<DevicePlace> result;
+  std::vector<uint32_t> local = placement_.localDevices();
+  DevicePlace place;
+  place.onHost = hostShare_.firstOnHost;
+  place.processDevices = static_cast<uint32_t>(local.size());
+  place.hostDevices = hostShare_.onHost;
+  place.devicesPerGpu = devicesPerGpu_;
+  for (uint32_t number : local) {
+    place.number = number;
+    result.push_back(place);
+    ++place.inProcess;
+    ++place.onHost;
+  }
+  return result;
+}
+
+std::unique_ptr<Transport> Engine::makeTransport(const Meetings &meetings,
+                                                 bool isThrottled) const {
+  std::vector<std::vector<uint32_t>> groups;
+  for (const Meetings::Meeting &meeting : meetings.meetings)
+    groups.push_back(meeting.group);
+  auto devices = static_cast<uint32_t>(placement_.rankOf.size());
+  std::unique_ptr<Transport> own = backend_->makeTransport(
+      {*channels_, isThrottled, deviceTransport_, group_.get(), devices,
+       places(), groups, meetings.messagesAreOrdered});
+  return own ? std::move(own)
+             : makeStagedTransport(*channels_, backend_->traits());
+}
+
+/// Collective.
+void Engine::connectTransport() {
+  std::string mine = transport_->name() + '\n' + transport_->introduction();
+  std::vector<std::string> all{mine};
+  if (group_)
+    all = group_->allGather(mine);
+  agree(group_.get(), [&] {
+    for (std::string &text : all) {
+      size_t line = text.find('\n');
+      if (text.compare(0, line, transport_->name()) != 0)
+        invalid("expected all processes to move data between devices alike, "
+                "got: by ",
+                transport_->name(), " and by ", text.substr(0, line),
+                "; set --gpu-transport");
+      text.erase(0, line + 1);
+    }
+    try {
+      transport_->connect(all);
+    } catch (...) {
+      transport_->abandon(messageOf(std::current_exception()));
+      throw;
+    }
+  });
+}
+
 void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   Meetings meetings = matchRows(model_->table());
   channels_ = makeLocalChannels(split_.transportSpins);
@@ -116,23 +171,11 @@ void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   if (link)
     channels_ = makeThrottledChannels(std::move(channels_), *link,
                                       meetings.channelCount);
-  transport_ = backend_->makeTransport({*channels_, !group_, link.has_value()});
-  if (!transport_)
-    transport_ = makeStagedTransport(*channels_, backend_->traits());
+  transport_ = makeTransport(meetings, link.has_value());
   Links links{meetings, *transport_, *channels_, host};
-  std::vector<uint32_t> local = placement_.localDevices();
-  DevicePlace place;
-  place.onHost = hostShare_.firstOnHost;
-  place.processDevices = static_cast<uint32_t>(local.size());
-  place.hostDevices = hostShare_.onHost;
-  place.devicesPerGpu = devicesPerGpu_;
-  for (uint32_t number : local) {
-    place.number = number;
+  for (const DevicePlace &place : places())
     devices_.push_back(std::make_unique<Device>(place, model_, *backend_, links,
                                                 split_.streamSpins));
-    ++place.inProcess;
-    ++place.onHost;
-  }
   remoteEnds_.resize(items(model_->table().programs()).size());
   if (group_ && placement_.rank == 0)
     makeHostSides(host);

@@ -23,6 +23,7 @@ public:
     return world_.processes;
   }
 
+  const char *transport() const override { return "mpi"; }
   std::string library() const override;
   void setSpins(unsigned spins) override { context_.spins = spins; }
 
@@ -45,6 +46,7 @@ public:
     if (context_.breakBy(reason))
       world_.monitor.announceFailure(context_.number, reason);
   }
+  void check() override { context_.checkOthers(); }
   bool hasFailed() const override {
     return context_.isBroken() || world_.monitor.hasLost();
   }

@@ -19,10 +19,6 @@ using namespace soap::runtime;
 using namespace soap::runtime::mpi;
 
 namespace {
-/// How long a wait goes on after another process said that it leaves: what it
-/// sent before may still be on its way.
-constexpr std::chrono::seconds graceAfterLeaving(3);
-
 World *world = nullptr;     ///< Null until all have joined.
 bool startedMpi = false;    ///< Whoever starts MPI ends it.
 bool endsMpi = false;       ///< World::end() is called when the program exits.
@@ -44,26 +40,10 @@ void mpi::require(int code, const char *what) {
 //===----------------------------------------------------------------------===//
 
 Context::Context(const World &world, uint32_t number)
-    : world(world), number(number) {
+    : FailureState(world.monitor, number), world(world) {
   require(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
   require(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
           "MPI_Comm_set_errhandler");
-}
-
-bool Context::breakBy(const std::string &why) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (broken_)
-    return false;
-  reason_ = why;
-  broken_ = true;
-  return true;
-}
-
-void Context::check() {
-  if (!broken_)
-    return;
-  std::lock_guard<std::mutex> lock(mutex_);
-  failed(reason_);
 }
 
 void Context::wait(MPI_Request &request, const char *what) {
@@ -87,18 +67,12 @@ void Context::wait(MPI_Request &request, const char *what) {
       breakBy(failure);
       continue;
     }
-    int64_t leaver = world.monitor.leaver();
-    if (leaver < 0)
+    if (world.monitor.leaver() < 0)
       continue;
     if (!leaves)
       seen = Clock::now();
     leaves = true;
-    // All ranks see that it leaves, so that no message is needed.
-    if (Clock::now() - seen > graceAfterLeaving)
-      breakBy(text("expected ",
-                   world.monitor.describe(static_cast<uint32_t>(leaver)),
-                   " to take part in ", what,
-                   ", got: its end; make the same calls on all ranks"));
+    breakByLeaver(what, seen);
   }
 }
 
@@ -177,23 +151,6 @@ void World::end() {
   if (startedMpi && !ended && *together)
     MPI_Finalize();
   monitor.leave(!*together);
-}
-
-/// Connects the monitors of all ranks. What fails on one of them is thrown on
-/// all.
-static void connectMonitors(MpiGroup &group, Monitor &monitor) {
-  std::string invitation;
-  bool invites = group.rank() == 0;
-  agree(&group, [&] {
-    if (invites)
-      invitation = monitor.invite();
-  });
-  invitation = group.allGather(invitation)[0];
-  agree(&group, [&] {
-    if (!invites)
-      monitor.join(invitation);
-  });
-  agree(&group, [&] { monitor.introduce(group.names()); });
 }
 
 static std::shared_ptr<Group> join(const Launch &launch, Monitor &monitor) {

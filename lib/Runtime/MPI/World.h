@@ -14,6 +14,7 @@
 #ifndef SOAP_LIB_RUNTIME_MPI_WORLD_H
 #define SOAP_LIB_RUNTIME_MPI_WORLD_H
 
+#include "Process/FailureState.h"
 #include "Process/Group.h"
 #include <atomic>
 #include <memory>
@@ -49,7 +50,7 @@ public:
 
 /// A communicator, with what became of it: one for each model that is loaded at
 /// the same time. Used again after the model, if all ranks can.
-class Context {
+class Context : public FailureState {
 public:
   /// Collective; no other thread does the same.
   Context(const World &world, uint32_t number);
@@ -57,23 +58,10 @@ public:
   /// Waits for a request: polls it, and sleeps longer and longer in between.
   void wait(MPI_Request &request, const char *what);
 
-  /// From now on all waits throw this; the first reason counts. False if there
-  /// is one.
-  bool breakBy(const std::string &why);
-  bool isBroken() const { return broken_; }
-  /// Throws the reason if there is one.
-  void check();
-
   const World &world;
-  const uint32_t number;
   MPI_Comm comm = MPI_COMM_NULL;
   std::atomic<unsigned> spins{0};
   std::atomic<bool> isUsed{true};
-
-private:
-  std::atomic<bool> broken_{false};
-  std::mutex mutex_;
-  std::string reason_;
 };
 
 } // namespace soap::runtime::mpi

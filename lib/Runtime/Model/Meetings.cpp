@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/Meetings.h"
+#include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <tuple>
@@ -51,6 +53,8 @@ static void matchMessages(const fb::Model &model, uint32_t program,
           links[d][r].sends.push_back(id);
         }
       });
+  // By sender and receiver: the last channel of the rows before, and of this.
+  std::map<std::pair<uint32_t, uint32_t>, std::array<int64_t, 3>> received;
   forEachExchange(
       model, program, [&](uint32_t d, uint32_t r, const auto &exchange) {
         for (const fb::Message *receive : items(exchange.receives())) {
@@ -66,6 +70,15 @@ static void matchMessages(const fb::Model &model, uint32_t program,
                          " bytes from device ", receive->peer(),
                          ", which sends ", result.channels[id].bytes);
           links[d][r].receives.push_back(id);
+          auto it = received.try_emplace({receive->peer(), d},
+                                         std::array<int64_t, 3>{-1, -1, -1});
+          auto &[row, before, last] = it.first->second;
+          if (row != r) {
+            before = last;
+            row = r;
+          }
+          result.messagesAreOrdered &= id > before;
+          last = std::max<int64_t>(last, id);
         }
       });
   for (const auto &[key, queue] : open)

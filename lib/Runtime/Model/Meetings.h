@@ -35,6 +35,9 @@ struct Meetings {
   std::vector<Meeting> meetings;
   /// [program][device][row]
   std::vector<std::vector<std::vector<RowLinks>>> rows;
+  /// Between two devices, messages are received in the order in which they are
+  /// sent, but for those of one row.
+  bool messagesAreOrdered = true;
   /// All channels have numbers below: those of messages, then of meetings.
   uint32_t channelCount = 0;
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Process/Group.h"
+#include "Process/TcpGroup.h"
 #include <algorithm>
 #include <mutex>
 
@@ -15,15 +16,25 @@ using namespace soap::runtime;
 const Plugin runtime::mpiPlugin = {
     "libSOAPTransportMPI.so", "the MPI transport", "soap_mpi_transport",
     "install Open MPI (packages libopenmpi3 and openmpi-bin on Debian), or use "
-    "--transport=local in one process"};
+    "--transport=tcp or, in one process, --transport=local"};
 
-static std::shared_ptr<Group> connect(const GroupOptions &options) {
-  Launch launch = currentLaunch();
+static JoinFunction joinByMpi() {
   auto entry = reinterpret_cast<JoinEntry>(loadPlugin(mpiPlugin));
   JoinFunction join = entry(soap_version());
   if (!join)
     invalid("expected an MPI transport of SOAP ", soap_version(),
             ", got: another version's; install SOAP again");
+  return join;
+}
+
+static std::shared_ptr<Group> connect(const GroupOptions &options) {
+  Launch launch = currentLaunch();
+  bool isTcp = options.means == Launch::Means::Tcp;
+  if (isTcp && launch.means != Launch::Means::Tcp)
+    invalid("expected RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the "
+            "environment for transport tcp, got: not all of them; start the "
+            "processes with torchrun, or set these");
+  JoinFunction join = isTcp ? joinByTcp : joinByMpi();
   auto monitor = std::make_unique<Monitor>(launch, options.timeoutSeconds,
                                            options.lost, options.exitsWhenLost);
   try {
@@ -85,6 +96,21 @@ void runtime::agree(Group *group, const std::function<void()> &body) {
                   "): ", what);
     throw AgreedError(status, what);
   }
+}
+
+void runtime::connectMonitors(Group &group, Monitor &monitor) {
+  std::string invitation;
+  bool invites = group.rank() == 0;
+  agree(&group, [&] {
+    if (invites)
+      invitation = monitor.invite();
+  });
+  invitation = group.allGather(invitation)[0];
+  agree(&group, [&] {
+    if (!invites)
+      monitor.join(invitation);
+  });
+  agree(&group, [&] { monitor.introduce(group.names()); });
 }
 
 //===----------------------------------------------------------------------===//

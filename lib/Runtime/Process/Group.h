@@ -7,14 +7,15 @@
 //
 // A launcher starts several processes, ranks, of one program. All of them load
 // the same model and make the same calls; each runs the devices that a map
-// gives to it. What connects them comes from a plug-in that lies beside the
-// runtime (libSOAPTransportMPI.so).
+// gives to it. What connects them is TCP, or comes from a plug-in that lies
+// beside the runtime (libSOAPTransportMPI.so).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SOAP_LIB_RUNTIME_PROCESS_GROUP_H
 #define SOAP_LIB_RUNTIME_PROCESS_GROUP_H
 
+#include "Backend/Transport.h"
 #include "Error.h"
 #include "Plugin.h"
 #include "Process/Monitor.h"
@@ -26,12 +27,13 @@ namespace soap::runtime {
 
 /// All processes of a run, as one of them sees them. Throws SOAP_FAILED if the
 /// transport fails or another process has left the run.
-class Group {
+class Group : public Peers {
 public:
-  virtual ~Group() = default;
   virtual uint32_t rank() const = 0;
   uint32_t size() const { return static_cast<uint32_t>(names().size()); }
   virtual const std::vector<ProcessName> &names() const = 0;
+  /// What connects them: "mpi" or "tcp".
+  virtual const char *transport() const = 0;
   /// "Open MPI 4.1.4"
   virtual std::string library() const = 0;
 
@@ -69,13 +71,14 @@ public:
 extern const Plugin mpiPlugin;
 
 struct GroupOptions {
+  Launch::Means means = Launch::Means::Mpi;
   double timeoutSeconds = 10;
   Monitor::Lost lost;
   bool exitsWhenLost = true;
 };
 
-/// Connects the processes that were started with this one, by MPI, until the
-/// process ends; does nothing if they are. Throws SOAP_INVALID, with the cure,
+/// Connects the processes that were started with this one, until the process
+/// ends; does nothing if they are. Throws SOAP_INVALID, with the cure,
 /// if the plug-in or MPI are missing, and on all ranks if one cannot connect:
 /// then all may try again. Collective.
 void joinGroup(const GroupOptions &options);
@@ -100,6 +103,10 @@ public:
 /// Runs `body` on every rank of a group (null: just runs it). If it throws on
 /// some rank, all throw an AgreedError of what the lowest such rank did.
 void agree(Group *group, const std::function<void()> &body);
+
+/// Connects the monitors of all ranks of a group. What fails on one of them is
+/// thrown on all.
+void connectMonitors(Group &group, Monitor &monitor);
 
 /// Which rank runs which device.
 struct Placement {

@@ -26,17 +26,27 @@ static long readVariable(const char *name) {
 Launch soap::runtime::currentLaunch() {
   struct Names {
     const char *rank, *size, *localSize;
+    Launch::Means means = Launch::Means::Mpi;
   };
-  // Open MPI; MPICH, Intel MPI and Slurm.
+  // Open MPI; MPICH, Intel MPI and Slurm; torchrun and what sets the same;
+  // Slurm without a library of MPI.
   static constexpr Names known[] = {
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
        "OMPI_COMM_WORLD_LOCAL_SIZE"},
-      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"}};
+      {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+      {"RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", Launch::Means::Tcp},
+      {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_NTASKS_PER_NODE",
+       Launch::Means::Tcp}};
   Launch launch;
   for (const Names &names : known) {
     long rank = readVariable(names.rank), size = readVariable(names.size);
-    if (rank < 0 || size < 1)
+    if (rank < 0 || size < 1 || rank >= size)
       continue;
+    // A number of this name alone says nothing.
+    if (names.means == Launch::Means::Tcp &&
+        (!std::getenv("MASTER_ADDR") || !std::getenv("MASTER_PORT")))
+      continue;
+    launch.means = names.means;
     launch.rank = static_cast<uint32_t>(rank);
     launch.size = static_cast<uint32_t>(size);
     launch.oneHost = readVariable(names.localSize) == size;

@@ -16,6 +16,10 @@ namespace soap::runtime {
 
 /// What a launcher such as mpirun tells its processes in their environment.
 struct Launch {
+  /// What connects processes: MPI, or TCP, for those that are told of an
+  /// address (MASTER_ADDR) where rank 0 is met.
+  enum class Means { Mpi, Tcp };
+  Means means = Means::Mpi;
   uint32_t rank = 0, size = 1;
   bool oneHost = true;   ///< All ranks run on this host.
   std::string jobFolder; ///< Of this run on this host; "" if unknown.

@@ -92,7 +92,7 @@ std::string Monitor::invite() {
   std::lock_guard<std::mutex> lock(mutex_);
   token_ = randomToken();
   uint16_t port = 0;
-  listener_ = listenOnAnyPort(launch_.size, port);
+  listener_ = listenOn(launch_.size, port);
   std::ostringstream line;
   line << toHex(token_) << ' ' << port << ' ' << hostName();
   for (const std::string &address : ownAddresses())

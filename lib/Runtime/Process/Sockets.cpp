@@ -31,7 +31,7 @@ static void tune(int socket) {
   (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
 }
 
-int runtime::listenOnAnyPort(uint32_t backlog, uint16_t &port) {
+int runtime::listenOn(uint32_t backlog, uint16_t &port) {
   // One socket for both families, or IPv4 where the kernel lacks the other.
   sockaddr_storage address = {};
   socklen_t length = sizeof(sockaddr_in6);
@@ -42,18 +42,23 @@ int runtime::listenOnAnyPort(uint32_t backlog, uint16_t &port) {
     auto *any = reinterpret_cast<sockaddr_in6 *>(&address);
     any->sin6_family = AF_INET6;
     any->sin6_addr = in6addr_any;
+    any->sin6_port = htons(port);
   } else {
     result = socket(AF_INET, SOCK_STREAM, 0);
     auto *any = reinterpret_cast<sockaddr_in *>(&address);
     any->sin_family = AF_INET;
     any->sin_addr.s_addr = htonl(INADDR_ANY);
+    any->sin_port = htons(port);
     length = sizeof(sockaddr_in);
   }
+  int on = 1;
+  (void)setsockopt(result, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (result < 0 ||
       bind(result, reinterpret_cast<sockaddr *>(&address), length) != 0 ||
       listen(result, static_cast<int>(backlog)) != 0 ||
       getsockname(result, reinterpret_cast<sockaddr *>(&address), &length) != 0)
-    failed("expected a TCP socket to listen on, got: ", std::strerror(errno),
+    failed("expected a TCP socket to listen on",
+           port ? text(" port ", port) : "", ", got: ", std::strerror(errno),
            "; the processes of a run need TCP");
   tune(result);
   port = ntohs(address.ss_family == AF_INET6
@@ -72,7 +77,6 @@ int runtime::acceptFrom(int listener) {
 int runtime::connectTo(const std::string &address, uint16_t port,
                        int milliseconds) {
   addrinfo hints = {}, *found = nullptr;
-  hints.ai_flags = AI_NUMERICHOST;
   hints.ai_socktype = SOCK_STREAM;
   if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints,
                   &found) != 0) {

@@ -15,12 +15,13 @@
 
 namespace soap::runtime {
 
-/// A non-blocking socket that listens on a free port of all addresses. Throws
-/// SOAP_FAILED.
-int listenOnAnyPort(uint32_t backlog, uint16_t &port);
+/// A non-blocking socket that listens on a port of all addresses; on a free
+/// one, which it returns, if `port` is 0. Throws SOAP_FAILED.
+int listenOn(uint32_t backlog, uint16_t &port);
 /// The next connection, or -1.
 int acceptFrom(int listener);
-/// A connected socket, or -1 (errno says why).
+/// A connected socket, or -1 (errno says why). The address is a number or a
+/// name.
 int connectTo(const std::string &address, uint16_t port, int milliseconds);
 
 /// The addresses of this host that others may reach, as numbers.

@@ -180,6 +180,39 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   *context = &contexts->emplace(device, CUctx_st{device}).first->second;
   return CUDA_SUCCESS;
 }
+CUresult cuDeviceGetPCIBusId(char *name, int length, CUdevice device) {
+  std::snprintf(name, static_cast<size_t>(length), "0000:%02x:00.0",
+                device + 1);
+  return CUDA_SUCCESS;
+}
+/// GPUs reach each other in pairs, 0 and 1, 2 and 3.
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice from, CUdevice to) {
+  if (from == to)
+    return CUDA_ERROR_INVALID_DEVICE;
+  *can = from / 2 == to / 2;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+  SOAP_BEGIN
+  static auto *enabled = new std::set<std::pair<int, int>>;
+  static std::mutex mutex;
+  int can = 0;
+  if (flags != 0 || cuDeviceCanAccessPeer(&can, currentContext->gpu,
+                                          peer->gpu) != CUDA_SUCCESS)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!can)
+    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  std::lock_guard<std::mutex> lock(mutex);
+  return enabled->insert({currentContext->gpu, peer->gpu}).second
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+CUresult cuCtxGetDevice(CUdevice *device) {
+  if (!currentContext)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  *device = currentContext->gpu;
+  return CUDA_SUCCESS;
+}
 CUresult cuCtxSetCurrent(CUcontext context) {
   currentContext = context;
   return CUDA_SUCCESS;
@@ -247,6 +280,23 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
   return enqueue(stream, text("copy, ", bytes, " bytes"), [=] {
     std::memcpy(range(to, bytes), range(from, bytes), bytes);
   });
+}
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext target, CUdeviceptr from,
+                           CUcontext source, size_t bytes, CUstream stream) {
+  return enqueue(stream,
+                 text("copy from GPU ", source->gpu, " to GPU ", target->gpu,
+                      ", ", bytes, " bytes"),
+                 [=] {
+                   auto place = [&](CUdeviceptr pointer, CUcontext context) {
+                     uint32_t owner = 0;
+                     (void)emulated::privateAddress(
+                         DevicePointer(uintptr_t{pointer}), &owner);
+                     if (owner != static_cast<uint32_t>(context->gpu))
+                       throw std::runtime_error("memory of another GPU");
+                     return range(pointer, bytes);
+                   };
+                   std::memcpy(place(to, target), place(from, source), bytes);
+                 });
 }
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
   if (copy->srcPitch < copy->WidthInBytes ||

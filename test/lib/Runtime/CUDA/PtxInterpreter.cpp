@@ -180,6 +180,11 @@ void Block::load(Thread &thread, const Instruction &in) {
   for (unsigned i = 0; i != count; ++i) {
     uint64_t value = 0;
     std::memcpy(&value, from + i * type.bytes, type.bytes);
+    // A signed value is one in the whole register.
+    unsigned unused = 64 - 8 * type.bytes;
+    if (type.type == Type::S && unused)
+      value = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >>
+                                    unused);
     write(thread, count == 1 ? in.operands[0] : in.operands[0].elements.at(i),
           value);
   }

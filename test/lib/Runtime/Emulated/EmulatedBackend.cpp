@@ -85,7 +85,7 @@ class HeldTransport final : public Transport {
 public:
   HeldTransport(const TransportOptions &options, const BackendTraits &traits)
       : channels_(makeHeldChannels(options.channels,
-                                   options.isLocal && !options.isThrottled)),
+                                   !options.peers && !options.isThrottled)),
         staged_(makeStagedTransport(*channels_, traits)) {}
 
   std::unique_ptr<RowAction> makeExchange(BackendDevice &device,
@@ -125,7 +125,7 @@ public:
   }
   std::unique_ptr<Transport>
   makeTransport(const TransportOptions &options) const override {
-    if (Settings::fromEnvironment().isOrdered && options.isLocal &&
+    if (Settings::fromEnvironment().isOrdered && !options.peers &&
         !options.isThrottled)
       return makeOrderedTransport();
     return std::make_unique<HeldTransport>(options, traits());

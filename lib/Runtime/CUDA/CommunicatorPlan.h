@@ -1,0 +1,42 @@
+//===- CommunicatorPlan.h - Which groups get communicators ------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_CUDA_COMMUNICATORPLAN_H
+#define SOAP_LIB_RUNTIME_CUDA_COMMUNICATORPLAN_H
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace soap::runtime::cuda {
+
+/// The groups of devices that get a communicator, the same in all processes. A
+/// communicator takes memory of each of its GPUs, so a device is in at most so
+/// many; what other groups do is sent and received over that of all devices.
+class CommunicatorPlan {
+public:
+  /// What one device may be in, that of all devices included.
+  static constexpr unsigned kMostPerDevice = 16;
+
+  /// `groups`: of all collectives, in table order. The first ones get theirs.
+  CommunicatorPlan(uint32_t devices,
+                   const std::vector<std::vector<uint32_t>> &groups,
+                   unsigned mostPerDevice = kMostPerDevice);
+
+  /// Members by rank. The first group is that of all devices, in order.
+  const std::vector<std::vector<uint32_t>> &groups() const { return groups_; }
+  /// The number of a group's communicator; nothing if it has none.
+  std::optional<size_t> find(const std::vector<uint32_t> &group) const;
+
+private:
+  std::vector<std::vector<uint32_t>> groups_;
+};
+
+} // namespace soap::runtime::cuda
+
+#endif // SOAP_LIB_RUNTIME_CUDA_COMMUNICATORPLAN_H
