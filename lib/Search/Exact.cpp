@@ -23,9 +23,15 @@ using llvm::SmallVector;
 namespace {
 class Exact final : public SearchAlgorithm {
 public:
-  llvm::StringRef name() const override { return "exact"; }
+  explicit Exact(ExactChoices choices) : choices_(choices) {}
+  llvm::StringRef name() const override {
+    return choices_ == ExactChoices::Layers ? "exact-layers" : "exact";
+  }
   llvm::Expected<SearchResult> run(const SearchProblem &problem,
                                    const SearchOptions &options) override;
+
+private:
+  ExactChoices choices_;
 };
 } // namespace
 
@@ -93,9 +99,15 @@ int64_t ExactSearch::search(size_t depth, int64_t limitNs) {
 void ExactSearch::descend() {
   StrategyWalk walk(problem_, space_.configurations(), run_.tables());
   auto isInside = [&](const Strategy &strategy) {
-    return llvm::all_of(space_.groups(), [&](int32_t group) {
-      return space_.find(group,
-                         strategy.configs[graph_.group(group).front()]) >= 0;
+    return llvm::all_of(space_.groups(), [&](int32_t owner) {
+      auto configOf = [&](int32_t group) -> const Configuration & {
+        return strategy.configs[graph_.group(group).front()];
+      };
+      int32_t choice = space_.find(owner, configOf(owner));
+      return choice >= 0 &&
+             llvm::all_of(space_.followers(owner), [&](int32_t group) {
+               return space_.choices(group)[choice] == configOf(group);
+             });
     });
   };
   auto descendFrom = [&](const Strategy &start) {
@@ -105,11 +117,16 @@ void ExactSearch::descend() {
     for (bool changes = true; changes && !run_.isOver();) {
       changes = false;
       for (int32_t group : space_.groups())
-        for (const Configuration &choice : space_.choices(group))
-          if (walk.tryGroup(group, choice, walk.stepNs() - 1)) {
+        for (size_t choice = 0; choice < space_.choices(group).size();
+             ++choice) {
+          SmallVector<StrategyWalk::GroupChoice, 4> all;
+          for (int32_t member : space_.followers(group))
+            all.push_back({member, &space_.choices(member)[choice]});
+          if (walk.tryGroups(all, walk.stepNs() - 1)) {
             walk.keep();
             changes = true;
           }
+        }
     }
     if (walk.stepNs() < run_.bestNs())
       run_.noteBest(walk.current());
@@ -150,7 +167,7 @@ llvm::Expected<SearchResult> Exact::run(const SearchProblem &problem,
   if (!begun)
     return begun.takeError();
   SearchRun &run = **begun;
-  ExactSpace space(problem, options.maxTasks);
+  ExactSpace space(problem, options.maxTasks, choices_);
   if (double pairs = space.numPairs(); pairs > ExactSpace::mostPairs)
     return llvm::createStringError(
         "expected at most " + llvm::Twine(std::lround(ExactSpace::mostPairs)) +
@@ -169,6 +186,7 @@ llvm::Expected<SearchResult> Exact::run(const SearchProblem &problem,
   return run.finish(isProved ? StopReason::Proved : StopReason::Budget);
 }
 
-std::unique_ptr<SearchAlgorithm> soap::createExact() {
-  return std::make_unique<Exact>();
+std::unique_ptr<SearchAlgorithm> soap::createExact(bool layers) {
+  return std::make_unique<Exact>(layers ? ExactChoices::Layers
+                                        : ExactChoices::Operations);
 }

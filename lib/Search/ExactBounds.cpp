@@ -47,8 +47,7 @@ void ExactSearch::launch(const Decision &decision) {
     Pass(tasks_, state_, record).launch(position);
     const NodeTasks &tasks = tasks_.nodeTasks(node);
     int64_t end = 0;
-    for (const auto &copies :
-         space_.tiles(node, choiceOf_[graph_.node(node).group])) {
+    for (const auto &copies : space_.tiles(node, choiceOf(node))) {
       int64_t first = INT64_MAX;
       for (int32_t device : copies)
         first =
@@ -70,7 +69,7 @@ int64_t ExactSearch::boundNs(size_t depth) {
   for (int32_t node : tasks_.order()) {
     if (launchedBy_[tasks_.rank(node)] <= static_cast<int32_t>(depth))
       continue;
-    int32_t choice = choiceOf_[graph_.node(node).group];
+    int32_t choice = choiceOf(node);
     if (choice < 0)
       work += space_.leastWorkNs(node);
     else
@@ -91,7 +90,7 @@ int64_t ExactSearch::boundNs(size_t depth) {
 int64_t ExactSearch::pathNs(size_t depth) {
   int64_t bound = 0;
   for (int32_t node : tasks_.order()) {
-    int32_t choice = choiceOf_[graph_.node(node).group];
+    int32_t choice = choiceOf(node);
     if (choice < 0)
       continue;
     // Launched nodes keep their exact ends, those before them are in these.
@@ -99,8 +98,9 @@ int64_t ExactSearch::pathNs(size_t depth) {
       ends_[node] = 0;
       for (int32_t number : space_.edgesInto(node)) {
         const ExactSpace::Edge &edge = space_.edges()[number];
-        int32_t from = choiceOf_[graph_.node(edge.from).group];
-        int64_t delay = from < 0 ? -1 : space_.delay(edge, from, choice);
+        int32_t from = choiceOf(edge.from);
+        int64_t delay =
+            from < 0 ? -1 : space_.plannedDelay(number, from, choice);
         if (delay >= 0)
           ends_[node] = std::max(ends_[node], ends_[edge.from] + delay);
       }

@@ -12,7 +12,7 @@ using namespace soap::detail;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-ExactSearch::ExactSearch(SearchRun &run, const ExactSpace &space)
+ExactSearch::ExactSearch(SearchRun &run, ExactSpace &space)
     : run_(run), problem_(run.problem()), graph_(problem_.graph), space_(space),
       strategy_(singleDevice(graph_, problem_.topology)),
       tasks_(problem_, &run.tables()), choiceOf_(graph_.numGroups(), -1),
@@ -54,7 +54,7 @@ SmallVector<int32_t, 8> ExactSearch::neededAt(int32_t position) const {
   SmallVector<int32_t, 8> groups;
   auto add = [&](int32_t node) {
     if (graph_.node(node).role == NodeRole::Compute)
-      groups.push_back(graph_.node(node).group);
+      groups.push_back(space_.ownerOf(node));
   };
   auto addReaders = [&](int32_t value) {
     for (const GraphValue::Use &use : graph_.value(value).uses)
@@ -106,10 +106,10 @@ void ExactSearch::findLive() {
       if (at >= 0 && !isLater(at))
         decision.liveValues.push_back(id);
       if (graph_.node(value.producer).role == NodeRole::Compute)
-        isLive[graph_.node(value.producer).group] = true;
+        isLive[space_.ownerOf(value.producer)] = true;
       for (const GraphValue::Use &use : value.uses)
         if (graph_.node(use.node).role == NodeRole::Compute)
-          isLive[graph_.node(use.node).group] = true;
+          isLive[space_.ownerOf(use.node)] = true;
     }
     for (const Decision &earlier : ArrayRef(decisions_).take_front(depth + 1))
       if (isLive[earlier.group])

@@ -40,7 +40,7 @@ private:
 
 class ExactSearch {
 public:
-  ExactSearch(SearchRun &run, const ExactSpace &space);
+  ExactSearch(SearchRun &run, ExactSpace &space);
 
   /// Descends from starts in the space, so that there is something to beat.
   void descend();
@@ -65,6 +65,9 @@ private:
   void findLive();
   llvm::SmallVector<int32_t, 8> neededAt(int32_t position) const;
   void assign(int32_t group, int32_t choice);
+  int32_t choiceOf(int32_t node) const {
+    return choiceOf_[space_.ownerOf(node)];
+  }
   void launch(const Decision &decision);
   int64_t boundNs(size_t depth);
   int64_t pathNs(size_t depth);
@@ -78,7 +81,7 @@ private:
   SearchRun &run_;
   const SearchProblem &problem_;
   const OperatorGraph &graph_;
-  const ExactSpace &space_;
+  ExactSpace &space_;
   Strategy strategy_;
   TaskGraph tasks_;
   std::vector<Decision> decisions_;

@@ -7,16 +7,46 @@
 
 #include "ExactSpace.h"
 #include "DegreesCosts.h"
+#include "Followers.h"
+#include "ValuePlans.h"
 #include <map>
 
 using namespace soap;
 using namespace soap::detail;
 using llvm::SmallVector;
 
-ExactSpace::ExactSpace(const SearchProblem &problem, int32_t maxTasks)
+ExactSpace::ExactSpace(const SearchProblem &problem, int32_t maxTasks,
+                       ExactChoices whose)
     : problem_(problem), space_(problem.graph, problem.topology, maxTasks),
+      moves_(problem.topology), owners_(problem.graph.numGroups()),
+      followers_(problem.graph.numGroups()),
       choices_(problem.graph.numGroups()), tables_(problem.graph.numNodes()) {
+  const OperatorGraph &graph = problem.graph;
+  Followers followers(graph);
+  auto isComputed = [&](int32_t value) {
+    int32_t producer = graph.value(value).producer;
+    return graph.node(producer).role == NodeRole::Compute &&
+           !followers.isPreparation(producer);
+  };
   for (int32_t group : space_.groups()) {
+    int32_t leader = graph.group(group).front();
+    bool follows =
+        whose == ExactChoices::Layers && followers.isLight(leader) &&
+        1 == llvm::count_if(graph.node(leader).operands,
+                            [&](int32_t value) { return isComputed(value); });
+    int32_t operand = follows ? mainOperand(graph, leader) : -1;
+    if (operand >= 0 && !isComputed(graph.node(leader).operands[operand]))
+      operand = -1;
+    owners_[group] =
+        operand < 0
+            ? group
+            : ownerOf(
+                  graph.value(graph.node(leader).operands[operand]).producer);
+    followers_[owners_[group]].push_back(group);
+    if (owners_[group] == group)
+      groups_.push_back(group);
+  }
+  for (int32_t group : groups_) {
     if (space_.size(group) <= mostOfGroup) {
       choices_[group] = space_.all(group);
       continue;
@@ -31,12 +61,32 @@ ExactSpace::ExactSpace(const SearchProblem &problem, int32_t maxTasks)
         choices_[group].push_back(std::move(config));
       }
   }
+  addFollowers();
   leastLatencyNs_ = INT64_MAX;
   for (int32_t from = 0; from < problem.topology.numDevices(); ++from)
     for (int32_t to = 0; to < problem.topology.numDevices(); ++to)
       if (from != to)
         leastLatencyNs_ = std::min(leastLatencyNs_,
                                    problem.topology.route(from, to).latencyNs);
+}
+
+/// Where the degrees do not carry over, what follows is whole on one device.
+void ExactSpace::addFollowers() {
+  const OperatorGraph &graph = problem_.graph;
+  Strategy scratch = singleDevice(graph, problem_.topology);
+  for (int32_t owner : groups_)
+    for (const Configuration &choice : choices_[owner]) {
+      space_.assign(scratch, owner, choice);
+      for (int32_t group : llvm::drop_begin(followers_[owner])) {
+        int32_t leader = graph.group(group).front();
+        Configuration config =
+            followOperand(graph, scratch, leader, mainOperand(graph, leader));
+        if (!space_.allows(group, config.degrees))
+          config = onDevice(graph.node(leader), choice.devices.front());
+        space_.assign(scratch, group, config);
+        choices_[group].push_back(std::move(config));
+      }
+    }
 }
 
 double ExactSpace::size() const {
@@ -68,12 +118,14 @@ int32_t ExactSpace::find(int32_t group, const Configuration &config) const {
 void ExactSpace::assign(Strategy &strategy, int32_t group, int32_t choice,
                         llvm::SmallVectorImpl<int32_t> &changed) const {
   const OperatorGraph &graph = problem_.graph;
-  space_.assign(strategy, group, choices_[group][choice]);
-  for (int32_t node : graph.group(group)) {
-    changed.push_back(node);
-    // Parameters follow whoever reads them now.
-    deriveEnds(strategy, graph, problem_.topology, node, &changed);
-  }
+  for (int32_t member : followers_[group])
+    space_.assign(strategy, member, choices_[member][choice]);
+  for (int32_t member : followers_[group])
+    for (int32_t node : graph.group(member)) {
+      changed.push_back(node);
+      // Parameters follow whoever reads them now.
+      deriveEnds(strategy, graph, problem_.topology, node, &changed);
+    }
   llvm::sort(changed);
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
 }
@@ -167,18 +219,113 @@ void ExactSpace::addEdge(int32_t node, int32_t operand) {
       reader.spec.operands[operand].unreduced ||
       producer.spec.results[value.result].combine == Combine::Same)
     return;
-  Edge edge{value.producer, node, {}};
+  Edge edge{value.producer, node, id, operand, {}, {}, {}, {}};
+  bool isSameOwner = ownerOf(edge.from) == ownerOf(edge.to);
   edge.delays.reserve(numChoices(edge.from) * numChoices(edge.to));
   for (size_t from = 0; from < numChoices(edge.from); ++from)
     for (size_t to = 0; to < numChoices(edge.to); ++to)
-      // Members of one group have the same choice.
-      edge.delays.push_back(producer.group == reader.group && from != to
+      edge.delays.push_back(isSameOwner && from != to
                                 ? -1
                                 : delayOf(id, operand, node,
                                           static_cast<int32_t>(from),
                                           static_cast<int32_t>(to)));
+  // With one reader, the plan of a value is that of the pair alone.
+  if (value.uses.size() == 1 && reader.writtenOperand < 0)
+    addPlaces(edge);
   tables_[node].inputs.push_back(static_cast<int32_t>(edges_.size()));
   edges_.push_back(std::move(edge));
+}
+
+void ExactSpace::addPlaces(Edge &edge) const {
+  const OperatorGraph &graph = problem_.graph;
+  Strategy scratch = singleDevice(graph, problem_.topology);
+  for (const Configuration &config : tables_[edge.from].configs) {
+    scratch.configs[edge.from] = config;
+    layoutOf(graph, scratch, edge.value, edge.layouts.emplace_back());
+  }
+  for (const Configuration &config : tables_[edge.to].configs) {
+    scratch.configs[edge.to] = config;
+    needOf(graph, scratch, edge.value, 0, edge.needs.emplace_back());
+  }
+  edge.isPlanned.assign(edge.delays.size(), false);
+}
+
+int64_t ExactSpace::plannedDelay(int32_t number, int32_t from, int32_t to) {
+  Edge &edge = edges_[number];
+  size_t place = from * numChoices(edge.to) + to;
+  int64_t &delay = edge.delays[place];
+  if (delay >= 0 && !edge.isPlanned.empty() && !edge.isPlanned[place]) {
+    edge.isPlanned[place] = true;
+    delay = std::max(delay, plannedDelayOf(edge, from, to));
+  }
+  return delay;
+}
+
+/// The last tile may be any, and its device has then ended. As it has no copy,
+/// all that the plan does with it comes behind it.
+int64_t ExactSpace::plannedDelayOf(const Edge &edge, int32_t from, int32_t to) {
+  const Layout &layout = edge.layouts[from];
+  const Need &need = edge.needs[to];
+  const NodeTable &read = tables_[edge.to];
+  if (tables_[edge.from].configs[from].degrees.replicate > 1 ||
+      need.parts > 1 || need.devices.empty())
+    return 0;
+  auto eachOnce = [](llvm::ArrayRef<int32_t> devices) {
+    SmallVector<int32_t, 8> result(devices);
+    llvm::sort(result);
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+  };
+  SmallVector<int32_t, 8> writers = eachOnce(layout.devices),
+                          readers = eachOnce(need.devices);
+  auto delays = moves_.delays(layout, need,
+                              problem_.graph.value(edge.value).elementBytes);
+  int64_t least = INT64_MAX;
+  for (const auto &holders : tables_[edge.from].tiles[from]) {
+    auto writer = llvm::find(writers, holders.front());
+    if (writer == writers.end())
+      return 0;
+    int64_t longest = 0;
+    for (auto [tile, devices] : llvm::enumerate(read.tiles[to])) {
+      int64_t first = INT64_MAX; // Of the copies of the reader's tile.
+      for (int32_t device : devices) {
+        auto reader = llvm::find(readers, device);
+        first = std::min(
+            first,
+            reader == readers.end()
+                ? 0
+                : delays[writer - writers.begin()][reader - readers.begin()] +
+                      read.tileNs[to][tile]);
+      }
+      longest = std::max(longest, first);
+    }
+    least = std::min(least, longest);
+  }
+  return least;
+}
+
+/// How long a step goes on behind one choice, over the choices of a reader: the
+/// least. Plans are made in the order of what they could be best for.
+int64_t ExactSpace::leastBehind(int32_t number, int32_t from) {
+  const Edge &edge = edges_[number];
+  bool isSameOwner = ownerOf(edge.from) == ownerOf(edge.to);
+  auto count = static_cast<int32_t>(numChoices(edge.to));
+  std::vector<std::pair<int64_t, int32_t>> choices;
+  auto behind = [&](int64_t delay, int32_t to) {
+    return delay < 0 ? 0 : delay + tailNs(edge.to, to);
+  };
+  for (int32_t to = isSameOwner ? from : 0,
+               end = isSameOwner ? from + 1 : count;
+       to < end; ++to)
+    choices.push_back({behind(delay(edge, from, to), to), to});
+  llvm::sort(choices);
+  int64_t least = INT64_MAX;
+  for (auto [ns, to] : choices) {
+    if (ns >= least)
+      break;
+    least = std::min(least, behind(plannedDelay(number, from, to), to));
+  }
+  return least;
 }
 
 bool ExactSpace::prepare(llvm::function_ref<bool()> stop) {
@@ -196,21 +343,13 @@ bool ExactSpace::prepare(llvm::function_ref<bool()> stop) {
   }
   // Readers stand behind what they read, so their tails are known first.
   for (size_t index = edges_.size(); index-- > 0;) {
-    const Edge &edge = edges_[index];
-    std::vector<int64_t> &tails = tables_[edge.from].tails;
-    bool isSameGroup = graph.node(edge.from).group == graph.node(edge.to).group;
+    auto number = static_cast<int32_t>(index);
+    std::vector<int64_t> &tails = tables_[edges_[index].from].tails;
     for (size_t from = 0; from < tails.size(); ++from) {
-      int64_t least = INT64_MAX;
-      for (size_t to = 0; to < numChoices(edge.to); ++to) {
-        if (isSameGroup && from != to)
-          continue;
-        int64_t after =
-            delay(edge, static_cast<int32_t>(from), static_cast<int32_t>(to));
-        least = std::min(
-            least,
-            after < 0 ? 0 : after + tailNs(edge.to, static_cast<int32_t>(to)));
-      }
-      tails[from] = std::max(tails[from], least);
+      if (stop())
+        return false;
+      tails[from] = std::max(tails[from],
+                             leastBehind(number, static_cast<int32_t>(from)));
     }
   }
   return true;

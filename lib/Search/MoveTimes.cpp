@@ -30,14 +30,13 @@ static SmallVector<int32_t, 64> devicesIn(ArrayRef<int32_t> devices) {
   return result;
 }
 
-int64_t MoveTimes::ns(const Layout &layout, const Need &need,
-                      int64_t elementBytes) {
+ValueTasks MoveTimes::compile(const Layout &layout, const Need &need,
+                              int64_t elementBytes, ArrayRef<int32_t> writers,
+                              ArrayRef<int32_t> readers) {
   auto route = [&](int32_t from, int32_t to) {
     return topology_.routeCost(from, to);
   };
   const FlatPlan &plan = planner_.plan(layout, need, route, topology_.host());
-  SmallVector<int32_t, 64> writers = devicesIn(layout.devices),
-                           readers = devicesIn(need.devices);
   NodeTasks producer;
   producer.devices = writers;
   // Outputs of the graph read on the host, and do not compute.
@@ -46,13 +45,43 @@ int64_t MoveTimes::ns(const Layout &layout, const Need &need,
       /*node=*/0, computes ? readers : ArrayRef<int32_t>(), computes};
   int32_t only = 0;
   arena_.Reset();
-  ValueTasks tasks = compiler_.compile(
+  return compiler_.compile(
       {plan, elementBytes, producer, /*producerComputes=*/true, consumer, only},
       arena_);
+}
+
+int64_t MoveTimes::ns(const Layout &layout, const Need &need,
+                      int64_t elementBytes) {
+  SmallVector<int32_t, 64> writers = devicesIn(layout.devices),
+                           readers = devicesIn(need.devices);
+  ValueTasks tasks = compile(layout, need, elementBytes, writers, readers);
   if (tasks.numSlots == 0 && tasks.uses[0].unpackDevices.empty())
     return 0;
-  int64_t ready = simulate(tasks, readers);
-  return computes ? ready : *llvm::max_element(resources_);
+  SmallVector<int64_t, 64> ends(writers.size(), 0);
+  resources_.assign(2 * (topology_.numDevices() + 1) + topology_.numResources(),
+                    0);
+  simulate(tasks, writers, ends, readers);
+  return *llvm::max_element(
+      llvm::is_contained(readers, topology_.host()) ? resources_ : ready_);
+}
+
+std::vector<SmallVector<int64_t, 8>> MoveTimes::delays(const Layout &layout,
+                                                       const Need &need,
+                                                       int64_t elementBytes) {
+  SmallVector<int32_t, 64> writers = devicesIn(layout.devices),
+                           readers = devicesIn(need.devices);
+  ValueTasks tasks = compile(layout, need, elementBytes, writers, readers);
+  std::vector<SmallVector<int64_t, 8>> result;
+  SmallVector<int64_t, 64> ends(writers.size(), never);
+  for (auto [index, writer] : llvm::enumerate(writers)) {
+    resources_.assign(
+        2 * (topology_.numDevices() + 1) + topology_.numResources(), never);
+    resources_[writer] = ends[index] = 0;
+    simulate(tasks, writers, ends, readers);
+    ends[index] = never;
+    result.emplace_back(ready_.begin(), ready_.end());
+  }
+  return result;
 }
 
 /// A compute step on some devices.
@@ -67,11 +96,12 @@ void MoveTimes::copy(ArrayRef<int32_t> devices, ArrayRef<int64_t> ns,
     end = resources_[device] = end + duration;
 }
 
-int64_t MoveTimes::simulate(const ValueTasks &tasks,
-                            ArrayRef<int32_t> readers) {
+/// Begins with the streams and links that are in `resources_`.
+void MoveTimes::simulate(const ValueTasks &tasks, ArrayRef<int32_t> writers,
+                         ArrayRef<int64_t> writerEnds,
+                         ArrayRef<int32_t> readers) {
   size_t numEnds = topology_.numDevices() + 1;
-  resources_.assign(2 * numEnds + topology_.numResources(), 0);
-  slots_.assign(tasks.numSlots, 0);
+  slots_.assign(tasks.numSlots, never);
   llvm::MutableArrayRef<int64_t> all(resources_), slots(slots_);
   Timeline timeline{all.take_front(numEnds), all.slice(numEnds, numEnds),
                     all.drop_front(2 * numEnds)};
@@ -81,9 +111,13 @@ int64_t MoveTimes::simulate(const ValueTasks &tasks,
     size_t count = action.devices.size();
     copy(action.packDevices, action.packNs, action.packWaits,
          slots.slice(action.packSlot, action.packDevices.size()));
-    start_.assign(count, 0);
+    start_.assign(count, never);
     for (const Wait &wait : action.moveWaits)
       start_[wait.at] = std::max(start_[wait.at], slots_[wait.slot]);
+    for (const Wait &wait : action.producerWaits)
+      start_[wait.at] = std::max(start_[wait.at], writerEnds[wait.slot]);
+    if (count == 0)
+      continue; // The copies for a drain.
     if (action.form == ActionTasks::Form::Collective) {
       int64_t ready = *llvm::max_element(start_);
       int64_t start =
@@ -102,14 +136,14 @@ int64_t MoveTimes::simulate(const ValueTasks &tasks,
     std::copy(end_.begin(), end_.end(), slots_.begin() + action.slot);
   }
   const UseTasks &use = tasks.uses[0];
-  end_.assign(use.unpackDevices.size(), 0);
+  end_.assign(use.unpackDevices.size(), never);
   copy(use.unpackDevices, use.unpackNs, use.unpackWaits, end_);
-  int64_t ready = 0;
+  ready_.clear();
   for (int32_t device : readers)
-    ready = std::max(ready, timeline.compute[device]);
+    ready_.push_back(timeline.compute[device]);
   for (const Wait &wait : use.computeWaits)
-    ready = std::max(ready, slots_[wait.slot]);
-  return ready;
+    if (static_cast<size_t>(wait.at) < ready_.size())
+      ready_[wait.at] = std::max(ready_[wait.at], slots_[wait.slot]);
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,8 +26,24 @@ public:
   /// step does for it is done; moving it there takes no time.
   int64_t ns(const Layout &layout, const Need &need, int64_t elementBytes);
 
+  /// No task starts later because of this.
+  static constexpr int64_t never = -(int64_t(1) << 50);
+  /// How much later than the producer has ended on a device the readers can
+  /// start, at the least, wherever else it has ended before: row i is about
+  /// the i-th of the different devices of the layout, ascending, and has an
+  /// entry for each of the different devices of the need, ascending. Entries
+  /// far below 0 (`never` and a few seconds) say that nothing follows. The need
+  /// is one of a node that computes.
+  std::vector<llvm::SmallVector<int64_t, 8>>
+  delays(const Layout &layout, const Need &need, int64_t elementBytes);
+
 private:
-  int64_t simulate(const ValueTasks &tasks, llvm::ArrayRef<int32_t> readers);
+  ValueTasks compile(const Layout &layout, const Need &need,
+                     int64_t elementBytes, llvm::ArrayRef<int32_t> writers,
+                     llvm::ArrayRef<int32_t> readers);
+  void simulate(const ValueTasks &tasks, llvm::ArrayRef<int32_t> writers,
+                llvm::ArrayRef<int64_t> writerEnds,
+                llvm::ArrayRef<int32_t> readers);
   void copy(llvm::ArrayRef<int32_t> devices, llvm::ArrayRef<int64_t> ns,
             llvm::ArrayRef<Wait> waits, llvm::MutableArrayRef<int64_t> ends);
 
@@ -37,6 +53,7 @@ private:
   SlabPool pool_;
   PlanArena arena_{pool_};
   std::vector<int64_t> resources_, slots_, start_, end_;
+  std::vector<int64_t> ready_; ///< Per reader, when it can start.
 };
 
 /// Layouts and needs, each once, and how long each pair of them takes.

@@ -27,8 +27,15 @@ void StrategyWalk::start(const Strategy &strategy) {
 std::optional<int64_t> StrategyWalk::tryGroup(int32_t group,
                                               const Configuration &config,
                                               int64_t limit) {
+  return tryGroups(GroupChoice(group, &config), limit);
+}
+
+std::optional<int64_t>
+StrategyWalk::tryGroups(llvm::ArrayRef<GroupChoice> choices, int64_t limit) {
   edit_.clear();
-  Change(context_, current_, edit_).set(group, config);
+  Change change(context_, current_, edit_);
+  for (auto [group, config] : choices)
+    change.set(group, *config);
   return simulate(limit);
 }
 

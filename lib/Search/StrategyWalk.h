@@ -31,6 +31,10 @@ public:
   /// follows. Else nothing, and all is as before.
   std::optional<int64_t> tryGroup(int32_t group, const Configuration &config,
                                   int64_t limit);
+  /// The same for several groups at once, each of which stands once.
+  using GroupChoice = std::pair<int32_t, const Configuration *>;
+  std::optional<int64_t> tryGroups(llvm::ArrayRef<GroupChoice> choices,
+                                   int64_t limit);
   std::optional<int64_t> tryUpdate(int32_t update, const Configuration &config,
                                    int64_t limit);
   void keep();

@@ -58,29 +58,13 @@ void TaskExpansion::addNode(int32_t id, MemoryAccount memory,
   const Degrees &degrees = expanded.config.degrees;
   expanded.firstTask = static_cast<int32_t>(scheduled.tasks.size());
   const DegreesCost &cost = costs_.of(id, degrees);
+  llvm::ArrayRef<int64_t> bytes = bytesOf(id, memory);
   for (auto [index, place] : llvm::enumerate(expanded.config.devices)) {
-    auto number = static_cast<int64_t>(index);
     ScheduledGraph::Task task;
     task.unit = firstUnit_[node.group] + place;
     llvm::ArrayRef<int64_t> ns(cost.ns[cost.classOf[index]]);
     task.ns.assign(ns.begin(), ns.end());
-    int64_t &bytes = scheduled.unitBytes[task.unit];
-    for (auto [operand, value] : llvm::enumerate(node.operands)) {
-      const GraphValue &read = graph.value(value);
-      NodeRole role = graph.node(read.producer).role;
-      // A parameter counts where an update reads it, if there is one.
-      if ((role == NodeRole::Parameter &&
-           (!graph.findWrite(value) || node.update >= 0)) ||
-          role == NodeRole::Constant)
-        bytes += read.elementBytes *
-                 numElements(operandBox(node.spec, operand, degrees, number,
-                                        read.shape));
-    }
-    if (memory == MemoryAccount::Everything)
-      for (auto [result, value] : llvm::enumerate(node.results))
-        bytes += graph.value(value).elementBytes *
-                 numElements(resultBox(node.spec, result, degrees, number,
-                                       graph.value(value).shape));
+    scheduled.unitBytes[task.unit] += bytes[index];
     scheduled.tasks.push_back(std::move(task));
     groupOf_.push_back(node.group);
   }
@@ -89,6 +73,48 @@ void TaskExpansion::addNode(int32_t id, MemoryAccount memory,
     if (graph.node(producer).role == NodeRole::Compute)
       addInputs(id, static_cast<int32_t>(operand), scheduled);
   }
+}
+
+static void addDegrees(KeyBuilder &key, const Degrees &degrees) {
+  key.addAll(llvm::ArrayRef<int32_t>(degrees.loops));
+  key.add(degrees.replicate);
+}
+
+/// The memory that each task of a node takes.
+llvm::ArrayRef<int64_t> TaskExpansion::bytesOf(int32_t id,
+                                               MemoryAccount memory) {
+  const OperatorGraph &graph = problem_.graph;
+  const GraphNode &node = graph.node(id);
+  const Degrees &degrees = nodes_[id].config.degrees;
+  KeyBuilder key;
+  key.add(id);
+  key.add(static_cast<int64_t>(memory));
+  addDegrees(key, degrees);
+  auto [known, isNew] = bytes_.try_emplace(key.key());
+  std::vector<int64_t> &bytes = known->second;
+  if (!isNew)
+    return bytes;
+  bytes.assign(degrees.numTasks(), 0);
+  for (auto [operand, value] : llvm::enumerate(node.operands)) {
+    const GraphValue &read = graph.value(value);
+    NodeRole role = graph.node(read.producer).role;
+    // A parameter counts where an update reads it, if there is one.
+    if ((role == NodeRole::Parameter &&
+         (!graph.findWrite(value) || node.update >= 0)) ||
+        role == NodeRole::Constant)
+      for (auto [task, sum] : llvm::enumerate(bytes))
+        sum += read.elementBytes *
+               numElements(operandBox(node.spec, operand, degrees,
+                                      static_cast<int64_t>(task), read.shape));
+  }
+  if (memory == MemoryAccount::Everything)
+    for (auto [result, value] : llvm::enumerate(node.results))
+      for (auto [task, sum] : llvm::enumerate(bytes))
+        sum += graph.value(value).elementBytes *
+               numElements(resultBox(node.spec, result, degrees,
+                                     static_cast<int64_t>(task),
+                                     graph.value(value).shape));
+  return bytes;
 }
 
 /// True if a task makes another copy of what one with a smaller number makes.
@@ -103,40 +129,58 @@ static bool isCopyAlongLoops(const GraphNode &node, int32_t result,
   return false;
 }
 
-void TaskExpansion::addInputs(int32_t id, int32_t operand,
-                              ScheduledGraph &scheduled) const {
+llvm::ArrayRef<TaskExpansion::Piece> TaskExpansion::piecesOf(int32_t id,
+                                                             int32_t operand) {
   const GraphNode &reader = problem_.graph.node(id);
   const GraphValue &value = problem_.graph.value(reader.operands[operand]);
   const GraphNode &producer = problem_.graph.node(value.producer);
-  const Node &from = nodes_[value.producer], &to = nodes_[id];
-  const Degrees &made = from.config.degrees, &read = to.config.degrees;
+  const Degrees &made = nodes_[value.producer].config.degrees,
+                &read = nodes_[id].config.degrees;
+  KeyBuilder key;
+  key.add(id);
+  key.add(operand);
+  addDegrees(key, made);
+  addDegrees(key, read);
+  auto [known, isNew] = pieces_.try_emplace(key.key());
+  std::vector<Piece> &pieces = known->second;
+  if (!isNew)
+    return pieces;
   struct Tile {
-    int64_t first; ///< Of its copies.
+    int32_t first; ///< Of its copies.
     Box box;
   };
   std::vector<Tile> tiles;
-  for (int64_t task = 0; task < made.numTasks(); task += made.replicate)
+  for (int32_t task = 0; task < made.numTasks(); task += made.replicate)
     if (!isCopyAlongLoops(producer, value.result, made, task))
       tiles.push_back({task, resultBox(producer.spec, value.result, made, task,
                                        value.shape)});
   bool byPart = reader.spec.operands[operand].unreduced &&
                 made.numTasks() == read.numTasks();
-  for (int64_t task = 0; task < read.numTasks(); ++task) {
+  for (int32_t task = 0; task < read.numTasks(); ++task) {
     Box box = operandBox(reader.spec, operand, read, task, value.shape);
     if (isEmpty(box) && !box.empty())
       continue;
     for (const Tile &tile : tiles) {
       // Of copies, the one whose number is that of the reader's.
-      int64_t source = tile.first + task % read.replicate % made.replicate;
+      int32_t source = tile.first + task % read.replicate % made.replicate;
       if (byPart && source != task)
         continue;
       int64_t bytes =
           value.elementBytes * numElements(intersect(box, tile.box));
       if (bytes > 0)
-        scheduled.tasks[to.firstTask + task].inputs.push_back(
-            {from.firstTask + static_cast<int32_t>(source), bytes});
+        pieces.push_back({task, source, bytes});
     }
   }
+  return pieces;
+}
+
+void TaskExpansion::addInputs(int32_t id, int32_t operand,
+                              ScheduledGraph &scheduled) {
+  int32_t producer =
+      problem_.graph.value(problem_.graph.node(id).operands[operand]).producer;
+  for (const Piece &piece : piecesOf(id, operand))
+    scheduled.tasks[nodes_[id].firstTask + piece.reader].inputs.push_back(
+        {nodes_[producer].firstTask + piece.source, piece.bytes});
 }
 
 Strategy TaskExpansion::strategyOf(llvm::ArrayRef<Degrees> degrees,

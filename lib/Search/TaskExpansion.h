@@ -49,8 +49,15 @@ private:
     Configuration config; ///< `devices` are the places of leaders' tasks.
     int32_t firstTask = 0;
   };
+  /// What a task of a node reads from one of another.
+  struct Piece {
+    int32_t reader, source;
+    int64_t bytes;
+  };
   void addNode(int32_t id, MemoryAccount memory, ScheduledGraph &scheduled);
-  void addInputs(int32_t id, int32_t operand, ScheduledGraph &scheduled) const;
+  void addInputs(int32_t id, int32_t operand, ScheduledGraph &scheduled);
+  llvm::ArrayRef<int64_t> bytesOf(int32_t id, MemoryAccount memory);
+  llvm::ArrayRef<Piece> piecesOf(int32_t id, int32_t operand);
 
   SearchProblem problem_;
   ConfigurationSpace space_;
@@ -58,6 +65,12 @@ private:
   std::vector<Node> nodes_;
   std::vector<int32_t> firstUnit_; ///< Per group.
   std::vector<int32_t> groupOf_;   ///< Per task.
+  /// @{ Attempts to split one operation ask for the others again and again: by
+  /// node and degrees, the memory of every task; and by node, operand and the
+  /// degrees of both sides, who reads what from whom.
+  llvm::DenseMap<Key, std::vector<int64_t>> bytes_;
+  llvm::DenseMap<Key, std::vector<Piece>> pieces_;
+  /// @}
 };
 
 /// All nodes in the order of their start times, as far as operands allow it:

@@ -126,6 +126,90 @@ TEST(Exact, SaysHowLongAStepIsAtLeast) {
   EXPECT_GT(unfinished, 5);
 }
 
+/// The shortest step of all choices of a space.
+int64_t shortestStep(const SearchProblem &problem, const ExactSpace &space) {
+  Strategy strategy = singleDevice(problem.graph, problem.topology);
+  TaskGraph tasks(problem);
+  FullSimulator simulator(tasks);
+  std::vector<size_t> choices(space.groups().size(), 0);
+  for (int64_t shortest = INT64_MAX;;) {
+    llvm::SmallVector<int32_t, 16> changed;
+    for (auto [group, choice] : llvm::zip_equal(space.groups(), choices))
+      space.assign(strategy, group, static_cast<int32_t>(choice), changed);
+    tasks.setStrategy(strategy);
+    shortest = std::min(shortest, simulator.stepNs());
+    size_t digit = 0;
+    while (digit < choices.size() &&
+           ++choices[digit] == space.choices(space.groups()[digit]).size())
+      choices[digit++] = 0;
+    if (digit == choices.size())
+      return shortest;
+  }
+}
+
+TEST(ExactLayers, EqualsEnumeration) {
+  CostModel costs;
+  int tried = 0, smaller = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    OperatorGraph graph =
+        seed % 2 ? randomSmallGraph(seed, 4) : randomLayers(seed);
+    Topology machine = randomMachine(seed);
+    SearchProblem problem{graph, machine, costs};
+    SearchOptions options;
+    options.namedStarts = false;
+    options.maxTasks = fewTasks(graph, machine, 20000);
+    if (options.maxTasks == 0)
+      continue;
+    ExactSpace space(problem, options.maxTasks, ExactChoices::Layers);
+    smaller += space.size() < ExactSpace(problem, options.maxTasks).size();
+    ASSERT_LE(space.size(), 20000);
+    ++tried;
+    auto found = createExact(/*layers=*/true)->run(problem, options);
+    ASSERT_TRUE(bool(found)) << llvm::toString(found.takeError());
+    EXPECT_EQ(found->stop, StopReason::Proved);
+    EXPECT_EQ(found->stepNs, shortestStep(problem, space));
+    EXPECT_EQ(llvm::toString(problem.verify(found->strategy)), "");
+  }
+  EXPECT_GT(tried, 30);
+  EXPECT_GT(smaller, 5);
+}
+
+// What follows the end of one device is no later than what follows the ends of
+// all of them.
+TEST(MoveTimes, DelaysAreNoLongerThanTheWholeMove) {
+  int positive = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    OperatorGraph graph = randomSmallGraph(seed, 4);
+    Topology machine = randomMachine(seed);
+    ConfigurationSpace space(graph, machine);
+    MoveTimes times(machine);
+    Random random(seed, 0, 0);
+    Strategy strategy = singleDevice(graph, machine);
+    for (int32_t group : space.groups())
+      space.assign(strategy, group, space.sample(group, random));
+    for (int32_t id = 0; id < graph.numValues(); ++id) {
+      const GraphValue &value = graph.value(id);
+      if (graph.node(value.producer).role != NodeRole::Compute ||
+          value.uses.empty() ||
+          graph.node(value.uses[0].node).role != NodeRole::Compute)
+        continue;
+      Layout layout = layoutOf(graph, strategy, id);
+      Need need = needOf(graph, strategy, id, 0);
+      if (need.parts > 1 || need.devices.empty())
+        continue;
+      int64_t whole = times.ns(layout, need, value.elementBytes);
+      for (const auto &row : times.delays(layout, need, value.elementBytes))
+        for (int64_t delay : row) {
+          EXPECT_LE(delay, whole);
+          positive += delay > 0;
+        }
+    }
+  }
+  EXPECT_GT(positive, 20);
+}
+
 TEST(Prefixes, ForgetsWhatIsNoBetter) {
   Prefixes prefixes;
   EXPECT_TRUE(prefixes.add({1, 2}, {10, 20}));

@@ -179,8 +179,10 @@ std::unique_ptr<SearchAlgorithm> createLocal();
 
 /// Depth-first search with lower bounds (Jia et al., "Beyond data and model
 /// parallelism", section 8.4) over the strategies of a restricted space, in
-/// graph order; ended early, it says how short a step may be at best.
-std::unique_ptr<SearchAlgorithm> createExact();
+/// graph order; ended early, it says how short a step may be at best. With
+/// `layers`, operations without weights that reduce nothing follow what makes
+/// their main operand.
+std::unique_ptr<SearchAlgorithm> createExact(bool layers = false);
 
 /// How createPlacement() learns where to put whole operations.
 enum class PlacementLearner : uint8_t {

@@ -118,15 +118,16 @@ def SearchPass : Pass<"soap-search", "::mlir::ModuleOp"> {
     path (Yi et al., "Fast training of deep learning models over multiple GPUs",
     Algorithms 1 and 2). `local`: steepest descent over all neighbours. `exact`:
     depth-first search with lower bounds, which proves the optimum of a
-    restricted space. `placement-cross-entropy` and `placement-policy-gradient`:
+    restricted space; `exact-layers`: the same, light operations staying with
+    what they read. `placement-cross-entropy` and `placement-policy-gradient`:
     whole operations on devices, learned from simulated steps. `best:` and names
     separated by commas: several of them in one budget.
   }];
   let options = [
     Option<"algorithm", "algorithm", "std::string", "\"mcmc\"",
            "mcmc, exhaustive, optcnn, dpos, os-dpos, local, exact, "
-           "placement-cross-entropy or placement-policy-gradient; or best: and "
-           "several of them">,
+           "exact-layers, placement-cross-entropy or "
+           "placement-policy-gradient; or best: and several of them">,
     Option<"budget", "budget", "double", "60", "Limit in seconds">,
     Option<"proposals", "proposals", "uint64_t", "0",
            "Limit in proposals; 0 follows from the size of the graph">,
