@@ -13,7 +13,7 @@ class Soap:
 
     def __init__(self, path, feeds, cores, options):
         build = pathlib.Path(options["build"])
-        compiled = pathlib.Path(options["work"]) / "soap.so"
+        compiled = pathlib.Path(options["outputs"]).with_suffix(".so")
         subprocess.run([build / "bin/soap-compile", path, "--devices=1", f"--cores-per-device={cores}",
                         *options["compile"], "-o", compiled], check=True, stdout=subprocess.DEVNULL)
         info = json.loads(subprocess.run([build / "bin/soap-run", compiled, "--info", "--json"], check=True,

@@ -17,8 +17,10 @@ TURN_MS, TURN_STEPS = 400, 2
 class Worker:
     def __init__(self, engine, model, cores, work, build, compile_options):
         self.outputs = work / f"{engine}.npz"
-        task = {"engine": engine, "model": str(model), "cores": cores, "work": str(work), "build": str(build),
-                "compile": compile_options, "outputs": str(self.outputs)}
+        # "soap+--no-fuse": SOAP with one more option of the compiler.
+        name, *more = engine.split("+")
+        task = {"engine": name, "model": str(model), "cores": cores, "work": str(work), "build": str(build),
+                "compile": [*compile_options, *more], "outputs": str(self.outputs)}
         with open(work / f"{engine}.log", "w") as log:
             self.process = subprocess.Popen([sys.executable, "-m", "peers.worker", json.dumps(task)], text=True,
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)

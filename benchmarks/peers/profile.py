@@ -38,7 +38,7 @@ def class_of(event):
 
 
 def profile(name, batch, arguments):
-    """Time, flops and launches by class, medians over traced steps."""
+    """Milliseconds, flops and rows by class, of the fastest of the traced runs of every row."""
     work = arguments.work / f"{name}.b{batch}"
     work.mkdir(parents=True, exist_ok=True)
     model, compiled = work / "model.onnx", work / "profile.so"
@@ -50,22 +50,22 @@ def profile(name, batch, arguments):
     info = json.loads(subprocess.run([tools / "soap-run", compiled, "--info", "--json"], check=True, text=True,
                                      capture_output=True).stdout)
     flops = {kernel["key"]: kernel["flops"] for kernel in info["kernels"]}
-    steps = []
     trace = work / "trace.json"
+    command = ["taskset", "-c", ",".join(map(str, arguments.cores)), tools / "soap-run", compiled, "--warmup=2",
+               "--iterations=2", f"--trace={trace}"]
+    steps = []
     for _ in range(arguments.rounds):
-        subprocess.run(["taskset", "-c", ",".join(map(str, arguments.cores)), tools / "soap-run", compiled,
-                        "--warmup=2", "--iterations=2", f"--trace={trace}"], check=True, stdout=subprocess.DEVNULL)
-        events = [event for event in json.loads(trace.read_text())["traceEvents"]
-                  if event["ph"] == "X" and event["args"]["phase"] == "step"]
-        found = collections.defaultdict(lambda: [0.0, 0, 0])
-        for event in events:
-            entry = found[class_of(event)]
-            entry[0] += event["dur"] / 1e3
-            entry[1] += flops.get(event["args"].get("kernel"), 0)
-            entry[2] += 1
-        steps.append(found)
-    classes = sorted({name for step in steps for name in step})
-    return {name: [float(np.median([step[name][0] for step in steps])), *steps[0][name][1:]] for name in classes}
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        steps.append([event for event in json.loads(trace.read_text())["traceEvents"]
+                      if event["ph"] == "X" and event["args"]["phase"] == "step"])
+    found = collections.defaultdict(lambda: [0.0, 0, 0])
+    # A row is the same one in all steps: on a busy machine, its fastest run was disturbed least.
+    for rows in zip(*(sorted(events, key=lambda event: event["ts"]) for events in steps)):
+        entry = found[class_of(rows[0])]
+        entry[0] += min(event["dur"] for event in rows) / 1e3
+        entry[1] += flops.get(rows[0]["args"].get("kernel"), 0)
+        entry[2] += 1
+    return found
 
 
 def print_profile(name, batch, arguments, machine):

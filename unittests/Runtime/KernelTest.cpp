@@ -18,22 +18,50 @@ struct Outcome {
   Floats values;
   std::string implementation;
 };
+
+/// Whether the first operand and the result have channels last.
+struct ChannelsLast {
+  bool operand = false, result = false;
+};
 } // namespace
+
+/// Elements of `values`, which are row-major, with channels last, or back.
+static Floats reordered(const Shape &shape, const Floats &values, bool back) {
+  Floats result(values.size());
+  size_t from = 0;
+  forEachIndex(shape, [&](const Shape &index) {
+    size_t to = static_cast<size_t>(index[0]);
+    for (size_t d = 2; d != shape.size(); ++d)
+      to = to * static_cast<size_t>(shape[d]) + static_cast<size_t>(index[d]);
+    to = to * static_cast<size_t>(shape[1]) + static_cast<size_t>(index[1]);
+    (back ? result[from] : result[to]) = back ? values[to] : values[from];
+    ++from;
+  });
+  return result;
+}
 
 /// Runs one kernel on one device. Operands from `constantFrom` on are constant
 /// parameters, the others inputs.
 static Outcome runKernel(fb::KernelOpUnion op, const std::vector<Tensor> &x,
-                         const Shape &resultShape, size_t constantFrom) {
+                         const Shape &resultShape, size_t constantFrom,
+                         ChannelsLast last = {}) {
   ModelBuilder b;
   std::vector<Shape> shapes;
   for (const Tensor &t : x)
     shapes.push_back(t.shape);
   uint32_t kernel = b.kernel(std::move(op), shapes, {resultShape});
+  if (last.operand)
+    b.model.kernels[kernel]->operands[0]->order =
+        fb::ElementOrder::ChannelsLast;
+  if (last.result)
+    b.model.kernels[kernel]->results[0]->order = fb::ElementOrder::ChannelsLast;
   fb::LaunchT launch;
   launch.kernel = kernel;
   std::vector<Floats> inputs;
   for (uint32_t i = 0; i != x.size(); ++i) {
     Floats values(x[i].values.begin(), x[i].values.end());
+    if (i == 0 && last.operand)
+      values = reordered(x[i].shape, values, /*back=*/false);
     bool constant = i >= constantFrom;
     uint32_t buffer =
         b.buffer(0, values.size() * 4,
@@ -67,11 +95,26 @@ static Outcome runKernel(fb::KernelOpUnion op, const std::vector<Tensor> &x,
   for (int step = 0; step != 2; ++step)
     EXPECT_EQ(soap_model_run(model.get(), in.data(), &out), SOAP_OK)
         << soap_last_error();
+  if (last.result)
+    outcome.values = reordered(resultShape, outcome.values, /*back=*/true);
   return outcome;
 }
 
-/// Checks one kernel with and without constant operands. Relative to the
-/// largest value of the result.
+/// The orders in which a kernel takes its first operand and makes its result.
+template <typename Op>
+static std::vector<ChannelsLast> ordersOf(const Op &op) {
+  if constexpr (std::is_same_v<Op, fb::ConvBackwardT>)
+    if (op.of_filter)
+      return {{}};
+  if constexpr (std::is_same_v<Op, fb::ConvT> ||
+                std::is_same_v<Op, fb::ConvBackwardT> ||
+                std::is_same_v<Op, fb::PoolT> || std::is_same_v<Op, fb::LrnT>)
+    return {{}, {true, true}, {true, false}, {false, true}};
+  return {{}};
+}
+
+/// Checks one kernel with and without constant operands, in all orders.
+/// Relative to the largest value of the result.
 template <typename Op>
 static void check(Op op, const std::vector<Tensor> &x, const Shape &resultShape,
                   double tolerance = 2e-5) {
@@ -79,19 +122,22 @@ static void check(Op op, const std::vector<Tensor> &x, const Shape &resultShape,
   double scale = 0;
   for (double value : expected.values)
     scale = std::max(scale, std::fabs(value));
-  for (size_t constantFrom : {x.size(), size_t{1}}) {
-    fb::KernelOpUnion kernel;
-    kernel.Set(Op(op));
-    Outcome outcome =
-        runKernel(std::move(kernel), x, resultShape, constantFrom);
-    EXPECT_EQ(outcome.implementation.find("ref"), std::string::npos)
-        << outcome.implementation;
-    for (size_t i = 0; i != expected.values.size(); ++i)
-      ASSERT_NEAR(outcome.values[i], expected.values[i], tolerance * scale)
-          << "element " << i << ", " << outcome.implementation;
-    if (constantFrom == 1 && x.size() == 1)
-      break;
-  }
+  for (ChannelsLast last : ordersOf(op))
+    for (size_t constantFrom : {x.size(), size_t{1}}) {
+      fb::KernelOpUnion kernel;
+      kernel.Set(Op(op));
+      Outcome outcome =
+          runKernel(std::move(kernel), x, resultShape, constantFrom, last);
+      EXPECT_EQ(outcome.implementation.find("ref"), std::string::npos)
+          << outcome.implementation;
+      for (size_t i = 0; i != expected.values.size(); ++i)
+        ASSERT_NEAR(outcome.values[i], expected.values[i], tolerance * scale)
+            << "element " << i << ", " << outcome.implementation
+            << ", channels last of the operand: " << last.operand
+            << ", of the result: " << last.result;
+      if (constantFrom == 1 && x.size() == 1)
+        break;
+    }
 }
 
 static Tensor random(const Shape &shape, uint32_t seed, float lo = -1,
