@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reference.h"
+#include <atomic>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -404,4 +405,56 @@ TEST(Kernel, SeveralCores) {
   ASSERT_EQ(soap_model_run(model.get(), &inputs, &outputs), SOAP_OK);
   for (size_t i = 0; i != out.size(); ++i)
     ASSERT_NEAR(out[i], expected.values[i], 1e-6) << "element " << i;
+}
+
+/// Calls of the native kernel below, and the rows that they computed.
+static std::atomic<int64_t> calls, rows;
+
+/// buffers: x, vector, y; sizes: rows, columns. y = x * vector.
+static void scaleRows(void *const *buffers, const int64_t *sizes) {
+  const auto *x = static_cast<const float *>(buffers[0]);
+  const auto *vector = static_cast<const float *>(buffers[1]);
+  auto *y = static_cast<float *>(buffers[2]);
+  for (int64_t i = 0; i != sizes[0]; ++i)
+    for (int64_t j = 0; j != sizes[1]; ++j)
+      y[i * sizes[1] + j] = x[i * sizes[1] + j] * vector[j];
+  ++calls;
+  rows += sizes[0];
+}
+
+/// Rows of a native kernel are shared among the cores of a device; a small
+/// kernel runs on one.
+TEST(Kernel, NativeOnSeveralCores) {
+  for (int64_t count : {3, 1001}) {
+    Shape shape = {count, 300};
+    Tensor x = random(shape, 24), vector = random({300}, 25);
+    ModelBuilder b;
+    b.native({4, 4, 4}, {3, 2, 3}, 2);
+    fb::KernelOpUnion op;
+    op.Set(fb::NativeT());
+    uint32_t kernel = b.kernel(std::move(op), {shape, {300}}, {shape});
+    Floats in(x.values.begin(), x.values.end()), out(in.size());
+    Floats scale(vector.values.begin(), vector.values.end());
+    fb::LaunchT launch;
+    launch.kernel = kernel;
+    launch.operands = {b.buffer(0, in.size() * 4), b.buffer(0, 1200)};
+    launch.results = {b.buffer(0, in.size() * 4)};
+    launch.sizes = {count, 300};
+    b.feed(0, b.input("x", shape), launch.operands[0]);
+    b.feed(0, b.input("vector", {300}), launch.operands[1]);
+    uint32_t result = launch.results[0];
+    b.row(0, std::move(launch));
+    b.drain(0, b.output("y", shape), result);
+    ModelPtr model = b.load(nullptr, {scaleRows}, 2);
+    if (!model)
+      GTEST_SKIP() << soap_last_error();
+    const void *inputs[] = {in.data(), scale.data()};
+    void *outputs[] = {out.data()};
+    calls = rows = 0;
+    ASSERT_EQ(soap_model_run(model.get(), inputs, outputs), SOAP_OK);
+    EXPECT_EQ(calls, count == 3 ? 1 : 2);
+    EXPECT_EQ(rows, count);
+    for (size_t i = 0; i != out.size(); ++i)
+      ASSERT_EQ(out[i], in[i] * scale[i % 300]) << "element " << i;
+  }
 }
