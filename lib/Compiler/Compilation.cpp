@@ -317,7 +317,9 @@ llvm::Error Compilation::lower(bool &again) {
   if (soapir::TopologyOp machine = soapir::getTopology(*module_))
     model_.machineDevices = static_cast<uint32_t>(machine.getNumDevices());
   if (llvm::Error error = runPasses(
-          [&](OpPassManager &passes) { buildLowerPipeline(passes, target_); },
+          [&](OpPassManager &passes) {
+            buildLowerPipeline(passes, target_, options_.layouts);
+          },
           "lower", Kind::Failed))
     return error;
   if (failed(movements_.compare(*module_)) ||

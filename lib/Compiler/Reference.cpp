@@ -59,7 +59,8 @@ static llvm::Error build(ModuleOp module, ModuleOp model,
   if (ModuleOp kernels = NativeKernels(model).getModule())
     module.push_back(kernels.clone());
   PassManager lower(module.getContext());
-  buildLowerPipeline(lower, *options.target);
+  // Row-major, so that orders are compared with none.
+  buildLowerPipeline(lower, *options.target, /*layouts=*/false);
   if (failed(lower.run(module)))
     return llvm::createStringError("the model cannot be lowered");
   return llvm::Error::success();

@@ -48,8 +48,11 @@ static void buildPlanPipeline(OpPassManager &passes) {
   passes.addPass(soaprt::createPlanMemoryPass());
 }
 
-void soap::buildLowerPipeline(OpPassManager &passes, const Target &target) {
+void soap::buildLowerPipeline(OpPassManager &passes, const Target &target,
+                              bool layouts) {
   passes.addPass(createConvertSOAPToSOAPRTPass(target));
+  if (layouts)
+    passes.addPass(createAssignLayoutsPass(target));
   buildPlanPipeline(passes);
 }
 
@@ -93,6 +96,11 @@ void soap::registerPipelines() {
         ConvertSOAPToSOAPRTPassOptions convert;
         convert.target = options.target;
         passes.addPass(createConvertSOAPToSOAPRTPass(convert));
+        if (options.layouts) {
+          AssignLayoutsPassOptions layouts;
+          layouts.target = options.target;
+          passes.addPass(createAssignLayoutsPass(layouts));
+        }
         buildPlanPipeline(passes);
         passes.addPass(soaprt::createVerifyMemoryPass());
       });

@@ -16,6 +16,10 @@ Target::~Target() = default;
 
 int64_t Target::getAlignment() const { return DeviceKind().alignment; }
 
+ChannelsLast Target::getChannelsLast(mlir::Operation *) const {
+  return ChannelsLast::Never;
+}
+
 mlir::FailureOr<KernelCode> Target::planKernels(mlir::ModuleOp) const {
   return KernelCode();
 }

@@ -279,6 +279,10 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_flag("!--no-fuse", line.options.fuse,
                "Keep operations per element apart: by default those that only "
                "each other read become one, with the name of the last");
+  app.add_flag("!--no-layouts", line.options.layouts,
+               "Keep all tensors in row-major order: by default those between "
+               "convolutions, pools and operations per element have channels "
+               "last where kernels are faster so");
   declareTraining(app, texts.training);
   declareOptimizer(app, texts.training);
   declareMachine(app, line, texts);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reference.h"
+#include <atomic>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -18,22 +19,50 @@ struct Outcome {
   Floats values;
   std::string implementation;
 };
+
+/// Whether the first operand and the result have channels last.
+struct ChannelsLast {
+  bool operand = false, result = false;
+};
 } // namespace
+
+/// Elements of `values`, which are row-major, with channels last, or back.
+static Floats reordered(const Shape &shape, const Floats &values, bool back) {
+  Floats result(values.size());
+  size_t from = 0;
+  forEachIndex(shape, [&](const Shape &index) {
+    size_t to = static_cast<size_t>(index[0]);
+    for (size_t d = 2; d != shape.size(); ++d)
+      to = to * static_cast<size_t>(shape[d]) + static_cast<size_t>(index[d]);
+    to = to * static_cast<size_t>(shape[1]) + static_cast<size_t>(index[1]);
+    (back ? result[from] : result[to]) = back ? values[to] : values[from];
+    ++from;
+  });
+  return result;
+}
 
 /// Runs one kernel on one device. Operands from `constantFrom` on are constant
 /// parameters, the others inputs.
 static Outcome runKernel(fb::KernelOpUnion op, const std::vector<Tensor> &x,
-                         const Shape &resultShape, size_t constantFrom) {
+                         const Shape &resultShape, size_t constantFrom,
+                         ChannelsLast last = {}) {
   ModelBuilder b;
   std::vector<Shape> shapes;
   for (const Tensor &t : x)
     shapes.push_back(t.shape);
   uint32_t kernel = b.kernel(std::move(op), shapes, {resultShape});
+  if (last.operand)
+    b.model.kernels[kernel]->operands[0]->order =
+        fb::ElementOrder::ChannelsLast;
+  if (last.result)
+    b.model.kernels[kernel]->results[0]->order = fb::ElementOrder::ChannelsLast;
   fb::LaunchT launch;
   launch.kernel = kernel;
   std::vector<Floats> inputs;
   for (uint32_t i = 0; i != x.size(); ++i) {
     Floats values(x[i].values.begin(), x[i].values.end());
+    if (i == 0 && last.operand)
+      values = reordered(x[i].shape, values, /*back=*/false);
     bool constant = i >= constantFrom;
     uint32_t buffer =
         b.buffer(0, values.size() * 4,
@@ -67,11 +96,26 @@ static Outcome runKernel(fb::KernelOpUnion op, const std::vector<Tensor> &x,
   for (int step = 0; step != 2; ++step)
     EXPECT_EQ(soap_model_run(model.get(), in.data(), &out), SOAP_OK)
         << soap_last_error();
+  if (last.result)
+    outcome.values = reordered(resultShape, outcome.values, /*back=*/true);
   return outcome;
 }
 
-/// Checks one kernel with and without constant operands. Relative to the
-/// largest value of the result.
+/// The orders in which a kernel takes its first operand and makes its result.
+template <typename Op>
+static std::vector<ChannelsLast> ordersOf(const Op &op) {
+  if constexpr (std::is_same_v<Op, fb::ConvBackwardT>)
+    if (op.of_filter)
+      return {{}};
+  if constexpr (std::is_same_v<Op, fb::ConvT> ||
+                std::is_same_v<Op, fb::ConvBackwardT> ||
+                std::is_same_v<Op, fb::PoolT> || std::is_same_v<Op, fb::LrnT>)
+    return {{}, {true, true}, {true, false}, {false, true}};
+  return {{}};
+}
+
+/// Checks one kernel with and without constant operands, in all orders.
+/// Relative to the largest value of the result.
 template <typename Op>
 static void check(Op op, const std::vector<Tensor> &x, const Shape &resultShape,
                   double tolerance = 2e-5) {
@@ -79,19 +123,22 @@ static void check(Op op, const std::vector<Tensor> &x, const Shape &resultShape,
   double scale = 0;
   for (double value : expected.values)
     scale = std::max(scale, std::fabs(value));
-  for (size_t constantFrom : {x.size(), size_t{1}}) {
-    fb::KernelOpUnion kernel;
-    kernel.Set(Op(op));
-    Outcome outcome =
-        runKernel(std::move(kernel), x, resultShape, constantFrom);
-    EXPECT_EQ(outcome.implementation.find("ref"), std::string::npos)
-        << outcome.implementation;
-    for (size_t i = 0; i != expected.values.size(); ++i)
-      ASSERT_NEAR(outcome.values[i], expected.values[i], tolerance * scale)
-          << "element " << i << ", " << outcome.implementation;
-    if (constantFrom == 1 && x.size() == 1)
-      break;
-  }
+  for (ChannelsLast last : ordersOf(op))
+    for (size_t constantFrom : {x.size(), size_t{1}}) {
+      fb::KernelOpUnion kernel;
+      kernel.Set(Op(op));
+      Outcome outcome =
+          runKernel(std::move(kernel), x, resultShape, constantFrom, last);
+      EXPECT_EQ(outcome.implementation.find("ref"), std::string::npos)
+          << outcome.implementation;
+      for (size_t i = 0; i != expected.values.size(); ++i)
+        ASSERT_NEAR(outcome.values[i], expected.values[i], tolerance * scale)
+            << "element " << i << ", " << outcome.implementation
+            << ", channels last of the operand: " << last.operand
+            << ", of the result: " << last.result;
+      if (constantFrom == 1 && x.size() == 1)
+        break;
+    }
 }
 
 static Tensor random(const Shape &shape, uint32_t seed, float lo = -1,
@@ -358,4 +405,56 @@ TEST(Kernel, SeveralCores) {
   ASSERT_EQ(soap_model_run(model.get(), &inputs, &outputs), SOAP_OK);
   for (size_t i = 0; i != out.size(); ++i)
     ASSERT_NEAR(out[i], expected.values[i], 1e-6) << "element " << i;
+}
+
+/// Calls of the native kernel below, and the rows that they computed.
+static std::atomic<int64_t> calls, rows;
+
+/// buffers: x, vector, y; sizes: rows, columns. y = x * vector.
+static void scaleRows(void *const *buffers, const int64_t *sizes) {
+  const auto *x = static_cast<const float *>(buffers[0]);
+  const auto *vector = static_cast<const float *>(buffers[1]);
+  auto *y = static_cast<float *>(buffers[2]);
+  for (int64_t i = 0; i != sizes[0]; ++i)
+    for (int64_t j = 0; j != sizes[1]; ++j)
+      y[i * sizes[1] + j] = x[i * sizes[1] + j] * vector[j];
+  ++calls;
+  rows += sizes[0];
+}
+
+/// Rows of a native kernel are shared among the cores of a device; a small
+/// kernel runs on one.
+TEST(Kernel, NativeOnSeveralCores) {
+  for (int64_t count : {3, 1001}) {
+    Shape shape = {count, 300};
+    Tensor x = random(shape, 24), vector = random({300}, 25);
+    ModelBuilder b;
+    b.native({4, 4, 4}, {3, 2, 3}, 2);
+    fb::KernelOpUnion op;
+    op.Set(fb::NativeT());
+    uint32_t kernel = b.kernel(std::move(op), {shape, {300}}, {shape});
+    Floats in(x.values.begin(), x.values.end()), out(in.size());
+    Floats scale(vector.values.begin(), vector.values.end());
+    fb::LaunchT launch;
+    launch.kernel = kernel;
+    launch.operands = {b.buffer(0, in.size() * 4), b.buffer(0, 1200)};
+    launch.results = {b.buffer(0, in.size() * 4)};
+    launch.sizes = {count, 300};
+    b.feed(0, b.input("x", shape), launch.operands[0]);
+    b.feed(0, b.input("vector", {300}), launch.operands[1]);
+    uint32_t result = launch.results[0];
+    b.row(0, std::move(launch));
+    b.drain(0, b.output("y", shape), result);
+    ModelPtr model = b.load(nullptr, {scaleRows}, 2);
+    if (!model)
+      GTEST_SKIP() << soap_last_error();
+    const void *inputs[] = {in.data(), scale.data()};
+    void *outputs[] = {out.data()};
+    calls = rows = 0;
+    ASSERT_EQ(soap_model_run(model.get(), inputs, outputs), SOAP_OK);
+    EXPECT_EQ(calls, count == 3 ? 1 : 2);
+    EXPECT_EQ(rows, count);
+    for (size_t i = 0; i != out.size(); ++i)
+      ASSERT_EQ(out[i], in[i] * scale[i % 300]) << "element " << i;
+  }
 }

@@ -210,3 +210,26 @@ TEST(Observer, ATableHasNoReference) {
   EXPECT_NE(std::string(soap_last_error()).find("pass the reference's table"),
             std::string::npos);
 }
+
+TEST(Observer, SeesRowMajorElements) {
+  ModelBuilder b;
+  Shape shape = {1, 2, 1, 3};
+  uint32_t input = b.input("x", shape), output = b.output("y", shape);
+  uint32_t x = b.buffer(0, 24);
+  b.feed(0, input, x);
+  b.drain(0, output, x);
+  b.tile(0, b.value("x", shape), x,
+         {fb::Range(0, 1), fb::Range(0, 2), fb::Range(0, 1), fb::Range(0, 3)},
+         0)
+      .order = fb::ElementOrder::ChannelsLast;
+  Log log;
+  ModelPtr model = b.load(nullptr, {}, 0, Log::show, &log);
+  ASSERT_TRUE(model) << soap_last_error();
+  // Pairs of channels, pixel by pixel.
+  Floats values = {1, 10, 2, 20, 3, 30}, y(6);
+  const void *inputs[] = {values.data()};
+  void *outputs[] = {y.data()};
+  ASSERT_EQ(soap_model_run(model.get(), inputs, outputs), SOAP_OK);
+  ASSERT_EQ(log.seen.size(), 1u);
+  EXPECT_EQ(log.seen[0].data, (Floats{1, 2, 3, 10, 20, 30}));
+}

@@ -104,6 +104,8 @@ struct CompilerOptions {
   ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
   int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
   bool fuse = true; ///< Make one operation of several per element (nn-fuse).
+  /// Choose the order of elements of buffers (soaprt-assign-layouts).
+  bool layouts = true;
   /// A step of training, of a model on the level of Emit::NN.
   std::optional<TrainingOptions> training;
 

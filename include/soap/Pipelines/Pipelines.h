@@ -34,8 +34,10 @@ void buildPartitionPipeline(mlir::OpPassManager &passes,
                             llvm::StringRef costFile = "");
 
 /// From tasks to planned programs of `target`, which outlives the passes:
-/// convert-soap-to-soaprt, soaprt-assign-streams, soaprt-plan-memory.
-void buildLowerPipeline(mlir::OpPassManager &passes, const Target &target);
+/// convert-soap-to-soaprt, soaprt-assign-layouts unless buffers stay row-major
+/// (`layouts`), soaprt-assign-streams, soaprt-plan-memory.
+void buildLowerPipeline(mlir::OpPassManager &passes, const Target &target,
+                        bool layouts = true);
 
 /// Options of `soap-lower`, which ends with soaprt-verify-memory.
 struct LowerOptions : mlir::PassPipelineOptions<LowerOptions> {
@@ -43,6 +45,11 @@ struct LowerOptions : mlir::PassPipelineOptions<LowerOptions> {
       *this, "target",
       llvm::cl::desc("What is compiled for; empty: the first target"),
       llvm::cl::init("")};
+  Option<bool> layouts{*this, "layouts",
+                       llvm::cl::desc("Choose the order of elements of buffers "
+                                      "(soaprt-assign-layouts), as "
+                                      "soap-compile does"),
+                       llvm::cl::init(false)};
 };
 
 /// Options of `soap-parallelize`.

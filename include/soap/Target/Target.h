@@ -75,6 +75,17 @@ struct KernelCode {
   std::vector<DeviceKernel> kernels; ///< One per native kernel, in order.
 };
 
+/// What a library kernel makes of channels that lie last (NHWC).
+enum class ChannelsLast : uint8_t {
+  /// It takes and makes row-major tensors only.
+  Never,
+  /// It is as fast in either order, as long as its first operand and its result
+  /// have the same one; a tensor of the other order is reordered in every run.
+  Either,
+  /// Row-major tensors are reordered in every run.
+  Always
+};
+
 /// A target with its options. Its functions change nothing in it and may be
 /// called by any thread.
 class Target {
@@ -101,6 +112,10 @@ public:
   /// which isLibraryKernel() is true. Emits an error on `op` otherwise.
   virtual mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                                  fb::KernelT &kernel) const = 0;
+
+  /// What the library makes of channels that lie last in the first operand and
+  /// the result of `op`, of which isLibraryKernel() is true.
+  virtual ChannelsLast getChannelsLast(mlir::Operation *op) const;
 
   /// What library kernels and communication of a finished model table
   /// (Model.fbs) need on this machine, per device. `coresPerDevice` as in

@@ -13,6 +13,7 @@
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace soap;
@@ -27,7 +28,15 @@ struct CollapsedShape {
 };
 } // namespace
 
-static CollapsedShape collapse(Operation *op) {
+/// Dims in the order in which their elements lie, the innermost last.
+static SmallVector<int64_t> dimOrder(int64_t rank, bool channelsLast) {
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (channelsLast)
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return order;
+}
+
+static CollapsedShape collapse(Operation *op, bool channelsLast) {
   SmallVector<llvm::SmallBitVector> access;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
     access.push_back(elementwiseAccess(op, i));
@@ -36,7 +45,7 @@ static CollapsedShape collapse(Operation *op) {
   collapsed.varies.resize(op->getNumOperands());
   int64_t last = -1;
   auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-  for (int64_t dim = 0, rank = shape.size(); dim < rank; ++dim) {
+  for (int64_t dim : dimOrder(shape.size(), channelsLast)) {
     int64_t size = shape[dim];
     if (size == 1)
       continue;
@@ -58,6 +67,30 @@ static CollapsedShape collapse(Operation *op) {
       varies.push_back(true);
   }
   return collapsed;
+}
+
+std::optional<llvm::SmallBitVector> soap::canHaveChannelsLast(Operation *op) {
+  auto shapeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape();
+  };
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  auto isOther = [&](Value value) { return shapeOf(value) != shape; };
+  if (!isElementwise(op) || shape.size() < 3 ||
+      llvm::any_of(op->getResults(), isOther))
+    return std::nullopt;
+  llvm::SmallBitVector result(op->getNumOperands());
+  for (unsigned operand = 0; operand < op->getNumOperands(); ++operand) {
+    if (!isOther(op->getOperand(operand))) {
+      result.set(operand);
+      continue;
+    }
+    llvm::SmallBitVector varies = elementwiseAccess(op, operand);
+    auto isAlong = [&](int64_t dim) { return shape[dim] > 1 && varies[dim]; };
+    if (isAlong(1) &&
+        llvm::any_of(llvm::seq<int64_t>(2, shape.size()), isAlong))
+      return std::nullopt;
+  }
+  return result;
 }
 
 /// What tells kernels apart: the operation, its own attributes, and either the
@@ -217,7 +250,8 @@ bool NativeKernels::supports(Operation *op) {
          !isa_and_nonnull<nn::FusedOp>(op->getParentOp());
 }
 
-FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op) {
+FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op,
+                                                       bool channelsLast) {
   if (!supports(op))
     return op->emitOpError(
         "expected an operation of nn that computes; inputs, parameters and "
@@ -226,7 +260,7 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op) {
   std::optional<CollapsedShape> collapsed;
   call.inPlace.resize(op->getNumOperands());
   if (isElementwise(op)) {
-    collapsed = collapse(op);
+    collapsed = collapse(op, channelsLast);
     call.sizes = collapsed->sizes;
     Type result = getElementTypeOrSelf(op->getResult(0));
     for (auto [index, varies] : llvm::enumerate(collapsed->varies))

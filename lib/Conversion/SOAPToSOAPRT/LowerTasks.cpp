@@ -296,7 +296,8 @@ FailureOr<soaprt::KernelOp> Lowering::getKernel(Operation *op) {
   auto created = builder.create<soaprt::KernelOp>(
       op->getLoc(), ("k" + Twine(kernels_.size() - 1)).str(),
       nn::kernelKey(partition), native, index, sizes,
-      APFloat(partition.getFlops(nn::makeWholeTile(partition))));
+      APFloat(partition.getFlops(nn::makeWholeTile(partition))),
+      DenseI64ArrayAttr());
   Block &block = created.getBody().emplaceBlock();
   IRMapping mapping;
   SmallVector<Value> operands;

@@ -14,10 +14,10 @@
 #include "Backend/Backend.h"
 #include "Backend/HostMemory.h"
 #include "CPU/CPUKernels.h"
+#include "CPU/Threads.h"
 #include "Wait.h"
 #include <chrono>
 #include <cstring>
-#include <dlfcn.h>
 #include <fstream>
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -119,14 +119,7 @@ public:
 
   uint64_t availableMemory() const override { return availableHostMemory(); }
 
-  void useThreads(size_t count) const override {
-    // Whichever OpenMP runtime oneDNN came with, if any.
-    using Setter = void (*)(int);
-    static auto setter =
-        reinterpret_cast<Setter>(dlsym(oneDNN(), "omp_set_num_threads"));
-    if (setter)
-      setter(static_cast<int>(count));
-  }
+  void useThreads(size_t count) const override { runtime::useThreads(count); }
 
   uint64_t discardableBytes(uint64_t offset, uint64_t bytes) const override {
     return wholePageBytes(offset, bytes);
@@ -135,16 +128,6 @@ public:
   std::unique_ptr<BackendDevice>
   makeDevice(const DevicePlace &) const override {
     return std::make_unique<CPUDevice>();
-  }
-
-private:
-  /// A handle to oneDNN, in which its dependencies are found too.
-  static void *oneDNN() {
-    Dl_info info;
-    if (!dladdr(reinterpret_cast<void *>(&dnnl_version), &info))
-      return RTLD_DEFAULT;
-    void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    return handle ? handle : RTLD_DEFAULT;
   }
 };
 } // namespace

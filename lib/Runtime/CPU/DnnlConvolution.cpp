@@ -29,19 +29,27 @@ static bool prefersOwnLayouts(const Shape &weights, const memory::dims &dst,
          (areConstant && elementCount(image) <= smallImage);
 }
 
+/// Whether oneDNN is to choose all layouts first. Where both activations have
+/// channels last, they stay as they are: its choice is the same or not faster
+/// (docs/Runtime.md); where one has, the other one is reordered.
+static bool choosesFirst(const Request &request, bool prefersOwn) {
+  int last = request.channelsLast();
+  return last == 1 || (last == 0 && prefersOwn);
+}
+
 /// What `attempt` makes of layouts of source, weights and destination: of
 /// oneDNN's choice if `own`, else of the given ones, or the other way round
-/// where it makes nothing. `constant` weights have any layout in either case.
+/// where it makes nothing. `anyWeights` have any layout in either case.
 template <typename Attempt>
-static Result attemptLayouts(bool own, bool constant, const memory::desc &src,
+static Result attemptLayouts(bool own, bool anyWeights, const memory::desc &src,
                              const memory::desc &weights,
                              const memory::desc &dst, const Attempt &attempt) {
   Result result;
   for (bool chosen : {own, !own})
     if (!result)
-      result = chosen
-                   ? attempt(anyLayout(src), anyLayout(weights), anyLayout(dst))
-                   : attempt(src, constant ? anyLayout(weights) : weights, dst);
+      result =
+          chosen ? attempt(anyLayout(src), anyLayout(weights), anyLayout(dst))
+                 : attempt(src, anyWeights ? anyLayout(weights) : weights, dst);
   return result;
 }
 
@@ -103,8 +111,9 @@ Result dnnlops::makeConv(const Request &request, const fb::Conv *op) {
                           op->bias() ? &bias : nullptr, dst);
   };
   bool constant = request.isConstant(1);
-  return attemptLayouts(prefersOwnLayouts(w, dst.dims(), constant), constant,
-                        src, weights, dst, attempt);
+  bool own = choosesFirst(request, prefersOwnLayouts(w, dst.dims(), constant));
+  return attemptLayouts(own, constant || request.channelsLast() > 0, src,
+                        weights, dst, attempt);
 }
 
 namespace {
@@ -158,8 +167,7 @@ static bool prefersOwnLayouts(const BackwardShapes &shapes,
 /// A transposed convolution: the gradient of x, plus a bias.
 static Result makeTransposed(const Request &request, const fb::ConvBackward *op,
                              const BackwardShapes &shapes) {
-  memory::desc src = denseDesc(shapes.element, shapes.y),
-               dst = denseDesc(shapes.element, shapes.x),
+  memory::desc src = request.operandDesc(0), dst = request.resultDesc(),
                weights = exchanged(shapes.weights(), shapes.groups > 1);
   memory::desc bias = op->bias() ? request.operandDesc(2) : memory::desc();
   using Transposed = dnnl::deconvolution_forward;
@@ -177,7 +185,8 @@ static Result makeTransposed(const Request &request, const fb::ConvBackward *op,
     return withBias<Transposed>(request, desc, src, weights,
                                 op->bias() ? &bias : nullptr, dst);
   };
-  return attemptLayouts(prefersOwnLayouts(shapes, op), request.isConstant(1),
+  return attemptLayouts(choosesFirst(request, prefersOwnLayouts(shapes, op)),
+                        request.isConstant(1) || request.channelsLast() > 0,
                         src, weights, dst, attempt);
 }
 

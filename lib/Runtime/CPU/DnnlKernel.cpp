@@ -58,6 +58,18 @@ memory::desc runtime::denseDesc(fb::ElementType element, const Shape &shape) {
   return {dims, dnnlType(element), strides};
 }
 
+memory::desc runtime::orderedDesc(const fb::TensorType &type) {
+  using Tag = memory::format_tag;
+  Shape shape = toVector(type.shape());
+  memory::desc dense = denseDesc(type.element(), shape);
+  if (type.order() == fb::ElementOrder::RowMajor)
+    return dense;
+  Tag tag = shape.size() == 3   ? Tag::nwc
+            : shape.size() == 4 ? Tag::nhwc
+                                : Tag::ndhwc;
+  return {dense.dims(), dense.data_type(), tag};
+}
+
 static size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 
 static std::string layoutId(const memory::desc &desc) {

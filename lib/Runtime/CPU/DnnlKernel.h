@@ -34,6 +34,9 @@ dnnl::memory::data_type dnnlType(fb::ElementType element);
 /// A dense, row-major tensor; rank 0 as one element.
 dnnl::memory::desc denseDesc(fb::ElementType element, const Shape &shape);
 
+/// A dense tensor in the order of its table.
+dnnl::memory::desc orderedDesc(const fb::TensorType &type);
+
 /// A sequence of primitives over the operands and results of a launch. Where a
 /// primitive wants another layout than the dense one, constants are reordered
 /// at bind, other operands and results in every run, through the scratchpad.

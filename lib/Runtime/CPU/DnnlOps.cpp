@@ -97,14 +97,14 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
 // One operand and its layouts
 //===----------------------------------------------------------------------===//
 
-/// Layouts of a [N, C, spatial...] tensor to try, the dense one first.
-static std::vector<memory::desc> layouts(const memory::desc &dense) {
+/// Layouts of a [N, C, spatial...] tensor to try, its own one first.
+static std::vector<memory::desc> layouts(const memory::desc &own) {
   using Tag = memory::format_tag;
-  std::vector<memory::desc> result{dense};
+  std::vector<memory::desc> result{own};
   auto add = [&](Tag tag) {
-    result.emplace_back(dense.dims(), dense.data_type(), tag);
+    result.emplace_back(own.dims(), own.data_type(), tag);
   };
-  switch (dense.dims().size()) {
+  switch (own.dims().size()) {
   case 3:
     add(Tag::nCw16c);
     add(Tag::nwc);
@@ -135,7 +135,8 @@ static Result makePool(const Request &request, const fb::Pool *op) {
                            [](int64_t d) { return d == 0; });
   memory::desc src = request.operandDesc(0), dst = request.resultDesc();
   for (const memory::desc &layout : layouts(src)) {
-    memory::desc dstWanted = layout == src ? dst : anyLayout(dst);
+    memory::desc dstWanted =
+        layout == src && request.channelsLast() != 1 ? dst : anyLayout(dst);
     if (dense) {
       using Pool = dnnl::pooling_forward;
       auto desc = describe<Pool>(
@@ -165,14 +166,14 @@ static Result makeLrn(const Request &request, const fb::Lrn *op) {
       request.operand(0).size() < 3 || op->size() < 1 || op->size() % 2 == 0)
     return nullptr;
   using Lrn = dnnl::lrn_forward;
-  memory::desc src = request.operandDesc(0);
+  memory::desc src = request.operandDesc(0), dst = request.resultDesc();
   for (const memory::desc &layout : layouts(src)) {
     auto desc =
         describe<Lrn>(request, userScratchpad(), prop_kind::forward_inference,
                       algorithm::lrn_across_channels, layout, op->size(),
                       op->alpha(), op->beta(), op->bias());
     if (desc)
-      return single<Lrn>(request, desc, {src, src}, {layout, layout},
+      return single<Lrn>(request, desc, {src, dst}, {layout, layout},
                          {DNNL_ARG_SRC, DNNL_ARG_DST});
   }
   return nullptr;

@@ -24,10 +24,17 @@ struct Request {
   }
   Shape result() const { return toVector(kernel.results()->Get(0)->shape()); }
   dnnl::memory::desc operandDesc(size_t i) const {
-    return denseDesc(kernel.operands()->Get(i)->element(), operand(i));
+    return orderedDesc(*kernel.operands()->Get(i));
   }
   dnnl::memory::desc resultDesc() const {
-    return denseDesc(kernel.results()->Get(0)->element(), result());
+    return orderedDesc(*kernel.results()->Get(0));
+  }
+  /// How many of the first operand and the result have channels last.
+  int channelsLast() const {
+    auto isLast = [](const fb::TensorType *type) {
+      return type->order() == fb::ElementOrder::ChannelsLast;
+    };
+    return isLast(kernel.operands()->Get(0)) + isLast(kernel.results()->Get(0));
   }
   size_t operands() const { return kernel.operands()->size(); }
   bool isConstant(size_t i) const { return i < constant.size() && constant[i]; }

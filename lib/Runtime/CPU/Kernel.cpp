@@ -6,40 +6,116 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/CPUKernels.h"
+#include "CPU/Threads.h"
+#include <algorithm>
 
 using namespace soap;
 using namespace soap::runtime;
 
+/// Bytes of a buffer that lie between neighbours along the first size.
+static uint64_t bytesPerRow(const fb::NativeKernel &kernel, uint32_t buffer,
+                            const std::vector<int64_t> &sizes) {
+  uint64_t bytes = items(kernel.bytes())[buffer];
+  uint64_t extents = items(kernel.extents())[buffer];
+  for (size_t k = 1; k < sizes.size() && k < 64; ++k)
+    if (extents >> k & 1)
+      bytes *= static_cast<uint64_t>(sizes[k]);
+  return bytes;
+}
+
 namespace {
+/// One call of a native kernel.
+struct Call {
+  std::vector<void *> buffers;
+  std::vector<int64_t> sizes;
+};
+
+/// On how many threads a launch runs. Parts of less than a few microseconds are
+/// not worth waking threads up.
+size_t partsOf(const fb::NativeKernel &kernel, const Binding &binding) {
+  constexpr uint64_t leastBytes = uint64_t{64} << 10;
+  auto buffers = items(kernel.extents());
+  size_t operands = binding.operands.size();
+  if (binding.sizes.empty() || kernel.size_count() == 0)
+    return 1;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i != buffers.size(); ++i) {
+    bool isSplit = buffers[i] & 1;
+    if (i >= operands && !isSplit)
+      return 1; // All parts would write the same elements.
+    if (isSplit)
+      bytes += bytesPerRow(kernel, i, binding.sizes) *
+               static_cast<uint64_t>(binding.sizes[0]);
+  }
+  uint64_t most =
+      std::min(bytes / leastBytes, static_cast<uint64_t>(binding.sizes[0]));
+  return std::max<uint64_t>(1, std::min<uint64_t>(threadCount(), most));
+}
+
 class BoundNative final : public BoundKernel {
 public:
-  BoundNative(soap_native_kernel function, const Binding &binding)
-      : function_(function), sizes_(binding.sizes) {
-    for (const auto *list : {&binding.operands, &binding.results})
-      for (DevicePointer buffer : *list)
-        buffers_.push_back(hostAddress(buffer));
-    // Kernels only read what the last entry points to.
-    buffers_.push_back(const_cast<soap_native_services *>(&nativeServices));
+  BoundNative(soap_native_kernel function, const fb::NativeKernel *kernel,
+              const Binding &binding)
+      : function_(function) {
+    size_t parts = kernel ? partsOf(*kernel, binding) : 1;
+    for (size_t part = 0; part != parts; ++part)
+      calls_.push_back(makeCall(kernel, binding, part, parts));
   }
-  void enqueue(Stream &) override { function_(buffers_.data(), sizes_.data()); }
+  void enqueue(Stream &) override {
+    runParallel(
+        calls_.size(),
+        [](void *self, size_t part) {
+          const auto &bound = *static_cast<const BoundNative *>(self);
+          const Call &call = bound.calls_[part];
+          bound.function_(call.buffers.data(), call.sizes.data());
+        },
+        this);
+  }
 
 private:
+  static Call makeCall(const fb::NativeKernel *kernel, const Binding &binding,
+                       size_t part, size_t parts) {
+    Call call = {{}, binding.sizes};
+    int64_t begin = 0;
+    if (parts > 1) {
+      int64_t rows = binding.sizes[0];
+      begin = rows * static_cast<int64_t>(part) / static_cast<int64_t>(parts);
+      int64_t end =
+          rows * static_cast<int64_t>(part + 1) / static_cast<int64_t>(parts);
+      call.sizes[0] = end - begin;
+    }
+    uint32_t i = 0;
+    for (const auto *list : {&binding.operands, &binding.results})
+      for (DevicePointer buffer : *list) {
+        char *address = hostAddress(buffer);
+        if (begin && items(kernel->extents())[i] & 1)
+          address += static_cast<uint64_t>(begin) *
+                     bytesPerRow(*kernel, i, binding.sizes);
+        call.buffers.push_back(address);
+        ++i;
+      }
+    // Kernels only read what the last entry points to.
+    call.buffers.push_back(const_cast<soap_native_services *>(&nativeServices));
+    return call;
+  }
+
   soap_native_kernel function_;
-  std::vector<void *> buffers_;
-  std::vector<int64_t> sizes_;
+  std::vector<Call> calls_; ///< One per thread.
 };
 
 class NativeKernel final : public Kernel {
 public:
-  explicit NativeKernel(soap_native_kernel function) : function_(function) {
+  NativeKernel(soap_native_kernel function, const fb::NativeKernel *description)
+      : function_(function), description_(description) {
     implementation_ = "native";
   }
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
-    return std::make_unique<BoundNative>(function_, binding);
+    return std::make_unique<BoundNative>(function_, description_, binding);
   }
 
 private:
   soap_native_kernel function_;
+  const fb::NativeKernel *description_;
 };
 } // namespace
 
@@ -51,7 +127,7 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
     invalid("expected a model whose native kernels run on the host, got: one "
             "with device code; compile it with --target=cpu");
   if (kernel.op_as_Native())
-    return std::make_unique<NativeKernel>(native.function);
+    return std::make_unique<NativeKernel>(native.function, native.description);
   bool empty = elementCount(toVector(kernel.results()->Get(0)->shape())) == 0;
   if (!empty)
     if (auto result =

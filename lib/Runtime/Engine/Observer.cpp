@@ -51,26 +51,53 @@ DeviceTile runtime::describeTile(const fb::Model &model, uint32_t program,
                     : assembled ? SOAP_ASSEMBLED
                                 : SOAP_COMPUTED;
   }
-  return {result, {data, tile.data()->bytes()}};
+  return {result, {data, tile.data()->bytes()}, tile.order()};
+}
+
+/// From a tile as it lies in memory to row-major elements.
+static StridedCopy rowMajorCopy(const DeviceTile &tile) {
+  if (tile.order == fb::ElementOrder::RowMajor)
+    return StridedCopy::dense(tile.place.bytes);
+  StridedCopy copy;
+  size_t rank = tile.tile.rank;
+  for (size_t d = 0; d != rank; ++d)
+    copy.extents.push_back(tile.tile.box[2 * d + 1] - tile.tile.box[2 * d]);
+  int64_t elements = elementCount(copy.extents);
+  copy.run = elements ? tile.place.bytes / static_cast<uint64_t>(elements) : 0;
+  auto stride = static_cast<int64_t>(copy.run);
+  copy.toStrides.resize(rank);
+  for (size_t d = rank; d-- > 0; stride *= copy.extents[d])
+    copy.toStrides[d] = stride;
+  stride = static_cast<int64_t>(copy.run);
+  copy.fromStrides.resize(rank);
+  copy.fromStrides[1] = stride;
+  stride *= copy.extents[1];
+  for (size_t d = rank; d-- > 0;)
+    if (d != 1) {
+      copy.fromStrides[d] = stride;
+      stride *= copy.extents[d];
+    }
+  copy.simplify();
+  return copy;
 }
 
 TileShow::TileShow(std::vector<DeviceTile> shownTiles, const Observer &observer,
                    const BackendTraits &traits)
     : tiles_(std::move(shownTiles)), observer_(observer) {
   for (DeviceTile &tile : tiles_) {
-    if (traits.memoryIsHost) {
+    if (traits.memoryIsHost && tile.order == fb::ElementOrder::RowMajor) {
       tile.tile.data = hostAddress(tile.place.data);
       continue;
     }
-    hostData_.emplace_back(tile.place.bytes);
-    tile.tile.data = hostData_.back().data();
-    copies_.push_back(StridedCopy::dense(tile.place.bytes));
+    copies_.push_back({rowMajorCopy(tile), tile.place.data,
+                       std::vector<char>(tile.place.bytes)});
+    tile.tile.data = copies_.back().data.data();
   }
 }
 
 void TileShow::enqueue(Stream &stream) {
-  for (size_t i = 0; i != hostData_.size(); ++i)
-    stream.copyToHost(copies_[i], tiles_[i].place.data, hostData_[i].data());
+  for (Copy &copy : copies_)
+    stream.copyToHost(copy.box, copy.from, copy.data.data());
   shown_ = &stream;
   stream.call(*this);
 }

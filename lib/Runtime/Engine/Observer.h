@@ -32,6 +32,7 @@ struct Observer {
 struct DeviceTile {
   soap_tile tile = {}; ///< Without `data`. Points into the table.
   DeviceSpan place;
+  fb::ElementOrder order = fb::ElementOrder::RowMajor;
 };
 DeviceTile describeTile(const fb::Model &model, uint32_t program,
                         uint32_t device, const fb::Tile &tile,
@@ -48,9 +49,15 @@ public:
 private:
   void run() override;
 
+  /// A tile that is copied to the host, in row-major order.
+  struct Copy {
+    StridedCopy box;
+    DevicePointer from;
+    std::vector<char> data;
+  };
+
   std::vector<DeviceTile> tiles_;
-  std::vector<StridedCopy> copies_;
-  std::vector<std::vector<char>> hostData_; ///< Where memory is not the host's.
+  std::vector<Copy> copies_;
   Observer observer_;
   Stream *shown_ = nullptr;
 };

@@ -200,11 +200,18 @@ void Checker::windows(const Op *op, const Shape &x, const Shape &y,
   }
 }
 
+void Checker::order(fb::ElementOrder order, size_t rank) {
+  kind(order, fb::ElementOrder::MAX);
+  if (order == fb::ElementOrder::ChannelsLast && (rank < 3 || rank > 5))
+    bad("channels last of ", rank, " dimensions");
+}
+
 void Checker::kernel(const fb::Kernel *kernel) {
-  for (const auto *type : items(kernel->operands()))
-    tensorBytes(type->element(), toVector(type->shape()));
-  for (const auto *type : items(kernel->results()))
-    tensorBytes(type->element(), toVector(type->shape()));
+  for (const auto *list : {kernel->operands(), kernel->results()})
+    for (const auto *type : items(list)) {
+      tensorBytes(type->element(), toVector(type->shape()));
+      order(type->order(), items(type->shape()).size());
+    }
   if (const auto *native = kernel->op_as_Native()) {
     uint32_t count = items(model_.natives()).size();
     if (native->symbol() >= count)
@@ -316,6 +323,7 @@ void Checker::tile(const fb::Tile *tile) {
       text("device ", currentId_, ", a tile of '", value->name()->str(), "'");
   Shape extents;
   box(tile->box(), toVector(value->shape()), extents);
+  order(tile->order(), extents.size());
   if (!tile->data())
     bad("no memory");
   extent(*tile->data());

@@ -37,6 +37,7 @@ private:
   void name(const flatbuffers::String *name);
   int64_t tensorBytes(fb::ElementType element, const Shape &shape);
   void port(const fb::Port *port);
+  void order(fb::ElementOrder order, size_t rank);
   void kernel(const fb::Kernel *kernel);
   /// The windows of a convolution or pool of `window` elements lead from x to
   /// the result; libraries compute with less than 64 bits.

@@ -59,6 +59,27 @@ bool CPUTarget::isLibraryKernel(Operation *op) const {
       .Default([](Operation *) { return false; });
 }
 
+/// As prefersOwnLayouts() of the runtime (CPU/DnnlConvolution.cpp) has it:
+/// pointwise convolutions of large images are products in either order.
+static ChannelsLast channelsLastOf(nn::ConvOp conv) {
+  constexpr int64_t smallImage = 64;
+  ArrayRef<int64_t> kernel =
+      cast<ShapedType>(conv.getWeight().getType()).getShape().drop_front(2);
+  ArrayRef<int64_t> image = conv.getResult().getType().getShape().drop_front(2);
+  return ShapedType::getNumElements(kernel) > 1 ||
+                 ShapedType::getNumElements(image) <= smallImage
+             ? ChannelsLast::Always
+             : ChannelsLast::Either;
+}
+
+ChannelsLast CPUTarget::getChannelsLast(Operation *op) const {
+  return TypeSwitch<Operation *, ChannelsLast>(op)
+      .Case([](nn::ConvOp conv) { return channelsLastOf(conv); })
+      .Case<nn::MaxPoolOp, nn::AvgPoolOp, nn::LRNOp, nn::ConvBackwardDataOp>(
+          [](auto) { return ChannelsLast::Either; })
+      .Default([](Operation *) { return ChannelsLast::Never; });
+}
+
 LogicalResult CPUTarget::buildLibraryKernel(Operation *op,
                                             fb::KernelT &kernel) const {
   if (!isLibraryKernel(op))

@@ -7,6 +7,7 @@
 
 #include "Tables.h"
 #include "soap/Target/Target.h"
+#include "soap/Testing/PlantedFault.h"
 
 using namespace mlir;
 using namespace soap;
@@ -45,5 +46,12 @@ soap::kernelTable(soaprt::KernelOp op, const Target &target) {
           setTypes(op, op.getBlock().getArgumentTypes(), kernel->operands)) ||
       failed(setTypes(op, op.getResultTypes(), kernel->results)))
     return failure();
+  if (SOAP_FAULT("order-forgotten"))
+    return kernel;
+  for (size_t number : op.getChannelsLast().value_or(ArrayRef<int64_t>()))
+    (number < kernel->operands.size()
+         ? kernel->operands[number]
+         : kernel->results[number - kernel->operands.size()])
+        ->order = fb::ElementOrder::ChannelsLast;
   return kernel;
 }

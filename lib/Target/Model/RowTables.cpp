@@ -7,6 +7,8 @@
 
 #include "TableVocabulary.h"
 #include "Tables.h"
+#include "soap/Testing/PlantedFault.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -16,16 +18,11 @@ static soaprt::BufferType typeOf(Value buffer) {
   return cast<soaprt::BufferType>(buffer.getType());
 }
 
-/// Byte strides of a dense row-major tensor.
-static SmallVector<int64_t> stridesOf(ArrayRef<int64_t> shape,
-                                      int64_t elementBytes) {
-  SmallVector<int64_t> strides(shape.size());
-  int64_t stride = elementBytes;
-  for (int64_t d = shape.size() - 1; d >= 0; --d) {
-    strides[d] = stride;
-    stride *= shape[d];
-  }
-  return strides;
+/// Byte strides of a port, which is row-major.
+static SmallVector<int64_t> stridesOf(RankedTensorType port) {
+  return soaprt::BufferType::get(port.getContext(), port.getShape(),
+                                 port.getElementType(), Space::Activations)
+      .getByteStrides();
 }
 
 std::unique_ptr<fb::BoxCopyT> DeviceTable::boxCopy(soaprt::BoxCopyAttr box,
@@ -35,8 +32,12 @@ std::unique_ptr<fb::BoxCopyT> DeviceTable::boxCopy(soaprt::BoxCopyAttr box,
   int64_t bytes = typeOf(from ? from : to).getElementBytes();
   ArrayRef<int64_t> sizes = box.getSizes();
   auto strides = [&](Value value) {
-    return stridesOf(value ? typeOf(value).getShape() : portType.getShape(),
-                     bytes);
+    if (!value)
+      return stridesOf(portType);
+    soaprt::BufferType type = typeOf(value);
+    if (SOAP_FAULT("copy-by-rows"))
+      type = type.withOrder(soaprt::ElementOrder::RowMajor);
+    return type.getByteStrides();
   };
   SmallVector<int64_t> fromStrides = strides(from), toStrides = strides(to);
   int64_t fromOffset = 0, toOffset = 0;
@@ -58,14 +59,20 @@ std::unique_ptr<fb::BoxCopyT> DeviceTable::boxCopy(soaprt::BoxCopyAttr box,
   copy->from_offset = fromOffset;
   copy->to_offset = toOffset;
   // Dims that are contiguous on both sides grow the run; dims of size 1 go.
-  int64_t run = bytes, d = sizes.size() - 1;
-  for (; d >= 0; --d) {
+  // Those that lie next to each other in the target are innermost.
+  auto order = llvm::to_vector(llvm::seq<size_t>(0, sizes.size()));
+  llvm::stable_sort(
+      order, [&](size_t a, size_t b) { return toStrides[a] > toStrides[b]; });
+  int64_t run = bytes;
+  while (!order.empty()) {
+    size_t d = order.back();
     if (sizes[d] != 1 && (fromStrides[d] != run || toStrides[d] != run))
       break;
     run *= sizes[d];
+    order.pop_back();
   }
   copy->run = run;
-  for (int64_t outer = 0; outer <= d; ++outer) {
+  for (size_t outer : order) {
     if (sizes[outer] == 1)
       continue;
     copy->extents.push_back(sizes[outer]);

@@ -58,6 +58,8 @@ LogicalResult DeviceTable::buildTiles(soaprt::MainOp main,
     for (auto [lo, size] :
          llvm::zip_equal(tile.getLo(), tile.getBuffer().getType().getShape()))
       entry->box.emplace_back(lo, lo + size);
+    if (tile.getBuffer().getType().isChannelsLast())
+      entry->order = fb::ElementOrder::ChannelsLast;
     entry->parts.assign(tile.getParts().begin(), tile.getParts().end());
     entry->part_count = tile.getNumParts().value_or(0);
     entry->summed = tile.getSummed();

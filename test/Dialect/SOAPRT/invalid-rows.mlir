@@ -584,3 +584,43 @@ soaprt.device @d0 id 0 {
     soaprt.drain "x" @out0 from (%a : !soaprt.buffer<4xf32, activations>) [#soaprt.box<[0] to [1] sizes [4]>]
   }
 }
+
+// -----
+
+// Tests that a launch has the order of its kernel.
+soaprt.kernel @k0 "nn.relu" (%x: tensor<1x4x8xf32>) attributes {channels_last = array<i64: 0, 1>} {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<1x4x8xf32>
+  soaprt.yield %0 : tensor<1x4x8xf32>
+}
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations, channels_last>
+  %b = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @+1 {{expected a buffer of 'tensor<1x4x8xf32>' with channels last as in its kernel, got: '!soaprt.buffer<1x4x8xf32, activations>'}}
+    soaprt.launch "b" @k0(%a : !soaprt.buffer<1x4x8xf32, activations, channels_last>) to (%b : !soaprt.buffer<1x4x8xf32, activations>)
+  }
+}
+
+// -----
+
+// Tests that what moves between devices is row-major.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations, channels_last>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @+1 {{expected row-major buffers, got: '!soaprt.buffer<1x4x8xf32, activations, channels_last>'; copy it to one first}}
+    soaprt.exchange "a" tag 0 send (%a : !soaprt.buffer<1x4x8xf32, activations, channels_last>) to [1] receive () from []
+  }
+}
+
+// -----
+
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations, channels_last>
+  soaprt.init {}
+  soaprt.main {
+    // expected-error @+1 {{expected row-major buffers, got: '!soaprt.buffer<1x4x8xf32, activations, channels_last>'; copy it to one first}}
+    soaprt.collective "a" all_reduce over [0, 1] member 0 tag 2 combine sum send (%a : !soaprt.buffer<1x4x8xf32, activations, channels_last>) receive (%a : !soaprt.buffer<1x4x8xf32, activations, channels_last>)
+  }
+}

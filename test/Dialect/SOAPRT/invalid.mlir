@@ -414,3 +414,43 @@ soaprt.device @d0 id 0 {
     soaprt.drain "y" @out0 from (%x : !soaprt.buffer<4xf32, activations>) [#soaprt.box<[0] to [0] sizes [4]>]
   }
 }
+
+// -----
+
+// Tests that an order with channels last needs channels and what they are of.
+soaprt.device @d0 id 0 {
+  // expected-error @+1 {{expected a rank of 3 or more where channels are last, got: 2}}
+  %a = soaprt.buffer : !soaprt.buffer<4x8xf32, activations, channels_last>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that views and loads are row-major.
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations, channels_last>
+  // expected-error @+1 {{expected a view of row-major elements, got: '!soaprt.buffer<1x4x8xf32, activations, channels_last>'; copy them}}
+  %b = soaprt.view %a[0] : !soaprt.buffer<1x4x8xf32, activations, channels_last> -> !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<1x4x8xf32, parameters, channels_last>
+  // expected-error @+1 {{expected a row-major buffer, got: '!soaprt.buffer<1x4x8xf32, parameters, channels_last>'}}
+  soaprt.load "w" from #nn.splat<1.0 : f32> of tensor<1x4x8xf32> at [0, 0, 0] into %a : !soaprt.buffer<1x4x8xf32, parameters, channels_last>
+  soaprt.init {}
+  soaprt.main {}
+}
+
+// -----
+
+// Tests that a kernel has the values of which it says that channels are last.
+// expected-error @+1 {{expected ascending numbers of the 2 operands and results as channels_last, got: 2}}
+soaprt.kernel @k0 "nn.relu" (%x: tensor<1x4x8xf32>) attributes {channels_last = array<i64: 0, 2>} {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<1x4x8xf32>
+  soaprt.yield %0 : tensor<1x4x8xf32>
+}

@@ -26,6 +26,12 @@ soaprt.kernel @k1 "nn.matmul" (%x: tensor<2x8xf32>, %w: tensor<8x8xf32>) attribu
   soaprt.yield %0 : tensor<2x8xf32>
 }
 
+// CHECK: soaprt.kernel @k2 "nn.relu" (%{{.*}}: tensor<1x4x8xf32>) attributes {channels_last = array<i64: 0, 1>} {
+soaprt.kernel @k2 "nn.relu" (%x: tensor<1x4x8xf32>) attributes {channels_last = array<i64: 0, 1>} {
+  %0 = nn.relu %x {nn.name = "relu2"} : tensor<1x4x8xf32>
+  soaprt.yield %0 : tensor<1x4x8xf32>
+}
+
 // CHECK: soaprt.device @d0 id 0 alignment 128 activations 4096 parameters 256 {
 soaprt.device @d0 id 0 alignment 128 activations 4096 parameters 256 {
   // CHECK: %[[W:.*]] = soaprt.buffer at 0 : <8x8xf32, parameters>
@@ -39,6 +45,8 @@ soaprt.device @d0 id 0 alignment 128 activations 4096 parameters 256 {
   // CHECK: %[[V:.*]] = soaprt.view %{{.*}}[16] : <4x8xf32, activations> -> <2x8xf32, activations>
   %v = soaprt.view %z[16] : !soaprt.buffer<4x8xf32, activations> -> !soaprt.buffer<2x8xf32, activations>
   %s = soaprt.buffer : !soaprt.buffer<f32, activations>
+  // CHECK: soaprt.buffer : <1x4x8xf32, activations, channels_last>
+  %l = soaprt.buffer : !soaprt.buffer<1x4x8xf32, activations, channels_last>
   // CHECK: soaprt.init {
   soaprt.init {
   }

@@ -31,6 +31,7 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <optional>
 
 namespace soap {
 
@@ -51,6 +52,11 @@ struct NativeKernelCall {
   llvm::SmallBitVector inPlace;
 };
 
+/// Which operands of an element-wise operation, of a result of rank 3 or more,
+/// have channels last if the result has: those that vary as it does. Nothing if
+/// there is another one for which the order would matter.
+std::optional<llvm::SmallBitVector> canHaveChannelsLast(mlir::Operation *op);
+
 /// The kernels of one program: a view of a nested `module @kernels`, which
 /// holds all state, so that kernels made by one pass are found again by the
 /// next.
@@ -69,7 +75,9 @@ public:
   /// dialects.
   /// Emits an error on `op` if it is none that `supports` knows. Takes one
   /// string comparison if the kernel exists. Not thread safe.
-  mlir::FailureOr<NativeKernelCall> getOrCreate(mlir::Operation *op);
+  /// `channelsLast`: of operands and results as canHaveChannelsLast() says.
+  mlir::FailureOr<NativeKernelCall> getOrCreate(mlir::Operation *op,
+                                                bool channelsLast = false);
 
   /// Number of kernels, the size of soap_native_kernels.
   uint32_t size() const { return size_; }

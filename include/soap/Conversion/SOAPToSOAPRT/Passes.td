@@ -64,4 +64,40 @@ def ConvertSOAPToSOAPRTPass
   ];
 }
 
+def AssignLayoutsPass : Pass<"soaprt-assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "Choose the order in which elements of buffers lie";
+  let description = [{
+    Activations of rank 3 or more lie in row-major order (NCHW) or with channels
+    last (NHWC), whichever makes programs reorder the fewest bytes. Of every
+    device, this is exact: with two orders, the least sum over all kernels and
+    copies is a minimum cut.
+
+    - Library kernels say what they like (`Target::getChannelsLast`); one whose
+      first operand or result has another order reorders it in every run.
+    - Kernels per element run in either order, if their operands and their result
+      have the same one; vectors along the channels stay as they are.
+    - Copies of boxes may read one order and write the other.
+    - What other kernels, views, transfers, collectives, feeds, drains, loads and
+      `soaprt.init` touch stays row-major.
+
+    Changes no row, adds none, and no byte more moves between devices. A kernel
+    of which some launches have channels last becomes several with one key.
+
+    Expects the result of convert-soap-to-soaprt, before streams are assigned.
+
+    Before: `soaprt.buffer : !soaprt.buffer<1x64x56x56xf32, activations>` · after:
+    `soaprt.buffer : !soaprt.buffer<1x64x56x56xf32, activations, channels_last>`
+  }];
+  let dependentDialects = ["::soap::soaprt::SOAPRTDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"\"",
+           "What is compiled for; empty: the first target of soap-compile "
+           "--help">
+  ];
+  let statistics = [
+    Statistic<"numChannelsLast", "channels-last",
+              "Number of buffers with channels last">
+  ];
+}
+
 #endif // SOAP_CONVERSION_SOAPTOSOAPRT_PASSES_TD

@@ -22,6 +22,9 @@ class Target;
 /// convert-soap-to-soaprt for `target`, which outlives the pass.
 std::unique_ptr<mlir::Pass> createConvertSOAPToSOAPRTPass(const Target &target);
 
+/// soaprt-assign-layouts for `target`, which outlives the pass.
+std::unique_ptr<mlir::Pass> createAssignLayoutsPass(const Target &target);
+
 } // namespace soap
 
 #endif // SOAP_CONVERSION_SOAPTOSOAPRT_SOAPTOSOAPRT_H

@@ -30,6 +30,7 @@ public:
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
+  ChannelsLast getChannelsLast(mlir::Operation *op) const override;
   llvm::Expected<std::vector<LibraryMemory>>
   planLibraryMemory(llvm::StringRef table,
                     uint32_t coresPerDevice) const override;

@@ -52,22 +52,36 @@ Type BufferType::parse(AsmParser &parser) {
   FailureOr<Space> space = parseWord<Space>(parser);
   if (failed(space))
     return {};
+  auto order = ElementOrder::RowMajor;
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("channels_last"))
+      return {};
+    order = ElementOrder::ChannelsLast;
+  }
   if (parser.parseGreater())
     return {};
   return BufferType::getChecked(
       [&] { return parser.emitError(parser.getNameLoc()); },
-      parser.getContext(), shape, element, *space);
+      parser.getContext(), shape, element, *space, order);
 }
 
 void BufferType::print(AsmPrinter &printer) const {
   printer << "<";
   for (int64_t size : getShape())
     printer << size << "x";
-  printer << getElementType() << ", " << stringify(getSpace()) << ">";
+  printer << getElementType() << ", " << stringify(getSpace());
+  if (isChannelsLast())
+    printer << ", channels_last";
+  printer << ">";
 }
 
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, Type element, Space) {
+                                 ArrayRef<int64_t> shape, Type element, Space,
+                                 ElementOrder order) {
+  if (order == ElementOrder::ChannelsLast && shape.size() < 3)
+    return emitError() << "expected a rank of 3 or more where channels are "
+                          "last, got: "
+                       << shape.size();
   if (!element.isIntOrFloat())
     return emitError() << "expected elements that are integers or floating "
                           "point numbers, got: "
@@ -84,6 +98,26 @@ int64_t BufferType::getNumElements() const {
 
 int64_t BufferType::getElementBytes() const {
   return nn::elementBytes(getElementType());
+}
+
+BufferType BufferType::withOrder(ElementOrder order) const {
+  return get(getContext(), getShape(), getElementType(), getSpace(), order);
+}
+
+SmallVector<int64_t> BufferType::getByteStrides() const {
+  ArrayRef<int64_t> shape = getShape();
+  SmallVector<int64_t> strides(shape.size());
+  int64_t stride = getElementBytes();
+  auto place = [&](size_t dim) {
+    strides[dim] = stride;
+    stride *= shape[dim];
+  };
+  if (isChannelsLast())
+    place(1);
+  for (size_t dim = shape.size(); dim-- > 0;)
+    if (!isChannelsLast() || dim != 1)
+      place(dim);
+  return strides;
 }
 
 bool BufferType::matches(Type tensor) const {

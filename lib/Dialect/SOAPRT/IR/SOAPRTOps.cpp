@@ -111,6 +111,16 @@ LogicalResult KernelOp::verify() {
            << static_cast<int32_t>(getIndex()) << " and [" << getSizes() << "]";
   if (double flops = getFlops().convertToDouble(); !(flops >= 0))
     return emitOpError("expected flops of 0 or more, got: ") << flops;
+  auto values = static_cast<int64_t>(getBlock().getNumArguments() +
+                                     getResultTypes().size());
+  int64_t last = -1;
+  for (int64_t number : getChannelsLast().value_or(ArrayRef<int64_t>())) {
+    if (number <= last || number >= values)
+      return emitOpError("expected ascending numbers of the ")
+             << values
+             << " operands and results as channels_last, got: " << number;
+    last = number;
+  }
   return success();
 }
 
@@ -225,6 +235,9 @@ LogicalResult ViewOp::verify() {
     return emitOpError("expected the element type and the space of the source, "
                        "got: ")
            << result;
+  if (source.isChannelsLast() || result.isChannelsLast())
+    return emitOpError("expected a view of row-major elements, got: ")
+           << (source.isChannelsLast() ? source : result) << "; copy them";
   int64_t first = getFirst(), end = first + result.getNumElements();
   if (first < 0 || end > source.getNumElements())
     return emitOpError("expected elements inside of the source (")
@@ -282,6 +295,9 @@ static LogicalResult verifySource(LoadOp op, RankedTensorType type) {
 
 LogicalResult LoadOp::verify() {
   auto type = cast<RankedTensorType>(getType());
+  if (getTarget().getType().isChannelsLast())
+    return emitOpError("expected a row-major buffer, got: ")
+           << getTarget().getType();
   if (failed(verifySource(*this, type)))
     return failure();
   return verifyBox(*this, getTarget().getType(), type, getLo());

@@ -49,15 +49,22 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
       (*this)->getParentOfType<DeviceOp>()->getParentOp(), getKernelAttr());
   if (!kernel)
     return emitOpError("expected a soaprt.kernel, got: ") << getKernelAttr();
+  ArrayRef<int64_t> channelsLast =
+      kernel.getChannelsLast().value_or(ArrayRef<int64_t>());
+  int64_t number = 0;
   auto check = [&](ValueRange buffers, TypeRange tensors, StringRef what) {
     if (buffers.size() != tensors.size())
       return emitOpError("expected ")
              << tensors.size() << " " << what
              << " as its kernel, got: " << buffers.size();
-    for (auto [buffer, tensor] : llvm::zip_equal(buffers, tensors))
-      if (!bufferType(buffer).matches(tensor))
+    for (auto [buffer, tensor] : llvm::zip_equal(buffers, tensors)) {
+      bool last = llvm::is_contained(channelsLast, number++);
+      if (!bufferType(buffer).matches(tensor) ||
+          bufferType(buffer).isChannelsLast() != last)
         return emitOpError("expected a buffer of ")
-               << tensor << " as in its kernel, got: " << buffer.getType();
+               << tensor << (last ? " with channels last" : "")
+               << " as in its kernel, got: " << buffer.getType();
+    }
     return InFlightDiagnostic();
   };
   if (failed(LogicalResult(check(
@@ -105,6 +112,15 @@ LogicalResult CopyOp::verify() {
   return success();
 }
 
+/// What leaves or enters a device are row-major elements.
+static LogicalResult verifyRowMajor(Operation *row, ValueRange buffers) {
+  for (Value buffer : buffers)
+    if (bufferType(buffer).isChannelsLast())
+      return row->emitOpError("expected row-major buffers, got: ")
+             << buffer.getType() << "; copy it to one first";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // ExchangeOp
 //===----------------------------------------------------------------------===//
@@ -120,6 +136,9 @@ LogicalResult ExchangeOp::verify() {
   if (getReceives().size() != getOrigins().size())
     return emitOpError("expected one origin per receive (")
            << getReceives().size() << "), got: " << getOrigins().size();
+  if (failed(verifyRowMajor(*this, getSends())) ||
+      failed(verifyRowMajor(*this, getReceives())))
+    return failure();
   int32_t self = (*this)->getParentOfType<DeviceOp>().getId();
   for (ArrayRef<int32_t> peers : {getDestinations(), getOrigins()})
     for (int32_t peer : peers) {
@@ -159,8 +178,11 @@ static LogicalResult verifyGroup(CollectiveOp op) {
   return success();
 }
 
-/// The row has the buffers of its kind, all of one element type.
+/// The row has the buffers of its kind, all of one element type and row-major.
 static LogicalResult verifyBuffers(CollectiveOp op) {
+  if (failed(verifyRowMajor(op, op.getSends())) ||
+      failed(verifyRowMajor(op, op.getReceives())))
+    return failure();
   size_t n = op.getGroup().size(), sends = 1, receives = 1;
   switch (op.getKind()) {
   case CollectiveKind::Broadcast:

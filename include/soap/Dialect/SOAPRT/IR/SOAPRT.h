@@ -28,6 +28,12 @@
 
 #include "soap/Dialect/SOAPRT/IR/SOAPRTDialect.h.inc"
 
+namespace soap::soaprt {
+/// The order in which the elements of a buffer lie: that of the dims, or with
+/// dim 1 innermost (NHWC where the dims are N, C, H, W).
+enum class ElementOrder : uint8_t { RowMajor, ChannelsLast };
+} // namespace soap::soaprt
+
 #define GET_TYPEDEF_CLASSES
 #include "soap/Dialect/SOAPRT/IR/SOAPRTTypes.h.inc"
 

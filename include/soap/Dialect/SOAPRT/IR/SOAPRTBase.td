@@ -58,24 +58,42 @@ class SOAPRT_Type<string name, string typeMnemonic>
 }
 
 def SOAPRT_BufferType : SOAPRT_Type<"Buffer", "buffer"> {
-  let summary = "dense, row-major elements in an arena of a device";
+  let summary = "dense elements in an arena of a device";
   let description = [{
     Example: `!soaprt.buffer<1x64x56x56xf32, activations>`. Activations are
     planned by liveness and lost between steps; parameters are written by loads
-    and by the init program, and kept.
+    and by the init program, and kept. Elements lie in row-major order, or, with
+    `channels_last` as a third word, with dim 1 innermost (in the order of dims
+    0, 2, 3, ..., 1): `soaprt-assign-layouts` decides it. The shape is that of
+    the tensor in either case.
 
     Constraints:
     - the sizes are known
     - the elements are integers or floating point numbers
     - the arena is `activations` or `parameters`
+    - with `channels_last`, the rank is 3 or more
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$shape,
     "::mlir::Type":$elementType,
-    EnumParameter<Vocabulary_Space>:$space);
+    EnumParameter<Vocabulary_Space>:$space,
+    DefaultValuedParameter<"::soap::soaprt::ElementOrder",
+        "::soap::soaprt::ElementOrder::RowMajor">:$order);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape,
+                                   "::mlir::Type":$elementType,
+                                   "::soap::Space":$space), [{
+    return $_get($_ctxt, shape, elementType, space, ElementOrder::RowMajor);
+  }]>];
   let extraClassDeclaration = [{
+    bool isChannelsLast() const {
+      return getOrder() == ElementOrder::ChannelsLast;
+    }
+    /// The same buffer with its elements in another order.
+    BufferType withOrder(ElementOrder order) const;
+    /// Bytes from an element to the next one along every dim.
+    ::llvm::SmallVector<int64_t> getByteStrides() const;
     /// Number of elements; 1 for rank 0.
     int64_t getNumElements() const;
     /// Size of one element in bytes; i1 takes a byte.

@@ -82,7 +82,9 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     `module @kernels`, called with `sizes`; the others are calls of the library.
     Launches of equal local ops share one kernel. `key` is the KernelKey, under
     which costs are measured; it leaves out what costs nothing (pads), so that
-    several kernels may have one key.
+    several kernels may have one key. `channels_last`: the operands, and behind
+    them the results, of which launches have buffers with channels last, by
+    number.
 
     Example:
     ```mlir
@@ -97,12 +99,14 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     - the key is not empty
     - the body computes something and ends in `soaprt.yield`
     - `index`, `sizes` and `flops` are 0 or larger
+    - `channels_last` are ascending numbers of operands and results
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key,
                        OptionalAttr<SymbolRefAttr>:$native,
                        DefaultValuedAttr<I32Attr, "0">:$index,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sizes,
-                       DefaultValuedAttr<F64Attr, "0.0">:$flops);
+                       DefaultValuedAttr<F64Attr, "0.0">:$flops,
+                       OptionalAttr<DenseI64ArrayAttr>:$channels_last);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -297,6 +301,7 @@ def SOAPRT_ViewOp : SOAPRT_Op<"view", [HasParent<"DeviceOp">]> {
     Constraints:
     - the result has the element type and the arena of the source
     - the elements of the result lie inside of the source
+    - both are row-major
   }];
   let arguments = (ins SOAPRT_BufferType:$source, I64Attr:$first);
   let results = (outs SOAPRT_BufferType:$result);
@@ -326,7 +331,7 @@ def SOAPRT_LoadOp : SOAPRT_Op<"load", [HasParent<"DeviceOp">]> {
     - `source` is one of the four; a file has the bytes of `type`, elements have
       its type, a splat has its element type, random numbers are floating point
     - the box has the rank of `type` and lies inside of it
-    - the buffer has the element type of `type`
+    - the buffer has the element type of `type`, and is row-major
   }];
   let arguments = (ins StrAttr:$node, AnyAttr:$source,
                        TypeAttrOf<AnyStaticShapeTensor>:$type,

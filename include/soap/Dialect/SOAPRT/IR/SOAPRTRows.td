@@ -50,7 +50,8 @@ def SOAPRT_LaunchOp : SOAPRT_RowOp<"launch", (ins
 
     Constraints:
     - the kernel exists; inputs and outputs have the number, shapes and element
-      types of its arguments and results
+      types of its arguments and results, and those and no others have channels
+      last of which the kernel says so
     - `constants` are indices of inputs, and these are in the parameter arena
   }];
 }
@@ -107,6 +108,7 @@ def SOAPRT_ExchangeOp : SOAPRT_RowOp<"exchange", (ins
     Constraints:
     - every send has a destination, every receive an origin
     - they are other devices, with ids of 0 or larger
+    - all buffers are row-major
   }];
 }
 
@@ -148,7 +150,7 @@ def SOAPRT_CollectiveOp : SOAPRT_RowOp<"collective", (ins
     - the devices of the group differ, their ids are 0 or larger, and `member`
       is the index of this device
     - there are as many sends and receives as the table says
-    - all buffers have one element type
+    - all buffers have one element type, and are row-major
     - `all_reduce` and `reduce_scatter` have `combine`, and it joins parts; the
       others have none
     - the kind of collective has the algorithm

@@ -1,0 +1,276 @@
+//===- AssignLayouts.cpp - The order of elements of buffers ---------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MinimumCut.h"
+#include "soap/Conversion/NNToKernels/NativeKernels.h"
+#include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Target/Target.h"
+#include "soap/Target/TargetRegistry.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <map>
+
+namespace soap {
+#define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
+#include "soap/Conversion/SOAPToSOAPRT/Passes.h.inc"
+} // namespace soap
+
+using namespace mlir;
+using namespace soap;
+using soaprt::BufferType;
+using soaprt::ElementOrder;
+
+static BufferType typeOf(Value buffer) {
+  return cast<BufferType>(buffer.getType());
+}
+
+/// Whether the two orders of a tensor of this shape differ.
+static bool hasOrders(ArrayRef<int64_t> shape) {
+  return shape.size() >= 3 && shape[1] > 1 &&
+         ShapedType::getNumElements(shape.drop_front(2)) > 1;
+}
+
+namespace {
+/// The buffers of a device that may have channels last, with what it costs: the
+/// bytes that kernels and copies reorder in a step. A node of the cut is true
+/// where channels are last.
+class DeviceLayouts {
+public:
+  DeviceLayouts(soaprt::DeviceOp device, SymbolTable &symbols,
+                const Target &target)
+      : symbols_(symbols), target_(target) {
+    for (auto buffer : device.getBlock().getOps<soaprt::BufferOp>()) {
+      ArrayRef<int64_t> shape = buffer.getType().getShape();
+      if (buffer.getType().getSpace() == Space::Activations &&
+          hasOrders(shape) && shape.size() <= maxRank)
+        nodes_[buffer] = cut_.addNode();
+    }
+    for (Operation &op : device.getBlock())
+      TypeSwitch<Operation *>(&op)
+          .Case([&](soaprt::ViewOp view) { keepRowMajor(view.getSource()); })
+          .Case([&](soaprt::LoadOp load) { keepRowMajor(load.getTarget()); })
+          .Case([&](soaprt::InitOp init) {
+            for (auto row : init.getBlock().getOps<soaprt::RowOpInterface>())
+              keepAllRowMajor(row);
+          })
+          .Case([&](soaprt::MainOp main) {
+            for (auto row : main.getBlock().getOps<soaprt::RowOpInterface>())
+              visit(row);
+          });
+  }
+
+  /// The buffers that have channels last.
+  SmallVector<soaprt::BufferOp> solve() {
+    SmallVector<soaprt::BufferOp> result;
+    llvm::BitVector values = cut_.solve();
+    for (auto [buffer, node] : nodes_)
+      if (values[node])
+        result.push_back(cast<soaprt::BufferOp>(buffer));
+    return result;
+  }
+
+private:
+  /// Of tensors that the runtime knows with channels last.
+  static constexpr size_t maxRank = 5;
+  /// A copy that reorders moves single elements, the library's reorders blocks
+  /// of them.
+  static constexpr int64_t copyFactor = 4;
+
+  std::optional<unsigned> nodeOf(Value buffer) const {
+    auto known = nodes_.find(buffer.getDefiningOp());
+    return known == nodes_.end() ? std::nullopt
+                                 : std::optional<unsigned>(known->second);
+  }
+
+  void keepRowMajor(Value buffer) {
+    if (auto node = nodeOf(buffer))
+      cut_.addCost(*node, /*value=*/true, MinimumCut::forbidden);
+  }
+
+  void keepAllRowMajor(soaprt::RowOpInterface row) {
+    for (const auto &buffers : {row.getReads(), row.getWrites()})
+      for (Value buffer : buffers)
+        keepRowMajor(buffer);
+  }
+
+  void visit(soaprt::RowOpInterface row) {
+    TypeSwitch<Operation *>(row)
+        .Case([&](soaprt::LaunchOp launch) { visit(launch); })
+        .Case([&](soaprt::CopyOp copy) { visit(copy); })
+        .Default([&](Operation *) { keepAllRowMajor(row); });
+  }
+
+  void visit(soaprt::CopyOp copy) {
+    for (auto [box, from, to] :
+         llvm::zip_first(copy.getCopies().getAsRange<soaprt::BoxCopyAttr>(),
+                         copy.getSources(), copy.getTargets())) {
+      if (!hasOrders(box.getSizes()))
+        continue;
+      int64_t cost = copyFactor * typeOf(from).getElementBytes() *
+                     ShapedType::getNumElements(box.getSizes());
+      auto fromNode = nodeOf(from), toNode = nodeOf(to);
+      if (fromNode && toNode)
+        cut_.addDifference(*fromNode, *toNode, cost);
+      else if (fromNode || toNode)
+        cut_.addCost(fromNode ? *fromNode : *toNode, /*value=*/true, cost);
+    }
+  }
+
+  void visit(soaprt::LaunchOp launch) {
+    auto kernel = symbols_.lookup<soaprt::KernelOp>(launch.getKernel());
+    if (kernel.getNative())
+      visitNative(launch, kernel.getAnchor());
+    else
+      visitLibrary(launch, kernel.getAnchor());
+  }
+
+  /// All values that vary as the result does have its order.
+  void visitNative(soaprt::LaunchOp launch, Operation *op) {
+    std::optional<llvm::SmallBitVector> alike = canHaveChannelsLast(op);
+    if (!alike)
+      return keepAllRowMajor(launch);
+    SmallVector<Value> values(launch.getOutputs());
+    for (auto [number, input] : llvm::enumerate(launch.getInputs()))
+      if ((*alike)[number])
+        values.push_back(input);
+      else
+        keepRowMajor(input);
+    auto isFixed = [&](Value value) {
+      return hasOrders(typeOf(value).getShape()) && !nodeOf(value);
+    };
+    if (llvm::any_of(values, isFixed))
+      return keepAllRowMajor(launch);
+    std::optional<unsigned> one = nodeOf(values.front());
+    for (Value value : values)
+      if (auto other = nodeOf(value); one && other)
+        cut_.addDifference(*one, *other, MinimumCut::forbidden);
+  }
+
+  /// The first operand and the result are reordered if they have another order
+  /// than the kernel.
+  void visitLibrary(soaprt::LaunchOp launch, Operation *op) {
+    ChannelsLast use = target_.getChannelsLast(op);
+    if (use == ChannelsLast::Never)
+      return keepAllRowMajor(launch);
+    for (Value input : launch.getInputs().drop_front())
+      keepRowMajor(input);
+    std::optional<unsigned> kernel;
+    if (use == ChannelsLast::Either)
+      kernel = cut_.addNode();
+    for (Value value : {launch.getInputs().front(), launch.getOutputs()[0]}) {
+      auto node = nodeOf(value);
+      int64_t bytes = typeOf(value).getBytes();
+      if (node && kernel)
+        cut_.addDifference(*kernel, *node, bytes);
+      else if (node)
+        cut_.addCost(*node, /*value=*/false, bytes);
+      else if (kernel && hasOrders(typeOf(value).getShape()))
+        cut_.addCost(*kernel, /*value=*/true, bytes);
+    }
+  }
+
+  SymbolTable &symbols_;
+  const Target &target_;
+  llvm::MapVector<Operation *, unsigned> nodes_;
+  MinimumCut cut_;
+};
+
+struct AssignLayoutsPass
+    : soap::impl::AssignLayoutsPassBase<AssignLayoutsPass> {
+  using AssignLayoutsPassBase::AssignLayoutsPassBase;
+  explicit AssignLayoutsPass(const Target &target) : chosen_(&target) {}
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    AssignLayoutsPassBase::getDependentDialects(registry);
+    registerKernelDialects(registry);
+  }
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (chosen_)
+      return success();
+    llvm::Expected<std::unique_ptr<Target>> named = createTarget(target);
+    if (!named)
+      return emitError(UnknownLoc::get(context),
+                       llvm::toString(named.takeError()));
+    owned_ = std::move(*named);
+    chosen_ = owned_.get();
+    return success();
+  }
+
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    bool changed = false;
+    for (auto device : getOperation().getOps<soaprt::DeviceOp>())
+      for (soaprt::BufferOp buffer :
+           DeviceLayouts(device, symbols, *chosen_).solve()) {
+        buffer.getResult().setType(
+            buffer.getType().withOrder(ElementOrder::ChannelsLast));
+        ++numChannelsLast;
+        changed = true;
+      }
+    if (changed && failed(renewKernels(symbols)))
+      signalPassFailure();
+  }
+
+private:
+  /// Launches of buffers with channels last get kernels that say so; kernels
+  /// that nobody launches any more go.
+  LogicalResult renewKernels(SymbolTable &symbols) {
+    std::map<std::pair<Operation *, SmallVector<int64_t>>, StringAttr> renewed;
+    llvm::DenseSet<StringAttr> launched;
+    WalkResult walked = getOperation().walk([&](soaprt::LaunchOp launch) {
+      SmallVector<int64_t> last;
+      SmallVector<Value> values(launch.getInputs());
+      values.append(launch.getOutputs().begin(), launch.getOutputs().end());
+      for (auto [number, value] : llvm::enumerate(values))
+        if (typeOf(value).isChannelsLast())
+          last.push_back(number);
+      if (!last.empty()) {
+        auto kernel = symbols.lookup<soaprt::KernelOp>(launch.getKernel());
+        StringAttr &name = renewed[{kernel, last}];
+        if (!name && failed(renew(kernel, last, symbols, name)))
+          return WalkResult::interrupt();
+        launch.setKernelAttr(FlatSymbolRefAttr::get(name));
+      }
+      launched.insert(launch.getKernelAttr().getAttr());
+      return WalkResult::advance();
+    });
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<soaprt::KernelOp>()))
+      if (!launched.contains(kernel.getSymNameAttr()))
+        symbols.erase(kernel);
+    return failure(walked.wasInterrupted());
+  }
+
+  LogicalResult renew(soaprt::KernelOp kernel, ArrayRef<int64_t> last,
+                      SymbolTable &symbols, StringAttr &name) {
+    auto clone = cast<soaprt::KernelOp>(kernel->clone());
+    name = symbols.insert(clone, Block::iterator(kernel));
+    clone.setChannelsLast(last);
+    if (!kernel.getNative())
+      return success();
+    NativeKernels natives(getOperation());
+    FailureOr<NativeKernelCall> call =
+        natives.getOrCreate(clone.getAnchor(), /*channelsLast=*/true);
+    if (failed(call))
+      return failure();
+    clone.setNativeAttr(SymbolRefAttr::get(
+        &getContext(), natives.getModule().getSymName().value_or("kernels"),
+        FlatSymbolRefAttr::get(&getContext(), call->symbol)));
+    clone.setIndex(call->index);
+    clone.setSizes(call->sizes);
+    return success();
+  }
+
+  /// The target, and its owner if the option named it.
+  const Target *chosen_ = nullptr;
+  std::shared_ptr<Target> owned_;
+};
+} // namespace
+
+std::unique_ptr<Pass> soap::createAssignLayoutsPass(const Target &target) {
+  return std::make_unique<AssignLayoutsPass>(target);
+}

@@ -1,0 +1,35 @@
+//===- Threads.h - The threads of a device of the CPU -----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// oneDNN's own threads: a second pool would wait beside them for the same
+// cores. Which OpenMP runtime oneDNN was built with, if any, is found at run
+// time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_CPU_THREADS_H
+#define SOAP_LIB_RUNTIME_CPU_THREADS_H
+
+#include <cstddef>
+
+namespace soap::runtime {
+
+/// Sets how many threads oneDNN and runParallel() use for the calling thread.
+void useThreads(size_t count);
+
+/// How many that are; 1 if oneDNN has none.
+size_t threadCount();
+
+/// Calls body(data, part) for all parts below `parts`, on as many threads if
+/// there are, the calling one among them. Returns when all have returned, which
+/// must not throw.
+void runParallel(size_t parts, void (*body)(void *data, size_t part),
+                 void *data);
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_CPU_THREADS_H
