@@ -98,8 +98,7 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
   }
   // The budget is that of all searches together, but a repeated one gets enough
   // time to find something.
-  double spent = result_.seconds[static_cast<size_t>(Stage::Search)];
-  search.budgetSeconds = std::max(options_.budgetSeconds - spent,
+  search.budgetSeconds = std::max(options_.budgetSeconds - searchSeconds(),
                                   searches_ > 0 ? options_.budgetSeconds / 10
                                                 : options_.budgetSeconds);
   search.progress = [this,
@@ -143,8 +142,11 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
         mistakes.push_back(diagnostic.str());
         return mlir::success();
       });
-    chosen = chooseStrategy(problem, requestOf(name), loc);
+    chosen = measuredChoice_
+                 ? FailureOr<ChosenStrategy>(std::move(*measuredChoice_))
+                 : chooseStrategy(problem, requestOf(name), loc);
   }
+  measuredChoice_.reset();
   if (succeeded(chosen) && chosen->search) {
     ++searches_;
     recordSearch(*chosen->search);
@@ -170,9 +172,11 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
 }
 
 llvm::Error Compilation::configure() {
-  FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(*module_, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
+  if (llvm::Error error = measureCosts(*problem))
+    return error;
   llvm::Expected<Strategy> strategy = decideStrategy(*problem);
   if (!strategy)
     return strategy.takeError();
@@ -214,7 +218,7 @@ llvm::Error Compilation::configureEvaluation() {
   ModuleOp inner = evaluation();
   if (!inner)
     return llvm::Error::success();
-  FailureOr<ModuleProblem> problem = readProblem(inner, options_.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(inner, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
   Strategy strategy = evaluationStrategy(
@@ -330,16 +334,18 @@ llvm::Error Compilation::addRow(SmallVectorImpl<StrategyReport> &rows,
 }
 
 llvm::Error Compilation::report() {
-  FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(*module_, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
   std::optional<ModuleProblem> inner;
   if (ModuleOp module = evaluation()) {
-    FailureOr<ModuleProblem> read = readProblem(module, options_.costFile);
+    FailureOr<ModuleProblem> read = readProblem(module, costFile_);
     if (failed(read))
       return emitted(mlir::failure(), Kind::BadInput);
     inner.emplace(std::move(*read));
   }
+  if (llvm::Error error = measureCosts(*problem))
+    return error;
   LowerBound bound = lowerBound(problem->get());
   SmallVector<StrategyReport> rows;
   StringRef chosen(options_.strategy);
