@@ -124,10 +124,12 @@ std::string Compilation::strategyName() const {
 llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   std::string name = strategyName();
   bool searches = name == "search";
-  if (llvm::Error error = begin(searches ? Stage::Search : Stage::Strategy))
+  bool isFound = measuredChoice_.has_value();
+  if (llvm::Error error =
+          begin(searches && !isFound ? Stage::Search : Stage::Strategy))
     return std::move(error);
   std::optional<TimingScope> scope;
-  if (searches)
+  if (searches && !isFound)
     scope = nest("search");
   Location loc = UnknownLoc::get(module_->getContext());
   std::vector<std::string> mistakes;
@@ -142,15 +144,14 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
         mistakes.push_back(diagnostic.str());
         return mlir::success();
       });
-    chosen = measuredChoice_
-                 ? FailureOr<ChosenStrategy>(std::move(*measuredChoice_))
-                 : chooseStrategy(problem, requestOf(name), loc);
+    chosen = isFound ? FailureOr<ChosenStrategy>(std::move(*measuredChoice_))
+                     : chooseStrategy(problem, requestOf(name), loc);
   }
   measuredChoice_.reset();
-  if (succeeded(chosen) && chosen->search) {
+  if (succeeded(chosen) && (chosen->search || isFound))
     ++searches_;
+  if (succeeded(chosen) && chosen->search)
     recordSearch(*chosen->search);
-  }
   FailureOr<Strategy> strategy = mlir::failure();
   if (succeeded(chosen))
     strategy = std::move(chosen->strategy);
@@ -165,7 +166,7 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
       emitError(loc, text);
     return emitted(mlir::failure(), Kind::BadInput);
   }
-  if (searches)
+  if (searches && !isFound)
     if (llvm::Error error = begin(Stage::Strategy))
       return std::move(error);
   return std::move(*strategy);

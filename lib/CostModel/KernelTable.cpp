@@ -56,11 +56,12 @@ double KernelTable::logFactor(const std::vector<Sample> &samples,
                               const KernelWork &work, const DeviceKind &kind,
                               const Sample *without) {
   // Work that differs by a factor of e in one size counts 1/e^(1/2) as much as
-  // equal work; all of a class counts a little, so that far away from every
-  // sample the mean of the class is left.
-  constexpr double width = 1, classWeight = 1e-3;
+  // equal work. The mean of the class counts as half a kernel of equal work, so
+  // that one neighbour alone does not decide, and it is what is left far away
+  // from all of them.
+  constexpr double width = 1, weightOfMean = 0.5;
   std::array<double, 5> place = placeOf(work);
-  double sum = 0, weights = 0;
+  double sum = 0, weights = 0, all = 0, count = 0;
   for (const Sample &sample : samples) {
     int64_t analytic = CostModel::analyticNs(sample.work, kind);
     if (&sample == without || sample.ns <= 0 || analytic <= 0)
@@ -68,12 +69,17 @@ double KernelTable::logFactor(const std::vector<Sample> &samples,
     double distance = 0;
     for (auto [mine, other] : llvm::zip_equal(place, placeOf(sample.work)))
       distance += (mine - other) * (mine - other);
-    double weight = std::exp(-distance / (2 * width * width)) + classWeight;
-    sum += weight * std::log(static_cast<double>(sample.ns) /
-                             static_cast<double>(analytic));
+    double weight = std::exp(-distance / (2 * width * width));
+    double ratio = std::log(static_cast<double>(sample.ns) /
+                            static_cast<double>(analytic));
+    sum += weight * ratio;
     weights += weight;
+    all += ratio;
+    ++count;
   }
-  return weights > 0 ? sum / weights : 0;
+  if (count == 0)
+    return 0;
+  return (sum + weightOfMean * all / count) / (weights + weightOfMean);
 }
 
 double KernelTable::factor(llvm::StringRef key, const KernelWork &work,
