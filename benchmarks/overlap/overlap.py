@@ -82,7 +82,7 @@ def compute_ms(trace):
     """How long the busiest compute stream of a trace is busy, in ms."""
     busy = {}
     for event in json.loads(trace.read_text())["traceEvents"]:
-        if event["ph"] == "X" and event["tid"] == 0 and event["ts"] >= 0:
+        if event["ph"] == "X" and event["cat"] != "simulated" and event["tid"] == 0 and event["ts"] >= 0:
             busy[event["pid"]] = busy.get(event["pid"], 0) + event["dur"] / 1e3
     return max(busy.values())
 

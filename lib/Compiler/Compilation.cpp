@@ -28,7 +28,8 @@ Compilation::Compilation(const Request &request, const nn::Files &files,
     : source_(request.source), options_(request.options),
       callbacks_(request.callbacks), files_(files), target_(target),
       context_(context), result_(result),
-      stageBegun_(std::chrono::steady_clock::now()) {
+      stageBegun_(std::chrono::steady_clock::now()),
+      costFile_(request.options.costFile) {
   model_.name = llvm::sys::path::stem(source_.path).str();
   model_.target = &target_;
   model_.coresPerDevice = options_.coresPerDevice;
@@ -289,7 +290,7 @@ llvm::Error Compilation::makeTasks() {
   // compiler.
   if (llvm::Error error = runPasses(
           [&](OpPassManager &passes) {
-            buildPartitionPipeline(passes, options_.costFile);
+            buildPartitionPipeline(passes, costFile_);
           },
           "partition", Kind::BadInput, /*evaluation=*/true))
     return error;

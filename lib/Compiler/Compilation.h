@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_COMPILER_COMPILATION_H
 #define SOAP_LIB_COMPILER_COMPILATION_H
 
+#include "KernelMeasurer.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
@@ -37,6 +38,22 @@ struct RecomputationReport {
   /// Of the device that needs most, and of a step; with recomputation, and the
   /// same strategy without.
   int64_t peakBytes = 0, peakBytesBefore = 0, stepNs = 0, stepNsBefore = 0;
+};
+
+/// A strategy that may be taken.
+struct Candidate {
+  std::string name; ///< For messages.
+  Strategy strategy;
+  int64_t stepNs = 0; ///< Simulated.
+  bool fits = true;
+  int32_t missing = 0; ///< Kernels without a measured time.
+};
+
+/// A strategy that is run.
+struct Trial {
+  Candidate candidate;
+  std::unique_ptr<TimedModel> model; ///< Null once it has lost.
+  std::vector<int64_t> times;        ///< Of steps, in ns.
 };
 
 /// What one call of compileModel() knows while it goes from the model to what
@@ -162,6 +179,56 @@ private:
   llvm::Error report();
 
   //===--------------------------------------------------------------------===//
+  // Measured costs: MeasuredSearch.cpp
+  //===--------------------------------------------------------------------===//
+
+  /// If that is asked for, measures the kernels of the named strategies, and of
+  /// those that searches find on what was measured so far: measuredChoice_ is
+  /// the result. The costs of `problem` are the measured ones then.
+  llvm::Error measureCosts(ModuleProblem &problem);
+  llvm::Error openMeasurer(const ModuleProblem &problem);
+  /// Lets `problem`, and all that is read from now on, have the costs that the
+  /// measurer knows.
+  llvm::Error takeMeasuredCosts(ModuleProblem &problem);
+  double searchSeconds() const;
+  /// Fills in what a simulation says of a candidate.
+  void simulate(const ModuleProblem &problem, Candidate &candidate) const;
+  std::vector<Candidate> namedCandidates(const ModuleProblem &problem) const;
+  /// Measures the kernels of the candidates that fit, the fastest first, until
+  /// searchSeconds() is `untilSeconds`.
+  llvm::Error measureAll(ModuleProblem &problem,
+                         std::vector<Candidate> &candidates,
+                         double untilSeconds);
+  /// chooseStrategy(), without diagnostics if there is another way.
+  mlir::FailureOr<ChosenStrategy> searchAgain(const ModuleProblem &problem,
+                                              const StrategyRequest &request);
+  llvm::Error searchMeasured(ModuleProblem &problem,
+                             std::vector<Candidate> &named);
+  void describeMeasuring(const ModuleProblem &problem,
+                         llvm::ArrayRef<Candidate> candidates);
+
+  //===--------------------------------------------------------------------===//
+  // Strategies that are run: Tuning.cpp
+  //===--------------------------------------------------------------------===//
+
+  /// Runs measuredChoice_ and the candidates, searches again on what that says
+  /// of costs, and lets measuredChoice_ be what ran fastest.
+  llvm::Error tune(ModuleProblem &problem, const std::vector<Candidate> &named);
+  llvm::Error load(Trial &trial);
+  /// Runs a candidate, feeds back what its kernels take, and adds it to the
+  /// trials; one that cannot be run is left out.
+  llvm::Error tryCandidate(const ModuleProblem &problem, Candidate candidate,
+                           std::vector<Trial> &trials);
+  /// Takes steps of all trials in turn, in an order that is shuffled again and
+  /// again.
+  llvm::Error runInTurn(std::vector<Trial *> trials, double seconds);
+  /// A strategy that is none of the trials'; nullopt: none is better.
+  llvm::Expected<std::optional<Candidate>>
+  searchAfterTrials(ModuleProblem &problem, const std::vector<Trial> &trials,
+                    int round);
+  void describeTrials(std::vector<Trial> &trials);
+
+  //===--------------------------------------------------------------------===//
   // Values that are made again: Recompute.cpp
   //===--------------------------------------------------------------------===//
 
@@ -219,6 +286,8 @@ private:
   Stage stage_ = Stage::Import;
   std::chrono::steady_clock::time_point stageBegun_;
   bool cancelled_ = false;
+  /// The caller wants no more searches and measurements.
+  bool searchEnded_ = false;
 
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   Level level_ = Level::Graph;
@@ -236,6 +305,12 @@ private:
   int searches_ = 0;
   std::map<int32_t, int64_t> reserved_;
   /// @}
+  /// A file of measured costs, or empty: the caller's, or what the measurer
+  /// knew when it was asked last.
+  std::string costFile_;
+  std::unique_ptr<KernelMeasurer> measurer_; ///< Null: nothing is measured.
+  /// What a search on measured costs has found, until it is taken.
+  std::optional<ChosenStrategy> measuredChoice_;
   /// Why the state of a search could not be kept, or empty.
   std::string stateError_;
   ModelOptions model_;

@@ -21,8 +21,8 @@ using namespace soap;
 
 llvm::StringRef soap::stringify(Stage stage) {
   static constexpr std::array<llvm::StringLiteral, numStages> names = {
-      "import",    "normalize", "calibration",    "search", "strategy",
-      "partition", "lower",     "library memory", "emit"};
+      "import",   "normalize", "calibration", "measure",        "search",
+      "strategy", "partition", "lower",       "library memory", "emit"};
   return names[static_cast<size_t>(stage)];
 }
 

@@ -65,7 +65,7 @@ llvm::Error Compilation::checkTasks(ModuleOp program, MovementList &movements) {
   if (!soapir::getTopology(program))
     return llvm::Error::success();
   FailureOr<Topology> topology = readTopology(program);
-  FailureOr<CostModel> costs = readCosts(program, options_.costFile);
+  FailureOr<CostModel> costs = readCosts(program, costFile_);
   if (failed(topology) || failed(costs))
     return emitted(mlir::failure(), Kind::BadInput);
   FailureOr<ScheduleTimes> times = simulateSchedule(*main, *topology, *costs);

@@ -133,6 +133,29 @@ static llvm::Error checkMachine(const CompilerOptions &options) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkMeasuring(const CompilerOptions &options) {
+  if (options.measureCosts && !options.topology.empty())
+    return badInput("expected --cost=measured with devices of this machine, "
+                    "got: --topology; give --devices, or a file with --cost");
+  if (options.measureCosts && !options.costFile.empty())
+    return badInput("expected --cost=measured or a file, got: both");
+  if (options.measureCosts && !options.searchState.empty())
+    return badInput("expected --search-state with costs that stay the same, "
+                    "got: --cost=measured; give a file with --cost");
+  if (!options.tuneSeconds)
+    return llvm::Error::success();
+  if (!(*options.tuneSeconds > 0) || !std::isfinite(*options.tuneSeconds))
+    return badInput("expected --tune above 0 seconds, got: " +
+                    llvm::Twine(std::to_string(*options.tuneSeconds)));
+  if (!options.measureCosts)
+    return badInput("expected --tune with --cost=measured, got: other costs; "
+                    "leave one of them out");
+  if (!options.strategy.empty() && options.strategy != "search")
+    return badInput("expected --tune with --strategy=search, got: '" +
+                    options.strategy + "'; leave one of them out");
+  return llvm::Error::success();
+}
+
 static llvm::Error checkStrategy(const CompilerOptions &options) {
   llvm::StringRef strategy(options.strategy);
   bool isNamed = llvm::any_of(namedStrategies(), [&](const auto &named) {
@@ -188,7 +211,8 @@ static llvm::Error checkTraining(const CompilerOptions &options) {
 
 llvm::Error soap::checkOptions(const ModelSource &source,
                                const CompilerOptions &options) {
-  for (auto check : {checkMachine, checkStrategy, checkOutput, checkTraining})
+  for (auto check : {checkMachine, checkMeasuring, checkStrategy, checkOutput,
+                     checkTraining})
     if (llvm::Error error = check(options))
       return error;
   return checkModel(source, options);

@@ -59,9 +59,44 @@ llvm::Error Compilation::planMemory(bool &again) {
   return llvm::Error::success();
 }
 
+/// The nodes of a simulated step, for the tables of a model.
+static std::vector<fb::SimulatedTaskT>
+tasksOf(const SimulatedProgram &program) {
+  const SimulationResult &result = program.result();
+  const OperatorGraph &graph = program.problem().extracted.graph;
+  int32_t host = program.problem().topology.host();
+  std::vector<fb::SimulatedTaskT> tasks;
+  for (auto [node, times] : llvm::zip_equal(result.nodes, result.times)) {
+    fb::SimulatedTaskT task;
+    bool isLaunch = node.kind == TaskNode::Kind::Compute;
+    bool isMove = node.kind == TaskNode::Kind::Move;
+    task.kind = isLaunch ? fb::SimulatedKind::Launch
+                : isMove ? fb::SimulatedKind::Move
+                         : fb::SimulatedKind::Copy;
+    int32_t maker =
+        node.value >= 0 ? graph.value(node.value).producer : node.node;
+    task.name = graph.node(maker).name;
+    if (isMove)
+      task.name += "." + stringify(node.actionKind).str();
+    for (auto [device, start, end] :
+         llvm::zip_equal(node.devices, times.start, times.end)) {
+      if (device < host && start < end) {
+        task.devices.push_back(static_cast<uint32_t>(device));
+        task.start_ns.push_back(start);
+        task.end_ns.push_back(end);
+      }
+    }
+    if (!task.devices.empty())
+      tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
 llvm::Error Compilation::emitSharedObject() {
   if (llvm::Error error = begin(Stage::Emit))
     return error;
+  if (simulated_)
+    model_.simulated = tasksOf(*simulated_);
   // A program of one device is its own reference.
   auto devices = module_->getOps<soaprt::DeviceOp>();
   ReferenceBuild reference;

@@ -45,7 +45,7 @@ Compilation::makeStep(const llvm::StringSet<> &names,
   for (ModuleOp program : {*module_, evaluation()})
     if (program)
       writeTopology(program, topology);
-  FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(*module_, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::Failed);
   result->problem = std::make_unique<ModuleProblem>(std::move(*problem));

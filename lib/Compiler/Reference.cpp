@@ -72,6 +72,7 @@ llvm::Error soap::buildReference(ReferenceBuild &reference, ModuleOp model,
   reference.options.coresPerDevice = 0;
   reference.options.machineDevices = 0;
   reference.options.simulatedNs.clear();
+  reference.options.simulated.clear();
   // The model itself is correct, so that an error here is not one of the
   // compilation.
   std::string reason;

@@ -98,8 +98,7 @@ StrategyRequest Compilation::requestOf(const std::string &name) {
   }
   // The budget is that of all searches together, but a repeated one gets enough
   // time to find something.
-  double spent = result_.seconds[static_cast<size_t>(Stage::Search)];
-  search.budgetSeconds = std::max(options_.budgetSeconds - spent,
+  search.budgetSeconds = std::max(options_.budgetSeconds - searchSeconds(),
                                   searches_ > 0 ? options_.budgetSeconds / 10
                                                 : options_.budgetSeconds);
   search.progress = [this,
@@ -125,10 +124,12 @@ std::string Compilation::strategyName() const {
 llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
   std::string name = strategyName();
   bool searches = name == "search";
-  if (llvm::Error error = begin(searches ? Stage::Search : Stage::Strategy))
+  bool isFound = measuredChoice_.has_value();
+  if (llvm::Error error =
+          begin(searches && !isFound ? Stage::Search : Stage::Strategy))
     return std::move(error);
   std::optional<TimingScope> scope;
-  if (searches)
+  if (searches && !isFound)
     scope = nest("search");
   Location loc = UnknownLoc::get(module_->getContext());
   std::vector<std::string> mistakes;
@@ -143,12 +144,14 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
         mistakes.push_back(diagnostic.str());
         return mlir::success();
       });
-    chosen = chooseStrategy(problem, requestOf(name), loc);
+    chosen = isFound ? FailureOr<ChosenStrategy>(std::move(*measuredChoice_))
+                     : chooseStrategy(problem, requestOf(name), loc);
   }
-  if (succeeded(chosen) && chosen->search) {
+  measuredChoice_.reset();
+  if (succeeded(chosen) && (chosen->search || isFound))
     ++searches_;
+  if (succeeded(chosen) && chosen->search)
     recordSearch(*chosen->search);
-  }
   FailureOr<Strategy> strategy = mlir::failure();
   if (succeeded(chosen))
     strategy = std::move(chosen->strategy);
@@ -163,16 +166,18 @@ llvm::Expected<Strategy> Compilation::decideStrategy(ModuleProblem &problem) {
       emitError(loc, text);
     return emitted(mlir::failure(), Kind::BadInput);
   }
-  if (searches)
+  if (searches && !isFound)
     if (llvm::Error error = begin(Stage::Strategy))
       return std::move(error);
   return std::move(*strategy);
 }
 
 llvm::Error Compilation::configure() {
-  FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(*module_, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
+  if (llvm::Error error = measureCosts(*problem))
+    return error;
   llvm::Expected<Strategy> strategy = decideStrategy(*problem);
   if (!strategy)
     return strategy.takeError();
@@ -214,7 +219,7 @@ llvm::Error Compilation::configureEvaluation() {
   ModuleOp inner = evaluation();
   if (!inner)
     return llvm::Error::success();
-  FailureOr<ModuleProblem> problem = readProblem(inner, options_.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(inner, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
   Strategy strategy = evaluationStrategy(
@@ -330,16 +335,18 @@ llvm::Error Compilation::addRow(SmallVectorImpl<StrategyReport> &rows,
 }
 
 llvm::Error Compilation::report() {
-  FailureOr<ModuleProblem> problem = readProblem(*module_, options_.costFile);
+  FailureOr<ModuleProblem> problem = readProblem(*module_, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::BadInput);
   std::optional<ModuleProblem> inner;
   if (ModuleOp module = evaluation()) {
-    FailureOr<ModuleProblem> read = readProblem(module, options_.costFile);
+    FailureOr<ModuleProblem> read = readProblem(module, costFile_);
     if (failed(read))
       return emitted(mlir::failure(), Kind::BadInput);
     inner.emplace(std::move(*read));
   }
+  if (llvm::Error error = measureCosts(*problem))
+    return error;
   LowerBound bound = lowerBound(problem->get());
   SmallVector<StrategyReport> rows;
   StringRef chosen(options_.strategy);

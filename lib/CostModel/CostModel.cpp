@@ -19,6 +19,24 @@ namespace json = llvm::json;
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// What an entry of a file says of its kernel's work, if it does.
+static std::optional<KernelWork> readWork(detail::JSONReader &reader,
+                                          const json::Object &entry,
+                                          const std::string &where) {
+  if (!entry.get("flops") && !entry.get("bytes"))
+    return std::nullopt;
+  constexpr detail::Bounds<double> amounts{0, 1e21};
+  constexpr detail::Bounds<int64_t> sizes{0, int64_t(1) << 60};
+  KernelWork work;
+  work.flops = reader.number(entry, "flops", where, amounts);
+  work.bytes = reader.number(entry, "bytes", where, amounts);
+  work.bytesAgain = reader.number(entry, "bytes_again", where, amounts, 0);
+  work.rows = reader.integer(entry, "rows", where, sizes, 1);
+  work.columns = reader.integer(entry, "columns", where, sizes, 1);
+  work.depth = reader.integer(entry, "depth", where, sizes, 0);
+  return work;
+}
+
 llvm::Error CostModel::addMeasured(llvm::StringRef text) {
   llvm::Expected<json::Value> value = parseJSON(text, "measured costs");
   if (!value)
@@ -33,7 +51,8 @@ llvm::Error CostModel::addMeasured(llvm::StringRef text) {
   if (!kind || !entries)
     return llvm::createStringError("expected measured costs with a string "
                                    "'device_kind' and an array 'entries'");
-  llvm::StringMap<int64_t> read;
+  std::vector<std::tuple<llvm::StringRef, int64_t, std::optional<KernelWork>>>
+      read;
   detail::JSONReader reader;
   for (auto [index, element] : llvm::enumerate(*entries)) {
     std::string where = "entry " + std::to_string(index);
@@ -45,12 +64,13 @@ llvm::Error CostModel::addMeasured(llvm::StringRef text) {
       return llvm::createStringError(where + ": expected a string 'key'");
     double ns =
         reader.number(*entry, "ns", where, {0, static_cast<double>(longestNs)});
+    std::optional<KernelWork> work = readWork(reader, *entry, where);
     if (llvm::Error error = reader.takeError())
       return error;
-    read[*key] = std::llround(ns);
+    read.emplace_back(*key, std::llround(ns), work);
   }
-  for (const auto &entry : read)
-    addMeasured(*kind, entry.getKey(), entry.getValue());
+  for (const auto &[key, ns, work] : read)
+    addMeasured(*kind, key, ns, work);
   return llvm::Error::success();
 }
 
@@ -67,8 +87,8 @@ llvm::Error CostModel::loadMeasured(llvm::StringRef path) {
 }
 
 void CostModel::addMeasured(llvm::StringRef kind, llvm::StringRef key,
-                            int64_t ns) {
-  measured_[kind][key] = ns;
+                            int64_t ns, std::optional<KernelWork> work) {
+  measured_[kind].add(key, ns, work);
 }
 
 size_t CostModel::numMeasured() const {
@@ -78,14 +98,30 @@ size_t CostModel::numMeasured() const {
   return count;
 }
 
+bool CostModel::isMeasured(llvm::StringRef key, const DeviceKind &kind) const {
+  auto table = measured_.find(kind.name);
+  return table != measured_.end() && table->getValue().find(key);
+}
+
+std::vector<ClassError> CostModel::classErrors(const DeviceKind &kind) const {
+  auto table = measured_.find(kind.name);
+  if (table == measured_.end())
+    return {};
+  return table->getValue().errors(kind);
+}
+
 int64_t CostModel::kernelNs(const KernelQuery &query,
                             const DeviceKind &kind) const {
-  if (!query.key.empty())
-    if (auto table = measured_.find(kind.name); table != measured_.end())
-      if (auto entry = table->getValue().find(query.key);
-          entry != table->getValue().end())
-        return entry->getValue();
-  return analyticNs(query, kind);
+  int64_t analytic = analyticNs(query, kind);
+  auto table = measured_.find(kind.name);
+  if (query.key.empty() || table == measured_.end())
+    return analytic;
+  if (std::optional<int64_t> ns = table->getValue().find(query.key))
+    return *ns;
+  if (analytic == 0)
+    return 0;
+  return roundNs(static_cast<double>(analytic) *
+                 table->getValue().factor(query.key, query, kind));
 }
 
 double CostModel::trafficSeconds(double bytes, const DeviceKind &kind) {
@@ -95,33 +131,32 @@ double CostModel::trafficSeconds(double bytes, const DeviceKind &kind) {
   return cached / kind.cacheBandwidth + (bytes - cached) / kind.memoryBandwidth;
 }
 
-int64_t CostModel::analyticNs(const KernelQuery &query,
-                              const DeviceKind &kind) {
+int64_t CostModel::analyticNs(const KernelWork &work, const DeviceKind &kind) {
   assert(kind.peakFlops > 0 && kind.memoryBandwidth > 0 && "Topology::check()");
-  if (query.flops <= 0 && query.bytes <= 0)
+  if (work.flops <= 0 && work.bytes <= 0)
     return 0;
   double efficiency = 1;
-  if (query.depth > 0)
-    for (auto [size, half] : {std::pair(query.rows, kind.halfRows),
-                              std::pair(query.columns, kind.halfColumns),
-                              std::pair(query.depth, kind.halfDepth)})
+  if (work.depth > 0)
+    for (auto [size, half] : {std::pair(work.rows, kind.halfRows),
+                              std::pair(work.columns, kind.halfColumns),
+                              std::pair(work.depth, kind.halfDepth)})
       efficiency *= size / (size + half);
-  double compute = query.flops / (kind.peakFlops * std::max(efficiency, 1e-6));
+  double compute = work.flops / (kind.peakFlops * std::max(efficiency, 1e-6));
   // A product of few rows or columns is no slower than so many products of a
   // matrix and a vector, which memory bounds.
-  if (query.depth > 0) {
-    auto vectors = static_cast<double>(std::min(query.rows, query.columns));
+  if (work.depth > 0) {
+    auto vectors = static_cast<double>(std::min(work.rows, work.columns));
     compute = std::min(compute,
-                       std::max(query.flops / kind.peakFlops,
-                                vectors * query.bytes / kind.memoryBandwidth));
+                       std::max(work.flops / kind.peakFlops,
+                                vectors * work.bytes / kind.memoryBandwidth));
   }
   // Weights come from memory in every step.
-  double memory = query.depth > 0 ? query.bytes / kind.memoryBandwidth
-                                  : trafficSeconds(query.bytes, kind);
+  double memory = work.depth > 0 ? work.bytes / kind.memoryBandwidth
+                                 : trafficSeconds(work.bytes, kind);
   // What is walked over again stays in a cache if all of it fits.
-  bool fits = kind.cacheBandwidth > 0 && query.bytes <= kind.cacheBytes;
+  bool fits = kind.cacheBandwidth > 0 && work.bytes <= kind.cacheBytes;
   memory +=
-      query.bytesAgain / (fits ? kind.cacheBandwidth : kind.memoryBandwidth);
+      work.bytesAgain / (fits ? kind.cacheBandwidth : kind.memoryBandwidth);
   return roundNs(static_cast<double>(kind.launchNs) +
                  std::round(std::max(compute, memory) * 1e9));
 }

@@ -96,3 +96,20 @@ KernelQuery detail::describeTask(const OperatorGraph &graph, int32_t id,
   }
   return describeKernel(access, work);
 }
+
+std::map<std::string, KernelWork> soap::kernelsOf(const OperatorGraph &graph,
+                                                  const Strategy &strategy) {
+  std::map<std::string, KernelWork> result;
+  for (int32_t id = 0; id < graph.numNodes(); ++id) {
+    if (graph.node(id).role != NodeRole::Compute)
+      continue;
+    const Degrees &degrees = strategy.configs[id].degrees;
+    for (int64_t task = 0; task < degrees.numTasks(); ++task) {
+      TaskWork work = graph.taskWork(id, degrees, task);
+      KernelQuery query = detail::describeTask(graph, id, degrees, task, work);
+      if (!work.key.empty() && (query.flops > 0 || query.bytes > 0))
+        result.try_emplace(work.key, query);
+    }
+  }
+  return result;
+}

@@ -26,7 +26,7 @@ namespace {
 /// The options as they were written.
 struct Texts {
   ImportOptions import;
-  std::string output, emit = "so", cost = "analytic", link;
+  std::string output, emit = "so", cost, link;
   int32_t devices = 0;
   bool hasDevices = false;
   TrainingOptions training;
@@ -89,7 +89,9 @@ static llvm::Error check(CommandLine &line, const Texts &texts) {
     if (!error.empty())
       return mistake(error);
   }
-  if (texts.cost != "analytic")
+  if (texts.cost == "measured" || (texts.cost.empty() && options.tuneSeconds))
+    options.measureCosts = true;
+  else if (!texts.cost.empty() && texts.cost != "analytic")
     options.costFile = texts.cost;
   options.needsStrategy = !line.exportStrategy.empty();
   llvm::Expected<ONNXImportOptions> import = texts.import.read();
@@ -168,7 +170,7 @@ static void declareMachine(CLI::App &app, CommandLine &line, Texts &texts) {
       ->type_name("NAME");
 }
 
-static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
+static void declareStrategy(CLI::App &app, CommandLine &line) {
   app.option_defaults()->group("Strategy");
   std::string strategies =
       "search, a file or one of these (default: what an .mlir model carries, "
@@ -193,8 +195,9 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
                  "half of its budget at most")
       ->type_name("NAME,...");
   app.add_option("--budget", line.options.budgetSeconds,
-                 "Limit of the search, which ends before if it has converged; "
-                 "measuring the machine and compiling come on top")
+                 "Limit of the search, which ends before if it has converged, "
+                 "and of measuring kernels (--cost=measured); calibrating the "
+                 "machine, --tune and compiling come on top")
       ->check(positiveNumber(/*orZero=*/false))
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -224,15 +227,6 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
       ->check(wholeNumber<uint64_t>())
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--cost", texts.cost,
-                 "analytic, or a file of measured costs over the analytic ones")
-      ->type_name("analytic|FILE.json");
-  app.add_option("--calibration", line.options.calibration,
-                 "Rates of this machine: measured once and kept (auto; for one "
-                 "device only with --devices=1 or if times are printed), a "
-                 "file, or round figures (none)")
-      ->type_name("auto|none|FILE.json")
-      ->capture_default_str();
   app.add_option("--export-strategy", line.exportStrategy,
                  "Write the strategy, keyed by node name")
       ->type_name("FILE.json");
@@ -246,6 +240,31 @@ static void declareStrategy(CLI::App &app, CommandLine &line, Texts &texts) {
                "another --budget");
   app.add_flag("--print-strategy", line.options.strategyTable,
                "Print a table: op, degrees, devices, time, bytes");
+}
+
+static void declareCosts(CLI::App &app, CommandLine &line, Texts &texts) {
+  app.option_defaults()->group("Costs");
+  app.add_option("--cost", texts.cost,
+                 "What kernels cost: by the analytic model (analytic, the "
+                 "default); measured on the devices of this machine, within "
+                 "--budget, and kept for later (measured); or as a file says, "
+                 "over the analytic model")
+      ->type_name("analytic|measured|FILE.json");
+  app.add_option("--tune", line.options.tuneSeconds,
+                 "Run the best strategies found and named for so long (60 if "
+                 "no number is given), search again with what their kernels "
+                 "took, and take the one that ran fastest; implies "
+                 "--cost=measured")
+      ->expected(0, 1)
+      ->default_str("60")
+      ->check(positiveNumber(/*orZero=*/false))
+      ->type_name("SECONDS");
+  app.add_option("--calibration", line.options.calibration,
+                 "Rates of this machine: measured once and kept (auto; for one "
+                 "device only with --devices=1 or if times are printed), a "
+                 "file, or round figures (none)")
+      ->type_name("auto|none|FILE.json")
+      ->capture_default_str();
 }
 
 llvm::Expected<std::optional<CommandLine>>
@@ -286,7 +305,8 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   declareTraining(app, texts.training);
   declareOptimizer(app, texts.training);
   declareMachine(app, line, texts);
-  declareStrategy(app, line, texts);
+  declareStrategy(app, line);
+  declareCosts(app, line, texts);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

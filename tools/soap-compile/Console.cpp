@@ -106,6 +106,11 @@ void Console::tick() {
                               static_cast<double>(search_.lowerBoundNs) / 1e6)
                     .str()
               : "");
+    else if (measuring_)
+      line = llvm::formatv("{0}: {1} kernels in {2} runs, {3:f1} s, {4} left",
+                           stringify(stage_), measuring_->kernels,
+                           measuring_->runs, measuring_->seconds,
+                           measuring_->missing);
     clearLine();
     llvm::errs() << line << (isTerminal_ ? "" : "\n");
     isLineShown_ = isTerminal_;
@@ -121,16 +126,20 @@ void Console::print(Severity severity, llvm::StringRef text) {
 
 Proceed Console::proceed(const CompilerProgress &progress) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!progress.search) { // A stage begins.
+  if (!progress.search && !progress.measuring) { // A stage begins.
     stage_ = progress.stage;
     stageBegun_ = steady_clock::now();
     search_ = {};
+    measuring_.reset();
     signals_.reset();
-    if (stage_ == Stage::Search)
+    if (stage_ == Stage::Search || stage_ == Stage::Measure)
       signals_ = std::make_unique<StopSignals>();
     return Proceed::Continue;
   }
-  search_ = *progress.search;
+  if (progress.search)
+    search_ = *progress.search;
+  if (progress.measuring)
+    measuring_ = *progress.measuring;
   int signal = StopSignals::signal();
   if (!signal)
     return Proceed::Continue;

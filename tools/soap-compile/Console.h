@@ -12,6 +12,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace soap {
@@ -52,7 +53,9 @@ private:
   Stage stage_ = Stage::Import;
   std::chrono::steady_clock::time_point stageBegun_;
   SearchProgress search_; ///< The last of the stage; 0 proposals: none yet.
-  std::unique_ptr<StopSignals> signals_; ///< While a search runs.
+  std::optional<MeasureProgress> measuring_; ///< The last of the stage.
+  /// While a search runs, or what it needs is measured.
+  std::unique_ptr<StopSignals> signals_;
   bool signalIsTold_ = false;
   std::thread ticker_;
 };

@@ -39,6 +39,10 @@ static llvm::json::Value jsonOf(CompilationResult &result) {
     object["proof"] = std::move(*result.proof);
   if (result.search)
     object["search"] = std::move(*result.search);
+  if (result.costs)
+    object["costs"] = std::move(*result.costs);
+  if (result.tuning)
+    object["tuning"] = std::move(*result.tuning);
   if (result.localOptimality)
     object["local_optimality"] = std::move(*result.localOptimality);
   if (result.recomputation)
@@ -73,7 +77,8 @@ static llvm::Error writeExports(const CommandLine &line,
 static llvm::Error printResults(const CommandLine &line,
                                 CompilationResult &result) {
   bool hasJSON = line.json && (result.report || result.proof || result.search ||
-                               result.localOptimality || result.recomputation);
+                               result.costs || result.localOptimality ||
+                               result.recomputation);
   std::string level = std::move(result.text), rest = result.proofText;
   if (hasJSON)
     rest = llvm::formatv("{0:2}\n", jsonOf(result)).str();
@@ -100,15 +105,19 @@ static void printSeconds(const CompilationResult &result) {
   for (double seconds : result.seconds)
     total += seconds;
   double search = of(Stage::Search), calibration = of(Stage::Calibration);
-  if (total < 1 || (search == 0 && calibration == 0))
+  double measure = of(Stage::Measure);
+  if (total < 1 || (search == 0 && calibration == 0 && measure == 0))
     return;
   llvm::errs() << llvm::formatv("time: {0:f1} s", total);
   if (calibration > 0)
     llvm::errs() << llvm::formatv(", {0:f1} s of them for calibration",
                                   calibration);
+  if (measure > 0)
+    llvm::errs() << llvm::formatv(", {0:f1} s for measuring kernels", measure);
   if (search > 0)
     llvm::errs() << llvm::formatv(", {0:f1} s {1}for the search", search,
-                                  calibration > 0 ? "" : "of them ");
+                                  calibration > 0 || measure > 0 ? ""
+                                                                 : "of them ");
   llvm::errs() << "\n";
 }
 

@@ -143,7 +143,7 @@ static void writeJson(const std::string &path, const Json &json) {
   });
 }
 
-static std::vector<soap_event> tracedStep(Session &session) {
+std::vector<soap_event> run::tracedStep(Session &session) {
   require(soap_model_set_tracing(session.get(), 1));
   session.step();
   const soap_event *events = nullptr;
@@ -154,10 +154,14 @@ static std::vector<soap_event> tracedStep(Session &session) {
   return result;
 }
 
-void run::writeTrace(Session &session, const std::string &path) {
-  Json events = Json::array();
+/// Adds rows to a list of trace events: the processes of devices have numbers
+/// from `first` on. Simulated rows are a category of their own.
+static void addEvents(Json &events, const soap_event *rows, size_t count,
+                      uint32_t first, bool isSimulated) {
+  std::string what = isSimulated ? "simulated device" : "device";
   std::set<std::pair<uint32_t, uint32_t>> tracks;
-  for (const soap_event &e : tracedStep(session)) {
+  for (size_t i = 0; i != count; ++i) {
+    const soap_event &e = rows[i];
     tracks.insert({e.device, e.stream});
     Json arguments = {{"kind", e.kind}, {"phase", phaseName(e.phase)}};
     if (e.kernel)
@@ -168,27 +172,40 @@ void run::writeTrace(Session &session, const std::string &path) {
       arguments["bytes"] = e.bytes;
     events.push_back(
         {{"name", e.name},
-         {"cat", e.kind},
+         {"cat", isSimulated ? "simulated" : e.kind},
          {"ph", "X"},
-         {"pid", e.device},
+         {"pid", first + e.device},
          {"tid", e.stream},
          {"ts", static_cast<double>(e.start_ns) / 1000},
          {"dur", static_cast<double>(e.end_ns - e.start_ns) / 1000},
          {"args", std::move(arguments)}});
   }
   for (auto [device, stream] : tracks) {
-    Json process = {{"name", "device " + std::to_string(device)}};
+    Json process = {{"name", what + " " + std::to_string(device)}};
     Json thread = {{"name", stream ? "communication" : "compute"}};
     events.push_back({{"name", "process_name"},
                       {"ph", "M"},
-                      {"pid", device},
+                      {"pid", first + device},
                       {"args", process}});
     events.push_back({{"name", "thread_name"},
                       {"ph", "M"},
-                      {"pid", device},
+                      {"pid", first + device},
                       {"tid", stream},
                       {"args", thread}});
   }
+}
+
+void run::writeTrace(Session &session, const std::string &path) {
+  Json events = Json::array();
+  std::vector<soap_event> rows = tracedStep(session);
+  addEvents(events, rows.data(), rows.size(), 0, /*isSimulated=*/false);
+  const soap_event *simulated = nullptr;
+  size_t count = 0;
+  require(soap_program_simulation(session.get(), session.program(), &simulated,
+                                  &count));
+  addEvents(events, simulated, count,
+            static_cast<uint32_t>(soap_model_device_count(session.get())),
+            /*isSimulated=*/true);
   session.onRoot([&] {
     writeJson(path, {{"displayTimeUnit", "ms"}, {"traceEvents", events}});
   });

@@ -56,8 +56,12 @@ Json movementsOf(Session &session);
 /// resident_bytes, rows_run}].
 Json processesOf(Session &session);
 
+/// The rows of one more step.
+std::vector<soap_event> tracedStep(Session &session);
+
 /// Runs one traced step and writes it in the format of chrome://tracing and
-/// Perfetto: one track per device and stream.
+/// Perfetto: one track per device and stream. If the model knows its simulated
+/// step, that stands beside it, as processes of their own.
 void writeTrace(Session &session, const std::string &path);
 
 /// Runs `iterations` traced steps and writes the median time of every

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelRun.h"
+#include "Fit.h"
 #include "Report.h"
 #include "soap/Tensors/Files.h"
 #include "soap/Tensors/Safetensors.h"
@@ -92,6 +93,7 @@ void ModelRun::checkRanks() {
                options_.warmup,
                std::max<size_t>(options_.iterations, 1),
                !options_.trace.empty(),
+               options_.fit,
                !options_.profile.empty()};
   std::string text = mine.dump();
   const void *const *all = nullptr;
@@ -233,6 +235,10 @@ bool ModelRun::run() {
   if (!options_.profile.empty())
     writeProfile(*session_, std::max<size_t>(options_.iterations, 5),
                  options_.profile);
+  if (options_.fit)
+    report_["fit"] = printFit(
+        measureFit(*session_, std::max<size_t>(options_.iterations, 5)),
+        options_.json);
   bool equal = true;
   session_->onRoot([&] { equal = reportOutputs(); });
   // All processes end with the same exit code.
@@ -289,7 +295,7 @@ bool ModelRun::reportOutputs() {
               << "\n";
   else if (!training_ && !evaluation_ && options_.iterations == 0 &&
            options_.prints.empty() && expected_.empty() && !other_ &&
-           !verification_)
+           !verification_ && !options_.fit)
     std::printf("ran one step in %.3f ms on %zu device(s)\n",
                 static_cast<double>(times_.median) / 1e6,
                 soap_model_device_count(session_->get()));

@@ -107,8 +107,14 @@ static void declareMeasuring(CLI::App &app, Options &o) {
       ->check(soap::wholeNumber<size_t>())
       ->type_name("N");
   app.add_option("--trace", o.trace,
-                 "Write the timeline of one more step for Chrome or Perfetto")
+                 "Write the timeline of one more step for Chrome or Perfetto, "
+                 "and beside it the simulated one")
       ->type_name("FILE.json");
+  app.add_flag("--fit", o.fit,
+               "Print the time of every operation as simulated and as "
+               "measured, the worst first, then copies, waits and transfers: "
+               "means of all devices, medians of --iterations (at least 5) "
+               "steps");
   app.add_option("--profile-ops", o.profile,
                  "Write the time per kernel, as soap-compile --cost reads it")
       ->type_name("FILE.json");
@@ -236,6 +242,7 @@ void run::checkInfo(const Options &o) {
         {"--data", o.training.hasData()},
         {"--eval-data", o.training.hasEvaluation()},
         {"--trace", !o.trace.empty()},
+        {"--fit", o.fit},
         {"--profile-ops", !o.profile.empty()}})
     if (o.info && given)
       throw UsageError(std::string("expected --info alone, which runs "
@@ -247,6 +254,7 @@ void run::checkInfo(const Options &o) {
                                {"--iterations", o.iterations != 0},
                                {"--warmup", o.warmup != 0},
                                {"--trace", !o.trace.empty()},
+                               {"--fit", o.fit},
                                {"--profile-ops", !o.profile.empty()},
                                {"--program", !o.load.program.empty()}})
     if ((o.training.hasData() || o.training.hasEvaluation()) && given)

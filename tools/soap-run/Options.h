@@ -25,6 +25,7 @@ struct Options {
   std::string link;
   TrainingOptions training;
   bool info = false, listDevices = false, json = false, verify = false;
+  bool fit = false;
 };
 
 /// Declares all options; `options` outlives `app`.

@@ -92,6 +92,8 @@ public:
                   const std::string &path);
 
   soap_model *get() const { return model_.get(); }
+  /// The index of the program among the model's.
+  size_t program() const { return program_; }
   const std::vector<soap_port> &inputs() const { return inputs_; }
   const std::vector<soap_port> &outputs() const { return outputs_; }
   /// Throws UsageError, with the names there are.

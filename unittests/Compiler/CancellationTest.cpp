@@ -111,3 +111,37 @@ TEST_F(Cancellation, AtTheBeginningOfEveryStage) {
     EXPECT_TRUE(empty.list().empty()) << stringify(last).str();
   }
 }
+
+TEST_F(Cancellation, EndingTheMeasurementsTakesTheBestNamedStrategy) {
+  // Nothing is known before, and nothing is kept.
+  setenv("SOAP_CALIBRATION_DIR", "", 1);
+  options.topology.clear();
+  options.devices = 2;
+  options.measureCosts = true;
+  int32_t kernels = 0;
+  callbacks.progress = [&](const CompilerProgress &progress) {
+    EXPECT_NE(progress.stage, Stage::Search);
+    if (!progress.measuring || progress.measuring->runs == 0)
+      return Proceed::Continue;
+    EXPECT_EQ(progress.measuring->runs, 1);
+    kernels = progress.measuring->kernels;
+    return Proceed::EndSearch;
+  };
+  llvm::Error error = compileModel(inMemory(model), options, callbacks, result);
+  EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
+  EXPECT_GT(kernels, 0);
+  ASSERT_TRUE(result.costs.has_value());
+  EXPECT_EQ(result.costs->getInteger("measured"), kernels);
+  EXPECT_FALSE(result.strategy.empty());
+
+  // Cancelling leaves nothing.
+  Folder empty;
+  options.output = empty.file("m.so");
+  callbacks.progress = [&](const CompilerProgress &progress) {
+    return progress.measuring ? Proceed::Cancel : Proceed::Continue;
+  };
+  Failure failure =
+      failureOf(compileModel(inMemory(model), options, callbacks, result));
+  EXPECT_EQ(failure.kind, Kind::Cancelled);
+  EXPECT_TRUE(empty.list().empty());
+}

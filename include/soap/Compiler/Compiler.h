@@ -77,6 +77,7 @@ enum class Stage {
   Import,
   Normalize,
   Calibration, ///< Measuring this machine, which happens once.
+  Measure,     ///< Measuring kernels, in turn with Search.
   Search,
   Strategy, ///< Simulating what was chosen.
   Partition,
@@ -84,21 +85,32 @@ enum class Stage {
   LibraryMemory,
   Emit
 };
-inline constexpr size_t numStages = 9;
+inline constexpr size_t numStages = 10;
 /// "import", "search", ...
 llvm::StringRef stringify(Stage stage);
+
+/// What CompilerOptions::measureCosts has done so far.
+struct MeasureProgress {
+  int32_t kernels = 0; ///< Measured that were not known before.
+  int32_t runs = 0;    ///< Strategies that were run for them.
+  double seconds = 0;
+  int32_t missing = 0; ///< Kernels that are to be measured next.
+};
 
 /// Where a compilation is.
 struct CompilerProgress {
   Stage stage = Stage::Import;
   /// Of a search; null elsewhere, and before its first report.
   const SearchProgress *search = nullptr;
+  /// Of Stage::Measure; null at its beginning.
+  const MeasureProgress *measuring = nullptr;
 };
 
 /// What is to become of a compilation.
 enum class Proceed {
   Continue,
-  EndSearch, ///< Take the best strategy so far. Continues elsewhere.
+  EndSearch, ///< Take the best strategy so far: search and measure no more.
+             ///< Continues elsewhere.
   Cancel     ///< Fail with CompileError::Kind::Cancelled.
 };
 
@@ -150,6 +162,14 @@ struct CompilationResult {
   /// Of CompilerOptions::checkLocalOptimality: how many neighbours there are,
   /// and the best of them if it is better.
   std::optional<llvm::json::Object> localOptimality;
+  /// Of CompilerOptions::measureCosts: "file", kernels "measured", "runs",
+  /// "wall_seconds", kernels "known", kernels of the strategy that are
+  /// "missing", "classes": what is known of kernels without measuring.
+  std::optional<llvm::json::Object> costs;
+  /// Of CompilerOptions::tuneSeconds: the strategies that ran, each with
+  /// "name", "simulated_ns", "median_ns", "low_ns", "high_ns", "steps",
+  /// "taken".
+  std::optional<llvm::json::Array> tuning;
   /// Its best step time over time, CSV: seconds, proposals, ns.
   std::string searchLog;
 

@@ -129,6 +129,13 @@ struct CompilerOptions {
   /// what was kept is taken, or round figures.
   std::string calibration = "auto";
   std::string costFile; ///< Measured costs over analytic ones, or empty.
+  /// Measure kernels on this machine, those of the named strategies and of what
+  /// is found, within budgetSeconds. Without a topology, on devices of this
+  /// machine.
+  bool measureCosts = false;
+  /// Run the best strategies for so long, search again with what they took, and
+  /// take the fastest one. With measureCosts and a search.
+  std::optional<double> tuneSeconds;
 
   //===--------------------------------------------------------------------===//
   // Strategy

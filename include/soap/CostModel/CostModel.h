@@ -15,23 +15,17 @@
 #ifndef SOAP_COSTMODEL_COSTMODEL_H
 #define SOAP_COSTMODEL_COSTMODEL_H
 
+#include "soap/CostModel/KernelTable.h"
 #include "soap/Partition/CommPlan.h"
 #include "soap/Topology/Topology.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace soap {
 
-/// One local kernel. Rows, columns and depth describe a contraction
-/// (m, n, k of its matrix product); depth 0 means that there is none, and only
-/// the memory traffic counts. Without flops and bytes there is no kernel: the
-/// result is a view.
-struct KernelQuery {
+/// One local kernel. Without flops and bytes there is no kernel: the result is
+/// a view.
+struct KernelQuery : KernelWork {
   llvm::StringRef key; ///< KernelKey; empty: never measured.
-  double flops = 0;
-  double bytes = 0; ///< Read plus written.
-  /// Read once more, from the bytes above: by a layer that runs step by step.
-  double bytesAgain = 0;
-  int64_t rows = 1, columns = 1, depth = 0;
 };
 
 /// The algorithms that a kind of collective has; none for transfers.
@@ -54,18 +48,25 @@ struct CollectiveCost {
 class CostModel {
 public:
   /// Adds measured entries: {"format": "soap-costs", "device_kind": K,
-  /// "entries": [{"key": "...", "ns": N}, ...]}. Later entries win.
+  /// "entries": [{"key": "...", "ns": N}, ...]}. Later entries win. Entries
+  /// that have "flops" and "bytes", perhaps also "bytes_again", "rows",
+  /// "columns" and "depth", say something about kernels that have no entry.
   llvm::Error addMeasured(llvm::StringRef json);
   llvm::Error loadMeasured(llvm::StringRef path);
-  void addMeasured(llvm::StringRef kind, llvm::StringRef key, int64_t ns);
+  void addMeasured(llvm::StringRef kind, llvm::StringRef key, int64_t ns,
+                   std::optional<KernelWork> work = std::nullopt);
   size_t numMeasured() const;
+  bool isMeasured(llvm::StringRef key, const DeviceKind &kind) const;
+  /// What is known without measuring, by class; empty if nothing was measured.
+  std::vector<ClassError> classErrors(const DeviceKind &kind) const;
 
-  /// Time of one kernel: the measured one where there is one.
+  /// Time of one kernel: the measured one where there is one, else the analytic
+  /// one times KernelTable::factor().
   int64_t kernelNs(const KernelQuery &query, const DeviceKind &kind) const;
   /// The analytic time alone: launch + max(flops / (peak * efficiency),
   /// bytes / bandwidth); 0 if there is no kernel. The first of them is at most
   /// min(rows, columns) * bytes / bandwidth.
-  static int64_t analyticNs(const KernelQuery &query, const DeviceKind &kind);
+  static int64_t analyticNs(const KernelWork &work, const DeviceKind &kind);
   /// Seconds for memory traffic of activations: what fits into caches, then
   /// the rest.
   static double trafficSeconds(double bytes, const DeviceKind &kind);
@@ -94,7 +95,7 @@ public:
                                    const Topology &topology);
 
 private:
-  llvm::StringMap<llvm::StringMap<int64_t>> measured_; ///< kind -> key -> ns.
+  llvm::StringMap<KernelTable> measured_; ///< By kind.
 };
 
 } // namespace soap

@@ -437,6 +437,13 @@ soap_status soap_model_set_tracing(soap_model *model, int enabled);
 soap_status soap_model_events(soap_model *model, const soap_event **events,
                               size_t *count);
 
+/** A step of a program as the compiler simulated it, in the form of
+ * soap_model_events(), by device and start: launches, "copy" and "move" (in
+ * stream 1), without kernels, nodes, tasks and bytes. Empty if the model does
+ * not know. Valid until the next call. */
+soap_status soap_program_simulation(soap_model *model, size_t program,
+                                    const soap_event **events, size_t *count);
+
 /** A process and what it holds. */
 typedef struct soap_process {
   const char *host;

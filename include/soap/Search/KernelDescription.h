@@ -9,7 +9,8 @@
 #define SOAP_SEARCH_KERNELDESCRIPTION_H
 
 #include "soap/CostModel/CostModel.h"
-#include "soap/Search/OperatorGraph.h"
+#include "soap/Search/Strategy.h"
+#include <map>
 
 namespace soap {
 
@@ -28,6 +29,11 @@ struct KernelAccess {
 /// product that a contraction is. The key of the result is that of `work`,
 /// which must outlive it.
 KernelQuery describeKernel(const KernelAccess &access, const TaskWork &work);
+
+/// The work of all kernels that the tasks of a strategy launch, by key. Views
+/// are none.
+std::map<std::string, KernelWork> kernelsOf(const OperatorGraph &graph,
+                                            const Strategy &strategy);
 
 } // namespace soap
 

@@ -29,6 +29,8 @@ public:
   /// The task graph refers to the problem.
   SimulatedProgram(const SimulatedProgram &) = delete;
 
+  /// All times of the simulation.
+  const SimulationResult &result() const { return result_; }
   /// Simulated time of a step.
   int64_t stepNs() const { return result_.stepNs; }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "API/Model.h"
+#include <algorithm>
+#include <tuple>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -111,6 +113,51 @@ soap_status soap_model_events(soap_model *model, const soap_event **events,
     }
     *events = model->events.data();
     *count = model->events.size();
+  });
+}
+
+static const char *nameOf(fb::SimulatedKind kind) {
+  switch (kind) {
+  case fb::SimulatedKind::Launch:
+    return "launch";
+  case fb::SimulatedKind::Copy:
+    return "copy";
+  case fb::SimulatedKind::Move:
+    return "move";
+  }
+  return "unknown";
+}
+
+soap_status soap_program_simulation(soap_model *model, size_t program,
+                                    const soap_event **events, size_t *count) {
+  return guarded([&] {
+    const fb::Model &table = model->engine->model().table();
+    if (program >= table.programs()->size())
+      invalid("expected a program below ", table.programs()->size(),
+              ", got: ", program);
+    model->simulation.clear();
+    if (const auto *tasks = table.programs()->Get(program)->simulated())
+      for (const fb::SimulatedTask *task : *tasks) {
+        const auto *devices = task->devices();
+        const auto *start = task->start_ns(), *end = task->end_ns();
+        if (!devices || !start || !end || start->size() != devices->size() ||
+            end->size() != devices->size())
+          invalid("expected simulated times of every device for '",
+                  task->name()->c_str(), "', got: others");
+        bool isMove = task->kind() == fb::SimulatedKind::Move;
+        for (uint32_t i = 0; i != devices->size(); ++i)
+          model->simulation.push_back({task->name()->c_str(), nullptr,
+                                       nameOf(task->kind()), devices->Get(i),
+                                       isMove ? 1u : 0u, 0, -1, SOAP_STEP,
+                                       start->Get(i), end->Get(i), 0});
+      }
+    std::stable_sort(model->simulation.begin(), model->simulation.end(),
+                     [](const soap_event &a, const soap_event &b) {
+                       return std::tie(a.device, a.stream, a.start_ns) <
+                              std::tie(b.device, b.stream, b.start_ns);
+                     });
+    *events = model->simulation.data();
+    *count = model->simulation.size();
   });
 }
 

@@ -29,7 +29,7 @@ struct soap_model {
   std::vector<soap_movement> movements;
   std::vector<soap::runtime::ProcessReport> reports;
   std::vector<soap_process> processes;
-  std::vector<soap_event> events;
+  std::vector<soap_event> events, simulation;
   std::vector<std::string> gathered;
   std::vector<const void *> gatheredData;
   std::vector<size_t> gatheredSizes;

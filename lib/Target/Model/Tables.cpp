@@ -269,6 +269,10 @@ static LogicalResult buildPrograms(ModuleOp module, const ModelOptions &options,
     size_t number = model.programs.size();
     if (number < options.simulatedNs.size())
       program->simulated_ns = options.simulatedNs[number];
+    if (number == 0)
+      for (const fb::SimulatedTaskT &task : options.simulated)
+        program->simulated.push_back(
+            std::make_unique<fb::SimulatedTaskT>(task));
     for (auto op : module.getOps<soaprt::InputOp>())
       if (op.getProgram() == main.getProgram() &&
           failed(buildPort(op, index, program->inputs)))

@@ -33,6 +33,8 @@ struct ModelOptions {
   std::string training;    ///< How a step was made, JSON; empty: none.
   /// Simulated step times of the programs, in order; absent or 0: unknown.
   llvm::SmallVector<uint64_t, 2> simulatedNs;
+  /// The simulated step, in launch order: of the first program.
+  std::vector<fb::SimulatedTaskT> simulated;
   uint32_t coresPerDevice = 0; ///< 0: split the allowed cores evenly,
   /// among so many devices, of which the programs may use but some; 0: among
   /// those of the programs.

@@ -1,0 +1,100 @@
+//===- MeasuredCosts.h - The file of measured kernels -----------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What kernels took on one machine, kept from compilation to compilation. The
+// file is one that CostModel::addMeasured() reads; beside each time it has the
+// times of the runs that this one is the median of, and the kernel's work.
+//
+// Several processes and threads may extend one file at the same time: whoever
+// writes holds a lock, reads what others have written meanwhile, and replaces
+// the file as a whole.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_CALIBRATION_MEASUREDCOSTS_H
+#define SOAP_CALIBRATION_MEASUREDCOSTS_H
+
+#include "soap/CostModel/KernelTable.h"
+#include "soap/Target/Target.h"
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace soap {
+
+/// What one kernel took.
+struct MeasuredKernel {
+  /// How many runs are kept, the newest ones.
+  static constexpr size_t mostRuns = 9;
+
+  KernelWork work;
+  std::vector<int64_t> runs; ///< The median time of each, oldest first.
+
+  int64_t ns() const; ///< Median of the runs; the smaller one of two.
+};
+
+class MeasuredCosts {
+public:
+  explicit MeasuredCosts(std::string kind = "") : kind_(std::move(kind)) {}
+
+  /// Fails if the text is no such file, or one of another kind of device.
+  static llvm::Expected<MeasuredCosts> parse(llvm::StringRef text,
+                                             llvm::StringRef kind);
+  /// The same of a file; none is one without kernels.
+  static llvm::Expected<MeasuredCosts> load(llvm::StringRef path,
+                                            llvm::StringRef kind);
+  std::string toJSON() const;
+
+  /// Adds the time of a run.
+  void add(llvm::StringRef key, int64_t ns, const KernelWork &work);
+  /// Adds all runs of `other`, which are newer.
+  void add(const MeasuredCosts &other);
+  const std::map<std::string, MeasuredKernel> &kernels() const {
+    return kernels_;
+  }
+
+private:
+  std::string kind_;
+  std::map<std::string, MeasuredKernel> kernels_;
+};
+
+/// The file that keeps what kernels take on this machine, while so many devices
+/// with so many cores each compute: beside the calibration (calibrationPath()),
+/// empty if that has no folder. Its name has a hash of the processor, the
+/// kernel library (Target::getMachineName()) and the compiler.
+std::string measuredCostsPath(const Target &target, int32_t devices,
+                              int32_t coresPerDevice);
+
+/// Holds the lock of a file until the end of its life. Processes that measure
+/// hold it, too, since they would disturb each other.
+class MeasuredCostsLock {
+public:
+  /// Waits for the lock, for so many seconds at most; makes the folder. Fails
+  /// with the reason.
+  static llvm::Expected<std::unique_ptr<MeasuredCostsLock>>
+  take(llvm::StringRef path, double seconds);
+  ~MeasuredCostsLock();
+  MeasuredCostsLock(const MeasuredCostsLock &) = delete;
+
+private:
+  MeasuredCostsLock(std::unique_lock<std::timed_mutex> threads, int descriptor)
+      : threads_(std::move(threads)), descriptor_(descriptor) {}
+
+  std::unique_lock<std::timed_mutex> threads_;
+  int descriptor_;
+};
+
+/// Adds runs to the file, whose lock is held, and returns all that it has then.
+/// A damaged file is replaced.
+llvm::Expected<MeasuredCosts> extendMeasuredCosts(const MeasuredCostsLock &lock,
+                                                  llvm::StringRef path,
+                                                  llvm::StringRef kind,
+                                                  const MeasuredCosts &more);
+
+} // namespace soap
+
+#endif // SOAP_CALIBRATION_MEASUREDCOSTS_H

@@ -1,0 +1,90 @@
+//===- KernelMeasurer.h - Times of a strategy's kernels ---------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiles a graph under one strategy after another, into a folder of its own,
+// and runs what comes of it, so that measured costs take the place of analytic
+// ones. What is learned goes into the file of the machine
+// (soap/Calibration/MeasuredCosts.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_COMPILER_KERNELMEASURER_H
+#define SOAP_LIB_COMPILER_KERNELMEASURER_H
+
+#include "mlir/IR/OwningOpRef.h"
+#include "soap/Calibration/MeasuredCosts.h"
+#include "soap/Calibration/TimedModel.h"
+#include "soap/Target/Model/Model.h"
+#include "soap/Transforms/StrategyIR.h"
+
+namespace soap {
+
+class KernelMeasurer {
+public:
+  /// What is measured, and where.
+  struct Setting {
+    const Target *target = nullptr;
+    ModelOptions model; ///< Of what is compiled to be measured.
+    int32_t devices = 1;
+    TimedRun run;
+  };
+  /// What was done so far.
+  struct Statistics {
+    int32_t runs = 0;    ///< Strategies that were compiled and run.
+    int32_t kernels = 0; ///< That had no measured time before.
+    double seconds = 0;  ///< For all of it.
+  };
+
+  explicit KernelMeasurer(Setting setting);
+  ~KernelMeasurer();
+  KernelMeasurer(const KernelMeasurer &) = delete;
+
+  /// Reads the file of the machine and makes the folder.
+  llvm::Error open();
+  /// Where measured times are kept; empty: nowhere.
+  const std::string &path() const { return path_; }
+
+  /// The kernels of a strategy without a measured time, but for those that were
+  /// not met when the strategy was run.
+  llvm::StringSet<> missing(const OperatorGraph &graph,
+                            const Strategy &strategy) const;
+  /// Compiles `graph`, a module with a topology and without tasks, under the
+  /// strategy. Returns the path of the model. Fails with the reason, a lack of
+  /// memory for instance.
+  llvm::Expected<std::string> build(mlir::ModuleOp graph,
+                                    const Strategy &strategy);
+  /// Loads what build() made, whose files go away.
+  llvm::Expected<std::unique_ptr<TimedModel>> load(llvm::StringRef path);
+  /// Runs a model and keeps the times of its kernels; those in `wanted` are
+  /// repeated until they are known well, all if it is empty. `strategy` is the
+  /// one that the model was compiled under, `graph` its graph.
+  llvm::Error time(TimedModel &model, const OperatorGraph &graph,
+                   const Strategy &strategy, const llvm::StringSet<> &wanted);
+  /// All of that.
+  llvm::Error measure(mlir::ModuleOp module, const OperatorGraph &graph,
+                      const Strategy &strategy);
+
+  /// All that is known, as a file for readCosts(). Another one after every
+  /// measurement, since what others measure meanwhile must not change what is
+  /// compiled.
+  const std::string &costFile() const { return costFile_; }
+  const Statistics &statistics() const { return statistics_; }
+
+private:
+  llvm::Error writeCosts();
+
+  Setting setting_;
+  std::string path_, folder_, costFile_;
+  MeasuredCosts costs_;
+  llvm::StringSet<> unmet_; ///< In no event of their strategy.
+  int32_t numBuilt_ = 0, numWritten_ = 0;
+  Statistics statistics_;
+};
+
+} // namespace soap
+
+#endif // SOAP_LIB_COMPILER_KERNELMEASURER_H

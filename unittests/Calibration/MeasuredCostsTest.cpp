@@ -1,0 +1,186 @@
+//===- MeasuredCostsTest.cpp - Tests of the file of measured kernels ------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Calibration/MeasuredCosts.h"
+#include "soap/Calibration/TimedModel.h"
+#include "soap/CostModel/CostModel.h"
+#include "soap/Support/JSON.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace soap;
+namespace fs = llvm::sys::fs;
+
+namespace {
+
+class MeasuredCostsTest : public testing::Test {
+protected:
+  MeasuredCostsTest() {
+    llvm::SmallString<128> folder;
+    EXPECT_FALSE(fs::createUniqueDirectory("soap-costs", folder));
+    folder_ = folder.str().str();
+    path_ = folder_ + "/new/costs.json";
+  }
+  ~MeasuredCostsTest() override { (void)fs::remove_directories(folder_); }
+
+  static MeasuredCosts one(const std::string &key, int64_t ns) {
+    MeasuredCosts costs("cpu");
+    KernelWork work;
+    work.flops = 3;
+    work.bytes = 0.1 + 0.2; // No short decimal.
+    work.depth = 7;
+    costs.add(key, ns, work);
+    return costs;
+  }
+  MeasuredCosts extend(const MeasuredCosts &more) {
+    auto lock = MeasuredCostsLock::take(path_, 60);
+    EXPECT_TRUE(static_cast<bool>(lock));
+    return llvm::cantFail(extendMeasuredCosts(**lock, path_, "cpu", more));
+  }
+  std::string text() {
+    return llvm::cantFail(readRegularFile(path_))->getBuffer().str();
+  }
+
+  std::string folder_, path_;
+};
+
+TEST_F(MeasuredCostsTest, TheMedianOfTheLastRunsCounts) {
+  MeasuredCosts costs("cpu");
+  for (int64_t ns = 1; ns <= 20; ++ns)
+    costs.add("k", ns, {});
+  const MeasuredKernel &kernel = costs.kernels().at("k");
+  EXPECT_EQ(kernel.runs.size(), MeasuredKernel::mostRuns);
+  EXPECT_EQ(kernel.ns(), 16);
+  MeasuredCosts two("cpu");
+  two.add("k", 9, {});
+  two.add("k", 4, {});
+  EXPECT_EQ(two.kernels().at("k").ns(), 4);
+}
+
+TEST_F(MeasuredCostsTest, ReadsWhatItWrites) {
+  MeasuredCosts costs = one("nn.relu \"1\"", 12);
+  costs.add(one("nn.conv", 5));
+  MeasuredCosts again =
+      llvm::cantFail(MeasuredCosts::parse(costs.toJSON(), "cpu"));
+  EXPECT_EQ(again.toJSON(), costs.toJSON());
+  EXPECT_EQ(again.kernels().at("nn.conv").work.bytes, 0.1 + 0.2);
+  CostModel model;
+  llvm::cantFail(model.addMeasured(costs.toJSON()));
+  EXPECT_EQ(model.numMeasured(), 2u);
+  auto other = MeasuredCosts::parse(costs.toJSON(), "cuda");
+  EXPECT_FALSE(static_cast<bool>(other));
+  llvm::consumeError(other.takeError());
+}
+
+TEST_F(MeasuredCostsTest, IsExtendedByEveryRun) {
+  EXPECT_TRUE(extend(MeasuredCosts("cpu")).kernels().empty());
+  EXPECT_FALSE(fs::exists(path_));
+  extend(one("a", 1));
+  extend(one("b", 2));
+  MeasuredCosts all = extend(one("a", 3));
+  EXPECT_EQ(all.kernels().size(), 2u);
+  EXPECT_EQ(all.kernels().at("a").runs, (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(llvm::cantFail(MeasuredCosts::load(path_, "cpu")).toJSON(),
+            all.toJSON());
+}
+
+TEST_F(MeasuredCostsTest, ADamagedFileIsReplaced) {
+  extend(one("a", 1));
+  for (std::string damaged : {std::string(), text().substr(0, 40),
+                              std::string("{\"format\": \"other\"}")}) {
+    llvm::cantFail(writeWholeFile(path_, damaged));
+    EXPECT_EQ(extend(one("b", 2)).kernels().size(), 1u) << damaged;
+    EXPECT_EQ(
+        llvm::cantFail(MeasuredCosts::load(path_, "cpu")).kernels().size(), 1u);
+  }
+}
+
+TEST_F(MeasuredCostsTest, ThreadsAndProcessesLoseNothing) {
+  constexpr int writers = 4, keys = 10;
+  auto write = [&](int writer) {
+    for (int i = 0; i < keys; ++i)
+      extend(one(std::to_string(writer) + "." + std::to_string(i), i + 1));
+  };
+  std::vector<pid_t> children;
+  for (int child = 0; child < writers; ++child) {
+    pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      write(child);
+      _exit(testing::Test::HasFailure());
+    }
+    children.push_back(pid);
+  }
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < writers; ++thread)
+    threads.emplace_back(write, writers + thread);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(llvm::cantFail(MeasuredCosts::load(path_, "cpu")).kernels().size(),
+            2u * writers * keys);
+}
+
+TEST_F(MeasuredCostsTest, AKillLeavesAFileAndNoLock) {
+  extend(one("first", 1));
+  for (int round = 0; round < 20; ++round) {
+    pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0)
+      for (int i = 0;; ++i)
+        extend(one("k" + std::to_string(i), i));
+    usleep(2000 + 500 * round);
+    ASSERT_EQ(kill(pid, SIGKILL), 0);
+    ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
+    auto known = MeasuredCosts::load(path_, "cpu");
+    ASSERT_TRUE(static_cast<bool>(known)) << text();
+    EXPECT_EQ(known->kernels().count("first"), 1u);
+  }
+  auto lock = MeasuredCostsLock::take(path_, 5);
+  EXPECT_TRUE(static_cast<bool>(lock));
+}
+
+TEST_F(MeasuredCostsTest, WhoWaitsTooLongIsTold) {
+  auto first = MeasuredCostsLock::take(path_, 5);
+  ASSERT_TRUE(static_cast<bool>(first));
+  std::string reason;
+  std::thread([&] {
+    auto second = MeasuredCostsLock::take(path_, 0.01);
+    ASSERT_FALSE(static_cast<bool>(second));
+    reason = llvm::toString(second.takeError());
+  }).join();
+  EXPECT_NE(reason.find("another compilation measures"), std::string::npos);
+}
+
+TEST(TimeSummaryTest, HasMedianAndInterval) {
+  TimeSummary one = summarize({7});
+  EXPECT_EQ(one.ns, 7);
+  EXPECT_EQ(one.low, 7);
+  EXPECT_EQ(one.high, 7);
+  std::vector<int64_t> times;
+  for (int64_t i = 100; i > 0; --i)
+    times.push_back(i);
+  TimeSummary many = summarize(times);
+  EXPECT_EQ(many.ns, 50);
+  EXPECT_EQ(many.samples, 100u);
+  // The binomial distribution has 95% within ranks 40 to 61.
+  EXPECT_NEAR(static_cast<double>(many.low), 40, 1);
+  EXPECT_NEAR(static_cast<double>(many.high), 61, 1);
+  EXPECT_NEAR(many.spread(), 0.2, 0.02);
+}
+
+} // namespace
