@@ -58,7 +58,7 @@ def print_table(records, engines, clock):
             medians[engine] = statistics.median(found[clock])
             if found["difference"] is not None:
                 differences.append(found["difference"])
-        peers = [value for engine, value in medians.items() if engine != "soap"]
+        peers = [value for engine, value in medians.items() if not engine.startswith("soap")]
         ratio = min(peers) / medians["soap"] if peers and "soap" in medians else None
         if ratio:
             ratios.append(ratio)

@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ChosenTarget.h"
 #include "MinimumCut.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
-#include "soap/Target/Target.h"
-#include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>
 
@@ -181,7 +180,7 @@ private:
 struct AssignLayoutsPass
     : soap::impl::AssignLayoutsPassBase<AssignLayoutsPass> {
   using AssignLayoutsPassBase::AssignLayoutsPassBase;
-  explicit AssignLayoutsPass(const Target &target) : chosen_(&target) {}
+  explicit AssignLayoutsPass(const Target &target) : chosen_(target) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     AssignLayoutsPassBase::getDependentDialects(registry);
@@ -189,15 +188,7 @@ struct AssignLayoutsPass
   }
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (chosen_)
-      return success();
-    llvm::Expected<std::unique_ptr<Target>> named = createTarget(target);
-    if (!named)
-      return emitError(UnknownLoc::get(context),
-                       llvm::toString(named.takeError()));
-    owned_ = std::move(*named);
-    chosen_ = owned_.get();
-    return success();
+    return chosen_.initialize(context, target);
   }
 
   void runOnOperation() override {
@@ -265,9 +256,7 @@ private:
     return success();
   }
 
-  /// The target, and its owner if the option named it.
-  const Target *chosen_ = nullptr;
-  std::shared_ptr<Target> owned_;
+  ChosenTarget chosen_;
 };
 } // namespace
 

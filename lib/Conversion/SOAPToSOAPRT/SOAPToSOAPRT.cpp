@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "ChosenTarget.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
-#include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
 
@@ -315,7 +315,7 @@ bool writesParameters(func::FuncOp main) {
 struct ConvertSOAPToSOAPRTPass
     : soap::impl::ConvertSOAPToSOAPRTPassBase<ConvertSOAPToSOAPRTPass> {
   using ConvertSOAPToSOAPRTPassBase::ConvertSOAPToSOAPRTPassBase;
-  explicit ConvertSOAPToSOAPRTPass(const Target &target) : chosen_(&target) {}
+  explicit ConvertSOAPToSOAPRTPass(const Target &target) : chosen_(target) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
     ConvertSOAPToSOAPRTPassBase::getDependentDialects(registry);
@@ -323,15 +323,7 @@ struct ConvertSOAPToSOAPRTPass
   }
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (chosen_)
-      return success();
-    llvm::Expected<std::unique_ptr<Target>> named = createTarget(target);
-    if (!named)
-      return emitError(UnknownLoc::get(context),
-                       llvm::toString(named.takeError()));
-    owned_ = std::move(*named);
-    chosen_ = owned_.get();
-    return success();
+    return chosen_.initialize(context, target);
   }
 
   void runOnOperation() override {
@@ -372,9 +364,7 @@ struct ConvertSOAPToSOAPRTPass
   }
 
 private:
-  /// The target, and its owner if the option named it.
-  const Target *chosen_ = nullptr;
-  std::shared_ptr<Target> owned_;
+  ChosenTarget chosen_;
 };
 
 } // namespace
