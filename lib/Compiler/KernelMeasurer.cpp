@@ -75,6 +75,11 @@ llvm::Error KernelMeasurer::open() {
   return writeCosts();
 }
 
+void KernelMeasurer::stopKeeping(llvm::Error error) {
+  path_.clear();
+  keepError_ = llvm::toString(std::move(error));
+}
+
 llvm::Error KernelMeasurer::writeCosts() {
   llvm::SmallString<128> path(folder_);
   llvm::sys::path::append(path, "costs-" + Twine(numWritten_++) + ".json");
@@ -157,9 +162,10 @@ llvm::Error KernelMeasurer::time(TimedModel &model, const OperatorGraph &graph,
   std::unique_ptr<MeasuredCostsLock> lock;
   if (!path_.empty()) {
     auto taken = MeasuredCostsLock::take(path_, patience);
-    if (!taken)
-      return taken.takeError();
-    lock = std::move(*taken);
+    if (taken)
+      lock = std::move(*taken);
+    else
+      stopKeeping(taken.takeError());
   }
   auto times = model.timeKernels(wanted, spread, mostSeconds);
   if (!times)
@@ -179,9 +185,10 @@ llvm::Error KernelMeasurer::time(TimedModel &model, const OperatorGraph &graph,
   if (lock) {
     auto all =
         extendMeasuredCosts(*lock, path_, setting_.target->getName(), run);
-    if (!all)
-      return all.takeError();
-    costs_ = std::move(*all);
+    if (all)
+      costs_ = std::move(*all);
+    else
+      stopKeeping(all.takeError());
   }
   return writeCosts();
 }

@@ -47,6 +47,8 @@ public:
   llvm::Error open();
   /// Where measured times are kept; empty: nowhere.
   const std::string &path() const { return path_; }
+  /// Why they are not kept any more, or empty.
+  const std::string &keepError() const { return keepError_; }
 
   /// The kernels of a strategy without a measured time, but for those that were
   /// not met when the strategy was run.
@@ -76,9 +78,11 @@ public:
 
 private:
   llvm::Error writeCosts();
+  /// Measured times serve this compilation alone from now on.
+  void stopKeeping(llvm::Error error);
 
   Setting setting_;
-  std::string path_, folder_, costFile_;
+  std::string path_, folder_, costFile_, keepError_;
   MeasuredCosts costs_;
   llvm::StringSet<> unmet_; ///< In no event of their strategy.
   int32_t numBuilt_ = 0, numWritten_ = 0;

@@ -266,6 +266,9 @@ void Compilation::describeMeasuring(const ModuleProblem &problem,
                               missing)
                     .str()
               : ""));
+  if (!measurer_->keepError().empty())
+    warn(measurer_->keepError() +
+         "; what was measured serves this compilation alone");
   llvm::json::Array classes;
   for (const ClassError &error :
        problem.costs.classErrors(problem.topology.kindOf(0)))

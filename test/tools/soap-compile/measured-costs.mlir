@@ -63,6 +63,12 @@
 // UNKEPT: costs: {{[1-9]}} kernels measured
 // RUN: ls -A %t/temporary | count 0
 
+// Tests that a compilation goes on where nothing can be kept.
+// RUN: touch %t/file
+// RUN: env SOAP_CALIBRATION_DIR=%t/file soap-compile %s --devices=2 --calibration=none --cost=measured --strategy=spatial -o %t/m.so 2>&1 | FileCheck %s --check-prefix=FAILED
+// FAILED: costs: {{[1-9]}} kernels measured
+// FAILED-NEXT: warning: expected to write '{{.*}}costs-cpu-{{.*}}.json.lock', got: {{.*}}; what was measured serves this compilation alone
+
 // Tests what measuring does not go with.
 // RUN: not %{compile} --cost=measured --search-state=%t/s.json -o %t/m.so 2>&1 | FileCheck %s --check-prefix=STATE
 // STATE: error: expected --search-state with costs that stay the same, got: --cost=measured; give a file with --cost
