@@ -3,6 +3,8 @@
 import collections
 import re
 
+from . import fastt
+
 
 def step(report, name):
     """Milliseconds, or None where the strategy does not fit into memory."""
@@ -56,25 +58,6 @@ def print_found(rows, columns):
         print(f"| {network} | {devices} {cluster} | {shown(parallel)} | "
               + " | ".join("- | -" if one is None else f"{shown(one)} | {ratio(parallel, one)}" for one in steps)
               + f" | {ratio(max(filter(None, steps)), min(filter(None, steps)))} |")
-
-
-def print_splits(rows):
-    """Yi et al., table 6: steps of Algorithm 1 alone, and with splits; and figure 2: with the order that it enforces,
-    and in that of readiness."""
-    print("| network | devices | enforced order, ms | fifo, ms | whole operations, ms | with splits, ms | split |")
-    print("|---|---|---|---|---|---|---|")
-    for row in rows:
-        report = row.result()
-        if report is None or row.algorithm != "os-dpos":
-            continue
-        starts = {start["name"]: start["step_ns"] for start in report["search"]["starts"]}
-        times = {name: None if ns is None else ns / 1e6 for name, ns in starts.items()}
-        split = next((name for name in times if name.startswith("os-dpos with")), None)
-        splits = [ns for name, ns in times.items() if name.startswith("os-dpos with")]
-        print(f"| {row.network} | {row.devices} {row.cluster} | {shown(times.get('dpos of replicas'))} | "
-              f"{shown(times.get('dpos of replicas in order of fifo'))} | "
-              f"{shown(times.get('dpos of whole operations'))} | {shown(min(splits, default=None))} | "
-              f"{split.split()[2] if split else 0} |")
 
 
 def print_local(rows):
@@ -163,18 +146,30 @@ def print_comparisons(rows):
                                       ("policy gradient", "placement-policy-gradient"), ("found", "mcmc")])
     print("\n## OptCNN on 16 P100 (figure 10b)\n")
     print_found(of("all", "p100", 16), [("OptCNN", "optcnn"), ("found", "mcmc")])
-    print("\n## OS-DPOS on 8 V100 (Yi et al., table 1)\n")
-    print_found(of("fastt", "v100", 8), [("OS-DPOS", "os-dpos"), ("found", "mcmc")])
-    print("\n## Splits and orders on 8 V100 (Yi et al., table 6, figure 2)\n")
-    print_splits(of("fastt", "v100", 8))
     print("\n## Neighbours (section 8.4)\n")
     print_local(rows)
     print()
 
 
-def print_document(rows):
+def print_fastt(rows):
+    """Tables and figure of Yi et al."""
+    strong = [row for row in rows if row.batches == "fastt" and row.batch == fastt.FASTT[row.network]]
+    weak = [row for row in rows if row.batches == "fastt-each"]
+    for title, printer in (
+            ("OS-DPOS on V100, batch of all devices (Yi et al., table 1)", lambda: fastt.print_gains(strong, fastt.STRONG)),
+            ("OS-DPOS on V100, batch of each device (table 2)", lambda: fastt.print_gains(weak, fastt.WEAK)),
+            ("Parts of OS-DPOS (tables 4 to 6, figure 2)", lambda: fastt.print_parts(strong)),
+            ("BERT-large and memory (table 3)", lambda: fastt.print_memory(
+                [row for row in rows if row.network == "bert_large" and row.batches == "fastt" and row.devices <= 2]))):
+        print(f"## {title}\n")
+        printer()
+        print()
+
+
+def print_document(rows, fastt_rows):
     print_comparisons(rows)
-    rows = [row for row in rows if row.algorithm == "mcmc" and row.batches != "fastt"]
+    print_fastt(fastt_rows)
+    rows = [row for row in rows if row.algorithm == "mcmc"]
     by_name = {row.name: row for row in rows if row.result() is not None}
     for batches, title in (("each", "The batch is that of each device"), ("all", "The batch is that of all devices")):
         of_kind = [row for row in rows if row.name.endswith(batches) and row.name in by_name]
