@@ -20,18 +20,19 @@ bool soap::isCopy(Operation *op) {
   return isa<soapir::SliceOp, soapir::AssembleOp>(op);
 }
 
-/// The operation that a copy is made for: the first in the step that reads it.
-/// Null for copies that only drains read: they are no part of a step.
+/// The operation that a copy is made for: the first that reads it, a drain or
+/// one of the step. Null for copies that only drains read: they are no part of
+/// a step.
 static Operation *purposeOf(Operation *copy) {
   Operation *first = nullptr;
+  bool isRead = false;
   for (Operation *user : copy->getUsers()) {
     auto move = dyn_cast<soapir::CommunicationOpInterface>(user);
-    if (move && move.getPhase() != Phase::Step)
-      continue;
+    isRead |= !move || move.getPhase() == Phase::Step;
     if (!first || user->isBeforeInBlock(first))
       first = user;
   }
-  return first;
+  return isRead ? first : nullptr;
 }
 
 bool soap::isUnpack(Operation *op) {

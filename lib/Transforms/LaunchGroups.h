@@ -26,7 +26,7 @@ std::vector<LaunchGroup> launchGroupsOf(mlir::Block &block);
 /// reductions.
 bool isNodeTask(mlir::Operation *op);
 bool isCopy(mlir::Operation *op);
-/// True for copies that a task reads.
+/// True for copies that are made for a task of the strategy.
 bool isUnpack(mlir::Operation *op);
 
 } // namespace soap

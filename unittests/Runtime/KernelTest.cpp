@@ -423,7 +423,7 @@ static void scaleRows(void *const *buffers, const int64_t *sizes) {
 }
 
 /// Rows of a native kernel are shared among the cores of a device; a small
-/// kernel runs on one.
+/// kernel runs on one. A device of the emulated target has one thread.
 TEST(Kernel, NativeOnSeveralCores) {
   for (int64_t count : {3, 1001}) {
     Shape shape = {count, 300};
@@ -452,7 +452,7 @@ TEST(Kernel, NativeOnSeveralCores) {
     void *outputs[] = {out.data()};
     calls = rows = 0;
     ASSERT_EQ(soap_model_run(model.get(), inputs, outputs), SOAP_OK);
-    EXPECT_EQ(calls, count == 3 ? 1 : 2);
+    EXPECT_EQ(calls, count == 3 || b.model.target != "cpu" ? 1 : 2);
     EXPECT_EQ(rows, count);
     for (size_t i = 0; i != out.size(); ++i)
       ASSERT_EQ(out[i], in[i] * scale[i % 300]) << "element " << i;
