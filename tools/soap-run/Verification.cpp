@@ -158,7 +158,8 @@ static void add(std::vector<char> &sum, const void *part) {
 }
 
 /// Parts may be added up without ever being combined, as those of gradients of
-/// shared weights are: their sum is compared when the last one is there. Of
+/// shared weights are: their sum is compared when the last one is there, and a
+/// difference is reported at the first device of those that made parts. Of
 /// equal copies of a part, the first counts.
 void Verification::addPart(const soap_tile &tile, size_t index) {
   soap_tile whole = tile;
@@ -182,11 +183,13 @@ void Verification::addPart(const soap_tile &tile, size_t index) {
       sum->counted[tile.parts[i]] = true;
     tile.element == SOAP_F64 ? add<double>(sum->data, tile.data)
                              : add<float>(sum->data, tile.data);
+    sum->device = std::min(sum->device, tile.device);
     sum->missing -= tile.parts_held;
     if (sum->missing != 0)
       return;
   }
   whole.data = sum->data.data();
+  whole.device = sum->device;
   compare(whole, index);
   sum->data = {};
 }

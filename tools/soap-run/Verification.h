@@ -84,6 +84,7 @@ private:
   struct PartSum {
     std::vector<bool> counted;
     size_t missing = 0;
+    uint32_t device = UINT32_MAX; ///< The first that made one.
     std::vector<char> data;
   };
 
