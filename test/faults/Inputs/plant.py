@@ -102,14 +102,14 @@ def catcher(build, work, model, judge, options, faults):
 
     for _ in range(ATTEMPTS if "communication-slow" in faults else 1):
         result = run_faulty([f"--expected={output}={judge}",
-                             *saving(options, compiled.with_suffix(".safetensors"))])
+                             *saving(options, compiled.with_suffix(".state.safetensors"))])
         if result.returncode != 0:
             break
     else:
         if "--state" not in options:
             return "nothing"
-        return compare_states(judge.with_suffix(".safetensors"),
-                              compiled.with_suffix(".safetensors"))
+        return compare_states(judge.with_suffix(".state.safetensors"),
+                              compiled.with_suffix(".state.safetensors"))
     if result.returncode == 1 and f"expected {output}: DIFFERENT" in result.stdout:
         return f"the comparison; --verify blames {blame(run_faulty)}"
     return "the runtime: " + message(result)
@@ -124,7 +124,7 @@ def main():
     for command in (["soap-compile", model, *training(options), "-o", work / "one.so"],
                     ["soap-run", work / "one.so", *inputs,
                      f"--output={output}={judge}",
-                     *saving(options, judge.with_suffix(".safetensors"))]):
+                     *saving(options, judge.with_suffix(".state.safetensors"))]):
         result = run([build / "bin" / command[0], *command[1:]])
         assert result.returncode == 0, result.stderr
     for faults in sys.argv[4 + len(options):]:
