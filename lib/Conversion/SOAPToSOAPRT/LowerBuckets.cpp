@@ -23,10 +23,6 @@
 using namespace mlir;
 using namespace soap;
 
-static soapir::ShardType shardType(Value value) {
-  return cast<soapir::ShardType>(value.getType());
-}
-
 namespace {
 /// The elements of a bucket's buffer, the same on every device.
 struct BucketLayout {

@@ -17,10 +17,6 @@
 using namespace mlir;
 using namespace soap;
 
-static soapir::ShardType shardType(Value value) {
-  return cast<soapir::ShardType>(value.getType());
-}
-
 /// The box of a shard: an attribute of the op that makes it.
 static soapir::BoxAttr boxOf(Value shard) {
   auto op = cast<soapir::ShardOpInterface>(shard.getDefiningOp());

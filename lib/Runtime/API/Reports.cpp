@@ -15,12 +15,12 @@
 
 using namespace soap;
 using namespace soap::runtime;
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 /// What the ranks say: all of it on rank 0, this rank's own elsewhere.
-static std::vector<Json> gather(Engine &engine, const Json &mine) {
+static std::vector<SortedJson> gather(Engine &engine, const SortedJson &mine) {
   Group *group = engine.group();
-  std::vector<Json> result;
+  std::vector<SortedJson> result;
   if (!group || group->rank() != 0)
     result.push_back(mine);
   if (!group)
@@ -28,7 +28,7 @@ static std::vector<Json> gather(Engine &engine, const Json &mine) {
   std::vector<std::string> all = group->gather(mine.dump());
   if (group->rank() == 0)
     for (const std::string &text : all)
-      result.push_back(Json::parse(text));
+      result.push_back(SortedJson::parse(text));
   return result;
 }
 
@@ -65,7 +65,7 @@ static void joinMeetings(std::vector<MovedRow> &rows) {
 }
 
 std::vector<MovedRow> runtime::collectMovements(Engine &engine) {
-  Json mine = Json::array();
+  SortedJson mine = SortedJson::array();
   for (const auto &device : engine.devices()) {
     const DeviceProgram &program = device->program(engine.lastProgram());
     uint32_t index = 0;
@@ -81,8 +81,8 @@ std::vector<MovedRow> runtime::collectMovements(Engine &engine) {
   // By phase, device and row.
   std::map<std::tuple<fb::Phase, uint32_t, uint32_t>, std::vector<MovedRow>>
       sorted;
-  for (const Json &list : gather(engine, mine))
-    for (const Json &item : list) {
+  for (const SortedJson &list : gather(engine, mine))
+    for (const SortedJson &item : list) {
       MovedRow entry;
       entry.row = rowOf(engine, item[0], item[1]);
       entry.moved.kind = static_cast<soap_movement_kind>(item[2].get<int>());
@@ -104,7 +104,7 @@ std::vector<MovedRow> runtime::collectMovements(Engine &engine) {
 //===----------------------------------------------------------------------===//
 
 std::vector<TimedRow> runtime::collectTimes(Engine &engine) {
-  Json mine = Json::array();
+  SortedJson mine = SortedJson::array();
   for (const auto &device : engine.devices()) {
     const DeviceProgram &program = device->program(engine.lastProgram());
     uint32_t index = 0;
@@ -117,8 +117,8 @@ std::vector<TimedRow> runtime::collectTimes(Engine &engine) {
     }
   }
   std::map<std::tuple<uint32_t, fb::Stream, uint32_t>, TimedRow> sorted;
-  for (const Json &list : gather(engine, mine))
-    for (const Json &item : list) {
+  for (const SortedJson &list : gather(engine, mine))
+    for (const SortedJson &item : list) {
       const fb::Row *row = rowOf(engine, item[0], item[1]);
       sorted[{item[0], row->stream(), item[1]}] = {item[0], row, item[2],
                                                    item[3], item[4]};
@@ -142,8 +142,8 @@ static uint64_t residentBytes() {
 }
 
 std::vector<ProcessReport> runtime::collectProcesses(Engine &engine) {
-  Json mine = {hostName(),      getpid(), Json::array(),        0,
-               residentBytes(), 0,        engine.stagingBytes()};
+  SortedJson mine = {hostName(),      getpid(), SortedJson::array(),  0,
+                     residentBytes(), 0,        engine.stagingBytes()};
   uint64_t arenas = 0, rows = 0;
   for (const auto &device : engine.devices()) {
     mine[2].push_back(device->id());
@@ -153,7 +153,7 @@ std::vector<ProcessReport> runtime::collectProcesses(Engine &engine) {
   mine[3] = arenas;
   mine[5] = rows;
   std::vector<ProcessReport> result;
-  for (const Json &item : gather(engine, mine))
+  for (const SortedJson &item : gather(engine, mine))
     result.push_back({{item[0], item[1]},
                       item[2].get<std::vector<uint32_t>>(),
                       item[3],

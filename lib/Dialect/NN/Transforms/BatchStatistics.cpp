@@ -5,15 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shapes.h"
 #include "TrainingStep.h"
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 namespace {
 /// One batch norm: of x, or of x with its samples in parts, [parts, samples of

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ParameterExpressions.h"
+#include "Shapes.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/Support/Debug.h"
@@ -23,10 +24,6 @@ using namespace soap::nn;
 static StringRef nameOf(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>("nn.name");
   return name ? name.getValue() : "unnamed";
-}
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
 }
 
 namespace {

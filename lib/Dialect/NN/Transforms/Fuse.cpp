@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shapes.h"
 #include "mlir/IR/IRMapping.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
@@ -22,10 +23,6 @@ namespace soap::nn {
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 /// Whether all that is read of a block argument or value by `set` is read along
 /// the same dimensions: an nn.fused has one access per operand.

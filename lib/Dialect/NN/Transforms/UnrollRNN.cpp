@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shapes.h"
 #include "StepSlices.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -21,10 +22,6 @@ namespace soap::nn {
 using namespace mlir;
 using namespace soap::nn;
 using soap::Box;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 namespace {
 
