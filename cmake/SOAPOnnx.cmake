@@ -41,6 +41,8 @@ target_compile_definitions(SOAPOnnx
          __ONNX_NO_DOC_STRINGS)
 target_compile_options(SOAPOnnx PRIVATE -w)
 target_link_libraries(SOAPOnnx PUBLIC SOAPOnnxProto)
+# Its sources do not compile as one (CMAKE_UNITY_BUILD).
+set_target_properties(SOAPOnnxProto SOAPOnnx PROPERTIES UNITY_BUILD OFF)
 
 install(TARGETS SOAPOnnxProto SOAPOnnx EXPORT SOAPTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
