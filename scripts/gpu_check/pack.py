@@ -95,12 +95,12 @@ def compile_all(jobs):
 
 
 def make_manifest(arguments, compiler):
+    networks = names(arguments.networks, network_cases.CHECKED)
+    measured = names(arguments.measured, network_cases.MEASURED)
     kernels = compile_all(graph_cases.kernel_jobs(compiler, arguments.kernels))
     strategies = compile_all(graph_cases.strategy_jobs(compiler, arguments.strategies))
-    networks = compile_all(network_cases.check_jobs(
-        compiler, names(arguments.networks, network_cases.CHECKED)))
-    figures = compile_all(network_cases.figure_jobs(
-        compiler, names(arguments.measured, network_cases.MEASURED)))
+    networks = compile_all(network_cases.check_jobs(compiler, networks))
+    figures = compile_all(network_cases.figure_jobs(compiler, measured))
     checks = {"kernels": kernels, "networks": networks, "strategies": strategies,
               "nccl": [item for item in strategies if item["collectives"]][:OVER_NCCL],
               "sanitizer": (kernels + strategies)[:SANITIZED]}
