@@ -5,7 +5,11 @@
 # digits of scikit-learn that examples/digits trains on.
 # Running it again changes nothing.
 #
-#   scripts/setup.sh [--check]     --check only says what is missing (exit 1)
+#   scripts/setup.sh [--check] [--cuda]
+#
+# --check only says what is missing (exit 1). --cuda also fetches NVIDIA's headers,
+# from its Python packages (about 1 GB, of which 7 MB are kept), where no toolkit is:
+# with them the backend of GPUs is built.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -13,11 +17,14 @@ environment=${SOAP_PYTHON_ENV:-$root/build/venv}
 requirements=$root/scripts/requirements.txt
 onnx_pin=$root/scripts/onnx-source.txt
 check=false
-case "${1:-}" in
-  '') ;;
-  --check) check=true ;;
-  *) echo "usage: scripts/setup.sh [--check]" >&2; exit 2 ;;
-esac
+cuda=false
+for argument in "$@"; do
+  case "$argument" in
+    --check) check=true ;;
+    --cuda) cuda=true ;;
+    *) echo "usage: scripts/setup.sh [--check] [--cuda]" >&2; exit 2 ;;
+  esac
+done
 
 packages=(
   # Build tools.
@@ -119,6 +126,18 @@ else
   cp "$digits_pin" "$digits/pin.stamp"
 fi
 
+# Headers of NVIDIA, pinned likewise.
+cuda_current=true
+if $cuda && cmp -s "$root/scripts/cuda-headers.txt" "$environment/cuda/pin.stamp"; then
+  echo "setup: NVIDIA's headers are up to date"
+elif $cuda && $check; then
+  cuda_current=false
+  echo "setup: NVIDIA's headers in $environment/cuda are missing or out of date"
+elif $cuda; then
+  echo "setup: fetching NVIDIA's headers"
+  "$environment/bin/python3" "$root/scripts/cuda_headers.py" "$environment/cuda"
+fi
+
 # `python -m zoo` and `import zoo` work from any folder.
 if ! $check; then
   site=$("$environment/bin/python3" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -126,6 +145,6 @@ if ! $check; then
 fi
 
 if $check && { [ ${#missing[@]} -gt 0 ] || ! $current || ! $source_current ||
-  ! $digits_current; }; then
+  ! $digits_current || ! $cuda_current; }; then
   exit 1
 fi

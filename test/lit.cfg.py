@@ -3,6 +3,8 @@
 Features say what a machine may lack; a test that needs one says
 `REQUIRES: <feature>` and is reported as unsupported elsewhere:
   cuda      a CUDA device and its driver
+  cuda-stand-ins
+            stand-ins for NVIDIA's libraries were built, and the CUDA backend
   mpi       mpirun, and the MPI transport was built
   host-names
             processes may have a host name of their own (unshare --uts)
@@ -87,6 +89,10 @@ config.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
 config.substitutions.append(
     ("%mpirun", "mpirun --quiet --oversubscribe --bind-to none -np")
 )
+stand_ins = os.path.join(config.soap_obj_root, "test", "cuda")
+if os.path.exists(os.path.join(stand_ins, "libnvidia-ml.so.1")):
+    config.available_features.add("cuda-stand-ins")
+    config.substitutions.append(("%cuda-stand-ins", f"env LD_LIBRARY_PATH={stand_ins}"))
 if os.path.exists("/dev/nvidiactl"):
     config.available_features.add("cuda")
 ptxas = shutil.which("ptxas", path=os.pathsep.join(

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Calibration/MachineCalibration.h"
-#include "ProbeModel.h"
+#include "soap/Probe/ProbeModel.h"
 #include "soap/Support/JSON.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,8 +21,17 @@ namespace soap {
 llvm::Expected<Calibration> calibrateMachine(const Target &target,
                                              int32_t devices,
                                              int32_t coresPerDevice) {
-  auto measure = [&](const ProbeStep &step) {
-    return measureProbe(step, target, devices, coresPerDevice);
+  ProbeTarget probed;
+  probed.name = target.getName().str();
+  probed.alignment = static_cast<uint64_t>(target.getAlignment());
+  probed.devices = static_cast<uint32_t>(devices);
+  probed.coresPerDevice = static_cast<uint32_t>(coresPerDevice);
+  probed.stream = target.getStreamKernel();
+  auto measure = [&](const ProbeStep &step) -> llvm::Expected<double> {
+    ProbeTime time = measureProbe(step, probed);
+    if (!time.error.empty())
+      return llvm::createStringError(llvm::Twine(time.error));
+    return time.seconds;
   };
   auto gemm = [&](int64_t m, int64_t n, int64_t k) {
     return measure({ProbeStep::Kind::Gemm, m, n, k, 0});

@@ -261,10 +261,10 @@ llvm::Error Compilation::prepareGraph() {
     return normal;
   if (llvm::Error error = fuse())
     return error;
-  if (options_.emit == Emit::SharedObject && options_.reference)
-    normalized_ = module_->clone();
   if (llvm::Error error = attachTopology())
     return error;
+  if (options_.emit == Emit::SharedObject && options_.reference)
+    normalized_ = module_->clone();
   if (options_.emit != Emit::Report &&
       (strategyName() == "search" || recomputesAsNeeded()))
     unconfigured_ = module_->clone();

@@ -10,6 +10,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Transforms/StrategyIR.h"
 
@@ -37,10 +38,29 @@ static llvm::Error placeOnOneDevice(ModuleOp module, const Topology &machine,
   return llvm::Error::success();
 }
 
+/// One device of this machine; where the target cannot look at it, one like the
+/// first that the program is for.
+static llvm::Expected<Topology> describeDevice(const Target &target,
+                                               ModuleOp program) {
+  llvm::Expected<Topology> machine = target.describeMachine({});
+  soapir::TopologyOp op = soapir::getTopology(program);
+  if (machine || !op)
+    return machine;
+  llvm::consumeError(machine.takeError());
+  llvm::Expected<Topology> planned = op.getTopology();
+  if (!planned)
+    return planned.takeError();
+  MachineDevice device;
+  device.kind = planned->kindOf(0);
+  device.copyBandwidth = device.kind.memoryBandwidth;
+  device.memoryBytes = planned->device(0).memoryBytes;
+  return Topology::machine(1, device);
+}
+
 /// Places the model, partitions and lowers it. Errors may be emitted.
 static llvm::Error build(ModuleOp module, ModuleOp model,
                          ModelOptions &options) {
-  llvm::Expected<Topology> machine = options.target->describeMachine({});
+  llvm::Expected<Topology> machine = describeDevice(*options.target, module);
   if (!machine)
     return machine.takeError();
   if (llvm::Error error = placeOnOneDevice(module, *machine, options.strategy))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/CostModel/CostModel.h"
+#include "soap/Links/AnalyticTime.h"
 #include "soap/Topology/JSONReader.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
@@ -125,40 +126,12 @@ int64_t CostModel::kernelNs(const KernelQuery &query,
 }
 
 double CostModel::trafficSeconds(double bytes, const DeviceKind &kind) {
-  if (!(kind.cacheBytes > 0 && kind.cacheBandwidth > 0))
-    return bytes / kind.memoryBandwidth;
-  double cached = std::min(bytes, kind.cacheBytes);
-  return cached / kind.cacheBandwidth + (bytes - cached) / kind.memoryBandwidth;
+  return analyticTrafficSeconds(bytes, kind);
 }
 
 int64_t CostModel::analyticNs(const KernelWork &work, const DeviceKind &kind) {
   assert(kind.peakFlops > 0 && kind.memoryBandwidth > 0 && "Topology::check()");
-  if (work.flops <= 0 && work.bytes <= 0)
-    return 0;
-  double efficiency = 1;
-  if (work.depth > 0)
-    for (auto [size, half] : {std::pair(work.rows, kind.halfRows),
-                              std::pair(work.columns, kind.halfColumns),
-                              std::pair(work.depth, kind.halfDepth)})
-      efficiency *= size / (size + half);
-  double compute = work.flops / (kind.peakFlops * std::max(efficiency, 1e-6));
-  // A product of few rows or columns is no slower than so many products of a
-  // matrix and a vector, which memory bounds.
-  if (work.depth > 0) {
-    auto vectors = static_cast<double>(std::min(work.rows, work.columns));
-    compute = std::min(compute,
-                       std::max(work.flops / kind.peakFlops,
-                                vectors * work.bytes / kind.memoryBandwidth));
-  }
-  // Weights come from memory in every step.
-  double memory = work.depth > 0 ? work.bytes / kind.memoryBandwidth
-                                 : trafficSeconds(work.bytes, kind);
-  // What is walked over again stays in a cache if all of it fits.
-  bool fits = kind.cacheBandwidth > 0 && work.bytes <= kind.cacheBytes;
-  memory +=
-      work.bytesAgain / (fits ? kind.cacheBandwidth : kind.memoryBandwidth);
-  return roundNs(static_cast<double>(kind.launchNs) +
-                 std::round(std::max(compute, memory) * 1e9));
+  return analyticTimeNs(work, kind);
 }
 
 int64_t CostModel::copyNs(int64_t bytes, const DeviceKind &kind) {

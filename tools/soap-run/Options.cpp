@@ -178,6 +178,19 @@ static void declareDevices(CLI::App &app, Options &o) {
       ->type_name("BANDWIDTH:LATENCY");
   app.add_flag("--list-devices", o.listDevices,
                "Print what this machine has, as JSON");
+  app.add_option("--describe-topology", o.topology.file,
+                 "Measure the devices of this machine and the links between "
+                 "them, and write them as soap-compile --topology reads them; "
+                 "--cores-per-device says how many cores make a device")
+      ->type_name("FILE.json");
+  app.add_option("--target", o.topology.target,
+                 "Which devices: a kind of --list-devices (default: GPUs, "
+                 "where there are some)")
+      ->type_name("NAME");
+  app.add_option("--devices", o.topology.devices,
+                 "How many (default: all GPUs, or one per core)")
+      ->check(soap::wholeNumber<uint32_t>(1))
+      ->type_name("N");
 }
 
 void run::declare(CLI::App &app, Options &o) {

@@ -9,6 +9,7 @@
 #define SOAP_TOOLS_SOAPRUN_OPTIONS_H
 
 #include "Session.h"
+#include "Topology.h"
 #include "TrainingOptions.h"
 #include "soap/Tensors/Compare.h"
 #include <CLI/CLI.hpp>
@@ -26,6 +27,7 @@ struct Options {
   TrainingOptions training;
   bool info = false, listDevices = false, json = false, verify = false;
   bool fit = false;
+  TopologyRequest topology;
 };
 
 /// Declares all options; `options` outlives `app`.

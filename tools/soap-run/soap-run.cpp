@@ -62,6 +62,16 @@ int main(int argc, char **argv) {
       flushOutput();
       return 0;
     }
+    if (!options.topology.file.empty()) {
+      options.topology.coresPerDevice = options.load.coresPerDevice;
+      describeTopology(options.topology);
+      flushOutput();
+      return 0;
+    }
+    if (!options.topology.target.empty() || options.topology.devices)
+      throw UsageError("expected --target and --devices with "
+                       "--describe-topology, got: no --describe-topology; a "
+                       "compiled model says what it runs on");
     if (options.model.empty())
       throw UsageError("expected a compiled model, got: none; soap-run --help "
                        "shows an example");

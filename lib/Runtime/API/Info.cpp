@@ -177,6 +177,31 @@ std::string runtime::describeModel(Engine &engine) {
   return result.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Adds the devices of a target one by one, and what is not known of them.
+static void addReports(const Backend &backend, Json &target) {
+  DeviceReports reports = backend.reportDevices();
+  for (const DeviceReport &report : reports.devices) {
+    Json links = Json::array();
+    for (const DeviceLink &link : report.links)
+      links.push_back({{"kind", link.kind},
+                       {"to", link.to},
+                       {"count", link.count},
+                       {"version", link.version}});
+    target["devices"].push_back({{"name", report.name},
+                                 {"place", report.place},
+                                 {"version", report.version},
+                                 {"cores", report.cores},
+                                 {"memory_bytes", report.memoryBytes},
+                                 {"free_bytes", report.freeBytes},
+                                 {"peers", report.peers},
+                                 {"links", std::move(links)}});
+  }
+  if (!reports.driver.empty())
+    target["driver"] = reports.driver;
+  if (!reports.missing.empty())
+    target["missing"] = reports.missing;
+}
+
 /// The devices of a target, or why there are none.
 static Json describeTarget(const std::string &target) {
   Json device = {{"kind", target}};
@@ -186,6 +211,7 @@ static Json describeTarget(const std::string &target) {
     device["cores"] = allowedCores();
     device["memory_bytes"] = backend.availableMemory();
     device["library"] = backend.library();
+    addReports(backend, device);
   } catch (const Error &error) {
     device["library"] = error.what();
   }

@@ -22,6 +22,7 @@
 #define SOAP_LIB_RUNTIME_BACKEND_BACKEND_H
 
 #include "Backend/DeviceMemory.h"
+#include "Backend/DeviceReport.h"
 #include "Backend/Kernel.h"
 #include "Backend/StridedCopy.h"
 #include "Backend/Transport.h"
@@ -153,6 +154,8 @@ public:
   virtual std::string deviceName() const = 0;
   /// Bytes that this process can still allocate on its devices.
   virtual uint64_t availableMemory() const = 0;
+  /// The devices one by one, where they are not shares of the host.
+  virtual DeviceReports reportDevices() const { return {}; }
 
   /// Lets kernels that the calling thread makes and enqueues use so many
   /// threads of the host, if they use any.

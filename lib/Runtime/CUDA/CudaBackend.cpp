@@ -13,6 +13,7 @@
 #include "CUDA/Blas.h"
 #include "CUDA/Cudnn.h"
 #include "CUDA/Device.h"
+#include "CUDA/GpuReports.h"
 #include "CUDA/Nccl.h"
 #include "CUDA/Transports.h"
 #include <algorithm>
@@ -55,6 +56,8 @@ public:
     }
     return bytes;
   }
+
+  DeviceReports reportDevices() const override { return reportGpus(); }
 
   std::unique_ptr<BackendDevice>
   makeDevice(const DevicePlace &place) const override {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Target/CPU/CPUTarget.h"
+#include "soap/Probe/ProbeModel.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Runtime/Runtime.h"
 #include "soap/Target/CPU/EmitKernels.h"
@@ -53,6 +54,10 @@ llvm::Error CPUTarget::addRequirements(fb::ModelT &model) const {
     return features.takeError();
   model.host_features = std::move(*features);
   return llvm::Error::success();
+}
+
+soap_native_kernel CPUTarget::getStreamKernel() const {
+  return hostStreamKernel();
 }
 
 static llvm::Expected<std::unique_ptr<Target>>

@@ -89,6 +89,6 @@ create(const TargetOptions &options) {
 }
 
 void soap::registerCUDATarget() {
-  registerTarget({"cuda", "GPUs of NVIDIA, with cuBLASLt",
+  registerTarget({"cuda", "GPUs of NVIDIA, with cuBLASLt and cuDNN",
                   "sm_80 (default), or a newer one that LLVM knows", create});
 }

@@ -1,4 +1,4 @@
-//===- LibraryKernels.cpp - What cuBLASLt computes ------------------------===//
+//===- LibraryKernels.cpp - What cuBLASLt and cuDNN compute ---------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,9 +9,54 @@
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Target/CUDA/CUDATarget.h"
 #include "soap/Target/LibraryTables.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace soap;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<ShapedType>(value.getType()).getShape();
+}
+
+/// True if y is what windows give that begin `pads` before x and end as far
+/// behind it at most: cuDNN's pads have the same size on both sides. Of an
+/// image that is split, the tiles at its edges are often not of this kind.
+static bool hasEqualPads(ArrayRef<int64_t> x, ArrayRef<int64_t> weight,
+                         ArrayRef<int64_t> y, ArrayRef<int64_t> strides,
+                         ArrayRef<int64_t> dilations, ArrayRef<int64_t> pads) {
+  for (auto [i, pad] : llvm::enumerate(pads)) {
+    int64_t extent = (weight[2 + i] - 1) * dilations[i] + 1;
+    int64_t room = x[2 + i] + 2 * pad - extent;
+    if (pad < 0 || room < 0 || room / strides[i] + 1 != y[2 + i])
+      return false;
+  }
+  return true;
+}
+
+/// As ConvolutionShape::of() of the runtime (CUDA/Convolution.cpp) has it:
+/// a bias of x's gradient would be a row of it.
+static bool isLibraryConvolution(Operation *op) {
+  auto windows = [](auto conv, Value x, Value weight, Value y) {
+    return hasEqualPads(shapeOf(x), shapeOf(weight), shapeOf(y),
+                        conv.getStrides(), conv.getDilations(),
+                        conv.getPadsLo());
+  };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([&](nn::ConvOp conv) {
+        return windows(conv, conv.getInput(), conv.getWeight(),
+                       conv.getResult());
+      })
+      .Case([&](nn::ConvBackwardDataOp data) {
+        return !data.getBias() && hasLibraryPads(op) &&
+               windows(data, data.getResult(), data.getWeight(), data.getDy());
+      })
+      .Case([&](nn::ConvBackwardFilterOp filter) {
+        return hasLibraryPads(op) &&
+               windows(filter, filter.getX(), filter.getResult(),
+                       filter.getDy());
+      })
+      .Default([](Operation *) { return false; });
+}
 
 bool CUDATarget::isLibraryKernel(Operation *op) const {
   if (op->getNumResults() != 1 || op->getNumOperands() == 0)
@@ -19,12 +64,17 @@ bool CUDATarget::isLibraryKernel(Operation *op) const {
   Type element = getElementTypeOrSelf(op->getResult(0));
   if (!element.isF32() && !element.isF16() && !element.isBF16())
     return false;
+  auto isEmpty = [](Value value) {
+    return cast<ShapedType>(value.getType()).getNumElements() == 0;
+  };
+  if (isEmpty(op->getResult(0)) || isEmpty(op->getOperand(0)))
+    return false;
   for (Value operand : op->getOperands())
     if (getElementTypeOrSelf(operand) != element)
       return false;
-  for (Value value : {op->getOperand(0), Value(op->getResult(0))})
-    if (cast<ShapedType>(value.getType()).getNumElements() == 0)
-      return false;
+  if (isa<nn::ConvOp, nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>(op))
+    return llvm::none_of(op->getOperands(), isEmpty) &&
+           isLibraryConvolution(op);
   // What the runtime's backend calls: products, of at most so many batches.
   constexpr int64_t mostBatches = 3;
   auto product = dyn_cast<nn::MatMulOp>(op);
@@ -39,7 +89,8 @@ LogicalResult CUDATarget::buildLibraryKernel(Operation *op,
   if (!isLibraryKernel(op))
     return op->emitOpError("expected an operation that the library of target ")
            << getName() << " computes; lower it to a native kernel";
-  // cuBLASLt's recommendation for compute capability 9.0.
+  // cuBLASLt's recommendation for compute capability 9.0; plans of cuDNN that
+  // need more are not taken.
   constexpr uint64_t mebibyte = 1 << 20;
   kernel.workspace_bytes = 32 * mebibyte;
   return buildLibraryTable(op, kernel);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The target `cuda`: a device is a GPU of NVIDIA of compute capability 8.0 or
-// higher, its library is cuBLASLt, and native kernels are PTX.
+// higher, its libraries are cuBLASLt and cuDNN, and native kernels are PTX.
 // Nothing of CUDA is needed to compile for it.
 //
 //===----------------------------------------------------------------------===//
@@ -24,7 +24,9 @@ public:
   explicit CUDATarget(GPUArchitecture architecture)
       : Target("cuda"), architecture_(architecture) {}
 
-  /// Matrix products of f32, f16 or bf16, the same for operands and result.
+  /// Matrix products, convolutions in one to three dims with equal pads on both
+  /// sides, and their gradients, of f32, f16 or bf16, the same for operands and
+  /// result.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;

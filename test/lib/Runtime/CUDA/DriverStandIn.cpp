@@ -10,7 +10,8 @@
 // kernels whose PTX an interpreter runs. It checks what the driver would, and
 // writes what is called to the file that SOAP_CUDA_LOG names, and PTX to the
 // folder SOAP_CUDA_PTX. The environment says what it stands for: SOAP_CUDA_GPUS
-// (2), SOAP_CUDA_DRIVER (13000), SOAP_CUDA_ARCH (90).
+// (2), SOAP_CUDA_DRIVER (13000), SOAP_CUDA_ARCH (90); with SOAP_CUDA_IDLE
+// nothing is computed or copied.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +88,7 @@ static void failGpu(int gpu, const std::string &reason) {
 /// Runs a command unless its GPU has failed, and fails it if that throws.
 static Command guardedCommand(int gpu, Command body) {
   return [gpu, body = std::move(body)] {
-    if (failureOf(gpu) != CUDA_SUCCESS)
+    if (failureOf(gpu) != CUDA_SUCCESS || isIdle())
       return;
     try {
       body();

@@ -298,3 +298,8 @@ void standin::log(const std::string &line) {
   std::fprintf(file, "%s\n", line.c_str());
   std::fflush(file);
 }
+
+bool standin::isIdle() {
+  static const bool isSet = std::getenv("SOAP_CUDA_IDLE") != nullptr;
+  return isSet;
+}

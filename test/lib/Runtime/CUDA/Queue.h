@@ -111,6 +111,10 @@ std::atomic<CUresult> &failureOf(int gpu);
 /// Appends a line to the file that SOAP_CUDA_LOG names, if it does.
 void log(const std::string &line);
 
+/// SOAP_CUDA_IDLE is set: commands are enqueued and end, but compute and copy
+/// nothing, for tests of what measures them.
+bool isIdle();
+
 } // namespace soap::standin
 
 #endif // SOAP_TEST_LIB_RUNTIME_CUDA_QUEUE_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Target/CPU/CPUTarget.h"
+#include "soap/Probe/ProbeModel.h"
 
 using namespace soap;
 
@@ -25,7 +25,7 @@ static void stream(const float *__restrict from, float *__restrict to,
     to[i] = from[i] < 0.0f ? 0.0f : from[i];
 }
 
-soap_native_kernel CPUTarget::getStreamKernel() const {
+soap_native_kernel soap::hostStreamKernel() {
   return [](void *const *buffers, const int64_t *sizes) {
     stream(static_cast<const float *>(buffers[0]),
            static_cast<float *>(buffers[1]), sizes[0]);

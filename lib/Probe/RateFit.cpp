@@ -1,0 +1,58 @@
+//===- RateFit.cpp - Rates of a kind of device, measured ------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Probe/RateFit.h"
+
+using namespace soap;
+
+std::string detail::noTime(const ProbeTime &time, const std::string &what,
+                           bool isPositive) {
+  if (time.error.empty() && (time.seconds > 0 || !isPositive))
+    return "";
+  return "calibration: expected a time for " + what +
+         ", got: " + (time.error.empty() ? "none" : time.error);
+}
+
+std::string detail::measureCopies(const RateProbe &probe, RateFit &fit) {
+  const char *what = "a copy between devices";
+  constexpr int64_t moved = 2 << 20;
+  ProbeTime copy = probe.copy(moved);
+  if (std::string error = noTime(copy, what, true); !error.empty())
+    return error;
+  ProbeTime handshake = probe.copy(tinyBytes);
+  if (std::string error = noTime(handshake, what, false); !error.empty())
+    return error;
+  fit.copyLatencyNs = std::llround(handshake.seconds * 1e9);
+  fit.copyBandwidth =
+      moved / std::max(copy.seconds - handshake.seconds, 0.01 * copy.seconds);
+  return "";
+}
+
+std::string detail::measureProducts(const RateProbe &probe,
+                                    std::vector<MeasuredProduct> &samples) {
+  constexpr int64_t shapes[][3] = {
+      {512, 512, 512},  {3136, 64, 576}, {784, 128, 1152}, {196, 256, 2304},
+      {49, 512, 4608},  {1, 1024, 1024}, {4, 512, 512},    {16, 512, 512},
+      {512, 4, 512},    {512, 16, 512},  {512, 512, 16},   {3136, 16, 64},
+      {196, 1024, 256}, {12544, 64, 147}};
+  for (auto [m, n, k] : shapes) {
+    ProbeTime time = probe.gemm(m, n, k);
+    std::string what = "a matrix product of " + std::to_string(m) + "x" +
+                       std::to_string(n) + "x" + std::to_string(k);
+    if (std::string error = noTime(time, what, true); !error.empty())
+      return error;
+    MeasuredProduct sample;
+    sample.flops = static_cast<double>(2 * m * n * k);
+    sample.bytes = static_cast<double>(4 * (m * k + k * n + m * n));
+    sample.rows = m;
+    sample.columns = n;
+    sample.depth = k;
+    sample.ns = time.seconds * 1e9;
+    samples.push_back(sample);
+  }
+  return "";
+}

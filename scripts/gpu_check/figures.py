@@ -1,0 +1,102 @@
+"""What --figures measures: step times of networks beside PyTorch's, how much of a
+step is in kernels, how good simulated times are, and memory."""
+
+import json
+import os
+import pathlib
+import sys
+
+from checks import soap_run
+from runner import Failed, Skipped, print_table, run
+
+TIMEOUT = 300
+ITERATIONS, WARMUP = 50, 10
+
+
+def report_of(output):
+    return json.loads(output[output.index("{"):])
+
+
+def step_time(machine, item):
+    """Median step, its simulated time, planned and measured memory."""
+    command = soap_run(machine, item, f"--iterations={ITERATIONS}", f"--warmup={WARMUP}")
+    step = report_of(run([command], [machine.environment], TIMEOUT))["step"]
+    info = report_of(run([soap_run(machine, item, "--info")], [machine.environment],
+                         TIMEOUT))
+    device = info["devices"][0]
+    return {"ms": step["median_ns"] / 1e6, "iterations": step["iterations"],
+            "simulated_ms": info["simulated_ns"] / 1e6,
+            "peak_bytes": device["peak_bytes"],
+            "planned_bytes": device["planned"]["peak_bytes"]}
+
+
+def kernel_times(machine, item):
+    """Of traced steps, which are not captured: the share in kernels, and how far
+    simulated times of operations are off: the mean of |simulated / measured - 1|,
+    weighed by the measured time."""
+    rows = report_of(run([soap_run(machine, item, "--fit")], [machine.environment],
+                         TIMEOUT))["fit"]
+    nodes = [row for row in rows if row["node"] and row["measured_ns"]]
+    step = sum(row["measured_ns"] for row in rows
+               if not row["node"] and row["name"] == "step")
+    busy = sum(row["measured_ns"] for row in nodes)
+    if not busy or not step:
+        raise Failed("the traced steps have no kernels")
+    wrong = sum(abs(row["simulated_ns"] - row["measured_ns"]) for row in nodes)
+    return {"share_in_kernels": busy / step, "simulation_error": wrong / busy}
+
+
+def torch_time(machine, item, mode):
+    """A step of PyTorch, in a process of its own."""
+    script = str(pathlib.Path(__file__).with_name("torch_step.py"))
+    command = [sys.executable, script, item["network"], str(item["batch"]),
+               str(item["seq"]), item["precision"], mode]
+    output = run([command], [dict(os.environ)], TIMEOUT)
+    result = json.loads(output.strip().splitlines()[-1])
+    if "missing" in result:
+        raise Skipped(f"{result['missing']} is not there")
+    return result
+
+
+def all_figures(machine, manifest):
+    """First what is required: our step and PyTorch's."""
+    items = []
+    figures = manifest["figures"]
+    for kind, measure in (("soap", step_time),
+                          ("eager", lambda m, item: torch_time(m, item, "eager")),
+                          ("kernels", kernel_times)):
+        items += [(f"{kind}/{item['name']}",
+                   lambda item=item, measure=measure: measure(machine, item))
+                  for item in figures]
+    items += [(f"compile/{item['name']}",
+               lambda item=item: torch_time(machine, item, "compile"))
+              for item in figures if item["compile"]]
+    return items
+
+
+def cell(results, name, key, form="{:.2f}", scale=1.0):
+    outcome = results.outcomes.get(name)
+    if outcome is None:
+        return "not run"
+    if outcome.status != "passed":
+        return outcome.status
+    value = outcome.values.get(key)
+    return "" if value is None else form.format(value * scale)
+
+
+def print_figures(manifest, results, report=print):
+    rows = [["network", "SOAP ms", "simulated ms", "eager ms", "compile ms",
+             "in kernels %", "simulation off %", "peak MiB", "planned MiB"]]
+    mebi = 1 / 2**20
+    for item in manifest["figures"]:
+        name = item["name"]
+        rows.append([
+            name, cell(results, f"soap/{name}", "ms"),
+            cell(results, f"soap/{name}", "simulated_ms"),
+            cell(results, f"eager/{name}", "ms"),
+            cell(results, f"compile/{name}", "ms") if item["compile"] else "",
+            cell(results, f"kernels/{name}", "share_in_kernels", "{:.0f}", 100),
+            cell(results, f"kernels/{name}", "simulation_error", "{:.0f}", 100),
+            cell(results, f"soap/{name}", "peak_bytes", "{:.0f}", mebi),
+            cell(results, f"soap/{name}", "planned_bytes", "{:.0f}", mebi)])
+    print_table(rows, report)

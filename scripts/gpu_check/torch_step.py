@@ -1,0 +1,117 @@
+"""Times a step of a network in PyTorch: the counterpart of one of the zoo, in a
+process of its own. Prints one JSON object.
+
+Usage: torch_step.py NETWORK BATCH SEQ f32|tf32|bf16 eager|compile
+"""
+
+import importlib
+import json
+import statistics
+import sys
+import time
+
+WARMUP, STEPS, SECONDS = 5, 50, 20
+
+
+def missing(package):
+    print(json.dumps({"missing": package}))
+    sys.exit(0)
+
+
+def package(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return missing(name)
+
+
+torch = package("torch")
+
+
+def image_network(name, size):
+    def build(batch, _):
+        model = getattr(package("torchvision").models, name)(weights=None)
+        return model, (torch.randn(batch, 3, size, size),)
+    return build
+
+
+def bert_large(batch, seq):
+    transformers = package("transformers")
+    config = transformers.BertConfig(
+        hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
+        intermediate_size=4096)
+    return transformers.BertModel(config), (torch.randint(0, 30000, (batch, seq)),)
+
+
+def gpt2_medium(batch, seq):
+    transformers = package("transformers")
+    config = transformers.GPT2Config(n_embd=1024, n_layer=24, n_head=16, use_cache=False)
+    return transformers.GPT2LMHeadModel(config), (torch.randint(0, 50000, (batch, seq)),)
+
+
+class LanguageModel(torch.nn.Module):
+    """Two LSTM layers of 2048 units between an embedding and a projection to 10,000
+    words (Jia et al., 2019, table 3)."""
+
+    def __init__(self, words, units):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(words, units)
+        self.lstm = torch.nn.LSTM(units, units, num_layers=2)
+        self.projection = torch.nn.Linear(units, words)
+
+    def forward(self, words):
+        return self.projection(self.lstm(self.embedding(words))[0])
+
+
+def rnnlm(batch, seq):
+    return LanguageModel(10000, 2048), (torch.randint(0, 10000, (seq, batch)),)
+
+
+NETWORKS = {
+    "resnet50": image_network("resnet50", 224),
+    "resnet101": image_network("resnet101", 224),
+    "inception_v3": image_network("inception_v3", 299),
+    "vgg19": image_network("vgg19", 224),
+    "rnnlm": rnnlm,
+    "bert_large": bert_large,
+    "gpt2_medium": gpt2_medium,
+}
+
+
+def main():
+    name, batch, seq, precision, mode = sys.argv[1:]
+    if not torch.cuda.is_available():
+        missing("a GPU that PyTorch sees")
+    torch.manual_seed(1)
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    torch.backends.cudnn.benchmark = True
+    model, inputs = NETWORKS[name](int(batch), int(seq))
+    parameters = sum(p.numel() for p in model.parameters())
+    model = model.eval().cuda()
+    if precision == "bf16":
+        model = model.bfloat16()
+    inputs = [x.cuda() if x.dtype == torch.int64 or precision != "bf16"
+              else x.cuda().bfloat16() for x in inputs]
+    step = torch.compile(model, mode="max-autotune") if mode == "compile" else model
+    times = []
+    with torch.inference_mode():
+        end = None
+        for number in range(WARMUP + STEPS):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            step(*inputs)
+            torch.cuda.synchronize()
+            if number >= WARMUP:
+                times.append(time.perf_counter() - start)
+            if number == WARMUP:
+                end = time.perf_counter() + SECONDS
+            if end and time.perf_counter() > end:
+                break
+    print(json.dumps({"ms": 1e3 * statistics.median(times), "steps": len(times),
+                      "parameters": parameters, "torch": torch.__version__,
+                      "peak_bytes": torch.cuda.max_memory_allocated()}))
+
+
+if __name__ == "__main__":
+    main()
