@@ -6,6 +6,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh
-cmake --preset release
+scripts/configure.sh release
 cmake --build build/release --target soap-compile soap-run
 exec build/venv/bin/python examples/digits/train.py "$@"

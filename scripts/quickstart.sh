@@ -22,7 +22,7 @@ for arg in "$@"; do
 done
 
 scripts/setup.sh
-cmake --preset release
+scripts/configure.sh release
 cmake --build build/release --target soap-compile soap-run
 
 bin=build/release/bin

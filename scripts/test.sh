@@ -29,7 +29,7 @@ build="build/$preset"
 source test/property/sanitizers.sh
 venv="$PWD/build/venv"
 [ "$setup" = 0 ] || scripts/setup.sh
-cmake --preset "$preset" "${options[@]}"
+scripts/configure.sh "$preset" "${options[@]}"
 cmake --build "$build"
 
 reports="$build/test-reports"
