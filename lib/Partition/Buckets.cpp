@@ -44,20 +44,45 @@ std::vector<Bucket> soap::formBuckets(ArrayRef<BucketCandidate> candidates,
   return buckets;
 }
 
-int64_t soap::bytesOfBucket(ArrayRef<int64_t> bytes) {
+int64_t soap::chunkOfBucket(ActionKind kind, ArrayRef<int64_t> bytes) {
+  auto aligned = [](int64_t end) {
+    return static_cast<int64_t>(llvm::alignTo(end, bucketAlignment));
+  };
   int64_t end = 0;
   for (int64_t member : bytes)
-    end = static_cast<int64_t>(llvm::alignTo(end, bucketAlignment)) + member;
-  return end;
+    end = aligned(end) + member;
+  return kind == ActionKind::ReduceScatter ? aligned(end) : end;
 }
 
-/// `forEachInput(visit)` shows every shard that an action reads.
-template <typename Plan, typename ForEachInput>
-static llvm::SmallVector<int32_t, 2> findActions(const Plan &plan,
-                                                 ForEachInput forEachInput) {
+int64_t soap::bytesOfBucket(ActionKind kind, size_t devices,
+                            ArrayRef<int64_t> bytes) {
+  int64_t chunk = chunkOfBucket(kind, bytes);
+  return kind == ActionKind::ReduceScatter
+             ? chunk * static_cast<int64_t>(devices)
+             : chunk;
+}
+
+/// True if shares of these volumes fill at least half of chunks that have room
+/// for the largest.
+static bool fillChunks(ArrayRef<int64_t> volumes) {
+  int64_t sum = 0, largest = 0;
+  for (int64_t volume : volumes) {
+    sum += volume;
+    largest = std::max(largest, volume);
+  }
+  return 2 * sum >= largest * static_cast<int64_t>(volumes.size());
+}
+
+/// `volumesOf(action)`: those of its outputs. `forEachInput(visit)` shows every
+/// shard that an action reads.
+template <typename Plan, typename VolumesOf, typename ForEachInput>
+static llvm::SmallVector<int32_t, 2>
+findActions(const Plan &plan, VolumesOf volumesOf, ForEachInput forEachInput) {
   llvm::SmallVector<int32_t, 2> found;
   for (auto [index, action] : llvm::enumerate(plan.actions))
-    if (action.kind == ActionKind::AllReduce)
+    if (action.kind == ActionKind::AllReduce ||
+        (action.kind == ActionKind::ReduceScatter &&
+         fillChunks(volumesOf(action))))
       found.push_back(static_cast<int32_t>(index));
   if (!found.empty() && plan.actions.size() > 1)
     forEachInput([&](const auto &shard) {
@@ -68,7 +93,13 @@ static llvm::SmallVector<int32_t, 2> findActions(const Plan &plan,
 }
 
 llvm::SmallVector<int32_t, 2> soap::bucketActions(const FlatPlan &plan) {
-  return findActions(plan, [&](auto visit) {
+  auto volumesOf = [&](const FlatPlan::Action &action) {
+    llvm::SmallVector<int64_t, 64> volumes;
+    for (int32_t output : plan.outputsOf(action))
+      volumes.push_back(plan.volumes[plan.shards[output].box]);
+    return volumes;
+  };
+  return findActions(plan, volumesOf, [&](auto visit) {
     for (const FlatPlan::Action &action : plan.actions)
       for (const FlatPlan::Port &port : plan.inputsOf(action))
         for (FlatPlan::Piece piece : plan.piecesIn(port.pieces))
@@ -77,7 +108,13 @@ llvm::SmallVector<int32_t, 2> soap::bucketActions(const FlatPlan &plan) {
 }
 
 llvm::SmallVector<int32_t, 2> soap::bucketActions(const ValuePlan &plan) {
-  return findActions(plan, [&](auto visit) {
+  auto volumesOf = [&](const Action &action) {
+    llvm::SmallVector<int64_t, 64> volumes;
+    for (int32_t output : action.outputs)
+      volumes.push_back(volume(plan.shards[output].box));
+    return volumes;
+  };
+  return findActions(plan, volumesOf, [&](auto visit) {
     for (const Action &action : plan.actions)
       for (const Port &port : action.inputs)
         for (const Piece &piece : port.pieces)

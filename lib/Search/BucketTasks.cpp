@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TaskGraphCaches.h"
+#include "soap/Search/BucketActions.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 #include <map>
 
@@ -18,6 +20,37 @@ using namespace soap;
 using namespace soap::detail;
 using llvm::ArrayRef;
 using llvm::SmallVector;
+
+bool soap::gainsFromBucket(ArrayRef<int32_t> devices, int64_t bytes,
+                           BucketCosts costs) {
+  SmallVector<int64_t, 64> one(devices.size(), bytes),
+      two(devices.size(), 2 * bytes);
+  int64_t savedNs = 2 * costs.reduceScatterNs(one) - costs.reduceScatterNs(two);
+  return llvm::all_of(devices, [&](int32_t device) {
+    return costs.copyNs(bytes, device) <= savedNs;
+  });
+}
+
+SmallVector<int32_t, 2> soap::joiningActions(const ValuePlan &plan,
+                                             int64_t elementBytes,
+                                             const Topology &topology) {
+  SmallVector<int32_t, 2> found = bucketActions(plan);
+  llvm::erase_if(found, [&](int32_t index) {
+    const Action &action = plan.actions[index];
+    auto reduceScatterNs = [&](ArrayRef<int64_t> bytes) {
+      return CostModel::collective(action.kind, action.group, bytes, topology)
+          .ns;
+    };
+    auto copyNs = [&](int64_t bytes, int32_t device) {
+      return CostModel::copyNs(bytes, topology.kindOf(device));
+    };
+    return action.kind == ActionKind::ReduceScatter &&
+           !gainsFromBucket(action.group,
+                            volume(action.inputs.front().box) * elementBytes,
+                            {reduceScatterNs, copyNs});
+  });
+  return found;
+}
 
 std::vector<int32_t> OperatorGraph::gradients() const {
   std::vector<int32_t> found;
@@ -77,12 +110,40 @@ void TaskGraph::updateBuckets() {
 }
 
 namespace {
-struct LessDevices {
-  bool operator()(ArrayRef<int32_t> a, ArrayRef<int32_t> b) const {
-    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+/// Actions that are one: their devices and kind.
+struct JointKey {
+  ArrayRef<int32_t> devices;
+  ActionKind kind;
+
+  bool operator<(const JointKey &other) const {
+    if (devices != other.devices)
+      return std::lexicographical_compare(devices.begin(), devices.end(),
+                                          other.devices.begin(),
+                                          other.devices.end());
+    return kind < other.kind;
   }
 };
 } // namespace
+
+/// What each device puts in, and how long it takes to put that together.
+static void addSizes(BucketAction &action, int64_t ofSingleValue,
+                     ValueCompiler &compiler) {
+  SmallVector<int64_t, 8> sizes;
+  for (const BucketAction::Member &member : action.members)
+    sizes.push_back(member.bytes);
+  size_t numDevices = action.devices.size();
+  action.memberBytes = sizes.size() == 1
+                           ? ofSingleValue
+                           : bytesOfBucket(action.kind, numDevices, sizes);
+  action.bytes = static_cast<int64_t>(numDevices - 1) * action.memberBytes;
+  if (action.kind == ActionKind::AllReduce)
+    action.bytes *= 2;
+  if (!isPackedBucket(action.kind, sizes.size()) ||
+      SOAP_FAULT("bucket-packed-free"))
+    return;
+  for (int32_t device : action.devices)
+    action.packNs.push_back(compiler.copyNs(action.memberBytes, device));
+}
 
 const BucketTasks &TaskGraph::bucketTasks(int32_t number) const {
   Caches &caches = *caches_;
@@ -102,28 +163,27 @@ const BucketTasks &TaskGraph::bucketTasks(int32_t number) const {
   actions.clear();
   // By their devices, so that their order does not depend on which of several
   // values there are: a bucket with fewer ends no later.
-  std::map<ArrayRef<int32_t>, BucketAction, LessDevices> byDevices;
+  std::map<JointKey, BucketAction> joint;
   for (auto [id, value] : llvm::zip_equal(values, bucket.values))
     for (auto [index, action] : llvm::enumerate(value->actions)) {
       if (!action.joinsBuckets)
         continue;
-      byDevices[action.devices].members.push_back(
-          {id, static_cast<int32_t>(index), action.slot, action.memberBytes});
+      joint[{action.devices, action.kind}].members.push_back(
+          {id, static_cast<int32_t>(index), action.slot, action.chunkBytes});
     }
   // A value that has only a bound may bring another algorithm with it, which
   // holds other links.
   bool isBound = llvm::any_of(
       bucket.values, [](const ValueTasks *value) { return value->isBound; });
-  for (auto &[devices, joint] : byDevices) {
-    BucketAction &action = actions.emplace_back(std::move(joint));
-    action.devices = devices;
-    auto numDevices = static_cast<int64_t>(devices.size());
-    SmallVector<int64_t, 8> sizes;
-    for (const BucketAction::Member &member : action.members)
-      sizes.push_back(member.bytes);
-    SmallVector<int64_t, 64> memberBytes(numDevices, bytesOfBucket(sizes));
-    action.memberBytes = memberBytes.front();
-    action.bytes = 2 * (numDevices - 1) * action.memberBytes;
+  for (auto &[key, members] : joint) {
+    BucketAction &action = actions.emplace_back(std::move(members));
+    action.devices = key.devices;
+    action.kind = key.kind;
+    const BucketAction::Member &first = action.members.front();
+    addSizes(action, valueTasks(first.value).actions[first.action].memberBytes,
+             caches.compiler);
+    SmallVector<int64_t, 64> memberBytes(key.devices.size(),
+                                         action.memberBytes);
     const CollectiveCost &cost =
         caches.compiler.costOf(action.kind, action.devices, memberBytes);
     action.ns = cost.ns;

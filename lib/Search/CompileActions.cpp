@@ -55,6 +55,7 @@ void ValueCompiler::addAction(int32_t index) {
   tasks.joinsBuckets = lateSlots_[index] >= 0;
   if (tasks.joinsBuckets) {
     tasks.slot = lateSlots_[index];
+    tasks.chunkBytes = chunkBytesOf(action);
   } else {
     tasks.slot = out_.numSlots;
     out_.numSlots += static_cast<int32_t>(tasks.devices.size());
@@ -75,6 +76,14 @@ void ValueCompiler::addAction(int32_t index) {
         tasks.slot + members_.place[plan_->shards[output].device];
   members_.clear();
   actions_.push_back(tasks);
+}
+
+/// What a reduction has in each chunk of a bucket.
+int64_t ValueCompiler::chunkBytesOf(const FlatPlan::Action &action) const {
+  int64_t bytes = 0;
+  for (int32_t output : plan_->outputsOf(action))
+    bytes = std::max(bytes, bytesOf(plan_->shards[output].box));
+  return bytes;
 }
 
 /// What the members of an action wait for.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileTasks.h"
+#include "soap/Search/BucketActions.h"
 #include <algorithm>
 
 using namespace soap;
@@ -149,6 +150,17 @@ void ValueCompiler::findLateSlots() {
   lateSlots_.assign(plan_->actions.size(), -1);
   for (int32_t index : bucketActions(*plan_)) {
     const FlatPlan::Action &action = plan_->actions[index];
+    auto reduceScatterNs = [&](ArrayRef<int64_t> bytes) {
+      return costOf(action.kind, plan_->groupOf(action), bytes).ns;
+    };
+    auto copyNs = [&](int64_t bytes, int32_t device) {
+      return this->copyNs(bytes, device);
+    };
+    if (action.kind == ActionKind::ReduceScatter &&
+        !gainsFromBucket(plan_->groupOf(action),
+                         bytesOf(plan_->inputsOf(action).front().box),
+                         {reduceScatterNs, copyNs}))
+      continue;
     lateSlots_[index] = out_.numSlots;
     out_.numSlots += action.group.size();
   }

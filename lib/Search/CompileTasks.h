@@ -56,6 +56,8 @@ public:
   /// What a collective costs. Holds until the next call.
   const CollectiveCost &costOf(ActionKind kind, llvm::ArrayRef<int32_t> group,
                                llvm::ArrayRef<int64_t> memberBytes);
+  /// What it takes to copy so many bytes on a device.
+  int64_t copyNs(int64_t bytes, int32_t device);
 
 private:
   /// Devices in the order in which they come up, and the place of each.
@@ -88,7 +90,6 @@ private:
     uint64_t action = 0; ///< In which action.
   };
 
-  int64_t copyNs(int64_t bytes, int32_t device);
   const Way &wayOf(int32_t from, int32_t to);
   int32_t transferCost(int64_t bytes, const Way &way, int32_t from, int32_t to);
   int64_t bytesOf(int32_t box) const {
@@ -109,6 +110,7 @@ private:
   void addDrainPacks(int32_t index);
   void addPacks(ActionTasks &tasks, const FlatPlan::Action &action, bool drain);
   void addMembers(ActionTasks &tasks, const FlatPlan::Action &action);
+  int64_t chunkBytesOf(const FlatPlan::Action &action) const;
   void addTransfers(ActionTasks &tasks, const FlatPlan::Action &action);
   const CollectiveCost &costOf(const FlatPlan::Action &action);
   void addUses();

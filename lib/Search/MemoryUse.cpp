@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/MemoryUse.h"
+#include "soap/Partition/Buckets.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
@@ -36,18 +37,49 @@ int32_t endOfRound(const TaskGraph &tasks, int32_t id, int32_t round) {
   return last;
 }
 
-/// Goes through a step in launch order and says what appears (1) and disappears
-/// (-1): `change(value, parts, sign)`; `run(node)` when all that `node` needs
-/// is there. Parameters and inputs are there all the time, what a
-/// bucket reduces from its first value on.
-template <typename Change, typename Run>
-void walkMemory(const TaskGraph &tasks, Change change, Run run) {
+/// True if a bucket reduces a value where its producer writes it: there is one
+/// buffer for all values of the bucket, from the first of them on.
+bool isReducedInPlace(const TaskGraph &tasks, int32_t value) {
+  return tasks.bucketOf(value) >= 0 &&
+         llvm::any_of(tasks.valueTasks(value).actions,
+                      [](const detail::ActionTasks &action) {
+                        return action.joinsBuckets &&
+                               action.kind == ActionKind::AllReduce;
+                      });
+}
+
+/// Calls `add(device, bytes)` for some parts of a value.
+template <typename Add>
+void forEachDevice(const detail::ValueTasks &value, Parts parts, Add add) {
+  if (parts.shards)
+    for (auto [device, bytes] : value.shardBytes)
+      add(device, bytes);
+  if (parts.round >= 0)
+    for (auto [device, bytes] : parts.round == 0
+                                    ? value.planBytes
+                                    : value.rounds[parts.round - 1].planBytes)
+      add(device, bytes);
+}
+
+/// Goes through a step in launch order and says what appears and, with negative
+/// bytes, what disappears: `add(value, device, bytes)`; `run(node)` when all
+/// that `node`, or a bucket that is launched behind it, needs is there.
+/// Parameters and inputs are there all the time. What a bucket copies its
+/// values to is said to be of the first of them.
+template <typename Add, typename Run>
+void walkMemory(const TaskGraph &tasks, Add add, Run run) {
   const OperatorGraph &graph = tasks.graph();
   llvm::ArrayRef<int32_t> order = tasks.order();
   std::vector<SmallVector<std::pair<int32_t, Parts>, 2>> dying(order.size());
   std::vector<int32_t> rank(graph.numNodes(), -1);
   for (auto [index, id] : llvm::enumerate(order))
     rank[id] = static_cast<int32_t>(index);
+  auto change = [&](int32_t value, Parts parts, int64_t sign) {
+    forEachDevice(tasks.valueTasks(value), parts,
+                  [&](int32_t device, int64_t bytes) {
+                    add(value, device, sign * bytes);
+                  });
+  };
   for (int32_t id = 0; id < graph.numValues(); ++id) {
     const GraphValue &value = graph.value(id);
     NodeRole role = graph.node(value.producer).role;
@@ -74,6 +106,15 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
       if (int32_t end = endOfRound(tasks, id, round); end >= 0)
         dying[end].push_back({id, ofRound(round)});
   }
+  auto changePacks = [&](size_t position, int64_t sign) {
+    for (int32_t bucket : tasks.bucketsAt(static_cast<int32_t>(position)))
+      for (const detail::BucketAction &action :
+           tasks.bucketTasks(bucket).actions)
+        if (isPackedBucket(action.kind, action.members.size()))
+          for (int32_t device : action.devices)
+            add(action.members.front().value, device,
+                sign * action.memberBytes);
+  };
   run(-1);
   for (size_t position = 0; position < order.size(); ++position) {
     for (const TaskGraph::Prefetch &prefetch :
@@ -83,36 +124,23 @@ void walkMemory(const TaskGraph &tasks, Change change, Run run) {
             round >= 0)
           change(prefetch.value, ofRound(round), 1);
     for (int32_t value : graph.node(order[position]).results) {
-      // What a bucket reduces has one buffer, from its first value on.
-      auto isReducedLate = [&](int32_t id) {
-        return tasks.valueTasks(id).numLateSlots > 0;
-      };
-      int32_t bucket = tasks.bucketOf(value);
-      if (bucket < 0 || !isReducedLate(value))
+      if (!isReducedInPlace(tasks, value))
         change(value, bothParts, 1);
+      int32_t bucket = tasks.bucketOf(value);
       if (bucket >= 0 && tasks.bucketValues(bucket).front() == value)
         for (int32_t member : tasks.bucketValues(bucket))
-          if (isReducedLate(member))
+          if (isReducedInPlace(tasks, member))
             change(member, bothParts, 1);
     }
     run(order[position]);
     for (auto [value, parts] : dying[position])
       change(value, parts, -1);
+    if (tasks.bucketsAt(static_cast<int32_t>(position)).empty())
+      continue;
+    changePacks(position, 1);
+    run(order[position]);
+    changePacks(position, -1);
   }
-}
-
-/// Calls `add(device, bytes)` for what `change` means.
-template <typename Add>
-void forEachDevice(const detail::ValueTasks &value, Parts parts, int64_t sign,
-                   Add add) {
-  if (parts.shards)
-    for (auto [device, bytes] : value.shardBytes)
-      add(device, sign * bytes);
-  if (parts.round >= 0)
-    for (auto [device, bytes] : parts.round == 0
-                                    ? value.planBytes
-                                    : value.rounds[parts.round - 1].planBytes)
-      add(device, sign * bytes);
 }
 } // namespace
 
@@ -120,11 +148,7 @@ std::vector<int64_t> TaskGraph::peakMemory() const {
   std::vector<int64_t> now(topology_.numDevices()), peak(now);
   walkMemory(
       *this,
-      [&](int32_t value, Parts parts, int64_t sign) {
-        forEachDevice(
-            valueTasks(value), parts, sign,
-            [&](int32_t device, int64_t bytes) { now[device] += bytes; });
-      },
+      [&](int32_t, int32_t device, int64_t bytes) { now[device] += bytes; },
       [&](int32_t) {
         for (size_t device = 0; device < now.size(); ++device)
           peak[device] = std::max(peak[device], now[device]);
@@ -161,14 +185,11 @@ MemoryPeak soap::memoryPeak(const TaskGraph &tasks, int32_t device) {
   MemoryPeak peak;
   walkMemory(
       tasks,
-      [&](int32_t value, Parts parts, int64_t sign) {
-        forEachDevice(tasks.valueTasks(value), parts, sign,
-                      [&](int32_t where, int64_t bytes) {
-                        if (where != device)
-                          return;
-                        now += bytes;
-                        held[value] += bytes;
-                      });
+      [&](int32_t value, int32_t where, int64_t bytes) {
+        if (where != device)
+          return;
+        now += bytes;
+        held[value] += bytes;
       },
       [&](int32_t node) {
         if (now <= peak.bytes)

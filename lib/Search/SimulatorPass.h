@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_SEARCH_SIMULATORPASS_H
 #define SOAP_LIB_SEARCH_SIMULATORPASS_H
 
+#include "SimulatorRecords.h"
 #include "soap/Search/SimulatorState.h"
 #include "soap/Search/TaskGraph.h"
 #include "soap/Search/Timeline.h"
@@ -152,7 +153,8 @@ public:
     }
   }
 
-  /// Every collective starts when the inputs of all its members are there.
+  /// Every collective starts when the inputs of all its members are there, and
+  /// lie where it reads them.
   void launchBucket(int32_t bucket) {
     int64_t shift = shiftAt(tasks_.bucketPosition(bucket));
     for (const BucketAction &action : tasks_.bucketTasks(bucket).actions) {
@@ -164,6 +166,8 @@ public:
         ready = std::max(ready, timesOf(member.value)[member.slot] +
                                     shiftOfRound(member.value, 0));
       }
+      if (!action.packNs.empty())
+        ready = std::max(ready, pack(action));
       int64_t end = hold(action.devices, action.links, ready, action.ns,
                          action.occupiesNs);
       for (const BucketAction::Member &member : action.members)
@@ -278,6 +282,21 @@ private:
     record_.copy(devices, ready, ns);
   }
 
+  /// Copies the shares of a bucket to their chunks; returns when all devices
+  /// have. They were made on the compute streams that copy them.
+  int64_t pack(const BucketAction &action) {
+    size_t count = action.devices.size();
+    int64_t *start = readyFor(count), end = 0;
+    for (size_t i = 0; i < count; ++i) {
+      int64_t &stream = compute_[action.devices[i]];
+      record_.use(action.devices[i], start[i] = stream);
+      stream += action.packNs[i];
+      end = std::max(end, stream);
+    }
+    record_.copy(action.devices, start, action.packNs);
+    return end;
+  }
+
   /// When all that a collective reads is there.
   static int64_t inputsOf(const ActionTasks &action, const int64_t *slots,
                           const int64_t *producer, int64_t shift) {
@@ -370,26 +389,6 @@ private:
   int64_t *compute_, *communication_, *times_;
   Timeline timeline_;
   const SimulatorState::Block *blocks_;
-};
-
-/// On the fast path.
-struct RecordNothing {
-  void use(int32_t, int64_t) {}
-  void compute(const NodeTasks &, const int64_t *) {}
-  void copy(llvm::ArrayRef<int32_t>, const int64_t *, llvm::ArrayRef<int64_t>) {
-  }
-  void collective(llvm::ArrayRef<int32_t>, int64_t, int64_t) {}
-  void transfers(const ActionTasks &, const int64_t *, const int64_t *) {}
-};
-
-/// Notes when resources are used first.
-struct RecordUses : RecordNothing {
-  int64_t *nextStarts = nullptr;
-  void use(int32_t resource, int64_t start) {
-    // Mostly it was used before: a store would cost more than the look.
-    if (LLVM_UNLIKELY(start < nextStarts[resource]))
-      nextStarts[resource] = start;
-  }
 };
 
 } // namespace soap::detail

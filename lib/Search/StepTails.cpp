@@ -134,9 +134,15 @@ void StepTails::passBucket(int32_t bucket) {
       for (size_t i = 0; i < action.devices.size(); ++i)
         raise(tail, slots_[member.slot + i]);
     }
-  for (size_t i = actions.size(); i-- > 0;)
-    tails[i] = passCollective(actions[i].devices, actions[i].links,
-                              actions[i].ns, actions[i].occupiesNs, tails[i]);
+  for (size_t i = actions.size(); i-- > 0;) {
+    const BucketAction &action = actions[i];
+    tails[i] = passCollective(action.devices, action.links, action.ns,
+                              action.occupiesNs, tails[i]);
+    for (size_t k = 0; k < action.packNs.size(); ++k) {
+      int64_t &stream = now_[action.devices[k]];
+      stream = std::max(stream, tails[i]) + action.packNs[k];
+    }
+  }
 }
 
 void StepTails::passValue(int32_t id, int32_t round) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Partition/Buckets.h"
+#include "soap/Search/BucketActions.h"
 #include "soap/Search/TaskGraph.h"
 #include <algorithm>
 
@@ -28,9 +29,11 @@ std::vector<TaskNode> TaskGraph::nodes() const {
   auto addBucket = [&](int32_t bucket) {
     for (const BucketAction &action : bucketTasks(bucket).actions) {
       const BucketAction::Member &first = action.members.front();
-      TaskNode &move = add(TaskNode::Kind::Move, -1, first.value,
-                           valueTasks(first.value).actions[first.action].action,
-                           action.devices);
+      int32_t number = valueTasks(first.value).actions[first.action].action;
+      if (!action.packNs.empty())
+        add(TaskNode::Kind::Pack, -1, first.value, number, action.devices);
+      TaskNode &move =
+          add(TaskNode::Kind::Move, -1, first.value, number, action.devices);
       move.actionKind = action.kind;
       move.bytes = action.bytes;
       move.numValues = static_cast<int32_t>(action.members.size());
@@ -89,7 +92,7 @@ std::vector<Movement> TaskGraph::movements(Phase phase) const {
     ValuePlan plan = planOf(graph_, strategy_, topology_, id);
     SmallVector<int32_t, 2> late;
     if (bucketOf(id) >= 0)
-      late = bucketActions(plan);
+      late = joiningActions(plan, graph_.value(id).elementBytes, topology_);
     for (auto [index, action] : llvm::enumerate(plan.actions))
       if (action.round == round &&
           phaseOf(action, plan, topology_.host()) == phase &&

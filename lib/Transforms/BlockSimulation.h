@@ -46,7 +46,7 @@ public:
 private:
   int32_t deviceOf(mlir::Value shard) const;
   mlir::FailureOr<int64_t> costOf(mlir::Operation *op, int32_t device) const;
-  /// One action, or the all-reduces of one bucket.
+  /// One action, or the reductions of one bucket.
   void communicate(llvm::ArrayRef<mlir::Operation *> group);
   void collective(llvm::ArrayRef<mlir::Operation *> ops);
   void transfers(soapir::CommunicationOpInterface op);

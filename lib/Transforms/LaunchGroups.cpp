@@ -58,10 +58,8 @@ static bool belongs(Operation *first, Operation *op) {
     return task.getNode() == other.getNode() &&
            task.getPhase() == other.getPhase() &&
            task.getReduce() == other.getReduce();
-  if (isa<soapir::AllReduceOp>(op)) {
-    auto before = dyn_cast_or_null<soapir::AllReduceOp>(op->getPrevNode());
-    return before && before.isJoinedBy(op);
-  }
+  if (auto reduction = dyn_cast<soapir::ReductionOpInterface>(op))
+    return reduction.joinsPrevious();
   if (!isCopy(first) || !isCopy(op) ||
       !soapir::getBox(first->getResult(0))
            .isSameValue(soapir::getBox(op->getResult(0))))

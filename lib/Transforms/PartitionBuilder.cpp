@@ -10,6 +10,7 @@
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Partition/Buckets.h"
 #include "soap/Partition/Needs.h"
+#include "soap/Search/BucketActions.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/Support/Debug.h"
 
@@ -306,6 +307,17 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
     return builder_.create<decltype(kind)>(value.loc, types, inputs, groupArray,
                                            algorithm, number, phase, boxArray);
   };
+  auto reduction = [&](auto kind) -> Operation * {
+    auto reduce = builder_.create<decltype(kind)>(
+        value.loc, types, inputs, groupArray, algorithm, IntegerAttr(),
+        StringAttr(), number, phase, boxArray);
+    if (bucket >= 0)
+      joined_[{bucket,
+               std::vector<int32_t>(action.group.begin(), action.group.end()),
+               action.kind}]
+          .push_back(reduce);
+    return reduce;
+  };
   Operation *op = nullptr;
   switch (action.kind) {
   case ActionKind::Transfer:
@@ -325,19 +337,11 @@ LogicalResult PartitionBuilder::writeAction(PlannedValue &value, int64_t index,
   case ActionKind::AllToAll:
     op = collective(AllToAllOp());
     break;
-  case ActionKind::AllReduce: {
-    auto reduce = builder_.create<AllReduceOp>(
-        value.loc, types, inputs, groupArray, algorithm, IntegerAttr(),
-        StringAttr(), number, phase, boxArray);
-    op = reduce;
-    if (bucket >= 0) {
-      std::vector<int32_t> devices(action.group.begin(), action.group.end());
-      joined_[{bucket, std::move(devices)}].push_back(reduce);
-    }
+  case ActionKind::AllReduce:
+    op = reduction(AllReduceOp());
     break;
-  }
   case ActionKind::ReduceScatter:
-    op = collective(ReduceScatterOp());
+    op = reduction(ReduceScatterOp());
     break;
   }
   setRound(op, value, action.round);
@@ -355,7 +359,11 @@ LogicalResult PartitionBuilder::writePlan(Value graphValue) {
   auto bucket = bucketOf_.find(graphValue);
   SmallVector<int32_t, 2> late;
   if (bucket != bucketOf_.end())
-    late = bucketActions(value.plan);
+    late = topology_
+               ? joiningActions(value.plan,
+                                nn::elementBytes(value.type.getElementType()),
+                                *topology_)
+               : bucketActions(value.plan);
   for (size_t i = 0; i < value.plan.actions.size(); ++i)
     if (failed(writeAction(value, i,
                            llvm::is_contained(late, static_cast<int32_t>(i))
@@ -368,19 +376,15 @@ LogicalResult PartitionBuilder::writePlan(Value graphValue) {
 void PartitionBuilder::joinBuckets() {
   int64_t number = 0;
   for (auto &[key, ops] : joined_) {
-    SmallVector<int64_t> sizes;
-    for (AllReduceOp op : ops)
-      sizes.push_back(
-          cast<ShardType>(op->getOperand(0).getType()).getSizeInBytes());
+    const auto &[bucket, devices, kind] = key;
+    SmallVector<int64_t> bytes(devices.size(), bucketBytes(ops));
     if (SOAP_FAULT("bucket-member-lost") && ops.size() > 1)
       ops.pop_back();
-    SmallVector<int64_t> bytes(key.second.size(), bytesOfBucket(sizes));
     auto algorithm = CollectiveAlgorithmAttr::get(
-        builder_.getContext(),
-        algorithmOf(ActionKind::AllReduce, key.second, bytes));
-    for (AllReduceOp op : ops) {
+        builder_.getContext(), algorithmOf(kind, devices, bytes));
+    for (ReductionOpInterface op : ops) {
       op.setBucketAttr(builder_.getI64IntegerAttr(number));
-      op.setBehindAttr(builder_.getStringAttr(behind_[key.first]));
+      op.setBehindAttr(builder_.getStringAttr(behind_[bucket]));
       op.setAlgorithmAttr(algorithm);
     }
     ++number;

@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 
 namespace soap {
 
@@ -70,7 +71,7 @@ public:
                               int32_t device) const;
   /// What `task` reads as use `use` of a value; null if it reads nothing.
   mlir::Value read(mlir::Value value, int32_t use, int32_t task);
-  /// Says that all-reduces of some values run in buckets: the number of the
+  /// Says that reductions of some values run in buckets: the number of the
   /// bucket of each, and the node behind which each bucket stands.
   void setBuckets(llvm::DenseMap<mlir::Value, int32_t> bucketOf,
                   std::vector<llvm::StringRef> behind) {
@@ -79,8 +80,8 @@ public:
   }
   /// Says how many nodes before a node a round is launched that it starts.
   void setAhead(llvm::StringMap<int64_t> ahead) { ahead_ = std::move(ahead); }
-  /// Joins the all-reduces of a bucket that have the same devices. All plans
-  /// are written.
+  /// Joins the reductions of a bucket that are of one kind and have the same
+  /// devices. All plans are written.
   void joinBuckets();
   /// Writes reductions and actions of a value whose tasks exist.
   llvm::LogicalResult writePlan(mlir::Value value);
@@ -110,9 +111,9 @@ private:
   llvm::DenseMap<mlir::Value, int32_t> bucketOf_;
   std::vector<llvm::StringRef> behind_;
   llvm::StringMap<int64_t> ahead_;
-  /// By bucket and devices, as the task graph orders them.
-  std::map<std::pair<int32_t, std::vector<int32_t>>,
-           llvm::SmallVector<soapir::AllReduceOp>>
+  /// By bucket, devices and kind, as the task graph orders them.
+  std::map<std::tuple<int32_t, std::vector<int32_t>, ActionKind>,
+           llvm::SmallVector<soapir::ReductionOpInterface>>
       joined_;
 };
 

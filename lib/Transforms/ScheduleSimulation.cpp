@@ -7,6 +7,7 @@
 
 #include "soap/Transforms/ScheduleSimulation.h"
 #include "BlockSimulation.h"
+#include "soap/Partition/Buckets.h"
 #include "soap/Testing/PlantedFault.h"
 #include <map>
 
@@ -144,6 +145,13 @@ void BlockSimulation::collective(ArrayRef<Operation *> ops) {
     for (Value operand : member->getOperands())
       if (bytesOf(operand) > 0)
         ready = std::max(ready, ready_.lookup(operand));
+  // What a bucket reduces was made on the compute streams that copy it.
+  if (isPackedBucket(op.getActionKind(), ops.size()) &&
+      !SOAP_FAULT("shares-copied-free"))
+    for (auto [member, bytes] : llvm::zip_equal(group, moved.bytes)) {
+      compute_[member] += CostModel::copyNs(bytes, topology_.kindOf(member));
+      ready = std::max(ready, compute_[member]);
+    }
   for (int32_t member : group)
     if (isHeld(op))
       ready = std::max(ready, compute_[member]);

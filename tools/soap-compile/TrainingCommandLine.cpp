@@ -138,7 +138,7 @@ void soap::declareOptimizer(CLI::App &app, TrainingOptions &how) {
                "parameters that the step writes (soap-run --program=eval)");
   app.add_option("--bucket-bytes", how.bucketBytes,
                  "Reduce gradients of up to N bytes together, with one "
-                 "collective; 0: each by itself")
+                 "all-reduce or reduce-scatter; 0: each by itself")
       ->check(wholeNumber<int64_t>())
       ->type_name("N")
       ->capture_default_str();

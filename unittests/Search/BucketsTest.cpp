@@ -7,6 +7,7 @@
 
 #include "soap/Partition/Buckets.h"
 #include "ExampleGraphs.h"
+#include "soap/Search/BucketActions.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Simulator.h"
 #include "gtest/gtest.h"
@@ -50,21 +51,28 @@ TEST(Buckets, HoldOneTypeOfElements) {
 }
 
 TEST(Buckets, AlignTheirMembers) {
-  EXPECT_EQ(bytesOfBucket({4, 4}), 68);
-  EXPECT_EQ(bytesOfBucket({64, 128, 12}), 204);
-  EXPECT_EQ(bytesOfBucket({12}), 12);
+  ActionKind kind = ActionKind::AllReduce;
+  EXPECT_EQ(bytesOfBucket(kind, 4, {4, 4}), 68);
+  EXPECT_EQ(bytesOfBucket(kind, 4, {64, 128, 12}), 204);
+  EXPECT_EQ(bytesOfBucket(kind, 4, {12}), 12);
+  // Chunks for each device, which are aligned, too.
+  kind = ActionKind::ReduceScatter;
+  EXPECT_EQ(chunkOfBucket(kind, {4, 4}), 128);
+  EXPECT_EQ(bytesOfBucket(kind, 4, {4, 4}), 4 * 128);
+  EXPECT_EQ(bytesOfBucket(kind, 3, {64, 128, 12}), 3 * 256);
 }
 
-/// A data-parallel step of deepProducts() on four devices.
+/// A step of deepProducts().
 struct Step {
-  explicit Step(int64_t bucketBytes, llvm::StringRef policy = "program")
+  explicit Step(int64_t bucketBytes, llvm::StringRef policy = "program",
+                llvm::StringRef machine = "p100-node", bool sharded = false)
       : graph(deepProducts(6, bucketBytes)),
-        topology(
-            llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-node.json"))),
+        topology(llvm::cantFail(
+            Topology::load((SOAP_TOPOLOGIES "/" + machine + ".json").str()))),
         tasks({graph, topology, costs}) {
     SearchProblem problem{graph, topology, costs};
-    Strategy strategy =
-        llvm::cantFail(expertStrategy("data-parallel", problem, 0));
+    Strategy strategy = sharded ? shardedProducts(graph, topology)
+                                : dataParallel(graph, topology);
     strategy.order = launchOrder(policy, problem, strategy);
     tasks.setStrategy(strategy);
     result = FullSimulator(tasks).run();
@@ -95,7 +103,59 @@ TEST(Buckets, PayLatencyOnce) {
   llvm::SmallVector<int64_t> bytes;
   for (int32_t value : together.tasks.bucketValues(0))
     bytes.push_back(together.graph.value(value).bytes());
-  EXPECT_EQ(movements[0].bytes[0], bytesOfBucket(bytes));
+  EXPECT_EQ(movements[0].bytes[0],
+            bytesOfBucket(ActionKind::AllReduce, 4, bytes));
+}
+
+/// Nodes of a kind, and their times.
+std::vector<std::pair<const TaskNode *, const NodeTimes *>>
+nodesOf(const Step &step, TaskNode::Kind kind) {
+  std::vector<std::pair<const TaskNode *, const NodeTimes *>> found;
+  for (auto [node, times] :
+       llvm::zip_equal(step.result.nodes, step.result.times))
+    if (node.kind == kind)
+      found.push_back({&node, &times});
+  return found;
+}
+
+TEST(Buckets, CopySharesToTheirChunks) {
+  Step apart(0, "program", "p100-cluster", /*sharded=*/true),
+      together(100000, "program", "p100-cluster", /*sharded=*/true);
+  auto scatters = [](const Step &step) {
+    auto moves = nodesOf(step, TaskNode::Kind::Move);
+    llvm::erase_if(moves, [](auto move) {
+      return move.first->actionKind != ActionKind::ReduceScatter;
+    });
+    return moves;
+  };
+  EXPECT_EQ(scatters(apart).size(), 6u);
+  EXPECT_TRUE(nodesOf(apart, TaskNode::Kind::Pack).empty());
+  auto joint = scatters(together);
+  ASSERT_EQ(joint.size(), 1u);
+  EXPECT_EQ(joint[0].first->numValues, 6);
+  // Each share has the room of the largest.
+  llvm::SmallVector<int64_t> bytes;
+  for (int32_t update = 0; update < together.graph.numUpdates(); ++update) {
+    int32_t node = together.graph.update(update).front();
+    bytes.push_back(4);
+    for (auto [loop, degree] :
+         llvm::zip_equal(together.graph.node(node).spec.loops,
+                         together.tasks.strategy().configs[node].degrees.loops))
+      bytes.back() *= (loop.extent + degree - 1) / degree;
+  }
+  int64_t all = bytesOfBucket(ActionKind::ReduceScatter, 8, bytes);
+  EXPECT_EQ(joint[0].first->bytes, 7 * all);
+  // All devices copy their shares, and then the collective starts.
+  auto packs = nodesOf(together, TaskNode::Kind::Pack);
+  ASSERT_EQ(packs.size(), 1u);
+  EXPECT_EQ(packs[0].first->devices.size(), 8u);
+  for (auto [start, end] :
+       llvm::zip_equal(packs[0].second->start, packs[0].second->end)) {
+    EXPECT_EQ(end - start, CostModel::copyNs(all, together.topology.kindOf(0)));
+    EXPECT_LE(end, joint[0].second->start.front());
+  }
+  EXPECT_LT(together.result.maxCommunicationNs(),
+            apart.result.maxCommunicationNs());
 }
 
 TEST(Buckets, StartWhenTheirLastMemberIsThere) {
@@ -121,6 +181,26 @@ TEST(Buckets, StartWhenTheirLastMemberIsThere) {
     }
     EXPECT_EQ(bucket + 1, step.tasks.numBuckets());
   }
+}
+
+TEST(Buckets, CopyOnlyWhatSavesMoreThanTheCopy) {
+  // One takes 40 ns, and one for each byte; two as one save 40.
+  auto gains = [&](int64_t bytes) {
+    auto reduceScatterNs = [](llvm::ArrayRef<int64_t> each) {
+      EXPECT_EQ(each.size(), 2u);
+      return 40 + each.front();
+    };
+    auto copyNs = [](int64_t copied, int32_t device) {
+      return copied + 10 * device;
+    };
+    return gainsFromBucket({0, 1}, bytes, {reduceScatterNs, copyNs});
+  };
+  EXPECT_TRUE(gains(30));
+  EXPECT_FALSE(gains(31));
+  // Links within a node are too quick for any copy.
+  Step node(100000, "program", "p100-node", /*sharded=*/true);
+  EXPECT_TRUE(nodesOf(node, TaskNode::Kind::Pack).empty());
+  EXPECT_EQ(node.tasks.bucketTasks(0).actions.size(), 0u);
 }
 
 TEST(Buckets, JoinOnlyWhatHasTheSameDevices) {

@@ -158,6 +158,32 @@ TEST(DeltaSimulator, EqualsFullOnBuckets) {
   EXPECT_GT(tally.tails, 0u);
 }
 
+/// Gradients whose shares are copied together before they are reduced.
+TEST(DeltaSimulator, EqualsFullOnBucketsOfShares) {
+  DeltaComparison::Tally tally;
+  DeltaComparison::Options options;
+  options.boundsPerProposal = 3;
+  CostModel costs;
+  for (const char *name : {"p100-cluster", "k80-cluster"})
+    for (int64_t bytes : {2000, 100000})
+      for (uint64_t seed : {21, 22}) {
+        OperatorGraph graph = deepProducts(9, bytes);
+        Topology topology = load(name);
+        Strategy strategy = shardedProducts(graph, topology);
+        TaskGraph tasks({graph, topology, costs});
+        tasks.setStrategy(strategy);
+        ASSERT_FALSE(tasks.bucketTasks(0).actions[0].packNs.empty());
+        DeltaComparison comparison(graph, topology, costs, strategy, seed,
+                                   options);
+        ASSERT_EQ(comparison.run(120), "") << name << ", " << bytes;
+        tally.add(comparison.tally());
+      }
+  tally.print();
+  EXPECT_GT(tally.boundsThatRejected, 0u);
+  EXPECT_GT(tally.accepted, 0u);
+  EXPECT_GT(tally.tails, 0u);
+}
+
 /// Weights that are gathered again, ahead of their readers.
 TEST(DeltaSimulator, EqualsFullOnPrefetches) {
   DeltaComparison::Tally tally;

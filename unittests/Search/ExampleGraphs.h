@@ -9,6 +9,7 @@
 #define SOAP_UNITTESTS_SEARCH_EXAMPLEGRAPHS_H
 
 #include "soap/Search/OperatorGraph.h"
+#include "soap/Search/Strategy.h"
 #include "soap/Topology/Topology.h"
 
 namespace soap::test {
@@ -63,6 +64,15 @@ OperatorGraph sharedProducts(int32_t uses, bool oneGroup);
 /// then all updates. Gradients are reduced in buckets of up to `bucketBytes`.
 OperatorGraph deepProducts(int32_t layers, int64_t bucketBytes,
                            int64_t prefetchBytes = 0);
+/// An update that the devices which would have copies of it share, in tiles
+/// that may differ in size; none if it is split already, or has too few
+/// elements along its dimensions.
+std::optional<Configuration> unevenShards(const Strategy &strategy,
+                                          const OperatorGraph &graph,
+                                          int32_t update);
+/// Data parallel on all devices, with updates in unevenShards().
+Strategy shardedProducts(const OperatorGraph &graph, const Topology &topology);
+
 /// A block of `blocks` modules with four branches each, like Inception.
 OperatorGraph inception(int64_t batch, int32_t blocks);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
+#include <set>
 
 using namespace soap;
 using namespace soap::test;
@@ -184,4 +185,35 @@ OperatorGraph test::deepProducts(int32_t layers, int64_t bucketBytes,
   }
   builder.output("y", inputs.back());
   return builder.finish();
+}
+
+std::optional<Configuration> test::unevenShards(const Strategy &strategy,
+                                                const OperatorGraph &graph,
+                                                int32_t update) {
+  Configuration config = followingUpdate(strategy, graph, update);
+  int32_t copies = config.degrees.replicate;
+  std::set<int32_t> distinct(config.devices.begin(), config.devices.end());
+  if (copies == 1 || distinct.size() != static_cast<size_t>(copies) ||
+      config.devices.size() != static_cast<size_t>(copies))
+    return std::nullopt;
+  config.degrees.replicate = 1;
+  for (auto [degree, loop] :
+       llvm::zip(config.degrees.loops,
+                 graph.node(graph.update(update).front()).spec.loops)) {
+    // The largest degree that is left and fits.
+    for (degree = copies; degree > loop.extent || copies % degree != 0;)
+      --degree;
+    copies /= degree;
+  }
+  return copies == 1 ? std::optional(config) : std::nullopt;
+}
+
+Strategy test::shardedProducts(const OperatorGraph &graph,
+                               const Topology &topology) {
+  Strategy strategy = dataParallel(graph, topology);
+  for (int32_t update = 0; update < graph.numUpdates(); ++update)
+    if (auto shards = unevenShards(strategy, graph, update))
+      assignUpdate(strategy, graph, update, *shards);
+  deriveEnds(strategy, graph, topology);
+  return strategy;
 }

@@ -11,6 +11,11 @@
 // the launch order alone; which of them are reduced by one action follows from
 // their plans. Task graphs and the partitioner both ask the functions here.
 //
+// A device puts one buffer into such an action. For an all-reduce, the values
+// lie there one behind the other. For a reduce-scatter it has one chunk per
+// device: in chunk i lie the shares that device i gets of all values. All
+// chunks look alike: a value has room for its largest share in each of them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SOAP_PARTITION_BUCKETS_H
@@ -42,11 +47,24 @@ using Bucket = llvm::SmallVector<int32_t, 8>;
 std::vector<Bucket> formBuckets(llvm::ArrayRef<BucketCandidate> candidates,
                                 int64_t limit);
 
-/// Bytes per member of an action that reduces values of `bytes` each.
-int64_t bytesOfBucket(llvm::ArrayRef<int64_t> bytes);
+/// Bytes that each device puts into an action of `kind` over `devices` devices
+/// that reduces several values: of each, `bytes` lie in a chunk.
+int64_t bytesOfBucket(ActionKind kind, size_t devices,
+                      llvm::ArrayRef<int64_t> bytes);
+/// Bytes of one chunk.
+int64_t chunkOfBucket(ActionKind kind, llvm::ArrayRef<int64_t> bytes);
+
+/// True if what an action of `kind` reduces for so many values is copied into
+/// the buffer of the bucket: shares of one value lie in different chunks, while
+/// a kernel writes its result as one dense tensor.
+inline bool isPackedBucket(ActionKind kind, size_t values) {
+  return kind == ActionKind::ReduceScatter && values > 1;
+}
 
 /// @{ The actions of a plan that may run later, together with those of other
-/// values: all-reduces for which no other action of the plan waits.
+/// values: all-reduces and reduce-scatters for which no other action of the
+/// plan waits. Not reduce-scatters whose shares would leave more than half of
+/// their room in chunks empty.
 llvm::SmallVector<int32_t, 2> bucketActions(const FlatPlan &plan);
 llvm::SmallVector<int32_t, 2> bucketActions(const ValuePlan &plan);
 /// @}

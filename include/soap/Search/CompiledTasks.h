@@ -60,6 +60,9 @@ struct ActionTasks {
   int32_t slot = 0; ///< Of the end on devices[0].
   int64_t bytes = 0;
   int64_t memberBytes = 0; ///< Of the first input.
+  /// Of an action that may run in a bucket: the bytes that it has in one chunk
+  /// (soap/Partition/Buckets.h).
+  int64_t chunkBytes = 0;
   /// Pack: devices, cost, slot of the end on the first, and waits for earlier
   /// actions (at: index into packDevices).
   llvm::ArrayRef<int32_t> packDevices;
@@ -154,8 +157,11 @@ struct BucketAction {
   int64_t memberBytes = 0; ///< That each device puts in.
   int64_t ns = 0, occupiesNs = 0;
   llvm::SmallVector<LinkUse, 16> links;
+  /// Per device, what it takes to copy its shares to their chunks first; empty
+  /// if they lie there (isPackedBucket()).
+  llvm::SmallVector<int64_t, 16> packNs;
   /// Action `action` of the compiled tasks of a value; its slots begin at
-  /// `slot`, and each device puts `bytes` in.
+  /// `slot`, and it has `bytes` in a chunk.
   struct Member {
     int32_t value, action, slot;
     int64_t bytes;
@@ -163,7 +169,8 @@ struct BucketAction {
   llvm::SmallVector<Member, 8> members;
 };
 
-/// What a bucket runs, in this order: that of the lists of devices.
+/// What a bucket runs, in this order: that of the lists of devices, then of the
+/// kinds.
 struct BucketTasks {
   llvm::SmallVector<BucketAction, 2> actions;
 };

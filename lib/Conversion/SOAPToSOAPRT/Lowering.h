@@ -132,15 +132,41 @@ private:
     mlir::Value buffer;
     int64_t first = 0; ///< Element.
   };
+  /// Reductions that are one collective, and its number.
+  struct Bucket {
+    llvm::ArrayRef<soapir::ReductionOpInterface> ops;
+    int32_t tag;
+  };
+  struct BucketCopies;
   /// Finds all-reduces that are one collective, makes the buffers that they
   /// reduce, and sees to it that tasks write to their places there.
   void findBuckets(mlir::func::FuncOp main);
   void placeInBucket(mlir::Value shard, const BucketPlace &place);
   mlir::Value tryBucketView(int32_t device, const BucketPlace &place,
                             mlir::Type type, mlir::Location loc);
-  void lowerBucket(llvm::ArrayRef<soapir::AllReduceOp> ops);
-  void lowerBucketMember(llvm::ArrayRef<soapir::AllReduceOp> ops,
-                         int32_t member, int32_t tag);
+  void lowerBucket(soapir::ReductionOpInterface first);
+  void lowerBucketMember(const Bucket &bucket, int32_t member);
+  /// @{ What a member of a bucket puts in: of all-reduces, all of it has its
+  /// place in a buffer; of reduce-scatters, shares are copied to a buffer
+  /// [device that gets them, elements of all shares].
+  mlir::Value gatherBucket(const Place &place, const Bucket &bucket,
+                           int32_t member);
+  mlir::Value packBucket(const Place &place, const Bucket &bucket,
+                         int32_t member);
+  /// @}
+  /// The copies of the shares of one reduction, which lie in each chunk of
+  /// `send` from element `begin` on.
+  void addShares(BucketCopies &copies, soapir::ReductionOpInterface op,
+                 int32_t member, mlir::Value send, int64_t begin);
+  /// A constant on a device.
+  mlir::Value zeroBuffer(int32_t device, llvm::ArrayRef<int64_t> shape,
+                         mlir::Type element, mlir::Location loc);
+  void createCopies(const Place &place, const BucketCopies &copies,
+                    mlir::Location loc);
+  /// One member's part of the collective that a bucket is.
+  void reduceBucket(mlir::OpBuilder &builder, const Bucket &bucket,
+                    int32_t member, mlir::ValueRange sends,
+                    mlir::Value receive);
   /// Where an operation of a task puts its result.
   mlir::Value createResult(mlir::Value result, const Place &place);
   /// The output ports into which a shard on the host goes.
@@ -182,7 +208,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> madeInPlace_;
   /// Where results of the task at hand go that have a buffer.
   llvm::DenseMap<mlir::Value, mlir::Value> placed_;
-  /// @{ What buckets reduce, by its first all-reduce: a buffer per device. And
+  /// @{ What buckets of all-reduces reduce, by the first one: a buffer per
+  /// device. And
   /// where values of tasks have their places in these.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
       bucketBuffers_;
@@ -199,6 +226,11 @@ private:
 /// Box arithmetic that both halves share.
 llvm::SmallVector<int64_t> lowerBounds(const Box &box);
 llvm::SmallVector<int64_t> difference(const Box &box, const Box &origin);
+/// The place among the row-major elements of `shape` of the first element of
+/// `[lo, lo + sizes)`; none if these are not contiguous.
+std::optional<int64_t> firstOfRun(llvm::ArrayRef<int64_t> lo,
+                                  llvm::ArrayRef<int64_t> sizes,
+                                  llvm::ArrayRef<int64_t> shape);
 
 } // namespace soap
 

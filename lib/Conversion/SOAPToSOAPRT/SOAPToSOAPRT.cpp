@@ -163,30 +163,39 @@ Value Lowering::createView(int32_t device, Value source, int64_t first,
       source, first);
 }
 
-Value Lowering::tryView(int32_t device, Value source, ArrayRef<int64_t> lo,
-                        ArrayRef<int64_t> sizes, bool aligned, Location loc) {
-  auto type = cast<soaprt::BufferType>(source.getType());
+std::optional<int64_t> soap::firstOfRun(ArrayRef<int64_t> lo,
+                                        ArrayRef<int64_t> sizes,
+                                        ArrayRef<int64_t> shape) {
   // Contiguous: behind the first dim with more than one index, all dims are
   // whole.
   bool leading = true;
   int64_t first = 0;
-  for (auto [offset, size, extent] :
-       llvm::zip_equal(lo, sizes, type.getShape())) {
-    if (!leading && size != extent) {
-      LLVM_DEBUG({
-        llvm::dbgs() << "copy at " << loc << ": of " << type << ", elements [";
-        llvm::interleaveComma(llvm::zip_equal(lo, sizes), llvm::dbgs(),
-                              [](auto pair) {
-                                auto [from, count] = pair;
-                                llvm::dbgs() << from << ":" << from + count;
-                              });
-        llvm::dbgs() << "] are not contiguous\n";
-      });
-      return {};
-    }
+  for (auto [offset, size, extent] : llvm::zip_equal(lo, sizes, shape)) {
+    if (!leading && size != extent)
+      return std::nullopt;
     leading &= size == 1;
     first = first * extent + offset;
   }
+  return first;
+}
+
+Value Lowering::tryView(int32_t device, Value source, ArrayRef<int64_t> lo,
+                        ArrayRef<int64_t> sizes, bool aligned, Location loc) {
+  auto type = cast<soaprt::BufferType>(source.getType());
+  std::optional<int64_t> run = firstOfRun(lo, sizes, type.getShape());
+  if (!run) {
+    LLVM_DEBUG({
+      llvm::dbgs() << "copy at " << loc << ": of " << type << ", elements [";
+      llvm::interleaveComma(llvm::zip_equal(lo, sizes), llvm::dbgs(),
+                            [](auto pair) {
+                              auto [from, count] = pair;
+                              llvm::dbgs() << from << ":" << from + count;
+                            });
+      llvm::dbgs() << "] are not contiguous\n";
+    });
+    return {};
+  }
+  int64_t first = *run;
   if (aligned &&
       (soaprt::getStorage(source).byteOffset + first * type.getElementBytes()) %
               target_.getAlignment() !=
@@ -257,14 +266,6 @@ LogicalResult Lowering::lower(const Program &program) {
   return success();
 }
 
-/// True of an all-reduce that is one collective with others.
-static bool isInBucket(Operation *op) {
-  auto reduce = dyn_cast<soapir::AllReduceOp>(op);
-  auto before = dyn_cast_or_null<soapir::AllReduceOp>(op->getPrevNode());
-  return reduce && (reduce.isJoinedBy(op->getNextNode()) ||
-                    (before && before.isJoinedBy(op)));
-}
-
 LogicalResult Lowering::lowerOps(func::FuncOp main) {
   for (Operation &op : main.getBody().front()) {
     LogicalResult result =
@@ -283,11 +284,13 @@ LogicalResult Lowering::lowerOps(func::FuncOp main) {
                   if (llvm::is_contained(typed.getOver(), kHostDevice))
                     return LogicalResult(typed.emitOpError(
                         "expected the host in feeds and drains only"));
-                  if (isInBucket(typed)) {
-                    // The first one lowers all.
-                    if (bucketBuffers_.contains(typed))
-                      lowerBucket(soapir::bucketFrom(
-                          cast<soapir::AllReduceOp>(typed.getOperation())));
+                  // The first of a bucket lowers all.
+                  auto reduction = dyn_cast<soapir::ReductionOpInterface>(
+                      typed.getOperation());
+                  if (reduction && reduction.joinsPrevious())
+                    return success();
+                  if (reduction && reduction.isJoinedBy(typed->getNextNode())) {
+                    lowerBucket(reduction);
                     return success();
                   }
                   lowerCollective(typed, typed.getAlgorithm());

@@ -149,6 +149,55 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN, bool fuse,
   return llvm::Error::success();
 }
 
+/// An update that the devices which would have copies of it share, in tiles
+/// that may differ in size; none if there are other tiles already, or a device
+/// would have none.
+static std::optional<Configuration> unevenShards(const Strategy &strategy,
+                                                 const OperatorGraph &graph,
+                                                 int32_t update) {
+  Configuration config = followingUpdate(strategy, graph, update);
+  int32_t copies = config.degrees.replicate;
+  std::set<int32_t> distinct(config.devices.begin(), config.devices.end());
+  if (copies == 1 || config.degrees.numTiles() != 1 ||
+      distinct.size() != static_cast<size_t>(copies))
+    return std::nullopt;
+  for (auto [degree, loop] :
+       llvm::zip_equal(config.degrees.loops,
+                       graph.node(graph.update(update).front()).spec.loops))
+    if (loop.extent >= copies) {
+      degree = std::exchange(config.degrees.replicate, 1);
+      return config;
+    }
+  return std::nullopt;
+}
+
+/// Shards updates over the devices that have copies, as "zero-1" and "fsdp" do,
+/// however small their parameters are, and evenly or not.
+static void shardUpdates(Strategy &strategy, const OperatorGraph &graph,
+                         const Topology &topology, bool regather) {
+  for (int32_t update = 0; update < graph.numUpdates(); ++update) {
+    auto shards = shardedUpdate(strategy, graph, update, /*leastElements=*/1);
+    if (!shards)
+      shards = unevenShards(strategy, graph, update);
+    if (!shards)
+      continue;
+    assignUpdate(strategy, graph, update, *shards);
+    setRegathered(strategy, graph, update, regather);
+  }
+  deriveEnds(strategy, graph, topology);
+}
+
+/// Collectives that reduce several gradients to shards.
+static int64_t countBucketsOfShares(ModuleOp module) {
+  int64_t count = 0;
+  module.walk([&](soapir::ReduceScatterOp op) {
+    soapir::ReductionOpInterface reduction = op;
+    count +=
+        !reduction.joinsPrevious() && reduction.isJoinedBy(op->getNextNode());
+  });
+  return count;
+}
+
 llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
                                               const json::Object &request,
                                               StringRef name) {
@@ -161,6 +210,9 @@ llvm::Expected<Strategy> Case::chooseStrategy(const ModuleProblem &problem,
       if (llvm::Error error = aimStrategy(*strategy, *aim, graph,
                                           problem.topology.numDevices()))
         return std::move(error);
+    if (std::optional<StringRef> shards = request.getString("shard");
+        strategy && shards)
+      shardUpdates(*strategy, graph, problem.topology, *shards == "fsdp");
     return strategy;
   }
   const json::Object *file = request.getObject("strategy");
@@ -264,6 +316,7 @@ Case::run(const json::Object &request,
   if (llvm::Error error =
           partition(*module, *problem, *strategy, *topology, movements))
     return failed(std::move(error));
+  result["shares"] = countBucketsOfShares(*module);
   if (ModuleOp evaluation = nn::findEvaluation(*module)) {
     writeTopology(evaluation, *topology);
     FailureOr<ModuleProblem> inner = readProblem(evaluation);

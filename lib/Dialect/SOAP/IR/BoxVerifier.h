@@ -1,4 +1,4 @@
-//===- BoxVerifier.h - Checks on boxes --------------------------*- C++ -*-===//
+//===- BoxVerifier.h - Checks on boxes and buckets --------------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,6 +12,10 @@
 #include "soap/Partition/PartitionSpec.h"
 
 namespace soap::soapir {
+class ReductionOpInterface;
+
+/// Members of a bucket have one group, element type and way to be joined.
+llvm::LogicalResult verifyBucket(ReductionOpInterface op);
 
 /// Boxes are inside of `box`, disjoint, and leave nothing of it over. `what`
 /// names the boxes in the error, in the plural.

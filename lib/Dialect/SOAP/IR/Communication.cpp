@@ -7,7 +7,6 @@
 
 #include "BoxVerifier.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
-#include "soap/Partition/Buckets.h"
 
 using namespace mlir;
 using namespace soap;
@@ -312,43 +311,6 @@ LogicalResult AllToAllOp::verify() {
   return success();
 }
 
-bool AllReduceOp::isJoinedBy(Operation *next) {
-  auto other = dyn_cast_or_null<AllReduceOp>(next);
-  return other && getBucket() && getBucket() == other.getBucket();
-}
-
-SmallVector<AllReduceOp> soapir::bucketFrom(AllReduceOp first) {
-  SmallVector<AllReduceOp> ops{first};
-  while (ops.back().isJoinedBy(ops.back()->getNextNode()))
-    ops.push_back(cast<AllReduceOp>(ops.back()->getNextNode()));
-  return ops;
-}
-
-/// Members of a bucket have one group, element type and way to be joined.
-static LogicalResult verifyBucket(AllReduceOp op) {
-  if (op.getBucket().has_value() != op.getBehind().has_value())
-    return op.emitOpError("expected a bucket and the node that it stands "
-                          "behind, got one of them");
-  if (op.getBucket() && static_cast<int64_t>(*op.getBucket()) < 0)
-    return op.emitOpError("expected a bucket of at least 0, got: ")
-           << static_cast<int64_t>(*op.getBucket());
-  Operation *next = op->getNextNode();
-  if (!op.isJoinedBy(next))
-    return success();
-  auto other = cast<AllReduceOp>(next);
-  ShardType type = shardOf(op.getOperand(0)),
-            otherType = shardOf(other.getOperand(0));
-  if (op.getOver() != other.getOver() ||
-      op.getAlgorithm() != other.getAlgorithm() ||
-      type.getElementType() != otherType.getElementType() ||
-      type.getPartial() != otherType.getPartial())
-    return op.emitOpError("expected the next all-reduce of bucket ")
-           << *op.getBucket()
-           << " to have the same devices, algorithm, element type and "
-              "combiner";
-  return success();
-}
-
 LogicalResult AllReduceOp::verify() {
   BoxAttr whole;
   if (failed(verifyGroup(*this, getOver())) ||
@@ -369,7 +331,8 @@ LogicalResult ReduceScatterOp::verify() {
       failed(verifyAlgorithm(*this, getAlgorithm())) ||
       failed(verifyMembers(*this, "operand", getInputs(), getOver())) ||
       failed(verifyMembers(*this, "result", getOutputs(), getOver())) ||
-      failed(verifyReduction(*this, whole)) || failed(verifyAction(*this)))
+      failed(verifyReduction(*this, whole)) || failed(verifyAction(*this)) ||
+      failed(verifyBucket(*this)))
     return failure();
   if (!whole)
     return success();
@@ -395,8 +358,8 @@ SmallVector<Movement, 4> soapir::detail::movementsOf(Operation *op,
   auto communication = cast<CommunicationOpInterface>(op);
   SmallVector<Movement, 4> result;
   // The first of a bucket counts for all.
-  auto before = dyn_cast_or_null<AllReduceOp>(op->getPrevNode());
-  if (before && before.isJoinedBy(op))
+  auto reduction = dyn_cast<ReductionOpInterface>(op);
+  if (reduction && reduction.joinsPrevious())
     return result;
   if (isa<TransferOp>(op)) {
     for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))
@@ -415,11 +378,8 @@ SmallVector<Movement, 4> soapir::detail::movementsOf(Operation *op,
   // Members that put nothing in, and reductions, whose members all put in the
   // whole box, count as soap::movements says.
   movement.bytes.resize(movement.devices.size(), 0);
-  if (auto reduce = dyn_cast<AllReduceOp>(op); reduce && reduce.getBucket()) {
-    SmallVector<int64_t> bytes;
-    for (AllReduceOp member : bucketFrom(reduce))
-      bytes.push_back(shardOf(member.getOperand(0)).getSizeInBytes());
-    movement.bytes.assign(movement.devices.size(), bytesOfBucket(bytes));
-  }
+  if (reduction)
+    movement.bytes.assign(movement.devices.size(),
+                          bucketBytes(bucketFrom(reduction)));
   return result;
 }

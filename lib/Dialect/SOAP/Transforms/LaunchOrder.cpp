@@ -113,11 +113,11 @@ private:
       int64_t position = -1, firstUse = INT64_MAX;
     };
     llvm::DenseMap<int64_t, Bucket> buckets;
-    for (auto op : block_.getOps<AllReduceOp>()) {
+    for (auto op : block_.getOps<ReductionOpInterface>()) {
       if (!op.getBucket())
         continue;
       Bucket &bucket = buckets[*op.getBucket()];
-      auto value = valueOf(cast<BoxAttr>(op.getBoxes()[0]));
+      auto value = valueOf(getBox(op->getResult(0)));
       auto raise = [&](StringRef node) {
         if (auto it = rank_.find(node); it != rank_.end())
           bucket.position = std::max(bucket.position, it->second);
@@ -170,7 +170,8 @@ private:
     auto shards = dyn_cast<ShardOpInterface>(op);
     if (!shards || op->getNumResults() == 0)
       return at(last, Place::Produce, index, 0);
-    if (auto reduce = dyn_cast<AllReduceOp>(op); reduce && reduce.getBucket())
+    if (auto reduce = dyn_cast<ReductionOpInterface>(op);
+        reduce && reduce.getBucket())
       if (auto it = buckets_.find(*reduce.getBucket()); it != buckets_.end())
         return at(it->second, Place::Bucket, *reduce.getBucket(), index);
     auto value = valueOf(shards.getBox(0));

@@ -54,4 +54,38 @@ def SOAP_CommunicationOpInterface : OpInterface<"CommunicationOpInterface"> {
   ];
 }
 
+def SOAP_ReductionOpInterface
+    : OpInterface<"ReductionOpInterface", [SOAP_CommunicationOpInterface]> {
+  let cppNamespace = "::soap::soapir";
+  let description = [{
+    A collective that joins parts, and that may run together with others, in a
+    bucket (soap/Partition/Buckets.h).
+  }];
+  let methods = [
+    InterfaceMethod<"The devices, one per operand and result.",
+                    "::llvm::ArrayRef<int32_t>", "getOver", (ins)>,
+    InterfaceMethod<"How messages go.", "::soap::CollectiveAlgorithm",
+                    "getAlgorithm", (ins)>,
+    InterfaceMethod<"The bucket that it is in, or none.",
+                    "::std::optional<uint64_t>", "getBucket", (ins)>,
+    InterfaceMethod<"The node that the bucket stands behind, or none.",
+                    "::std::optional<::llvm::StringRef>", "getBehind", (ins)>,
+    InterfaceMethod<"Sets how messages go.", "void", "setAlgorithmAttr",
+                    (ins "::soap::soapir::CollectiveAlgorithmAttr":$attr)>,
+    InterfaceMethod<"Puts it in a bucket.", "void", "setBucketAttr",
+                    (ins "::mlir::IntegerAttr":$attr)>,
+    InterfaceMethod<"Sets the node that the bucket stands behind.", "void",
+                    "setBehindAttr", (ins "::mlir::StringAttr":$attr)>,
+  ];
+  let extraClassDeclaration = [{
+    /// True if this and `next`, which follows it, are of one collective.
+    bool isJoinedBy(::mlir::Operation *next);
+    /// True if this and the operation in front of it are.
+    bool joinsPrevious();
+    /// Bytes in a chunk of a bucket: of an all-reduce those of its box, of a
+    /// reduce-scatter those of its largest result.
+    int64_t getChunkBytes();
+  }];
+}
+
 #endif // SOAP_DIALECT_SOAP_IR_COMMUNICATIONINTERFACE_TD

@@ -47,7 +47,9 @@ struct TaskOrigin {
 
 namespace soap::soapir {
 /// All operations of one collective, of which `first` is the first.
-llvm::SmallVector<AllReduceOp> bucketFrom(AllReduceOp first);
+llvm::SmallVector<ReductionOpInterface> bucketFrom(ReductionOpInterface first);
+/// Bytes that each device puts into the collective that some reductions are.
+int64_t bucketBytes(llvm::ArrayRef<ReductionOpInterface> ops);
 } // namespace soap::soapir
 
 namespace soap::soapir {

@@ -261,9 +261,10 @@ def SOAP_AssembleOp : SOAP_CopyOp<"assemble"> {
 // Communication
 //===----------------------------------------------------------------------===//
 
-class SOAP_CommunicationOp<string mnemonic> : SOAP_Op<mnemonic, [
-    Pure, DeclareOpInterfaceMethods<SOAP_ShardOpInterface>,
-    DeclareOpInterfaceMethods<SOAP_CommunicationOpInterface>]> {
+class SOAP_CommunicationOp<string mnemonic, list<Trait> traits = []>
+    : SOAP_Op<mnemonic, !listconcat([
+        Pure, DeclareOpInterfaceMethods<SOAP_ShardOpInterface>,
+        DeclareOpInterfaceMethods<SOAP_CommunicationOpInterface>], traits)> {
   let hasVerifier = 1;
   dag common = (ins
     I64Attr:$action,
@@ -391,7 +392,25 @@ def SOAP_AllToAllOp : SOAP_CollectiveOp<"all_to_all"> {
   }];
 }
 
-def SOAP_AllReduceOp : SOAP_CommunicationOp<"all_reduce"> {
+class SOAP_ReductionOp<string mnemonic>
+    : SOAP_CommunicationOp<mnemonic, [SOAP_ReductionOpInterface]> {
+  let arguments = !con((ins
+      Variadic<SOAP_ShardType>:$inputs,
+      DenseI32ArrayAttr:$over,
+      DefaultValuedAttr<SOAP_CollectiveAlgorithmAttr,
+        "::soap::CollectiveAlgorithm::Direct">:$algorithm,
+      OptionalAttr<I64Attr>:$bucket,
+      OptionalAttr<StrAttr>:$behind), common);
+  let results = (outs Variadic<SOAP_ShardType>:$outputs);
+  let assemblyFormat = [{
+    $inputs `over` custom<Devices>($over) (`algorithm` $algorithm^)?
+    (`bucket` $bucket^)? (`behind` $behind^)?
+    `action` $action (`phase` $phase^)? attr-dict
+    `:` qualified(type($inputs)) `->` custom<BoxedResults>(type($outputs), $boxes)
+  }];
+}
+
+def SOAP_AllReduceOp : SOAP_ReductionOp<"all_reduce"> {
   let summary = "Every device of a group gets the joined parts of all";
   let description = [{
     Operand i and result i are on member i of `over`. The operands are parts of
@@ -421,31 +440,14 @@ def SOAP_AllReduceOp : SOAP_CommunicationOp<"all_reduce"> {
     - there is a `bucket`, a number of at least 0, if and only if there is a node
       that it stands `behind`
   }];
-  let arguments = !con((ins
-      Variadic<SOAP_ShardType>:$inputs,
-      DenseI32ArrayAttr:$over,
-      DefaultValuedAttr<SOAP_CollectiveAlgorithmAttr,
-        "::soap::CollectiveAlgorithm::Direct">:$algorithm,
-      OptionalAttr<I64Attr>:$bucket,
-      OptionalAttr<StrAttr>:$behind), common);
-  let results = (outs Variadic<SOAP_ShardType>:$outputs);
-  let assemblyFormat = [{
-    $inputs `over` custom<Devices>($over) (`algorithm` $algorithm^)?
-    (`bucket` $bucket^)? (`behind` $behind^)?
-    `action` $action (`phase` $phase^)? attr-dict
-    `:` qualified(type($inputs)) `->` custom<BoxedResults>(type($outputs), $boxes)
-  }];
-  let extraClassDeclaration = [{
-    /// True if this and `next`, which follows it, are of one collective.
-    bool isJoinedBy(::mlir::Operation *next);
-  }];
 }
 
-def SOAP_ReduceScatterOp : SOAP_CollectiveOp<"reduce_scatter"> {
+def SOAP_ReduceScatterOp : SOAP_ReductionOp<"reduce_scatter"> {
   let summary = "Every device of a group gets some of the joined parts of all";
   let description = [{
     As `soap.all_reduce`, but every result is a box of its own, which may be
-    empty.
+    empty. In a `bucket`, each device copies what it puts in first: what one
+    device gets of all operands lies together.
 
     Example:
 
@@ -464,6 +466,8 @@ def SOAP_ReduceScatterOp : SOAP_CollectiveOp<"reduce_scatter"> {
       part exactly once
     - results are complete, disjoint, and cover that box
     - the algorithm is `direct` or `ring`
+    - there is a `bucket`, a number of at least 0, if and only if there is a node
+      that it stands `behind`
   }];
 }
 
