@@ -53,8 +53,8 @@ class FastTRow(Row):
 
 def fastt_rows():
     """Tables 1, 2 and 4 to 6, figure 2; table 3."""
-    return ([FastTRow(network, devices, "fastt") for devices in (2, 4, 8) for network in FASTT]
-            + [FastTRow(network, devices, "fastt-each") for devices in (2, 4, 8) for network in FASTT]
+    return ([FastTRow(network, devices, "fastt") for devices in (2, 4, 8, 16) for network in FASTT]
+            + [FastTRow(network, devices, "fastt-each") for devices in (2, 4, 8, 16) for network in FASTT]
             + [FastTRow("bert_large", devices, "fastt", batch) for batch in MEMORY_BATCHES for devices in (1, 2)])
 
 

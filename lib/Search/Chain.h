@@ -103,6 +103,8 @@ public:
   int64_t bestNs() const { return bestNs_; }
   void forgetBest() { bestNs_ = INT64_MAX; }
 
+  /// Counts changes of windows (WindowDescent) as proposals.
+  void countTried(uint64_t changes) { statistics_.proposals += changes; }
   uint64_t step() const { return step_; }
   /// After start(): as far as the chain had come when it was kept in a file.
   void resume(uint64_t step, int64_t bestNs) {

@@ -69,6 +69,32 @@ bool Change::followMain(int32_t group) {
   return config.has_value();
 }
 
+std::optional<Configuration> detail::splitFurther(const Configuration &config,
+                                                  size_t loop, bool keepsFirst,
+                                                  int32_t devices) {
+  SmallVector<int32_t, 8> left;
+  for (int32_t device = 0; device < devices; ++device)
+    if (!llvm::is_contained(config.devices, device))
+      left.push_back(device);
+  size_t tasks = config.devices.size();
+  if (left.size() < tasks)
+    return std::nullopt;
+  Configuration result = config;
+  result.degrees.loops[loop] *= 2;
+  result.devices.resize(2 * tasks);
+  // Tasks are row-major: those of a loop are `stride` apart.
+  size_t stride = config.degrees.replicate;
+  for (size_t i = loop + 1; i < config.degrees.loops.size(); ++i)
+    stride *= config.degrees.loops[i];
+  for (size_t task = 0; task < tasks; ++task) {
+    size_t first = task / stride * 2 * stride + task % stride;
+    result.devices[first] = keepsFirst ? config.devices[task] : left[task];
+    result.devices[first + stride] =
+        keepsFirst ? left[task] : config.devices[task];
+  }
+  return result;
+}
+
 SmallVector<int32_t, 8> detail::neighbours(const OperatorGraph &graph,
                                            int32_t group) {
   SmallVector<int32_t, 8> result;

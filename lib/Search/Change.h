@@ -60,6 +60,14 @@ private:
   llvm::BitVector isChanged_; ///< Per group.
 };
 
+/// A configuration with one loop split in two more: each task keeps one half,
+/// the first or the last one, and leaves the other to a device from 0 to
+/// `devices` - 1 that none of the tasks is on. Nothing if there are too few of
+/// these.
+std::optional<Configuration> splitFurther(const Configuration &config,
+                                          size_t loop, bool keepsFirst,
+                                          int32_t devices);
+
 } // namespace soap::detail
 
 #endif // SOAP_LIB_SEARCH_CHANGE_H

@@ -125,21 +125,25 @@ void MarkovSearch::playRound() {
   machine_->bestNs = bestNs_;
   for (const auto &chain : chains_)
     machine_->currents.push_back(chain->current());
-  auto play = [&](size_t number) {
+  forEachChain([&](size_t number) {
     chains_[number]->run(*machine_, length, beta(number), deadline_);
-    if (!options_.progress)
-      return;
-    std::lock_guard<std::mutex> lock(mutex_);
-    double now = seconds();
-    // Who has cancelled is not asked again.
-    if (deadline_.cancelled || now - lastReport_ < 0.2)
-      return;
-    lastReport_ = now;
-    // The others go on: their numbers are those of the last round.
-    if (!options_.progress({result_.proposals, now, bestNs_}))
-      deadline_.cancelled = true;
-  };
-  forEachChain(play);
+    report();
+  });
+}
+
+/// Tells of progress now and then, from any thread.
+void MarkovSearch::report() {
+  if (!options_.progress)
+    return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  double now = seconds();
+  // Who has cancelled is not asked again.
+  if (deadline_.cancelled || now - lastReport_ < 0.2)
+    return;
+  lastReport_ = now;
+  // The others go on: their numbers are those of the last round.
+  if (!options_.progress({result_.proposals, now, bestNs_}))
+    deadline_.cancelled = true;
 }
 
 void MarkovSearch::forEachChain(llvm::function_ref<void(size_t)> work) {
@@ -172,7 +176,7 @@ void MarkovSearch::note() {
     // Small gains count when they have added up.
     if (static_cast<double>(bestNs_) < 0.999 * static_cast<double>(notedNs_)) {
       notedNs_ = bestNs_;
-      improvedAt_ = result_.proposals;
+      improvedAt_ = proposalsWithoutWindows();
     }
     result_.history.push_back({result_.proposals, seconds(), bestNs_});
   }
@@ -220,10 +224,14 @@ void MarkovSearch::run() {
       std::vector<Start> known;
       addLeastSums(known);
     }
-    while (!isStageOver()) {
+    for (beginDescents(); !isStageOver(); beginDescents()) {
       uint64_t before = proposals();
-      playRound();
-      exchange();
+      if (looksAtWindows()) {
+        playDescents();
+      } else {
+        playRound();
+        exchange();
+      }
       if (!options_.stateFile.empty() && seconds() - lastSave_ > 5)
         save();
       // Nothing that could be changed: one op on one device, say.

@@ -10,6 +10,7 @@
 
 #include "Chain.h"
 #include "Starts.h"
+#include "WindowDescent.h"
 #include "llvm/Support/JSON.h"
 #include <mutex>
 
@@ -39,6 +40,7 @@ private:
   /// Runs `work` for every chain, on all threads.
   void forEachChain(llvm::function_ref<void(size_t)> work);
   void playRound();
+  void report();
   void exchange();
   void note();
   std::chrono::steady_clock::time_point startsEnd();
@@ -46,12 +48,25 @@ private:
   uint64_t patience() const;
   bool isStageOver() const;
   void tryOrders();
+  // WindowRounds.cpp
+  uint64_t windowLimit() const;
+  bool looksAtWindows() const {
+    return !descents_.empty() && triedInWindows_ < windowLimit();
+  }
+  void beginDescents();
+  void playDescents();
+  std::unique_ptr<WindowDescent> makeDescent(size_t chain) const;
   double seconds() const;
   uint64_t proposals() const;
+  uint64_t proposalsWithoutWindows() const {
+    return proposals() - triedInWindows_;
+  }
   double beta(size_t chain) const;
   // SearchState.cpp
   llvm::json::Value toJSON() const;
   llvm::Error fromJSON(const llvm::json::Value &value);
+  llvm::json::Value descentsToJSON() const;
+  llvm::Error descentsFromJSON(const llvm::json::Array &descents);
   llvm::Error load();
   /// Keeps the state in the file; a failure is a warning of the result.
   void save();
@@ -79,6 +94,10 @@ private:
   int64_t notedNs_ = INT64_MAX; ///< The best step at improvedAt_.
   double secondsBefore_ = 0, stageSeconds_ = 0;
   ProposalMix mix_;
+  /// While windows are looked at, one for each chain; else empty.
+  std::vector<std::unique_ptr<WindowDescent>> descents_;
+  uint64_t triedInWindows_ = 0;     ///< Of all proposals.
+  int64_t descendedNs_ = INT64_MAX; ///< A step that windows did not shorten.
   Strategy best_;
   int64_t bestNs_ = INT64_MAX;
   SearchStatistics statisticsBefore_;

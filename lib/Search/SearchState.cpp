@@ -92,6 +92,33 @@ static SearchStatistics statisticsOf(const json::Object &object) {
   return result;
 }
 
+json::Value MarkovSearch::descentsToJSON() const {
+  json::Array descents;
+  for (const auto &descent : descents_)
+    descents.push_back(json::Object{
+        {"looked", static_cast<int64_t>(descent->position().looked)},
+        {"since_gain", static_cast<int64_t>(descent->position().sinceGain)},
+        {"current",
+         toValue(descent->current(), descent->stepNs(), problem_.graph)}});
+  return descents;
+}
+
+llvm::Error MarkovSearch::descentsFromJSON(const json::Array &descents) {
+  for (auto [number, entry] : llvm::enumerate(descents)) {
+    const json::Object *object = entry.getAsObject();
+    llvm::Expected<Strategy> current =
+        toStrategy(object ? object->get("current") : nullptr, problem_);
+    if (!current)
+      return current.takeError();
+    auto count = [&](const char *key) {
+      return static_cast<uint64_t>(object->getInteger(key).value_or(0));
+    };
+    descents_.push_back(makeDescent(number));
+    descents_.back()->start(*current, {count("looked"), count("since_gain")});
+  }
+  return llvm::Error::success();
+}
+
 json::Value MarkovSearch::toJSON() const {
   SearchStatistics statistics = statisticsBefore_;
   json::Array chains, weights, tallies, history, starts;
@@ -112,23 +139,27 @@ json::Value MarkovSearch::toJSON() const {
                                   progress.seconds, progress.bestNs});
   for (const auto &[name, stepNs] : result_.starts)
     starts.push_back(json::Array{name, stepNs});
-  return json::Object{{"format", format},
-                      {"of", identity(problem_, options_)},
-                      {"stage", static_cast<int64_t>(stage_)},
-                      {"stage_begun", stageBegun_},
-                      {"round", static_cast<int64_t>(round_)},
-                      {"improved_at", static_cast<int64_t>(improvedAt_)},
-                      {"stage_at", static_cast<int64_t>(stageProposals_)},
-                      {"noted_ns", notedNs_},
-                      {"seconds", seconds()},
-                      {"best", toValue(best_, bestNs_, problem_.graph)},
-                      {"best_ns", bestNs_},
-                      {"weights", std::move(weights)},
-                      {"tallies", std::move(tallies)},
-                      {"statistics", soap::toJSON(statistics)},
-                      {"history", std::move(history)},
-                      {"starts", std::move(starts)},
-                      {"chains", std::move(chains)}};
+  return json::Object{
+      {"format", format},
+      {"of", identity(problem_, options_)},
+      {"stage", static_cast<int64_t>(stage_)},
+      {"stage_begun", stageBegun_},
+      {"round", static_cast<int64_t>(round_)},
+      {"improved_at", static_cast<int64_t>(improvedAt_)},
+      {"stage_at", static_cast<int64_t>(stageProposals_)},
+      {"noted_ns", notedNs_},
+      {"descended_ns", descendedNs_},
+      {"tried_in_windows", static_cast<int64_t>(triedInWindows_)},
+      {"descents", descentsToJSON()},
+      {"seconds", seconds()},
+      {"best", toValue(best_, bestNs_, problem_.graph)},
+      {"best_ns", bestNs_},
+      {"weights", std::move(weights)},
+      {"tallies", std::move(tallies)},
+      {"statistics", soap::toJSON(statistics)},
+      {"history", std::move(history)},
+      {"starts", std::move(starts)},
+      {"chains", std::move(chains)}};
 }
 
 using Weights = std::array<double, numProposalKinds>;
@@ -230,13 +261,19 @@ llvm::Error MarkovSearch::fromJSON(const json::Value &value) {
   stageProposals_ =
       static_cast<uint64_t>(root->getInteger("stage_at").value_or(0));
   notedNs_ = root->getInteger("noted_ns").value_or(INT64_MAX);
+  descendedNs_ = root->getInteger("descended_ns").value_or(INT64_MAX);
+  triedInWindows_ =
+      static_cast<uint64_t>(root->getInteger("tried_in_windows").value_or(0));
   secondsBefore_ = root->getNumber("seconds").value_or(0);
   stageSeconds_ = secondsBefore_;
   if (const json::Object *statistics = root->getObject("statistics"))
     statisticsBefore_ = statisticsOf(*statistics);
   proposalsBefore_ = statisticsBefore_.proposals;
   readHistory(*root, result_);
-  return llvm::Error::success();
+  const json::Array *descents = root->getArray("descents");
+  if (!descents || (!descents->empty() && descents->size() != chains_.size()))
+    return bad("descents");
+  return descentsFromJSON(*descents);
 }
 
 llvm::Error MarkovSearch::load() {

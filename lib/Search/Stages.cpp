@@ -21,7 +21,7 @@ void MarkovSearch::beginStage() {
   machine_ =
       std::make_unique<SubMachine>(problem_, options_.maxTasks, parts_[stage_]);
   stageSeconds_ = seconds();
-  stageProposals_ = improvedAt_ = proposals();
+  stageProposals_ = improvedAt_ = proposalsWithoutWindows();
   makeSums();
   // The most promising ones first: random ones are left out if time is short.
   std::vector<Start> starts;
@@ -134,8 +134,10 @@ uint64_t MarkovSearch::patience() const {
 bool MarkovSearch::isStageOver() const {
   if (deadline_.passed || deadline_.cancelled)
     return true;
-  uint64_t done = proposals();
-  if (done >= stageLimit() || done - improvedAt_ >= patience())
+  if (proposals() >= stageLimit())
+    return true;
+  if (!looksAtWindows() &&
+      proposalsWithoutWindows() - improvedAt_ >= patience())
     return true;
   // Every part but the last one has a tenth of the time.
   return stage_ + 1 != parts_.size() &&

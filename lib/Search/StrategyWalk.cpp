@@ -32,18 +32,27 @@ std::optional<int64_t> StrategyWalk::tryGroup(int32_t group,
 
 std::optional<int64_t>
 StrategyWalk::tryGroups(llvm::ArrayRef<GroupChoice> choices, int64_t limit) {
-  edit_.clear();
-  Change change(context_, current_, edit_);
-  for (auto [group, config] : choices)
-    change.set(group, *config);
-  return simulate(limit);
+  return tryChange(
+      [&](Change &change) {
+        for (auto [group, config] : choices)
+          change.set(group, *config);
+      },
+      limit);
 }
 
 std::optional<int64_t> StrategyWalk::tryUpdate(int32_t update,
                                                const Configuration &config,
                                                int64_t limit) {
+  return tryChange([&](Change &change) { change.setUpdate(update, config); },
+                   limit);
+}
+
+std::optional<int64_t>
+StrategyWalk::tryChange(llvm::function_ref<void(Change &)> make,
+                        int64_t limit) {
   edit_.clear();
-  Change(context_, current_, edit_).setUpdate(update, config);
+  Change change(context_, current_, edit_);
+  make(change);
   return simulate(limit);
 }
 

@@ -9,8 +9,11 @@
 #define SOAP_LIB_SEARCH_STRATEGYWALK_H
 
 #include "Chain.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace soap::detail {
+
+class Change;
 
 /// A strategy and, one at a time, what it would take with a change: by bounds
 /// and delta simulation, exactly wherever a step is not above a limit.
@@ -34,6 +37,9 @@ public:
   /// The same for several groups at once, each of which stands once.
   using GroupChoice = std::pair<int32_t, const Configuration *>;
   std::optional<int64_t> tryGroups(llvm::ArrayRef<GroupChoice> choices,
+                                   int64_t limit);
+  /// The same for any change, which `make` makes.
+  std::optional<int64_t> tryChange(llvm::function_ref<void(Change &)> make,
                                    int64_t limit);
   std::optional<int64_t> tryUpdate(int32_t update, const Configuration &config,
                                    int64_t limit);

@@ -214,33 +214,21 @@ TEST(Search, StopsWhenToldTo) {
   EXPECT_EQ(cancelled->stop, StopReason::Cancelled);
 }
 
-/// A search that was cancelled and goes on from its file finds what one that
-/// was not interrupted finds.
-TEST(Search, GoesOnFromAFile) {
-  CostModel costs;
-  Topology machine =
-      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json"));
-  OperatorGraph graph = inception(1, 1);
-  SearchProblem problem{graph, machine, costs};
-  SearchOptions options;
-  options.proposals = 6000;
-  options.stagnation = 6000;
-  options.budgetSeconds = 600;
+/// Searches in parts, each of which ends at its report number `reports` and is
+/// kept in the file. A search that was cancelled and goes on from its file
+/// finds what one that was not interrupted finds.
+static void expectSameInParts(const SearchProblem &problem,
+                              SearchOptions options, llvm::StringRef path,
+                              int reports) {
   auto whole = run(createMCMC(), problem, options);
   ASSERT_TRUE(bool(whole)) << llvm::toString(whole.takeError());
-
-  llvm::SmallString<64> path;
-  ASSERT_FALSE(
-      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
-  llvm::sys::fs::remove(path);
-  llvm::FileRemover remover(path);
-  options.stateFile = std::string(path);
+  options.stateFile = path.str();
   uint64_t interruptions = 0;
   std::optional<SearchResult> found;
   while (!found || found->stop == StopReason::Cancelled) {
     ASSERT_LT(interruptions++, 100u);
-    int reports = 0;
-    options.progress = [&](const SearchProgress &) { return ++reports < 2; };
+    int left = reports;
+    options.progress = [&](const SearchProgress &) { return --left > 0; };
     auto part = run(createMCMC(), problem, options);
     ASSERT_TRUE(bool(part)) << llvm::toString(part.takeError());
     EXPECT_EQ(part->stateError, "");
@@ -254,9 +242,27 @@ TEST(Search, GoesOnFromAFile) {
   // Not what bounds rejected: a plan that is known takes their place, and files
   // keep no plans.
   EXPECT_EQ(found->statistics.proposals, whole->statistics.proposals);
+}
+
+TEST(Search, GoesOnFromAFile) {
+  CostModel costs;
+  Topology machine =
+      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-cluster.json"));
+  OperatorGraph graph = inception(1, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 6000;
+  options.stagnation = 6000;
+  options.budgetSeconds = 600;
+  llvm::SmallString<64> path;
+  ASSERT_FALSE(
+      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
+  llvm::sys::fs::remove(path);
+  llvm::FileRemover remover(path);
+  expectSameInParts(problem, options, path, /*reports=*/2);
+  options.stateFile = std::string(path);
 
   // The file of another search is refused.
-  options.progress = nullptr;
   options.seed = 9;
   auto other = run(createMCMC(), problem, options);
   ASSERT_FALSE(bool(other));
@@ -268,6 +274,25 @@ TEST(Search, GoesOnFromAFile) {
   ASSERT_FALSE(bool(wrong));
   error = llvm::toString(wrong.takeError());
   EXPECT_NE(error.find("--search-state"), std::string::npos) << error;
+}
+
+/// Also between two rounds in which windows are looked at: every report ends a
+/// part once a fifth of a second is over, which windows take several times.
+TEST(Search, GoesOnFromAFileBetweenWindows) {
+  CostModel costs;
+  Topology machine =
+      llvm::cantFail(Topology::load(SOAP_TOPOLOGIES "/p100-node.json"));
+  OperatorGraph graph = inception(8, 1);
+  SearchProblem problem{graph, machine, costs};
+  SearchOptions options;
+  options.proposals = 60000;
+  options.stagnation = 1000;
+  llvm::SmallString<64> path;
+  ASSERT_FALSE(
+      llvm::sys::fs::createTemporaryFile("search-state", "json", path));
+  llvm::sys::fs::remove(path);
+  llvm::FileRemover remover(path);
+  expectSameInParts(problem, options, path, /*reports=*/1);
 }
 
 /// Bounds and delta simulation decide nothing: a search that simulates all in
