@@ -17,12 +17,6 @@
 using namespace mlir;
 using namespace soap;
 
-/// The box of a shard: an attribute of the op that makes it.
-static soapir::BoxAttr boxOf(Value shard) {
-  auto op = cast<soapir::ShardOpInterface>(shard.getDefiningOp());
-  return op.getBox(cast<OpResult>(shard).getResultNumber());
-}
-
 //===----------------------------------------------------------------------===//
 // Transfers
 //===----------------------------------------------------------------------===//
@@ -55,7 +49,7 @@ LogicalResult Lowering::lower(soapir::TransferOp op) {
     messages[to].receives.push_back(buffer);
     messages[to].origins.push_back(from);
   }
-  std::string name = (boxOf(op.getOutputs()[0]).getValue().getValue() +
+  std::string name = (soapir::getBox(op.getOutputs()[0]).getValue().getValue() +
                       (op.getHalo() ? ".halo" : ".transfer"))
                          .str();
   int32_t tag = tags_++;
@@ -93,13 +87,13 @@ struct Boxes {
 
 LogicalResult Lowering::lowerFeed(Operation *op) {
   std::map<int32_t, Boxes> feeds;
-  StringRef name = boxOf(op->getResult(0)).getValue();
+  StringRef name = soapir::getBox(op->getResult(0)).getValue();
   auto input = inputs_.find(name);
   if (input == inputs_.end())
     return op->emitOpError("expected a feed of an input of the model, got: '")
            << name << "'";
   for (Value output : op->getResults()) {
-    Box box = boxOf(output).getBox();
+    Box box = soapir::getBox(output).getBox();
     Value buffer = createBuffer(shardType(output), op->getLoc());
     shards_.map(output, buffer);
     Boxes &feed = feeds[shardType(output).getDevice()];
@@ -144,7 +138,7 @@ LogicalResult Lowering::lowerDrain(soapir::TransferOp op) {
        llvm::zip_equal(op.getInputs(), op.getOutputs())) {
     SmallVector<soaprt::OutputOp> ports;
     findOutputs(output, ports);
-    Box box = boxOf(output).getBox();
+    Box box = soapir::getBox(output).getBox();
     for (soaprt::OutputOp port : ports) {
       Boxes &drain = drains[{shardType(input).getDevice(), port}];
       drain.buffers.push_back(shards_.lookup(input));
@@ -189,8 +183,10 @@ struct Lowering::CollectiveMember {
   SmallVector<Value> sends = {}, receives = {};
   PieceCopies packs = {}, unpacks = {};
 
-  Box operandBox(int32_t m) { return boxOf(op->getOperand(m)).getBox(); }
-  Box resultBox(int32_t m) { return boxOf(op->getResult(m)).getBox(); }
+  Box operandBox(int32_t m) {
+    return soapir::getBox(op->getOperand(m)).getBox();
+  }
+  Box resultBox(int32_t m) { return soapir::getBox(op->getResult(m)).getBox(); }
   Value input(int32_t index) {
     return lowering.shards_.lookup(op->getOperand(index));
   }
@@ -278,9 +274,9 @@ void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
                                CollectiveAlgorithm algorithm) {
   Location loc = op->getLoc();
   CollectiveKind kind = *collectiveOf(op.getActionKind());
-  std::string name =
-      (boxOf(op->getResult(0)).getValue().getValue() + "." + stringify(kind))
-          .str();
+  std::string name = (soapir::getBox(op->getResult(0)).getValue().getValue() +
+                      "." + stringify(kind))
+                         .str();
   soaprt::CombineAttr combine;
   if (kind == CollectiveKind::AllReduce ||
       kind == CollectiveKind::ReduceScatter)
