@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeltaComparison.h"
-#include "ExampleGraphs.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -34,8 +33,6 @@ void RandomChanges::changeUpdate(Random &random) {
   auto device = static_cast<int32_t>(random.below(topology_.numDevices()));
   std::optional<Configuration> sharded =
       shardedUpdate(strategy_, graph_, update, /*leastElements=*/1);
-  if (!sharded || random.below(4) == 0)
-    sharded = unevenShards(strategy_, graph_, update);
   Configuration config = onDevice(graph_.node(leader), device);
   if (isUpdateApart(strategy_, graph_, update) && random.below(2))
     config = followingUpdate(strategy_, graph_, update);
