@@ -15,6 +15,8 @@ function(soap_add_library name)
   endif()
   add_library(${name} ${type} ${ARG_UNPARSED_ARGUMENTS})
   add_library(SOAP::${name} ALIAS ${name})
+  # Where several sources are compiled as one (CMAKE_UNITY_BUILD).
+  set_target_properties(${name} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE "#undef DEBUG_TYPE")
   target_include_directories(${name} PUBLIC
     "$<BUILD_INTERFACE:${SOAP_SOURCE_DIR}/include>"
     "$<BUILD_INTERFACE:${SOAP_BINARY_DIR}/include>"

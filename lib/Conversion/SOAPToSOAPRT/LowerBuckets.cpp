@@ -34,8 +34,8 @@ namespace {
 struct BucketLayout {
   explicit BucketLayout(ArrayRef<soapir::ReductionOpInterface> ops) {
     soapir::ReductionOpInterface front = ops.front();
-    int64_t elementBytes =
-        nn::elementBytes(shardType(front->getOperand(0)).getElementType());
+    int64_t elementBytes = nn::elementBytes(
+        soapir::getShardType(front->getOperand(0)).getElementType());
     SmallVector<int64_t> bytes;
     auto extend = [&](int64_t end) {
       if (end != size)
@@ -132,7 +132,8 @@ void Lowering::findBuckets(func::FuncOp main) {
     BucketLayout layout(ops);
     auto &buffers = bucketBuffers_[first];
     for (auto [index, device] : llvm::enumerate(first.getOver())) {
-      Type element = shardType(first->getOperand(0)).getElementType();
+      Type element =
+          soapir::getShardType(first->getOperand(0)).getElementType();
       buffers.push_back(createBuffer(device, layout.size, element,
                                      Space::Activations, first.getLoc()));
       for (auto [op, begin] : llvm::zip_equal(ops, layout.begins))
@@ -165,9 +166,11 @@ Value Lowering::gatherBucket(const Place &place, const Bucket &bucket,
     soaprt::Storage storage = soaprt::getStorage(made);
     if (storage.buffer != soaprt::getStorage(send).buffer ||
         storage.byteOffset != begin * type.getElementBytes())
-      copies.add(made,
-                 createView(place.device, send, begin,
-                            shardType(op->getOperand(member)).getShape(), loc));
+      copies.add(
+          made,
+          createView(place.device, send, begin,
+                     soapir::getShardType(op->getOperand(member)).getShape(),
+                     loc));
   }
   LLVM_DEBUG(llvm::dbgs() << place.node << " on device " << place.device << ": "
                           << bucket.ops.size() << " members, "
@@ -243,7 +246,7 @@ Value Lowering::packBucket(const Place &place, const Bucket &bucket,
   Location loc = first->getLoc();
   BucketLayout layout(bucket.ops);
   auto chunks = static_cast<int64_t>(first.getOver().size());
-  Type element = shardType(first->getOperand(0)).getElementType();
+  Type element = soapir::getShardType(first->getOperand(0)).getElementType();
   Value send = createBuffer(place.device, {chunks, layout.size}, element,
                             Space::Activations, loc);
   BucketCopies copies{context_};
@@ -274,8 +277,8 @@ void Lowering::reduceBucket(OpBuilder &builder, const Bucket &bucket,
                                       *collectiveOf(first.getActionKind())),
       builder.getDenseI32ArrayAttr(first.getOver()),
       builder.getI32IntegerAttr(member), sends, ValueRange(receive),
-      soaprt::CombineAttr::get(context_,
-                               shardType(first->getOperand(0)).getPartial()),
+      soaprt::CombineAttr::get(
+          context_, soapir::getShardType(first->getOperand(0)).getPartial()),
       soaprt::CollectiveAlgorithmAttr::get(context_, first.getAlgorithm()),
       builder.getI32IntegerAttr(bucket.tag), ValueRange(),
       builder.getStringAttr(nameOf(first)), builder.getI64IntegerAttr(-1),
@@ -313,7 +316,7 @@ void Lowering::lowerBucketMember(const Bucket &bucket, int32_t member) {
   BucketCopies copies{context_};
   for (auto [op, begin] : llvm::zip_equal(bucket.ops, layout.begins)) {
     Value result = op->getResult(member);
-    soapir::ShardType resultType = shardType(result);
+    soapir::ShardType resultType = soapir::getShardType(result);
     int64_t at = SOAP_FAULT("bucket-place-wrong") ? 0 : begin;
     Value view =
         tryBucketView(device, {receive, at}, resultType.getTensor(), loc);

@@ -40,9 +40,9 @@ LogicalResult Lowering::lower(soapir::TransferOp op) {
   std::map<int32_t, Messages> messages;
   for (auto [input, output] :
        llvm::zip_equal(op.getInputs(), op.getOutputs())) {
-    int32_t from = shardType(input).getDevice();
-    int32_t to = shardType(output).getDevice();
-    Value buffer = createBuffer(shardType(output), op.getLoc());
+    int32_t from = soapir::getShardType(input).getDevice();
+    int32_t to = soapir::getShardType(output).getDevice();
+    Value buffer = createBuffer(soapir::getShardType(output), op.getLoc());
     shards_.map(output, buffer);
     messages[from].sends.push_back(shards_.lookup(input));
     messages[from].destinations.push_back(to);
@@ -94,9 +94,9 @@ LogicalResult Lowering::lowerFeed(Operation *op) {
            << name << "'";
   for (Value output : op->getResults()) {
     Box box = soapir::getBox(output).getBox();
-    Value buffer = createBuffer(shardType(output), op->getLoc());
+    Value buffer = createBuffer(soapir::getShardType(output), op->getLoc());
     shards_.map(output, buffer);
-    Boxes &feed = feeds[shardType(output).getDevice()];
+    Boxes &feed = feeds[soapir::getShardType(output).getDevice()];
     feed.buffers.push_back(buffer);
     feed.copies.push_back(soaprt::BoxCopyAttr::get(
         context_,
@@ -140,7 +140,7 @@ LogicalResult Lowering::lowerDrain(soapir::TransferOp op) {
     findOutputs(output, ports);
     Box box = soapir::getBox(output).getBox();
     for (soaprt::OutputOp port : ports) {
-      Boxes &drain = drains[{shardType(input).getDevice(), port}];
+      Boxes &drain = drains[{soapir::getShardType(input).getDevice(), port}];
       drain.buffers.push_back(shards_.lookup(input));
       drain.copies.push_back(soaprt::BoxCopyAttr::get(
           context_, SmallVector<int64_t>(box.size(), 0), lowerBounds(box),
@@ -192,7 +192,8 @@ struct Lowering::CollectiveMember {
   }
   Value output(int32_t index) {
     Value result = op->getResult(index);
-    Value buffer = lowering.createBuffer(shardType(result), op->getLoc());
+    Value buffer =
+        lowering.createBuffer(soapir::getShardType(result), op->getLoc());
     lowering.shards_.map(result, buffer);
     return buffer;
   }
@@ -283,7 +284,7 @@ void Lowering::lowerCollective(soapir::CommunicationOpInterface op,
     combine = soaprt::CombineAttr::get(
         context_, SOAP_FAULT("combiner-wrong")
                       ? Combine::Max
-                      : shardType(op->getOperand(0)).getPartial());
+                      : soapir::getShardType(op->getOperand(0)).getPartial());
   SmallVector<int32_t> group = op.getGroup();
   int32_t tag = tags_++, members = group.size();
   bool reducesTwice =

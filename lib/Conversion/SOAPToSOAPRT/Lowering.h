@@ -21,11 +21,6 @@
 
 namespace soap {
 
-/// The type of a value that is a shard.
-inline soapir::ShardType shardType(mlir::Value value) {
-  return mlir::cast<soapir::ShardType>(value.getType());
-}
-
 /// What the pass counts.
 struct LoweringCounts {
   int64_t kernels = 0, launches = 0, copies = 0, views = 0;

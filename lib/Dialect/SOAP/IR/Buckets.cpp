@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::soapir;
 
-static ShardType shardOf(Value value) {
-  return cast<ShardType>(value.getType());
-}
-
 bool ReductionOpInterface::isJoinedBy(Operation *next) {
   auto other = dyn_cast_or_null<ReductionOpInterface>(next);
   return other && getBucket() && getBucket() == other.getBucket() &&
@@ -31,7 +27,7 @@ bool ReductionOpInterface::joinsPrevious() {
 int64_t ReductionOpInterface::getChunkBytes() {
   int64_t bytes = 0;
   for (Value result : (*this)->getResults())
-    bytes = std::max(bytes, shardOf(result).getSizeInBytes());
+    bytes = std::max(bytes, getShardType(result).getSizeInBytes());
   return bytes;
 }
 
@@ -46,7 +42,7 @@ soapir::bucketFrom(ReductionOpInterface first) {
 int64_t soapir::bucketBytes(ArrayRef<ReductionOpInterface> ops) {
   ReductionOpInterface first = ops.front();
   if (ops.size() == 1)
-    return shardOf(first->getOperand(0)).getSizeInBytes();
+    return getShardType(first->getOperand(0)).getSizeInBytes();
   SmallVector<int64_t> bytes;
   for (ReductionOpInterface op : ops)
     bytes.push_back(op.getChunkBytes());
@@ -64,8 +60,8 @@ LogicalResult soapir::verifyBucket(ReductionOpInterface op) {
   if (!op.isJoinedBy(next))
     return success();
   auto other = cast<ReductionOpInterface>(next);
-  ShardType type = shardOf(op->getOperand(0)),
-            otherType = shardOf(other->getOperand(0));
+  ShardType type = getShardType(op->getOperand(0)),
+            otherType = getShardType(other->getOperand(0));
   if (op.getOver() != other.getOver() ||
       op.getAlgorithm() != other.getAlgorithm() ||
       type.getElementType() != otherType.getElementType() ||

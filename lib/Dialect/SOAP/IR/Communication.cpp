@@ -12,10 +12,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::soapir;
 
-static ShardType shardOf(Value value) {
-  return cast<ShardType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // Boxes
 //===----------------------------------------------------------------------===//
@@ -59,7 +55,7 @@ LogicalResult soapir::detail::verifyShardOp(Operation *op) {
            << " for " << op->getNumResults();
   for (OpResult result : op->getResults()) {
     BoxAttr box = shards.getBox(result.getResultNumber());
-    ShardType type = shardOf(result);
+    ShardType type = getShardType(result);
     if (ArrayRef<int64_t>(shapeOf(box.getBox())) != type.getShape())
       return op->emitOpError() << "expected result " << result.getResultNumber()
                                << " to have the extents of " << box
@@ -81,13 +77,13 @@ LogicalResult soapir::detail::verifyShardOp(Operation *op) {
 /// devices.
 static LogicalResult verifyAction(CommunicationOpInterface op) {
   BoxAttr first = cast<ShardOpInterface>(op.getOperation()).getBox(0);
-  Type element = shardOf(op->getResult(0)).getElementType();
+  Type element = getShardType(op->getResult(0)).getElementType();
   auto check = [&](Value value) -> LogicalResult {
     BoxAttr box = getBox(value);
     if (box && (!box.isSameValue(first) || box.getRank() != first.getRank()))
       return op->emitOpError() << "expected shards of one value, got: " << first
                                << " and " << box;
-    if (shardOf(value).getElementType() != element)
+    if (getShardType(value).getElementType() != element)
       return op->emitOpError() << "expected shards of " << element
                                << ", got: " << value.getType();
     return success();
@@ -99,7 +95,7 @@ static LogicalResult verifyAction(CommunicationOpInterface op) {
     if (failed(check(result)))
       return failure();
 
-  auto onHost = [](Value value) { return shardOf(value).isOnHost(); };
+  auto onHost = [](Value value) { return getShardType(value).isOnHost(); };
   Phase expected = Phase::Step;
   if (llvm::all_of(op->getOperands(), onHost))
     expected = Phase::Feed;
@@ -121,7 +117,7 @@ static LogicalResult verifyMembers(Operation *op, StringRef what,
     return op->emitOpError() << "expected one " << what << " per member ("
                              << group.size() << "), got: " << values.size();
   for (auto [i, value] : llvm::enumerate(values))
-    if (shardOf(value).getDevice() != group[i])
+    if (getShardType(value).getDevice() != group[i])
       return op->emitOpError()
              << "expected " << what << ' ' << i << " on device " << group[i]
              << ", got: " << value.getType() << "; members stand in the "
@@ -156,7 +152,7 @@ static LogicalResult verifyAlgorithm(CommunicationOpInterface op,
 
 static LogicalResult verifyComplete(Operation *op, ValueRange values) {
   for (Value value : values)
-    if (shardOf(value).isPartial())
+    if (getShardType(value).isPartial())
       return op->emitOpError()
              << "expected complete shards, got: " << value.getType()
              << "; reduce the parts with soap.all_reduce or "
@@ -176,9 +172,9 @@ static SmallVector<Box> boxesOf(ValueRange values) {
 static LogicalResult verifyReduction(Operation *op, BoxAttr &whole) {
   SmallVector<int64_t> parts;
   for (Value operand : op->getOperands()) {
-    ShardType type = shardOf(operand);
+    ShardType type = getShardType(operand);
     if (!type.isPartial() ||
-        type.getPartial() != shardOf(op->getOperand(0)).getPartial())
+        type.getPartial() != getShardType(op->getOperand(0)).getPartial())
       return op->emitOpError()
              << "expected operands that are partial in the same way, got: "
              << type;
@@ -214,7 +210,7 @@ LogicalResult TransferOp::verify() {
                          << getInputs().size() << " operands and "
                          << getNumResults() << " results";
   for (auto [i, input] : llvm::enumerate(getInputs())) {
-    ShardType from = shardOf(input), to = shardOf(getResult(i));
+    ShardType from = getShardType(input), to = getShardType(getResult(i));
     if (from.getDevice() == to.getDevice())
       return emitOpError() << "expected result " << i
                            << " on another device than its operand, got: " << to
@@ -238,9 +234,9 @@ ActionKind TransferOp::getActionKind() {
 SmallVector<int32_t> TransferOp::getGroup() {
   SmallVector<int32_t> group;
   for (Value value : (*this)->getOperands())
-    group.push_back(shardOf(value).getDevice());
+    group.push_back(getShardType(value).getDevice());
   for (Value value : (*this)->getResults())
-    group.push_back(shardOf(value).getDevice());
+    group.push_back(getShardType(value).getDevice());
   llvm::sort(group);
   group.erase(std::unique(group.begin(), group.end()), group.end());
   return group;
@@ -260,7 +256,7 @@ LogicalResult BroadcastOp::verify() {
   Value input = getInputs().front();
   for (auto [i, output] : llvm::enumerate(getOutputs())) {
     BoxAttr box = soapir::getBox(input);
-    if (shardOf(output).getPartial() != shardOf(input).getPartial() ||
+    if (getShardType(output).getPartial() != getShardType(input).getPartial() ||
         (box && box != getBox(i)))
       return emitOpError() << "expected result " << i << " to have the box "
                            << box << " of the operand, got: " << getBox(i);
@@ -364,9 +360,9 @@ SmallVector<Movement, 4> soapir::detail::movementsOf(Operation *op,
   if (isa<TransferOp>(op)) {
     for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))
       result.push_back({ActionKind::Transfer,
-                        {deviceToPlan(shardOf(from).getDevice(), host),
-                         deviceToPlan(shardOf(to).getDevice(), host)},
-                        {shardOf(from).getSizeInBytes()}});
+                        {deviceToPlan(getShardType(from).getDevice(), host),
+                         deviceToPlan(getShardType(to).getDevice(), host)},
+                        {getShardType(from).getSizeInBytes()}});
     return result;
   }
   Movement &movement = result.emplace_back();
@@ -374,7 +370,7 @@ SmallVector<Movement, 4> soapir::detail::movementsOf(Operation *op,
   for (int32_t device : communication.getGroup())
     movement.devices.push_back(deviceToPlan(device, host));
   for (Value operand : op->getOperands())
-    movement.bytes.push_back(shardOf(operand).getSizeInBytes());
+    movement.bytes.push_back(getShardType(operand).getSizeInBytes());
   // Members that put nothing in, and reductions, whose members all put in the
   // whole box, count as soap::movements says.
   movement.bytes.resize(movement.devices.size(), 0);

@@ -58,6 +58,11 @@ namespace soap::soapir {
 /// if `value` is not a result of a soap operation.
 BoxAttr getBox(mlir::Value value);
 
+/// The type of a value that is a shard.
+inline ShardType getShardType(mlir::Value value) {
+  return mlir::cast<ShardType>(value.getType());
+}
+
 /// The topology of a module, or null.
 TopologyOp getTopology(mlir::ModuleOp module);
 
