@@ -75,8 +75,6 @@ function(soap_add_unittest name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${SOAP_BINARY_DIR}/unittests")
-  # Each test defines helpers of its own: they do not compile as one.
-  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   add_test(NAME ${name} COMMAND ${name})
   set_property(GLOBAL APPEND PROPERTY SOAP_UNITTESTS ${name})
 endfunction()

@@ -12,6 +12,9 @@ function(soap_sanitize folder sanitizers original)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(TRANSFORM sources PREPEND "${directory}/" REGEX "^[^/]")
   add_library(${name} ${ARGN} EXCLUDE_FROM_ALL ${sources})
+  get_target_property(unity ${original} UNITY_BUILD)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD "${unity}"
+    UNITY_BUILD_CODE_BEFORE_INCLUDE "#undef DEBUG_TYPE")
   target_include_directories(${name} PRIVATE
     $<TARGET_PROPERTY:${original},INCLUDE_DIRECTORIES>)
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
