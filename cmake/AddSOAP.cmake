@@ -1,6 +1,30 @@
 # Functions that declare SOAP's targets.
 include(CMakeParseArguments)
 
+# soap_sources_with_faults(<variable> <folder>)
+# Sets `variable` to the sources under `folder` that know faults: they, or a
+# header of theirs in lib, include PlantedFault.h.
+function(soap_sources_with_faults variable folder)
+  set(_include "#include \"(soap/Testing/PlantedFault.h")
+  file(GLOB_RECURSE _headers CONFIGURE_DEPENDS "${folder}/*.h")
+  foreach(_file IN LISTS _headers)
+    file(STRINGS "${_file}" _found REGEX "${_include})")
+    if(_found)
+      get_filename_component(_name "${_file}" NAME)
+      string(APPEND _include "|([A-Za-z/]*/)?${_name}")
+    endif()
+  endforeach()
+  set(_sources "")
+  file(GLOB_RECURSE _files CONFIGURE_DEPENDS "${folder}/*.cpp")
+  foreach(_file IN LISTS _files)
+    file(STRINGS "${_file}" _found REGEX "${_include})")
+    if(_found)
+      list(APPEND _sources "${_file}")
+    endif()
+  endforeach()
+  set(${variable} "${_sources}" PARENT_SCOPE)
+endfunction()
+
 # soap_add_library(<name> <source>...
 #   [LINK_LIBS <target>...] [DEPENDS <target>...] [SHARED] [MODULE])
 # A library without MLIR: lib/Partition, lib/CostModel, lib/Search and the
@@ -15,7 +39,10 @@ function(soap_add_library name)
   endif()
   add_library(${name} ${type} ${ARG_UNPARSED_ARGUMENTS})
   add_library(SOAP::${name} ALIAS ${name})
-  # Where several sources are compiled as one (CMAKE_UNITY_BUILD).
+  # Where several sources are compiled as one (CMAKE_UNITY_BUILD). Those that
+  # test/faults compiles again, in place of an object, stay objects of their own.
+  soap_sources_with_faults(with_faults "${CMAKE_CURRENT_SOURCE_DIR}")
+  set_source_files_properties(${with_faults} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set_target_properties(${name} PROPERTIES UNITY_BUILD_CODE_BEFORE_INCLUDE "#undef DEBUG_TYPE")
   target_include_directories(${name} PUBLIC
     "$<BUILD_INTERFACE:${SOAP_SOURCE_DIR}/include>"
