@@ -60,7 +60,7 @@ public:
                           char *to) = 0;
   /// @}
   /// Sets bytes to a repeated pattern, the size of which divides `bytes`
-  /// (empty: zero bytes).
+  /// (empty: zero bytes). The pattern has to live until this has run.
   virtual void fill(DevicePointer to, uint64_t bytes,
                     const std::vector<uint8_t> &pattern) = 0;
   virtual void call(HostCall &call) = 0;
