@@ -146,6 +146,8 @@ def reshaped(b, array):
 
 
 def inserted(b, array):
+    if array.ndim == 8:  # A parameter that is trained has no more dims.
+        return b.initializer(array)
     axis = b.rng.randint(0, array.ndim)
     return view(b, "Squeeze", b.initializer(np.expand_dims(array, axis)), [axis])
 
