@@ -27,6 +27,7 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
     // First states of either direction.
     passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   }
+  passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldBatchNormPass());
   passes.addPass(nn::createHoistInitPass());
 }

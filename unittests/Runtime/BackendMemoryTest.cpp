@@ -149,18 +149,23 @@ TEST_P(BackendMemory, BoxesAreCopiedEveryWay) {
 }
 
 TEST_P(BackendMemory, FillsRepeatTheirPattern) {
-  for (size_t size : {0, 1, 2, 4, 8, 12}) {
-    SCOPED_TRACE("pattern of " + std::to_string(size) + " bytes");
-    std::vector<uint8_t> pattern(size);
-    std::iota(pattern.begin(), pattern.end(), 1);
-    Bytes expected(200, 'x');
-    DeviceBlock own = block(expected);
-    for (size_t i = 0; i != 96; ++i)
-      expected[i + 24] = static_cast<char>(size ? pattern[i % size] : 0);
-    stream_->fill(own.data() + 24, 96, pattern);
-    stream_->synchronize();
-    EXPECT_EQ(download(*stream_, own.data(), 200), expected);
-  }
+  // One byte after the other, and one byte all over.
+  for (uint8_t step : {1, 0})
+    for (size_t size : {0, 1, 2, 4, 8, 12})
+      for (size_t bytes : {0, 96, 4080, 12288, 13008}) {
+        SCOPED_TRACE("pattern of " + std::to_string(size) + " bytes, " +
+                     std::to_string(bytes) + " of them");
+        std::vector<uint8_t> pattern(size);
+        for (size_t i = 0; i != size; ++i)
+          pattern[i] = static_cast<uint8_t>(7 + step * i);
+        Bytes expected(bytes + 104, 'x');
+        DeviceBlock own = block(expected);
+        for (size_t i = 0; i != bytes; ++i)
+          expected[i + 24] = static_cast<char>(size ? pattern[i % size] : 0);
+        stream_->fill(own.data() + 24, bytes, pattern);
+        stream_->synchronize();
+        EXPECT_EQ(download(*stream_, own.data(), expected.size()), expected);
+      }
 }
 
 SOAP_TEST_BACKENDS(BackendMemory);

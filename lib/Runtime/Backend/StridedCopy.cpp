@@ -7,6 +7,7 @@
 
 #include "Backend/StridedCopy.h"
 #include "soap/Testing/PlantedFault.h"
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -115,10 +116,23 @@ StridedCopy runtime::makeStrided(const fb::BoxCopy &box) {
 
 void runtime::fillHost(char *to, uint64_t bytes,
                        const std::vector<uint8_t> &pattern) {
-  if (pattern.empty()) {
-    std::memset(to, 0, bytes);
+  bool isByte = std::all_of(pattern.begin(), pattern.end(), [&](uint8_t byte) {
+    return byte == pattern.front();
+  });
+  if (pattern.empty() || isByte) {
+    std::memset(to, pattern.empty() ? 0 : pattern.front(), bytes);
     return;
   }
-  for (uint64_t i = 0; i < bytes; i += pattern.size())
-    std::memcpy(to + i, pattern.data(), pattern.size());
+  // What is filled is copied behind itself, up to a block that stays in the
+  // first-level cache.
+  constexpr uint64_t block = 4096;
+  uint64_t filled = std::min<uint64_t>(pattern.size(), bytes);
+  std::memcpy(to, pattern.data(), filled);
+  for (uint64_t most =
+           std::max<uint64_t>(block / pattern.size(), 1) * pattern.size();
+       filled < bytes;) {
+    uint64_t more = std::min({filled, most, bytes - filled});
+    std::memcpy(to + filled, to, more);
+    filled += more;
+  }
 }

@@ -36,6 +36,29 @@ def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
+def FoldTransposesPass : Pass<"nn-fold-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Let products read what was transposed before them";
+  let description = [{
+    An operand of nn.matmul that is a transpose of its last two dimensions, and
+    of no others, is read as it was before, and `transpose_a` or `transpose_b`
+    changes. A transpose that nobody reads any more goes.
+
+    ```mlir
+    %0 = nn.transpose %w {nn.name = "t", permutation = array<i64: 1, 0>}
+    %1 = nn.matmul %x, %0 {nn.name = "fc"}
+    // becomes
+    %1 = nn.matmul %x, %w {nn.name = "fc", transpose_b}
+    ```
+
+    Exporters write a layer of weights (F, K) so. In a training step, where
+    weights change, they would be transposed in every step, and their gradients,
+    too.
+  }];
+  let statistics = [
+    Statistic<"numFolded", "folded", "Operands that are read before a transpose">
+  ];
+}
+
 def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
   let summary = "Split recurrent layers along their steps";
   let description = [{
