@@ -237,7 +237,8 @@ llvm::Error Compilation::normalize() {
       [&](OpPassManager &passes) {
         // Layers of a step were unrolled before it was built.
         buildNormalizePipeline(passes,
-                               options_.training ? 0 : options_.unrollRNN);
+                               options_.training ? 0 : options_.unrollRNN,
+                               options_.precision);
       },
       "normalize", Kind::BadInput, /*evaluation=*/true);
 }

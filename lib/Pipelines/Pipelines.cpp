@@ -17,7 +17,8 @@
 using namespace mlir;
 using namespace soap;
 
-void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
+void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
+                                  StringRef precision) {
   passes.addNestedPass<func::FuncOp>(nn::createRemoveDropoutPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   if (unrollRNN != 0) {
@@ -28,6 +29,11 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
     passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   }
   passes.addNestedPass<func::FuncOp>(nn::createFoldBatchNormPass());
+  if (precision != "f32") {
+    nn::LowerPrecisionPassOptions lower;
+    lower.to = precision.str();
+    passes.addNestedPass<func::FuncOp>(nn::createLowerPrecisionPass(lower));
+  }
   passes.addPass(nn::createHoistInitPass());
 }
 
@@ -58,7 +64,7 @@ void soap::buildLowerPipeline(OpPassManager &passes, const Target &target,
 
 void soap::buildParallelizePipeline(OpPassManager &passes,
                                     const ParallelizeOptions &options) {
-  buildNormalizePipeline(passes, options.unrollRNN);
+  buildNormalizePipeline(passes, options.unrollRNN, options.precision);
   if (options.fuse)
     buildFusePipeline(passes);
   AttachTopologyPassOptions topology;

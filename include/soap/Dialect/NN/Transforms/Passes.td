@@ -366,6 +366,48 @@ def FoldBatchNormPass : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
 
+def LowerPrecisionPass : Pass<"nn-lower-precision", "::mlir::func::FuncOp"> {
+  let summary = "Multiply narrower floats";
+  let description = [{
+    Products of f32 (nn.conv, nn.conv_backward_data, nn.conv_backward_filter,
+    nn.matmul) read operands of bf16 or f16, and still make f32, in which they
+    sum. All else stays f32: parameters, biases, what is added to a product,
+    normalisations, softmax, recurrent layers, losses, reductions, updates.
+
+    ```mlir
+    %y = nn.matmul %x, %w bias %b {nn.name = "fc"}
+       : (tensor<8x64xf32>, tensor<64x32xf32>, tensor<32xf32>) -> tensor<8x32xf32>
+    // becomes, with to=bf16
+    %x16 = nn.cast %x {nn.name = "x.bf16"} : (tensor<8x64xf32>) -> tensor<8x64xbf16>
+    %w16 = nn.cast %w {nn.name = "w.bf16"} : (tensor<64x32xf32>) -> tensor<64x32xbf16>
+    %y = nn.matmul %x16, %w16 bias %b {nn.name = "fc"}
+       : (tensor<8x64xbf16>, tensor<64x32xbf16>, tensor<32xf32>) -> tensor<8x32xf32>
+    ```
+
+    A value is cast once, in front of the first product that reads it, whoever
+    reads it later: the gradients of a product read the same casts. A value that
+    is a cast from the narrow type is not cast back. In a training step a cast
+    joins the group of what it casts, or, of a parameter or an input, that of
+    its first reader, so that it is made where it is read and a strategy decides
+    nothing about it. In inference a cast of weights is a parameter-only
+    expression, which nn-hoist-init has made when a model is loaded, and one
+    of an activation joins what nn-fuse makes of the operations before.
+
+    Run it behind nn-build-training-step, which needs all in one type, and before
+    nn-hoist-init and nn-fuse. Products of other types and private functions stay
+    as they are. Error: another type.
+  }];
+  let options = [
+    Option<"to", "to", "std::string", "\"bf16\"",
+           "What is multiplied: bf16 or f16">,
+  ];
+  let statistics = [
+    Statistic<"numProducts", "products", "Products of narrower floats">,
+    Statistic<"numCasts", "casts", "Casts that were added">
+  ];
+  let dependentDialects = ["::soap::nn::NNDialect"];
+}
+
 def HoistInitPass : Pass<"nn-hoist-init", "::mlir::ModuleOp"> {
   let summary = "Move parameter-only expressions to @init";
   let description = [{
