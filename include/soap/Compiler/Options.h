@@ -83,6 +83,11 @@ struct TrainingOptions {
   double weightDecay = 0;
   bool decayVectors = true;
   double clipNorm = 0;
+  /// The first scale of the loss, which is halved in steps whose gradients are
+  /// not finite, and doubled after so many others in a row; 0: none; absent:
+  /// 65536 for products of f16, else none.
+  std::optional<double> lossScale;
+  int64_t lossScalePeriod = 2000;
   /// The model itself as a second program, "eval", over the parameters that the
   /// step writes. Of a step with an optimizer.
   bool evaluation = true;

@@ -161,6 +161,17 @@ def BuildTrainingStepPass
     which each one counts once, however it is split or copied. An update joins
     the group of the first operation that reads the parameter.
 
+    With `loss-scale` s > 0, gradients are those of the loss times a scale, so
+    that small ones do not vanish in f16, and are divided by it in the updates
+    (Micikevicius et al., "Mixed precision training", 2018). The scale is a
+    parameter, `loss.scale`, which starts at s. A step is skipped if the sum of
+    squares of all gradients is not finite: no parameter and no state of an
+    optimizer changes (running statistics of batch norms do, and so does the
+    number of the step), the scale is halved, but not below 1, and the parameter
+    `loss.skipped` counts it. After `loss-scale-period` steps in a row that were
+    not skipped, which `loss.good` counts, the scale is doubled. The outputs
+    `loss_scale` and `skipped_steps` are scale and count behind the step.
+
     Dropout (`nn.dropout`, which the importer keeps for training) draws another
     mask in every step, from the number of the step, `dropout-seed` and the name
     of the operation. With `dropout=model` every operation has its own ratio;
@@ -257,6 +268,10 @@ def BuildTrainingStepPass
            "Weight decay of parameters of rank 1, as biases and norms have">,
     Option<"clipNorm", "clip-norm", "double", "0.0",
            "Largest norm of all gradients together; 0: any">,
+    Option<"lossScale", "loss-scale", "double", "0.0",
+           "First scale of the loss; 0: the loss is not scaled">,
+    Option<"lossScalePeriod", "loss-scale-period", "int64_t", "2000",
+           "Steps with finite gradients after which the scale is doubled">,
     Option<"dropout", "dropout", "std::string", "\"model\"",
            "Ratio of dropout: model (as each operation says), none, or a number "
            "for all">,
