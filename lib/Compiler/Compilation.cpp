@@ -15,7 +15,6 @@
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/TargetRegistry.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
@@ -142,6 +141,7 @@ llvm::Error Compilation::importModel() {
   return llvm::Error::success();
 }
 
+<<<<<<< HEAD
 /// What whoever evaluates the model has to know of its training, and what is
 /// good to know. In IR, so that a model may be compiled in several commands.
 static std::string describeTraining(const TrainingOptions &training) {
@@ -234,12 +234,15 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
       "recompute", Kind::BadInput);
 }
 
+=======
+>>>>>>> f47dcd8d8a3be405954f65a66f90c45074287898
 llvm::Error Compilation::normalize() {
   return runPasses(
       [&](OpPassManager &passes) {
         // Layers of a step were unrolled before it was built.
         buildNormalizePipeline(passes,
-                               options_.training ? 0 : options_.unrollRNN);
+                               options_.training ? 0 : options_.unrollRNN,
+                               options_.precision);
       },
       "normalize", Kind::BadInput, /*evaluation=*/true);
 }

@@ -133,6 +133,13 @@ static llvm::Error checkMachine(const CompilerOptions &options) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkPrecision(const CompilerOptions &options) {
+  if (llvm::is_contained({"f32", "bf16", "f16"}, options.precision))
+    return llvm::Error::success();
+  return badInput("expected --precision=f32, bf16 or f16, got: '" +
+                  options.precision + "'");
+}
+
 static llvm::Error checkMeasuring(const CompilerOptions &options) {
   if (options.measureCosts && !options.topology.empty())
     return badInput("expected --cost=measured with devices of this machine, "
@@ -211,8 +218,8 @@ static llvm::Error checkTraining(const CompilerOptions &options) {
 
 llvm::Error soap::checkOptions(const ModelSource &source,
                                const CompilerOptions &options) {
-  for (auto check : {checkMachine, checkMeasuring, checkStrategy, checkOutput,
-                     checkTraining})
+  for (auto check : {checkMachine, checkPrecision, checkMeasuring,
+                     checkStrategy, checkOutput, checkTraining})
     if (llvm::Error error = check(options))
       return error;
   return checkModel(source, options);

@@ -17,7 +17,8 @@
 using namespace mlir;
 using namespace soap;
 
-void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
+void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
+                                  StringRef precision) {
   passes.addNestedPass<func::FuncOp>(nn::createRemoveDropoutPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   if (unrollRNN != 0) {
@@ -29,6 +30,11 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN) {
   }
   passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldBatchNormPass());
+  if (precision != "f32") {
+    nn::LowerPrecisionPassOptions lower;
+    lower.to = precision.str();
+    passes.addNestedPass<func::FuncOp>(nn::createLowerPrecisionPass(lower));
+  }
   passes.addPass(nn::createHoistInitPass());
 }
 
@@ -59,7 +65,7 @@ void soap::buildLowerPipeline(OpPassManager &passes, const Target &target,
 
 void soap::buildParallelizePipeline(OpPassManager &passes,
                                     const ParallelizeOptions &options) {
-  buildNormalizePipeline(passes, options.unrollRNN);
+  buildNormalizePipeline(passes, options.unrollRNN, options.precision);
   if (options.fuse)
     buildFusePipeline(passes);
   AttachTopologyPassOptions topology;

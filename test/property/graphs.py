@@ -40,6 +40,7 @@ class Graph:
     inputs: dict  # Name to array.
     unroll: int = 0  # Steps per part of recurrent layers; 0: they stay whole.
     fuse: bool = True  # One operation of several per element.
+    precision: str = "f32"  # What products multiply.
 
     def save(self, path):
         onnx.save(self.model, path)

@@ -119,7 +119,8 @@ def write(failure, folder):
     for name, value in failure.graph.inputs.items():
         np.save(folder / f"{name}.npy", value)
     run = dict(failure.run or {"devices": 1, "strategy": "single"},
-               unroll_rnn=failure.graph.unroll, fuse=failure.graph.fuse)
+               unroll_rnn=failure.graph.unroll, fuse=failure.graph.fuse,
+               precision=failure.graph.precision)
     if failure.run and failure.strategy:
         run["strategy"] = failure.strategy
         (folder / "strategy.json").write_text(json.dumps(failure.strategy, indent=1))
@@ -132,7 +133,8 @@ def read(folder):
               for value in model.graph.input
               if (folder / f"{value.name}.npy").exists()}
     run = json.loads((folder / "run.json").read_text())
-    return graphs.Graph(model, inputs, run.pop("unroll_rnn", 0), run.pop("fuse", True)), run
+    return graphs.Graph(model, inputs, run.pop("unroll_rnn", 0), run.pop("fuse", True),
+                        run.pop("precision", "f32")), run
 
 
 def describe(folder):
@@ -144,6 +146,8 @@ def describe(folder):
         lines.append(f"recurrent layers in parts of {graph.unroll} steps")
     if not graph.fuse:
         lines.append("operations per element apart")
+    if graph.precision != "f32":
+        lines.append(f"products of {graph.precision}")
     if isinstance(run["strategy"], dict):
         lines.append(f"on {run['devices']} devices:")
         lines += [json.dumps(entry) for entry in run["strategy"]["ops"]]

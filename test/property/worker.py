@@ -84,7 +84,7 @@ class Worker:
             files[name] = str(self.folder / f"input{number}.bin")
             value.tofile(files[name])
         request = {"model": str(model), "unroll_rnn": graph.unroll, "fuse": graph.fuse,
-                   "inputs": files, "folder": str(self.folder), "runs": runs}
+                   "precision": graph.precision, "inputs": files, "folder": str(self.folder), "runs": runs}
         answer = self.ask({**request, "train": train} if train else request)
         if "error" in answer:
             return [{"error": answer["error"]} for _ in runs]

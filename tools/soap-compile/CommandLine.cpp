@@ -284,8 +284,8 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_option("model", line.source.path,
                  "Model to compile (none with --emit=topology)")
       ->type_name("MODEL.onnx|MODEL.mlir");
-  app.footer("Topologies by name, and what is in a node (rates of fp32 without "
-             "tensor cores; docs/CostModel.md has figures and assumptions):\n" +
+  app.footer("Topologies by name, and what is in a node (docs/CostModel.md has "
+             "figures and assumptions):\n" +
              describeGeneratedTopologies());
   declareOutput(app, line, texts);
   texts.import.declare(app, "Model", "Model");
@@ -294,6 +294,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
                  "that a strategy can place them apart; 0: leave them whole")
       ->check(wholeNumber<int64_t>(0))
       ->type_name("K")
+      ->capture_default_str();
+  app.add_option(
+         "--precision", line.options.precision,
+         "What products multiply: f32, bf16 or f16; they sum in f32, and "
+         "all else stays f32")
       ->capture_default_str();
   app.add_flag("!--no-fuse", line.options.fuse,
                "Keep operations per element apart: by default those that only "

@@ -152,4 +152,14 @@ void soap::declareOptimizer(CLI::App &app, TrainingOptions &how) {
   app.add_option("--clip-norm", how.clipNorm,
                  "Largest norm of all gradients together (default: any)")
       ->type_name("X");
+  app.add_option("--loss-scale", how.lossScale,
+                 "First factor of the loss; steps whose gradients are not "
+                 "finite are skipped and halve it; 0: none (default: 65536 "
+                 "with --precision=f16, else none)")
+      ->type_name("S");
+  app.add_option("--loss-scale-period", how.lossScalePeriod,
+                 "Steps in a row with finite gradients that double it")
+      ->check(wholeNumber<int64_t>(1))
+      ->type_name("N")
+      ->capture_default_str();
 }

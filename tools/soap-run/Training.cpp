@@ -50,6 +50,9 @@ void Training::open(const std::map<std::string, std::string> &inputs) {
   const TrainingOptions &o = options_.training;
   session_.needState("--data");
   loss_ = findLoss(session_);
+  for (size_t i = 0; i != session_.outputs().size(); ++i)
+    if (std::strcmp(session_.outputs()[i].name, "skipped_steps") == 0)
+      skipped_ = i;
   auto files = readNamed("--data", o.data);
   for (const auto &[name, file] : files)
     if (inputs.count(name))
@@ -235,6 +238,8 @@ void Training::finishStep() {
   evaluationIsDue_ = evaluation_ && (last || isDue(o.evalEvery, evaluated_));
   saveIsDue_ = checkpoints_ && (last || isDue(o.checkpointEvery, saved_));
   lastLoss_ = session_.output(loss_).at(0);
+  if (skipped_)
+    skippedSteps_ = session_.output(*skipped_).at(0);
   progress_->step(steps_, batch.epoch, lastLoss_, batch.fresh);
   Json line = {{"step", steps_}, {"epoch", batch.epoch}};
   for (size_t i = 0; i != session_.outputs().size(); ++i)
@@ -332,12 +337,17 @@ Json Training::report(bool json) const {
     std::printf("trained to step %llu, loss %.6g, %.1f samples/s in %.1f s\n",
                 static_cast<unsigned long long>(steps_), lastLoss_,
                 progress_->rate(), progress_->seconds());
+  if (!json && tookSteps_ && skipped_)
+    std::printf("%.0f steps skipped: gradients were not finite\n",
+                skippedSteps_);
   Json result = {{"steps", steps_},
                  {"epochs", position_.epoch},
                  {"seconds", progress_->seconds()},
                  {"samples_per_second", progress_->rate()}};
   if (tookSteps_)
     result["loss"] = lastLoss_;
+  if (tookSteps_ && skipped_)
+    result["skipped_steps"] = skippedSteps_;
   if (evaluation_)
     result["evaluation"] = lastEvaluation_;
   return result;

@@ -82,11 +82,13 @@ private:
   std::string resumedFile_;
   std::exception_ptr failure_; ///< Told to all ranks by the next decision.
   size_t loss_ = 0;            ///< The output.
+  /// The output that counts skipped steps, of steps that scale the loss.
+  std::optional<size_t> skipped_;
   uint64_t totalSteps_ = 0, steps_ = 0;
   training::Position position_; ///< Behind the steps that were taken.
   Last evaluated_, saved_;
   bool evaluationIsDue_ = false, saveIsDue_ = false, tookSteps_ = false;
-  double lastLoss_ = 0;
+  double lastLoss_ = 0, skippedSteps_ = 0;
   Json lastEvaluation_;
 };
 

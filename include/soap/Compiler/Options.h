@@ -83,6 +83,11 @@ struct TrainingOptions {
   double weightDecay = 0;
   bool decayVectors = true;
   double clipNorm = 0;
+  /// The first scale of the loss, which is halved in steps whose gradients are
+  /// not finite, and doubled after so many others in a row; 0: none; absent:
+  /// 65536 for products of f16, else none.
+  std::optional<double> lossScale;
+  int64_t lossScalePeriod = 2000;
   /// The model itself as a second program, "eval", over the parameters that the
   /// step writes. Of a step with an optimizer.
   bool evaluation = true;
@@ -103,6 +108,8 @@ struct CompilerOptions {
   std::string output;
   ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
   int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
+  /// What products multiply: f32, bf16 or f16 (nn-lower-precision).
+  std::string precision = "f32";
   bool fuse = true; ///< Make one operation of several per element (nn-fuse).
   /// Choose the order of elements of buffers (soaprt-assign-layouts).
   bool layouts = true;

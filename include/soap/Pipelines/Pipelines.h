@@ -21,8 +21,10 @@ class Target;
 
 /// Normal form of an imported model: constants and batch norms folded,
 /// parameter-only expressions in `@init`. Recurrent layers become operations of
-/// `unrollRNN` steps (nn-unroll-rnn); 0: they stay whole.
-void buildNormalizePipeline(mlir::OpPassManager &passes, int64_t unrollRNN = 0);
+/// `unrollRNN` steps (nn-unroll-rnn); 0: they stay whole. Products multiply
+/// floats of `precision`: f32, or what nn-lower-precision takes.
+void buildNormalizePipeline(mlir::OpPassManager &passes, int64_t unrollRNN = 0,
+                            llvm::StringRef precision = "f32");
 
 /// One operation of several per element (nn-fuse). Behind the normal form, and
 /// behind a training step; what differentiates operations does not know it.
@@ -59,6 +61,10 @@ struct ParallelizeOptions : mlir::PassPipelineOptions<ParallelizeOptions> {
       llvm::cl::desc("Steps per operation that recurrent layers are split "
                      "into; 0: none"),
       llvm::cl::init(0)};
+  Option<std::string> precision{
+      *this, "precision",
+      llvm::cl::desc("What products multiply: f32, bf16 or f16"),
+      llvm::cl::init("f32")};
   Option<bool> fuse{*this, "fuse",
                     llvm::cl::desc("Make one operation of several per element "
                                    "(nn-fuse), as soap-compile does"),

@@ -151,12 +151,35 @@ static SmallVector<Value> compute(OpBuilder &builder, Location loc,
   return {f.sub(w, f.mul(rate, direction)), mean, variance};
 }
 
+/// Where the scale of the gradient is 0, the old values in place of the new
+/// ones: 0 times a gradient that is not finite is NaN.
+static SmallVector<Value> unlessSkipped(OpBuilder &builder, Location loc,
+                                        SmallVector<Value> made,
+                                        ValueRange elements, Value scale) {
+  Value isSkipped =
+      builder.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, scale,
+                                    scalar(builder, loc, scale.getType(), 0));
+  for (auto [index, value] : llvm::enumerate(made)) {
+    // The parameter, and behind the gradient its state.
+    Value old = elements[index == 0 ? 0 : index + 1];
+    value = builder.create<arith::SelectOp>(loc, isSkipped, old, value);
+  }
+  return made;
+}
+
 SmallVector<Value> linalg_lowering::computeUpdate(OpBuilder &builder,
                                                   Location loc, Operation *op,
                                                   ValueRange elements) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case<nn::ScheduleOp, nn::SGDOp, nn::MomentumOp, nn::AdamOp>(
-          [&](auto typed) { return compute(builder, loc, typed, elements); })
+      .Case<nn::SGDOp, nn::MomentumOp, nn::AdamOp>([&](auto typed) {
+        SmallVector<Value> made = compute(builder, loc, typed, elements);
+        return typed.getScale() ? unlessSkipped(builder, loc, made, elements,
+                                                elements.back())
+                                : made;
+      })
+      .Case([&](nn::ScheduleOp schedule) {
+        return compute(builder, loc, schedule, elements);
+      })
       .Case([&](nn::WriteOp) { return SmallVector<Value>{elements[0]}; })
       .Default(SmallVector<Value>());
 }

@@ -13,7 +13,8 @@
 namespace soap::runtime {
 
 /// BackendDevice::makeKernel() of the CPU: oneDNN where it has a kernel that is
-/// more than its reference, else a loop of our own, else the reference.
+/// more than its reference, else a loop of our own, else the kernel of f32 for
+/// operands of 16-bit floats, else the reference.
 std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       const NativeCode &native);
@@ -26,6 +27,12 @@ extern const soap_native_services nativeServices;
 std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
                                        const std::vector<bool> &constant,
                                        bool allowReference);
+
+/// The kernel of f32 operands over operands of bf16 and f16, which it widens:
+/// constants when it is bound, others in every run. Null where no operand is of
+/// such a type, or a result is.
+std::unique_ptr<Kernel> makeWidenedKernel(const fb::Kernel &kernel,
+                                          const std::vector<bool> &constant);
 
 /// Loops for what oneDNN lacks: empty results, and softmax along dims for which
 /// oneDNN has only its reference implementation. Null for other kernels.

@@ -121,16 +121,16 @@ namespace {
 struct BackwardShapes {
   Shape x, w, y;
   int64_t groups;
-  fb::ElementType element;
+  fb::ElementType element; ///< Of the operands.
 
   /// The weights as [groups, F / groups, C / groups, kernel...].
-  memory::desc weights() const {
+  memory::desc weights(fb::ElementType type) const {
     Shape grouped = w;
     if (groups > 1) {
       grouped[0] /= groups;
       grouped.insert(grouped.begin(), groups);
     }
-    return denseDesc(element, grouped);
+    return denseDesc(type, grouped);
   }
 };
 } // namespace
@@ -168,7 +168,8 @@ static bool prefersOwnLayouts(const BackwardShapes &shapes,
 static Result makeTransposed(const Request &request, const fb::ConvBackward *op,
                              const BackwardShapes &shapes) {
   memory::desc src = request.operandDesc(0), dst = request.resultDesc(),
-               weights = exchanged(shapes.weights(), shapes.groups > 1);
+               weights =
+                   exchanged(shapes.weights(shapes.element), shapes.groups > 1);
   memory::desc bias = op->bias() ? request.operandDesc(2) : memory::desc();
   using Transposed = dnnl::deconvolution_forward;
   auto attempt = [&](const memory::desc &srcWanted,
@@ -196,16 +197,21 @@ static Result makeFilterGradient(const Request &request,
                                  const BackwardShapes &shapes) {
   memory::desc src = denseDesc(shapes.element, shapes.x),
                dst = denseDesc(shapes.element, shapes.y),
-               weights = shapes.weights();
+               weights =
+                   shapes.weights(request.kernel.results()->Get(0)->element());
   Request anyForward = request;
   anyForward.allowReference = true;
   using Filter = dnnl::convolution_backward_weights;
   auto attempt = [&](const memory::desc &srcWanted,
                      const memory::desc &weightsWanted,
                      const memory::desc &dstWanted) -> Result {
+    // Its weights have the type of the operands, the gradient has the wider
+    // one.
+    memory::desc multiplied = weightsWanted;
+    multiplied.data.data_type = srcWanted.data.data_type;
     auto forward = describe<dnnl::convolution_forward>(
         anyForward, userScratchpad(), prop_kind::forward_training,
-        algorithm::convolution_direct, srcWanted, weightsWanted, dstWanted,
+        algorithm::convolution_direct, srcWanted, multiplied, dstWanted,
         dims(op->strides()), gaps(op->dilations()), dims(op->pads_lo()),
         dims(op->pads_hi()));
     if (!forward)

@@ -135,6 +135,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
       return result;
   if (auto result = makeLoopKernel(kernel))
     return result;
+  if (auto result = makeWidenedKernel(kernel, constant))
+    return result;
   if (auto result = makeDnnlKernel(kernel, constant, /*allowReference=*/true))
     return result;
   std::string types;

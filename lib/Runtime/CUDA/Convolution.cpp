@@ -46,12 +46,15 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const fb::Kernel &kernel) {
   Shape first = shapeOf(kernel.operands()->Get(0));
   Shape second = shapeOf(kernel.operands()->Get(1));
   Shape result = shapeOf(kernel.results()->Get(0));
-  s.element = kernel.results()->Get(0)->element();
-  for (const fb::TensorType *operand : items(kernel.operands()))
-    if (operand->element() != s.element)
+  s.factors = kernel.operands()->Get(0)->element();
+  s.result = kernel.results()->Get(0)->element();
+  for (uint32_t i = 1; i != kernel.operands()->size(); ++i)
+    if (kernel.operands()->Get(i)->element() != (i == 1 ? s.factors : s.result))
       return std::nullopt;
-  if (s.element != fb::ElementType::F32 && s.element != fb::ElementType::F16 &&
-      s.element != fb::ElementType::BF16)
+  bool isKnown = s.factors == fb::ElementType::F32 ||
+                 s.factors == fb::ElementType::F16 ||
+                 s.factors == fb::ElementType::BF16;
+  if (!isKnown || (s.result != fb::ElementType::F32 && s.result != s.factors))
     return std::nullopt;
   auto take = [&](const auto &op) {
     s.strides = toVector(op.strides());
@@ -101,10 +104,17 @@ static cudnnDataType_t typeOf(fb::ElementType element) {
                                            : CUDNN_DATA_BFLOAT16;
 }
 
+fb::ElementType ConvolutionPlans::elementOf(Tensor number) const {
+  static constexpr Tensor results[] = {Y, X, W};
+  return number == results[shape_.kind] || number == BiasRow ? shape_.result
+                                                             : shape_.factors;
+}
+
 CudnnDescriptor ConvolutionPlans::makeTensor(Tensor number, const Shape &shape,
                                              bool isVirtual) const {
   CudnnDescriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  cudnnDataType_t type = isVirtual ? CUDNN_DATA_FLOAT : typeOf(element_);
+  cudnnDataType_t type =
+      isVirtual ? CUDNN_DATA_FLOAT : typeOf(elementOf(number));
   // Tensors are dense, the last dim innermost.
   Shape strides(shape.size(), 1);
   for (size_t d = shape.size() - 1; d-- > 0;)
@@ -217,7 +227,7 @@ CudnnDescriptor ConvolutionPlans::makeAddition(const ConvolutionShape &shape) {
 ConvolutionPlans::ConvolutionPlans(const Gpu &gpu,
                                    const ConvolutionShape &shape, Adds adds,
                                    uint64_t workspaceBytes)
-    : gpu_(gpu), element_(shape.element), adds_(adds) {
+    : gpu_(gpu), shape_(shape), adds_(adds) {
   cudnnHandle_t handle = cudnnHandle(gpu); // Loads the library.
   std::vector<CudnnDescriptor> operations;
   operations.push_back(makeOperation(shape));
@@ -262,7 +272,7 @@ bool ConvolutionPlans::isExact(const CudnnDescriptor &config) const {
         return note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
                note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
                (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
-                element_ == fb::ElementType::F32);
+                shape_.factors == fb::ElementType::F32);
       });
 }
 

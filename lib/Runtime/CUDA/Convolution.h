@@ -20,7 +20,8 @@ namespace soap::runtime::cuda {
 struct ConvolutionShape {
   enum Kind { Forward, OfData, OfFilter };
   Kind kind = Forward;
-  fb::ElementType element = fb::ElementType::F32;
+  /// Of both factors, and of the result and a bias.
+  fb::ElementType factors = fb::ElementType::F32, result = fb::ElementType::F32;
   Shape x, w, y;
   std::vector<int64_t> strides, dilations, pads;
 
@@ -58,13 +59,14 @@ private:
   };
   CudnnDescriptor makeTensor(Tensor number, const Shape &shape,
                              bool isVirtual = false) const;
+  fb::ElementType elementOf(Tensor number) const;
   CudnnDescriptor makeOperation(const ConvolutionShape &shape);
   CudnnDescriptor makeAddition(const ConvolutionShape &shape);
   void propose(cudnnBackendHeurMode_t mode, uint64_t workspaceBytes);
   bool isExact(const CudnnDescriptor &config) const;
 
   const Gpu &gpu_;
-  fb::ElementType element_;
+  const ConvolutionShape shape_;
   Adds adds_;
   /// What others refer to stays.
   std::vector<CudnnDescriptor> parts_;

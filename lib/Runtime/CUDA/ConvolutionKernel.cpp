@@ -54,7 +54,7 @@ public:
       plans_ = propose(Adds::Result);
       Shape row(shape_.y.size() - 1, 1);
       row[0] = shape_.y[1];
-      bias_ = broadcast(row, shape_.y, elementSize(shape_.element));
+      bias_ = broadcast(row, shape_.y, elementSize(shape_.result));
     }
   }
   bool isSupported() const { return plans_->size() != 0; }

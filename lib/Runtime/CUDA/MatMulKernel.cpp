@@ -25,8 +25,13 @@ using Algorithm = cublasLtMatmulHeuristicResult_t;
 /// epilogue wants.
 class Product {
 public:
-  Product(const Gpu &gpu, const fb::MatMul &op, MatMulShape shape,
-          cudaDataType_t type, bool hasRow);
+  /// Of the factors, and of the result and what is added.
+  struct Types {
+    cudaDataType_t factors, result;
+  };
+
+  Product(const Gpu &gpu, const fb::MatMul &op, MatMulShape shape, Types types,
+          bool hasRow);
 
   /// What the library proposes, best first, within so much scratch memory.
   std::vector<Algorithm> propose(uint64_t workspaceBytes) const;
@@ -38,11 +43,12 @@ public:
   const MatMulShape &shape() const { return shape_; }
 
 private:
-  Layout makeLayout(int64_t rows, int64_t columns, int64_t stride) const;
+  Layout makeLayout(cudaDataType_t type, int64_t rows, int64_t columns,
+                    int64_t stride) const;
 
   const Gpu &gpu_;
   MatMulShape shape_;
-  cudaDataType_t type_;
+  Types types_;
   float alpha_;
   Description description_;
   Layout a_, b_, y_;
@@ -58,11 +64,11 @@ static Description makeDescription(const Gpu &gpu) {
   return {handle, blas().cublasLtMatmulDescDestroy};
 }
 
-Layout Product::makeLayout(int64_t rows, int64_t columns,
+Layout Product::makeLayout(cudaDataType_t type, int64_t rows, int64_t columns,
                            int64_t stride) const {
   cublasLtMatrixLayout_t handle = nullptr;
   checkBlas(blas().cublasLtMatrixLayoutCreate(
-                &handle, type_, static_cast<uint64_t>(rows),
+                &handle, type, static_cast<uint64_t>(rows),
                 static_cast<uint64_t>(columns), rows),
             "to describe a matrix");
   Layout layout(handle, blas().cublasLtMatrixLayoutDestroy);
@@ -79,14 +85,16 @@ Layout Product::makeLayout(int64_t rows, int64_t columns,
 }
 
 Product::Product(const Gpu &gpu, const fb::MatMul &op, MatMulShape given,
-                 cudaDataType_t type, bool hasRow)
-    : gpu_(gpu), shape_(std::move(given)), type_(type), alpha_(op.alpha()),
+                 Types types, bool hasRow)
+    : gpu_(gpu), shape_(std::move(given)), types_(types), alpha_(op.alpha()),
       description_(makeDescription(gpu)),
-      a_(op.transpose_a() ? makeLayout(shape_.m, shape_.k, shape_.aStride)
-                          : makeLayout(shape_.k, shape_.m, shape_.aStride)),
-      b_(op.transpose_b() ? makeLayout(shape_.k, shape_.n, shape_.bStride)
-                          : makeLayout(shape_.n, shape_.k, shape_.bStride)),
-      y_(makeLayout(shape_.n, shape_.m, shape_.yStride)) {
+      a_(op.transpose_a()
+             ? makeLayout(types.factors, shape_.m, shape_.k, shape_.aStride)
+             : makeLayout(types.factors, shape_.k, shape_.m, shape_.aStride)),
+      b_(op.transpose_b()
+             ? makeLayout(types.factors, shape_.k, shape_.n, shape_.bStride)
+             : makeLayout(types.factors, shape_.n, shape_.k, shape_.bStride)),
+      y_(makeLayout(types.result, shape_.n, shape_.m, shape_.yStride)) {
   auto set = [&](cublasLtMatmulDescAttributes_t attribute, int32_t value) {
     checkBlas(blas().cublasLtMatmulDescSetAttribute(
                   description_.get(), attribute, &value, sizeof(value)),
@@ -147,18 +155,20 @@ void Product::enqueue(CUstream stream, const Algorithm &algorithm,
                       const MatMulShape::Call &call, DevicePointer a,
                       DevicePointer b, DevicePointer y, DevicePointer workspace,
                       bool adds) const {
-  int64_t size = type_ == CUDA_R_32F ? 4 : 2;
-  auto at = [&](DevicePointer base, int64_t offset) {
+  auto at = [](DevicePointer base, int64_t offset, cudaDataType_t type) {
+    int64_t size = type == CUDA_R_32F ? 4 : 2;
     return reinterpret_cast<void *>(base.value() +
                                     static_cast<uintptr_t>(offset * size));
   };
+  void *first = at(b, call.b, types_.factors);
+  void *second = at(a, call.a, types_.factors);
+  void *result = at(y, call.y, types_.result);
   float beta = adds ? 1 : 0;
-  checkBlas(blas().cublasLtMatmul(blasHandle(gpu_), description_.get(), &alpha_,
-                                  at(b, call.b), b_.get(), at(a, call.a),
-                                  a_.get(), &beta, at(y, call.y), y_.get(),
-                                  at(y, call.y), y_.get(), &algorithm.algo,
-                                  reinterpret_cast<void *>(workspace.value()),
-                                  algorithm.workspaceSize, stream),
+  checkBlas(blas().cublasLtMatmul(
+                blasHandle(gpu_), description_.get(), &alpha_, first, b_.get(),
+                second, a_.get(), &beta, result, y_.get(), result, y_.get(),
+                &algorithm.algo, reinterpret_cast<void *>(workspace.value()),
+                algorithm.workspaceSize, stream),
             "to enqueue a product");
 }
 
@@ -196,10 +206,10 @@ private:
 class MatMulKernel final : public Kernel {
 public:
   MatMulKernel(CudaDevice &device, const fb::Kernel &kernel,
-               MatMulShape productShape, cudaDataType_t type,
+               MatMulShape productShape, Product::Types types,
                std::optional<StridedCopy> bias, bool hasRow)
       : device_(device), kernel_(kernel), shape_(std::move(productShape)),
-        type_(type), bias_(std::move(bias)), hasRow_(hasRow) {
+        types_(types), bias_(std::move(bias)), hasRow_(hasRow) {
     constexpr uint64_t otherwise = uint64_t{32} << 20;
     uint64_t most = kernel.workspace_bytes();
     proposals_ = makeProduct()->propose(most ? most : otherwise);
@@ -226,7 +236,7 @@ public:
 private:
   std::unique_ptr<Product> makeProduct() const {
     return std::make_unique<Product>(device_.gpu(), *kernel_.op_as_MatMul(),
-                                     shape_, type_, hasRow_);
+                                     shape_, types_, hasRow_);
   }
   const Algorithm &choose(const Product &product,
                           const Binding &binding) const {
@@ -243,36 +253,41 @@ private:
   CudaDevice &device_;
   const fb::Kernel &kernel_;
   MatMulShape shape_;
-  cudaDataType_t type_;
+  Product::Types types_;
   std::optional<StridedCopy> bias_;
   bool hasRow_;
   std::vector<Algorithm> proposals_;
 };
 } // namespace
 
+static std::optional<cudaDataType_t> typeOf(fb::ElementType element) {
+  switch (element) {
+  case fb::ElementType::F32:
+    return CUDA_R_32F;
+  case fb::ElementType::F16:
+    return CUDA_R_16F;
+  case fb::ElementType::BF16:
+    return CUDA_R_16BF;
+  default:
+    return std::nullopt;
+  }
+}
+
 std::unique_ptr<Kernel> cuda::makeMatMulKernel(CudaDevice &device,
                                                const fb::Kernel &kernel) {
   const fb::MatMul *op = kernel.op_as_MatMul();
   if (kernel.operands()->size() != (op->bias() ? 3U : 2U))
     return nullptr;
+  auto elementOf = [&](uint32_t operand) {
+    return kernel.operands()->Get(operand)->element();
+  };
   fb::ElementType element = kernel.results()->Get(0)->element();
-  for (const fb::TensorType *operand : items(kernel.operands()))
-    if (operand->element() != element)
-      return nullptr;
-  cudaDataType_t type;
-  switch (element) {
-  case fb::ElementType::F32:
-    type = CUDA_R_32F;
-    break;
-  case fb::ElementType::F16:
-    type = CUDA_R_16F;
-    break;
-  case fb::ElementType::BF16:
-    type = CUDA_R_16BF;
-    break;
-  default:
+  std::optional<cudaDataType_t> factors = typeOf(elementOf(0)),
+                                result = typeOf(element);
+  if (!factors || !result || elementOf(1) != elementOf(0) ||
+      (element != fb::ElementType::F32 && element != elementOf(0)) ||
+      (op->bias() && elementOf(2) != element))
     return nullptr;
-  }
   auto shapeOf = [](const fb::TensorType *tensor) {
     return toVector(tensor->shape());
   };
@@ -293,9 +308,10 @@ std::unique_ptr<Kernel> cuda::makeMatMulKernel(CudaDevice &device,
     if (hasRow)
       bias.reset();
   }
-  auto result = std::make_unique<MatMulKernel>(
-      device, kernel, std::move(*shape), type, std::move(bias), hasRow);
-  if (!result->isSupported())
+  auto product = std::make_unique<MatMulKernel>(
+      device, kernel, std::move(*shape), Product::Types{*factors, *result},
+      std::move(bias), hasRow);
+  if (!product->isSupported())
     return nullptr;
-  return result;
+  return product;
 }

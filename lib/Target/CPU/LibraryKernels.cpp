@@ -34,12 +34,23 @@ static bool isLibraryAverage(nn::AvgPoolOp op) {
 /// Of the dimensions that the runtime hands to the library.
 static constexpr int64_t maxLibraryRank = 6;
 
+/// Whether all is f32, but for what a product multiplies, which may be bf16 or
+/// f16: the runtime widens it where the library does not take it.
+static bool hasLibraryTypes(Operation *op) {
+  auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
+  if (!llvm::all_of(op->getResultTypes(), isF32))
+    return false;
+  if (!isa<nn::ConvOp, nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp,
+           nn::MatMulOp>(op))
+    return llvm::all_of(op->getOperandTypes(), isF32);
+  Type multiplied = getElementTypeOrSelf(op->getOperand(0));
+  return (multiplied.isF32() || multiplied.isBF16() || multiplied.isF16()) &&
+         getElementTypeOrSelf(op->getOperand(1)) == multiplied &&
+         llvm::all_of(llvm::drop_begin(op->getOperandTypes(), 2), isF32);
+}
+
 bool CPUTarget::isLibraryKernel(Operation *op) const {
-  auto isF32 = [](Type type) {
-    return cast<ShapedType>(type).getElementType().isF32();
-  };
-  if (!llvm::all_of(op->getOperandTypes(), isF32) ||
-      !llvm::all_of(op->getResultTypes(), isF32))
+  if (!hasLibraryTypes(op))
     return false;
   return TypeSwitch<Operation *, bool>(op)
       .Case<nn::ConvOp, nn::MaxPoolOp, nn::SoftmaxOp>([](auto) { return true; })

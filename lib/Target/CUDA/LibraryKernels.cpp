@@ -58,20 +58,26 @@ static bool isLibraryConvolution(Operation *op) {
       .Default([](Operation *) { return false; });
 }
 
-bool CUDATarget::isLibraryKernel(Operation *op) const {
-  if (op->getNumResults() != 1 || op->getNumOperands() == 0)
+/// Both factors are f32, f16 or bf16, all else is f32.
+static bool hasLibraryTypes(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumOperands() < 2)
     return false;
-  Type element = getElementTypeOrSelf(op->getResult(0));
-  if (!element.isF32() && !element.isF16() && !element.isBF16())
+  auto isF32 = [](Value value) { return getElementTypeOrSelf(value).isF32(); };
+  Type element = getElementTypeOrSelf(op->getOperand(0));
+  return (element.isF32() || element.isF16() || element.isBF16()) &&
+         getElementTypeOrSelf(op->getOperand(1)) == element &&
+         isF32(op->getResult(0)) &&
+         llvm::all_of(llvm::drop_begin(op->getOperands(), 2), isF32);
+}
+
+bool CUDATarget::isLibraryKernel(Operation *op) const {
+  if (!hasLibraryTypes(op))
     return false;
   auto isEmpty = [](Value value) {
     return cast<ShapedType>(value.getType()).getNumElements() == 0;
   };
   if (isEmpty(op->getResult(0)) || isEmpty(op->getOperand(0)))
     return false;
-  for (Value operand : op->getOperands())
-    if (getElementTypeOrSelf(operand) != element)
-      return false;
   if (isa<nn::ConvOp, nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>(op))
     return llvm::none_of(op->getOperands(), isEmpty) &&
            isLibraryConvolution(op);

@@ -105,3 +105,21 @@ func.func @main(%d: tensor<4xf16>, %i: tensor<2xi64>, %u: tensor<2xf16>) {
   %0 = nn.scatter_elements %i, %u into %d {nn.name = "a", axis = 0 : i64, reduction = #nn.reduce_kind<sum>} : (tensor<2xi64>, tensor<2xf16>, tensor<4xf16>) -> tensor<4xf16>
   return
 }
+
+// -----
+
+// Tests that a bias has the type of the operands or that of the sum.
+func.func @main(%x: tensor<2x3xbf16>, %b: tensor<3xf16>) {
+  // expected-error @+1 {{expected operands of one element type, got: 'bf16' and, in operand 2, 'f16'}}
+  %0 = nn.matmul %x, %x bias %b {nn.name = "a", transpose_b} : (tensor<2x3xbf16>, tensor<2x3xbf16>, tensor<3xf16>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+// Tests that only a bias may have the type of the sum.
+func.func @main(%x: tensor<2x3xbf16>, %w: tensor<3x2xf32>) {
+  // expected-error @+1 {{expected operands of one element type, got: 'bf16' and, in operand 1, 'f32'}}
+  %0 = nn.matmul %x, %w {nn.name = "a"} : (tensor<2x3xbf16>, tensor<3x2xf32>) -> tensor<2x2xf32>
+  return
+}

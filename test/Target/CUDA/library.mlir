@@ -1,8 +1,8 @@
 // RUN: soap-opt %s --soap-parallelize=devices=1 --soap-lower=target=cuda | FileCheck %s
 // RUN: soap-opt %s --soap-parallelize=devices=1 --soap-lower="layouts=true target=cuda" | FileCheck %s --check-prefix=PLAIN
 
-// Tests which convolutions are left to cuDNN: those in one to three dims, of one
-// type of floats, with groups, strides and dilations, with a bias or without.
+// Tests which convolutions are left to cuDNN: those in one to three dims, of
+// factors of one type of floats and sums of f32, with groups, strides and dilations, with a bias or without.
 
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 2x4x8x8xf32 6x4x3x3xf32 6xf32 -> 2x6x8x8xf32" (
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}}groups=2 strides=2x2 2x6x8x8xf32 4x3x3x3xf32 -> 2x4x4x4xf32" (
@@ -14,9 +14,12 @@
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 2x3x6x2xf32 3x3x3x1xf32 -> 2x3x5x2xf32" native
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} strides=2x1 2x3x4x2xf32 3x3x2x1xf32 -> 2x3x2x2xf32" (
 
-// Tests that others are native: other types, and operands of half the size of
-// their sums.
-// CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 2x3x6x2xf16 3x3x3x1xf16 -> 2x3x6x2xf32" native
+// Tests the same of factors of half the size of their sums, where a bias is f32.
+// CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 2x3x6x2xf16 3x3x3x1xf16 -> 2x3x6x2xf32" (
+// CHECK-DAG: soaprt.kernel {{.*}} "nn.matmul {{.*}} 2x3xbf16 3x4xbf16 4xf32 -> 2x4xf32" (
+// CHECK-DAG: soaprt.kernel {{.*}} "nn.matmul {{.*}} 2x3xbf16 3x4xbf16 4xbf16 -> 2x4xf32" native
+
+// Tests that other types are native.
 // CHECK-DAG: soaprt.kernel {{.*}} "nn.conv {{.*}} 2x3x2x2xf64 3x3x1x1xf64 -> 2x3x2x2xf64" native
 
 // Tests that gradients are, unless one has a bias, which would be a row of x.
@@ -85,5 +88,13 @@ func.func @main() {
   %r12 = nn.conv_backward_filter %a12, %b12 {nn.name = "r12", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 1, 1>}
     : (tensor<2x4x8x8xf32>, tensor<2x6x8x8xf32>) -> tensor<6x4x3x3xf32>
   nn.output %r12 {nn.name = "y12"} : tensor<6x4x3x3xf32>
+  %a13 = nn.input {nn.name = "a13"} : tensor<2x3xbf16>
+  %b13 = nn.input {nn.name = "b13"} : tensor<3x4xbf16>
+  %c13 = nn.input {nn.name = "c13"} : tensor<4xf32>
+  %r13 = nn.matmul %a13, %b13 bias %c13 {nn.name = "r13"} : (tensor<2x3xbf16>, tensor<3x4xbf16>, tensor<4xf32>) -> tensor<2x4xf32>
+  %c14 = nn.input {nn.name = "c14"} : tensor<4xbf16>
+  %r14 = nn.matmul %a13, %b13 bias %c14 {nn.name = "r14"} : (tensor<2x3xbf16>, tensor<3x4xbf16>, tensor<4xbf16>) -> tensor<2x4xf32>
+  %r15 = nn.matmul %r13, %r14 {nn.name = "r15", transpose_b} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x2xf32>
+  nn.output %r15 {nn.name = "y15"} : tensor<2x2xf32>
   return
 }

@@ -114,8 +114,8 @@ static json::Array fusedParts(ModuleOp model) {
   return result;
 }
 
-llvm::Error Case::import(StringRef path, int64_t unrollRNN, bool fuse,
-                         const json::Object *train) {
+llvm::Error Case::import(StringRef path, const Form &form) {
+  const json::Object *train = form.train;
   ONNXImportOptions options;
   options.evaluate = evaluateNatively;
   options.padSelections = true;
@@ -128,7 +128,7 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN, bool fuse,
     trainingSteps_ = train->getInteger("steps").value_or(1);
   if (!runPasses(*model_, [&](OpPassManager &passes) {
         if (train)
-          addTraining(passes, *train, unrollRNN);
+          addTraining(passes, *train, form.unrollRNN);
       }))
     return fail("training step");
   auto say = [&](ModuleOp program, StringRef attribute, StringRef option) {
@@ -141,8 +141,8 @@ llvm::Error Case::import(StringRef path, int64_t unrollRNN, bool fuse,
     say(program, soapir::SOAPDialect::getPrefetchBytesAttrName(), "prefetch");
   for (ModuleOp program : programsOf(*model_))
     if (!runPasses(program, [&](OpPassManager &passes) {
-          buildNormalizePipeline(passes, unrollRNN);
-          if (fuse)
+          buildNormalizePipeline(passes, form.unrollRNN, form.precision);
+          if (form.fuse)
             buildFusePipeline(passes);
         }))
       return fail("normalize");

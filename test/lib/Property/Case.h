@@ -26,16 +26,19 @@ public:
   Case(mlir::MLIRContext &context, NativeCode &code, std::string folder);
   ~Case();
 
-  /// Recurrent layers become operations of `unrollRNN` steps; 0: they stay.
-  /// With `fuse`, operations per element become one (nn-fuse).
+  struct Form {
+    int64_t unrollRNN = 0; ///< Steps of a recurrent operation; 0: all of them.
+    bool fuse = false;     ///< Operations per element become one (nn-fuse).
+    std::string precision = "f32"; ///< What products multiply.
+    const llvm::json::Object *train = nullptr;
+  };
   /// With `train`, the model becomes a step of training by gradient descent on
   /// the mean squared error of an output: {"output": NAME, "lr": x, "momentum":
   /// x, "clip": x, "steps": n, "accumulate": n, "parts": n,
   /// "recompute": operations}; labels are the
   /// input "label", and "parts" those of the batch that batch norms have
   /// statistics of.
-  llvm::Error import(llvm::StringRef model, int64_t unrollRNN, bool fuse,
-                     const llvm::json::Object *train);
+  llvm::Error import(llvm::StringRef model, const Form &form);
 
   /// Compiles and runs the model under the strategy that `request` describes:
   /// {"devices": n, "strategy": NAME or a strategy file's object, "seed": n}.

@@ -9,8 +9,8 @@
 // request per line, answers with one line:
 //
 //   {"model": FILE.onnx, "inputs": {NAME: FILE}, "folder": FOLDER,
-//    "unroll_rnn": n, "fuse": bool, "train": {...}, as Case::import has
-//    them, or left out
+//    "unroll_rnn": n, "fuse": bool, "precision": "f32" or "bf16",
+//    "train": {...}, as Case::import has them, or left out
 //    "runs": [{"devices": n, "strategy": NAME or object, "seed": n}, ...]}
 //   {"runs": [{"strategy", "coverage", "outputs", "movements", "error"}, ...]}
 //
@@ -76,9 +76,10 @@ static json::Object answer(const json::Object &request,
   Case current(context, code, folder);
   if (llvm::Error error =
           current.import(request.getString("model").value_or(""),
-                         request.getInteger("unroll_rnn").value_or(0),
-                         request.getBoolean("fuse").value_or(false),
-                         request.getObject("train")))
+                         {request.getInteger("unroll_rnn").value_or(0),
+                          request.getBoolean("fuse").value_or(false),
+                          request.getString("precision").value_or("f32").str(),
+                          request.getObject("train")}))
     return errorObject(std::move(error));
   llvm::StringMap<std::string> inputs;
   if (const json::Object *files = request.getObject("inputs"))

@@ -54,12 +54,15 @@ TypedAttr soap::nn::neutralElement(std::optional<ReduceKind> kind, Type type) {
 
 LogicalResult soap::nn::verifySummedTypes(Operation *op) {
   Type element = elementType(op->getOperand(0));
-  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
-    if (elementType(operand) != element)
+  Type expected = accumulatorType(element);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    // A third operand is added to the sum.
+    bool isAdded = i == 2 && elementType(operand) == expected;
+    if (elementType(operand) != element && !isAdded)
       return op->emitOpError()
              << "expected operands of one element type, got: " << element
              << " and, in operand " << i << ", " << elementType(operand);
-  Type expected = accumulatorType(element);
+  }
   if (elementType(op->getResult(0)) != expected)
     return op->emitOpError()
            << "expected a result of element type " << expected

@@ -49,7 +49,8 @@ std::string toString(llvm::ArrayRef<int64_t> list);
 /// Checks that all operands and results have the same element type.
 mlir::LogicalResult verifyElementTypes(mlir::Operation *op);
 /// Checks that all operands have one element type, and the result the one in
-/// which sums of them are made.
+/// which sums of them are made. A third operand, which is added to a sum, may
+/// have that of the result.
 mlir::LogicalResult verifySummedTypes(mlir::Operation *op);
 /// Checks the result's shape.
 mlir::LogicalResult verifyResultShape(mlir::Operation *op,

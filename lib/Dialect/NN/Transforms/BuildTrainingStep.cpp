@@ -46,6 +46,8 @@ private:
                                  OpBuilder &builder, NodeNames &names,
                                  const MicroBatches &batches,
                                  ArrayRef<ParameterOp> parameters);
+  LogicalResult makeLossScale(NodeNames &names, OutputOp scored,
+                              const OptimizerOptions &how);
   OptimizerOptions optimizerOptions() const;
   FailureOr<OutputOp> findOutput();
   LogicalResult joinParameters();
@@ -53,6 +55,7 @@ private:
   FailureOr<MicroBatches> makeMicroBatches(NodeNames &names, OutputOp scored);
 
   func::FuncOp function_; ///< The model, which becomes a step.
+  std::optional<LossScale> lossScale_;
 };
 } // namespace
 
@@ -101,6 +104,8 @@ OptimizerOptions BuildTrainingStepPass::optimizerOptions() const {
   how.epsilon = epsilon;
   how.weightDecay = weightDecay;
   how.clipNorm = clipNorm;
+  how.lossScale = lossScale;
+  how.lossScalePeriod = lossScalePeriod;
   how.warmup = warmup;
   how.period = period;
   how.nesterov = nesterov;
@@ -187,7 +192,7 @@ FailureOr<Value> BuildTrainingStepPass::differentiate(
       for (Operation *op = batches.firsts[i]; op != next;
            op = op->getNextNode())
         forward.push_back(op);
-      differentiation.begin(*part);
+      differentiation.begin(*part, lossScale_ ? lossScale_->get() : Value());
       if (failed(differentiation.run(forward)))
         return failure();
     }
@@ -201,6 +206,24 @@ FailureOr<Value> BuildTrainingStepPass::differentiate(
       failed(differentiation.finish()))
     return failure();
   return total;
+}
+
+/// Error: a scale of a loss that is neither f32 nor f64, or without updates.
+LogicalResult
+BuildTrainingStepPass::makeLossScale(NodeNames &names, OutputOp scored,
+                                     const OptimizerOptions &how) {
+  lossScale_.reset();
+  if (how.lossScale == 0)
+    return success();
+  Type element = getElementTypeOrSelf(scored.getX());
+  if (how.kind.empty() || (!element.isF32() && !element.isF64()))
+    return emitError(function_.getLoc())
+           << "expected an optimizer and a loss of f32 or f64 with "
+              "'loss-scale', got: "
+           << (how.kind.empty() ? "no optimizer" : "another type");
+  auto builder = OpBuilder::atBlockBegin(&function_.front());
+  lossScale_.emplace(builder, function_.getLoc(), names, element, how);
+  return success();
 }
 
 LogicalResult BuildTrainingStepPass::buildStep() {
@@ -222,7 +245,8 @@ LogicalResult BuildTrainingStepPass::buildStep() {
     how.schedule = "constant";
   if (updates && failed(verifyOptimizer(function.getLoc(), how)))
     return failure();
-  if (failed(keepOutput(names, *scored)))
+  if (failed(keepOutput(names, *scored)) ||
+      failed(makeLossScale(names, *scored, how)))
     return failure();
   Schedules schedules(function.getLoc(), names, how);
   if (failed(useDropout(function, schedules, dropout, seed)))
@@ -263,11 +287,23 @@ LogicalResult BuildTrainingStepPass::buildStep() {
     if (Value gradient = differentiation.gradientOf(parameter.getResult()))
       trained.push_back({parameter, gradient});
   numParameters += trained.size();
-  if (updates)
-    values->append(buildUpdates(builder, function.getLoc(), names, schedules,
-                                trained, how));
+  Value nextScale, skipped;
+  if (updates) {
+    Updated updated = buildUpdates(builder,
+                                   {function.getLoc(), names, schedules, how,
+                                    lossScale_ ? lossScale_->get() : Value()},
+                                   trained);
+    values->append(updated.values);
+    if (updated.areFinite)
+      std::tie(nextScale, skipped) =
+          lossScale_->update(builder, updated.areFinite, *values);
+  }
   buildWrites(builder, names, *values);
   addOutput(*value, "loss");
+  if (nextScale) {
+    addOutput(nextScale, "loss_scale");
+    addOutput(skipped, "skipped_steps");
+  }
   if (!updates)
     for (auto [parameter, gradient] : trained)
       addOutput(gradient, nn::getName(parameter) + ".grad");

@@ -110,13 +110,13 @@ LogicalResult Differentiation::differentiate(Operation *op) {
   return success();
 }
 
-void Differentiation::begin(Value loss) {
+void Differentiation::begin(Value loss, Value scale) {
   auto unique = [&](StringRef base) { return names_.unique(base); };
   GradientBuilder b(builder_, nullptr, "loss.grad", unique);
   Value gradient = b.splat(loss.getType(), 1);
   gradient.getDefiningOp()->setAttr(lossGradientAttrName,
                                     builder_.getUnitAttr());
-  gradients_[loss] = gradient;
+  gradients_[loss] = scale ? b.mul(gradient, scale) : gradient;
 }
 
 LogicalResult Differentiation::run(ArrayRef<Operation *> forward) {

@@ -25,8 +25,8 @@ public:
 
   /// Marks the values that depend on `parameters` by floating point numbers.
   void followParameters(llvm::ArrayRef<ParameterOp> parameters);
-  /// Adds the gradient of `loss`, which is 1.
-  void begin(mlir::Value loss);
+  /// Adds the gradient of `loss`, which is 1, or `scale` unless it is null.
+  void begin(mlir::Value loss, mlir::Value scale);
   /// Builds the gradients of operations, which stand in the function's order.
   mlir::LogicalResult run(llvm::ArrayRef<mlir::Operation *> forward);
   /// Error: operations without a gradient.

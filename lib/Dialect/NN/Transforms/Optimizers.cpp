@@ -34,7 +34,8 @@ LogicalResult soap::nn::verifyOptimizer(Location loc,
         Range{"beta2", options.beta2, /*isBelowOne=*/true},
         Range{"epsilon", options.epsilon},
         Range{"weight-decay", options.weightDecay},
-        Range{"clip-norm", options.clipNorm}})
+        Range{"clip-norm", options.clipNorm},
+        Range{"loss-scale", options.lossScale}})
     if (!std::isfinite(value) || value < 0 || (isBelowOne && value >= 1))
       return emitError(loc)
              << "expected '" << name << "' of at least 0"
@@ -44,6 +45,9 @@ LogicalResult soap::nn::verifyOptimizer(Location loc,
                           "'period' of 1 or more, got: " +
                               Twine(options.warmup) + " and " +
                               Twine(options.period));
+  if (options.lossScalePeriod < 1)
+    return emitError(loc, "expected a 'loss-scale-period' of 1 or more, got: " +
+                              Twine(options.lossScalePeriod));
   if (options.kind != "sgd" && (options.momentum != 0 || options.nesterov))
     return emitError(loc, "expected 'momentum' and 'nesterov' with "
                           "optimizer=sgd, got: optimizer=" +
@@ -58,12 +62,12 @@ namespace {
 /// The updates of one step.
 class Updates {
 public:
-  Updates(OpBuilder &builder, Location loc, NodeNames &names,
-          Schedules &schedules, const OptimizerOptions &options)
-      : builder_(builder), loc_(loc), names_(names), schedules_(schedules),
-        options_(options) {}
+  Updates(OpBuilder &builder, const UpdateContext &context)
+      : builder_(builder), loc_(context.loc), names_(context.names),
+        schedules_(context.schedules), options_(context.options),
+        lossScale_(context.lossScale) {}
 
-  SmallVector<NewValue> build(ArrayRef<TrainedParameter> trained);
+  Updated build(ArrayRef<TrainedParameter> trained);
 
 private:
   std::string unique(StringRef base) { return names_.unique(base); }
@@ -78,6 +82,7 @@ private:
   NodeNames &names_;
   Schedules &schedules_;
   const OptimizerOptions &options_;
+  Value lossScale_, areFinite_;
   /// What computes the square of a parameter's gradient: part of its update.
   llvm::DenseMap<Value, SmallVector<Operation *, 4>> squares_;
 };
@@ -127,10 +132,14 @@ Value Updates::squareOf(const TrainedParameter &trained, Type element) {
   }
 }
 
-/// min(1, clip-norm / (norm + 1e-6)), the factor of all gradients; null: 1.
+/// The factor of all gradients; null: 1. With a clip-norm,
+/// min(1, clip-norm / (norm + 1e-6)); with a scale of the loss, over that, or 0
+/// where the norm is not finite.
 Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
-  if (options_.clipNorm == 0)
+  bool clips = options_.clipNorm != 0;
+  if ((!clips && !lossScale_) || trained.empty())
     return {};
+  StringRef name = clips ? "clip" : "unscale";
   auto makeUnique = [&](StringRef base) { return unique(base); };
   // Partial sums of squares, each in the group of its parameter, one behind the
   // other, and then their sum.
@@ -141,11 +150,25 @@ Value Updates::scaleFor(ArrayRef<TrainedParameter> trained) {
   auto count = static_cast<int64_t>(squares.size());
   auto all = builder_.create<ConcatOp>(
       loc_, RankedTensorType::get({count}, element), squares, 0);
-  setName(all, unique("clip.squares"));
-  GradientBuilder b(builder_, all, "clip", makeUnique);
-  Value norm = b.pow(b.reshape(b.sum(all, {0}), {}), 0.5);
-  Value factor = b.div(b.scalar(element, options_.clipNorm), b.add(norm, 1e-6));
-  return b.min(factor, b.scalar(element, 1));
+  setName(all, unique((name + ".squares").str()));
+  GradientBuilder b(builder_, all, name, makeUnique);
+  Value square = b.reshape(b.sum(all, {0}), {}), factor;
+  Value one = b.scalar(element, 1), inverse;
+  if (lossScale_)
+    inverse = b.div(one, lossScale_);
+  if (clips) {
+    Value norm = b.pow(square, 0.5);
+    if (lossScale_)
+      norm = b.mul(norm, inverse);
+    factor = b.min(
+        b.div(b.scalar(element, options_.clipNorm), b.add(norm, 1e-6)), one);
+  }
+  if (!lossScale_)
+    return factor;
+  factor = factor ? b.mul(factor, inverse) : inverse;
+  Value infinite = b.scalar(element, std::numeric_limits<double>::infinity());
+  areFinite_ = b.compare(Predicate::Lt, square, infinite); // NaN is not.
+  return b.where(areFinite_, factor, b.scalar(element, 0));
 }
 
 ParameterOp Updates::createState(ParameterOp parameter, StringRef suffix) {
@@ -224,20 +247,18 @@ void Updates::update(const TrainedParameter &trained, Value scale,
     values.push_back({each, op->getResult(1 + index), reader, access, op});
 }
 
-SmallVector<NewValue> Updates::build(ArrayRef<TrainedParameter> trained) {
-  SmallVector<NewValue> values;
+Updated Updates::build(ArrayRef<TrainedParameter> trained) {
+  Updated updated;
   Value scale = scaleFor(trained);
   for (const TrainedParameter &each : trained)
-    update(each, scale, values);
-  return values;
+    update(each, scale, updated.values);
+  updated.areFinite = areFinite_;
+  return updated;
 }
 
-SmallVector<NewValue> soap::nn::buildUpdates(OpBuilder &builder, Location loc,
-                                             NodeNames &names,
-                                             Schedules &schedules,
-                                             ArrayRef<TrainedParameter> trained,
-                                             const OptimizerOptions &options) {
-  return Updates(builder, loc, names, schedules, options).build(trained);
+Updated soap::nn::buildUpdates(OpBuilder &builder, const UpdateContext &context,
+                               ArrayRef<TrainedParameter> trained) {
+  return Updates(builder, context).build(trained);
 }
 
 void soap::nn::buildWrites(OpBuilder &builder, NodeNames &names,

@@ -157,6 +157,8 @@ struct OptimizerOptions {
   llvm::StringRef kind, schedule;
   double rate = 0, factor = 0, momentum = 0, beta1 = 0, beta2 = 0, epsilon = 0;
   double weightDecay = 0, clipNorm = 0;
+  double lossScale = 0; ///< The first one; 0: none.
+  int64_t lossScalePeriod = 2000;
   int64_t warmup = 0, period = 1;
   bool nesterov = false, decayVectors = true;
 };
@@ -193,16 +195,50 @@ llvm::LogicalResult useDropout(mlir::func::FuncOp function,
 /// Takes out every nn.dropout without the number of a step, and counts them.
 unsigned removeDropout(mlir::func::FuncOp function);
 
+/// The factor of the loss that a step has and changes for the next one. All
+/// values are scalars of one type of floats.
+class LossScale {
+public:
+  /// Makes the parameters: loss.scale, loss.good, loss.skipped.
+  LossScale(mlir::OpBuilder &builder, mlir::Location loc, NodeNames &names,
+            mlir::Type element, const OptimizerOptions &options);
+
+  mlir::Value get() { return scale_.getResult(); }
+  /// Says whether the gradients are finite (i1): builds the values of the next
+  /// step, at the insertion point of `builder`, and adds them to `values`.
+  /// Those of scale and skipped steps are returned.
+  std::pair<mlir::Value, mlir::Value>
+  update(mlir::OpBuilder &builder, mlir::Value areFinite,
+         llvm::SmallVectorImpl<NewValue> &values);
+
+private:
+  mlir::Location loc_;
+  NodeNames &names_;
+  int64_t period_;
+  ParameterOp scale_, good_, skipped_;
+};
+
 /// A trained parameter, and the gradient of the loss by it.
 struct TrainedParameter {
   ParameterOp parameter;
   mlir::Value gradient;
 };
+/// What updates of a step need beside parameters.
+struct UpdateContext {
+  mlir::Location loc;
+  NodeNames &names;
+  Schedules &schedules;
+  const OptimizerOptions &options;
+  mlir::Value lossScale; ///< By which gradients are too large; null: 1.
+};
+/// New values of parameters and of what else lasts.
+struct Updated {
+  llvm::SmallVector<NewValue> values;
+  mlir::Value areFinite; ///< With a scale of the loss: all gradients, i1.
+};
 /// Builds the updates of parameters at the insertion point of `builder`.
-llvm::SmallVector<NewValue>
-buildUpdates(mlir::OpBuilder &builder, mlir::Location loc, NodeNames &names,
-             Schedules &schedules, llvm::ArrayRef<TrainedParameter> trained,
-             const OptimizerOptions &options);
+Updated buildUpdates(mlir::OpBuilder &builder, const UpdateContext &context,
+                     llvm::ArrayRef<TrainedParameter> trained);
 /// Writes new values, at the insertion point of `builder`, behind all that
 /// reads the old ones.
 void buildWrites(mlir::OpBuilder &builder, NodeNames &names,

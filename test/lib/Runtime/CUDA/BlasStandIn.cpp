@@ -235,7 +235,8 @@ static bool isProduct(const Description &own, const Layout &a, const Layout &b,
   uint64_t n = own.transposesB ? b.rows : b.columns;
   return k == inner && m == d.rows && n == d.columns && c.rows == d.rows &&
          c.columns == d.columns && a.batch == d.batch && b.batch == d.batch &&
-         a.type == d.type && b.type == d.type &&
+         a.type == b.type && c.type == d.type &&
+         (d.type == a.type || d.type == CUDA_R_32F) &&
          own.compute == CUBLAS_COMPUTE_32F && own.scale == CUDA_R_32F;
 }
 

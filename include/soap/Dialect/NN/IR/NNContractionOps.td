@@ -38,8 +38,8 @@ def NN_ConvOp : NN_PureOp<"conv", [],
     ```
 
     Constraints:
-    - all element types are equal, but the result is f32 for operands of f16 and
-      bf16
+    - all element types are equal, but for operands of f16 and bf16 the result is
+      f32, and the bias may be
     - input and weight have the same rank, 3 to 5
     - one stride, dilation and pad per spatial dimension; strides and dilations
       are positive, pads not negative
@@ -88,8 +88,8 @@ def NN_ConvBackwardDataOp : NN_PureOp<"conv_backward_data", [],
     ```
 
     Constraints:
-    - all element types are equal, but the result is f32 for operands of f16 and
-      bf16
+    - all element types are equal, but for operands of f16 and bf16 the result is
+      f32, and the bias may be
     - dy, weight and result have the same rank, 3 to 5
     - one stride, dilation and pad per spatial dimension; strides and dilations
       are positive, pads not negative
@@ -130,8 +130,8 @@ def NN_MatMulOp : NN_PureOp<"matmul", [], ["getFlops"]> {
     ```
 
     Constraints:
-    - all element types are equal, but the result is f32 for operands of f16 and
-      bf16
+    - all element types are equal, but for operands of f16 and bf16 the result is
+      f32, and the bias may be
     - both operands have a rank of 2 or more
     - both operands have the same K
     - `alpha` is 1 for integers

@@ -178,6 +178,8 @@ class NN_UpdateOp<string mnemonic, dag state, dag attributes, dag made> :
 }
 
 defvar updateConstraints = [{
+    Where `scale` is 0, nothing changes, whatever the gradient is.
+
     Loops: `d0 .. dk`; w, gradient, state and results `(d0, .., dk)`; scalars
     `()`.
 

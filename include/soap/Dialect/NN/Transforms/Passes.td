@@ -184,6 +184,17 @@ def BuildTrainingStepPass
     which each one counts once, however it is split or copied. An update joins
     the group of the first operation that reads the parameter.
 
+    With `loss-scale` s > 0, gradients are those of the loss times a scale, so
+    that small ones do not vanish in f16, and are divided by it in the updates
+    (Micikevicius et al., "Mixed precision training", 2018). The scale is a
+    parameter, `loss.scale`, which starts at s. A step is skipped if the sum of
+    squares of all gradients is not finite: no parameter and no state of an
+    optimizer changes (running statistics of batch norms do, and so does the
+    number of the step), the scale is halved, but not below 1, and the parameter
+    `loss.skipped` counts it. After `loss-scale-period` steps in a row that were
+    not skipped, which `loss.good` counts, the scale is doubled. The outputs
+    `loss_scale` and `skipped_steps` are scale and count behind the step.
+
     Dropout (`nn.dropout`, which the importer keeps for training) draws another
     mask in every step, from the number of the step, `dropout-seed` and the name
     of the operation. With `dropout=model` every operation has its own ratio;
@@ -280,6 +291,10 @@ def BuildTrainingStepPass
            "Weight decay of parameters of rank 1, as biases and norms have">,
     Option<"clipNorm", "clip-norm", "double", "0.0",
            "Largest norm of all gradients together; 0: any">,
+    Option<"lossScale", "loss-scale", "double", "0.0",
+           "First scale of the loss; 0: the loss is not scaled">,
+    Option<"lossScalePeriod", "loss-scale-period", "int64_t", "2000",
+           "Steps with finite gradients after which the scale is doubled">,
     Option<"dropout", "dropout", "std::string", "\"model\"",
            "Ratio of dropout: model (as each operation says), none, or a number "
            "for all">,
@@ -385,6 +400,48 @@ def FoldBatchNormPass : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
   }];
   let statistics = [
     Statistic<"numFolded", "folded", "Operations that were folded into others">
+  ];
+  let dependentDialects = ["::soap::nn::NNDialect"];
+}
+
+def LowerPrecisionPass : Pass<"nn-lower-precision", "::mlir::func::FuncOp"> {
+  let summary = "Multiply narrower floats";
+  let description = [{
+    Products of f32 (nn.conv, nn.conv_backward_data, nn.conv_backward_filter,
+    nn.matmul) read operands of bf16 or f16, and still make f32, in which they
+    sum. All else stays f32: parameters, biases, what is added to a product,
+    normalisations, softmax, recurrent layers, losses, reductions, updates.
+
+    ```mlir
+    %y = nn.matmul %x, %w bias %b {nn.name = "fc"}
+       : (tensor<8x64xf32>, tensor<64x32xf32>, tensor<32xf32>) -> tensor<8x32xf32>
+    // becomes, with to=bf16
+    %x16 = nn.cast %x {nn.name = "x.bf16"} : (tensor<8x64xf32>) -> tensor<8x64xbf16>
+    %w16 = nn.cast %w {nn.name = "w.bf16"} : (tensor<64x32xf32>) -> tensor<64x32xbf16>
+    %y = nn.matmul %x16, %w16 bias %b {nn.name = "fc"}
+       : (tensor<8x64xbf16>, tensor<64x32xbf16>, tensor<32xf32>) -> tensor<8x32xf32>
+    ```
+
+    A value is cast once, in front of the first product that reads it, whoever
+    reads it later: the gradients of a product read the same casts. A value that
+    is a cast from the narrow type is not cast back. In a training step a cast
+    joins the group of what it casts, or, of a parameter or an input, that of
+    its first reader, so that it is made where it is read and a strategy decides
+    nothing about it. In inference a cast of weights is a parameter-only
+    expression, which nn-hoist-init has made when a model is loaded, and one
+    of an activation joins what nn-fuse makes of the operations before.
+
+    Run it behind nn-build-training-step, which needs all in one type, and before
+    nn-hoist-init and nn-fuse. Products of other types and private functions stay
+    as they are. Error: another type.
+  }];
+  let options = [
+    Option<"to", "to", "std::string", "\"bf16\"",
+           "What is multiplied: bf16 or f16">,
+  ];
+  let statistics = [
+    Statistic<"numProducts", "products", "Products of narrower floats">,
+    Statistic<"numCasts", "casts", "Casts that were added">
   ];
   let dependentDialects = ["::soap::nn::NNDialect"];
 }

@@ -1,0 +1,252 @@
+//===- WidenedKernel.cpp - Products of 16-bit floats, in f32 --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// oneDNN 2.6 multiplies bf16 on processors with AVX-512 alone, and f16 on none.
+// Elsewhere operands are widened to f32, which is exact, and so are products of
+// two of them: the result is what a processor with such instructions makes, but
+// for the order in which it sums.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPU/CPUKernels.h"
+#include "CPU/Threads.h"
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace soap;
+using namespace soap::runtime;
+
+static bool isNarrow(fb::ElementType element) {
+  return element == fb::ElementType::BF16 || element == fb::ElementType::F16;
+}
+
+static size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+
+static float fromBits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+static void widenBFloats(const uint16_t *from, float *to, size_t count) {
+  for (size_t i = 0; i != count; ++i)
+    to[i] = fromBits(uint32_t{from[i]} << 16);
+}
+
+/// The exponent of f16 has another bias, which a product mends, also for
+/// subnormal numbers; infinity and NaN get the largest exponent.
+static void widenHalves(const uint16_t *from, float *to, size_t count) {
+  for (size_t i = 0; i != count; ++i) {
+    uint32_t magnitude = from[i] & 0x7fffU, sign = from[i] & 0x8000U;
+    float scaled = fromBits(magnitude << 13) * 0x1p112F;
+    uint32_t bits;
+    std::memcpy(&bits, &scaled, sizeof(bits));
+    bits |= magnitude >= 0x7c00U ? 0x7f800000U : 0U;
+    to[i] = fromBits(bits | sign << 16);
+  }
+}
+
+namespace {
+/// An operand that is widened.
+struct Widening {
+  size_t operand = 0, count = 0;
+  bool isBFloat = false, isConstant = false;
+
+  size_t bytes() const {
+    return aligned(std::max(count, size_t{1}) * sizeof(float));
+  }
+  void run(const char *from, char *to) const {
+    struct Job {
+      const Widening &widening;
+      const uint16_t *from;
+      float *to;
+      size_t parts;
+    };
+    constexpr size_t leastElements = size_t{1} << 15;
+    size_t parts = std::clamp<size_t>(count / leastElements, 1, threadCount());
+    Job job{*this, reinterpret_cast<const uint16_t *>(from),
+            reinterpret_cast<float *>(to), parts};
+    runParallel(
+        parts,
+        [](void *data, size_t part) {
+          const auto &[widening, source, target, all] =
+              *static_cast<const Job *>(data);
+          size_t begin = widening.count * part / all;
+          size_t size = widening.count * (part + 1) / all - begin;
+          (widening.isBFloat ? widenBFloats : widenHalves)(
+              source + begin, target + begin, size);
+        },
+        &job);
+  }
+};
+
+class BoundWidened final : public BoundKernel {
+public:
+  void enqueue(Stream &stream) override {
+    for (const auto &[widening, from, to] : steps)
+      widening.run(from, to);
+    kernel->enqueue(stream);
+  }
+
+  struct Step {
+    Widening widening;
+    const char *from;
+    char *to;
+  };
+  std::vector<Step> steps;
+  std::vector<std::shared_ptr<void>> constants;
+  std::unique_ptr<BoundKernel> kernel;
+};
+
+class WidenedKernel final : public Kernel {
+public:
+  WidenedKernel(const fb::Kernel &kernel, const std::vector<bool> &constant) {
+    std::unique_ptr<fb::KernelT> wide(kernel.UnPack());
+    for (auto [i, type] : enumerateOperands(*wide)) {
+      if (!isNarrow(type->element))
+        continue;
+      int64_t count = elementCount(type->shape);
+      widenings_.push_back({i, static_cast<size_t>(count),
+                            type->element == fb::ElementType::BF16,
+                            i < constant.size() && constant[i]});
+      type->element = fb::ElementType::F32;
+    }
+    table_.Finish(fb::Kernel::Pack(table_, wide.get()));
+    kernel_ = makeCPUKernel(
+        *flatbuffers::GetRoot<fb::Kernel>(table_.GetBufferPointer()), constant,
+        {});
+    implementation_ = kernel_->implementation() + ", widened";
+  }
+
+  size_t scratchpadBytes() const override {
+    size_t bytes = aligned(kernel_->scratchpadBytes());
+    for (const Widening &widening : widenings_)
+      if (!widening.isConstant)
+        bytes += widening.bytes();
+    return bytes;
+  }
+
+  /// A constant is kept as the wide kernel reads it: widened, in its layout.
+  std::vector<ConstantCopy> constantCopies() const override {
+    std::vector<ConstantCopy> copies = kernel_->constantCopies();
+    for (const Widening &widening : widenings_) {
+      if (!widening.isConstant)
+        continue;
+      if (ConstantCopy *copy = findCopy(copies, widening.operand))
+        copy->layout = prefix + copy->layout;
+      else
+        copies.push_back({widening.operand, prefix, widening.bytes()});
+    }
+    return copies;
+  }
+
+  std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
+    auto bound = std::make_unique<BoundWidened>();
+    Binding inner = binding;
+    ConstantCache layouts; // Those of the wide kernel.
+    inner.constants = &layouts;
+    char *temporary =
+        hostAddress(binding.scratchpad) + aligned(kernel_->scratchpadBytes());
+    std::vector<std::shared_ptr<void>> wide;
+    std::vector<ConstantCopy> copies = kernel_->constantCopies();
+    for (const Widening &widening : widenings_) {
+      DevicePointer from = binding.operands[widening.operand];
+      if (!widening.isConstant) {
+        bound->steps.push_back({widening, hostAddress(from), temporary});
+        inner.operands[widening.operand] = DevicePointer(temporary);
+        temporary += widening.bytes();
+        continue;
+      }
+      const ConstantCopy *copy = findCopy(copies, widening.operand);
+      std::string id = copy ? prefix + copy->layout : prefix;
+      if (auto known = binding.constants->find(from, id)) {
+        bound->constants.push_back(known);
+        if (copy)
+          layouts.add(from, copy->layout, known, copy->bytes);
+        else
+          inner.operands[widening.operand] = DevicePointer(known.get());
+        continue;
+      }
+      std::shared_ptr<void> made = widened(widening, hostAddress(from));
+      inner.operands[widening.operand] = DevicePointer(made.get());
+      wide.push_back(made);
+      if (!copy) {
+        binding.constants->add(from, id, made, widening.bytes());
+        bound->constants.push_back(made);
+      }
+    }
+    bound->kernel = kernel_->bind(inner);
+    for (const ConstantCopy &copy : copies)
+      keep(copy, binding, inner, layouts);
+    return bound;
+  }
+
+private:
+  static constexpr const char *prefix = "f32:";
+
+  static std::vector<std::pair<size_t, fb::TensorTypeT *>>
+  enumerateOperands(const fb::KernelT &kernel) {
+    std::vector<std::pair<size_t, fb::TensorTypeT *>> operands;
+    for (const auto &type : kernel.operands)
+      operands.emplace_back(operands.size(), type.get());
+    return operands;
+  }
+
+  template <typename Copies>
+  static auto findCopy(Copies &copies, size_t operand) -> decltype(&copies[0]) {
+    for (auto &copy : copies)
+      if (copy.operand == operand)
+        return &copy;
+    return nullptr;
+  }
+
+  static std::shared_ptr<void> widened(const Widening &widening,
+                                       const char *from) {
+    std::shared_ptr<void> copy(std::aligned_alloc(64, widening.bytes()),
+                               std::free);
+    if (!copy)
+      invalid(
+          "expected ", widening.bytes(),
+          " bytes for a widened parameter, got: no memory; use more devices "
+          "or a smaller batch");
+    widening.run(from, static_cast<char *>(copy.get()));
+    return copy;
+  }
+
+  /// Shares what the wide kernel made of a constant with other launches.
+  void keep(const ConstantCopy &copy, const Binding &binding,
+            const Binding &inner, const ConstantCache &layouts) const {
+    bool isWidened = std::any_of(
+        widenings_.begin(), widenings_.end(), [&](const Widening &widening) {
+          return widening.operand == copy.operand && widening.isConstant;
+        });
+    std::string id = isWidened ? prefix + copy.layout : copy.layout;
+    DevicePointer address = binding.operands[copy.operand];
+    auto made = layouts.find(inner.operands[copy.operand], copy.layout);
+    if (made && !binding.constants->find(address, id))
+      binding.constants->add(address, id, made, copy.bytes);
+  }
+
+  flatbuffers::FlatBufferBuilder table_;
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<Widening> widenings_;
+};
+} // namespace
+
+std::unique_ptr<Kernel>
+runtime::makeWidenedKernel(const fb::Kernel &kernel,
+                           const std::vector<bool> &constant) {
+  bool anyNarrow = false;
+  for (const auto *type : items(kernel.operands()))
+    anyNarrow |= isNarrow(type->element());
+  for (const auto *type : items(kernel.results()))
+    if (isNarrow(type->element()))
+      return nullptr;
+  return anyNarrow ? std::make_unique<WidenedKernel>(kernel, constant)
+                   : nullptr;
+}
