@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryBuilder.h"
+#include "KernelBuffers.h"
+#include "RowGroups.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -22,29 +24,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::cuda;
 
-/// The buffer that a view is of.
-static Value bufferOf(Value value) {
-  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
-    value = view.getViewSource();
-  return value;
-}
-
-/// Buffers that a kernel writes. Its operands are not among them: nothing that
-/// it writes overlaps one that it reads elements of by itself.
-static DenseSet<Value> writtenBuffers(func::FuncOp kernel) {
-  DenseSet<Value> written;
-  kernel.walk([&](Operation *op) {
-    if (auto shared = dyn_cast<linalg::LinalgOp>(op))
-      for (Value output : shared.getDpsInits())
-        written.insert(bufferOf(output));
-    else if (auto copy = dyn_cast<memref::CopyOp>(op))
-      written.insert(bufferOf(copy.getTarget()));
-    else if (auto store = dyn_cast<memref::StoreOp>(op))
-      written.insert(bufferOf(store.getMemRef()));
-  });
-  return written;
-}
-
 /// What every launch can compute again for itself: it writes nothing, and reads
 /// only what the kernel does not write.
 static bool isRepeatable(Operation &op, const DenseSet<Value> &written) {
@@ -57,9 +36,7 @@ static bool isRepeatable(Operation &op, const DenseSet<Value> &written) {
          op.hasTrait<OpTrait::IsTerminator>();
 }
 
-static bool isShared(Operation &op) {
-  return isa<linalg::LinalgOp, memref::CopyOp>(op);
-}
+static bool isShared(Operation &op) { return isa<linalg::LinalgOp>(op); }
 
 static std::optional<int64_t> tripCount(scf::ForOp loop) {
   auto from = getConstantIntValue(loop.getLowerBound());
@@ -96,59 +73,10 @@ static std::optional<int64_t> launchCount(Block &block,
   return count;
 }
 
-/// Puts buffers that a kernel makes at its start: what they hold is undefined
-/// where they are made, and nobody else has them. Those that a thread has for
-/// itself, in the body of a linalg operation, become its own memory.
-static void hoistBuffers(func::FuncOp kernel) {
-  SmallVector<Operation *> made;
-  kernel.walk([&](Operation *op) {
-    if (isa<memref::AllocOp, memref::AllocaOp>(op))
-      made.push_back(op);
-  });
-  for (Operation *op : made) {
-    auto type = cast<MemRefType>(op->getResult(0).getType());
-    OpBuilder builder(op);
-    bool isPrivate = op->getParentOfType<linalg::LinalgOp>() != nullptr;
-    if (!isPrivate && type.hasStaticShape())
-      builder.setInsertionPointToStart(&kernel.getBody().front());
-    Operation *other =
-        isPrivate ? builder.create<memref::AllocaOp>(op->getLoc(), type)
-                        .getOperation()
-                  : builder.create<memref::AllocOp>(op->getLoc(), type)
-                        .getOperation();
-    op->replaceAllUsesWith(other);
-    op->erase();
-  }
-  SmallVector<memref::DeallocOp> freed;
-  kernel.walk([&](memref::DeallocOp op) { freed.push_back(op); });
-  for (memref::DeallocOp op : freed)
-    op.erase();
-}
-
-/// The value that fills the only output of `op` right before it, if `op` then
-/// replaces every element.
-static linalg::FillOp fillBefore(linalg::LinalgOp op) {
-  auto fill = dyn_cast_or_null<linalg::FillOp>(op->getPrevNode());
-  if (!fill || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
-    return {};
-  OpOperand *output = op.getDpsInitOperand(0);
-  AffineMap map = op.getMatchingIndexingMap(output);
-  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-  bool covers = map.isProjectedPermutation() &&
-                map.getNumResults() == op.getNumParallelLoops() &&
-                llvm::all_of(map.getResults(), [&](AffineExpr expr) {
-                  return kinds[cast<AffineDimExpr>(expr).getPosition()] ==
-                         utils::IteratorType::parallel;
-                });
-  bool isRead = llvm::any_of(op.getDpsInputs(), [&](Value input) {
-    return isa<MemRefType>(input.getType()) &&
-           bufferOf(input) == bufferOf(output->get());
-  });
-  bool sameType =
-      fill.value().getType() == getElementTypeOrSelf(output->get().getType());
-  if (!covers || isRead || !sameType || fill.getDpsInits()[0] != output->get())
-    return {};
-  return fill;
+/// True of a loop of which every iteration becomes launches.
+static bool isLaunchedLoop(Operation &op, const DenseSet<Value> &written) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  return loop && tripCount(loop) && launchCount(*loop.getBody(), written);
 }
 
 namespace {
@@ -171,6 +99,7 @@ private:
     SmallVector<scf::ForOp> loops; ///< Whose iterations it is launched in.
   };
 
+  void findGroups(Block &block);
   LogicalResult planScratch();
   LogicalResult makeEntries(Block &block, SmallVector<scf::ForOp> loops);
   LogicalResult makeEntry(Operation *op, ArrayRef<scf::ForOp> loops);
@@ -185,13 +114,52 @@ private:
   ScratchPlan scratch_;
   DenseSet<Value> written_;
   DenseMap<Operation *, Entry> entries_;
+  /// By the last operation of each; those before it have no entry.
+  DenseMap<Operation *, RowGroup> groups_;
+  DenseSet<Operation *> grouped_;
   unsigned blockEntries_ = 0;
 };
 } // namespace
 
+/// Finds the groups of linalg operations that follow one another in `block`,
+/// and in the loops that become launches.
+void KernelSplitter::findGroups(Block &block) {
+  SmallVector<linalg::LinalgOp> together;
+  auto group = [&] {
+    for (ArrayRef<linalg::LinalgOp> rest = together; !rest.empty();) {
+      std::optional<RowGroup> found = findRowGroup(rest);
+      size_t count = found ? found->parts.size() : 1;
+      if (found) {
+        for (linalg::LinalgOp op : rest.take_front(count - 1))
+          grouped_.insert(op);
+        groups_[rest[count - 1]] = std::move(*found);
+      }
+      rest = rest.drop_front(count);
+    }
+    together.clear();
+  };
+  for (Operation &op : block) {
+    if (isRepeatable(op, written_) || isTakenUp(op))
+      continue;
+    if (auto shared = dyn_cast<linalg::LinalgOp>(op)) {
+      together.push_back(shared);
+      continue;
+    }
+    group();
+    if (isLaunchedLoop(op, written_))
+      findGroups(*cast<scf::ForOp>(op).getBody());
+  }
+  group();
+}
+
 LogicalResult KernelSplitter::planScratch() {
   constexpr uint64_t alignment = 256;
+  DenseSet<Value> unstored;
+  for (const auto &entry : groups_)
+    unstored.insert(entry.second.unstored.begin(), entry.second.unstored.end());
   WalkResult result = kernel_.walk([&](memref::AllocOp op) {
+    if (unstored.contains(op))
+      return WalkResult::advance();
     if (!op.getType().hasStaticShape()) {
       op.emitOpError("expected a buffer of static shape in a kernel of a GPU");
       return WalkResult::interrupt();
@@ -214,11 +182,11 @@ LogicalResult KernelSplitter::makeEntry(Operation *op,
   entry.name = (kernel_.getName() + "_" + Twine(entries_.size())).str();
   entry.loops.assign(loops.begin(), loops.end());
   EntryBuilder maker(module_, kernel_, scratch_, entry.name, loops);
-  if (auto shared = dyn_cast<linalg::LinalgOp>(op)) {
+  if (auto group = groups_.find(op); group != groups_.end()) {
+    entry.work = maker.emitRows(group->second);
+  } else if (auto shared = dyn_cast<linalg::LinalgOp>(op)) {
     linalg::FillOp fill = fillBefore(shared);
     entry.work = maker.emitOnGrid(shared, fill ? fill.value() : Value());
-  } else if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-    entry.work = maker.emitOnGrid(copy);
   } else {
     ++blockEntries_;
     entry.work.blocks = 1;
@@ -234,18 +202,16 @@ LogicalResult KernelSplitter::makeEntries(Block &block,
   for (Operation &op : block) {
     if (isRepeatable(op, written_))
       continue;
-    if (auto loop = dyn_cast<scf::ForOp>(op);
-        loop && tripCount(loop) && launchCount(*loop.getBody(), written_)) {
+    if (isLaunchedLoop(op, written_)) {
+      auto loop = cast<scf::ForOp>(op);
       SmallVector<scf::ForOp> inner(loops);
       inner.push_back(loop);
       if (failed(makeEntries(*loop.getBody(), inner)))
         return failure();
       continue;
     }
-    if (isa<linalg::FillOp>(op))
-      if (auto next = dyn_cast_or_null<linalg::LinalgOp>(op.getNextNode());
-          next && fillBefore(next))
-        continue;
+    if (isTakenUp(op) || grouped_.contains(&op))
+      continue;
     if (failed(makeEntry(&op, loops)))
       return failure();
   }
@@ -254,8 +220,7 @@ LogicalResult KernelSplitter::makeEntries(Block &block,
 
 LogicalResult KernelSplitter::run() {
   hoistBuffers(kernel_);
-  if (failed(planScratch()))
-    return failure();
+  shareCopies(kernel_);
   written_ = writtenBuffers(kernel_);
   Block &body = kernel_.getBody().front();
   // A loop or branch whose results are used, or a load, decides what later
@@ -264,6 +229,10 @@ LogicalResult KernelSplitter::run() {
     return isRepeatable(op, written_) || isShared(op) ||
            (op.getNumRegions() != 0 && op.getNumResults() == 0);
   });
+  if (standAlone)
+    findGroups(body);
+  if (failed(planScratch()))
+    return failure();
   return standAlone ? makeEntries(body, {}) : makeEntry(kernel_, {});
 }
 

@@ -88,12 +88,27 @@ Value Distribution::load(OpOperand &operand, ValueRange ivs) {
   if (!isa<MemRefType>(operand.get().getType()))
     return operand.get();
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  auto place = places_.find(&operand);
+  if (place != places_.end() && !place->second.fromMemory)
+    return builder_.create<memref::LoadOp>(loc_, place->second.tile,
+                                           tileIndex(place->second, ivs));
   auto indices = affine::expandAffineMap(
       builder_, loc_, op.getMatchingIndexingMap(&operand), ivs);
-  return builder_.create<memref::LoadOp>(loc_, operand.get(), *indices);
+  Value element =
+      builder_.create<memref::LoadOp>(loc_, operand.get(), *indices);
+  if (place != places_.end())
+    builder_.create<memref::StoreOp>(loc_, element, place->second.tile,
+                                     tileIndex(place->second, ivs));
+  return element;
 }
 
 void Distribution::store(OpOperand &operand, ValueRange ivs, Value element) {
+  auto place = places_.find(&operand);
+  if (place != places_.end() && place->second.toTile)
+    builder_.create<memref::StoreOp>(loc_, element, place->second.tile,
+                                     tileIndex(place->second, ivs));
+  if (place != places_.end() && !place->second.toMemory)
+    return;
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
   auto indices = affine::expandAffineMap(
       builder_, loc_, op.getMatchingIndexingMap(&operand), ivs);
@@ -212,7 +227,7 @@ WorkSize Distribution::emitParallel(const Iteration &iteration) {
 // Groups of 16 bytes
 //===----------------------------------------------------------------------===//
 
-static bool isVectorElement(Type type) {
+bool cuda::isVectorElement(Type type) {
   return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
          type.isInteger(8) || type.isInteger(16) || type.isInteger(32) ||
          type.isInteger(64);

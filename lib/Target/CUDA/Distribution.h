@@ -28,6 +28,23 @@ struct WorkSize {
   int64_t itemsPerBlock = 0;
 };
 
+/// The operation that joins output `index` of `op` with another partial result;
+/// null if it is none that can be done in any order.
+mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned index);
+
+/// True if vectors may have elements of `type`, and shared memory.
+bool isVectorElement(mlir::Type type);
+
+struct RowGroup;
+struct RowPart;
+
+/// A copy of an operation of a group, and what its only output holds before, or
+/// null.
+struct RowStep {
+  mlir::linalg::LinalgOp op;
+  mlir::Value initial;
+};
+
 /// Writes the loops of linalg operations on buffers for many threads.
 class Distribution {
 public:
@@ -49,6 +66,10 @@ public:
   /// holds before, in place of the bytes in memory. Threads of a block have to
   /// meet afterwards before one reads what another has written.
   WorkSize emit(mlir::linalg::LinalgOp op, mlir::Value initial = {});
+
+  /// Writes one loop over the rows of `group`, in which groups of threads do
+  /// all `steps`, copies of its parts.
+  WorkSize emitRows(const RowGroup &group, llvm::ArrayRef<RowStep> steps);
 
 private:
   using Values = llvm::SmallVector<mlir::Value>;
@@ -88,6 +109,35 @@ private:
   WorkSize emitBlockPerResult(const Iteration &iteration, mlir::Value initial);
   mlir::Value reduceInBlock(mlir::Operation *combiner, mlir::Value partial);
   mlir::Value combine(mlir::Operation *combiner, mlir::Value a, mlir::Value b);
+  mlir::Value sharedBuffer(int64_t elements, mlir::Type type);
+
+  /// Who works on a row: as many threads on each.
+  struct RowWorkers {
+    mlir::Value row, slot; ///< Of all rows, and of those of this block.
+    mlir::Value lane;      ///< Of this thread, among those of the row.
+    mlir::Value exists;    ///< Whether there is such a row; null: there is.
+    int64_t lanes, rowsPerBlock;
+    bool alongRows; ///< Threads that follow one another are on other rows.
+  };
+  /// Where an operand is, if parts of a group hold it in shared memory.
+  struct RowPlace {
+    mlir::Value tile;
+    int64_t elements;                   ///< Per row.
+    llvm::SmallVector<int64_t> strides; ///< In a row of the tile, by loop.
+    /// It is read from memory first; what is written goes to memory, too, and
+    /// to the tile.
+    bool fromMemory, toMemory, toTile;
+  };
+  void placeOperands(const RowGroup &group, llvm::ArrayRef<RowStep> steps);
+  void emitRow(const RowPart &part, const RowStep &step,
+               const RowWorkers &workers);
+  void reduceRow(const RowPart &part, const RowStep &step,
+                 const RowWorkers &workers);
+  Values rowIndices(const RowPart &part, const RowWorkers &workers);
+  void setElement(const RowPart &part, mlir::Value element, Values &ivs);
+  mlir::Value joinLanes(mlir::Operation *combiner, mlir::Value partial,
+                        const RowWorkers &workers);
+  mlir::Value tileIndex(const RowPlace &place, mlir::ValueRange ivs);
 
   mlir::OpBuilder &builder_;
   mlir::Operation *module_;
@@ -96,6 +146,11 @@ private:
   mlir::Location loc_ = mlir::UnknownLoc::get(builder_.getContext());
   llvm::DenseMap<mlir::Value, mlir::Value> pointers_;
   unsigned shared_ = 0;
+  /// Of the rows that are being written: who works on them, the operands that
+  /// are in shared memory, and buffers to join partial results in, by type.
+  const RowWorkers *rowWorkers_ = nullptr;
+  llvm::DenseMap<mlir::OpOperand *, RowPlace> places_;
+  llvm::DenseMap<mlir::Type, mlir::Value> joints_;
 };
 
 } // namespace soap::cuda

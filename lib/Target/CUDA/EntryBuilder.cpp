@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "EntryBuilder.h"
+#include "KernelBuffers.h"
+#include "RowGroups.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -99,8 +101,13 @@ void EntryBuilder::mapArguments(ArrayRef<scf::ForOp> loops) {
   }
 }
 
-/// A buffer of the kernel, in its scratch memory.
+/// A buffer of the kernel, in its scratch memory. One that has no place there
+/// is accessed nowhere, but views of it are made.
 void EntryBuilder::mapBuffer(memref::AllocOp op) {
+  if (!scratch_.offsets.contains(op)) {
+    mapping_.map(op.getResult(), memrefAt(op.getType(), parameter(0), {}));
+    return;
+  }
   Value offset = builder_.create<LLVM::ConstantOp>(
       op.getLoc(), builder_.getI64IntegerAttr(scratch_.offsets.lookup(op)));
   Value pointer = builder_.create<LLVM::GEPOp>(
@@ -131,32 +138,36 @@ void EntryBuilder::requireOperands(Operation *op) {
     require(value);
 }
 
-/// A copy of an operation that threads share; a copy of memory becomes one.
-linalg::LinalgOp EntryBuilder::cloneShared(Operation *op) {
-  requireOperands(op);
-  auto copy = dyn_cast<memref::CopyOp>(op);
-  if (!copy)
-    return cast<linalg::LinalgOp>(builder_.clone(*op, mapping_));
-  int64_t rank = cast<MemRefType>(copy.getTarget().getType()).getRank();
-  SmallVector<AffineMap> maps(2, builder_.getMultiDimIdentityMap(rank));
-  SmallVector<utils::IteratorType> iterators(rank,
-                                             utils::IteratorType::parallel);
-  auto generic = builder_.create<linalg::GenericOp>(
-      copy.getLoc(), mapping_.lookup(copy.getSource()),
-      mapping_.lookup(copy.getTarget()), maps, iterators,
-      [](OpBuilder &nested, Location loc, ValueRange elements) {
-        nested.create<linalg::YieldOp>(loc, elements[0]);
-      });
-  return cast<linalg::LinalgOp>(generic.getOperation());
+/// Says of buffers that several threads write and read, between barriers, that
+/// they are shared: of a pointer without aliases LLVM takes a barrier to leave
+/// alone what it points to.
+void EntryBuilder::shareWritten(function_ref<bool(Value)> isShared) {
+  auto share = [&](unsigned index) {
+    entry_.removeArgAttr(index, LLVM::LLVMDialect::getNoAliasAttrName());
+  };
+  for (Value buffer : writtenBuffers(kernel_)) {
+    if (!isShared(buffer))
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(buffer))
+      share(argument.getArgNumber());
+    else if (scratchPointer_)
+      share(cast<BlockArgument>(scratchPointer_).getArgNumber());
+  }
 }
 
-WorkSize EntryBuilder::emitShared(Operation *op, Value initial) {
-  linalg::LinalgOp shared = cloneShared(op);
+/// A copy of an operation that threads share.
+RowStep EntryBuilder::cloneShared(linalg::LinalgOp op, Value initial) {
+  requireOperands(op);
   if (initial)
     require(initial);
-  WorkSize work =
-      distribution_->emit(shared, initial ? mapping_.lookup(initial) : Value());
-  shared->erase();
+  return {cast<linalg::LinalgOp>(builder_.clone(*op, mapping_)),
+          initial ? mapping_.lookup(initial) : Value()};
+}
+
+WorkSize EntryBuilder::emitShared(linalg::LinalgOp op, Value initial) {
+  RowStep step = cloneShared(op, initial);
+  WorkSize work = distribution_->emit(step.op, step.initial);
+  step.op->erase();
   return work;
 }
 
@@ -164,8 +175,24 @@ WorkSize EntryBuilder::emitOnGrid(linalg::LinalgOp op, Value initial) {
   return emitShared(op, initial);
 }
 
-WorkSize EntryBuilder::emitOnGrid(memref::CopyOp op) {
-  return emitShared(op, {});
+WorkSize EntryBuilder::emitRows(const RowGroup &group) {
+  shareWritten([&](Value buffer) {
+    return !group.tiles.contains(buffer) &&
+           llvm::count_if(group.parts, [&](const RowPart &part) {
+             return llvm::any_of(part.op->getOperands(), [&](Value operand) {
+               return bufferOf(operand) == buffer;
+             });
+           }) > 1;
+  });
+  SmallVector<RowStep> steps;
+  for (const RowPart &part : group.parts) {
+    linalg::FillOp fill = fillBefore(part.op);
+    steps.push_back(cloneShared(part.op, fill ? fill.value() : Value()));
+  }
+  WorkSize work = distribution_->emitRows(group, steps);
+  for (RowStep &step : steps)
+    step.op->erase();
+  return work;
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,16 +245,14 @@ LogicalResult EntryBuilder::emitUniformRegions(Operation &op) {
 LogicalResult EntryBuilder::emitUniform(Operation &op) {
   if (isa<memref::AllocOp>(op)) // Its place is known from the start.
     return success();
-  if (isa<linalg::LinalgOp, memref::CopyOp>(op)) {
+  if (auto shared = dyn_cast<linalg::LinalgOp>(op)) {
     barrier(op.getLoc());
-    emitShared(&op, {});
+    emitShared(shared, {});
     barrier(op.getLoc());
     return success();
   }
   bool hasShared = false;
-  op.walk([&](Operation *inner) {
-    hasShared |= isa<linalg::LinalgOp, memref::CopyOp>(inner);
-  });
+  op.walk([&](linalg::LinalgOp) { hasShared = true; });
   if (op.getNumRegions() == 0) {
     if (isMemoryEffectFree(&op) || isa<memref::LoadOp>(op))
       builder_.clone(op, mapping_);
@@ -260,6 +285,7 @@ LogicalResult EntryBuilder::emitOnBlock(Operation *op) {
   workers_.block = zero;
   workers_.blocks = builder_.create<arith::ConstantIndexOp>(loc, 1);
   distribution_->setWorkers(workers_);
+  shareWritten([](Value) { return true; });
   for (Operation &made : kernel_.getBody().front())
     if (auto buffer = dyn_cast<memref::AllocOp>(made))
       mapBuffer(buffer);

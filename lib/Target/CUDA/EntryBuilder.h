@@ -17,7 +17,8 @@
 
 namespace soap::cuda {
 
-/// Where buffers lie that a kernel makes, in its scratch memory.
+/// Where buffers lie that a kernel makes, in its scratch memory. Those that are
+/// in shared memory alone have no place.
 struct ScratchPlan {
   llvm::DenseMap<mlir::Operation *, uint64_t> offsets; ///< Of memref.alloc.
   uint64_t bytes = 0;
@@ -34,10 +35,11 @@ public:
                const ScratchPlan &scratch, llvm::StringRef name,
                llvm::ArrayRef<mlir::scf::ForOp> loops);
 
-  /// @{ One operation of the kernel, shared by all threads.
+  /// One operation of the kernel, shared by all threads.
   WorkSize emitOnGrid(mlir::linalg::LinalgOp op, mlir::Value initial);
-  WorkSize emitOnGrid(mlir::memref::CopyOp op);
-  /// @}
+
+  /// Several, row by row.
+  WorkSize emitRows(const RowGroup &group);
 
   /// An operation, or the whole kernel, for a grid of one block. Emits an error
   /// if it has what a block cannot do.
@@ -51,8 +53,9 @@ private:
   void mapBuffer(mlir::memref::AllocOp op);
   void require(mlir::Value value);
   void requireOperands(mlir::Operation *op);
-  mlir::linalg::LinalgOp cloneShared(mlir::Operation *op);
-  WorkSize emitShared(mlir::Operation *op, mlir::Value initial);
+  RowStep cloneShared(mlir::linalg::LinalgOp op, mlir::Value initial);
+  WorkSize emitShared(mlir::linalg::LinalgOp op, mlir::Value initial);
+  void shareWritten(llvm::function_ref<bool(mlir::Value)> isShared);
 
   void barrier(mlir::Location loc);
   mlir::LogicalResult emitUniform(mlir::Operation &op);

@@ -92,9 +92,7 @@ WorkSize Distribution::emitThreadPerResult(const Iteration &iteration,
 // A block per result
 //===----------------------------------------------------------------------===//
 
-/// The operation that joins output `index` with another partial result; null if
-/// it is none that can be done in any order.
-static Operation *combinerOf(linalg::LinalgOp op, unsigned index) {
+Operation *cuda::combinerOf(linalg::LinalgOp op, unsigned index) {
   SmallVector<Operation *, 4> combiners;
   if (!matchReduction(op.getRegionOutputArgs(), index, combiners) ||
       combiners.size() != 1 || !arith::getNeutralElement(combiners[0]))
@@ -137,11 +135,9 @@ Value Distribution::combine(Operation *combiner, Value a, Value b) {
   return copy->getResult(0);
 }
 
-/// Joins what the threads of the block have; the result is right in the first
-/// thread. Halves of the block are joined until one is left.
-Value Distribution::reduceInBlock(Operation *combiner, Value partial) {
-  auto type = MemRefType::get({threadsPerBlock}, partial.getType(),
-                              MemRefLayoutAttrInterface(),
+/// A buffer in the shared memory of the block.
+Value Distribution::sharedBuffer(int64_t elements, Type element) {
+  auto type = MemRefType::get({elements}, element, MemRefLayoutAttrInterface(),
                               builder_.getI64IntegerAttr(sharedMemorySpace));
   std::string name = (name_ + "_shared_" + Twine(shared_++)).str();
   {
@@ -151,7 +147,13 @@ Value Distribution::reduceInBlock(Operation *combiner, Value partial) {
         loc_, name, builder_.getStringAttr("private"), type,
         builder_.getUnitAttr(), /*constant=*/false, IntegerAttr());
   }
-  Value shared = builder_.create<memref::GetGlobalOp>(loc_, type, name);
+  return builder_.create<memref::GetGlobalOp>(loc_, type, name);
+}
+
+/// Joins what the threads of the block have; the result is right in the first
+/// thread. Halves of the block are joined until one is left.
+Value Distribution::reduceInBlock(Operation *combiner, Value partial) {
+  Value shared = sharedBuffer(threadsPerBlock, partial.getType());
   builder_.create<memref::StoreOp>(loc_, partial, shared, workers_.thread);
   builder_.create<gpu::BarrierOp>(loc_);
   for (int64_t half = threadsPerBlock / 2; half != 0; half /= 2) {

@@ -14,14 +14,17 @@ func.func @main(%x: tensor<4x100xf32>, %y: tensor<8x1000xf32>) {
 // BUFFERS: memref.alloc() {{.*}}: memref<8xf32>
 
 // The module says what each kernel launches: blocks as the sizes ask for, or as
-// many as there are rows; the maximum and the sum share the scratch memory.
+// many as there are rows. All parts of the softmax are one launch, and what they
+// make for each other is in shared memory.
 // GPU: module @kernels attributes {cuda.kernels = [
 // GPU-SAME: {launches = [{constants = array<i64>, entry = "soap_native_0_relu_0", items = 1024 : i64}], name = "soap_native_0_relu", scratch = 0 : i64}
-// GPU-SAME: {blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0"}
-// GPU-SAME: scratch = 512 : i64
+// GPU-SAME: {blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0"}], name = "soap_native_1_softmax", scratch = 0 : i64}
 
-// A buffer in shared memory per block reduction.
-// GPU: memref.global "private" @{{.*}}_shared_0 : memref<256xf32, 3>
+// Buffers in shared memory: partial results of the threads, the row of x and that
+// of the exponentials, its maximum and its sum.
+// GPU-COUNT-1: memref.global "private" @{{.*}} : memref<256xf32, 3>
+// GPU-COUNT-2: memref.global "private" @{{.*}} : memref<1000xf32, 3>
+// GPU-COUNT-2: memref.global "private" @{{.*}} : memref<1xf32, 3>
 
 // Element-wise: groups of four elements, then what is left.
 // GPU: func.func @soap_native_0_relu_0(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64) attributes {cuda.threads = 256 : i64}
@@ -32,13 +35,23 @@ func.func @main(%x: tensor<4x100xf32>, %y: tensor<8x1000xf32>) {
 // GPU: scf.for
 // GPU: memref.store
 
-// A reduction: a loop of each thread, then halves of the block, with barriers.
-// The fill of the maximum is its first value, and no launch.
-// GPU: func.func @soap_native_1_softmax_0(%{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias})
+// The softmax, a loop over rows: what each thread has of the maximum, then halves
+// of the block, with barriers; the exponentials, their sum, the quotients. Each
+// element is read from memory once, and written once. The fill of the maximum is
+// its first value.
+// GPU: func.func @soap_native_1_softmax_0(%{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}) attributes
 // GPU: scf.for
 // GPU: scf.for
+// GPU-NEXT: memref.load %{{.*}} : memref<8x1000xf32>
+// GPU: memref.store %{{.*}} : memref<1000xf32, 3>
+// GPU-NOT: memref<8x1000xf32>
 // GPU: arith.maximumf
 // GPU: gpu.barrier
+// GPU: math.exp
+// GPU: arith.addf {{.*}} fastmath
+// GPU: arith.divf
+// GPU-NEXT: memref.store %{{.*}} : memref<8x1000xf32>
+// GPU-NOT: memref<8x1000xf32>
 // GPU-NOT: linalg
 
 // NVVM: llvm.mlir.global private @{{.*}}_shared_0() {addr_space = 3 : i32

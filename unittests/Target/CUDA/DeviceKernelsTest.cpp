@@ -22,10 +22,11 @@ using namespace soap::test;
 
 namespace {
 struct OpCase {
-  const char *name;
+  std::string name;
   /// The parameters of a function and its one operation.
-  const char *parameters, *op;
+  std::string parameters, op;
   double relative = 2e-5, absolute = 1e-5;
+  size_t launches = 0; ///< As many; 0: any number.
 };
 
 std::ostream &operator<<(std::ostream &os, const OpCase &test) {
@@ -44,11 +45,14 @@ emulate(const CompiledOps &compiled) {
 
 TEST_P(DeviceKernels, AgreeWithTheCPU) {
   const OpCase &test = GetParam();
-  CompiledOps compiled(std::string("func.func @f(") + test.parameters +
-                       ") {\n" + test.op + "\nreturn }");
+  CompiledOps compiled("func.func @f(" + test.parameters + ") {\n" + test.op +
+                       "\nreturn }");
   ASSERT_EQ(compiled.ops.size(), 1u);
   auto device = emulate(compiled);
   ASSERT_TRUE(static_cast<bool>(device)) << llvm::toString(device.takeError());
+  const NativeKernelCall &call = compiled.calls[0];
+  if (test.launches)
+    EXPECT_EQ((*device)->kernel(call.index).launches.size(), test.launches);
   Operation *op = compiled.ops[0];
   std::vector<TensorBytes> operands, expected;
   for (Value operand : op->getOperands()) {
@@ -65,7 +69,6 @@ TEST_P(DeviceKernels, AgreeWithTheCPU) {
     return all;
   };
   compiled.call(0, pointers(expected));
-  const NativeKernelCall &call = compiled.calls[0];
   // As many blocks as pay, and fewer than that.
   for (uint64_t mostBlocks : {1 << 20, 3, 1}) {
     SCOPED_TRACE("at most " + std::to_string(mostBlocks) + " blocks");
@@ -166,6 +169,68 @@ static const OpCase structured[] = {
 };
 // clang-format on
 
+/// Kernels of several parts that keep to rows, which are one launch: rows of
+/// `extents`, along dim `axis`.
+static OpCase softmax(const std::string &name, const std::string &extents,
+                      int axis, const char *log = "") {
+  std::string type = "tensor<" + extents + "xf32>";
+  return {name,
+          "%x: " + type,
+          "%r = nn.softmax %x {nn.name = \"r\", axis = " +
+              std::to_string(axis) + " : i64" + log + "} : " + type,
+          1e-4,
+          1e-5,
+          /*launches=*/1};
+}
+
+/// The same from dim `axis` on, which with those behind it is `scale`.
+static OpCase layerNorm(const std::string &name, const std::string &extents,
+                        const std::string &scale, int axis) {
+  std::string x = "tensor<" + extents + "xf32>",
+              s = "tensor<" + scale + "xf32>";
+  return {name,
+          "%x: " + x + ", %s: " + s + ", %b: " + s,
+          "%r = nn.layer_norm %x, %s bias %b {nn.name = \"r\", axis = " +
+              std::to_string(axis) + " : i64, epsilon = 1.0e-5 : f32} : (" + x +
+              ", " + s + ", " + s + ") -> " + x,
+          1e-4,
+          1e-4,
+          /*launches=*/1};
+}
+
+static const OpCase rows[] = {
+    softmax("SoftmaxOf1", "700x1", 1),
+    softmax("SoftmaxOf31", "100x31", 1),
+    softmax("SoftmaxOf256", "5x256", 1),
+    softmax("SoftmaxOf1000", "3x1000", 1),
+    softmax("SoftmaxOf5000", "2x5000", 1),
+    softmax("SoftmaxOfOneRow", "1x1000", 1),
+    // More than shared memory has room for.
+    softmax("SoftmaxOf12000", "2x12000", 1),
+    softmax("SoftmaxOfChannels", "2x21x9x11", 1),
+    softmax("SoftmaxOfManyColumns", "5x3300", 0),
+    // A thread per row.
+    softmax("SoftmaxOfPixels", "1x4x128x130", 1),
+    softmax("LogSoftmaxOf31", "100x31", 1, ", log"),
+    softmax("LogSoftmaxOf1000", "3x1000", 1, ", log"),
+    softmax("LogSoftmaxOfChannels", "2x21x9x11", 1, ", log"),
+    layerNorm("LayerNormOf1", "300x1", "1", 1),
+    layerNorm("LayerNormOf31", "50x31", "31", 1),
+    layerNorm("LayerNormOf5000", "2x5000", "5000", 1),
+    layerNorm("LayerNormOfTwoDims", "3x5x60", "5x60", 1),
+    layerNorm("LayerNormOfOneRow", "1x256", "256", 1),
+    {"MeanOfRows", "%x: tensor<9x5x49xf32>",
+     "%r = nn.reduce %x {nn.name = \"r\", kind = #nn.reduce_kind<sum>, axes = "
+     "array<i64: 2>, keepdims = true, scale = 0.25 : f32} : "
+     "(tensor<9x5x49xf32>) -> tensor<9x5x1xf32>",
+     1e-4, 1e-4, /*launches=*/1},
+    {"MeanOfColumns", "%x: tensor<513x70xf32>",
+     "%r = nn.reduce %x {nn.name = \"r\", kind = #nn.reduce_kind<sum>, axes = "
+     "array<i64: 0>, keepdims = false, scale = 0.25 : f32} : "
+     "(tensor<513x70xf32>) -> tensor<70xf32>",
+     1e-4, 1e-4, /*launches=*/1},
+};
+
 static std::string nameOf(const testing::TestParamInfo<OpCase> &info) {
   return info.param.name;
 }
@@ -173,3 +238,4 @@ INSTANTIATE_TEST_SUITE_P(Elementwise, DeviceKernels,
                          testing::ValuesIn(elementwise), nameOf);
 INSTANTIATE_TEST_SUITE_P(Structured, DeviceKernels,
                          testing::ValuesIn(structured), nameOf);
+INSTANTIATE_TEST_SUITE_P(Rows, DeviceKernels, testing::ValuesIn(rows), nameOf);

@@ -7,6 +7,7 @@
 
 #include "EmulatedDevice.h"
 #include "soap/Target/CUDA/EmitPTX.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/Support/MathExtras.h"
@@ -114,6 +115,15 @@ static void emulatedBarrier() { running->meet(); }
 // Code
 //===----------------------------------------------------------------------===//
 
+/// LLVM calls it where the processor has no instruction, and not every
+/// compiler's library has it: from f32 to bf16, to the nearest, of two to the
+/// even one.
+static __bf16 truncateToBF16(float value) {
+  auto bits = bit_cast<uint32_t>(value);
+  bits = value != value ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+  return bit_cast<__bf16>(static_cast<uint16_t>(bits >> 16));
+}
+
 struct Replacement {
   StringLiteral intrinsic, function;
 };
@@ -200,6 +210,7 @@ EmulatedDevice::create(mlir::ModuleOp kernels) {
   define("soap_emulated_block", &emulatedBlock);
   define("soap_emulated_blocks", &emulatedBlocks);
   define("soap_emulated_barrier", &emulatedBarrier);
+  define("__truncsfbf2", &truncateToBF16);
   if (Error error = jit.getMainJITDylib().define(
           orc::absoluteSymbols(std::move(symbols))))
     return std::move(error);

@@ -27,7 +27,14 @@ def DistributeKernelsPass
     per result, in shared memory, if its innermost loop is long and runs along
     memory; else by a thread per result.
 
-    Buffers that a kernel makes are parts of its scratch memory. The kernels
+    Operations that follow one another become one function if at least one of
+    them reduces, and what any of them writes for a row, a result of the
+    reductions, the others read for the same row alone. As many threads as a row
+    pays for do all of them, between barriers, and keep in shared memory what
+    they make for each other.
+
+    Buffers that a kernel makes are parts of its scratch memory, unless they are
+    in shared memory alone. The kernels
     themselves are erased: `cuda.kernels` on the module lists for each one, in
     the order of the kernels, its name, the bytes of its scratch memory and its
     launches (entry, blocks or items per block, constants).

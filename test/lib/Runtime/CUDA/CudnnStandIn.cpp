@@ -331,7 +331,8 @@ static const std::vector<Engine> &engines() {
 
 static constexpr auto engineNumber = CUDNN_ATTR_ENGINE_GLOBAL_INDEX;
 
-static std::string lastError;
+/// Of this thread, as cuDNN keeps it.
+static thread_local std::string lastError;
 
 template <typename Body>
 static cudnnStatus_t guarded(Body body) {

@@ -117,16 +117,21 @@ CUresult Queue::record(Event &event) {
   return CUDA_SUCCESS;
 }
 
-/// The captures that have begun and not ended.
+/// The captures that have begun and not ended, guarded by the scheduler's
+/// mutex: the threads of several devices capture at one time.
 static std::vector<const Capture *> &openCaptures() {
   static auto *captures = new std::vector<const Capture *>;
   return *captures;
 }
 
-CUresult Queue::wait(Event &event) {
+static bool isOpen(const Capture *capture) {
+  Scheduler::Lock lock(Scheduler::get().mutex);
   const auto &open = openCaptures();
-  if (event.capture &&
-      std::find(open.begin(), open.end(), event.capture) == open.end())
+  return std::find(open.begin(), open.end(), capture) != open.end();
+}
+
+CUresult Queue::wait(Event &event) {
+  if (event.capture && !isOpen(event.capture))
     return CUDA_ERROR_CAPTURED_EVENT;
   if (event.capture && !capture_) {
     // The stream takes part in the capture from now on.
@@ -212,6 +217,7 @@ CUresult Queue::beginCapture() {
   own_->queues = {this};
   own_->lanes.resize(1);
   capture_ = own_.get();
+  Scheduler::Lock lock(Scheduler::get().mutex);
   openCaptures().push_back(capture_);
   return CUDA_SUCCESS;
 }
@@ -235,8 +241,11 @@ CUresult Queue::endCapture(std::unique_ptr<Capture> &capture) {
   if (!own_)
     return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   capture = std::move(own_);
-  auto &open = openCaptures();
-  open.erase(std::find(open.begin(), open.end(), capture.get()));
+  {
+    Scheduler::Lock lock(Scheduler::get().mutex);
+    auto &open = openCaptures();
+    open.erase(std::find(open.begin(), open.end(), capture.get()));
+  }
   for (Queue *queue : capture->queues)
     queue->capture_ = nullptr;
   if (!isJoined(*capture)) {

@@ -1,0 +1,76 @@
+// RUN: soap-opt %s -split-input-file --pass-pipeline='builtin.module(native-build-kernels,builtin.module(cuda-kernels-to-nvvm{level=gpu}))' -mlir-print-local-scope | FileCheck %s
+
+// Tests that parts which keep to their rows are one launch, with a block per row
+// where rows are long and few, and without scratch memory.
+// CHECK: cuda.kernels = [
+// CHECK-SAME: {launches = [{blocks = 8 : i64, constants = array<i64>, entry = "soap_native_0_softmax_0"}], name = "soap_native_0_softmax", scratch = 0 : i64}
+// CHECK-SAME: {launches = [{blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0"}], name = "soap_native_1_softmax", scratch = 0 : i64}
+// CHECK-SAME: {launches = [{blocks = 4 : i64, constants = array<i64>, entry = "soap_native_2_layer_norm_0"}], name = "soap_native_2_layer_norm", scratch = 0 : i64}
+// CHECK-SAME: {launches = [{blocks = 5 : i64, constants = array<i64>, entry = "soap_native_3_reduce_0"}], name = "soap_native_3_reduce", scratch = 0 : i64}
+func.func @few(%x: tensor<8x1000xf32>, %y: tensor<4x5x60xf32>, %s: tensor<5x60xf32>, %z: tensor<4x5x9x9xf32>) {
+  %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : tensor<8x1000xf32>
+  %1 = nn.softmax %x {nn.name = "b", axis = 1 : i64, log} : tensor<8x1000xf32>
+  %2 = nn.layer_norm %y, %s {nn.name = "c", axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<4x5x60xf32>, tensor<5x60xf32>) -> tensor<4x5x60xf32>
+  %3 = nn.reduce %z {nn.name = "d", kind = #nn.reduce_kind<sum>, axes = array<i64: 0, 2, 3>, keepdims = true, scale = 0.25 : f32} : (tensor<4x5x9x9xf32>) -> tensor<1x5x1x1xf32>
+  return
+}
+
+// -----
+
+// Tests that short rows share a block, and that many long ones leave each thread
+// four elements: 128 rows of 2 threads, then one of 256.
+// CHECK: {launches = [{blocks = 1024 : i64,{{[^]]*}}]
+// CHECK-SAME: {launches = [{blocks = 4096 : i64,{{[^]]*}}]
+func.func @many(%x: tensor<131072x8xf32>, %y: tensor<4096x1024xf32>) {
+  %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : tensor<131072x8xf32>
+  %1 = nn.softmax %y {nn.name = "b", axis = 1 : i64} : tensor<4096x1024xf32>
+  return
+}
+
+// -----
+
+// Tests that threads which follow one another take neighbouring rows where these
+// lie next to each other, 8 of them in a block, or each of 256 threads its own,
+// without a barrier.
+// CHECK: {launches = [{blocks = 25 : i64,{{[^]]*}}]
+// CHECK-SAME: {launches = [{blocks = 64 : i64,{{[^]]*}}]
+// CHECK: func.func @soap_native_1_softmax_0
+// CHECK-NOT: gpu.barrier
+// CHECK: math.exp
+// CHECK-NOT: gpu.barrier
+// CHECK: return
+func.func @along(%x: tensor<2x21x10x10xf32>, %y: tensor<1x4x128x128xf32>) {
+  %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : tensor<2x21x10x10xf32>
+  %1 = nn.softmax %y {nn.name = "b", axis = 1 : i64} : tensor<1x4x128x128xf32>
+  return
+}
+
+// -----
+
+// Tests that a row too long for shared memory is read again: what threads write
+// for each other may have other names then.
+// CHECK: {launches = [{blocks = 2 : i64,{{[^]]*}}], name = "soap_native_0_softmax", scratch = 0 : i64}
+// CHECK: func.func @soap_native_0_softmax_0(%{{.*}}: !llvm.ptr {llvm.noalias}, %{{[^:]*}}: !llvm.ptr) attributes
+func.func @long(%x: tensor<2x12000xf32>) {
+  %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : tensor<2x12000xf32>
+  return
+}
+
+// -----
+
+// Tests that the whole grid shares very long rows, part by part.
+// CHECK: {launches = [{{.*}}entry = "soap_native_0_softmax_0"}, {{.*}}entry = "soap_native_0_softmax_1"},
+func.func @longer(%x: tensor<2x100000xf32>) {
+  %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : tensor<2x100000xf32>
+  return
+}
+
+// -----
+
+// Tests that a part which reads what another one has written in other rows is a
+// launch of its own: windows overlap.
+// CHECK: {launches = [{{.*}}entry = "soap_native_0_lrn_0"}, {{.*}}entry = "soap_native_0_lrn_1"}
+func.func @windows(%x: tensor<1x8x4x4xf32>) {
+  %0 = nn.lrn %x {nn.name = "a", size = 5 : i64, alpha = 1.0 : f32, beta = 0.75 : f32, bias = 1.0 : f32} : tensor<1x8x4x4xf32>
+  return
+}
