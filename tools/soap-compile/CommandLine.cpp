@@ -77,7 +77,7 @@ static llvm::Error check(CommandLine &line, const Texts &texts) {
                    texts.emit + "'");
   options.emit = *emit;
   if (*emit != Emit::SharedObject)
-    line.levelOutput = texts.output;
+    line.levelOutput = texts.output == "-" ? "" : texts.output;
   else if (texts.output.empty())
     options.output = llvm::sys::path::stem(line.source.path).str() + ".so";
   else
@@ -110,7 +110,7 @@ static void declareOutput(CLI::App &app, CommandLine &line, Texts &texts) {
   app.add_option("-o,--output", texts.output,
                  "Shared library to write (default: the model's name, in the "
                  "working directory); its weights go beside it. With --emit, "
-                 "the file for what is printed")
+                 "the file for what is printed (-: standard output)")
       ->type_name("OUT.so");
   app.add_option("--emit", texts.emit,
                  "Stop at a level and print it: so, nn, strategy, soap, "

@@ -1,7 +1,7 @@
 // A layer as exporters write it, weights (F, K) and their transpose. Neither the
 // step nor the gradient of the weights transposes anything.
 
-// RUN: soap-compile %s --train=sgd --loss=mean-squared-error --no-eval --emit=nn \
+// RUN: soap-compile %s --train=sgd --loss=mean-squared-error --no-eval --emit=nn -o - \
 // RUN:   | FileCheck %s --implicit-check-not=nn.transpose
 
 // CHECK: nn.matmul {{.*}} transpose_b} : (tensor<5x2x3xf32>, tensor<4x3xf32>)
