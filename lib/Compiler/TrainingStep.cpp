@@ -86,6 +86,8 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
               passes.addNestedPass<func::FuncOp>(
                   nn::createUnrollRNNPass(unroll));
             }
+            // Nor is there a gradient of what products read through.
+            passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
             passes.addPass(nn::createBuildTrainingStepPass(how));
           },
           "training step", Kind::BadInput))
