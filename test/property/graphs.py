@@ -49,7 +49,8 @@ class Graph:
 class Builder:
     """Collects nodes. Tensors are known by name with their shapes."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, only=None):
+        self.only = only  # The operators that there may be; None: all.
         self.rng = random.Random(f"graph {seed}")
         self.values = np.random.default_rng(abs(hash_of(seed)))
         self.opset = self.rng.choice(OPSETS)
@@ -225,9 +226,10 @@ def draw_shape(rng):
     return (rng.randint(4, 40),)
 
 
-def draw(seed):
-    """One graph; nothing says yet that its values are tame."""
-    builder = Builder(seed)
+def draw(seed, only=None):
+    """One graph, of all operators or of some; nothing says yet that its values are
+    tame."""
+    builder = Builder(seed, only)
     builder.add_input(draw_shape(builder.rng))
     for _ in range(builder.rng.choice([0, 0, 1, 2])):
         shape = builder.rng.choice(list(builder.shapes.values()))

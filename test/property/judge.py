@@ -18,7 +18,7 @@ LARGEST_NARROW_ECHO = NARROW_TOLERANCE / 4
 # Products, and operators that change an output little where operands change little.
 PRODUCTS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 SMOOTH = PRODUCTS | {
-    "Add", "AveragePool", "BatchNormalization", "Concat", "Elu", "Expand", "Flatten", "Gelu",
+    "Constant", "Add", "AveragePool", "BatchNormalization", "Concat", "Elu", "Expand", "Flatten", "Gelu",
     "GlobalAveragePool", "HardSigmoid", "Identity", "LayerNormalization", "LeakyRelu", "MaxPool",
     "Mean", "Mul", "Neg", "Pad", "PRelu", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Selu",
     "Sigmoid", "Slice", "Softmax", "Softplus", "Softsign", "Split", "Squeeze", "Sub", "Sum",

@@ -51,11 +51,11 @@ def combination(function):
 
 
 def add_any(b):
-    """Adds one random operator, if it fits."""
-    if b.chance(0.07):
+    """Adds one random operator, if it fits; of those that the builder may take."""
+    if not b.only and b.chance(0.07):
         return b.rng.choice(COMBINATIONS)(b)
     names = sorted(name for name, (since, until) in SETS.items()
-                   if since <= b.opset <= until)
+                   if since <= b.opset <= until and (not b.only or name in b.only))
     name, = b.rng.choices(names, [WEIGHTS.get(name, 1) for name in names])
     return FUNCTIONS[name](b, name)
 

@@ -7,6 +7,7 @@
 
 #include "OpSupport.h"
 #include "soap/Dialect/NN/IR/LaunchedLate.h"
+#include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -159,6 +160,16 @@ void soap::nn::detail::addPartLoops(Operation *op, PartitionSpec &spec) {
 // Defaults of the interface
 //===----------------------------------------------------------------------===//
 
+/// A planted fault: the scale of an update, which skips no step.
+static Value neverZero(OpBuilder &builder, Operation *op, Value scale) {
+  auto type = cast<RankedTensorType>(scale.getType());
+  Value least = createSplat(builder, op, ".least", type,
+                            builder.getFloatAttr(type.getElementType(), 1e-30));
+  auto positive = builder.create<MaxOp>(op->getLoc(), type, scale, least);
+  setName(positive, (getName(op) + ".scale").str());
+  return positive;
+}
+
 FailureOr<SmallVector<Value>>
 soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
                              ArrayRef<Value> operands, const LocalTile &tile) {
@@ -181,6 +192,10 @@ soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
   SmallVector<Type> types;
   for (auto [result, box] : llvm::zip_equal(op->getResults(), tile.resultBoxes))
     types.push_back(localType(result.getType(), box));
+  if (auto update = dyn_cast<SGDOp>(op);
+      update && update.getScale() && !tile.tile.empty() &&
+      tile.tile.front().lo > 0 && SOAP_FAULT("update-not-skipped"))
+    present.back() = neverZero(builder, op, present.back());
 
   NamedAttrList attributes(op->getDiscardableAttrDictionary());
   attributes.erase(partsAttrName); // A task is one part.
