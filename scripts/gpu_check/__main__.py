@@ -47,7 +47,10 @@ def parse():
     pack.add_argument("--networks", default="all", metavar="NAME,...",
                       help="networks of the checks (default: all; none)")
     pack.add_argument("--measured", default="all", metavar="NAME,...",
-                      help="networks of the figures (default: all; none)")
+                      help="networks of the figures (default: all; none; lenet5, which is "
+                      "small, to try them)")
+    pack.add_argument("--batches", default="1,64", metavar="N,...",
+                      help="batch sizes of the figures (default: 1,64)")
     arguments = parser.parse_args()
     if not (arguments.pack or arguments.check or arguments.figures or arguments.list):
         parser.error("expected --pack, --check, --figures or --list")

@@ -35,7 +35,8 @@ MEASURED = {
     "bert_large": (128, True),
     "gpt2_medium": (128, True),
 }
-BATCHES = (1, 64)
+# Others that may be named, to try the figures where steps take long.
+TRIED = {"lenet5": (0, True)}
 
 
 def build(compiler, name, network, options):
@@ -87,7 +88,7 @@ def check_jobs(compiler, names):
 
 
 def figure_case(compiler, network, batch):
-    seq, compiled = MEASURED[network]
+    seq, compiled = {**MEASURED, **TRIED}[network]
     name = f"{network}-batch{batch}-f32"
     options = [f"--batch={batch}", *([f"--seq={seq}"] if seq else [])]
     model = build(compiler, name, network, options)
@@ -97,6 +98,6 @@ def figure_case(compiler, network, batch):
              "inputs": recipes(model)}]
 
 
-def figure_jobs(compiler, names):
+def figure_jobs(compiler, names, batches):
     return [lambda network=network, batch=batch: figure_case(compiler, network, batch)
-            for network in names for batch in BATCHES]
+            for network in names for batch in batches]

@@ -71,13 +71,20 @@ def commit():
     return output.stdout.strip() or "no commit"
 
 
-def names(text, known):
-    """The value of --networks or --measured."""
+def names(text, known, others=()):
+    """The value of --networks or --measured: all are those that are known."""
     chosen = {"all": list(known), "none": []}.get(text, text.split(","))
     for name in chosen:
-        if name not in known:
-            raise PackError(f"expected one of {', '.join(known)}, got: {name}")
+        if name not in (*known, *others):
+            raise PackError(f"expected one of {', '.join((*known, *others))}, got: {name}")
     return chosen
+
+
+def numbers(text):
+    """The value of --batches."""
+    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", text):
+        raise PackError(f"expected batch sizes such as 1,64, got: {text}")
+    return [int(word) for word in text.split(",")]
 
 
 def compile_all(jobs):
@@ -96,11 +103,12 @@ def compile_all(jobs):
 
 def make_manifest(arguments, compiler):
     networks = names(arguments.networks, network_cases.CHECKED)
-    measured = names(arguments.measured, network_cases.MEASURED)
+    measured = names(arguments.measured, network_cases.MEASURED, network_cases.TRIED)
+    batches = numbers(arguments.batches)
     kernels = compile_all(graph_cases.kernel_jobs(compiler, arguments.kernels))
     strategies = compile_all(graph_cases.strategy_jobs(compiler, arguments.strategies))
     networks = compile_all(network_cases.check_jobs(compiler, networks))
-    figures = compile_all(network_cases.figure_jobs(compiler, measured))
+    figures = compile_all(network_cases.figure_jobs(compiler, measured, batches))
     checks = {"kernels": kernels, "networks": networks, "strategies": strategies,
               "nccl": [item for item in strategies if item["collectives"]][:OVER_NCCL],
               "sanitizer": (kernels + strategies)[:SANITIZED]}

@@ -1,7 +1,9 @@
 """Times a step of a network in PyTorch: the counterpart of one of the zoo, in a
 process of its own. Prints one JSON object.
 
-Usage: torch_step.py NETWORK BATCH SEQ f32|tf32|bf16 eager|compile
+Usage: torch_step.py NETWORK BATCH SEQ f32|tf32|bf16 eager|compile [cpu]
+
+The last argument is for trying this where no GPU is: the step is one of the CPU.
 """
 
 import importlib
@@ -63,11 +65,28 @@ class LanguageModel(torch.nn.Module):
         return self.projection(self.lstm(self.embedding(words))[0])
 
 
+class LeNet5(torch.nn.Sequential):
+    """LeCun et al., 1998, section II.B, as the zoo has it."""
+
+    def __init__(self):
+        nn = torch.nn
+        super().__init__(
+            nn.Conv2d(1, 6, 5), nn.Tanh(), nn.AvgPool2d(2),
+            nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2),
+            nn.Conv2d(16, 120, 5), nn.Tanh(), nn.Flatten(),
+            nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10))
+
+
+def lenet5(batch, _):
+    return LeNet5(), (torch.randn(batch, 1, 32, 32),)
+
+
 def rnnlm(batch, seq):
     return LanguageModel(10000, 2048), (torch.randint(0, 10000, (seq, batch)),)
 
 
 NETWORKS = {
+    "lenet5": lenet5,
     "resnet50": image_network("resnet50", 224),
     "resnet101": image_network("resnet101", 224),
     "inception_v3": image_network("inception_v3", 299),
@@ -78,9 +97,39 @@ NETWORKS = {
 }
 
 
+def place(model, inputs, device, precision):
+    """The model and its inputs on the device, floats as `precision` has them."""
+    model = model.eval().to(device)
+    inputs = [x.to(device) for x in inputs]
+    if precision == "bf16":
+        model = model.bfloat16()
+        inputs = [x.bfloat16() if x.is_floating_point() else x for x in inputs]
+    return model, inputs
+
+
+def measure(step, inputs, synchronize):
+    """Seconds of steps, after some for warming up; fewer than STEPS of them where these
+    take more than SECONDS."""
+    times, end = [], None
+    with torch.inference_mode():
+        for number in range(WARMUP + STEPS):
+            synchronize()
+            start = time.perf_counter()
+            step(*inputs)
+            synchronize()
+            if number >= WARMUP:
+                times.append(time.perf_counter() - start)
+            if number == WARMUP:
+                end = time.perf_counter() + SECONDS
+            if end and time.perf_counter() > end:
+                break
+    return times
+
+
 def main():
-    name, batch, seq, precision, mode = sys.argv[1:]
-    if not torch.cuda.is_available():
+    name, batch, seq, precision, mode, *device = sys.argv[1:]
+    on_cpu = device == ["cpu"]
+    if not on_cpu and not torch.cuda.is_available():
         missing("a GPU that PyTorch sees")
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
@@ -88,29 +137,12 @@ def main():
     torch.backends.cudnn.benchmark = True
     model, inputs = NETWORKS[name](int(batch), int(seq))
     parameters = sum(p.numel() for p in model.parameters())
-    model = model.eval().cuda()
-    if precision == "bf16":
-        model = model.bfloat16()
-    inputs = [x.cuda() if x.dtype == torch.int64 or precision != "bf16"
-              else x.cuda().bfloat16() for x in inputs]
+    model, inputs = place(model, inputs, "cpu" if on_cpu else "cuda", precision)
     step = torch.compile(model, mode="max-autotune") if mode == "compile" else model
-    times = []
-    with torch.inference_mode():
-        end = None
-        for number in range(WARMUP + STEPS):
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            step(*inputs)
-            torch.cuda.synchronize()
-            if number >= WARMUP:
-                times.append(time.perf_counter() - start)
-            if number == WARMUP:
-                end = time.perf_counter() + SECONDS
-            if end and time.perf_counter() > end:
-                break
+    times = measure(step, inputs, (lambda: None) if on_cpu else torch.cuda.synchronize)
     print(json.dumps({"ms": 1e3 * statistics.median(times), "steps": len(times),
                       "parameters": parameters, "torch": torch.__version__,
-                      "peak_bytes": torch.cuda.max_memory_allocated()}))
+                      "peak_bytes": 0 if on_cpu else torch.cuda.max_memory_allocated()}))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ int64_t RowGroup::rowsPerBlock() const {
 /// An operation of which the group's threads may each do a share: it writes its
 /// outputs alone, and joins partial results in any order.
 static bool canShare(linalg::LinalgOp op) {
-  if (op.hasDynamicShape())
+  if (op.hasDynamicShape() || llvm::is_contained(op.getStaticLoopRanges(), 0))
     return false;
   WalkResult walk = op.getBlock()->walk([](Operation *inner) {
     bool isPlain = isMemoryEffectFree(inner) || isa<memref::LoadOp>(inner);
