@@ -86,3 +86,46 @@ void LaneSchedule::place(const Strategy &strategy, int32_t node, int64_t nodeNs,
   endNs_[node] = freeNs_[best] = bestNs;
   lanes_.move(config, best);
 }
+
+std::vector<bool>
+detail::leadersAlone(const OperatorGraph &graph,
+                     llvm::function_ref<bool(int32_t)> isPreparation) {
+  // The longest ways to a node and from it, in leaders. Operands come first.
+  int32_t count = graph.numNodes();
+  std::vector<int32_t> before(count, 0), behind(count, 0);
+  auto counts = [&](int32_t id) {
+    return graph.node(id).role == NodeRole::Compute && graph.isLeader(id) &&
+           !isPreparation(id);
+  };
+  int32_t longest = 0;
+  for (int32_t id = 0; id < count; ++id) {
+    for (int32_t value : graph.node(id).operands) {
+      int32_t producer = graph.value(value).producer;
+      before[id] = std::max(before[id], before[producer] + counts(producer));
+    }
+    longest = std::max(longest, before[id] + counts(id));
+  }
+  for (int32_t id = count; id-- > 0;)
+    for (int32_t value : graph.node(id).operands) {
+      int32_t producer = graph.value(value).producer;
+      behind[producer] = std::max(behind[producer], behind[id] + counts(id));
+    }
+  // Where every leader has a depth of its own behind what it reads, a node can
+  // have any depth from before[] to longest - 1 - behind[]. A node on a longest
+  // way has one alone; what it depends on has lower ones, what depends on it
+  // has higher ones, and of the others some can have the same.
+  std::vector<int32_t> change(longest + 1, 0);
+  for (int32_t id = 0; id < count; ++id)
+    if (counts(id)) {
+      ++change[before[id]];
+      --change[longest - behind[id]];
+    }
+  std::vector<int32_t> atDepth;
+  for (int32_t depth = 0, open = 0; depth < longest; ++depth)
+    atDepth.push_back(open += change[depth]);
+  std::vector<bool> result(count, false);
+  for (int32_t id = 0; id < count; ++id)
+    result[id] = counts(id) && before[id] + 1 + behind[id] == longest &&
+                 atDepth[before[id]] == 1;
+  return result;
+}

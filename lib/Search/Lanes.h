@@ -15,6 +15,7 @@
 #define SOAP_LIB_SEARCH_LANES_H
 
 #include "soap/Search/Strategy.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace soap::detail {
 
@@ -71,6 +72,12 @@ private:
   std::vector<double> freeNs_; ///< Per lane.
   std::vector<double> endNs_;  ///< Per node; 0: not placed.
 };
+
+/// Per node, whether nothing can run beside it: it leads a group of compute
+/// nodes and, of all other leaders, each depends on it or it on them. Nodes
+/// that prepare weights (`isPreparation`) do not count.
+std::vector<bool> leadersAlone(const OperatorGraph &graph,
+                               llvm::function_ref<bool(int32_t)> isPreparation);
 
 } // namespace soap::detail
 

@@ -7,6 +7,7 @@
 
 #include "DegreesCosts.h"
 #include "Hashing.h"
+#include "Lanes.h"
 #include "Proposals.h"
 #include "ValueClasses.h"
 #include "llvm/ADT/DenseMap.h"
@@ -127,7 +128,10 @@ RepeatedGroups::RepeatedGroups(const OperatorGraph &graph,
 ProposalTables::ProposalTables(const SearchProblem &problem,
                                const ConfigurationSpace &space)
     : repeated(problem.graph, space), followers(problem.graph),
-      shared(problem.graph) {
+      shared(problem.graph),
+      isAlone(leadersAlone(problem.graph, [&](int32_t node) {
+        return followers.isPreparation(node);
+      })) {
   for (const std::vector<int64_t> &ns : nodeCosts(problem))
     nodeNs.push_back(*llvm::min_element(ns));
 }

@@ -6,21 +6,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "Proposals.h"
-#include "Change.h"
-#include "Lanes.h"
-#include <cmath>
+#include "DrawnChange.h"
 
 using namespace soap;
 using namespace soap::detail;
 using llvm::SmallVector;
 
 namespace {
-class Proposal : public Change {
+class Proposal : public DrawnChange {
 public:
   Proposal(const ProposalContext &context, Strategy &strategy, Random &random,
            Edit &edit)
-      : Change(context, strategy, edit), topology_(context.topology),
-        others_(context.others), random_(random) {}
+      : DrawnChange(context, strategy, random, edit), others_(context.others) {}
 
   bool make(ProposalKind kind, const ProposalTables &tables) {
     size_t index = random_.below(space().groups().size());
@@ -48,7 +45,7 @@ public:
       shift(index);
       break;
     case ProposalKind::Lanes:
-      lanes(index, tables);
+      proposeLanes(*this, tables, index);
       break;
     case ProposalKind::Cross:
       cross(index);
@@ -96,29 +93,6 @@ private:
     set(group, config);
   }
 
-  /// From one to all, every order of magnitude with the same probability.
-  size_t anyLength(size_t all) {
-    double length =
-        std::exp(random_.uniform() * std::log(static_cast<double>(all) + 1));
-    return std::min(static_cast<size_t>(length), all);
-  }
-
-  /// A grid; one in two splits a single loop, as most good ones do. Now and
-  /// then any configuration, or a grid with its devices in any order: unequal
-  /// devices want other sets than rows.
-  Configuration sampleGrid(int32_t group) {
-    uint64_t unusual = random_.below(16);
-    if (unusual == 0)
-      return space().sample(group, random_);
-    Configuration config = random_.below(2) == 0
-                               ? space().sampleSimple(group, random_)
-                               : space().sampleStructured(group, random_);
-    if (unusual == 1)
-      for (size_t i = config.devices.size(); i > 1; --i)
-        std::swap(config.devices[i - 1], config.devices[random_.below(i)]);
-    return config;
-  }
-
   /// One grid for a stretch of the graph: those that have the same loops split
   /// them, the others stay where their operands are.
   void stretch(size_t index) {
@@ -136,44 +110,6 @@ private:
         set(groups[i], *same);
       else
         followMain(groups[i]);
-    }
-  }
-
-  /// A stretch of the graph on parts of the machine of equal size: operations
-  /// that do not depend on each other can run side by side.
-  void lanes(size_t index, const ProposalTables &tables) {
-    llvm::ArrayRef<int32_t> groups = space().groups();
-    size_t length =
-        random_.below(4) == 0 ? groups.size() : anyLength(groups.size());
-    index -= std::min(index, static_cast<size_t>(random_.below(length)));
-    int32_t first = groups[index];
-    std::optional<Configuration> config = samplePart(first);
-    if (!config)
-      return;
-    auto width = static_cast<int32_t>(config->degrees.numTasks());
-    int32_t block = 1;
-    if (random_.below(3) == 0)
-      block = width;
-    else
-      while (width % (2 * block) == 0 && random_.below(2) == 0)
-        block *= 2;
-    Lanes lanes(space().numDevices(), width, block);
-    for (auto [place, device] : llvm::enumerate(config->devices))
-      device = lanes.device(0, static_cast<int32_t>(place));
-    LaneSchedule schedule(graph(), topology_, lanes,
-                          0.5 + 3 * random_.uniform());
-    for (size_t i = index; i < std::min(groups.size(), index + length); ++i) {
-      int32_t node = leader(groups[i]);
-      if (tables.followers.isPreparation(node))
-        continue;
-      auto own =
-          i == index ? config : space().sameAs(groups[i], first, *config);
-      if (!own)
-        own = whereMainIs(groups[i]);
-      if (!own)
-        continue;
-      schedule.place(strategy(), node, tables.nodeNs[node], *own);
-      set(groups[i], *own);
     }
   }
 
@@ -285,20 +221,6 @@ private:
     }
   }
 
-  /// A grid with fewer tasks than there are devices, a divisor of their number.
-  std::optional<Configuration> samplePart(int32_t group) {
-    int32_t devices = space().numDevices();
-    for (int tries = 0; tries < 8; ++tries) {
-      Configuration config = random_.below(2) == 0
-                                 ? space().sampleSimple(group, random_)
-                                 : space().sampleStructured(group, random_);
-      int64_t tasks = config.degrees.numTasks();
-      if (tasks < devices && devices % tasks == 0)
-        return config;
-    }
-    return std::nullopt;
-  }
-
   /// The same for all groups that are alike: of one group, a grid or what it
   /// has; or of a stretch of the graph, what it has.
   void repeat(size_t index, const RepeatedGroups &repeated) {
@@ -405,9 +327,7 @@ private:
     }
   }
 
-  const Topology &topology_;
   llvm::ArrayRef<const Strategy *> others_;
-  Random &random_;
 };
 } // namespace
 

@@ -70,6 +70,8 @@ struct ProposalTables {
   SharedParameters shared;
   /// Per node, what it takes if it is not split, on the device that is fastest.
   std::vector<int64_t> nodeNs;
+  /// Per node: leadersAlone().
+  std::vector<bool> isAlone;
   /// Costs of operations and pairs, or null.
   std::unique_ptr<CostTables> sums;
 

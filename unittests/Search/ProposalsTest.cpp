@@ -154,6 +154,98 @@ TEST(SharedParameters, AreReadByTheSameLayer) {
   }
 }
 
+/// Operations in a row, and now and then two branches of different lengths.
+OperatorGraph forksAndJoins(uint64_t seed) {
+  GraphBuilder builder;
+  Random random(seed, 0, 0);
+  int32_t count = 0;
+  auto row = [&](int32_t value, uint64_t length) {
+    for (uint64_t i = 0; i < length; ++i)
+      value = builder.relu("row" + std::to_string(count++), value);
+    return value;
+  };
+  int32_t value = builder.input("x", {16, 32});
+  for (int block = 0; block < 4; ++block) {
+    value = row(value, 1 + random.below(2));
+    int32_t branch = row(value, 1 + random.below(3));
+    value = builder.add("join" + std::to_string(count++), branch,
+                        row(value, random.below(3)));
+  }
+  builder.output("y", value);
+  return builder.finish();
+}
+
+/// What is alone, by all ways through the graph.
+TEST(Lanes, NothingRunsBesideWhatIsAlone) {
+  size_t numAlone = 0, numOthers = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    OperatorGraph graph = seed == 0   ? inception(8, 2)
+                          : seed < 15 ? randomGraph(seed)
+                                      : forksAndJoins(seed);
+    Followers followers(graph);
+    auto counts = [&](int32_t id) {
+      return graph.node(id).role == NodeRole::Compute && graph.isLeader(id) &&
+             !followers.isPreparation(id);
+    };
+    // Operands have lower numbers.
+    std::vector<std::vector<bool>> needs;
+    for (int32_t id = 0; id < graph.numNodes(); ++id) {
+      auto &own = needs.emplace_back(graph.numNodes(), false);
+      for (int32_t value : graph.node(id).operands) {
+        int32_t producer = graph.value(value).producer;
+        own[producer] = true;
+        for (int32_t other = 0; other < id; ++other)
+          own[other] = own[other] || needs[producer][other];
+      }
+    }
+    std::vector<bool> alone = leadersAlone(
+        graph, [&](int32_t id) { return followers.isPreparation(id); });
+    for (int32_t id = 0; id < graph.numNodes(); ++id) {
+      bool expected = counts(id);
+      for (int32_t other = 0; expected && other < graph.numNodes(); ++other)
+        expected = other == id || !counts(other) || needs[id][other] ||
+                   needs[other][id];
+      ASSERT_EQ(alone[id], expected) << "seed " << seed << ", node " << id;
+      ++(expected ? numAlone : numOthers);
+    }
+  }
+  EXPECT_GT(numAlone, 30u);
+  EXPECT_GT(numOthers, 30u);
+}
+
+/// What two branches read is split over all devices, and each branch has every
+/// second one: nothing comes from further away than the next device.
+TEST(Lanes, TakeTurnsBehindWhatIsAlone) {
+  GraphBuilder builder;
+  int32_t x = builder.matmul("stem", builder.input("x", {64, 32}),
+                             builder.parameter("w", {32, 32}));
+  int32_t a = builder.matmul("a", x, builder.parameter("v", {32, 32}));
+  int32_t b = builder.matmul("b", x, builder.parameter("u", {32, 32}));
+  builder.output("y", builder.add("sum", a, b));
+  OperatorGraph graph = builder.finish();
+  Topology machine = plainMachine(4);
+  CostModel costs;
+  ConfigurationSpace space(graph, machine);
+  ProposalTables tables({graph, machine, costs}, space);
+  ProposalContext context{graph, machine, space};
+  size_t found = 0;
+  for (uint64_t step = 0; step < 2000; ++step) {
+    Strategy strategy = singleDevice(graph, machine);
+    Random random(1, 0, step);
+    Edit edit;
+    if (!propose(context, tables, ProposalKind::Lanes, strategy, random, edit))
+      continue;
+    auto has = [&](const char *name, llvm::ArrayRef<int32_t> devices) {
+      return llvm::ArrayRef<int32_t>(
+                 strategy.configs[graph.find(name)].devices) == devices;
+    };
+    found +=
+        has("stem", {0, 1, 2, 3}) && ((has("a", {0, 2}) && has("b", {1, 3})) ||
+                                      (has("a", {1, 3}) && has("b", {0, 2})));
+  }
+  EXPECT_GT(found, 5u);
+}
+
 TEST(Lanes, AreDisjointAndCoverTheMachine) {
   for (int32_t devices : {6, 16})
     for (int32_t width = 1; width <= devices; ++width)
