@@ -112,8 +112,15 @@ public:
                             reinterpret_cast<char *>(results[d].data()));
           stream.synchronize();
         } catch (const std::exception &error) {
-          std::lock_guard<std::mutex> lock(mutex);
-          errors.insert(error.what());
+          {
+            std::lock_guard<std::mutex> lock(mutex);
+            errors.insert(error.what());
+          }
+          // What was enqueued before ends while its memory is there.
+          try {
+            stream.synchronize();
+          } catch (const std::exception &) {
+          }
         }
       });
     for (std::thread &thread : threads)

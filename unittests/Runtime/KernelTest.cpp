@@ -118,7 +118,7 @@ static std::vector<ChannelsLast> ordersOf(const Op &op) {
 /// Relative to the largest value of the result.
 template <typename Op>
 static void check(Op op, const std::vector<Tensor> &x, const Shape &resultShape,
-                  double tolerance = 2e-5) {
+                  double tolerance = 2e-5, bool mayBeReference = false) {
   Tensor expected = reference(op, x, resultShape);
   double scale = 0;
   for (double value : expected.values)
@@ -129,7 +129,8 @@ static void check(Op op, const std::vector<Tensor> &x, const Shape &resultShape,
       kernel.Set(Op(op));
       Outcome outcome =
           runKernel(std::move(kernel), x, resultShape, constantFrom, last);
-      EXPECT_EQ(outcome.implementation.find("ref"), std::string::npos)
+      EXPECT_TRUE(mayBeReference ||
+                  outcome.implementation.find("ref") == std::string::npos)
           << outcome.implementation;
       for (size_t i = 0; i != expected.values.size(); ++i)
         ASSERT_NEAR(outcome.values[i], expected.values[i], tolerance * scale)
@@ -325,14 +326,24 @@ TEST(Kernel, Softmax) {
   }
 }
 
+/// True if the library may use vectors of 512 bits.
+static bool hasWideVectors() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f");
+#else
+  return false;
+#endif
+}
+
 TEST(Kernel, Lrn) {
   for (int64_t channels : {7, 32}) {
     fb::LrnT op;
     op.size = 5;
     op.alpha = 0.2f;
     op.bias = 2;
+    // With vectors of 256 bits, oneDNN 2.6 wants whole ones of channels.
     check(op, {random({2, channels, 6, 7}, 9, -3, 3)}, {2, channels, 6, 7},
-          1e-4);
+          1e-4, channels % 8 != 0 && !hasWideVectors());
   }
 }
 
