@@ -284,8 +284,8 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_option("model", line.source.path,
                  "Model to compile (none with --emit=topology)")
       ->type_name("MODEL.onnx|MODEL.mlir");
-  app.footer("Topologies by name, and what is in a node (docs/CostModel.md has "
-             "figures and assumptions):\n" +
+  app.footer("Topologies by name, and what is in a node (rates of fp32 without "
+             "tensor cores; docs/CostModel.md has figures and assumptions):\n" +
              describeGeneratedTopologies());
   declareOutput(app, line, texts);
   texts.import.declare(app, "Model", "Model");
