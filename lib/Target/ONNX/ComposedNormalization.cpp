@@ -48,6 +48,59 @@ LogicalResult soap::onnx_import::importLpNormalization(NodeContext &node) {
   return node.finish(value);
 }
 
+/// (x - mean) / (sqrt(variance) + 1e-9) along axes. ONNX's function body takes
+/// E[x^2] - E[x]^2 for the variance, which loses all digits where the mean is
+/// large beside the deviation; here it is the mean of (x - mean)^2.
+LogicalResult
+soap::onnx_import::importMeanVarianceNormalization(NodeContext &node) {
+  Builder &builder = node.builder();
+  auto x = node.tensor(0);
+  if (failed(x))
+    return failure();
+  llvm::ArrayRef<int64_t> shape = node.shape(0);
+  Shape row(shape);
+  SmallVector<int64_t> axes;
+  int64_t count = 1;
+  for (int64_t axis :
+       node.integers("axes").value_or(SmallVector<int64_t>{0, 2, 3})) {
+    auto index = node.axis(axis, shape.size());
+    if (failed(index))
+      return failure();
+    if (llvm::is_contained(axes, *index))
+      continue;
+    axes.push_back(*index);
+    count *= std::exchange(row[static_cast<size_t>(*index)], 1);
+  }
+  llvm::sort(axes);
+  auto mean = [&](Value value, llvm::StringRef suffix) {
+    return node.create<nn::ReduceOp>(
+        row, value,
+        {node.attr("kind", nn::ReduceKindAttr::get(builder.getContext(),
+                                                   nn::ReduceKind::Sum)),
+         node.attr("axes", axes),
+         node.attr("keepdims", Attribute(builder.getBoolAttr(true))),
+         node.attr("scale", 1.0f / static_cast<float>(count))},
+        suffix);
+  };
+  auto value = mean(*x, "_mean");
+  if (succeeded(value))
+    value = node.create<nn::SubOp>(shape, {*x, *value}, {}, "_centered");
+  if (failed(value))
+    return failure();
+  Value centered = *value;
+  value = node.create<nn::MulOp>(shape, {centered, centered}, {}, "_squares");
+  if (succeeded(value))
+    value = mean(*value, "_variance");
+  if (succeeded(value))
+    value = node.create<nn::SqrtOp>(row, *value, {}, "_deviation");
+  if (succeeded(value))
+    value = node.create<nn::AddOp>(row, {*value, node.scalar(1e-9, "_epsilon")},
+                                   {}, "_divisor");
+  if (succeeded(value))
+    value = node.create<nn::DivOp>(shape, {centered, *value});
+  return node.finish(value);
+}
+
 /// InstanceNormalization and GroupNormalization: rows of one instance and one
 /// group are normalised, then scaled per channel (per group before operator set
 /// 21).

@@ -197,7 +197,8 @@ static Type computeTypeOf(NodeContext &node) {
   llvm::StringRef name = node.node.op_type();
   bool isComposed = llvm::StringSwitch<bool>(name)
                         .Cases("GroupNormalization", "InstanceNormalization",
-                               "LpNormalization", "RMSNormalization", true)
+                               "LpNormalization", "MeanVarianceNormalization",
+                               "RMSNormalization", true)
                         .Cases("HardSigmoid", "HardSwish", "LeakyRelu", "Mean",
                                "Mish", "Softplus", true)
                         .Cases("Scatter", "ScatterElements", "ScatterND",

@@ -83,6 +83,7 @@ mlir::LogicalResult importHardSigmoid(NodeContext &);
 
 // ComposedNormalization.cpp
 mlir::LogicalResult importLpNormalization(NodeContext &);
+mlir::LogicalResult importMeanVarianceNormalization(NodeContext &);
 /// InstanceNormalization, too.
 mlir::LogicalResult importGroupNormalization(NodeContext &);
 

@@ -109,6 +109,22 @@ def training():
     return made
 
 
+def mean_variance():
+    """A mean that is large beside the deviation, over several sets of axes."""
+    return model(
+        [
+            node("Mul", "x small", "a", name="mul"),
+            node("Add", "a one", "b", name="add"),
+            node("MeanVarianceNormalization", "b", "c", name="c"),
+            node("MeanVarianceNormalization", "b", "d", name="d", axes=[-1, 1]),
+        ],
+        {"x": [3, 4, 5, 6]}, {name: [3, 4, 5, 6] for name in "cd"},
+        [numpy_helper.from_array(np.float32(value), name)
+         for name, value in (("small", 0.02), ("one", 1))],
+        opset=13,
+    )
+
+
 def folding():
     """Batch norms and scales behind convolutions and matrix products."""
     variance = numpy_helper.from_array(
