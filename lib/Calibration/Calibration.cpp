@@ -80,7 +80,8 @@ std::string Calibration::toJSON() const {
 Topology Calibration::topology(int32_t count, int64_t memoryBytes,
                                int32_t coresPerDevice, bool spareCore) const {
   return Topology::machine(count, {kind, copyBandwidth, copyLatencyNs,
-                                   memoryBytes, coresPerDevice, !spareCore});
+                                   memoryBytes, coresPerDevice, !spareCore,
+                                   /*sharesMemory=*/true});
 }
 
 /// An error as the probes of a fit report it.

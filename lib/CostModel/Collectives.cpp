@@ -80,13 +80,36 @@ public:
   /// A member joins `incoming` messages of `bytes` with its own data: reads
   /// them all and writes the result.
   void join(int64_t member, int64_t incoming, double bytes) {
+    touch(member, static_cast<double>(incoming + 2) * bytes);
+  }
+
+  /// A member reads and writes its own memory.
+  void touch(int64_t member, double bytes) {
     if (!(bytes > 0) || group_[member] == topology_.host())
       return;
-    int64_t ns = roundNs(
-        1e9 * CostModel::trafficSeconds((incoming + 2) * bytes,
-                                        topology_.kindOf(group_[member])));
+    int64_t ns = roundNs(1e9 * CostModel::trafficSeconds(
+                                   bytes, topology_.kindOf(group_[member])));
     clocks_[member] += ns;
     copyNs_[member] += ns;
+  }
+
+  /// True if every member reads and writes the memory of every other.
+  bool shareMemory() const {
+    for (int32_t from : group_)
+      for (int32_t to : group_)
+        if (from != to && !topology_.route(from, to).sharesMemory)
+          return false;
+    return true;
+  }
+
+  /// Every member waits until all are done and have said so.
+  void meet() {
+    SmallVector<int64_t, 16> ends(clocks_);
+    for (int64_t to = 0; to != members_; ++to)
+      for (int64_t from = 0; from != members_; ++from)
+        if (from != to)
+          delay(to, ends[from] +
+                        topology_.route(group_[from], group_[to]).latencyNs);
   }
 
   /// Plays `rounds` rounds. Where all rounds are alike, the times of the later
@@ -226,6 +249,14 @@ private:
     case ActionKind::AllReduce:
     case ActionKind::ReduceScatter:
       toAll(play, [&](int64_t) { return share; });
+      if (kind_ == ActionKind::AllReduce && play.shareMemory()) {
+        // A member that joins its slice reads each message where it lies and
+        // writes the result back there: what is played above. Its own slice it
+        // reads and writes, too.
+        for (int64_t m = 0; m < n_; ++m)
+          play.touch(m, 2 * share);
+        return play.meet();
+      }
       for (int64_t m = 0; m < n_; ++m)
         play.join(m, n_ - 1, share);
       if (kind_ == ActionKind::AllReduce)

@@ -187,6 +187,7 @@ const ValueCompiler::Way &ValueCompiler::wayOf(int32_t from, int32_t to) {
   auto add = [&](double rate) { kind.add(llvm::bit_cast<int64_t>(rate)); };
   kind.add(route.latencyNs);
   kind.add(static_cast<int64_t>(route.occupiesReceiver));
+  kind.add(static_cast<int64_t>(route.sharesMemory));
   add(route.copyBandwidth);
   for (int32_t id : route.links) {
     const Link &link = topology_.links()[id];

@@ -21,7 +21,10 @@ ReceiptBounds::ReceiptBounds(const OperatorGraph &graph,
       tilesOn_(topology.numDevices() + 1), tilesIn_(cuts_->numMachines() + 1),
       groupOf_(topology.numDevices() + 1, -1),
       rankOf_(topology.numDevices() + 1, 0),
-      copyOf_(topology.numDevices() + 1, -1) {}
+      copyOf_(topology.numDevices() + 1, -1),
+      sharesMemory_(llvm::any_of(topology.links(), [](const Link &link) {
+        return link.sharesMemory;
+      })) {}
 
 /// Elements of the smallest tile.
 static double smallestTile(const Layout &layout) {

@@ -149,6 +149,8 @@ private:
   /// first; -1: none.
   std::vector<int32_t> copyOf_;
   /// @}
+  /// Some devices write what they reduce to each other.
+  bool sharesMemory_;
 };
 
 } // namespace soap::detail

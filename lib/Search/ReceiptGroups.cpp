@@ -164,11 +164,12 @@ double ReceiptBounds::modelled(const Layout &layout, const Reading &reading,
   if (lacking <= 0)
     return 0;
   if (layout.parts > 1) {
-    // A reduction in full goes around the ring at least once. A scattered one
-    // moves all but one of the members' equal shares.
-    return reading.elements < reading.spanElements
-               ? std::min(lacking, smallestTile_ / 2)
-               : lacking;
+    // A reduction in full goes around the ring at least once, or every member
+    // reads all but one of the equal slices. A scattered one moves all but one
+    // of the members' equal shares.
+    if (reading.elements < reading.spanElements)
+      return std::min(lacking, smallestTile_ / 2);
+    return sharesMemory_ ? lacking / 2 : lacking;
   }
   if (reading.spanTiles < 2 || isTransferred(layout, reading))
     return lacking;

@@ -28,11 +28,11 @@ public:
       : rates_(rates) {
     // Entry 0 stands for no links; all other routes are longer.
     rates_.assign(1, {});
-    using Sort = std::tuple<int64_t, double, bool, double>;
+    using Sort = std::tuple<int64_t, double, bool, double, bool>;
     std::map<Sort, uint32_t> sorts;
     for (const Link &link : links) {
       Sort sort{link.latencyNs, link.bandwidth, link.occupiesReceiver,
-                link.copyBandwidth};
+                link.copyBandwidth, link.sharesMemory};
       sortOf_.push_back(
           sorts.try_emplace(sort, static_cast<uint32_t>(sorts.size()))
               .first->second);
@@ -48,6 +48,8 @@ public:
     Rates rates = rates_[before];
     rates.bandwidth = rates.numLinks ? std::min(rates.bandwidth, link.bandwidth)
                                      : link.bandwidth;
+    rates.sharesMemory =
+        link.sharesMemory && (rates.numLinks == 0 || rates.sharesMemory);
     ++rates.numLinks;
     rates.latencyNs += link.latencyNs;
     if (link.occupiesReceiver) {

@@ -141,7 +141,8 @@ Topology Topology::machine(int32_t count, const MachineDevice &device) {
   // resource.
   auto connect = [&](int32_t from, int32_t to, const llvm::Twine &shared) {
     topology.addLink({from, to, device.copyBandwidth, device.latencyNs,
-                      shared.str(), -1, device.occupiesReceiver});
+                      shared.str(), -1, device.occupiesReceiver,
+                      /*copyBandwidth=*/0, device.sharesMemory});
   };
   for (int32_t to = 0; to < count; ++to) {
     for (int32_t from = 0; from < count; ++from)
@@ -176,6 +177,7 @@ void Topology::throttle(const LinkSpeed &speed) {
                                      : std::numeric_limits<double>::infinity());
     link.bandwidth = speed.bandwidth;
     link.latencyNs += speed.latencyNs;
+    link.sharesMemory = false;
     link.shared.clear();
     link.resource = numResources_++;
   }

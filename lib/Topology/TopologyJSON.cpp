@@ -206,6 +206,7 @@ private:
       link.copyBandwidth =
           reader_.number(*object, "copy_bandwidth_bytes_per_s", where,
                          detail::optionalBandwidthBounds, 0);
+      link.sharesMemory = object->getBoolean("shares_memory").value_or(false);
       if (object->getBoolean("duplex").value_or(false))
         topology_.addDuplexLink(link);
       else
@@ -323,7 +324,8 @@ private:
            one.bandwidth == other.bandwidth &&
            one.latencyNs == other.latencyNs && one.shared == other.shared &&
            one.occupiesReceiver == other.occupiesReceiver &&
-           one.copyBandwidth == other.copyBandwidth;
+           one.copyBandwidth == other.copyBandwidth &&
+           one.sharesMemory == other.sharesMemory;
   }
 
   void writeLinks() {
@@ -343,6 +345,8 @@ private:
         if (link.copyBandwidth > 0)
           detail::writeNumber(json, "copy_bandwidth_bytes_per_s",
                               link.copyBandwidth);
+        if (link.sharesMemory)
+          json.attribute("shares_memory", true);
         if (duplex)
           json.attribute("duplex", true);
       });

@@ -153,6 +153,39 @@ TEST(CostModel, DirectCollectivesByHand) {
   EXPECT_EQ(cost(ActionKind::AllGather, {100, 200, 300, 400}).ns, 10 + 900);
 }
 
+/// Members of an all-reduce write to each other where they share memory.
+TEST(CostModel, AllReduceInSharedMemoryByHand) {
+  Topology machine =
+      Topology::machine(4, {testKind(), 1e9, 10, 0, 1,
+                            /*occupiesReceiver=*/true, /*sharesMemory=*/true});
+  llvm::SmallVector<int32_t> group{0, 1, 2, 3};
+  llvm::SmallVector<int64_t> equal{400, 400, 400, 400};
+  CollectiveCost cost =
+      CostModel::collective(ActionKind::AllReduce, group, equal, machine);
+  EXPECT_EQ(cost.algorithm, CollectiveAlgorithm::Direct);
+  // 3 slices of 100 bytes are read and written once, at the rate of copies,
+  // then a member's own slice: 2 * 100 bytes at 10 bytes per ns. All wait until
+  // the last one has said that it is done.
+  EXPECT_EQ(cost.ns, 10 + 300 + 20 + 10);
+  EXPECT_EQ(cost.occupiesNs, 300 + 20);
+  EXPECT_EQ(cost.links[0].ns, 300);
+  // Other collectives are what they were.
+  EXPECT_EQ(
+      CostModel::collective(ActionKind::ReduceScatter, group, equal, machine)
+          .ns,
+      10 + 300 + 50);
+  llvm::Expected<Topology> again = Topology::parse(machine.toJSON());
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(
+      CostModel::collective(ActionKind::AllReduce, group, equal, *again).ns,
+      cost.ns);
+  // Over slow links, each pair with its own, results are sent back.
+  machine.throttle({1e9, 0});
+  EXPECT_EQ(
+      CostModel::collective(ActionKind::AllReduce, group, equal, machine).ns,
+      2 * (10 + 100) + 50);
+}
+
 TEST(CostModel, RingsAndTreesByHand) {
   Topology machine = Topology::machine(
       4, {testKind(), 1e9, 10, 0, 1, /*occupiesReceiver=*/false});

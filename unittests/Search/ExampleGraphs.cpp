@@ -311,7 +311,8 @@ Topology test::randomMachine(uint64_t seed) {
   if (random.below(2))
     return Topology::machine(devices,
                              {kind, bandwidth, latency, 0, 1,
-                              /*occupiesReceiver=*/random.below(2) == 1});
+                              /*occupiesReceiver=*/random.below(2) == 1,
+                              /*sharesMemory=*/random.below(2) == 1});
   Topology topology;
   int32_t slow = topology.addKind(kind);
   kind.name = "fast";

@@ -80,6 +80,9 @@ struct Link {
   /// Bytes/s at which they do, where the link is slower than the copy; 0: at
   /// the link's bandwidth.
   double copyBandwidth = 0;
+  /// Its ends read and write each other's memory: members of an all-reduce
+  /// write what they have joined to all others as they join it.
+  bool sharesMemory = false;
 
   /// How long `bytes` keep the link, without its latency.
   int64_t ns(double bytes) const { return transferNs(bytes, bandwidth); }
@@ -93,6 +96,7 @@ struct Route {
   double bandwidth = 0;          ///< Smallest of the links, bytes/s.
   bool occupiesReceiver = false; ///< If any link says so.
   double copyBandwidth = 0;      ///< Smallest of those links, bytes/s.
+  bool sharesMemory = false;     ///< If all links say so.
 
   /// How long `bytes` take once the first of them is there: the time on the
   /// slowest link, without latencies.
@@ -113,6 +117,7 @@ struct MachineDevice {
   int64_t memoryBytes = 0; ///< 0: unlimited.
   int32_t cores = 0;
   bool occupiesReceiver = false; ///< As in Link.
+  bool sharesMemory = false;     ///< As in Link.
 };
 
 class Topology {
@@ -179,8 +184,11 @@ public:
     const Way &way = wayOf(from, to);
     const Rates &rates = rates_[way.rates];
     return {llvm::ArrayRef(routeLinks_.data() + way.firstLink, rates.numLinks),
-            rates.latencyNs, rates.bandwidth, rates.occupiesReceiver,
-            rates.copyBandwidth};
+            rates.latencyNs,
+            rates.bandwidth,
+            rates.occupiesReceiver,
+            rates.copyBandwidth,
+            rates.sharesMemory};
   }
   /// Relative cost of a route (ns for one mebibyte), to choose the nearest
   /// source of a transfer. 0 from a device to itself.
@@ -197,7 +205,7 @@ private:
   };
   struct Rates {
     uint32_t numLinks = 0;
-    bool occupiesReceiver = false;
+    bool occupiesReceiver = false, sharesMemory = false;
     int64_t latencyNs = 0;
     double bandwidth = 0, copyBandwidth = 0;
     int64_t cost = 0; ///< Of a mebibyte, in ns.

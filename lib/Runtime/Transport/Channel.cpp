@@ -7,8 +7,13 @@
 
 #include "Transport/Channel.h"
 #include "soap/Testing/PlantedFault.h"
+#include <cassert>
 
 using namespace soap::runtime;
+
+void Sender::lend(const char *, char *, uint64_t) {
+  assert(false && "only channels whose receivers say lendsRoom()");
+}
 
 void Sender::finish() {
   if (!SOAP_FAULT("sender-leaves"))

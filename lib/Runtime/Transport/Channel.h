@@ -36,6 +36,10 @@ public:
   /// Offers the next message, without waiting for anybody. `data` must not
   /// change until finish() has returned.
   virtual void post(const char *data, uint64_t bytes) = 0;
+  /// The same, and lends the receiver as many bytes of `room`, which it may
+  /// write until finish() has returned; `data` may be `room`. Only where the
+  /// channel lends room.
+  virtual void lend(const char *data, char *room, uint64_t bytes);
   /// Waits until the receiver has all messages posted so far.
   void finish();
 
@@ -61,6 +65,11 @@ public:
   virtual const char *view(uint64_t bytes) { return nullptr; }
   /// Gives the memory of the last view() back to the sender.
   virtual void release() {}
+
+  /// True if the sender may lend() with a message what the receiver writes into
+  /// between view() and release(): room() of the message of the last view().
+  virtual bool lendsRoom() const { return false; }
+  virtual char *room() { return nullptr; }
 };
 
 /// Makes the ends of channels, before the first step. An end is made in the

@@ -80,6 +80,7 @@ uint64_t Collective::reserve(uint64_t bytes) {
 void Collective::reserveIncoming(const std::vector<uint32_t> &sources,
                                  uint64_t bytes) {
   addresses_.reserve(sources.size() + 1);
+  targets_.reserve(sources.size() + 1);
   incomingBytes_ = aligned(bytes);
   auto far = std::count_if(sources.begin(), sources.end(), [&](uint32_t m) {
     return m != member_ && !receivers_[m]->sharesMemory();
@@ -106,19 +107,22 @@ void Collective::join(const std::vector<uint32_t> &order, const char *mine,
       place += incomingBytes_;
     }
   addresses_.clear();
+  targets_.assign(1, target);
   place = ownMemory(incoming_);
   for (uint32_t m : order) {
     if (m == member_) {
       addresses_.push_back(mine);
     } else if (receivers_[m]->sharesMemory()) {
       addresses_.push_back(receivers_[m]->view(bytes));
+      if (char *room = receivers_[m]->room())
+        targets_.push_back(room);
     } else {
       receivers_[m]->finish();
       addresses_.push_back(place);
       place += incomingBytes_;
     }
   }
-  reduceElements(part_.combine, part_.element, target, addresses_,
+  reduceElements(part_.combine, part_.element, targets_, addresses_,
                  count(bytes));
   for (uint32_t m : order)
     if (m != member_ && receivers_[m]->sharesMemory())

@@ -75,9 +75,9 @@ protected:
   /// Elements in so many bytes.
   uint64_t count(uint64_t bytes) const { return bytes / elementBytes_; }
 
-  /// Joins what the members of `order` hold, in this order, into `target`: this
-  /// member's `mine` data, of the others the next message, `bytes` long each.
-  /// `target` may be `mine`.
+  /// Joins what the members of `order` hold, in this order, into `target` and
+  /// into all room that was lent with the messages: this member's `mine` data,
+  /// of the others the next message, `bytes` long each. `target` may be `mine`.
   void join(const std::vector<uint32_t> &order, const char *mine, char *target,
             uint64_t bytes);
   /// @{ Called while the action is made, after all channels are open. Reserves
@@ -108,6 +108,7 @@ private:
   uint64_t reserved_ = 0;
   uint64_t incoming_ = 0, incomingBytes_ = 0; ///< Where; bytes of one source.
   std::vector<const char *> addresses_;
+  std::vector<char *> targets_;
 };
 
 /// @{ By algorithm; null for kinds of collectives that do not have it, which no

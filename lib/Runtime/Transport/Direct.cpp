@@ -100,7 +100,10 @@ public:
   }
 };
 
-/// Every member joins one slice of the tensor, then collects the others'.
+/// Every member joins one slice of the tensor for all. Where channels lend
+/// room, it writes the result to the others as it joins: nobody but this member
+/// reads or writes its slice there until it gives it back. Elsewhere it
+/// collects the others' results afterwards.
 class DirectAllReduce final : public DirectCollective {
 public:
   DirectAllReduce(Channels &channels, HostCollectivePart parts)
@@ -110,8 +113,13 @@ public:
 
   void move() override {
     for (uint32_t i = 1; i < members_; ++i) {
-      Span theirs = slice(part_.send[0], after(i));
-      post(after(i), theirs.data, theirs.bytes);
+      uint32_t m = after(i);
+      Span theirs = slice(part_.send[0], m);
+      if (theirs.bytes && lendsTo(m))
+        senders_[m]->lend(theirs.data, slice(part_.receive[0], m).data,
+                          theirs.bytes);
+      else
+        post(m, theirs.data, theirs.bytes);
     }
     Span own = slice(part_.receive[0], member_);
     join(memberOrder_, slice(part_.send[0], member_).data, own.data, own.bytes);
@@ -121,13 +129,20 @@ public:
     if (part_.receive[0].data == part_.send[0].data && !sharesMemory())
       finishSends();
     for (uint32_t i = 1; i < members_; ++i) {
-      Span theirs = slice(part_.receive[0], after(i));
-      expect(after(i), theirs.data, theirs.bytes);
-      post(after(i), own.data, own.bytes);
+      uint32_t m = after(i);
+      if (lendsTo(m))
+        continue;
+      Span theirs = slice(part_.receive[0], m);
+      expect(m, theirs.data, theirs.bytes);
+      post(m, own.data, own.bytes);
     }
     finishReceives();
     finishSends();
   }
+
+private:
+  /// Channels lend room both ways or not at all.
+  bool lendsTo(uint32_t m) const { return receivers_[m]->lendsRoom(); }
 };
 } // namespace
 

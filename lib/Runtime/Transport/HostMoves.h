@@ -56,9 +56,10 @@ void checkReduction(const CollectiveShape &shape);
 /// What a member of a collective reports if it has put in so many bytes.
 Movement movementOf(const CollectiveShape &shape, int64_t put);
 
-/// Joins `count` elements of all `sources`, in their order, into `target`,
-/// which may be one of them.
-void reduceElements(fb::Combine combine, fb::ElementType element, char *target,
+/// Joins `count` elements of all `sources`, in their order, into every one of
+/// `targets`, which may be sources.
+void reduceElements(fb::Combine combine, fb::ElementType element,
+                    const std::vector<char *> &targets,
                     const std::vector<const char *> &sources, uint64_t count);
 /// True if reduceElements knows this type.
 bool canReduce(fb::Combine combine, fb::ElementType element);

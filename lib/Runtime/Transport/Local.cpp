@@ -38,8 +38,15 @@ private:
   std::string reason_;
 };
 
-/// What both ends see. Counts are of messages since load; the address of
-/// message i lies in slot i modulo the number of slots.
+/// Where a message lies in the sender's memory, and what the receiver may write
+/// there (null: nothing).
+struct LocalMessage {
+  const char *data = nullptr;
+  char *room = nullptr;
+};
+
+/// What both ends see. Counts are of messages since load; message i lies in
+/// slot i modulo the number of slots.
 struct LocalChannel {
   explicit LocalChannel(Abandonment &abandonment) : abandonment(abandonment) {}
   void wait(Counter &counter, uint32_t target, unsigned spins) {
@@ -49,7 +56,7 @@ struct LocalChannel {
 
   Abandonment &abandonment;
   Counter posted, taken;
-  const char *slots[maxPostedMessages] = {};
+  LocalMessage slots[maxPostedMessages];
 };
 
 class LocalSender final : public Sender {
@@ -57,8 +64,11 @@ public:
   LocalSender(std::shared_ptr<LocalChannel> channel, unsigned spins)
       : channel_(std::move(channel)), spins_(spins) {}
 
-  void post(const char *data, uint64_t) override {
-    channel_->slots[count_ % maxPostedMessages] = data;
+  void post(const char *data, uint64_t bytes) override {
+    lend(data, nullptr, bytes);
+  }
+  void lend(const char *data, char *room, uint64_t) override {
+    channel_->slots[count_ % maxPostedMessages] = {data, room};
     channel_->posted.set(++count_);
   }
 
@@ -85,7 +95,7 @@ public:
   void finish() override {
     while (count_ != posted_) {
       auto [buffer, bytes] = targets_[count_ % maxPostedMessages];
-      const char *data = next();
+      const char *data = next().data;
       if (bytes && data != buffer)
         std::memcpy(buffer, data, bytes);
       channel_->taken.set(count_);
@@ -96,12 +106,15 @@ public:
   const char *view(uint64_t) override {
     assert(posted_ == count_ && "nothing is posted beside a view");
     ++posted_;
-    return next();
+    viewed_ = next();
+    return viewed_.data;
   }
   void release() override { channel_->taken.set(count_); }
+  bool lendsRoom() const override { return true; }
+  char *room() override { return viewed_.room; }
 
 private:
-  const char *next() {
+  LocalMessage next() {
     channel_->wait(channel_->posted, count_ + 1, spins_);
     return channel_->slots[count_++ % maxPostedMessages];
   }
@@ -114,6 +127,7 @@ private:
   unsigned spins_;
   uint32_t posted_ = 0, count_ = 0;
   Target targets_[maxPostedMessages] = {};
+  LocalMessage viewed_; ///< By the last view().
 };
 
 class LocalChannels final : public Channels {

@@ -90,11 +90,11 @@ static void joinBlock(fb::Combine combine, T *sum, const T *x, uint64_t count) {
 }
 
 template <typename T>
-static void reduceTyped(fb::Combine combine, char *target,
+static void reduceTyped(fb::Combine combine, const std::vector<char *> &targets,
                         const std::vector<const char *> &sources,
                         uint64_t count) {
-  // Blocks that stay in the first-level cache; the target is written last, as
-  // it may be one of the sources.
+  // Blocks that stay in the first-level cache; targets are written last, as
+  // they may be sources.
   constexpr uint64_t block = 2048;
   alignas(64) T sum[block];
   for (uint64_t begin = 0; begin < count; begin += block) {
@@ -106,7 +106,8 @@ static void reduceTyped(fb::Combine combine, char *target,
     if (SOAP_FAULT("shard-added-twice"))
       joinBlock(combine, sum,
                 reinterpret_cast<const T *>(sources.back()) + begin, n);
-    std::memcpy(target + begin * sizeof(T), sum, n * sizeof(T));
+    for (char *target : targets)
+      std::memcpy(target + begin * sizeof(T), sum, n * sizeof(T));
   }
 }
 
@@ -135,35 +136,35 @@ bool runtime::canReduce(fb::Combine combine, fb::ElementType element) {
 }
 
 void runtime::reduceElements(fb::Combine combine, fb::ElementType element,
-                             char *target,
+                             const std::vector<char *> &targets,
                              const std::vector<const char *> &sources,
                              uint64_t count) {
   switch (element) {
   case fb::ElementType::F32:
-    return reduceTyped<float>(combine, target, sources, count);
+    return reduceTyped<float>(combine, targets, sources, count);
   case fb::ElementType::F64:
-    return reduceTyped<double>(combine, target, sources, count);
+    return reduceTyped<double>(combine, targets, sources, count);
   case fb::ElementType::F16:
-    return reduceTyped<Float16>(combine, target, sources, count);
+    return reduceTyped<Float16>(combine, targets, sources, count);
   case fb::ElementType::BF16:
-    return reduceTyped<BFloat16>(combine, target, sources, count);
+    return reduceTyped<BFloat16>(combine, targets, sources, count);
   case fb::ElementType::I8:
-    return reduceTyped<int8_t>(combine, target, sources, count);
+    return reduceTyped<int8_t>(combine, targets, sources, count);
   case fb::ElementType::I16:
-    return reduceTyped<int16_t>(combine, target, sources, count);
+    return reduceTyped<int16_t>(combine, targets, sources, count);
   case fb::ElementType::I32:
-    return reduceTyped<int32_t>(combine, target, sources, count);
+    return reduceTyped<int32_t>(combine, targets, sources, count);
   case fb::ElementType::I64:
-    return reduceTyped<int64_t>(combine, target, sources, count);
+    return reduceTyped<int64_t>(combine, targets, sources, count);
   case fb::ElementType::U8:
   case fb::ElementType::Bool:
-    return reduceTyped<uint8_t>(combine, target, sources, count);
+    return reduceTyped<uint8_t>(combine, targets, sources, count);
   case fb::ElementType::U16:
-    return reduceTyped<uint16_t>(combine, target, sources, count);
+    return reduceTyped<uint16_t>(combine, targets, sources, count);
   case fb::ElementType::U32:
-    return reduceTyped<uint32_t>(combine, target, sources, count);
+    return reduceTyped<uint32_t>(combine, targets, sources, count);
   case fb::ElementType::U64:
-    return reduceTyped<uint64_t>(combine, target, sources, count);
+    return reduceTyped<uint64_t>(combine, targets, sources, count);
   default:
     assert(false && "checkReduction() refuses other types");
     return;

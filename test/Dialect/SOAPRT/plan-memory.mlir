@@ -180,3 +180,76 @@ soaprt.device @d0 id 0 {
     soaprt.launch "c" @k0(%b : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>)
   }
 }
+
+// -----
+
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that the result of an all-reduce takes the place of what is sent, also
+// of one that is reduced twice.
+// CHECK: soaprt.device @d0 id 0 activations 256
+soaprt.device @d0 id 0 {
+  // CHECK-NEXT: soaprt.buffer at 0
+  %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 0
+  %b = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 0
+  %c = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  // CHECK-NEXT: soaprt.buffer at 128
+  %d = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.collective "b" all_reduce over [0, 1] member 0 tag 0 combine sum send(%a : !soaprt.buffer<32xf32, activations>) receive(%b : !soaprt.buffer<32xf32, activations>)
+    soaprt.collective "c" all_reduce over [0, 1] member 0 tag 1 combine sum send(%b : !soaprt.buffer<32xf32, activations>) receive(%c : !soaprt.buffer<32xf32, activations>)
+    soaprt.launch "d" @k0(%c : !soaprt.buffer<32xf32, activations>) to (%d : !soaprt.buffer<32xf32, activations>)
+  }
+}
+
+// -----
+
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+
+// Tests that it does not where another row reads what is sent afterwards.
+// CHECK: soaprt.device @d0 id 0 activations 384
+soaprt.device @d0 id 0 {
+  %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %b = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %c = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.collective "b" all_reduce over [0, 1] member 0 tag 0 combine sum send(%a : !soaprt.buffer<32xf32, activations>) receive(%b : !soaprt.buffer<32xf32, activations>)
+    soaprt.launch "c" @k0(%a : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>)
+    soaprt.exchange "b" tag 0 send (%b, %c : !soaprt.buffer<32xf32, activations>, !soaprt.buffer<32xf32, activations>) to [1, 1] receive () from []
+  }
+}
+
+// -----
+
+// Tests that a part of a buffer does not take the place of another's whole, nor
+// what is gathered that of what is sent.
+// CHECK: soaprt.device @d0 id 0 activations 256
+soaprt.device @d0 id 0 {
+  // CHECK-NEXT: soaprt.buffer at 0
+  %a = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %v = soaprt.view %a[0] : !soaprt.buffer<32xf32, activations> -> !soaprt.buffer<16xf32, activations>
+  // CHECK: soaprt.buffer at 128
+  %b = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  %w = soaprt.view %b[0] : !soaprt.buffer<32xf32, activations> -> !soaprt.buffer<16xf32, activations>
+  %x = soaprt.view %b[16] : !soaprt.buffer<32xf32, activations> -> !soaprt.buffer<16xf32, activations>
+  %c = soaprt.buffer : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32
+    soaprt.collective "b" all_reduce over [0, 1] member 0 tag 0 combine sum send(%v : !soaprt.buffer<16xf32, activations>) receive(%w : !soaprt.buffer<16xf32, activations>)
+    soaprt.collective "x" all_gather over [0, 1] member 0 tag 1 send(%v : !soaprt.buffer<16xf32, activations>) receive(%w, %x : !soaprt.buffer<16xf32, activations>, !soaprt.buffer<16xf32, activations>)
+    soaprt.exchange "b" tag 0 send (%b : !soaprt.buffer<32xf32, activations>) to [1] receive (%c : !soaprt.buffer<32xf32, activations>) from [1]
+  }
+}

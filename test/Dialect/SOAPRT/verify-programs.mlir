@@ -78,9 +78,43 @@ soaprt.device @d0 id 0 activations 384 parameters 0 {
   soaprt.init {}
   soaprt.main {
     soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32 stream compute
-    soaprt.launch "b" @k0(%a : !soaprt.buffer<32xf32, activations>) to (%b : !soaprt.buffer<32xf32, activations>) stream compute
+    soaprt.copy "b" () to (%b : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32 stream compute
     // expected-error @below {{expected to read bytes of its buffer, got: bytes that belong to another one by now; keep the two apart}}
     soaprt.launch "c" @k0(%a : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>) stream compute
+  }
+}
+
+// -----
+
+// Tests that a row does not write what it reads, unless it reduces all of it.
+soaprt.kernel @k0 "nn.relu" (%x: tensor<32xf32>) {
+  %0 = nn.relu %x {nn.name = "relu"} : tensor<32xf32>
+  soaprt.yield %0 : tensor<32xf32>
+}
+soaprt.device @d0 id 0 activations 128 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<32xf32, activations>
+  %b = soaprt.buffer at 0 : !soaprt.buffer<32xf32, activations>
+  %c = soaprt.buffer at 0 : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32 stream compute
+    soaprt.collective "b" all_reduce over [0, 1] member 0 tag 0 combine sum send (%a : !soaprt.buffer<32xf32, activations>) receive (%b : !soaprt.buffer<32xf32, activations>) stream compute
+    // expected-error @below {{expected to write no bytes that it reads through another buffer, which only an all-reduce of the whole buffer may}}
+    soaprt.launch "c" @k0(%b : !soaprt.buffer<32xf32, activations>) to (%c : !soaprt.buffer<32xf32, activations>) stream compute
+  }
+}
+
+// -----
+
+// Tests that an all-reduce does not write a part of what it reads.
+soaprt.device @d0 id 0 activations 192 parameters 0 {
+  %a = soaprt.buffer at 0 : !soaprt.buffer<32xf32, activations>
+  %b = soaprt.buffer at 64 : !soaprt.buffer<32xf32, activations>
+  soaprt.init {}
+  soaprt.main {
+    soaprt.copy "a" () to (%a : !soaprt.buffer<32xf32, activations>) [] fill 1.0 : f32 stream compute
+    // expected-error @below {{expected to write no bytes that it reads through another buffer}}
+    soaprt.collective "b" all_reduce over [0, 1] member 0 tag 0 combine sum send (%a : !soaprt.buffer<32xf32, activations>) receive (%b : !soaprt.buffer<32xf32, activations>) stream compute
   }
 }
 

@@ -45,6 +45,11 @@ struct Life {
   bool written = false;
   /// Index of the program: 0 init, from 1 on the soaprt.main in order.
   int program = 0;
+  /// Rows that touch it.
+  SmallVector<RowOpInterface, 4> rows;
+  /// What an all-reduce sends that writes its result here, where the result may
+  /// take its place; or null.
+  BufferOp sent;
 
   /// True if all uses of this end before `next` is written.
   bool endsBefore(const Life &next) const {
@@ -58,6 +63,44 @@ struct Life {
 static bool liveTogether(const Life &a, const Life &b) {
   // Programs run one at a time, and activations do not outlive them.
   return a.program == b.program && !a.endsBefore(b) && !b.endsBefore(a);
+}
+
+/// True if `row` is the last one that touches `sent` and the first one that
+/// touches `received`, which it writes as a whole.
+static bool takesPlace(RowOpInterface row, const Life &sent,
+                       const Life &received, const ProgramOrder &order) {
+  auto isBefore = [&](RowOpInterface a, RowOpInterface b) {
+    return a == b || order.clock(b)[a.getStream().value_or(Stream::Compute)] >=
+                         order.position(a);
+  };
+  return llvm::all_of(sent.rows,
+                      [&](RowOpInterface r) { return isBefore(r, row); }) &&
+         llvm::all_of(received.rows,
+                      [&](RowOpInterface r) { return isBefore(row, r); });
+}
+
+/// Finds the results of all-reduces that may lie where what is sent does: a
+/// member of an all-reduce may be given one buffer for both, as in MPI and
+/// NCCL.
+static void findInPlace(Block &block, const ProgramOrder &order,
+                        llvm::MapVector<Operation *, Life> &lives) {
+  for (auto row : block.getOps<CollectiveOp>()) {
+    if (row.getKind() != CollectiveKind::AllReduce)
+      continue;
+    auto wholeLife = [&](Value value) -> Life * {
+      BufferOp buffer = getStorage(value).buffer;
+      auto *life = lives.find(buffer);
+      bool isWhole = cast<BufferType>(value.getType()).getBytes() ==
+                     buffer.getType().getBytes();
+      return isWhole && life != lives.end() ? &life->second : nullptr;
+    };
+    Life *sent = wholeLife(row.getSends().front());
+    Life *received = wholeLife(row.getReceives().front());
+    if (sent && received && sent != received && !received->sent &&
+        sent->bytes == received->bytes &&
+        takesPlace(row, *sent, *received, order))
+      received->sent = sent->buffer;
+  }
 }
 
 /// Lives of all activations that a program touches. `loaded`: buffers that a
@@ -79,6 +122,7 @@ static void collectLives(Block &block, int program, int64_t alignment,
       life.bytes = llvm::alignTo(buffer.getType().getBytes(), alignment);
       life.program = program;
       life.last[stream] = position;
+      life.rows.push_back(row);
       bool write =
           access == Access::Write || (!life.written && loaded.contains(buffer));
       if (write && !std::exchange(life.written, true))
@@ -91,6 +135,7 @@ static void collectLives(Block &block, int program, int64_t alignment,
     for (Value value : row.getWrites())
       touch(value, Access::Write);
   }
+  findInPlace(block, order, lives);
 }
 
 static llvm::MapVector<Operation *, Life> collectLives(DeviceOp device) {
@@ -106,12 +151,31 @@ static llvm::MapVector<Operation *, Life> collectLives(DeviceOp device) {
   return lives;
 }
 
+/// Makes one life of all that lie in one place, that of the first of them.
+/// Returns for each the one whose place it has.
+static SmallVector<Life *>
+joinLives(llvm::MapVector<Operation *, Life> &lives) {
+  SmallVector<Life *> hosts;
+  for (auto &[op, life] : lives) {
+    // What is sent is touched before the result, and stands before it.
+    Life *host = &life;
+    while (host->sent)
+      host = &lives.find(host->sent)->second;
+    for (int stream = 0; stream < 2; ++stream)
+      host->last.last[stream] =
+          std::max(host->last.last[stream], life.last.last[stream]);
+    hosts.push_back(host);
+  }
+  return hosts;
+}
+
 /// Places all lives; returns the size of the arena.
 static int64_t place(llvm::MapVector<Operation *, Life> &lives) {
-  SmallVector<Life *> order, placed;
+  SmallVector<Life *> hosts = joinLives(lives), order, placed;
   for (auto [index, entry] : llvm::enumerate(lives)) {
     entry.second.index = index;
-    order.push_back(&entry.second);
+    if (hosts[index] == &entry.second)
+      order.push_back(&entry.second);
   }
   llvm::sort(order, [](Life *a, Life *b) {
     return std::tuple(-a->bytes, a->index) < std::tuple(-b->bytes, b->index);
@@ -138,6 +202,8 @@ static int64_t place(llvm::MapVector<Operation *, Life> &lives) {
         placed, life, [](Life *a, Life *b) { return a->offset < b->offset; });
     placed.insert(at, life);
   }
+  for (auto [entry, host] : llvm::zip_equal(lives, hosts))
+    entry.second.offset = host->offset;
   return arena;
 }
 
@@ -179,6 +245,9 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
   /// The bytes of a buffer in its arena.
   struct Range {
     int64_t begin, end;
+    bool operator==(const Range &other) const {
+      return begin == other.begin && end == other.end;
+    }
     explicit Range(BufferOp buffer)
         : begin(*buffer.getOffset()), end(begin + buffer.getType().getBytes()) {
     }
@@ -197,13 +266,18 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
   if (SOAP_FAULT("no-proof"))
     return success();
   auto lives = collectLives(device).takeVector();
+  auto isInPlace = [](const Life &a, const Life &b) {
+    return a.sent == b.buffer || b.sent == a.buffer;
+  };
   std::vector<Range> ranges;
   for (const auto &entry : lives)
     ranges.emplace_back(entry.second.buffer);
   for (size_t i = 0; i < lives.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (ranges[i].overlaps(ranges[j]) &&
-          liveTogether(lives[i].second, lives[j].second))
+          liveTogether(lives[i].second, lives[j].second) &&
+          !(ranges[i] == ranges[j] &&
+            isInPlace(lives[i].second, lives[j].second)))
         return complain(lives[i].second.buffer, lives[j].second.buffer);
   SmallVector<BufferOp> parameters;
   for (auto buffer : device.getBlock().getOps<BufferOp>())

@@ -292,6 +292,16 @@ private:
     return success();
   }
 
+  /// True for an all-reduce of one run of bytes.
+  static bool isReducedInPlace(Operation *row) {
+    auto reduce = dyn_cast<CollectiveOp>(row);
+    if (!reduce || reduce.getKind() != CollectiveKind::AllReduce)
+      return false;
+    auto sent = bytesOf(reduce.getSends().front());
+    auto received = bytesOf(reduce.getReceives().front());
+    return succeeded(sent) && succeeded(received) && *sent == *received;
+  }
+
   static Stream streamOf(RowOpInterface row) {
     return row.getStream().value_or(Stream::Compute);
   }
@@ -332,7 +342,14 @@ private:
                     failed(hasEnded(row, position, *clock, cell.reader,
                                     "still reads these bytes"))))
         return failure();
-      statistics_.reuses += cell.buffer && cell.buffer != buffer;
+      bool isReused = cell.buffer && cell.buffer != buffer;
+      if (clock && isReused &&
+          cell.reader[static_cast<int>(stream)] == position &&
+          !isReducedInPlace(row))
+        return row->emitOpError("expected to write no bytes that it reads "
+                                "through another buffer, which only an "
+                                "all-reduce of the whole buffer may");
+      statistics_.reuses += isReused;
       cell.buffer = buffer;
       cell.writer = cell.reader = {-1, -1};
       cell.writer[static_cast<int>(stream)] = position;

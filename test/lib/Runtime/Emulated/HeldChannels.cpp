@@ -68,12 +68,19 @@ public:
       : end_(std::move(end)), inner_(std::move(inner)) {}
 
   void post(const char *data, uint64_t bytes) override {
-    end_.run([&] { inner_->post(data, bytes); });
-    ++posted_;
-    end_.update([](Progress &p) { ++p.posted; });
+    count([&] { inner_->post(data, bytes); });
+  }
+  void lend(const char *data, char *room, uint64_t bytes) override {
+    count([&] { inner_->lend(data, room, bytes); });
   }
 
 private:
+  template <typename Fn>
+  void count(Fn post) {
+    end_.run(post);
+    ++posted_;
+    end_.update([](Progress &p) { ++p.posted; });
+  }
   void awaitReceiver() override {
     if (end_.waitsHere())
       end_.waitUntil([this](const Progress &p) { return p.taken >= posted_; });
@@ -122,6 +129,8 @@ public:
     end_.run([&] { inner_->release(); });
     take();
   }
+  bool lendsRoom() const override { return inner_->lendsRoom(); }
+  char *room() override { return inner_->room(); }
 
 private:
   void awaitMessage() {

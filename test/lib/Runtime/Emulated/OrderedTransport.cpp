@@ -66,7 +66,7 @@ Gathering::join(const std::vector<const Span *> &sources) const {
   for (const Span *source : sources)
     addresses.push_back(source->data);
   if (!sum.empty())
-    reduceElements(shape.combine, shape.element, sum.data(), addresses,
+    reduceElements(shape.combine, shape.element, {sum.data()}, addresses,
                    sum.size() / elementSize(shape.element));
   return sum;
 }

@@ -35,7 +35,9 @@ def PlanMemoryPass : Pass<"soaprt-plan-memory", "::mlir::ModuleOp"> {
     share memory only if the existing order of rows (streams and waits) ends all
     uses of one before the first write of the other: no wait is added. Larger
     buffers are placed first, each into the tightest gap that fits. Parameters
-    never share memory. Offsets are multiples of the device's alignment.
+    never share memory. Offsets are multiples of the device's alignment. The
+    result of an all-reduce lies where what is sent does if nothing else reads
+    that afterwards.
 
     Expects streams (`soaprt-assign-streams`). Afterwards proves pair by pair
     that no two buffers that are live together overlap. The library's kernels
