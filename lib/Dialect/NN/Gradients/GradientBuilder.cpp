@@ -125,6 +125,86 @@ Value GradientBuilder::addInPlace(Value sum, Value gradient) {
   setName(op, unique_(name_));
   return op.getResult();
 }
+
+namespace {
+/// A value with zeros around it along one dimension.
+struct Padded {
+  PadOp op;
+  int64_t axis = 0;
+
+  static std::optional<Padded> of(Value value) {
+    auto op = value.getDefiningOp<PadOp>();
+    if (!op || !isAdditive(op) || !op->use_empty())
+      return std::nullopt;
+    std::optional<int64_t> axis;
+    for (auto [dim, lo, hi] : llvm::enumerate(op.getPadsLo(), op.getPadsHi())) {
+      if (lo < 0 || hi < 0 || ((lo != 0 || hi != 0) && axis))
+        return std::nullopt;
+      if (lo != 0 || hi != 0)
+        axis = static_cast<int64_t>(dim);
+    }
+    return axis ? std::optional<Padded>({op, *axis}) : std::nullopt;
+  }
+  int64_t begin() { return op.getPadsLo()[axis]; }
+  int64_t end() { return begin() + shapeOf(op.getX())[axis]; }
+};
+} // namespace
+
+/// The operands of a concatenation that nobody else reads, or the value.
+static void appendParts(SmallVectorImpl<Value> &parts, Value value,
+                        int64_t axis) {
+  auto concat = value.getDefiningOp<ConcatOp>();
+  if (concat && concat->hasOneUse() &&
+      static_cast<int64_t>(concat.getAxis()) == axis)
+    llvm::append_range(parts, concat.getInputs());
+  else
+    parts.push_back(value);
+}
+
+Value GradientBuilder::addBeside(Value sum, Value gradient, bool followsMaker) {
+  auto first = Padded::of(sum), second = Padded::of(gradient);
+  if (!first || !second || first->axis != second->axis)
+    return nullptr;
+  // Parts of different sums do not lie on the same devices.
+  Attribute inParts = first->op->getAttr(partsAttrName);
+  if (inParts != second->op->getAttr(partsAttrName) ||
+      (inParts && getGroupLeader(first->op) != getGroupLeader(second->op)))
+    return nullptr;
+  if (second->begin() < first->begin())
+    std::swap(first, second);
+  if (first->end() != second->begin())
+    return nullptr;
+  int64_t axis = first->axis, begin = first->begin(), end = second->end();
+  SmallVector<Value> parts;
+  appendParts(parts, first->op.getX(), axis);
+  appendParts(parts, second->op.getX(), axis);
+  Shape shape(shapeOf(sum));
+  int64_t whole = std::exchange(shape[axis], end - begin);
+  auto place = [&](Operation *op) {
+    if (followsMaker && inParts && followMaker(op))
+      setName(op, unique_(name_));
+    else
+      inFrame(op);
+    return op->getResult(0);
+  };
+  Value both = place(create<ConcatOp>(
+      RankedTensorType::get(shape, elementType(sum)), parts, axis));
+  if (begin != 0 || end != whole) {
+    SmallVector<int64_t> lo(shape.size(), 0), hi(shape.size(), 0);
+    lo[axis] = begin;
+    hi[axis] = whole - end;
+    both = place(create<PadOp>(sum.getType(), both, lo, hi,
+                               builder_.getFloatAttr(elementType(sum), 0)));
+  }
+  for (PadOp pad : {first->op, second->op}) {
+    auto concat = pad.getX().getDefiningOp<ConcatOp>();
+    pad.erase();
+    if (concat && concat->use_empty())
+      concat.erase();
+  }
+  return both;
+}
+
 Value GradientBuilder::sub(Value a, Value b) { return binary<SubOp>(a, b); }
 Value GradientBuilder::mul(Value a, Value b) { return binary<MulOp>(a, b); }
 Value GradientBuilder::div(Value a, Value b) { return binary<DivOp>(a, b); }

@@ -183,8 +183,8 @@ static LogicalResult verifyParts(Operation *op, Attribute attribute) {
   if (!isAdditive(op))
     return op->emitOpError()
            << "expected no 'nn.parts' but on additive operations on f32 or f64 "
-              "(nn.add, nn.sub, nn.reshape, nn.transpose, nn.slice, nn.pad "
-              "with zeros)";
+              "(nn.add, nn.sub, nn.reshape, nn.transpose, nn.slice, nn.concat, "
+              "nn.pad with zeros)";
   return success();
 }
 

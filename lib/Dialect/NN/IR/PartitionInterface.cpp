@@ -170,11 +170,11 @@ static Value neverZero(OpBuilder &builder, Operation *op, Value scale) {
   return positive;
 }
 
-FailureOr<SmallVector<Value>>
-soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
-                             ArrayRef<Value> operands, const LocalTile &tile) {
+SmallVector<Value> soap::nn::detail::withZeros(Operation *op,
+                                               OpBuilder &builder,
+                                               ArrayRef<Value> operands,
+                                               const LocalTile &tile) {
   SmallVector<Value> present(operands);
-  // A value that another task takes is zero here.
   for (auto [index, operand] : llvm::enumerate(present))
     if (!operand && tile.spec.operands[index].unreduced &&
         !isEmpty(tile.operandBoxes[index])) {
@@ -184,6 +184,13 @@ soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
           localType(type, tile.operandBoxes[index]),
           builder.getZeroAttr(cast<RankedTensorType>(type).getElementType()));
     }
+  return present;
+}
+
+FailureOr<SmallVector<Value>>
+soap::nn::detail::cloneLocal(Operation *op, OpBuilder &builder,
+                             ArrayRef<Value> operands, const LocalTile &tile) {
+  SmallVector<Value> present = withZeros(op, builder, operands, tile);
   // Only the last operands of an op may be left out (a bias).
   while (!present.empty() && !present.back())
     present.pop_back();

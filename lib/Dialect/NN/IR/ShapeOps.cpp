@@ -58,6 +58,7 @@ PartitionSpec ConcatOp::getPartitionSpec() {
     offset += shapeOf(input)[axis];
   }
   spec.results.push_back(identityAccess(shape.size()));
+  detail::addPartLoops(*this, spec);
   return spec;
 }
 
@@ -65,7 +66,7 @@ FailureOr<SmallVector<Value>> ConcatOp::buildLocal(OpBuilder &builder,
                                                    ArrayRef<Value> operands,
                                                    const LocalTile &tile) {
   SmallVector<Value> present;
-  for (Value operand : operands)
+  for (Value operand : detail::withZeros(*this, builder, operands, tile))
     if (operand)
       present.push_back(operand);
   return detail::cloneLocal(*this, builder, present, tile);

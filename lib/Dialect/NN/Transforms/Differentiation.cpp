@@ -64,8 +64,12 @@ void Differentiation::accumulate(Value value, Value gradient) {
   GradientBuilder b(builder_, isEnd ? nullptr : producer, name, unique);
   if (!isEnd)
     b.setFrame(b.resultAccess(cast<OpResult>(value).getResultNumber()));
-  sum = weights_.contains(value) ? b.addInPlace(sum, gradient)
-                                 : b.add(sum, gradient);
+  bool followsMaker = weights_.contains(value);
+  // Gradients of the slices of a value.
+  if (Value both = b.addBeside(sum, gradient, followsMaker))
+    sum = both;
+  else
+    sum = followsMaker ? b.addInPlace(sum, gradient) : b.add(sum, gradient);
 }
 
 LogicalResult Differentiation::differentiate(Operation *op) {

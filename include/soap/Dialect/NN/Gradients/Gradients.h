@@ -88,6 +88,13 @@ public:
   /// The sum of two gradients by one value, which follows the maker of
   /// `gradient`, else that of `sum`, if it can; else as add() does.
   mlir::Value addInPlace(mlir::Value sum, mlir::Value gradient);
+  /// The sum of two gradients by one value, if each is zeros around another
+  /// value, along one dimension, and these values lie side by side: their
+  /// concatenation, with the zeros around both. Else null, and nothing happens.
+  /// With `followsMaker`, in the group that addInPlace() would choose. Erases
+  /// what is not needed any more.
+  mlir::Value addBeside(mlir::Value sum, mlir::Value gradient,
+                        bool followsMaker);
   /// Moves an operation to the group in which an operand is made (the last
   /// operand that will do), if it can take parts of it there that are not
   /// reduced yet. False, and nothing happens, if not.

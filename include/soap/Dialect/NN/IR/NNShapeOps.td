@@ -10,7 +10,7 @@
 
 include "soap/Dialect/NN/IR/NNBase.td"
 
-def NN_ConcatOp : NN_PureOp<"concat", [], ["buildLocal", "getFlops"]> {
+def NN_ConcatOp : NN_PureOp<"concat", [NN_Additive], ["buildLocal", "getFlops"]> {
   let summary = "Concatenation along one dimension";
   let description = [{
     ONNX Concat.

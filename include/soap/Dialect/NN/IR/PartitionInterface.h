@@ -138,6 +138,12 @@ llvm::StringRef partLoopName(unsigned index);
 mlir::RankedTensorType localType(mlir::Type type, const Box &box);
 
 namespace detail {
+/// The operands of a task: zeros for what it takes a part of (unreduced) where
+/// another task takes all of that.
+llvm::SmallVector<mlir::Value> withZeros(mlir::Operation *op,
+                                         mlir::OpBuilder &builder,
+                                         llvm::ArrayRef<mlir::Value> operands,
+                                         const LocalTile &tile);
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 cloneLocal(mlir::Operation *op, mlir::OpBuilder &builder,
            llvm::ArrayRef<mlir::Value> operands, const LocalTile &tile);
