@@ -53,12 +53,22 @@ public:
   bool fits();
   /// After fits() said yes.
   void accept();
+  /// How often fits() had to go through the whole step.
+  uint64_t numWalks() const { return numWalks_; }
 
 private:
+  void addChanges();
+  bool isTooMuch(llvm::ArrayRef<int64_t> peaks,
+                 llvm::ArrayRef<int64_t> added) const;
+
   const TaskGraph &tasks_;
   bool isLimited_ = false;
-  /// Per device, no less than what it needs when it needs most; and what the
-  /// change adds to that at most, or, if it was looked up, what it then is.
+  /// The launch order in parts of so many positions.
+  int32_t positionsPerPart_ = 1;
+  uint64_t numWalks_ = 0;
+  /// Per part and device, no less than what it needs there when it needs most;
+  /// and what the change adds to that at most, or, if it was looked up, what it
+  /// then is.
   std::vector<int64_t> peaks_, added_, exact_;
 };
 

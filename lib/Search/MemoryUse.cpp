@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/MemoryUse.h"
+#include "Chain.h"
 #include "soap/Partition/Buckets.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace soap;
@@ -144,16 +146,28 @@ void walkMemory(const TaskGraph &tasks, Add add, Run run) {
 }
 } // namespace
 
-std::vector<int64_t> TaskGraph::peakMemory() const {
-  std::vector<int64_t> now(topology_.numDevices()), peak(now);
+std::vector<int64_t> soap::peakMemoryOfParts(const TaskGraph &tasks,
+                                             int32_t positions) {
+  assert(positions > 0 && "parts have positions");
+  size_t numDevices = tasks.topology().numDevices();
+  size_t numParts =
+      std::max<size_t>(1, llvm::divideCeil(tasks.order().size(), positions));
+  std::vector<int64_t> now(numDevices), peaks(numParts * numDevices);
   walkMemory(
-      *this,
+      tasks,
       [&](int32_t, int32_t device, int64_t bytes) { now[device] += bytes; },
-      [&](int32_t) {
-        for (size_t device = 0; device < now.size(); ++device)
+      [&](int32_t node) {
+        int64_t *peak =
+            &peaks[node < 0 ? 0 : tasks.rank(node) / positions * numDevices];
+        for (size_t device = 0; device < numDevices; ++device)
           peak[device] = std::max(peak[device], now[device]);
       });
-  return peak;
+  return peaks;
+}
+
+std::vector<int64_t> TaskGraph::peakMemory() const {
+  return peakMemoryOfParts(
+      *this, std::max<int32_t>(1, static_cast<int32_t>(order().size())));
 }
 
 static std::string tooLittle(const Device &device, int64_t peak) {
@@ -244,4 +258,145 @@ llvm::Error soap::checkMemory(const TaskGraph &tasks) {
   if (text.empty())
     return llvm::Error::success();
   return llvm::createStringError(text);
+}
+
+//===----------------------------------------------------------------------===//
+// Changes on trial
+//===----------------------------------------------------------------------===//
+
+using detail::DeviceBytes;
+using detail::MemoryGuard;
+
+void MemoryGuard::reset() {
+  constexpr int32_t mostParts = 32, mostEntries = 4096;
+  isLimited_ = ::isLimited(tasks_.topology());
+  if (!isLimited_)
+    return;
+  int32_t numParts =
+      std::clamp(mostEntries / tasks_.topology().numDevices(), 1, mostParts);
+  positionsPerPart_ =
+      std::max<int32_t>(1, llvm::divideCeil(tasks_.order().size(), numParts));
+  peaks_ = peakMemoryOfParts(tasks_, positionsPerPart_);
+}
+
+/// The positions of the launch order between which a value can be on a device,
+/// whatever its configuration: all, but for results that are given back.
+static std::pair<int32_t, int32_t> lifetime(const TaskGraph &tasks,
+                                            int32_t id) {
+  const OperatorGraph &graph = tasks.graph();
+  const GraphValue &value = graph.value(id);
+  std::pair always(0, std::max<int32_t>(1, tasks.order().size()) - 1);
+  int32_t first = tasks.rank(value.producer), last = first;
+  if (graph.node(value.producer).role != NodeRole::Compute || first < 0 ||
+      graph.isStored(id) || tasks.bucketOf(id) >= 0)
+    return always;
+  for (const GraphValue::Use &use : value.uses) {
+    if (graph.node(use.node).role == NodeRole::Output)
+      return {first, always.second};
+    last = std::max(last, tasks.rank(use.node));
+  }
+  return {first, last};
+}
+
+/// Calls `add(device, bytes)` for what devices have more in `now` than in
+/// `before` and, if it `shrinks`, with negative bytes, for what they have less.
+/// Both are ordered by device.
+template <typename Add>
+static void forEachChange(llvm::ArrayRef<DeviceBytes> before,
+                          llvm::ArrayRef<DeviceBytes> now, bool shrinks,
+                          Add add) {
+  while (!before.empty() || !now.empty()) {
+    bool isNew = before.empty() ||
+                 (!now.empty() && now.front().device < before.front().device);
+    bool isGone =
+        !isNew && (now.empty() || before.front().device < now.front().device);
+    int64_t bytes =
+        (isGone ? 0 : now.front().bytes) - (isNew ? 0 : before.front().bytes);
+    if (bytes > 0 || (shrinks && bytes < 0))
+      add(isGone ? before.front().device : now.front().device, bytes);
+    before = before.drop_front(!isNew);
+    now = now.drop_front(!isGone);
+  }
+}
+
+/// Finds what the change adds to the peak of each part and device at most. A
+/// change leaves it as it is when values are there, but for what parameters'
+/// plans make, which is there until the last that reads it, and for what a
+/// bucket reduces, which is there before it is made. So no device needs more
+/// than before by more than what the values that are there in a part and become
+/// larger add to it. What is there all the time may also take away from it.
+void MemoryGuard::addChanges() {
+  const OperatorGraph &graph = tasks_.graph();
+  size_t width = tasks_.topology().numDevices();
+  // Where it begins and, negative, behind where it ends.
+  added_.assign(peaks_.size() + width, 0);
+  for (auto [index, id] : llvm::enumerate(tasks_.proposedValues())) {
+    const ValueTasks &before = *tasks_.valueBefore(index),
+                     &now = tasks_.valueTasks(id);
+    if (&before == &now)
+      continue;
+    auto [first, last] = lifetime(tasks_, id);
+    int64_t *begin = &added_[first / positionsPerPart_ * width];
+    int64_t *end = &added_[(last / positionsPerPart_ + 1) * width];
+    auto add = [&](int32_t device, int64_t bytes) {
+      begin[device] += bytes;
+      end[device] -= bytes;
+    };
+    using Bytes = llvm::ArrayRef<DeviceBytes>;
+    bool isEarlier = now.numLateSlots > 0 && before.numLateSlots == 0;
+    bool isAlwaysThere =
+        graph.node(graph.value(id).producer).role != NodeRole::Compute;
+    forEachChange(isEarlier ? Bytes() : before.shardBytes, now.shardBytes,
+                  isAlwaysThere, add);
+    // What is there for other readers is there at other times.
+    bool alike =
+        !isEarlier && llvm::equal(before.uses, now.uses,
+                                  [](const UseTasks &a, const UseTasks &b) {
+                                    return a.readsPlan == b.readsPlan &&
+                                           a.round == b.round;
+                                  });
+    forEachChange(alike ? before.planBytes : Bytes(), now.planBytes,
+                  /*shrinks=*/false, add);
+    for (auto [round, made] : llvm::enumerate(now.rounds))
+      forEachChange(alike && round < before.rounds.size()
+                        ? before.rounds[round].planBytes
+                        : Bytes(),
+                    made.planBytes, /*shrinks=*/false, add);
+  }
+  for (size_t i = width; i < added_.size(); ++i)
+    added_[i] += added_[i - width];
+  added_.resize(peaks_.size());
+}
+
+bool MemoryGuard::isTooMuch(llvm::ArrayRef<int64_t> peaks,
+                            llvm::ArrayRef<int64_t> added) const {
+  llvm::ArrayRef<Device> devices = tasks_.topology().devices();
+  size_t width = tasks_.topology().numDevices();
+  for (size_t i = 0; i < peaks.size(); ++i)
+    if (int64_t most = devices[i % width].memoryBytes;
+        most != 0 && peaks[i] + (added.empty() ? 0 : added[i]) > most)
+      return true;
+  return false;
+}
+
+bool MemoryGuard::fits() {
+  exact_.clear();
+  if (!isLimited_ || SOAP_FAULT("chain-ignores-memory")) {
+    added_.assign(peaks_.size(), 0);
+    return true;
+  }
+  addChanges();
+  if (!isTooMuch(peaks_, added_))
+    return true;
+  ++numWalks_;
+  exact_ = peakMemoryOfParts(tasks_, positionsPerPart_);
+  return !isTooMuch(exact_, {});
+}
+
+void MemoryGuard::accept() {
+  if (!exact_.empty())
+    std::swap(peaks_, exact_);
+  else
+    for (auto [peak, added] : llvm::zip_equal(peaks_, added_))
+      peak += added;
 }

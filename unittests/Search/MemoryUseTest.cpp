@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Search/MemoryUse.h"
+#include "Chain.h"
 #include "ExampleGraphs.h"
 #include "soap/Search/LaunchPolicy.h"
 #include "soap/Search/Random.h"
@@ -140,6 +141,69 @@ TEST(MemoryUse, DoesNotDependOnTheNumberingOfUses) {
     }
   }
   EXPECT_GT(differing, 0);
+}
+
+TEST(MemoryUse, GuardAnswersAsTheWholeStep) {
+  // Changes that may or may not fit, on devices with as much memory as the
+  // start needs and a part of that more.
+  CostModel costs;
+  DeviceKind kind = plainMachine(1).kinds()[0];
+  auto machineWith = [&](int64_t memory) {
+    return Topology::machine(
+        3, {kind, 1e9, 0, memory, 1, /*occupiesReceiver=*/false});
+  };
+  uint64_t fitting = 0, refused = 0, walks = 0;
+  for (uint64_t seed = 0; seed < 24; ++seed) {
+    OperatorGraph graph = seed % 3 == 0   ? randomGraph(seed)
+                          : seed % 3 == 1 ? deepProducts(6, 4096)
+                                          : inception(2, 1);
+    Topology unlimited = machineWith(0);
+    Strategy strategy = dataParallel(graph, unlimited);
+    TaskGraph start({graph, unlimited, costs});
+    start.setStrategy(strategy);
+    std::vector<int64_t> peaks = start.peakMemory();
+    Topology machine =
+        machineWith(*std::max_element(peaks.begin(), peaks.end()) *
+                    static_cast<int64_t>(5 + seed / 3) / 5);
+    ConfigurationSpace space(graph, machine);
+    TaskGraph tasks({graph, machine, costs});
+    tasks.setStrategy(strategy);
+    detail::MemoryGuard guard(tasks);
+    guard.reset();
+    Random random(seed, 0, 0);
+    for (int step = 0; step < 60; ++step) {
+      Strategy changed = strategy;
+      llvm::SmallVector<int32_t, 8> nodes;
+      for (uint64_t groups = 1 + random.below(3); groups > 0; --groups) {
+        int32_t group = space.groups()[random.below(space.groups().size())];
+        space.assign(changed, group, space.sample(group, random));
+        for (int32_t node : graph.group(group)) {
+          nodes.push_back(node);
+          deriveEnds(changed, graph, machine, node, &nodes);
+        }
+      }
+      llvm::sort(nodes);
+      nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+      tasks.propose(changed, nodes);
+      tasks.plan();
+      bool fits = guard.fits();
+      ASSERT_EQ(fits, tasks.fitsMemory())
+          << "seed " << seed << " step " << step;
+      (fits ? fitting : refused)++;
+      if (fits) {
+        guard.accept();
+        tasks.accept();
+        strategy = changed;
+      } else {
+        tasks.reject();
+      }
+    }
+    walks += guard.numWalks();
+  }
+  EXPECT_GT(refused, 100u);
+  EXPECT_GT(fitting, 500u);
+  // Most of what fits is known to fit from what changed.
+  EXPECT_LT(walks - refused, fitting / 2);
 }
 
 TEST(MemoryUse, WhatASearchFindsFits) {

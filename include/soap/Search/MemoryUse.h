@@ -29,6 +29,12 @@ MemoryPeak memoryPeak(const TaskGraph &tasks, int32_t device);
 /// for.
 llvm::Error checkMemory(const TaskGraph &tasks);
 
+/// TaskGraph::peakMemory() of each part of the launch order, of `positions`
+/// positions (at least 1): row-major by part and device. There is at least one
+/// part.
+std::vector<int64_t> peakMemoryOfParts(const TaskGraph &tasks,
+                                       int32_t positions);
+
 } // namespace soap
 
 #endif // SOAP_SEARCH_MEMORYUSE_H
