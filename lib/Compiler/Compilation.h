@@ -109,6 +109,10 @@ private:
   Proceed ask(const CompilerProgress &progress);
   void endStage();
 
+  /// Whether the target multiplies what the products of the module multiply;
+  /// warns where they are not as fast as their name says.
+  llvm::Error checkPrecisions();
+
   /// On the module, and with `evaluation` on the evaluation program in it, too.
   llvm::Error runPasses(llvm::function_ref<void(mlir::OpPassManager &)> build,
                         llvm::StringRef what, Kind kind,

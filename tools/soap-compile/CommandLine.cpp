@@ -297,8 +297,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->capture_default_str();
   app.add_option(
          "--precision", line.options.precision,
-         "What products multiply: f32, bf16 or f16; they sum in f32, and "
-         "all else stays f32")
+         "What products multiply: f32, bf16, f16, or, with --target=cuda, tf32 "
+         "(f32 rounded to 10 bits behind the point by tensor cores); they sum "
+         "in f32, and all else stays f32")
       ->capture_default_str();
   app.add_flag("!--no-fuse", line.options.fuse,
                "Keep operations per element apart: by default those that only "
