@@ -132,6 +132,9 @@ private:
   llvm::Expected<int32_t> countDevices();
   llvm::Expected<Topology> describeTopology();
   llvm::Error attachTopology();
+  /// Warns of kinds of devices in a topology that was asked for which have no
+  /// rate for what the products multiply.
+  llvm::Error checkRates();
   /// The file with the rates of this machine; empty: round figures. Measures
   /// first if it must.
   std::string findCalibration(int32_t devices);

@@ -284,9 +284,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_option("model", line.source.path,
                  "Model to compile (none with --emit=topology)")
       ->type_name("MODEL.onnx|MODEL.mlir");
-  app.footer("Topologies by name, and what is in a node (rates of fp32 without "
-             "tensor cores; docs/CostModel.md has figures and assumptions):\n" +
-             describeGeneratedTopologies());
+  app.footer(
+      "Topologies by name, and what is in a node (rates of products are "
+      "those of --precision, as far as devices have tensor cores for it; "
+      "docs/CostModel.md has figures and assumptions):\n" +
+      describeGeneratedTopologies());
   declareOutput(app, line, texts);
   texts.import.declare(app, "Model", "Model");
   app.add_option("--unroll-rnn", line.options.unrollRNN,
