@@ -7,6 +7,7 @@
 
 #include "soap/Calibration/MeasuredCosts.h"
 #include "soap/Calibration/MachineCalibration.h"
+#include "soap/CostModel/CostModel.h"
 #include "soap/Runtime/Runtime.h"
 #include "soap/Topology/JSONReader.h"
 #include "llvm/ADT/SmallString.h"
@@ -49,6 +50,8 @@ static MeasuredKernel readKernel(detail::JSONReader &reader,
   work.rows = reader.integer(entry, "rows", where, sizes);
   work.columns = reader.integer(entry, "columns", where, sizes);
   work.depth = reader.integer(entry, "depth", where, sizes);
+  if (!readPrecision(entry, work.precision))
+    reader.fail(where + ": expected f32, tf32, bf16 or f16 in 'precision'");
   const json::Array *runs = entry.getArray("runs");
   if (!runs || runs->empty() || runs->size() > MeasuredKernel::mostRuns) {
     reader.fail(where + ": expected 'runs' with one time to " +
@@ -123,6 +126,8 @@ std::string MeasuredCosts::toJSON() const {
           json.attribute("rows", kernel.work.rows);
           json.attribute("columns", kernel.work.columns);
           json.attribute("depth", kernel.work.depth);
+          if (kernel.work.precision != Precision::F32)
+            json.attribute("precision", stringify(kernel.work.precision));
         });
     });
   });

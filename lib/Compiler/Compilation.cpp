@@ -9,6 +9,7 @@
 #include "Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/NN/IR/TrainingDescription.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
@@ -152,6 +153,16 @@ llvm::Error Compilation::normalize() {
       "normalize", Kind::BadInput, /*evaluation=*/true);
 }
 
+llvm::Error Compilation::checkPrecisions() {
+  for (auto [precision, count] : nn::countPrecisions(*module_)) {
+    if (llvm::Error error = target_.checkPrecision(precision))
+      return badInput(std::move(error));
+    if (std::string text = target_.describePrecision(precision); !text.empty())
+      warn(text);
+  }
+  return llvm::Error::success();
+}
+
 llvm::Error Compilation::fuse() {
   // A strategy that the model carries is one of its single operations.
   if (!options_.fuse || level_ != Level::Graph)
@@ -169,6 +180,8 @@ llvm::Error Compilation::prepareGraph() {
   llvm::Error normal = normalize();
   if (normal || options_.emit == Emit::NN)
     return normal;
+  if (llvm::Error error = checkPrecisions())
+    return error;
   if (llvm::Error error = fuse())
     return error;
   if (llvm::Error error = attachTopology())

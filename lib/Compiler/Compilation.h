@@ -109,6 +109,10 @@ private:
   Proceed ask(const CompilerProgress &progress);
   void endStage();
 
+  /// Whether the target multiplies what the products of the module multiply;
+  /// warns where they are not as fast as their name says.
+  llvm::Error checkPrecisions();
+
   /// On the module, and with `evaluation` on the evaluation program in it, too.
   llvm::Error runPasses(llvm::function_ref<void(mlir::OpPassManager &)> build,
                         llvm::StringRef what, Kind kind,
@@ -128,6 +132,9 @@ private:
   llvm::Expected<int32_t> countDevices();
   llvm::Expected<Topology> describeTopology();
   llvm::Error attachTopology();
+  /// Warns of kinds of devices in a topology that was asked for which have no
+  /// rate for what the products multiply.
+  llvm::Error checkRates();
   /// The file with the rates of this machine; empty: round figures. Measures
   /// first if it must.
   std::string findCalibration(int32_t devices);

@@ -42,6 +42,8 @@ llvm::Error Compilation::checkTasks() {
         source_.path +
         "', whose tasks say all that; leave them out, or compile what "
         "--emit=strategy prints");
+  if (llvm::Error error = checkPrecisions())
+    return error;
   model_.simulatedNs.clear();
   if (llvm::Error error = checkTasks(*module_, movements_))
     return error;

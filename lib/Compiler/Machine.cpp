@@ -9,6 +9,7 @@
 #include "Diagnostics.h"
 #include "soap/Calibration/Calibration.h"
 #include "soap/Calibration/MachineCalibration.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Support/JSON.h"
 #include "soap/Topology/GeneratedTopologies.h"
@@ -133,6 +134,23 @@ llvm::Expected<Topology> Compilation::describeTopology() {
                                findCalibration(devices), options_.link}));
 }
 
+llvm::Error Compilation::checkRates() {
+  // This machine's rates are measured, with f32 alone (docs/CostModel.md).
+  if (options_.topology.empty())
+    return llvm::Error::success();
+  FailureOr<Topology> topology = readTopology(*module_);
+  if (failed(topology))
+    return emitted(mlir::failure(), Kind::BadInput);
+  for (auto [precision, count] : nn::countPrecisions(*module_))
+    for (const DeviceKind &kind : topology->kinds())
+      if (kind.knownFlops(precision) == 0)
+        warn("devices of kind " + kind.name + " have no rate for " +
+             stringify(precision) +
+             " in this topology: its products are simulated as long as those "
+             "of f32, as if factors were widened");
+  return llvm::Error::success();
+}
+
 llvm::Error Compilation::attachTopology() {
   // An .mlir model may have a topology of its own.
   if (!soapir::getTopology(*module_) || options_.devices ||
@@ -142,6 +160,8 @@ llvm::Error Compilation::attachTopology() {
       return topology.takeError();
     writeTopology(*module_, *topology);
   }
+  if (llvm::Error error = checkRates())
+    return error;
   if (ModuleOp inner = evaluation()) {
     FailureOr<Topology> topology = readTopology(*module_);
     if (failed(topology))

@@ -134,10 +134,20 @@ static llvm::Error checkMachine(const CompilerOptions &options) {
 }
 
 static llvm::Error checkPrecision(const CompilerOptions &options) {
-  if (llvm::is_contained({"f32", "bf16", "f16"}, options.precision))
+  std::optional<Precision> precision = symbolize<Precision>(options.precision);
+  if (!precision)
+    return badInput("expected --precision=f32, tf32, bf16 or f16, got: '" +
+                    options.precision + "'");
+  // What is printed as operations of the nn dialect is for any target.
+  if (options.emit == Emit::NN || options.emit == Emit::Topology)
     return llvm::Error::success();
-  return badInput("expected --precision=f32, bf16 or f16, got: '" +
-                  options.precision + "'");
+  llvm::Expected<std::unique_ptr<Target>> target =
+      createTarget(options.target, {options.processor});
+  if (!target)
+    return badInput(target.takeError());
+  if (llvm::Error error = (*target)->checkPrecision(*precision))
+    return badInput(std::move(error));
+  return llvm::Error::success();
 }
 
 static llvm::Error checkMeasuring(const CompilerOptions &options) {

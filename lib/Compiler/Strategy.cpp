@@ -7,7 +7,9 @@
 
 #include "Compilation.h"
 #include "Diagnostics.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -387,5 +389,18 @@ llvm::Error Compilation::report() {
   result_.report = reportJSON(rows, bound);
   llvm::raw_string_ostream os(result_.text);
   printReport(os, rows, bound, chosen);
+  llvm::json::Object products;
+  SmallVector<std::string> counts;
+  FailureOr<func::FuncOp> main = getMainFunction(*module_);
+  if (failed(main))
+    return emitted(mlir::failure(), Kind::BadInput);
+  for (auto [precision, count] : nn::countPrecisions(*main)) {
+    products[stringify(precision)] = count;
+    counts.push_back(
+        llvm::formatv("{0} of {1}", count, stringify(precision)).str());
+  }
+  if (!counts.empty())
+    os << "products: " << llvm::join(counts, ", ") << "\n";
+  (*result_.report)["products"] = std::move(products);
   return llvm::Error::success();
 }

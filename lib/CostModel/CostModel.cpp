@@ -20,6 +20,16 @@ namespace json = llvm::json;
 // Kernels
 //===----------------------------------------------------------------------===//
 
+bool soap::readPrecision(const json::Object &entry, Precision &precision) {
+  const json::Value *value = entry.get("precision");
+  if (!value)
+    return true;
+  std::optional<Precision> known =
+      symbolize<Precision>(value->getAsString().value_or(""));
+  precision = known.value_or(precision);
+  return known.has_value();
+}
+
 /// What an entry of a file says of its kernel's work, if it does.
 static std::optional<KernelWork> readWork(detail::JSONReader &reader,
                                           const json::Object &entry,
@@ -35,6 +45,8 @@ static std::optional<KernelWork> readWork(detail::JSONReader &reader,
   work.rows = reader.integer(entry, "rows", where, sizes, 1);
   work.columns = reader.integer(entry, "columns", where, sizes, 1);
   work.depth = reader.integer(entry, "depth", where, sizes, 0);
+  if (!readPrecision(entry, work.precision))
+    reader.fail(where + ": expected f32, tf32, bf16 or f16 in 'precision'");
   return work;
 }
 
@@ -131,7 +143,7 @@ double CostModel::trafficSeconds(double bytes, const DeviceKind &kind) {
 
 int64_t CostModel::analyticNs(const KernelWork &work, const DeviceKind &kind) {
   assert(kind.peakFlops > 0 && kind.memoryBandwidth > 0 && "Topology::check()");
-  return analyticTimeNs(work, kind);
+  return analyticTimeNs(work, kind, kind.flopsOf(work.precision));
 }
 
 int64_t CostModel::copyNs(int64_t bytes, const DeviceKind &kind) {

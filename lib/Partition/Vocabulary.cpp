@@ -18,7 +18,8 @@ static constexpr llvm::StringLiteral
     kindNames[] = {"broadcast", "all_gather", "all_to_all", "all_reduce",
                    "reduce_scatter"},
     algorithmNames[] = {"direct", "ring", "tree"},
-    combineNames[] = {"none", "sum", "prod", "max", "min", "and", "or", "same"};
+    combineNames[] = {"none", "sum", "prod", "max", "min", "and", "or", "same"},
+    precisionNames[] = {"f32", "tf32", "bf16", "f16"};
 
 template <>
 llvm::ArrayRef<llvm::StringLiteral> soap::namesOf<Phase>() {
@@ -66,6 +67,14 @@ llvm::ArrayRef<llvm::StringLiteral> soap::namesOf<Combine>() {
 }
 llvm::StringRef soap::stringify(Combine combine) {
   return combineNames[static_cast<size_t>(combine)];
+}
+
+template <>
+llvm::ArrayRef<llvm::StringLiteral> soap::namesOf<Precision>() {
+  return precisionNames;
+}
+llvm::StringRef soap::stringify(Precision precision) {
+  return precisionNames[static_cast<size_t>(precision)];
 }
 
 llvm::ArrayRef<CollectiveAlgorithm> soap::algorithmsOf(CollectiveKind kind) {

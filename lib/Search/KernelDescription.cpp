@@ -54,6 +54,8 @@ KernelQuery soap::describeKernel(const KernelAccess &access,
   if (!isContraction(access, work))
     return query;
 
+  query.precision = work.precision;
+
   // Columns are what the weights add to the result; without weights, its last
   // loop.
   int64_t columns = 1, last = 1;

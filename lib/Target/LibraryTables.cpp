@@ -81,6 +81,7 @@ LogicalResult soap::buildLibraryTable(Operation *op, fb::KernelT &kernel) {
         table->pads_hi = conv.getPadsHi();
         table->groups = conv.getGroups();
         table->bias = conv.getBias() != nullptr;
+        table->tf32 = conv.getTf32();
         return success();
       })
       .Case<nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp>([&](auto back) {
@@ -92,6 +93,7 @@ LogicalResult soap::buildLibraryTable(Operation *op, fb::KernelT &kernel) {
         auto pads = padsBehind(back);
         table->pads_hi.assign(pads->begin(), pads->end());
         table->groups = back.getGroups();
+        table->tf32 = back.getTf32();
         if constexpr (std::is_same_v<decltype(back), nn::ConvBackwardDataOp>)
           table->bias = back.getBias() != nullptr;
         return success();
@@ -102,6 +104,7 @@ LogicalResult soap::buildLibraryTable(Operation *op, fb::KernelT &kernel) {
         table->transpose_b = matmul.getTransposeB();
         table->bias = matmul.getBias() != nullptr;
         table->alpha = matmul.getAlpha().convertToFloat();
+        table->tf32 = matmul.getTf32();
         return success();
       })
       .Case([&](nn::MaxPoolOp pool) {

@@ -20,6 +20,17 @@ ChannelsLast Target::getChannelsLast(mlir::Operation *) const {
   return ChannelsLast::Never;
 }
 
+llvm::Error Target::checkPrecision(Precision precision) const {
+  if (precision != Precision::TF32)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "expected products of f32, bf16 or f16 for target " + name_ +
+      ", got: tf32, to which only tensor cores of GPUs round; use "
+      "--precision=f32, or --target=cuda");
+}
+
+std::string Target::describePrecision(Precision) const { return ""; }
+
 mlir::FailureOr<KernelCode> Target::planKernels(mlir::ModuleOp) const {
   return KernelCode();
 }

@@ -165,6 +165,8 @@ static Cluster makeV100(int32_t nodes) {
                   nodes, 8);
   cluster.comment(kindComment);
   cluster.comment(
+      "f16_flops is about 85% of the published peak of tensor cores");
+  cluster.comment(
       "servers of 8 V100-16GB with NVLink (Yi et al., 'Fast training "
       "of deep learning models over multiple GPUs')");
   cluster.comment(
@@ -199,6 +201,8 @@ static Cluster makeDGX(int32_t nodes, const DGX &dgx) {
   cluster.comment("peak_flops is about 85% of the published fp32 peak without "
                   "tensor cores, memory bandwidth 80% of the published one; "
                   "half_* and launch_s are assumptions");
+  cluster.comment("tf32_flops, bf16_flops and f16_flops are about 85% of the "
+                  "published peaks of tensor cores, of dense matrices");
   cluster.comment(Twine(nodes) + (nodes == 1 ? " node" : " nodes") + " x 8 " +
                   dgx.kind + " (NVIDIA " + dgx.system +
                   "); memory_bytes is the published number of GB, in GiB");

@@ -23,6 +23,14 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
   std::string where = "device kind '" + kind.name + "'";
   kind.peakFlops =
       reader.number(object, "peak_flops", where, detail::rateBounds);
+  auto rateOf = [&](llvm::StringRef key) {
+    return object.get(key)
+               ? reader.number(object, key, where, detail::rateBounds)
+               : 0;
+  };
+  kind.tf32Flops = rateOf("tf32_flops");
+  kind.bf16Flops = rateOf("bf16_flops");
+  kind.f16Flops = rateOf("f16_flops");
   kind.memoryBandwidth = reader.number(object, "memory_bandwidth_bytes_per_s",
                                        where, bandwidthBounds);
   kind.cacheBytes = reader.number(object, "cache_bytes", where, bytesBounds, 0);
@@ -53,6 +61,11 @@ void soap::detail::writeNumber(json::OStream &json, llvm::StringRef key,
 
 void soap::detail::writeKind(json::OStream &json, const DeviceKind &kind) {
   writeNumber(json, "peak_flops", kind.peakFlops);
+  for (auto [key, rate] : {std::pair("tf32_flops", kind.tf32Flops),
+                           std::pair("bf16_flops", kind.bf16Flops),
+                           std::pair("f16_flops", kind.f16Flops)})
+    if (rate > 0)
+      writeNumber(json, key, rate);
   writeNumber(json, "memory_bandwidth_bytes_per_s", kind.memoryBandwidth);
   if (kind.cacheBytes > 0) {
     writeNumber(json, "cache_bytes", kind.cacheBytes);

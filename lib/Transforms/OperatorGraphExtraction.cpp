@@ -9,6 +9,7 @@
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/LaunchedLate.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -191,7 +192,8 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
         auto op = cast<nn::PartitionOpInterface>(ops[node]);
         nn::LocalTile tile = nn::makeLocalTile(op, degrees, task);
         return TaskWork{nn::kernelKey(op, tile), op.getFlops(tile),
-                        op.getBytes(tile)};
+                        op.getBytes(tile),
+                        nn::precisionOf(op).value_or(Precision::F32)};
       });
   if (auto module = main->getParentOfType<ModuleOp>())
     result.graph.name = module.getName().value_or("").str();

@@ -7,6 +7,7 @@
 
 #include "TaskCosts.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Search/KernelDescription.h"
 
 using namespace mlir;
@@ -78,8 +79,8 @@ int64_t TaskCosts::ns(soapir::TaskOp task, const DeviceKind &kind) const {
       shapes.push_back(operand.shape);
     }
     SmallVector<LoopKind, 6> kinds = inferLoopKinds(tile.spec, traits, shapes);
-    TaskWork work{nn::kernelKey(op, tile), op.getFlops(tile),
-                  op.getBytes(tile)};
+    TaskWork work{nn::kernelKey(op, tile), op.getFlops(tile), op.getBytes(tile),
+                  nn::precisionOf(op).value_or(Precision::F32)};
     KernelAccess access{tile.spec,        kinds, tile.tile, tile.operandBoxes,
                         tile.resultBoxes, {},    {}};
     auto bytesOf = [](Value value) {

@@ -284,9 +284,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_option("model", line.source.path,
                  "Model to compile (none with --emit=topology)")
       ->type_name("MODEL.onnx|MODEL.mlir");
-  app.footer("Topologies by name, and what is in a node (rates of fp32 without "
-             "tensor cores; docs/CostModel.md has figures and assumptions):\n" +
-             describeGeneratedTopologies());
+  app.footer(
+      "Topologies by name, and what is in a node (rates of products are "
+      "those of --precision, as far as devices have tensor cores for it; "
+      "docs/CostModel.md has figures and assumptions):\n" +
+      describeGeneratedTopologies());
   declareOutput(app, line, texts);
   texts.import.declare(app, "Model", "Model");
   app.add_option("--unroll-rnn", line.options.unrollRNN,
@@ -297,8 +299,9 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
       ->capture_default_str();
   app.add_option(
          "--precision", line.options.precision,
-         "What products multiply: f32, bf16 or f16; they sum in f32, and "
-         "all else stays f32")
+         "What products multiply: f32, bf16, f16, or, with --target=cuda, tf32 "
+         "(f32 rounded to 10 bits behind the point by tensor cores); they sum "
+         "in f32, and all else stays f32")
       ->capture_default_str();
   app.add_flag("!--no-fuse", line.options.fuse,
                "Keep operations per element apart: by default those that only "

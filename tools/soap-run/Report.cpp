@@ -86,6 +86,8 @@ void run::printInfo(const Json &info) {
                       kernel["implementation"].get<std::string>()];
   for (const auto &[name, count] : implementations)
     std::cout << "kernels      " << count << " x " << name << "\n";
+  for (const auto &[precision, count] : info["products"].items())
+    std::cout << "products     " << count << " x " << precision << "\n";
   if (info["simulated_ns"].get<uint64_t>())
     std::printf("simulated    %.3f ms\n",
                 static_cast<double>(info["simulated_ns"].get<uint64_t>()) /

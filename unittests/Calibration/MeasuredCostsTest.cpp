@@ -54,6 +54,20 @@ protected:
   std::string folder_, path_;
 };
 
+TEST_F(MeasuredCostsTest, PrecisionsAreKept) {
+  MeasuredCosts costs("cpu");
+  KernelWork work;
+  costs.add("a", 1, work);
+  work.precision = Precision::BF16;
+  costs.add("b", 1, work);
+  llvm::Expected<MeasuredCosts> again =
+      MeasuredCosts::parse(costs.toJSON(), "cpu");
+  ASSERT_TRUE(static_cast<bool>(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(again->toJSON(), costs.toJSON());
+  EXPECT_EQ(llvm::StringRef(costs.toJSON()).count("precision"), 1u);
+  EXPECT_NE(costs.toJSON().find(R"("precision": "bf16")"), std::string::npos);
+}
+
 TEST_F(MeasuredCostsTest, TheMedianOfTheLastRunsCounts) {
   MeasuredCosts costs("cpu");
   for (int64_t ns = 1; ns <= 20; ++ns)

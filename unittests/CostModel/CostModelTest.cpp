@@ -48,6 +48,53 @@ TEST(CostModel, RooflineByHand) {
   EXPECT_EQ(CostModel::copyNs(5000, kind), 1000 + 1000);
 }
 
+TEST(CostModel, ProductsHaveTheRateOfWhatTheyMultiply) {
+  DeviceKind kind = testKind();
+  kind.halfRows = kind.halfColumns = kind.halfDepth = 0;
+  kind.tf32Flops = 400e9;
+  kind.bf16Flops = 2000e9;
+  auto ns = [&](Precision precision) {
+    KernelQuery query = gemm(1000, 1000, 1000);
+    query.precision = precision;
+    return CostModel::analyticNs(query, kind);
+  };
+  EXPECT_EQ(ns(Precision::F32), 20'000'000 + 1000);
+  EXPECT_EQ(ns(Precision::TF32), 5'000'000 + 1000);
+  // 1 ms of products wait for 12 MB at 10 GB/s.
+  EXPECT_EQ(ns(Precision::BF16), 1'200'000 + 1000);
+  // No rate is known: as f32.
+  EXPECT_EQ(ns(Precision::F16), ns(Precision::F32));
+  EXPECT_EQ(kind.knownFlops(Precision::F16), 0);
+  EXPECT_EQ(kind.flopsOf(Precision::F16), kind.peakFlops);
+
+  // Measured products of another precision say that of f32 nothing else than
+  // they say of their own: both are twice as slow as the model has them.
+  CostModel costs;
+  KernelQuery measured = gemm(1000, 1000, 1000);
+  measured.precision = Precision::TF32;
+  costs.addMeasured("cpu", "nn.matmul tf32=1 a", 2 * ns(Precision::TF32),
+                    measured);
+  KernelQuery other = gemm(1000, 1000, 1000);
+  other.key = "nn.matmul b";
+  EXPECT_EQ(costs.kernelNs(other, kind), 2 * ns(Precision::F32));
+}
+
+TEST(CostModel, FilesOfMeasuredCostsNamePrecisions) {
+  auto add = [](const char *precision) {
+    CostModel costs;
+    return llvm::toString(costs.addMeasured(
+        std::string(R"({"format": "soap-costs", "device_kind": "cpu",
+        "entries": [{"key": "a", "ns": 1, "flops": 2, "bytes": 3, )") +
+        precision + "}]}"));
+  };
+  EXPECT_EQ(add(R"("depth": 1)"), "");
+  EXPECT_EQ(add(R"("precision": "bf16")"), "");
+  EXPECT_EQ(add(R"("precision": "f8")"),
+            "entry 0: expected f32, tf32, bf16 or f16 in 'precision'");
+  EXPECT_EQ(add(R"("precision": 16)"),
+            "entry 0: expected f32, tf32, bf16 or f16 in 'precision'");
+}
+
 TEST(CostModel, FewRowsAreProductsWithVectors) {
   DeviceKind kind = testKind();
   kind.launchNs = 0;

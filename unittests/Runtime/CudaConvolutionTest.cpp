@@ -25,6 +25,7 @@ struct Case {
   Shape x, w, y;
   std::vector<int64_t> strides, dilations, pads;
   bool hasBias = false;
+  bool tf32 = false;
 };
 
 /// Calls visit(index in y, in x, in w) for every product, by definition.
@@ -144,6 +145,7 @@ void CudaConvolution::check(const Case &c, Of of) {
     op.dilations = c.dilations;
     op.pads_lo = op.pads_hi = c.pads;
     op.groups = c.x[1] / c.w[1];
+    op.tf32 = c.tf32;
     return op;
   };
   Floats expected, got;
@@ -221,6 +223,17 @@ TEST_F(CudaConvolution, ABiasIsAddedByThePlanOrBefore) {
   Case line{{2, 3, 7}, {2, 3, 3}, {2, 2, 4}, {2}, {1}, {1}};
   line.hasBias = true;
   check(line, Of::Result);
+  unsetenv("SOAP_CUDNN_REFUSES");
+}
+
+// The stand-in leaves only the engine with tensor cores, which rounds f32.
+// Whole numbers below 2^11 are TF32 as they are.
+TEST_F(CudaConvolution, FactorsThatMayBeRounded) {
+  Case c{{2, 3, 6, 5}, {4, 3, 3, 3}, {2, 4, 6, 5}, {1, 1}, {1, 1}, {1, 1}};
+  c.tf32 = true;
+  setenv("SOAP_CUDNN_REFUSES", "f32", 1);
+  for (Of of : {Of::Result, Of::Data, Of::Filter})
+    check(c, of);
   unsetenv("SOAP_CUDNN_REFUSES");
 }
 

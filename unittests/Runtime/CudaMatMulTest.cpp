@@ -23,6 +23,7 @@ struct Case {
   Shape a, b, bias, y;
   bool transposesA, transposesB;
   float alpha;
+  bool tf32 = false;
 };
 
 /// The flat index in a tensor of `shape` of the element that index `at` of a
@@ -104,7 +105,9 @@ void CudaMatMul::check(const Case &c) {
   op.transpose_b = c.transposesB;
   op.alpha = c.alpha;
   op.bias = !c.bias.empty();
-  row.key = "product" + toString(c.a) + toString(c.b) + toString(c.bias);
+  op.tf32 = c.tf32;
+  row.key = "product" + toString(c.a) + toString(c.b) + toString(c.bias) +
+            (c.tf32 ? " tf32" : "");
   row.op.Set(op);
   row.workspace_bytes = 4096;
   auto add = [](auto &list, const Shape &shape) {
@@ -181,6 +184,12 @@ TEST_F(CudaMatMul, StacksOfMatrices) {
     check({{1, 6, 3, 4}, {2, 1, 4, 5}, bias, y, false, false, 1});
     check({{6, 3, 4}, {2, 6, 4, 5}, bias, y, false, false, 1});
   }
+}
+
+// Whole numbers below 2^11 are TF32 as they are.
+TEST_F(CudaMatMul, FactorsThatMayBeRounded) {
+  check({{3, 4}, {4, 5}, {5}, {3, 5}, false, false, 0.5F, /*tf32=*/true});
+  check({{2, 6, 3, 4}, {4, 5}, {}, {2, 6, 3, 5}, false, false, 1, true});
 }
 
 TEST_F(CudaMatMul, WhatTheLibraryLacksIsNamed) {

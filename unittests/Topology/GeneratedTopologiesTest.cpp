@@ -152,8 +152,21 @@ TEST(GeneratedTopologies, SimulatedRatesAreSharesOfPublishedOnes) {
       EXPECT_NEAR(flops, 0.85, 0.005);
       EXPECT_NEAR(bandwidth, 0.8, 0.005);
     }
+    using Rates = PublishedDevice::TensorRates;
+    for (double Rates::*rate : {&Rates::tf32, &Rates::bf16, &Rates::f16}) {
+      double published = device.publishedTensorFlops.*rate;
+      double simulated = device.tensorFlops.*rate;
+      if (published == 0) {
+        EXPECT_EQ(simulated, 0);
+      } else {
+        EXPECT_NEAR(simulated / published, 0.85, 0.005);
+      }
+    }
     DeviceKind kind = device.kind();
     EXPECT_EQ(kind.name, device.name);
+    EXPECT_EQ(kind.tf32Flops, device.tensorFlops.tf32);
+    EXPECT_EQ(kind.bf16Flops, device.tensorFlops.bf16);
+    EXPECT_EQ(kind.f16Flops, device.tensorFlops.f16);
     EXPECT_EQ(kind.peakFlops, device.peakFlops);
     EXPECT_EQ(kind.memoryBandwidth, device.memoryBandwidth);
     EXPECT_EQ(kind.halfRows, device.halfRows);

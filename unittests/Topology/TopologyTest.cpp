@@ -100,7 +100,7 @@ TEST(Topology, JSONKeepsWhatFilesSay) {
     "published: the rest"
   ],
   "kinds": {
-    "a": {"peak_flops":1.25e+12,"memory_bandwidth_bytes_per_s":1e+11,"half_rows":4,"half_columns":0.1,"half_depth":16,"launch_s":3e-06},
+    "a": {"peak_flops":1.25e+12,"tf32_flops":2.5e+12,"bf16_flops":5e+12,"f16_flops":6e+12,"memory_bandwidth_bytes_per_s":1e+11,"half_rows":4,"half_columns":0.1,"half_depth":16,"launch_s":3e-06},
     "b": {"peak_flops":1e+12,"memory_bandwidth_bytes_per_s":1e+11,"cache_bytes":1048576,"cache_bandwidth_bytes_per_s":2e+11,"half_rows":4,"half_columns":4,"half_depth":16,"launch_s":1e-06}
   },
   "devices": [

@@ -108,7 +108,8 @@ struct CompilerOptions {
   std::string output;
   ONNXImportOptions import; ///< Of a model *.onnx. `files` stays empty.
   int64_t unrollRNN = 0;    ///< Steps per part of a recurrent layer; 0: whole.
-  /// What products multiply: f32, bf16 or f16 (nn-lower-precision).
+  /// What products multiply: f32, bf16, f16, or tf32 where the target has it
+  /// (nn-lower-precision).
   std::string precision = "f32";
   bool fuse = true; ///< Make one operation of several per element (nn-fuse).
   /// Choose the order of elements of buffers (soaprt-assign-layouts).

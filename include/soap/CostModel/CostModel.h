@@ -19,6 +19,7 @@
 #include "soap/Partition/CommPlan.h"
 #include "soap/Topology/Topology.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
 
 namespace soap {
 
@@ -27,6 +28,11 @@ namespace soap {
 struct KernelQuery : KernelWork {
   llvm::StringRef key; ///< KernelKey; empty: never measured.
 };
+
+/// Reads what an entry of a file of measured costs says of its kernel's factors
+/// ("precision"); leaves `precision` alone if it says nothing. False if it says
+/// what there is not.
+bool readPrecision(const llvm::json::Object &entry, Precision &precision);
 
 /// The algorithms that a kind of collective has; none for transfers.
 llvm::ArrayRef<CollectiveAlgorithm> algorithmsOf(ActionKind kind);
@@ -65,7 +71,8 @@ public:
   int64_t kernelNs(const KernelQuery &query, const DeviceKind &kind) const;
   /// The analytic time alone: launch + max(flops / (peak * efficiency),
   /// bytes / bandwidth); 0 if there is no kernel. The first of them is at most
-  /// min(rows, columns) * bytes / bandwidth.
+  /// min(rows, columns) * bytes / bandwidth. The peak is that of the work's
+  /// precision.
   static int64_t analyticNs(const KernelWork &work, const DeviceKind &kind);
   /// Seconds for memory traffic of activations: what fits into caches, then
   /// the rest.

@@ -33,6 +33,7 @@ struct KernelWork {
   /// Read once more, from the bytes above: by a layer that runs step by step.
   double bytesAgain = 0;
   int64_t rows = 1, columns = 1, depth = 0;
+  Precision precision = Precision::F32; ///< Of a contraction.
 };
 
 /// The class of a kernel: what its key begins with, up to the first character

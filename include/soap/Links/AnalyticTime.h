@@ -31,9 +31,9 @@ double analyticTrafficSeconds(double bytes, const Kind &kind) {
 }
 
 /// Launch + max(flops / (peak * efficiency), bytes / bandwidth), in ns; 0 if
-/// there is no kernel.
+/// there is no kernel. `peak`: flop/s.
 template <typename Work, typename Kind>
-int64_t analyticTimeNs(const Work &work, const Kind &kind) {
+int64_t analyticTimeNs(const Work &work, const Kind &kind, double peak) {
   if (work.flops <= 0 && work.bytes <= 0)
     return 0;
   double efficiency = 1;
@@ -42,13 +42,13 @@ int64_t analyticTimeNs(const Work &work, const Kind &kind) {
                               std::pair(work.columns, kind.halfColumns),
                               std::pair(work.depth, kind.halfDepth)})
       efficiency *= size / (size + half);
-  double compute = work.flops / (kind.peakFlops * std::max(efficiency, 1e-6));
+  double compute = work.flops / (peak * std::max(efficiency, 1e-6));
   // A product of few rows or columns is no slower than so many products of a
   // matrix and a vector, which memory bounds.
   if (work.depth > 0) {
     auto vectors = static_cast<double>(std::min(work.rows, work.columns));
     compute = std::min(compute,
-                       std::max(work.flops / kind.peakFlops,
+                       std::max(work.flops / peak,
                                 vectors * work.bytes / kind.memoryBandwidth));
   }
   // Weights come from memory in every step.
@@ -60,6 +60,12 @@ int64_t analyticTimeNs(const Work &work, const Kind &kind) {
       work.bytesAgain / (fits ? kind.cacheBandwidth : kind.memoryBandwidth);
   return roundNs(static_cast<double>(kind.launchNs) +
                  std::round(std::max(compute, memory) * 1e9));
+}
+
+/// The same at the peak of f32.
+template <typename Work, typename Kind>
+int64_t analyticTimeNs(const Work &work, const Kind &kind) {
+  return analyticTimeNs(work, kind, kind.peakFlops);
 }
 
 } // namespace soap

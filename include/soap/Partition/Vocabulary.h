@@ -64,6 +64,11 @@ llvm::ArrayRef<CollectiveAlgorithm> algorithmsOf(CollectiveKind kind);
 /// split. `Same`: the parts compute equal copies; no collective has it.
 enum class Combine : uint8_t { None, Sum, Prod, Max, Min, And, Or, Same };
 
+/// What products and convolutions multiply, where they sum in f32: f32 as it
+/// is, f32 rounded to 10 bits behind the point by tensor cores, or floats of 16
+/// bits.
+enum class Precision : uint8_t { F32, TF32, BF16, F16 };
+
 /// The names of the enumerators, in their order: "step", "all_reduce", ...
 template <typename Enum>
 llvm::ArrayRef<llvm::StringLiteral> namesOf();
@@ -79,6 +84,8 @@ template <>
 llvm::ArrayRef<llvm::StringLiteral> namesOf<CollectiveAlgorithm>();
 template <>
 llvm::ArrayRef<llvm::StringLiteral> namesOf<Combine>();
+template <>
+llvm::ArrayRef<llvm::StringLiteral> namesOf<Precision>();
 
 llvm::StringRef stringify(Phase phase);
 llvm::StringRef stringify(Stream stream);
@@ -86,6 +93,7 @@ llvm::StringRef stringify(Space space);
 llvm::StringRef stringify(CollectiveKind kind);
 llvm::StringRef stringify(CollectiveAlgorithm algorithm);
 llvm::StringRef stringify(Combine combine);
+llvm::StringRef stringify(Precision precision);
 
 /// The inverse; none for any other text.
 template <typename Enum>

@@ -93,6 +93,7 @@ struct TaskWork {
   double flops = 0; ///< Closed form on the task's boxes.
   /// Read from and written to memory. Absent: every element of the boxes once.
   std::optional<double> bytes = std::nullopt;
+  Precision precision = Precision::F32; ///< What a product multiplies.
 };
 /// Thread-safe; called once per distinct tile shape of (node, degrees).
 using TaskWorkFn =

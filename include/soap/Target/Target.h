@@ -22,6 +22,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "soap/Partition/Vocabulary.h"
 #include "soap/Runtime/Runtime.h"
 #include "soap/Topology/Topology.h"
 #include <optional>
@@ -112,6 +113,16 @@ public:
   /// which isLibraryKernel() is true. Emits an error on `op` otherwise.
   virtual mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                                  fb::KernelT &kernel) const = 0;
+
+  /// Fails with the reason if nothing on this target multiplies in this
+  /// precision. The default: all targets multiply floats of 32 and 16 bits, and
+  /// TF32 is an attribute that a target has to know.
+  virtual llvm::Error checkPrecision(Precision precision) const;
+
+  /// What products of this precision are on the processor that code is made
+  /// for, where that is not what their name says: one line. Empty: nothing is
+  /// to be said, as by default.
+  virtual std::string describePrecision(Precision precision) const;
 
   /// What the library makes of channels that lie last in the first operand and
   /// the result of `op`, of which isLibraryKernel() is true.

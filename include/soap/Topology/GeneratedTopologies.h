@@ -35,6 +35,15 @@ struct PublishedDevice {
   double peakFlops, memoryBandwidth;
   double halfRows, halfColumns, halfDepth;
   int64_t launchNs;
+  /// Flop/s of tensor cores that multiply dense matrices and sum in f32; 0: the
+  /// device has none for this type, which is multiplied as f32.
+  struct TensorRates {
+    double tf32, bf16, f16;
+  };
+  /// Published by NVIDIA's data sheets "V100 Tensor Core GPU", "A100 Tensor
+  /// Core GPU", "H100 Tensor Core GPU" and "H200 Tensor Core GPU"; simulated
+  /// are about 85% of that, as an assumption.
+  TensorRates publishedTensorFlops, tensorFlops;
 
   DeviceKind kind() const;
 };

@@ -17,6 +17,7 @@
 #define SOAP_TOPOLOGY_TOPOLOGY_H
 
 #include "soap/Links/LinkSpeed.h"
+#include "soap/Partition/Vocabulary.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -33,10 +34,14 @@ class Value;
 
 namespace soap {
 
-/// What a kind of device can do. Rates are for 32-bit floats.
+/// What a kind of device can do. Rates are for 32-bit floats, if nothing else
+/// is said.
 struct DeviceKind {
   std::string name;
-  double peakFlops = 100e9;      ///< Flop/s that the best kernel reaches.
+  double peakFlops = 100e9; ///< Flop/s that the best kernel reaches.
+  /// The same of products and convolutions that multiply TF32 or floats of 16
+  /// bits, and sum in f32. 0: no other than peakFlops is known.
+  double tf32Flops = 0, bf16Flops = 0, f16Flops = 0;
   double memoryBandwidth = 10e9; ///< Bytes/s, read plus written.
   /// The first `cacheBytes` that a kernel without weights or a copy touches
   /// pass at `cacheBandwidth`: the step before left them in a cache. 0: none.
@@ -49,6 +54,26 @@ struct DeviceKind {
   /// What kernels read starts at multiples of this many bytes; what lies
   /// elsewhere is copied first.
   int64_t alignment = 64;
+
+  /// Flop/s of products of this precision that are known; 0: none.
+  double knownFlops(Precision precision) const {
+    switch (precision) {
+    case Precision::F32:
+      break;
+    case Precision::TF32:
+      return tf32Flops;
+    case Precision::BF16:
+      return bf16Flops;
+    case Precision::F16:
+      return f16Flops;
+    }
+    return peakFlops;
+  }
+  /// Flop/s that products of this precision count with.
+  double flopsOf(Precision precision) const {
+    double known = knownFlops(precision);
+    return known > 0 ? known : peakFlops;
+  }
 };
 
 /// A device that computes, or the host's memory.

@@ -74,6 +74,45 @@ static Json describeKernels(const fb::Model &table, const Json &devices) {
   return result;
 }
 
+/// How many kernels that are products or convolutions multiply what. Native
+/// ones multiply f32 as it is; what they are their keys say (KernelKey).
+static Json describePrecisions(const fb::Model &table) {
+  Json result = Json::object();
+  if (!table.kernels())
+    return result;
+  for (const fb::Kernel *kernel : *table.kernels()) {
+    std::string key = kernel->key()->str();
+    std::string name = key.substr(0, key.find(' '));
+    if ((name != "nn.conv" && name != "nn.conv_backward_data" &&
+         name != "nn.conv_backward_filter" && name != "nn.matmul") ||
+        !kernel->operands() || kernel->operands()->size() == 0)
+      continue;
+    bool tf32 = false;
+    if (const fb::Conv *conv = kernel->op_as_Conv())
+      tf32 = conv->tf32();
+    else if (const fb::ConvBackward *back = kernel->op_as_ConvBackward())
+      tf32 = back->tf32();
+    else if (const fb::MatMul *product = kernel->op_as_MatMul())
+      tf32 = product->tf32();
+    const char *precision = "";
+    switch (kernel->operands()->Get(0)->element()) {
+    case fb::ElementType::F32:
+      precision = tf32 ? "tf32" : "f32";
+      break;
+    case fb::ElementType::BF16:
+      precision = "bf16";
+      break;
+    case fb::ElementType::F16:
+      precision = "f16";
+      break;
+    default:
+      continue;
+    }
+    result[precision] = result.value(precision, 0) + 1;
+  }
+  return result;
+}
+
 /// The devices of all processes, by number; on other ranks than 0 its own.
 static Json describeDevices(Engine &engine) {
   std::string target = toString(engine.model().table().target());
@@ -169,6 +208,7 @@ std::string runtime::describeModel(Engine &engine) {
                  {"reference", engine.model().hasReference()},
                  {"simulated_ns", first.simulated_ns()},
                  {"training", std::move(training)},
+                 {"products", describePrecisions(table)},
                  {"processes", describeProcesses(engine)},
                  {"devices", std::move(devices)},
                  {"kernels", std::move(kernels)},

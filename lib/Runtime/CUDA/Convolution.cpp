@@ -60,6 +60,7 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const fb::Kernel &kernel) {
     s.strides = toVector(op.strides());
     s.dilations = toVector(op.dilations());
     s.pads = toVector(op.pads_lo());
+    s.tf32 = op.tf32();
   };
   size_t operands = 2;
   if (const fb::Conv *op = kernel.op_as_Conv()) {
@@ -249,8 +250,9 @@ ConvolutionPlans::ConvolutionPlans(const Gpu &gpu,
     propose(CUDNN_HEUR_MODE_FALLBACK, workspaceBytes);
 }
 
-/// True if an engine computes f32 as such, and does not sum in less.
-bool ConvolutionPlans::isExact(const CudnnDescriptor &config) const {
+/// True if an engine multiplies factors as they are, or as TF32 where the
+/// model allows it, and does not sum in less than f32.
+bool ConvolutionPlans::isPreciseEnough(const CudnnDescriptor &config) const {
   CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t handle = engine.get();
   int64_t count = 0;
@@ -268,11 +270,12 @@ bool ConvolutionPlans::isExact(const CudnnDescriptor &config) const {
   notes.resize(static_cast<size_t>(count));
   return std::none_of(
       notes.begin(), notes.end(), [&](cudnnBackendNumericalNote_t note) {
-        // Tensor cores take f32 as TF32.
+        // Tensor cores take f32 as TF32. Engines that convert their inputs to
+        // still less say so by a note of its own.
         return note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
                note == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
                (note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE &&
-                shape_.factors == fb::ElementType::F32);
+                shape_.factors == fb::ElementType::F32 && !shape_.tf32);
       });
 }
 
@@ -301,7 +304,7 @@ void ConvolutionPlans::propose(cudnnBackendHeurMode_t mode,
   constexpr size_t most = 6;
   cudnnHandle_t handle = cudnnHandle(gpu_);
   for (auto i = first; i != first + static_cast<size_t>(count); ++i) {
-    if (plans_.size() == most || !isExact(configs_[i]))
+    if (plans_.size() == most || !isPreciseEnough(configs_[i]))
       continue;
     Plan plan{CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR), 0};
     plan.descriptor.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,

@@ -22,6 +22,7 @@ struct ConvolutionShape {
   Kind kind = Forward;
   /// Of both factors, and of the result and a bias.
   fb::ElementType factors = fb::ElementType::F32, result = fb::ElementType::F32;
+  bool tf32 = false; ///< Factors of f32 may be rounded to TF32.
   Shape x, w, y;
   std::vector<int64_t> strides, dilations, pads;
 
@@ -63,7 +64,7 @@ private:
   CudnnDescriptor makeOperation(const ConvolutionShape &shape);
   CudnnDescriptor makeAddition(const ConvolutionShape &shape);
   void propose(cudnnBackendHeurMode_t mode, uint64_t workspaceBytes);
-  bool isExact(const CudnnDescriptor &config) const;
+  bool isPreciseEnough(const CudnnDescriptor &config) const;
 
   const Gpu &gpu_;
   const ConvolutionShape shape_;

@@ -55,12 +55,15 @@ private:
 };
 } // namespace
 
-static Description makeDescription(const Gpu &gpu) {
+/// Sums are f32; factors of f32 are rounded to TF32 where the model allows it.
+static Description makeDescription(const Gpu &gpu, bool tf32) {
   (void)blasHandle(gpu); // Loads the library.
   cublasLtMatmulDesc_t handle = nullptr;
-  checkBlas(
-      blas().cublasLtMatmulDescCreate(&handle, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-      "to describe a product");
+  checkBlas(blas().cublasLtMatmulDescCreate(&handle,
+                                            tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                 : CUBLAS_COMPUTE_32F,
+                                            CUDA_R_32F),
+            "to describe a product");
   return {handle, blas().cublasLtMatmulDescDestroy};
 }
 
@@ -87,7 +90,8 @@ Layout Product::makeLayout(cudaDataType_t type, int64_t rows, int64_t columns,
 Product::Product(const Gpu &gpu, const fb::MatMul &op, MatMulShape given,
                  Types types, bool hasRow)
     : gpu_(gpu), shape_(std::move(given)), types_(types), alpha_(op.alpha()),
-      description_(makeDescription(gpu)),
+      description_(
+          makeDescription(gpu, op.tf32() && types.factors == CUDA_R_32F)),
       a_(op.transpose_a()
              ? makeLayout(types.factors, shape_.m, shape_.k, shape_.aStride)
              : makeLayout(types.factors, shape_.k, shape_.m, shape_.aStride)),

@@ -56,6 +56,31 @@ llvm::Error CPUTarget::addRequirements(fb::ModelT &model) const {
   return llvm::Error::success();
 }
 
+std::string CPUTarget::describePrecision(Precision precision) const {
+  constexpr llvm::StringLiteral widened =
+      ": factors are widened to f32, and products are no faster than with "
+      "--precision=f32";
+  if (precision == Precision::F16)
+    return ("oneDNN multiplies f16 on no processor" + widened).str();
+  if (precision != Precision::BF16)
+    return "";
+  auto features = processor_.requiredFeatures();
+  if (!features) {
+    llvm::consumeError(features.takeError()); // Compiling says it, too.
+    return "";
+  }
+  // What oneDNN calls avx512_core. Its products of bf16 need no more: without
+  // AVX512_BF16 it converts.
+  for (llvm::StringRef needed : {"avx512f", "avx512bw", "avx512dq", "avx512vl"})
+    if (!llvm::is_contained(*features, needed))
+      return (processor_.name +
+              " has no AVX-512, without which oneDNN does "
+              "not multiply bf16" +
+              widened)
+          .str();
+  return "";
+}
+
 soap_native_kernel CPUTarget::getStreamKernel() const {
   return hostStreamKernel();
 }

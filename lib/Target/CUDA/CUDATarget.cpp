@@ -31,6 +31,10 @@ FailureOr<KernelCode> CUDATarget::planKernels(ModuleOp kernels) const {
   return planDeviceKernels(kernels);
 }
 
+llvm::Error CUDATarget::checkPrecision(Precision) const {
+  return llvm::Error::success();
+}
+
 llvm::Error CUDATarget::addRequirements(fb::ModelT &) const {
   return llvm::Error::success();
 }

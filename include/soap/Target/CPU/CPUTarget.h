@@ -30,6 +30,8 @@ public:
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
+  /// Where oneDNN widens factors of 16 bits.
+  std::string describePrecision(Precision precision) const override;
   ChannelsLast getChannelsLast(mlir::Operation *op) const override;
   llvm::Expected<std::vector<LibraryMemory>>
   planLibraryMemory(llvm::StringRef table,

@@ -25,11 +25,13 @@ public:
       : Target("cuda"), architecture_(architecture) {}
 
   /// Matrix products, convolutions in one to three dims with equal pads on both
-  /// sides, and their gradients, of f32, f16 or bf16, the same for operands and
-  /// result.
+  /// sides, and their gradients, of factors of f32 (as such or as TF32), f16 or
+  /// bf16, with a result of f32.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
+  /// None fails: GPUs of compute capability 8.0 have tensor cores for all.
+  llvm::Error checkPrecision(Precision precision) const override;
   /// An upper bound, from what the tables say: no GPU is asked.
   llvm::Expected<std::vector<LibraryMemory>>
   planLibraryMemory(llvm::StringRef table,

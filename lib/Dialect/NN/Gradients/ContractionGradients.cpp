@@ -35,14 +35,14 @@ static MaybeGradients conv(ConvOp op, Build &b, ArrayRef<Value> results,
     gradients[0] = b.join(b.create<ConvBackwardDataOp>(
                               op.getInput().getType(), dy, op.getWeight(),
                               Value(), op.getStrides(), op.getDilations(),
-                              op.getPadsLo(), op.getGroups()),
+                              op.getPadsLo(), op.getGroups(), op.getTf32()),
                           loops);
   if (isNeeded[1])
-    gradients[1] =
-        b.join(b.create<ConvBackwardFilterOp>(
-                   op.getWeight().getType(), op.getInput(), dy, op.getStrides(),
-                   op.getDilations(), op.getPadsLo(), op.getGroups()),
-               loops);
+    gradients[1] = b.join(b.create<ConvBackwardFilterOp>(
+                              op.getWeight().getType(), op.getInput(), dy,
+                              op.getStrides(), op.getDilations(),
+                              op.getPadsLo(), op.getGroups(), op.getTf32()),
+                          loops);
   if (op.getBias() && isNeeded[2])
     gradients[2] = biasGradient(b, dy, 1);
   return gradients;
@@ -79,18 +79,18 @@ static MaybeGradients convBackwardData(ConvBackwardDataOp op, Build &b,
           b.resultAccess());
     }
     if (isReached)
-      gradients[0] =
-          b.join(b.create<ConvOp>(op.getDy().getType(), x, op.getWeight(),
-                                  Value(), op.getStrides(), op.getDilations(),
-                                  op.getPadsLo(), padsHi, op.getGroups()),
-                 loops);
+      gradients[0] = b.join(
+          b.create<ConvOp>(op.getDy().getType(), x, op.getWeight(), Value(),
+                           op.getStrides(), op.getDilations(), op.getPadsLo(),
+                           padsHi, op.getGroups(), op.getTf32()),
+          loops);
   }
   if (isNeeded[1])
-    gradients[1] =
-        b.join(b.create<ConvBackwardFilterOp>(
-                   op.getWeight().getType(), dz, op.getDy(), op.getStrides(),
-                   op.getDilations(), op.getPadsLo(), op.getGroups()),
-               loops);
+    gradients[1] = b.join(b.create<ConvBackwardFilterOp>(
+                              op.getWeight().getType(), dz, op.getDy(),
+                              op.getStrides(), op.getDilations(),
+                              op.getPadsLo(), op.getGroups(), op.getTf32()),
+                          loops);
   if (op.getBias() && isNeeded[2])
     gradients[2] = biasGradient(b, dz, 1);
   return gradients;
@@ -175,7 +175,7 @@ private:
     return b_.join(
         b_.create<MatMulOp>(RankedTensorType::get(shape, elementType(x.matrix)),
                             x.matrix, y.matrix, Value(), x.isTransposed,
-                            y.isTransposed, op_.getAlpha()),
+                            y.isTransposed, op_.getAlpha(), op_.getTf32()),
         loops);
   }
 

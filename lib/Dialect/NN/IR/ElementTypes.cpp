@@ -68,5 +68,8 @@ LogicalResult soap::nn::verifySummedTypes(Operation *op) {
            << "expected a result of element type " << expected
            << ", in which sums of " << element
            << " are made, got: " << elementType(op->getResult(0));
+  if (op->getInherentAttr("tf32").value_or(Attribute()) && !element.isF32())
+    return op->emitOpError()
+           << "expected operands of f32 with 'tf32', got: " << element;
   return success();
 }

@@ -8,6 +8,7 @@
 #include "NodeNames.h"
 #include "soap/Dialect/NN/Gradients/Gradients.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -19,11 +20,6 @@ namespace soap::nn {
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
-
-/// Sums of products of two operands, the first ones. A third one is a bias.
-static bool isProduct(Operation *op) {
-  return isa<ConvOp, ConvBackwardDataOp, ConvBackwardFilterOp, MatMulOp>(op);
-}
 
 static bool isOfF32(Operation *op) {
   auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
@@ -105,9 +101,10 @@ struct LowerPrecisionPass
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (!llvm::is_contained({"bf16", "f16"}, to.getValue())) {
+    std::optional<Precision> precision = symbolize<Precision>(to);
+    if (!precision || *precision == Precision::F32) {
       emitError(function.getLoc(),
-                "expected to=bf16 or f16, got: '" + to + "'");
+                "expected to=tf32, bf16 or f16, got: '" + to + "'");
       return signalPassFailure();
     }
     if (function.isExternal() || function.isPrivate())
@@ -118,8 +115,15 @@ struct LowerPrecisionPass
         products.push_back(&op);
     numProducts += products.size();
     Builder types(&getContext());
-    Casts casts(function, to == "bf16" ? Type(types.getBF16Type())
-                                       : Type(types.getF16Type()));
+    // The library rounds while it multiplies: there is nothing to cast.
+    if (*precision == Precision::TF32) {
+      for (Operation *op : products)
+        op->setInherentAttr(types.getStringAttr("tf32"), types.getUnitAttr());
+      return;
+    }
+    Casts casts(function, *precision == Precision::BF16
+                              ? Type(types.getBF16Type())
+                              : Type(types.getF16Type()));
     for (Operation *op : products)
       for (unsigned operand : {0, 1})
         op->setOperand(operand, casts.of(op->getOpOperand(operand)));

@@ -8,8 +8,10 @@
 #include "Emulated/Memory.h"
 #include "Error.h"
 #include "Queue.h"
+#include <algorithm>
 #include <cstring>
 #include <cublasLt.h>
+#include <vector>
 
 // A library of the name of cuBLASLt, for tests: it computes products on the
 // host, in the streams of the stand-in for the driver, and refuses what the
@@ -71,6 +73,15 @@ static float load(const char *data, cudaDataType_t type, int64_t index) {
   return static_cast<float>(half);
 }
 
+/// As tensor cores take an f32: with 10 bits behind the point.
+static float toTF32(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits = (bits + 0xfff + (bits >> 13 & 1)) & ~uint32_t{0x1fff};
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
 static void store(char *data, cudaDataType_t type, int64_t index, float value) {
   data += index * static_cast<int64_t>(sizeOf(type));
   if (type == CUDA_R_32F) {
@@ -96,28 +107,46 @@ void Product::run() const {
   const char *bias = description.epilogue == CUBLASLT_EPILOGUE_BIAS
                          ? at(description.bias)
                          : nullptr;
+  bool tf32 = description.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  auto m = static_cast<int64_t>(d.rows), n = static_cast<int64_t>(d.columns);
   auto k = static_cast<int64_t>(description.transposesA ? a.rows : a.columns);
-  for (int32_t i = 0; i != d.batch; ++i)
-    for (int64_t column = 0; column != static_cast<int64_t>(d.columns);
-         ++column)
-      for (int64_t row = 0; row != static_cast<int64_t>(d.rows); ++row) {
-        float sum = 0;
-        for (int64_t s = 0; s != k; ++s) {
-          int64_t aAt =
-              description.transposesA ? s + row * a.ld : row + s * a.ld;
-          int64_t bAt =
-              description.transposesB ? column + s * b.ld : s + column * b.ld;
-          sum += load(aHost, a.type, i * a.stride + aAt) *
-                 load(bHost, b.type, i * b.stride + bAt);
-        }
+  auto factor = [&](const char *data, cudaDataType_t type, int64_t at) {
+    float value = load(data, type, at);
+    return tf32 ? toTF32(value) : value;
+  };
+  // Columns of A, one after the other, so that the inner loop is one that
+  // compilers make fast code of. Sums are made in the order of s.
+  std::vector<float> columns(static_cast<size_t>(m * k));
+  std::vector<float> sums(static_cast<size_t>(m));
+  for (int32_t i = 0; i != d.batch; ++i) {
+    for (int64_t s = 0; s != k; ++s)
+      for (int64_t row = 0; row != m; ++row)
+        columns[s * m + row] =
+            factor(aHost, a.type,
+                   i * a.stride + (description.transposesA ? s + row * a.ld
+                                                           : row + s * a.ld));
+    for (int64_t column = 0; column != n; ++column) {
+      std::fill(sums.begin(), sums.end(), 0.0F);
+      for (int64_t s = 0; s != k; ++s) {
+        float y = factor(bHost, b.type,
+                         i * b.stride + (description.transposesB
+                                             ? column + s * b.ld
+                                             : s + column * b.ld));
+        const float *x = &columns[s * m];
+        for (int64_t row = 0; row != m; ++row)
+          sums[row] += x[row] * y;
+      }
+      for (int64_t row = 0; row != m; ++row) {
         int64_t index = i * d.stride + row + column * d.ld;
-        float result = alpha * sum;
+        float result = alpha * sums[row];
         if (beta != 0)
           result += beta * load(dHost, d.type, index);
         if (bias)
           result += load(bias, d.type, row);
         store(dHost, d.type, index, result);
       }
+    }
+  }
 }
 
 static Description &of(cublasLtMatmulDesc_t handle) {
@@ -237,7 +266,10 @@ static bool isProduct(const Description &own, const Layout &a, const Layout &b,
          c.columns == d.columns && a.batch == d.batch && b.batch == d.batch &&
          a.type == b.type && c.type == d.type &&
          (d.type == a.type || d.type == CUDA_R_32F) &&
-         own.compute == CUBLAS_COMPUTE_32F && own.scale == CUDA_R_32F;
+         (own.compute == CUBLAS_COMPUTE_32F ||
+          (own.compute == CUBLAS_COMPUTE_32F_FAST_TF32 &&
+           a.type == CUDA_R_32F)) &&
+         own.scale == CUDA_R_32F;
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
@@ -279,10 +311,10 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                               static_cast<const char *>(aData),
                               static_cast<const char *>(bData),
                               static_cast<char *>(dData)};
-  standin::log(text("product ", of(d).rows, " x ", of(d).columns, ", ",
-                    of(d).batch, " at once, ",
-                    own.epilogue == CUBLASLT_EPILOGUE_BIAS ? "with" : "without",
-                    " a bias"));
+  standin::log(text(
+      "product ", of(d).rows, " x ", of(d).columns, ", ", of(d).batch,
+      " at once, ", own.epilogue == CUBLASLT_EPILOGUE_BIAS ? "with" : "without",
+      " a bias", own.compute == CUBLAS_COMPUTE_32F_FAST_TF32 ? ", TF32" : ""));
   // Never deleted: a graph may run it again.
   auto run = [](void *data) {
     if (!standin::isIdle())

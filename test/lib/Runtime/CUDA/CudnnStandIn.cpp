@@ -9,7 +9,9 @@
 // convolutions and of additions of a bias by the graph interface, refuses those
 // that contradict themselves, and computes them on the host, in the streams of
 // the stand-in for the driver. Its engines differ in what they need and in what
-// they say of their arithmetic. SOAP_CUDNN_REFUSES=bias: no engine adds one.
+// they say of their arithmetic; the one with tensor cores rounds f32 to TF32.
+// SOAP_CUDNN_REFUSES=bias: no engine adds one. SOAP_CUDNN_REFUSES=f32: none
+// takes f32 as it is.
 // What runs is written to the file that SOAP_CUDA_LOG names.
 //
 //===----------------------------------------------------------------------===//
@@ -90,7 +92,8 @@ struct Tensor {
 /// A graph: a convolution or a gradient, and the addition of a bias.
 struct Graph {
   explicit Graph(const Descriptor &own);
-  void run(const std::map<int64_t, void *> &addresses) const;
+  /// `tf32`: factors of f32 are rounded first.
+  void run(const std::map<int64_t, void *> &addresses, bool tf32) const;
   std::string describe() const;
 
   cudnnBackendDescriptorType_t type;
@@ -244,6 +247,15 @@ static float load(const char *data, cudnnDataType_t type, int64_t index) {
   return static_cast<float>(half);
 }
 
+/// As tensor cores take an f32: with 10 bits behind the point.
+static float toTF32(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  bits = (bits + 0xfff + (bits >> 13 & 1)) & ~uint32_t{0x1fff};
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
 static void store(char *data, cudnnDataType_t type, int64_t index,
                   float value) {
   if (type == CUDNN_DATA_FLOAT) {
@@ -259,7 +271,11 @@ static void store(char *data, cudnnDataType_t type, int64_t index,
   }
 }
 
-void Graph::run(const std::map<int64_t, void *> &addresses) const {
+void Graph::run(const std::map<int64_t, void *> &addresses, bool tf32) const {
+  auto factor = [&](const char *data, const Tensor &tensor, int64_t at) {
+    float value = load(data, tensor.type, at);
+    return tf32 && tensor.type == CUDNN_DATA_FLOAT ? toTF32(value) : value;
+  };
   auto hostOf = [&](const Tensor &tensor) {
     return emulated::privateAddress(DevicePointer(addresses.at(tensor.number)),
                                     nullptr);
@@ -275,11 +291,11 @@ void Graph::run(const std::map<int64_t, void *> &addresses) const {
   const char *yData = isForward ? nullptr : hostOf(*y);
   forEachProduct([&](int64_t yAt, int64_t xAt, int64_t wAt) {
     if (isForward)
-      sums[yAt] += load(xData, x->type, xAt) * load(wData, w->type, wAt);
+      sums[yAt] += factor(xData, *x, xAt) * factor(wData, *w, wAt);
     else if (isOfData)
-      sums[xAt] += load(yData, y->type, yAt) * load(wData, w->type, wAt);
+      sums[xAt] += factor(yData, *y, yAt) * factor(wData, *w, wAt);
     else
-      sums[wAt] += load(yData, y->type, yAt) * load(xData, x->type, xAt);
+      sums[wAt] += factor(yData, *y, yAt) * factor(xData, *x, xAt);
   });
   char *data = hostOf(result);
   const char *row = bias ? hostOf(*bias) : nullptr;
@@ -314,6 +330,11 @@ struct Engine {
   int64_t workspace;
   std::vector<cudnnBackendNumericalNote_t> notes;
   bool isSupported;
+
+  bool usesTensorCores() const {
+    return std::find(notes.begin(), notes.end(),
+                     CUDNN_NUMERICAL_NOTE_TENSOR_CORE) != notes.end();
+  }
 };
 } // namespace
 
@@ -363,7 +384,10 @@ static cudnnStatus_t finish(Descriptor &own) {
         own.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
     const Descriptor &engine = config.part(CUDNN_ATTR_ENGINECFG_ENGINE);
     int64_t number = engine.get<int64_t>(engineNumber);
-    if (!engines()[static_cast<size_t>(number)].isSupported)
+    const Engine &chosen = engines()[static_cast<size_t>(number)];
+    const char *refused = std::getenv("SOAP_CUDNN_REFUSES");
+    bool refusesF32 = refused && std::strcmp(refused, "f32") == 0;
+    if (!chosen.isSupported || (refusesF32 && !chosen.usesTensorCores()))
       return CUDNN_STATUS_NOT_SUPPORTED;
     break;
   }
@@ -523,10 +547,12 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
     struct Run {
       Graph graph;
       std::map<int64_t, void *> addresses;
+      bool tf32;
     };
     // Never deleted: a graph may run it again.
-    auto *run =
-        new Run{Graph(engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)), {}};
+    auto *run = new Run{Graph(engine.part(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)),
+                        {},
+                        engines()[number].usesTensorCores()};
     auto tensors = data.list<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
     auto places = data.list<void *>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
     for (size_t i = 0; i != tensors.size(); ++i)
@@ -535,7 +561,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
     auto call = [](void *given) {
       const auto &own = *static_cast<const Run *>(given);
       if (!standin::isIdle())
-        own.graph.run(own.addresses);
+        own.graph.run(own.addresses, own.tf32);
     };
     return cuLaunchHostFunc(handle->stream, call, run) == CUDA_SUCCESS
                ? CUDNN_STATUS_SUCCESS

@@ -40,6 +40,8 @@ def NN_ConvOp : NN_PureOp<"conv", [],
     Constraints:
     - all element types are equal, but for operands of f16 and bf16 the result is
       f32, and the bias may be
+    - `tf32` (nn-lower-precision) says that factors may be rounded to TF32; they
+      are f32 then
     - input and weight have the same rank, 3 to 5
     - one stride, dilation and pad per spatial dimension; strides and dilations
       are positive, pads not negative
@@ -50,7 +52,7 @@ def NN_ConvOp : NN_PureOp<"conv", [],
       Optional<NN_NumberTensor>:$bias,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
       DenseI64ArrayAttr:$pads_lo, DenseI64ArrayAttr:$pads_hi,
-      DefaultValuedAttr<I64Attr, "1">:$groups);
+      DefaultValuedAttr<I64Attr, "1">:$groups, UnitAttr:$tf32);
   let assemblyFormat = [{
     $input `,` $weight (`bias` $bias^)? attr-dict `:`
     functional-type(operands, results)
@@ -90,6 +92,8 @@ def NN_ConvBackwardDataOp : NN_PureOp<"conv_backward_data", [],
     Constraints:
     - all element types are equal, but for operands of f16 and bf16 the result is
       f32, and the bias may be
+    - `tf32` (nn-lower-precision) says that factors may be rounded to TF32; they
+      are f32 then
     - dy, weight and result have the same rank, 3 to 5
     - one stride, dilation and pad per spatial dimension; strides and dilations
       are positive, pads not negative
@@ -100,7 +104,7 @@ def NN_ConvBackwardDataOp : NN_PureOp<"conv_backward_data", [],
       Optional<NN_NumberTensor>:$bias,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
       DenseI64ArrayAttr:$pads_lo,
-      DefaultValuedAttr<I64Attr, "1">:$groups);
+      DefaultValuedAttr<I64Attr, "1">:$groups, UnitAttr:$tf32);
   let assemblyFormat = [{
     $dy `,` $weight (`bias` $bias^)? attr-dict `:`
     functional-type(operands, results)
@@ -132,6 +136,8 @@ def NN_MatMulOp : NN_PureOp<"matmul", [], ["getFlops"]> {
     Constraints:
     - all element types are equal, but for operands of f16 and bf16 the result is
       f32, and the bias may be
+    - `tf32` (nn-lower-precision) says that factors may be rounded to TF32; they
+      are f32 then
     - both operands have a rank of 2 or more
     - both operands have the same K
     - `alpha` is 1 for integers
@@ -140,7 +146,7 @@ def NN_MatMulOp : NN_PureOp<"matmul", [], ["getFlops"]> {
   let arguments = (ins NN_NumberTensor:$a, NN_NumberTensor:$b,
       Optional<NN_NumberTensor>:$bias,
       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
-      DefaultValuedAttr<F32Attr, "1.0f">:$alpha);
+      DefaultValuedAttr<F32Attr, "1.0f">:$alpha, UnitAttr:$tf32);
   let assemblyFormat = [{
     $a `,` $b (`bias` $bias^)? attr-dict `:` functional-type(operands, results)
   }];

@@ -40,6 +40,8 @@ def NN_ConvBackwardFilterOp : NN_PureOp<"conv_backward_filter", [],
     Constraints:
     - all element types are equal, but the result is f32 for operands of f16 and
       bf16
+    - `tf32` (nn-lower-precision) says that factors may be rounded to TF32; they
+      are f32 then
     - x, dy and result have the same rank, 3 to 5; x and dy as many samples
     - one stride, dilation and pad per spatial dimension; strides and dilations
       are positive, pads not negative
@@ -48,7 +50,8 @@ def NN_ConvBackwardFilterOp : NN_PureOp<"conv_backward_filter", [],
   }];
   let arguments = (ins NN_NumberTensor:$x, NN_NumberTensor:$dy,
       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-      DenseI64ArrayAttr:$pads_lo, DefaultValuedAttr<I64Attr, "1">:$groups);
+      DenseI64ArrayAttr:$pads_lo, DefaultValuedAttr<I64Attr, "1">:$groups,
+      UnitAttr:$tf32);
   let assemblyFormat = [{
     $x `,` $dy attr-dict `:` functional-type(operands, results)
   }];

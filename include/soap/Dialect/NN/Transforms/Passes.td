@@ -407,10 +407,15 @@ def FoldBatchNormPass : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
 def LowerPrecisionPass : Pass<"nn-lower-precision", "::mlir::func::FuncOp"> {
   let summary = "Multiply narrower floats";
   let description = [{
-    Products of f32 (nn.conv, nn.conv_backward_data, nn.conv_backward_filter,
-    nn.matmul) read operands of bf16 or f16, and still make f32, in which they
-    sum. All else stays f32: parameters, biases, what is added to a product,
-    normalisations, softmax, recurrent layers, losses, reductions, updates.
+    With to=tf32, products of f32 (nn.conv, nn.conv_backward_data,
+    nn.conv_backward_filter, nn.matmul) get the attribute `tf32`: what computes
+    them may round their factors to TF32 (8 bits of exponent, 10 behind the
+    point). Nothing is cast, and all tensors stay f32.
+
+    With to=bf16 or f16, these products read operands of bf16 or f16, and still
+    make f32, in which they sum. All else stays f32: parameters, biases, what is
+    added to a product, normalisations, softmax, recurrent layers, losses,
+    reductions, updates.
 
     ```mlir
     %y = nn.matmul %x, %w bias %b {nn.name = "fc"}
@@ -437,7 +442,7 @@ def LowerPrecisionPass : Pass<"nn-lower-precision", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"to", "to", "std::string", "\"bf16\"",
-           "What is multiplied: bf16 or f16">,
+           "What is multiplied: tf32, bf16 or f16">,
   ];
   let statistics = [
     Statistic<"numProducts", "products", "Products of narrower floats">,

@@ -1,0 +1,32 @@
+//===- Precision.h - What products multiply ---------------------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_DIALECT_NN_IR_PRECISION_H
+#define SOAP_DIALECT_NN_IR_PRECISION_H
+
+#include "mlir/IR/Operation.h"
+#include "soap/Partition/Vocabulary.h"
+
+namespace soap::nn {
+
+/// True for sums of products of two operands, the first ones: convolutions,
+/// transposed ones, their gradients and matrix products. A third operand is a
+/// bias.
+bool isProduct(mlir::Operation *op);
+
+/// What a product multiplies. Nothing for other operations, and for products of
+/// other types, as integers and f64, of which there is one kind each.
+std::optional<Precision> precisionOf(mlir::Operation *op);
+
+/// How many products in the body of `op` multiply what, in the order of the
+/// enumerators; none that there is nothing of.
+llvm::SmallVector<std::pair<Precision, int64_t>, 4>
+countPrecisions(mlir::Operation *op);
+
+} // namespace soap::nn
+
+#endif // SOAP_DIALECT_NN_IR_PRECISION_H

@@ -1,0 +1,50 @@
+//===- Precision.cpp - What products multiply -----------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "soap/Dialect/NN/IR/Precision.h"
+#include "soap/Dialect/NN/IR/NN.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <array>
+
+using namespace mlir;
+using namespace soap;
+
+bool nn::isProduct(Operation *op) {
+  return isa<ConvOp, ConvBackwardDataOp, ConvBackwardFilterOp, MatMulOp>(op);
+}
+
+std::optional<Precision> nn::precisionOf(Operation *op) {
+  if (!isProduct(op))
+    return std::nullopt;
+  Type factor = getElementTypeOrSelf(op->getOperand(0));
+  if (factor.isBF16())
+    return Precision::BF16;
+  if (factor.isF16())
+    return Precision::F16;
+  if (!factor.isF32())
+    return std::nullopt;
+  bool tf32 =
+      llvm::TypeSwitch<Operation *, bool>(op)
+          .Case<ConvOp, ConvBackwardDataOp, ConvBackwardFilterOp, MatMulOp>(
+              [](auto product) { return product.getTf32(); })
+          .Default([](Operation *) { return false; });
+  return tf32 ? Precision::TF32 : Precision::F32;
+}
+
+llvm::SmallVector<std::pair<Precision, int64_t>, 4>
+nn::countPrecisions(Operation *op) {
+  std::array<int64_t, 4> counts{};
+  op->walk([&](Operation *inner) {
+    if (std::optional<Precision> precision = precisionOf(inner))
+      ++counts[static_cast<size_t>(*precision)];
+  });
+  llvm::SmallVector<std::pair<Precision, int64_t>, 4> result;
+  for (auto [index, count] : llvm::enumerate(counts))
+    if (count != 0)
+      result.emplace_back(static_cast<Precision>(index), count);
+  return result;
+}
