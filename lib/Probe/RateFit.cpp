@@ -17,9 +17,12 @@ std::string detail::noTime(const ProbeTime &time, const std::string &what,
          ", got: " + (time.error.empty() ? "none" : time.error);
 }
 
-std::string detail::measureCopies(const RateProbe &probe, RateFit &fit) {
+std::string detail::measureCopies(const RateProbe &probe, int32_t devices,
+                                  RateFit &fit) {
   const char *what = "a copy between devices";
-  constexpr int64_t moved = 2 << 20;
+  // What a step moves lay in no cache before, as gradients of many parameters;
+  // of little, the latency is most of the time.
+  const int64_t moved = (64 << 20) / std::max(devices, 2);
   ProbeTime copy = probe.copy(moved);
   if (std::string error = noTime(copy, what, true); !error.empty())
     return error;

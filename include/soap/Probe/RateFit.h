@@ -58,7 +58,8 @@ std::string noTime(const ProbeTime &time, const std::string &what,
 constexpr int64_t tinyBytes = 256;
 
 /// Bandwidth and latency between devices.
-std::string measureCopies(const RateProbe &probe, RateFit &fit);
+std::string measureCopies(const RateProbe &probe, int32_t devices,
+                          RateFit &fit);
 /// Products in which each size alone is small, and those that convolutions of
 /// real networks are.
 std::string measureProducts(const RateProbe &probe,
@@ -159,7 +160,7 @@ std::string measureRates(const RateProbe &probe, int32_t devices, Kind &kind,
                          RateFit &fit) {
   std::string error = detail::measureMemory(probe, devices, kind);
   if (error.empty())
-    error = detail::measureCopies(probe, fit);
+    error = detail::measureCopies(probe, devices, fit);
   std::vector<detail::MeasuredProduct> samples;
   if (error.empty())
     error = detail::measureProducts(probe, samples);
