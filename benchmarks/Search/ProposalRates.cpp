@@ -26,7 +26,7 @@ namespace cl = llvm::cl;
 namespace {
 enum class Form : uint8_t { PaperFull, PaperDelta, Full, Delta };
 enum class Proposals : uint8_t { Paper, Mix };
-enum class StartKind : uint8_t { DataParallel, Random };
+enum class StartKind : uint8_t { DataParallel, Random, RandomOnce };
 } // namespace
 
 static cl::OptionCategory category("Options of the benchmark");
@@ -60,7 +60,9 @@ static cl::list<StartKind> startKinds(
         clEnumValN(StartKind::DataParallel, "data-parallel", "once"),
         clEnumValN(StartKind::Random, "random",
                    "a random strategy of the search, and another one after "
-                   "every 200 proposals; making it is not in the times")),
+                   "every 200 proposals; making it is not in the times"),
+        clEnumValN(StartKind::RandomOnce, "random-once",
+                   "a random strategy, from which the chain goes on")),
     cl::cat(category));
 static cl::opt<uint64_t> proposalsPerRow(
     "count",
@@ -283,7 +285,8 @@ int main(int argc, char **argv) {
   setDefault(forms,
              {Form::PaperFull, Form::PaperDelta, Form::Full, Form::Delta});
   setDefault(proposalKinds, {Proposals::Paper, Proposals::Mix});
-  setDefault(startKinds, {StartKind::DataParallel, StartKind::Random});
+  setDefault(startKinds, {StartKind::DataParallel, StartKind::Random,
+                          StartKind::RandomOnce});
 
   auto specs = cells.models();
   if (!specs)
