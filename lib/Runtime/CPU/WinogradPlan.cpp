@@ -152,8 +152,13 @@ double WinogradPlan::estimate() const {
   auto rows = static_cast<double>(shape_.groups * loops_->points() * tiles());
   auto channels = static_cast<double>(shape_.channels),
        filters = static_cast<double>(panels_ * loops_->panel());
+  // Weights come from memory, unless they are few enough to stay in a cache.
+  constexpr double cachedFloats = 1 << 18;
+  auto weights = static_cast<double>(weightFloats());
+  double reads = 4 * std::min(weights, cachedFloats) +
+                 10 * std::max(0.0, weights - cachedFloats);
   return rows * channels * filters + 20 * wider * rows * (channels + filters) +
-         10 * wider * static_cast<double>(weightFloats());
+         wider * reads;
 }
 
 std::optional<WinogradPlan> runtime::planWinograd(const WinogradShape &shape,
