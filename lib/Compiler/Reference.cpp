@@ -91,7 +91,8 @@ llvm::Error soap::buildReference(ReferenceBuild &reference, ModuleOp model,
   reference.options = options;
   reference.options.coresPerDevice = 0;
   reference.options.machineDevices = 0;
-  // Convolutions as they are defined, so that Winograd's are compared with them.
+  // Convolutions as they are defined, so that Winograd's are compared with
+  // them.
   reference.options.winograd = false;
   reference.options.simulatedNs.clear();
   reference.options.simulated.clear();

@@ -13,8 +13,9 @@
 namespace soap::runtime {
 
 /// BackendDevice::makeKernel() of the CPU: Winograd's algorithm where it pays,
-/// oneDNN where it has a kernel that is more than its reference, else a loop of our own, else the kernel of f32 for
-/// operands of 16-bit floats, else the reference.
+/// oneDNN where it has a kernel that is more than its reference, else a loop of
+/// our own, else the kernel of f32 for operands of 16-bit floats, else the
+/// reference.
 std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       const NativeCode &native);
@@ -28,8 +29,8 @@ std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
                                        const std::vector<bool> &constant,
                                        bool allowReference);
 
-/// A convolution by Winograd's algorithm, where the table allows it, weights are
-/// constant, and it is faster than the library's. Null for all others.
+/// A convolution by Winograd's algorithm, where the table allows it, weights
+/// are constant, and it is faster than the library's. Null for all others.
 std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
                                            const std::vector<bool> &constant);
 

@@ -11,7 +11,7 @@
 
 // Tests that it is not where the model says so.
 // RUN: soap-compile %s --no-winograd -o %t/direct.so 2>&1 | FileCheck %s --check-prefix=DIRECT
-// RUN: soap-run %t/direct.so --info | FileCheck %s --implicit-check-not=winograd --check-prefix=NOT
+// RUN: soap-run %t/direct.so --info | FileCheck %s --implicit-check-not=soap:winograd --check-prefix=NOT
 // DIRECT: their reordered copies 144.0 KiB
 // NOT: 1 x Conv
 
