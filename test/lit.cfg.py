@@ -11,6 +11,7 @@ Features say what a machine may lack; a test that needs one says
   asan      programs are built with AddressSanitizer (ASAN_OPTIONS is set)
   small-disk
             a file system may be mounted in a namespace (unshare --mount)
+  avx2      the processor has AVX2
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
   planted-faults, faulty-property-worker, faulty-search-tests
@@ -71,6 +72,9 @@ if shutil.which("unshare") and not subprocess.run(
     ["unshare", "--uts", "hostname", "probe"], capture_output=True
 ).returncode:
     config.available_features.add("host-names")
+with open("/proc/cpuinfo") as processors:
+    if " avx2 " in processors.read():
+        config.available_features.add("avx2")
 if "ASAN_OPTIONS" in os.environ:
     config.available_features.add("asan")
 for unshare in ("unshare --mount", "unshare --map-root-user --mount"):

@@ -34,6 +34,7 @@ Compilation::Compilation(const Request &request, const nn::Files &files,
   model_.target = &target_;
   model_.coresPerDevice = options_.coresPerDevice;
   model_.tiles = options_.reference;
+  model_.winograd = options_.winograd;
   model_.files = files_;
   model_.temporaryFile = callbacks_.temporaryFile;
 }

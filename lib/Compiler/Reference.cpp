@@ -91,6 +91,9 @@ llvm::Error soap::buildReference(ReferenceBuild &reference, ModuleOp model,
   reference.options = options;
   reference.options.coresPerDevice = 0;
   reference.options.machineDevices = 0;
+  // Convolutions as they are defined, so that Winograd's are compared with
+  // them.
+  reference.options.winograd = false;
   reference.options.simulatedNs.clear();
   reference.options.simulated.clear();
   // The model itself is correct, so that an error here is not one of the

@@ -12,9 +12,10 @@
 
 namespace soap::runtime {
 
-/// BackendDevice::makeKernel() of the CPU: oneDNN where it has a kernel that is
-/// more than its reference, else a loop of our own, else the kernel of f32 for
-/// operands of 16-bit floats, else the reference.
+/// BackendDevice::makeKernel() of the CPU: Winograd's algorithm where it pays,
+/// oneDNN where it has a kernel that is more than its reference, else a loop of
+/// our own, else the kernel of f32 for operands of 16-bit floats, else the
+/// reference.
 std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       const NativeCode &native);
@@ -27,6 +28,11 @@ extern const soap_native_services nativeServices;
 std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
                                        const std::vector<bool> &constant,
                                        bool allowReference);
+
+/// A convolution by Winograd's algorithm, where the table allows it, weights
+/// are constant, and it is faster than the library's. Null for all others.
+std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
+                                           const std::vector<bool> &constant);
 
 /// The kernel of f32 operands over operands of bf16 and f16, which it widens:
 /// constants when it is bound, others in every run. Null where no operand is of

@@ -386,6 +386,8 @@ FailureOr<std::string> soap::emitTables(ModuleOp module,
     auto kernel = kernelTable(op, *options.target);
     if (failed(kernel))
       return failure();
+    if (fb::ConvT *conv = (*kernel)->op.AsConv())
+      conv->winograd = options.winograd;
     index.kernels[op] = model.kernels.size();
     model.kernels.push_back(std::move(*kernel));
   }

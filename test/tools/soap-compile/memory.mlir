@@ -1,8 +1,8 @@
 // REQUIRES: soap-run, python
 // RUN: rm -rf %t && mkdir %t
-// RUN: soap-compile %s --strategy=single --topology=%root/topologies/v100-8.json --emit=soaprt -o %t/plan.mlir
+// RUN: soap-compile %s --no-winograd --strategy=single --topology=%root/topologies/v100-8.json --emit=soaprt -o %t/plan.mlir
 // RUN: FileCheck %s < %t/plan.mlir
-// RUN: soap-compile %s -o %t/m.so 2>&1 | FileCheck %s --check-prefix=PRINT
+// RUN: soap-compile %s --no-winograd -o %t/m.so 2>&1 | FileCheck %s --check-prefix=PRINT
 // RUN: soap-run %t/m.so --info | FileCheck %s --check-prefix=INFO
 
 // Tests that the plan of a device says what the library's kernels need, and
@@ -15,9 +15,9 @@
 // and just enough.
 // RUN: %python %S/Inputs/small_memory.py %root/topologies/v100-8.json %t/small.json %t/plan.mlir -1
 // RUN: %python %S/Inputs/small_memory.py %root/topologies/v100-8.json %t/fits.json %t/plan.mlir 0
-// RUN: not soap-compile %s --topology=%t/small.json --strategy=single -o %t/small.so 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: not soap-compile %s --no-winograd --topology=%t/small.json --strategy=single -o %t/small.so 2>&1 | FileCheck %s --check-prefix=SMALL
 // RUN: not ls %t/small.so
-// RUN: soap-compile %s --topology=%t/fits.json --strategy=single -o %t/fits.so
+// RUN: soap-compile %s --no-winograd --topology=%t/fits.json --strategy=single -o %t/fits.so
 // SMALL: error: device 0: expected at most {{[0-9]+}} bytes of memory, got: a plan of {{[0-9]+}} (activations {{.*}}, scratchpad {{.*}} KiB); use more devices, a smaller batch or another strategy
 // SMALL-NEXT: {{^    }}147456 bytes of 'w' (parameter)
 // SMALL-NEXT: {{^    }}16384 bytes of '{{.*}}' (activation)

@@ -40,6 +40,8 @@ struct ModelOptions {
   /// those of the programs.
   uint32_t machineDevices = 0;
   bool tiles = true; ///< Say what buffers hold, for soap-run --verify.
+  /// Whether convolutions may be computed by Winograd's algorithm.
+  bool winograd = true;
   const Target *target = nullptr; ///< What the programs were lowered for.
   nn::Files files;                ///< What parameters refer to.
   /// Told of files beside the outputs that exist while these are written.

@@ -1,0 +1,181 @@
+//===- WinogradPlan.cpp - How a convolution runs by Winograd --------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPU/WinogradPlan.h"
+#include <algorithm>
+#include <oneapi/dnnl/dnnl.hpp>
+
+using namespace soap;
+using namespace soap::runtime;
+
+static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+//===----------------------------------------------------------------------===//
+// Which convolutions
+//===----------------------------------------------------------------------===//
+
+std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel) {
+  const fb::Conv *op = kernel.op_as_Conv();
+  if (!op || !op->winograd() ||
+      items(kernel.operands()).size() != (op->bias() ? 3u : 2u))
+    return std::nullopt;
+  for (const auto *list : {kernel.operands(), kernel.results()})
+    for (const auto *type : items(list))
+      if (type->element() != fb::ElementType::F32)
+        return std::nullopt;
+  Shape x = toVector(kernel.operands()->Get(0)->shape());
+  Shape w = toVector(kernel.operands()->Get(1)->shape());
+  Shape y = toVector(kernel.results()->Get(0)->shape());
+  auto isOne = [](int64_t value) { return value == 1; };
+  auto areOnes = [&](const flatbuffers::Vector<int64_t> *list) {
+    return items(list).size() == 2 &&
+           std::all_of(list->begin(), list->end(), isOne);
+  };
+  int64_t groups = op->groups();
+  if (x.size() != 4 || w.size() != 4 || y.size() != 4 || w[2] != 3 ||
+      w[3] != 3 || !areOnes(op->strides()) || !areOnes(op->dilations()) ||
+      items(op->pads_lo()).size() != 2 || groups < 1 || w[0] % groups ||
+      x[1] != w[1] * groups || y[1] != w[0] || y[0] != x[0] ||
+      (op->bias() &&
+       toVector(kernel.operands()->Get(2)->shape()) != Shape{w[0]}))
+    return std::nullopt;
+  WinogradShape shape;
+  shape.images = x[0];
+  shape.groups = groups;
+  shape.channels = w[1];
+  shape.filters = w[0] / groups;
+  shape.height = x[2];
+  shape.width = x[3];
+  shape.resultHeight = y[2];
+  shape.resultWidth = y[3];
+  shape.padTop = op->pads_lo()->Get(0);
+  shape.padLeft = op->pads_lo()->Get(1);
+  return elementCount(x) && elementCount(w) && elementCount(y)
+             ? std::optional<WinogradShape>(shape)
+             : std::nullopt;
+}
+
+std::vector<const WinogradLoops *> runtime::winogradLoops() {
+#ifdef SOAP_WINOGRAD_X86
+  auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  auto reaches = [&](dnnl::cpu_isa isa) {
+    return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
+  };
+  if (reaches(dnnl::cpu_isa::avx512_core))
+    return {&winogradAVX512Of2, &winogradAVX512Of4};
+  if (reaches(dnnl::cpu_isa::avx2) && __builtin_cpu_supports("fma"))
+    return {&winogradAVX2Of2, &winogradAVX2Of4};
+#endif
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// The division of the work
+//===----------------------------------------------------------------------===//
+
+/// Tiles of a block, at most. What is between should fit into a second-level
+/// cache, as it is written and read again; but where the weights do not, a
+/// block reads them all, and larger blocks do so less often.
+static int64_t mostTilesOf(const WinogradShape &shape,
+                           const WinogradLoops &loops) {
+  constexpr int64_t cachedWeights = int64_t{1} << 20; // In floats.
+  bool cached =
+      shape.channels * shape.filters * loops.points() <= cachedWeights;
+  return (cached ? 36 : 72) * (loops.tile == 2 ? 2 : 1);
+}
+
+/// Products of a block are made for as many filters at a time as keep them in a
+/// cache.
+static int64_t panelsAtOnceOf(int64_t panels, int64_t tiles,
+                              const WinogradLoops &loops) {
+  constexpr int64_t mostFloats = int64_t{1} << 18;
+  int64_t one = loops.points() * tiles * loops.panel();
+  int64_t parts = divideUp(panels, std::max<int64_t>(4, mostFloats / one));
+  return divideUp(panels, parts);
+}
+
+WinogradPlan::WinogradPlan(const WinogradShape &shape,
+                           const WinogradLoops &loops, size_t threads)
+    : shape_(shape), loops_(&loops), threads_(std::max<size_t>(1, threads)),
+      tilesDown_(divideUp(shape.resultHeight, loops.tile)),
+      tilesAcross_(divideUp(shape.resultWidth, loops.tile)),
+      panels_(divideUp(shape.filters, loops.panel())) {
+  auto all = static_cast<int64_t>(threads_);
+  blocks_ = divideUp(tiles(), mostTilesOf(shape, loops));
+  if (shape.groups * blocks_ >= all)
+    blocks_ = divideUp(blocks_ * shape.groups, all) * all / shape.groups;
+  else // Threads transform the same source, each for filters of its own.
+    splits_ = std::min(panels_, divideUp(all, shape.groups * blocks_));
+  blocks_ = std::clamp<int64_t>(blocks_, 1, tiles());
+  mostTiles_ = divideUp(tiles(), blocks_);
+  panelsAtOnce_ = panelsAtOnceOf(divideUp(panels_, splits_), mostTiles_, loops);
+}
+
+WinogradItem WinogradPlan::item(int64_t index) const {
+  int64_t split = index % splits_, block = index / splits_ % blocks_;
+  return {index / splits_ / blocks_, tiles() * block / blocks_,
+          tiles() * (block + 1) / blocks_, panels_ * split / splits_,
+          panels_ * (split + 1) / splits_};
+}
+
+int64_t WinogradPlan::sourceRow() const {
+  return divideUp(shape_.channels, gap) * gap + gap;
+}
+
+int64_t WinogradPlan::threadFloats() const {
+  int64_t pixels = divideUp(shape_.channels, gap) * gap +
+                   divideUp(shape_.filters, gap) * gap;
+  return loops_->points() * (sourcePoint() + productPoint()) + pixels;
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+// Times are counted in multiplications of a product at full speed (8 at a time
+// with AVX2). What was measured is in docs/Runtime.md.
+
+double WinogradPlan::estimateDirect(const WinogradShape &shape) {
+  auto results = static_cast<double>(shape.images * shape.groups *
+                                     shape.resultHeight * shape.resultWidth);
+  return 1.25 * 9 * results * static_cast<double>(shape.channels) *
+         static_cast<double>(shape.filters);
+}
+
+double WinogradPlan::estimate() const {
+  // Wider vectors multiply faster, and move as many bytes as narrow ones.
+  double wider = static_cast<double>(loops_->width) / 8;
+  auto rows = static_cast<double>(shape_.groups * loops_->points() * tiles());
+  auto channels = static_cast<double>(shape_.channels),
+       filters = static_cast<double>(panels_ * loops_->panel());
+  // Weights come from memory, unless they are few enough to stay in a cache.
+  constexpr double cachedFloats = 1 << 18;
+  auto weights = static_cast<double>(weightFloats());
+  double reads = 4 * std::min(weights, cachedFloats) +
+                 10 * std::max(0.0, weights - cachedFloats);
+  return rows * channels * filters + 20 * wider * rows * (channels + filters) +
+         wider * reads;
+}
+
+std::optional<WinogradPlan> runtime::planWinograd(const WinogradShape &shape,
+                                                  size_t threads) {
+  // Weights of larger tiles take 2.25 times as much memory: where that is much,
+  // they have to be clearly faster.
+  constexpr int64_t smallWeights = int64_t{1} << 20; // In floats.
+  constexpr double clearly = 0.9;
+  std::optional<WinogradPlan> best;
+  double least = WinogradPlan::estimateDirect(shape);
+  for (const WinogradLoops *loops : winogradLoops()) {
+    WinogradPlan plan(shape, *loops, threads);
+    bool small = !best || plan.weightFloats() <= smallWeights;
+    if (double time = plan.estimate(); time < (small ? 1 : clearly) * least) {
+      least = time;
+      best = plan;
+    }
+  }
+  return best;
+}
