@@ -128,9 +128,10 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
             "with device code; compile it with --target=cpu");
   if (kernel.op_as_Native())
     return std::make_unique<NativeKernel>(native.function, native.description);
-  if (auto result = makeWinogradKernel(kernel, constant))
-    return result;
   bool empty = elementCount(toVector(kernel.results()->Get(0)->shape())) == 0;
+  if (!empty)
+    if (auto result = makeWinogradKernel(kernel, constant))
+      return result;
   if (!empty)
     if (auto result =
             makeDnnlKernel(kernel, constant, /*allowReference=*/false))
