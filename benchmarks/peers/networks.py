@@ -18,7 +18,7 @@ PACKAGED = ("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resn
             "vgg19", "zfnet512")
 # Networks of the zoo, with the options that are not its own.
 ZOO = {"vit_b16": {}, "gpt2_small": {}, "rnnlm": {}, "nmt": {}, "unet": {}, "bert_base": {}, "resnet101": {},
-       "transformer": {}, "dlrm": {}, "llama_7b": {"layers": 2, "seq": 128}}
+       "transformer": {}, "rnntc": {}, "dlrm": {}, "llama_7b": {"layers": 2, "seq": 128}}
 SEED = 1
 
 
@@ -53,8 +53,17 @@ def write(name, batch, path, build):
         zoo.save(path, name, batch=batch, weights=f"random:{SEED}", **ZOO[name])
 
 
+def rows_read_by(model, name):
+    """Of the smallest table that the integers of an input are looked up in, or 100."""
+    sizes = {tensor.name: tensor.dims for tensor in model.graph.initializer}
+    rows = [sizes[node.input[0]][0] for node in model.graph.node
+            if node.op_type == "Gather" and node.input[1] == name and node.input[0] in sizes]
+    return min([100, *rows])
+
+
 def feeds(path):
-    """Inputs by name: normal floats, integers from 0 to 99, which all tables of these networks have."""
+    """Inputs by name: normal floats, integers from 0 to 99, or below the number of rows that they look up; masks hide
+    nothing."""
     random = np.random.default_rng(0)
     model = onnx.load(path, load_external_data=False)
     weights = {tensor.name for tensor in model.graph.initializer}
@@ -66,6 +75,11 @@ def feeds(path):
         shape = [dim.dim_value for dim in tensor.shape.dim]
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         floats = np.issubdtype(dtype, np.floating)
-        values = random.standard_normal(shape) if floats else random.integers(0, 100, shape)
+        if port.name.endswith("mask"):
+            values = np.ones(shape)
+        elif floats:
+            values = random.standard_normal(shape)
+        else:
+            values = random.integers(0, rows_read_by(model, port.name), shape)
         result[port.name] = values.astype(dtype)
     return result

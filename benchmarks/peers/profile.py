@@ -57,7 +57,7 @@ def profile(name, batch, arguments):
     for _ in range(arguments.rounds):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         steps.append([event for event in json.loads(trace.read_text())["traceEvents"]
-                      if event["ph"] == "X" and event["args"]["phase"] == "step"])
+                      if event["ph"] == "X" and event["cat"] != "simulated" and event["args"]["phase"] == "step"])
     found = collections.defaultdict(lambda: [0.0, 0, 0])
     # A row is the same one in all steps: on a busy machine, its fastest run was disturbed least.
     for rows in zip(*(sorted(events, key=lambda event: event["ts"]) for events in steps)):

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackendTest.h"
+#include <cstring>
 #include <numeric>
 
 using namespace soap;
@@ -32,6 +33,24 @@ TEST_P(BackendMemory, BlocksKeepTheirContents) {
     EXPECT_EQ(download(*stream_, blocks[i].data(), contents[i].size()),
               contents[i]);
   }
+}
+
+TEST(BlockList, BlocksLieApartAndOutliveTheList) {
+  std::vector<std::pair<std::shared_ptr<void>, Bytes>> blocks;
+  std::mt19937 random(3);
+  {
+    BlockList list;
+    // The last ones need arenas of their own.
+    for (size_t bytes : {1, 64, 65, 5 << 20, 65 << 20, 3, 62 << 20}) {
+      auto memory = list.allocate(bytes);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.get()) % 64, 0u);
+      Bytes contents = randomBytes(std::min<size_t>(bytes, 4096), random);
+      std::memcpy(memory.get(), contents.data(), contents.size());
+      blocks.emplace_back(std::move(memory), std::move(contents));
+    }
+  }
+  for (const auto &[memory, contents] : blocks)
+    EXPECT_EQ(std::memcmp(memory.get(), contents.data(), contents.size()), 0);
 }
 
 TEST_P(BackendMemory, DiscardedRangesLeaveTheRest) {

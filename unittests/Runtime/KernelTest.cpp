@@ -290,6 +290,34 @@ static void checkMatMul(const Shape &a, const Shape &b, const Shape &y,
 
 TEST(Kernel, MatMulPlain) { checkMatMul({7, 33}, {33, 19}, {7, 19}); }
 TEST(Kernel, MatMulOneRow) { checkMatMul({1, 300}, {300, 129}, {1, 129}); }
+/// With a constant factor, a product that is a convolution to the library.
+TEST(Kernel, MatMulOfFewAndManyRows) {
+  Shape bias{101};
+  checkMatMul({2, 67}, {67, 101}, {2, 101});
+  checkMatMul({40, 67}, {101, 67}, {40, 101}, false, true, &bias);
+  checkMatMul({1023, 5}, {5, 9}, {1023, 9});
+  checkMatMul({1024, 5}, {9, 5}, {1024, 9}, false, true);
+}
+TEST(Kernel, MatMulOfBatchesIsOneProduct) {
+  Shape bias{40};
+  checkMatMul({3, 2, 7, 24}, {1, 1, 24, 40}, {3, 2, 7, 40}, false, false,
+              &bias);
+}
+/// Else the library packs or walks over it in every run.
+TEST(Kernel, MatMulPreparesAConstantFactor) {
+  Tensor a = random({40, 64}, 5), b = random({64, 96}, 6);
+  auto implementationOf = [&](size_t constantFrom) {
+    fb::KernelOpUnion op;
+    op.Set(fb::MatMulT());
+    return runKernel(std::move(op), {a, b}, {40, 96}, constantFrom)
+        .implementation;
+  };
+  if (implementationOf(2).find("avx2") == std::string::npos &&
+      implementationOf(2).find("gemm:jit") == std::string::npos)
+    GTEST_SKIP() << "measured on processors with AVX2 alone";
+  EXPECT_EQ(implementationOf(1).find("gemm"), std::string::npos)
+      << implementationOf(1);
+}
 TEST(Kernel, MatMulTransposed) {
   checkMatMul({33, 7}, {19, 33}, {7, 19}, true, true);
 }

@@ -31,6 +31,19 @@ void soap::runtime::freePages(char *block, size_t bytes) {
   munmap(block, bytes);
 }
 
+std::shared_ptr<void> soap::runtime::BlockList::allocate(size_t bytes) {
+  constexpr size_t alignment = 64, arenaBytes = size_t{64} << 20;
+  bytes = (bytes + alignment - 1) / alignment * alignment;
+  if (!arena_ || bytes > arena_->size() - used_) {
+    // Pages that nobody touches are not there.
+    arena_ = std::make_shared<Arena>(std::max(bytes, arenaBytes));
+    used_ = 0;
+  }
+  void *block = arena_->data() + used_;
+  used_ += bytes;
+  return {arena_, block};
+}
+
 /// The first whole page of a range, and the end of the last one.
 static std::pair<size_t, size_t> pagesOf(size_t offset, size_t bytes) {
   auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));

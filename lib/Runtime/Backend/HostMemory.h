@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace soap::runtime {
@@ -51,6 +52,21 @@ public:
 private:
   char *data_ = nullptr;
   size_t size_ = 0;
+};
+
+/// Many blocks that live long, one behind the other, so that they lie in huge
+/// pages: kernels that jump over a page with every element that they read, as
+/// products do, otherwise wait for addresses to be translated.
+class BlockList {
+public:
+  /// Zeroed memory for `bytes`, at a multiple of 64. It is given back when no
+  /// block of the same arena is used any more. Throws SOAP_INVALID if the
+  /// address space is exhausted.
+  std::shared_ptr<void> allocate(size_t bytes);
+
+private:
+  std::shared_ptr<Arena> arena_;
+  size_t used_ = 0; ///< Bytes of the arena.
 };
 
 /// Bytes that this process can still use: of the machine and of its control

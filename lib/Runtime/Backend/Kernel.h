@@ -15,6 +15,7 @@
 #define SOAP_LIB_RUNTIME_BACKEND_KERNEL_H
 
 #include "Backend/DeviceMemory.h"
+#include "Backend/HostMemory.h"
 #include "Types.h"
 #include <map>
 #include <memory>
@@ -37,6 +38,17 @@ struct NativeCode {
 /// shared by the launches of a device.
 class ConstantCache {
 public:
+  ConstantCache() : memory_(std::make_shared<BlockList>()) {}
+  /// Empty, but copies are made in the memory of `other`.
+  static ConstantCache beside(const ConstantCache &other) {
+    ConstantCache cache;
+    cache.memory_ = other.memory_;
+    return cache;
+  }
+  /// Memory of the host for a copy.
+  std::shared_ptr<void> allocate(size_t bytes) {
+    return memory_->allocate(bytes);
+  }
   /// The copy of the tensor at `address` in the layout described by `layout`
   /// (any bytes that identify it), or null.
   std::shared_ptr<void> find(DevicePointer address,
@@ -48,6 +60,7 @@ public:
 private:
   std::map<std::pair<DevicePointer, std::string>, std::shared_ptr<void>>
       copies_;
+  std::shared_ptr<BlockList> memory_;
   size_t bytes_ = 0;
 };
 

@@ -7,7 +7,6 @@
 
 #include "CPU/DnnlKernel.h"
 #include <algorithm>
-#include <cstdlib>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -154,11 +153,7 @@ static std::shared_ptr<void> reorderedConstant(const DnnlKernel::Slot &slot,
   if (auto copy = cache.find(address, id))
     return copy;
   size_t bytes = aligned(slot.wanted.get_size());
-  std::shared_ptr<void> copy(std::aligned_alloc(64, bytes), std::free);
-  if (!copy)
-    invalid("expected ", bytes,
-            " bytes for a reordered parameter, got: no "
-            "memory; use more devices or a smaller batch");
+  std::shared_ptr<void> copy = cache.allocate(bytes);
   memory from(slot.user, dnnlEngine(), hostAddress(address));
   memory to(slot.wanted, dnnlEngine(), copy.get());
   dnnl::reorder(from, to).execute(dnnlStream(), from, to);

@@ -19,6 +19,14 @@ using dnnl::prop_kind;
 // Matrix product
 //===----------------------------------------------------------------------===//
 
+/// Whether oneDNN computes the product by the routine for matrices in any
+/// layout, which packs or reads `weights` as they are in every run.
+static bool readsAsGiven(const dnnl::matmul::primitive_desc &desc,
+                         const memory::desc &weights) {
+  return desc.weights_desc() == weights &&
+         std::string(desc.impl_info_str()).find("gemm") == 0;
+}
+
 static Result makeMatMul(const Request &request, const fb::MatMul *op) {
   if (request.operands() != (op->bias() ? 3u : 2u))
     return nullptr;
@@ -77,6 +85,11 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
           : describe<MatMul>(request, attr, src, weightsWanted, dst);
   if (!desc)
     return nullptr;
+  if (flat && !scaled && (c.empty() || c.back() == y.back()) &&
+      readsAsGiven(desc, weights))
+    if (Result result =
+            makePointwise(request, a, y, op->transpose_b(), op->bias()))
+      return result;
   std::vector<memory::desc> user{src, weights},
       wanted{src, desc.weights_desc()};
   std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS};

@@ -135,6 +135,12 @@ Result makeConv(const Request &request, const fb::Conv *op);
 Result makeConvBackward(const Request &request, const fb::ConvBackward *op);
 /// @}
 
+/// The product of `a` (rows, sum) and the second operand, as `y` (rows,
+/// columns), by a convolution; a bias has an element per column. Null where the
+/// second operand is not constant, and where this is not the fastest way.
+Result makePointwise(const Request &request, const Shape &a, const Shape &y,
+                     bool transposesB, bool hasBias);
+
 } // namespace soap::runtime::dnnlops
 
 #endif // SOAP_LIB_RUNTIME_CPU_DNNLREQUEST_H

@@ -148,7 +148,8 @@ public:
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
     auto bound = std::make_unique<BoundWidened>();
     Binding inner = binding;
-    ConstantCache layouts; // Those of the wide kernel.
+    // Those of the wide kernel.
+    auto layouts = ConstantCache::beside(*binding.constants);
     inner.constants = &layouts;
     char *temporary =
         hostAddress(binding.scratchpad) + aligned(kernel_->scratchpadBytes());

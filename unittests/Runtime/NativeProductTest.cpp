@@ -1,0 +1,115 @@
+//===- NativeProductTest.cpp - Products that native kernels call ----------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackendTest.h"
+#include <cmath>
+#include <cstring>
+
+using namespace soap;
+using namespace soap::test;
+
+namespace {
+/// c += a * b by soap_native_services, against the plain loops.
+class NativeProduct : public BackendTest {
+protected:
+  using Values = std::vector<float>;
+
+  struct Case {
+    int64_t rows, columns, sum;
+    bool turnsB; ///< Columns of b lie behind each other, or its rows.
+    int64_t gap; ///< Elements between rows, or columns, of each matrix.
+
+    int64_t aRow() const { return sum + gap; }
+    int64_t bRow() const { return turnsB ? 1 : columns + gap; }
+    int64_t bColumn() const { return turnsB ? sum + gap : 1; }
+    int64_t cRow() const { return columns + gap; }
+  };
+
+  static Values numbers(int64_t count, std::mt19937 &random) {
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    Values values(static_cast<size_t>(count));
+    for (float &value : values)
+      value = uniform(random);
+    return values;
+  }
+  DeviceBlock blockOf(const Values &values) {
+    Bytes bytes(values.size() * sizeof(float));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return block(bytes);
+  }
+  /// Runs the case on the device with seeded numbers.
+  void check(const Case &c);
+};
+} // namespace
+
+void NativeProduct::check(const Case &c) {
+  std::mt19937 random(7);
+  int64_t columnsOfB = c.turnsB ? c.columns : c.sum;
+  Values a = numbers(c.rows * c.aRow(), random);
+  Values b = numbers(columnsOfB * std::max(c.bRow(), c.bColumn()), random);
+  Values sums = numbers(c.rows * c.cRow(), random), expected = sums;
+  soap_plain_product(c.rows, c.columns, c.sum, a.data(), c.aRow(), 1, b.data(),
+                     c.bRow(), c.bColumn(), expected.data(), c.cRow());
+
+  fb::KernelT table;
+  table.key = "product";
+  table.op.Set(fb::NativeT());
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Kernel::Pack(builder, &table));
+  NativeCode code;
+  code.function = [](void *const *buffers, const int64_t *s) {
+    const auto *services =
+        static_cast<const soap_native_services *>(buffers[3]);
+    services->product(s[0], s[1], s[2], static_cast<const float *>(buffers[0]),
+                      s[3], 1, static_cast<const float *>(buffers[1]), s[4],
+                      s[5], static_cast<float *>(buffers[2]), s[6]);
+  };
+  auto kernel = device_->makeKernel(
+      *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()),
+      {false, false}, code);
+  DeviceBlock onA = blockOf(a), onB = blockOf(b), onC = blockOf(sums);
+  Binding binding;
+  binding.operands = {onA.data(), onB.data()};
+  binding.results = {onC.data()};
+  binding.sizes = {c.rows,   c.columns,   c.sum,   c.aRow(),
+                   c.bRow(), c.bColumn(), c.cRow()};
+  kernel->bind(binding)->enqueue(*stream_);
+  stream_->synchronize();
+
+  Bytes bytes = download(*stream_, onC.data(), sums.size() * sizeof(float));
+  std::memcpy(sums.data(), bytes.data(), bytes.size());
+  // Elements between the rows of c stay what they are.
+  double tolerance = 4e-6 * std::sqrt(static_cast<double>(c.sum)) + 1e-6;
+  for (size_t i = 0; i != sums.size(); ++i)
+    ASSERT_NEAR(sums[i], expected[i], tolerance)
+        << "element " << i << " of c in " << c.rows << " x " << c.columns
+        << ", sum over " << c.sum
+        << ", columns of b behind each other: " << c.turnsB << ", gaps of "
+        << c.gap;
+}
+
+TEST_P(NativeProduct, OfAnySize) {
+  for (int64_t rows : {1, 2, 3, 4, 5, 8, 9})
+    for (int64_t columns : {1, 3, 4, 5, 103})
+      for (int64_t sum : {1, 7, 8, 9, 650}) {
+        check({rows, columns, sum, /*turnsB=*/true, /*gap=*/0});
+        check({rows, columns, sum, /*turnsB=*/true, /*gap=*/3});
+        check({rows, columns, sum, /*turnsB=*/false, /*gap=*/3});
+      }
+}
+
+/// Large enough for several threads, where the device has them.
+TEST_P(NativeProduct, OfLargeFactors) {
+  for (int64_t rows : {1, 2, 8})
+    check({rows, 1037, 515, /*turnsB=*/true, /*gap=*/0});
+  check({9, 2051, 1030, /*turnsB=*/true, /*gap=*/1});
+}
+
+INSTANTIATE_TEST_SUITE_P(Target, NativeProduct, testing::Values("cpu"),
+                         [](const auto &info) {
+                           return std::string(info.param);
+                         });
