@@ -233,6 +233,15 @@ llvm::Error Compilation::makeTasks() {
 // From tasks to programs
 //===----------------------------------------------------------------------===//
 
+static LowerChoices lowerChoices(const CompilerOptions &options) {
+  LowerChoices choices;
+  choices.layouts = options.layouts;
+  choices.followers = options.fuse && options.followers;
+  // A NaN stops or skips a step of training, so that it has to arrive.
+  choices.keepNaN = options.keepNaN || options.training;
+  return choices;
+}
+
 llvm::Error Compilation::lower(bool &again) {
   if (llvm::Error error = begin(Stage::Lower))
     return error;
@@ -243,7 +252,7 @@ llvm::Error Compilation::lower(bool &again) {
     model_.machineDevices = static_cast<uint32_t>(machine.getNumDevices());
   if (llvm::Error error = runPasses(
           [&](OpPassManager &passes) {
-            buildLowerPipeline(passes, target_, options_.layouts);
+            buildLowerPipeline(passes, target_, lowerChoices(options_));
           },
           "lower", Kind::Failed))
     return error;

@@ -119,7 +119,10 @@ static LogicalResult compile(ModuleOp module, const Strategy &strategy,
   writeStrategy(problem->extracted, strategy, problem->topology);
   PassManager passes(module.getContext());
   buildPartitionPipeline(passes, "");
-  buildLowerPipeline(passes, *model.target);
+  // Every operation is a kernel, under the key that simulations ask for.
+  LowerChoices apart;
+  apart.followers = false;
+  buildLowerPipeline(passes, *model.target, apart);
   if (failed(passes.run(module)))
     return failure();
   if (llvm::Error error = planLibraryMemory(module, model))

@@ -79,8 +79,10 @@ static llvm::Error build(ModuleOp module, ModuleOp model,
   if (ModuleOp kernels = NativeKernels(model).getModule())
     module.push_back(kernels.clone());
   PassManager lower(module.getContext());
-  // Row-major, so that orders are compared with none.
-  buildLowerPipeline(lower, *options.target, /*layouts=*/false);
+  // Row-major, so that orders are compared with none, and all kernels apart.
+  LowerChoices none;
+  none.layouts = none.followers = false;
+  buildLowerPipeline(lower, *options.target, none);
   if (failed(lower.run(module)))
     return llvm::createStringError("the model cannot be lowered");
   return llvm::Error::success();

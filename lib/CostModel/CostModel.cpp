@@ -82,8 +82,26 @@ llvm::Error CostModel::addMeasured(llvm::StringRef text) {
       return error;
     read.emplace_back(*key, std::llround(ns), work);
   }
-  for (const auto &[key, ns, work] : read)
-    addMeasured(*kind, key, ns, work);
+  // A kernel that the library applies others behind has all of their keys
+  // (soaprt-fuse-followers). Its time is that of the first one, and the others
+  // cost nothing, unless they were measured alone.
+  constexpr llvm::StringLiteral mark = " + ";
+  auto isJoined = [&](const auto &entry) {
+    return std::get<0>(entry).contains(mark);
+  };
+  for (const auto &entry : read)
+    if (!isJoined(entry))
+      addMeasured(*kind, std::get<0>(entry), std::get<1>(entry),
+                  std::get<2>(entry));
+  KernelTable &table = measured_[*kind];
+  for (auto [keys, ns, work] : llvm::make_filter_range(read, isJoined))
+    while (!keys.empty()) {
+      llvm::StringRef key;
+      std::tie(key, keys) = keys.split(mark);
+      if (!table.find(key))
+        table.add(key, ns, std::nullopt);
+      ns = 0;
+    }
   return llvm::Error::success();
 }
 

@@ -56,10 +56,12 @@ static void buildPlanPipeline(OpPassManager &passes) {
 }
 
 void soap::buildLowerPipeline(OpPassManager &passes, const Target &target,
-                              bool layouts) {
+                              const LowerChoices &choices) {
   passes.addPass(createConvertSOAPToSOAPRTPass(target));
-  if (layouts)
+  if (choices.layouts)
     passes.addPass(createAssignLayoutsPass(target));
+  if (choices.followers)
+    passes.addPass(createFuseFollowersPass(target, choices.keepNaN));
   buildPlanPipeline(passes);
 }
 
@@ -107,6 +109,11 @@ void soap::registerPipelines() {
           AssignLayoutsPassOptions layouts;
           layouts.target = options.target;
           passes.addPass(createAssignLayoutsPass(layouts));
+        }
+        if (options.followers) {
+          FuseFollowersPassOptions followers;
+          followers.target = options.target;
+          passes.addPass(createFuseFollowersPass(followers));
         }
         buildPlanPipeline(passes);
         passes.addPass(soaprt::createVerifyMemoryPass());

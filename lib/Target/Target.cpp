@@ -20,6 +20,12 @@ ChannelsLast Target::getChannelsLast(mlir::Operation *) const {
   return ChannelsLast::Never;
 }
 
+std::optional<FollowerUse> Target::getFollower(mlir::Operation *,
+                                               mlir::Operation *, unsigned,
+                                               bool) const {
+  return std::nullopt;
+}
+
 llvm::Error Target::checkPrecision(Precision precision) const {
   if (precision != Precision::TF32)
     return llvm::Error::success();

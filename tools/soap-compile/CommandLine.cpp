@@ -306,6 +306,15 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_flag("!--no-fuse", line.options.fuse,
                "Keep operations per element apart: by default those that only "
                "each other read become one, with the name of the last");
+  app.add_flag(
+      "!--no-followers", line.options.followers,
+      "Keep what follows a convolution or product per element a kernel "
+      "of its own (as --no-fuse does, too): by default the library "
+      "applies what it can");
+  app.add_flag("--keep-nan", line.options.keepNaN,
+               "Hand NaN on everywhere, as ONNX says: by default a relu, clip "
+               "or gelu behind a convolution or product, which the library "
+               "applies, may make a number of it (never in a training step)");
   app.add_flag("!--no-layouts", line.options.layouts,
                "Keep all tensors in row-major order: by default those between "
                "convolutions, pools and operations per element have channels "

@@ -146,6 +146,27 @@ TEST(CostModel, SmallTilesAreInefficient) {
   }
 }
 
+TEST(CostModel, KernelsWithFollowersAreTheFirstOperations) {
+  CostModel costs;
+  DeviceKind kind = testKind();
+  ASSERT_FALSE(bool(costs.addMeasured(R"({"format": "soap-costs",
+      "device_kind": "cpu", "entries": [{"key": "conv a + relu b", "ns": 50},
+      {"key": "conv c + add d + relu e", "ns": 70}, {"key": "relu b", "ns": 3},
+      {"key": "conv f", "ns": 90}, {"key": "conv f + relu g", "ns": 95}]})")));
+  auto ns = [&](const char *key) {
+    KernelQuery query = gemm(64, 64, 64);
+    query.key = key;
+    return costs.kernelNs(query, kind);
+  };
+  EXPECT_EQ(ns("conv a"), 50);
+  EXPECT_EQ(ns("relu b"), 3); // Measured alone.
+  EXPECT_EQ(ns("conv c"), 70);
+  EXPECT_EQ(ns("add d"), 0);
+  EXPECT_EQ(ns("relu e"), 0);
+  EXPECT_EQ(ns("conv f"), 90);
+  EXPECT_EQ(ns("relu g"), 0);
+}
+
 TEST(CostModel, MeasuredEntriesWin) {
   CostModel costs;
   DeviceKind kind = testKind();

@@ -112,6 +112,11 @@ struct CompilerOptions {
   /// (nn-lower-precision).
   std::string precision = "f32";
   bool fuse = true; ///< Make one operation of several per element (nn-fuse).
+  /// Let the library apply those that follow its kernels
+  /// (soaprt-fuse-followers), unless all stay apart (`fuse`).
+  bool followers = true;
+  /// Only where NaN is handed on; in a step of training it always is.
+  bool keepNaN = false;
   /// Choose the order of elements of buffers (soaprt-assign-layouts).
   bool layouts = true;
   /// Let the runtime compute convolutions by Winograd's algorithm where that is

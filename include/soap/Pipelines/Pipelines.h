@@ -35,11 +35,18 @@ void buildFusePipeline(mlir::OpPassManager &passes);
 void buildPartitionPipeline(mlir::OpPassManager &passes,
                             llvm::StringRef costFile = "");
 
+/// What is chosen behind a strategy.
+struct LowerChoices {
+  bool layouts = true;   ///< The order of elements (soaprt-assign-layouts).
+  bool followers = true; ///< What the library applies (soaprt-fuse-followers):
+  bool keepNaN = false;  ///< of which it hands NaN on.
+};
+
 /// From tasks to planned programs of `target`, which outlives the passes:
-/// convert-soap-to-soaprt, soaprt-assign-layouts unless buffers stay row-major
-/// (`layouts`), soaprt-assign-streams, soaprt-plan-memory.
+/// convert-soap-to-soaprt, what is chosen, soaprt-assign-streams,
+/// soaprt-plan-memory.
 void buildLowerPipeline(mlir::OpPassManager &passes, const Target &target,
-                        bool layouts = true);
+                        const LowerChoices &choices = {});
 
 /// Options of `soap-lower`, which ends with soaprt-verify-memory.
 struct LowerOptions : mlir::PassPipelineOptions<LowerOptions> {
@@ -52,6 +59,12 @@ struct LowerOptions : mlir::PassPipelineOptions<LowerOptions> {
                                       "(soaprt-assign-layouts), as "
                                       "soap-compile does"),
                        llvm::cl::init(false)};
+  Option<bool> followers{
+      *this, "followers",
+      llvm::cl::desc("Let the library apply operations per element to what its "
+                     "kernels make (soaprt-fuse-followers), as soap-compile "
+                     "does"),
+      llvm::cl::init(false)};
 };
 
 /// Options of `soap-parallelize`.

@@ -87,6 +87,13 @@ enum class ChannelsLast : uint8_t {
   Always
 };
 
+/// How a library applies an operation per element to a kernel's result.
+struct FollowerUse {
+  /// An operand that has the shape of the result and is added to it: the result
+  /// may overwrite it.
+  std::optional<unsigned> added;
+};
+
 /// A target with its options. Its functions change nothing in it and may be
 /// called by any thread.
 class Target {
@@ -127,6 +134,15 @@ public:
   /// What the library makes of channels that lie last in the first operand and
   /// the result of `op`, of which isLibraryKernel() is true.
   virtual ChannelsLast getChannelsLast(mlir::Operation *op) const;
+
+  /// Whether the library can apply `follower`, an operation per element of
+  /// which operand `operand` is the result, to the result of `anchor`, of which
+  /// isLibraryKernel() is true. `keepNaN`: only where NaN is handed on. By
+  /// default it cannot.
+  virtual std::optional<FollowerUse> getFollower(mlir::Operation *anchor,
+                                                 mlir::Operation *follower,
+                                                 unsigned operand,
+                                                 bool keepNaN) const;
 
   /// What library kernels and communication of a finished model table
   /// (Model.fbs) need on this machine, per device. `coresPerDevice` as in

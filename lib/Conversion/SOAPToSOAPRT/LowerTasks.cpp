@@ -297,7 +297,7 @@ FailureOr<soaprt::KernelOp> Lowering::getKernel(Operation *op) {
       op->getLoc(), ("k" + Twine(kernels_.size() - 1)).str(),
       nn::kernelKey(partition), native, index, sizes,
       APFloat(partition.getFlops(nn::makeWholeTile(partition))),
-      DenseI64ArrayAttr());
+      DenseI64ArrayAttr(), IntegerAttr());
   Block &block = created.getBody().emplaceBlock();
   IRMapping mapping;
   SmallVector<Value> operands;
@@ -347,7 +347,7 @@ LogicalResult Lowering::lowerKernel(Operation *op, const Place &place,
   builder.create<soaprt::LaunchOp>(
       op->getLoc(), soaprt::TokenType::get(context_),
       FlatSymbolRefAttr::get(kernel->getSymNameAttr()), operands, results,
-      builder.getDenseI64ArrayAttr(constants), ValueRange(),
+      builder.getDenseI64ArrayAttr(constants), IntegerAttr(), ValueRange(),
       builder.getStringAttr(place.node), builder.getI64IntegerAttr(place.task),
       soaprt::StreamAttr());
   ++counts_.launches;

@@ -15,7 +15,7 @@ namespace soap::runtime {
 /// BackendDevice::makeKernel() of the CPU: Winograd's algorithm where it pays,
 /// oneDNN where it has a kernel that is more than its reference, else a loop of
 /// our own, else the kernel of f32 for operands of 16-bit floats, else the
-/// reference.
+/// kernel without its followers, else the reference.
 std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       const NativeCode &native);
@@ -39,6 +39,12 @@ std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
 /// such a type, or a result is.
 std::unique_ptr<Kernel> makeWidenedKernel(const fb::Kernel &kernel,
                                           const std::vector<bool> &constant);
+
+/// The kernel without its followers, and a loop that applies them to its
+/// result: where oneDNN has no such kernel with them, or a slow one. Null
+/// without followers.
+std::unique_ptr<Kernel> makeFollowedKernel(const fb::Kernel &kernel,
+                                           const std::vector<bool> &constant);
 
 /// Loops for what oneDNN lacks: empty results, and softmax along dims for which
 /// oneDNN has only its reference implementation. Null for other kernels.

@@ -101,10 +101,10 @@ Result dnnlops::makeConv(const Request &request, const fb::Conv *op) {
                      const memory::desc &dstWanted) -> Result {
     auto make = [&](const auto &...tail) {
       return describe<Conv>(
-          request, userScratchpad(), prop_kind::forward_inference,
-          algorithm::convolution_direct, srcWanted, weightsWanted, tail...,
-          dstWanted, dims(op->strides()), gaps(op->dilations()),
-          dims(op->pads_lo()), dims(op->pads_hi()));
+          request, followedScratchpad(request, dstWanted, /*channelDim=*/1),
+          prop_kind::forward_inference, algorithm::convolution_direct,
+          srcWanted, weightsWanted, tail..., dstWanted, dims(op->strides()),
+          gaps(op->dilations()), dims(op->pads_lo()), dims(op->pads_hi()));
     };
     Conv::primitive_desc desc = op->bias() ? make(bias) : make();
     return withBias<Conv>(request, desc, src, weights,
@@ -177,10 +177,10 @@ static Result makeTransposed(const Request &request, const fb::ConvBackward *op,
                      const memory::desc &dstWanted) -> Result {
     auto make = [&](const auto &...tail) {
       return describe<Transposed>(
-          request, userScratchpad(), prop_kind::forward_inference,
-          algorithm::deconvolution_direct, srcWanted, weightsWanted, tail...,
-          dstWanted, dims(op->strides()), gaps(op->dilations()),
-          dims(op->pads_lo()), dims(op->pads_hi()));
+          request, followedScratchpad(request, dstWanted, /*channelDim=*/1),
+          prop_kind::forward_inference, algorithm::deconvolution_direct,
+          srcWanted, weightsWanted, tail..., dstWanted, dims(op->strides()),
+          gaps(op->dilations()), dims(op->pads_lo()), dims(op->pads_hi()));
     };
     Transposed::primitive_desc desc = op->bias() ? make(bias) : make();
     return withBias<Transposed>(request, desc, src, weights,

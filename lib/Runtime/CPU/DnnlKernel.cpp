@@ -185,7 +185,7 @@ std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
     temporary += aligned(slot.wanted.get_size());
     if (slot.result)
       after.emplace_back(wanted, user);
-    else
+    if (!slot.result || slot.accumulates)
       bound->add(user, wanted);
     objects.push_back(wanted);
   }

@@ -49,6 +49,7 @@ public:
     size_t index = 0;
     bool constant = false;
     dnnl::memory::desc user, wanted;
+    bool accumulates = false; ///< A result that is added to what is there.
   };
   /// Describes a primitive, which is made (its code generated) at the first
   /// bind.
@@ -63,6 +64,7 @@ public:
     implementation_ = std::move(implementation);
   }
   size_t addSlot(Slot slot);
+  Slot &slot(size_t index) { return slots_[index]; }
   void addStage(Stage stage);
 
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override;

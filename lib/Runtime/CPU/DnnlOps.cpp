@@ -70,14 +70,13 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
 
   // oneDNN scales the bias too, ours does not: then it is added afterwards.
   bool scaled = op->alpha() != 1.0f, added = scaled && op->bias();
-  dnnl::primitive_attr attr = userScratchpad();
+  dnnl::post_ops ops;
+  if (added)
+    ops.append_binary(algorithm::binary_add, bias);
+  dnnl::primitive_attr attr =
+      followedScratchpad(request, dst, /*channelDim=*/rank - 1, ops);
   if (scaled)
     attr.set_output_scales(0, {op->alpha()});
-  if (added) {
-    dnnl::post_ops ops;
-    ops.append_binary(algorithm::binary_add, bias);
-    attr.set_post_ops(ops);
-  }
   using MatMul = dnnl::matmul;
   MatMul::primitive_desc desc =
       op->bias() && !added
@@ -261,6 +260,8 @@ runtime::makeDnnlKernel(const fb::Kernel &kernel,
           items(type->shape()).size() > 6)
         return nullptr;
   Request request{kernel, constant, allowReference};
+  if (kernel.followers() && !canHaveFollowers(kernel))
+    return nullptr;
   switch (kernel.op_type()) {
   case fb::KernelOp::Conv:
     return makeConv(request, kernel.op_as_Conv());

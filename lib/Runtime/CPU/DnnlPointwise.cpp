@@ -51,12 +51,16 @@ Result dnnlops::makePointwise(const Request &request, const Shape &a,
   using Conv = dnnl::convolution_forward;
   auto make = [&](const auto &...tail) {
     return describe<Conv>(
-        request, userScratchpad(), prop_kind::forward_inference,
-        algorithm::convolution_direct, src, anyLayout(weights), tail..., dst,
-        memory::dims{1, 1}, memory::dims{0, 0}, memory::dims{0, 0});
+        request, followedScratchpad(request, dst, /*channelDim=*/1),
+        prop_kind::forward_inference, algorithm::convolution_direct, src,
+        anyLayout(weights), tail..., dst, memory::dims{1, 1},
+        memory::dims{0, 0}, memory::dims{0, 0});
   };
   Conv::primitive_desc desc = hasBias ? make(bias) : make();
-  if (!desc)
+  // Where a convolution is a product of matrices, followers read wrong places.
+  if (!desc || (items(request.kernel.followers()).size() != 0 &&
+                std::string(desc.impl_info_str()).find("gemm") !=
+                    std::string::npos))
     return nullptr;
   std::vector<memory::desc> user{src, weights},
       wanted{src, desc.weights_desc()};

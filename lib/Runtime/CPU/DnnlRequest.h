@@ -9,6 +9,7 @@
 #define SOAP_LIB_RUNTIME_CPU_DNNLREQUEST_H
 
 #include "CPU/DnnlKernel.h"
+#include "Followers.h"
 #include <algorithm>
 
 namespace soap::runtime::dnnlops {
@@ -36,7 +37,10 @@ struct Request {
     };
     return isLast(kernel.operands()->Get(0)) + isLast(kernel.results()->Get(0));
   }
-  size_t operands() const { return kernel.operands()->size(); }
+  /// Of the operation itself; those of followers stand behind them.
+  size_t operands() const {
+    return kernel.operands()->size() - followerOperands(kernel);
+  }
   bool isConstant(size_t i) const { return i < constant.size() && constant[i]; }
 };
 using Result = std::unique_ptr<DnnlKernel>;
@@ -46,6 +50,22 @@ inline dnnl::primitive_attr userScratchpad() {
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attr;
 }
+
+/// The same, with the kernel's followers as post-operations behind `ops`, of a
+/// primitive whose result is `dst`, with channels as dim `channelDim`.
+dnnl::primitive_attr followedScratchpad(const Request &request,
+                                        const dnnl::memory::desc &dst,
+                                        size_t channelDim,
+                                        dnnl::post_ops ops = {});
+
+/// Whether an implementation computes the kernel's followers as they are meant.
+bool computesFollowers(const Request &request,
+                       const std::string &implementation);
+
+/// Adds the operands of the followers in `ops`, which a primitive was described
+/// with, to its kernel, whose result is slot `result`.
+void addFollowers(const Request &request, const dnnl::post_ops &ops,
+                  size_t result, DnnlKernel &kernel, DnnlKernel::Stage &stage);
 
 inline dnnl::memory::desc anyLayout(const dnnl::memory::desc &desc) {
   return {desc.dims(), desc.data_type(), dnnl::memory::format_tag::any};
@@ -98,6 +118,8 @@ Result single(const Request &request,
               const std::vector<dnnl::memory::desc> &user,
               const std::vector<dnnl::memory::desc> &wanted,
               const std::vector<int> &arguments) {
+  if (!computesFollowers(request, desc.impl_info_str()))
+    return nullptr;
   auto kernel = std::make_unique<DnnlKernel>(desc.impl_info_str());
   DnnlKernel::Stage stage{
       [desc] { return Primitive(desc); }, desc.scratchpad_desc(), {}};
@@ -108,6 +130,9 @@ Result single(const Request &request,
                          !result && request.isConstant(i), user[i], wanted[i]});
     stage.arguments.emplace_back(arguments[i], slot);
   }
+  if (request.kernel.followers())
+    addFollowers(request, desc.get_primitive_attr().get_post_ops(),
+                 stage.arguments.back().second, *kernel, stage);
   kernel->addStage(std::move(stage));
   return kernel;
 }

@@ -119,6 +119,17 @@ private:
 };
 } // namespace
 
+/// Whether the library is to apply the followers of a kernel where it can, and
+/// not a loop behind the kernel without them. oneDNN 2.6 applies them one by
+/// one to each element where a convolution is a product of matrices (twice the
+/// time of ShuffleNet), and our own kernels have none.
+static bool prefersPostOperations(const fb::Kernel &kernel,
+                                  const Kernel &followed) {
+  const std::string &plain = followed.implementation();
+  return kernel.op_as_MatMul() || (plain.find("gemm") == std::string::npos &&
+                                   plain.rfind("soap:", 0) != 0);
+}
+
 std::unique_ptr<Kernel>
 runtime::makeCPUKernel(const fb::Kernel &kernel,
                        const std::vector<bool> &constant,
@@ -129,7 +140,12 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
   if (kernel.op_as_Native())
     return std::make_unique<NativeKernel>(native.function, native.description);
   bool empty = elementCount(toVector(kernel.results()->Get(0)->shape())) == 0;
-  if (!empty)
+  std::unique_ptr<Kernel> followed =
+      empty ? nullptr : makeFollowedKernel(kernel, constant);
+  if (followed && !prefersPostOperations(kernel, *followed))
+    return followed;
+  // It knows no followers: a loop applies them to what it makes.
+  if (!empty && items(kernel.followers()).size() == 0)
     if (auto result = makeWinogradKernel(kernel, constant))
       return result;
   if (!empty)
@@ -140,6 +156,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
     return result;
   if (auto result = makeWidenedKernel(kernel, constant))
     return result;
+  if (followed)
+    return followed;
   if (auto result = makeDnnlKernel(kernel, constant, /*allowReference=*/true))
     return result;
   std::string types;

@@ -216,11 +216,14 @@ void Checker::kernel(const fb::Kernel *kernel) {
     uint32_t count = items(model_.natives()).size();
     if (native->symbol() >= count)
       bad("native kernel ", native->symbol(), " of ", count);
+    if (items(kernel->followers()).size() != 0)
+      bad("followers of native code");
     return;
   }
   if (items(kernel->operands()).size() == 0 ||
       items(kernel->results()).size() != 1)
     bad("a library kernel without operands or with other than one result");
+  followers(kernel);
   Shape first = toVector(kernel->operands()->Get(0)->shape());
   Shape result = toVector(kernel->results()->Get(0)->shape()), second;
   if (kernel->operands()->size() > 1)

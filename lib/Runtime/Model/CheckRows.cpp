@@ -108,6 +108,7 @@ void Checker::launch(const fb::Launch *launch) {
   tensors(launch->results(), k->results(), "results");
   if (const auto *native = k->op_as_Native())
     nativeLaunch(launch, k, model_.natives()->Get(native->symbol()));
+  places(launch, k);
   for (uint32_t operand : items(launch->constant_operands())) {
     if (operand >= items(launch->operands()).size())
       bad("constant operand ", operand);

@@ -57,6 +57,11 @@ private:
   /// How messages call a row.
   std::string place(const fb::Row *row, uint32_t index, bool init) const;
   void launch(const fb::Launch *launch);
+  /// What the library does behind a kernel, of which all types are sound.
+  void followers(const fb::Kernel *kernel);
+  /// What an in-place follower of a launch overwrites is its result's memory,
+  /// and no other operand's.
+  void places(const fb::Launch *launch, const fb::Kernel *kernel);
   void deviceLaunches(const fb::NativeKernel *native);
   void nativeLaunch(const fb::Launch *launch, const fb::Kernel *kernel,
                     const fb::NativeKernel *native);

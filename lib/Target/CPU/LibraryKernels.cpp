@@ -8,6 +8,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Target/CPU/CPUTarget.h"
+#include "soap/Target/Followers.h"
 #include "soap/Target/LibraryTables.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -89,6 +90,59 @@ ChannelsLast CPUTarget::getChannelsLast(Operation *op) const {
       .Case<nn::MaxPoolOp, nn::AvgPoolOp, nn::LRNOp, nn::ConvBackwardDataOp>(
           [](auto) { return ChannelsLast::Either; })
       .Default([](Operation *) { return ChannelsLast::Never; });
+}
+
+/// Whether an operand of a follower has an element for every element of the
+/// result, or per channel, or one.
+static bool isFollowerOperand(ArrayRef<int64_t> operand,
+                              ArrayRef<int64_t> result, size_t channelDim) {
+  if (operand.size() > result.size())
+    return false;
+  size_t missing = result.size() - operand.size();
+  auto isChannel = [&, result = result](auto entry) {
+    auto [dim, size] = entry;
+    return size == (missing + dim == channelDim ? result[channelDim] : 1);
+  };
+  return operand == result || ShapedType::getNumElements(operand) == 1 ||
+         llvm::all_of(llvm::enumerate(operand), isChannel);
+}
+
+std::optional<FollowerUse> CPUTarget::getFollower(Operation *anchor,
+                                                  Operation *follower,
+                                                  unsigned operand,
+                                                  bool keepNaN) const {
+  auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
+  if (!isa<nn::ConvOp, nn::MatMulOp>(anchor) ||
+      follower->getNumResults() != 1 ||
+      follower->getResult(0).getType() != anchor->getResult(0).getType() ||
+      follower->getOperand(operand).getType() !=
+          anchor->getResult(0).getType() ||
+      !isF32(follower->getResult(0).getType()) ||
+      !llvm::all_of(follower->getOperandTypes(), isF32))
+    return std::nullopt;
+  auto shapeOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getShape();
+  };
+  ArrayRef<int64_t> result = shapeOf(follower->getResult(0));
+  size_t channelDim = isa<nn::ConvOp>(anchor) ? 1 : result.size() - 1;
+  std::optional<SmallVector<FollowerStep>> steps =
+      getFollowerSteps(follower, operand);
+  if (!steps)
+    return std::nullopt;
+  FollowerUse use;
+  for (const auto &[number, step] : llvm::enumerate(*steps)) {
+    if (keepNaN && !keepsNaN(step.kind))
+      return std::nullopt;
+    if (!step.operand)
+      continue;
+    ArrayRef<int64_t> shape = shapeOf(follower->getOperand(*step.operand));
+    if (!isFollowerOperand(shape, result, channelDim))
+      return std::nullopt;
+    // oneDNN adds what it overwrites first of all.
+    if (number == 0 && step.kind == fb::FollowerKind::Add && shape == result)
+      use.added = step.operand;
+  }
+  return use;
 }
 
 LogicalResult CPUTarget::buildLibraryKernel(Operation *op,

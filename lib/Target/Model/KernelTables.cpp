@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tables.h"
+#include "soap/Target/Followers.h"
 #include "soap/Target/Target.h"
 #include "soap/Testing/PlantedFault.h"
 
@@ -30,6 +31,39 @@ setTypes(soaprt::KernelOp op, TypeRange types,
   return success();
 }
 
+/// What the library does to every element of the result of the first operation.
+static LogicalResult setFollowers(soaprt::KernelOp op, const Target &target,
+                                  fb::KernelT &kernel) {
+  Operation *before = op.getAnchor();
+  for (Operation &follower : op.getFollowers()) {
+    auto operands = follower.getOperands();
+    auto number = static_cast<unsigned>(std::distance(
+        operands.begin(), llvm::find(operands, before->getResult(0))));
+    std::optional<SmallVector<FollowerStep>> steps =
+        getFollowerSteps(&follower, number);
+    if (!steps || !target.getFollower(op.getAnchor(), &follower, number,
+                                      /*keepNaN=*/false))
+      return follower.emitOpError("expected an operation that the library of "
+                                  "target ")
+             << target.getName() << " applies to the result of "
+             << op.getAnchor()->getName();
+    for (const FollowerStep &step : *steps) {
+      auto table = std::make_unique<fb::FollowerT>();
+      table->kind = step.kind;
+      table->alpha = step.alpha;
+      table->beta = step.beta;
+      if (step.operand) {
+        auto argument = cast<BlockArgument>(follower.getOperand(*step.operand));
+        table->operand = argument.getArgNumber();
+        table->in_place = op.getInPlace() == argument.getArgNumber();
+      }
+      kernel.followers.push_back(std::move(table));
+    }
+    before = &follower;
+  }
+  return success();
+}
+
 FailureOr<std::unique_ptr<fb::KernelT>>
 soap::kernelTable(soaprt::KernelOp op, const Target &target) {
   auto kernel = std::make_unique<fb::KernelT>();
@@ -39,7 +73,8 @@ soap::kernelTable(soaprt::KernelOp op, const Target &target) {
     fb::NativeT native;
     native.symbol = op.getIndex();
     kernel->op.Set(std::move(native));
-  } else if (failed(target.buildLibraryKernel(op.getAnchor(), *kernel))) {
+  } else if (failed(target.buildLibraryKernel(op.getAnchor(), *kernel)) ||
+             failed(setFollowers(op, target, *kernel))) {
     return failure();
   }
   if (failed(

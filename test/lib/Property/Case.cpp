@@ -136,6 +136,8 @@ llvm::Error Case::import(StringRef path, const Form &form) {
       program.lookupSymbol("main")->setAttr(
           attribute, IntegerAttr::get(IntegerType::get(&context_, 64), *bytes));
   };
+  choices_.followers = form.fuse;
+  choices_.keepNaN = train != nullptr;
   say(*model_, soapir::SOAPDialect::getBucketBytesAttrName(), "buckets");
   for (ModuleOp program : programsOf(*model_))
     say(program, soapir::SOAPDialect::getPrefetchBytesAttrName(), "prefetch");
@@ -335,7 +337,7 @@ Case::run(const json::Object &request,
   if (!planned)
     return planned.takeError();
   auto lower = [&](OpPassManager &passes) {
-    buildLowerPipeline(passes, target);
+    buildLowerPipeline(passes, target, choices_);
   };
   if (!runPasses(*module, lower))
     return failed(fail("lower"));

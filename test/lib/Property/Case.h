@@ -11,6 +11,7 @@
 #include "NativeCode.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
+#include "soap/Pipelines/Pipelines.h"
 #include "soap/Verification/SimulatedProgram.h"
 #include "llvm/Support/JSON.h"
 
@@ -28,7 +29,9 @@ public:
 
   struct Form {
     int64_t unrollRNN = 0; ///< Steps of a recurrent operation; 0: all of them.
-    bool fuse = false;     ///< Operations per element become one (nn-fuse).
+    /// Operations per element become one (nn-fuse), and the library applies
+    /// what follows its kernels.
+    bool fuse = false;
     std::string precision = "f32"; ///< What products multiply.
     const llvm::json::Object *train = nullptr;
   };
@@ -72,6 +75,7 @@ private:
   mlir::DiagnosticEngine::HandlerID handler_;
   mlir::OwningOpRef<mlir::ModuleOp> model_;
   int64_t trainingSteps_ = 0; ///< Of a step of training.
+  LowerChoices choices_;
 };
 
 } // namespace soap::property

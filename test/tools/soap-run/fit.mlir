@@ -2,7 +2,7 @@
 //
 // REQUIRES: soap-compile, soap-run, python
 // RUN: rm -rf %t && mkdir %t
-// RUN: soap-compile %s --devices=2 --calibration=none --strategy=tensor-parallel -o %t/m.so
+// RUN: soap-compile %s --devices=2 --calibration=none --strategy=tensor-parallel --no-followers -o %t/m.so
 // RUN: soap-run %t/m.so --fit | FileCheck %s --check-prefix=TABLE
 // TABLE: simulated ms  measured ms    error   share  node
 // TABLE-DAG: {{%  h$}}

@@ -100,4 +100,51 @@ def AssignLayoutsPass : Pass<"soaprt-assign-layouts", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseFollowersPass : Pass<"soaprt-fuse-followers", "::mlir::ModuleOp"> {
+  let summary = "Let the library do what follows its kernels, element by element";
+  let description = [{
+    A launch of the library whose result only a native launch of the same
+    program reads, and one of a kernel per element that the library can apply
+    (`Target::getFollower`), become one launch, where the first one stands. Its
+    kernel has both operations in its body, and a key of both keys. What lies
+    between is no buffer any more, and has no tile.
+
+    - An operand that is added, has the shape of the result and dies there is
+      overwritten by the result (`in_place`).
+    - The other operands of the second launch have to be written before the
+      first one, by rows that do not communicate.
+    - Parts of sums, views, what communicates, is drained or is kept from step to
+      step stay as they are: a follower is applied to what the rows say, so that
+      search, partition, and what is counted of movements know nothing of it.
+    - `keep-nan`: the library's relu, clip and gelu may make a number of NaN, and
+      stay launches of their own.
+
+    Expects the result of convert-soap-to-soaprt or soaprt-assign-layouts, before
+    streams are assigned. Changes no order of elements.
+
+    Before:
+    ```mlir
+    %t0 = soaprt.launch "conv1" @k0(%x, %w : …) to (%y : …)
+    %t1 = soaprt.launch "relu1" @k1(%y : …) to (%z : …)
+    ```
+    After:
+    ```mlir
+    %t0 = soaprt.launch "conv1" @k2(%x, %w : …) to (%z : …)
+    ```
+  }];
+  let dependentDialects = ["::soap::soaprt::SOAPRTDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"\"",
+           "What is compiled for; empty: the first target of soap-compile "
+           "--help">,
+    Option<"keepNaN", "keep-nan", "bool", "false",
+           "Take followers only of which the library hands NaN on">
+  ];
+  let statistics = [
+    Statistic<"numFused", "fused", "Number of launches that are gone">,
+    Statistic<"numInPlace", "in-place",
+              "Number of results that overwrite an operand">
+  ];
+}
+
 #endif // SOAP_CONVERSION_SOAPTOSOAPRT_PASSES_TD

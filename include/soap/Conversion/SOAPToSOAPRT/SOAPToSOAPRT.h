@@ -25,6 +25,10 @@ std::unique_ptr<mlir::Pass> createConvertSOAPToSOAPRTPass(const Target &target);
 /// soaprt-assign-layouts for `target`, which outlives the pass.
 std::unique_ptr<mlir::Pass> createAssignLayoutsPass(const Target &target);
 
+/// soaprt-fuse-followers for `target`, which outlives the pass.
+std::unique_ptr<mlir::Pass> createFuseFollowersPass(const Target &target,
+                                                    bool keepNaN);
+
 } // namespace soap
 
 #endif // SOAP_CONVERSION_SOAPTOSOAPRT_SOAPTOSOAPRT_H

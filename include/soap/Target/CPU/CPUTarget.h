@@ -33,6 +33,11 @@ public:
   /// Where oneDNN widens factors of 16 bits.
   std::string describePrecision(Precision precision) const override;
   ChannelsLast getChannelsLast(mlir::Operation *op) const override;
+  /// Of convolutions and matrix products of f32: oneDNN's post-operations.
+  std::optional<FollowerUse> getFollower(mlir::Operation *anchor,
+                                         mlir::Operation *follower,
+                                         unsigned operand,
+                                         bool keepNaN) const override;
   llvm::Expected<std::vector<LibraryMemory>>
   planLibraryMemory(llvm::StringRef table,
                     uint32_t coresPerDevice) const override;

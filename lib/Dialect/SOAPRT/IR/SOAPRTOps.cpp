@@ -97,6 +97,37 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+/// Each operation behind the first one reads the result of the one before it.
+static LogicalResult verifyFollowers(KernelOp kernel) {
+  Operation *last = kernel.getAnchor();
+  for (Operation &follower : kernel.getFollowers()) {
+    if (kernel.getNative())
+      return kernel.emitOpError("expected one operation in a native kernel, "
+                                "got: another one, ")
+             << follower.getName();
+    if (last->getNumResults() != 1 || follower.getNumResults() != 1 ||
+        !llvm::is_contained(follower.getOperands(), last->getResult(0)))
+      return kernel.emitOpError("expected ")
+             << follower.getName()
+             << " to read the one result of the operation before it";
+    last = &follower;
+  }
+  return success();
+}
+
+static LogicalResult verifyInPlace(KernelOp kernel) {
+  std::optional<uint64_t> number = kernel.getInPlace();
+  if (!number)
+    return success();
+  TypeRange results = kernel.getResultTypes();
+  if (*number >= kernel.getBlock().getNumArguments() || results.size() != 1 ||
+      kernel.getBlock().getArgument(*number).getType() != results.front())
+    return kernel.emitOpError("expected the number of an operand of the type "
+                              "of the one result as in_place, got: ")
+           << static_cast<int64_t>(*number);
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   if (getKey().empty())
     return emitOpError("expected a kernel key, got: an empty one");
@@ -121,7 +152,8 @@ LogicalResult KernelOp::verify() {
              << " operands and results as channels_last, got: " << number;
     last = number;
   }
-  return success();
+  return failure(failed(verifyFollowers(*this)) ||
+                 failed(verifyInPlace(*this)));
 }
 
 TypeRange KernelOp::getResultTypes() {

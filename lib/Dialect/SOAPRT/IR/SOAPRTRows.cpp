@@ -31,6 +31,33 @@ SmallVector<Value> LaunchOp::getReads() { return getInputs(); }
 SmallVector<Value> LaunchOp::getWrites() { return getOutputs(); }
 bool LaunchOp::communicates() { return false; }
 
+/// The output has a place of its own but for the input whose place it takes.
+static LogicalResult verifyInPlace(LaunchOp launch) {
+  std::optional<uint64_t> index = launch.getInPlace();
+  if (!index)
+    return success();
+  if (*index >= launch.getInputs().size() || launch.getOutputs().size() != 1)
+    return launch.emitOpError("expected in_place to be the index of an input, "
+                              "of a launch with one output, got: ")
+           << static_cast<int64_t>(*index);
+  Value input = launch.getInputs()[*index], output = launch.getOutputs()[0];
+  if (input.getType() != output.getType() || input == output ||
+      !input.getDefiningOp<BufferOp>() || !output.getDefiningOp<BufferOp>())
+    return launch.emitOpError("expected two whole buffers of one type where "
+                              "the output takes the place of an input, got: ")
+           << input.getType() << " and " << output.getType();
+  for (auto [other, value] : llvm::enumerate(launch.getInputs())) {
+    BufferOp buffer = getStorage(value).buffer;
+    if (other != *index &&
+        (buffer == input.getDefiningOp() || buffer == output.getDefiningOp()))
+      return launch.emitOpError("expected input ")
+             << other
+             << " not to be in the buffer that the output overwrites; read it "
+                "in another launch";
+  }
+  return success();
+}
+
 LogicalResult LaunchOp::verify() {
   for (int64_t index : getConstants()) {
     if (index < 0 || index >= static_cast<int64_t>(getInputs().size()))
@@ -41,7 +68,7 @@ LogicalResult LaunchOp::verify() {
              << index << " in the parameter arena, got: "
              << getInputs()[index].getType();
   }
-  return success();
+  return verifyInPlace(*this);
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -49,6 +76,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
       (*this)->getParentOfType<DeviceOp>()->getParentOp(), getKernelAttr());
   if (!kernel)
     return emitOpError("expected a soaprt.kernel, got: ") << getKernelAttr();
+  if (getInPlace() != kernel.getInPlace())
+    return emitOpError("expected in_place as its kernel has it");
   ArrayRef<int64_t> channelsLast =
       kernel.getChannelsLast().value_or(ArrayRef<int64_t>());
   int64_t number = 0;

@@ -48,7 +48,7 @@ struct Life {
   /// Rows that touch it.
   SmallVector<RowOpInterface, 4> rows;
   /// What an all-reduce sends that writes its result here, where the result may
-  /// take its place; or null.
+  /// take its place; what a launch reads whose result does; or null.
   BufferOp sent;
 
   /// True if all uses of this end before `next` is written.
@@ -81,11 +81,12 @@ static bool takesPlace(RowOpInterface row, const Life &sent,
 
 /// Finds the results of all-reduces that may lie where what is sent does: a
 /// member of an all-reduce may be given one buffer for both, as in MPI and
-/// NCCL.
+/// NCCL; and those of launches, which have to.
 static void findInPlace(Block &block, const ProgramOrder &order,
                         llvm::MapVector<Operation *, Life> &lives) {
-  for (auto row : block.getOps<CollectiveOp>()) {
-    if (row.getKind() != CollectiveKind::AllReduce)
+  for (auto row : block.getOps<RowOpInterface>()) {
+    auto [from, to] = placedTogether(row);
+    if (!from)
       continue;
     auto wholeLife = [&](Value value) -> Life * {
       BufferOp buffer = getStorage(value).buffer;
@@ -94,8 +95,7 @@ static void findInPlace(Block &block, const ProgramOrder &order,
                      buffer.getType().getBytes();
       return isWhole && life != lives.end() ? &life->second : nullptr;
     };
-    Life *sent = wholeLife(row.getSends().front());
-    Life *received = wholeLife(row.getReceives().front());
+    Life *sent = wholeLife(from), *received = wholeLife(to);
     if (sent && received && sent != received && !received->sent &&
         sent->bytes == received->bytes &&
         takesPlace(row, *sent, *received, order))
@@ -229,6 +229,25 @@ static LogicalResult checkLoads(DeviceOp device) {
   return success();
 }
 
+/// A launch that overwrites an input has it where its output is.
+static LogicalResult checkPlaces(DeviceOp device) {
+  for (MainOp main : device.getMains())
+    for (auto launch : main.getBlock().getOps<LaunchOp>()) {
+      if (!launch.getInPlace())
+        continue;
+      auto [input, output] = placedTogether(launch);
+      BufferOp from = getStorage(input).buffer, to = getStorage(output).buffer;
+      if (from.getOffset() == to.getOffset())
+        continue;
+      auto diagnostic = launch.emitOpError(
+          "expected its output in the place of the input that it overwrites; "
+          "nothing else may read that input behind it");
+      diagnostic.attachNote(from.getLoc()) << "the input";
+      return diagnostic;
+    }
+  return success();
+}
+
 LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
   for (auto buffer : device.getBlock().getOps<BufferOp>()) {
     std::optional<uint64_t> arena =
@@ -265,6 +284,8 @@ LogicalResult soap::soaprt::checkMemoryPlan(DeviceOp device) {
     return failure();
   if (SOAP_FAULT("no-proof"))
     return success();
+  if (failed(checkPlaces(device)))
+    return failure();
   auto lives = collectLives(device).takeVector();
   auto isInPlace = [](const Life &a, const Life &b) {
     return a.sent == b.buffer || b.sent == a.buffer;

@@ -58,3 +58,12 @@ void ProgramOrder::append(RowOpInterface row) {
   else
     streams_[static_cast<int>(streamOf(row))] = clock;
 }
+
+std::pair<Value, Value> soap::soaprt::placedTogether(RowOpInterface row) {
+  if (auto reduce = dyn_cast<CollectiveOp>(*row);
+      reduce && reduce.getKind() == CollectiveKind::AllReduce)
+    return {reduce.getSends().front(), reduce.getReceives().front()};
+  if (auto launch = dyn_cast<LaunchOp>(*row); launch && launch.getInPlace())
+    return {launch.getInputs()[*launch.getInPlace()], launch.getOutputs()[0]};
+  return {};
+}

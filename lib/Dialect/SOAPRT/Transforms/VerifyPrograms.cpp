@@ -292,14 +292,15 @@ private:
     return success();
   }
 
-  /// True for an all-reduce of one run of bytes.
-  static bool isReducedInPlace(Operation *row) {
-    auto reduce = dyn_cast<CollectiveOp>(row);
-    if (!reduce || reduce.getKind() != CollectiveKind::AllReduce)
+  /// Whether a row that reads bytes of `buffer` may overwrite them: an
+  /// all-reduce of one run of bytes, and a launch in the place of this input.
+  static bool mayOverwrite(Operation *op, BufferOp buffer) {
+    auto row = dyn_cast<RowOpInterface>(op);
+    auto [from, to] = row ? placedTogether(row) : std::pair<Value, Value>();
+    if (!from || (isa<LaunchOp>(op) && getStorage(from).buffer != buffer))
       return false;
-    auto sent = bytesOf(reduce.getSends().front());
-    auto received = bytesOf(reduce.getReceives().front());
-    return succeeded(sent) && succeeded(received) && *sent == *received;
+    auto read = bytesOf(from), written = bytesOf(to);
+    return succeeded(read) && succeeded(written) && *read == *written;
   }
 
   static Stream streamOf(RowOpInterface row) {
@@ -345,10 +346,11 @@ private:
       bool isReused = cell.buffer && cell.buffer != buffer;
       if (clock && isReused &&
           cell.reader[static_cast<int>(stream)] == position &&
-          !isReducedInPlace(row))
+          !mayOverwrite(row, cell.buffer))
         return row->emitOpError("expected to write no bytes that it reads "
                                 "through another buffer, which only an "
-                                "all-reduce of the whole buffer may");
+                                "all-reduce of the whole buffer may, and a "
+                                "launch in place");
       statistics_.reuses += isReused;
       cell.buffer = buffer;
       cell.writer = cell.reader = {-1, -1};

@@ -77,14 +77,16 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     IsolatedFromAbove, Symbol, SingleBlock]> {
   let summary = "what a launch computes";
   let description = [{
-    The body holds the local nn op (later: the fused ops) over the operands. A
-    `native` kernel is entry `index` of the model's own kernels, a function in
+    The body holds the local nn op over the operands, and behind it, of a kernel
+    of the library, operations per element that the library applies to every
+    element of the result (`soaprt-fuse-followers`). A `native` kernel is entry `index` of the model's own kernels, a function in
     `module @kernels`, called with `sizes`; the others are calls of the library.
     Launches of equal local ops share one kernel. `key` is the KernelKey, under
     which costs are measured; it leaves out what costs nothing (pads), so that
     several kernels may have one key. `channels_last`: the operands, and behind
     them the results, of which launches have buffers with channels last, by
-    number.
+    number. `in_place`: the number of an operand in whose place the result is, in
+    every launch.
 
     Example:
     ```mlir
@@ -100,13 +102,17 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     - the body computes something and ends in `soaprt.yield`
     - `index`, `sizes` and `flops` are 0 or larger
     - `channels_last` are ascending numbers of operands and results
+    - of several operations, the kernel is not native, and each behind the first
+      reads the result of the one before it
+    - `in_place` is the number of an operand of the type of the one result
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key,
                        OptionalAttr<SymbolRefAttr>:$native,
                        DefaultValuedAttr<I32Attr, "0">:$index,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$sizes,
                        DefaultValuedAttr<F64Attr, "0.0">:$flops,
-                       OptionalAttr<DenseI64ArrayAttr>:$channels_last);
+                       OptionalAttr<DenseI64ArrayAttr>:$channels_last,
+                       OptionalAttr<I64Attr>:$in_place);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -115,6 +121,10 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     ::mlir::TypeRange getResultTypes();
     /// The first op of the body: the nn op.
     ::mlir::Operation *getAnchor() { return &getBlock().front(); }
+    /// The operations per element behind it.
+    ::llvm::iterator_range<::mlir::Block::iterator> getFollowers() {
+      return ::llvm::drop_begin(getBlock().without_terminator());
+    }
   }];
 }
 

@@ -33,14 +33,16 @@ def SOAPRT_LaunchOp : SOAPRT_RowOp<"launch", (ins
     FlatSymbolRefAttr:$kernel,
     Variadic<SOAPRT_BufferType>:$inputs,
     Variadic<SOAPRT_BufferType>:$outputs,
-    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$constants), [{
+    DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$constants,
+    OptionalAttr<I64Attr>:$in_place), [{
     $kernel `(` ($inputs^ `:` type($inputs))? `)`
     `to` `(` $outputs `:` type($outputs) `)`
   }], [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a kernel";
   let description = [{
     `constants`: indices of inputs that never change after init; the library may
-    keep them in a layout of its own.
+    keep them in a layout of its own. `in_place`: the index of the input whose
+    bytes the output overwrites; `soaprt-plan-memory` gives both one place.
 
     Example:
     ```mlir
@@ -53,6 +55,8 @@ def SOAPRT_LaunchOp : SOAPRT_RowOp<"launch", (ins
       types of its arguments and results, and those and no others have channels
       last of which the kernel says so
     - `constants` are indices of inputs, and these are in the parameter arena
+    - `in_place` is that of the kernel; the input and the one output are whole
+      buffers of one type, and no other input is in that of either
   }];
 }
 

@@ -64,6 +64,10 @@ private:
   std::array<Clock, 2> streams_;
 };
 
+/// What a row reads and what it writes that may have one place, an all-reduce,
+/// or that must have, a launch in place; or two nulls.
+std::pair<mlir::Value, mlir::Value> placedTogether(RowOpInterface row);
+
 } // namespace soap::soaprt
 
 #endif // SOAP_DIALECT_SOAPRT_TRANSFORMS_PROGRAMORDER_H
