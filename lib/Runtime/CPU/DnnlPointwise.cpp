@@ -58,9 +58,9 @@ Result dnnlops::makePointwise(const Request &request, const Shape &a,
   };
   Conv::primitive_desc desc = hasBias ? make(bias) : make();
   // Where a convolution is a product of matrices, followers read wrong places.
-  if (!desc || (items(request.kernel.followers()).size() != 0 &&
-                std::string(desc.impl_info_str()).find("gemm") !=
-                    std::string::npos))
+  if (!desc ||
+      (items(request.kernel.followers()).size() != 0 &&
+       std::string(desc.impl_info_str()).find("gemm") != std::string::npos))
     return nullptr;
   std::vector<memory::desc> user{src, weights},
       wanted{src, desc.weights_desc()};

@@ -112,14 +112,14 @@ SOAP_AVX2 static void addPart(const RowsProduct &p) {
 }
 
 namespace {
-struct Parts {
+struct RowParts {
   const RowsProduct *product;
   int64_t count;
 };
 } // namespace
 
 static void runPart(void *data, size_t number) {
-  const auto &[product, count] = *static_cast<const Parts *>(data);
+  const auto &[product, count] = *static_cast<const RowParts *>(data);
   auto part = static_cast<int64_t>(number);
   int64_t begin = product->columns * part / count;
   int64_t end = product->columns * (part + 1) / count;
@@ -138,8 +138,9 @@ bool runtime::multiplyFewRows(const RowsProduct &product) {
   // Parts of less than a few microseconds are not worth waking threads up.
   constexpr int64_t leastElements = int64_t{64} << 10;
   int64_t most = product.columns * product.sum / leastElements;
-  Parts parts = {&product, std::clamp<int64_t>(
-                               most, 1, static_cast<int64_t>(threadCount()))};
+  RowParts parts = {
+      &product,
+      std::clamp<int64_t>(most, 1, static_cast<int64_t>(threadCount()))};
   runParallel(static_cast<size_t>(parts.count), runPart, &parts);
   return true;
 }
