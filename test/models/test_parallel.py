@@ -52,9 +52,13 @@ def test_every_tensor_equals_one_device(zoo, name, seed):
     verified = result.report["verify"]
     assert verified["equal"] and verified["different"] == 0
     assert verified["worst"]["norm_rel"] <= TOLERANCE
-    # Every op makes something, on some device or for the host.
-    assert verified["not_compared"] == []
-    assert verified["tensors"] >= len(result.strategy["ops"])
+    # Every op makes something, on some device or for the host, but for those
+    # whose kernels go on with what follows them.
+    followed = verified["not_compared"]
+    assert {tensor["reason"] for tensor in followed} <= {"no device has it"}
+    ops = len(result.strategy["ops"])
+    assert verified["tensors"] + len(followed) >= ops
+    assert 2 * len(followed) <= ops
     assert verified["tiles"] > verified["tensors"]
 
 
