@@ -12,6 +12,10 @@
 
 namespace soap::runtime {
 
+/// Rounded up to a whole number of lines of a cache, where parts of a
+/// scratchpad and copies of constants begin.
+inline size_t alignedBytes(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+
 /// BackendDevice::makeKernel() of the CPU: Winograd's algorithm where it pays,
 /// oneDNN where it has a kernel that is more than its reference, else a loop of
 /// our own, else the kernel of f32 for operands of 16-bit floats, else the

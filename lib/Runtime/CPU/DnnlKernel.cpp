@@ -69,8 +69,6 @@ memory::desc runtime::orderedDesc(const fb::TensorType &type) {
   return {dense.dims(), dense.data_type(), tag};
 }
 
-static size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
-
 static std::string layoutId(const memory::desc &desc) {
   return std::string(reinterpret_cast<const char *>(&desc.data),
                      sizeof(desc.data));
@@ -124,7 +122,8 @@ size_t DnnlKernel::addSlot(Slot slot) {
 }
 
 void DnnlKernel::addStage(Stage stage) {
-  stageScratch_ = std::max(stageScratch_, aligned(stage.scratchpad.get_size()));
+  stageScratch_ =
+      std::max(stageScratch_, alignedBytes(stage.scratchpad.get_size()));
   stages_.push_back(std::move(stage));
 }
 
@@ -133,7 +132,7 @@ std::vector<ConstantCopy> DnnlKernel::constantCopies() const {
   for (const Slot &slot : slots_)
     if (slot.constant && slot.user != slot.wanted)
       copies.push_back({slot.index, layoutId(slot.user) + layoutId(slot.wanted),
-                        aligned(slot.wanted.get_size())});
+                        alignedBytes(slot.wanted.get_size())});
   return copies;
 }
 
@@ -141,7 +140,7 @@ size_t DnnlKernel::scratchpadBytes() const {
   size_t bytes = stageScratch_;
   for (const Slot &slot : slots_)
     if (!slot.constant && slot.user != slot.wanted)
-      bytes += aligned(slot.wanted.get_size());
+      bytes += alignedBytes(slot.wanted.get_size());
   return bytes;
 }
 
@@ -152,7 +151,7 @@ static std::shared_ptr<void> reorderedConstant(const DnnlKernel::Slot &slot,
   std::string id = layoutId(slot.user) + layoutId(slot.wanted);
   if (auto copy = cache.find(address, id))
     return copy;
-  size_t bytes = aligned(slot.wanted.get_size());
+  size_t bytes = alignedBytes(slot.wanted.get_size());
   std::shared_ptr<void> copy = cache.allocate(bytes);
   memory from(slot.user, dnnlEngine(), hostAddress(address));
   memory to(slot.wanted, dnnlEngine(), copy.get());
@@ -182,7 +181,7 @@ std::unique_ptr<BoundKernel> DnnlKernel::bind(const Binding &binding) {
     }
     memory user(slot.user, dnnlEngine(), hostAddress(address));
     memory wanted(slot.wanted, dnnlEngine(), temporary);
-    temporary += aligned(slot.wanted.get_size());
+    temporary += alignedBytes(slot.wanted.get_size());
     if (slot.result)
       after.emplace_back(wanted, user);
     if (!slot.result || slot.accumulates)

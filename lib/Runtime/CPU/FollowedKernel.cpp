@@ -21,8 +21,6 @@
 using namespace soap;
 using namespace soap::runtime;
 
-static size_t roundedUp(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
-
 namespace {
 /// A follower with what it reads of element i: element i / `divisor` % `count`
 /// of its operand.
@@ -173,15 +171,15 @@ public:
   }
 
   size_t scratchpadBytes() const override {
-    return roundedUp(kernel_->scratchpadBytes()) + resultBytes();
+    return alignedBytes(kernel_->scratchpadBytes()) + resultBytes();
   }
   std::vector<ConstantCopy> constantCopies() const override {
     return kernel_->constantCopies();
   }
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
     auto bound = std::make_unique<BoundFollowed>();
-    char *temporary =
-        hostAddress(binding.scratchpad) + roundedUp(kernel_->scratchpadBytes());
+    char *temporary = hostAddress(binding.scratchpad) +
+                      alignedBytes(kernel_->scratchpadBytes());
     bound->to = reinterpret_cast<float *>(hostAddress(binding.results[0]));
     bound->from = inPlace_ ? reinterpret_cast<float *>(temporary) : bound->to;
     bound->count = count_;
@@ -200,7 +198,7 @@ public:
 
 private:
   size_t resultBytes() const {
-    return inPlace_ ? roundedUp(static_cast<size_t>(count_) * sizeof(float))
+    return inPlace_ ? alignedBytes(static_cast<size_t>(count_) * sizeof(float))
                     : 0;
   }
 

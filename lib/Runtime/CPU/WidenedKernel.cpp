@@ -25,8 +25,6 @@ static bool isNarrow(fb::ElementType element) {
   return element == fb::ElementType::BF16 || element == fb::ElementType::F16;
 }
 
-static size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
-
 static float fromBits(uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, sizeof(value));
@@ -58,7 +56,7 @@ struct Widening {
   bool isBFloat = false, isConstant = false;
 
   size_t bytes() const {
-    return aligned(std::max(count, size_t{1}) * sizeof(float));
+    return alignedBytes(std::max(count, size_t{1}) * sizeof(float));
   }
   void run(const char *from, char *to) const {
     struct Job {
@@ -124,7 +122,7 @@ public:
   }
 
   size_t scratchpadBytes() const override {
-    size_t bytes = aligned(kernel_->scratchpadBytes());
+    size_t bytes = alignedBytes(kernel_->scratchpadBytes());
     for (const Widening &widening : widenings_)
       if (!widening.isConstant)
         bytes += widening.bytes();
@@ -151,8 +149,8 @@ public:
     // Those of the wide kernel.
     auto layouts = ConstantCache::beside(*binding.constants);
     inner.constants = &layouts;
-    char *temporary =
-        hostAddress(binding.scratchpad) + aligned(kernel_->scratchpadBytes());
+    char *temporary = hostAddress(binding.scratchpad) +
+                      alignedBytes(kernel_->scratchpadBytes());
     std::vector<std::shared_ptr<void>> wide;
     std::vector<ConstantCopy> copies = kernel_->constantCopies();
     for (const Widening &widening : widenings_) {

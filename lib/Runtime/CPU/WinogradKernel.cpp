@@ -16,10 +16,8 @@ using namespace soap;
 using namespace soap::runtime;
 using dnnl::memory;
 
-static size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
-
 static size_t bytesOf(int64_t floats) {
-  return aligned(static_cast<size_t>(floats) * sizeof(float));
+  return alignedBytes(static_cast<size_t>(floats) * sizeof(float));
 }
 
 /// Runs `body(part)` for all parts below `parts` on the threads of the device.
@@ -214,7 +212,7 @@ struct Layouts {
         channelsLast(own.dims(), own.data_type(), memory::format_tag::nhwc) {}
   bool differ() const { return own != channelsLast; }
   /// Of the reordered tensor, if there is one.
-  size_t bytes() const { return differ() ? aligned(own.get_size()) : 0; }
+  size_t bytes() const { return differ() ? alignedBytes(own.get_size()) : 0; }
 };
 
 class WinogradKernel final : public Kernel {
