@@ -13,9 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Backend/Backend.h"
 #include "CPU/Threads.h"
 #include "CPU/WinogradPlan.h"
+#include "NoStream.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -57,19 +57,6 @@ struct Convolution {
     builder.Finish(fb::Kernel::Pack(builder, &kernel));
     return builder.Release();
   }
-};
-
-class NoStream final : public Stream {
-  void copy(const StridedCopy &, DevicePointer, DevicePointer) override {}
-  void copyFromHost(const StridedCopy &, const char *, DevicePointer) override {
-  }
-  void copyToHost(const StridedCopy &, DevicePointer, char *) override {}
-  void fill(DevicePointer, uint64_t, const std::vector<uint8_t> &) override {}
-  void call(HostCall &) override {}
-  void stamp(int64_t &) override {}
-  void record(Event &) override {}
-  void wait(Event &) override {}
-  void synchronize() override {}
 };
 
 /// A kernel on operands of its own.
@@ -127,7 +114,7 @@ static void measure(const Convolution &conv, size_t threads, int rounds) {
   std::optional<WinogradPlan> taken = planWinograd(*shape, threads);
   clockid_t clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
   static std::vector<float> others(size_t{1} << 24);
-  NoStream stream;
+  test::NoStream stream;
   for (int round = 0; round != rounds; ++round)
     for (Candidate &candidate : candidates) {
       for (size_t i = 0; i < others.size(); i += 16)

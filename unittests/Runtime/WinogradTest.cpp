@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Backend/Backend.h"
 #include "CPU/Threads.h"
 #include "CPU/WinogradPlan.h"
+#include "NoStream.h"
 #include "Reference.h"
 #include <cmath>
 #include <cstring>
@@ -114,20 +114,6 @@ struct Problem {
     builder.Finish(fb::Kernel::Pack(builder, &table));
     return builder.Release();
   }
-};
-
-/// A kernel of the CPU runs where it is enqueued.
-struct NoStream final : Stream {
-  void copy(const StridedCopy &, DevicePointer, DevicePointer) override {}
-  void copyFromHost(const StridedCopy &, const char *, DevicePointer) override {
-  }
-  void copyToHost(const StridedCopy &, DevicePointer, char *) override {}
-  void fill(DevicePointer, uint64_t, const std::vector<uint8_t> &) override {}
-  void call(HostCall &) override {}
-  void stamp(int64_t &) override {}
-  void record(Event &) override {}
-  void wait(Event &) override {}
-  void synchronize() override {}
 };
 
 /// Memory that is NaN at first, and is looked at behind its end.

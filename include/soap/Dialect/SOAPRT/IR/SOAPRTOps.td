@@ -79,8 +79,9 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
   let description = [{
     The body holds the local nn op over the operands, and behind it, of a kernel
     of the library, operations per element that the library applies to every
-    element of the result (`soaprt-fuse-followers`). A `native` kernel is entry `index` of the model's own kernels, a function in
-    `module @kernels`, called with `sizes`; the others are calls of the library.
+    element of the result (`soaprt-fuse-followers`). A `native` kernel is entry
+    `index` of the model's own kernels, a function in `module @kernels`, called
+    with `sizes`; the others are calls of the library.
     Launches of equal local ops share one kernel. `key` is the KernelKey, under
     which costs are measured; it leaves out what costs nothing (pads), so that
     several kernels may have one key. `channels_last`: the operands, and behind
