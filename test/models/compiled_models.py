@@ -55,6 +55,12 @@ class ParallelRun:
     strategy: dict  # Its file.
 
 
+def keeps_followers_apart(seed):
+    """Of random strategies, those in which every tensor is on some device: else
+    the library's kernels go on with what follows them."""
+    return seed % 2 == 1
+
+
 def steps(report):
     """That a run took: --verify takes one of its own."""
     return 2 if "verify" in report else 1
@@ -101,10 +107,11 @@ class Zoo:
         .movements.json and .strategy.json."""
         model = self.model(name, batch)
         kind, _, seed = strategy.partition(":")
+        apart = ["--no-followers"] if seed and keeps_followers_apart(int(seed)) else []
         compiled = model.folder / f"{kind}{seed}-{devices}.so"
         self.tools.run("soap-compile", *model.compile_arguments(),
                        f"--devices={devices}", f"--strategy={kind}",
-                       f"--seed={seed or light_models.SEED}", "--proposals=200",
+                       f"--seed={seed or light_models.SEED}", "--proposals=200", *apart,
                        "--export-movements="
                        f"{compiled.with_suffix('.movements.json')}",
                        "--export-strategy="
