@@ -14,6 +14,7 @@
 #ifndef SOAP_LIB_RUNTIME_WAIT_H
 #define SOAP_LIB_RUNTIME_WAIT_H
 
+#include "Clock.h"
 #include <atomic>
 #include <climits>
 #include <cstdint>
@@ -104,12 +105,23 @@ public:
       : members_(members), spins_(spins) {}
   /// `visit`: the caller's own count, incremented here.
   void arrive(uint32_t &visit) {
-    arrivals_.increment();
-    arrivals_.wait(++visit * members_, spins_);
+    ++visit;
+    if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 ==
+        visit * members_) {
+      lastArrival_ = now();
+      rounds_.increment();
+    }
+    rounds_.wait(visit, spins_);
   }
 
+  /// When the last member came, of the round that the caller has been in; holds
+  /// until the caller arrives again. The clock is now().
+  int64_t lastArrival() const { return lastArrival_; }
+
 private:
-  Counter arrivals_;
+  alignas(64) std::atomic<uint32_t> arrivals_{0};
+  Counter rounds_;
+  int64_t lastArrival_ = 0;
   uint32_t members_;
   unsigned spins_;
 };

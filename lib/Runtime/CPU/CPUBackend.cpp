@@ -16,7 +16,6 @@
 #include "CPU/CPUKernels.h"
 #include "CPU/Threads.h"
 #include "Wait.h"
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -52,11 +51,7 @@ public:
     fillHost(hostAddress(to), bytes, pattern);
   }
   void call(HostCall &call) override { call.run(); }
-  void stamp(int64_t &time) override {
-    time = std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-               .count();
-  }
+  void stamp(int64_t &time) override { time = now(); }
   void record(Event &event) override {
     static_cast<CPUEvent &>(event).records.increment();
   }

@@ -7,8 +7,8 @@
 
 #include "CUDA/Stream.h"
 #include "CUDA/CopyKernel.h"
+#include "Clock.h"
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 using namespace soap;
@@ -236,15 +236,13 @@ void CudaStream::writeStamps() {
   check(driver().cuEventRecord(last.handle(), stream_), "a time stamp");
   cuda::check(driver().cuEventSynchronize(last.handle()), "to wait for ",
               device_.name());
-  int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                    std::chrono::steady_clock::now().time_since_epoch())
-                    .count();
+  int64_t hostTime = now();
   for (size_t i = 0; i != stamps_.size(); ++i) {
     float milliseconds = 0;
     cuda::check(driver().cuEventElapsedTime(&milliseconds, timers_[i]->handle(),
                                             last.handle()),
                 "to read a clock of ", device_.name());
-    *stamps_[i] = now - static_cast<int64_t>(milliseconds * 1e6);
+    *stamps_[i] = hostTime - static_cast<int64_t>(milliseconds * 1e6);
   }
   stamps_.clear();
 }

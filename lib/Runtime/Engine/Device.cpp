@@ -16,12 +16,6 @@
 using namespace soap;
 using namespace soap::runtime;
 
-int64_t runtime::now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 namespace {
 class LaunchRow final : public RowAction {
 public:

@@ -155,9 +155,6 @@ private:
   MemoryNeeds memory_;
 };
 
-/// Nanoseconds of the steady clock.
-int64_t now();
-
 } // namespace soap::runtime
 
 #endif // SOAP_LIB_RUNTIME_ENGINE_DEVICE_H

@@ -88,7 +88,8 @@ public:
   bool wasTraced() const { return tracedStep_ == step_.number; }
   /// Of the last step; 0 before the first one.
   uint32_t lastProgram() const { return step_.program; }
-  /// Steady-clock times of the last step's start and end barrier.
+  /// Steady-clock times at which all threads of this process were ready for the
+  /// last step, and at which all had ended it.
   int64_t stepStart() const { return stepStart_; }
   int64_t stepEnd() const { return stepEnd_; }
 

@@ -122,11 +122,11 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
       onHostSides(feedSources(), &HostSide::finish);
     meet(device, fb::Stream::Compute, visits);
     if (leads(device))
-      stepStart_ = now();
+      stepStart_ = barrier_->lastArrival();
     runPhase(device, fb::Stream::Compute, fb::Phase::Step);
     meet(device, fb::Stream::Compute, visits);
     if (leads(device)) {
-      stepEnd_ = now();
+      stepEnd_ = barrier_->lastArrival();
       onHostSides(drainTargets(), &HostSide::start);
     }
     runPhase(device, fb::Stream::Compute, fb::Phase::Drain);

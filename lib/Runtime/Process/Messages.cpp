@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Clock.h"
 #include "Process/Monitor.h"
 #include "Process/Sockets.h"
 #include "Process/Termination.h"
@@ -26,7 +27,7 @@ void Monitor::acceptAll() {
       return;
     Connection connection;
     connection.socket = socket;
-    connection.heard = steadyTime();
+    connection.heard = now();
     connections_.push_back(std::move(connection));
   }
 }
@@ -80,7 +81,7 @@ void Monitor::receive(Connection &connection) {
       connection.closed = true; // No process of this run.
       break;
     }
-    connection.heard = steadyTime();
+    connection.heard = now();
     handle(connection, frame);
   }
   connection.buffer.erase(

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Process/Monitor.h"
+#include "Clock.h"
 #include "Error.h"
 #include "Process/Sockets.h"
 #include "Process/Termination.h"
@@ -50,7 +51,7 @@ Monitor::Monitor(const Launch &launch, double timeoutSeconds, Lost lost,
            "; raise the limit of open files (ulimit -n)");
   wakeRead_ = ends[0];
   wakeWrite_ = ends[1];
-  begun_ = lastTurn_ = steadyTime();
+  begun_ = lastTurn_ = now();
   if (launch.size == 1)
     return;
   catchTermination(wakeWrite_);
@@ -129,7 +130,7 @@ void Monitor::join(const std::string &invitation) {
            ", got: ", std::strerror(errno),
            "; let hosts connect to each other");
   connection.rank = 0;
-  connection.heard = steadyTime();
+  connection.heard = now();
   std::lock_guard<std::mutex> lock(mutex_);
   token_ = fromHex(hex);
   names_[0].host = host;
@@ -272,7 +273,7 @@ void Monitor::run() {
 }
 
 void Monitor::turn() {
-  int64_t time = steadyTime();
+  int64_t time = now();
   // Time in which this thread did not run does not count as silence of the
   // others.
   int64_t gap = time - lastTurn_ - interval_;

@@ -8,7 +8,6 @@
 #include "Process/Sockets.h"
 #include "Error.h"
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -156,10 +155,4 @@ std::array<char, 16> runtime::fromHex(const std::string &text) {
   for (size_t i = 0; i != token.size() && 2 * i + 1 < text.size(); ++i)
     token[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
   return token;
-}
-
-int64_t runtime::steadyTime() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
 }

@@ -32,9 +32,6 @@ std::array<char, 16> randomToken();
 std::string toHex(const std::array<char, 16> &token);
 std::array<char, 16> fromHex(const std::string &text);
 
-/// Nanoseconds of the steady clock.
-int64_t steadyTime();
-
 } // namespace soap::runtime
 
 #endif // SOAP_LIB_RUNTIME_PROCESS_SOCKETS_H
