@@ -35,7 +35,7 @@ packages=(
   # Libraries that the compiler and the runtime stand on.
   libdnnl-dev libprotobuf-dev protobuf-compiler libflatbuffers-dev
   flatbuffers-compiler flatbuffers-compiler-dev nlohmann-json3-dev libcli11-dev
-  libxxhash-dev libminizip-dev
+  libxxhash-dev libminizip-dev libeigen3-dev
   libgtest-dev libbenchmark-dev libopenmpi-dev openmpi-bin
   # The Python environment.
   python3-venv

@@ -63,9 +63,73 @@ TEST(KernelTable, SimilarWorkCountsMost) {
   table.add("nn.relu small", times(2, stream(1e4)), stream(1e4));
   table.add("nn.relu large", times(8, stream(1e8)), stream(1e8));
   // Nearer to its neighbour than to the mean of the class, which is 4.
-  EXPECT_NEAR(table.factor("nn.relu x", stream(1.2e4), kind), 2.5, 0.1);
-  EXPECT_NEAR(table.factor("nn.relu x", stream(0.8e8), kind), 6.3, 0.1);
+  EXPECT_NEAR(table.factor("nn.relu x", stream(1.2e4), kind), 2.2, 0.1);
+  EXPECT_NEAR(table.factor("nn.relu x", stream(0.8e8), kind), 7.2, 0.1);
   EXPECT_NEAR(table.factor("nn.relu x", stream(1e6), kind), 4, 0.1);
+}
+
+TEST(KernelTable, EqualAttributesCountMoreThanSizes) {
+  KernelTable table;
+  DeviceKind kind = someKind();
+  for (int i = 1; i <= 8; ++i) {
+    KernelWork work = stream(1e5 * i);
+    std::string shape = " " + std::to_string(25000 * i) + "xf32";
+    table.add("nn.pool strides=1" + shape, times(1, work), work);
+    table.add("nn.pool strides=2" + shape, times(4, work), work);
+  }
+  KernelWork work = stream(4.5e5);
+  EXPECT_LT(table.factor("nn.pool strides=1 112500xf32", work, kind), 1.3);
+  EXPECT_GT(table.factor("nn.pool strides=2 112500xf32", work, kind), 3);
+  // Nothing is known of these: the mean of the class.
+  EXPECT_NEAR(table.factor("nn.pool strides=3 112500xf32", work, kind), 2, 0.1);
+  EXPECT_NEAR(table.factor("nn.pool strides=3 112500xi8", work, kind), 2, 0.1);
+  // Ranks and element types say what a kernel is, as attributes do.
+  EXPECT_LT(table.factor("nn.pool strides=1 112500xf32", work, kind),
+            table.factor("nn.pool strides=1 112500xi8", work, kind));
+}
+
+TEST(KernelTable, TrendsGoOnForAWhile) {
+  KernelTable table;
+  DeviceKind kind = someKind();
+  for (int i = 0; i < 10; ++i) {
+    KernelWork work = stream(1e5 * (1 << i));
+    table.add("nn.relu " + std::to_string(i), times(1 + 0.2 * i, work), work);
+  }
+  double last = 2.8;
+  EXPECT_GT(table.factor("nn.relu x", stream(1e5 * (1 << 10)), kind), last);
+  EXPECT_LE(table.factor("nn.relu x", stream(1e18), kind), 1.5 * last + 0.01);
+  EXPECT_GE(table.factor("nn.relu x", stream(1), kind), 1 / 1.5 - 0.01);
+}
+
+TEST(KernelTable, LargeClassesAreSampled) {
+  KernelTable table;
+  DeviceKind kind = someKind();
+  for (int i = 0; i < 2000; ++i) {
+    KernelWork work = stream(1e4 * (i + 1));
+    table.add("nn.relu " + std::to_string(i), times(i < 1000 ? 2 : 3, work),
+              work);
+  }
+  EXPECT_NEAR(table.factor("nn.relu x", stream(2e6), kind), 2, 0.2);
+  EXPECT_NEAR(table.factor("nn.relu x", stream(1.5e7), kind), 3, 0.2);
+  EXPECT_EQ(table.errors(kind)[0].count, 512u);
+}
+
+TEST(KernelTable, CopiesAreApart) {
+  KernelTable table;
+  DeviceKind kind = someKind();
+  KernelWork work = stream(1e6);
+  table.add("nn.relu a", times(2, work), work);
+  KernelTable copy = table;
+  EXPECT_NEAR(copy.factor("nn.relu x", work, kind), 2, 0.01);
+  copy.add("nn.relu a", times(3, work), work);
+  EXPECT_NEAR(table.factor("nn.relu x", work, kind), 2, 0.01);
+  EXPECT_NEAR(copy.factor("nn.relu x", work, kind), 3, 0.01);
+  // Other rates are another model to correct.
+  DeviceKind faster = kind;
+  faster.memoryBandwidth *= 2;
+  faster.launchNs = 0;
+  EXPECT_GT(table.factor("nn.relu x", work, faster), 4);
+  EXPECT_NEAR(table.factor("nn.relu x", work, kind), 2, 0.01);
 }
 
 TEST(KernelTable, OrderDoesNotMatterAndLaterEntriesWin) {

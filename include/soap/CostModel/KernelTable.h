@@ -8,7 +8,7 @@
 // What kernels of one kind of device took, and what that says about kernels
 // that were not measured: kernels of one class (the operation that their key
 // begins with) are off from the analytic model by similar factors if they do
-// similar work.
+// similar work and have equal attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,7 @@
 #include "soap/Topology/Topology.h"
 #include "llvm/ADT/StringMap.h"
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,33 +53,38 @@ struct ClassError {
 
 class KernelTable {
 public:
+  /// A kernel with a known time and known work.
+  struct Sample {
+    std::string key;
+    int64_t ns = 0;
+    KernelWork work;
+  };
+
+  KernelTable();
+
   /// The time of the kernel called `key`, in place of an earlier one. With
   /// `work`, it also tells about other kernels.
   void add(llvm::StringRef key, int64_t ns, std::optional<KernelWork> work);
   size_t size() const { return times_.size(); }
 
   std::optional<int64_t> find(llvm::StringRef key) const;
-  /// The factor by which the analytic time of this work is to be multiplied: a
-  /// mean of what is known of the class, in which similar work counts most; 1
-  /// if nothing is. A pure function of what was added, in any order.
+  /// The factor by which the analytic time of this work is to be multiplied, by
+  /// a regression over what is known of the class (docs/CostModel.md); 1 if
+  /// nothing is. A pure function of what was added, in any order. Threads may
+  /// ask at the same time.
   double factor(llvm::StringRef key, const KernelWork &work,
                 const DeviceKind &kind) const;
   /// The errors of all classes with at least two kernels, by name.
   std::vector<ClassError> errors(const DeviceKind &kind) const;
 
 private:
-  struct Sample {
-    std::string key;
-    int64_t ns = 0;
-    KernelWork work;
-  };
-  /// log of the factor, from all samples but `without`.
-  static double logFactor(const std::vector<Sample> &samples,
-                          const KernelWork &work, const DeviceKind &kind,
-                          const Sample *without = nullptr);
+  struct Fits;
+  static std::vector<const Sample *>
+  fittedSamples(llvm::ArrayRef<Sample> samples, const DeviceKind &kind);
 
   llvm::StringMap<int64_t> times_;
   llvm::StringMap<std::vector<Sample>> classes_; ///< Sorted by key.
+  std::shared_ptr<Fits> fits_;                   ///< Of classes_.
 };
 
 } // namespace soap
