@@ -189,9 +189,11 @@ private:
   // Measured costs: MeasuredSearch.cpp
   //===--------------------------------------------------------------------===//
 
-  /// If that is asked for, measures the kernels of the named strategies, and of
-  /// those that searches find on what was measured so far: measuredChoice_ is
-  /// the result. The costs of `problem` are the measured ones then.
+  /// Whether kernels are measured: CompilerOptions::measureCosts.
+  bool measuresCosts(const ModuleProblem &problem) const;
+  /// If so, measures the kernels of the named strategies, and of those that
+  /// searches find on what was measured so far: measuredChoice_ is the result.
+  /// The costs of `problem` are the measured ones then.
   llvm::Error measureCosts(ModuleProblem &problem);
   llvm::Error openMeasurer(const ModuleProblem &problem);
   /// Lets `problem`, and all that is read from now on, have the costs that the
@@ -312,6 +314,8 @@ private:
   int searches_ = 0;
   std::map<int32_t, int64_t> reserved_;
   /// @}
+  /// The devices are those of this machine, whose rates were measured.
+  bool isCalibrated_ = false;
   /// A file of measured costs, or empty: the caller's, or what the measurer
   /// knew when it was asked last.
   std::string costFile_;

@@ -129,9 +129,10 @@ llvm::Expected<Topology> Compilation::describeTopology() {
     return badInput("expected devices below " + Twine(maxDevices) +
                     " in the strategy, got: " + Twine(devices - 1) +
                     "; describe larger machines with --topology");
-  return checked(
-      target_.describeMachine({devices, options_.coresPerDevice,
-                               findCalibration(devices), options_.link}));
+  std::string calibration = findCalibration(devices);
+  isCalibrated_ = options_.calibration == "auto" && !calibration.empty();
+  return checked(target_.describeMachine(
+      {devices, options_.coresPerDevice, calibration, options_.link}));
 }
 
 llvm::Error Compilation::checkRates() {

@@ -207,15 +207,29 @@ llvm::Error Compilation::searchMeasured(ModuleProblem &problem,
   return llvm::Error::success();
 }
 
+bool Compilation::measuresCosts(const ModuleProblem &problem) const {
+  if (options_.measureCosts)
+    return *options_.measureCosts;
+  // Seconds of measuring are worth it where there is something to choose.
+  return isCalibrated_ && problem.topology.numDevices() > 1 &&
+         strategyName() == "search" && options_.costFile.empty() &&
+         options_.proposals == 0 && options_.searchState.empty();
+}
+
 llvm::Error Compilation::measureCosts(ModuleProblem &problem) {
-  if (!options_.measureCosts)
+  if (!measuresCosts(problem))
     return llvm::Error::success();
   measuredChoice_.reset();
   TimingScope scope = nest("measure");
   if (llvm::Error error = begin(Stage::Measure))
     return error;
-  if (llvm::Error error = openMeasurer(problem))
-    return failedWith(llvm::toString(std::move(error)));
+  if (llvm::Error error = openMeasurer(problem)) {
+    std::string reason = llvm::toString(std::move(error));
+    if (options_.measureCosts)
+      return failedWith(reason);
+    warn(reason + "; going on with the analytic model");
+    return llvm::Error::success();
+  }
   if (llvm::Error error = takeMeasuredCosts(problem))
     return error;
   std::string name = strategyName();

@@ -151,12 +151,13 @@ static llvm::Error checkPrecision(const CompilerOptions &options) {
 }
 
 static llvm::Error checkMeasuring(const CompilerOptions &options) {
-  if (options.measureCosts && !options.topology.empty())
+  bool measures = options.measureCosts.value_or(false);
+  if (measures && !options.topology.empty())
     return badInput("expected --cost=measured with devices of this machine, "
                     "got: --topology; give --devices, or a file with --cost");
-  if (options.measureCosts && !options.costFile.empty())
+  if (measures && !options.costFile.empty())
     return badInput("expected --cost=measured or a file, got: both");
-  if (options.measureCosts && !options.searchState.empty())
+  if (measures && !options.searchState.empty())
     return badInput("expected --search-state with costs that stay the same, "
                     "got: --cost=measured; give a file with --cost");
   if (!options.tuneSeconds)
@@ -164,7 +165,7 @@ static llvm::Error checkMeasuring(const CompilerOptions &options) {
   if (!(*options.tuneSeconds > 0) || !std::isfinite(*options.tuneSeconds))
     return badInput("expected --tune above 0 seconds, got: " +
                     llvm::Twine(std::to_string(*options.tuneSeconds)));
-  if (!options.measureCosts)
+  if (!measures)
     return badInput("expected --tune with --cost=measured, got: other costs; "
                     "leave one of them out");
   if (!options.strategy.empty() && options.strategy != "search")

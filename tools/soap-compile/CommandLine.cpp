@@ -91,7 +91,9 @@ static llvm::Error check(CommandLine &line, const Texts &texts) {
   }
   if (texts.cost == "measured" || (texts.cost.empty() && options.tuneSeconds))
     options.measureCosts = true;
-  else if (!texts.cost.empty() && texts.cost != "analytic")
+  else if (texts.cost == "analytic")
+    options.measureCosts = false;
+  else
     options.costFile = texts.cost;
   options.needsStrategy = !line.exportStrategy.empty();
   llvm::Expected<ONNXImportOptions> import = texts.import.read();
@@ -244,11 +246,13 @@ static void declareStrategy(CLI::App &app, CommandLine &line) {
 
 static void declareCosts(CLI::App &app, CommandLine &line, Texts &texts) {
   app.option_defaults()->group("Costs");
-  app.add_option("--cost", texts.cost,
-                 "What kernels cost: by the analytic model (analytic, the "
-                 "default); measured on the devices of this machine, within "
-                 "--budget, and kept for later (measured); or as a file says, "
-                 "over the analytic model")
+  app.add_option(
+         "--cost", texts.cost,
+         "What kernels cost: by the analytic model (analytic); measured "
+         "on the devices of this machine, within --budget, and kept "
+         "for later (measured, the default where a strategy for "
+         "several of them is searched, without --proposals and "
+         "--search-state); or as a file says, over the analytic model")
       ->type_name("analytic|measured|FILE.json");
   app.add_option("--tune", line.options.tuneSeconds,
                  "Run the best strategies found and named for so long (60 if "

@@ -18,6 +18,18 @@
 // RUN: not diff %t/d.mlir %t/f.mlir
 // UNSEEN: memory: peak
 
+// Where a strategy for several devices of this machine is searched, kernels are
+// measured, unless the search has to be repeatable or costs come from elsewhere.
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s --devices=2 --budget=5 --emit=strategy -o %t/g.mlir 2>&1 | FileCheck %s --check-prefix=COSTS
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s --devices=2 --budget=5 --cost=analytic --emit=strategy -o %t/g.mlir 2>&1 | FileCheck %s --check-prefix=ANALYTIC --implicit-check-not=costs:
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s --devices=2 --proposals=50 --emit=strategy -o %t/g.mlir 2>&1 | FileCheck %s --check-prefix=ANALYTIC --implicit-check-not=costs:
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s --devices=2 --budget=5 --search-state=%t/state.json --emit=strategy -o %t/g.mlir 2>&1 | FileCheck %s --check-prefix=ANALYTIC --implicit-check-not=costs:
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s --devices=2 --budget=5 --calibration=none --emit=strategy -o %t/g.mlir 2>&1 | FileCheck %s --check-prefix=ANALYTIC --implicit-check-not=costs:
+// RUN: env SOAP_CALIBRATION_DIR=%t soap-compile %s --topology=p100:nodes=1 --budget=5 --emit=strategy -o %t/g.mlir 2>&1 | FileCheck %s --check-prefix=ANALYTIC --implicit-check-not=costs:
+// RUN: env SOAP_CALIBRATION_DIR= soap-compile %s --devices=2 --budget=5 --emit=strategy -o %t/g.mlir 2>&1 | FileCheck %s --check-prefix=ANALYTIC --implicit-check-not=costs:
+// COSTS: costs: {{[1-9][0-9]*}} kernels measured
+// ANALYTIC: search: {{[0-9]+}} proposals
+
 // Tests that this machine is measured once, that its rates are kept and used,
 // and that they can be left out.
 
