@@ -155,13 +155,14 @@ void MeasuredCosts::add(const MeasuredCosts &other) {
 //===----------------------------------------------------------------------===//
 
 std::string soap::measuredCostsPath(const Target &target, int32_t devices,
-                                    int32_t coresPerDevice) {
+                                    int32_t coresPerDevice,
+                                    llvm::StringRef variant) {
   std::string calibration = calibrationPath(target, devices, coresPerDevice);
   if (calibration.empty())
     return "";
   // Kernels are as the compiler makes them.
   std::string machine = target.getMachineName() + "; SOAP " + soap_version() +
-                        "; LLVM " LLVM_VERSION_STRING;
+                        "; LLVM " LLVM_VERSION_STRING + variant.str();
   llvm::SmallString<128> path(llvm::sys::path::parent_path(calibration));
   llvm::sys::path::append(path, "costs-" + target.getName() + "-" +
                                     llvm::utohexstr(llvm::xxh3_64bits(machine),

@@ -233,12 +233,12 @@ llvm::Error Compilation::makeTasks() {
 // From tasks to programs
 //===----------------------------------------------------------------------===//
 
-static LowerChoices lowerChoices(const CompilerOptions &options) {
+LowerChoices Compilation::lowerChoices() const {
   LowerChoices choices;
-  choices.layouts = options.layouts;
-  choices.followers = options.fuse && options.followers;
+  choices.layouts = options_.layouts;
+  choices.followers = options_.fuse && options_.followers;
   // A NaN stops or skips a step of training, so that it has to arrive.
-  choices.keepNaN = options.keepNaN || options.training;
+  choices.keepNaN = options_.keepNaN || options_.training;
   return choices;
 }
 
@@ -252,7 +252,7 @@ llvm::Error Compilation::lower(bool &again) {
     model_.machineDevices = static_cast<uint32_t>(machine.getNumDevices());
   if (llvm::Error error = runPasses(
           [&](OpPassManager &passes) {
-            buildLowerPipeline(passes, target_, lowerChoices(options_));
+            buildLowerPipeline(passes, target_, lowerChoices());
           },
           "lower", Kind::Failed))
     return error;

@@ -103,6 +103,8 @@ private:
   /// not fit, and a search with less memory may find another.
   llvm::Error lower(bool &again);
 
+  LowerChoices lowerChoices() const;
+
   /// Ends the stage before. Fails if the caller cancels.
   llvm::Error begin(Stage stage);
   /// Asks the caller; remembers a wish to cancel.
@@ -220,12 +222,16 @@ private:
   // Strategies that are run: Tuning.cpp
   //===--------------------------------------------------------------------===//
 
-  /// Runs measuredChoice_ and the candidates, searches again on what that says
-  /// of costs, and lets measuredChoice_ be what ran fastest.
+  /// Runs measuredChoice_ and the candidates in turn, and lets measuredChoice_
+  /// be what ran fastest. With CompilerOptions::tuneSeconds it feeds back what
+  /// their kernels take, searches again, and goes on with what that finds.
   llvm::Error tune(ModuleProblem &problem, const std::vector<Candidate> &named);
+  /// Which of the named ones run beside measuredChoice_, that one first.
+  std::vector<Candidate> firstTrials(const ModuleProblem &problem,
+                                     const std::vector<Candidate> &named) const;
   llvm::Error load(Trial &trial);
-  /// Runs a candidate, feeds back what its kernels take, and adds it to the
-  /// trials; one that cannot be run is left out.
+  /// Loads a candidate and adds it to the trials; one that cannot be run is
+  /// left out.
   llvm::Error tryCandidate(const ModuleProblem &problem, Candidate candidate,
                            std::vector<Trial> &trials);
   /// Takes steps of all trials in turn, in an order that is shuffled again and

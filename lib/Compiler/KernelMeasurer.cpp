@@ -9,7 +9,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
-#include "soap/Pipelines/Pipelines.h"
 #include "soap/Search/KernelDescription.h"
 #include "soap/Support/JSON.h"
 #include "soap/Target/Model/MemoryPlan.h"
@@ -39,10 +38,21 @@ private:
 };
 } // namespace
 
+/// What changes the kernels that have one key.
+static std::string variantOf(const KernelMeasurer::Setting &setting) {
+  std::string variant;
+  if (!setting.model.winograd)
+    variant += "; direct convolutions";
+  if (!setting.choices.layouts)
+    variant += "; row-major";
+  return variant;
+}
+
 KernelMeasurer::KernelMeasurer(Setting setting)
     : setting_(std::move(setting)),
       path_(measuredCostsPath(*setting_.target, setting_.devices,
-                              setting_.run.coresPerDevice)),
+                              setting_.run.coresPerDevice,
+                              variantOf(setting_))),
       costs_(setting_.target->getName().str()) {
   // What only soap-run --verify and reports read is left out.
   setting_.model.tiles = false;
@@ -102,7 +112,8 @@ llvm::StringSet<> KernelMeasurer::missing(const OperatorGraph &graph,
 
 /// From a graph to a compiled model. Errors may be emitted.
 static LogicalResult compile(ModuleOp module, const Strategy &strategy,
-                             const ModelOptions &options, StringRef path) {
+                             const ModelOptions &options,
+                             const LowerChoices &choices, StringRef path) {
   // A step is what is measured.
   if (ModuleOp evaluation = nn::findEvaluation(module))
     evaluation.erase();
@@ -119,10 +130,7 @@ static LogicalResult compile(ModuleOp module, const Strategy &strategy,
   writeStrategy(problem->extracted, strategy, problem->topology);
   PassManager passes(module.getContext());
   buildPartitionPipeline(passes, "");
-  // Every operation is a kernel, under the key that simulations ask for.
-  LowerChoices apart;
-  apart.followers = false;
-  buildLowerPipeline(passes, *model.target, apart);
+  buildLowerPipeline(passes, *model.target, choices);
   if (failed(passes.run(module)))
     return failure();
   if (llvm::Error error = planLibraryMemory(module, model))
@@ -133,7 +141,8 @@ static LogicalResult compile(ModuleOp module, const Strategy &strategy,
 }
 
 llvm::Expected<std::string> KernelMeasurer::build(ModuleOp graph,
-                                                  const Strategy &strategy) {
+                                                  const Strategy &strategy,
+                                                  const LowerChoices &choices) {
   Stopwatch watch(statistics_.seconds);
   llvm::SmallString<128> path(folder_);
   llvm::sys::path::append(path, "model-" + Twine(numBuilt_++) + ".so");
@@ -145,7 +154,7 @@ llvm::Expected<std::string> KernelMeasurer::build(ModuleOp graph,
           reason = diagnostic.str();
       });
   OwningOpRef<ModuleOp> module = graph.clone();
-  if (failed(compile(*module, strategy, setting_.model, path)))
+  if (failed(compile(*module, strategy, setting_.model, choices, path)))
     return llvm::createStringError(
         reason.empty() ? "the model cannot be compiled" : reason);
   return path.str().str();
@@ -210,7 +219,10 @@ KernelMeasurer::load(llvm::StringRef path) {
 llvm::Error KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
                                     const Strategy &strategy) {
   llvm::StringSet<> wanted = missing(graph, strategy);
-  llvm::Expected<std::string> path = build(module, strategy);
+  // Every operation is a kernel, under the key that simulations ask for.
+  LowerChoices apart = setting_.choices;
+  apart.followers = false;
+  llvm::Expected<std::string> path = build(module, strategy, apart);
   if (!path)
     return path.takeError();
   auto model = load(*path);

@@ -18,6 +18,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "soap/Calibration/MeasuredCosts.h"
 #include "soap/Calibration/TimedModel.h"
+#include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Transforms/StrategyIR.h"
 
@@ -29,6 +30,7 @@ public:
   struct Setting {
     const Target *target = nullptr;
     ModelOptions model; ///< Of what is compiled to be measured.
+    LowerChoices choices;
     int32_t devices = 1;
     TimedRun run;
   };
@@ -55,18 +57,17 @@ public:
   llvm::StringSet<> missing(const OperatorGraph &graph,
                             const Strategy &strategy) const;
   /// Compiles `graph`, a module with a topology and without tasks, under the
-  /// strategy. Returns the path of the model. Fails with the reason, a lack of
-  /// memory for instance.
+  /// strategy, as the setting says. Returns the path of the model. Fails with
+  /// the reason, a lack of memory for instance.
   llvm::Expected<std::string> build(mlir::ModuleOp graph,
-                                    const Strategy &strategy);
+                                    const Strategy &strategy) {
+    return build(graph, strategy, setting_.choices);
+  }
   /// Loads what build() made, whose files go away.
   llvm::Expected<std::unique_ptr<TimedModel>> load(llvm::StringRef path);
-  /// Runs a model and keeps the times of its kernels; those in `wanted` are
-  /// repeated until they are known well, all if it is empty. `strategy` is the
-  /// one that the model was compiled under, `graph` its graph.
-  llvm::Error time(TimedModel &model, const OperatorGraph &graph,
-                   const Strategy &strategy, const llvm::StringSet<> &wanted);
-  /// All of that.
+  /// Runs a strategy of a graph, with every operation as a kernel of its own,
+  /// and keeps the times of its kernels; those that are missing() are repeated
+  /// until they are known well, all if none is.
   llvm::Error measure(mlir::ModuleOp module, const OperatorGraph &graph,
                       const Strategy &strategy);
 
@@ -77,6 +78,12 @@ public:
   const Statistics &statistics() const { return statistics_; }
 
 private:
+  llvm::Expected<std::string> build(mlir::ModuleOp graph,
+                                    const Strategy &strategy,
+                                    const LowerChoices &choices);
+  /// measure() of a model that was compiled under `strategy`.
+  llvm::Error time(TimedModel &model, const OperatorGraph &graph,
+                   const Strategy &strategy, const llvm::StringSet<> &wanted);
   llvm::Error writeCosts();
   /// Measured times serve this compilation alone from now on.
   void stopKeeping(llvm::Error error);

@@ -37,6 +37,7 @@ llvm::Error Compilation::openMeasurer(const ModuleProblem &problem) {
   KernelMeasurer::Setting setting;
   setting.target = &target_;
   setting.model = model_;
+  setting.choices = lowerChoices();
   setting.devices = problem.topology.numDevices();
   setting.run = {options_.coresPerDevice, options_.link};
   measurer_ = std::make_unique<KernelMeasurer>(std::move(setting));
@@ -256,7 +257,7 @@ llvm::Error Compilation::measureCosts(ModuleProblem &problem) {
   if (searches)
     if (llvm::Error error = searchMeasured(problem, candidates))
       return error;
-  if (options_.tuneSeconds && measuredChoice_)
+  if (measuredChoice_ && (options_.tuneSeconds || !searchEnded_))
     if (llvm::Error error = tune(problem, candidates))
       return error;
   describeMeasuring(problem, candidates);

@@ -26,7 +26,12 @@ using Clock = std::chrono::steady_clock;
 /// Turns of several steps, the first of which does not count, take changes of
 /// the machine's speed from one strategy to all.
 static constexpr int stepsOfTurn = 4;
-static constexpr size_t leastSteps = 20, mostSteps = 60;
+static constexpr size_t mostSteps = 60;
+/// Without CompilerOptions::tuneSeconds: the share of the budget that trials
+/// take at most, unless one turn takes longer, how many named strategies run,
+/// and what all that is loaded may take of the devices' memory.
+static constexpr double shareOfBudget = 1.0 / 6, shareOfMemory = 0.5;
+static constexpr size_t mostNamed = 2;
 
 llvm::Error Compilation::load(Trial &trial) {
   llvm::Expected<std::string> path =
@@ -45,6 +50,7 @@ llvm::Error Compilation::runInTurn(std::vector<Trial *> trials,
                                    double seconds) {
   auto end = Clock::now() + std::chrono::duration<double>(seconds);
   std::mt19937_64 random(options_.seed);
+  size_t leastSteps = options_.tuneSeconds ? 20 : stepsOfTurn;
   auto isEnough = [&] {
     return llvm::all_of(trials, [&](const Trial *trial) {
       return trial->times.size() >= mostSteps ||
@@ -70,16 +76,20 @@ llvm::Error Compilation::tryCandidate(const ModuleProblem &problem,
                                       std::vector<Trial> &trials) {
   Trial trial;
   trial.candidate = std::move(candidate);
-  if (llvm::Error error = load(trial)) {
+  // What its kernels take is better known with every run.
+  llvm::Error error = llvm::Error::success();
+  if (options_.tuneSeconds)
+    error = measurer_->measure(*module_, problem.extracted.graph,
+                               trial.candidate.strategy);
+  if (!error)
+    error = load(trial);
+  if (error) {
     warn("expected to run strategy '" + trial.candidate.name +
          "', got: " + llvm::toString(std::move(error)) + "; going on without");
     return llvm::Error::success();
   }
-  // What its kernels take is better known with every run.
-  llvm::Error error = measurer_->time(*trial.model, problem.extracted.graph,
-                                      trial.candidate.strategy, /*wanted=*/{});
   trials.push_back(std::move(trial));
-  return error;
+  return llvm::Error::success();
 }
 
 /// The trial with the smallest median of those that are still loaded: the ones
@@ -117,30 +127,66 @@ Compilation::searchAfterTrials(ModuleProblem &problem,
   return candidate;
 }
 
-llvm::Error Compilation::tune(ModuleProblem &problem,
-                              const std::vector<Candidate> &named) {
+/// What a step under a strategy takes of all devices' memory, and what they
+/// have, in bytes; 0: no limit is known.
+static std::pair<double, double> memoryOf(const ModuleProblem &problem,
+                                          const Strategy &strategy) {
+  TaskGraph tasks(problem.get());
+  tasks.setStrategy(strategy);
+  double needed = 0, there = 0;
+  for (int64_t bytes : tasks.peakMemory())
+    needed += static_cast<double>(bytes);
+  for (int32_t id = 0; id < problem.topology.numDevices(); ++id)
+    there += static_cast<double>(problem.topology.device(id).memoryBytes);
+  return {needed, there};
+}
+
+std::vector<Candidate>
+Compilation::firstTrials(const ModuleProblem &problem,
+                         const std::vector<Candidate> &named) const {
   // Strategies that are simulated to take so much longer than the best one are
   // not run: no cost is wrong by that much once it is measured.
   constexpr double mostTimes = 1.5;
-  auto end =
-      Clock::now() + std::chrono::duration<double>(*options_.tuneSeconds);
+  Candidate found;
+  found.name = "found";
+  found.strategy = measuredChoice_->strategy;
+  simulate(problem, found);
+  std::vector<Candidate> challengers;
+  for (const Candidate &candidate : named)
+    if (candidate.fits && !(candidate.strategy == found.strategy) &&
+        static_cast<double>(candidate.stepNs) <=
+            mostTimes * static_cast<double>(found.stepNs))
+      challengers.push_back(candidate);
+  llvm::stable_sort(challengers, [](const Candidate &a, const Candidate &b) {
+    return a.stepNs < b.stepNs;
+  });
+  if (!options_.tuneSeconds && challengers.size() > mostNamed)
+    challengers.resize(mostNamed);
+  auto [loaded, there] = memoryOf(problem, found.strategy);
+  std::vector<Candidate> trials = {std::move(found)};
+  for (Candidate &candidate : challengers) {
+    loaded += memoryOf(problem, candidate.strategy).first;
+    if (options_.tuneSeconds || there == 0 || loaded <= shareOfMemory * there)
+      trials.push_back(std::move(candidate));
+  }
+  return trials;
+}
+
+llvm::Error Compilation::tune(ModuleProblem &problem,
+                              const std::vector<Candidate> &named) {
+  std::vector<Candidate> next = firstTrials(problem, named);
+  // Nothing to compare.
+  if (!options_.tuneSeconds && next.size() == 1)
+    return llvm::Error::success();
+  double seconds =
+      options_.tuneSeconds.value_or(options_.budgetSeconds * shareOfBudget);
+  auto end = Clock::now() + std::chrono::duration<double>(seconds);
   auto left = [&] {
     return std::chrono::duration<double>(end - Clock::now()).count();
   };
   if (llvm::Error error = begin(Stage::Measure))
     return error;
   std::vector<Trial> trials;
-  Candidate found;
-  found.name = "found";
-  found.strategy = measuredChoice_->strategy;
-  simulate(problem, found);
-  int64_t best = found.stepNs;
-  std::vector<Candidate> next = {std::move(found)};
-  for (const Candidate &candidate : named)
-    if (candidate.fits && !(candidate.strategy == next[0].strategy) &&
-        static_cast<double>(candidate.stepNs) <=
-            mostTimes * static_cast<double>(best))
-      next.push_back(candidate);
   for (int round = 0; !next.empty(); ++round) {
     Trial *before = fastest(trials);
     std::optional<std::string> leader;
@@ -159,7 +205,9 @@ llvm::Error Compilation::tune(ModuleProblem &problem,
     // The leader runs again beside those that challenge it.
     for (Trial *trial : turns)
       trial->times.clear();
-    if (llvm::Error error = runInTurn(turns, left() / 2))
+    // What is left serves a search and what comes of it.
+    double share = options_.tuneSeconds ? 0.5 : 1;
+    if (llvm::Error error = runInTurn(turns, share * left()))
       return error;
     if (llvm::Error error = takeMeasuredCosts(problem))
       return error;
@@ -171,7 +219,7 @@ llvm::Error Compilation::tune(ModuleProblem &problem,
     for (Trial &trial : trials)
       if (&trial != now)
         trial.model.reset();
-    if (!isBetter || left() <= 0 || searchEnded_)
+    if (!options_.tuneSeconds || !isBetter || left() <= 0 || searchEnded_)
       break;
     auto again = searchAfterTrials(problem, trials, round);
     if (!again)

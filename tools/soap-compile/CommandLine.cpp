@@ -258,7 +258,8 @@ static void declareCosts(CLI::App &app, CommandLine &line, Texts &texts) {
                  "Run the best strategies found and named for so long (60 if "
                  "no number is given), search again with what their kernels "
                  "took, and take the one that ran fastest; implies "
-                 "--cost=measured")
+                 "--cost=measured, with which a search by itself ends with a "
+                 "comparison of three strategies")
       ->expected(0, 1)
       ->default_str("60")
       ->check(positiveNumber(/*orZero=*/false))

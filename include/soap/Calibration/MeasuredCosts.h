@@ -65,9 +65,11 @@ private:
 /// The file that keeps what kernels take on this machine, while so many devices
 /// with so many cores each compute: beside the calibration (calibrationPath()),
 /// empty if that has no folder. Its name has a hash of the processor, the
-/// kernel library (Target::getMachineName()) and the compiler.
+/// kernel library (Target::getMachineName()), the compiler, and what else
+/// changes the kernels of one key (`variant`).
 std::string measuredCostsPath(const Target &target, int32_t devices,
-                              int32_t coresPerDevice);
+                              int32_t coresPerDevice,
+                              llvm::StringRef variant = "");
 
 /// Holds the lock of a file until the end of its life. Processes that measure
 /// hold it, too, since they would disturb each other.

@@ -152,7 +152,8 @@ struct CompilerOptions {
   /// elsewhere (`costFile`, `calibration`, and where no calibration is kept).
   std::optional<bool> measureCosts;
   /// Run the best strategies for so long, search again with what they took, and
-  /// take the fastest one. With measureCosts and a search.
+  /// take the fastest one. With measureCosts and a search; nullopt: what was
+  /// found on measured costs and two named strategies run once in turn.
   std::optional<double> tuneSeconds;
 
   //===--------------------------------------------------------------------===//
