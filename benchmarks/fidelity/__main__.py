@@ -3,6 +3,7 @@
   python -m fidelity run [--only=REGEX] [--runs=N] [--tune=SECONDS]   rows that are not there yet, into build/fidelity
   python -m fidelity table [--only=REGEX] [--strategies]               what is there, as Markdown
   python -m fidelity list                                              the rows
+  python -m fidelity products [--runs=N]                               a product split by samples and by channels
 
 Run it with PYTHONPATH=benchmarks and build/venv/bin/python, after a build in build/release, on a quiet machine with two
 cores. A row is NETWORK.BATCH[.slow]: ten strategies on two devices of one core. Their kernels are measured first
@@ -18,6 +19,7 @@ import re
 import statistics
 import sys
 
+from .products import print_products
 from .rows import NAMED, RESULTS, ROOT, all_rows, drift, interval
 
 
@@ -77,7 +79,7 @@ def print_table(rows, strategies):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("run", "table", "list"))
+    parser.add_argument("what", choices=("run", "table", "list", "products"))
     parser.add_argument("--only", default="", metavar="REGEX", help="rows: NETWORK.BATCH[.slow]")
     parser.add_argument("--runs", type=int, default=20, help="of every strategy")
     parser.add_argument("--iterations", type=int, default=7, help="steps of a run, whose median counts")
@@ -91,6 +93,9 @@ def main():
         print_table(rows, arguments.strategies)
     elif arguments.what == "list":
         print(*(row.name for row in rows), sep="\n")
+    elif arguments.what == "products":
+        arguments.environment = {**os.environ, "SOAP_CALIBRATION_DIR": str(RESULTS / "kept")}
+        print_products(arguments)
     else:
         (RESULTS / "kept").mkdir(parents=True, exist_ok=True)
         arguments.environment = {**os.environ, "SOAP_CALIBRATION_DIR": str(RESULTS / "kept")}
