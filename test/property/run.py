@@ -177,12 +177,14 @@ def repeat(folder, arguments):
 
 
 def write_junit(path, results, missing):
-    total = sum(result.count for result in results) + 1
+    # A worker that is lost fails without having run a case.
+    counts = [max(result.count, len(result.failures)) for result in results]
+    total = sum(counts) + 1
     with open(path, "w") as file:
         file.write(f'<testsuite name="property" tests="{total}">\n')
-        for result in results:
+        for result, count in zip(results, counts):
             kind = "aimed strategy" if result.aimed else "strategy"
-            for index in range(result.count):
+            for index in range(count):
                 name = quoteattr(f"graph {result.number} {kind} {index}")
                 body = ""
                 if index < len(result.failures):
