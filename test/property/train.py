@@ -315,12 +315,13 @@ class Job:
 
 
 def write_junit(path, results):
+    # A worker that is lost fails without having run a case.
+    counts = [max(result.count, len(result.failures)) for result in results]
     with open(path, "w") as file:
-        file.write(f'<testsuite name="training" '
-                   f'tests="{sum(result.count for result in results)}">\n')
-        for result in results:
+        file.write(f'<testsuite name="training" tests="{sum(counts)}">\n')
+        for result, count in zip(results, counts):
             failures = iter(result.failures)
-            for index in range(result.count):
+            for index in range(count):
                 message = next(failures, None)
                 body = f"<failure message={quoteattr(message[:500])}/>" if message else ""
                 file.write(f'<testcase classname="training" name="graph {result.number} '
