@@ -143,9 +143,10 @@ static LogicalResult compile(ModuleOp module, const Strategy &strategy,
 llvm::Expected<std::string> KernelMeasurer::build(ModuleOp graph,
                                                   const Strategy &strategy,
                                                   const LowerChoices &choices) {
-  Stopwatch watch(statistics_.seconds);
+  Stopwatch watch(statistics_.seconds), compiling(statistics_.compiling);
   llvm::SmallString<128> path(folder_);
-  llvm::sys::path::append(path, "model-" + Twine(numBuilt_++) + ".so");
+  llvm::sys::path::append(path,
+                          "model-" + Twine(statistics_.programs++) + ".so");
   std::string reason;
   ScopedDiagnosticHandler diagnostics(
       graph.getContext(), [&](Diagnostic &diagnostic) {

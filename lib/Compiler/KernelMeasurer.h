@@ -39,6 +39,10 @@ public:
     int32_t runs = 0;    ///< Strategies that were compiled and run.
     int32_t kernels = 0; ///< That had no measured time before.
     double seconds = 0;  ///< For all of it.
+    /// Programs that were compiled, to be measured or to run in turn, and the
+    /// time for that.
+    int32_t programs = 0;
+    double compiling = 0;
   };
 
   explicit KernelMeasurer(Setting setting);
@@ -92,7 +96,7 @@ private:
   std::string path_, folder_, costFile_, keepError_;
   MeasuredCosts costs_;
   llvm::StringSet<> unmet_; ///< In no event of their strategy.
-  int32_t numBuilt_ = 0, numWritten_ = 0;
+  int32_t numWritten_ = 0;
   Statistics statistics_;
 };
 

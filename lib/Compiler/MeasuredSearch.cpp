@@ -90,6 +90,7 @@ llvm::Error Compilation::measureAll(ModuleProblem &problem,
   if (llvm::Error error = begin(Stage::Measure))
     return error;
   std::vector<bool> tried(candidates.size());
+  double last = 0; // Seconds of the last strategy.
   for (;;) {
     // The best strategy first, as far as it is known.
     Candidate *next = nullptr;
@@ -111,7 +112,8 @@ llvm::Error Compilation::measureAll(ModuleProblem &problem,
       searchEnded_ = true;
       return llvm::Error::success();
     }
-    if (!next || searchSeconds() >= untilSeconds)
+    double begun = searchSeconds();
+    if (!next || begun + last > untilSeconds)
       return llvm::Error::success();
     tried[next - candidates.data()] = true;
     if (llvm::Error error = measurer_->measure(
@@ -121,6 +123,7 @@ llvm::Error Compilation::measureAll(ModuleProblem &problem,
            "; its kernels keep analytic costs");
     if (llvm::Error error = takeMeasuredCosts(problem))
       return error;
+    last = searchSeconds() - begun;
   }
 }
 

@@ -174,12 +174,18 @@ Compilation::firstTrials(const ModuleProblem &problem,
 
 llvm::Error Compilation::tune(ModuleProblem &problem,
                               const std::vector<Candidate> &named) {
-  std::vector<Candidate> next = firstTrials(problem, named);
-  // Nothing to compare.
-  if (!options_.tuneSeconds && next.size() == 1)
-    return llvm::Error::success();
   double seconds =
       options_.tuneSeconds.value_or(options_.budgetSeconds * shareOfBudget);
+  std::vector<Candidate> next = firstTrials(problem, named);
+  if (!options_.tuneSeconds) {
+    // As many as can be compiled in time.
+    const KernelMeasurer::Statistics &done = measurer_->statistics();
+    double each = done.compiling / std::max(1, done.programs);
+    if (static_cast<double>(next.size()) * each > seconds)
+      next.resize(static_cast<size_t>(seconds / each));
+    if (next.size() < 2)
+      return llvm::Error::success();
+  }
   auto end = Clock::now() + std::chrono::duration<double>(seconds);
   auto left = [&] {
     return std::chrono::duration<double>(end - Clock::now()).count();
