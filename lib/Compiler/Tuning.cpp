@@ -28,8 +28,8 @@ using Clock = std::chrono::steady_clock;
 static constexpr int stepsOfTurn = 4;
 static constexpr size_t mostSteps = 60;
 /// Without CompilerOptions::tuneSeconds: the share of the budget that trials
-/// take at most, unless one turn takes longer, how many named strategies run,
-/// and what all that is loaded may take of the devices' memory.
+/// take at most, how many named strategies run, and what all that is loaded may
+/// take of the devices' memory.
 static constexpr double shareOfBudget = 1.0 / 6, shareOfMemory = 0.5;
 static constexpr size_t mostNamed = 2;
 
@@ -178,11 +178,15 @@ llvm::Error Compilation::tune(ModuleProblem &problem,
       options_.tuneSeconds.value_or(options_.budgetSeconds * shareOfBudget);
   std::vector<Candidate> next = firstTrials(problem, named);
   if (!options_.tuneSeconds) {
-    // As many as can be compiled in time.
+    // As many as can be compiled and take one turn in time.
     const KernelMeasurer::Statistics &done = measurer_->statistics();
-    double each = done.compiling / std::max(1, done.programs);
-    if (static_cast<double>(next.size()) * each > seconds)
-      next.resize(static_cast<size_t>(seconds / each));
+    double compiling = done.compiling / std::max(1, done.programs), sum = 0;
+    auto late = llvm::find_if(next, [&](const Candidate &candidate) {
+      sum += compiling +
+             (stepsOfTurn + 2) * 1e-9 * static_cast<double>(candidate.stepNs);
+      return sum > seconds;
+    });
+    next.erase(late, next.end());
     if (next.size() < 2)
       return llvm::Error::success();
   }
