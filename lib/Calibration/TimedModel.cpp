@@ -99,7 +99,8 @@ llvm::Expected<std::map<std::string, TimeSummary>>
 TimedModel::timeKernels(const llvm::StringSet<> &wanted, double spread,
                         double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr int warmup = 2, leastSteps = 5;
+  // Long steps leave caches as they find them, and vary less.
+  constexpr int warmup = 2, leastSteps = 5, fewestSteps = 3;
   auto end = Clock::now() + std::chrono::duration<double>(seconds);
   if (soap_model_set_tracing(model_, 1) != SOAP_OK)
     return lastError();
@@ -110,16 +111,20 @@ TimedModel::timeKernels(const llvm::StringSet<> &wanted, double spread,
              summarize(entry.second).spread() <= spread;
     });
   };
-  for (int i = 0; i < warmup + leastSteps || (Clock::now() < end && !isKnown());
-       ++i) {
-    if (llvm::Expected<int64_t> ns = step(); !ns)
+  bool isOver = false;
+  for (int step = 0, counted = 0;
+       counted < (isOver ? fewestSteps : leastSteps) || (!isOver && !isKnown());
+       ++step) {
+    if (llvm::Expected<int64_t> ns = this->step(); !ns)
       return ns.takeError();
+    isOver = Clock::now() >= end;
     const soap_event *events = nullptr;
     size_t count = 0;
     if (soap_model_events(model_, &events, &count) != SOAP_OK)
       return lastError();
-    if (i < warmup)
+    if (step == 0 || (step < warmup && !isOver))
       continue;
+    ++counted;
     for (const soap_event &event : llvm::ArrayRef(events, count))
       if (event.kernel)
         times[event.kernel].push_back(event.end_ns - event.start_ns);
