@@ -101,7 +101,13 @@ llvm::Expected<Calibration> soap::calibrate(const CalibrationProbe &probe,
   };
   probes.launch = [&] { return timeOf(probe.launch()); };
   probes.stream = [&](int64_t bytes) { return timeOf(probe.stream(bytes)); };
+  probes.boxes = [&](int64_t bytes, int64_t run) {
+    return timeOf(probe.boxes(bytes, run));
+  };
   probes.copy = [&](int64_t bytes) { return timeOf(probe.copy(bytes)); };
+  probes.handOver = [&](int64_t bytes) {
+    return timeOf(probe.handOver(bytes));
+  };
   Calibration result;
   result.machine = machine.str();
   result.devices = devices;

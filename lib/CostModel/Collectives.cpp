@@ -9,17 +9,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Links/Collectives.h"
-#include "soap/CostModel/CostModel.h"
-#include "llvm/ADT/DenseMap.h"
+#include "CollectivePlay.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
 using namespace soap;
 using llvm::ArrayRef;
 using llvm::SmallVector;
+using soap::detail::Play;
 
 ArrayRef<CollectiveAlgorithm> soap::algorithmsOf(ActionKind kind) {
   std::optional<CollectiveKind> collective = collectiveOf(kind);
@@ -28,161 +26,6 @@ ArrayRef<CollectiveAlgorithm> soap::algorithmsOf(ActionKind kind) {
 }
 
 namespace {
-/// A collective under way: a clock per member, and when links are free.
-class Play {
-public:
-  Play(ArrayRef<int32_t> group, const Topology &topology)
-      : group_(group), topology_(topology),
-        members_(static_cast<int64_t>(group.size())), clocks_(group.size(), 0),
-        copyNs_(group.size(), 0) {}
-
-  int64_t members() const { return members_; }
-  int64_t clock(int64_t member) const { return clocks_[member]; }
-  void delay(int64_t member, int64_t time) {
-    clocks_[member] = std::max(clocks_[member], time);
-  }
-
-  /// Sends a message at `start`, when both ends are there; returns when it has
-  /// come. Messages of no bytes are skipped.
-  int64_t send(int64_t from, int64_t to, double bytes, int64_t start) {
-    if (!(bytes > 0) || from == to)
-      return start;
-    const Route &route = topology_.route(group_[from], group_[to]);
-    int64_t begin = start;
-    for (int32_t id : route.links)
-      begin = std::max(begin, linkOf(id).free);
-    for (int32_t id : route.links) {
-      const Link &link = topology_.links()[id];
-      LinkState &state = linkOf(id);
-      state.free = begin + link.ns(bytes);
-      state.busy += bytes / link.bandwidth * 1e9;
-    }
-    if (group_[to] != topology_.host())
-      copyNs_[to] += route.copyNs(bytes);
-    occupies_ |= route.occupiesReceiver;
-    return begin + route.latencyNs + route.ns(bytes);
-  }
-
-  struct Message {
-    int64_t from, to;
-    double bytes;
-  };
-  /// A round: every member posts all that it sends and receives, then waits.
-  void round(ArrayRef<Message> messages) {
-    SmallVector<int64_t, 16> start(clocks_);
-    for (auto [from, to, bytes] : messages) {
-      int64_t end = send(from, to, bytes, std::max(start[from], start[to]));
-      delay(from, end);
-      delay(to, end);
-    }
-  }
-
-  /// A member joins `incoming` messages of `bytes` with its own data: reads
-  /// them all and writes the result.
-  void join(int64_t member, int64_t incoming, double bytes) {
-    touch(member, static_cast<double>(incoming + 2) * bytes);
-  }
-
-  /// A member reads and writes its own memory.
-  void touch(int64_t member, double bytes) {
-    if (!(bytes > 0) || group_[member] == topology_.host())
-      return;
-    int64_t ns = roundNs(1e9 * CostModel::trafficSeconds(
-                                   bytes, topology_.kindOf(group_[member])));
-    clocks_[member] += ns;
-    copyNs_[member] += ns;
-  }
-
-  /// True if every member reads and writes the memory of every other.
-  bool shareMemory() const {
-    for (int32_t from : group_)
-      for (int32_t to : group_)
-        if (from != to && !topology_.route(from, to).sharesMemory)
-          return false;
-    return true;
-  }
-
-  /// Every member waits until all are done and have said so.
-  void meet() {
-    SmallVector<int64_t, 16> ends(clocks_);
-    for (int64_t to = 0; to != members_; ++to)
-      for (int64_t from = 0; from != members_; ++from)
-        if (from != to)
-          delay(to, ends[from] +
-                        topology_.route(group_[from], group_[to]).latencyNs);
-  }
-
-  /// Plays `rounds` rounds. Where all rounds are alike, the times of the later
-  /// ones follow from the first.
-  template <typename Fn>
-  void repeat(int64_t rounds, bool alike, Fn playRound) {
-    int64_t played = alike ? std::min<int64_t>(rounds, 4) : rounds;
-    int64_t last = 0;
-    SmallVector<double, 16> busy;
-    SmallVector<int64_t, 16> copied(copyNs_);
-    for (const LinkState &link : links_)
-      busy.push_back(link.busy);
-    for (int64_t round = 0; round < played; ++round) {
-      int64_t before = latest();
-      playRound(round);
-      last = latest() - before;
-    }
-    int64_t rest = rounds - played;
-    if (rest == 0)
-      return;
-    busy.resize(links_.size(), 0);
-    for (int64_t &time : clocks_)
-      time += last * rest;
-    for (auto [link, old] : llvm::zip_equal(links_, busy)) {
-      link.free += last * rest;
-      link.busy += (link.busy - old) / played * rest;
-    }
-    for (auto [now, old] : llvm::zip_equal(copyNs_, copied))
-      now += (now - old) * rest / played;
-  }
-
-  CollectiveCost finish(CollectiveAlgorithm algorithm) {
-    CollectiveCost cost;
-    cost.algorithm = algorithm;
-    cost.ns = std::min(latest(), longestNs);
-    if (occupies_)
-      cost.occupiesNs = std::min(
-          *std::max_element(copyNs_.begin(), copyNs_.end()), longestNs);
-    llvm::sort(links_, [](const LinkState &a, const LinkState &b) {
-      return a.resource < b.resource;
-    });
-    for (const LinkState &link : links_)
-      cost.links.push_back({link.resource, roundNs(link.busy)});
-    return cost;
-  }
-
-private:
-  struct LinkState {
-    int32_t resource;
-    int64_t free = 0;
-    double busy = 0;
-  };
-  LinkState &linkOf(int32_t id) {
-    int32_t resource = topology_.links()[id].resource;
-    auto [it, isNew] = indices_.try_emplace(resource, links_.size());
-    if (isNew)
-      links_.push_back({resource});
-    return links_[it->second];
-  }
-  int64_t latest() const {
-    return *std::max_element(clocks_.begin(), clocks_.end());
-  }
-
-  ArrayRef<int32_t> group_;
-  const Topology &topology_;
-  int64_t members_;
-  SmallVector<int64_t, 16> clocks_;
-  SmallVector<int64_t, 16> copyNs_; ///< Copying and joining, per member.
-  SmallVector<LinkState, 16> links_;
-  llvm::SmallDenseMap<int32_t, size_t, 32> indices_;
-  bool occupies_ = false;
-};
-
 using Messages = SmallVector<Play::Message, 16>;
 
 /// Groups whose rounds are played one by one, and in which all members may send
@@ -242,10 +85,16 @@ private:
         messages.push_back({0, to, largest_});
       return play.round(messages);
     }
-    case ActionKind::AllGather:
-      return toAll(play, [&](int64_t from) { return pieces_[from]; });
-    case ActionKind::AllToAll:
-      return toAll(play, [&](int64_t from) { return pieces_[from] / n_; });
+    case ActionKind::AllGather: {
+      auto piece = [&](int64_t from) { return pieces_[from]; };
+      play.keepOwn(piece);
+      return toAll(play, piece);
+    }
+    case ActionKind::AllToAll: {
+      auto piece = [&](int64_t from) { return pieces_[from] / n_; };
+      play.keepOwn(piece);
+      return toAll(play, piece);
+    }
     case ActionKind::AllReduce:
     case ActionKind::ReduceScatter:
       toAll(play, [&](int64_t) { return share; });
@@ -288,6 +137,7 @@ private:
     case ActionKind::Broadcast:
       return chain(play);
     case ActionKind::AllGather:
+      play.keepOwn([&](int64_t m) { return pieces_[m]; });
       if (even_ || n_ > smallGroup)
         return playRounds(Rounds::Alike, Receipt::Kept,
                           [&](int64_t) { return total_ / n_; });

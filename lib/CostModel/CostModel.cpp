@@ -163,34 +163,3 @@ int64_t CostModel::analyticNs(const KernelWork &work, const DeviceKind &kind) {
   assert(kind.peakFlops > 0 && kind.memoryBandwidth > 0 && "Topology::check()");
   return analyticTimeNs(work, kind, kind.flopsOf(work.precision));
 }
-
-int64_t CostModel::copyNs(int64_t bytes, const DeviceKind &kind) {
-  assert(bytes >= 0 && "a copy of some bytes or none");
-  return roundNs(static_cast<double>(kind.launchNs) +
-                 std::round(1e9 * trafficSeconds(2.0 * bytes, kind)));
-}
-
-bool CostModel::isView(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
-                       int32_t elementBytes, const DeviceKind &kind) {
-  assert(box.size() == shard.size() && "boxes of one value");
-  assert(elementBytes > 0 && kind.alignment > 0 && "elements have an address");
-  bool leading = true;
-  int64_t first = 0;
-  for (auto [part, whole] : llvm::zip_equal(box, shard)) {
-    if (!leading && part.size() != whole.size())
-      return false;
-    leading &= part.size() == 1;
-    first = first * whole.size() + part.lo - whole.lo;
-  }
-  return first * elementBytes % kind.alignment == 0;
-}
-
-int64_t CostModel::cutNs(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
-                         int32_t elementBytes, const DeviceKind &kind) {
-  if (isView(box, shard, elementBytes, kind))
-    return 0;
-  int64_t elements = 1;
-  for (Range range : box)
-    elements *= range.size();
-  return copyNs(elements * elementBytes, kind);
-}

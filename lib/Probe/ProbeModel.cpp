@@ -5,55 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Probe/ProbeModel.h"
-#include "soap/Runtime/Model.fbs.h"
+#include "ProbeRows.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 using namespace soap;
+using namespace soap::detail;
 
 namespace {
-
-std::unique_ptr<fb::TensorTypeT> tensor(std::vector<int64_t> shape) {
-  auto type = std::make_unique<fb::TensorTypeT>();
-  type->element = fb::ElementType::F32;
-  type->shape = std::move(shape);
-  return type;
-}
-
-/// Adds a buffer of an arena and returns its index.
-uint32_t addBuffer(fb::DeviceT &device, const ProbeTarget &target,
-                   uint64_t bytes, fb::Space space = fb::Space::Activations) {
-  uint64_t &arena = space == fb::Space::Activations ? device.activation_bytes
-                                                    : device.parameter_bytes;
-  device.buffers.emplace_back(space, arena, bytes);
-  arena += (bytes + target.alignment - 1) / target.alignment * target.alignment;
-  return static_cast<uint32_t>(device.buffers.size() - 1);
-}
-
-void addRow(fb::DeviceT &device, fb::RowBodyUnion body, fb::Stream stream,
-            fb::Phase phase = fb::Phase::Step) {
-  auto row = std::make_unique<fb::RowT>();
-  row->phase = phase;
-  row->body = std::move(body);
-  row->stream = stream;
-  row->name = "probe";
-  device.programs[0]->rows.push_back(std::move(row));
-}
-
-fb::RowBodyUnion launch(std::vector<uint32_t> operands, uint32_t result,
-                        std::vector<uint32_t> constants = {},
-                        std::vector<int64_t> sizes = {}) {
-  fb::LaunchT body;
-  body.constant_operands = std::move(constants);
-  body.operands = std::move(operands);
-  body.results = {result};
-  body.sizes = std::move(sizes);
-  fb::RowBodyUnion row;
-  row.Set(std::move(body));
-  return row;
-}
 
 /// Shapes of a product as the kernel that networks have: a convolution where
 /// the rows make a square image, of 3x3 where the depth is nine times
@@ -138,16 +99,6 @@ std::unique_ptr<fb::NativeKernelT> streamNative() {
   return native;
 }
 
-/// All of a buffer.
-std::unique_ptr<fb::BoxCopyT> wholeCopy(uint32_t from, uint32_t to,
-                                        uint64_t bytes) {
-  auto copy = std::make_unique<fb::BoxCopyT>();
-  copy->from = from;
-  copy->to = to;
-  copy->run = bytes;
-  return copy;
-}
-
 void addCopy(fb::DeviceT &device, const ProbeTarget &target, uint64_t bytes) {
   fb::CopyT body;
   uint32_t from = addBuffer(device, target, bytes);
@@ -187,7 +138,7 @@ void addProducts(fb::DeviceT &device, const ProbeTarget &target,
                  const ProbeStep &step) {
   // As in a network: neither weights nor activations are in the caches of
   // a core when a kernel starts.
-  constexpr int64_t coldBytes = 24 << 20, mostInstances = 64;
+  constexpr int64_t mostInstances = 64;
   int64_t taps = ProductShapes(step).taps;
   int64_t bytesA = step.m * step.k * 4 / (taps * taps);
   int64_t bytesB = step.k * step.n * 4, bytesC = step.m * step.n * 4;
@@ -209,13 +160,24 @@ void addFeed(fb::DeviceT &device, const ProbeTarget &target, uint64_t bytes) {
   addRow(device, std::move(row), fb::Stream::Compute, fb::Phase::Feed);
 }
 
-/// Floats that a step streams or feeds.
+/// Floats that a step streams, copies, hands over or feeds.
 int64_t elementsOf(const ProbeStep &step) {
-  return std::max<int64_t>(1, step.bytes /
-                                  (step.kind == ProbeStep::Kind::Feed ? 4 : 8));
+  int64_t elements = step.bytes / 4;
+  if (step.kind == ProbeStep::Kind::Stream)
+    elements /= 2;
+  if (step.kind == ProbeStep::Kind::Boxes)
+    elements = sourceBytes(step) / 4;
+  return std::max<int64_t>(1, elements);
 }
 
-/// The row of a device.
+/// True for steps whose data a native kernel makes, if there is one.
+bool isStreamed(const ProbeStep &step) {
+  return step.kind == ProbeStep::Kind::Stream ||
+         step.kind == ProbeStep::Kind::Boxes ||
+         step.kind == ProbeStep::Kind::HandOver;
+}
+
+/// The rows of a device.
 void addStep(fb::DeviceT &device, const ProbeTarget &target, uint32_t id,
              const ProbeStep &step) {
   int64_t elements = elementsOf(step);
@@ -227,15 +189,21 @@ void addStep(fb::DeviceT &device, const ProbeTarget &target, uint32_t id,
     uint32_t scale = addBuffer(device, target, launchElements * 4);
     uint32_t y =
         addBuffer(device, target, target.stream ? launchElements * 4 : 4);
-    return addRow(device, launch({x, scale}, y), fb::Stream::Compute);
+    addRow(device, launch({x, scale}, y), fb::Stream::Compute);
+    return;
   }
   case ProbeStep::Kind::Stream: {
     if (!target.stream)
       return addCopy(device, target, static_cast<uint64_t>(elements) * 4);
     uint32_t x = addBuffer(device, target, elements * 4);
     uint32_t y = addBuffer(device, target, elements * 4);
-    return addRow(device, launch({x}, y, {}, {elements}), fb::Stream::Compute);
+    addRow(device, launch({x}, y, {}, {elements}), fb::Stream::Compute);
+    return;
   }
+  case ProbeStep::Kind::Boxes:
+    return addBoxes(device, target, step);
+  case ProbeStep::Kind::HandOver:
+    return addHandOvers(device, target, id, step);
   case ProbeStep::Kind::Exchange:
     return addExchange(device, target, id, step);
   case ProbeStep::Kind::Feed:
@@ -256,8 +224,10 @@ fb::ModelT makeModel(const ProbeStep &step, const ProbeTarget &target) {
     model.kernels.push_back(productKernel(ProductShapes(step)));
   if (step.kind == ProbeStep::Kind::Launch)
     model.kernels.push_back(launchKernel(target));
-  if (step.kind == ProbeStep::Kind::Stream && target.stream) {
+  if (isStreamed(step) && target.stream) {
     model.kernels.push_back(streamKernel(elementsOf(step)));
+    if (step.kind == ProbeStep::Kind::HandOver)
+      model.kernels.push_back(streamKernel(aloneBytes / 4));
     model.natives.push_back(streamNative());
   }
   if (step.kind == ProbeStep::Kind::Feed) {
@@ -277,6 +247,17 @@ fb::ModelT makeModel(const ProbeStep &step, const ProbeTarget &target) {
 
 void ignoreWarning(const char *, void *) {}
 
+/// What the rows of one step say.
+void addTimes(const ProbeStep &step, const std::vector<soap_event> &events,
+              std::vector<int64_t> &times) {
+  if (step.kind == ProbeStep::Kind::HandOver)
+    return addHandOverTimes(events, times);
+  for (const soap_event &event : events)
+    if (step.kind != ProbeStep::Kind::Boxes ||
+        std::strcmp(event.kind, "copy") == 0)
+      times.push_back(event.end_ns - event.start_ns);
+}
+
 /// The times of all rows in steps after the first ones, which touch the memory;
 /// false, with soap_last_error(), if a step fails.
 bool timeRows(soap_model *model, const ProbeStep &step,
@@ -292,15 +273,20 @@ bool timeRows(soap_model *model, const ProbeStep &step,
     if (soap_model_run(model, inputs, nullptr) != SOAP_OK ||
         soap_model_events(model, &events, &count) != SOAP_OK)
       return false;
-    for (size_t e = 0; i >= warmup && e < count; ++e)
-      times.push_back(events[e].end_ns - events[e].start_ns);
+    if (i >= warmup)
+      addTimes(step, {events, events + count}, times);
   }
   return true;
 }
 
 } // namespace
 
-ProbeTime soap::measureProbe(const ProbeStep &step, const ProbeTarget &target) {
+ProbeTime soap::measureProbe(const ProbeStep &wanted,
+                             const ProbeTarget &target) {
+  ProbeStep step = wanted;
+  if (step.kind == ProbeStep::Kind::HandOver &&
+      (target.devices == 1 || !target.stream))
+    step.kind = ProbeStep::Kind::Exchange;
   fb::ModelT table = makeModel(step, target);
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::Model::Pack(builder, &table), fb::ModelIdentifier());

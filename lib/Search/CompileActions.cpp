@@ -52,6 +52,8 @@ void ValueCompiler::addAction(int32_t index) {
     members_.findOrAdd(device);
   tasks.devices = keep(ArrayRef<int32_t>(members_.devices));
   addPacks(tasks, action, /*drain=*/false);
+  findMemberCopies(action);
+  packPieces(tasks, action);
   tasks.joinsBuckets = lateSlots_[index] >= 0;
   if (tasks.joinsBuckets) {
     tasks.slot = lateSlots_[index];
@@ -76,6 +78,7 @@ void ValueCompiler::addAction(int32_t index) {
         tasks.slot + members_.place[plan_->shards[output].device];
   members_.clear();
   actions_.push_back(tasks);
+  unpackPieces(index, action);
 }
 
 /// What a reduction has in each chunk of a bucket.
@@ -165,6 +168,11 @@ void ValueCompiler::addPacks(ActionTasks &tasks, const FlatPlan::Action &action,
       if (int32_t slot = shardSlot_[piece.shard]; slot >= 0)
         addWait(waits_, {at, slot});
   }
+  keepPacks(tasks);
+}
+
+/// Writes what has come together in packed_ and waits_ to `tasks`.
+void ValueCompiler::keepPacks(ActionTasks &tasks) {
   if (packed_.devices.empty())
     return;
   tasks.packDevices = keep(ArrayRef<int32_t>(packed_.devices));
@@ -172,6 +180,80 @@ void ValueCompiler::addPacks(ActionTasks &tasks, const FlatPlan::Action &action,
   tasks.packWaits = keepUnique(waits_);
   out_.numSlots += static_cast<int32_t>(packed_.devices.size());
   packed_.clear();
+}
+
+/// What the members copy beside the collective, since its pieces travel as
+/// dense buffers. Leaves memberCopies_ empty if that is nothing.
+void ValueCompiler::findMemberCopies(const FlatPlan::Action &action) {
+  memberCopies_.clear();
+  if (!knowsBoxes_ || (action.kind != ActionKind::AllToAll &&
+                       action.kind != ActionKind::AllGather))
+    return;
+  CollectiveBoxes boxes{action.kind, {}, {}, in_->elementBytes};
+  for (const FlatPlan::Port &port : plan_->inputsOf(action))
+    boxes.operands.push_back(plan_->box(port.box));
+  for (int32_t output : plan_->outputsOf(action))
+    boxes.results.push_back(plan_->box(plan_->shards[output].box));
+  for (auto [member, device] : llvm::enumerate(plan_->groupOf(action)))
+    memberCopies_.push_back(
+        CostModel::copiesOfMember(boxes, member, topology_.kindOf(device)));
+}
+
+/// Members of a collective pack what they put in. What is put together for them
+/// first, with other readers perhaps, becomes an action of its own.
+void ValueCompiler::packPieces(ActionTasks &tasks,
+                               const FlatPlan::Action &action) {
+  if (llvm::all_of(memberCopies_, [](const MemberCopies &copies) {
+        return copies.packNs == 0;
+      }))
+    return;
+  if (!tasks.packDevices.empty()) {
+    ActionTasks &before = actions_.emplace_back();
+    before.action = tasks.action;
+    before.packDevices = std::exchange(tasks.packDevices, {});
+    before.packNs = std::exchange(tasks.packNs, {});
+    before.packWaits = std::exchange(tasks.packWaits, {});
+    before.slot = before.packSlot = tasks.packSlot;
+  }
+  waits_.clear();
+  tasks.packSlot = out_.numSlots;
+  for (auto [port, packSlot, copies] :
+       llvm::zip_equal(plan_->inputsOf(action), packSlots_, memberCopies_)) {
+    if (copies.packNs == 0)
+      continue;
+    int32_t at = packed_.findOrAdd(port.device);
+    packed_.ns[at] += copies.packNs;
+    if (packSlot >= 0)
+      addWait(waits_, {at, packSlot});
+    else
+      for (FlatPlan::Piece piece : plan_->piecesIn(port.pieces))
+        if (int32_t slot = shardSlot_[piece.shard]; slot >= 0)
+          addWait(waits_, {at, slot});
+    packSlot = tasks.packSlot + at;
+  }
+  keepPacks(tasks);
+}
+
+/// Members of a collective unpack what they got, before anything else that is
+/// launched behind it: an action that moves nothing.
+void ValueCompiler::unpackPieces(int32_t index,
+                                 const FlatPlan::Action &action) {
+  ActionTasks tasks;
+  tasks.action = index;
+  waits_.clear();
+  tasks.slot = tasks.packSlot = out_.numSlots;
+  for (auto [member, copies] : llvm::enumerate(memberCopies_)) {
+    if (copies.unpackNs == 0)
+      continue;
+    int32_t output = plan_->outputsOf(action)[member];
+    int32_t at = packed_.findOrAdd(plan_->shards[output].device);
+    packed_.ns[at] += copies.unpackNs;
+    addWait(waits_, {at, shardSlot_[output]});
+    shardSlot_[output] = tasks.packSlot + at;
+  }
+  keepPacks(tasks);
+  if (!tasks.packDevices.empty())
+    actions_.push_back(tasks);
 }
 
 /// The route between two devices, which is looked at when it is first needed.

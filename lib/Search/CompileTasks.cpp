@@ -56,7 +56,11 @@ ValueCompiler::keepUnique(llvm::SmallVectorImpl<Wait> &waits) const {
 static constexpr size_t numTimes = 512;
 
 ValueCompiler::ValueCompiler(const Topology &topology)
-    : topology_(topology), copyTimes_(numTimes),
+    : topology_(topology),
+      knowsBoxes_(llvm::any_of(
+          topology.kinds(),
+          [](const DeviceKind &kind) { return kind.boxBandwidth > 0; })),
+      copyTimes_(numTimes),
       ways_((topology.numDevices() + 1) * size_t(topology.numDevices() + 1)),
       shardBytes_(topology.numDevices() + 1, 0),
       planBytes_(topology.numDevices() + 1, 0) {
@@ -137,7 +141,16 @@ int64_t ValueCompiler::assembleNs(int32_t box, FlatPlan::Slice pieces,
                           topology_.kindOf(device)))
       return 0;
   }
-  return copyNs(bytesOf(box), device);
+  int64_t ns = copyNs(bytesOf(box), device);
+  const DeviceKind &kind = topology_.kindOf(device);
+  if (!(kind.boxBandwidth > 0))
+    return ns;
+  BoxCopies copies;
+  for (FlatPlan::Piece piece : plan_->piecesIn(pieces))
+    copies.add(plan_->box(piece.box),
+               plan_->box(plan_->shards[piece.shard].box), plan_->box(box),
+               in_->elementBytes);
+  return std::min(ns + CostModel::runsNs(copies.runs, kind), longestNs);
 }
 
 int32_t ValueCompiler::producerIndex(int32_t device) const {

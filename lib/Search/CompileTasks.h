@@ -56,7 +56,8 @@ public:
   /// What a collective costs. Holds until the next call.
   const CollectiveCost &costOf(ActionKind kind, llvm::ArrayRef<int32_t> group,
                                llvm::ArrayRef<int64_t> memberBytes);
-  /// What it takes to copy so many bytes on a device.
+  /// What it takes to copy so many bytes on a device, without what their runs
+  /// add.
   int64_t copyNs(int64_t bytes, int32_t device);
 
 private:
@@ -109,6 +110,10 @@ private:
   void addAction(int32_t index);
   void addDrainPacks(int32_t index);
   void addPacks(ActionTasks &tasks, const FlatPlan::Action &action, bool drain);
+  void keepPacks(ActionTasks &tasks);
+  void findMemberCopies(const FlatPlan::Action &action);
+  void packPieces(ActionTasks &tasks, const FlatPlan::Action &action);
+  void unpackPieces(int32_t index, const FlatPlan::Action &action);
   void addMembers(ActionTasks &tasks, const FlatPlan::Action &action);
   int64_t chunkBytesOf(const FlatPlan::Action &action) const;
   void addTransfers(ActionTasks &tasks, const FlatPlan::Action &action);
@@ -122,6 +127,7 @@ private:
   llvm::ArrayRef<Wait> keepUnique(llvm::SmallVectorImpl<Wait> &waits) const;
 
   const Topology &topology_;
+  bool knowsBoxes_; ///< What copies of boxes take, of some kind of devices.
   llvm::DenseMap<Key, CollectiveCost> collectives_;
   std::vector<CopyTimes> copyTimes_; ///< By a hash of the bytes; forgetful.
   std::vector<Way> ways_;            ///< Of (source, target).
@@ -147,6 +153,7 @@ private:
   llvm::SmallVector<Wait, 64> waits_, moveWaits_, producerWaits_;
   llvm::SmallVector<int64_t, 0> costs_;
   llvm::SmallVector<int64_t, 64> memberBytes_;
+  llvm::SmallVector<MemberCopies, 8> memberCopies_; ///< Of a collective.
   CopyTable copies_;
   std::vector<int64_t> shardBytes_; ///< Per device.
   std::vector<int64_t> planBytes_;  ///< Per round and device; 0 in between.

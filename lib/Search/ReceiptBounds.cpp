@@ -264,7 +264,8 @@ void ReceiptBounds::addPacks(const Layout &layout, ActionTasks &receipt,
     int64_t packed = count - (group >= 0);
     if (scattered && transferred && packed > 0 && device != topology_.host()) {
       unpackOf_.push_back(device);
-      unpackNs_.push_back(packed * topology_.kindOf(device).launchNs);
+      unpackNs_.push_back(packed *
+                          CostModel::copyNs(0, topology_.kindOf(device)));
     }
     for (size_t d = rank; d-- != 0;) {
       if (++at[d] + 1 != static_cast<int64_t>(layout.cuts[d].size()))

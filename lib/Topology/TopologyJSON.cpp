@@ -45,6 +45,12 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
   kind.launchNs = roundNs(reader.number(object, "launch_s", where,
                                         secondsBounds, kind.launchNs * 1e-9) *
                           1e9);
+  kind.boxBandwidth = reader.number(object, "box_bandwidth_bytes_per_s", where,
+                                    optionalBandwidthBounds, 0);
+  kind.boxRunSeconds =
+      reader.number(object, "box_run_s", where, secondsBounds, 0);
+  kind.boxLaunchNs = roundNs(
+      reader.number(object, "box_launch_s", where, secondsBounds, 0) * 1e9);
   kind.alignment = reader.integer(object, "alignment", where, alignmentBounds,
                                   kind.alignment);
   return kind;
@@ -75,6 +81,11 @@ void soap::detail::writeKind(json::OStream &json, const DeviceKind &kind) {
   writeNumber(json, "half_columns", kind.halfColumns);
   writeNumber(json, "half_depth", kind.halfDepth);
   writeNumber(json, "launch_s", kind.launchNs / 1e9);
+  if (kind.boxBandwidth > 0) {
+    writeNumber(json, "box_bandwidth_bytes_per_s", kind.boxBandwidth);
+    writeNumber(json, "box_run_s", kind.boxRunSeconds);
+    writeNumber(json, "box_launch_s", kind.boxLaunchNs / 1e9);
+  }
   if (kind.alignment != DeviceKind().alignment)
     json.attribute("alignment", kind.alignment);
 }

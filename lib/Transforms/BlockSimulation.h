@@ -49,6 +49,8 @@ private:
   /// One action, or the reductions of one bucket.
   void communicate(llvm::ArrayRef<mlir::Operation *> group);
   void collective(llvm::ArrayRef<mlir::Operation *> ops);
+  int64_t pack(soapir::CommunicationOpInterface op,
+               llvm::ArrayRef<MemberCopies> copies);
   void transfers(soapir::CommunicationOpInterface op);
   Timeline timeline() { return {compute_, communication_, links_}; }
 

@@ -7,6 +7,7 @@
 
 #include "soap/Transforms/ScheduleSimulation.h"
 #include "BlockSimulation.h"
+#include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Partition/Buckets.h"
 #include "soap/Testing/PlantedFault.h"
 #include <map>
@@ -78,18 +79,33 @@ LogicalResult BlockSimulation::launch(ArrayRef<Operation *> group) {
   return success();
 }
 
+/// Bytes of an element of a shard.
+static int64_t elementBytesOf(Value shard) {
+  return nn::elementBytes(
+      cast<soapir::ShardType>(shard.getType()).getElementType());
+}
+
+/// What it takes to slice or to assemble.
+static int64_t copyNs(Operation *op, const DeviceKind &kind) {
+  Value result = op->getResult(0);
+  Box box = soapir::getBox(result).getBox();
+  int64_t elementBytes = elementBytesOf(result);
+  if (op->getNumOperands() == 1)
+    return CostModel::cutNs(box, soapir::getBox(op->getOperand(0)).getBox(),
+                            static_cast<int32_t>(elementBytes), kind);
+  BoxCopies copies;
+  auto assemble = cast<soapir::AssembleOp>(op);
+  for (auto [index, operand] : llvm::enumerate(op->getOperands()))
+    copies.add(assemble.getPiece(index), soapir::getBox(operand).getBox(), box,
+               elementBytes);
+  return CostModel::copyNs(copies, kind);
+}
+
 FailureOr<int64_t> BlockSimulation::costOf(Operation *op,
                                            int32_t device) const {
   const DeviceKind &kind = topology_.kindOf(device);
-  if (isCopy(op) && op->getNumOperands() == 1) {
-    int64_t bytes = bytesOf(op->getResult(0));
-    Box box = soapir::getBox(op->getResult(0)).getBox();
-    return CostModel::cutNs(
-        box, soapir::getBox(op->getOperand(0)).getBox(),
-        static_cast<int32_t>(bytes / std::max<int64_t>(1, volume(box))), kind);
-  }
   if (isCopy(op))
-    return CostModel::copyNs(bytesOf(op->getResult(0)), kind);
+    return copyNs(op, kind);
   auto task = cast<soapir::TaskOp>(op);
   if (task.getReduce()) {
     int64_t inputs = task.getInputs().size();
@@ -134,13 +150,50 @@ static bool isHeld(Operation *op) {
   return op->hasAttr(soapir::SOAPDialect::getBeforeAttrName());
 }
 
+/// What the members of a collective copy beside it; none where nobody does.
+static SmallVector<MemberCopies> copiesOf(soapir::CommunicationOpInterface op,
+                                          const Topology &topology) {
+  SmallVector<MemberCopies> copies;
+  ActionKind kind = op.getActionKind();
+  if (kind != ActionKind::AllToAll && kind != ActionKind::AllGather)
+    return copies;
+  SmallVector<Box> operands, results;
+  for (Value operand : op->getOperands())
+    operands.push_back(soapir::getBox(operand).getBox());
+  for (Value result : op->getResults())
+    results.push_back(soapir::getBox(result).getBox());
+  CollectiveBoxes boxes{kind, {}, {}, elementBytesOf(op->getOperand(0))};
+  boxes.operands.assign(operands.begin(), operands.end());
+  boxes.results.assign(results.begin(), results.end());
+  for (auto [member, device] : llvm::enumerate(op.getGroup()))
+    copies.push_back(
+        CostModel::copiesOfMember(boxes, member, topology.kindOf(device)));
+  return copies;
+}
+
+/// The members pack on their compute streams; returns when all have.
+int64_t BlockSimulation::pack(soapir::CommunicationOpInterface op,
+                              ArrayRef<MemberCopies> copies) {
+  int64_t ready = 0;
+  for (auto [device, operand, copy] :
+       llvm::zip(op.getGroup(), op->getOperands(), copies)) {
+    if (copy.packNs == 0)
+      continue;
+    compute_[device] =
+        std::max(compute_[device], ready_.lookup(operand)) + copy.packNs;
+    ready = std::max(ready, compute_[device]);
+  }
+  return ready;
+}
+
 void BlockSimulation::collective(ArrayRef<Operation *> ops) {
   auto op = cast<soapir::CommunicationOpInterface>(ops.front());
   SmallVector<int32_t> group = op.getGroup();
   Movement moved = op.getMovements(topology_.host()).front();
   CollectiveCost cost = CostModel::collective(
       op.getActionKind(), group, moved.bytes, algorithmOf(op), topology_);
-  int64_t ready = 0;
+  SmallVector<MemberCopies> copies = copiesOf(op, topology_);
+  int64_t ready = pack(op, copies);
   for (Operation *member : ops)
     for (Value operand : member->getOperands())
       if (bytesOf(operand) > 0)
@@ -165,6 +218,10 @@ void BlockSimulation::collective(ArrayRef<Operation *> ops) {
       ready_[result] = end;
     times_.ops[member] = {start, end};
   }
+  for (auto [device, result, copy] : llvm::zip(group, op->getResults(), copies))
+    if (copy.unpackNs > 0)
+      ready_[result] = compute_[device] =
+          std::max(compute_[device], end) + copy.unpackNs;
 }
 
 void BlockSimulation::transfers(soapir::CommunicationOpInterface op) {

@@ -23,6 +23,8 @@ struct Rates {
   double cacheBytes = 0, cacheBandwidth = 0;
   double halfRows = 4, halfColumns = 4, halfDepth = 16;
   int64_t launchNs = 1000;
+  double boxBandwidth = 0, boxRunSeconds = 0;
+  int64_t boxLaunchNs = 0;
 };
 
 /// What a link does: bytes/s, and seconds until the first byte is there.
@@ -126,7 +128,16 @@ static Rates measureKind(const ProbeTarget &target) {
   };
   probe.launch = [&] { return measure(Kind::Launch, 0); };
   probe.stream = [&](int64_t bytes) { return measure(Kind::Stream, bytes); };
+  probe.boxes = [&](int64_t bytes, int64_t run) {
+    ProbeStep step{Kind::Boxes};
+    step.bytes = bytes;
+    step.run = run;
+    return measureProbe(step, target);
+  };
   probe.copy = [&](int64_t bytes) { return measure(Kind::Exchange, bytes); };
+  probe.handOver = [&](int64_t bytes) {
+    return measure(Kind::HandOver, bytes);
+  };
   Rates rates;
   RateFit fit;
   std::string error =
@@ -193,6 +204,9 @@ static Json describeKind(const Rates &rates, uint64_t alignment) {
   kind["half_columns"] = rates.halfColumns;
   kind["half_depth"] = rates.halfDepth;
   kind["launch_s"] = static_cast<double>(rates.launchNs) * 1e-9;
+  kind["box_bandwidth_bytes_per_s"] = std::round(rates.boxBandwidth);
+  kind["box_run_s"] = rates.boxRunSeconds;
+  kind["box_launch_s"] = static_cast<double>(rates.boxLaunchNs) * 1e-9;
   kind["alignment"] = alignment;
   return kind;
 }

@@ -40,8 +40,12 @@ struct Machine {
         return llvm::createStringError("no link");
       return 3e-6 + bytes / 6e9;
     };
-    return soap::calibrate({gemm, launch, stream, copy}, "cpu", "test machine",
-                           2);
+    auto boxes = [&](int64_t bytes, int64_t run) -> Time {
+      BoxCopies copies{bytes, bytes / std::min(bytes, run)};
+      return CostModel::copyNs(copies, kind) * 1e-9;
+    };
+    return soap::calibrate({gemm, launch, stream, boxes, copy, copy}, "cpu",
+                           "test machine", 2);
   }
 };
 
@@ -69,6 +73,23 @@ TEST(Calibration, FindsTheParametersOfAMachine) {
   EXPECT_EQ(toString(topology.check()), "");
   EXPECT_TRUE(topology.route(0, 1).occupiesReceiver);
   EXPECT_FALSE(again->topology(3, 0, 1, true).route(0, 1).occupiesReceiver);
+}
+
+TEST(Calibration, FindsWhatCopiesOfBoxesTake) {
+  Machine machine;
+  machine.kind.boxBandwidth = 14e9;
+  machine.kind.boxRunSeconds = 2e-9;
+  machine.kind.boxLaunchNs = 600;
+  llvm::Expected<Calibration> result = machine.calibrate();
+  ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  EXPECT_NEAR(result->kind.boxBandwidth / 14e9, 1, 0.01);
+  EXPECT_NEAR(result->kind.boxRunSeconds / 2e-9, 1, 0.01);
+  EXPECT_NEAR(result->kind.boxLaunchNs, 600, 20);
+  llvm::Expected<Calibration> again = Calibration::parse(result->toJSON());
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(again->kind.boxBandwidth, result->kind.boxBandwidth);
+  EXPECT_EQ(again->kind.boxRunSeconds, result->kind.boxRunSeconds);
+  EXPECT_EQ(again->kind.boxLaunchNs, result->kind.boxLaunchNs);
 }
 
 TEST(Calibration, FindsCaches) {

@@ -383,19 +383,4 @@ TEST(CostModel, CachesHoldActivationsOnly) {
   query.depth = 1;
   EXPECT_EQ(CostModel::analyticNs(query, kind), 100000);
 }
-
-TEST(CostModel, ViewsCostNothing) {
-  DeviceKind kind;
-  Box shard = {{0, 4}, {8, 16}, {0, 16}};
-  int64_t copied = CostModel::copyNs(4 * 16 * 8, kind);
-  // Rows of the second dim are 64 bytes.
-  EXPECT_EQ(CostModel::cutNs({{2, 4}, {8, 16}, {0, 16}}, shard, 4, kind), 0);
-  EXPECT_EQ(CostModel::cutNs({{1, 2}, {9, 12}, {0, 16}}, shard, 4, kind), 0);
-  EXPECT_EQ(CostModel::cutNs({{0, 4}, {8, 10}, {0, 16}}, shard, 4, kind),
-            copied);
-  // Contiguous, but not aligned.
-  EXPECT_EQ(CostModel::cutNs({{0, 1}, {9, 10}, {1, 9}}, shard, 4, kind),
-            CostModel::copyNs(4 * 8, kind));
-}
-
 } // namespace

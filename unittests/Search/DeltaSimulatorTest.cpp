@@ -40,10 +40,22 @@ Topology load(const char *name) {
       Topology::load(std::string(SOAP_TOPOLOGIES "/") + name + ".json"));
 }
 
+/// A machine of cores, on which copies of boxes cost what was measured.
+Topology calibrated(int32_t devices) {
+  DeviceKind kind;
+  kind.name = "cpu";
+  kind.boxBandwidth = 14e9;
+  kind.boxRunSeconds = 2e-9;
+  kind.boxLaunchNs = 600;
+  return Topology::machine(devices, {kind, 6e9, 20000, 0, 1,
+                                     /*occupiesReceiver=*/true,
+                                     /*sharesMemory=*/true});
+}
+
 TEST(DeltaSimulator, EqualsFullOnRandomGraphs) {
   DeltaComparison::Tally tally;
   Topology machines[] = {plainMachine(2), plainMachine(5), load("p100-node"),
-                         load("v100-8")};
+                         load("v100-8"),  calibrated(2),   calibrated(4)};
   for (uint64_t seed = 0; seed < 24; ++seed) {
     OperatorGraph graph = randomGraph(seed);
     compare(graph, machines[seed % std::size(machines)], seed, 60, tally);
@@ -63,7 +75,7 @@ TEST(DeltaSimulator, EqualsFullOnSmallGraphs) {
   DeltaComparison::Options options;
   options.boundsPerProposal = 2;
   Topology machines[] = {load("p100-cluster"), plainBus(4), load("k80-cluster"),
-                         load("v100-8")};
+                         load("v100-8"), calibrated(3)};
   for (uint64_t seed = 0; seed < 60; ++seed) {
     OperatorGraph graph =
         randomSmallGraph(seed, int64_t(1) << (2 * (seed % 4)));

@@ -306,6 +306,12 @@ Topology test::randomMachine(uint64_t seed) {
   kind.peakFlops = static_cast<double>(pick(random, {1, 4, 30})) * 1e9;
   kind.memoryBandwidth = 8e9;
   kind.launchNs = pick(random, {0, 300, 2000});
+  if (seed % 3 != 0) {
+    // Copies of boxes that cost next to nothing, or more than kernels.
+    kind.boxBandwidth = seed % 3 == 1 ? 1e12 : 4e9;
+    kind.boxRunSeconds = seed % 3 == 1 ? 0 : 3e-9;
+    kind.boxLaunchNs = seed % 3 == 1 ? 1 : 700;
+  }
   double bandwidth = static_cast<double>(pick(random, {1, 6, 40})) * 1e9;
   int64_t latency = pick(random, {100, 1500});
   if (random.below(2))

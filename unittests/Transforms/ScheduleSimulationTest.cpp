@@ -11,7 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
-#include "soap/Search/TaskGraph.h"
+#include "soap/Search/Simulator.h"
 #include "soap/Transforms/Passes.h"
 #include "soap/Transforms/StrategyIR.h"
 #include "gtest/gtest.h"
@@ -146,6 +146,25 @@ TEST_F(ScheduleSimulation, TransfersHoldTheirLinks) {
     // the bus has carried 32 bytes.
     EXPECT_EQ(spanOf(times, "a2"), Span(64, 96 + 42));
     EXPECT_EQ(times.stepNs, 138 + 64);
+  });
+}
+
+TEST_F(ScheduleSimulation, MembersUnpackWhatIsNotContiguous) {
+  DeviceKind kind = test::plainMachine(1).kinds()[0];
+  kind.boxBandwidth = 2e9;
+  kind.boxRunSeconds = 10e-9;
+  kind.boxLaunchNs = 5;
+  ASSERT_NO_FATAL_FAILURE(partition(Topology::machine(2, {kind, 1e9, 10, 0, 1}),
+                                    {{"a1", {1, 2, 1}, {0, 1}},
+                                     {"b1", {1, 2, 1}, {0, 1}},
+                                     {"a2", {1, 2, 1}, {0, 1}},
+                                     {"b2", {1, 2, 1}, {0, 1}}}));
+  simulate([&](const ScheduleTimes &times) {
+    // Each copies its 16 bytes and receives as many. Then it puts two columns
+    // from each into every row: 32 bytes in four runs.
+    EXPECT_EQ(spanOf(times, "a1"), Span(32, 32 + 16 + 10 + 16));
+    EXPECT_EQ(times.stepNs, 2 * (74 + (5 + 32 + 4 * 10) + 32));
+    EXPECT_EQ(times.stepNs, FullSimulator(*tasks_).stepNs());
   });
 }
 

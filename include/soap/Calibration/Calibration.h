@@ -48,8 +48,13 @@ struct CalibrationProbe {
   llvm::function_ref<llvm::Expected<double>()> launch;
   /// Reads and writes `bytes` (half each) of memory.
   llvm::function_ref<llvm::Expected<double>(int64_t bytes)> stream;
+  /// Copies `bytes` within a device, in contiguous runs of `run` bytes.
+  llvm::function_ref<llvm::Expected<double>(int64_t bytes, int64_t run)> boxes;
   /// Moves `bytes` from one device to another, handshake included.
   llvm::function_ref<llvm::Expected<double>(int64_t bytes)> copy;
+  /// The same between two kernels: from the end of the one that makes them to
+  /// the start of the one that reads them.
+  llvm::function_ref<llvm::Expected<double>(int64_t bytes)> handOver;
 };
 
 /// Runs the probe over a grid of shapes and fits peak, half-efficiency sizes,

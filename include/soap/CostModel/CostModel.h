@@ -51,6 +51,29 @@ struct CollectiveCost {
   int64_t occupiesNs = 0;
 };
 
+/// Boxes that are copied one after the other within a device.
+struct BoxCopies {
+  int64_t bytes = 0;
+  int64_t runs = 0; ///< Of bytes that are contiguous on both sides.
+
+  /// Adds `piece`, which is copied from a dense tensor that holds `from` to one
+  /// that holds `to`.
+  void add(llvm::ArrayRef<Range> piece, llvm::ArrayRef<Range> from,
+           llvm::ArrayRef<Range> to, int64_t elementBytes);
+};
+
+/// What the members of a collective put in and get, in their order.
+struct CollectiveBoxes {
+  ActionKind kind;
+  llvm::SmallVector<llvm::ArrayRef<Range>, 8> operands, results;
+  int64_t elementBytes;
+};
+
+/// How long a member of a collective copies before it and after it.
+struct MemberCopies {
+  int64_t packNs = 0, unpackNs = 0;
+};
+
 class CostModel {
 public:
   /// Adds measured entries: {"format": "soap-costs", "device_kind": K,
@@ -77,8 +100,13 @@ public:
   /// Seconds for memory traffic of activations: what fits into caches, then
   /// the rest.
   static double trafficSeconds(double bytes, const DeviceKind &kind);
-  /// Time of a local copy (pack, unpack) of `bytes`.
+  /// Time of a local copy (pack, unpack) of `bytes`, without what its runs add.
   static int64_t copyNs(int64_t bytes, const DeviceKind &kind);
+  /// What so many contiguous runs add to the time of a copy.
+  static int64_t runsNs(int64_t runs, const DeviceKind &kind) {
+    return roundNs(static_cast<double>(runs) * kind.boxRunSeconds * 1e9);
+  }
+  static int64_t copyNs(const BoxCopies &copies, const DeviceKind &kind);
   /// True if `box` lies contiguously, where a kernel can read it, in a shard
   /// that holds `shard`: it is a view then.
   static bool isView(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
@@ -86,6 +114,13 @@ public:
   /// Time to cut `box` out of a shard that holds `shard`; none for a view.
   static int64_t cutNs(llvm::ArrayRef<Range> box, llvm::ArrayRef<Range> shard,
                        int32_t elementBytes, const DeviceKind &kind);
+  /// What member number `member` of an all-to-all or an all-gather copies, on
+  /// its compute stream: every piece travels as a dense buffer, so that those
+  /// that are not contiguous in what a member puts in are packed, and those
+  /// that are not in what it gets are unpacked. None where the rates of copies
+  /// are not known, and for other collectives.
+  static MemberCopies copiesOfMember(const CollectiveBoxes &boxes,
+                                     size_t member, const DeviceKind &kind);
 
   /// Time of a collective over `group`; `bytes` per member as in Movement: of
   /// the algorithm that is cheapest on this topology. Every algorithm is played

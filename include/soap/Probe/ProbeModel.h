@@ -22,15 +22,27 @@ namespace soap {
 
 /// What one row of a probe does, on every device at the same time.
 struct ProbeStep {
-  enum class Kind { Gemm, Launch, Stream, Exchange, Feed } kind;
+  enum class Kind {
+    Gemm,
+    Launch,
+    Stream,
+    Boxes,
+    Exchange,
+    HandOver,
+    Feed
+  } kind;
   /// Gemm: m x k times k x n floats with constant weights, as a convolution
   /// where m makes a square image. Launch: nearly nothing, by the library.
   int64_t m = 0, n = 0, k = 0;
-  /// Stream: read plus written. Exchange: per device. Feed: from the host to
-  /// each device.
+  /// Stream: read plus written. Boxes: of a copy within a device. Exchange and
+  /// HandOver: per device, the latter between two kernels. Feed: from the host
+  /// to each device.
   int64_t bytes = 0;
   /// Exchange: from this device to that one alone; -1: each to the next.
   int32_t from = -1, to = -1;
+  /// Boxes: bytes of the contiguous runs that a copy consists of, a divisor of
+  /// `bytes`, or all of them.
+  int64_t run = INT64_MAX;
 };
 
 /// What is measured.
@@ -52,8 +64,10 @@ struct ProbeTime {
   std::string error;
 };
 
-/// Runs `step` and gives the median time of its row, over repetitions and
-/// devices. With one device, an Exchange is a copy.
+/// Runs `step` and gives the median time of its rows, over repetitions and
+/// devices: of the copies among them (Boxes); from the end of one kernel to the
+/// start of the next (HandOver; without a native kernel or a second device it
+/// is an Exchange). With one device, an Exchange is a copy.
 ProbeTime measureProbe(const ProbeStep &step, const ProbeTarget &target);
 
 /// ProbeTarget::stream for devices that are cores of this host.

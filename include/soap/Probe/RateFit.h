@@ -29,8 +29,13 @@ struct RateProbe {
   std::function<ProbeTime()> launch;
   /// Reads and writes `bytes` (half each) of memory.
   std::function<ProbeTime(int64_t bytes)> stream;
+  /// Copies `bytes` within a device, in contiguous runs of `run` bytes.
+  std::function<ProbeTime(int64_t bytes, int64_t run)> boxes;
   /// Moves `bytes` from one device to another, handshake included.
   std::function<ProbeTime(int64_t bytes)> copy;
+  /// The same between two kernels: from the end of the one that makes them to
+  /// the start of the one that reads them.
+  std::function<ProbeTime(int64_t bytes)> handOver;
 };
 
 /// What a fit says beside the rates of the device.
@@ -105,6 +110,23 @@ std::string measureMemory(const RateProbe &probe, int32_t devices, Kind &kind) {
   return "";
 }
 
+/// A copy within a device that was measured.
+struct MeasuredBoxes {
+  double bytes, runs, seconds;
+};
+
+std::string measureBoxes(const RateProbe &probe,
+                         std::vector<MeasuredBoxes> &samples);
+
+/// Seconds of a copy: launch + perByte * bytes + perRun * runs.
+struct BoxRates {
+  double launch = 0, perByte = 0, perRun = 0;
+};
+
+/// The least sum of squares of model / measured - 1 over rates that are not
+/// negative.
+BoxRates fitBoxes(const std::vector<MeasuredBoxes> &samples);
+
 template <typename Kind>
 double errorOf(const Kind &kind, const std::vector<MeasuredProduct> &samples) {
   double sum = 0;
@@ -161,6 +183,15 @@ std::string measureRates(const RateProbe &probe, int32_t devices, Kind &kind,
   std::string error = detail::measureMemory(probe, devices, kind);
   if (error.empty())
     error = detail::measureCopies(probe, devices, fit);
+  std::vector<detail::MeasuredBoxes> boxes;
+  if (error.empty())
+    error = detail::measureBoxes(probe, boxes);
+  if (error.empty()) {
+    detail::BoxRates rates = detail::fitBoxes(boxes);
+    kind.boxLaunchNs = std::llround(rates.launch * 1e9);
+    kind.boxBandwidth = 2 / rates.perByte;
+    kind.boxRunSeconds = rates.perRun;
+  }
   std::vector<detail::MeasuredProduct> samples;
   if (error.empty())
     error = detail::measureProducts(probe, samples);

@@ -51,6 +51,12 @@ struct DeviceKind {
   /// k/(k+halfDepth) of the peak.
   double halfRows = 4, halfColumns = 4, halfDepth = 16;
   int64_t launchNs = 1000; ///< Fixed cost of every kernel.
+  /// Copies of boxes within a device: bytes/s, read plus written; what each
+  /// contiguous run of bytes adds; and the fixed cost. Without a bandwidth (0),
+  /// a copy takes as long as a kernel that touches as many bytes, and what
+  /// members of a collective copy before and after it is not known.
+  double boxBandwidth = 0, boxRunSeconds = 0;
+  int64_t boxLaunchNs = 0;
   /// What kernels read starts at multiples of this many bytes; what lies
   /// elsewhere is copied first.
   int64_t alignment = 64;
