@@ -58,6 +58,9 @@ static void buildPlanPipeline(OpPassManager &passes) {
 void soap::buildLowerPipeline(OpPassManager &passes, const Target &target,
                               const LowerChoices &choices) {
   passes.addPass(createConvertSOAPToSOAPRTPass(target));
+  // Where kernels stay apart, every tensor has a place.
+  if (choices.layouts && choices.followers)
+    passes.addPass(createJoinReshapesPass());
   if (choices.layouts)
     passes.addPass(createAssignLayoutsPass(target));
   if (choices.followers)
@@ -105,6 +108,8 @@ void soap::registerPipelines() {
         ConvertSOAPToSOAPRTPassOptions convert;
         convert.target = options.target;
         passes.addPass(createConvertSOAPToSOAPRTPass(convert));
+        if (options.layouts && options.followers)
+          passes.addPass(createJoinReshapesPass());
         if (options.layouts) {
           AssignLayoutsPassOptions layouts;
           layouts.target = options.target;

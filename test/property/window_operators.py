@@ -1,6 +1,6 @@
 """Random convolutions and poolings, as operators.py."""
 
-from operators import MAX_ELEMENTS, operator, size, spatial
+from operators import MAX_ELEMENTS, combination, operator, size, spatial
 
 
 def windows(b, shape, dilates=True, pools=False, kernel_limit=5):
@@ -74,6 +74,43 @@ def conv(b, op, x, shape):
     if size(result) * batch * filters > MAX_ELEMENTS:
         return False
     b.node(op, [x, weight, *bias], (batch, filters, *result), **attributes)
+    return True
+
+
+@combination
+def shuffled(b):
+    """A pointwise convolution by groups, whose channels are shuffled for the one behind
+    it, as in a ShuffleNet."""
+    x = b.pick(spatial)
+    if not x:
+        return False
+    batch, channels, *pixels = b.shapes[x]
+    groups = b.rng.choice([g for g in (1, 2, 3, 4) if channels % g == 0])
+    filters = groups * b.rng.randint(2, 9)
+    parts = b.rng.choice([n for n in range(2, filters + 1) if filters % n == 0])
+    if size(pixels) * batch * filters > MAX_ELEMENTS:
+        return False
+
+    def conv(y, weight, groups, kernel):
+        return b.node("Conv", [y, b.operand(weight, size(weight[1:])**-0.5)],
+                      (batch, filters, *pixels), group=groups, kernel_shape=kernel,
+                      pads=[k // 2 for k in kernel] * 2)
+
+    def between(*node, **attributes):
+        # Mostly nobody else reads it.
+        return (b.hidden if b.chance(0.9) else b.node)(*node, **attributes)
+
+    ones, threes = [1] * len(pixels), [3] * len(pixels)
+    y = conv(x, (filters, channels // groups, *ones), groups, ones)
+    if b.chance(0.5):
+        y = b.node("Relu", [y], (batch, filters, *pixels))
+    split = (batch, parts, filters // parts, *pixels)
+    y = between("Reshape", [y, b.integers(split)], split)
+    exchanged = (batch, filters // parts, parts, *pixels)
+    y = between("Transpose", [y], exchanged, perm=[0, 2, 1, *range(3, len(split))])
+    joined = (batch, filters, *pixels)
+    y = between("Reshape", [y, b.integers(joined)], joined)
+    conv(y, (filters, 1, *threes), filters, threes)
     return True
 
 

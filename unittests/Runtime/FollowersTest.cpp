@@ -277,10 +277,9 @@ TEST(Followers, OfGroups) {
   checkConv(makeConv({1, 12, 8, 8}, 18, 3, 1, /*groups=*/3));
 }
 
-/// Such a convolution has followers in a loop behind it.
-TEST(Followers, OfAConvolutionByWinograd) {
-  Case base = makeConv({1, 32, 9, 10}, 32, 3, 1);
-  base.op.AsConv()->winograd = true;
+/// Checks a convolution that is computed by a kernel of our own on processors
+/// that have its loops, and whether that has all followers but a GELU in it.
+static void checkOwnConv(Case base, const std::string &name, bool rowMajorToo) {
   base.isConstant = true;
   for (bool last : {false, true})
     for (const auto &steps : lists()) {
@@ -289,11 +288,27 @@ TEST(Followers, OfAConvolutionByWinograd) {
       test.steps = steps;
       std::string implementation = check(std::move(test), /*tolerance=*/1e-4);
 #ifdef __x86_64__
-      if (__builtin_cpu_supports("avx2"))
-        EXPECT_NE(implementation.find("winograd"), std::string::npos)
-            << implementation;
+      if (!__builtin_cpu_supports("avx2") || (!last && !rowMajorToo))
+        continue;
+      auto isGelu = [](const Step &step) {
+        return step.kind == Kind::Gelu || step.kind == Kind::GeluTanh;
+      };
+      EXPECT_EQ(implementation.rfind(name, 0), 0U) << implementation;
+      EXPECT_EQ(implementation.find("followers") != std::string::npos,
+                std::any_of(steps.begin(), steps.end(), isGelu))
+          << implementation;
 #endif
     }
+}
+
+TEST(Followers, OfAConvolutionByWinograd) {
+  Case base = makeConv({1, 32, 9, 10}, 32, 3, 1);
+  base.op.AsConv()->winograd = true;
+  checkOwnConv(std::move(base), "soap:winograd", /*rowMajorToo=*/true);
+}
+TEST(Followers, OfAGroupedPointwiseOne) {
+  checkOwnConv(makeConv({2, 20, 7, 9}, 36, 1, 1, /*groups=*/4),
+               "soap:pointwise", /*rowMajorToo=*/false);
 }
 
 TEST(Followers, OfATransposedConvolution) {

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#define SOAP_WINOGRAD_WIDTH 16
+#define SOAP_VECTOR_WIDTH 16
 #define SOAP_WINOGRAD_ROWS 12
 #define SOAP_WINOGRAD_NAME(tile) winogradWideOf##tile
 namespace soap::runtime {

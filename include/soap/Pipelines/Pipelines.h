@@ -37,9 +37,11 @@ void buildPartitionPipeline(mlir::OpPassManager &passes,
 
 /// What is chosen behind a strategy.
 struct LowerChoices {
-  bool layouts = true;   ///< The order of elements (soaprt-assign-layouts).
-  bool followers = true; ///< What the library applies (soaprt-fuse-followers):
-  bool keepNaN = false;  ///< of which it hands NaN on.
+  bool layouts = true; ///< The order of elements (soaprt-assign-layouts).
+  /// What the library applies (soaprt-fuse-followers), and, with layouts, what
+  /// transpositions reshape (soaprt-join-reshapes).
+  bool followers = true;
+  bool keepNaN = false; ///< Followers of which the library hands NaN on.
 };
 
 /// From tasks to planned programs of `target`, which outlives the passes:

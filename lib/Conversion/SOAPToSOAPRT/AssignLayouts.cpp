@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChosenTarget.h"
+#include "JoinedReshapes.h"
 #include "MinimumCut.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
@@ -121,14 +122,16 @@ private:
   void visit(soaprt::LaunchOp launch) {
     auto kernel = symbols_.lookup<soaprt::KernelOp>(launch.getKernel());
     if (kernel.getNative())
-      visitNative(launch, kernel.getAnchor());
+      visitNative(launch, kernel);
     else
       visitLibrary(launch, kernel.getAnchor());
   }
 
   /// All values that vary as the result does have its order.
-  void visitNative(soaprt::LaunchOp launch, Operation *op) {
-    std::optional<llvm::SmallBitVector> alike = canHaveChannelsLast(op);
+  void visitNative(soaprt::LaunchOp launch, soaprt::KernelOp kernel) {
+    std::optional<llvm::SmallBitVector> alike =
+        isChannelShuffle(kernel) ? llvm::SmallBitVector(1, true)
+                                 : canHaveChannelsLast(kernel.getAnchor());
     if (!alike)
       return keepAllRowMajor(launch);
     SmallVector<Value> values(launch.getOutputs());
@@ -245,7 +248,9 @@ private:
       return success();
     NativeKernels natives(getOperation());
     FailureOr<NativeKernelCall> call =
-        natives.getOrCreate(clone.getAnchor(), /*channelsLast=*/true);
+        isChannelShuffle(clone)
+            ? getOrCreateChannelsLastShuffle(natives, clone)
+            : natives.getOrCreate(clone.getAnchor(), /*channelsLast=*/true);
     if (failed(call))
       return failure();
     clone.setNativeAttr(SymbolRefAttr::get(

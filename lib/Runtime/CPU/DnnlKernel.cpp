@@ -58,15 +58,18 @@ memory::desc runtime::denseDesc(fb::ElementType element, const Shape &shape) {
 }
 
 memory::desc runtime::orderedDesc(const fb::TensorType &type) {
+  return type.order() == fb::ElementOrder::RowMajor
+             ? denseDesc(type.element(), toVector(type.shape()))
+             : channelsLastDesc(type);
+}
+
+memory::desc runtime::channelsLastDesc(const fb::TensorType &type) {
   using Tag = memory::format_tag;
   Shape shape = toVector(type.shape());
-  memory::desc dense = denseDesc(type.element(), shape);
-  if (type.order() == fb::ElementOrder::RowMajor)
-    return dense;
   Tag tag = shape.size() == 3   ? Tag::nwc
             : shape.size() == 4 ? Tag::nhwc
                                 : Tag::ndhwc;
-  return {dense.dims(), dense.data_type(), tag};
+  return {shape, dnnlType(type.element()), tag};
 }
 
 static std::string layoutId(const memory::desc &desc) {

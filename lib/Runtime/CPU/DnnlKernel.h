@@ -37,6 +37,9 @@ dnnl::memory::desc denseDesc(fb::ElementType element, const Shape &shape);
 /// A dense tensor in the order of its table.
 dnnl::memory::desc orderedDesc(const fb::TensorType &type);
 
+/// The same tensor, of rank 3 to 5, with channels last.
+dnnl::memory::desc channelsLastDesc(const fb::TensorType &type);
+
 /// A sequence of primitives over the operands and results of a launch. Where a
 /// primitive wants another layout than the dense one, constants are reordered
 /// at bind, other operands and results in every run, through the scratchpad.

@@ -122,7 +122,8 @@ private:
 /// Whether the library is to apply the followers of a kernel where it can, and
 /// not a loop behind the kernel without them. oneDNN 2.6 applies them one by
 /// one to each element where a convolution is a product of matrices (twice the
-/// time of ShuffleNet), and our own kernels have none.
+/// time of ShuffleNet). A kernel of our own stands here only where it has none
+/// of the followers.
 static bool prefersPostOperations(const fb::Kernel &kernel,
                                   const Kernel &followed) {
   const std::string &plain = followed.implementation();
@@ -140,14 +141,21 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
   if (kernel.op_as_Native())
     return std::make_unique<NativeKernel>(native.function, native.description);
   bool empty = elementCount(toVector(kernel.results()->Get(0)->shape())) == 0;
+  if (!empty) {
+    if (auto result = makeWinogradKernel(kernel, constant))
+      return result;
+    if (auto result = makePointwiseKernel(kernel, constant)) {
+      // Ours were measured beside those of AVX2 alone.
+      auto library = makeDnnlKernel(kernel, constant, /*allowReference=*/false);
+      bool isWide = library && library->implementation().find("avx512") !=
+                                   std::string::npos;
+      return isWide ? std::move(library) : std::move(result);
+    }
+  }
   std::unique_ptr<Kernel> followed =
       empty ? nullptr : makeFollowedKernel(kernel, constant);
   if (followed && !prefersPostOperations(kernel, *followed))
     return followed;
-  // It knows no followers: a loop applies them to what it makes.
-  if (!empty && items(kernel.followers()).size() == 0)
-    if (auto result = makeWinogradKernel(kernel, constant))
-      return result;
   if (!empty)
     if (auto result =
             makeDnnlKernel(kernel, constant, /*allowReference=*/false))

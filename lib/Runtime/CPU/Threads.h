@@ -30,6 +30,15 @@ size_t threadCount();
 void runParallel(size_t parts, void (*body)(void *data, size_t part),
                  void *data);
 
+/// Calls body(part) likewise.
+template <typename Body>
+void forEachPart(size_t parts, const Body &body) {
+  runParallel(
+      parts,
+      [](void *data, size_t part) { (*static_cast<const Body *>(data))(part); },
+      const_cast<Body *>(&body));
+}
+
 } // namespace soap::runtime
 
 #endif // SOAP_LIB_RUNTIME_CPU_THREADS_H

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#define SOAP_WINOGRAD_WIDTH 8
+#define SOAP_VECTOR_WIDTH 8
 #define SOAP_WINOGRAD_ROWS 6
 #define SOAP_WINOGRAD_NAME(tile) winogradAVX2Of##tile
 #include "CPU/WinogradLoops.inc"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#define SOAP_WINOGRAD_WIDTH 16
+#define SOAP_VECTOR_WIDTH 16
 #define SOAP_WINOGRAD_ROWS 12
 #define SOAP_WINOGRAD_NAME(tile) winogradAVX512Of##tile
 #include "CPU/WinogradLoops.inc"

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Backend/HostMemory.h"
-#include "CPU/DnnlKernel.h"
+#include "CPU/ChannelsLastKernel.h"
 #include "CPU/Threads.h"
 #include "CPU/WinogradPlan.h"
 #include "soap/Testing/PlantedFault.h"
@@ -14,20 +13,6 @@
 
 using namespace soap;
 using namespace soap::runtime;
-using dnnl::memory;
-
-static size_t bytesOf(int64_t floats) {
-  return alignedBytes(static_cast<size_t>(floats) * sizeof(float));
-}
-
-/// Runs `body(part)` for all parts below `parts` on the threads of the device.
-template <typename Body>
-static void forEachPart(size_t parts, const Body &body) {
-  runParallel(
-      parts,
-      [](void *data, size_t part) { (*static_cast<const Body *>(data))(part); },
-      const_cast<Body *>(&body));
-}
 
 //===----------------------------------------------------------------------===//
 // Weights
@@ -57,16 +42,11 @@ static void transformWeights(const WinogradPlan &plan, const float *weights,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Tensors with channels last, and memory of each thread.
-struct Buffers {
-  const float *source = nullptr, *weights = nullptr, *bias = nullptr;
-  float *result = nullptr, *scratch = nullptr;
-};
-
 /// What one thread does, in memory of its own.
 class Worker {
 public:
-  Worker(const WinogradPlan &plan, const Buffers &buffers, size_t thread)
+  Worker(const WinogradPlan &plan, const ChannelsLastBuffers &buffers,
+         size_t thread)
       : plan_(plan), shape_(plan.shape()), loops_(plan.loops()),
         buffers_(buffers) {
     source_ =
@@ -133,173 +113,86 @@ private:
 
   void transformResult(const WinogradItem &item, int64_t tile, int64_t panel,
                        int64_t panels) {
-    auto [image, row, column] = cornerOf(tile);
+    Corner corner = cornerOf(tile);
     int64_t first = panel * loops_.panel(),
             all = shape_.groups * shape_.filters;
     int64_t filters = std::min(panels * loops_.panel(), shape_.filters - first);
-    float *to = buffers_.result +
-                image * shape_.resultHeight * shape_.resultWidth * all +
-                item.group * shape_.filters + first;
+    int64_t channel = item.group * shape_.filters + first;
+    auto placeOf = [&](int64_t y, int64_t x) {
+      return ((corner.image * shape_.resultHeight + y) * shape_.resultWidth +
+              x) *
+             all;
+    };
     float *pixels[mostResults];
+    int64_t places[mostResults];
     for (int64_t i = 0; i != loops_.tile; ++i)
       for (int64_t j = 0; j != loops_.tile; ++j) {
-        int64_t y = row + i, x = column + j;
+        int64_t y = corner.row + i, x = corner.column + j,
+                number = i * loops_.tile + j;
         bool inside = y < shape_.resultHeight && x < shape_.resultWidth;
         if (SOAP_FAULT("winograd-rim-lost"))
-          inside = row + loops_.tile <= shape_.resultHeight && inside;
-        pixels[i * loops_.tile + j] =
-            inside ? to + (y * shape_.resultWidth + x) * all : beside_;
+          inside = corner.row + loops_.tile <= shape_.resultHeight && inside;
+        places[number] =
+            inside ? placeOf(y, x) : placeOf(corner.row, corner.column);
+        pixels[number] =
+            inside ? buffers_.result + places[number] + channel : beside_;
+        if (SOAP_FAULT("winograd-residual-of-corner"))
+          places[number] = placeOf(corner.row, corner.column);
       }
-    WinogradFollowers followers;
-    if (buffers_.bias)
-      followers.bias = buffers_.bias + item.group * shape_.filters + first;
     loops_.transformResult(products_ +
                                (tile - item.tileBegin) * plan_.productRow(),
-                           plan_.productPoint(), filters, followers, pixels);
+                           plan_.productPoint(), filters,
+                           {buffers_.followers, channel, places}, pixels);
   }
 
   const WinogradPlan &plan_;
   const WinogradShape &shape_;
   const WinogradLoops &loops_;
-  const Buffers &buffers_;
+  const ChannelsLastBuffers &buffers_;
   float *source_, *products_, *zeros_, *beside_;
 };
 
-/// A row-major tensor that is reordered in every run.
-struct Reordering {
-  memory from, to;
-  dnnl::reorder primitive;
-
-  Reordering(const memory &source, const memory &target)
-      : from(source), to(target),
-        primitive(dnnl::reorder::primitive_desc(source, target)) {}
-  void run() { primitive.execute(dnnlStream(), from, to); }
-};
-
-class BoundWinograd final : public BoundKernel {
+class WinogradLoop final : public ChannelsLastLoop {
 public:
-  BoundWinograd(const WinogradPlan &plan) : plan(plan) {}
+  explicit WinogradLoop(const WinogradPlan &plan) : plan_(plan) {}
 
-  void enqueue(Stream &) override {
-    if (before)
-      before->run();
-    int64_t items = plan.items();
-    auto parts = static_cast<int64_t>(
-        std::min<size_t>(plan.threads(), static_cast<size_t>(items)));
+  std::string name() const override {
+    int64_t tile = plan_.loops().tile;
+    return text("soap:winograd_", tile, "x", tile);
+  }
+  std::string weightsLayout() const override {
+    const WinogradShape &shape = plan_.shape();
+    return text(name(), ":", plan_.loops().width, ":", shape.groups, ":",
+                shape.filters, ":", shape.channels);
+  }
+  int64_t weightFloats() const override { return plan_.weightFloats(); }
+  void packWeights(const float *weights, float *to) const override {
+    transformWeights(plan_, weights, to);
+  }
+  int64_t scratchFloats() const override {
+    return static_cast<int64_t>(plan_.threads()) * plan_.threadFloats();
+  }
+
+  void run(const ChannelsLastBuffers &buffers) const override {
+    int64_t items = plan_.items();
+    auto parts = std::min(static_cast<int64_t>(plan_.threads()), items);
     forEachPart(static_cast<size_t>(parts), [&](size_t part) {
-      Worker worker(plan, buffers, part);
+      Worker worker(plan_, buffers, part);
       auto number = static_cast<int64_t>(part);
       for (int64_t i = items * number / parts;
            i != items * (number + 1) / parts; ++i)
-        worker.run(plan.item(i));
+        worker.run(plan_.item(i));
     });
-    if (after)
-      after->run();
-  }
-
-  const WinogradPlan plan;
-  Buffers buffers;
-  std::shared_ptr<void> weights;
-  std::optional<Reordering> before, after;
-};
-
-/// How a tensor lies in its buffer, and with channels last.
-struct Layouts {
-  memory::desc own, channelsLast;
-
-  explicit Layouts(const fb::TensorType &type)
-      : own(orderedDesc(type)),
-        channelsLast(own.dims(), own.data_type(), memory::format_tag::nhwc) {}
-  bool differ() const { return own != channelsLast; }
-  /// Of the reordered tensor, if there is one.
-  size_t bytes() const { return differ() ? alignedBytes(own.get_size()) : 0; }
-};
-
-class WinogradKernel final : public Kernel {
-public:
-  WinogradKernel(const fb::Kernel &kernel, const WinogradPlan &plan)
-      : plan_(plan), source_(*kernel.operands()->Get(0)),
-        result_(*kernel.results()->Get(0)),
-        hasBias_(kernel.op_as_Conv()->bias()) {
-    int64_t tile = plan.loops().tile;
-    implementation_ = text("soap:winograd_", tile, "x", tile);
-  }
-
-  size_t scratchpadBytes() const override {
-    return source_.bytes() + result_.bytes() +
-           plan_.threads() * bytesOf(plan_.threadFloats());
-  }
-
-  std::vector<ConstantCopy> constantCopies() const override {
-    return {{1, layout(), bytesOf(plan_.weightFloats())}};
-  }
-
-  std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
-    auto bound = std::make_unique<BoundWinograd>(plan_);
-    char *temporary = hostAddress(binding.scratchpad);
-    Buffers &buffers = bound->buffers;
-    char *source = hostAddress(binding.operands[0]);
-    if (source_.differ()) {
-      bound->before.emplace(
-          memory(source_.own, dnnlEngine(), source),
-          memory(source_.channelsLast, dnnlEngine(), temporary));
-      source = temporary;
-      temporary += source_.bytes();
-    }
-    char *result = hostAddress(binding.results[0]);
-    if (result_.differ()) {
-      bound->after.emplace(
-          memory(result_.channelsLast, dnnlEngine(), temporary),
-          memory(result_.own, dnnlEngine(), result));
-      result = temporary;
-      temporary += result_.bytes();
-    }
-    bound->weights = transformed(binding);
-    buffers.source = reinterpret_cast<const float *>(source);
-    buffers.result = reinterpret_cast<float *>(result);
-    buffers.weights = static_cast<const float *>(bound->weights.get());
-    if (hasBias_)
-      buffers.bias =
-          reinterpret_cast<const float *>(hostAddress(binding.operands[2]));
-    buffers.scratch = reinterpret_cast<float *>(temporary);
-    return bound;
   }
 
 private:
-  std::string layout() const {
-    const WinogradShape &shape = plan_.shape();
-    return text(implementation_, ":", plan_.loops().width, ":", shape.groups,
-                ":", shape.filters, ":", shape.channels);
-  }
-
-  std::shared_ptr<void> transformed(const Binding &binding) const {
-    DevicePointer address = binding.operands[1];
-    if (SOAP_FAULT("winograd-weights-stale"))
-      address = DevicePointer();
-    if (auto known = binding.constants->find(address, layout()))
-      return known;
-    size_t bytes = bytesOf(plan_.weightFloats());
-    // All of them are read in every step, so large pages count.
-    std::shared_ptr<void> copy(allocatePages(bytes), [bytes](void *block) {
-      freePages(static_cast<char *>(block), bytes);
-    });
-    transformWeights(
-        plan_,
-        reinterpret_cast<const float *>(hostAddress(binding.operands[1])),
-        static_cast<float *>(copy.get()));
-    binding.constants->add(address, layout(), copy, bytes);
-    return copy;
-  }
-
-  WinogradPlan plan_;
-  Layouts source_, result_;
-  bool hasBias_;
+  const WinogradPlan plan_;
 };
 } // namespace
 
 std::unique_ptr<Kernel> runtime::makeWinogradKernel(const fb::Kernel &kernel,
                                                     const WinogradPlan &plan) {
-  return std::make_unique<WinogradKernel>(kernel, plan);
+  return makeChannelsLastKernel(kernel, std::make_shared<WinogradLoop>(plan));
 }
 
 std::unique_ptr<Kernel>

@@ -20,14 +20,19 @@
 #ifndef SOAP_LIB_RUNTIME_CPU_WINOGRADLOOPS_H
 #define SOAP_LIB_RUNTIME_CPU_WINOGRADLOOPS_H
 
+#include "CPU/VectorFollowers.h"
 #include <cstdint>
 
 namespace soap::runtime {
 
-/// What becomes of a result once it is summed up. Other followers of a
-/// convolution (an activation, a residual) would have their place here.
+/// What becomes of the results of a tile once they are summed up.
 struct WinogradFollowers {
-  const float *bias = nullptr; ///< Per filter; null: none.
+  VectorFollowers all;
+  /// The first of the filters among all channels of the result.
+  int64_t channel;
+  /// The first channel of every pixel of the tile, row by row, in the result;
+  /// of one beside it, any pixel that is inside.
+  const int64_t *places;
 };
 
 /// The loops for tiles of one size. `width`: floats of a vector. Filters are
@@ -62,7 +67,7 @@ struct WinogradLoops {
                           float *const *pixels);
 };
 
-#ifdef SOAP_WINOGRAD_X86
+#ifdef SOAP_VECTOR_LOOPS_X86
 /// @{ By side of the tile. AVX2 with FMA, and AVX-512 (F).
 extern const WinogradLoops winogradAVX2Of2, winogradAVX2Of4, winogradAVX512Of2,
     winogradAVX512Of4;

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CPU/WinogradPlan.h"
+#include "CPU/ChannelsLastKernel.h"
+#include "Followers.h"
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 
 using namespace soap;
 using namespace soap::runtime;
-
-static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 //===----------------------------------------------------------------------===//
 // Which convolutions
@@ -20,13 +20,15 @@ static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel) {
   const fb::Conv *op = kernel.op_as_Conv();
-  if (!op || !op->winograd() ||
-      items(kernel.operands()).size() != (op->bias() ? 3u : 2u))
+  auto operands = items(kernel.operands());
+  size_t own = operands.size() - followerOperands(kernel);
+  if (!op || !op->winograd() || own != (op->bias() ? 3u : 2u) ||
+      !hasVectorFollowers(kernel) ||
+      kernel.results()->Get(0)->element() != fb::ElementType::F32)
     return std::nullopt;
-  for (const auto *list : {kernel.operands(), kernel.results()})
-    for (const auto *type : items(list))
-      if (type->element() != fb::ElementType::F32)
-        return std::nullopt;
+  for (const auto *type : operands)
+    if (type->element() != fb::ElementType::F32)
+      return std::nullopt;
   Shape x = toVector(kernel.operands()->Get(0)->shape());
   Shape w = toVector(kernel.operands()->Get(1)->shape());
   Shape y = toVector(kernel.results()->Get(0)->shape());
@@ -60,7 +62,7 @@ std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel) {
 }
 
 std::vector<const WinogradLoops *> runtime::winogradLoops() {
-#ifdef SOAP_WINOGRAD_X86
+#ifdef SOAP_VECTOR_LOOPS_X86
   auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   auto reaches = [&](dnnl::cpu_isa isa) {
     return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);

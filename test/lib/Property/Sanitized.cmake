@@ -45,7 +45,7 @@ function(soap_sanitize_runtime folder sanitizers)
   # Loops in vectors are those of the backend itself: instrumented, they take
   # minutes to compile.
   target_link_libraries(soap-${folder}-SOAPBackendCPU PRIVATE
-    soap-${folder}-SOAPRuntime SOAPRuntimeSchema SOAPWinogradLoops
+    soap-${folder}-SOAPRuntime SOAPRuntimeSchema SOAPVectorLoops
     oneDNN::oneDNN ${CMAKE_DL_LIBS})
 endfunction()
 

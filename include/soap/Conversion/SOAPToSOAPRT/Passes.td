@@ -64,6 +64,41 @@ def ConvertSOAPToSOAPRTPass
   ];
 }
 
+def JoinReshapesPass : Pass<"soaprt-join-reshapes", "::mlir::ModuleOp"> {
+  let summary = "Let transpositions of channels read and write what is reshaped";
+  let description = [{
+    The channel shuffle of a ShuffleNet splits channels into groups, exchanges
+    groups and their members, and makes channels of both again: a transposition
+    between two reshapes, which are views. Its launch becomes one that reads what
+    the first view is of, and writes what the second one shows: views keep what
+    they are of row-major, these buffers may have channels last.
+
+    - The transposition exchanges dims 1 and 2, which are dim 1 of what is
+      viewed, and its result is read through such views alone.
+    - Parts of sums, and what is kept from step to step, stay as they are.
+    - Its kernel has the reshapes in its body, and the key that it had. The
+      tensors between them have no tile any more.
+
+    Expects the result of convert-soap-to-soaprt, before
+    soaprt-assign-layouts. Adds no row.
+
+    Before:
+    ```mlir
+    %v = soaprt.view %x[0] : <1x12x7x7xf32, activations> -> <1x3x4x7x7xf32, activations>
+    %w = soaprt.view %b[0] : <1x4x3x7x7xf32, activations> -> <1x12x7x7xf32, activations>
+    %t = soaprt.launch "shuffle" @k0(%v : …) to (%b : …)
+    ```
+    After:
+    ```mlir
+    %t = soaprt.launch "shuffle" @k1(%x : …) to (%y : …)
+    ```
+  }];
+  let dependentDialects = ["::soap::soaprt::SOAPRTDialect"];
+  let statistics = [
+    Statistic<"numJoined", "joined", "Number of transpositions without views">
+  ];
+}
+
 def AssignLayoutsPass : Pass<"soaprt-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "Choose the order in which elements of buffers lie";
   let description = [{
@@ -74,8 +109,9 @@ def AssignLayoutsPass : Pass<"soaprt-assign-layouts", "::mlir::ModuleOp"> {
 
     - Library kernels say what they like (`Target::getChannelsLast`); one whose
       first operand or result has another order reorders it in every run.
-    - Kernels per element run in either order, if their operands and their result
-      have the same one; vectors along the channels stay as they are.
+    - Kernels per element and channel shuffles (`soaprt-join-reshapes`) run in
+      either order, if their operands and their result have the same one; vectors
+      along the channels stay as they are.
     - Copies of boxes may read one order and write the other.
     - What other kernels, views, transfers, collectives, feeds, drains, loads and
       `soaprt.init` touch stays row-major.

@@ -97,20 +97,28 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
+Operation *KernelOp::getAnchor() {
+  for (Operation &op : getBlock().without_terminator())
+    if (!isa<nn::ReshapeOp>(op))
+      return &op;
+  return &getBlock().front();
+}
+
 /// Each operation behind the first one reads the result of the one before it.
-static LogicalResult verifyFollowers(KernelOp kernel) {
-  Operation *last = kernel.getAnchor();
-  for (Operation &follower : kernel.getFollowers()) {
-    if (kernel.getNative())
-      return kernel.emitOpError("expected one operation in a native kernel, "
-                                "got: another one, ")
-             << follower.getName();
-    if (last->getNumResults() != 1 || follower.getNumResults() != 1 ||
-        !llvm::is_contained(follower.getOperands(), last->getResult(0)))
+static LogicalResult verifyChain(KernelOp kernel) {
+  Operation *last = nullptr;
+  for (Operation &op : kernel.getBlock().without_terminator()) {
+    if (kernel.getNative() && &op != kernel.getAnchor() &&
+        !isa<nn::ReshapeOp>(op))
+      return kernel.emitOpError("expected one operation and reshapes in a "
+                                "native kernel, got: another one, ")
+             << op.getName();
+    if (last && (last->getNumResults() != 1 || op.getNumResults() != 1 ||
+                 !llvm::is_contained(op.getOperands(), last->getResult(0))))
       return kernel.emitOpError("expected ")
-             << follower.getName()
+             << op.getName()
              << " to read the one result of the operation before it";
-    last = &follower;
+    last = &op;
   }
   return success();
 }
@@ -152,8 +160,7 @@ LogicalResult KernelOp::verify() {
              << " operands and results as channels_last, got: " << number;
     last = number;
   }
-  return failure(failed(verifyFollowers(*this)) ||
-                 failed(verifyInPlace(*this)));
+  return failure(failed(verifyChain(*this)) || failed(verifyInPlace(*this)));
 }
 
 TypeRange KernelOp::getResultTypes() {

@@ -87,7 +87,8 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     several kernels may have one key. `channels_last`: the operands, and behind
     them the results, of which launches have buffers with channels last, by
     number. `in_place`: the number of an operand in whose place the result is, in
-    every launch.
+    every launch. Around the operation of a native kernel reshapes may stand
+    (`soaprt-join-reshapes`), which the kernel need not do: no byte moves.
 
     Example:
     ```mlir
@@ -103,8 +104,8 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
     - the body computes something and ends in `soaprt.yield`
     - `index`, `sizes` and `flops` are 0 or larger
     - `channels_last` are ascending numbers of operands and results
-    - of several operations, the kernel is not native, and each behind the first
-      reads the result of the one before it
+    - of several operations, each behind the first reads the result of the one
+      before it, and those of a native kernel are reshapes, but for one
     - `in_place` is the number of an operand of the type of the one result
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key,
@@ -120,11 +121,12 @@ def SOAPRT_KernelOp : SOAPRT_Op<"kernel", [
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
     ::mlir::TypeRange getResultTypes();
-    /// The first op of the body: the nn op.
-    ::mlir::Operation *getAnchor() { return &getBlock().front(); }
-    /// The operations per element behind it.
+    /// The nn op: the first op of the body that is no reshape.
+    ::mlir::Operation *getAnchor();
+    /// The operations behind it: per element, or reshapes.
     ::llvm::iterator_range<::mlir::Block::iterator> getFollowers() {
-      return ::llvm::drop_begin(getBlock().without_terminator());
+      return {++::mlir::Block::iterator(getAnchor()),
+              getBlock().without_terminator().end()};
     }
   }];
 }

@@ -1,0 +1,225 @@
+//===- ChannelsLastKernel.cpp - Convolutions with channels last -----------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPU/ChannelsLastKernel.h"
+#include "Backend/HostMemory.h"
+#include "CPU/DnnlKernel.h"
+#include "Followers.h"
+#include "soap/Testing/PlantedFault.h"
+#include <algorithm>
+#include <optional>
+
+using namespace soap;
+using namespace soap::runtime;
+using dnnl::memory;
+
+//===----------------------------------------------------------------------===//
+// Followers
+//===----------------------------------------------------------------------===//
+
+static std::optional<VectorFollower::Kind> vectorKind(fb::FollowerKind kind) {
+  switch (kind) {
+  case fb::FollowerKind::Relu:
+    return VectorFollower::Relu;
+  case fb::FollowerKind::Clip:
+    return VectorFollower::Clip;
+  case fb::FollowerKind::Add:
+    return VectorFollower::Add;
+  case fb::FollowerKind::Subtract:
+    return VectorFollower::Subtract;
+  case fb::FollowerKind::Multiply:
+    return VectorFollower::Multiply;
+  case fb::FollowerKind::Gelu:
+  case fb::FollowerKind::GeluTanh:
+    break;
+  }
+  return std::nullopt;
+}
+
+bool runtime::hasVectorFollowers(const fb::Kernel &kernel) {
+  for (const fb::Follower *follower : items(kernel.followers()))
+    if (!vectorKind(follower->kind()))
+      return false;
+  return true;
+}
+
+static VectorFollower::Reads readsOf(const fb::Kernel &kernel,
+                                     const fb::Follower &follower) {
+  if (!hasOperand(follower.kind()))
+    return VectorFollower::Nothing;
+  Shape shape = toVector(kernel.operands()->Get(follower.operand())->shape());
+  if (shape == toVector(kernel.results()->Get(0)->shape()))
+    return VectorFollower::Whole;
+  return elementCount(shape) == 1 ? VectorFollower::One
+                                  : VectorFollower::Channel;
+}
+
+namespace {
+/// A follower, with the number of the operand that it reads, if any.
+struct BoundFollower {
+  VectorFollower follower;
+  size_t operand;
+};
+
+/// A tensor that is reordered in every run.
+struct Reordering {
+  memory from, to;
+  dnnl::reorder primitive;
+
+  Reordering(const memory &source, const memory &target)
+      : from(source), to(target),
+        primitive(dnnl::reorder::primitive_desc(source, target)) {}
+  void run() { primitive.execute(dnnlStream(), from, to); }
+};
+
+/// How a tensor lies in its buffer, and with channels last.
+struct Layouts {
+  memory::desc own, channelsLast;
+
+  explicit Layouts(const fb::TensorType &type)
+      : own(orderedDesc(type)), channelsLast(channelsLastDesc(type)) {}
+  bool differ() const { return own != channelsLast; }
+  /// Of the reordered tensor, if there is one.
+  size_t bytes() const { return differ() ? alignedBytes(own.get_size()) : 0; }
+};
+
+class BoundChannelsLast final : public BoundKernel {
+public:
+  explicit BoundChannelsLast(std::shared_ptr<const ChannelsLastLoop> shared)
+      : loop(std::move(shared)) {}
+
+  void enqueue(Stream &) override {
+    for (Reordering &reordering : before)
+      reordering.run();
+    loop->run(buffers);
+    if (after)
+      after->run();
+  }
+
+  const std::shared_ptr<const ChannelsLastLoop> loop;
+  ChannelsLastBuffers buffers;
+  std::vector<VectorFollower> steps;
+  std::shared_ptr<void> weights;
+  std::vector<Reordering> before;
+  std::optional<Reordering> after;
+};
+
+class ChannelsLastKernel final : public Kernel {
+public:
+  ChannelsLastKernel(const fb::Kernel &kernel,
+                     std::shared_ptr<const ChannelsLastLoop> loop)
+      : loop_(std::move(loop)), source_(*kernel.operands()->Get(0)),
+        result_(*kernel.results()->Get(0)),
+        hasBias_(kernel.op_as_Conv()->bias()) {
+    implementation_ = loop_->name();
+    for (const fb::Follower *follower : items(kernel.followers()))
+      steps_.push_back(
+          {{*vectorKind(follower->kind()), readsOf(kernel, *follower),
+            follower->alpha(), follower->beta(), nullptr},
+           follower->operand()});
+  }
+
+  size_t scratchpadBytes() const override {
+    size_t bytes =
+        source_.bytes() + result_.bytes() + bytesOf(loop_->scratchFloats());
+    for (const BoundFollower &step : steps_)
+      if (isReordered(step))
+        bytes += result_.bytes();
+    return bytes;
+  }
+
+  std::vector<ConstantCopy> constantCopies() const override {
+    return {{1, loop_->weightsLayout(), bytesOf(loop_->weightFloats())}};
+  }
+
+  std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
+    auto bound = std::make_unique<BoundChannelsLast>(loop_);
+    char *temporary = hostAddress(binding.scratchpad);
+    auto take = [&](const Layouts &layouts) {
+      char *place = temporary;
+      temporary += layouts.bytes();
+      return place;
+    };
+    ChannelsLastBuffers &buffers = bound->buffers;
+    char *source = hostAddress(binding.operands[0]);
+    if (source_.differ())
+      source = reorder(*bound, source_, source, take(source_));
+    char *result = hostAddress(binding.results[0]);
+    if (result_.differ()) {
+      char *own = result;
+      result = take(result_);
+      bound->after.emplace(memory(result_.channelsLast, dnnlEngine(), result),
+                           memory(result_.own, dnnlEngine(), own));
+    }
+    for (const BoundFollower &step : steps_) {
+      VectorFollower &follower = bound->steps.emplace_back(step.follower);
+      if (follower.reads == VectorFollower::Nothing)
+        continue;
+      char *values = hostAddress(binding.operands[step.operand]);
+      if (isReordered(step))
+        values = reorder(*bound, result_, values, take(result_));
+      follower.values = reinterpret_cast<const float *>(values);
+    }
+    bound->weights = packed(binding);
+    buffers.source = reinterpret_cast<const float *>(source);
+    buffers.result = reinterpret_cast<float *>(result);
+    buffers.weights = static_cast<const float *>(bound->weights.get());
+    buffers.scratch = reinterpret_cast<float *>(temporary);
+    if (hasBias_)
+      buffers.followers.bias =
+          reinterpret_cast<const float *>(hostAddress(binding.operands[2]));
+    buffers.followers.steps = bound->steps.data();
+    buffers.followers.count = static_cast<int64_t>(bound->steps.size());
+    return bound;
+  }
+
+private:
+  static size_t bytesOf(int64_t floats) {
+    return alignedBytes(static_cast<size_t>(floats) * sizeof(float));
+  }
+
+  /// What lies as the result does is reordered where the result is.
+  bool isReordered(const BoundFollower &step) const {
+    return step.follower.reads == VectorFollower::Whole && result_.differ();
+  }
+
+  static char *reorder(BoundChannelsLast &bound, const Layouts &layouts,
+                       char *from, char *to) {
+    bound.before.emplace_back(memory(layouts.own, dnnlEngine(), from),
+                              memory(layouts.channelsLast, dnnlEngine(), to));
+    return to;
+  }
+
+  std::shared_ptr<void> packed(const Binding &binding) const {
+    DevicePointer address = binding.operands[1];
+    if (SOAP_FAULT("winograd-weights-stale"))
+      address = DevicePointer();
+    std::string layout = loop_->weightsLayout();
+    if (auto known = binding.constants->find(address, layout))
+      return known;
+    size_t bytes = bytesOf(loop_->weightFloats());
+    // All of them are read in every step, so large pages count.
+    std::shared_ptr<void> copy = binding.constants->allocate(bytes);
+    loop_->packWeights(
+        reinterpret_cast<const float *>(hostAddress(binding.operands[1])),
+        static_cast<float *>(copy.get()));
+    binding.constants->add(address, layout, copy, bytes);
+    return copy;
+  }
+
+  std::shared_ptr<const ChannelsLastLoop> loop_;
+  Layouts source_, result_;
+  bool hasBias_;
+  std::vector<BoundFollower> steps_;
+};
+} // namespace
+
+std::unique_ptr<Kernel>
+runtime::makeChannelsLastKernel(const fb::Kernel &kernel,
+                                std::shared_ptr<const ChannelsLastLoop> loop) {
+  return std::make_unique<ChannelsLastKernel>(kernel, std::move(loop));
+}

@@ -1,0 +1,56 @@
+//===- ChannelsLastKernel.h - Convolutions with channels last ---*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What our own convolutions share: tensors that are row-major are reordered in
+// every run, constant weights are packed when a kernel is bound, and followers
+// are applied inside of the loops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_CPU_CHANNELSLASTKERNEL_H
+#define SOAP_LIB_RUNTIME_CPU_CHANNELSLASTKERNEL_H
+
+#include "CPU/CPUKernels.h"
+#include "CPU/VectorFollowers.h"
+
+namespace soap::runtime {
+
+/// Tensors with channels last, and what else a loop works on.
+struct ChannelsLastBuffers {
+  const float *source = nullptr, *weights = nullptr; ///< Packed weights.
+  float *result = nullptr, *scratch = nullptr;
+  VectorFollowers followers; ///< With the bias.
+};
+
+/// A convolution of tensors with channels last. It belongs to a kernel and to
+/// all launches of it.
+class ChannelsLastLoop {
+public:
+  virtual ~ChannelsLastLoop() = default;
+
+  /// The name of the implementation.
+  virtual std::string name() const = 0;
+  /// Equal for equal packed weights of one operand.
+  virtual std::string weightsLayout() const = 0;
+  virtual int64_t weightFloats() const = 0;
+  virtual void packWeights(const float *weights, float *to) const = 0;
+  /// Of scratch memory, on all threads.
+  virtual int64_t scratchFloats() const = 0;
+  virtual void run(const ChannelsLastBuffers &buffers) const = 0;
+};
+
+/// Whether loops apply all followers of a kernel.
+bool hasVectorFollowers(const fb::Kernel &kernel);
+
+/// The kernel of a convolution with constant weights, whose followers are such.
+std::unique_ptr<Kernel>
+makeChannelsLastKernel(const fb::Kernel &kernel,
+                       std::shared_ptr<const ChannelsLastLoop> loop);
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_CPU_CHANNELSLASTKERNEL_H

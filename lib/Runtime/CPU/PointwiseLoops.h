@@ -1,0 +1,58 @@
+//===- PointwiseLoops.h - Loops of pointwise convolutions -------*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With channels last, a group of a pointwise convolution is a product of
+// matrices whose rows lie as far apart as pixels do. PointwiseLoops.inc has the
+// loops, compiled once per kind of processor.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_LIB_RUNTIME_CPU_POINTWISELOOPS_H
+#define SOAP_LIB_RUNTIME_CPU_POINTWISELOOPS_H
+
+#include "CPU/VectorFollowers.h"
+
+namespace soap::runtime {
+
+/// Pixels of a group that lie at equal distances: result[rows, filters] =
+/// source[rows, depth] times the weights.
+struct PointwiseRun {
+  int64_t rows, depth, filters;
+  const float *source; ///< The first channel of the group.
+  int64_t sourceRow;   ///< Floats between two pixels.
+  float *result;       ///< The whole tensor.
+  int64_t resultRow;
+  int64_t place;   ///< The first channel of the first pixel in `result`.
+  int64_t channel; ///< The first filter of the group among all channels.
+  const float *weights;
+  VectorFollowers followers;
+};
+
+/// `width`: floats of a vector. Filters are dealt out to panels of two vectors,
+/// the first of which may have one. The last vector ends with the last filter;
+/// of fewer filters than it has elements, the others are zeros.
+struct PointwiseLoops {
+  int64_t width;
+
+  /// Floats of the packed weights of a group.
+  int64_t packedFloats(int64_t filters, int64_t depth) const {
+    return (filters + width - 1) / width * width * depth;
+  }
+  /// The weights [filters, depth] of a group in panels, each as [depth, filters
+  /// of the panel].
+  void (*pack)(const float *weights, int64_t filters, int64_t depth, float *to);
+  void (*run)(const PointwiseRun &run);
+};
+
+#ifdef SOAP_VECTOR_LOOPS_X86
+/// AVX2 with FMA, and AVX-512 (F).
+extern const PointwiseLoops pointwiseAVX2, pointwiseAVX512;
+#endif
+
+} // namespace soap::runtime
+
+#endif // SOAP_LIB_RUNTIME_CPU_POINTWISELOOPS_H

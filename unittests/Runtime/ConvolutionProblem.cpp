@@ -1,0 +1,282 @@
+//===- ConvolutionProblem.cpp - Convolutions for loops of our own ---------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ConvolutionProblem.h"
+#include "Followers.h"
+#include "NoStream.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace soap;
+using namespace soap::runtime;
+using namespace soap::test;
+using Kind = fb::FollowerKind;
+
+Guarded::Guarded(size_t bytes)
+    : floats_((bytes + 63) / 64 * 16 + 32,
+              std::numeric_limits<float>::quiet_NaN()) {
+  auto address = reinterpret_cast<uintptr_t>(floats_.data());
+  begin_ = floats_.data() + (64 - address % 64) % 64 / sizeof(float);
+  size_ = bytes / sizeof(float);
+  std::fill(begin_ + size_, begin_ + size_ + 8, 12345.0F);
+}
+
+bool Guarded::isIntact() const {
+  return std::all_of(begin_ + size_, begin_ + size_ + 8,
+                     [](float value) { return value == 12345.0F; });
+}
+
+ConvolutionProblem::ConvolutionProblem(const Shape &x, int64_t filters,
+                                       int64_t groups, bool bias,
+                                       const Window &window, uint32_t seed) {
+  conv.strides = window.strides;
+  conv.dilations = {1, 1};
+  conv.pads_lo = window.low;
+  conv.pads_hi = window.high;
+  conv.groups = groups;
+  conv.bias = bias;
+  result = {x[0], filters};
+  for (size_t d = 0; d != 2; ++d)
+    result.push_back(
+        (x[2 + d] + window.low[d] + window.high[d] - window.kernel[d]) /
+            window.strides[d] +
+        1);
+  std::vector<Shape> shapes = {
+      x, {filters, x[1] / groups, window.kernel[0], window.kernel[1]}};
+  if (bias)
+    shapes.push_back({filters});
+  for (const Shape &shape : shapes)
+    operands.emplace_back(shape, randomFloats(count(shape), seed++));
+}
+
+void ConvolutionProblem::follow(Kind kind, const Shape &shape, bool inPlace) {
+  fb::FollowerT follower;
+  follower.kind = kind;
+  follower.in_place = inPlace;
+  if (kind == Kind::Clip) {
+    follower.alpha = -0.25F;
+    follower.beta = 0.5F;
+  }
+  if (hasOperand(kind)) {
+    follower.operand = static_cast<uint32_t>(operands.size());
+    operands.emplace_back(shape,
+                          randomFloats(count(shape), 100 + follower.operand));
+  }
+  followers.push_back(follower);
+}
+
+void ConvolutionProblem::followAtRandom(std::mt19937 &random) {
+  auto draw = [&](int high) {
+    return std::uniform_int_distribution<int>(0, high)(random);
+  };
+  if (draw(2) == 0)
+    follow(Kind::Add, result, /*inPlace=*/true);
+  for (int rest = draw(2); rest != 0; --rest) {
+    Kind kind = std::array{Kind::Relu, Kind::Clip, Kind::Add, Kind::Subtract,
+                           Kind::Multiply}[static_cast<size_t>(draw(4))];
+    follow(kind, std::array{result, Shape{1, result[1], 1, 1},
+                            Shape{}}[static_cast<size_t>(draw(2))]);
+  }
+}
+
+static double applied(const fb::FollowerT &step, double y, double o) {
+  switch (step.kind) {
+  case Kind::Relu:
+    return std::max(y, 0.0);
+  case Kind::Clip:
+    return std::min(std::max(y, double(step.alpha)), double(step.beta));
+  case Kind::Add:
+    return y + o;
+  case Kind::Subtract:
+    return y - o;
+  case Kind::Multiply:
+    return y * o;
+  default:
+    return NAN;
+  }
+}
+
+/// The sum of a window, by definition; reference() takes long.
+static double windowSum(const ConvolutionProblem &problem, const Shape &at,
+                        int64_t firstChannel) {
+  const Tensor &x = problem.operands[0], &w = problem.operands[1];
+  double sum = 0;
+  for (int64_t c = 0; c != w.shape[1]; ++c)
+    for (int64_t i = 0; i != w.shape[2]; ++i)
+      for (int64_t j = 0; j != w.shape[3]; ++j) {
+        int64_t row = at[2] * problem.conv.strides[0] + i -
+                      problem.conv.pads_lo[0],
+                column = at[3] * problem.conv.strides[1] + j -
+                         problem.conv.pads_lo[1];
+        if (row >= 0 && row < x.shape[2] && column >= 0 && column < x.shape[3])
+          sum +=
+              x.values[static_cast<size_t>(
+                  ((at[0] * x.shape[1] + firstChannel + c) * x.shape[2] + row) *
+                      x.shape[3] +
+                  column)] *
+              w.values[static_cast<size_t>(
+                  ((at[1] * w.shape[1] + c) * w.shape[2] + i) * w.shape[3] +
+                  j)];
+      }
+  return sum;
+}
+
+Tensor ConvolutionProblem::expected() const {
+  Tensor y(result);
+  size_t number = 0;
+  int64_t filters = result[1] / conv.groups;
+  forEachIndex(result, [&](const Shape &at) {
+    double bias =
+        conv.bias ? operands[2].values[static_cast<size_t>(at[1])] : 0;
+    y.values[number++] =
+        bias + windowSum(*this, at, at[1] / filters * operands[1].shape[1]);
+  });
+  for (const fb::FollowerT &step : followers) {
+    size_t i = 0;
+    forEachIndex(result, [&](const Shape &at) {
+      double o = 0;
+      if (hasOperand(step.kind)) {
+        const Tensor &other = operands[step.operand];
+        o = other.values[other.shape == result     ? i
+                         : other.values.size() > 1 ? at[1]
+                                                   : 0];
+      }
+      y.values[i] = applied(step, y.values[i], o);
+      ++i;
+    });
+  }
+  return y;
+}
+
+flatbuffers::DetachedBuffer ConvolutionProblem::table() const {
+  fb::KernelT table;
+  table.key = "conv";
+  table.op.Set(fb::ConvT(conv));
+  auto add = [](auto &list, const Shape &shape, bool last) {
+    auto type = std::make_unique<fb::TensorTypeT>();
+    type->shape = shape;
+    if (last)
+      type->order = fb::ElementOrder::ChannelsLast;
+    list.push_back(std::move(type));
+  };
+  for (const Tensor &operand : operands) {
+    bool isSource = table.operands.empty();
+    bool isWhole = table.operands.size() >= own() && operand.shape == result;
+    add(table.operands, operand.shape,
+        (isSource && sourceLast) || (isWhole && resultLast));
+  }
+  add(table.results, result, resultLast);
+  for (const fb::FollowerT &follower : followers)
+    table.followers.push_back(std::make_unique<fb::FollowerT>(follower));
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Kernel::Pack(builder, &table));
+  return builder.Release();
+}
+
+std::string ConvolutionProblem::toString() const {
+  std::string text = "source " + runtime::toString(operands[0].shape) +
+                     ", weights " + runtime::toString(operands[1].shape) +
+                     ", result " + runtime::toString(result) + ", groups " +
+                     std::to_string(conv.groups) + ", pads " +
+                     runtime::toString(conv.pads_lo) + " " +
+                     runtime::toString(conv.pads_hi) + ", strides " +
+                     runtime::toString(conv.strides) + ", channels last " +
+                     std::to_string(sourceLast) + std::to_string(resultLast);
+  for (const fb::FollowerT &follower : followers)
+    text += std::string(", ") + fb::EnumNameFollowerKind(follower.kind) +
+            (hasOperand(follower.kind)
+                 ? runtime::toString(operands[follower.operand].shape)
+                 : "") +
+            (follower.in_place ? " in place" : "");
+  return text;
+}
+
+/// Calls body(place with channels last, or row-major; place row-major) for all
+/// elements.
+template <typename Body>
+static void forEachPlace(const Shape &shape, bool last, const Body &body) {
+  size_t i = 0;
+  forEachIndex(shape, [&](const Shape &index) {
+    body(last ? static_cast<size_t>(
+                    ((index[0] * shape[2] + index[2]) * shape[3] + index[3]) *
+                        shape[1] +
+                    index[1])
+              : i,
+         i);
+    ++i;
+  });
+}
+
+static void write(const Tensor &tensor, bool last, float *to) {
+  forEachPlace(tensor.shape, last, [&](size_t place, size_t i) {
+    to[place] = static_cast<float>(tensor.values[i]);
+  });
+}
+
+Tensor test::runProblem(const ConvolutionProblem &problem,
+                        const MakeKernel &make, Session *given) {
+  Session fresh;
+  Session &session = given ? *given : fresh;
+  auto table = problem.table();
+  const auto &row = *flatbuffers::GetRoot<fb::Kernel>(table.data());
+  auto kernel = make(row);
+  Tensor result(problem.result);
+  Guarded made(result.values.size() * 4), scratch(kernel->scratchpadBytes());
+  Binding binding;
+  const Tensor *place = nullptr;
+  auto orders = row.operands();
+  for (uint32_t i = 0; i != problem.operands.size(); ++i) {
+    const Tensor &operand = problem.operands[i];
+    bool last = orders->Get(i)->order() == fb::ElementOrder::ChannelsLast;
+    bool inPlace = false;
+    for (const fb::FollowerT &follower : problem.followers)
+      inPlace |= follower.in_place && follower.operand == i;
+    if (inPlace) {
+      place = &operand;
+      binding.operands.push_back(made.pointer());
+      continue;
+    }
+    auto memory = std::make_unique<Guarded>(operand.values.size() * 4);
+    write(operand, last, memory->data());
+    binding.operands.push_back(memory->pointer());
+    session.operands.push_back(std::move(memory));
+  }
+  binding.results = {made.pointer()};
+  binding.scratchpad = scratch.pointer();
+  binding.constants = &session.constants;
+  size_t before = session.constants.bytes();
+  auto bound = kernel->bind(binding);
+  size_t promised = 0;
+  for (const ConstantCopy &copy : kernel->constantCopies())
+    promised += copy.bytes;
+  EXPECT_EQ(session.constants.bytes(), before + promised);
+  // Weights are read from their copy alone.
+  std::memset(hostAddress(binding.operands[1]), 255,
+              problem.operands[1].values.size() * 4);
+  NoStream stream;
+  for (int step = 0; step != 2; ++step) {
+    if (place)
+      write(*place, problem.resultLast, made.data());
+    bound->enqueue(stream);
+  }
+  EXPECT_TRUE(scratch.isIntact() && made.isIntact());
+  forEachPlace(result.shape, problem.resultLast, [&](size_t at, size_t i) {
+    result.values[i] = made.data()[at];
+  });
+  return result;
+}
+
+double test::errorOf(const Tensor &got, const Tensor &expected) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i != got.values.size(); ++i) {
+    difference += std::pow(got.values[i] - expected.values[i], 2);
+    norm += std::pow(expected.values[i], 2);
+  }
+  return norm > 0 ? std::sqrt(difference / norm) : difference;
+}

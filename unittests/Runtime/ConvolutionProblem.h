@@ -1,0 +1,83 @@
+//===- ConvolutionProblem.h - Convolutions for loops of our own -*- C++ -*-===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SOAP_UNITTESTS_RUNTIME_CONVOLUTIONPROBLEM_H
+#define SOAP_UNITTESTS_RUNTIME_CONVOLUTIONPROBLEM_H
+
+#include "Backend/Kernel.h"
+#include "Reference.h"
+#include <random>
+
+namespace soap::test {
+
+/// Memory that is NaN at first, and is looked at behind its end.
+class Guarded {
+public:
+  explicit Guarded(size_t bytes);
+  float *data() { return begin_; }
+  runtime::DevicePointer pointer() {
+    return runtime::DevicePointer(reinterpret_cast<char *>(begin_));
+  }
+  bool isIntact() const;
+
+private:
+  std::vector<float> floats_;
+  float *begin_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// What the launches of a device share.
+struct Session {
+  runtime::ConstantCache constants;
+  std::vector<std::unique_ptr<Guarded>> operands;
+};
+
+/// The window of a convolution over two dims.
+struct Window {
+  std::vector<int64_t> kernel, strides, low, high;
+};
+
+/// A convolution with its operands, and what follows it.
+struct ConvolutionProblem {
+  fb::ConvT conv;
+  std::vector<fb::FollowerT> followers;
+  std::vector<Tensor> operands; ///< Those of followers come last.
+  Shape result;
+  /// Whether source and result have channels last.
+  bool sourceLast = false, resultLast = false;
+
+  ConvolutionProblem(const Shape &x, int64_t filters, int64_t groups, bool bias,
+                     const Window &window, uint32_t seed);
+
+  /// Appends a follower with a random operand of `shape`, if it has one.
+  void follow(fb::FollowerKind kind, const Shape &shape = {},
+              bool inPlace = false);
+  /// Appends up to three of any kind that loops know.
+  void followAtRandom(std::mt19937 &random);
+
+  /// Operands of the convolution alone.
+  size_t own() const { return conv.bias ? 3 : 2; }
+  /// The result, in double.
+  Tensor expected() const;
+  flatbuffers::DetachedBuffer table() const;
+  std::string toString() const;
+};
+
+using MakeKernel =
+    std::function<std::unique_ptr<runtime::Kernel>(const fb::Kernel &)>;
+
+/// Runs the kernel that `make` makes of the table twice, where it does not
+/// overwrite what it reads, and returns the result, row-major.
+Tensor runProblem(const ConvolutionProblem &problem, const MakeKernel &make,
+                  Session *given = nullptr);
+
+/// The norm of the difference, relative to that of `expected`.
+double errorOf(const Tensor &got, const Tensor &expected);
+
+} // namespace soap::test
+
+#endif // SOAP_UNITTESTS_RUNTIME_CONVOLUTIONPROBLEM_H

@@ -1,0 +1,147 @@
+//===- PointwiseTest.cpp - Grouped pointwise convolutions -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPU/PointwiseKernel.h"
+#include "CPU/Threads.h"
+#include "ConvolutionProblem.h"
+#include <gtest/gtest.h>
+
+using namespace soap;
+using namespace soap::runtime;
+using namespace soap::test;
+
+namespace soap::runtime {
+/// Of PointwiseWide.cpp.
+extern const PointwiseLoops pointwiseWide;
+} // namespace soap::runtime
+
+/// All loops that can run here.
+static std::vector<const PointwiseLoops *> allLoops() {
+  std::vector<const PointwiseLoops *> loops = {&pointwiseWide};
+  if (const PointwiseLoops *own = pointwiseLoops())
+    loops.push_back(own);
+  return loops;
+}
+
+static Tensor run(const ConvolutionProblem &problem,
+                  const PointwiseLoops &loops, size_t threads) {
+  useThreads(threads);
+  Tensor result = runProblem(problem, [&](const fb::Kernel &row) {
+    std::optional<PointwiseShape> shape = pointwiseShape(row);
+    EXPECT_TRUE(shape) << problem.toString();
+    return makePointwiseKernel(row, *shape, loops, threads);
+  });
+  useThreads(1);
+  return result;
+}
+
+// Any shapes, strides, groups, followers, orders, vectors and numbers of
+// threads. The last rounds have work for several threads.
+TEST(Pointwise, RandomShapes) {
+  std::mt19937 random(20261124);
+  auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  for (int round = 0; round != 40; ++round) {
+    bool large = round >= 36;
+    int64_t groups = large ? 2 : draw(1, 4);
+    std::vector<int64_t> strides = {1, 1};
+    if (draw(0, 2) == 0)
+      strides = {draw(1, 3), draw(1, 3)};
+    int64_t least = large ? 40 : 1, most = large ? 60 : 45;
+    Shape x = {draw(1, 2), groups * draw(least, most), draw(1, 9),
+               large ? 150 : draw(1, 19)};
+    ConvolutionProblem problem(x, groups * draw(least, most), groups,
+                               draw(0, 1), {{1, 1}, strides, {0, 0}, {0, 0}},
+                               static_cast<uint32_t>(round));
+    problem.followAtRandom(random);
+    problem.sourceLast = draw(0, 1);
+    problem.resultLast = draw(0, 1);
+    Tensor expected = problem.expected();
+    auto threads = static_cast<size_t>(draw(1, 3));
+    for (const PointwiseLoops *loops : allLoops())
+      ASSERT_LT(errorOf(run(problem, *loops, threads), expected), 1e-5)
+          << "round " << round << ", vectors of " << loops->width << ", "
+          << threads << " threads, " << problem.toString();
+  }
+}
+
+static ConvolutionProblem grouped(int64_t channels, int64_t filters,
+                                  int64_t groups) {
+  ConvolutionProblem problem({1, channels, 6, 5}, filters, groups, true,
+                             {{1, 1}, {1, 1}, {0, 0}, {0, 0}}, 1);
+  problem.sourceLast = problem.resultLast = true;
+  return problem;
+}
+
+static bool isTaken(const ConvolutionProblem &problem,
+                    bool constantWeights = true) {
+  auto table = problem.table();
+  return makePointwiseKernel(*flatbuffers::GetRoot<fb::Kernel>(table.data()),
+                             {false, constantWeights, true}) != nullptr;
+}
+
+// Our own loops are for groups with channels last, where windows are pixels of
+// the source and weights do not change.
+TEST(Pointwise, WhereItIsTaken) {
+  if (!pointwiseLoops())
+    GTEST_SKIP() << "the processor has no loops";
+  EXPECT_TRUE(isTaken(grouped(136, 136, 4)));
+  EXPECT_TRUE(isTaken(grouped(24, 112, 4)));
+  EXPECT_FALSE(isTaken(grouped(136, 136, 1))); // oneDNN's are as fast.
+  EXPECT_FALSE(isTaken(grouped(64, 64, 64)));  // Vectors are nearly empty.
+  EXPECT_FALSE(isTaken(grouped(136, 136, 4), /*constantWeights=*/false));
+  ConvolutionProblem other = grouped(136, 136, 4);
+  other.sourceLast = false;
+  EXPECT_TRUE(isTaken(other));
+  other.resultLast = false;
+  EXPECT_FALSE(isTaken(other)); // oneDNN multiplies as it is.
+  other = grouped(136, 136, 4);
+  other.follow(fb::FollowerKind::Gelu);
+  EXPECT_FALSE(isTaken(other));
+  ConvolutionProblem wide({1, 136, 6, 5}, 136, 4, true,
+                          {{3, 3}, {1, 1}, {1, 1}, {1, 1}}, 1);
+  wide.sourceLast = wide.resultLast = true;
+  EXPECT_FALSE(isTaken(wide));
+  ConvolutionProblem padded({1, 136, 6, 5}, 136, 4, true,
+                            {{1, 1}, {1, 1}, {0, 0}, {0, 1}}, 1);
+  padded.sourceLast = padded.resultLast = true;
+  EXPECT_FALSE(isTaken(padded));
+}
+
+// Of tables that were damaged, or of other types, there is no shape.
+TEST(Pointwise, OperandsThatDoNotFit) {
+  auto shapeOf = [](fb::KernelT &&table) {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(fb::Kernel::Pack(builder, &table));
+    return pointwiseShape(
+        *flatbuffers::GetRoot<fb::Kernel>(builder.GetBufferPointer()));
+  };
+  auto make = [] {
+    auto table = grouped(24, 24, 3).table();
+    fb::KernelT kernel;
+    flatbuffers::GetRoot<fb::Kernel>(table.data())->UnPackTo(&kernel);
+    return kernel;
+  };
+  EXPECT_TRUE(shapeOf(make()));
+  for (auto damage : std::vector<void (*)(fb::KernelT &)>{
+           [](fb::KernelT &k) { k.operands.pop_back(); },
+           [](fb::KernelT &k) {
+             k.operands[0]->element = fb::ElementType::BF16;
+           },
+           [](fb::KernelT &k) { k.operands[1]->shape = {24, 7, 1, 1}; },
+           [](fb::KernelT &k) { k.operands[2]->shape = {23}; },
+           [](fb::KernelT &k) { k.results[0]->shape = {2, 24, 6, 5}; },
+           [](fb::KernelT &k) { k.results[0]->shape = {1, 24, 7, 5}; },
+           [](fb::KernelT &k) { k.operands[0]->shape = {1, 24, 0, 5}; },
+           [](fb::KernelT &k) { k.op.AsConv()->groups = 5; },
+           [](fb::KernelT &k) { k.op.AsConv()->strides = {1}; }}) {
+    fb::KernelT kernel = make();
+    damage(kernel);
+    EXPECT_FALSE(shapeOf(std::move(kernel)));
+  }
+}
