@@ -33,7 +33,10 @@ def bit_shift(b, op):
     # Fewer than its bits: onnxruntime leaves the others to the processor.
     most = 8 if dtype == np.uint8 and direction == "LEFT" else 3
     y = b.initializer(b.values.integers(0, most, places).astype(dtype))
-    return as_floats(b, b.hidden(op, [x, y], shape, direction=direction), shape, dtype)
+    # There and back: both directions are operations of nn.
+    other = "RIGHT" if direction == "LEFT" else "LEFT"
+    there = b.hidden(op, [x, y], shape, direction=direction)
+    return as_floats(b, b.hidden(op, [there, y], shape, direction=other), shape, dtype)
 
 
 @operator("BitCast", since=26)
