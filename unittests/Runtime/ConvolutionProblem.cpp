@@ -85,23 +85,6 @@ void ConvolutionProblem::followAtRandom(std::mt19937 &random) {
   }
 }
 
-static double applied(const fb::FollowerT &step, double y, double o) {
-  switch (step.kind) {
-  case Kind::Relu:
-    return std::max(y, 0.0);
-  case Kind::Clip:
-    return std::min(std::max(y, double(step.alpha)), double(step.beta));
-  case Kind::Add:
-    return y + o;
-  case Kind::Subtract:
-    return y - o;
-  case Kind::Multiply:
-    return y * o;
-  default:
-    return NAN;
-  }
-}
-
 /// The sum of a window, by definition; reference() takes long.
 static double windowSum(const ConvolutionProblem &problem, const Shape &at,
                         int64_t firstChannel) {
@@ -147,7 +130,8 @@ Tensor ConvolutionProblem::expected() const {
                          : other.values.size() > 1 ? at[1]
                                                    : 0];
       }
-      y.values[i] = applied(step, y.values[i], o);
+      y.values[i] =
+          applyFollower(step.kind, step.alpha, step.beta, y.values[i], o);
       ++i;
     });
   }

@@ -42,27 +42,6 @@ static Tensor random(const Shape &shape, uint32_t seed) {
   return Tensor(shape, randomFloats(count(shape), seed));
 }
 
-static double applied(const Step &step, double y, double o) {
-  switch (step.kind) {
-  case Kind::Relu:
-    return std::max(y, 0.0);
-  case Kind::Clip:
-    return std::min(std::max(y, double(step.alpha)), double(step.beta));
-  case Kind::Gelu:
-    return 0.5 * y * (1 + std::erf(y * std::sqrt(0.5)));
-  case Kind::GeluTanh:
-    return 0.5 * y *
-           (1 + std::tanh(std::sqrt(2 / M_PI) * (y + 0.044715 * y * y * y)));
-  case Kind::Add:
-    return y + o;
-  case Kind::Subtract:
-    return y - o;
-  case Kind::Multiply:
-    return y * o;
-  }
-  return NAN;
-}
-
 static Shape shapeRead(const Case &test, Reads reads) {
   Shape shape = test.expected.shape;
   if (reads == Reads::Whole || reads == Reads::Place)
@@ -82,7 +61,8 @@ static void append(Case &test, const Step &step) {
             ? other.values[i]
             : other.values[step.reads == Reads::One ? 0
                                                     : index[test.channelDim]];
-    test.expected.values[i] = applied(step, test.expected.values[i], o);
+    test.expected.values[i] = applyFollower(step.kind, step.alpha, step.beta,
+                                            test.expected.values[i], o);
     ++i;
   });
   if (step.reads != Reads::Nothing)

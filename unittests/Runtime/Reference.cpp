@@ -218,3 +218,25 @@ Tensor test::reference(const fb::LayerNormT &op, const std::vector<Tensor> &x,
   }
   return result;
 }
+
+double test::applyFollower(fb::FollowerKind kind, double alpha, double beta,
+                           double y, double other) {
+  switch (kind) {
+  case fb::FollowerKind::Relu:
+    return std::max(y, 0.0);
+  case fb::FollowerKind::Clip:
+    return std::min(std::max(y, alpha), beta);
+  case fb::FollowerKind::Gelu:
+    return 0.5 * y * (1 + std::erf(y * std::sqrt(0.5)));
+  case fb::FollowerKind::GeluTanh:
+    return 0.5 * y *
+           (1 + std::tanh(std::sqrt(2 / M_PI) * (y + 0.044715 * y * y * y)));
+  case fb::FollowerKind::Add:
+    return y + other;
+  case fb::FollowerKind::Subtract:
+    return y - other;
+  case fb::FollowerKind::Multiply:
+    return y * other;
+  }
+  return NAN;
+}

@@ -45,6 +45,11 @@ Tensor reference(const fb::LrnT &op, const std::vector<Tensor> &x,
 Tensor reference(const fb::LayerNormT &op, const std::vector<Tensor> &x,
                  const Shape &result);
 
+/// What a follower makes of the element `y`, where its operand, if it has one,
+/// has `other`.
+double applyFollower(fb::FollowerKind kind, double alpha, double beta, double y,
+                     double other);
+
 } // namespace soap::test
 
 #endif // SOAP_UNITTESTS_RUNTIME_REFERENCE_H
