@@ -77,10 +77,11 @@ llvm::Error Compilation::tryCandidate(const ModuleProblem &problem,
   Trial trial;
   trial.candidate = std::move(candidate);
   // What its kernels take is better known with every run.
-  llvm::Error error = llvm::Error::success();
-  if (options_.tuneSeconds)
-    error = measurer_->measure(*module_, problem.extracted.graph,
-                               trial.candidate.strategy);
+  llvm::Error error =
+      options_.tuneSeconds
+          ? measurer_->measure(*module_, problem.extracted.graph,
+                               trial.candidate.strategy)
+          : llvm::Error::success();
   if (!error)
     error = load(trial);
   if (error) {

@@ -48,9 +48,10 @@ KernelPlace::KernelPlace(llvm::StringRef key, const KernelWork &work)
            log(static_cast<double>(work.depth))};
 }
 
-/// Sizes that differ by a factor of e in all five count two thirds as much as
-/// equal ones; a trend along a size is up to a quarter of it; two kernels with
-/// different attributes are less alike by 0.3 and a constant.
+/// The covariance of two kernels: `near`, which is 1 for equal sizes and 0.76
+/// if all five differ by a factor of e, times `otherAttributes` if those
+/// differ; a linear trend along each size, of this variance; and a constant for
+/// equal attributes.
 static constexpr double width = 3, trend = 0.05, otherAttributes = 0.7,
                         ofAttributes = 0.25;
 /// Variance of log(measured / analytic) of one kernel from run to run, and of
