@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Calibration/TimedModel.h"
+#include "soap/CostModel/KernelTable.h"
 #include "soap/Runtime/Runtime.h"
 #include "soap/Tensors/Tensor.h"
 #include "llvm/ADT/STLExtras.h"
@@ -127,7 +128,8 @@ TimedModel::timeKernels(const llvm::StringSet<> &wanted, double spread,
     ++counted;
     for (const soap_event &event : llvm::ArrayRef(events, count))
       if (event.kernel)
-        times[event.kernel].push_back(event.end_ns - event.start_ns);
+        times[firstOfJoined(event.kernel).str()].push_back(event.end_ns -
+                                                           event.start_ns);
   }
   if (soap_model_set_tracing(model_, 0) != SOAP_OK)
     return lastError();

@@ -15,6 +15,7 @@
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/TargetRegistry.h"
+#include "soap/Transforms/Passes.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -172,6 +173,27 @@ llvm::Error Compilation::fuse() {
                    /*evaluationToo=*/true);
 }
 
+llvm::Error Compilation::markFollowers() {
+  FailureOr<Topology> topology = readTopology(*module_);
+  if (failed(topology))
+    return emitted(mlir::failure(), Kind::BadInput);
+  // What libraries of other kinds of devices apply is not known.
+  LowerChoices choices = lowerChoices();
+  if (choices.followers &&
+      llvm::all_of(topology->kinds(), [&](const DeviceKind &kind) {
+        return kind.name == target_.getName();
+      }))
+    return runPasses(
+        [&](OpPassManager &passes) {
+          passes.addPass(createMarkFollowersPass(target_, choices.keepNaN));
+        },
+        "mark followers", Kind::Failed, /*evaluationToo=*/true);
+  module_->walk([](Operation *op) {
+    op->removeAttr(soapir::SOAPDialect::getFollowsAttrName());
+  });
+  return llvm::Error::success();
+}
+
 llvm::Error Compilation::prepareGraph() {
   if (llvm::Error error = begin(Stage::Normalize))
     return error;
@@ -186,6 +208,8 @@ llvm::Error Compilation::prepareGraph() {
   if (llvm::Error error = fuse())
     return error;
   if (llvm::Error error = attachTopology())
+    return error;
+  if (llvm::Error error = markFollowers())
     return error;
   if (options_.emit == Emit::SharedObject && options_.reference)
     normalized_ = module_->clone();

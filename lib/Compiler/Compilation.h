@@ -104,6 +104,9 @@ private:
   llvm::Error lower(bool &again);
 
   LowerChoices lowerChoices() const;
+  /// Marks what the library of this machine's devices will apply behind its
+  /// kernels; removes all marks where that is not known or not wanted.
+  llvm::Error markFollowers();
 
   /// Ends the stage before. Fails if the caller cancels.
   llvm::Error begin(Stage stage);

@@ -45,6 +45,9 @@ static std::string variantOf(const KernelMeasurer::Setting &setting) {
     variant += "; direct convolutions";
   if (!setting.choices.layouts)
     variant += "; row-major";
+  if (setting.choices.followers)
+    variant += setting.choices.keepNaN ? "; followers that keep NaN"
+                                       : "; followers";
   return variant;
 }
 
@@ -141,8 +144,7 @@ static LogicalResult compile(ModuleOp module, const Strategy &strategy,
 }
 
 llvm::Expected<std::string> KernelMeasurer::build(ModuleOp graph,
-                                                  const Strategy &strategy,
-                                                  const LowerChoices &choices) {
+                                                  const Strategy &strategy) {
   Stopwatch watch(statistics_.seconds), compiling(statistics_.compiling);
   llvm::SmallString<128> path(folder_);
   llvm::sys::path::append(path,
@@ -155,7 +157,8 @@ llvm::Expected<std::string> KernelMeasurer::build(ModuleOp graph,
           reason = diagnostic.str();
       });
   OwningOpRef<ModuleOp> module = graph.clone();
-  if (failed(compile(*module, strategy, setting_.model, choices, path)))
+  if (failed(compile(*module, strategy, setting_.model, setting_.choices,
+                     path)))
     return llvm::createStringError(
         reason.empty() ? "the model cannot be compiled" : reason);
   return path.str().str();
@@ -220,10 +223,7 @@ KernelMeasurer::load(llvm::StringRef path) {
 llvm::Error KernelMeasurer::measure(ModuleOp module, const OperatorGraph &graph,
                                     const Strategy &strategy) {
   llvm::StringSet<> wanted = missing(graph, strategy);
-  // Every operation is a kernel, under the key that simulations ask for.
-  LowerChoices apart = setting_.choices;
-  apart.followers = false;
-  llvm::Expected<std::string> path = build(module, strategy, apart);
+  llvm::Expected<std::string> path = build(module, strategy);
   if (!path)
     return path.takeError();
   auto model = load(*path);

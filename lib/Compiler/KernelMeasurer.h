@@ -64,14 +64,12 @@ public:
   /// strategy, as the setting says. Returns the path of the model. Fails with
   /// the reason, a lack of memory for instance.
   llvm::Expected<std::string> build(mlir::ModuleOp graph,
-                                    const Strategy &strategy) {
-    return build(graph, strategy, setting_.choices);
-  }
+                                    const Strategy &strategy);
   /// Loads what build() made, whose files go away.
   llvm::Expected<std::unique_ptr<TimedModel>> load(llvm::StringRef path);
-  /// Runs a strategy of a graph, with every operation as a kernel of its own,
-  /// and keeps the times of its kernels; those that are missing() are repeated
-  /// until they are known well, all if none is.
+  /// Runs a strategy of a graph and keeps the times of its kernels; those that
+  /// are missing() are repeated until they are known well, all if none is. What
+  /// the library applies behind a kernel is part of its time.
   llvm::Error measure(mlir::ModuleOp module, const OperatorGraph &graph,
                       const Strategy &strategy);
 
@@ -82,9 +80,6 @@ public:
   const Statistics &statistics() const { return statistics_; }
 
 private:
-  llvm::Expected<std::string> build(mlir::ModuleOp graph,
-                                    const Strategy &strategy,
-                                    const LowerChoices &choices);
   /// measure() of a model that was compiled under `strategy`.
   llvm::Error time(TimedModel &model, const OperatorGraph &graph,
                    const Strategy &strategy, const llvm::StringSet<> &wanted);

@@ -82,12 +82,10 @@ llvm::Error CostModel::addMeasured(llvm::StringRef text) {
       return error;
     read.emplace_back(*key, std::llround(ns), work);
   }
-  // A kernel that the library applies others behind has all of their keys
-  // (soaprt-fuse-followers). Its time is that of the first one, and the others
-  // cost nothing, unless they were measured alone.
-  constexpr llvm::StringLiteral mark = " + ";
+  // The time of a kernel that the library applies others behind is that of the
+  // first one, unless that was measured alone.
   auto isJoined = [&](const auto &entry) {
-    return std::get<0>(entry).contains(mark);
+    return std::get<0>(entry) != firstOfJoined(std::get<0>(entry));
   };
   for (const auto &entry : read)
     if (!isJoined(entry))
@@ -95,13 +93,8 @@ llvm::Error CostModel::addMeasured(llvm::StringRef text) {
                   std::get<2>(entry));
   KernelTable &table = measured_[*kind];
   for (auto [keys, ns, work] : llvm::make_filter_range(read, isJoined))
-    while (!keys.empty()) {
-      llvm::StringRef key;
-      std::tie(key, keys) = keys.split(mark);
-      if (!table.find(key))
-        table.add(key, ns, std::nullopt);
-      ns = 0;
-    }
+    if (llvm::StringRef key = firstOfJoined(keys); !table.find(key))
+      table.add(key, ns, std::nullopt);
   return llvm::Error::success();
 }
 

@@ -22,6 +22,10 @@ llvm::StringRef soap::kernelClass(llvm::StringRef key) {
       [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
 }
 
+llvm::StringRef soap::firstOfJoined(llvm::StringRef key) {
+  return key.split(" + ").first;
+}
+
 void KernelTable::add(llvm::StringRef key, int64_t ns,
                       std::optional<KernelWork> work) {
   times_[key] = ns;

@@ -201,6 +201,25 @@ void ValueCompiler::reduce() {
 // Uses
 //===----------------------------------------------------------------------===//
 
+/// What the tasks of a reader that follows the producer cost where they do not
+/// read a whole tile that was made on their device.
+void ValueCompiler::addApart(const CompileInput::Consumer &reader,
+                             ArrayRef<FlatPlan::Read> reads, UseTasks &use) {
+  SmallVector<int64_t, 64> ns(reader.devices.size(), 0);
+  for (const FlatPlan::Read &read : reads) {
+    if (plan_->isWholeShard(read.pieces, read.box) &&
+        plan_->shards[plan_->pieces[read.pieces.begin].shard].origin ==
+            Shard::Origin::Task)
+      continue;
+    auto at = llvm::lower_bound(reader.devices, read.device) -
+              reader.devices.begin();
+    ns[at] += reader.apart->ns[reader.apart->classOf[read.task]]
+                              [topology_.device(read.device).kind];
+  }
+  if (llvm::any_of(ns, [](int64_t time) { return time != 0; }))
+    use.apartNs = keep(ArrayRef<int64_t>(ns));
+}
+
 void ValueCompiler::addUses() {
   // Reads are ordered by consumer, and consumers as they are launched.
   ArrayRef<FlatPlan::Read> reads(plan_->reads);
@@ -263,6 +282,8 @@ void ValueCompiler::addUses() {
           addWait(waits_, {at, slot});
     }
     uses_[consumer].computeWaits = keepUnique(computeWaits);
+    if (reader.apart)
+      addApart(reader, own, uses_[consumer]);
   }
   closeUnpack();
 }

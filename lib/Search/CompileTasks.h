@@ -9,6 +9,7 @@
 #define SOAP_LIB_SEARCH_COMPILETASKS_H
 
 #include "CopyTable.h"
+#include "DegreesCosts.h"
 #include "Hashing.h"
 #include "PlanArena.h"
 #include "soap/Partition/Buckets.h"
@@ -34,6 +35,9 @@ struct CompileInput {
     /// Of its tasks; none for outputs of the graph.
     llvm::ArrayRef<int32_t> devices;
     bool computes;
+    /// What its tasks cost apart from the producer, which they follow; null:
+    /// they do not, by this operand.
+    const DegreesCost *apart = nullptr;
   };
   llvm::ArrayRef<Consumer> consumers;
   llvm::ArrayRef<int32_t> launchOrder; ///< Consumers as they are launched.
@@ -119,6 +123,8 @@ private:
   void addTransfers(ActionTasks &tasks, const FlatPlan::Action &action);
   const CollectiveCost &costOf(const FlatPlan::Action &action);
   void addUses();
+  void addApart(const CompileInput::Consumer &reader,
+                llvm::ArrayRef<FlatPlan::Read> reads, UseTasks &use);
   void addMemory();
   template <typename T>
   llvm::ArrayRef<T> keep(llvm::ArrayRef<T> list) const {

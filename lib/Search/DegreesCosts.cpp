@@ -12,6 +12,7 @@
 #include <mutex>
 
 using namespace soap;
+using detail::FollowerCost;
 using llvm::SmallVector;
 
 std::vector<std::vector<int64_t>>
@@ -29,8 +30,12 @@ detail::nodeCosts(const SearchProblem &problem) {
 }
 
 /// What one task costs, by kind of device.
-static std::vector<int64_t> taskCost(const SearchProblem &problem, int32_t id,
-                                     const Degrees &degrees, int64_t task) {
+static std::vector<int64_t>
+taskCost(const SearchProblem &problem, int32_t id, const Degrees &degrees,
+         int64_t task, FollowerCost follower = FollowerCost::Joined) {
+  if (problem.graph.node(id).followedOperand >= 0 &&
+      follower == FollowerCost::Joined)
+    return std::vector<int64_t>(problem.topology.kinds().size(), 0);
   TaskWork work = problem.graph.taskWork(id, degrees, task);
   KernelQuery query =
       detail::describeTask(problem.graph, id, degrees, task, work);
@@ -41,7 +46,8 @@ static std::vector<int64_t> taskCost(const SearchProblem &problem, int32_t id,
 }
 
 detail::DegreesCost detail::degreesCost(const SearchProblem &problem,
-                                        int32_t id, const Degrees &degrees) {
+                                        int32_t id, const Degrees &degrees,
+                                        FollowerCost follower) {
   const OperatorGraph &graph = problem.graph;
   const GraphNode &node = graph.node(id);
   DegreesCost cost;
@@ -74,7 +80,7 @@ detail::DegreesCost detail::degreesCost(const SearchProblem &problem,
     if (known == classes.end()) {
       classes.push_back(key);
       cost.ns.push_back(
-          taskCost(problem, id, degrees, tile * degrees.replicate));
+          taskCost(problem, id, degrees, tile * degrees.replicate, follower));
     }
     for (size_t loop = numLoops; loop-- != 0;) {
       if (++at[loop] != degrees.loops[loop])
@@ -94,7 +100,7 @@ std::string detail::describeCosts(const OperatorGraph &graph, int32_t id) {
   if (work.key.empty())
     return text;
   llvm::raw_string_ostream os(text);
-  os << work.key;
+  os << work.key << ';' << node.followedOperand;
   for (auto [loop, kind] : llvm::zip_equal(node.spec.loops, node.kinds))
     os << ';' << loop.name << ' ' << loop.extent << ' '
        << static_cast<int>(kind);
@@ -163,6 +169,14 @@ const detail::DegreesCost &detail::DegreesCosts::of(int32_t node,
   return findOrMake(mutex_, entries_[classOf(node)], keyOf(degrees), [&] {
     return std::make_unique<const DegreesCost>(
         degreesCost(problem_, node, degrees));
+  });
+}
+
+const detail::DegreesCost &
+detail::DegreesCosts::ofApart(int32_t node, const Degrees &degrees) {
+  return findOrMake(mutex_, apart_[classOf(node)], keyOf(degrees), [&] {
+    return std::make_unique<const DegreesCost>(
+        degreesCost(problem_, node, degrees, FollowerCost::Apart));
   });
 }
 

@@ -28,8 +28,15 @@ struct DegreesCost {
   std::vector<std::vector<int64_t>> ns; ///< [class][device kind].
 };
 
+/// What a node that follows another one (GraphNode::followedOperand) costs.
+enum class FollowerCost : uint8_t {
+  Joined, ///< Nothing: it is part of the other one's kernel.
+  Apart   ///< As much as a kernel of its own.
+};
+
 DegreesCost degreesCost(const SearchProblem &problem, int32_t node,
-                        const Degrees &degrees);
+                        const Degrees &degrees,
+                        FollowerCost follower = FollowerCost::Joined);
 
 /// What nodes cost that are not split, [node][kind of device]; 0 for nodes that
 /// do not compute.
@@ -46,9 +53,11 @@ class DegreesCosts {
 public:
   explicit DegreesCosts(const SearchProblem &problem)
       : problem_(problem), classOf_(problem.graph.numNodes(), -1),
-        entries_(problem.graph.numNodes()),
+        entries_(problem.graph.numNodes()), apart_(problem.graph.numNodes()),
         lastTasks_(problem.graph.numNodes()) {}
   const DegreesCost &of(int32_t node, const Degrees &degrees);
+  /// Of a node that follows another one: what it costs as a kernel of its own.
+  const DegreesCost &ofApart(int32_t node, const Degrees &degrees);
   /// What the last task of a node costs, by kind of device: tiles are cut so
   /// that none is larger. A fraction of the effort of of().
   llvm::ArrayRef<int64_t> ofLastTask(int32_t node, const Degrees &degrees);
@@ -61,8 +70,10 @@ private:
   llvm::StringMap<int32_t> classes_;
   int32_t numClasses_ = 0;
   std::vector<int32_t> classOf_; ///< Per node; -1: not known yet.
-  std::vector<llvm::DenseMap<Key, std::unique_ptr<const DegreesCost>>>
-      entries_; ///< Per class.
+  /// @{ Per class.
+  using Entries = llvm::DenseMap<Key, std::unique_ptr<const DegreesCost>>;
+  std::vector<Entries> entries_, apart_;
+  /// @}
   std::vector<llvm::DenseMap<Key, std::unique_ptr<const std::vector<int64_t>>>>
       lastTasks_; ///< Per class.
 };

@@ -186,6 +186,7 @@ bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
       if (changedAt_[reader] == trial_)
         continue; // It will be simulated.
       const NodeTasks &node = tasks_.nodeTasks(id);
+      llvm::ArrayRef<int64_t> apart = tasks_.apartNs(id);
       const int64_t *nodeEnds =
           &state_.times[state_.blocks[state_.nodeBlock(id)].begin];
       const int64_t *unpackEnds =
@@ -194,7 +195,9 @@ bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
                     .begin];
       int64_t readerShift = state_.shifts[reader];
       for (const Wait &wait : use.computeWaits)
-        if (!accepts(wait, nodeEnds[wait.at] + readerShift - node.ns[wait.at]))
+        if (!accepts(wait, nodeEnds[wait.at] + readerShift -
+                               node.ns[wait.at] -
+                               (apart.empty() ? 0 : apart[wait.at])))
           return false;
       for (const Wait &wait : use.unpackWaits)
         if (!accepts(wait,

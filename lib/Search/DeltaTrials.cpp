@@ -29,7 +29,8 @@ static bool doesTheSame(const UseTasks &a, const UseTasks &b) {
   };
   return sameWaits(a.computeWaits, b.computeWaits) &&
          sameWaits(a.unpackWaits, b.unpackWaits) &&
-         a.unpackDevices == b.unpackDevices && a.unpackNs == b.unpackNs;
+         a.unpackDevices == b.unpackDevices && a.unpackNs == b.unpackNs &&
+         a.apartNs == b.apartNs;
 }
 
 /// True if rounds begin with the same readers and slots under two plans.

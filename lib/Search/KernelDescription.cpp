@@ -99,6 +99,30 @@ KernelQuery detail::describeTask(const OperatorGraph &graph, int32_t id,
   return describeKernel(access, work);
 }
 
+/// True if a task of a node is part of the kernel of the node that it follows:
+/// this made the whole tile that the task reads, on the same device.
+static bool isJoined(const OperatorGraph &graph, const Strategy &strategy,
+                     int32_t id, int64_t task) {
+  const GraphNode &node = graph.node(id);
+  if (node.followedOperand < 0)
+    return false;
+  const GraphValue &value = graph.value(node.operands[node.followedOperand]);
+  const PartitionSpec &spec = graph.node(value.producer).spec;
+  const Configuration &own = strategy.configs[id],
+                      &anchor = strategy.configs[value.producer];
+  for (size_t loop = 0; loop < spec.loops.size(); ++loop)
+    if (anchor.degrees.loops[loop] > 1 && spec.isReduction(loop))
+      return false;
+  Box box = operandBox(node.spec, node.followedOperand, own.degrees, task,
+                       value.shape);
+  for (auto [other, device] : llvm::enumerate(anchor.devices))
+    if (device == own.devices[task] &&
+        resultBox(spec, value.result, anchor.degrees,
+                  static_cast<int64_t>(other), value.shape) == box)
+      return true;
+  return false;
+}
+
 std::map<std::string, KernelWork> soap::kernelsOf(const OperatorGraph &graph,
                                                   const Strategy &strategy) {
   std::map<std::string, KernelWork> result;
@@ -107,6 +131,8 @@ std::map<std::string, KernelWork> soap::kernelsOf(const OperatorGraph &graph,
       continue;
     const Degrees &degrees = strategy.configs[id].degrees;
     for (int64_t task = 0; task < degrees.numTasks(); ++task) {
+      if (isJoined(graph, strategy, id, task))
+        continue;
       TaskWork work = graph.taskWork(id, degrees, task);
       KernelQuery query = detail::describeTask(graph, id, degrees, task, work);
       if (!work.key.empty() && (query.flops > 0 || query.bytes > 0))

@@ -211,12 +211,32 @@ llvm::Error OperatorGraph::check() const {
       return fail("expected to be launched behind a node before it, both of "
                   "which compute, got: node " +
                   llvm::Twine(node.after));
+    if (llvm::Error error = checkFollower(id))
+      return fail(toString(std::move(error)));
     if (llvm::Error error = checkWrite(id))
       return fail(toString(std::move(error)));
     if (llvm::Error error = checkGroup(id))
       return fail(toString(std::move(error)));
   }
   return checkUpdates();
+}
+
+llvm::Error OperatorGraph::checkFollower(int32_t id) const {
+  const GraphNode &node = nodes_[id];
+  if (node.followedOperand < 0)
+    return llvm::Error::success();
+  if (node.followedOperand >= static_cast<int32_t>(node.operands.size()))
+    return llvm::createStringError(
+        "expected to follow the producer of one of " +
+        std::to_string(node.operands.size()) +
+        " operands, got: operand " + std::to_string(node.followedOperand));
+  const GraphNode &anchor =
+      nodes_[values_[node.operands[node.followedOperand]].producer];
+  if (node.role != NodeRole::Compute || anchor.role != NodeRole::Compute)
+    return llvm::createStringError(
+        "expected to compute and to follow what computes, got: '" +
+        anchor.name + "', " + stringify(anchor.role));
+  return llvm::Error::success();
 }
 
 llvm::Error OperatorGraph::checkWrite(int32_t id) const {

@@ -43,6 +43,7 @@ static const ValueTasks *copyTo(PlanArena &arena, const ValueTasks &tasks) {
     keep(use.unpackNs);
     keep(use.unpackWaits);
     keep(use.computeWaits);
+    keep(use.apartNs);
   }
   result->uses = llvm::ArrayRef<UseTasks>(uses).copy(arena);
   llvm::SmallVector<RoundTasks, 2> rounds(tasks.rounds);

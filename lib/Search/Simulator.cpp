@@ -27,8 +27,9 @@ struct RecordAll {
       result.communicationNs[device] += ns;
   }
   void use(int32_t, int64_t) {}
-  void compute(const NodeTasks &tasks, const int64_t *start) {
-    copy(tasks.devices, start, tasks.ns);
+  void compute(llvm::ArrayRef<int32_t> devices, const int64_t *start,
+               llvm::ArrayRef<int64_t> ns) {
+    copy(devices, start, ns);
   }
   void copy(llvm::ArrayRef<int32_t> devices, const int64_t *start,
             llvm::ArrayRef<int64_t> ns) {

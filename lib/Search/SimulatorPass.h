@@ -80,13 +80,16 @@ public:
         wait(use.computeWaits, slotsOf(value), ready);
     }
     int64_t *ends = times_ + blocks_[state_.nodeBlock(id)].begin;
+    llvm::ArrayRef<int64_t> ns = tasks.ns, apart = tasks_.apartNs(id);
+    if (LLVM_UNLIKELY(!apart.empty()))
+      ns = sums(ns, apart);
     for (size_t i = 0; i < count; ++i) {
       record_.use(tasks.devices[i], ready[i]);
-      int64_t end = ready[i] + tasks.ns[i];
+      int64_t end = ready[i] + ns[i];
       ends[i] = end - shift;
       compute_[tasks.devices[i]] = end;
     }
-    record_.compute(tasks, ready);
+    record_.compute(tasks.devices, ready, ns);
   }
 
   /// When all that a node reads is there.
@@ -252,6 +255,13 @@ private:
     if (state_.ready.size() < count)
       state_.ready.resize(count);
     return state_.ready.data();
+  }
+  llvm::ArrayRef<int64_t> sums(llvm::ArrayRef<int64_t> a,
+                               llvm::ArrayRef<int64_t> b) {
+    state_.sums.resize(a.size());
+    for (size_t i = 0; i < a.size(); ++i)
+      state_.sums[i] = a[i] + b[i];
+    return state_.sums;
   }
   static void wait(llvm::ArrayRef<Wait> waits, const Slots &slots,
                    int64_t *ready) {

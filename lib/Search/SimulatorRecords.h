@@ -15,7 +15,8 @@ namespace soap::detail {
 /// On the fast path.
 struct RecordNothing {
   void use(int32_t, int64_t) {}
-  void compute(const NodeTasks &, const int64_t *) {}
+  void compute(llvm::ArrayRef<int32_t>, const int64_t *,
+               llvm::ArrayRef<int64_t>) {}
   void copy(llvm::ArrayRef<int32_t>, const int64_t *, llvm::ArrayRef<int64_t>) {
   }
   void collective(llvm::ArrayRef<int32_t>, int64_t, int64_t) {}

@@ -155,6 +155,7 @@ static size_t bytesOf(const ValueTasks &tasks) {
     add(use.unpackNs);
     add(use.unpackWaits);
     add(use.computeWaits);
+    add(use.apartNs);
   }
   return bytes;
 }

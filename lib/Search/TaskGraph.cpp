@@ -276,11 +276,16 @@ void TaskGraph::planValue(int32_t id) const {
   const FlatPlan &plan = caches.planner.plan(strategy_, id, usesInOrder_[id]);
   SmallVector<CompileInput::Consumer, 4> consumers;
   for (const GraphValue::Use &use : value.uses) {
-    bool computes = graph_.node(use.node).role == NodeRole::Compute;
+    const GraphNode &reader = graph_.node(use.node);
+    bool computes = reader.role == NodeRole::Compute;
     consumers.push_back(
         {use.node,
          computes ? nodeTasks_[use.node].devices : ArrayRef<int32_t>(),
-         computes});
+         computes,
+         reader.followedOperand == use.operand
+             ? &caches.degrees->ofApart(use.node,
+                                        strategy_.configs[use.node].degrees)
+             : nullptr});
   }
   bool computes = graph_.node(value.producer).role == NodeRole::Compute;
   ValueTasks tasks = caches.compiler.compile(

@@ -137,14 +137,18 @@ int64_t TaskGraph::bytes(Phase phase) const {
 }
 
 int64_t TaskGraph::nodeNs(int32_t node) const {
-  llvm::ArrayRef<int64_t> ns = nodeTasks(node).ns;
-  return ns.empty() ? 0 : *std::max_element(ns.begin(), ns.end());
+  llvm::ArrayRef<int64_t> ns = nodeTasks(node).ns, apart = apartNs(node);
+  int64_t longest = 0;
+  for (size_t i = 0; i < ns.size(); ++i)
+    longest = std::max(longest, ns[i] + (apart.empty() ? 0 : apart[i]));
+  return longest;
 }
 
 int64_t TaskGraph::totalComputeNs() const {
   int64_t sum = 0;
   for (int32_t node : order_)
-    for (int64_t ns : nodeTasks(node).ns)
-      sum += ns;
+    for (llvm::ArrayRef<int64_t> times : {nodeTasks(node).ns, apartNs(node)})
+      for (int64_t ns : times)
+        sum += ns;
   return sum;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ValueClasses.h"
+#include "DegreesCosts.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,6 +33,12 @@ static void add(KeyBuilder &builder, const PartitionSpec &spec) {
   }
 }
 
+/// A number for what a node costs that is equal where the costs are.
+static int64_t costsOf(const OperatorGraph &graph, int32_t id) {
+  std::string text = describeCosts(graph, id);
+  return text.empty() ? id : static_cast<int64_t>(llvm::xxh3_64bits(text));
+}
+
 std::vector<Key> detail::classesOfValues(const OperatorGraph &graph) {
   std::vector<Key> classes;
   for (const GraphValue &value : graph.values()) {
@@ -56,6 +63,8 @@ std::vector<Key> detail::classesOfValues(const OperatorGraph &graph) {
                   value.uses.begin());
       add(builder, reader.spec);
       add(builder, reader.spec.operands[use.operand]);
+      if (reader.followedOperand == use.operand)
+        builder.add(costsOf(graph, use.node));
     }
     classes.push_back(builder.key());
   }

@@ -152,6 +152,9 @@ FailureOr<ExtractedGraph> extractOperatorGraph(func::FuncOp main) {
     if (auto write = dyn_cast<nn::WriteOp>(&op))
       node.writtenOperand =
           static_cast<int32_t>(write.getParameterMutable().getOperandNumber());
+    if (auto followed = op.getAttrOfType<IntegerAttr>(
+            soapir::SOAPDialect::getFollowsAttrName()))
+      node.followedOperand = static_cast<int32_t>(followed.getInt());
     if (auto input = dyn_cast<nn::InputOp>(&op))
       node.sampleDims = sampleDimBits(input);
     for (Value operand : op.getOperands()) {

@@ -125,7 +125,9 @@ FailureOr<int64_t> BlockSimulation::costOf(Operation *op,
     return emitError(op->getLoc(), "expected '")
            << task.getNode()
            << "' on the devices of its configuration, got: " << device;
-  return costs.ns[at - costs.devices.begin()];
+  size_t index = at - costs.devices.begin();
+  ArrayRef<int64_t> apart = tasks_->apartNs(node);
+  return costs.ns[index] + (apart.empty() ? 0 : apart[index]);
 }
 
 void BlockSimulation::communicate(ArrayRef<Operation *> group) {

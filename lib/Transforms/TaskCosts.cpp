@@ -64,10 +64,25 @@ TaskCosts::TaskCosts(Block &block, const CostModel &costs) : costs_(costs) {
   }
 }
 
+/// True if the library applies `op` behind the kernel of another task: it reads
+/// a whole tile that this task made on the same device.
+static bool isJoined(Operation *op, soapir::TaskOp task) {
+  auto followed = op->getAttrOfType<IntegerAttr>(
+      soapir::SOAPDialect::getFollowsAttrName());
+  if (!followed)
+    return false;
+  auto argument = dyn_cast<BlockArgument>(op->getOperand(followed.getInt()));
+  if (!argument)
+    return false;
+  auto anchor =
+      task.getInputs()[argument.getArgNumber()].getDefiningOp<soapir::TaskOp>();
+  return anchor && !anchor.getReduce();
+}
+
 int64_t TaskCosts::ns(soapir::TaskOp task, const DeviceKind &kind) const {
   int64_t sum = 0;
   walk(task, [&](nn::PartitionOpInterface op, const Operands &operands) {
-    if (isa<nn::ParameterOp, nn::ConstantOp>(*op))
+    if (isa<nn::ParameterOp, nn::ConstantOp>(*op) || isJoined(op, task))
       return;
     nn::LocalTile tile = nn::makeWholeTile(op);
     // The kinds of loops are those of the whole value, since a tile may be one

@@ -135,3 +135,8 @@
 // EXTENT: error: {{.*}}expected a degree of at most 8, the extent of loop d0, got: 9
 // RUN: sed -e 's/@main() {/@main() attributes {soap.order = ["conv"]} {/' %t.single.mlir | not soap-opt -soap-verify-strategy 2>&1 | FileCheck %s --check-prefix=ATTRIBUTE
 // ATTRIBUTE: error: soap.order: expected a launch order that names every node that computes; add the missing:
+
+// Tests that a mark names an operand of an nn operation.
+// RUN: echo 'func.func @main() { %%x = nn.input {nn.name = "x", soap.follows = 0 : i64} : tensor<2xf32> return }' \
+// RUN:   | not soap-opt 2>&1 | FileCheck %s --check-prefix=FOLLOWS
+// FOLLOWS: error: {{.*}}expected soap.follows to be the number of an operand, of type i64, on an nn operation, got: 0 : i64

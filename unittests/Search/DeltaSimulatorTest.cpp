@@ -57,7 +57,7 @@ TEST(DeltaSimulator, EqualsFullOnRandomGraphs) {
   Topology machines[] = {plainMachine(2), plainMachine(5), load("p100-node"),
                          load("v100-8"),  calibrated(2),   calibrated(4)};
   for (uint64_t seed = 0; seed < 24; ++seed) {
-    OperatorGraph graph = randomGraph(seed);
+    OperatorGraph graph = randomGraph(seed, /*followers=*/seed % 4 == 1);
     compare(graph, machines[seed % std::size(machines)], seed, 60, tally);
     if (HasFatalFailure())
       return;
@@ -78,7 +78,8 @@ TEST(DeltaSimulator, EqualsFullOnSmallGraphs) {
                          load("v100-8"), calibrated(3)};
   for (uint64_t seed = 0; seed < 60; ++seed) {
     OperatorGraph graph =
-        randomSmallGraph(seed, int64_t(1) << (2 * (seed % 4)));
+        randomSmallGraph(seed, int64_t(1) << (2 * (seed % 4)),
+                         /*followers=*/seed % 3 == 0);
     compare(graph, machines[seed / 4 % std::size(machines)], seed, 40, tally,
             options);
     if (HasFatalFailure())

@@ -22,6 +22,10 @@ int32_t GraphBuilder::elementwise(std::string name, std::string op,
   node.name = std::move(name);
   node.op = std::move(op);
   node.role = role;
+  if (followers && role == NodeRole::Compute &&
+      graph.node(graph.value(operands.front()).producer).role ==
+          NodeRole::Compute)
+    node.followedOperand = 0;
   ValueAccess access;
   for (auto [dim, size] : llvm::enumerate(shape)) {
     node.spec.loops.push_back({dimNames[dim], size});
@@ -400,8 +404,10 @@ Topology test::plainBus(int32_t devices, double flops) {
 }
 
 /// `scale` 0: a large graph.
-static OperatorGraph makeRandomGraph(uint64_t seed, int64_t scale) {
+static OperatorGraph makeRandomGraph(uint64_t seed, int64_t scale,
+                                     bool followers) {
   GraphBuilder builder;
+  builder.followers = followers;
   Random random(seed, 0x67726170, scale);
   auto pick = [&](llvm::ArrayRef<int32_t> list) {
     // Mostly what was made last, now and then from far back.
@@ -484,10 +490,11 @@ static OperatorGraph makeRandomGraph(uint64_t seed, int64_t scale) {
   return builder.finish();
 }
 
-OperatorGraph test::randomGraph(uint64_t seed) {
-  return makeRandomGraph(seed, 0);
+OperatorGraph test::randomGraph(uint64_t seed, bool followers) {
+  return makeRandomGraph(seed, 0, followers);
 }
 
-OperatorGraph test::randomSmallGraph(uint64_t seed, int64_t scale) {
-  return makeRandomGraph(seed, scale);
+OperatorGraph test::randomSmallGraph(uint64_t seed, int64_t scale,
+                                     bool followers) {
+  return makeRandomGraph(seed, scale, followers);
 }

@@ -22,6 +22,8 @@ class GraphBuilder {
 public:
   OperatorGraph graph;
   int32_t elementBytes = 4; ///< Of the values that are added.
+  /// Whether relu() and add() follow what computes their first operand.
+  bool followers = false;
 
   int32_t input(std::string name, Shape shape);
   int32_t parameter(std::string name, Shape shape);
@@ -78,11 +80,13 @@ OperatorGraph inception(int64_t batch, int32_t blocks);
 
 /// Some ten to forty nodes of every kind, with values that several nodes read
 /// near and far, parameters that several nodes share, and two outputs.
-OperatorGraph randomGraph(uint64_t seed);
+/// `followers`: as GraphBuilder::followers.
+OperatorGraph randomGraph(uint64_t seed, bool followers = false);
 /// The same with up to five nodes beside parameters, sizes `scale` times as
 /// large, and element sizes of 2, 4 and 8: many strategies of few values, whose
 /// communication is not hidden by that of others.
-OperatorGraph randomSmallGraph(uint64_t seed, int64_t scale);
+OperatorGraph randomSmallGraph(uint64_t seed, int64_t scale,
+                               bool followers = false);
 
 /// Two to four small layers, some in branches that meet: convolutions, pooling
 /// and matrix products with whatever lies between them.

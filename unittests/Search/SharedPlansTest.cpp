@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExampleGraphs.h"
+#include "soap/Search/KernelDescription.h"
 #include "soap/Search/RandomStrategies.h"
 #include "soap/Search/TaskGraph.h"
 #include "gtest/gtest.h"
@@ -91,6 +92,43 @@ TEST(SharedPlans, AreThoseOfEveryValue) {
       return;
   }
   EXPECT_GT(shared, 100u);
+}
+
+TEST(SharedPlans, FollowersAreToldApart) {
+  // Two chains of which one has an operation that follows what it reads.
+  GraphBuilder builder;
+  for (bool follows : {false, true}) {
+    builder.followers = follows;
+    std::string name = follows ? "follower" : "relu";
+    int32_t x = builder.input(name + ".x", {8, 8});
+    int32_t w = builder.parameter(name + ".w", {8, 8});
+    x = builder.relu(name, builder.matmul(name + ".product", x, w));
+    builder.output(name + ".y", x);
+  }
+  OperatorGraph graph = builder.finish();
+  std::vector<std::string> names;
+  for (const GraphNode &node : graph.nodes())
+    names.push_back(node.name);
+  graph.setTaskWork([names](int32_t node, const Degrees &, int64_t) {
+    return TaskWork{names[node], /*flops=*/1000};
+  });
+  Topology machine = plainMachine(2);
+  CostModel costs;
+  Strategy strategy = singleDevice(graph, machine);
+  TaskGraph tasks({graph, machine, costs});
+  int32_t relu = graph.find("relu"), follower = graph.find("follower");
+  tasks.setStrategy(strategy);
+  int64_t alone = tasks.nodeNs(relu);
+  EXPECT_GT(alone, 0);
+  EXPECT_EQ(tasks.nodeNs(follower), 0);
+  EXPECT_EQ(kernelsOf(graph, strategy).count("follower"), 0u);
+  EXPECT_EQ(kernelsOf(graph, strategy).count("relu"), 1u);
+  for (int32_t id : {relu, follower})
+    strategy.configs[id].devices[0] = 1;
+  tasks.setStrategy(strategy);
+  EXPECT_EQ(tasks.nodeNs(relu), alone);
+  EXPECT_EQ(tasks.nodeNs(follower), alone);
+  EXPECT_EQ(kernelsOf(graph, strategy).count("follower"), 1u);
 }
 
 TEST(SharedPlans, ElementSizesAreToldApart) {

@@ -53,9 +53,10 @@ protected:
 
   /// Partitions the chains; the nodes that compute are launched in the order of
   /// `configs`.
-  void partition(const Topology &topology, ArrayRef<Configured> configs) {
+  void partition(const Topology &topology, ArrayRef<Configured> configs,
+                 StringRef text = chains) {
     topology_ = topology;
-    module_ = parseSourceString<ModuleOp>(chains, &context_);
+    module_ = parseSourceString<ModuleOp>(text, &context_);
     ASSERT_TRUE(module_);
     FailureOr<ExtractedGraph> extracted =
         extractOperatorGraph(*getMainFunction(*module_));
@@ -166,6 +167,37 @@ TEST_F(ScheduleSimulation, MembersUnpackWhatIsNotContiguous) {
     EXPECT_EQ(times.stepNs, 2 * (74 + (5 + 32 + 4 * 10) + 32));
     EXPECT_EQ(times.stepNs, FullSimulator(*tasks_).stepNs());
   });
+}
+
+TEST_F(ScheduleSimulation, FollowersTakeNoTimeWhereTheyAreJoined) {
+  const char *const text = R"mlir(
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<2x4xf32>
+  %w = nn.parameter {nn.name = "w"} : tensor<4x4xf32> from #nn.splat<1.0 : f32>
+  %a = nn.matmul %x, %w {nn.name = "a"} : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %r = nn.relu %a {nn.name = "r", soap.follows = 0 : i64} : tensor<2x4xf32>
+  nn.output %r {nn.name = "y"} : tensor<2x4xf32>
+  return
+}
+)mlir";
+  Topology machine = test::plainMachine(2);
+  auto stepOf = [&](Configured product, Configured relu) {
+    int64_t stepNs = 0;
+    partition(machine, {product, relu}, text);
+    if (!HasFatalFailure())
+      simulate([&](const ScheduleTimes &times) {
+        EXPECT_EQ(times.stepNs, FullSimulator(*tasks_).stepNs());
+        stepNs = times.stepNs;
+      });
+    return stepNs;
+  };
+  EXPECT_EQ(stepOf({"a", {1, 1, 1}, {0}}, {"r", {1, 1}, {0}}), 64);
+  EXPECT_TRUE(tasks_->apartNs(graph_.find("r")).empty());
+  EXPECT_EQ(stepOf({"a", {2, 1, 1}, {0, 1}}, {"r", {2, 1}, {0, 1}}), 32);
+  // On other devices, with other tiles, and behind a sum it is a kernel.
+  EXPECT_GT(stepOf({"a", {1, 1, 1}, {0}}, {"r", {1, 1}, {1}}), 64 + 32);
+  EXPECT_GT(stepOf({"a", {1, 1, 1}, {0}}, {"r", {2, 1}, {0, 0}}), 64);
+  EXPECT_GT(stepOf({"a", {1, 1, 2}, {0, 0}}, {"r", {1, 1}, {0}}), 64);
 }
 
 TEST_F(ScheduleSimulation, ReceiversWithoutASpareCoreLoseTime) {

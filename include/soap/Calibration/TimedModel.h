@@ -60,8 +60,8 @@ public:
   /// Takes traced steps, after some that do not count, until the spread() of
   /// every kernel in `wanted` (all, if it is empty) is at most `spread`, for
   /// `seconds` at most, but at least five, three if they take that long.
-  /// Returns the median time of every
-  /// kernel, by KernelKey.
+  /// Returns the median time of every kernel, by KernelKey; of kernels of which
+  /// the library makes one, by that of the first (firstOfJoined()).
   llvm::Expected<std::map<std::string, TimeSummary>>
   timeKernels(const llvm::StringSet<> &wanted, double spread, double seconds);
 

@@ -41,6 +41,10 @@ struct KernelWork {
 /// that no name of an operation has.
 llvm::StringRef kernelClass(llvm::StringRef key);
 
+/// The key of the first of several kernels of which the library makes one,
+/// `KEY + KEY` (soaprt-fuse-followers); of another kernel its own.
+llvm::StringRef firstOfJoined(llvm::StringRef key);
+
 /// How well the times of one class of kernels are known without measuring:
 /// means of |estimate / measured - 1|.
 struct ClassError {

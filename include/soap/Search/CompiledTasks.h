@@ -87,6 +87,9 @@ struct UseTasks {
   llvm::ArrayRef<int64_t> unpackNs;
   llvm::ArrayRef<Wait> unpackWaits;  ///< at: index into unpackDevices.
   llvm::ArrayRef<Wait> computeWaits; ///< at: index into the consumer's devices.
+  /// What tasks of the consumer, which follows the producer, take because they
+  /// are kernels of their own, per device of the consumer; empty: nothing.
+  llvm::ArrayRef<int64_t> apartNs;
   /// Some task reads what the plan makes, no shard of the producer as it is.
   bool readsPlan = false;
   int32_t round = 0; ///< 0: ValueTasks' own; k: ValueTasks::rounds[k - 1].

@@ -31,7 +31,8 @@ struct KernelAccess {
 KernelQuery describeKernel(const KernelAccess &access, const TaskWork &work);
 
 /// The work of all kernels that the tasks of a strategy launch, by key. Views
-/// are none.
+/// are none, nor are tasks that the library applies behind another one's kernel
+/// (GraphNode::followedOperand).
 std::map<std::string, KernelWork> kernelsOf(const OperatorGraph &graph,
                                             const Strategy &strategy);
 

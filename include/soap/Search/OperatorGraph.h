@@ -81,6 +81,11 @@ struct GraphNode {
   /// order, although it reads nothing of it; both compute. -1: none. No time
   /// passes between the two.
   int32_t after = -1;
+  /// The operand behind whose producer the library applies this node, an
+  /// operation per element; -1: none. A task that reads a whole tile of the
+  /// producer, made on its own device, is part of the kernel that makes the
+  /// tile: it takes no time of its own.
+  int32_t followedOperand = -1;
   /// Input only: dimensions of the result that are batch dimensions, as bits;
   /// dimension 0 by default.
   uint32_t sampleDims = 1;
@@ -178,6 +183,8 @@ public:
   TaskWork taskWork(int32_t node, const Degrees &degrees, int64_t task) const;
 
 private:
+  /// check() of a node that follows another one.
+  llvm::Error checkFollower(int32_t id) const;
   /// check() of a node that writes a parameter.
   llvm::Error checkWrite(int32_t id) const;
   /// check() of a node as a member of its group.

@@ -31,7 +31,7 @@ struct SimulatorState {
   /// Per position of the launch order, what its times are kept less of; for
   /// passes that ask for it.
   std::vector<int64_t> shifts;
-  std::vector<int64_t> ready; ///< Scratch.
+  std::vector<int64_t> ready, sums; ///< Scratch.
   int32_t numValues = 0, numOperands = 0, numNodes = 0;
 
   size_t useBlock(size_t operandIndex) const {

@@ -168,6 +168,16 @@ public:
     const detail::ValueTasks *tasks = valueTasks_[value];
     return tasks ? *tasks : makeTasks(value);
   }
+  /// What the tasks of a node take beside nodeTasks(), per device, since they
+  /// are apart from what they follow; empty: nothing.
+  llvm::ArrayRef<int64_t> apartNs(int32_t node) const {
+    int32_t operand = graph_.node(node).followedOperand;
+    if (LLVM_LIKELY(operand < 0))
+      return {};
+    return valueTasks(graph_.node(node).operands[operand])
+        .uses[useIndex(node, operand)]
+        .apartNs;
+  }
   /// Compute nodes in launch order.
   llvm::ArrayRef<int32_t> order() const { return order_; }
   /// Packs and moves of a parameter or constant that are launched before a

@@ -41,6 +41,46 @@ def AttachTopologyPass : Pass<"soap-attach-topology", "::mlir::ModuleOp"> {
   let dependentDialects = ["::soap::soapir::SOAPDialect"];
 }
 
+def MarkFollowersPass : Pass<"soap-mark-followers", "::mlir::ModuleOp"> {
+  let summary = "Marks what the library will apply behind its kernels";
+  let description = [{
+    `soaprt-fuse-followers` makes one launch of a kernel of the library and what
+    works per element behind it, where one device has both. This pass says before
+    there is a strategy which operations may become part of another one's kernel
+    so: each gets `soap.follows`, the number of the operand behind whose producer
+    the library applies it (`Target::getFollower`). Simulations count no time
+    for a task of such an operation that reads a whole tile which was made on its
+    device, and as much as for a kernel of its own elsewhere.
+
+    An operation follows one that the library computes, or another follower, if
+    nothing else reads what lies between, and its other operands are computed
+    before the library's operation. Marks that are there are replaced. Needs no
+    topology; belongs before strategies are searched or costs are measured.
+
+    Before:
+    ```mlir
+    %0 = nn.conv %x, %w … : … -> tensor<1x8x4x4xf32>
+    %1 = nn.relu %0 {nn.name = "relu"} : tensor<1x8x4x4xf32>
+    ```
+    After:
+    ```mlir
+    %0 = nn.conv %x, %w … : … -> tensor<1x8x4x4xf32>
+    %1 = nn.relu %0 {nn.name = "relu", soap.follows = 0 : i64} : tensor<1x8x4x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::soap::soapir::SOAPDialect"];
+  let options = [
+    Option<"target", "target", "std::string", "\"\"",
+           "What is compiled for; empty: the first target of soap-compile "
+           "--help">,
+    Option<"keepNaN", "keep-nan", "bool", "false",
+           "Mark only followers of which the library hands NaN on">
+  ];
+  let statistics = [
+    Statistic<"numMarked", "num-marked", "Operations that follow another one">
+  ];
+}
+
 def InitStrategyPass : Pass<"soap-init-strategy", "::mlir::ModuleOp"> {
   let summary = "Configures every operation by an expert strategy";
   let description = [{

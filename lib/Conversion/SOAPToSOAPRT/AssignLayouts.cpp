@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChosenTarget.h"
+
 #include "JoinedReshapes.h"
 #include "MinimumCut.h"
+#include "soap/Target/ChosenTarget.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChosenTarget.h"
+
 #include "mlir/IR/IRMapping.h"
+#include "soap/Target/ChosenTarget.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"

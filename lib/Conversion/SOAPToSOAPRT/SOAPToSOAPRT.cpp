@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Target/ChosenTarget.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
-#include "ChosenTarget.h"
+
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
@@ -349,6 +350,10 @@ struct ConvertSOAPToSOAPRTPass
       }
       programs.push_back({nn::evaluationName, inner});
     }
+    // Rows say what is applied behind what.
+    module.walk([](Operation *op) {
+      op->removeAttr(soapir::SOAPDialect::getFollowsAttrName());
+    });
     Lowering lowering(module, *chosen_);
     if (failed(lowering.run(programs)))
       return signalPassFailure();

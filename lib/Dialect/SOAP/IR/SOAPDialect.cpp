@@ -98,6 +98,17 @@ LogicalResult SOAPDialect::verifyOperationAttribute(Operation *op,
              << attribute.getValue();
     return success();
   }
+  if (attribute.getName() == getFollowsAttrName()) {
+    auto operand = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!isa<nn::PartitionOpInterface>(op) || !operand ||
+        !operand.getType().isInteger(64) || operand.getInt() < 0 ||
+        operand.getInt() >= op->getNumOperands())
+      return op->emitOpError()
+             << "expected soap.follows to be the number of an operand, of type "
+                "i64, on an nn operation, got: "
+             << attribute.getValue();
+    return success();
+  }
   if (attribute.getName() == getBucketBytesAttrName() ||
       attribute.getName() == getPrefetchBytesAttrName()) {
     auto bytes = dyn_cast<IntegerAttr>(attribute.getValue());

@@ -22,6 +22,9 @@ def SOAP_Dialect : Dialect {
     - the discardable attribute `soap.config` on `nn` operations: a
       configuration, that is how an operation is split and where its tasks run;
       all configurations together are a strategy;
+    - the discardable attribute `soap.follows` on `nn` operations: what the
+      library applies behind another operation, which simulations know
+      (`soap-mark-followers`);
     - `soap.topology`, the devices that the strategy refers to;
     - tasks, slices, assemblies, transfers and collectives on values of type
       `!soap.shard`, made by `soap-partition`. The device of a value is in its
@@ -40,6 +43,12 @@ def SOAP_Dialect : Dialect {
     /// The discardable attribute that holds an operation's configuration.
     static constexpr ::llvm::StringLiteral getConfigAttrName() {
       return "soap.config";
+    }
+    /// The discardable attribute of an operation per element that the library
+    /// of the target can apply behind the operation that makes one of its
+    /// operands: the number of this operand.
+    static constexpr ::llvm::StringLiteral getFollowsAttrName() {
+      return "soap.follows";
     }
     /// The discardable attribute of a function that holds the launch order of
     /// its compute nodes, a list of names.

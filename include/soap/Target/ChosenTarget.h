@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SOAP_LIB_CONVERSION_SOAPTOSOAPRT_CHOSENTARGET_H
-#define SOAP_LIB_CONVERSION_SOAPTOSOAPRT_CHOSENTARGET_H
+#ifndef SOAP_TARGET_CHOSENTARGET_H
+#define SOAP_TARGET_CHOSENTARGET_H
 
 #include "mlir/IR/Diagnostics.h"
 #include "soap/Target/Target.h"
@@ -44,4 +44,4 @@ private:
 
 } // namespace soap
 
-#endif // SOAP_LIB_CONVERSION_SOAPTOSOAPRT_CHOSENTARGET_H
+#endif // SOAP_TARGET_CHOSENTARGET_H
