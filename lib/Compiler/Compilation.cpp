@@ -15,7 +15,7 @@
 #include "soap/Dialect/SOAPRT/IR/SOAPRT.h"
 #include "soap/Pipelines/Pipelines.h"
 #include "soap/Target/TargetRegistry.h"
-#include "soap/Transforms/Passes.h"
+#include "soap/Transforms/MarkFollowers.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -179,18 +179,19 @@ llvm::Error Compilation::markFollowers() {
     return emitted(mlir::failure(), Kind::BadInput);
   // What libraries of other kinds of devices apply is not known.
   LowerChoices choices = lowerChoices();
-  if (choices.followers &&
-      llvm::all_of(topology->kinds(), [&](const DeviceKind &kind) {
-        return kind.name == target_.getName();
-      }))
-    return runPasses(
-        [&](OpPassManager &passes) {
-          passes.addPass(createMarkFollowersPass(target_, choices.keepNaN));
-        },
-        "mark followers", Kind::Failed, /*evaluationToo=*/true);
-  module_->walk([](Operation *op) {
-    op->removeAttr(soapir::SOAPDialect::getFollowsAttrName());
-  });
+  bool knows = choices.followers &&
+               llvm::all_of(topology->kinds(), [&](const DeviceKind &kind) {
+                 return kind.name == target_.getName();
+               });
+  for (ModuleOp module : {*module_, evaluation()}) {
+    if (module && knows &&
+        failed(soap::markFollowers(module, target_, choices.keepNaN)))
+      return emitted(mlir::failure(), Kind::BadInput);
+    if (module && !knows)
+      module.walk([](Operation *op) {
+        op->removeAttr(soapir::SOAPDialect::getFollowsAttrName());
+      });
+  }
   return llvm::Error::success();
 }
 

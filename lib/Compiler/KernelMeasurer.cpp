@@ -46,8 +46,8 @@ static std::string variantOf(const KernelMeasurer::Setting &setting) {
   if (!setting.choices.layouts)
     variant += "; row-major";
   if (setting.choices.followers)
-    variant += setting.choices.keepNaN ? "; followers that keep NaN"
-                                       : "; followers";
+    variant +=
+        setting.choices.keepNaN ? "; followers that keep NaN" : "; followers";
   return variant;
 }
 
@@ -157,8 +157,8 @@ llvm::Expected<std::string> KernelMeasurer::build(ModuleOp graph,
           reason = diagnostic.str();
       });
   OwningOpRef<ModuleOp> module = graph.clone();
-  if (failed(compile(*module, strategy, setting_.model, setting_.choices,
-                     path)))
+  if (failed(
+          compile(*module, strategy, setting_.model, setting_.choices, path)))
     return llvm::createStringError(
         reason.empty() ? "the model cannot be compiled" : reason);
   return path.str().str();

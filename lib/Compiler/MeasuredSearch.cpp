@@ -212,8 +212,8 @@ llvm::Error Compilation::searchMeasured(ModuleProblem &problem,
 }
 
 bool Compilation::measuresCosts(const ModuleProblem &problem) const {
-  if (options_.measureCosts)
-    return *options_.measureCosts;
+  if (options_.measureCosts || options_.tuneSeconds)
+    return options_.measureCosts.value_or(true);
   // Seconds of measuring are worth it where there is something to choose.
   return isCalibrated_ && problem.topology.numDevices() > 1 &&
          strategyName() == "search" && options_.costFile.empty() &&
@@ -229,7 +229,7 @@ llvm::Error Compilation::measureCosts(ModuleProblem &problem) {
     return error;
   if (llvm::Error error = openMeasurer(problem)) {
     std::string reason = llvm::toString(std::move(error));
-    if (options_.measureCosts)
+    if (options_.measureCosts || options_.tuneSeconds)
       return failedWith(reason);
     warn(reason + "; going on with the analytic model");
     return llvm::Error::success();

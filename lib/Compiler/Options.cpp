@@ -151,7 +151,8 @@ static llvm::Error checkPrecision(const CompilerOptions &options) {
 }
 
 static llvm::Error checkMeasuring(const CompilerOptions &options) {
-  bool measures = options.measureCosts.value_or(false);
+  bool measures = options.measureCosts.value_or(options.tuneSeconds &&
+                                                options.costFile.empty());
   if (measures && !options.topology.empty())
     return badInput("expected --cost=measured with devices of this machine, "
                     "got: --topology; give --devices, or a file with --cost");

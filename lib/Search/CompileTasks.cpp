@@ -211,8 +211,8 @@ void ValueCompiler::addApart(const CompileInput::Consumer &reader,
         plan_->shards[plan_->pieces[read.pieces.begin].shard].origin ==
             Shard::Origin::Task)
       continue;
-    auto at = llvm::lower_bound(reader.devices, read.device) -
-              reader.devices.begin();
+    auto at =
+        llvm::lower_bound(reader.devices, read.device) - reader.devices.begin();
     ns[at] += reader.apart->ns[reader.apart->classOf[read.task]]
                               [topology_.device(read.device).kind];
   }

@@ -195,8 +195,7 @@ bool DeltaSimulator::checkCrossings(int32_t row, Accept acceptable) const {
                     .begin];
       int64_t readerShift = state_.shifts[reader];
       for (const Wait &wait : use.computeWaits)
-        if (!accepts(wait, nodeEnds[wait.at] + readerShift -
-                               node.ns[wait.at] -
+        if (!accepts(wait, nodeEnds[wait.at] + readerShift - node.ns[wait.at] -
                                (apart.empty() ? 0 : apart[wait.at])))
           return false;
       for (const Wait &wait : use.unpackWaits)

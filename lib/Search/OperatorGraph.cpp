@@ -228,8 +228,8 @@ llvm::Error OperatorGraph::checkFollower(int32_t id) const {
   if (node.followedOperand >= static_cast<int32_t>(node.operands.size()))
     return llvm::createStringError(
         "expected to follow the producer of one of " +
-        std::to_string(node.operands.size()) +
-        " operands, got: operand " + std::to_string(node.followedOperand));
+        std::to_string(node.operands.size()) + " operands, got: operand " +
+        std::to_string(node.followedOperand));
   const GraphNode &anchor =
       nodes_[values_[node.operands[node.followedOperand]].producer];
   if (node.role != NodeRole::Compute || anchor.role != NodeRole::Compute)

@@ -85,8 +85,9 @@ void StepTails::passNode(int32_t id) {
   ArrayRef<int64_t> apart = tasks_.apartNs(id);
   for (size_t i = 0; i < tails.size(); ++i) {
     int64_t &stream = now_[tasks.devices[i]];
-    stream = tails[i] = std::max(stream, producer_[i]) + tasks.ns[i] +
-                        (apart.empty() ? 0 : apart[i]);
+    stream = tails[i] =
+        std::max(stream, producer_[i]) + tasks.ns[i] +
+        (apart.empty() || SOAP_FAULT("tails-without-followers") ? 0 : apart[i]);
   }
   int32_t firstUse = tasks_.operandIndex(id, 0);
   for (auto operand = static_cast<int32_t>(node.operands.size());

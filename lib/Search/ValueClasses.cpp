@@ -63,7 +63,8 @@ std::vector<Key> detail::classesOfValues(const OperatorGraph &graph) {
                   value.uses.begin());
       add(builder, reader.spec);
       add(builder, reader.spec.operands[use.operand]);
-      if (reader.followedOperand == use.operand)
+      if (reader.followedOperand == use.operand &&
+          !SOAP_FAULT("followers-share-plans"))
         builder.add(costsOf(graph, use.node));
     }
     classes.push_back(builder.key());

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soap/Transforms/MarkFollowers.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAP/IR/SOAPOps.h"
 #include "soap/Target/ChosenTarget.h"
@@ -87,28 +88,16 @@ std::optional<unsigned> Anchors::findOperand(Operation *op) {
 
 struct MarkFollowersPass : impl::MarkFollowersPassBase<MarkFollowersPass> {
   using Base::Base;
-  MarkFollowersPass(const Target &target, bool keepsNaN) : chosen_(target) {
-    keepNaN = keepsNaN;
-  }
 
   LogicalResult initialize(MLIRContext *context) override {
     return chosen_.initialize(context, target);
   }
 
   void runOnOperation() override {
-    FailureOr<func::FuncOp> main = getMainFunction(getOperation());
-    if (failed(main))
+    FailureOr<int64_t> count = markFollowers(getOperation(), *chosen_, keepNaN);
+    if (failed(count))
       return signalPassFailure();
-    StringRef name = soapir::SOAPDialect::getFollowsAttrName();
-    Anchors anchors(*chosen_, keepNaN);
-    Builder builder(&getContext());
-    for (Operation &op : main->getBody().front().without_terminator()) {
-      op.removeAttr(name);
-      if (std::optional<unsigned> operand = anchors.findOperand(&op)) {
-        op.setAttr(name, builder.getI64IntegerAttr(*operand));
-        ++numMarked;
-      }
-    }
+    numMarked += *count;
   }
 
 private:
@@ -117,9 +106,23 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> createMarkFollowersPass(const Target &target,
-                                              bool keepNaN) {
-  return std::make_unique<MarkFollowersPass>(target, keepNaN);
+FailureOr<int64_t> markFollowers(ModuleOp module, const Target &target,
+                                 bool keepNaN) {
+  FailureOr<func::FuncOp> main = getMainFunction(module);
+  if (failed(main))
+    return failure();
+  StringRef name = soapir::SOAPDialect::getFollowsAttrName();
+  Anchors anchors(target, keepNaN);
+  Builder builder(module.getContext());
+  int64_t count = 0;
+  for (Operation &op : main->getBody().front().without_terminator()) {
+    op.removeAttr(name);
+    if (std::optional<unsigned> operand = anchors.findOperand(&op)) {
+      op.setAttr(name, builder.getI64IntegerAttr(*operand));
+      ++count;
+    }
+  }
+  return count;
 }
 
 } // namespace soap

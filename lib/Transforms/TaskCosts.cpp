@@ -67,8 +67,8 @@ TaskCosts::TaskCosts(Block &block, const CostModel &costs) : costs_(costs) {
 /// True if the library applies `op` behind the kernel of another task: it reads
 /// a whole tile that this task made on the same device.
 static bool isJoined(Operation *op, soapir::TaskOp task) {
-  auto followed = op->getAttrOfType<IntegerAttr>(
-      soapir::SOAPDialect::getFollowsAttrName());
+  auto followed =
+      op->getAttrOfType<IntegerAttr>(soapir::SOAPDialect::getFollowsAttrName());
   if (!followed)
     return false;
   auto argument = dyn_cast<BlockArgument>(op->getOperand(followed.getInt()));

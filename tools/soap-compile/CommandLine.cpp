@@ -89,7 +89,7 @@ static llvm::Error check(CommandLine &line, const Texts &texts) {
     if (!error.empty())
       return mistake(error);
   }
-  if (texts.cost == "measured" || (texts.cost.empty() && options.tuneSeconds))
+  if (texts.cost == "measured")
     options.measureCosts = true;
   else if (texts.cost == "analytic")
     options.measureCosts = false;

@@ -77,9 +77,8 @@ TEST(DeltaSimulator, EqualsFullOnSmallGraphs) {
   Topology machines[] = {load("p100-cluster"), plainBus(4), load("k80-cluster"),
                          load("v100-8"), calibrated(3)};
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    OperatorGraph graph =
-        randomSmallGraph(seed, int64_t(1) << (2 * (seed % 4)),
-                         /*followers=*/seed % 3 == 0);
+    OperatorGraph graph = randomSmallGraph(seed, int64_t(1) << (2 * (seed % 4)),
+                                           /*followers=*/seed % 3 == 0);
     compare(graph, machines[seed / 4 % std::size(machines)], seed, 40, tally,
             options);
     if (HasFatalFailure())

@@ -147,12 +147,13 @@ struct CompilerOptions {
   std::string costFile; ///< Measured costs over analytic ones, or empty.
   /// Measure kernels on this machine, those of the named strategies and of what
   /// is found, within budgetSeconds. Without a topology, on devices of this
-  /// machine. nullopt: if a strategy for several of them is searched, unless
-  /// that has to be repeatable (`proposals`, `searchState`) or costs come from
-  /// elsewhere (`costFile`, `calibration`, and where no calibration is kept).
+  /// machine. nullopt: with tuneSeconds, and if a strategy for several of them
+  /// is searched, unless that has to be repeatable (`proposals`, `searchState`)
+  /// or costs come from elsewhere (`costFile`, `calibration`, and where no
+  /// calibration is kept).
   std::optional<bool> measureCosts;
   /// Run the best strategies for so long, search again with what they took, and
-  /// take the fastest one. With measureCosts and a search; nullopt: what was
+  /// take the fastest one. With a search, on measured costs; nullopt: what was
   /// found on measured costs and two named strategies run once in turn.
   std::optional<double> tuneSeconds;
 

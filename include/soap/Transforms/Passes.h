@@ -13,17 +13,11 @@
 
 namespace soap {
 
-class Target;
-
 #define GEN_PASS_DECL
 #include "soap/Transforms/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
 #include "soap/Transforms/Passes.h.inc"
-
-/// soap-mark-followers for `target`, which outlives the pass.
-std::unique_ptr<mlir::Pass> createMarkFollowersPass(const Target &target,
-                                                    bool keepNaN);
 
 } // namespace soap
 

@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "JoinedReshapes.h"
 #include "MinimumCut.h"
-#include "soap/Target/ChosenTarget.h"
 #include "soap/Conversion/NNToKernels/NativeKernels.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Target/ChosenTarget.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <map>
 

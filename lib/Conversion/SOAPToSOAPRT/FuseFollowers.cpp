@@ -5,12 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/IR/IRMapping.h"
-#include "soap/Target/ChosenTarget.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramOrder.h"
+#include "soap/Target/ChosenTarget.h"
 #include "soap/Testing/PlantedFault.h"
 #include "llvm/Support/Debug.h"
 #include <map>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soap/Target/ChosenTarget.h"
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
+#include "soap/Target/ChosenTarget.h"
 
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -7,11 +7,11 @@
 // Tests that the kernels of a named strategy are measured once.
 // RUN: %{compile} --cost=measured --strategy=tensor-parallel --json -o %t/m.so 2> %t/log > %t/first.json
 // RUN: FileCheck %s --check-prefix=SAID --input-file=%t/log
-// SAID: costs: [[N:[3-9]]] kernels measured in 1 runs, {{.*}} s; [[N]] known{{$}}
+// SAID: costs: [[N:[2-9]]] kernels measured in 1 runs, {{.*}} s; [[N]] known{{$}}
 // RUN: FileCheck %s --check-prefix=FIRST --input-file=%t/first.json
 // FIRST: "costs": {
 // FIRST: "file": "{{.*}}/kept/costs-cpu-{{[0-9a-f]+}}-2x1.json"
-// FIRST: "measured": {{[3-9]}},
+// FIRST: "measured": {{[2-9]}},
 // FIRST: "missing": 0,
 // FIRST: "runs": 1,
 // RUN: %{compile} --cost=measured --strategy=tensor-parallel --json -o %t/m.so 2>/dev/null | FileCheck %s --check-prefix=AGAIN
