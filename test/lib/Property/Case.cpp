@@ -20,6 +20,7 @@
 #include "soap/Target/Model/MemoryPlan.h"
 #include "soap/Target/Model/Model.h"
 #include "soap/Target/ONNX/Import.h"
+#include "soap/Transforms/MarkFollowers.h"
 #include "soap/Verification/Proof.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -288,6 +289,11 @@ Case::run(const json::Object &request,
   if (!topology)
     return topology.takeError();
   writeTopology(*module, *topology);
+  // Simulations of the graph and of its tasks know what follows what.
+  for (ModuleOp program : programsOf(*module))
+    if (choices_.followers &&
+        mlir::failed(markFollowers(program, target, choices_.keepNaN)))
+      return fail("followers");
   FailureOr<ModuleProblem> problem = readProblem(*module);
   if (failed(problem))
     return fail("graph");
