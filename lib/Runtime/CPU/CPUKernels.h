@@ -46,6 +46,14 @@ std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
 std::unique_ptr<Kernel> makePointwiseKernel(const fb::Kernel &kernel,
                                             const std::vector<bool> &constant);
 
+/// A transposed convolution whose windows lie side by side, with channels last
+/// and constant weights. Null for all others.
+std::unique_ptr<Kernel> makeTransposedKernel(const fb::Kernel &kernel,
+                                             const std::vector<bool> &constant);
+
+/// A pool over two dims of tensors with channels last. Null for all others.
+std::unique_ptr<Kernel> makePoolKernel(const fb::Kernel &kernel);
+
 /// The kernel of f32 operands over operands of bf16 and f16, which it widens:
 /// constants when it is bound, others in every run. Null where no operand is of
 /// such a type, or a result is.
