@@ -19,10 +19,10 @@ inline size_t alignedBytes(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 /// Parts of at most `b` that `a` makes.
 inline int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// BackendDevice::makeKernel() of the CPU: a convolution of our own where that
-/// pays, oneDNN where it has a kernel that is more than its reference, else a
-/// loop of our own, else the kernel of f32 for operands of 16-bit floats, else
-/// the kernel without its followers, else the reference.
+/// BackendDevice::makeKernel() of the CPU: a convolution or pool of our own
+/// where that pays, oneDNN where it has a kernel that is more than its
+/// reference, else a loop of our own, else the kernel of f32 for operands of
+/// 16-bit floats, else the kernel without its followers, else the reference.
 std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       const NativeCode &native);

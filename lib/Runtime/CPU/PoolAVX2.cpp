@@ -1,4 +1,4 @@
-//===- PoolAVX2.cpp - Loops of pools for AVX2 -----------------------------===//
+//===- PoolAVX2.cpp - Pools with AVX2 -------------------------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
