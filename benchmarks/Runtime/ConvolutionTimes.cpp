@@ -5,17 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// soap-convolution-times winograd|pointwise [THREADS] [ROUNDS]: a table, one
-// row per convolution, of the lower quartiles of alternating runs:
-// milliseconds, of the processor if THREADS is 1 (the default), else of the
-// wall, and Gflop/s of the direct sums. Before every run what caches hold is
-// replaced. Tensors have channels last, but for what is called dense. The star
-// is at what the runtime would take of those.
+// soap-convolution-times winograd|pointwise|transposed|followers [THREADS]
+// [ROUNDS]: a table, one row per convolution, of the lower quartiles of
+// alternating runs: milliseconds, of the processor if THREADS is 1 (the
+// default), else of the wall, and Gflop/s of the direct sums. Before every run
+// what caches hold is replaced. Tensors have channels last, but for what is
+// called dense. The star is at what the runtime would take of those.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CPU/PointwiseKernel.h"
 #include "CPU/Threads.h"
+#include "CPU/TransposedKernel.h"
 #include "CPU/WinogradPlan.h"
 #include "NoStream.h"
 #include <algorithm>
@@ -27,9 +28,11 @@ using namespace soap;
 using namespace soap::runtime;
 
 namespace {
-/// A square image and a square window, which is in the middle of its pads.
+/// A square image and a square window, which is in the middle of its pads; or
+/// whose strides it is, of a transposed convolution.
 struct Convolution {
   int64_t batch, channels, filters, image, groups, window = 3;
+  bool isTransposed = false;
 
   double flops() const {
     return 2.0 * static_cast<double>(window * window * batch * channels *
@@ -51,7 +54,18 @@ struct Convolution {
       follower.operand = 3;
       kernel.followers.push_back(std::make_unique<fb::FollowerT>(follower));
     }
-    kernel.op.Set(std::move(conv));
+    if (isTransposed) {
+      fb::ConvBackwardT back;
+      back.strides = {window, window};
+      back.dilations = {1, 1};
+      back.pads_lo = back.pads_hi = {0, 0};
+      back.groups = groups;
+      back.bias = true;
+      kernel.op.Set(std::move(back));
+    } else {
+      kernel.op.Set(std::move(conv));
+    }
+    int64_t made = isTransposed ? image * window : image;
     auto add = [](auto &list, Shape shape, fb::ElementOrder of) {
       auto type = std::make_unique<fb::TensorTypeT>();
       type->shape = std::move(shape);
@@ -60,13 +74,16 @@ struct Convolution {
     };
     auto row = fb::ElementOrder::RowMajor;
     add(kernel.operands, {batch, channels, image, image}, order);
-    add(kernel.operands, {filters, channels / groups, window, window}, row);
+    if (isTransposed)
+      add(kernel.operands, {channels, filters / groups, window, window}, row);
+    else
+      add(kernel.operands, {filters, channels / groups, window, window}, row);
     add(kernel.operands, {filters}, row);
     if (!followers.empty() && followers.front() == fb::FollowerKind::Add) {
       kernel.followers.front()->in_place = true;
       add(kernel.operands, {batch, filters, image, image}, order);
     }
-    add(kernel.results, {batch, filters, image, image}, order);
+    add(kernel.results, {batch, filters, made, made}, order);
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(fb::Kernel::Pack(builder, &kernel));
     return builder.Release();
@@ -172,8 +189,10 @@ static void measureWinograd(const Convolution &conv, size_t threads,
   compare(conv, threads, rounds, candidates, taken, name);
 }
 
-static void measurePointwise(const Convolution &conv, size_t threads,
-                             int rounds) {
+/// The library's kernels between dense tensors and with channels last, beside
+/// `own`; `isTaken`: whether the runtime would take that.
+static void measureBeside(const Convolution &conv, std::unique_ptr<Kernel> own,
+                          bool isTaken, size_t threads, int rounds) {
   auto buffer = conv.table(), dense = conv.table(fb::ElementOrder::RowMajor);
   const fb::Kernel &table = rowOf(buffer);
   std::vector<Candidate> candidates;
@@ -182,11 +201,30 @@ static void measurePointwise(const Convolution &conv, size_t threads,
   auto library = makeDnnlKernel(table, constant, false);
   std::string name = library->implementation();
   candidates.emplace_back(std::move(library), table);
-  candidates.emplace_back(makePointwiseKernel(table, *pointwiseShape(table),
-                                              *pointwiseLoops(), threads),
-                          table);
-  compare(conv, threads, rounds, candidates,
-          makePointwiseKernel(table, constant) ? 2 : 1, name);
+  candidates.emplace_back(std::move(own), table);
+  compare(conv, threads, rounds, candidates, isTaken ? 2 : 1, name);
+}
+
+static void measurePointwise(const Convolution &conv, size_t threads,
+                             int rounds) {
+  auto buffer = conv.table();
+  const fb::Kernel &table = rowOf(buffer);
+  measureBeside(conv,
+                makePointwiseKernel(table, *pointwiseShape(table),
+                                    *pointwiseLoops(), threads),
+                makePointwiseKernel(table, constant) != nullptr, threads,
+                rounds);
+}
+
+static void measureTransposed(const Convolution &conv, size_t threads,
+                              int rounds) {
+  auto buffer = conv.table();
+  const fb::Kernel &table = rowOf(buffer);
+  measureBeside(conv,
+                makeTransposedKernel(table, *transposedShape(table),
+                                     *pointwiseLoops(), threads),
+                makeTransposedKernel(table, constant) != nullptr, threads,
+                rounds);
 }
 
 static void measureFollowers(const Convolution &conv, size_t threads,
@@ -209,8 +247,11 @@ static void measureFollowers(const Convolution &conv, size_t threads,
 int main(int argc, char **argv) {
   std::string mode = argc > 1 ? argv[1] : "nothing";
   bool isWinograd = mode == "winograd";
-  if (!isWinograd && mode != "pointwise" && mode != "followers") {
-    std::fprintf(stderr, "expected winograd, pointwise or followers, got: %s\n",
+  if (!isWinograd && mode != "pointwise" && mode != "transposed" &&
+      mode != "followers") {
+    std::fprintf(stderr,
+                 "expected winograd, pointwise, transposed or followers, got: "
+                 "%s\n",
                  mode.c_str());
     return 1;
   }
@@ -243,6 +284,18 @@ int main(int argc, char **argv) {
               "|---|---|---|---|---|---|\n",
               isWinograd ? "direct | tiles of 2x2 | tiles of 4x4"
                          : "oneDNN, dense | oneDNN | ours");
+  if (mode == "transposed") {
+    for (const Convolution &conv :
+         std::vector<Convolution>{{1, 1024, 512, 28, 1, 2, true},
+                                  {1, 512, 256, 52, 1, 2, true},
+                                  {1, 256, 128, 100, 1, 2, true},
+                                  {1, 128, 64, 196, 1, 2, true},
+                                  {8, 256, 64, 14, 1, 2, true},
+                                  {1, 256, 256, 14, 1, 2, true},
+                                  {1, 768, 384, 14, 1, 4, true}})
+      measureTransposed(conv, threads, rounds);
+    return 0;
+  }
   if (!isWinograd) {
     for (const Convolution &conv :
          std::vector<Convolution>{{1, 24, 112, 56, 4, 1},

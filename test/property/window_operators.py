@@ -114,6 +114,33 @@ def shuffled(b):
     return True
 
 
+@combination
+def upsampled(b):
+    """A transposed convolution whose windows lie side by side between a convolution and
+    a pool, as in a U-Net."""
+    x = b.pick(spatial)
+    if not x:
+        return False
+    batch, channels, *pixels = b.shapes[x]
+    window = [b.rng.choice([1, 2, 2, 3]) for _ in pixels]
+    larger = [n * k for n, k in zip(pixels, window)]
+    filters, outputs = b.rng.randint(2, 12), b.rng.randint(2, 12)
+    if size(larger) * batch * max(filters, outputs) > MAX_ELEMENTS or min(larger) < 2:
+        return False
+    threes = [3] * len(pixels)
+    weight = b.operand((filters, channels, *threes), size([channels, *threes])**-0.5)
+    y = b.node("Conv", [x, weight], (batch, filters, *pixels), kernel_shape=threes,
+               pads=[1, 1] * len(pixels))
+    weight = b.operand((filters, outputs, *window), filters**-0.5)
+    bias = [b.operand((outputs,), 0.5)] if b.chance(0.6) else []
+    y = b.node("ConvTranspose", [y, weight, *bias], (batch, outputs, *larger),
+               kernel_shape=window, strides=window)
+    twos = [2] * len(pixels)
+    b.node(b.rng.choice(["MaxPool", "AveragePool"]), [y],
+           (batch, outputs, *(n // 2 for n in larger)), kernel_shape=twos, strides=twos)
+    return True
+
+
 def ceil_sizes(shape, kernel, strides, dilations, lo, hi):
     """What ceil_mode makes; None where onnx and onnxruntime disagree: a window
     that starts in the padding behind."""

@@ -51,8 +51,32 @@ ConvolutionProblem::ConvolutionProblem(const Shape &x, int64_t filters,
       x, {filters, x[1] / groups, window.kernel[0], window.kernel[1]}};
   if (bias)
     shapes.push_back({filters});
+  addOperands(shapes, seed);
+}
+
+void ConvolutionProblem::addOperands(const std::vector<Shape> &shapes,
+                                     uint32_t seed) {
   for (const Shape &shape : shapes)
     operands.emplace_back(shape, randomFloats(count(shape), seed++));
+}
+
+ConvolutionProblem
+ConvolutionProblem::transposed(const Shape &x, int64_t filters, int64_t groups,
+                               bool bias, const Shape &window, uint32_t seed) {
+  ConvolutionProblem problem;
+  problem.isTransposed = true;
+  problem.conv.strides = window;
+  problem.conv.dilations = {1, 1};
+  problem.conv.pads_lo = problem.conv.pads_hi = {0, 0};
+  problem.conv.groups = groups;
+  problem.conv.bias = bias;
+  problem.result = {x[0], filters, x[2] * window[0], x[3] * window[1]};
+  std::vector<Shape> shapes = {x,
+                               {x[1], filters / groups, window[0], window[1]}};
+  if (bias)
+    shapes.push_back({filters});
+  problem.addOperands(shapes, seed);
+  return problem;
 }
 
 void ConvolutionProblem::follow(Kind kind, const Shape &shape, bool inPlace) {
@@ -110,6 +134,27 @@ static double windowSum(const ConvolutionProblem &problem, const Shape &at,
   return sum;
 }
 
+/// The same of a transposed one: the window of one pixel.
+static double pixelSum(const ConvolutionProblem &problem, const Shape &at) {
+  const Tensor &x = problem.operands[0], &w = problem.operands[1];
+  int64_t filters = w.shape[1], channels = x.shape[1] / problem.conv.groups;
+  double sum = 0;
+  for (int64_t c = 0; c != channels; ++c) {
+    int64_t channel = at[1] / filters * channels + c;
+    sum +=
+        x.values[static_cast<size_t>(
+            ((at[0] * x.shape[1] + channel) * x.shape[2] + at[2] / w.shape[2]) *
+                x.shape[3] +
+            at[3] / w.shape[3])] *
+        w.values[static_cast<size_t>(
+            ((channel * filters + at[1] % filters) * w.shape[2] +
+             at[2] % w.shape[2]) *
+                w.shape[3] +
+            at[3] % w.shape[3])];
+  }
+  return sum;
+}
+
 Tensor ConvolutionProblem::expected() const {
   Tensor y(result);
   size_t number = 0;
@@ -118,7 +163,10 @@ Tensor ConvolutionProblem::expected() const {
     double bias =
         conv.bias ? operands[2].values[static_cast<size_t>(at[1])] : 0;
     y.values[number++] =
-        bias + windowSum(*this, at, at[1] / filters * operands[1].shape[1]);
+        bias +
+        (isTransposed
+             ? pixelSum(*this, at)
+             : windowSum(*this, at, at[1] / filters * operands[1].shape[1]));
   });
   for (const fb::FollowerT &step : followers) {
     size_t i = 0;
@@ -141,7 +189,18 @@ Tensor ConvolutionProblem::expected() const {
 flatbuffers::DetachedBuffer ConvolutionProblem::table() const {
   fb::KernelT table;
   table.key = "conv";
-  table.op.Set(fb::ConvT(conv));
+  if (isTransposed) {
+    fb::ConvBackwardT back;
+    back.strides = conv.strides;
+    back.dilations = conv.dilations;
+    back.pads_lo = conv.pads_lo;
+    back.pads_hi = conv.pads_hi;
+    back.groups = conv.groups;
+    back.bias = conv.bias;
+    table.op.Set(std::move(back));
+  } else {
+    table.op.Set(fb::ConvT(conv));
+  }
   auto add = [](auto &list, const Shape &shape, bool last) {
     auto type = std::make_unique<fb::TensorTypeT>();
     type->shape = shape;
@@ -164,7 +223,8 @@ flatbuffers::DetachedBuffer ConvolutionProblem::table() const {
 }
 
 std::string ConvolutionProblem::toString() const {
-  std::string text = "source " + runtime::toString(operands[0].shape) +
+  std::string text = std::string(isTransposed ? "transposed, " : "") +
+                     "source " + runtime::toString(operands[0].shape) +
                      ", weights " + runtime::toString(operands[1].shape) +
                      ", result " + runtime::toString(result) + ", groups " +
                      std::to_string(conv.groups) + ", pads " +

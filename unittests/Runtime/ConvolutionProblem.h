@@ -41,7 +41,8 @@ struct Window {
   std::vector<int64_t> kernel, strides, low, high;
 };
 
-/// A convolution with its operands, and what follows it.
+/// A convolution with its operands, and what follows it; or a transposed one,
+/// whose strides are its window.
 struct ConvolutionProblem {
   fb::ConvT conv;
   std::vector<fb::FollowerT> followers;
@@ -49,9 +50,14 @@ struct ConvolutionProblem {
   Shape result;
   /// Whether source and result have channels last.
   bool sourceLast = false, resultLast = false;
+  bool isTransposed = false;
 
   ConvolutionProblem(const Shape &x, int64_t filters, int64_t groups, bool bias,
                      const Window &window, uint32_t seed);
+  /// A transposed one of x to a result of `filters` channels.
+  static ConvolutionProblem transposed(const Shape &x, int64_t filters,
+                                       int64_t groups, bool bias,
+                                       const Shape &window, uint32_t seed);
 
   /// Appends a follower with a random operand of `shape`, if it has one.
   void follow(fb::FollowerKind kind, const Shape &shape = {},
@@ -65,6 +71,10 @@ struct ConvolutionProblem {
   Tensor expected() const;
   flatbuffers::DetachedBuffer table() const;
   std::string toString() const;
+
+private:
+  ConvolutionProblem() = default;
+  void addOperands(const std::vector<Shape> &shapes, uint32_t seed);
 };
 
 using MakeKernel =

@@ -291,6 +291,21 @@ TEST(Followers, OfAGroupedPointwiseOne) {
                "soap:pointwise", /*rowMajorToo=*/false);
 }
 
+TEST(Followers, OfATransposedConvolutionOfOurOwn) {
+  fb::ConvBackwardT op;
+  op.strides = {2, 3};
+  op.dilations = {1, 1};
+  op.pads_lo = op.pads_hi = {0, 0};
+  op.bias = true;
+  std::vector<Tensor> operands{random({2, 8, 3, 5}, 1),
+                               random({8, 18, 2, 3}, 2), random({18}, 3)};
+  Tensor x = reference(op, operands, {2, 18, 6, 15});
+  fb::KernelOpUnion kernelOp;
+  kernelOp.Set(std::move(op));
+  checkOwnConv({std::move(kernelOp), std::move(operands), std::move(x), 1, {}},
+               "soap:transposed", /*rowMajorToo=*/false);
+}
+
 TEST(Followers, OfATransposedConvolution) {
   for (bool last : {false, true})
     for (const auto &steps : lists()) {

@@ -19,10 +19,10 @@ inline size_t alignedBytes(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 /// Parts of at most `b` that `a` makes.
 inline int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// BackendDevice::makeKernel() of the CPU: a convolution of our own where that
-/// pays, oneDNN where it has a kernel that is more than its reference, else a
-/// loop of our own, else the kernel of f32 for operands of 16-bit floats, else
-/// the kernel without its followers, else the reference.
+/// BackendDevice::makeKernel() of the CPU: a convolution or pool of our own
+/// where that pays, oneDNN where it has a kernel that is more than its
+/// reference, else a loop of our own, else the kernel of f32 for operands of
+/// 16-bit floats, else the kernel without its followers, else the reference.
 std::unique_ptr<Kernel> makeCPUKernel(const fb::Kernel &kernel,
                                       const std::vector<bool> &constant,
                                       const NativeCode &native);
@@ -45,6 +45,14 @@ std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
 /// Null for all others.
 std::unique_ptr<Kernel> makePointwiseKernel(const fb::Kernel &kernel,
                                             const std::vector<bool> &constant);
+
+/// A transposed convolution whose windows lie side by side, with channels last
+/// and constant weights. Null for all others.
+std::unique_ptr<Kernel> makeTransposedKernel(const fb::Kernel &kernel,
+                                             const std::vector<bool> &constant);
+
+/// A pool over two dims of tensors with channels last. Null for all others.
+std::unique_ptr<Kernel> makePoolKernel(const fb::Kernel &kernel);
 
 /// The kernel of f32 operands over operands of bf16 and f16, which it widens:
 /// constants when it is bound, others in every run. Null where no operand is of

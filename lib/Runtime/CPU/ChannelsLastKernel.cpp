@@ -58,6 +58,11 @@ static VectorFollower::Reads readsOf(const fb::Kernel &kernel,
                                   : VectorFollower::Channel;
 }
 
+static bool hasBias(const fb::Kernel &kernel) {
+  const fb::Conv *conv = kernel.op_as_Conv();
+  return conv ? conv->bias() : kernel.op_as_ConvBackward()->bias();
+}
+
 namespace {
 /// A follower, with the number of the operand that it reads, if any.
 struct BoundFollower {
@@ -113,8 +118,7 @@ public:
   ChannelsLastKernel(const fb::Kernel &kernel,
                      std::shared_ptr<const ChannelsLastLoop> loop)
       : loop_(std::move(loop)), source_(*kernel.operands()->Get(0)),
-        result_(*kernel.results()->Get(0)),
-        hasBias_(kernel.op_as_Conv()->bias()) {
+        result_(*kernel.results()->Get(0)), hasBias_(hasBias(kernel)) {
     implementation_ = loop_->name();
     for (const fb::Follower *follower : items(kernel.followers()))
       steps_.push_back(

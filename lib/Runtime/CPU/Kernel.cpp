@@ -144,7 +144,12 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
   if (!empty) {
     if (auto result = makeWinogradKernel(kernel, constant))
       return result;
-    if (auto result = makePointwiseKernel(kernel, constant)) {
+    auto result = makePointwiseKernel(kernel, constant);
+    if (!result)
+      result = makeTransposedKernel(kernel, constant);
+    if (!result)
+      result = makePoolKernel(kernel);
+    if (result) {
       // Ours were measured beside those of AVX2 alone.
       auto library = makeDnnlKernel(kernel, constant, /*allowReference=*/false);
       bool isWide = library && library->implementation().find("avx512") !=

@@ -18,14 +18,15 @@
 
 namespace soap::runtime {
 
-/// Pixels of a group that lie at equal distances: result[rows, filters] =
-/// source[rows, depth] times the weights.
+/// Lines of pixels of a group that lie at equal distances: of each line,
+/// result[rows, filters] = source[rows, depth] times the weights.
 struct PointwiseRun {
   int64_t rows, depth, filters;
   const float *source; ///< The first channel of the group.
   int64_t sourceRow;   ///< Floats between two pixels.
   float *result;       ///< The whole tensor.
   int64_t resultRow;
+  int64_t lines = 1, sourceLine = 0, resultLine = 0; ///< As of rows.
   int64_t place;   ///< The first channel of the first pixel in `result`.
   int64_t channel; ///< The first filter of the group among all channels.
   const float *weights;

@@ -92,6 +92,24 @@ ChannelsLast CPUTarget::getChannelsLast(Operation *op) const {
       .Default([](Operation *) { return ChannelsLast::Never; });
 }
 
+/// Whether the windows of a transposed convolution over two dims lie side by
+/// side, for which the runtime has a kernel of its own
+/// (CPU/TransposedKernel.h). Those of 1x1 are mostly gradients.
+static bool isSideBySide(nn::ConvBackwardDataOp back) {
+  ArrayRef<int64_t> window =
+      cast<ShapedType>(back.getWeight().getType()).getShape().drop_front(2);
+  auto isZero = [](int64_t pad) { return pad == 0; };
+  return window.size() == 2 && window == back.getStrides() &&
+         ShapedType::getNumElements(window) > 1 &&
+         llvm::all_of(back.getPadsLo(), isZero);
+}
+
+/// Whether a kernel may have followers, with channels as dim 1.
+static bool isFollowedConvolution(Operation *anchor) {
+  auto back = dyn_cast<nn::ConvBackwardDataOp>(anchor);
+  return isa<nn::ConvOp>(anchor) || (back && isSideBySide(back));
+}
+
 /// Whether an operand of a follower has an element for every element of the
 /// result, or per channel, or one.
 static bool isFollowerOperand(ArrayRef<int64_t> operand,
@@ -112,7 +130,8 @@ std::optional<FollowerUse> CPUTarget::getFollower(Operation *anchor,
                                                   unsigned operand,
                                                   bool keepNaN) const {
   auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
-  if (!isa<nn::ConvOp, nn::MatMulOp>(anchor) ||
+  bool isConvolution = isFollowedConvolution(anchor);
+  if ((!isConvolution && !isa<nn::MatMulOp>(anchor)) ||
       follower->getNumResults() != 1 ||
       follower->getResult(0).getType() != anchor->getResult(0).getType() ||
       follower->getOperand(operand).getType() !=
@@ -124,7 +143,7 @@ std::optional<FollowerUse> CPUTarget::getFollower(Operation *anchor,
     return cast<RankedTensorType>(value.getType()).getShape();
   };
   ArrayRef<int64_t> result = shapeOf(follower->getResult(0));
-  size_t channelDim = isa<nn::ConvOp>(anchor) ? 1 : result.size() - 1;
+  size_t channelDim = isConvolution ? 1 : result.size() - 1;
   std::optional<SmallVector<FollowerStep>> steps =
       getFollowerSteps(follower, operand);
   if (!steps)

@@ -31,6 +31,29 @@ func.func @main() {
 
 // -----
 
+// Tests that a relu is a transposed convolution's whose windows lie side by
+// side, and no other's.
+// CHECK: soaprt.kernel {{.*}} "nn.conv_backward_data {{.*}} + nn.relu 1x8x6x4xf32 -> 1x8x6x4xf32"
+// CHECK-NOT: soaprt.launch "relu1"
+// CHECK: soaprt.launch "side"
+// CHECK: soaprt.launch "overlapping"
+// CHECK: soaprt.launch "relu2"
+func.func @main() {
+  %x = nn.input {nn.name = "x"} : tensor<1x4x3x2xf32>
+  %w = nn.parameter {nn.name = "w"} : tensor<4x8x2x2xf32> from #nn.random<7, "w", normal, 0.0, 0.1>
+  %v = nn.parameter {nn.name = "v"} : tensor<8x4x3x3xf32> from #nn.random<7, "v", normal, 0.0, 0.1>
+  %0 = nn.conv_backward_data %x, %w {nn.name = "side", strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>}
+    : (tensor<1x4x3x2xf32>, tensor<4x8x2x2xf32>) -> tensor<1x8x6x4xf32>
+  %1 = nn.relu %0 {nn.name = "relu1"} : tensor<1x8x6x4xf32>
+  %2 = nn.conv_backward_data %1, %v {nn.name = "overlapping", strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 0, 0>}
+    : (tensor<1x8x6x4xf32>, tensor<8x4x3x3xf32>) -> tensor<1x4x13x9xf32>
+  %3 = nn.relu %2 {nn.name = "relu2"} : tensor<1x4x13x9xf32>
+  nn.output %3 {nn.name = "y"} : tensor<1x4x13x9xf32>
+  return
+}
+
+// -----
+
 // Tests that a residual addition and its relu are the later convolution's, and
 // that the result takes the place of the other operand, which dies there; a sum
 // keeps NaN, but not with a relu behind it.
