@@ -31,7 +31,7 @@ int32_t Lanes::laneOf(llvm::ArrayRef<int32_t> devices) const {
 
 void Lanes::move(Configuration &config, int32_t lane) const {
   int32_t turn = block_ * count_;
-  for (int32_t &device : config.devices)
+  for (int32_t &device : config.devices.edit())
     device = device / turn * turn + lane * block_ + device % block_;
 }
 
