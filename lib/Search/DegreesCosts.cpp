@@ -115,7 +115,6 @@ std::string detail::describeCosts(const OperatorGraph &graph, int32_t id) {
   return os.str();
 }
 
-/// The class of nodes with which `node` shares its costs.
 int32_t detail::DegreesCosts::classOf(int32_t node) {
   {
     std::shared_lock<std::shared_mutex> lock(mutex_);
