@@ -163,7 +163,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
   isRecorded_ = acceptance_ > 0.25;
   recordedRows_.clear();
   if (limit != INT64_MAX)
-    findChangedLoads();
+    beginChangedLoads();
 
   int64_t shift = 0;
   int32_t convergedAt = -1;

@@ -27,6 +27,7 @@ struct RecordAll {
       result.communicationNs[device] += ns;
   }
   void use(int32_t, int64_t) {}
+  void useRow(int32_t, const int64_t *, size_t) {}
   void compute(const NodeTasks &tasks, const int64_t *start) {
     copy(tasks.devices, start, tasks.ns);
   }

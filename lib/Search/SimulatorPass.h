@@ -9,6 +9,7 @@
 #define SOAP_LIB_SEARCH_SIMULATORPASS_H
 
 #include "SimulatorRecords.h"
+#include "TimeArrays.h"
 #include "soap/Search/SimulatorState.h"
 #include "soap/Search/TaskGraph.h"
 #include "soap/Search/Timeline.h"
@@ -70,8 +71,12 @@ public:
               shift});
     }
     int64_t *ready = readyFor(count);
-    for (size_t i = 0; i < count; ++i)
-      ready[i] = compute_[tasks.devices[i]];
+    bool isRow = tasks.isRow();
+    if (isRow)
+      std::copy_n(compute_ + tasks.devices.front(), count, ready);
+    else
+      for (size_t i = 0; i < count; ++i)
+        ready[i] = compute_[tasks.devices[i]];
     for (auto [operand, value] : llvm::enumerate(node.operands)) {
       const UseTasks &use =
           tasks_.valueTasks(value)
@@ -80,11 +85,17 @@ public:
         wait(use.computeWaits, slotsOf(value), ready);
     }
     int64_t *ends = times_ + blocks_[state_.nodeBlock(id)].begin;
-    for (size_t i = 0; i < count; ++i) {
-      record_.use(tasks.devices[i], ready[i]);
-      int64_t end = ready[i] + tasks.ns[i];
-      ends[i] = end - shift;
-      compute_[tasks.devices[i]] = end;
+    if (isRow) {
+      record_.useRow(tasks.devices.front(), ready, count);
+      endTasks(ready, tasks.ns.data(), shift, compute_ + tasks.devices.front(),
+               ends, count);
+    } else {
+      for (size_t i = 0; i < count; ++i) {
+        record_.use(tasks.devices[i], ready[i]);
+        int64_t end = ready[i] + tasks.ns[i];
+        ends[i] = end - shift;
+        compute_[tasks.devices[i]] = end;
+      }
     }
     record_.compute(tasks, ready);
   }

@@ -121,6 +121,7 @@ private:
   void resetLoads();
   void acceptLoads();
   void findChangedLoads();
+  void beginChangedLoads();
   void passChangedLoads(int32_t position);
   bool isOverloaded(int32_t row, int64_t limit) const;
   template <typename Accept>
@@ -181,7 +182,8 @@ private:
   /// to the loads, per device.
   std::vector<std::pair<int32_t, int32_t>> changedNodes_;
   size_t nextChangedNode_ = 0;
-  std::vector<int64_t> loadsAhead_;
+  std::vector<int64_t> loadsAhead_, loadsOfChange_;
+  uint64_t loadsKnownOf_ = 0;          ///< The change, by its number.
   std::vector<uint32_t> changedAt_;    ///< Per position: the trial.
   std::vector<uint32_t> simulatedAt_;  ///< Likewise.
   std::vector<int64_t> segmentShifts_; ///< Per position: what it was shifted.
