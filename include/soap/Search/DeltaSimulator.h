@@ -200,7 +200,7 @@ private:
     size_t offset;
   };
   std::vector<SavedBlock> savedBlocks_;
-  std::vector<int64_t> savedTimes_;
+  llvm::SmallVector<int64_t, 0> savedTimes_;
   std::vector<uint32_t> savedIn_; ///< Per block: the trial.
   std::vector<size_t> savedOffset_;
   struct MovedBlock {
@@ -208,7 +208,7 @@ private:
     detail::SimulatorState::Block before;
   };
   std::vector<MovedBlock> movedBlocks_;
-  bool hasPending_ = false; ///< Some value's bound was not made yet.
+  size_t numPending_ = 0; ///< Values whose bounds were not made yet.
   /// Resources that are as before, and when they were free.
   std::vector<std::pair<size_t, int64_t>> unused_;
   size_t sizeBefore_ = 0;
