@@ -18,7 +18,12 @@ void Change::set(int32_t group, const Configuration &config) {
       (own.devices == config.devices && own.degrees == config.degrees))
     return;
   isChanged_.set(group);
-  record(graph_.group(group), [&] { space_.assign(strategy_, group, config); });
+  llvm::ArrayRef<int32_t> nodes = graph_.group(group);
+  auto assign = [&] { space_.assign(strategy_, group, config); };
+  if (nodes.size() > 1)
+    return record(nodes, assign);
+  edit_.add(nodes.front(), own);
+  assign();
 }
 
 void Change::setUpdate(int32_t update, const Configuration &config) {

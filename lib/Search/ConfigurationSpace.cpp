@@ -250,9 +250,9 @@ void ConfigurationSpace::assign(Strategy &strategy, int32_t group,
         isUpdateSharded(strategy, graph_, node.update))
       sharded.push_back(node.update);
   // What is gathered again is a decision of its own.
-  auto set = [&](int32_t node, Configuration own) {
-    own.regather = std::move(strategy.configs[node].regather);
-    strategy.configs[node] = std::move(own);
+  auto set = [&](int32_t node, const Configuration &own) {
+    strategy.configs[node].degrees = own.degrees;
+    strategy.configs[node].devices = own.devices;
   };
   set(members.front(), config);
   for (int32_t member : members.drop_front())

@@ -64,7 +64,7 @@ void TaskGraph::takeOver(const Strategy &strategy, ArrayRef<int32_t> nodes) {
   for (int32_t node : nodes) {
     Caches::NodeBefore &before = caches.nodesBefore[index++];
     before.key = caches.configKeys[node];
-    std::swap(before.config, strategy_.configs[node]);
+    before.config = strategy_.configs[node];
     before.tasks = nodeTasks_[node];
     strategy_.configs[node] = strategy.configs[node];
     compileNode(node);
@@ -178,7 +178,7 @@ void TaskGraph::reject() {
   for (auto [index, node] : llvm::enumerate(proposedNodes_)) {
     Caches::NodeBefore &before = caches.nodesBefore[index];
     caches.configKeys[node] = before.key;
-    std::swap(before.config, strategy_.configs[node]);
+    strategy_.configs[node] = before.config;
     nodeTasks_[node] = before.tasks;
   }
   for (auto [value, tasks] : llvm::zip_equal(proposedValues_, valuesBefore_))
