@@ -225,19 +225,7 @@ private:
     return slots;
   }
 
-  /// Passes uses on, numbered as in SimulatorState::resources.
-  struct Uses {
-    Record &record;
-    int32_t numEnds;
-    void compute(int32_t device, int64_t start) { record.use(device, start); }
-    void communication(int32_t device, int64_t start) {
-      record.use(numEnds + device, start);
-    }
-    void link(int32_t resource, int64_t start) {
-      record.use(2 * numEnds + resource, start);
-    }
-  };
-  Uses uses() { return {record_, state_.numEnds}; }
+  NumberedUses<Record> uses() { return {record_, state_.numEnds}; }
   int64_t shiftAt(int32_t position) const {
     if constexpr (Shifted)
       return state_.shifts[position];

@@ -38,6 +38,20 @@ struct RecordUses : RecordNothing {
   }
 };
 
+/// Passes uses on, numbered as in SimulatorState::resources.
+template <typename Record>
+struct NumberedUses {
+  Record &record;
+  int32_t numEnds;
+  void compute(int32_t device, int64_t start) { record.use(device, start); }
+  void communication(int32_t device, int64_t start) {
+    record.use(numEnds + device, start);
+  }
+  void link(int32_t resource, int64_t start) {
+    record.use(2 * numEnds + resource, start);
+  }
+};
+
 } // namespace soap::detail
 
 #endif // SOAP_LIB_SEARCH_SIMULATORRECORDS_H
