@@ -8,6 +8,7 @@
 #include "soap/Partition/Needs.h"
 #include "soap/Testing/PlantedFault.h"
 #include <cassert>
+#include <numeric>
 
 using namespace soap;
 using llvm::ArrayRef;
@@ -76,6 +77,12 @@ struct TaskNumbering {
   void fill(const Degrees &degrees, ArrayRef<int32_t> devices,
             llvm::SmallVectorImpl<int32_t> &outDevices,
             llvm::SmallVectorImpl<int32_t> &outTasks) const {
+    if (isOrderOfTasks(degrees)) {
+      outDevices.assign(devices.begin(), devices.end());
+      outTasks.resize_for_overwrite(numEntries);
+      std::iota(outTasks.begin(), outTasks.end(), 0);
+      return;
+    }
     outDevices.assign(numEntries, 0);
     outTasks.assign(numEntries, 0);
     SmallVector<int32_t, 6> index(degrees.loops.size(), 0);
@@ -103,6 +110,19 @@ struct TaskNumbering {
   }
 
 private:
+  /// True if entries are numbered as tasks are.
+  bool isOrderOfTasks(const Degrees &degrees) const {
+    int64_t stride = degrees.replicate;
+    for (size_t i = strides.size(); i-- != 0;) {
+      if (degrees.loops[i] == 1)
+        continue;
+      if (strides[i] != stride || onlyFirst[i])
+        return false;
+      stride *= degrees.loops[i];
+    }
+    return true;
+  }
+
   template <typename T>
   using SmallVectorImpl = llvm::SmallVectorImpl<T>;
 };

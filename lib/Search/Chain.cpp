@@ -187,6 +187,11 @@ void Chain::takeBack() {
 /// launch order of a policy. If so, `tasks_` and current_ have both, and
 /// `trial` the step; else neither.
 bool Chain::isFasterReordered(Trial &trial, bool byPath) {
+  // What a device computes takes as long in any order.
+  if (!options_.fullSimulation && delta_.loadNs() > trial.threshold) {
+    takeBack();
+    return false;
+  }
   std::vector<int32_t> order =
       byPath ? criticalPathOrder(tasks_) : fifoOrder(tasks_);
   if (order == current_.order) {

@@ -13,12 +13,17 @@ using namespace soap::detail;
 using llvm::SmallVector;
 
 void Change::set(int32_t group, const Configuration &config) {
-  if ((configOf(group).degrees == config.degrees &&
-       configOf(group).devices == config.devices) ||
-      isChanged_.test(group))
+  const Configuration &own = configOf(group);
+  if (isChanged_.test(group) ||
+      (own.devices == config.devices && own.degrees == config.degrees))
     return;
   isChanged_.set(group);
-  record(graph_.group(group), [&] { space_.assign(strategy_, group, config); });
+  llvm::ArrayRef<int32_t> nodes = graph_.group(group);
+  auto assign = [&] { space_.assign(strategy_, group, config); };
+  if (nodes.size() > 1)
+    return record(nodes, assign);
+  edit_.add(nodes.front(), own);
+  assign();
 }
 
 void Change::setUpdate(int32_t update, const Configuration &config) {
@@ -53,7 +58,7 @@ void Change::record(llvm::ArrayRef<int32_t> nodes,
 
 std::optional<Configuration> Change::whereMainIs(int32_t group) const {
   int32_t node = leader(group);
-  int32_t operand = mainOperand(graph_, node);
+  int32_t operand = space_.mainOperandOf(node);
   if (operand < 0)
     return std::nullopt;
   Configuration config = followOperand(graph_, strategy_, node, operand);
@@ -82,15 +87,15 @@ std::optional<Configuration> detail::splitFurther(const Configuration &config,
   Configuration result = config;
   result.degrees.loops[loop] *= 2;
   result.devices.resize(2 * tasks);
+  llvm::MutableArrayRef<int32_t> places = result.devices.edit();
   // Tasks are row-major: those of a loop are `stride` apart.
   size_t stride = config.degrees.replicate;
   for (size_t i = loop + 1; i < config.degrees.loops.size(); ++i)
     stride *= config.degrees.loops[i];
   for (size_t task = 0; task < tasks; ++task) {
     size_t first = task / stride * 2 * stride + task % stride;
-    result.devices[first] = keepsFirst ? config.devices[task] : left[task];
-    result.devices[first + stride] =
-        keepsFirst ? left[task] : config.devices[task];
+    places[first] = keepsFirst ? config.devices[task] : left[task];
+    places[first + stride] = keepsFirst ? left[task] : config.devices[task];
   }
   return result;
 }

@@ -51,6 +51,8 @@ ConfigurationSpace::ConfigurationSpace(const OperatorGraph &graph,
   for (int32_t degree = 1; degree <= maxTasks_; ++degree)
     if (isAllowed_[degree])
       allowed_.push_back(degree);
+  for (int32_t id = 0; id < graph.numNodes(); ++id)
+    mainOperands_.push_back(mainOperand(graph, id));
   degrees_.resize(graph.numGroups());
   extents_.resize(graph.numGroups());
   for (int32_t group = 0; group < graph.numGroups(); ++group) {
@@ -144,10 +146,10 @@ std::vector<Configuration> ConfigurationSpace::all(int32_t group) const {
     for (;;) {
       result.push_back(config);
       size_t task = 0;
-      while (task < config.devices.size() &&
-             ++config.devices[task] == numDevices_)
-        config.devices[task++] = 0;
-      if (task == config.devices.size())
+      llvm::MutableArrayRef<int32_t> devices = config.devices.edit();
+      while (task < devices.size() && ++devices[task] == numDevices_)
+        devices[task++] = 0;
+      if (task == devices.size())
         break;
     }
   }
@@ -158,7 +160,7 @@ Configuration ConfigurationSpace::sample(int32_t group, Random &random) const {
   Configuration config;
   config.degrees = degrees_[group][random.below(degrees_[group].size())];
   config.devices.resize(config.degrees.numTasks());
-  for (int32_t &device : config.devices)
+  for (int32_t &device : config.devices.edit())
     device = static_cast<int32_t>(random.below(numDevices_));
   return config;
 }
@@ -208,8 +210,9 @@ void ConfigurationSpace::placeInARow(Configuration &config,
   auto start = static_cast<int32_t>(random.below(devices));
   if (devices % tasks == 0 && random.below(4) != 0)
     start -= start % tasks;
-  for (int32_t task = 0; task < tasks; ++task)
-    config.devices.push_back((start + task) % devices);
+  config.devices.resize(tasks);
+  for (auto [task, device] : llvm::enumerate(config.devices.edit()))
+    device = (start + static_cast<int32_t>(task)) % devices;
 }
 
 std::optional<Configuration>
@@ -247,9 +250,9 @@ void ConfigurationSpace::assign(Strategy &strategy, int32_t group,
         isUpdateSharded(strategy, graph_, node.update))
       sharded.push_back(node.update);
   // What is gathered again is a decision of its own.
-  auto set = [&](int32_t node, Configuration own) {
-    own.regather = std::move(strategy.configs[node].regather);
-    strategy.configs[node] = std::move(own);
+  auto set = [&](int32_t node, const Configuration &own) {
+    strategy.configs[node].degrees = own.degrees;
+    strategy.configs[node].devices = own.devices;
   };
   set(members.front(), config);
   for (int32_t member : members.drop_front())
@@ -285,7 +288,8 @@ Configuration soap::followOperand(const OperatorGraph &graph,
   const ValueAccess &written = producer.spec.results[value.result];
   const ValueAccess &read = consumer.spec.operands[operand];
 
-  Configuration config = onDevice(consumer, 0);
+  Configuration config;
+  config.degrees.loops.assign(consumer.spec.loops.size(), 1);
   SmallVector<int32_t, 6> loopOf(producer.spec.loops.size(), -1);
   for (auto [from, to] : llvm::zip(written.dims, read.dims)) {
     if (from.loop < 0 || to.loop < 0)
@@ -308,7 +312,18 @@ Configuration soap::followOperand(const OperatorGraph &graph,
       strides[loopOf[loop]] = stride;
     stride *= source.degrees.loops[loop];
   }
-  config.devices.clear();
+  // Mostly task by task the same devices.
+  int32_t next = replicate;
+  bool inOrder = true;
+  for (size_t loop = numLoops; loop-- != 0;)
+    if (int32_t degree = config.degrees.loops[loop]; degree > 1) {
+      inOrder &= strides[loop] == next;
+      next *= degree;
+    }
+  if (inOrder && next == static_cast<int32_t>(source.devices.size())) {
+    config.devices = source.devices;
+    return config;
+  }
   config.devices.reserve(config.degrees.numTasks());
   const int32_t *devices = source.devices.begin();
   for (int64_t tile = config.degrees.numTiles(); tile > 0; --tile) {

@@ -107,7 +107,8 @@ static Configuration onFirstDevices(const Degrees &degrees) {
   Configuration config;
   config.degrees = degrees;
   config.devices.resize(degrees.numTasks());
-  std::iota(config.devices.begin(), config.devices.end(), 0);
+  llvm::MutableArrayRef<int32_t> devices = config.devices.edit();
+  std::iota(devices.begin(), devices.end(), 0);
   return config;
 }
 

@@ -121,7 +121,6 @@ std::string detail::describeCosts(const OperatorGraph &graph, int32_t id) {
   return os.str();
 }
 
-/// The class of nodes with which `node` shares its costs.
 int32_t detail::DegreesCosts::classOf(int32_t node) {
   {
     std::shared_lock<std::shared_mutex> lock(mutex_);
@@ -167,8 +166,18 @@ static const auto &findOrMake(std::shared_mutex &mutex, Map &entries,
 const detail::DegreesCost &detail::DegreesCosts::of(int32_t node,
                                                     const Degrees &degrees) {
   return findOrMake(mutex_, entries_[classOf(node)], keyOf(degrees), [&] {
-    return std::make_unique<const DegreesCost>(
-        degreesCost(problem_, node, degrees));
+    if (degrees.replicate == 1)
+      return std::make_unique<const DegreesCost>(
+          degreesCost(problem_, node, degrees));
+    // Copies cost what the task costs that they are copies of.
+    Degrees once = degrees;
+    once.replicate = 1;
+    const DegreesCost &tiles = of(node, once);
+    DegreesCost cost{{}, tiles.ns};
+    cost.classOf.reserve(tiles.classOf.size() * degrees.replicate);
+    for (int32_t number : tiles.classOf)
+      cost.classOf.insert(cost.classOf.end(), degrees.replicate, number);
+    return std::make_unique<const DegreesCost>(std::move(cost));
   });
 }
 

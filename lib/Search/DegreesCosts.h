@@ -62,9 +62,10 @@ public:
   /// that none is larger. A fraction of the effort of of().
   llvm::ArrayRef<int64_t> ofLastTask(int32_t node, const Degrees &degrees);
 
-private:
+  /// The class of nodes with which a compute node shares its costs.
   int32_t classOf(int32_t node);
 
+private:
   SearchProblem problem_;
   std::shared_mutex mutex_;
   llvm::StringMap<int32_t> classes_;

@@ -21,15 +21,24 @@
 using namespace soap;
 using namespace soap::detail;
 
-/// Calls `add(device, ns)` for what a change adds to the load of devices by a
-/// node: its tasks, less those it had.
-template <typename Add>
-static void forEachChange(const TaskGraph &tasks, size_t index, Add add) {
+/// Adds the tasks of a node to the loads of devices, or takes them away.
+static void addTasks(int64_t *loads, const NodeTasks &tasks, bool takesAway) {
+  if (tasks.isRow()) {
+    auto change = takesAway ? subtractFrom : addTo;
+    change(loads + tasks.devices.front(), tasks.ns.data(), tasks.ns.size());
+    return;
+  }
+  for (auto [device, ns] : llvm::zip_equal(tasks.devices, tasks.ns))
+    loads[device] += takesAway ? -ns : ns;
+}
+
+/// Adds to `loads` what a change adds to the load of devices by a node, its
+/// tasks less those it had, or takes it away.
+static void addChange(std::vector<int64_t> &loads, const TaskGraph &tasks,
+                      size_t index, bool takesAway) {
   int32_t node = tasks.proposedNodes()[index];
-  for (auto [list, sign] : {std::pair(tasks.nodeTasks(node), int64_t(1)),
-                            std::pair(tasks.nodeBefore(index), int64_t(-1))})
-    for (auto [device, ns] : llvm::zip_equal(list.devices, list.ns))
-      add(device, sign * ns);
+  addTasks(loads.data(), tasks.nodeTasks(node), takesAway);
+  addTasks(loads.data(), tasks.nodeBefore(index), !takesAway);
 }
 
 /// Loads of the tasks that were accepted.
@@ -40,9 +49,7 @@ void DeltaSimulator::resetLoads() {
     int64_t *loads = &loads_[row * width];
     std::copy_n(loads + width, width, loads);
     for (int32_t p = rowPosition(row); p < rowPosition(row + 1); ++p) {
-      const NodeTasks &tasks = tasks_.nodeTasks(tasks_.order()[p]);
-      for (auto [device, ns] : llvm::zip_equal(tasks.devices, tasks.ns))
-        loads[device] += ns;
+      addTasks(loads, tasks_.nodeTasks(tasks_.order()[p]), false);
     }
   }
 }
@@ -50,37 +57,43 @@ void DeltaSimulator::resetLoads() {
 /// The change on trial becomes permanent.
 void DeltaSimulator::acceptLoads() {
   size_t width = state_.numEnds;
-  findChangedLoads();
+  beginChangedLoads();
   // From the last change to the first row, what was passed adds up.
   loadsAhead_.assign(width, 0);
   for (size_t i = changedNodes_.size(); i-- > 0;) {
-    forEachChange(
-        tasks_, changedNodes_[i].second,
-        [&](int32_t device, int64_t ns) { loadsAhead_[device] += ns; });
+    addChange(loadsAhead_, tasks_, changedNodes_[i].second, false);
     int32_t before = i == 0 ? -1 : changedNodes_[i - 1].first / interval_;
     for (int32_t row = changedNodes_[i].first / interval_; row > before;
          --row) {
       int64_t *loads = &loads_[row * width];
-      for (size_t device = 0; device < width; ++device)
-        loads[device] += loadsAhead_[device];
+      addTo(loads, loadsAhead_.data(), width);
     }
   }
 }
 
-/// Nodes that changed by their positions, and what they add in all.
+/// Nodes that changed by their positions, and what they add in all. Parameters
+/// that follow later compute nothing.
 void DeltaSimulator::findChangedLoads() {
+  if (loadsKnownOf_ == tasks_.changeNumber() && !changedNodes_.empty())
+    return;
+  loadsKnownOf_ = tasks_.changeNumber();
   changedNodes_.clear();
-  loadsAhead_.assign(state_.numEnds, 0);
+  loadsOfChange_.assign(state_.numEnds, 0);
   for (auto [index, node] : llvm::enumerate(tasks_.proposedNodes())) {
     int32_t rank = tasks_.rank(node);
     if (rank < 0)
       continue;
     changedNodes_.push_back({rank, static_cast<int32_t>(index)});
-    forEachChange(tasks_, index, [&](int32_t device, int64_t ns) {
-      loadsAhead_[device] += ns;
-    });
+    addChange(loadsOfChange_, tasks_, index, false);
   }
-  llvm::sort(changedNodes_);
+  if (!llvm::is_sorted(changedNodes_))
+    llvm::sort(changedNodes_);
+}
+
+/// Nothing of the change has been simulated.
+void DeltaSimulator::beginChangedLoads() {
+  findChangedLoads();
+  loadsAhead_ = loadsOfChange_;
   nextChangedNode_ = 0;
 }
 
@@ -89,9 +102,8 @@ void DeltaSimulator::passChangedLoads(int32_t position) {
   for (; nextChangedNode_ < changedNodes_.size() &&
          changedNodes_[nextChangedNode_].first < position;
        ++nextChangedNode_)
-    forEachChange(
-        tasks_, changedNodes_[nextChangedNode_].second,
-        [&](int32_t device, int64_t ns) { loadsAhead_[device] -= ns; });
+    addChange(loadsAhead_, tasks_, changedNodes_[nextChangedNode_].second,
+              true);
 }
 
 /// True if the step is certain to end above the limit: what a device computes
@@ -116,5 +128,5 @@ bool DeltaSimulator::isOverloaded(int32_t row, int64_t limit) const {
 
 int64_t DeltaSimulator::loadNs() {
   findChangedLoads();
-  return largestSum(loads_.data(), loadsAhead_.data(), state_.numEnds);
+  return largestSum(loads_.data(), loadsOfChange_.data(), state_.numEnds);
 }

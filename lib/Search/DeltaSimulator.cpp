@@ -163,7 +163,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
   isRecorded_ = acceptance_ > 0.25;
   recordedRows_.clear();
   if (limit != INT64_MAX)
-    findChangedLoads();
+    beginChangedLoads();
 
   int64_t shift = 0;
   int32_t convergedAt = -1;
@@ -219,7 +219,7 @@ int64_t DeltaSimulator::simulate(int64_t limit) {
 
 void DeltaSimulator::simulateRow(int32_t row) {
   int32_t begin = rowPosition(row), end = rowPosition(row + 1);
-  if (hasPending_)
+  if (numPending_ != 0)
     makeBounds(begin, end);
   for (int32_t position = begin; position < end; ++position)
     save(position);

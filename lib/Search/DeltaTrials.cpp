@@ -125,22 +125,21 @@ void DeltaSimulator::fitBlocksOf(int32_t value) {
 void DeltaSimulator::fitBlocks() {
   for (int32_t node : tasks_.proposedNodes())
     fitBlock(state_.nodeBlock(node), tasks_.nodeTasks(node).devices.size());
-  hasPending_ = false;
+  numPending_ = 0;
   for (int32_t value : tasks_.proposedValues())
     if (tasks_.isPending(value))
-      hasPending_ = true;
+      ++numPending_;
     else
       fitBlocksOf(value);
 }
 
 /// Makes the bounds that are asked for at some positions.
 void DeltaSimulator::makeBounds(int32_t begin, int32_t end) {
-  bool made = false;
   auto make = [&](int32_t value) {
     if (!tasks_.isPending(value))
       return;
     fitBlocksOf(value);
-    made = true;
+    --numPending_;
   };
   for (int32_t position = begin; position < end; ++position) {
     const GraphNode &node = tasks_.graph().node(tasks_.order()[position]);
@@ -149,10 +148,6 @@ void DeltaSimulator::makeBounds(int32_t begin, int32_t end) {
     llvm::for_each(node.operands, make);
     llvm::for_each(node.results, make);
   }
-  if (made)
-    hasPending_ = llvm::any_of(tasks_.proposedValues(), [&](int32_t value) {
-      return tasks_.isPending(value);
-    });
 }
 
 void DeltaSimulator::saveBlock(size_t block) {
@@ -163,8 +158,9 @@ void DeltaSimulator::saveBlock(size_t block) {
   savedBlocks_.push_back({block, offset});
   savedIn_[block] = trial_;
   savedOffset_[block] = offset;
-  auto begin = state_.times.begin() + place.begin;
-  savedTimes_.insert(savedTimes_.end(), begin, begin + place.capacity);
+  savedTimes_.resize_for_overwrite(offset + place.capacity);
+  std::copy_n(state_.times.begin() + place.begin, place.capacity,
+              savedTimes_.begin() + offset);
 }
 
 /// Keeps what a launch at `position` overwrites.

@@ -41,9 +41,11 @@ public:
     Configuration config = random_.below(2) == 0
                                ? space().sampleSimple(group, random_)
                                : space().sampleStructured(group, random_);
-    if (unusual == 1)
-      for (size_t i = config.devices.size(); i > 1; --i)
-        std::swap(config.devices[i - 1], config.devices[random_.below(i)]);
+    if (unusual == 1) {
+      llvm::MutableArrayRef<int32_t> devices = config.devices.edit();
+      for (size_t i = devices.size(); i > 1; --i)
+        std::swap(devices[i - 1], devices[random_.below(i)]);
+    }
     return config;
   }
 

@@ -40,7 +40,7 @@ void Followers::followProducers(Change &change) const {
         int32_t group = graph.node(use.node).group;
         if (isLight_[use.node] && graph.isLeader(use.node) &&
             !change.isChanged(group) &&
-            mainOperand(graph, use.node) == use.operand)
+            change.space().mainOperandOf(use.node) == use.operand)
           change.followMain(group);
       }
 }

@@ -39,7 +39,7 @@ public:
     }
     auto width = static_cast<int32_t>(config->degrees.numTasks());
     Lanes lanes(change_.space().numDevices(), width, block);
-    for (auto [place, device] : llvm::enumerate(config->devices))
+    for (auto [place, device] : llvm::enumerate(config->devices.edit()))
       device = lanes.device(0, static_cast<int32_t>(place));
     LaneSchedule schedule(change_.graph(), change_.topology(), lanes,
                           0.5 + 3 * random_.uniform());
@@ -117,7 +117,7 @@ private:
     auto withTasks = [&](int32_t tasks) {
       degree = tasks / others;
       config->devices.resize(tasks);
-      for (auto [task, device] : llvm::enumerate(config->devices))
+      for (auto [task, device] : llvm::enumerate(config->devices.edit()))
         device = static_cast<int32_t>(task);
     };
     withTasks(devices);

@@ -14,14 +14,23 @@ using namespace soap::detail;
 Lanes::Lanes(int32_t devices, int32_t width, int32_t block)
     : count_(devices / width), width_(width), block_(block) {
   assert(devices % width == 0 && width % block == 0 && "expected divisors");
+  laneOf_.resize(count_ * width_);
+  for (int32_t device = 0, lane = 0, left = block_; device < count_ * width_;
+       ++device) {
+    laneOf_[device] = lane;
+    if (--left == 0) {
+      left = block_;
+      lane = lane + 1 == count_ ? 0 : lane + 1;
+    }
+  }
 }
 
 int32_t Lanes::laneOf(llvm::ArrayRef<int32_t> devices) const {
   int32_t lane = -1;
   for (int32_t device : devices) {
-    if (device >= count_ * width_)
+    if (static_cast<size_t>(device) >= laneOf_.size())
       return -1;
-    int32_t own = device / block_ % count_;
+    int32_t own = laneOf_[device];
     if (lane >= 0 && own != lane)
       return -1;
     lane = own;
@@ -29,47 +38,71 @@ int32_t Lanes::laneOf(llvm::ArrayRef<int32_t> devices) const {
   return lane;
 }
 
-void Lanes::move(Configuration &config, int32_t lane) const {
-  int32_t turn = block_ * count_;
-  for (int32_t &device : config.devices)
-    device = device / turn * turn + lane * block_ + device % block_;
+void Lanes::move(Configuration &config, int32_t from, int32_t to) const {
+  int32_t by = (to - from) * block_;
+  if (by == 0)
+    return;
+  for (int32_t &device : config.devices.edit())
+    device += by;
 }
 
 LaneSchedule::LaneSchedule(const OperatorGraph &graph, const Topology &topology,
                            const Lanes &lanes, double moveFactor)
     : graph_(graph), topology_(topology), lanes_(lanes),
       moveFactor_(moveFactor), freeNs_(lanes.count(), 0),
-      endNs_(graph.numNodes(), 0) {}
+      endNs_(graph.numNodes(), 0), arrivedNs_(lanes.count(), 0),
+      moved_(lanes.count()) {}
 
-double LaneSchedule::moveNs(int32_t value, int32_t from, int32_t to) const {
-  if (from < 0 || to < 0 || from == to)
-    return 0;
-  Route route = topology_.route(lanes_.device(from, 0), lanes_.device(to, 0));
-  double bytes = static_cast<double>(graph_.value(value).bytes());
-  return moveFactor_ * static_cast<double>(route.latencyNs +
-                                           route.ns(bytes / lanes_.width()));
+/// When the operands of a node have arrived on each lane.
+void LaneSchedule::findArrivals(const Strategy &strategy, int32_t node) {
+  std::fill(arrivedNs_.begin(), arrivedNs_.end(), 0);
+  somewhereNs_ = 0;
+  for (int32_t value : graph_.node(node).operands) {
+    int32_t producer = graph_.value(value).producer;
+    if (graph_.node(producer).role != NodeRole::Compute)
+      continue;
+    double end = endNs_[producer];
+    somewhereNs_ = std::max(somewhereNs_, end);
+    int32_t from = lanes_.laneOf(strategy.configs[producer].devices);
+    if (from < 0) {
+      for (double &arrived : arrivedNs_)
+        arrived = std::max(arrived, end);
+      continue;
+    }
+    messages_.clear();
+    double bytes = static_cast<double>(graph_.value(value).bytes());
+    int32_t sender = lanes_.device(from, 0);
+    for (int32_t lane = 0; lane < lanes_.count(); ++lane) {
+      double at = end;
+      if (lane != from) {
+        Route route = topology_.route(sender, lanes_.device(lane, 0));
+        // Few routes differ.
+        auto known = llvm::find_if(messages_, [&](const Message &message) {
+          return message.latencyNs == route.latencyNs &&
+                 message.bandwidth == route.bandwidth;
+        });
+        if (known == messages_.end()) {
+          double ns = moveFactor_ *
+                      static_cast<double>(route.latencyNs +
+                                          route.ns(bytes / lanes_.width()));
+          messages_.push_back({route.latencyNs, route.bandwidth, ns});
+          known = std::prev(messages_.end());
+        }
+        at += known->ns;
+      }
+      arrivedNs_[lane] = std::max(arrivedNs_[lane], at);
+    }
+  }
 }
 
 void LaneSchedule::place(const Strategy &strategy, int32_t node, int64_t nodeNs,
                          Configuration &config) {
-  // When all operands have arrived on a lane, or, for -1, somewhere.
-  auto arrivedNs = [&](int32_t lane) {
-    double ns = 0;
-    for (int32_t value : graph_.node(node).operands) {
-      int32_t producer = graph_.value(value).producer;
-      if (graph_.node(producer).role == NodeRole::Compute)
-        ns = std::max(
-            ns,
-            endNs_[producer] +
-                moveNs(value, lanes_.laneOf(strategy.configs[producer].devices),
-                       lane));
-    }
-    return ns;
-  };
   double taskNs = static_cast<double>(nodeNs) /
                   static_cast<double>(config.degrees.numTiles());
-  if (lanes_.laneOf(config.devices) < 0) {
-    double end = taskNs + std::max(arrivedNs(-1), *llvm::max_element(freeNs_));
+  findArrivals(strategy, node);
+  int32_t own = lanes_.laneOf(config.devices);
+  if (own < 0) {
+    double end = taskNs + std::max(somewhereNs_, *llvm::max_element(freeNs_));
     endNs_[node] = end;
     std::fill(freeNs_.begin(), freeNs_.end(), end);
     return;
@@ -77,14 +110,24 @@ void LaneSchedule::place(const Strategy &strategy, int32_t node, int64_t nodeNs,
   int32_t best = 0;
   double bestNs = 0;
   for (int32_t lane = 0; lane < lanes_.count(); ++lane) {
-    double ns = std::max(freeNs_[lane], arrivedNs(lane)) + taskNs;
+    double ns = std::max(freeNs_[lane], arrivedNs_[lane]) + taskNs;
     if (lane == 0 || ns < bestNs) {
       bestNs = ns;
       best = lane;
     }
   }
   endNs_[node] = freeNs_[best] = bestNs;
-  lanes_.move(config, best);
+  if (!source_.isSame(config.devices)) {
+    source_ = config.devices;
+    std::fill(moved_.begin(), moved_.end(), TaskDevices());
+  }
+  TaskDevices &moved = moved_[best];
+  if (moved.empty()) {
+    lanes_.move(config, own, best);
+    moved = config.devices;
+  } else {
+    config.devices = moved;
+  }
 }
 
 std::vector<bool>

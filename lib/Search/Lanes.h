@@ -35,12 +35,13 @@ public:
   }
   /// The lane that all `devices` are in, or -1.
   int32_t laneOf(llvm::ArrayRef<int32_t> devices) const;
-  /// Puts every task that is on a device of a lane on the device at the same
-  /// place of another lane.
-  void move(Configuration &config, int32_t lane) const;
+  /// Puts every task that is on a device of lane `from` on the device at the
+  /// same place of lane `to`.
+  void move(Configuration &config, int32_t from, int32_t to) const;
 
 private:
   int32_t count_, width_, block_;
+  llvm::SmallVector<int32_t, 64> laneOf_; ///< Per device; -1: none.
 };
 
 /// List scheduling of operations on lanes: each, in launch order, goes to the
@@ -63,7 +64,7 @@ public:
              Configuration &config);
 
 private:
-  double moveNs(int32_t value, int32_t from, int32_t to) const;
+  void findArrivals(const Strategy &strategy, int32_t node);
 
   const OperatorGraph &graph_;
   const Topology &topology_;
@@ -71,6 +72,20 @@ private:
   double moveFactor_;
   std::vector<double> freeNs_; ///< Per lane.
   std::vector<double> endNs_;  ///< Per node; 0: not placed.
+  /// @{ Of the node that is placed: when all its operands are there, per lane
+  /// and somewhere; and what messages of the operand at hand take.
+  std::vector<double> arrivedNs_;
+  double somewhereNs_ = 0;
+  struct Message {
+    int64_t latencyNs;
+    double bandwidth, ns;
+  };
+  llvm::SmallVector<Message, 8> messages_;
+  /// @}
+  /// The list of devices that was moved last, and what it became in each lane:
+  /// neighbours mostly have the same.
+  TaskDevices source_;
+  std::vector<TaskDevices> moved_;
 };
 
 /// Per node, whether nothing can run beside it: it leads a group of compute

@@ -54,18 +54,23 @@ bool Neighbourhood::forEachOfGroup(const Strategy &strategy, int32_t group,
       strategy.configs[problem_.graph.group(group).front()];
   Neighbour neighbour{group, -1, own};
   neighbour.config.regather.clear();
-  llvm::SmallVector<int32_t, 8> &devices = neighbour.config.devices;
+  TaskDevices &devices = neighbour.config.devices;
   for (size_t task = 0; task < devices.size(); ++task) {
     int32_t before = devices[task];
-    for (devices[task] = 0; devices[task] < space_.numDevices();
-         ++devices[task])
+    for (int32_t device = 0; device < space_.numDevices(); ++device) {
+      devices.edit()[task] = device;
       if (!visit(neighbour))
         return false;
-    devices[task] = before;
+    }
+    devices.edit()[task] = before;
     for (size_t other = 0; other < task; ++other) {
-      std::swap(devices[task], devices[other]);
+      auto exchange = [&] {
+        llvm::MutableArrayRef<int32_t> list = devices.edit();
+        std::swap(list[task], list[other]);
+      };
+      exchange();
       bool goesOn = visit(neighbour);
-      std::swap(devices[task], devices[other]);
+      exchange();
       if (!goesOn)
         return false;
     }

@@ -165,7 +165,7 @@ private:
       auto tasks = static_cast<int32_t>(config.devices.size());
       int32_t first = base / tasks * tasks;
       if (first + tasks <= space().numDevices())
-        for (int32_t &device : config.devices)
+        for (int32_t &device : config.devices.edit())
           device += first;
       set(groups[index + i], config);
     }
@@ -289,7 +289,7 @@ private:
     index -= std::min(index, static_cast<size_t>(random_.below(length)));
     for (size_t i = index; i < std::min(groups.size(), index + length); ++i) {
       Configuration config = configOf(groups[i]);
-      for (int32_t &device : config.devices)
+      for (int32_t &device : config.devices.edit())
         device = device == a ? b : device == b ? a : device;
       set(groups[i], config);
     }
@@ -321,7 +321,7 @@ private:
   void moveOn(llvm::ArrayRef<int32_t> groups, uint64_t by) {
     for (int32_t group : groups) {
       Configuration config = configOf(group);
-      for (int32_t &device : config.devices)
+      for (int32_t &device : config.devices.edit())
         device = static_cast<int32_t>((device + by) % space().numDevices());
       set(group, config);
     }

@@ -135,7 +135,7 @@ Strategy soap::uniformStrategy(const OperatorGraph &graph,
     Configuration &config = strategy.configs[id];
     config.degrees = anyDegrees(graph.node(id), devices, random);
     config.devices.resize(config.degrees.numTasks());
-    for (int32_t &device : config.devices)
+    for (int32_t &device : config.devices.edit())
       device = static_cast<int32_t>(random.below(devices));
   }
   Random regather(seed, Regather, 0), order(seed, Order, 0);
@@ -204,7 +204,7 @@ Strategy soap::teamStrategy(const OperatorGraph &graph,
       config.devices.assign(team.begin(),
                             team.begin() + config.degrees.numTasks());
       if (random.below(8) == 0)
-        shuffle(config.devices, random);
+        shuffle(config.devices.edit(), random);
     }
     space.assign(strategy, group, config);
   }

@@ -104,6 +104,7 @@ private:
   void collect(const Layout &layout, const Strategy &strategy, int32_t value,
                llvm::ArrayRef<int32_t> usesInOrder);
   void formGroups(const Layout &layout);
+  void findStarts(const Layout &layout, const Use &use);
   void describeGroup(const Layout &layout, const Use &use,
                      const Reading &reading, Group &group) const;
   void describeChains(const Layout &layout);
@@ -134,6 +135,7 @@ private:
   size_t numUses_ = 0;
   const Use *remote_ = nullptr; ///< What all uses that receive have in common.
   llvm::SmallVector<Group, 8> groups_;
+  std::vector<llvm::SmallVector<size_t, 0>> startsOf_; ///< findStarts().
   std::vector<int32_t> groupOf_; ///< Per device, of what it reads; -1: nothing.
   std::vector<int32_t> rankOf_;  ///< Per reader, its place in its group.
   llvm::SmallVector<int32_t, 64> grouped_;

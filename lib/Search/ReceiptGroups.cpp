@@ -57,6 +57,7 @@ void ReceiptBounds::formGroups(const Layout &layout) {
   for (Use &use : llvm::MutableArrayRef<Use>(uses_).take_front(numUses_)) {
     if (!use.isRemote)
       continue;
+    findStarts(layout, use);
     for (Reading &reading : use.readings) {
       auto [it, isNew] =
           numbers.try_emplace({reading.firstTile, reading.lastTile},
@@ -91,6 +92,19 @@ void ReceiptBounds::formGroups(const Layout &layout) {
   describeChains(layout);
 }
 
+/// Per dimension and tile along it, the first range of a use that begins there.
+void ReceiptBounds::findStarts(const Layout &layout, const Use &use) {
+  size_t rank = layout.cuts.size();
+  startsOf_.resize(std::max(startsOf_.size(), rank));
+  for (size_t d = 0; d != rank; ++d) {
+    ArrayRef<Range> ranges(use.need.ranges[d]);
+    startsOf_[d].assign(layout.cuts[d].size(), ranges.size());
+    for (size_t index = ranges.size(); index-- != 0;)
+      if (!ranges[index].empty())
+        startsOf_[d][use.touched[use.firstTouched[d] + index].first] = index;
+  }
+}
+
 /// The tiles of a group, and the least that a reader takes from each.
 void ReceiptBounds::describeGroup(const Layout &layout, const Use &use,
                                   const Reading &reading, Group &group) const {
@@ -109,10 +123,17 @@ void ReceiptBounds::describeGroup(const Layout &layout, const Use &use,
   for (size_t d = 0; d != rank; ++d) {
     ArrayRef<int64_t> cuts(layout.cuts[d]);
     SmallVector<int64_t, 64> least(end[d] - first[d], INT64_MAX);
-    for (auto [index, range] : llvm::enumerate(use.need.ranges[d])) {
+    // Ranges ascend.
+    ArrayRef<Range> ranges(use.need.ranges[d]);
+    for (size_t index = startsOf_[d][first[d]]; index < ranges.size();
+         ++index) {
+      Range range = ranges[index];
       const Touched &touched = use.touched[use.firstTouched[d] + index];
-      if (range.empty() || touched.first != first[d] ||
-          touched.last + 1 != end[d])
+      if (range.empty())
+        continue;
+      if (touched.first != first[d])
+        break;
+      if (touched.last + 1 != end[d])
         continue;
       for (int64_t i = first[d]; i != end[d]; ++i)
         least[i - first[d]] =

@@ -27,6 +27,7 @@ struct RecordAll {
       result.communicationNs[device] += ns;
   }
   void use(int32_t, int64_t) {}
+  void useRow(int32_t, const int64_t *, size_t) {}
   void compute(llvm::ArrayRef<int32_t> devices, const int64_t *start,
                llvm::ArrayRef<int64_t> ns) {
     copy(devices, start, ns);

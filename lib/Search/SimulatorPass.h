@@ -9,6 +9,7 @@
 #define SOAP_LIB_SEARCH_SIMULATORPASS_H
 
 #include "SimulatorRecords.h"
+#include "TimeArrays.h"
 #include "soap/Search/SimulatorState.h"
 #include "soap/Search/TaskGraph.h"
 #include "soap/Search/Timeline.h"
@@ -70,8 +71,12 @@ public:
               shift});
     }
     int64_t *ready = readyFor(count);
-    for (size_t i = 0; i < count; ++i)
-      ready[i] = compute_[tasks.devices[i]];
+    bool isRow = tasks.isRow();
+    if (isRow)
+      std::copy_n(compute_ + tasks.devices.front(), count, ready);
+    else
+      for (size_t i = 0; i < count; ++i)
+        ready[i] = compute_[tasks.devices[i]];
     for (auto [operand, value] : llvm::enumerate(node.operands)) {
       const UseTasks &use =
           tasks_.valueTasks(value)
@@ -83,11 +88,17 @@ public:
     llvm::ArrayRef<int64_t> ns = tasks.ns, apart = tasks_.apartNs(id);
     if (LLVM_UNLIKELY(!apart.empty()))
       ns = sums(ns, apart);
-    for (size_t i = 0; i < count; ++i) {
-      record_.use(tasks.devices[i], ready[i]);
-      int64_t end = ready[i] + ns[i];
-      ends[i] = end - shift;
-      compute_[tasks.devices[i]] = end;
+    if (isRow) {
+      record_.useRow(tasks.devices.front(), ready, count);
+      endTasks(ready, ns.data(), shift, compute_ + tasks.devices.front(), ends,
+               count);
+    } else {
+      for (size_t i = 0; i < count; ++i) {
+        record_.use(tasks.devices[i], ready[i]);
+        int64_t end = ready[i] + ns[i];
+        ends[i] = end - shift;
+        compute_[tasks.devices[i]] = end;
+      }
     }
     record_.compute(tasks.devices, ready, ns);
   }
@@ -217,19 +228,7 @@ private:
     return slots;
   }
 
-  /// Passes uses on, numbered as in SimulatorState::resources.
-  struct Uses {
-    Record &record;
-    int32_t numEnds;
-    void compute(int32_t device, int64_t start) { record.use(device, start); }
-    void communication(int32_t device, int64_t start) {
-      record.use(numEnds + device, start);
-    }
-    void link(int32_t resource, int64_t start) {
-      record.use(2 * numEnds + resource, start);
-    }
-  };
-  Uses uses() { return {record_, state_.numEnds}; }
+  NumberedUses<Record> uses() { return {record_, state_.numEnds}; }
   int64_t shiftAt(int32_t position) const {
     if constexpr (Shifted)
       return state_.shifts[position];

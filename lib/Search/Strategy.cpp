@@ -53,7 +53,18 @@ static Configuration followAlong(const Configuration &config,
   axes.push_back({degrees.replicate, 1});
   result.degrees.replicate *= degrees.replicate;
 
-  int64_t numTasks = result.degrees.numTasks();
+  // Mostly task by task the same devices.
+  int64_t numTasks = result.degrees.numTasks(), next = 1;
+  bool inOrder = !SOAP_FAULT("member-order");
+  for (auto [degree, stride] : llvm::reverse(axes))
+    if (degree > 1) {
+      inOrder &= stride == next;
+      next *= degree;
+    }
+  if (inOrder) {
+    result.devices = config.devices;
+    return result;
+  }
   result.devices.reserve(numTasks);
   for (int64_t task = 0; task < numTasks; ++task) {
     int64_t rest = task, source = 0;

@@ -15,10 +15,19 @@ using namespace soap::detail;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
+/// False if all windows of a use lie in the padding.
+static bool readsSomething(const OperatorGraph &graph, const GraphValue &value,
+                           const GraphValue::Use &use) {
+  const PartitionSpec &spec = graph.node(use.node).spec;
+  Tile whole;
+  for (const LoopSpec &loop : spec.loops)
+    whole.push_back({0, loop.extent});
+  return !isEmpty(accessBox(spec.operands[use.operand], whole, value.shape));
+}
+
 TaskGraph::TaskGraph(const SearchProblem &problem, const TaskGraph *tables)
     : graph_(problem.graph), topology_(problem.topology), costs_(problem.costs),
-      nodeTasks_(graph_.numNodes()), nodeLists_(graph_.numNodes()),
-      valueTasks_(graph_.numValues(), nullptr),
+      nodeTasks_(graph_.numNodes()), valueTasks_(graph_.numValues(), nullptr),
       usesInOrder_(graph_.numValues()),
       caches_(std::make_unique<Caches>(problem, tables ? tables->caches_.get()
                                                        : nullptr)) {
@@ -39,6 +48,17 @@ TaskGraph::TaskGraph(const SearchProblem &problem, const TaskGraph *tables)
   for (const GraphValue &value : graph.values())
     for (auto [index, use] : llvm::enumerate(value.uses))
       useIndex_[useBase_[use.node] + use.operand] = static_cast<int32_t>(index);
+  caches_->readsSomething.resize(useIndex_.size());
+  for (int32_t id = 0; id < graph.numValues(); ++id) {
+    const GraphValue &value = graph.value(id);
+    if (graph.node(value.producer).role == NodeRole::Compute)
+      continue;
+    caches_->fedValues.push_back(id);
+    for (const GraphValue::Use &use : value.uses)
+      caches_->readsSomething[operandIndex(use.node, use.operand)] =
+          graph.node(use.node).role == NodeRole::Compute &&
+          readsSomething(graph, value, use);
+  }
 }
 
 TaskGraph::~TaskGraph() = default;
@@ -67,6 +87,8 @@ void TaskGraph::setStrategy(const Strategy &strategy) {
 }
 
 void TaskGraph::forgetPlans() {
+  if (caches_->nodes.isFull())
+    caches_->nodes.collect(nodeTasks_);
   if (!caches_->plans.isFull())
     return;
   caches_->plans.collect(valueTasks_);
@@ -82,24 +104,32 @@ void TaskGraph::update(const Strategy &strategy, ArrayRef<int32_t> nodes) {
 void TaskGraph::setOrder(ArrayRef<int32_t> order) {
   assert(proposedNodes_.empty() && "a change is on trial");
   strategy_.order.assign(order.begin(), order.end());
+  std::vector<uint64_t> before = caches_->orderOfUses;
   updateOrder();
+  // The others have the tasks that they have had.
   for (int32_t id = 0; id < graph_.numValues(); ++id)
-    planValue(id);
+    if (!valueTasks_[id] || caches_->orderOfUses[id] != before[id])
+      planValue(id);
 }
 
 //===----------------------------------------------------------------------===//
 // Launch order
 //===----------------------------------------------------------------------===//
 
-/// All values by the launch of their producers.
-std::vector<int32_t> TaskGraph::valuesInOrder() const {
-  std::vector<int32_t> values(graph_.numValues());
-  std::iota(values.begin(), values.end(), 0);
-  llvm::stable_sort(values, [&](int32_t a, int32_t b) {
+/// Values by the launch of their producers.
+std::vector<int32_t> TaskGraph::inOrder(ArrayRef<int32_t> values) const {
+  std::vector<int32_t> result(values.begin(), values.end());
+  llvm::stable_sort(result, [&](int32_t a, int32_t b) {
     return position_[graph_.value(a).producer] <
            position_[graph_.value(b).producer];
   });
-  return values;
+  return result;
+}
+
+std::vector<int32_t> TaskGraph::valuesInOrder() const {
+  std::vector<int32_t> values(graph_.numValues());
+  std::iota(values.begin(), values.end(), 0);
+  return inOrder(values);
 }
 
 void TaskGraph::updateOrder() {
@@ -125,13 +155,16 @@ void TaskGraph::updateOrder() {
     auto &uses = usesInOrder_[id];
     uses.resize(value.uses.size());
     std::iota(uses.begin(), uses.end(), 0);
-    llvm::stable_sort(uses, [&](int32_t a, int32_t b) {
+    auto isBefore = [&](int32_t a, int32_t b) {
       return position_[value.uses[a].node] < position_[value.uses[b].node];
-    });
+    };
+    caches_->orderOfUses[id] = 0;
+    if (llvm::is_sorted(uses, isBefore))
+      continue;
+    llvm::stable_sort(uses, isBefore);
     KeyBuilder builder;
     builder.addAll(ArrayRef<int32_t>(uses));
-    caches_->orderOfUses[id] =
-        llvm::is_sorted(uses) ? 0 : builder.key().low | 1;
+    caches_->orderOfUses[id] = builder.key().low | 1;
   }
   placeRounds();
   placePrefetches();
@@ -165,24 +198,13 @@ void TaskGraph::placeRounds() {
 
 /// Where values are launched. Any reader of a parameter may start a round.
 void TaskGraph::placePrefetches() {
-  // Windows may all lie in the padding: then nothing is read.
-  auto reads = [&](const GraphValue &value, const GraphValue::Use &use) {
-    const PartitionSpec &spec = graph_.node(use.node).spec;
-    Tile whole;
-    for (const LoopSpec &loop : spec.loops)
-      whole.push_back({0, loop.extent});
-    return !isEmpty(accessBox(spec.operands[use.operand], whole, value.shape));
-  };
   prefetches_.assign(order_.size(), {});
-  launchAt_.assign(graph_.numValues(), -1);
-  earliestAt_.assign(graph_.numValues(), -1);
-  for (int32_t id : valuesInOrder()) {
+  launchAt_.resize(graph_.numValues());
+  earliestAt_.resize(graph_.numValues());
+  for (int32_t id = 0; id < graph_.numValues(); ++id)
+    launchAt_[id] = earliestAt_[id] = rank_[graph_.value(id).producer];
+  for (int32_t id : inOrder(caches_->fedValues)) {
     const GraphValue &value = graph_.value(id);
-    NodeRole role = graph_.node(value.producer).role;
-    if (role == NodeRole::Compute) {
-      launchAt_[id] = earliestAt_[id] = rank_[value.producer];
-      continue;
-    }
     SmallVector<int32_t, 4> readers;
     int32_t first = INT32_MAX;
     for (int32_t index : usesInOrder_[id]) {
@@ -190,7 +212,7 @@ void TaskGraph::placePrefetches() {
       if (graph_.node(use.node).role != NodeRole::Compute)
         continue;
       readers.push_back(index);
-      if (reads(value, use))
+      if (caches_->readsSomething[operandIndex(use.node, use.operand)])
         first = std::min(first, rank_[use.node]);
     }
     if (first == INT32_MAX)
@@ -222,46 +244,11 @@ void TaskGraph::placePrefetches() {
 // Nodes and values
 //===----------------------------------------------------------------------===//
 
-/// Sorts different devices, which `inUse` says are in use, and no others are.
-static void sortDevices(llvm::SmallVectorImpl<int32_t> &devices,
-                        ArrayRef<int64_t> inUse) {
-  int32_t first = *llvm::min_element(devices),
-          last = *llvm::max_element(devices);
-  if (static_cast<size_t>(last - first) > 8 * devices.size()) {
-    llvm::sort(devices);
-    return;
-  }
-  int32_t *next = devices.begin();
-  for (int32_t device = first; device <= last; ++device)
-    if (inUse[device] != 0)
-      *next++ = device;
-}
-
 void TaskGraph::compileNode(int32_t id) {
-  const GraphNode &node = graph_.node(id);
-  const Configuration &config = strategy_.configs[id];
   Caches &caches = *caches_;
-  caches.configKeys[id] = caches.keyOf(config);
-  NodeLists &lists = nodeLists_[id];
-  lists.devices.clear();
-  for (int32_t device : config.devices)
-    if (caches.inUse[device]++ == 0)
-      lists.devices.push_back(device);
-  if (!llvm::is_sorted(lists.devices))
-    sortDevices(lists.devices, caches.inUse);
-  for (int32_t device : lists.devices)
-    caches.inUse[device] = 0;
-  lists.ns.assign(lists.devices.size(), 0);
-  if (node.role == NodeRole::Compute) {
-    const DegreesCost &cost = caches.degrees->of(id, config.degrees);
-    for (auto [task, device] : llvm::enumerate(config.devices))
-      caches.inUse[device] +=
-          cost.ns[cost.classOf[task]][topology_.device(device).kind];
-    for (auto [ns, device] : llvm::zip_equal(lists.ns, lists.devices))
-      ns = std::exchange(caches.inUse[device], 0);
-  }
-  nodeTasks_[id].devices = lists.devices;
-  nodeTasks_[id].ns = lists.ns;
+  const Configuration &config = strategy_.configs[id];
+  Key key = caches.configKeys[id] = caches.keyOf(config);
+  nodeTasks_[id] = caches.nodes.of(graph_, id, config, key, *caches.degrees);
 }
 
 void TaskGraph::planValue(int32_t id) const {

@@ -10,13 +10,43 @@
 
 #include "CompileTasks.h"
 #include "DegreesCosts.h"
+#include "NodeTaskCache.h"
 #include "PlanCache.h"
 #include "ReceiptBounds.h"
 #include "ValueClasses.h"
 #include "ValuePlans.h"
 #include "soap/Search/TaskGraph.h"
+#include "llvm/ADT/bit.h"
 
 namespace soap {
+
+namespace detail {
+/// A set of values, in memory that is kept.
+class ValueSet {
+public:
+  explicit ValueSet(int32_t numValues) : words_((numValues + 63) / 64, 0) {}
+  void add(int32_t value) {
+    auto word = static_cast<size_t>(value) / 64;
+    words_[word] |= uint64_t(1) << (value % 64);
+    first_ = std::min(first_, word);
+    end_ = std::max(end_, word + 1);
+  }
+  /// Appends the values in ascending order, and empties the set.
+  void takeOut(llvm::SmallVectorImpl<int32_t> &values) {
+    for (size_t word = first_; word < end_; ++word)
+      for (uint64_t rest = std::exchange(words_[word], 0); rest != 0;
+           rest &= rest - 1)
+        values.push_back(
+            static_cast<int32_t>(word * 64 + llvm::countr_zero(rest)));
+    first_ = words_.size();
+    end_ = 0;
+  }
+
+private:
+  std::vector<uint64_t> words_;
+  size_t first_ = words_.size(), end_ = 0; ///< Words that may have values.
+};
+} // namespace detail
 
 /// Plans, bounds and costs that are known, and what makes them.
 struct TaskGraph::Caches {
@@ -24,7 +54,7 @@ struct TaskGraph::Caches {
   static constexpr size_t limitBytes = size_t(96) << 20;
 
   Caches(const SearchProblem &problem, const Caches *shared)
-      : plans(limitBytes),
+      : plans(limitBytes), nodes(problem.topology, plans.pool()),
         degrees(shared ? shared->degrees
                        : std::make_shared<detail::DegreesCosts>(problem)),
         cuts(shared
@@ -35,7 +65,11 @@ struct TaskGraph::Caches {
         classes(detail::classesOfValues(problem.graph)),
         orderOfUses(problem.graph.numValues(), 0),
         configKeys(problem.graph.numNodes()),
-        inUse(problem.topology.numDevices() + 1, 0) {}
+        computedValues(problem.graph.numValues()),
+        storedValues(problem.graph.numValues()) {
+    for (int32_t id = 0; id < problem.graph.numValues(); ++id)
+      isStored.push_back(problem.graph.isStored(id));
+  }
 
   /// What the plan of a value is made from.
   detail::Key keyOf(const OperatorGraph &graph, int32_t id) {
@@ -52,12 +86,14 @@ struct TaskGraph::Caches {
     builder.clear();
     builder.add(config.degrees.replicate);
     builder.addAll(llvm::ArrayRef<int32_t>(config.degrees.loops));
-    builder.addAll(llvm::ArrayRef<int32_t>(config.devices));
+    auto [low, high] = config.devices.hash();
+    builder.add(detail::Key{low, high});
     builder.addAll(llvm::ArrayRef<int32_t>(config.regather));
     return builder.key();
   }
 
   detail::PlanCache plans;
+  detail::NodeTaskCache nodes;
   /// @{ Shared by the task graphs of one search.
   std::shared_ptr<detail::DegreesCosts> degrees;
   std::shared_ptr<const detail::LinkCuts> cuts;
@@ -76,17 +112,22 @@ struct TaskGraph::Caches {
   detail::ValueCompiler compiler;
   detail::ReceiptBounds bounds;
   std::vector<detail::Key> classes; ///< Per value.
+  /// Values that no compute node makes, and per operand of a node
+  /// (operandIndex()) that is one of them, whether something of it is read.
+  std::vector<int32_t> fedValues;
+  std::vector<bool> readsSomething;
   /// Per value, a number for the order of its uses; 0: as they are numbered.
   std::vector<uint64_t> orderOfUses;
   std::vector<detail::Key> configKeys; ///< Per node.
-  std::vector<int64_t> inUse;          ///< Per device; 0 between uses.
   detail::KeyBuilder builder;
+  std::vector<bool> isStored;                    ///< Per value.
+  detail::ValueSet computedValues, storedValues; ///< Empty between uses.
 
   /// @{ What the change on trial replaced. Entries keep their memory.
   struct NodeBefore {
     Configuration config;
     detail::Key key;
-    NodeLists lists;
+    detail::NodeTasks tasks;
   };
   std::vector<NodeBefore> nodesBefore;
   /// Bounds that are known, by the same keys as plans. Where blocks repeat, one

@@ -19,23 +19,20 @@ using llvm::ArrayRef;
 
 void TaskGraph::propose(const Strategy &strategy, ArrayRef<int32_t> nodes) {
   assert(proposedNodes_.empty() && "a change is on trial");
+  ++changeNumber_;
   nextToPlan_ = 0;
   endsFollow_ = plansOnDemand_ = false;
   takeOver(strategy, nodes);
+  ValueSet &computed = caches_->computedValues, &stored = caches_->storedValues;
   for (int32_t node : nodes) {
-    proposedValues_.append(graph_.node(node).operands.begin(),
-                           graph_.node(node).operands.end());
-    proposedValues_.append(graph_.node(node).results.begin(),
-                           graph_.node(node).results.end());
+    for (int32_t value : graph_.node(node).operands)
+      (caches_->isStored[value] ? stored : computed).add(value);
+    for (int32_t value : graph_.node(node).results)
+      (caches_->isStored[value] ? stored : computed).add(value);
   }
-  llvm::sort(proposedValues_);
-  proposedValues_.erase(
-      std::unique(proposedValues_.begin(), proposedValues_.end()),
-      proposedValues_.end());
-  auto *stored = std::stable_partition(
-      proposedValues_.begin(), proposedValues_.end(),
-      [&](int32_t value) { return !graph_.isStored(value); });
-  firstStored_ = stored - proposedValues_.begin();
+  computed.takeOut(proposedValues_);
+  firstStored_ = proposedValues_.size();
+  stored.takeOut(proposedValues_);
   for (int32_t value : proposedValues_)
     valuesBefore_.push_back(valueTasks_[value]);
 }
@@ -67,19 +64,15 @@ void TaskGraph::takeOver(const Strategy &strategy, ArrayRef<int32_t> nodes) {
   for (int32_t node : nodes) {
     Caches::NodeBefore &before = caches.nodesBefore[index++];
     before.key = caches.configKeys[node];
-    std::swap(before.config, strategy_.configs[node]);
-    std::swap(before.lists, nodeLists_[node]);
+    before.config = strategy_.configs[node];
+    before.tasks = nodeTasks_[node];
     strategy_.configs[node] = strategy.configs[node];
     compileNode(node);
   }
 }
 
 NodeTasks TaskGraph::nodeBefore(size_t index) const {
-  const NodeLists &lists = caches_->nodesBefore[index].lists;
-  NodeTasks tasks = nodeTasks_[proposedNodes_[index]];
-  tasks.devices = lists.devices;
-  tasks.ns = lists.ns;
-  return tasks;
+  return caches_->nodesBefore[index].tasks;
 }
 
 const ValueTasks *TaskGraph::noTasksOf(int32_t value) const {
@@ -185,10 +178,8 @@ void TaskGraph::reject() {
   for (auto [index, node] : llvm::enumerate(proposedNodes_)) {
     Caches::NodeBefore &before = caches.nodesBefore[index];
     caches.configKeys[node] = before.key;
-    std::swap(before.config, strategy_.configs[node]);
-    std::swap(before.lists, nodeLists_[node]);
-    nodeTasks_[node].devices = nodeLists_[node].devices;
-    nodeTasks_[node].ns = nodeLists_[node].ns;
+    strategy_.configs[node] = before.config;
+    nodeTasks_[node] = before.tasks;
   }
   for (auto [value, tasks] : llvm::zip_equal(proposedValues_, valuesBefore_))
     valueTasks_[value] = tasks;

@@ -55,6 +55,23 @@ void soap::detail::addTo(int64_t *sums, const int64_t *a, size_t count) {
 }
 
 SOAP_EVERY_WIDTH
+void soap::detail::subtractFrom(int64_t *sums, const int64_t *a, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    sums[i] -= a[i];
+}
+
+SOAP_EVERY_WIDTH
+void soap::detail::endTasks(const int64_t *start, const int64_t *ns,
+                            int64_t shift, int64_t *free, int64_t *ends,
+                            size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    int64_t end = start[i] + ns[i];
+    free[i] = end;
+    ends[i] = end - shift;
+  }
+}
+
+SOAP_EVERY_WIDTH
 void soap::detail::leastSums(const int64_t *a, const int64_t *rows,
                              size_t stride, size_t count, int64_t *least,
                              size_t numRows) {

@@ -26,8 +26,15 @@ int64_t largestSum(const int64_t *a, const int64_t *b, size_t count);
 int64_t largestSum(const int64_t *a, const int64_t *b, const int64_t *c,
                    size_t count);
 
-/// sums[i] += a[i].
+/// @{ sums[i] += a[i], and sums[i] -= a[i].
 void addTo(int64_t *sums, const int64_t *a, size_t count);
+void subtractFrom(int64_t *sums, const int64_t *a, size_t count);
+/// @}
+
+/// Tasks that start at `start` and take `ns`: when their streams are `free`,
+/// and the same less `shift`.
+void endTasks(const int64_t *start, const int64_t *ns, int64_t shift,
+              int64_t *free, int64_t *ends, size_t count);
 
 /// least[r] is the least a[i] + rows[r * stride + i] of i < count.
 void leastSums(const int64_t *a, const int64_t *rows, size_t stride,

@@ -264,7 +264,7 @@ TEST(Lanes, AreDisjointAndCoverTheMachine) {
           ASSERT_EQ(lanes.laneOf(config.devices), lane);
           for (int32_t other = 0; other < lanes.count(); ++other) {
             Configuration moved = config;
-            lanes.move(moved, other);
+            lanes.move(moved, lane, other);
             for (int32_t place = 0; place < width; ++place)
               ASSERT_EQ(moved.devices[place], lanes.device(other, place));
           }

@@ -387,7 +387,7 @@ TEST(Search, Errors) {
             std::string::npos);
   SearchOptions options;
   options.starts.push_back(singleDevice(graph, machine));
-  options.starts[0].configs[2].devices[0] = 9;
+  options.starts[0].configs[2].devices.edit()[0] = 9;
   auto wrong = run(createMCMC(), {graph, machine, costs}, options);
   ASSERT_FALSE(bool(wrong));
   llvm::consumeError(wrong.takeError());

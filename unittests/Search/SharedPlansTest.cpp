@@ -124,7 +124,7 @@ TEST(SharedPlans, FollowersAreToldApart) {
   EXPECT_EQ(kernelsOf(graph, strategy).count("follower"), 0u);
   EXPECT_EQ(kernelsOf(graph, strategy).count("relu"), 1u);
   for (int32_t id : {relu, follower})
-    strategy.configs[id].devices[0] = 1;
+    strategy.configs[id].devices.edit()[0] = 1;
   tasks.setStrategy(strategy);
   EXPECT_EQ(tasks.nodeNs(relu), alone);
   EXPECT_EQ(tasks.nodeNs(follower), alone);

@@ -335,7 +335,7 @@ TEST(SimulatorReference, EqualWhereNothingContends) {
     for (int32_t id = 0; id < graph.numNodes(); ++id)
       if (graph.node(id).role == NodeRole::Compute) {
         if (chain)
-          strategy.configs[id].devices[0] =
+          strategy.configs[id].devices.edit()[0] =
               static_cast<int32_t>(random.below(4));
         else {
           strategy.configs[id].degrees.loops[0] = 4;

@@ -169,14 +169,16 @@ TEST(Strategy, VerifyFindsMistakes) {
       errorOf([&](Strategy &s) { s.configs[conv].degrees.replicate = 0; }),
       "node 'conv1': expected replicate of 1 or more, got: 0");
   EXPECT_NE(errorOf([&](Strategy &s) {
-              s.configs[conv].devices[1] = 7;
+              s.configs[conv].devices.edit()[1] = 7;
             }).find("expected devices from 0 to 1"),
             std::string::npos);
-  EXPECT_EQ(errorOf([&](Strategy &s) { s.configs[conv].devices[1] = 2; }),
-            "node 'conv1': expected devices that compute, got: the host");
   EXPECT_EQ(
-      errorOf([&](Strategy &s) { s.configs[graph.find("x")].devices[0] = 0; }),
-      "node 'x': expected an input on the host, got: device 0");
+      errorOf([&](Strategy &s) { s.configs[conv].devices.edit()[1] = 2; }),
+      "node 'conv1': expected devices that compute, got: the host");
+  EXPECT_EQ(errorOf([&](Strategy &s) {
+              s.configs[graph.find("x")].devices.edit()[0] = 0;
+            }),
+            "node 'x': expected an input on the host, got: device 0");
   EXPECT_EQ(
       errorOf([&](Strategy &s) { s.configs[conv].degrees.loops.pop_back(); }),
       "node 'conv1': expected a degree for each of 5 loops, got: 4");
@@ -427,7 +429,8 @@ TEST(Strategy, WrittenParametersLiveWhereTheyAreWritten) {
   EXPECT_EQ(strategy.configs[w2].devices, strategy.configs[write].devices);
 
   Strategy elsewhere = strategy;
-  std::swap(elsewhere.configs[w2].devices[0], elsewhere.configs[w2].devices[1]);
+  llvm::MutableArrayRef<int32_t> places = elsewhere.configs[w2].devices.edit();
+  std::swap(places[0], places[1]);
   EXPECT_EQ(toString(verify(elsewhere, graph, machine)),
             "node 'w2': expected a parameter that is written to live where it "
             "is written; leave its configuration out");

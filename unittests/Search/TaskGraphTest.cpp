@@ -203,8 +203,9 @@ TEST(TaskGraph, WorkIsAskedOncePerTileShape) {
   EXPECT_EQ(calls, 2 + 2);
   EXPECT_EQ(FullSimulator(tasks).stepNs(), 14);
   Strategy moved = dataParallel(graph, machine);
-  std::reverse(moved.configs[graph.find("a")].devices.begin(),
-               moved.configs[graph.find("a")].devices.end());
+  llvm::MutableArrayRef<int32_t> places =
+      moved.configs[graph.find("a")].devices.edit();
+  std::reverse(places.begin(), places.end());
   deriveEnds(moved, graph, machine);
   tasks.setStrategy(moved);
   EXPECT_EQ(calls, 4);

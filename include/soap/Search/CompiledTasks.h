@@ -25,6 +25,15 @@ struct NodeTasks {
   /// What else runs on a device slows a task of one class down like one of
   /// another. All tasks are of class 0 until costs tell them apart.
   uint8_t loadClass = 0;
+
+  /// True if many devices follow each other: what is known per device of a
+  /// machine can be looked at as one array then.
+  bool isRow() const {
+    constexpr size_t fewest = 8;
+    return devices.size() >= fewest &&
+           static_cast<size_t>(devices.back() - devices.front()) + 1 ==
+               devices.size();
+  }
 };
 
 /// "Entry `at` waits for time `slot`".

@@ -70,6 +70,9 @@ public:
   std::optional<Configuration> sameAs(int32_t group, int32_t other,
                                       const Configuration &config) const;
 
+  /// mainOperand() of a node.
+  int32_t mainOperandOf(int32_t node) const { return mainOperands_[node]; }
+
   /// Gives a group its configuration, in the loops of every member.
   /// `config` is in the loops of the first member. If the strategy has had one
   /// of the group, updates that were sharded (isUpdateSharded()) are so again;
@@ -86,6 +89,7 @@ private:
   const OperatorGraph &graph_;
   int32_t numDevices_, maxTasks_;
   std::vector<int32_t> groups_;
+  std::vector<int32_t> mainOperands_; ///< Per node.
   std::vector<std::vector<Degrees>> degrees_;
   std::vector<llvm::SmallVector<int64_t, 6>> extents_; ///< Per group.
   std::vector<bool> isAllowed_;                        ///< Per degree.

@@ -121,6 +121,7 @@ private:
   void resetLoads();
   void acceptLoads();
   void findChangedLoads();
+  void beginChangedLoads();
   void passChangedLoads(int32_t position);
   bool isOverloaded(int32_t row, int64_t limit) const;
   template <typename Accept>
@@ -181,7 +182,8 @@ private:
   /// to the loads, per device.
   std::vector<std::pair<int32_t, int32_t>> changedNodes_;
   size_t nextChangedNode_ = 0;
-  std::vector<int64_t> loadsAhead_;
+  std::vector<int64_t> loadsAhead_, loadsOfChange_;
+  uint64_t loadsKnownOf_ = 0;          ///< The change, by its number.
   std::vector<uint32_t> changedAt_;    ///< Per position: the trial.
   std::vector<uint32_t> simulatedAt_;  ///< Likewise.
   std::vector<int64_t> segmentShifts_; ///< Per position: what it was shifted.
@@ -198,7 +200,7 @@ private:
     size_t offset;
   };
   std::vector<SavedBlock> savedBlocks_;
-  std::vector<int64_t> savedTimes_;
+  llvm::SmallVector<int64_t, 0> savedTimes_;
   std::vector<uint32_t> savedIn_; ///< Per block: the trial.
   std::vector<size_t> savedOffset_;
   struct MovedBlock {
@@ -206,7 +208,7 @@ private:
     detail::SimulatorState::Block before;
   };
   std::vector<MovedBlock> movedBlocks_;
-  bool hasPending_ = false; ///< Some value's bound was not made yet.
+  size_t numPending_ = 0; ///< Values whose bounds were not made yet.
   /// Resources that are as before, and when they were free.
   std::vector<std::pair<size_t, int64_t>> unused_;
   size_t sizeBefore_ = 0;

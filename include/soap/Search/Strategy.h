@@ -17,6 +17,7 @@
 #include "soap/CostModel/CostModel.h"
 #include "soap/Search/OperatorGraph.h"
 #include "soap/Search/SearchProblem.h"
+#include "soap/Search/TaskDevices.h"
 
 namespace soap {
 
@@ -24,7 +25,7 @@ namespace soap {
 /// regather [1]>`. Tasks are numbered as in taskIndices().
 struct Configuration {
   Degrees degrees;
-  llvm::SmallVector<int32_t, 8> devices;  ///< One per task.
+  TaskDevices devices;                    ///< One per task.
   llvm::SmallVector<int32_t, 1> regather; ///< Operand numbers, ascending.
 
   bool operator==(const Configuration &o) const {

@@ -121,6 +121,8 @@ public:
   plan(llvm::function_ref<bool(const detail::ValueTasks &)> stop = nullptr);
   void accept();
   void reject();
+  /// The number of the change: propose() was called so many times.
+  uint64_t changeNumber() const { return changeNumber_; }
   llvm::ArrayRef<int32_t> proposedNodes() const { return proposedNodes_; }
   llvm::ArrayRef<int32_t> proposedValues() const { return proposedValues_; }
   /// What the tasks of proposedNodes()[index] were before the change.
@@ -260,16 +262,12 @@ public:
 
 private:
   struct Caches;
-  /// The lists that a node's tasks refer to.
-  struct NodeLists {
-    llvm::SmallVector<int32_t, 4> devices;
-    llvm::SmallVector<int64_t, 4> ns;
-  };
   void updateOrder();
   void placeRounds();
   void placePrefetches();
   void updateBuckets();
   void forgetPlans();
+  std::vector<int32_t> inOrder(llvm::ArrayRef<int32_t> values) const;
   std::vector<int32_t> valuesInOrder() const;
   void takeOver(const Strategy &strategy, llvm::ArrayRef<int32_t> nodes);
   void compileNode(int32_t node);
@@ -284,7 +282,6 @@ private:
   const CostModel &costs_;
   Strategy strategy_;
   std::vector<detail::NodeTasks> nodeTasks_;
-  std::vector<NodeLists> nodeLists_;
   /// Null: a bound, or a plan, that is made when it is asked for.
   mutable std::vector<const detail::ValueTasks *> valueTasks_;
   std::vector<int32_t> order_, position_, rank_, launchAt_, useIndex_, useBase_;
@@ -301,6 +298,7 @@ private:
   /// Of proposedValues_: those before have plans; the first of a parameter or
   /// constant.
   size_t nextToPlan_ = 0, firstStored_ = 0;
+  uint64_t changeNumber_ = 0;
   bool endsFollow_ = false, plansOnDemand_ = false;
   std::unique_ptr<Caches> caches_;
   mutable Statistics statistics_;
