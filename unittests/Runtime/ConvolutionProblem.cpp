@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConvolutionProblem.h"
+#include "CPU/Threads.h"
 #include "Followers.h"
 #include "NoStream.h"
 #include <cmath>
@@ -261,6 +262,26 @@ static void write(const Tensor &tensor, bool last, float *to) {
   forEachPlace(tensor.shape, last, [&](size_t place, size_t i) {
     to[place] = static_cast<float>(tensor.values[i]);
   });
+}
+
+namespace soap::runtime {
+/// Of PointwiseWide.cpp.
+extern const PointwiseLoops pointwiseWide;
+} // namespace soap::runtime
+
+std::vector<const PointwiseLoops *> test::allPointwiseLoops() {
+  std::vector<const PointwiseLoops *> loops = {&pointwiseWide};
+  if (const PointwiseLoops *own = pointwiseLoops())
+    loops.push_back(own);
+  return loops;
+}
+
+Tensor test::runProblem(const ConvolutionProblem &problem, size_t threads,
+                        const MakeKernel &make) {
+  useThreads(threads);
+  Tensor result = runProblem(problem, make);
+  useThreads(1);
+  return result;
 }
 
 Tensor test::runProblem(const ConvolutionProblem &problem,

@@ -9,6 +9,7 @@
 #define SOAP_UNITTESTS_RUNTIME_CONVOLUTIONPROBLEM_H
 
 #include "Backend/Kernel.h"
+#include "CPU/PointwiseKernel.h"
 #include "Reference.h"
 #include <random>
 
@@ -84,6 +85,13 @@ using MakeKernel =
 /// overwrite what it reads, and returns the result, row-major.
 Tensor runProblem(const ConvolutionProblem &problem, const MakeKernel &make,
                   Session *given = nullptr);
+
+/// The same with so many threads.
+Tensor runProblem(const ConvolutionProblem &problem, size_t threads,
+                  const MakeKernel &make);
+
+/// All loops of pointwise convolutions that can run here.
+std::vector<const runtime::PointwiseLoops *> allPointwiseLoops();
 
 /// The norm of the difference, relative to that of `expected`.
 double errorOf(const Tensor &got, const Tensor &expected);

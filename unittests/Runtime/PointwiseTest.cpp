@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CPU/PointwiseKernel.h"
-#include "CPU/Threads.h"
 #include "ConvolutionProblem.h"
 #include <gtest/gtest.h>
 
@@ -14,29 +12,13 @@ using namespace soap;
 using namespace soap::runtime;
 using namespace soap::test;
 
-namespace soap::runtime {
-/// Of PointwiseWide.cpp.
-extern const PointwiseLoops pointwiseWide;
-} // namespace soap::runtime
-
-/// All loops that can run here.
-static std::vector<const PointwiseLoops *> allLoops() {
-  std::vector<const PointwiseLoops *> loops = {&pointwiseWide};
-  if (const PointwiseLoops *own = pointwiseLoops())
-    loops.push_back(own);
-  return loops;
-}
-
 static Tensor run(const ConvolutionProblem &problem,
                   const PointwiseLoops &loops, size_t threads) {
-  useThreads(threads);
-  Tensor result = runProblem(problem, [&](const fb::Kernel &row) {
+  return runProblem(problem, threads, [&](const fb::Kernel &row) {
     std::optional<PointwiseShape> shape = pointwiseShape(row);
     EXPECT_TRUE(shape) << problem.toString();
     return makePointwiseKernel(row, *shape, loops, threads);
   });
-  useThreads(1);
-  return result;
 }
 
 // Any shapes, strides, groups, followers, orders, vectors and numbers of
@@ -63,7 +45,7 @@ TEST(Pointwise, RandomShapes) {
     problem.resultLast = draw(0, 1);
     Tensor expected = problem.expected();
     auto threads = static_cast<size_t>(draw(1, 3));
-    for (const PointwiseLoops *loops : allLoops())
+    for (const PointwiseLoops *loops : allPointwiseLoops())
       ASSERT_LT(errorOf(run(problem, *loops, threads), expected), 1e-5)
           << "round " << round << ", vectors of " << loops->width << ", "
           << threads << " threads, " << problem.toString();

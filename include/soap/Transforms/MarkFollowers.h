@@ -1,5 +1,4 @@
-//===- MarkFollowers.h - What the library does behind its kernels *- C++
-//-*-===//
+//===- MarkFollowers.h - What follows a kernel ------------------*- C++ -*-===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -152,7 +152,7 @@ KernelOp FollowedKernels::getOrCreate(const Fusion &fusion, LaunchOp row) {
   made = cast<KernelOp>(anchor->clone());
   symbols_.insert(made, Block::iterator(anchor));
   appendFollower(made, follower.getAnchor(), fusion.number);
-  // Costs are read so: CostModel::addMeasured().
+  // Costs are read so: firstOfJoined().
   made.setKey((anchor.getKey() + " + " + follower.getKey()).str());
   APFloat flops = anchor.getFlops();
   flops.add(follower.getFlops(), APFloat::rmNearestTiesToEven);

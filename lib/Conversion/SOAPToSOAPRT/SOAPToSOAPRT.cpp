@@ -6,13 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Conversion/SOAPToSOAPRT/SOAPToSOAPRT.h"
-#include "soap/Target/ChosenTarget.h"
-
 #include "Lowering.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "soap/Dialect/NN/IR/EmptyOutputs.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/SOAPRT/Transforms/ProgramProof.h"
+#include "soap/Target/ChosenTarget.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Debug.h"
 
