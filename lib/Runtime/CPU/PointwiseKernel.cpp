@@ -8,9 +8,9 @@
 #include "CPU/PointwiseKernel.h"
 #include "CPU/ChannelsLastKernel.h"
 #include "CPU/Threads.h"
+#include "CPU/VectorLevel.h"
 #include "Followers.h"
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -95,14 +95,14 @@ runtime::pointwiseShape(const fb::Kernel &kernel) {
 
 const PointwiseLoops *runtime::pointwiseLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  auto reaches = [&](dnnl::cpu_isa isa) {
-    return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
-  };
-  if (reaches(dnnl::cpu_isa::avx512_core))
+  switch (vectorLevel()) {
+  case VectorLevel::AVX512:
     return &pointwiseAVX512;
-  if (reaches(dnnl::cpu_isa::avx2) && __builtin_cpu_supports("fma"))
+  case VectorLevel::AVX2:
     return &pointwiseAVX2;
+  case VectorLevel::None:
+    break;
+  }
 #endif
   return nullptr;
 }

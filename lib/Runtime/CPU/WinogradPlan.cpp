@@ -7,9 +7,9 @@
 
 #include "CPU/WinogradPlan.h"
 #include "CPU/ChannelsLastKernel.h"
+#include "CPU/VectorLevel.h"
 #include "Followers.h"
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -63,14 +63,14 @@ std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel) {
 
 std::vector<const WinogradLoops *> runtime::winogradLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  auto reaches = [&](dnnl::cpu_isa isa) {
-    return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
-  };
-  if (reaches(dnnl::cpu_isa::avx512_core))
+  switch (vectorLevel()) {
+  case VectorLevel::AVX512:
     return {&winogradAVX512Of2, &winogradAVX512Of4};
-  if (reaches(dnnl::cpu_isa::avx2) && __builtin_cpu_supports("fma"))
+  case VectorLevel::AVX2:
     return {&winogradAVX2Of2, &winogradAVX2Of4};
+  case VectorLevel::None:
+    break;
+  }
 #endif
   return {};
 }
