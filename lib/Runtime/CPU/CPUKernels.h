@@ -41,8 +41,8 @@ std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
 std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
                                            const std::vector<bool> &constant);
 
-/// A grouped pointwise convolution with channels last and constant weights.
-/// Null for all others.
+/// A pointwise convolution with channels last and constant weights that has
+/// groups or, with AVX-512, few pixels. Null for all others.
 std::unique_ptr<Kernel> makePointwiseKernel(const fb::Kernel &kernel,
                                             const std::vector<bool> &constant);
 

@@ -73,8 +73,14 @@ std::optional<PoolShape> runtime::poolShape(const fb::Kernel &kernel) {
 
 const PoolLoops *runtime::poolLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  if (vectorLevel() != VectorLevel::None)
+  switch (vectorLevel()) {
+  case VectorLevel::AVX512:
+    return &poolAVX512;
+  case VectorLevel::AVX2:
     return &poolAVX2;
+  case VectorLevel::None:
+    break;
+  }
 #endif
   return nullptr;
 }
