@@ -54,6 +54,10 @@ std::unique_ptr<Kernel> makeTransposedKernel(const fb::Kernel &kernel,
 /// A pool over two dims of tensors with channels last. Null for all others.
 std::unique_ptr<Kernel> makePoolKernel(const fb::Kernel &kernel);
 
+/// A product of one row with a factor whose columns lie behind each other,
+/// without followers. Null for all others.
+std::unique_ptr<Kernel> makeRowKernel(const fb::Kernel &kernel);
+
 /// The kernel of f32 operands over operands of bf16 and f16, which it widens:
 /// constants when it is bound, others in every run. Null where no operand is of
 /// such a type, or a result is.

@@ -122,13 +122,12 @@ private:
 /// Whether the library is to apply the followers of a kernel where it can, and
 /// not a loop behind the kernel without them. oneDNN 2.6 applies them one by
 /// one to each element where a convolution is a product of matrices (twice the
-/// time of ShuffleNet). A kernel of our own stands here only where it has none
-/// of the followers.
+/// time of ShuffleNet). A kernel of our own has a loop behind it.
 static bool prefersPostOperations(const fb::Kernel &kernel,
                                   const Kernel &followed) {
   const std::string &plain = followed.implementation();
-  return kernel.op_as_MatMul() || (plain.find("gemm") == std::string::npos &&
-                                   plain.rfind("soap:", 0) != 0);
+  return plain.rfind("soap:", 0) != 0 &&
+         (kernel.op_as_MatMul() || plain.find("gemm") == std::string::npos);
 }
 
 /// oneDNN's kernel of a grouped convolution, which is faster than loops of our
@@ -160,6 +159,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
     if (auto result = makeTransposedKernel(kernel, constant))
       return result;
     if (auto result = makePoolKernel(kernel))
+      return result;
+    if (auto result = makeRowKernel(kernel))
       return result;
     if (auto result = makePointwiseKernel(kernel, constant)) {
       auto library = makeGroupedWithAVX512(kernel, constant);
