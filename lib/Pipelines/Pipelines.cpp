@@ -29,6 +29,7 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
     passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   }
   passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
+  passes.addNestedPass<func::FuncOp>(nn::createFoldGeluPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldBatchNormPass());
   if (precision != "f32") {
     nn::LowerPrecisionPassOptions lower;

@@ -207,7 +207,7 @@ runtime::makePointwiseKernel(const fb::Kernel &kernel,
 /// ahead, oneDNN does not.
 static bool waitsForWeights(const PointwiseShape &shape,
                             const PointwiseLoops &loops) {
-  constexpr int64_t fewPixels = 64, manyWeights = int64_t{256} << 10;
+  constexpr int64_t fewPixels = 200, manyWeights = int64_t{256} << 10;
   auto runs = static_cast<int64_t>(shape.starts.size());
   return loops.width == 16 && runs * shape.rows <= fewPixels &&
          shape.channels * shape.filters >= manyWeights;
