@@ -7,6 +7,7 @@
 
 #include "CPU/CPUKernels.h"
 #include "CPU/Threads.h"
+#include "CPU/VectorLevel.h"
 #include <algorithm>
 
 using namespace soap;
@@ -166,6 +167,9 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
       auto library = makeGroupedWithAVX512(kernel, constant);
       return library ? std::move(library) : std::move(result);
     }
+    if (!multipliesBF16())
+      if (auto result = makeWidenedKernel(kernel, constant))
+        return result;
   }
   std::unique_ptr<Kernel> followed =
       empty ? nullptr : makeFollowedKernel(kernel, constant);

@@ -10,16 +10,27 @@
 
 using namespace soap::runtime;
 
+/// Whether oneDNN may use all of `isa`.
+[[maybe_unused]] static bool reaches(dnnl::cpu_isa isa) {
+  auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
+}
+
 VectorLevel soap::runtime::vectorLevel() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  auto reaches = [&](dnnl::cpu_isa isa) {
-    return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
-  };
   if (reaches(dnnl::cpu_isa::avx512_core))
     return VectorLevel::AVX512;
   if (reaches(dnnl::cpu_isa::avx2) && __builtin_cpu_supports("fma"))
     return VectorLevel::AVX2;
 #endif
   return VectorLevel::None;
+}
+
+bool soap::runtime::multipliesBF16() {
+#ifdef SOAP_VECTOR_LOOPS_X86
+  return reaches(dnnl::cpu_isa::avx512_core_amx) ||
+         (reaches(dnnl::cpu_isa::avx512_core_bf16) && __builtin_cpu_is("amd"));
+#else
+  return true; // oneDNN knows.
+#endif
 }

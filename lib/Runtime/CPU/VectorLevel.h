@@ -23,6 +23,12 @@ enum class VectorLevel : uint8_t {
 /// (ONEDNN_MAX_CPU_ISA).
 VectorLevel vectorLevel();
 
+/// Whether the processor multiplies bf16 faster than f32: with AMX, or with
+/// AVX512_BF16 if AMD made it. Intel's cores without AMX take two cycles for
+/// an instruction of the latter, which is half of what f32 reaches, and oneDNN
+/// converts where a processor has neither.
+bool multipliesBF16();
+
 } // namespace soap::runtime
 
 #endif // SOAP_LIB_RUNTIME_CPU_VECTORLEVEL_H

@@ -64,20 +64,21 @@ std::string CPUTarget::describePrecision(Precision precision) const {
     return ("oneDNN multiplies f16 on no processor" + widened).str();
   if (precision != Precision::BF16)
     return "";
-  auto features = processor_.requiredFeatures();
-  if (!features) {
-    llvm::consumeError(features.takeError()); // Compiling says it, too.
-    return "";
-  }
-  // What oneDNN calls avx512_core. Its products of bf16 need no more: without
-  // AVX512_BF16 it converts.
+  // What oneDNN calls avx512_core.
   for (llvm::StringRef needed : {"avx512f", "avx512bw", "avx512dq", "avx512vl"})
-    if (!llvm::is_contained(*features, needed))
+    if (!processor_.hasFeature(needed))
       return (processor_.name +
-              " has no AVX-512, without which oneDNN does "
-              "not multiply bf16" +
+              " has no AVX-512, without which oneDNN does not multiply bf16" +
               widened)
           .str();
+  // As the backend decides (multipliesBF16() there); those of AMD are Zen 4 and
+  // newer.
+  bool isAMD = llvm::StringRef(processor_.name).starts_with("znver");
+  if (!processor_.hasFeature("amx-bf16") &&
+      !(isAMD && processor_.hasFeature("avx512bf16")))
+    return (processor_.name +
+            " multiplies bf16 no faster than f32 without AMX" + widened)
+        .str();
   return "";
 }
 

@@ -154,6 +154,15 @@ Expected<std::vector<std::string>> HostProcessor::requiredFeatures() const {
   return required;
 }
 
+bool HostProcessor::hasFeature(StringRef feature) const {
+  Expected<std::unique_ptr<TargetMachine>> machine = createTargetMachine();
+  if (!machine) {
+    consumeError(machine.takeError());
+    return false;
+  }
+  return (*machine)->getMCSubtargetInfo()->checkFeatures("+" + feature.str());
+}
+
 namespace {
 /// Vectorized loops of more than a few iterations stay loops: their bodies hold
 /// several vectors already, and sixteen copies of one only take time to compile

@@ -44,6 +44,10 @@ struct HostProcessor {
   /// The instruction sets that generated code may use, named as the flags in
   /// /proc/cpuinfo ("avx2", "avx512f", "sse4_2", "abm", ...), in a fixed order.
   llvm::Expected<std::vector<std::string>> requiredFeatures() const;
+
+  /// Whether the processor has what LLVM calls `feature` ("amx-bf16"). False if
+  /// there is no such processor.
+  bool hasFeature(llvm::StringRef feature) const;
 };
 
 /// Optimises `module` and makes an ELF object file of it (relocatable, position
