@@ -14,12 +14,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ByteFactors.h"
 #include "NodeNames.h"
 #include "Shapes.h"
 #include "mlir/Dialect/Traits.h"
 #include "soap/Dialect/NN/IR/NN.h"
-#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace soap::nn {
 #define GEN_PASS_DEF_NARROWPRODUCTSPASS
@@ -34,43 +35,7 @@ static RankedTensorType rankedTypeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-static bool isByte(Type element) {
-  auto integer = dyn_cast<IntegerType>(element);
-  return integer && integer.getWidth() == 8;
-}
-
-/// The one number that all elements of `value` are, where it is known.
-static std::optional<int64_t> knownNumber(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (isa_and_nonnull<CastOp, ReshapeOp, ExpandOp>(op) &&
-         isa<IntegerType>(rankedTypeOf(op->getOperand(0)).getElementType()))
-    op = op->getOperand(0).getDefiningOp();
-  Attribute number;
-  if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
-    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (elements && elements.isSplat())
-      number = elements.getSplatValue<Attribute>();
-  } else if (auto parameter = dyn_cast_or_null<ParameterOp>(op)) {
-    if (auto splat = dyn_cast<SplatAttr>(parameter.getSource()))
-      number = splat.getValue();
-  }
-  auto integer = dyn_cast_or_null<IntegerAttr>(number);
-  if (!integer)
-    return std::nullopt;
-  return isUnsigned(integer.getType()) ? integer.getValue().getZExtValue()
-                                       : integer.getValue().getSExtValue();
-}
-
 namespace {
-/// A factor of i32 as the difference of 8-bit integers and a zero point.
-struct Factor {
-  Value bytes;
-  Value zero; ///< Of i32, broadcasts to `bytes`; null: `known`.
-  std::optional<int64_t> known = 0; ///< What the zero point is, if known.
-
-  bool isZero() const { return known == 0; }
-};
-
 /// How a convolution moves over its data.
 struct Window {
   SmallVector<int64_t> lo, hi; ///< Pads.
@@ -131,14 +96,14 @@ private:
                             APFloat(1.0f));
   }
 
-  void setSign(Factor &factor, bool isSigned);
-  Value zeroOf(const Factor &factor, const Twine &name);
-  void pad(Factor &data, Window &window);
+  void setSign(ByteFactor &factor, bool isSigned);
+  Value zeroOf(const ByteFactor &factor, const Twine &name);
+  void pad(ByteFactor &data, Window &window);
   Value convolution(const Twine &name, Value data, Value weight,
                     const Window &window);
   Value sumsOfWeights(const Window &window, Value weight);
-  Value narrowed(ConvOp conv, Factor &a, Factor &b);
-  Value narrowed(MatMulOp matmul, Factor &a, Factor &b);
+  Value narrowed(ConvOp conv, ByteFactor &a, ByteFactor &b);
+  Value narrowed(MatMulOp matmul, ByteFactor &a, ByteFactor &b);
 
   /// Sets the terms that are added to the product to a bias of this shape.
   void addBias(Value bias, ArrayRef<int64_t> shape) {
@@ -164,53 +129,8 @@ private:
 };
 } // namespace
 
-static std::optional<Factor> matchFactor(Value value) {
-  Factor factor;
-  if (auto difference = value.getDefiningOp<SubOp>()) {
-    factor.zero = difference->getOperand(1);
-    factor.known = knownNumber(factor.zero);
-    value = difference->getOperand(0);
-    if (shapeOf(value) != shapeOf(difference->getResult(0)))
-      return std::nullopt;
-  }
-  auto cast = value.getDefiningOp<CastOp>();
-  if (!cast || !isByte(rankedTypeOf(cast.getX()).getElementType()))
-    return std::nullopt;
-  factor.bytes = cast.getX();
-  return factor;
-}
-
-/// Whether a zero point differs along no dim of its factor of `rank` other than
-/// `dim`, counted from behind.
-static bool variesOnlyAlong(const Factor &factor, size_t behind) {
-  if (factor.known)
-    return true;
-  ArrayRef<int64_t> shape = shapeOf(factor.zero);
-  for (size_t i = 1; i <= shape.size(); ++i)
-    if (i != behind && shape[shape.size() - i] != 1)
-      return false;
-  return true;
-}
-
-/// Whether the zero point of a factor with a sign is 0.
-static bool isZeroWithSign(const Factor &factor) {
-  bool moves = isUnsigned(rankedTypeOf(factor.bytes).getElementType());
-  return factor.known == (moves ? 128 : 0);
-}
-
-/// Whether the terms of the sum at the top can be built.
-static bool canNarrow(Operation *product, const Factor &a, const Factor &b) {
-  if (auto conv = dyn_cast<ConvOp>(product))
-    return variesOnlyAlong(a, 0) &&
-           variesOnlyAlong(b, shapeOf(conv.getWeight()).size()) &&
-           (isZeroWithSign(b) || conv.getGroups() == 1);
-  auto matmul = cast<MatMulOp>(product);
-  return variesOnlyAlong(a, matmul.getTransposeA() ? 0 : 2) &&
-         variesOnlyAlong(b, matmul.getTransposeB() ? 0 : 1);
-}
-
 /// Makes the bytes of a factor signed or not.
-void Narrowing::setSign(Factor &factor, bool isSigned) {
+void Narrowing::setSign(ByteFactor &factor, bool isSigned) {
   Type element = rankedTypeOf(factor.bytes).getElementType();
   if (isUnsigned(element) != isSigned)
     return;
@@ -236,13 +156,13 @@ void Narrowing::setSign(Factor &factor, bool isSigned) {
                               number(name_ + ".moved", {}, i32(), moved));
 }
 
-Value Narrowing::zeroOf(const Factor &factor, const Twine &name) {
+Value Narrowing::zeroOf(const ByteFactor &factor, const Twine &name) {
   return factor.known ? number(name, {}, i32(), *factor.known) : factor.zero;
 }
 
 /// Puts the zero point around the data, where the window has pads and they do
 /// not stand for 0; the window has none then.
-void Narrowing::pad(Factor &data, Window &window) {
+void Narrowing::pad(ByteFactor &data, Window &window) {
   auto isZero = [](int64_t pad) { return pad == 0; };
   if (data.isZero() || !data.known || *data.known < 0 || *data.known > 255 ||
       (llvm::all_of(window.lo, isZero) && llvm::all_of(window.hi, isZero)))
@@ -293,7 +213,7 @@ Value Narrowing::sumsOfWeights(const Window &window, Value weight) {
 
 /// The product of a convolution without groups unless the zero point of its
 /// weights is 0.
-Value Narrowing::narrowed(ConvOp conv, Factor &a, Factor &b) {
+Value Narrowing::narrowed(ConvOp conv, ByteFactor &a, ByteFactor &b) {
   Window window{SmallVector<int64_t>(conv.getPadsLo()),
                 SmallVector<int64_t>(conv.getPadsHi()),
                 conv.getStrides(),
@@ -327,7 +247,7 @@ Value Narrowing::narrowed(ConvOp conv, Factor &a, Factor &b) {
 }
 
 /// The same of a matrix product.
-Value Narrowing::narrowed(MatMulOp matmul, Factor &a, Factor &b) {
+Value Narrowing::narrowed(MatMulOp matmul, ByteFactor &a, ByteFactor &b) {
   Value sum = create<MatMulOp>(
       name_ + ".bytes", rankedTypeOf(matmul.getResult()), a.bytes, b.bytes,
       /*bias=*/Value(), matmul.getTransposeA(), matmul.getTransposeB(),
@@ -360,9 +280,9 @@ Value Narrowing::narrowed(MatMulOp matmul, Factor &a, Factor &b) {
 }
 
 bool Narrowing::narrow(Operation *product) {
-  std::optional<Factor> a = matchFactor(product->getOperand(0));
-  std::optional<Factor> b = matchFactor(product->getOperand(1));
-  if (!a || !b || !canNarrow(product, *a, *b))
+  std::optional<ByteFactor> a = matchByteFactor(product->getOperand(0));
+  std::optional<ByteFactor> b = matchByteFactor(product->getOperand(1));
+  if (!a || !b || !canMultiplyBytes(product, *a, *b))
     return false;
   loc_ = product->getLoc();
   name_ = nn::getName(product).str();
@@ -381,16 +301,16 @@ bool Narrowing::narrow(Operation *product) {
 
 /// Erases what nobody reads any more of what `op` reads, and `op`.
 static void eraseUnread(Operation *op) {
-  SmallVector<Operation *> unread = {op};
+  llvm::SmallSetVector<Operation *, 8> unread;
+  unread.insert(op);
   while (!unread.empty()) {
     Operation *next = unread.pop_back_val();
     if (!next->use_empty() || !isa<CastOp, SubOp, ConvOp, MatMulOp>(next))
       continue;
-    llvm::SmallSetVector<Operation *, 3> operands;
     for (Value operand : next->getOperands())
-      operands.insert(operand.getDefiningOp());
+      if (Operation *read = operand.getDefiningOp())
+        unread.insert(read);
     next->erase();
-    unread.append(operands.begin(), operands.end());
   }
 }
 
