@@ -88,6 +88,7 @@ llvm::Error Compilation::buildTrainingStep(const TrainingOptions &training) {
             }
             // Nor is there a gradient of what products read through.
             passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
+            passes.addNestedPass<func::FuncOp>(nn::createFoldGeluPass());
             passes.addPass(nn::createBuildTrainingStepPass(how));
           },
           "training step", Kind::BadInput))

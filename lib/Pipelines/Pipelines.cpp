@@ -31,6 +31,7 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
   passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
   if (integerProducts)
     passes.addNestedPass<func::FuncOp>(nn::createIntegerProductsPass());
+  passes.addNestedPass<func::FuncOp>(nn::createFoldGeluPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldBatchNormPass());
   if (precision != "f32") {
     nn::LowerPrecisionPassOptions lower;

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import pathlib
 import re
 import sys
@@ -13,6 +14,10 @@ from runner import Results, print_table, run_items, summarize
 
 FAILED, USAGE, NO_GPU, TIME_IS_UP = 1, 2, 3, 4
 MINUTES = {"check": 15, "figures": 25}
+
+
+def default_jobs():
+    return max(1, min(8, (os.cpu_count() or 1) // 2))
 
 
 def parse():
@@ -35,6 +40,9 @@ def parse():
                      "one there is not run again unless it failed")
     how.add_argument("--only", default="", metavar="REGEX",
                      help="those whose name matches, as --list prints them")
+    how.add_argument("--jobs", type=int, default=default_jobs(), metavar="N",
+                     help="checks that run at a time (default: one per two cores, 8 at "
+                     "most); figures never share the GPU")
     how.add_argument("--minutes", type=float, metavar="N",
                      help="stop after so long (default: 15 for --check, 25 for --figures)")
     pack = parser.add_argument_group("Packing")
@@ -51,6 +59,9 @@ def parse():
                       "small, to try them)")
     pack.add_argument("--batches", default="1,64", metavar="N,...",
                       help="batch sizes of the figures (default: 1,64)")
+    pack.add_argument("--precisions", default="tf32,bf16", metavar="NAME,...",
+                      help="precisions of the figures: f32, tf32, bf16, f16 (default: "
+                      "tf32,bf16)")
     arguments = parser.parse_args()
     if not (arguments.pack or arguments.check or arguments.figures or arguments.list):
         parser.error("expected --pack, --check, --figures or --list")
@@ -111,7 +122,8 @@ def main():
     for kind, items in parts:
         items = selected(items, arguments)
         minutes = MINUTES[kind] if arguments.minutes is None else arguments.minutes
-        in_time = run_items(items, results, 60 * minutes)
+        jobs = max(1, arguments.jobs) if kind == "check" else 1
+        in_time = run_items(items, results, 60 * minutes, jobs)
         is_well = summarize(items, results)
         if kind == "figures":
             print_figures(manifest, results)

@@ -24,7 +24,8 @@ def run(command):
 
 def topology(devices):
     """GPUs of the kind H200, each connected to each, as soap-compile reads it."""
-    kind = {"peak_flops": 57e12, "memory_bandwidth_bytes_per_s": 3840e9, "half_rows": 448,
+    kind = {"peak_flops": 57e12, "tf32_flops": 420e12, "bf16_flops": 841e12,
+            "f16_flops": 841e12, "memory_bandwidth_bytes_per_s": 3840e9, "half_rows": 448,
             "half_columns": 16, "half_depth": 24, "launch_s": 4e-6, "alignment": 256}
     rates = {"bandwidth_bytes_per_s": 450e9, "latency_s": 2e-6}
     links = [{"from": a, "to": b, **rates}

@@ -1,10 +1,14 @@
 """What --figures measures: step times of networks beside PyTorch's, how much of a
 step is in kernels, how good simulated times are, and memory."""
 
+import atexit
 import json
 import os
 import pathlib
+import signal
+import subprocess
 import sys
+import threading
 
 from checks import soap_run
 from runner import Failed, Skipped, print_table, run
@@ -46,30 +50,65 @@ def kernel_times(machine, item):
     return {"share_in_kernels": busy / step, "simulation_error": wrong / busy}
 
 
-def torch_time(machine, item, mode):
-    """A step of PyTorch, in a process of its own."""
-    script = str(pathlib.Path(__file__).with_name("torch_step.py"))
-    command = [sys.executable, script, item["network"], str(item["batch"]),
-               str(item["seq"]), item["precision"], mode]
-    output = run([command], [dict(os.environ)], TIMEOUT)
-    result = json.loads(output.strip().splitlines()[-1])
-    if "missing" in result:
-        raise Skipped(f"{result['missing']} is not there")
-    return result
+class Torch:
+    """A process of PyTorch, which answers requests; begun when the first one comes."""
+
+    SCRIPT = str(pathlib.Path(__file__).with_name("torch_step.py"))
+
+    def __init__(self):
+        self.process = None
+
+    def begin(self):
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen(
+                [sys.executable, self.SCRIPT], text=True, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+            atexit.register(self.end)
+
+    def end(self):
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def ask(self, *words):
+        """What a step takes. Raises Skipped or Failed."""
+        self.begin()
+        timer = threading.Timer(TIMEOUT, self.end)
+        timer.start()
+        try:
+            print(*words, file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        finally:
+            timer.cancel()
+        if not line:
+            raise Failed(f"PyTorch has ended, or had no answer after {TIMEOUT} s")
+        reply = json.loads(line)
+        if "missing" in reply:
+            raise Skipped(f"{reply['missing']} is not there")
+        if "error" in reply:
+            raise Failed(reply["error"])
+        return reply
+
+    def step(self, item, mode):
+        return self.ask(item["network"], item["batch"], item["seq"], item["precision"],
+                        mode)
 
 
 def all_figures(machine, manifest):
     """First what is required: our step and PyTorch's."""
     items = []
     figures = manifest["figures"]
+    torch = Torch()
     for kind, measure in (("soap", step_time),
-                          ("eager", lambda m, item: torch_time(m, item, "eager")),
+                          ("eager", lambda _, item: torch.step(item, "eager")),
                           ("kernels", kernel_times)):
         items += [(f"{kind}/{item['name']}",
                    lambda item=item, measure=measure: measure(machine, item))
                   for item in figures]
     items += [(f"compile/{item['name']}",
-               lambda item=item: torch_time(machine, item, "compile"))
+               lambda item=item: torch.step(item, "compile"))
               for item in figures if item["compile"]]
     return items
 

@@ -87,17 +87,22 @@ def check_jobs(compiler, names):
     return jobs
 
 
-def figure_case(compiler, network, batch):
+def figure_cases(compiler, network, batch, precisions):
     seq, compiled = {**MEASURED, **TRIED}[network]
-    name = f"{network}-batch{batch}-f32"
     options = [f"--batch={batch}", *([f"--seq={seq}"] if seq else [])]
-    model = build(compiler, name, network, options)
-    place = compiler.for_gpus(name, model, [WEIGHTS, "--strategy=single"])
-    return [{"name": name, "network": network, "batch": batch, "seq": seq,
-             "precision": "f32", "compile": compiled, "model": place,
-             "inputs": recipes(model)}]
+    model = build(compiler, f"{network}-batch{batch}", network, options)
+    items = []
+    for precision in precisions:
+        name = f"{network}-batch{batch}-{precision}"
+        place = compiler.for_gpus(name, model, [WEIGHTS, "--strategy=single",
+                                                f"--precision={precision}"])
+        items.append({"name": name, "network": network, "batch": batch, "seq": seq,
+                      "precision": precision, "compile": compiled, "model": place,
+                      "inputs": recipes(model)})
+    return items
 
 
-def figure_jobs(compiler, names, batches):
-    return [lambda network=network, batch=batch: figure_case(compiler, network, batch)
+def figure_jobs(compiler, names, batches, precisions):
+    return [lambda network=network, batch=batch: figure_cases(compiler, network, batch,
+                                                              precisions)
             for network in names for batch in batches]

@@ -80,6 +80,9 @@ def names(text, known, others=()):
     return chosen
 
 
+PRECISIONS = ("f32", "tf32", "bf16", "f16")
+
+
 def numbers(text):
     """The value of --batches."""
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", text):
@@ -105,10 +108,12 @@ def make_manifest(arguments, compiler):
     networks = names(arguments.networks, network_cases.CHECKED)
     measured = names(arguments.measured, network_cases.MEASURED, network_cases.TRIED)
     batches = numbers(arguments.batches)
+    precisions = names(arguments.precisions, PRECISIONS)
     kernels = compile_all(graph_cases.kernel_jobs(compiler, arguments.kernels))
     strategies = compile_all(graph_cases.strategy_jobs(compiler, arguments.strategies))
     networks = compile_all(network_cases.check_jobs(compiler, networks))
-    figures = compile_all(network_cases.figure_jobs(compiler, measured, batches))
+    figures = compile_all(network_cases.figure_jobs(compiler, measured, batches,
+                                                     precisions))
     checks = {"kernels": kernels, "networks": networks, "strategies": strategies,
               "nccl": [item for item in strategies if item["collectives"]][:OVER_NCCL],
               "sanitizer": (kernels + strategies)[:SANITIZED]}

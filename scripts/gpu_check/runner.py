@@ -1,5 +1,6 @@
-"""Runs items one after the other, keeps what came of each, and goes on from there."""
+"""Runs items, keeps what came of each, and goes on from there."""
 
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -24,7 +25,11 @@ class Skipped(Exception):
 
 
 class Failed(Exception):
-    """An item did not do what it should."""
+    """An item did not do what it should. `output` is what its programs printed."""
+
+    def __init__(self, reason, output=""):
+        super().__init__(reason)
+        self.output = output
 
 
 def last_line(text, otherwise):
@@ -58,7 +63,8 @@ def run(commands, environments, timeout):
     outputs = communicate(processes, timeout)
     for process, output in zip(processes, outputs):
         if process.returncode:
-            raise Failed(f"status {process.returncode}: " + last_line(output, "no output"))
+            raise Failed(f"status {process.returncode}: " + last_line(output, "no output"),
+                         "".join(outputs))
     return outputs[0]
 
 
@@ -84,39 +90,58 @@ class Results:
         if entry.pop("identity") == self.identity:
             self.outcomes[name] = Outcome(**entry)
 
-    def add(self, name, outcome):
+    def add(self, name, outcome, output=""):
+        """Keeps an outcome, and what the programs of a failed item printed in
+        logs/NAME.log."""
         self.outcomes[name] = outcome
+        log = self.file.parent / "logs" / (name.replace("/", "-") + ".log")
+        log.unlink(missing_ok=True)
+        if output:
+            log.parent.mkdir(exist_ok=True)
+            log.write_text(output)
         entry = {"identity": self.identity, "name": name, **dataclasses.asdict(outcome)}
         with open(self.file, "a") as file:
             file.write(json.dumps(entry) + "\n")
 
 
-def run_items(items, results, seconds, report=print):
-    """Runs the items that have no result yet; failed ones run again. `items` are pairs
-    of a name and a function that returns what it measured. False if the time was up."""
+def attempt(work, end):
+    """The outcome of an item and what its programs printed; nothing once the time is
+    up."""
+    start = time.monotonic()
+    if start >= end:
+        return None
+    output = ""
+    try:
+        outcome = Outcome("passed", values=work() or {})
+    except Skipped as reason:
+        outcome = Outcome("skipped", note=str(reason))
+    except Failed as reason:
+        outcome, output = Outcome("failed", note=str(reason)), reason.output
+    outcome.seconds = round(time.monotonic() - start, 2)
+    return outcome, output
+
+
+def run_items(items, results, seconds, jobs=1, report=print):
+    """Runs the items that have no result yet, `jobs` at a time; failed ones run again.
+    `items` are pairs of a name and a function that returns what it measured. False if
+    the time was up."""
     end = time.monotonic() + seconds
-    known = sum(name in results.outcomes and results.outcomes[name].status != "failed"
-                for name, _ in items)
-    if known:
-        report(f"{known} of {len(items)} items have a result already")
-    for name, work in items:
-        old = results.outcomes.get(name)
-        if old and old.status != "failed":
-            continue
-        if time.monotonic() >= end:
-            return False
-        start = time.monotonic()
-        try:
-            outcome = Outcome("passed", values=work() or {})
-        except Skipped as reason:
-            outcome = Outcome("skipped", note=str(reason))
-        except Failed as reason:
-            outcome = Outcome("failed", note=str(reason))
-        outcome.seconds = round(time.monotonic() - start, 2)
-        results.add(name, outcome)
-        if outcome.status != "passed":
-            report(f"{name}: {outcome.status}: {outcome.note}")
-    return True
+    todo = [(name, work) for name, work in items if name not in results.outcomes
+            or results.outcomes[name].status == "failed"]
+    if len(todo) < len(items):
+        report(f"{len(items) - len(todo)} of {len(items)} items have a result already")
+    in_time = True
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        names = {pool.submit(attempt, work, end): name for name, work in todo}
+        for future in concurrent.futures.as_completed(names):
+            if future.result() is None:
+                in_time = False
+                continue
+            name, (outcome, output) = names[future], future.result()
+            results.add(name, outcome, output)
+            if outcome.status != "passed":
+                report(f"{name}: {outcome.status}: {outcome.note}")
+    return in_time
 
 
 def group_of(name):

@@ -1,13 +1,14 @@
-"""Times a step of a network in PyTorch: the counterpart of one of the zoo, in a
-process of its own. Prints one JSON object.
+"""Times steps of networks in PyTorch, the counterparts of those of the zoo. Reads a line
 
-Usage: torch_step.py NETWORK BATCH SEQ f32|tf32|bf16 eager|compile [cpu]
+    NETWORK BATCH SEQ f32|tf32|bf16|f16 eager|compile [cpu]
 
-The last argument is for trying this where no GPU is: the step is one of the CPU.
+for each and answers with a JSON object in a line. The last word is for trying this
+where no GPU is: the step is one of the CPU.
 """
 
 import importlib
 import json
+import os
 import statistics
 import sys
 import time
@@ -15,19 +16,23 @@ import time
 WARMUP, STEPS, SECONDS = 5, 50, 20
 
 
-def missing(package):
-    print(json.dumps({"missing": package}))
-    sys.exit(0)
+class Missing(Exception):
+    """What a step needs is not there."""
 
 
 def package(name):
     try:
         return importlib.import_module(name)
     except ImportError:
-        return missing(name)
+        raise Missing(name) from None
 
 
-torch = package("torch")
+try:
+    torch = package("torch")
+except Missing as missing:
+    for _ in sys.stdin:
+        print(json.dumps({"missing": str(missing)}), flush=True)
+    sys.exit(0)
 
 
 def image_network(name, size):
@@ -101,9 +106,10 @@ def place(model, inputs, device, precision):
     """The model and its inputs on the device, floats as `precision` has them."""
     model = model.eval().to(device)
     inputs = [x.to(device) for x in inputs]
-    if precision == "bf16":
-        model = model.bfloat16()
-        inputs = [x.bfloat16() if x.is_floating_point() else x for x in inputs]
+    halves = {"bf16": torch.bfloat16, "f16": torch.float16}.get(precision)
+    if halves:
+        model = model.to(halves)
+        inputs = [x.to(halves) if x.is_floating_point() else x for x in inputs]
     return model, inputs
 
 
@@ -126,11 +132,10 @@ def measure(step, inputs, synchronize):
     return times
 
 
-def main():
-    name, batch, seq, precision, mode, *device = sys.argv[1:]
-    on_cpu = device == ["cpu"]
+def answer(name, batch, seq, precision, mode, *device):
+    on_cpu = device == ("cpu",)
     if not on_cpu and not torch.cuda.is_available():
-        missing("a GPU that PyTorch sees")
+        raise Missing("a GPU that PyTorch sees")
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision == "tf32"
@@ -139,10 +144,27 @@ def main():
     parameters = sum(p.numel() for p in model.parameters())
     model, inputs = place(model, inputs, "cpu" if on_cpu else "cuda", precision)
     step = torch.compile(model, mode="max-autotune") if mode == "compile" else model
+    if not on_cpu:
+        torch.cuda.reset_peak_memory_stats()
     times = measure(step, inputs, (lambda: None) if on_cpu else torch.cuda.synchronize)
-    print(json.dumps({"ms": 1e3 * statistics.median(times), "steps": len(times),
-                      "parameters": parameters, "torch": torch.__version__,
-                      "peak_bytes": 0 if on_cpu else torch.cuda.max_memory_allocated()}))
+    return {"ms": 1e3 * statistics.median(times), "steps": len(times),
+            "parameters": parameters, "torch": torch.__version__,
+            "peak_bytes": 0 if on_cpu else torch.cuda.max_memory_allocated()}
+
+
+def main():
+    answers = os.dup(1)
+    os.dup2(2, 1)  # Whatever libraries print is not an answer.
+    for line in sys.stdin:
+        try:
+            reply = answer(*line.split())
+        except Missing as reason:
+            reply = {"missing": str(reason)}
+        except Exception as reason:  # Of a library; the next step may be well.
+            reply = {"error": f"{type(reason).__name__}: {reason}"[:300]}
+        os.write(answers, (json.dumps(reply) + "\n").encode())
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

@@ -290,6 +290,14 @@ static void checkMatMul(const Shape &a, const Shape &b, const Shape &y,
 
 TEST(Kernel, MatMulPlain) { checkMatMul({7, 33}, {33, 19}, {7, 19}); }
 TEST(Kernel, MatMulOneRow) { checkMatMul({1, 300}, {300, 129}, {1, 129}); }
+/// Reads the factor as it is, where the processor has loops for that.
+TEST(Kernel, MatMulOneRowTransposed) {
+  Shape bias{129}, biasOfRow{1, 129};
+  checkMatMul({1, 300}, {129, 300}, {1, 129}, false, true);
+  checkMatMul({1, 300}, {129, 300}, {1, 129}, false, true, &bias);
+  checkMatMul({1, 1, 300}, {129, 300}, {1, 1, 129}, false, true, &biasOfRow);
+  checkMatMul({1, 300}, {129, 300}, {1, 129}, false, true, &bias, 0.5f);
+}
 /// With a constant factor, a product that is a convolution to the library.
 TEST(Kernel, MatMulOfFewAndManyRows) {
   Shape bias{101};

@@ -75,7 +75,8 @@ TEST(Pointwise, WhereItIsTaken) {
   EXPECT_TRUE(isTaken(grouped(136, 136, 4)));
   EXPECT_TRUE(isTaken(grouped(24, 112, 4)));
   EXPECT_FALSE(isTaken(grouped(136, 136, 1))); // oneDNN's are as fast.
-  EXPECT_FALSE(isTaken(grouped(64, 64, 64)));  // Vectors are nearly empty.
+  EXPECT_EQ(isTaken(grouped(512, 1024, 1)), pointwiseLoops()->width == 16);
+  EXPECT_FALSE(isTaken(grouped(64, 64, 64))); // Vectors are nearly empty.
   EXPECT_FALSE(isTaken(grouped(136, 136, 4), /*constantWeights=*/false));
   ConvolutionProblem other = grouped(136, 136, 4);
   other.sourceLast = false;

@@ -12,6 +12,7 @@
 
 #define SOAP_VECTOR_WIDTH 16
 #define SOAP_POINTWISE_SUMS 24
+#define SOAP_POINTWISE_AHEAD 512
 #define SOAP_POINTWISE_NAME pointwiseWide
 namespace soap::runtime {
 struct PointwiseLoops;

@@ -15,6 +15,22 @@ using namespace soap;
 using namespace soap::runtime;
 using namespace soap::test;
 
+namespace soap::runtime {
+extern const PoolLoops poolWide;
+} // namespace soap::runtime
+
+/// Wide vectors, and those of this processor.
+static std::vector<const PoolLoops *> allLoops() {
+  std::vector<const PoolLoops *> loops = {&poolWide};
+  if (const PoolLoops *own = poolLoops())
+    loops.push_back(own);
+#ifdef SOAP_VECTOR_LOOPS_X86
+  if (loops.back() == &poolAVX512)
+    loops.push_back(&poolAVX2);
+#endif
+  return loops;
+}
+
 namespace {
 struct Problem {
   fb::PoolT op;
@@ -69,13 +85,13 @@ static size_t placeOf(const Shape &shape, const Shape &at) {
 }
 
 static Tensor run(const Problem &problem, const PoolShape &shape,
-                  const Tensor &x, size_t threads) {
+                  const PoolLoops &loops, const Tensor &x, size_t threads) {
   Guarded source(x.values.size() * 4), made(count(problem.y) * 4);
   forEachIndex(problem.x, [&](const Shape &at) {
     source.data()[placeOf(problem.x, at)] = static_cast<float>(x.at(at));
   });
   useThreads(threads);
-  auto kernel = makePoolKernel(shape, *poolLoops(), threads);
+  auto kernel = makePoolKernel(shape, loops, threads);
   EXPECT_EQ(kernel->scratchpadBytes(), 0u);
   Binding binding;
   binding.operands = {source.pointer()};
@@ -93,8 +109,6 @@ static Tensor run(const Problem &problem, const PoolShape &shape,
 
 // Any windows, channels, both kinds and numbers of threads.
 TEST(Pool, RandomShapes) {
-  if (!poolLoops())
-    GTEST_SKIP() << "the processor has no loops";
   std::mt19937 random(20261126);
   auto draw = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
@@ -115,13 +129,17 @@ TEST(Pool, RandomShapes) {
     ++made;
     Tensor x(problem.x,
              randomFloats(count(problem.x), static_cast<uint32_t>(round)));
-    Tensor got = run(problem, *shape, x, static_cast<size_t>(draw(1, 3)));
-    ASSERT_LT(errorOf(got, reference(problem.op, {x}, problem.y)), 1e-6)
-        << "round " << round << ", source " << toString(problem.x)
-        << ", kernel " << toString(kernel) << ", strides "
-        << toString(problem.op.strides) << ", pads "
-        << toString(problem.op.pads_lo) << ", kind "
-        << fb::EnumNamePoolKind(problem.op.kind);
+    Tensor expected = reference(problem.op, {x}, problem.y);
+    auto threads = static_cast<size_t>(draw(1, 3));
+    for (const PoolLoops *loops : allLoops())
+      ASSERT_LT(errorOf(run(problem, *shape, *loops, x, threads), expected),
+                1e-6)
+          << "round " << round << ", source " << toString(problem.x)
+          << ", kernel " << toString(kernel) << ", strides "
+          << toString(problem.op.strides) << ", pads "
+          << toString(problem.op.pads_lo) << ", kind "
+          << fb::EnumNamePoolKind(problem.op.kind) << ", vectors of "
+          << loops->width;
   }
   EXPECT_GT(made, 35);
 }

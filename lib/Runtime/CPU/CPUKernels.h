@@ -41,8 +41,8 @@ std::unique_ptr<Kernel> makeDnnlKernel(const fb::Kernel &kernel,
 std::unique_ptr<Kernel> makeWinogradKernel(const fb::Kernel &kernel,
                                            const std::vector<bool> &constant);
 
-/// A grouped pointwise convolution with channels last and constant weights.
-/// Null for all others.
+/// A pointwise convolution with channels last and constant weights that has
+/// groups or, with AVX-512, few pixels. Null for all others.
 std::unique_ptr<Kernel> makePointwiseKernel(const fb::Kernel &kernel,
                                             const std::vector<bool> &constant);
 
@@ -53,6 +53,10 @@ std::unique_ptr<Kernel> makeTransposedKernel(const fb::Kernel &kernel,
 
 /// A pool over two dims of tensors with channels last. Null for all others.
 std::unique_ptr<Kernel> makePoolKernel(const fb::Kernel &kernel);
+
+/// A product of one row with a factor whose columns lie behind each other,
+/// without followers. Null for all others.
+std::unique_ptr<Kernel> makeRowKernel(const fb::Kernel &kernel);
 
 /// The kernel of f32 operands over operands of bf16 and f16, which it widens:
 /// constants when it is bound, others in every run. Null where no operand is of

@@ -87,10 +87,9 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
           : describe<MatMul>(request, attr, src, weightsWanted, dst);
   if (!desc)
     return nullptr;
-  if (flat && !scaled && (c.empty() || c.back() == y.back()) &&
-      readsAsGiven(desc, weights))
-    if (Result result =
-            makePointwise(request, a, y, op->transpose_b(), op->bias()))
+  if (flat && !scaled && (c.empty() || c.back() == y.back()))
+    if (Result result = makePointwise(request, a, y, op->transpose_b(),
+                                      op->bias(), readsAsGiven(desc, weights)))
       return result;
   std::vector<memory::desc> user{src, weights},
       wanted{src, desc.weights_desc()};

@@ -22,21 +22,29 @@ using dnnl::algorithm;
 using dnnl::memory;
 using dnnl::prop_kind;
 
-/// Of one row, reading the factor takes the time, in any layout. Of many,
-/// packing it takes hardly any, and a copy of it would take memory for nothing
-/// where others read it as it is. docs/Runtime.md has the table.
-static constexpr int64_t fewestPackedRows = 2, mostPackedRows = 1023;
+/// Whether a convolution is the fastest way to multiply so many rows.
+/// docs/Runtime.md has the tables.
+static bool isFastest(int64_t rows, bool packs) {
+  // With AVX-512 both have a layout of their own, and the convolution divides
+  // products of many rows better.
+  if (!packs)
+    return rows >= 1024 && rows < 4096;
+  // Of one row, reading the factor takes the time, in any layout. Of many,
+  // packing it takes hardly any, and a copy of it would take memory for nothing
+  // where others read it as it is.
+  return rows >= 2 && rows < 1024;
+}
 /// A factor is in memory twice while it is reordered.
 static constexpr int64_t mostPackedBytes = int64_t{192} << 20;
 
 Result dnnlops::makePointwise(const Request &request, const Shape &a,
-                              const Shape &y, bool transposesB, bool hasBias) {
+                              const Shape &y, bool transposesB, bool hasBias,
+                              bool packs) {
   bool isF32 =
       request.kernel.operands()->Get(0)->element() == fb::ElementType::F32 &&
       request.kernel.operands()->Get(1)->element() == fb::ElementType::F32;
   int64_t rows = a[0], sum = a[1], columns = y[1];
-  if (!isF32 || !request.isConstant(1) || rows < fewestPackedRows ||
-      rows > mostPackedRows ||
+  if (!isF32 || !request.isConstant(1) || !isFastest(rows, packs) ||
       sum * columns * static_cast<int64_t>(sizeof(float)) > mostPackedBytes)
     return nullptr;
   using Tag = memory::format_tag;

@@ -161,10 +161,12 @@ Result makeConvBackward(const Request &request, const fb::ConvBackward *op);
 /// @}
 
 /// The product of `a` (rows, sum) and the second operand, as `y` (rows,
-/// columns), by a convolution; a bias has an element per column. Null where the
-/// second operand is not constant, and where this is not the fastest way.
+/// columns), by a convolution; a bias has an element per column. `packs`: the
+/// library's product reads the second operand as it is, and packs it in every
+/// run. Null where that operand is not constant, and where this is not the
+/// fastest way.
 Result makePointwise(const Request &request, const Shape &a, const Shape &y,
-                     bool transposesB, bool hasBias);
+                     bool transposesB, bool hasBias, bool packs);
 
 } // namespace soap::runtime::dnnlops
 

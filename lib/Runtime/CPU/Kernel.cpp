@@ -122,13 +122,25 @@ private:
 /// Whether the library is to apply the followers of a kernel where it can, and
 /// not a loop behind the kernel without them. oneDNN 2.6 applies them one by
 /// one to each element where a convolution is a product of matrices (twice the
-/// time of ShuffleNet). A kernel of our own stands here only where it has none
-/// of the followers.
+/// time of ShuffleNet). A kernel of our own has a loop behind it.
 static bool prefersPostOperations(const fb::Kernel &kernel,
                                   const Kernel &followed) {
   const std::string &plain = followed.implementation();
-  return kernel.op_as_MatMul() || (plain.find("gemm") == std::string::npos &&
-                                   plain.rfind("soap:", 0) != 0);
+  return plain.rfind("soap:", 0) != 0 &&
+         (kernel.op_as_MatMul() || plain.find("gemm") == std::string::npos);
+}
+
+/// oneDNN's kernel of a grouped convolution, which is faster than loops of our
+/// own where it is one with AVX-512. Null for all others.
+static std::unique_ptr<Kernel>
+makeGroupedWithAVX512(const fb::Kernel &kernel,
+                      const std::vector<bool> &constant) {
+  if (kernel.op_as_Conv()->groups() == 1)
+    return nullptr;
+  auto library = makeDnnlKernel(kernel, constant, /*allowReference=*/false);
+  bool isWide =
+      library && library->implementation().find("avx512") != std::string::npos;
+  return isWide ? std::move(library) : nullptr;
 }
 
 std::unique_ptr<Kernel>
@@ -144,17 +156,15 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
   if (!empty) {
     if (auto result = makeWinogradKernel(kernel, constant))
       return result;
-    auto result = makePointwiseKernel(kernel, constant);
-    if (!result)
-      result = makeTransposedKernel(kernel, constant);
-    if (!result)
-      result = makePoolKernel(kernel);
-    if (result) {
-      // Ours were measured beside those of AVX2 alone.
-      auto library = makeDnnlKernel(kernel, constant, /*allowReference=*/false);
-      bool isWide = library && library->implementation().find("avx512") !=
-                                   std::string::npos;
-      return isWide ? std::move(library) : std::move(result);
+    if (auto result = makeTransposedKernel(kernel, constant))
+      return result;
+    if (auto result = makePoolKernel(kernel))
+      return result;
+    if (auto result = makeRowKernel(kernel))
+      return result;
+    if (auto result = makePointwiseKernel(kernel, constant)) {
+      auto library = makeGroupedWithAVX512(kernel, constant);
+      return library ? std::move(library) : std::move(result);
     }
   }
   std::unique_ptr<Kernel> followed =

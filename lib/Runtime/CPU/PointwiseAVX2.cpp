@@ -7,5 +7,6 @@
 
 #define SOAP_VECTOR_WIDTH 8
 #define SOAP_POINTWISE_SUMS 12
+#define SOAP_POINTWISE_AHEAD 0
 #define SOAP_POINTWISE_NAME pointwiseAVX2
 #include "CPU/PointwiseLoops.inc"

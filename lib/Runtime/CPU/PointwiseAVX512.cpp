@@ -7,5 +7,6 @@
 
 #define SOAP_VECTOR_WIDTH 16
 #define SOAP_POINTWISE_SUMS 24
+#define SOAP_POINTWISE_AHEAD 512
 #define SOAP_POINTWISE_NAME pointwiseAVX512
 #include "CPU/PointwiseLoops.inc"

@@ -1,4 +1,4 @@
-//===- PointwiseKernel.cpp - Grouped pointwise convolutions ---------------===//
+//===- PointwiseKernel.cpp - Pointwise convolutions -----------------------===//
 //
 // Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,9 +8,9 @@
 #include "CPU/PointwiseKernel.h"
 #include "CPU/ChannelsLastKernel.h"
 #include "CPU/Threads.h"
+#include "CPU/VectorLevel.h"
 #include "Followers.h"
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -95,14 +95,14 @@ runtime::pointwiseShape(const fb::Kernel &kernel) {
 
 const PointwiseLoops *runtime::pointwiseLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  auto reaches = [&](dnnl::cpu_isa isa) {
-    return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
-  };
-  if (reaches(dnnl::cpu_isa::avx512_core))
+  switch (vectorLevel()) {
+  case VectorLevel::AVX512:
     return &pointwiseAVX512;
-  if (reaches(dnnl::cpu_isa::avx2) && __builtin_cpu_supports("fma"))
+  case VectorLevel::AVX2:
     return &pointwiseAVX2;
+  case VectorLevel::None:
+    break;
+  }
 #endif
   return nullptr;
 }
@@ -202,6 +202,17 @@ runtime::makePointwiseKernel(const fb::Kernel &kernel,
       kernel, std::make_shared<PointwiseLoop>(shape, loops, threads));
 }
 
+/// Whether a dense convolution has so few pixels, and so many weights, that
+/// reading these takes a good part of its time. Loops with AVX-512 fetch them
+/// ahead, oneDNN does not.
+static bool waitsForWeights(const PointwiseShape &shape,
+                            const PointwiseLoops &loops) {
+  constexpr int64_t fewPixels = 200, manyWeights = int64_t{256} << 10;
+  auto runs = static_cast<int64_t>(shape.starts.size());
+  return loops.width == 16 && runs * shape.rows <= fewPixels &&
+         shape.channels * shape.filters >= manyWeights;
+}
+
 std::unique_ptr<Kernel>
 runtime::makePointwiseKernel(const fb::Kernel &kernel,
                              const std::vector<bool> &constant) {
@@ -212,8 +223,9 @@ runtime::makePointwiseKernel(const fb::Kernel &kernel,
     return type->order() == fb::ElementOrder::ChannelsLast;
   };
   // Of filters that fill less than half a vector, most products are of zeros.
-  if (!shape || shape->groups == 1 || 2 * shape->filters < loops->width ||
-      constant.size() < 2 || !constant[1] ||
+  if (!shape || (shape->groups == 1 && !waitsForWeights(*shape, *loops)) ||
+      2 * shape->filters < loops->width || constant.size() < 2 ||
+      !constant[1] ||
       !(isLast(kernel.operands()->Get(0)) || isLast(kernel.results()->Get(0))))
     return nullptr;
   return makePointwiseKernel(kernel, *shape, *loops, threadCount());

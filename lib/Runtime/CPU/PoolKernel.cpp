@@ -8,8 +8,8 @@
 #include "CPU/PoolKernel.h"
 #include "Backend/HostMemory.h"
 #include "CPU/Threads.h"
+#include "CPU/VectorLevel.h"
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -73,10 +73,14 @@ std::optional<PoolShape> runtime::poolShape(const fb::Kernel &kernel) {
 
 const PoolLoops *runtime::poolLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  constexpr auto needed = static_cast<unsigned>(dnnl::cpu_isa::avx2);
-  if ((level & needed) == needed && __builtin_cpu_supports("fma"))
+  switch (vectorLevel()) {
+  case VectorLevel::AVX512:
+    return &poolAVX512;
+  case VectorLevel::AVX2:
     return &poolAVX2;
+  case VectorLevel::None:
+    break;
+  }
 #endif
   return nullptr;
 }

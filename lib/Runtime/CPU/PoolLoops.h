@@ -30,8 +30,8 @@ struct PoolLoops {
 };
 
 #ifdef SOAP_VECTOR_LOOPS_X86
-/// AVX2.
-extern const PoolLoops poolAVX2;
+/// AVX2, and AVX-512 (F).
+extern const PoolLoops poolAVX2, poolAVX512;
 #endif
 
 } // namespace soap::runtime

@@ -7,9 +7,9 @@
 
 #include "CPU/WinogradPlan.h"
 #include "CPU/ChannelsLastKernel.h"
+#include "CPU/VectorLevel.h"
 #include "Followers.h"
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -63,14 +63,14 @@ std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel) {
 
 std::vector<const WinogradLoops *> runtime::winogradLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  auto level = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  auto reaches = [&](dnnl::cpu_isa isa) {
-    return (level & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
-  };
-  if (reaches(dnnl::cpu_isa::avx512_core))
+  switch (vectorLevel()) {
+  case VectorLevel::AVX512:
     return {&winogradAVX512Of2, &winogradAVX512Of4};
-  if (reaches(dnnl::cpu_isa::avx2) && __builtin_cpu_supports("fma"))
+  case VectorLevel::AVX2:
     return {&winogradAVX2Of2, &winogradAVX2Of4};
+  case VectorLevel::None:
+    break;
+  }
 #endif
   return {};
 }
@@ -155,10 +155,12 @@ double WinogradPlan::estimate() const {
   auto channels = static_cast<double>(shape_.channels),
        filters = static_cast<double>(panels_ * loops_->panel());
   // Weights come from memory, unless they are few enough to stay in a cache.
+  // Processors with AVX-512 that were measured have larger caches.
   constexpr double cachedFloats = 1 << 18;
+  double fromMemory = wider > 1 ? 7 : 10;
   auto weights = static_cast<double>(weightFloats());
   double reads = 4 * std::min(weights, cachedFloats) +
-                 10 * std::max(0.0, weights - cachedFloats);
+                 fromMemory * std::max(0.0, weights - cachedFloats);
   return rows * channels * filters + 20 * wider * rows * (channels + filters) +
          wider * reads;
 }

@@ -59,6 +59,33 @@ def FoldTransposesPass : Pass<"nn-fold-transposes", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FoldGeluPass : Pass<"nn-fold-gelu", "::mlir::func::FuncOp"> {
+  let summary = "Make one operation of a GELU that is written out";
+  let description = [{
+    Models of opsets before 20 write ONNX Gelu as x / 2 * (1 + erf(x / sqrt(2))),
+    or x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))), in any order.
+    What computes one of these becomes nn.gelu, with the name of the operation
+    that made the result. Constants may differ from these by a millionth, as
+    numbers of f32 do; only tensors of f32 are looked at.
+
+    ```mlir
+    %0 = nn.div %x, %sqrt2 {nn.name = "a"}
+    %1 = nn.erf %0 {nn.name = "b"}
+    %2 = nn.add %1, %one {nn.name = "c"}
+    %3 = nn.mul %x, %2 {nn.name = "d"}
+    %4 = nn.mul %3, %half {nn.name = "e"}
+    // becomes
+    %4 = nn.gelu %x {nn.name = "e"}
+    ```
+
+    A library applies it behind a product; the parts would be a loop of their
+    own. In a training step, its gradient keeps x alone.
+  }];
+  let statistics = [
+    Statistic<"numFolded", "folded", "GELUs that became one operation">
+  ];
+}
+
 def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
   let summary = "Split recurrent layers along their steps";
   let description = [{

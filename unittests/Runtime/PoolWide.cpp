@@ -1,0 +1,19 @@
+//===- PoolWide.cpp - Pools with wide vectors -----------------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Vectors as wide as those of AVX-512, for any processor: the compiler takes
+// several narrow ones in place of each.
+//
+//===----------------------------------------------------------------------===//
+
+#define SOAP_VECTOR_WIDTH 16
+#define SOAP_POOL_NAME poolWide
+namespace soap::runtime {
+struct PoolLoops;
+extern const PoolLoops poolWide;
+} // namespace soap::runtime
+#include "CPU/PoolLoops.inc"

@@ -1,0 +1,68 @@
+//===- RowsTest.cpp - Loops of products of a few rows ---------------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CPU/RowsLoops.h"
+#include "soap/Runtime/NativeKernel.h"
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+using namespace soap::runtime;
+
+namespace soap::runtime {
+extern const RowsLoops rowsWide;
+} // namespace soap::runtime
+
+static std::vector<float> numbers(int64_t count, std::mt19937 &random) {
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float &value : values)
+    value = uniform(random);
+  return values;
+}
+
+/// The product by `loops` against plain ones; `gap` elements lie between rows
+/// and columns.
+static void check(const RowsLoops &loops, int64_t rows, int64_t columns,
+                  int64_t sum, int64_t gap) {
+  std::mt19937 random(static_cast<uint32_t>(rows * columns + sum));
+  RowsProduct p{rows,    columns,   sum,     nullptr,      sum + gap,
+                nullptr, sum + gap, nullptr, columns + gap};
+  std::vector<float> a = numbers(rows * p.aRow, random),
+                     b = numbers(columns * p.bColumn, random),
+                     c = numbers(rows * p.cRow, random), expected = c;
+  soap_plain_product(rows, columns, sum, a.data(), p.aRow, 1, b.data(), 1,
+                     p.bColumn, expected.data(), p.cRow);
+  p.a = a.data();
+  p.b = b.data();
+  p.c = c.data();
+  loops.multiply(p);
+  // Elements between the rows of c stay what they are.
+  double tolerance = 4e-6 * std::sqrt(static_cast<double>(sum)) + 1e-6;
+  for (size_t i = 0; i != c.size(); ++i)
+    ASSERT_NEAR(c[i], expected[i], tolerance)
+        << "element " << i << " of " << rows << " x " << columns
+        << ", sum over " << sum << ", gaps of " << gap << ", vectors of "
+        << loops.width;
+}
+
+TEST(FewRows, AllLoops) {
+  std::vector<const RowsLoops *> all = {&rowsWide};
+  if (const RowsLoops *own = rowsLoops())
+    all.push_back(own);
+#ifdef SOAP_VECTOR_LOOPS_X86
+  if (all.back()->width == 16)
+    all.push_back(&rowsAVX2);
+#endif
+  for (const RowsLoops *loops : all)
+    for (int64_t rows : {1, 2, 3, 5, 6, 7, 12, 64})
+      for (int64_t columns : {1, 4, 7, 64})
+        for (int64_t sum : {1, 15, 16, 17, 130})
+          for (int64_t gap : {0, 3})
+            check(*loops, rows, columns, sum, gap);
+}
