@@ -51,7 +51,7 @@ static MeasuredKernel readKernel(detail::JSONReader &reader,
   work.columns = reader.integer(entry, "columns", where, sizes);
   work.depth = reader.integer(entry, "depth", where, sizes);
   if (!readPrecision(entry, work.precision))
-    reader.fail(where + ": expected f32, tf32, bf16 or f16 in 'precision'");
+    reader.fail(where + ": expected f32, tf32, bf16, f16 or i8 in 'precision'");
   const json::Array *runs = entry.getArray("runs");
   if (!runs || runs->empty() || runs->size() > MeasuredKernel::mostRuns) {
     reader.fail(where + ": expected 'runs' with one time to " +

@@ -150,7 +150,7 @@ llvm::Error Compilation::normalize() {
         // Layers of a step were unrolled before it was built.
         buildNormalizePipeline(passes,
                                options_.training ? 0 : options_.unrollRNN,
-                               options_.precision);
+                               options_.precision, options_.integerProducts);
       },
       "normalize", Kind::BadInput, /*evaluation=*/true);
 }

@@ -135,7 +135,7 @@ static llvm::Error checkMachine(const CompilerOptions &options) {
 
 static llvm::Error checkPrecision(const CompilerOptions &options) {
   std::optional<Precision> precision = symbolize<Precision>(options.precision);
-  if (!precision)
+  if (!precision || *precision == Precision::I8)
     return badInput("expected --precision=f32, tf32, bf16 or f16, got: '" +
                     options.precision + "'");
   // What is printed as operations of the nn dialect is for any target.

@@ -46,7 +46,7 @@ static std::optional<KernelWork> readWork(detail::JSONReader &reader,
   work.columns = reader.integer(entry, "columns", where, sizes, 1);
   work.depth = reader.integer(entry, "depth", where, sizes, 0);
   if (!readPrecision(entry, work.precision))
-    reader.fail(where + ": expected f32, tf32, bf16 or f16 in 'precision'");
+    reader.fail(where + ": expected f32, tf32, bf16, f16 or i8 in 'precision'");
   return work;
 }
 

@@ -72,7 +72,7 @@ static bool haveEqualRates(const DeviceKind &a, const DeviceKind &b) {
     return std::tuple(kind.peakFlops, kind.memoryBandwidth, kind.cacheBytes,
                       kind.cacheBandwidth, kind.halfRows, kind.halfColumns,
                       kind.halfDepth, kind.launchNs, kind.tf32Flops,
-                      kind.bf16Flops, kind.f16Flops);
+                      kind.bf16Flops, kind.f16Flops, kind.i8Flops);
   };
   return rates(a) == rates(b);
 }

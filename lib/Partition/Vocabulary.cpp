@@ -19,7 +19,7 @@ static constexpr llvm::StringLiteral
                    "reduce_scatter"},
     algorithmNames[] = {"direct", "ring", "tree"},
     combineNames[] = {"none", "sum", "prod", "max", "min", "and", "or", "same"},
-    precisionNames[] = {"f32", "tf32", "bf16", "f16"};
+    precisionNames[] = {"f32", "tf32", "bf16", "f16", "i8"};
 
 template <>
 llvm::ArrayRef<llvm::StringLiteral> soap::namesOf<Phase>() {

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace soap;
 
 void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
-                                  StringRef precision) {
+                                  StringRef precision, bool integerProducts) {
   passes.addNestedPass<func::FuncOp>(nn::createRemoveDropoutPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   if (unrollRNN != 0) {
@@ -29,6 +29,8 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
     passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   }
   passes.addNestedPass<func::FuncOp>(nn::createFoldTransposesPass());
+  if (integerProducts)
+    passes.addNestedPass<func::FuncOp>(nn::createIntegerProductsPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldGeluPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldBatchNormPass());
   if (precision != "f32") {
@@ -36,6 +38,7 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
     lower.to = precision.str();
     passes.addNestedPass<func::FuncOp>(nn::createLowerPrecisionPass(lower));
   }
+  passes.addNestedPass<func::FuncOp>(nn::createNarrowProductsPass());
   passes.addPass(nn::createHoistInitPass());
 }
 

@@ -31,6 +31,7 @@ DeviceKind soap::detail::readKind(JSONReader &reader, llvm::StringRef name,
   kind.tf32Flops = rateOf("tf32_flops");
   kind.bf16Flops = rateOf("bf16_flops");
   kind.f16Flops = rateOf("f16_flops");
+  kind.i8Flops = rateOf("i8_flops");
   kind.memoryBandwidth = reader.number(object, "memory_bandwidth_bytes_per_s",
                                        where, bandwidthBounds);
   kind.cacheBytes = reader.number(object, "cache_bytes", where, bytesBounds, 0);
@@ -69,7 +70,8 @@ void soap::detail::writeKind(json::OStream &json, const DeviceKind &kind) {
   writeNumber(json, "peak_flops", kind.peakFlops);
   for (auto [key, rate] : {std::pair("tf32_flops", kind.tf32Flops),
                            std::pair("bf16_flops", kind.bf16Flops),
-                           std::pair("f16_flops", kind.f16Flops)})
+                           std::pair("f16_flops", kind.f16Flops),
+                           std::pair("i8_flops", kind.i8Flops)})
     if (rate > 0)
       writeNumber(json, key, rate);
   writeNumber(json, "memory_bandwidth_bytes_per_s", kind.memoryBandwidth);

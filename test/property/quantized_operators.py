@@ -32,7 +32,7 @@ def as_floats(b, name, shape, scale):
     return True
 
 
-@operator("QuantizeLinear", "DequantizeLinear", since=13)
+@operator("QuantizeLinear", since=13)
 def there_and_back(b, op):
     x = pick_input(b)
     shape = b.shapes[x]
@@ -99,3 +99,17 @@ def convolution(b, op):
         operands += [name, number(b, b.rng.uniform(0.003, 0.01)), zero_point(b, np.uint8)]
     operands += [number(b, b.rng.uniform(0.03, 0.1)), zero_point(b, np.uint8)]
     return as_floats(b, b.hidden(op, operands, shape, pads=pads), shape, 0.01)
+
+
+@operator("DequantizeLinear", since=13)
+def dequantized_product(b, op):
+    """What quantizers write around a product of floats."""
+    a, w = draw_product(b)
+    factors = []
+    for draw, shape in ((bytes_input, a), (bytes_weight, w)):
+        dtype = b.rng.choice([np.int8, np.uint8])
+        scale = number(b, b.rng.uniform(0.003, 0.01))
+        zero = [zero_point(b, dtype)] if b.chance(0.7) else []
+        factors.append(b.hidden(op, [draw(b, shape, dtype), scale, *zero], shape))
+    b.node("MatMul", factors, (*a[:-1], w[-1]))
+    return True

@@ -308,6 +308,10 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
          "(f32 rounded to 10 bits behind the point by tensor cores); they sum "
          "in f32, and all else stays f32")
       ->capture_default_str();
+  app.add_flag(
+      "!--no-integer-products", line.options.integerProducts,
+      "Multiply dequantized tensors as floats: by default the integers "
+      "of 8 bits are multiplied, and scales applied to their sums");
   app.add_flag("!--no-fuse", line.options.fuse,
                "Keep operations per element apart: by default those that only "
                "each other read become one, with the name of the last");

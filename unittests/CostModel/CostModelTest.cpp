@@ -90,9 +90,9 @@ TEST(CostModel, FilesOfMeasuredCostsNamePrecisions) {
   EXPECT_EQ(add(R"("depth": 1)"), "");
   EXPECT_EQ(add(R"("precision": "bf16")"), "");
   EXPECT_EQ(add(R"("precision": "f8")"),
-            "entry 0: expected f32, tf32, bf16 or f16 in 'precision'");
+            "entry 0: expected f32, tf32, bf16, f16 or i8 in 'precision'");
   EXPECT_EQ(add(R"("precision": 16)"),
-            "entry 0: expected f32, tf32, bf16 or f16 in 'precision'");
+            "entry 0: expected f32, tf32, bf16, f16 or i8 in 'precision'");
 }
 
 TEST(CostModel, FewRowsAreProductsWithVectors) {

@@ -111,6 +111,9 @@ struct CompilerOptions {
   /// What products multiply: f32, bf16, f16, or tf32 where the target has it
   /// (nn-lower-precision).
   std::string precision = "f32";
+  /// Multiply quantized tensors where a model multiplies what they stand for
+  /// (nn-integer-products).
+  bool integerProducts = true;
   bool fuse = true; ///< Make one operation of several per element (nn-fuse).
   /// Let the library apply those that follow its kernels
   /// (soaprt-fuse-followers), unless all stay apart (`fuse`).

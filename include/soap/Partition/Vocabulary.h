@@ -66,8 +66,8 @@ enum class Combine : uint8_t { None, Sum, Prod, Max, Min, And, Or, Same };
 
 /// What products and convolutions multiply, where they sum in f32: f32 as it
 /// is, f32 rounded to 10 bits behind the point by tensor cores, or floats of 16
-/// bits.
-enum class Precision : uint8_t { F32, TF32, BF16, F16 };
+/// bits. I8: integers of 8 bits with or without a sign, summed in i32.
+enum class Precision : uint8_t { F32, TF32, BF16, F16, I8 };
 
 /// The names of the enumerators, in their order: "step", "all_reduce", ...
 template <typename Enum>

@@ -40,8 +40,9 @@ struct DeviceKind {
   std::string name;
   double peakFlops = 100e9; ///< Flop/s that the best kernel reaches.
   /// The same of products and convolutions that multiply TF32 or floats of 16
-  /// bits, and sum in f32. 0: no other than peakFlops is known.
-  double tf32Flops = 0, bf16Flops = 0, f16Flops = 0;
+  /// bits, and sum in f32, or integers of 8 bits, and sum in i32. 0: no other
+  /// than peakFlops is known.
+  double tf32Flops = 0, bf16Flops = 0, f16Flops = 0, i8Flops = 0;
   double memoryBandwidth = 10e9; ///< Bytes/s, read plus written.
   /// The first `cacheBytes` that a kernel without weights or a copy touches
   /// pass at `cacheBandwidth`: the step before left them in a cache. 0: none.
@@ -72,6 +73,8 @@ struct DeviceKind {
       return bf16Flops;
     case Precision::F16:
       return f16Flops;
+    case Precision::I8:
+      return i8Flops;
     }
     return peakFlops;
   }

@@ -16,6 +16,7 @@
 #include "Patterns.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 
 using namespace mlir;
 using namespace soap;
@@ -96,6 +97,17 @@ static void computeWide(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Products of integers of 8 bits
+//===----------------------------------------------------------------------===//
+
+/// Casts the factors to the i32 of the result, each by its own sign.
+static void widenFactors(Operation *product) {
+  OpBuilder builder(product);
+  for (OpOperand &factor : product->getOpOperands().take_front(2))
+    factor.set(castTo(builder, product, factor.get(), builder.getI32Type()));
+}
+
+//===----------------------------------------------------------------------===//
 // Types that are erased
 //===----------------------------------------------------------------------===//
 
@@ -153,9 +165,12 @@ void linalg_lowering::legalizeElementTypes(Operation *root) {
     if (isa_and_nonnull<nn::NNDialect>(op->getDialect()))
       operations.push_back(op);
   });
-  for (Operation *op : operations)
+  for (Operation *op : operations) {
+    if (nn::multipliesBytes(op))
+      widenFactors(op);
     if (!takesNarrowFloats(op))
       computeWide(op);
+  }
   root->walk([&](Operation *op) {
     bool isEnd = isa<nn::InputOp, nn::ParameterOp, nn::OutputOp>(op);
     if (!isEnd && isa_and_nonnull<nn::NNDialect>(op->getDialect()))

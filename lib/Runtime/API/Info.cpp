@@ -105,6 +105,10 @@ static Json describePrecisions(const fb::Model &table) {
     case fb::ElementType::F16:
       precision = "f16";
       break;
+    case fb::ElementType::I8:
+    case fb::ElementType::U8:
+      precision = "i8";
+      break;
     default:
       continue;
     }

@@ -64,6 +64,14 @@ std::unique_ptr<Kernel> makeRowKernel(const fb::Kernel &kernel);
 std::unique_ptr<Kernel> makeWidenedKernel(const fb::Kernel &kernel,
                                           const std::vector<bool> &constant);
 
+/// Whether a kernel multiplies integers of 8 bits, the first without a sign,
+/// the second with one, and sums in i32: a matrix product or a convolution
+/// without a bias.
+bool multipliesBytes(const fb::Kernel &kernel);
+
+/// Such a kernel in loops, exact on every processor. Null for all others.
+std::unique_ptr<Kernel> makeByteKernel(const fb::Kernel &kernel);
+
 /// The kernel without its followers, and a loop that applies them to its
 /// result: where oneDNN has no such kernel with them, or a slow one. Null
 /// without followers.

@@ -63,8 +63,11 @@ static Result makeMatMul(const Request &request, const fb::MatMul *op) {
   if (op->transpose_b())
     weights = transposed(weights);
   memory::desc dst = denseDesc(request.kernel.results()->Get(0)->element(), y);
+  // It has few layouts of 8-bit integers.
   memory::desc weightsWanted =
-      request.isConstant(1) ? anyLayout(weights) : weights;
+      request.isConstant(1) || multipliesBytes(request.kernel)
+          ? anyLayout(weights)
+          : weights;
   memory::desc bias =
       op->bias() ? matrixDesc(element(2), c, rank) : memory::desc();
 
@@ -249,6 +252,23 @@ static Result makeLayerNorm(const Request &request, const fb::LayerNorm *op) {
   return single<Norm>(request, desc, tensors, tensors, arguments);
 }
 
+/// Whether oneDNN's kernel is exact where integers of 8 bits are multiplied.
+/// With AVX512_VNNI those of unsigned by signed integers are; without it, sums
+/// of two products saturate at 16 bits. Where both have a sign, a bias is
+/// added, or its reference is used, sums pass through f32.
+static bool multipliesExactly(const fb::Kernel &kernel, bool allowReference) {
+  for (const auto *type : items(kernel.operands()))
+    if (type->element() == fb::ElementType::I8 ||
+        type->element() == fb::ElementType::U8) {
+      constexpr auto needed =
+          static_cast<unsigned>(dnnl::cpu_isa::avx512_core_vnni);
+      auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+      return multipliesBytes(kernel) && !allowReference &&
+             (isa & needed) == needed;
+    }
+  return true;
+}
+
 std::unique_ptr<Kernel>
 runtime::makeDnnlKernel(const fb::Kernel &kernel,
                         const std::vector<bool> &constant,
@@ -258,6 +278,8 @@ runtime::makeDnnlKernel(const fb::Kernel &kernel,
       if (dnnlType(type->element()) == memory::data_type::undef ||
           items(type->shape()).size() > 6)
         return nullptr;
+  if (!multipliesExactly(kernel, allowReference))
+    return nullptr;
   Request request{kernel, constant, allowReference};
   if (kernel.followers() && !canHaveFollowers(kernel))
     return nullptr;

@@ -181,6 +181,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
       return result;
   if (auto result = makeLoopKernel(kernel))
     return result;
+  if (auto result = makeByteKernel(kernel))
+    return result;
   if (auto result = makeWidenedKernel(kernel, constant))
     return result;
   if (followed)

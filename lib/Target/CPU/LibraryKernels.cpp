@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Target/CPU/CPUTarget.h"
 #include "soap/Target/Followers.h"
@@ -50,8 +51,16 @@ static bool hasLibraryTypes(Operation *op) {
          llvm::all_of(llvm::drop_begin(op->getOperandTypes(), 2), isF32);
 }
 
+/// Whether a product is of integers without a sign by those with one, which is
+/// what the library has of 8 bits. It would add a bias in f32.
+static bool isLibraryByteProduct(Operation *op) {
+  return nn::multipliesBytes(op) && op->getNumOperands() == 2 &&
+         nn::isUnsigned(getElementTypeOrSelf(op->getOperand(0))) &&
+         !nn::isUnsigned(getElementTypeOrSelf(op->getOperand(1)));
+}
+
 bool CPUTarget::isLibraryKernel(Operation *op) const {
-  if (!hasLibraryTypes(op))
+  if (!hasLibraryTypes(op) && !(hasByteProducts_ && isLibraryByteProduct(op)))
     return false;
   return TypeSwitch<Operation *, bool>(op)
       .Case<nn::ConvOp, nn::MaxPoolOp, nn::SoftmaxOp>([](auto) { return true; })

@@ -123,3 +123,21 @@ func.func @main(%x: tensor<2x3xbf16>, %w: tensor<3x2xf32>) {
   %0 = nn.matmul %x, %w {nn.name = "a"} : (tensor<2x3xbf16>, tensor<3x2xf32>) -> tensor<2x2xf32>
   return
 }
+
+// -----
+
+// Tests that a product of 8-bit integers has a bias of its result's type.
+func.func @main(%x: tensor<4x8xui8>, %w: tensor<8x5xi8>, %b: tensor<5xi8>) {
+  // expected-error @+1 {{expected a bias of element type i32, got: 'i8'}}
+  %0 = nn.matmul %x, %w bias %b {nn.name = "a"} : (tensor<4x8xui8>, tensor<8x5xi8>, tensor<5xi8>) -> tensor<4x5xi32>
+  return
+}
+
+// -----
+
+// Tests that factors of two signs have no other result.
+func.func @main(%x: tensor<4x8xui8>, %w: tensor<8x5xi8>) {
+  // expected-error @+1 {{expected operands of one element type}}
+  %0 = nn.matmul %x, %w {nn.name = "a"} : (tensor<4x8xui8>, tensor<8x5xi8>) -> tensor<4x5xi64>
+  return
+}

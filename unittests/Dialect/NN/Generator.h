@@ -119,6 +119,11 @@ private:
   mlir::Operation *update(llvm::StringRef);
   mlir::Operation *fused(llvm::StringRef);
 
+  /// What a product multiplies, and what it makes.
+  struct Factors {
+    mlir::Type a, b, sum;
+  };
+  Factors factors();
   mlir::Type indexType();
   mlir::Type elementType(Elements elements);
   mlir::TypedAttr number(double value);

@@ -12,6 +12,18 @@ using namespace soap;
 using namespace soap::nn;
 using namespace soap::nn::test;
 
+Generator::Factors Generator::factors() {
+  bool isByte = isa<IntegerType>(element) && elementBytes(element) == 1;
+  if (!isByte || random.in(0, 2) == 0)
+    return {element, element, accumulatorType(element)};
+  auto byte = [&] { return builder.getIntegerType(8, random.flip()); };
+  auto signless = [&](Type type) -> Type {
+    return isUnsigned(type) ? type : builder.getI8Type();
+  };
+  Type a = signless(byte()), b = signless(byte());
+  return {a, b, builder.getI32Type()};
+}
+
 Operation *Generator::conv(StringRef) {
   bool grouped = random.in(0, 2) == 0;
   size_t spatial = random.in(1, 2);
@@ -32,11 +44,13 @@ Operation *Generator::conv(StringRef) {
     input.push_back(size);
     result.push_back((size + padsLo[i] + padsHi[i] - extent) / strides[i] + 1);
   }
-  Value x = argument(input), w = argument(weight), b;
+  Factors types = factors();
+  Value x = argument(input, types.a), w = argument(weight, types.b), b;
   if (random.flip())
-    b = argument({groups * outputs});
-  return builder.create<ConvOp>(loc, sumType(result), x, w, b, strides,
-                                dilations, padsLo, padsHi, groups);
+    b = argument({groups * outputs}, types.sum);
+  return builder.create<ConvOp>(loc, RankedTensorType::get(result, types.sum),
+                                x, w, b, strides, dilations, padsLo, padsHi,
+                                groups);
 }
 
 Operation *Generator::convBackward(StringRef) {
@@ -77,12 +91,13 @@ Operation *Generator::matmul(StringRef) {
   a.append(transposeA ? List{k, n} : List{n, k});
   b.append(transposeB ? List{f, k} : List{k, f});
   result.append({n, f});
-  Value x = argument(a), y = argument(b), bias;
+  Factors types = factors();
+  Value x = argument(a, types.a), y = argument(b, types.b), bias;
   if (random.flip())
-    bias = argument({f});
+    bias = argument({f}, types.sum);
   return builder.create<MatMulOp>(
-      loc, sumType(result), x, y, bias, transposeA, transposeB,
-      llvm::APFloat(isa<FloatType>(element) ? 0.5f : 1.0f));
+      loc, RankedTensorType::get(result, types.sum), x, y, bias, transposeA,
+      transposeB, llvm::APFloat(isa<FloatType>(element) ? 0.5f : 1.0f));
 }
 
 Operation *Generator::pool(StringRef kind) {

@@ -21,12 +21,12 @@ namespace soap {
 class CPUTarget : public Target {
 public:
   /// `name`: that of a target that shares this one's code.
-  explicit CPUTarget(HostProcessor processor, std::string name = "cpu")
-      : Target(std::move(name)), processor_(std::move(processor)) {}
+  explicit CPUTarget(HostProcessor processor, std::string name = "cpu");
 
   /// Convolution, its gradients, transposed convolution, matrix product,
   /// pooling, softmax, layer normalisation and local response normalisation, of
-  /// f32, as far as oneDNN has their attributes.
+  /// f32, as far as oneDNN has their attributes. On processors with
+  /// AVX512_VNNI also products and convolutions of ui8 by i8 without a bias.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
@@ -55,6 +55,7 @@ public:
 
 private:
   HostProcessor processor_;
+  bool hasByteProducts_ = false; ///< Whether oneDNN's of 8 bits are exact.
 };
 
 /// Registers the target `cpu`. Its processors are LLVM's names of this

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpSupport.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include <limits>
 
 using namespace mlir;
@@ -52,7 +53,21 @@ TypedAttr soap::nn::neutralElement(std::optional<ReduceKind> kind, Type type) {
   return builder.getIntegerAttr(type, value);
 }
 
+/// Of a product of integers of 8 bits with a result of i32.
+static LogicalResult verifyByteProduct(Operation *op) {
+  if (op->getNumOperands() > 2 &&
+      elementType(op->getOperand(2)) != elementType(op->getResult(0)))
+    return op->emitOpError() << "expected a bias of element type i32, got: "
+                             << elementType(op->getOperand(2));
+  if (op->getInherentAttr("tf32").value_or(Attribute()))
+    return op->emitOpError() << "expected operands of f32 with 'tf32', got: "
+                             << elementType(op->getOperand(0));
+  return success();
+}
+
 LogicalResult soap::nn::verifySummedTypes(Operation *op) {
+  if (multipliesBytes(op))
+    return verifyByteProduct(op);
   Type element = elementType(op->getOperand(0));
   Type expected = accumulatorType(element);
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {

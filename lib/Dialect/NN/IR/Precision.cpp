@@ -17,9 +17,21 @@ bool nn::isProduct(Operation *op) {
   return isa<ConvOp, ConvBackwardDataOp, ConvBackwardFilterOp, MatMulOp>(op);
 }
 
+bool nn::multipliesBytes(Operation *op) {
+  auto isByte = [](Value value) {
+    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
+    return type && type.getWidth() == 8;
+  };
+  return isa<ConvOp, MatMulOp>(op) && isByte(op->getOperand(0)) &&
+         isByte(op->getOperand(1)) &&
+         getElementTypeOrSelf(op->getResult(0)).isSignlessInteger(32);
+}
+
 std::optional<Precision> nn::precisionOf(Operation *op) {
   if (!isProduct(op))
     return std::nullopt;
+  if (multipliesBytes(op))
+    return Precision::I8;
   Type factor = getElementTypeOrSelf(op->getOperand(0));
   if (factor.isBF16())
     return Precision::BF16;
@@ -35,14 +47,14 @@ std::optional<Precision> nn::precisionOf(Operation *op) {
   return tf32 ? Precision::TF32 : Precision::F32;
 }
 
-llvm::SmallVector<std::pair<Precision, int64_t>, 4>
+llvm::SmallVector<std::pair<Precision, int64_t>, 5>
 nn::countPrecisions(Operation *op) {
-  std::array<int64_t, 4> counts{};
+  std::array<int64_t, 5> counts{};
   op->walk([&](Operation *inner) {
     if (std::optional<Precision> precision = precisionOf(inner))
       ++counts[static_cast<size_t>(*precision)];
   });
-  llvm::SmallVector<std::pair<Precision, int64_t>, 4> result;
+  llvm::SmallVector<std::pair<Precision, int64_t>, 5> result;
   for (auto [index, count] : llvm::enumerate(counts))
     if (count != 0)
       result.emplace_back(static_cast<Precision>(index), count);

@@ -8,6 +8,7 @@
 #include "ParameterExpressions.h"
 #include "Shapes.h"
 #include "soap/Dialect/NN/IR/NN.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/Support/Debug.h"
 
@@ -79,7 +80,7 @@ std::optional<Affine> FoldBatchNormPass::matchAffine(Operation *op) {
 
 bool FoldBatchNormPass::isFoldable(Operation *producer, const Affine &affine) {
   if (!isa_and_nonnull<ConvOp, MatMulOp, BatchNormOp>(producer) ||
-      !affine.x.hasOneUse())
+      multipliesBytes(producer) || !affine.x.hasOneUse())
     return false;
   for (Value operand : producer->getOperands().drop_front())
     if (!expressions_->contains(operand))

@@ -102,7 +102,8 @@ struct LowerPrecisionPass
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     std::optional<Precision> precision = symbolize<Precision>(to);
-    if (!precision || *precision == Precision::F32) {
+    if (!precision || *precision == Precision::F32 ||
+        *precision == Precision::I8) {
       emitError(function.getLoc(),
                 "expected to=tf32, bf16 or f16, got: '" + to + "'");
       return signalPassFailure();

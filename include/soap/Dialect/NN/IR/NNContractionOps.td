@@ -40,6 +40,9 @@ def NN_ConvOp : NN_PureOp<"conv", [],
     Constraints:
     - all element types are equal, but for operands of f16 and bf16 the result is
       f32, and the bias may be
+    - integers of 8 bits, of which one may have a sign and the other none, may
+      have a result and a bias of i32: they are widened before they are
+      multiplied
     - `tf32` (nn-lower-precision) says that factors may be rounded to TF32; they
       are f32 then
     - input and weight have the same rank, 3 to 5
@@ -136,6 +139,9 @@ def NN_MatMulOp : NN_PureOp<"matmul", [], ["getFlops"]> {
     Constraints:
     - all element types are equal, but for operands of f16 and bf16 the result is
       f32, and the bias may be
+    - integers of 8 bits, of which one may have a sign and the other none, may
+      have a result and a bias of i32: they are widened before they are
+      multiplied
     - `tf32` (nn-lower-precision) says that factors may be rounded to TF32; they
       are f32 then
     - both operands have a rank of 2 or more

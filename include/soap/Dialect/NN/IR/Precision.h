@@ -18,13 +18,17 @@ namespace soap::nn {
 /// bias.
 bool isProduct(mlir::Operation *op);
 
+/// True for an nn.conv or nn.matmul whose factors are integers of 8 bits, with
+/// a sign or without one, and whose result is i32.
+bool multipliesBytes(mlir::Operation *op);
+
 /// What a product multiplies. Nothing for other operations, and for products of
-/// other types, as integers and f64, of which there is one kind each.
+/// other types, as i32 and f64, of which there is one kind each.
 std::optional<Precision> precisionOf(mlir::Operation *op);
 
 /// How many products in the body of `op` multiply what, in the order of the
 /// enumerators; none that there is nothing of.
-llvm::SmallVector<std::pair<Precision, int64_t>, 4>
+llvm::SmallVector<std::pair<Precision, int64_t>, 5>
 countPrecisions(mlir::Operation *op);
 
 } // namespace soap::nn
