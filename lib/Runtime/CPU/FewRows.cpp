@@ -36,16 +36,10 @@ static int64_t mostDotRows(const RowsProduct &product, const RowsLoops &loops) {
 
 const RowsLoops *runtime::rowsLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  switch (vectorLevel()) {
-  case VectorLevel::AVX512:
-    return &rowsAVX512;
-  case VectorLevel::AVX2:
-    return &rowsAVX2;
-  case VectorLevel::None:
-    break;
-  }
-#endif
+  return forVectors<const RowsLoops *>(&rowsAVX512, &rowsAVX2, nullptr);
+#else
   return nullptr;
+#endif
 }
 
 namespace {

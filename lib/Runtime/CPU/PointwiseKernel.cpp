@@ -95,16 +95,11 @@ runtime::pointwiseShape(const fb::Kernel &kernel) {
 
 const PointwiseLoops *runtime::pointwiseLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  switch (vectorLevel()) {
-  case VectorLevel::AVX512:
-    return &pointwiseAVX512;
-  case VectorLevel::AVX2:
-    return &pointwiseAVX2;
-  case VectorLevel::None:
-    break;
-  }
-#endif
+  return forVectors<const PointwiseLoops *>(&pointwiseAVX512, &pointwiseAVX2,
+                                            nullptr);
+#else
   return nullptr;
+#endif
 }
 
 //===----------------------------------------------------------------------===//

@@ -73,16 +73,10 @@ std::optional<PoolShape> runtime::poolShape(const fb::Kernel &kernel) {
 
 const PoolLoops *runtime::poolLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  switch (vectorLevel()) {
-  case VectorLevel::AVX512:
-    return &poolAVX512;
-  case VectorLevel::AVX2:
-    return &poolAVX2;
-  case VectorLevel::None:
-    break;
-  }
-#endif
+  return forVectors<const PoolLoops *>(&poolAVX512, &poolAVX2, nullptr);
+#else
   return nullptr;
+#endif
 }
 
 //===----------------------------------------------------------------------===//

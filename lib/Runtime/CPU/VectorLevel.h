@@ -23,6 +23,20 @@ enum class VectorLevel : uint8_t {
 /// (ONEDNN_MAX_CPU_ISA).
 VectorLevel vectorLevel();
 
+/// The one of two that is for the processor's vectors, or `other`.
+template <typename T>
+T forVectors(const T &avx512, const T &avx2, const T &other) {
+  switch (vectorLevel()) {
+  case VectorLevel::AVX512:
+    return avx512;
+  case VectorLevel::AVX2:
+    return avx2;
+  case VectorLevel::None:
+    break;
+  }
+  return other;
+}
+
 /// Whether the processor multiplies bf16 faster than f32: with AMX, or with
 /// AVX512_BF16 if AMD made it. Intel's cores without AMX take two cycles for
 /// an instruction of the latter, which is half of what f32 reaches, and oneDNN

@@ -63,16 +63,12 @@ std::optional<WinogradShape> runtime::winogradShape(const fb::Kernel &kernel) {
 
 std::vector<const WinogradLoops *> runtime::winogradLoops() {
 #ifdef SOAP_VECTOR_LOOPS_X86
-  switch (vectorLevel()) {
-  case VectorLevel::AVX512:
-    return {&winogradAVX512Of2, &winogradAVX512Of4};
-  case VectorLevel::AVX2:
-    return {&winogradAVX2Of2, &winogradAVX2Of4};
-  case VectorLevel::None:
-    break;
-  }
-#endif
+  return forVectors<std::vector<const WinogradLoops *>>(
+      {&winogradAVX512Of2, &winogradAVX512Of4},
+      {&winogradAVX2Of2, &winogradAVX2Of4}, {});
+#else
   return {};
+#endif
 }
 
 //===----------------------------------------------------------------------===//

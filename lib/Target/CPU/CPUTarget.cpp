@@ -17,15 +17,6 @@
 using namespace mlir;
 using namespace soap;
 
-CPUTarget::CPUTarget(HostProcessor processor, std::string name)
-    : Target(std::move(name)), processor_(std::move(processor)) {
-  auto features = processor_.requiredFeatures();
-  if (features)
-    hasByteProducts_ = llvm::is_contained(*features, "avx512_vnni");
-  else
-    llvm::consumeError(features.takeError()); // Compiling says it, too.
-}
-
 llvm::Expected<std::vector<LibraryMemory>>
 CPUTarget::planLibraryMemory(StringRef table, uint32_t coresPerDevice) const {
   const auto *devices = fb::GetModel(table.data())->devices();

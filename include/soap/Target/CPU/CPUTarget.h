@@ -21,7 +21,9 @@ namespace soap {
 class CPUTarget : public Target {
 public:
   /// `name`: that of a target that shares this one's code.
-  explicit CPUTarget(HostProcessor processor, std::string name = "cpu");
+  explicit CPUTarget(HostProcessor processor, std::string name = "cpu")
+      : Target(std::move(name)), processor_(std::move(processor)),
+        hasByteProducts_(processor_.hasFeature("avx512vnni")) {}
 
   /// Convolution, its gradients, transposed convolution, matrix product,
   /// pooling, softmax, layer normalisation and local response normalisation, of
@@ -55,7 +57,7 @@ public:
 
 private:
   HostProcessor processor_;
-  bool hasByteProducts_ = false; ///< Whether oneDNN's of 8 bits are exact.
+  bool hasByteProducts_; ///< Whether oneDNN's of 8 bits are exact.
 };
 
 /// Registers the target `cpu`. Its processors are LLVM's names of this
