@@ -9,6 +9,7 @@
 #define SOAP_DIALECT_NN_TRANSFORMS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "soap/Dialect/NN/Transforms/ProductPasses.td"
 
 def FoldConstantsPass : Pass<"nn-fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Compute operations whose operands are constants";
@@ -427,121 +428,6 @@ def FoldBatchNormPass : Pass<"nn-fold-batch-norm", "::mlir::func::FuncOp"> {
   }];
   let statistics = [
     Statistic<"numFolded", "folded", "Operations that were folded into others">
-  ];
-  let dependentDialects = ["::soap::nn::NNDialect"];
-}
-
-def LowerPrecisionPass : Pass<"nn-lower-precision", "::mlir::func::FuncOp"> {
-  let summary = "Multiply narrower floats";
-  let description = [{
-    With to=tf32, products of f32 (nn.conv, nn.conv_backward_data,
-    nn.conv_backward_filter, nn.matmul) get the attribute `tf32`: what computes
-    them may round their factors to TF32 (8 bits of exponent, 10 behind the
-    point). Nothing is cast, and all tensors stay f32.
-
-    With to=bf16 or f16, these products read operands of bf16 or f16, and still
-    make f32, in which they sum. All else stays f32: parameters, biases, what is
-    added to a product, normalisations, softmax, recurrent layers, losses,
-    reductions, updates.
-
-    ```mlir
-    %y = nn.matmul %x, %w bias %b {nn.name = "fc"}
-       : (tensor<8x64xf32>, tensor<64x32xf32>, tensor<32xf32>) -> tensor<8x32xf32>
-    // becomes, with to=bf16
-    %x16 = nn.cast %x {nn.name = "x.bf16"} : (tensor<8x64xf32>) -> tensor<8x64xbf16>
-    %w16 = nn.cast %w {nn.name = "w.bf16"} : (tensor<64x32xf32>) -> tensor<64x32xbf16>
-    %y = nn.matmul %x16, %w16 bias %b {nn.name = "fc"}
-       : (tensor<8x64xbf16>, tensor<64x32xbf16>, tensor<32xf32>) -> tensor<8x32xf32>
-    ```
-
-    A value is cast once, in front of the first product that reads it, whoever
-    reads it later: the gradients of a product read the same casts. A value that
-    is a cast from the narrow type is not cast back. In a training step a cast
-    joins the group of what it casts, or, of a parameter or an input, that of
-    its first reader, so that it is made where it is read and a strategy decides
-    nothing about it. In inference a cast of weights is a parameter-only
-    expression, which nn-hoist-init has made when a model is loaded, and one
-    of an activation joins what nn-fuse makes of the operations before.
-
-    Run it behind nn-build-training-step, which needs all in one type, and before
-    nn-hoist-init and nn-fuse. Products of other types and private functions stay
-    as they are. Error: another type.
-  }];
-  let options = [
-    Option<"to", "to", "std::string", "\"bf16\"",
-           "What is multiplied: tf32, bf16 or f16">,
-  ];
-  let statistics = [
-    Statistic<"numProducts", "products", "Products of narrower floats">,
-    Statistic<"numCasts", "casts", "Casts that were added">
-  ];
-  let dependentDialects = ["::soap::nn::NNDialect"];
-}
-
-def IntegerProductsPass : Pass<"nn-integer-products", "::mlir::func::FuncOp"> {
-  let summary = "Multiply quantized tensors instead of what they stand for";
-  let description = [{
-    Products of f32 (nn.conv, nn.matmul) whose factors are dequantized integers
-    of 8 bits, `(x - zero) * scale`, become products of i32, and the scales are
-    applied to the sum:
-
-    ```mlir
-    %a = ((nn.cast %x) - (nn.cast %zx)) * %sx            // %x: 8x64xui8
-    %b = ((nn.cast %w) - (nn.cast %zw)) * %sw            // %w: 64x32xi8
-    %y = nn.matmul %a, %b bias %c {nn.name = "fc"} : f32
-    // becomes
-    %p = nn.matmul (%x - %zx), (%w - %zw) {nn.name = "fc.product"} : i32
-    %y = (nn.cast %p) * (%sx * %sw) + %c
-    ```
-
-    nn-narrow-products then multiplies integers of 8 bits. The sum of integers is
-    exact, where that of floats is rounded; both differ from each other by
-    roundings of f32.
-
-    The scale of the first factor is one number, that of the second may differ
-    by what the product makes of it (channels, columns). So many products are
-    summed that they fit into an i32: 33,025. Operations with gradients (members
-    and leaders of groups) and those with a configuration stay as they are.
-  }];
-  let statistics = [
-    Statistic<"numProducts", "products", "Products of integers">
-  ];
-  let dependentDialects = ["::soap::nn::NNDialect"];
-}
-
-def NarrowProductsPass : Pass<"nn-narrow-products", "::mlir::func::FuncOp"> {
-  let summary = "Multiply 8-bit integers instead of what they were widened to";
-  let description = [{
-    Products of i32 (nn.conv, nn.matmul) whose factors are integers of 8 bits,
-    widened and less a zero point, multiply the integers of 8 bits:
-
-    ```mlir
-    %a = nn.sub (nn.cast %x), %za : tensor<8x64xi32>     // %x: 8x64xui8
-    %b = nn.sub (nn.cast %w), %zb : tensor<64x32xi32>    // %w: 64x32xi8
-    %y = nn.matmul %a, %b bias %c {nn.name = "fc"}
-    // becomes
-    %p = nn.matmul %x, %w {nn.name = "fc"} : (tensor<8x64xui8>, tensor<64x32xi8>) -> tensor<8x32xi32>
-    %y = %p + (%c - %za * sum_k(%b)) - %zb * sum_k(nn.cast %x)
-    ```
-
-    The first factor is without a sign then and the second one has one, as
-    libraries have it: the highest bit of others is turned over, which moves
-    their zero point by 128. What belongs to a zero point that is known to be 0
-    is left out. Sums over weights are parameter-only expressions, which
-    nn-hoist-init has made when a model is loaded. Integers wrap around, so
-    that both forms are equal.
-
-    Pads of a convolution stand for differences of 0, that is, for the zero
-    point: where it is known and not 0, an nn.pad puts it around the data, else
-    the sums count only what lies inside.
-
-    A zero point of a matrix may differ by row of the first factor and by column
-    of the second; that of a convolution's data is one number, that of its
-    weights may differ by channel, without groups. Other products stay as they
-    are.
-  }];
-  let statistics = [
-    Statistic<"numProducts", "products", "Products of 8-bit integers">
   ];
   let dependentDialects = ["::soap::nn::NNDialect"];
 }
