@@ -17,13 +17,14 @@ bool nn::isProduct(Operation *op) {
   return isa<ConvOp, ConvBackwardDataOp, ConvBackwardFilterOp, MatMulOp>(op);
 }
 
+bool nn::isByteTensor(Value value) {
+  auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
+  return type && type.getWidth() == 8;
+}
+
 bool nn::multipliesBytes(Operation *op) {
-  auto isByte = [](Value value) {
-    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
-    return type && type.getWidth() == 8;
-  };
-  return isa<ConvOp, MatMulOp>(op) && isByte(op->getOperand(0)) &&
-         isByte(op->getOperand(1)) &&
+  return isa<ConvOp, MatMulOp>(op) && isByteTensor(op->getOperand(0)) &&
+         isByteTensor(op->getOperand(1)) &&
          getElementTypeOrSelf(op->getResult(0)).isSignlessInteger(32);
 }
 

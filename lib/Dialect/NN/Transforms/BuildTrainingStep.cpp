@@ -7,6 +7,7 @@
 
 #include "Differentiation.h"
 #include "TrainingStep.h"
+#include "Unread.h"
 #include "soap/Dialect/NN/IR/NNTraining.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"

@@ -6,18 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "ByteFactors.h"
+#include "ParameterExpressions.h"
 #include "Shapes.h"
 #include "soap/Dialect/NN/IR/NN.h"
-#include "soap/Dialect/NN/IR/NNTraining.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 
 using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
-
-static bool isByte(Value value) {
-  auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(value));
-  return integer && integer.getWidth() == 8;
-}
 
 /// Whether `op` keeps the number that all elements of its operand are: it moves
 /// them, or casts fewer bits to i32.
@@ -37,17 +33,8 @@ static std::optional<int64_t> knownNumber(Value value) {
   Operation *op = value.getDefiningOp();
   while (keepsNumber(op))
     op = op->getOperand(0).getDefiningOp();
-  Attribute number;
-  if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
-    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (elements && elements.isSplat())
-      number = elements.getSplatValue<Attribute>();
-  } else if (auto parameter = dyn_cast_or_null<ParameterOp>(op)) {
-    auto splat = dyn_cast<SplatAttr>(parameter.getSource());
-    if (splat && !findWrite(parameter))
-      number = splat.getValue();
-  }
-  auto integer = dyn_cast_or_null<IntegerAttr>(number);
+  auto integer =
+      op ? dyn_cast_or_null<IntegerAttr>(splatOf(op->getResult(0))) : nullptr;
   if (!integer)
     return std::nullopt;
   return isUnsigned(integer.getType()) ? integer.getValue().getZExtValue()
@@ -64,22 +51,22 @@ std::optional<ByteFactor> soap::nn::matchByteFactor(Value value) {
       return std::nullopt;
   }
   auto cast = value.getDefiningOp<CastOp>();
-  if (!cast || !isByte(cast.getX()))
+  if (!cast || !isByteTensor(cast.getX()))
     return std::nullopt;
   factor.bytes = cast.getX();
   return factor.bytes.getDefiningOp() ? std::optional(factor) : std::nullopt;
 }
 
-/// Whether a zero point differs along no dim but `behind`, counted from the
-/// end, 1 being the last one.
-static bool variesOnlyAlong(const ByteFactor &factor, size_t behind) {
-  if (factor.known)
-    return true;
-  ArrayRef<int64_t> shape = shapeOf(factor.zero);
+bool soap::nn::variesOnlyAlong(Value value, size_t behind) {
+  ArrayRef<int64_t> shape = shapeOf(value);
   for (size_t i = 1; i <= shape.size(); ++i)
     if (i != behind && shape[shape.size() - i] != 1)
       return false;
   return true;
+}
+
+static bool zeroVariesOnlyAlong(const ByteFactor &factor, size_t behind) {
+  return factor.known || variesOnlyAlong(factor.zero, behind);
 }
 
 /// Whether the zero point of a factor with a sign is 0.
@@ -91,10 +78,10 @@ static bool isZeroWithSign(const ByteFactor &factor) {
 bool soap::nn::canMultiplyBytes(Operation *product, const ByteFactor &a,
                                 const ByteFactor &b) {
   if (auto conv = dyn_cast<ConvOp>(product))
-    return variesOnlyAlong(a, 0) &&
-           variesOnlyAlong(b, shapeOf(conv.getWeight()).size()) &&
+    return zeroVariesOnlyAlong(a, 0) &&
+           zeroVariesOnlyAlong(b, shapeOf(conv.getWeight()).size()) &&
            (isZeroWithSign(b) || conv.getGroups() == 1);
   auto matmul = cast<MatMulOp>(product);
-  return variesOnlyAlong(a, matmul.getTransposeA() ? 0 : 2) &&
-         variesOnlyAlong(b, matmul.getTransposeB() ? 0 : 1);
+  return zeroVariesOnlyAlong(a, matmul.getTransposeA() ? 0 : 2) &&
+         zeroVariesOnlyAlong(b, matmul.getTransposeB() ? 0 : 1);
 }

@@ -25,6 +25,10 @@ struct ByteFactor {
 /// `value` as such a difference, if an operation made it of 8-bit integers.
 std::optional<ByteFactor> matchByteFactor(mlir::Value value);
 
+/// Whether `value` has more than one element along no dim but `behind`, counted
+/// from the end, 1 being the last one.
+bool variesOnlyAlong(mlir::Value value, size_t behind);
+
 /// Whether the sum of products of `a` and `b` is one of their bytes, with terms
 /// for the zero points (NarrowProducts.cpp).
 bool canMultiplyBytes(mlir::Operation *product, const ByteFactor &a,

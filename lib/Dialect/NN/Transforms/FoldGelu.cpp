@@ -12,7 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "ParameterExpressions.h"
+#include "Unread.h"
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -83,14 +84,13 @@ static std::optional<Expression> product(const Expression &a,
   return Expression{*alone, sum(*left, *right, 1)};
 }
 
-/// The one number that all elements of a constant are.
+/// The one number that all elements of `value`, which is of f32, are, where
+/// that is known.
 static std::optional<double> numberOf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
-                           : DenseElementsAttr();
-  if (!elements || !elements.isSplat() || !elements.getElementType().isF32())
+  auto number = dyn_cast_or_null<FloatAttr>(splatOf(value));
+  if (!number || !number.getType().isF32())
     return std::nullopt;
-  return elements.getSplatValue<APFloat>().convertToDouble();
+  return number.getValueAsDouble();
 }
 
 static bool isArithmetic(Operation *op) {
@@ -187,21 +187,6 @@ static Operation *findResult(Value x, Value t) {
   return nullptr;
 }
 
-/// Erases what nobody reads any more: `op`, and what only it has read.
-static void eraseUnread(Operation *op) {
-  llvm::SetVector<Operation *> unread;
-  unread.insert(op);
-  while (!unread.empty()) {
-    Operation *next = unread.pop_back_val();
-    if (!isOpTriviallyDead(next))
-      continue;
-    for (Value operand : next->getOperands())
-      if (Operation *before = operand.getDefiningOp())
-        unread.insert(before);
-    next->erase();
-  }
-}
-
 void FoldGeluPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (function.isExternal())
@@ -224,4 +209,5 @@ void FoldGeluPass::runOnOperation() {
     eraseUnread(result);
     ++numFolded;
   }
+  soap::nn::leaveLostGroups(function.front());
 }

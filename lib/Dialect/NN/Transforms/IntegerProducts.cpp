@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NodeNames.h"
-#include "Shapes.h"
-#include "mlir/Dialect/Traits.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "ByteFactors.h"
+#include "NamedBuilder.h"
+#include "Unread.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -26,11 +26,6 @@ static constexpr int64_t mostSummed = (int64_t{1} << 31) / (255 * 255);
 
 static Type elementTypeOf(Value value) { return getElementTypeOrSelf(value); }
 
-static bool isByteTensor(Value value) {
-  auto integer = dyn_cast<IntegerType>(elementTypeOf(value));
-  return integer && integer.getWidth() == 8;
-}
-
 namespace {
 /// A factor (bytes - zero) * scale. A null zero is 0.
 struct Dequantized {
@@ -38,38 +33,17 @@ struct Dequantized {
 };
 
 /// Replaces products of one function.
-class QuantizedRewriter {
+class QuantizedRewriter : NamedBuilder {
 public:
-  explicit QuantizedRewriter(func::FuncOp function)
-      : builder_(function.getContext()), names_(function) {}
+  using NamedBuilder::NamedBuilder;
 
   bool rewrite(Operation *product);
 
 private:
-  template <typename Op, typename... Ts>
-  Value create(StringRef suffix, Type type, Ts &&...arguments) {
-    auto op = builder_.create<Op>(loc_, type, std::forward<Ts>(arguments)...);
-    setName(op, names_.unique(name_ + suffix.str()));
-    return op->getResult(0);
-  }
-  template <typename Op>
-  Value join(StringRef suffix, Value a, Value b) {
-    SmallVector<int64_t> shape;
-    OpTrait::util::getBroadcastedShape(shapeOf(a), shapeOf(b), shape);
-    return create<Op>(suffix, RankedTensorType::get(shape, elementTypeOf(a)), a,
-                      b);
-  }
-  Value castTo(StringRef suffix, Value value, Type element) {
-    auto type = RankedTensorType::get(shapeOf(value), element);
-    return create<CastOp>(suffix, type, value);
-  }
   /// One element per channel along dim 1 of `rank`, or the last one of them.
   Value alongResult(StringRef suffix, Value value, size_t rank, bool isConv);
   Value difference(StringRef suffix, const Dequantized &factor);
 
-  OpBuilder builder_;
-  Location loc_ = builder_.getUnknownLoc();
-  NodeNames names_;
   std::string name_; ///< Of the product.
 };
 } // namespace
@@ -94,16 +68,6 @@ static std::optional<Dequantized> matchDequantized(Value value) {
     return std::nullopt;
   factor.bytes = wide.getX();
   return factor;
-}
-
-/// Whether `value` has more than one element along no dim but `behind`, counted
-/// from the end, 1 being the last one.
-static bool variesOnlyAlong(Value value, size_t behind) {
-  ArrayRef<int64_t> shape = shapeOf(value);
-  for (size_t i = 1; i <= shape.size(); ++i)
-    if (i != behind && shape[shape.size() - i] != 1)
-      return false;
-  return true;
 }
 
 /// Whether the scales of both factors can be taken out of the sum, and what is
@@ -135,20 +99,17 @@ Value QuantizedRewriter::alongResult(StringRef suffix, Value value, size_t rank,
     shape[1] = size;
   else if (size != 1)
     shape.push_back(size);
-  if (shapeOf(value) == ArrayRef(shape))
-    return value;
-  return create<ReshapeOp>(
-      suffix, RankedTensorType::get(shape, elementTypeOf(value)), value);
+  return reshaped(name_ + suffix, value, shape);
 }
 
 Value QuantizedRewriter::difference(StringRef suffix,
                                     const Dequantized &factor) {
   Type i32 = builder_.getI32Type();
-  Value wide = castTo((suffix + "_wide").str(), factor.bytes, i32);
+  Value wide = castTo(name_ + suffix + "_wide", factor.bytes, i32);
   if (!factor.zero)
     return wide;
-  return join<SubOp>((suffix + "_centred").str(), wide,
-                     castTo((suffix + "_zero").str(), factor.zero, i32));
+  return join<SubOp>(name_ + suffix + "_centred", wide,
+                     castTo(name_ + suffix + "_zero", factor.zero, i32));
 }
 
 bool QuantizedRewriter::rewrite(Operation *product) {
@@ -156,35 +117,36 @@ bool QuantizedRewriter::rewrite(Operation *product) {
   std::optional<Dequantized> b = matchDequantized(product->getOperand(1));
   if (!a || !b || !canRewrite(product, *a, *b))
     return false;
-  loc_ = product->getLoc();
   name_ = nn::getName(product).str();
-  builder_.setInsertionPoint(product);
+  setInsertionPoint(product);
   Value result = product->getResult(0);
   size_t rank = shapeOf(result).size();
   auto type = RankedTensorType::get(shapeOf(result), builder_.getI32Type());
   Value first = difference(".a", *a), second = difference(".b", *b), sum;
   auto conv = dyn_cast<ConvOp>(product);
   if (conv)
-    sum = create<ConvOp>(".product", type, first, second, /*bias=*/Value(),
-                         conv.getStrides(), conv.getDilations(),
-                         conv.getPadsLo(), conv.getPadsHi(), conv.getGroups());
+    sum =
+        create<ConvOp>(name_ + ".product", type, first, second,
+                       /*bias=*/Value(), conv.getStrides(), conv.getDilations(),
+                       conv.getPadsLo(), conv.getPadsHi(), conv.getGroups());
   else
-    sum = create<MatMulOp>(".product", type, first, second, /*bias=*/Value(),
-                           cast<MatMulOp>(product).getTransposeA(),
-                           cast<MatMulOp>(product).getTransposeB(),
-                           APFloat(1.0f));
-  Value scale =
-      join<MulOp>(".scale", alongResult(".a_scale", a->scale, rank, conv),
-                  alongResult(".b_scale", b->scale, rank, conv));
-  Value made = join<MulOp>(".scaled",
-                           castTo(".wide", sum, elementTypeOf(result)), scale);
+    sum = create<MatMulOp>(
+        name_ + ".product", type, first, second, /*bias=*/Value(),
+        cast<MatMulOp>(product).getTransposeA(),
+        cast<MatMulOp>(product).getTransposeB(), APFloat(1.0f));
+  Value scale = join<MulOp>(name_ + ".scale",
+                            alongResult(".a_scale", a->scale, rank, conv),
+                            alongResult(".b_scale", b->scale, rank, conv));
+  Value made =
+      join<MulOp>(name_ + ".scaled",
+                  castTo(name_ + ".wide", sum, elementTypeOf(result)), scale);
   if (product->getNumOperands() > 2)
     made =
-        join<AddOp>(".biased", made,
+        join<AddOp>(name_ + ".biased", made,
                     alongResult(".bias", product->getOperand(2), rank, conv));
   result.replaceAllUsesWith(made);
   setName(made.getDefiningOp(), name_);
-  product->erase();
+  eraseUnread(product);
   return true;
 }
 
@@ -207,19 +169,9 @@ struct IntegerProductsPass
           !op.hasAttr("soap.config") && getGroupLeader(&op).empty() &&
           !leaders.contains(nn::getName(&op)))
         products.push_back(&op);
-    bool changed = false;
     for (Operation *product : products)
-      if (rewriter.rewrite(product)) {
-        ++numProducts;
-        changed = true;
-      }
-    if (!changed)
-      return;
-    // What was dequantized for products alone.
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(function.front())))
-      if (isa<CastOp, SubOp, MulOp>(op) && op.use_empty())
-        op.erase();
+      numProducts += rewriter.rewrite(product);
+    leaveLostGroups(function.front());
   }
 };
 } // namespace

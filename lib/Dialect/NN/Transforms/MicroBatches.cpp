@@ -278,17 +278,6 @@ FailureOr<MicroBatches> BatchSplitter::run(Value x) {
   return result;
 }
 
-void soap::nn::eraseUnread(func::FuncOp function, NodeNames &names) {
-  SmallVector<Operation *> ops;
-  for (Operation &op : function.front().without_terminator())
-    ops.push_back(&op);
-  for (Operation *op : llvm::reverse(ops))
-    if (op->use_empty() && isMemoryEffectFree(op)) {
-      names.release(getName(op));
-      op->erase();
-    }
-}
-
 FailureOr<MicroBatches> soap::nn::splitBatch(func::FuncOp function,
                                              NodeNames &names, Value x,
                                              int64_t count, bool takesSums) {

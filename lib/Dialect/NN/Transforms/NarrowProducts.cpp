@@ -15,12 +15,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ByteFactors.h"
-#include "NodeNames.h"
-#include "Shapes.h"
-#include "mlir/Dialect/Traits.h"
-#include "soap/Dialect/NN/IR/NN.h"
+#include "NamedBuilder.h"
+#include "Unread.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace soap::nn {
 #define GEN_PASS_DEF_NARROWPRODUCTSPASS
@@ -31,10 +28,6 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
 
-static RankedTensorType rankedTypeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 /// How a convolution moves over its data.
 struct Window {
@@ -44,29 +37,15 @@ struct Window {
 };
 
 /// Replaces products of one function.
-class Narrowing {
+class Narrowing : NamedBuilder {
 public:
-  explicit Narrowing(func::FuncOp function)
-      : builder_(function.getContext()), names_(function) {}
+  using NamedBuilder::NamedBuilder;
 
   bool narrow(Operation *product);
 
 private:
   Type i32() { return builder_.getI32Type(); }
 
-  template <typename Op, typename... Ts>
-  Value create(const Twine &name, RankedTensorType type, Ts &&...arguments) {
-    auto op = builder_.create<Op>(loc_, type, std::forward<Ts>(arguments)...);
-    setName(op, names_.unique(name.str()));
-    return op->getResult(0);
-  }
-  /// `Op` per element, of two operands that broadcast.
-  template <typename Op>
-  Value join(const Twine &name, Value a, Value b) {
-    SmallVector<int64_t> shape;
-    OpTrait::util::getBroadcastedShape(shapeOf(a), shapeOf(b), shape);
-    return create<Op>(name, rankedTypeOf(a).clone(shape), a, b);
-  }
   /// `number` as every element of a constant.
   Value number(const Twine &name, ArrayRef<int64_t> shape, Type element,
                int64_t number) {
@@ -76,15 +55,6 @@ private:
     auto op = builder_.create<ConstantOp>(loc_, value);
     setName(op, names_.unique(name.str()));
     return op.getResult();
-  }
-  Value reshaped(const Twine &name, Value value, ArrayRef<int64_t> shape) {
-    return shapeOf(value) == shape
-               ? value
-               : create<ReshapeOp>(name, rankedTypeOf(value).clone(shape),
-                                   value);
-  }
-  Value widened(const Twine &name, Value bytes) {
-    return create<CastOp>(name, rankedTypeOf(bytes).clone(i32()), bytes);
   }
   /// The sum of `value` along `axes`, which stay with size 1.
   Value summed(const Twine &name, Value value, ArrayRef<int64_t> axes) {
@@ -119,9 +89,6 @@ private:
     return terms_ ? join<AddOp>(name_ + ".sum", sum, terms_) : sum;
   }
 
-  OpBuilder builder_;
-  Location loc_ = builder_.getUnknownLoc();
-  NodeNames names_;
   std::string name_; ///< Of the product.
   Value terms_;      ///< What is added to it, of parameters alone as a rule.
   /// 8-bit integers with their highest bit turned over.
@@ -271,9 +238,9 @@ Value Narrowing::narrowed(MatMulOp matmul, ByteFactor &a, ByteFactor &b) {
   sum = addTerms(sum);
   if (b.isZero())
     return sum;
-  Value sums =
-      sumsOf(name_ + ".first_sums", widened(name_ + ".first_wide", a.bytes),
-             false, matmul.getTransposeA());
+  Value sums = sumsOf(name_ + ".first_sums",
+                      castTo(name_ + ".first_wide", a.bytes, i32()), false,
+                      matmul.getTransposeA());
   return join<SubOp>(name_ + ".result", sum,
                      join<MulOp>(name_ + ".second_term", sums,
                                  zeroOf(b, name_ + ".second_zero")));
@@ -284,9 +251,8 @@ bool Narrowing::narrow(Operation *product) {
   std::optional<ByteFactor> b = matchByteFactor(product->getOperand(1));
   if (!a || !b || !canMultiplyBytes(product, *a, *b))
     return false;
-  loc_ = product->getLoc();
   name_ = nn::getName(product).str();
-  builder_.setInsertionPoint(product);
+  setInsertionPoint(product);
   terms_ = nullptr;
   setSign(*a, /*isSigned=*/false);
   setSign(*b, /*isSigned=*/true);
@@ -297,21 +263,6 @@ bool Narrowing::narrow(Operation *product) {
   product->getResult(0).replaceAllUsesWith(result);
   setName(result.getDefiningOp(), name_);
   return true;
-}
-
-/// Erases what nobody reads any more of what `op` reads, and `op`.
-static void eraseUnread(Operation *op) {
-  llvm::SmallSetVector<Operation *, 8> unread;
-  unread.insert(op);
-  while (!unread.empty()) {
-    Operation *next = unread.pop_back_val();
-    if (!next->use_empty() || !isa<CastOp, SubOp, ConvOp, MatMulOp>(next))
-      continue;
-    for (Value operand : next->getOperands())
-      if (Operation *read = operand.getDefiningOp())
-        unread.insert(read);
-    next->erase();
-  }
 }
 
 namespace {
@@ -332,6 +283,7 @@ struct NarrowProductsPass
       ++numProducts;
       eraseUnread(&op);
     }
+    leaveLostGroups(function.front());
   }
 };
 } // namespace

@@ -16,6 +16,18 @@ bool soap::nn::isParameterOrConstant(Operation *op) {
   return isa_and_nonnull<ParameterOp, ConstantOp>(op);
 }
 
+Attribute soap::nn::splatOf(Value value) {
+  if (auto constant = value.getDefiningOp<ConstantOp>()) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    return elements && elements.isSplat() ? elements.getSplatValue<Attribute>()
+                                          : Attribute();
+  }
+  auto parameter = value.getDefiningOp<ParameterOp>();
+  auto splat =
+      parameter ? dyn_cast<SplatAttr>(parameter.getSource()) : SplatAttr();
+  return splat && !findWrite(parameter) ? splat.getValue() : Attribute();
+}
+
 ParameterExpressions::ParameterExpressions(func::FuncOp function) {
   if (function.isExternal())
     return;

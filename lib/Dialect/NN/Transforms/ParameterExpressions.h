@@ -17,6 +17,10 @@ namespace soap::nn {
 /// True for nn.parameter and nn.constant.
 bool isParameterOrConstant(mlir::Operation *op);
 
+/// What all elements of a constant, or of a parameter that nothing writes, are.
+/// Null where they differ, and for other values.
+mlir::Attribute splatOf(mlir::Value value);
+
 /// The values of a function that depend on parameters and constants only.
 class ParameterExpressions {
 public:

@@ -13,9 +13,13 @@
 
 namespace soap::nn {
 
+inline mlir::RankedTensorType rankedTypeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// The shape of a value of ranked tensor type.
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
+  return rankedTypeOf(value).getShape();
 }
 
 } // namespace soap::nn

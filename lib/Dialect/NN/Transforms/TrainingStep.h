@@ -92,9 +92,6 @@ struct MicroBatches {
   llvm::SmallVector<mlir::Operation *> shared;
 };
 
-/// Erases operations whose results nobody reads.
-void eraseUnread(mlir::func::FuncOp function, NodeNames &names);
-
 /// Cuts `x` and what it is made of, which is all that there is (eraseUnread),
 /// in `count` parts along the samples. Operations of the first part keep their
 /// names and lead groups of all parts; the others are called after them, with

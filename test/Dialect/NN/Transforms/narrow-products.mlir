@@ -34,7 +34,7 @@ func.func @main() {
 // CHECK: %[[V0:.*]] = nn.input {nn.name = "x"}
 // CHECK: %[[V1:.*]] = nn.parameter {nn.name = "w"}
 // CHECK: %[[V2:.*]] = nn.parameter {nn.name = "zw"}
-// CHECK: %[[V3:.*]] = nn.constant dense<7> : tensor<i32> {nn.name = "zx"}
+// CHECK-NOT: {nn.name = "zx"}
 // CHECK: %[[V4:.*]] = nn.cast %[[V1]] {nn.name = "w_wide"} : (tensor<8x5xi8>) -> tensor<8x5xi32>
 // CHECK: %[[V5:.*]] = nn.sub %[[V4]], %[[V2]] {nn.name = "b"} : (tensor<8x5xi32>, tensor<1x5xi32>) -> tensor<8x5xi32>
 // CHECK: %[[V6:.*]] = nn.matmul %[[V0]], %[[V1]] {nn.name = "fc.bytes"} : (tensor<4x8xui8>, tensor<8x5xi8>) -> tensor<4x5xi32>

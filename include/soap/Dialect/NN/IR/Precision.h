@@ -18,6 +18,9 @@ namespace soap::nn {
 /// bias.
 bool isProduct(mlir::Operation *op);
 
+/// True for a tensor of integers of 8 bits, with a sign or without one.
+bool isByteTensor(mlir::Value value);
+
 /// True for an nn.conv or nn.matmul whose factors are integers of 8 bits, with
 /// a sign or without one, and whose result is i32.
 bool multipliesBytes(mlir::Operation *op);
