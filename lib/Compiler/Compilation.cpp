@@ -165,24 +165,38 @@ llvm::Error Compilation::checkPrecisions() {
   return llvm::Error::success();
 }
 
+/// Whether all devices are of a target's own kind: what libraries of others
+/// compute is not known.
+static FailureOr<bool> knowsLibraries(ModuleOp module, const Target &target) {
+  FailureOr<Topology> topology = readTopology(module);
+  if (failed(topology))
+    return failure();
+  return llvm::all_of(topology->kinds(), [&](const DeviceKind &kind) {
+    return kind.name == target.getName();
+  });
+}
+
 llvm::Error Compilation::fuse() {
   // A strategy that the model carries is one of its single operations.
   if (!options_.fuse || level_ != Level::Graph)
     return llvm::Error::success();
-  return runPasses(buildFusePipeline, "fuse", Kind::Failed,
-                   /*evaluationToo=*/true);
+  FailureOr<bool> isKnown = knowsLibraries(*module_, target_);
+  if (failed(isKnown))
+    return emitted(mlir::failure(), Kind::BadInput);
+  return runPasses(
+      [&](OpPassManager &passes) {
+        buildFusePipeline(passes, options_.attention && *isKnown &&
+                                      target_.hasAttention());
+      },
+      "fuse", Kind::Failed, /*evaluationToo=*/true);
 }
 
 llvm::Error Compilation::markFollowers() {
-  FailureOr<Topology> topology = readTopology(*module_);
-  if (failed(topology))
+  FailureOr<bool> isKnown = knowsLibraries(*module_, target_);
+  if (failed(isKnown))
     return emitted(mlir::failure(), Kind::BadInput);
-  // What libraries of other kinds of devices apply is not known.
   LowerChoices choices = lowerChoices();
-  bool knows = choices.followers &&
-               llvm::all_of(topology->kinds(), [&](const DeviceKind &kind) {
-                 return kind.name == target_.getName();
-               });
+  bool knows = choices.followers && *isKnown;
   for (ModuleOp module : {*module_, evaluation()}) {
     if (module && knows &&
         failed(soap::markFollowers(module, target_, choices.keepNaN)))
@@ -206,9 +220,9 @@ llvm::Error Compilation::prepareGraph() {
     return normal;
   if (llvm::Error error = checkPrecisions())
     return error;
-  if (llvm::Error error = fuse())
-    return error;
   if (llvm::Error error = attachTopology())
+    return error;
+  if (llvm::Error error = fuse())
     return error;
   if (llvm::Error error = markFollowers())
     return error;

@@ -37,14 +37,15 @@ Compilation::makeStep(const llvm::StringSet<> &names,
         module_->lookupSymbol<func::FuncOp>("main"));
     recomputation.recompute(recomputation.select(names));
   }
-  for (auto prepare : {&Compilation::normalize, &Compilation::fuse})
-    if (llvm::Error error = (this->*prepare)())
-      return std::move(error);
-  if (normalized_)
-    result->normalized = module_->clone();
+  if (llvm::Error error = normalize())
+    return std::move(error);
   for (ModuleOp program : {*module_, evaluation()})
     if (program)
       writeTopology(program, topology);
+  if (llvm::Error error = fuse())
+    return std::move(error);
+  if (normalized_)
+    result->normalized = module_->clone();
   FailureOr<ModuleProblem> problem = readProblem(*module_, costFile_);
   if (failed(problem))
     return emitted(mlir::failure(), Kind::Failed);

@@ -42,7 +42,9 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
   passes.addPass(nn::createHoistInitPass());
 }
 
-void soap::buildFusePipeline(OpPassManager &passes) {
+void soap::buildFusePipeline(OpPassManager &passes, bool attention) {
+  if (attention)
+    passes.addNestedPass<func::FuncOp>(nn::createFoldAttentionPass());
   passes.addNestedPass<func::FuncOp>(nn::createFusePass());
 }
 

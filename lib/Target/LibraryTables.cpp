@@ -129,6 +129,14 @@ LogicalResult soap::buildLibraryTable(Operation *op, fb::KernelT &kernel) {
         table->log = softmax.getLog();
         return success();
       })
+      .Case([&](nn::AttentionOp attention) {
+        auto *table = set<fb::AttentionT>(kernel);
+        table->scale = attention.getScale().convertToFloat();
+        table->fill = attention.getFill().convertToFloat();
+        table->transposed_keys = attention.getTransposedKeys();
+        table->hides = !attention.getMaskKeeps();
+        return success();
+      })
       .Case([&](nn::LRNOp lrn) {
         auto *table = set<fb::LrnT>(kernel);
         table->size = lrn.getSize();

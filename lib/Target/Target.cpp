@@ -16,6 +16,8 @@ Target::~Target() = default;
 
 int64_t Target::getAlignment() const { return DeviceKind().alignment; }
 
+bool Target::hasAttention() const { return false; }
+
 ChannelsLast Target::getChannelsLast(mlir::Operation *) const {
   return ChannelsLast::Never;
 }

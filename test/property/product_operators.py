@@ -68,6 +68,44 @@ def matmul(b, op, x, shape):
 
 
 @combination
+def attention(b):
+    """Two products with a softmax in between, whose scores are multiplied and masked as
+    exporters write it."""
+    x = b.pick(of_rank(2, 4))
+    if not x:
+        return False
+    *batch, rows, depth = b.shapes[x]
+    steps, features = b.rng.randint(1, 40), b.rng.randint(1, 20)
+    if size(batch) * rows * steps > MAX_ELEMENTS or depth > 64:
+        return False
+    keys = b.operand((*batch, steps, depth), depth**-0.5)
+    turned = b.hidden("Transpose", [keys], (*batch, depth, steps),
+                      perm=[*range(len(batch)), len(batch) + 1, len(batch)])
+    shape = (*batch, rows, steps)
+    scores = b.hidden("MatMul", [x, turned], shape)
+    if b.chance(0.6):
+        scores = b.hidden(*b.rng.choice([
+            ("Div", [scores, b.scalar(depth**0.5)]), ("Mul", [scores, b.scalar(0.7)])]), shape)
+    if b.chance(0.7):
+        start = b.rng.randint(0, len(shape))
+        mask = [n if b.chance(0.7) else 1 for n in shape[start:]]
+        if b.opset < 9 or b.chance(0.4):
+            scores = b.hidden("Add", [scores, b.operand(mask)], shape)
+        else:
+            # What hides all steps of a row is the same number everywhere: no jump.
+            hidden = b.initializer(b.values.random(mask) < 0.4)
+            low = b.scalar(b.rng.choice([-1e4, -3.0]))
+            order = [low, scores] if b.chance(0.5) else [scores, low]
+            scores = b.hidden("Where", [hidden, *order], shape)
+    last = len(shape) - 1
+    weights = b.hidden("Softmax", [scores], shape, axis=b.axis(last, len(shape)))
+    if b.chance(0.2):
+        b.shapes[weights] = shape  # Somebody else may read it.
+    b.node("MatMul", [weights, b.operand((*batch, steps, features))], (*batch, rows, features))
+    return True
+
+
+@combination
 def split_product(b):
     """A layer whose result is cut along its last dimension, as queries, keys and
     values are."""

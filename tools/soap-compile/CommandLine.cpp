@@ -315,6 +315,11 @@ soap::parseCommandLine(int argc, char **argv, int &exitCode) {
   app.add_flag("!--no-fuse", line.options.fuse,
                "Keep operations per element apart: by default those that only "
                "each other read become one, with the name of the last");
+  app.add_flag("!--no-attention", line.options.attention,
+               "Keep the products and the softmax of attention apart (as "
+               "--no-fuse does, too): by default they become one operation, "
+               "whose kernel never holds all scores, where all devices are of "
+               "this machine and the target has such a kernel");
   app.add_flag(
       "!--no-followers", line.options.followers,
       "Keep what follows a convolution or product per element a kernel "

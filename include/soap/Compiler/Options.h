@@ -115,6 +115,10 @@ struct CompilerOptions {
   /// (nn-integer-products).
   bool integerProducts = true;
   bool fuse = true; ///< Make one operation of several per element (nn-fuse).
+  /// Make one operation of attention where all devices are of the target's own
+  /// kind and it has a kernel (nn-fold-attention), unless all stays apart
+  /// (`fuse`).
+  bool attention = true;
   /// Let the library apply those that follow its kernels
   /// (soaprt-fuse-followers), unless all stay apart (`fuse`).
   bool followers = true;

@@ -31,7 +31,9 @@ void buildNormalizePipeline(mlir::OpPassManager &passes, int64_t unrollRNN = 0,
 
 /// One operation of several per element (nn-fuse). Behind the normal form, and
 /// behind a training step; what differentiates operations does not know it.
-void buildFusePipeline(mlir::OpPassManager &passes);
+/// Before, attention becomes one operation (nn-fold-attention) if `attention`
+/// says so.
+void buildFusePipeline(mlir::OpPassManager &passes, bool attention = false);
 
 /// From a configured graph to tasks and communication in launch order:
 /// soap-verify-strategy, soap-partition, soap-schedule.

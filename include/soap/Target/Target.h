@@ -131,6 +131,10 @@ public:
   /// to be said, as by default.
   virtual std::string describePrecision(Precision precision) const;
 
+  /// Whether the library computes nn.attention of f32, so that it is worth
+  /// folding. By default it does not.
+  virtual bool hasAttention() const;
+
   /// What the library makes of channels that lie last in the first operand and
   /// the result of `op`, of which isLibraryKernel() is true.
   virtual ChannelsLast getChannelsLast(mlir::Operation *op) const;

@@ -129,6 +129,7 @@ Value linalg_lowering::elementwise(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 
 void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
+  linalg_lowering::populateAttentionPatterns(patterns);
   linalg_lowering::populateContractionPatterns(patterns);
   linalg_lowering::populateDropoutPatterns(patterns);
   linalg_lowering::populateElementwisePatterns(patterns);

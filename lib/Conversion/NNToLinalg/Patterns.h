@@ -18,6 +18,7 @@
 namespace soap {
 namespace linalg_lowering {
 
+void populateAttentionPatterns(mlir::RewritePatternSet &patterns);
 void populateContractionPatterns(mlir::RewritePatternSet &patterns);
 void populateDropoutPatterns(mlir::RewritePatternSet &patterns);
 void populateElementwisePatterns(mlir::RewritePatternSet &patterns);

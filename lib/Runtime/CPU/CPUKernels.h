@@ -54,6 +54,9 @@ std::unique_ptr<Kernel> makeTransposedKernel(const fb::Kernel &kernel,
 /// A pool over two dims of tensors with channels last. Null for all others.
 std::unique_ptr<Kernel> makePoolKernel(const fb::Kernel &kernel);
 
+/// Attention of f32. Null for all others.
+std::unique_ptr<Kernel> makeAttentionKernel(const fb::Kernel &kernel);
+
 /// A product of one row with a factor whose columns lie behind each other,
 /// without followers. Null for all others.
 std::unique_ptr<Kernel> makeRowKernel(const fb::Kernel &kernel);

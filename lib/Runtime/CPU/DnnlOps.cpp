@@ -298,6 +298,7 @@ runtime::makeDnnlKernel(const fb::Kernel &kernel,
     return makeLrn(request, kernel.op_as_Lrn());
   case fb::KernelOp::LayerNorm:
     return makeLayerNorm(request, kernel.op_as_LayerNorm());
+  case fb::KernelOp::Attention: // The runtime's own.
   case fb::KernelOp::Native:
   case fb::KernelOp::NONE:
     return nullptr;

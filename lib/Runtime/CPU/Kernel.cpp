@@ -163,6 +163,8 @@ runtime::makeCPUKernel(const fb::Kernel &kernel,
       return result;
     if (auto result = makeRowKernel(kernel))
       return result;
+    if (auto result = makeAttentionKernel(kernel))
+      return result;
     if (auto result = makePointwiseKernel(kernel, constant)) {
       auto library = makeGroupedWithAVX512(kernel, constant);
       return library ? std::move(library) : std::move(result);

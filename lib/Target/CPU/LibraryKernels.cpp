@@ -42,6 +42,9 @@ static bool hasLibraryTypes(Operation *op) {
   auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
   if (!llvm::all_of(op->getResultTypes(), isF32))
     return false;
+  // The mask may be of booleans.
+  if (isa<nn::AttentionOp>(op))
+    return true;
   if (!isa<nn::ConvOp, nn::ConvBackwardDataOp, nn::ConvBackwardFilterOp,
            nn::MatMulOp>(op))
     return llvm::all_of(op->getOperandTypes(), isF32);
@@ -63,7 +66,8 @@ bool CPUTarget::isLibraryKernel(Operation *op) const {
   if (!hasLibraryTypes(op) && !(hasByteProducts_ && isLibraryByteProduct(op)))
     return false;
   return TypeSwitch<Operation *, bool>(op)
-      .Case<nn::ConvOp, nn::MaxPoolOp, nn::SoftmaxOp>([](auto) { return true; })
+      .Case<nn::ConvOp, nn::MaxPoolOp, nn::SoftmaxOp, nn::AttentionOp>(
+          [](auto) { return true; })
       .Case([](nn::MatMulOp product) {
         return product.getResult().getType().getRank() <= maxLibraryRank;
       })
@@ -79,6 +83,8 @@ bool CPUTarget::isLibraryKernel(Operation *op) const {
       })
       .Default([](Operation *) { return false; });
 }
+
+bool CPUTarget::hasAttention() const { return true; }
 
 /// As prefersOwnLayouts() of the runtime (CPU/DnnlConvolution.cpp) has it:
 /// pointwise convolutions of large images are products in either order.

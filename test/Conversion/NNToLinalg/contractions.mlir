@@ -70,3 +70,20 @@ func.func @batched(%a: tensor<2x5x4xf32>, %b: tensor<1x6x5xf32>, %c: tensor<6xf3
   %0 = nn.matmul %a, %b bias %c {nn.name = "m", transpose_a, transpose_b, alpha = 0.5 : f32} : (tensor<2x5x4xf32>, tensor<1x6x5xf32>, tensor<6xf32>) -> tensor<2x4x6xf32>
   return %0 : tensor<2x4x6xf32>
 }
+
+// -----
+
+// Tests that attention is two products with a mask and a softmax in between.
+// CHECK-LABEL: func @attention
+// CHECK-DAG: arith.constant dense<-1.000000e+04> : tensor<f32>
+// CHECK: linalg.generic
+// CHECK-SAME: ["parallel", "parallel", "parallel", "reduction"]
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: math.exp
+// CHECK: arith.divf
+// CHECK: linalg.generic
+// CHECK-SAME: ["parallel", "parallel", "reduction", "parallel"]
+func.func @attention(%q: tensor<2x5x3xf32>, %k: tensor<2x7x3xf32>, %v: tensor<2x7x4xf32>, %m: tensor<5x7xi1>) -> tensor<2x5x4xf32> {
+  %0 = nn.attention %q, %k, %v mask %m {nn.name = "a", scale = 0.5 : f32, fill = -1.0e+04 : f32} : (tensor<2x5x3xf32>, tensor<2x7x3xf32>, tensor<2x7x4xf32>, tensor<5x7xi1>) -> tensor<2x5x4xf32>
+  return %0 : tensor<2x5x4xf32>
+}

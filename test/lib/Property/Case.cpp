@@ -115,6 +115,14 @@ static json::Array fusedParts(ModuleOp model) {
   return result;
 }
 
+/// The target that SOAP_TEST_TARGET names; the code of both is the CPU's.
+static std::unique_ptr<CPUTarget> chosenTarget() {
+  const char *name = std::getenv("SOAP_TEST_TARGET");
+  if (name && StringRef(name) == "emulated")
+    return std::make_unique<test::EmulatedTarget>(HostProcessor::host());
+  return std::make_unique<CPUTarget>(HostProcessor::host());
+}
+
 llvm::Error Case::import(StringRef path, const Form &form) {
   const json::Object *train = form.train;
   ONNXImportOptions options;
@@ -146,7 +154,7 @@ llvm::Error Case::import(StringRef path, const Form &form) {
     if (!runPasses(program, [&](OpPassManager &passes) {
           buildNormalizePipeline(passes, form.unrollRNN, form.precision);
           if (form.fuse)
-            buildFusePipeline(passes);
+            buildFusePipeline(passes, chosenTarget()->hasAttention());
         }))
       return fail("normalize");
   return llvm::Error::success();
@@ -265,14 +273,6 @@ llvm::Error Case::partition(ModuleOp module, const ModuleProblem &problem,
     return fail("proof of tasks");
   movements.push_back(simulated.movements());
   return llvm::Error::success();
-}
-
-/// The target that SOAP_TEST_TARGET names; the code of both is the CPU's.
-static std::unique_ptr<CPUTarget> chosenTarget() {
-  const char *name = std::getenv("SOAP_TEST_TARGET");
-  if (name && StringRef(name) == "emulated")
-    return std::make_unique<test::EmulatedTarget>(HostProcessor::host());
-  return std::make_unique<CPUTarget>(HostProcessor::host());
 }
 
 llvm::Expected<json::Object>

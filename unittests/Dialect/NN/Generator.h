@@ -84,6 +84,7 @@ private:
   mlir::Operation *batchNorm(llvm::StringRef);
   mlir::Operation *layerNorm(llvm::StringRef);
   mlir::Operation *lrn(llvm::StringRef);
+  mlir::Operation *attention(llvm::StringRef);
   mlir::Operation *softmax(llvm::StringRef);
   mlir::Operation *reduce(llvm::StringRef);
   mlir::Operation *input(llvm::StringRef);

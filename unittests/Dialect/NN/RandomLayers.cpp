@@ -243,6 +243,29 @@ Operation *Generator::lrn(StringRef) {
                                llvm::APFloat(2.0f));
 }
 
+Operation *Generator::attention(StringRef) {
+  List batch = shape(0, 2, 6);
+  auto with = [&](int64_t a, int64_t b) {
+    List all = batch;
+    all.append({a, b});
+    return all;
+  };
+  int64_t rows = random.in(1, 7), steps = random.in(1, 7),
+          depth = random.in(1, 4), features = random.in(1, 4);
+  bool isTransposed = random.flip();
+  Value query = argument(with(rows, depth));
+  Value keys = argument(isTransposed ? with(depth, steps) : with(steps, depth));
+  Value values = argument(with(steps, features)), mask;
+  if (random.flip()) {
+    List scores = narrowed(with(rows, steps));
+    mask = random.flip() ? argument(scores)
+                         : argument(scores, builder.getI1Type());
+  }
+  return builder.create<AttentionOp>(
+      loc, type(with(rows, features)), query, keys, values, mask, isTransposed,
+      random.flip(), llvm::APFloat(0.5F), llvm::APFloat(-1.5F));
+}
+
 Operation *Generator::softmax(StringRef) {
   List x = shape(1, 4);
   return builder.create<SoftmaxOp>(loc, argument(x), random.in(0, x.size() - 1),

@@ -347,7 +347,8 @@ ArrayRef<Generator::Entry> Generator::entries() {
       {"nn.momentum", &Generator::update, E::Floats},
       {"nn.adam", &Generator::update, E::Floats},
       {"nn.dropout", &Generator::dropout, E::Floats},
-      {"nn.fused", &Generator::fused, E::Floats}};
+      {"nn.fused", &Generator::fused, E::Floats},
+      {"nn.attention", &Generator::attention, E::Floats}};
   return table;
 }
 

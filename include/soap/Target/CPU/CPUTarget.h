@@ -26,14 +26,16 @@ public:
         hasByteProducts_(processor_.hasFeature("avx512vnni")) {}
 
   /// Convolution, its gradients, transposed convolution, matrix product,
-  /// pooling, softmax, layer normalisation and local response normalisation, of
-  /// f32, as far as oneDNN has their attributes. On processors with
-  /// AVX512_VNNI also products and convolutions of ui8 by i8 without a bias.
+  /// attention, pooling, softmax, layer normalisation and local response
+  /// normalisation, of f32, as far as oneDNN has their attributes. On
+  /// processors with AVX512_VNNI also products and convolutions of ui8 by i8
+  /// without a bias.
   bool isLibraryKernel(mlir::Operation *op) const override;
   mlir::LogicalResult buildLibraryKernel(mlir::Operation *op,
                                          fb::KernelT &kernel) const override;
   /// Where oneDNN widens factors of 16 bits.
   std::string describePrecision(Precision precision) const override;
+  bool hasAttention() const override;
   ChannelsLast getChannelsLast(mlir::Operation *op) const override;
   /// Of convolutions and matrix products of f32: oneDNN's post-operations.
   std::optional<FollowerUse> getFollower(mlir::Operation *anchor,

@@ -84,15 +84,6 @@ static std::optional<Expression> product(const Expression &a,
   return Expression{*alone, sum(*left, *right, 1)};
 }
 
-/// The one number that all elements of `value`, which is of f32, are, where
-/// that is known.
-static std::optional<double> numberOf(Value value) {
-  auto number = dyn_cast_or_null<FloatAttr>(splatOf(value));
-  if (!number || !number.getType().isF32())
-    return std::nullopt;
-  return number.getValueAsDouble();
-}
-
 static bool isArithmetic(Operation *op) {
   return isa_and_nonnull<AddOp, SubOp, MulOp, DivOp, NegOp>(op);
 }

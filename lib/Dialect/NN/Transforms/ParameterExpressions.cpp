@@ -28,6 +28,13 @@ Attribute soap::nn::splatOf(Value value) {
   return splat && !findWrite(parameter) ? splat.getValue() : Attribute();
 }
 
+std::optional<double> soap::nn::numberOf(Value value) {
+  auto number = dyn_cast_or_null<FloatAttr>(splatOf(value));
+  if (!number || !number.getType().isF32())
+    return std::nullopt;
+  return number.getValueAsDouble();
+}
+
 ParameterExpressions::ParameterExpressions(func::FuncOp function) {
   if (function.isExternal())
     return;

@@ -11,6 +11,7 @@
 #include "NodeNames.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
+#include <optional>
 
 namespace soap::nn {
 
@@ -20,6 +21,8 @@ bool isParameterOrConstant(mlir::Operation *op);
 /// What all elements of a constant, or of a parameter that nothing writes, are.
 /// Null where they differ, and for other values.
 mlir::Attribute splatOf(mlir::Value value);
+/// The one number that all elements of such a value are, if it is of f32.
+std::optional<double> numberOf(mlir::Value value);
 
 /// The values of a function that depend on parameters and constants only.
 class ParameterExpressions {

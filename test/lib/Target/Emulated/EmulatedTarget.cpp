@@ -14,7 +14,8 @@ using namespace soap;
 using namespace soap::test;
 
 bool EmulatedTarget::isLibraryKernel(Operation *op) const {
-  return !isa<nn::MaxPoolOp, nn::AvgPoolOp, nn::SoftmaxOp>(op) &&
+  return !isa<nn::MaxPoolOp, nn::AvgPoolOp, nn::SoftmaxOp, nn::AttentionOp>(
+             op) &&
          CPUTarget::isLibraryKernel(op);
 }
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The target `emulated`: the compiler's half of an accelerator that needs no
-// other hardware. Its code is the CPU's. Its library has no pooling and no
-// softmax, and its kernels read from multiples of 256 bytes, so its tables
-// differ from the CPU's wherever a target may decide.
+// other hardware. Its code is the CPU's. Its library has no pooling, no
+// softmax and no attention, and its kernels read from multiples of 256 bytes,
+// so its tables differ from the CPU's wherever a target may decide.
 //
 //===----------------------------------------------------------------------===//
 

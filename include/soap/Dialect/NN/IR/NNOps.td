@@ -10,6 +10,7 @@
 
 include "soap/Dialect/NN/IR/NNGraphOps.td"
 include "soap/Dialect/NN/IR/NNContractionOps.td"
+include "soap/Dialect/NN/IR/NNAttentionOps.td"
 include "soap/Dialect/NN/IR/NNWindowOps.td"
 include "soap/Dialect/NN/IR/NNElementwiseOps.td"
 include "soap/Dialect/NN/IR/NNShapeOps.td"

@@ -87,6 +87,37 @@ def FoldGeluPass : Pass<"nn-fold-gelu", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FoldAttentionPass : Pass<"nn-fold-attention", "::mlir::func::FuncOp"> {
+  let summary = "Make one operation of attention that is written out";
+  let description = [{
+    Scaled dot-product attention is two products with a softmax along the last
+    dimension between them (Vaswani et al., 2017, section 3.2.1), and perhaps a
+    factor and a mask in front of it. They become nn.attention, with the name of
+    the second product:
+
+    ```mlir
+    %0 = nn.matmul %q, %k {nn.name = "scores", transpose_b}
+    %1 = nn.div %0, %eight {nn.name = "scale"}
+    %2 = nn.where %hidden, %low, %1 {nn.name = "mask"}
+    %3 = nn.softmax %2 {nn.name = "weights", axis = 3 : i64}
+    %4 = nn.matmul %3, %v {nn.name = "context"}
+    // becomes
+    %4 = nn.attention %q, %k, %v mask %hidden {nn.name = "context",
+           scale = 1.250000e-01 : f32, fill = -1.000000e+04 : f32}
+    ```
+
+    Factors are numbers that the scores are multiplied with or divided by. A
+    mask is added, or chooses between the scores and one number. Nothing else may
+    read what is between query and result, so attention stays as it is in a
+    training step, whose gradients read the weights. Products are of f32 without a
+    bias, and of batches of the same size. A kernel makes the scores of a few rows
+    at a time, so that no tensor holds all of them.
+  }];
+  let statistics = [
+    Statistic<"numFolded", "folded", "Attentions that became one operation">
+  ];
+}
+
 def UnrollRNNPass : Pass<"nn-unroll-rnn", "::mlir::func::FuncOp"> {
   let summary = "Split recurrent layers along their steps";
   let description = [{
