@@ -1,5 +1,6 @@
 """Rows: ten strategies of one network at one batch, simulated on measured costs and run in turn."""
 
+import collections
 import json
 import pathlib
 import random
@@ -67,14 +68,14 @@ class Row:
     def link(self):
         return [f"--link={SLOW_LINK}"] if self.slow else []
 
-    def compile(self, limits, strategy, costs, stem):
+    def compile(self, limits, strategy, costs, stem, *more):
         """Compiles to STEM.so; what the command says in JSON, and the simulated step in ms."""
         options = [f"--batch={self.batch}", "--init-weights=random:1", "--devices=2", "--cores-per-device=1",
                    "--no-reference", f"--budget={limits.budget}", *self.link()]
         exported = self.work / f"{stem}.json"
         text = run_tool(limits.build_dir / "bin" / "soap-compile", self.model(), *options, f"--cost={costs}",
                         f"--strategy={strategy[0]}", *strategy[1:], "--json", f"--export-strategy={exported}",
-                        "-o", self.work / f"{stem}.so", environment=limits.environment)
+                        *more, "-o", self.work / f"{stem}.so", environment=limits.environment)
         said = json.loads(text) if text.strip() else {}
         return said, json.loads(exported.read_text())["simulated_ns"] / 1e6
 
@@ -101,6 +102,41 @@ class Row:
                         f"--iterations={limits.iterations}", "--json", *self.link(), environment=limits.environment)
         return json.loads(text)["step"]["median_ns"] / 1e6
 
+    def kernels(self, limits, stem):
+        """What every kernel takes in one run, in ns by the key of its first operation, as files of costs have it:
+        several kernels, where it is followed by different ones."""
+        profile = self.work / "profile.json"
+        run_tool(limits.build_dir / "bin" / "soap-run", self.work / f"{stem}.so", "--warmup=2",
+                 f"--iterations={limits.iterations}", f"--profile-ops={profile}", *self.link(),
+                 environment=limits.environment)
+        return [(entry["key"].split(" + ")[0], entry["ns"])
+                for entry in json.loads(profile.read_text())["entries"]]
+
+    def simulate(self, limits, stem, costs, kernels):
+        """The simulated step of a strategy in ms, where `kernels`, {key: [ns, ...]}, take their medians."""
+        known = json.loads(costs.read_text())
+        for entry in known["entries"]:
+            if entry["key"] in kernels:
+                entry["ns"] = int(statistics.median(kernels[entry["key"]]))
+                entry["runs"] = [entry["ns"]]
+        replaced = self.work / "replaced.json"
+        replaced.write_text(json.dumps(known))
+        _, simulated = self.compile(limits, (self.work / f"first.{stem}.json",), replaced, "again", "--emit=strategy")
+        return simulated
+
+    def simulate_all(self, limits, result):
+        """Simulates every strategy on the kernels that were measured before, and on those measured in turn."""
+        costs, known = self.work / "costs.json", collections.defaultdict(list)
+        for strategy in result["strategies"]:
+            for key, times in strategy.get("kernels", {}).items():
+                known[key] += times
+        for strategy in result["strategies"]:
+            if strategy["name"] != "tuned" and "kernels" in strategy:
+                stem = strategy["name"].replace(" ", "-")
+                strategy["simulated_ms"] = self.simulate(limits, stem, costs, {})
+                strategy["in_turn_ms"] = self.simulate(limits, stem, costs, known)
+                strategy["own_ms"] = self.simulate(limits, stem, costs, strategy["kernels"])
+
     def run(self, limits):
         """Does what is missing; a row that is killed goes on with its runs."""
         self.work.mkdir(parents=True, exist_ok=True)
@@ -125,7 +161,12 @@ class Row:
             random.shuffle(order)
             for strategy in order:
                 strategy["runs"].append(self.step(limits, strategy["name"].replace(" ", "-")))
+            random.shuffle(order)
+            for strategy in order:
+                for key, ns in self.kernels(limits, strategy["name"].replace(" ", "-")):
+                    strategy.setdefault("kernels", {}).setdefault(key, []).append(ns)
             write(partial, result)
+        self.simulate_all(limits, result)
         write(self.file, result)
 
 
