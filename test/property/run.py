@@ -42,6 +42,7 @@ from worker import Worker
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS_PER_WORKER = 150  # Code that was linked in is never freed.
 MAX_SHRUNK = 5  # Failures per job that are made small.
+REPEATS = 5  # Of a failure, to see whether it is one every time.
 MAX_SEARCHED = 20000  # Graphs that are looked at for operators that chance left out.
 
 @dataclasses.dataclass
@@ -100,6 +101,7 @@ class Job:
             message = failure.message
             if self.shrunk < MAX_SHRUNK:
                 self.shrunk += 1
+                message += "; " + self.repeats(failure, reference)
                 failure = shrink.shrink(self.tool, failure)
             write(failure, folder)
             folders.append((str(folder), message, failure.message))
@@ -108,6 +110,23 @@ class Job:
             folders.append((None, message, ""))
         difference = max((answer.get("difference", 0) for answer in answers), default=0)
         return Result(number, aimed, len(runs), coverage, difference, folders)
+
+
+    def repeats(self, failure, reference):
+        """How often it fails again, in this worker and in a new one: what depends on
+        time, or on what a worker did before, does not each time."""
+        def count(tool):
+            runs = [failure.run] if failure.run else []
+            return sum(bool(cases.check(tool, failure.graph, reference, runs)[1])
+                       for _ in range(REPEATS))
+
+        new = Worker(self.options.build_dir,
+                     tempfile.mkdtemp(prefix="again", dir=self.options.scratch),
+                     self.options.level)
+        text = (f"again in {count(self.tool)} of {REPEATS} runs of this worker, "
+                f"in {count(new)} of a new one")
+        new.finish()
+        return text
 
 
 # -- Failures
