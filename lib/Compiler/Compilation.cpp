@@ -185,8 +185,9 @@ llvm::Error Compilation::fuse() {
     return emitted(mlir::failure(), Kind::BadInput);
   return runPasses(
       [&](OpPassManager &passes) {
-        buildFusePipeline(passes, options_.attention && *isKnown &&
-                                      target_.hasAttention());
+        // Its kernel does not read the values of hidden steps.
+        buildFusePipeline(passes, options_.attention && !options_.keepNaN &&
+                                      *isKnown && target_.hasAttention());
       },
       "fuse", Kind::Failed, /*evaluationToo=*/true);
 }

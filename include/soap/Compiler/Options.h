@@ -117,7 +117,7 @@ struct CompilerOptions {
   bool fuse = true; ///< Make one operation of several per element (nn-fuse).
   /// Make one operation of attention where all devices are of the target's own
   /// kind and it has a kernel (nn-fold-attention), unless all stays apart
-  /// (`fuse`).
+  /// (`fuse`) or NaN is handed on (`keepNaN`).
   bool attention = true;
   /// Let the library apply those that follow its kernels
   /// (soaprt-fuse-followers), unless all stay apart (`fuse`).

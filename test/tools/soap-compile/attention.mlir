@@ -12,6 +12,7 @@
 // RUN: soap-compile %s --no-attention -o %t/parts.so
 // RUN: soap-run %t/parts.so --info | FileCheck %s --check-prefix=PARTS --implicit-check-not=Attention
 // RUN: soap-compile %s --no-fuse --emit=strategy | FileCheck %s --check-prefix=APART --implicit-check-not=nn.attention
+// RUN: soap-compile %s --keep-nan --emit=strategy | FileCheck %s --check-prefix=APART --implicit-check-not=nn.attention
 // PARTS: 2 x Softmax
 // APART: nn.softmax
 
