@@ -67,9 +67,9 @@ std::string calibrationPath(const Target &target, int32_t devices,
   } else {
     return "";
   }
-  // What a calibration measures has grown: one of a form before is measured
-  // again, under another name.
-  constexpr llvm::StringLiteral form = "; form 2";
+  // One from before hand-overs kept cores awake is measured again, under
+  // another name.
+  constexpr llvm::StringLiteral form = "; form 3";
   std::string machine =
       llvm::utohexstr(llvm::xxh3_64bits(target.getMachineName() + form.str()),
                       /*LowerCase=*/true, /*Width=*/16);

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A counter that only grows and on which threads wait: a short spin, then the
-// kernel's futex. How long to spin depends on who shares the core: see
-// CoreSplit.
+// A counter that only grows and on which threads wait: they look at it for a
+// while, then sleep in the kernel's futex. How long they look depends on who
+// shares the core: see CoreSplit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +15,44 @@
 #define SOAP_LIB_RUNTIME_WAIT_H
 
 #include "Clock.h"
+#include "Patience.h"
 #include <atomic>
 #include <climits>
 #include <cstdint>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace soap::runtime {
+
+class Counter;
+
+/// The compute and the communication thread of a device, on one core. While the
+/// first one computes, the second one sleeps where it has to wait; while the
+/// first one waits, both look for what they wait for, in turn, so that the core
+/// stays awake and a message from another device is seen at once.
+class CoreMates {
+public:
+  /// @{ Of the compute thread, around a wait. Wakes the other one, so that it
+  /// looks, too.
+  inline void beginIdle();
+  void endIdle() { idle_.store(false, std::memory_order_relaxed); }
+  /// @}
+
+  bool isIdle() const { return idle_.load(std::memory_order_seq_cst); }
+  /// Of the communication thread: what it sleeps on, or null.
+  void setSleep(Counter *counter) {
+    sleep_.store(counter, std::memory_order_seq_cst);
+  }
+
+  /// Those of the communication thread that calls; null on other threads.
+  static CoreMates *&own();
+
+private:
+  std::atomic<bool> idle_{false};
+  std::atomic<Counter *> sleep_{nullptr};
+};
 
 class alignas(64) Counter {
 public:
@@ -45,28 +75,54 @@ public:
                                 target) >= 0;
   }
 
-  /// Waits until the value has reached `target`, first by looking at it
-  /// `spins` times. False if the counter has been abandoned.
-  bool wait(uint32_t target, unsigned spins = 0) {
-    for (unsigned spin = 0; spin != spins; ++spin) {
+  /// Waits until the value has reached `target`, without sleep as long as
+  /// `patience` says. False if the counter has been abandoned.
+  bool wait(uint32_t target, Patience patience = {}) {
+    if (reached(target))
+      return !isAbandoned();
+    if (patience.mates)
+      patience.mates->beginIdle();
+    for (unsigned look = 0; look != patience.spins + patience.yields; ++look) {
+      if (reached(target))
+        break;
+      if (look < patience.spins)
+        pause();
+      else
+        sched_yield();
+    }
+    while (!reached(target) && !sleep(target))
+      continue;
+    if (patience.mates)
+      patience.mates->endIdle();
+    return !isAbandoned();
+  }
+
+  /// The same on a communication thread, which yields while the other thread of
+  /// its core is idle, and else sleeps.
+  bool waitBeside(uint32_t target, Patience patience, CoreMates &mates) {
+    for (unsigned look = 0; look != patience.spins; ++look) {
       if (reached(target))
         return !isAbandoned();
       pause();
     }
-    while (true) {
-      waiters_.fetch_add(1, std::memory_order_seq_cst);
-      uint32_t seen = value_.load(std::memory_order_seq_cst);
-      // After the value: abandon() changes both, the value last.
-      bool done = abandoned_.load(std::memory_order_seq_cst) ||
-                  static_cast<int32_t>(seen - target) >= 0;
-      if (!done)
-        syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value_),
-                FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
-      waiters_.fetch_sub(1, std::memory_order_relaxed);
-      if (done || reached(target))
-        return !isAbandoned();
+    for (unsigned left = patience.yields; !reached(target) && !isAbandoned();) {
+      if (left != 0 && mates.isIdle()) {
+        --left;
+        sched_yield();
+        continue;
+      }
+      mates.setSleep(this);
+      // The other thread, if it became idle in between, sees that this one
+      // sleeps, or is seen here.
+      if (left == 0 || !mates.isIdle())
+        sleep(target);
+      mates.setSleep(nullptr);
     }
+    return !isAbandoned();
   }
+
+  /// Lets a thread that sleeps look once more.
+  void nudge() { wake(); }
 
   /// Nobody waits any more; what the value says has no meaning.
   void abandon() {
@@ -76,6 +132,21 @@ public:
   }
 
 private:
+  /// Sleeps until the value changes or nudge() is called; true if it has then
+  /// reached `target`, or the counter has been abandoned.
+  bool sleep(uint32_t target) {
+    waiters_.fetch_add(1, std::memory_order_seq_cst);
+    uint32_t seen = value_.load(std::memory_order_seq_cst);
+    // After the value: abandon() changes both, the value last.
+    bool done = abandoned_.load(std::memory_order_seq_cst) ||
+                static_cast<int32_t>(seen - target) >= 0;
+    if (!done)
+      syscall(SYS_futex, reinterpret_cast<uint32_t *>(&value_),
+              FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+    waiters_.fetch_sub(1, std::memory_order_relaxed);
+    return done || isAbandoned() || reached(target);
+  }
+
   bool isAbandoned() const {
     return abandoned_.load(std::memory_order_acquire);
   }
@@ -97,21 +168,26 @@ private:
   std::atomic<bool> abandoned_{false};
 };
 
+inline void CoreMates::beginIdle() {
+  idle_.store(true, std::memory_order_seq_cst);
+  if (Counter *counter = sleep_.load(std::memory_order_seq_cst))
+    counter->nudge();
+}
+
 /// A barrier for a fixed set of threads, each of which counts how often it
 /// came.
 class Barrier {
 public:
-  explicit Barrier(uint32_t members, unsigned spins = 0)
-      : members_(members), spins_(spins) {}
+  explicit Barrier(uint32_t members) : members_(members) {}
   /// `visit`: the caller's own count, incremented here.
-  void arrive(uint32_t &visit) {
+  void arrive(uint32_t &visit, Patience patience = {}) {
     ++visit;
     if (arrivals_.fetch_add(1, std::memory_order_acq_rel) + 1 ==
         visit * members_) {
       lastArrival_ = now();
       rounds_.increment();
     }
-    rounds_.wait(visit, spins_);
+    rounds_.wait(visit, patience);
   }
 
   /// When the last member came, of the round that the caller has been in; holds
@@ -123,7 +199,6 @@ private:
   Counter rounds_;
   int64_t lastArrival_ = 0;
   uint32_t members_;
-  unsigned spins_;
 };
 
 } // namespace soap::runtime

@@ -36,7 +36,7 @@ public:
 
   /// `own`: the transport of the backend, where it has one.
   Exchanging(const Backend &backend, bool own)
-      : backend(backend), channels(makeLocalChannels(0)) {
+      : backend(backend), channels(makeLocalChannels({})) {
     if (own)
       transport = makeOwn();
     else
@@ -44,7 +44,7 @@ public:
     for (uint32_t d = 0; d != count; ++d) {
       devices.push_back(
           backend.makeDevice(BackendTransport::placeOf(d, count)));
-      streams.push_back(devices.back()->makeStream(0));
+      streams.push_back(devices.back()->makeStream({}));
       blocks.emplace_back(*devices.back(), 256);
     }
   }

@@ -71,7 +71,7 @@ protected:
   void SetUp() override {
     backend_ = &findBackend("cuda");
     device_ = backend_->makeDevice({});
-    stream_ = device_->makeStream(0);
+    stream_ = device_->makeStream({});
   }
 
   /// Random whole numbers, the products of which are exact.

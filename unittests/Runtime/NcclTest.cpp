@@ -65,7 +65,7 @@ struct Pair {
     for (uint32_t d = 0; d != 2; ++d) {
       places.push_back({d, d, d, 2, 2, 1});
       devices.push_back(backend.makeDevice(places[d]));
-      streams.push_back(devices[d]->makeStream(0));
+      streams.push_back(devices[d]->makeStream({}));
       blocks.emplace_back(*devices[d], 1024);
     }
   }

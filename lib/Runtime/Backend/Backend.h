@@ -26,6 +26,7 @@
 #include "Backend/Kernel.h"
 #include "Backend/StridedCopy.h"
 #include "Backend/Transport.h"
+#include "Patience.h"
 
 namespace soap::runtime {
 
@@ -105,9 +106,8 @@ public:
   virtual void unpin(char *host) {}
   /// @}
 
-  /// `spins`: how often a wait of the stream polls before it sleeps, where the
-  /// host does the waiting.
-  virtual std::unique_ptr<Stream> makeStream(unsigned spins) = 0;
+  /// `patience` of waits of the stream, where the host does the waiting.
+  virtual std::unique_ptr<Stream> makeStream(Patience patience) = 0;
   virtual std::unique_ptr<Event> makeEvent() = 0;
 
   /// Chooses a kernel for the calling thread's number of threads. `constant[i]`

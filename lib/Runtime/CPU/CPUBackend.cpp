@@ -32,7 +32,7 @@ public:
 
 class CPUStream final : public Stream {
 public:
-  explicit CPUStream(unsigned spins) : spins_(spins) {}
+  explicit CPUStream(Patience patience) : patience_(patience) {}
 
   void copy(const StridedCopy &box, DevicePointer from,
             DevicePointer to) override {
@@ -57,12 +57,12 @@ public:
   }
   void wait(Event &event) override {
     auto &own = static_cast<CPUEvent &>(event);
-    own.records.wait(++own.waits, spins_);
+    own.records.wait(++own.waits, patience_);
   }
   void synchronize() override {}
 
 private:
-  unsigned spins_;
+  Patience patience_;
 };
 
 class CPUDevice final : public BackendDevice {
@@ -76,8 +76,8 @@ public:
   void discard(DevicePointer block, uint64_t offset, uint64_t bytes) override {
     discardPages(hostAddress(block), offset, bytes);
   }
-  std::unique_ptr<Stream> makeStream(unsigned spins) override {
-    return std::make_unique<CPUStream>(spins);
+  std::unique_ptr<Stream> makeStream(Patience patience) override {
+    return std::make_unique<CPUStream>(patience);
   }
   std::unique_ptr<Event> makeEvent() override {
     return std::make_unique<CPUEvent>();

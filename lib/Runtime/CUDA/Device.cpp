@@ -196,7 +196,7 @@ void CudaDevice::unpin(char *host) {
     (void)driver().cuMemHostUnregister(host);
 }
 
-std::unique_ptr<Stream> CudaDevice::makeStream(unsigned) {
+std::unique_ptr<Stream> CudaDevice::makeStream(Patience) {
   return std::make_unique<CudaStream>(*this);
 }
 

@@ -47,12 +47,18 @@ CoreSplit soap::runtime::splitCores(size_t devices, size_t perDevice,
                          allowed.end());
   for (size_t d = 0; d != devices; ++d)
     split.communication.push_back(spare.empty() ? split.compute[d] : spare);
-  // One check takes about 50 ns. Without a spare core the computation of the
-  // device loses this time.
+  // A look takes about 50 ns, one that yields about 0.4 us. Without a spare
+  // core, the computation of a device loses the time of its communication
+  // thread, which therefore yields only while the other one waits.
+  constexpr unsigned yields = 5000;
   if (!spare.empty())
-    split.transportSpins = split.streamSpins = 400;
-  else if (needed <= allowed.size())
-    split.transportSpins = 40;
+    split.transport = split.computeStream =
+        split.communicationStream = {400, yields};
+  else if (needed <= allowed.size()) {
+    split.areMates = true;
+    split.transport = {40, yields};
+    split.computeStream = {0, yields};
+  }
   if (needed > allowed.size())
     split.warning =
         text(devices, " devices of ", perDevice,

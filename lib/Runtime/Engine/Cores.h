@@ -8,6 +8,7 @@
 #ifndef SOAP_LIB_RUNTIME_ENGINE_CORES_H
 #define SOAP_LIB_RUNTIME_ENGINE_CORES_H
 
+#include "Patience.h"
 #include "soap/Runtime/Runtime.h"
 #include <string>
 #include <vector>
@@ -23,10 +24,12 @@ struct CoreSplit {
   /// Cores of each device's communication thread: those that no device has, or
   /// the device's own.
   std::vector<std::vector<int>> communication;
-  /// How often a communication thread polls before it sleeps, and how often a
-  /// stream does so that waits for the other one of its device. It is 0 where
-  /// the awaited thread needs the core.
-  unsigned transportSpins = 0, streamSpins = 0;
+  /// Of communication threads that wait for other devices, and of each stream
+  /// that waits for the other one of its device or for the end of a step.
+  Patience transport, computeStream, communicationStream;
+  /// Whether each device has its core, or cores, for both of its threads alone
+  /// (CoreMates).
+  bool areMates = false;
   std::string warning; ///< If devices share cores.
 };
 

@@ -32,7 +32,8 @@ private:
 
 Device::Device(const DevicePlace &place,
                std::shared_ptr<const CompiledModel> compiled,
-               const Backend &backend, const Links &links, unsigned streamSpins)
+               const Backend &backend, const Links &links,
+               const CoreSplit &split)
     : id_(place.number), model_(std::move(compiled)),
       table_(model_->table().devices()->Get(id_)), backend_(backend),
       traits_(backend.traits()), device_(backend.makeDevice(place)),
@@ -40,8 +41,13 @@ Device::Device(const DevicePlace &place,
       parameters_(*device_, table_->parameter_bytes()),
       kernels_(backend, *device_, model_->table(),
                [this](uint32_t symbol) { return model_->native(symbol); }) {
-  for (std::unique_ptr<Stream> &stream : streams_)
-    stream = device_->makeStream(streamSpins);
+  Patience computing = split.computeStream;
+  if (split.areMates)
+    computing.mates = &mates_;
+  streams_[static_cast<size_t>(fb::Stream::Compute)] =
+      device_->makeStream(computing);
+  streams_[static_cast<size_t>(fb::Stream::Communication)] =
+      device_->makeStream(split.communicationStream);
   programs_.resize(items(table_->programs()).size());
   for (uint32_t p = 0; p != programs_.size(); ++p) {
     makeRows(p, links);

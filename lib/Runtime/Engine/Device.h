@@ -16,11 +16,13 @@
 #define SOAP_LIB_RUNTIME_ENGINE_DEVICE_H
 
 #include "Backend/HostMemory.h"
+#include "Engine/Cores.h"
 #include "Engine/DeviceKernels.h"
 #include "Engine/MovingRows.h"
 #include "Engine/Observer.h"
 #include "Model/CompiledModel.h"
 #include "Model/Safetensors.h"
+#include "Wait.h"
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -68,10 +70,13 @@ class Device {
 public:
   /// Reserves arenas and makes all rows but launches, whose kernels belong to
   /// the device's own thread. `backend` and what `links` names outlive the
-  /// device. `streamSpins`: see Backend::makeStream().
+  /// device.
   Device(const DevicePlace &place, std::shared_ptr<const CompiledModel> model,
-         const Backend &backend, const Links &links, unsigned streamSpins);
+         const Backend &backend, const Links &links, const CoreSplit &split);
   ~Device();
+
+  /// Its two threads, where they have a core together.
+  CoreMates &mates() { return mates_; }
 
   /// On the compute thread, once: loads, init program, kernels of the programs,
   /// reordered constants. Tiles are shown to `observer`, now and in the steps.
@@ -148,6 +153,7 @@ private:
   std::unique_ptr<BackendDevice> device_;
   DeviceBlock activations_, parameters_, scratchpad_;
   Arena communication_; ///< Host memory of the rows that move data.
+  CoreMates mates_;
   std::unique_ptr<Stream> streams_[2];
   std::vector<DeviceProgram> programs_; ///< As in the table.
   DeviceKernels kernels_;

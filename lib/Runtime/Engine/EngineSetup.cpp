@@ -156,13 +156,13 @@ void Engine::connectTransport() {
 
 void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   Meetings meetings = matchRows(model_->table());
-  channels_ = makeLocalChannels(split_.transportSpins);
+  channels_ = makeLocalChannels(split_.transport);
   HostLinks host;
   if (group_) {
     host.number(model_->table());
     host.group = group_.get();
     // Polling MPI takes about ten times as long as polling memory.
-    group_->setSpins(split_.transportSpins / 10);
+    group_->setSpins(split_.transport.spins / 10);
     // A throttled link takes a channel back, too.
     host.firstChannel = uint64_t{meetings.channelCount} * (link ? 2 : 1);
     group_->needChannels(host.firstChannel + host.count);
@@ -174,8 +174,8 @@ void Engine::makeDevices(const std::optional<LinkSpeed> &link) {
   transport_ = makeTransport(meetings, link.has_value());
   Links links{meetings, *transport_, *channels_, host};
   for (const DevicePlace &place : places())
-    devices_.push_back(std::make_unique<Device>(place, model_, *backend_, links,
-                                                split_.streamSpins));
+    devices_.push_back(
+        std::make_unique<Device>(place, model_, *backend_, links, split_));
   remoteEnds_.resize(items(model_->table().programs()).size());
   if (group_ && placement_.rank == 0)
     makeHostSides(host);

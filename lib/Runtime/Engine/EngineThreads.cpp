@@ -16,7 +16,7 @@ void Engine::startThreads() {
   for (const auto &device : devices_)
     count += device->hasCommunicationThread() ? 2 : 1;
   threadCount_ = count;
-  barrier_ = std::make_unique<Barrier>(count, split_.transportSpins);
+  barrier_ = std::make_unique<Barrier>(count);
   auto startThread = [&](auto body) {
     try {
       threads_.emplace_back(body);
@@ -67,7 +67,10 @@ void Engine::runPhase(Device &device, fb::Stream stream, fb::Phase phase) {
 
 /// All threads of this process come together, then all processes.
 void Engine::meet(const Device &device, fb::Stream stream, uint32_t &visits) {
-  barrier_->arrive(visits);
+  Patience patience = stream == fb::Stream::Compute
+                          ? split_.computeStream
+                          : split_.communicationStream;
+  barrier_->arrive(visits, patience);
   if (!group_)
     return;
   if (stream == fb::Stream::Compute && leads(device)) {
@@ -77,7 +80,7 @@ void Engine::meet(const Device &device, fb::Stream stream, uint32_t &visits) {
       fail(std::current_exception());
     }
   }
-  barrier_->arrive(visits);
+  barrier_->arrive(visits, patience);
 }
 
 void Engine::onHostSides(HostSides &sides,
@@ -138,6 +141,8 @@ void Engine::computeLoop(Device &device, const std::vector<int> &cores) {
 void Engine::communicationLoop(Device &device, const std::vector<int> &cores) {
   runsCommands() = true;
   bindThread(cores);
+  if (split_.areMates)
+    CoreMates::own() = &device.mates();
   serve([&](uint32_t &visits) {
     meet(device, fb::Stream::Communication, visits);
     runPhase(device, fb::Stream::Communication, fb::Phase::Step);

@@ -105,7 +105,7 @@ class PlannedDevice final : public BackendDevice {
 public:
   DevicePointer allocate(uint64_t) override { return {}; }
   void free(DevicePointer, uint64_t) override {}
-  std::unique_ptr<Stream> makeStream(unsigned) override { return nullptr; }
+  std::unique_ptr<Stream> makeStream(Patience) override { return nullptr; }
   std::unique_ptr<Event> makeEvent() override { return nullptr; }
   std::unique_ptr<Kernel> makeKernel(const fb::Kernel &,
                                      const std::vector<bool> &,

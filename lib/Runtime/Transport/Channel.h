@@ -19,6 +19,7 @@
 #ifndef SOAP_LIB_RUNTIME_TRANSPORT_CHANNEL_H
 #define SOAP_LIB_RUNTIME_TRANSPORT_CHANNEL_H
 
+#include "Patience.h"
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -88,9 +89,9 @@ public:
   virtual void abandon(const std::string &reason) = 0;
 };
 
-/// Threads of one process: a receiver copies from the sender's memory. A wait
-/// polls `spins` times before it sleeps.
-std::unique_ptr<Channels> makeLocalChannels(unsigned spins);
+/// Threads of one process: a receiver copies from the sender's memory.
+/// `patience` of all waits.
+std::unique_ptr<Channels> makeLocalChannels(Patience patience);
 
 } // namespace soap::runtime
 

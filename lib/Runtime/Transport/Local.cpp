@@ -49,8 +49,10 @@ struct LocalMessage {
 /// slot i modulo the number of slots.
 struct LocalChannel {
   explicit LocalChannel(Abandonment &abandonment) : abandonment(abandonment) {}
-  void wait(Counter &counter, uint32_t target, unsigned spins) {
-    if (!counter.wait(target, spins))
+  void wait(Counter &counter, uint32_t target, Patience patience) {
+    CoreMates *mates = CoreMates::own();
+    if (!(mates ? counter.waitBeside(target, patience, *mates)
+                : counter.wait(target, patience)))
       abandonment.raise();
   }
 
@@ -61,8 +63,8 @@ struct LocalChannel {
 
 class LocalSender final : public Sender {
 public:
-  LocalSender(std::shared_ptr<LocalChannel> channel, unsigned spins)
-      : channel_(std::move(channel)), spins_(spins) {}
+  LocalSender(std::shared_ptr<LocalChannel> channel, Patience patience)
+      : channel_(std::move(channel)), patience_(patience) {}
 
   void post(const char *data, uint64_t bytes) override {
     lend(data, nullptr, bytes);
@@ -74,18 +76,18 @@ public:
 
 private:
   void awaitReceiver() override {
-    channel_->wait(channel_->taken, count_, spins_);
+    channel_->wait(channel_->taken, count_, patience_);
   }
 
   std::shared_ptr<LocalChannel> channel_;
-  unsigned spins_;
+  Patience patience_;
   uint32_t count_ = 0;
 };
 
 class LocalReceiver final : public Receiver {
 public:
-  LocalReceiver(std::shared_ptr<LocalChannel> channel, unsigned spins)
-      : channel_(std::move(channel)), spins_(spins) {}
+  LocalReceiver(std::shared_ptr<LocalChannel> channel, Patience patience)
+      : channel_(std::move(channel)), patience_(patience) {}
 
   void post(char *buffer, uint64_t bytes) override {
     assert(posted_ - count_ < maxPostedMessages && "rows finish in between");
@@ -115,7 +117,7 @@ public:
 
 private:
   LocalMessage next() {
-    channel_->wait(channel_->posted, count_ + 1, spins_);
+    channel_->wait(channel_->posted, count_ + 1, patience_);
     return channel_->slots[count_++ % maxPostedMessages];
   }
 
@@ -124,7 +126,7 @@ private:
     uint64_t bytes;
   };
   std::shared_ptr<LocalChannel> channel_;
-  unsigned spins_;
+  Patience patience_;
   uint32_t posted_ = 0, count_ = 0;
   Target targets_[maxPostedMessages] = {};
   LocalMessage viewed_; ///< By the last view().
@@ -132,15 +134,15 @@ private:
 
 class LocalChannels final : public Channels {
 public:
-  explicit LocalChannels(unsigned spins) : spins_(spins) {}
+  explicit LocalChannels(Patience patience) : patience_(patience) {}
 
   std::unique_ptr<Sender> makeSender(uint32_t channel, uint32_t,
                                      uint32_t) override {
-    return std::make_unique<LocalSender>(find(channel), spins_);
+    return std::make_unique<LocalSender>(find(channel), patience_);
   }
   std::unique_ptr<Receiver> makeReceiver(uint32_t channel, uint32_t,
                                          uint32_t) override {
-    return std::make_unique<LocalReceiver>(find(channel), spins_);
+    return std::make_unique<LocalReceiver>(find(channel), patience_);
   }
 
   void abandon(const std::string &reason) override {
@@ -161,12 +163,12 @@ private:
     return channel;
   }
 
-  unsigned spins_;
+  Patience patience_;
   Abandonment abandonment_;
   std::unordered_map<uint32_t, std::shared_ptr<LocalChannel>> channels_;
 };
 } // namespace
 
-std::unique_ptr<Channels> soap::runtime::makeLocalChannels(unsigned spins) {
-  return std::make_unique<LocalChannels>(spins);
+std::unique_ptr<Channels> soap::runtime::makeLocalChannels(Patience patience) {
+  return std::make_unique<LocalChannels>(patience);
 }
