@@ -16,6 +16,7 @@
 
 #include "Clock.h"
 #include "Patience.h"
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdint>
@@ -25,6 +26,47 @@
 #include <unistd.h>
 
 namespace soap::runtime {
+
+/// How often one wait may still offer its core to others. Where another program
+/// takes the core for long, a thread that sleeps comes back earlier than one
+/// that yields: then it does not yield for a while, longer if that happens soon
+/// again.
+class Yields {
+public:
+  explicit Yields(unsigned count) : left_(count) {
+    if (count != 0 && now() < backOff().until)
+      left_ = 0;
+  }
+  bool any() const { return left_ != 0; }
+  void yield() {
+    // Longer than the other thread of a device takes for most messages, and
+    // shorter than Linux lets a program run.
+    constexpr int64_t longNs = 1000000, mostNs = 1000000000;
+    int64_t before = now();
+    sched_yield();
+    int64_t after = now();
+    --left_;
+    if (after - before < longNs)
+      return;
+    left_ = 0;
+    BackOff &last = backOff();
+    bool isAgain = after - last.until < 4 * last.ns;
+    last.ns = isAgain ? std::min(2 * last.ns, mostNs) : firstNs;
+    last.until = after + last.ns;
+  }
+
+private:
+  static constexpr int64_t firstNs = 20000000;
+  struct BackOff {
+    int64_t ns = firstNs, until = 0;
+  };
+  static BackOff &backOff() {
+    thread_local BackOff last;
+    return last;
+  }
+
+  unsigned left_;
+};
 
 class Counter;
 
@@ -82,14 +124,10 @@ public:
       return !isAbandoned();
     if (patience.mates)
       patience.mates->beginIdle();
-    for (unsigned look = 0; look != patience.spins + patience.yields; ++look) {
-      if (reached(target))
-        break;
-      if (look < patience.spins)
-        pause();
-      else
-        sched_yield();
-    }
+    for (unsigned look = 0; look != patience.spins && !reached(target); ++look)
+      pause();
+    for (Yields left(patience.yields); left.any() && !reached(target);)
+      left.yield();
     while (!reached(target) && !sleep(target))
       continue;
     if (patience.mates)
@@ -105,16 +143,15 @@ public:
         return !isAbandoned();
       pause();
     }
-    for (unsigned left = patience.yields; !reached(target) && !isAbandoned();) {
-      if (left != 0 && mates.isIdle()) {
-        --left;
-        sched_yield();
+    for (Yields left(patience.yields); !reached(target) && !isAbandoned();) {
+      if (left.any() && mates.isIdle()) {
+        left.yield();
         continue;
       }
       mates.setSleep(this);
       // The other thread, if it became idle in between, sees that this one
       // sleeps, or is seen here.
-      if (left == 0 || !mates.isIdle())
+      if (!left.any() || !mates.isIdle())
         sleep(target);
       mates.setSleep(nullptr);
     }
