@@ -26,6 +26,7 @@ ZOO = {
     "nmt": {},
     "transformer": {"seq": 16, "layers": 2},
     "unet": {},
+    "vit_b16": {},
     "dlrm": {},
 }
 LIGHT_MODELS = ("resnet50", "squeezenet", "bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "shufflenet",
