@@ -7,7 +7,8 @@ import json
 import pytest
 from light_models import NAMES, TOLERANCE, devices_of, movements, random_seeds
 
-CASES = [(name, seed, transport) for name in NAMES
+# VGG-19 has the operators of AlexNet, and more weights than all others.
+CASES = [(name, seed, transport) for name in NAMES if name != "vgg19"
          for seed, transport in zip(random_seeds(name), ("host", "device"))]
 
 
@@ -15,7 +16,7 @@ CASES = [(name, seed, transport) for name in NAMES
 def test_equals_one_device_of_the_cpu(tools, zoo, monkeypatch, name, seed, transport):
     monkeypatch.setenv("SOAP_EMULATED_SEED", str(seed))
     monkeypatch.setenv("SOAP_EMULATED_TRANSPORT", transport)
-    batch = 4 if name != "vgg19" else 1
+    batch = 4
     model = zoo.model(name, batch)
     compiled = model.folder / f"emulated{seed}.so"
     planned = compiled.with_suffix(".movements.json")
