@@ -15,7 +15,7 @@ class CoreMates;
 /// How often a wait looks before its thread sleeps: first one look after the
 /// other, then with the core offered to other threads in between
 /// (sched_yield). The latter keep a core awake on which nothing else runs: one
-/// that sleeps takes 20 to 200 us to come back, longer in a virtual machine.
+/// that has gone idle takes long to come back (docs/Performance.md).
 struct Patience {
   unsigned spins = 0, yields = 0;
   /// Of a compute thread that has its core together with the communication

@@ -47,7 +47,7 @@ CoreSplit soap::runtime::splitCores(size_t devices, size_t perDevice,
                          allowed.end());
   for (size_t d = 0; d != devices; ++d)
     split.communication.push_back(spare.empty() ? split.compute[d] : spare);
-  // A look takes about 50 ns, one that yields about 0.4 us. Without a spare
+  // A look takes about 50 ns, one that yields about 0.9 us. Without a spare
   // core, the computation of a device loses the time of its communication
   // thread, which therefore yields only while the other one waits.
   constexpr unsigned yields = 5000;

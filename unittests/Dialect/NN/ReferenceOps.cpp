@@ -267,3 +267,50 @@ Tensor soap::nn::test::resize(ResizeOp op, const Tensor &x) {
   });
   return result;
 }
+
+/// The functions of Vaswani et al., 2017, section 3.2.1, element by element.
+Tensor soap::nn::test::attention(AttentionOp op, ArrayRef<Tensor> operands) {
+  const Tensor &query = operands[0], &keys = operands[1], &values = operands[2];
+  Tensor result = resultOf(op.getResult());
+  size_t n = result.shape.size() - 2, f = n + 1;
+  int64_t steps = values.shape[n];
+  forEachIndex(result.shape, [&](ArrayRef<int64_t> index) {
+    SmallVector<double> weights;
+    double sum = 0;
+    for (int64_t step = 0; step != steps; ++step) {
+      double score = 0;
+      for (int64_t k = 0; k != query.shape[f]; ++k) {
+        SmallVector<int64_t> row(index), column(index);
+        row[f] = k;
+        column[n] = op.getTransposedKeys() ? k : step;
+        column[f] = op.getTransposedKeys() ? step : k;
+        score += query.at(row) * keys.at(column);
+      }
+      score *= op.getScale().convertToDouble();
+      if (Value mask = op.getMask()) {
+        const Tensor &given = operands[3];
+        SmallVector<int64_t> at(index);
+        at[f] = step;
+        at.erase(at.begin(), at.end() - given.shape.size());
+        for (size_t d = 0; d != at.size(); ++d)
+          if (given.shape[d] == 1)
+            at[d] = 0;
+        bool isAdded = !getElementTypeOrSelf(mask).isInteger(1);
+        if (isAdded)
+          score += given.at(at);
+        else if ((given.at(at) != 0) != op.getMaskKeeps())
+          score = op.getFill().convertToDouble();
+      }
+      weights.push_back(std::exp(score));
+      sum += weights.back();
+    }
+    double value = 0;
+    for (auto [step, weight] : llvm::enumerate(weights)) {
+      SmallVector<int64_t> at(index);
+      at[n] = step;
+      value += weight / sum * values.at(at);
+    }
+    result.at(index) = value;
+  });
+  return result;
+}

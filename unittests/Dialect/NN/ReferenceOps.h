@@ -19,6 +19,7 @@ double elementOf(mlir::Operation *op, llvm::ArrayRef<double> x);
 Tensor gather(GatherOp op, llvm::ArrayRef<Tensor> operands);
 Tensor tile(TileOp op, const Tensor &x);
 Tensor resize(ResizeOp op, const Tensor &x);
+Tensor attention(AttentionOp op, llvm::ArrayRef<Tensor> operands);
 
 // ReferenceIndices.cpp
 Tensor gatherElements(GatherElementsOp op, llvm::ArrayRef<Tensor> operands);

@@ -26,8 +26,8 @@ public:
         hasByteProducts_(processor_.hasFeature("avx512vnni")) {}
 
   /// Convolution, its gradients, transposed convolution, matrix product,
-  /// attention, pooling, softmax, layer normalisation and local response
-  /// normalisation, of f32, as far as oneDNN has their attributes. On
+  /// pooling, softmax, layer normalisation and local response normalisation, of
+  /// f32, as far as oneDNN has their attributes, and attention. On
   /// processors with AVX512_VNNI also products and convolutions of ui8 by i8
   /// without a bias.
   bool isLibraryKernel(mlir::Operation *op) const override;

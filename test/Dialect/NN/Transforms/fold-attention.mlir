@@ -49,8 +49,8 @@ func.func @masks(%q: tensor<5x3xf32>, %k: tensor<7x3xf32>, %v: tensor<7x4xf32>, 
 // -----
 
 // Tests what stays: weights that something else reads, a softmax along rows, a
-// logarithm, a mask that a factor follows, two masks, values that broadcast, a
-// query that is its own mask's reader twice.
+// logarithm, a mask that a factor follows, two masks, values that broadcast, and
+// scores that are added to themselves.
 // CHECK-LABEL: func.func @others
 // CHECK-NOT: nn.attention
 func.func @others(%q: tensor<2x5x3xf32>, %k: tensor<2x7x3xf32>, %v: tensor<2x7x4xf32>, %v1: tensor<1x7x4xf32>, %v5: tensor<2x5x4xf32>, %a: tensor<2x5x7xf32>) {
