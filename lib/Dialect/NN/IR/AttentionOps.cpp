@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OpSupport.h"
+#include "mlir/Dialect/Traits.h"
 
 using namespace mlir;
 using namespace soap;
@@ -67,11 +68,9 @@ LogicalResult AttentionOp::verify() {
                            << " or booleans, got: " << type;
     ArrayRef<int64_t> given = shapeOf(mask);
     Shape scores = shape.with(shape.rows, shape.steps);
-    bool fits = given.size() <= rank;
-    for (size_t i = 1; fits && i <= given.size(); ++i)
-      fits = given[given.size() - i] == 1 ||
-             given[given.size() - i] == scores[rank - i];
-    if (!fits)
+    SmallVector<int64_t> joined;
+    if (!OpTrait::util::getBroadcastedShape(given, scores, joined) ||
+        joined != scores)
       return emitOpError() << "expected a mask that broadcasts to "
                            << toString(scores) << ", got: " << toString(given);
   }
