@@ -48,54 +48,61 @@ run() { # run NAME REPORT COMMAND...
     "$name" "$name" > "$report"
 }
 
-if wants unit; then
+# Parts that are mostly busy with one core run in pairs: SECOND writes into a log
+# meanwhile, which is shown when both have ended.
+pair() { # pair FIRST SECOND
+  local log="$reports/$2.log" beside
+  set -m # A process group of its own, to end it together with this script.
+  (status=0; "$2"; exit "$status") > "$log" 2>&1 &
+  beside=$!
+  set +m
+  trap 'kill -- "-$beside" 2> /dev/null || true' EXIT
+  "$1"
+  wait "$beside" || status=1
+  trap - EXIT
+  cat "$log"
+}
+
+units() {
+  local program name
   for program in "$build"/unittests/*Tests; do
     name="$(basename "$program")"
     run "$name" "$reports/$name.xml" "$program" --gtest_brief=1 \
       "--gtest_output=xml:$reports/$name.xml"
   done
-fi
+}
 # Examples and other programs that are a test as a whole.
-if wants unit; then
+examples() {
   run examples "$reports/examples.xml" ctest --test-dir "$build" --exclude-regex 'Tests$' \
     --output-on-failure --output-junit "$PWD/$reports/examples.xml"
+}
+if wants unit; then
+  pair units examples
 fi
 if wants lit; then
   run lit "$reports/lit.xml" "$venv/bin/python" /usr/lib/llvm-19/build/utils/lit/lit.py -sv \
     --xunit-xml-output="$reports/lit.xml" "$build/test"
 fi
-# Models, beside ONNX's node tests and the zoo: each is mostly busy with one core.
 models() {
-  if wants models; then
-    run models "$reports/models.xml" "$venv/bin/python" -m pytest -q test/models \
-      "--build-dir=$build" "--junitxml=$reports/models.xml"
-  fi
+  run models "$reports/models.xml" "$venv/bin/python" -m pytest -q test/models \
+    "--build-dir=$build" "--junitxml=$reports/models.xml"
+}
+onnx() {
+  run onnx_backend "$reports/onnx_backend.xml" "$venv/bin/python" -m pytest -q \
+    test/onnx_backend "--build-dir=$build" "--junitxml=$reports/onnx_backend.xml"
+}
+zoo() {
+  run zoo "$reports/zoo.xml" "$venv/bin/python" -m pytest -q test/zoo \
+    "--build-dir=$build" "--junitxml=$reports/zoo.xml"
 }
 networks() {
-  if wants onnx; then
-    run onnx_backend "$reports/onnx_backend.xml" "$venv/bin/python" -m pytest -q \
-      test/onnx_backend "--build-dir=$build" "--junitxml=$reports/onnx_backend.xml"
-  fi
-  if wants zoo; then
-    run zoo "$reports/zoo.xml" "$venv/bin/python" -m pytest -q test/zoo \
-      "--build-dir=$build" "--junitxml=$reports/zoo.xml"
-  fi
-  [ "$status" = 0 ]
+  onnx
+  zoo
 }
-if [ -n "$only" ]; then
-  models
-  networks || status=1
-else
-  set -m # A process group of its own, to end it together with this script.
-  networks > "$reports/networks.log" 2>&1 &
-  beside=$!
-  set +m
-  trap 'kill -- "-$beside" 2> /dev/null || true' EXIT
-  models
-  wait "$beside" || status=1
-  trap - EXIT
-  cat "$reports/networks.log"
-fi
+case "$only" in
+  "") pair models networks ;;
+  models|onnx|zoo) "$only" ;;
+esac
 property() { # property BUILD NAME [OPTION...]
   local folder="$1" name="$2" program=run
   shift 2
