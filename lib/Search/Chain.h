@@ -112,6 +112,8 @@ public:
   const Strategy &best() const { return best_; }
   int64_t bestNs() const { return bestNs_; }
   void forgetBest() { bestNs_ = INT64_MAX; }
+  /// As if it had not been started: the next start is taken whatever it takes.
+  void forget() { currentNs_ = bestNs_ = INT64_MAX; }
 
   /// Counts changes of windows (WindowDescent) as proposals.
   void countTried(uint64_t changes) { statistics_.proposals += changes; }

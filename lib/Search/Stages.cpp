@@ -14,8 +14,14 @@ using namespace soap;
 using namespace soap::detail;
 using Clock = std::chrono::steady_clock;
 
-/// Puts the chains on the starts of a part of the machine. Those that have come
-/// from a smaller part go on from where they are if no start is faster.
+/// Every part of the machine but the last has such a share of the time and of
+/// the proposals.
+static constexpr uint64_t shareOfParts = 20;
+
+/// Puts the chains on the starts of a part of the machine. Half of those that
+/// have come from a smaller part go on from where they are if no start is
+/// faster. The others begin anew, since what is best on a part often is a dead
+/// end on a larger one.
 void MarkovSearch::beginStage() {
   machine_.reset();
   machine_ =
@@ -45,7 +51,10 @@ void MarkovSearch::beginStage() {
         .push_back(&start);
   forEachChain([&](size_t number) {
     Chain &chain = *chains_[number];
-    chain.forgetBest();
+    if (number % 2 == 1)
+      chain.forget();
+    else
+      chain.forgetBest();
     chain.start(shares[number], limits);
     chain.mix() = mix_;
   });
@@ -103,10 +112,10 @@ void MarkovSearch::addLeastSums(std::vector<Start> &starts) {
                       /*isLeastSum=*/true});
 }
 
-/// Starts have half of the time of a part of the machine, and a quarter of the
+/// Starts have at most the time of a part of the machine, and a quarter of the
 /// budget on all of it. When a search has to end, the last of its time.
 Clock::time_point MarkovSearch::startsEnd() {
-  double share = stage_ + 1 == parts_.size() ? 0.25 : 0.05;
+  double share = stage_ + 1 == parts_.size() ? 0.25 : 1.0 / shareOfParts;
   auto end =
       Clock::now() +
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
@@ -114,9 +123,9 @@ Clock::time_point MarkovSearch::startsEnd() {
   return std::min(end, deadline_.isOver() ? end_ : deadline_.end);
 }
 
-/// Parts of the machine get a tenth of the proposals each.
 uint64_t MarkovSearch::stageLimit() const {
-  return stage_ + 1 == parts_.size() ? limit_ : limit_ / 10 * (stage_ + 1);
+  return stage_ + 1 == parts_.size() ? limit_
+                                     : limit_ / shareOfParts * (stage_ + 1);
 }
 
 /// So many proposals without a better strategy end a part of the search.
@@ -139,9 +148,8 @@ bool MarkovSearch::isStageOver() const {
   if (!looksAtWindows() &&
       proposalsWithoutWindows() - improvedAt_ >= patience())
     return true;
-  // Every part but the last one has a tenth of the time.
   return stage_ + 1 != parts_.size() &&
-         seconds() - stageSeconds_ > options_.budgetSeconds / 10;
+         seconds() - stageSeconds_ > options_.budgetSeconds / shareOfParts;
 }
 
 /// The launch order is part of the strategy: the chain that is ahead takes a
