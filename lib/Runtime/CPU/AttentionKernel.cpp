@@ -9,6 +9,7 @@
 #include "Backend/HostMemory.h"
 #include "CPU/Threads.h"
 #include "CPU/VectorLevel.h"
+#include "soap/Testing/PlantedFault.h"
 #include <algorithm>
 
 using namespace soap;
@@ -207,7 +208,10 @@ private:
     size_t rank = shape_.maskStrides.size();
     result.rowStride = shape_.maskStrides[rank - 2];
     result.stepStride = shape_.maskStrides[rank - 1];
-    int64_t first = maskOffset(attention) + row * result.rowStride;
+    int64_t first =
+        maskOffset(SOAP_FAULT("mask-of-first-head") ? 0 : attention);
+    if (!SOAP_FAULT("mask-of-first-rows"))
+      first += row * result.rowStride;
     if (shape_.isMaskAdded)
       result.added = reinterpret_cast<const float *>(mask) + first;
     else

@@ -18,6 +18,7 @@
 #include "NamedBuilder.h"
 #include "Unread.h"
 #include "soap/Dialect/NN/Transforms/Passes.h"
+#include "soap/Testing/PlantedFault.h"
 
 namespace soap::nn {
 #define GEN_PASS_DEF_NARROWPRODUCTSPASS
@@ -81,6 +82,8 @@ private:
       terms_ = reshaped(name_ + ".bias", bias, shape);
   }
   void subtract(Value zero, Value sums) {
+    if (SOAP_FAULT("zero-term-lost"))
+      return;
     Value term = join<MulOp>(name_ + ".zero_term", sums, zero);
     Value none = terms_ ? terms_ : number(name_ + ".no_bias", {}, i32(), 0);
     terms_ = join<SubOp>(name_ + ".terms", none, term);
@@ -225,7 +228,11 @@ Value Narrowing::narrowed(MatMulOp matmul, ByteFactor &a, ByteFactor &b) {
                     bool transposed) {
     SmallVector<int64_t> shape(shapeOf(matrix));
     size_t row = shape.size() - 2, column = shape.size() - 1;
-    Value sums = summed(name, matrix, isSecond != transposed ? row : column);
+    // Of a square matrix, sums along the other axis have the same shape.
+    bool alongRow = isSecond != transposed;
+    if (SOAP_FAULT("zero-sums-turned") && shape[row] == shape[column])
+      alongRow = !alongRow;
+    Value sums = summed(name, matrix, alongRow ? row : column);
     shape[row] = shape[column] = 1;
     shape[isSecond ? column : row] =
         shapeOf(matrix)[isSecond != transposed ? column : row];
