@@ -52,16 +52,21 @@ void Chain::start(const Strategy &strategy) {
   noteCurrent();
 }
 
-bool Chain::start(llvm::ArrayRef<Start *> starts, const StartLimits &limits) {
-  if (!isStarted())
+bool Chain::start(llvm::ArrayRef<Start *> starts, const StartLimits &limits,
+                  double slack) {
+  // What a start has to stay below.
+  int64_t mostNs = currentNs_;
+  if (isStarted())
+    mostNs = static_cast<int64_t>(slack * static_cast<double>(currentNs_));
+  else
     tasks_.setStrategy(singleDevice(problem_.graph, problem_.topology));
   StartLimits own = limits;
   for (Start *start : starts) {
     own.mustPlan = limits.mustPlan && !isStarted();
-    if (!tryStart(*start, tasks_, currentNs_, own))
+    if (!tryStart(*start, tasks_, mostNs, own))
       continue;
     current_ = start->strategy;
-    currentNs_ = start->stepNs;
+    currentNs_ = mostNs = start->stepNs;
   }
   if (isStarted())
     noteCurrent();

@@ -92,10 +92,11 @@ public:
 
   /// Goes on from a strategy that is valid and fits into memory.
   void start(const Strategy &strategy);
-  /// Goes on from the fastest of these starts, in ascending order of their
-  /// bounds, or from what it has if that is faster. False if it has nothing:
-  /// no start fits.
-  bool start(llvm::ArrayRef<Start *> starts, const StartLimits &limits);
+  /// Goes on from the fastest of these starts, which come in ascending order of
+  /// their bounds, or from what it has if every start takes at least `slack`
+  /// times as long. False if it has nothing: no start fits.
+  bool start(llvm::ArrayRef<Start *> starts, const StartLimits &limits,
+             double slack = 1);
   /// Takes another launch order if it is better.
   void tryOrder(llvm::ArrayRef<int32_t> order);
   /// Tries `count` proposals that change something, unless it is told to stop
@@ -112,8 +113,6 @@ public:
   const Strategy &best() const { return best_; }
   int64_t bestNs() const { return bestNs_; }
   void forgetBest() { bestNs_ = INT64_MAX; }
-  /// As if it had not been started: the next start is taken whatever it takes.
-  void forget() { currentNs_ = bestNs_ = INT64_MAX; }
 
   /// Counts changes of windows (WindowDescent) as proposals.
   void countTried(uint64_t changes) { statistics_.proposals += changes; }

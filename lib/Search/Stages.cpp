@@ -18,10 +18,14 @@ using Clock = std::chrono::steady_clock;
 /// the proposals.
 static constexpr uint64_t shareOfParts = 20;
 
-/// Puts the chains on the starts of a part of the machine. Half of those that
-/// have come from a smaller part go on from where they are if no start is
-/// faster. The others begin anew, since what is best on a part often is a dead
-/// end on a larger one.
+/// Every second chain begins anew on a larger part of the machine if a start
+/// takes less than so many times what it has: what is best on a part often is a
+/// dead end on a larger one.
+static constexpr double slack = 1.2;
+
+/// Puts the chains on the starts of a part of the machine. Those that have come
+/// from a smaller part go on from where they are if no start is faster, or, for
+/// every second one, if none is nearly as fast.
 void MarkovSearch::beginStage() {
   machine_.reset();
   machine_ =
@@ -51,11 +55,8 @@ void MarkovSearch::beginStage() {
         .push_back(&start);
   forEachChain([&](size_t number) {
     Chain &chain = *chains_[number];
-    if (number % 2 == 1)
-      chain.forget();
-    else
-      chain.forgetBest();
-    chain.start(shares[number], limits);
+    chain.forgetBest();
+    chain.start(shares[number], limits, number % 2 == 1 ? slack : 1);
     chain.mix() = mix_;
   });
   llvm::stable_sort(starts, [](const Start &a, const Start &b) {
