@@ -14,7 +14,7 @@ Features say what a machine may lack; a test that needs one says
   avx2      the processor has AVX2
   python    the Python environment of scripts/setup.sh (onnx, numpy)
   soap-*    a tool of that name was built
-  planted-faults, faulty-property-worker, faulty-search-tests
+  planted-faults, faulty-property-worker, faulty-unit-tests
             programs in which faults can be planted (SOAP_PLANTED_FAULTS)
   install   everything that is installed was built
   clang-format
@@ -63,7 +63,7 @@ if os.access(os.path.join(config.soap_obj_root, "test", "faults", "unittests",
     config.available_features.add("faulty-property-worker")
 if os.access(os.path.join(config.soap_obj_root, "test", "faults", "unittests",
                           "SOAPSearchTests"), os.X_OK):
-    config.available_features.add("faulty-search-tests")
+    config.available_features.add("faulty-unit-tests")
 if shutil.which("mpirun") and os.path.exists(
     os.path.join(config.soap_obj_root, "lib", "libSOAPTransportMPI.so")
 ):
