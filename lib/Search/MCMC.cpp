@@ -109,7 +109,7 @@ llvm::Error MarkovSearch::prepare() {
 //===----------------------------------------------------------------------===//
 
 /// The constant of acceptance has the unit 1/time: it is scaled by the best
-/// step. Chains differ in how much worse they accept.
+/// step. Not all chains accept equally much that is worse.
 double MarkovSearch::beta(size_t chain) const {
   static constexpr double scales[] = {400, 1600, 1600, 6400};
   return scales[chain % std::size(scales)] /

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Starts.h"
+#include "Chain.h"
 #include "ExampleGraphs.h"
 #include "Spread.h"
 #include "soap/Topology/GeneratedTopologies.h"
@@ -138,6 +139,50 @@ TEST(Starts, TheFasterOneIsTaken) {
     }
     EXPECT_EQ(current, best);
   }
+}
+
+/// With slack, a chain leaves what it has for a start that is a little slower:
+/// the fastest of several, and none that is slower by more.
+TEST(Starts, ChainsBeginAnew) {
+  CostModel costs;
+  Topology machine = llvm::cantFail(loadTopology("p100:nodes=2"));
+  int numSlower = 0;
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    OperatorGraph graph = randomGraph(seed);
+    SearchProblem problem{graph, machine, costs};
+    SearchOptions options;
+    options.seed = seed;
+    TaskGraph tables({graph, machine, costs});
+    std::vector<Start> starts = drawStarts(problem, options, 8);
+    boundStarts(problem, tables, {}, starts);
+    std::vector<Start *> others;
+    for (Start &start : starts)
+      others.push_back(&start);
+    Chain fastest(problem, options, tables, /*number=*/0);
+    ASSERT_TRUE(fastest.start(others, {}));
+    llvm::erase_if(others, [&](Start *start) {
+      return start->stepNs <= fastest.currentNs();
+    });
+    if (others.empty())
+      continue;
+    ++numSlower;
+    Start *next = *llvm::min_element(
+        others, [](Start *a, Start *b) { return a->stepNs < b->stepNs; });
+    int64_t nextNs = next->stepNs;
+    double ratio =
+        static_cast<double>(nextNs) / static_cast<double>(fastest.currentNs());
+    for (double slack : {1.0, 0.999 * ratio, 1.001 * ratio, 100 * ratio}) {
+      Chain chain(problem, options, tables, /*number=*/0);
+      chain.start(fastest.current());
+      chain.start(others, {}, slack);
+      bool leaves = slack > ratio;
+      EXPECT_EQ(chain.currentNs(), leaves ? nextNs : fastest.currentNs())
+          << "seed " << seed << ", slack " << slack;
+      EXPECT_EQ(stepOf(chain.tasks()), chain.currentNs());
+      EXPECT_EQ(chain.bestNs(), fastest.currentNs());
+    }
+  }
+  EXPECT_GE(numSlower, 3);
 }
 
 /// Random starts are left out beyond their time and above what is known; named
