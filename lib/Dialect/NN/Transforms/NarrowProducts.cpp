@@ -228,14 +228,14 @@ Value Narrowing::narrowed(MatMulOp matmul, ByteFactor &a, ByteFactor &b) {
                     bool transposed) {
     SmallVector<int64_t> shape(shapeOf(matrix));
     size_t row = shape.size() - 2, column = shape.size() - 1;
+    size_t k = isSecond != transposed ? row : column, other = row + column - k;
+    int64_t size = shape[other];
     // Of a square matrix, sums along the other axis have the same shape.
-    bool alongRow = isSecond != transposed;
-    if (SOAP_FAULT("zero-sums-turned") && shape[row] == shape[column])
-      alongRow = !alongRow;
-    Value sums = summed(name, matrix, alongRow ? row : column);
+    if (SOAP_FAULT("zero-sums-turned") && shape[k] == size)
+      std::swap(k, other);
+    Value sums = summed(name, matrix, k);
     shape[row] = shape[column] = 1;
-    shape[isSecond ? column : row] =
-        shapeOf(matrix)[isSecond != transposed ? column : row];
+    shape[isSecond ? column : row] = size;
     return reshaped(name + "_turned", sums, shape);
   };
   if (!a.isZero())
