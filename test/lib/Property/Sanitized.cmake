@@ -26,8 +26,8 @@ function(soap_sanitize folder sanitizers original)
     LIBRARY_OUTPUT_DIRECTORY "${SOAP_BINARY_DIR}/sanitized/${folder}/lib")
 endfunction()
 
-# Instrumented code takes twice as long to optimize as to compile, and what runs
-# of it takes seconds.
+# Optimization would double the time that instrumented code takes to build; what
+# is run of it takes seconds.
 function(soap_sanitize_target name sanitizers)
   target_compile_options(${name} PRIVATE "-fsanitize=${sanitizers}"
     -fno-omit-frame-pointer -O0 -gline-tables-only
