@@ -99,7 +99,7 @@ std::optional<ConvolutionShape> ConvolutionShape::of(const fb::Kernel &kernel) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-static cudnnDataType_t typeOf(fb::ElementType element) {
+static cudnnDataType_t cudnnTypeOf(fb::ElementType element) {
   return element == fb::ElementType::F32   ? CUDNN_DATA_FLOAT
          : element == fb::ElementType::F16 ? CUDNN_DATA_HALF
                                            : CUDNN_DATA_BFLOAT16;
@@ -115,7 +115,7 @@ CudnnDescriptor ConvolutionPlans::makeTensor(Tensor number, const Shape &shape,
                                              bool isVirtual) const {
   CudnnDescriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   cudnnDataType_t type =
-      isVirtual ? CUDNN_DATA_FLOAT : typeOf(elementOf(number));
+      isVirtual ? CUDNN_DATA_FLOAT : cudnnTypeOf(elementOf(number));
   // Tensors are dense, the last dim innermost.
   Shape strides(shape.size(), 1);
   for (size_t d = shape.size() - 1; d-- > 0;)
@@ -286,21 +286,25 @@ void ConvolutionPlans::propose(cudnnBackendHeurMode_t mode,
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode);
   if (!heuristic.tryFinalize())
     return;
+  // Of a graph that it has nothing for, the library may say so by an error.
   int64_t count = 0;
-  checkCudnn(cudnn().cudnnBackendGetAttribute(
-                 heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                 CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr),
-             "to count proposals");
+  if (cudnn().cudnnBackendGetAttribute(heuristic.get(),
+                                       CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                       CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count,
+                                       nullptr) != CUDNN_STATUS_SUCCESS ||
+      count == 0)
+    return;
   std::vector<cudnnBackendDescriptor_t> handles;
   size_t first = configs_.size();
   for (int64_t i = 0; i != count; ++i) {
     configs_.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     handles.push_back(configs_.back().get());
   }
-  checkCudnn(cudnn().cudnnBackendGetAttribute(
-                 heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                 CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, handles.data()),
-             "to propose implementations");
+  if (cudnn().cudnnBackendGetAttribute(
+          heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+          CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count,
+          handles.data()) != CUDNN_STATUS_SUCCESS)
+    return;
   constexpr size_t most = 6;
   cudnnHandle_t handle = cudnnHandle(gpu_);
   for (auto i = first; i != first + static_cast<size_t>(count); ++i) {

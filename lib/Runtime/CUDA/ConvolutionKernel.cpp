@@ -10,6 +10,7 @@
 #include "CUDA/Fastest.h"
 #include "CUDA/MatMulShape.h"
 #include "CUDA/Stream.h"
+#include "CUDA/WidenKernel.h"
 
 using namespace soap;
 using namespace soap::runtime;
@@ -18,19 +19,40 @@ using namespace soap::runtime::cuda;
 using Adds = ConvolutionPlans::Adds;
 
 namespace {
+/// A result that the library computes in 16 bits, in scratch memory, and that
+/// is then widened to f32: it has hardly an engine that multiplies 16-bit
+/// floats to f32. It sums in f32 nevertheless, and rounds once.
+struct Widening {
+  fb::ElementType element;
+  WidenKernel::Work work;
+  bool hasBias;
+
+  uint64_t bytes() const { return aligned(2 * work.count); }
+  static uint64_t aligned(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+};
+
 class BoundConvolution final : public BoundKernel {
 public:
   BoundConvolution(std::shared_ptr<const ConvolutionPlans> plans, size_t plan,
                    CudnnDescriptor data, const Binding &binding,
-                   std::optional<StridedCopy> bias)
+                   std::optional<StridedCopy> bias,
+                   std::optional<Widening> widening)
       : plans_(std::move(plans)), plan_(plan), data_(std::move(data)),
-        binding_(binding), bias_(std::move(bias)) {}
+        binding_(binding), bias_(std::move(bias)), widening_(widening) {}
 
   void enqueue(Stream &stream) override {
     auto &own = static_cast<CudaStream &>(stream);
     if (bias_)
       own.copy(*bias_, binding_.operands[2], binding_.results[0]);
     plans_->enqueue(own.handle(), plan_, data_);
+    if (!widening_)
+      return;
+    std::optional<DevicePointer> row;
+    if (widening_->hasBias)
+      row = binding_.operands[2];
+    WidenKernel::of(own.gpu(), widening_->element)
+        .launch(own, widening_->work, binding_.scratchpad, row,
+                binding_.results[0]);
   }
 
 private:
@@ -39,6 +61,7 @@ private:
   CudnnDescriptor data_;
   Binding binding_;
   std::optional<StridedCopy> bias_; ///< Where no plan adds it.
+  std::optional<Widening> widening_;
 };
 
 class ConvolutionKernel final : public Kernel {
@@ -49,6 +72,10 @@ public:
     implementation_ = "cudnn";
     const fb::Conv *op = kernel.op_as_Conv();
     bool hasBias = op && op->bias();
+    if (shape_.result != shape_.factors) {
+      widen(hasBias);
+      return;
+    }
     plans_ = propose(hasBias ? Adds::Bias : Adds::Nothing);
     if (hasBias && plans_->size() == 0) {
       plans_ = propose(Adds::Result);
@@ -58,7 +85,9 @@ public:
     }
   }
   bool isSupported() const { return plans_->size() != 0; }
-  size_t scratchpadBytes() const override { return plans_->workspaceBytes(); }
+  size_t scratchpadBytes() const override {
+    return (widening_ ? widening_->bytes() : 0) + plans_->workspaceBytes();
+  }
 
   std::unique_ptr<BoundKernel> bind(const Binding &binding) override {
     auto run = [&](CudaStream &stream, size_t plan, DevicePointer result) {
@@ -66,16 +95,32 @@ public:
     };
     size_t plan = fastestProposal(device_, kernel_, plans_->size(), run);
     return std::make_unique<BoundConvolution>(
-        plans_, plan, dataOf(plan, binding, binding.results[0]), binding,
-        bias_);
+        plans_, plan,
+        dataOf(plan, binding,
+               widening_ ? binding.scratchpad : binding.results[0]),
+        binding, bias_, widening_);
   }
 
 private:
+  /// The library's result is of the factors' type.
+  void widen(bool hasBias) {
+    const Shape &y = toVector(kernel_.results()->Get(0)->shape());
+    auto plane =
+        static_cast<uint64_t>(elementCount(Shape(y.begin() + 2, y.end())));
+    widening_ = Widening{shape_.factors,
+                         {static_cast<uint64_t>(elementCount(y)), plane,
+                          static_cast<uint64_t>(y[1])},
+                         hasBias};
+    shape_.result = shape_.factors;
+    plans_ = propose(Adds::Nothing);
+  }
+
   std::shared_ptr<const ConvolutionPlans> propose(Adds adds) const {
     constexpr uint64_t otherwise = uint64_t{32} << 20;
     uint64_t most = kernel_.workspace_bytes();
-    return std::make_shared<ConvolutionPlans>(device_.gpu(), shape_, adds,
-                                              most ? most : otherwise);
+    uint64_t own = widening_ ? widening_->bytes() : 0;
+    return std::make_shared<ConvolutionPlans>(
+        device_.gpu(), shape_, adds, most > own ? most - own : otherwise);
   }
 
   CudnnDescriptor dataOf(size_t plan, const Binding &binding,
@@ -102,14 +147,17 @@ private:
     std::vector<void *> addresses;
     for (DevicePointer pointer : pointers)
       addresses.push_back(reinterpret_cast<void *>(pointer.value()));
+    DevicePointer workspace =
+        binding.scratchpad + (widening_ ? widening_->bytes() : 0);
     return plans_->bind(plan, tensors, addresses,
-                        reinterpret_cast<void *>(binding.scratchpad.value()));
+                        reinterpret_cast<void *>(workspace.value()));
   }
 
   CudaDevice &device_;
   const fb::Kernel &kernel_;
   ConvolutionShape shape_;
   std::optional<StridedCopy> bias_;
+  std::optional<Widening> widening_;
   std::shared_ptr<const ConvolutionPlans> plans_;
 };
 } // namespace

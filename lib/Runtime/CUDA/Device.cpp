@@ -188,12 +188,23 @@ void CudaDevice::free(DevicePointer block, uint64_t) {
 void CudaDevice::pin(char *host, uint64_t bytes) {
   gpu_.use();
   // Copies are right without it, but slower.
-  (void)driver().cuMemHostRegister(host, bytes, CU_MEMHOSTREGISTER_PORTABLE);
+  if (driver().cuMemHostRegister(host, bytes, CU_MEMHOSTREGISTER_PORTABLE) ==
+      CUDA_SUCCESS)
+    pinned_[host] = bytes;
 }
 
 void CudaDevice::unpin(char *host) {
-  if (driver().cuCtxSetCurrent(gpu_.context) == CUDA_SUCCESS)
+  if (pinned_.erase(host) &&
+      driver().cuCtxSetCurrent(gpu_.context) == CUDA_SUCCESS)
     (void)driver().cuMemHostUnregister(host);
+}
+
+bool CudaDevice::isPinned(const char *host) const {
+  auto after = pinned_.upper_bound(host);
+  if (after == pinned_.begin())
+    return false;
+  auto block = std::prev(after);
+  return static_cast<uint64_t>(host - block->first) < block->second;
 }
 
 std::unique_ptr<Stream> CudaDevice::makeStream(Patience) {

@@ -80,6 +80,8 @@ public:
 
   const Gpu &gpu() const { return gpu_; }
   const DevicePlace &place() const { return place_; }
+  /// True if memory of the host from there on was locked by pin().
+  bool isPinned(const char *host) const;
   bool isCapturing() const { return isCapturing_; }
   /// "device 2 (GPU 0, NVIDIA H200)"
   std::string name() const;
@@ -101,6 +103,7 @@ private:
   DevicePlace place_;
   std::shared_ptr<StreamWatch> watch_;
   std::vector<CudaStream *> streams_;
+  std::map<const char *, uint64_t> pinned_; ///< Bytes, by the first one.
   std::map<const fb::DeviceCode *, std::unique_ptr<Module>> modules_;
   /// Of the capture that begins or has ended, in which all streams take part.
   std::vector<std::unique_ptr<CudaEvent>> forks_;

@@ -7,6 +7,7 @@
 
 #include "CUDA/Fastest.h"
 #include "CUDA/Stream.h"
+#include <algorithm>
 #include <mutex>
 
 using namespace soap;
@@ -23,23 +24,31 @@ static size_t measure(CudaDevice &device, size_t count, uint64_t resultBytes,
   }
   CudaStream stream(device);
   std::vector<int64_t> starts(count), ends(count);
+  std::vector<size_t> taken;
+  std::exception_ptr refusal;
   constexpr int warmups = 2, runs = 5;
   for (size_t i = 0; i != count; ++i) {
     auto run = [&](int times) {
       for (int r = 0; r != times; ++r)
         enqueue(stream, i, result.data());
     };
-    run(warmups);
-    stream.stamp(starts[i]);
-    run(runs);
-    stream.stamp(ends[i]);
+    // A library may propose what it then refuses, of these buffers.
+    try {
+      run(warmups);
+      stream.stamp(starts[i]);
+      run(runs);
+      stream.stamp(ends[i]);
+      taken.push_back(i);
+    } catch (const Error &) {
+      refusal = refusal ? refusal : std::current_exception();
+    }
   }
   stream.synchronize();
-  size_t best = 0;
-  for (size_t i = 1; i != count; ++i)
-    if (ends[i] - starts[i] < ends[best] - starts[best])
-      best = i;
-  return best;
+  if (taken.empty())
+    std::rethrow_exception(refusal);
+  return *std::min_element(taken.begin(), taken.end(), [&](size_t a, size_t b) {
+    return ends[a] - starts[a] < ends[b] - starts[b];
+  });
 }
 
 size_t cuda::fastestProposal(CudaDevice &device, const fb::Kernel &kernel,

@@ -10,10 +10,17 @@
 #include "CUDA/Fastest.h"
 #include "CUDA/MatMulShape.h"
 #include "CUDA/Stream.h"
+#include <algorithm>
+#include <numeric>
 
 using namespace soap;
 using namespace soap::runtime;
 using namespace soap::runtime::cuda;
+
+/// Bytes of an element.
+static int64_t sizeOf(cudaDataType_t type) {
+  return type == CUDA_R_32F ? 4 : 2;
+}
 
 namespace {
 using Description = BlasObject<cublasLtMatmulDesc_t>;
@@ -131,16 +138,24 @@ std::vector<Algorithm> Product::propose(uint64_t workspaceBytes) const {
                 handle, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                 &workspaceBytes, sizeof(workspaceBytes)),
             "to take preferences");
-  // A call of several may begin at any matrix of an operand.
+  // A call of several begins at a matrix of an operand. Where there is one
+  // call, the library takes addresses to be multiples of 256, as blocks are.
   if (shape_.calls.size() > 1) {
-    constexpr uint32_t alignment = 2;
-    for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    auto set = [&](cublasLtMatmulPreferenceAttributes_t which,
+                   int64_t MatMulShape::Call::*offset, cudaDataType_t type) {
+      int64_t alignment = 256;
+      for (const MatMulShape::Call &call : shape_.calls)
+        alignment = std::gcd(alignment, call.*offset * sizeOf(type));
+      auto bytes = static_cast<uint32_t>(alignment);
       checkBlas(blas().cublasLtMatmulPreferenceSetAttribute(
-                    handle, which, &alignment, sizeof(alignment)),
+                    handle, which, &bytes, sizeof(bytes)),
                 "to take preferences");
+    };
+    using Call = MatMulShape::Call;
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &Call::b, types_.factors);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &Call::a, types_.factors);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &Call::y, types_.result);
+    set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &Call::y, types_.result);
   }
   constexpr int most = 8;
   std::vector<Algorithm> proposals(most);
@@ -152,6 +167,12 @@ std::vector<Algorithm> Product::propose(uint64_t workspaceBytes) const {
     return {};
   checkBlas(status, "to propose an algorithm");
   proposals.resize(static_cast<size_t>(count));
+  proposals.erase(std::remove_if(proposals.begin(), proposals.end(),
+                                 [](const Algorithm &proposal) {
+                                   return proposal.state !=
+                                          CUBLAS_STATUS_SUCCESS;
+                                 }),
+                  proposals.end());
   return proposals;
 }
 
@@ -160,9 +181,8 @@ void Product::enqueue(CUstream stream, const Algorithm &algorithm,
                       DevicePointer b, DevicePointer y, DevicePointer workspace,
                       bool adds) const {
   auto at = [](DevicePointer base, int64_t offset, cudaDataType_t type) {
-    int64_t size = type == CUDA_R_32F ? 4 : 2;
-    return reinterpret_cast<void *>(base.value() +
-                                    static_cast<uintptr_t>(offset * size));
+    return reinterpret_cast<void *>(
+        base.value() + static_cast<uintptr_t>(offset * sizeOf(type)));
   };
   void *first = at(b, call.b, types_.factors);
   void *second = at(a, call.a, types_.factors);

@@ -70,7 +70,7 @@ std::string cuda::ncclErrorText(ncclResult_t result) {
   return detail && *detail ? text(name, " (", detail, ')') : name;
 }
 
-static std::optional<ncclDataType_t> typeOf(fb::ElementType element) {
+static std::optional<ncclDataType_t> ncclTypeOf(fb::ElementType element) {
   switch (element) {
   case fb::ElementType::F32:
     return ncclFloat32;
@@ -100,7 +100,7 @@ static std::optional<ncclDataType_t> typeOf(fb::ElementType element) {
 
 std::optional<NcclReduction> cuda::ncclReductionOf(fb::Combine combine,
                                                    fb::ElementType element) {
-  std::optional<ncclDataType_t> type = typeOf(element);
+  std::optional<ncclDataType_t> type = ncclTypeOf(element);
   if (!type)
     return std::nullopt;
   bool isBool = element == fb::ElementType::Bool;

@@ -76,16 +76,40 @@ void CudaStream::copyFromPeer(const Gpu &other, DevicePointer from,
       "a copy from another GPU");
 }
 
+HostCopy *CudaStream::throughLockedMemory(const StridedCopy &box,
+                                          const char *host) {
+  // A device alone in its process waits for none whose thread would have to
+  // enqueue something first.
+  if (device_.place().processDevices < 2 || device_.isCapturing() ||
+      box.bytes() == 0 || device_.isPinned(host))
+    return nullptr;
+  if (usedCopies_ == copies_.size())
+    copies_.push_back(std::make_unique<HostCopy>(gpu()));
+  return copies_[usedCopies_++].get();
+}
+
 void CudaStream::copyFromHost(const StridedCopy &box, const char *from,
                               DevicePointer to) {
-  copyRows(box, CU_MEMORYTYPE_HOST, reinterpret_cast<uintptr_t>(from),
+  const StridedCopy *second = &box;
+  StridedCopy dense;
+  if (HostCopy *copy = throughLockedMemory(box, from)) {
+    dense = copy->prepareFromHost(box, from);
+    call(*copy);
+    second = &dense;
+    from = copy->data();
+  }
+  copyRows(*second, CU_MEMORYTYPE_HOST, reinterpret_cast<uintptr_t>(from),
            CU_MEMORYTYPE_DEVICE, to.value());
 }
 
 void CudaStream::copyToHost(const StridedCopy &box, DevicePointer from,
                             char *to) {
-  copyRows(box, CU_MEMORYTYPE_DEVICE, from.value(), CU_MEMORYTYPE_HOST,
-           reinterpret_cast<uintptr_t>(to));
+  HostCopy *copy = throughLockedMemory(box, to);
+  const StridedCopy first = copy ? copy->prepareToHost(box, to) : box;
+  copyRows(first, CU_MEMORYTYPE_DEVICE, from.value(), CU_MEMORYTYPE_HOST,
+           reinterpret_cast<uintptr_t>(copy ? copy->data() : to));
+  if (copy)
+    call(*copy);
 }
 
 void CudaStream::copyRow(CUmemorytype fromType, uintptr_t from,
@@ -269,6 +293,7 @@ CUresult CudaStream::awaitEnd() {
 void CudaStream::synchronize() {
   gpu().use();
   CUresult result = awaitEnd();
+  usedCopies_ = 0;
   if (result != CUDA_SUCCESS)
     failed("expected the commands of ", device_.name(),
            " to end, got: ", errorText(result),

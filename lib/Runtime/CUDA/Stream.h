@@ -10,6 +10,7 @@
 
 #include "CUDA/Device.h"
 #include "CUDA/HostCalls.h"
+#include "CUDA/HostCopy.h"
 
 namespace soap::runtime::cuda {
 
@@ -49,6 +50,9 @@ public:
 private:
   /// Throws what a call of the driver that enqueues `what` has failed with.
   void check(CUresult result, const char *what) const;
+  /// The next copy of the step through memory that is locked; null where the
+  /// driver copies from and to this memory of the host itself.
+  HostCopy *throughLockedMemory(const StridedCopy &box, const char *host);
   void copyRows(const StridedCopy &box, CUmemorytype fromType, uintptr_t from,
                 CUmemorytype toType, uintptr_t to);
   void copyRow(CUmemorytype fromType, uintptr_t from, CUmemorytype toType,
@@ -60,6 +64,9 @@ private:
   CudaDevice &device_;
   CUstream stream_ = nullptr;
   HostCalls calls_;
+  /// Of the commands since the last synchronize() the first `usedCopies_`.
+  std::vector<std::unique_ptr<HostCopy>> copies_;
+  size_t usedCopies_ = 0;
   /// Times that synchronize() writes, and the events that keep them; events are
   /// used again.
   std::vector<int64_t *> stamps_;

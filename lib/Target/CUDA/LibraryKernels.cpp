@@ -90,14 +90,34 @@ bool CUDATarget::isLibraryKernel(Operation *op) const {
   return rank >= 2 && rank <= 2 + mostBatches;
 }
 
+/// What the libraries may have. For products, cuBLASLt's recommendation for
+/// compute capability 9.0. For tensor cores, cuDNN makes copies of the tensors
+/// of a convolution with their channels last, in multiples of eight; and where
+/// its results are of 16 bits, the runtime widens them from a copy
+/// (CUDA/ConvolutionKernel.cpp).
+static uint64_t workspaceBytes(Operation *op) {
+  constexpr uint64_t base = uint64_t{32} << 20;
+  if (isa<nn::MatMulOp>(op))
+    return base;
+  Type factor = getElementTypeOrSelf(op->getOperand(0));
+  auto bytesOf = [&](Value value) {
+    auto shape = cast<ShapedType>(value.getType()).getShape();
+    uint64_t bytes = factor.getIntOrFloatBitWidth() / 8;
+    for (auto [d, extent] : llvm::enumerate(shape))
+      bytes *= llvm::alignTo(static_cast<uint64_t>(extent), d == 1 ? 8 : 1);
+    return llvm::alignTo(bytes, 256);
+  };
+  uint64_t result = bytesOf(op->getResult(0));
+  bool isWidened = getElementTypeOrSelf(op->getResult(0)) != factor;
+  return base + bytesOf(op->getOperand(0)) + bytesOf(op->getOperand(1)) +
+         result + (isWidened ? result : 0);
+}
+
 LogicalResult CUDATarget::buildLibraryKernel(Operation *op,
                                              fb::KernelT &kernel) const {
   if (!isLibraryKernel(op))
     return op->emitOpError("expected an operation that the library of target ")
            << getName() << " computes; lower it to a native kernel";
-  // cuBLASLt's recommendation for compute capability 9.0; plans of cuDNN that
-  // need more are not taken.
-  constexpr uint64_t mebibyte = 1 << 20;
-  kernel.workspace_bytes = 32 * mebibyte;
+  kernel.workspace_bytes = workspaceBytes(op);
   return buildLibraryTable(op, kernel);
 }

@@ -95,6 +95,10 @@ struct Graph {
   /// `tf32`: factors of f32 are rounded first.
   void run(const std::map<int64_t, void *> &addresses, bool tf32) const;
   std::string describe() const;
+  bool hasTwoTypes() const {
+    const Tensor &result = sum ? *sum : *y;
+    return x->type != w->type || x->type != result.type;
+  }
 
   cudnnBackendDescriptorType_t type;
   float alpha = 1, beta = 0;
@@ -376,6 +380,9 @@ static cudnnStatus_t finish(Descriptor &own) {
     Graph graph(own);
     const char *refused = std::getenv("SOAP_CUDNN_REFUSES");
     if (graph.bias && refused && std::strcmp(refused, "bias") == 0)
+      return CUDNN_STATUS_NOT_SUPPORTED;
+    // cuDNN 9.19 has hardly an engine for 16-bit factors with another result.
+    if (graph.hasTwoTypes())
       return CUDNN_STATUS_NOT_SUPPORTED;
     break;
   }

@@ -22,6 +22,8 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <set>
 
 using namespace soap;
@@ -98,13 +100,50 @@ static Command guardedCommand(int gpu, Command body) {
   };
 }
 
+/// Of calls that enqueue. One that copies from or to memory of the host which
+/// is not locked holds it until it is done, as the driver seems to.
+static std::mutex &enqueuing() {
+  static auto *mutex = new std::mutex;
+  return *mutex;
+}
+
+/// Bytes of locked memory of the host, by the first one.
+static std::map<uintptr_t, size_t> &lockedMemory() {
+  static auto *blocks = new std::map<uintptr_t, size_t>;
+  return *blocks;
+}
+static std::mutex &lockedMemoryMutex() {
+  static auto *mutex = new std::mutex;
+  return *mutex;
+}
+static void setLocked(const void *host, size_t bytes) {
+  std::lock_guard<std::mutex> lock(lockedMemoryMutex());
+  auto first = reinterpret_cast<uintptr_t>(host);
+  if (bytes)
+    lockedMemory()[first] = bytes;
+  else
+    lockedMemory().erase(first);
+}
+static bool isLocked(const void *host) {
+  std::lock_guard<std::mutex> lock(lockedMemoryMutex());
+  auto address = reinterpret_cast<uintptr_t>(host);
+  auto after = lockedMemory().upper_bound(address);
+  if (after == lockedMemory().begin())
+    return false;
+  auto block = std::prev(after);
+  return address - block->first < block->second;
+}
+
 static CUresult enqueue(CUstream stream, const std::string &what,
-                        Command command) {
+                        Command command, const void *host = nullptr) {
   SOAP_BEGIN
+  std::lock_guard<std::mutex> lock(enqueuing());
   if (stream->queue.gpu() != currentContext->gpu)
     return CUDA_ERROR_INVALID_HANDLE;
   log(text("stream ", stream->queue.number(), ": ", what));
   stream->queue.push(guardedCommand(stream->queue.gpu(), std::move(command)));
+  if (host && !stream->queue.isCaptured() && !isLocked(host))
+    return stream->queue.synchronize();
   return CUDA_SUCCESS;
 }
 
@@ -251,10 +290,12 @@ CUresult cuMemFree(CUdeviceptr pointer) {
 CUresult cuMemHostAlloc(void **host, size_t bytes, unsigned) {
   SOAP_BEGIN
   *host = std::calloc(bytes, 1);
+  setLocked(*host, bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeHost(void *host) {
   SOAP_BEGIN
+  setLocked(host, 0);
   std::free(host);
   return CUDA_SUCCESS;
 }
@@ -263,18 +304,28 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *pointer, void *host, unsigned) {
   *pointer = reinterpret_cast<uintptr_t>(host);
   return CUDA_SUCCESS;
 }
-CUresult cuMemHostRegister(void *, size_t, unsigned) { return begin(); }
-CUresult cuMemHostUnregister(void *) { return begin(); }
+CUresult cuMemHostRegister(void *host, size_t bytes, unsigned) {
+  SOAP_BEGIN
+  setLocked(host, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostUnregister(void *host) {
+  SOAP_BEGIN
+  setLocked(host, 0);
+  return CUDA_SUCCESS;
+}
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
                            CUstream stream) {
-  return enqueue(stream, text("copy from the host, ", bytes, " bytes"),
-                 [=] { std::memcpy(range(to, bytes), from, bytes); });
+  return enqueue(
+      stream, text("copy from the host, ", bytes, " bytes"),
+      [=] { std::memcpy(range(to, bytes), from, bytes); }, from);
 }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
                            CUstream stream) {
-  return enqueue(stream, text("copy to the host, ", bytes, " bytes"),
-                 [=] { std::memcpy(to, range(from, bytes), bytes); });
+  return enqueue(
+      stream, text("copy to the host, ", bytes, " bytes"),
+      [=] { std::memcpy(to, range(from, bytes), bytes); }, to);
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
                            CUstream stream) {
@@ -318,7 +369,10 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
                          : range(c.dstDevice + target, c.WidthInBytes);
           std::memcpy(to, from, c.WidthInBytes);
         }
-      });
+      },
+      copy->srcMemoryType == CU_MEMORYTYPE_HOST   ? copy->srcHost
+      : copy->dstMemoryType == CU_MEMORYTYPE_HOST ? copy->dstHost
+                                                  : nullptr);
 }
 
 /// Sets `height` rows of `width` elements, at a distance of `pitch` bytes.

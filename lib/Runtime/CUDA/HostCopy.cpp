@@ -1,0 +1,72 @@
+//===- HostCopy.cpp - Copies of host memory that is not locked ------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CUDA/HostCopy.h"
+
+using namespace soap;
+using namespace soap::runtime;
+using namespace soap::runtime::cuda;
+
+/// The strides of the elements of a box that lie side by side.
+static Shape denseStrides(const StridedCopy &box) {
+  Shape strides(box.extents.size());
+  auto stride = static_cast<int64_t>(box.run);
+  for (size_t d = strides.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= box.extents[d];
+  }
+  return strides;
+}
+
+HostCopy::~HostCopy() {
+  if (data_ && driver().cuCtxSetCurrent(gpu_.context) == CUDA_SUCCESS)
+    driver().cuMemFreeHost(data_);
+}
+
+void HostCopy::need(uint64_t bytes) {
+  if (bytes <= bytes_)
+    return;
+  gpu_.use();
+  if (data_)
+    check(driver().cuMemFreeHost(data_), "to unlock memory of the host");
+  data_ = nullptr;
+  bytes_ = 0;
+  void *block = nullptr;
+  check(driver().cuMemHostAlloc(&block, bytes, CU_MEMHOSTALLOC_PORTABLE),
+        "to lock ", bytes, " bytes of memory of the host");
+  data_ = static_cast<char *>(block);
+  bytes_ = bytes;
+}
+
+StridedCopy HostCopy::prepareToHost(const StridedCopy &box, char *to) {
+  need(box.bytes());
+  StridedCopy first = box;
+  first.toOffset = 0;
+  first.toStrides = denseStrides(box);
+  box_ = box;
+  box_.fromOffset = 0;
+  box_.fromStrides = first.toStrides;
+  from_ = data_;
+  to_ = to;
+  return first;
+}
+
+StridedCopy HostCopy::prepareFromHost(const StridedCopy &box,
+                                      const char *from) {
+  need(box.bytes());
+  StridedCopy second = box;
+  second.fromOffset = 0;
+  second.fromStrides = denseStrides(box);
+  box_ = box;
+  box_.toOffset = 0;
+  box_.toStrides = second.fromStrides;
+  from_ = from;
+  to_ = data_;
+  return second;
+}
+
+void HostCopy::run() { box_.execute(from_, to_); }
