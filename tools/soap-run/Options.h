@@ -25,7 +25,8 @@ struct Options {
   Loading load;
   std::string link;
   TrainingOptions training;
-  bool info = false, listDevices = false, json = false, verify = false;
+  bool info = false, listDevices = false, commands = false, json = false,
+       verify = false;
   bool fit = false;
   TopologyRequest topology;
 };

@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "ModelRun.h"
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <sstream>
 
 using namespace soap::run;
 
@@ -41,13 +43,17 @@ static void flushOutput() {
         std::strerror(errno ? errno : EIO));
 }
 
-int main(int argc, char **argv) {
+static int runCommands();
+
+/// What the words of a command say, but for the program's name.
+static int runCommand(std::vector<std::string> words, bool isOneOfSeveral) {
   Options options;
   CLI::App app("Runs a model that soap-compile made: checks, times, traces.",
                "soap-run");
   declare(app, options);
   try {
-    app.parse(argc, argv);
+    std::reverse(words.begin(), words.end()); // As the parser takes them.
+    app.parse(std::move(words));
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0)
       return app.exit(error);
@@ -56,6 +62,12 @@ int main(int argc, char **argv) {
                       "; soap-run --help lists the options");
   }
   try {
+    if (options.commands) {
+      if (isOneOfSeveral)
+        throw UsageError("expected a command of --commands without "
+                         "--commands, got: one with it");
+      return runCommands();
+    }
     if (options.listDevices) {
       if (options.load.isRoot())
         std::cout << soap_list_devices() << "\n";
@@ -90,4 +102,25 @@ int main(int argc, char **argv) {
   } catch (const std::exception &error) {
     return report(options, 1, error.what());
   }
+}
+
+/// Commands of the standard input, which all have a line; their words are apart
+/// by tabs. After the output of each comes a line with its exit status.
+static int runCommands() {
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::vector<std::string> words;
+    std::istringstream text(line);
+    for (std::string word; std::getline(text, word, '\t');)
+      words.push_back(word);
+    int code = runCommand(std::move(words), /*isOneOfSeveral=*/true);
+    std::cerr.flush();
+    std::cout << "soap-run: exit status " << code << '\n';
+    flushOutput();
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  return runCommand({argv + 1, argv + argc}, /*isOneOfSeveral=*/false);
 }
