@@ -124,6 +124,7 @@ def main():
         minutes = MINUTES[kind] if arguments.minutes is None else arguments.minutes
         jobs = max(1, arguments.jobs) if kind == "check" else 1
         in_time = run_items(items, results, 60 * minutes, jobs)
+        machine.end()
         is_well = summarize(items, results)
         if kind == "figures":
             print_figures(manifest, results)

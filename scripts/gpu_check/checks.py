@@ -21,12 +21,16 @@ UNIT_TESTS = {
 }
 
 
+def run_words(machine, item, *options):
+    """The words for soap-run to run the model of an item on its inputs."""
+    return [machine.program(item["model"]), "--json",
+            *(f"--input={name}={source(machine, value)}"
+              for name, value in item["inputs"].items()), *options]
+
+
 def soap_run(machine, item, *options):
-    """A command that runs the model of an item on its inputs."""
-    command = [machine.program("bin/soap-run"), machine.program(item["model"]), "--json"]
-    command += [f"--input={name}={source(machine, value)}"
-                for name, value in item["inputs"].items()]
-    return command + list(options)
+    """A command of its own that does so."""
+    return [machine.program("bin/soap-run"), *run_words(machine, item, *options)]
 
 
 def source(machine, value):
@@ -49,9 +53,9 @@ def largest_error(output):
 
 def equals_cpu(machine, item, *options):
     """The outputs of a model are those that the CPU computed."""
-    command = soap_run(machine, item, f"--devices-per-gpu={SHARE}", *options,
-                       *expected(machine, item))
-    return largest_error(run([command], [machine.environment], TIMEOUT))
+    words = run_words(machine, item, f"--devices-per-gpu={SHARE}", *options,
+                      *expected(machine, item))
+    return largest_error(machine.soap_run(words, TIMEOUT))
 
 
 def equals_one_device(machine, item):
@@ -69,8 +73,8 @@ def over_nccl(machine, item):
     """The same in a process per device, all on one GPU. NCCL tells hosts apart by
     NCCL_HOSTID and would refuse two ranks on one GPU of one host."""
     command = soap_run(machine, item, "--gpu-transport=nccl", *expected(machine, item))
-    info = run([soap_run(machine, item, f"--devices-per-gpu={SHARE}", "--info")],
-               [machine.environment], TIMEOUT)
+    info = machine.soap_run(run_words(machine, item, f"--devices-per-gpu={SHARE}",
+                                      "--info"), TIMEOUT)
     # A strategy may leave devices without work, which are not in the model.
     devices = len(json.loads(info[info.index("{"):])["devices"])
     port = str(free_port())

@@ -10,11 +10,12 @@ import subprocess
 import sys
 import threading
 
-from checks import soap_run
-from runner import Failed, Skipped, print_table, run
+from checks import run_words
+from runner import Failed, Skipped, print_table
 
 TIMEOUT = 300
 ITERATIONS, WARMUP = 50, 10
+SLOWEST = 40  # Operations whose times are kept.
 
 
 def report_of(output):
@@ -23,10 +24,9 @@ def report_of(output):
 
 def step_time(machine, item):
     """Median step, its simulated time, planned and measured memory."""
-    command = soap_run(machine, item, f"--iterations={ITERATIONS}", f"--warmup={WARMUP}")
-    step = report_of(run([command], [machine.environment], TIMEOUT))["step"]
-    info = report_of(run([soap_run(machine, item, "--info")], [machine.environment],
-                         TIMEOUT))
+    words = run_words(machine, item, f"--iterations={ITERATIONS}", f"--warmup={WARMUP}")
+    step = report_of(machine.soap_run(words, TIMEOUT))["step"]
+    info = report_of(machine.soap_run(run_words(machine, item, "--info"), TIMEOUT))
     device = info["devices"][0]
     return {"ms": step["median_ns"] / 1e6, "iterations": step["iterations"],
             "simulated_ms": info["simulated_ns"] / 1e6,
@@ -38,8 +38,7 @@ def kernel_times(machine, item):
     """Of traced steps, which are not captured: the share in kernels, and how far
     simulated times of operations are off: the mean of |simulated / measured - 1|,
     weighed by the measured time."""
-    rows = report_of(run([soap_run(machine, item, "--fit")], [machine.environment],
-                         TIMEOUT))["fit"]
+    rows = report_of(machine.soap_run(run_words(machine, item, "--fit"), TIMEOUT))["fit"]
     nodes = [row for row in rows if row["node"] and row["measured_ns"]]
     step = sum(row["measured_ns"] for row in rows
                if not row["node"] and row["name"] == "step")
@@ -47,7 +46,11 @@ def kernel_times(machine, item):
     if not busy or not step:
         raise Failed("the traced steps have no kernels")
     wrong = sum(abs(row["simulated_ns"] - row["measured_ns"]) for row in nodes)
-    return {"share_in_kernels": busy / step, "simulation_error": wrong / busy}
+    slowest = sorted(nodes, key=lambda row: -row["measured_ns"])[:SLOWEST]
+    return {"share_in_kernels": busy / step, "simulation_error": wrong / busy,
+            "step_ms": step / 1e6,
+            "slowest": [[row["name"], row["measured_ns"], row["simulated_ns"]]
+                        for row in slowest]}
 
 
 class Torch:

@@ -7,6 +7,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
+
+from runner import Commands
 
 # What the backend loads, by the names that NVIDIA's Python packages have for them.
 LIBRARIES = ("libcublasLt.so.*", "libcudnn.so.*", "libnccl.so.*")
@@ -34,10 +37,25 @@ class Machine:
         self.root = pathlib.Path(root)
         own = os.environ.get("LD_LIBRARY_PATH", "")
         folders = [str(self.root / "lib"), *([own] if own else []), *library_folders()]
+        self.own, self.all_commands = threading.local(), []
         self.environment = {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(folders)}
 
     def program(self, name):
         return str(self.root / name)
+
+    def soap_run(self, words, timeout):
+        """What soap-run printed, in a process of this thread. Raises Failed."""
+        commands = getattr(self.own, "commands", None)
+        if commands is None:
+            commands = Commands(self.program("bin/soap-run"), self.environment)
+            self.own.commands = commands
+            self.all_commands.append(commands)
+        return commands.run(words, timeout)
+
+    def end(self):
+        """Ends the processes of all threads."""
+        for commands in self.all_commands:
+            commands.end()
 
     def find(self, tool):
         """A tool of CUDA's toolkit, or nothing."""

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import threading
 import time
 
 
@@ -66,6 +67,59 @@ def run(commands, environments, timeout):
             raise Failed(f"status {process.returncode}: " + last_line(output, "no output"),
                          "".join(outputs))
     return outputs[0]
+
+
+class Commands:
+    """A soap-run that runs one command after the other. On a GPU, a process takes
+    seconds to start, and all that start at a time wait for each other."""
+
+    END = "soap-run: exit status "
+
+    def __init__(self, program, environment):
+        self.program, self.environment = program, environment
+        self.process = None
+
+    def begin(self):
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen(
+                [self.program, "--commands"], env=self.environment, text=True,
+                errors="replace", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, start_new_session=True)
+
+    def end(self):
+        if self.process is not None and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def read(self):
+        """What a command printed, and its exit status; none if the process ended."""
+        output = []
+        for line in self.process.stdout:
+            if line.startswith(self.END):
+                return "".join(output), int(line[len(self.END):])
+            output.append(line)
+        return "".join(output), None
+
+    def run(self, words, timeout):
+        """What the command printed. Raises Failed unless it ends with 0."""
+        self.begin()
+        timed_out = threading.Event()
+        timer = threading.Timer(timeout, lambda: (timed_out.set(), self.end()))
+        timer.start()
+        try:
+            print(*words, sep="\t", file=self.process.stdin, flush=True)
+            output, status = self.read()
+        except BrokenPipeError:
+            output, status = "", None
+        finally:
+            timer.cancel()
+        if status == 0:
+            return output
+        self.end()  # A GPU that failed fails all that this process does.
+        if timed_out.is_set():
+            raise Failed(f"no end after {timeout} s", output)
+        status = self.process.returncode if status is None else status
+        raise Failed(f"status {status}: " + last_line(output, "no output"), output)
 
 
 class Results:
