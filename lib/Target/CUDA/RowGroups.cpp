@@ -241,8 +241,13 @@ void GroupFinder::chooseThreads() {
   int64_t each = group_.rows * group_.mostElements >= manyElements ? few : 1;
   int64_t most = threadsPerBlock;
   // Threads that follow one another read rows that do: each its own, or 32 of
-  // them, or a sector of memory, 8, where there are not many.
-  if (group_.alongRows && group_.rows >= allRows && group_.mostElements <= 64)
+  // them, or a sector of memory, 8, where there are not many. Windows of pools,
+  // of which no buffer holds one as a row, lie so, too: neighbours overlap.
+  bool areWindows = llvm::none_of(layouts_, [](const auto &entry) {
+    return entry.second.elementsPerRow() > 1;
+  });
+  if ((group_.alongRows || areWindows) && group_.rows >= allRows &&
+      group_.mostElements <= 64)
     most = 1;
   else if (group_.alongRows)
     most /= group_.rows >= manyRows ? warp : sector;

@@ -47,6 +47,18 @@ func.func @along(%x: tensor<2x21x10x10xf32>, %y: tensor<1x4x128x128xf32>) {
 
 // -----
 
+// Tests that each thread takes a window of a pool of its own, without a barrier.
+// CHECK: entry = "soap_native_0_avg_pool_[[LAST:[0-9]]]"}]
+// CHECK: func.func @soap_native_0_avg_pool_[[LAST]]
+// CHECK-NOT: gpu.barrier
+// CHECK: return
+func.func @pool(%x: tensor<2x64x16x16xf32>) {
+  %0 = nn.avg_pool %x {nn.name = "a", kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_lo = array<i64: 1, 1>, pads_hi = array<i64: 1, 1>, counted_lo = array<i64: 0, 0>, counted_hi = array<i64: 0, 0>} : (tensor<2x64x16x16xf32>) -> tensor<2x64x16x16xf32>
+  return
+}
+
+// -----
+
 // Tests that a row too long for shared memory is read again: what threads write
 // for each other may have other names then.
 // CHECK: {launches = [{blocks = 2 : i64,{{[^]]*}}], name = "soap_native_0_softmax", scratch = 0 : i64}
