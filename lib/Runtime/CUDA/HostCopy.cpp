@@ -23,22 +23,23 @@ static Shape denseStrides(const StridedCopy &box) {
 }
 
 HostCopy::~HostCopy() {
-  if (data_ && driver().cuCtxSetCurrent(gpu_.context) == CUDA_SUCCESS)
-    driver().cuMemFreeHost(data_);
+  if (driver().cuCtxSetCurrent(gpu_.context) != CUDA_SUCCESS)
+    return;
+  for (char *block : blocks_)
+    driver().cuMemFreeHost(block);
 }
 
 void HostCopy::need(uint64_t bytes) {
   if (bytes <= bytes_)
     return;
+  // A smaller block stays until the end: freeing it would wait for all that
+  // other devices have enqueued.
   gpu_.use();
-  if (data_)
-    check(driver().cuMemFreeHost(data_), "to unlock memory of the host");
-  data_ = nullptr;
-  bytes_ = 0;
   void *block = nullptr;
   check(driver().cuMemHostAlloc(&block, bytes, CU_MEMHOSTALLOC_PORTABLE),
         "to lock ", bytes, " bytes of memory of the host");
   data_ = static_cast<char *>(block);
+  blocks_.push_back(data_);
   bytes_ = bytes;
 }
 

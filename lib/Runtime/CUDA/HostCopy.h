@@ -40,6 +40,7 @@ private:
   void need(uint64_t bytes);
 
   const Gpu &gpu_;
+  std::vector<char *> blocks_; ///< All that were locked, the last one in use.
   char *data_ = nullptr;
   uint64_t bytes_ = 0;
   StridedCopy box_;
