@@ -12,8 +12,11 @@
 # options. Exit status: 0 all is well, 1 something failed, 2 wrong usage, 3 no GPU that can be
 # used, 4 the time was up before the end. docs/CUDA.md says what is checked.
 #
-# Needs Python 3.9 or newer (PYTHON names another one than python3).
+# Needs Python 3.9 or newer: PYTHON names one; else it is that of scripts/setup.sh, which
+# --pack needs, where there is one, and python3 where there is none.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export PYTHONDONTWRITEBYTECODE=1
-exec "${PYTHON:-python3}" "$here/gpu_check" "$@"
+own="$here/../build/venv/bin/python"
+[ -x "$own" ] || own=python3
+exec "${PYTHON:-$own}" "$here/gpu_check" "$@"
