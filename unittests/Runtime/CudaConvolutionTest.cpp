@@ -8,6 +8,8 @@
 #include "Backend/Backend.h"
 #include "Error.h"
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -26,7 +28,28 @@ struct Case {
   std::vector<int64_t> strides, dilations, pads;
   bool hasBias = false;
   bool tf32 = false;
+  fb::ElementType factors = fb::ElementType::F32;
 };
+
+/// Whole numbers of few bits as floats of a type, which they are in all.
+std::vector<char> encoded(const std::vector<float> &values,
+                          fb::ElementType type) {
+  std::vector<char> bytes(values.size() * elementSize(type));
+  for (size_t i = 0; i != values.size(); ++i) {
+    if (type == fb::ElementType::F32) {
+      std::memcpy(&bytes[4 * i], &values[i], 4);
+    } else if (type == fb::ElementType::BF16) {
+      uint32_t bits;
+      std::memcpy(&bits, &values[i], 4);
+      auto high = static_cast<uint16_t>(bits >> 16);
+      std::memcpy(&bytes[2 * i], &high, 2);
+    } else {
+      auto half = static_cast<_Float16>(values[i]);
+      std::memcpy(&bytes[2 * i], &half, 2);
+    }
+  }
+  return bytes;
+}
 
 /// Calls visit(index in y, in x, in w) for every product, by definition.
 template <typename Visit>
@@ -74,18 +97,21 @@ protected:
       value = static_cast<float>(static_cast<int>(random_() % 9) - 4);
     return result;
   }
-  DeviceBlock upload(const Floats &contents) {
-    DeviceBlock block(*device_, contents.size() * 4);
-    StridedCopy all = StridedCopy::dense(contents.size() * 4);
-    stream_->copyFromHost(all, reinterpret_cast<const char *>(contents.data()),
+  DeviceBlock upload(const Floats &contents,
+                     fb::ElementType type = fb::ElementType::F32) {
+    std::vector<char> bytes = encoded(contents, type);
+    DeviceBlock block(*device_, bytes.size());
+    stream_->copyFromHost(StridedCopy::dense(bytes.size()), bytes.data(),
                           block.data());
     stream_->synchronize();
     return block;
   }
 
-  /// What the backend computes of operands of these shapes.
+  /// What the backend computes of operands of these shapes; the first two are
+  /// of type `factors`, all others of f32.
   Floats run(fb::KernelT row, const std::vector<Shape> &shapes,
-             const std::vector<Floats> &operands, const Shape &result);
+             const std::vector<Floats> &operands, const Shape &result,
+             fb::ElementType factors = fb::ElementType::F32);
   void check(const Case &c, Of of);
 
   const Backend *backend_ = nullptr;
@@ -98,7 +124,8 @@ protected:
 
 CudaConvolution::Floats
 CudaConvolution::run(fb::KernelT row, const std::vector<Shape> &shapes,
-                     const std::vector<Floats> &operands, const Shape &result) {
+                     const std::vector<Floats> &operands, const Shape &result,
+                     fb::ElementType factors) {
   row.key = "convolution " + std::to_string(kernels_++);
   row.workspace_bytes = 1 << 20;
   auto add = [](auto &list, const Shape &shape) {
@@ -108,6 +135,8 @@ CudaConvolution::run(fb::KernelT row, const std::vector<Shape> &shapes,
   for (const Shape &shape : shapes)
     add(row.operands, shape);
   add(row.results, result);
+  for (size_t i = 0; i != 2; ++i)
+    row.operands[i]->element = factors;
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(fb::Kernel::Pack(builder, &row));
   auto kernel = device_->makeKernel(
@@ -120,7 +149,8 @@ CudaConvolution::run(fb::KernelT row, const std::vector<Shape> &shapes,
   Binding binding;
   std::vector<DeviceBlock> blocks;
   for (const Floats &operand : operands)
-    blocks.push_back(upload(operand));
+    blocks.push_back(
+        upload(operand, blocks.size() < 2 ? factors : fb::ElementType::F32));
   for (const DeviceBlock &block : blocks)
     binding.operands.push_back(block.data());
   Floats values(static_cast<size_t>(elementCount(result)), 77);
@@ -166,7 +196,7 @@ void CudaConvolution::check(const Case &c, Of of) {
       shapes.push_back({c.w[0]});
       operands.push_back(bias);
     }
-    got = run(std::move(row), shapes, operands, c.y);
+    got = run(std::move(row), shapes, operands, c.y, c.factors);
   } else {
     auto op = window(fb::ConvBackwardT());
     op.of_filter = of == Of::Filter;
@@ -178,13 +208,16 @@ void CudaConvolution::check(const Case &c, Of of) {
       else
         expected[xAt] += w[wAt] * y[yAt];
     });
-    got = of == Of::Filter ? run(std::move(row), {c.x, c.y}, {x, y}, c.w)
-                           : run(std::move(row), {c.y, c.w}, {y, w}, c.x);
+    got = of == Of::Filter
+              ? run(std::move(row), {c.x, c.y}, {x, y}, c.w, c.factors)
+              : run(std::move(row), {c.y, c.w}, {y, w}, c.x, c.factors);
   }
   ASSERT_EQ(got.size(), expected.size());
-  // Whole numbers; algorithms that transform tiles (Winograd, FFT) round.
+  // Whole numbers; algorithms that transform tiles (Winograd, FFT) round, as do
+  // results of bf16 from 256 on.
+  float bits = c.factors == fb::ElementType::BF16 ? 256 : 1e6;
   for (size_t i = 0; i != got.size(); ++i)
-    ASSERT_NEAR(got[i], expected[i], 1e-3) << i;
+    ASSERT_NEAR(got[i], expected[i], 1e-3 + std::abs(expected[i]) / bits) << i;
 }
 
 TEST_F(CudaConvolution, ResultsAndGradients) {
@@ -235,6 +268,21 @@ TEST_F(CudaConvolution, FactorsThatMayBeRounded) {
   for (Of of : {Of::Result, Of::Data, Of::Filter})
     check(c, of);
   unsetenv("SOAP_CUDNN_REFUSES");
+}
+
+// Results of 16 bits are widened, four at a time where planes have such sizes.
+TEST_F(CudaConvolution, FactorsOf16Bits) {
+  Case odd{{2, 3, 5, 5}, {4, 3, 3, 3}, {2, 4, 5, 5}, {1, 1}, {1, 1}, {1, 1}};
+  Case even{{1, 4, 6, 6}, {6, 2, 3, 3}, {1, 6, 6, 6}, {1, 1}, {1, 1}, {1, 1}};
+  Case line{{2, 3, 7}, {2, 3, 3}, {2, 2, 4}, {2}, {1}, {1}};
+  for (Case c : {odd, even, line})
+    for (auto type : {fb::ElementType::BF16, fb::ElementType::F16})
+      for (bool hasBias : {false, true})
+        for (Of of : {Of::Result, Of::Data, Of::Filter}) {
+          c.factors = type;
+          c.hasBias = hasBias;
+          check(c, of);
+        }
 }
 
 TEST_F(CudaConvolution, WhatTheLibraryLacksIsRefused) {
