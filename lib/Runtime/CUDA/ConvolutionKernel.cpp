@@ -11,6 +11,7 @@
 #include "CUDA/MatMulShape.h"
 #include "CUDA/Stream.h"
 #include "CUDA/WidenKernel.h"
+#include <algorithm>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -27,8 +28,8 @@ struct Widening {
   WidenKernel::Work work;
   bool hasBias;
 
-  uint64_t bytes() const { return aligned(2 * work.count); }
-  static uint64_t aligned(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+  /// Of the scratch memory; what follows lies at a multiple of 256.
+  uint64_t bytes() const { return (2 * work.count + 255) / 256 * 256; }
 };
 
 class BoundConvolution final : public BoundKernel {
@@ -104,23 +105,30 @@ public:
 private:
   /// The library's result is of the factors' type.
   void widen(bool hasBias) {
-    const Shape &y = toVector(kernel_.results()->Get(0)->shape());
+    Shape y = toVector(kernel_.results()->Get(0)->shape());
     auto plane =
         static_cast<uint64_t>(elementCount(Shape(y.begin() + 2, y.end())));
     widening_ = Widening{shape_.factors,
                          {static_cast<uint64_t>(elementCount(y)), plane,
                           static_cast<uint64_t>(y[1])},
                          hasBias};
+    if (widening_->work.count > WidenKernel::kMost)
+      invalid("expected a convolution of 16-bit factors with a result of at "
+              "most ",
+              WidenKernel::kMost, " elements, got: ", widening_->work.count,
+              " (key '", kernel_.key()->str(),
+              "'); use more devices or a smaller batch");
     shape_.result = shape_.factors;
     plans_ = propose(Adds::Nothing);
   }
 
   std::shared_ptr<const ConvolutionPlans> propose(Adds adds) const {
     constexpr uint64_t otherwise = uint64_t{32} << 20;
-    uint64_t most = kernel_.workspace_bytes();
-    uint64_t own = widening_ ? widening_->bytes() : 0;
-    return std::make_shared<ConvolutionPlans>(
-        device_.gpu(), shape_, adds, most > own ? most - own : otherwise);
+    uint64_t most = otherwise;
+    if (uint64_t planned = kernel_.workspace_bytes())
+      most = planned - std::min(planned, widening_ ? widening_->bytes() : 0);
+    return std::make_shared<ConvolutionPlans>(device_.gpu(), shape_, adds,
+                                              most);
   }
 
   CudnnDescriptor dataOf(size_t plan, const Binding &binding,

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDA/CopyKernel.h"
+#include "CUDA/Grid.h"
 #include "CUDA/Stream.h"
-#include <algorithm>
 #include <mutex>
 
 using namespace soap;
@@ -43,8 +43,8 @@ static std::string entryText(unsigned logWidth) {
       "(.param .align 8 .b8 arguments[", sizeof(Arguments), "])\n", R"({
   .reg .pred %done, %last;
   .reg .b16 %rs;
-  .reg .b32 %i, %step, %count, %run, %rank, %rest, %index, %extent, %q, %value;
-  .reg .b32 %block, %threads, %thread, %blocks, %d;
+  .reg .b32 %i, %count, %run, %rank, %rest, %index, %extent, %q, %value;
+  .reg .b32 %d;
   .reg .b64 %from, %to, %source, %target, %long, %high, %wide, %stride;
   ld.param.u64 %from, [arguments];
   ld.param.u64 %to, [arguments+8];
@@ -53,12 +53,8 @@ static std::string entryText(unsigned logWidth) {
   ld.param.u32 %rank, [arguments+24];
   cvta.to.global.u64 %from, %from;
   cvta.to.global.u64 %to, %to;
-  mov.u32 %block, %ctaid.x;
-  mov.u32 %threads, %ntid.x;
-  mov.u32 %thread, %tid.x;
-  mov.u32 %blocks, %nctaid.x;
-  mad.lo.u32 %i, %block, %threads, %thread;
-  mul.lo.u32 %step, %blocks, %threads;
+)",
+      gridText, R"(  mov.u32 %i, %number;
 $element:
   setp.ge.u32 %done, %i, %count;
   @%done bra $end;
@@ -91,7 +87,7 @@ $element:
   text += runtime::text("$move:\n  ld.global.", loads[logWidth],
                         "[%source];\n  st.global.", types[logWidth],
                         " [%target]", stores[logWidth], R"(;
-  add.u32 %q, %i, %step;
+  add.u32 %q, %i, %all;
   setp.lt.u32 %last, %q, %i;
   mov.u32 %i, %q;
   @%last bra $end;
@@ -167,11 +163,7 @@ void CopyKernel::launch(CudaStream &stream, const StridedCopy &box,
     dim.fromStride = box.fromStrides[d];
     dim.toStride = box.toStrides[d];
   }
-  constexpr unsigned threads = 256;
-  uint64_t blocks = (elements + threads - 1) / threads;
-  auto few = static_cast<uint64_t>(stream.gpu().processors) * 32;
   void *parameters[] = {&arguments};
-  stream.launch(functions_[logWidth],
-                static_cast<unsigned>(std::min(blocks, few)), threads,
-                parameters);
+  stream.launch(functions_[logWidth], blocksFor(stream.gpu(), elements),
+                kGridThreads, parameters);
 }

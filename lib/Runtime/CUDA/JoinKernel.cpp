@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDA/JoinKernel.h"
+#include "CUDA/Grid.h"
 #include "CUDA/Stream.h"
-#include <algorithm>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -151,21 +151,16 @@ std::string cuda::joinKernelText(fb::Combine combine, fb::ElementType element) {
       ".visible .entry soap_join(.param .align 8 .b8 arguments[",
       sizeof(Arguments), "])\n{\n", R"(  .reg .pred %done, %takes, %isNan;
   .reg .b16 %half;
-  .reg .b32 %bits, %block, %threads, %thread, %blocks, %sources, %stride;
+  .reg .b32 %bits, %sources;
   .reg .b64 %i, %step, %count, %offset, %base, %place;
 )",
       "  .reg .", storage->width, " %sum, %x;\n",
       R"(  ld.param.u64 %count, [arguments];
   ld.param.u32 %sources, [arguments+)",
       offsetof(Arguments, sourceCount), R"(];
-  mov.u32 %block, %ctaid.x;
-  mov.u32 %threads, %ntid.x;
-  mov.u32 %thread, %tid.x;
-  mov.u32 %blocks, %nctaid.x;
-  mad.lo.u32 %thread, %block, %threads, %thread;
-  cvt.u64.u32 %i, %thread;
-  mul.lo.u32 %stride, %blocks, %threads;
-  cvt.u64.u32 %step, %stride;
+)",
+      gridText, R"(  cvt.u64.u32 %i, %number;
+  cvt.u64.u32 %step, %all;
 $element:
   setp.ge.u64 %done, %i, %count;
   @%done bra $end;
@@ -228,10 +223,7 @@ void JoinKernel::launch(CudaStream &stream,
   arguments.sourceCount = static_cast<uint32_t>(sources.size());
   for (size_t s = 0; s != sources.size(); ++s)
     arguments.sources[s] = sources[s].value();
-  constexpr unsigned threads = 256;
-  uint64_t blocks = (arguments.count + threads - 1) / threads;
-  auto few = static_cast<uint64_t>(stream.gpu().processors) * 32;
   void *parameters[] = {&arguments};
-  stream.launch(function_, static_cast<unsigned>(std::min(blocks, few)),
-                threads, parameters);
+  stream.launch(function_, blocksFor(stream.gpu(), arguments.count),
+                kGridThreads, parameters);
 }

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDA/CudaKernels.h"
+#include "CUDA/Grid.h"
 #include "CUDA/Stream.h"
-#include <algorithm>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -73,10 +73,7 @@ unsigned NativeKernel::blocksOf(const fb::DeviceLaunch &launch,
     uint64_t items = launch.items_per_block();
     blocks = count / items + (count % items != 0);
   }
-  // Blocks share the work whatever their number; this many keep a GPU busy.
-  constexpr uint64_t perProcessor = 32;
-  auto most = perProcessor * static_cast<uint64_t>(device_.gpu().processors);
-  return static_cast<unsigned>(std::clamp<uint64_t>(blocks, 1, most));
+  return blocksWithin(device_.gpu(), blocks);
 }
 
 std::unique_ptr<BoundKernel> NativeKernel::bind(const Binding &binding) {

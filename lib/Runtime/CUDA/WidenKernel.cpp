@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDA/WidenKernel.h"
+#include "CUDA/Grid.h"
 #include "CUDA/Stream.h"
-#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -46,8 +46,7 @@ static std::string entryText(fb::ElementType element, unsigned width) {
   .reg .pred %done, %isBare;
   .reg .b16 %h0, %h1, %h2, %h3;
   .reg .f32 %f0, %f1, %f2, %f3, %b;
-  .reg .b32 %i, %step, %groups, %plane, %channels, %q, %bits;
-  .reg .b32 %block, %threads, %thread, %blocks;
+  .reg .b32 %i, %groups, %plane, %channels, %q, %bits;
   .reg .b64 %from, %to, %bias, %place, %offset;
   ld.param.u64 %from, [arguments];
   ld.param.u64 %to, [arguments+8];
@@ -59,12 +58,8 @@ static std::string entryText(fb::ElementType element, unsigned width) {
   cvta.to.global.u64 %from, %from;
   cvta.to.global.u64 %to, %to;
   cvta.to.global.u64 %bias, %bias;
-  mov.u32 %block, %ctaid.x;
-  mov.u32 %threads, %ntid.x;
-  mov.u32 %thread, %tid.x;
-  mov.u32 %blocks, %nctaid.x;
-  mad.lo.u32 %i, %block, %threads, %thread;
-  mul.lo.u32 %step, %blocks, %threads;
+)",
+           gridText, R"(  mov.u32 %i, %number;
 $group:
   setp.ge.u32 %done, %i, %groups;
   @%done bra $end;
@@ -89,7 +84,7 @@ $group:
   return result + text("$store:\n  mul.wide.u32 %offset, %i, ", 4 * width,
                        ";\n  add.u64 %place, %to, %offset;\n  st.global",
                        vector, ".f32 [%place], ", registers("%f", width),
-                       ";\n  add.u32 %i, %i, %step;\n  bra $group;\n"
+                       ";\n  add.u32 %i, %i, %all;\n  bra $group;\n"
                        "$end:\n  ret;\n}\n");
 }
 
@@ -120,12 +115,6 @@ void WidenKernel::launch(CudaStream &stream, const Work &work,
                          DevicePointer to) const {
   if (work.count == 0)
     return;
-  // Indices and the distance of two of a thread are of 32 bits.
-  constexpr uint64_t most = uint64_t{1} << 31;
-  if (work.count > most)
-    failed("expected a convolution of 16-bit factors with at most ", most,
-           " elements, got: ", work.count,
-           "; use more devices or a smaller batch");
   unsigned width = work.plane % 4 == 0 ? 4 : 1;
   Arguments arguments = {};
   arguments.from = from.value();
@@ -134,10 +123,8 @@ void WidenKernel::launch(CudaStream &stream, const Work &work,
   arguments.groups = static_cast<uint32_t>(work.count / width);
   arguments.plane = static_cast<uint32_t>(work.plane / width);
   arguments.channels = static_cast<uint32_t>(work.channels);
-  constexpr unsigned threads = 256;
-  uint32_t blocks = (arguments.groups + threads - 1) / threads;
-  auto few = static_cast<uint32_t>(stream.gpu().processors) * 32;
   void *parameters[] = {&arguments};
-  stream.launch(width == 4 ? four_ : one_, std::min(blocks, few), threads,
+  stream.launch(width == 4 ? four_ : one_,
+                blocksFor(stream.gpu(), arguments.groups), kGridThreads,
                 parameters);
 }

@@ -22,6 +22,9 @@ public:
     uint64_t channels; ///< Elements of the bias.
   };
 
+  /// Elements that one launch widens: indices are of 32 bits.
+  static constexpr uint64_t kMost = uint64_t{1} << 31;
+
   /// The kernel of a GPU, for `element`: F16 or BF16.
   static const WidenKernel &of(const Gpu &gpu, fb::ElementType element);
   WidenKernel(const Gpu &gpu, fb::ElementType element);
