@@ -11,15 +11,16 @@ using namespace soap;
 using namespace soap::runtime;
 using namespace soap::runtime::cuda;
 
-/// The strides of the elements of a box that lie side by side.
-static Shape denseStrides(const StridedCopy &box) {
-  Shape strides(box.extents.size());
+/// The two halves of a copy by way of memory where its bytes are dense.
+static std::pair<StridedCopy, StridedCopy> halves(const StridedCopy &box) {
+  StridedCopy first = box, second = box;
+  first.toOffset = second.fromOffset = 0;
   auto stride = static_cast<int64_t>(box.run);
-  for (size_t d = strides.size(); d-- > 0;) {
-    strides[d] = stride;
+  for (size_t d = box.extents.size(); d-- > 0;) {
+    first.toStrides[d] = second.fromStrides[d] = stride;
     stride *= box.extents[d];
   }
-  return strides;
+  return {first, second};
 }
 
 HostCopy::~HostCopy() {
@@ -45,28 +46,20 @@ void HostCopy::need(uint64_t bytes) {
 
 StridedCopy HostCopy::prepareToHost(const StridedCopy &box, char *to) {
   need(box.bytes());
-  StridedCopy first = box;
-  first.toOffset = 0;
-  first.toStrides = denseStrides(box);
-  box_ = box;
-  box_.fromOffset = 0;
-  box_.fromStrides = first.toStrides;
   from_ = data_;
   to_ = to;
+  auto [first, second] = halves(box);
+  box_ = second;
   return first;
 }
 
 StridedCopy HostCopy::prepareFromHost(const StridedCopy &box,
                                       const char *from) {
   need(box.bytes());
-  StridedCopy second = box;
-  second.fromOffset = 0;
-  second.fromStrides = denseStrides(box);
-  box_ = box;
-  box_.toOffset = 0;
-  box_.toStrides = second.fromStrides;
   from_ = from;
   to_ = data_;
+  auto [first, second] = halves(box);
+  box_ = first;
   return second;
 }
 
