@@ -17,12 +17,12 @@
 
 #include "Emulated/Memory.h"
 #include "Error.h"
+#include "LockedMemory.h"
 #include "Ptx.h"
 #include "Queue.h"
 #include <chrono>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <mutex>
 #include <set>
 
@@ -107,33 +107,6 @@ static std::mutex &enqueuing() {
   return *mutex;
 }
 
-/// Bytes of locked memory of the host, by the first one.
-static std::map<uintptr_t, size_t> &lockedMemory() {
-  static auto *blocks = new std::map<uintptr_t, size_t>;
-  return *blocks;
-}
-static std::mutex &lockedMemoryMutex() {
-  static auto *mutex = new std::mutex;
-  return *mutex;
-}
-static void setLocked(const void *host, size_t bytes) {
-  std::lock_guard<std::mutex> lock(lockedMemoryMutex());
-  auto first = reinterpret_cast<uintptr_t>(host);
-  if (bytes)
-    lockedMemory()[first] = bytes;
-  else
-    lockedMemory().erase(first);
-}
-static bool isLocked(const void *host) {
-  std::lock_guard<std::mutex> lock(lockedMemoryMutex());
-  auto address = reinterpret_cast<uintptr_t>(host);
-  auto after = lockedMemory().upper_bound(address);
-  if (after == lockedMemory().begin())
-    return false;
-  auto block = std::prev(after);
-  return address - block->first < block->second;
-}
-
 static CUresult enqueue(CUstream stream, const std::string &what,
                         Command command, const void *host = nullptr) {
   SOAP_BEGIN
@@ -142,7 +115,7 @@ static CUresult enqueue(CUstream stream, const std::string &what,
     return CUDA_ERROR_INVALID_HANDLE;
   log(text("stream ", stream->queue.number(), ": ", what));
   stream->queue.push(guardedCommand(stream->queue.gpu(), std::move(command)));
-  if (host && !stream->queue.isCaptured() && !isLocked(host))
+  if (host && !stream->queue.isCaptured() && !emulated::isLocked(host))
     return stream->queue.synchronize();
   return CUDA_SUCCESS;
 }
@@ -290,12 +263,12 @@ CUresult cuMemFree(CUdeviceptr pointer) {
 CUresult cuMemHostAlloc(void **host, size_t bytes, unsigned) {
   SOAP_BEGIN
   *host = std::calloc(bytes, 1);
-  setLocked(*host, bytes);
+  emulated::setLocked(*host, bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeHost(void *host) {
   SOAP_BEGIN
-  setLocked(host, 0);
+  emulated::setLocked(host, 0);
   std::free(host);
   return CUDA_SUCCESS;
 }
@@ -306,12 +279,12 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *pointer, void *host, unsigned) {
 }
 CUresult cuMemHostRegister(void *host, size_t bytes, unsigned) {
   SOAP_BEGIN
-  setLocked(host, bytes);
+  emulated::setLocked(host, bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemHostUnregister(void *host) {
   SOAP_BEGIN
-  setLocked(host, 0);
+  emulated::setLocked(host, 0);
   return CUDA_SUCCESS;
 }
 
