@@ -71,7 +71,7 @@ def run(commands, environments, timeout):
 
 class Commands:
     """A soap-run that runs one command after the other. On a GPU, a process takes
-    seconds to start, and all that start at a time wait for each other."""
+    long to start, and all that start at a time wait for each other."""
 
     END = "soap-run: exit status "
 

@@ -176,11 +176,12 @@ static void declareDevices(CLI::App &app, Options &o) {
                  "Makes communication slow: a link of this bandwidth and "
                  "latency between every two devices, for example 1GB/s:10us")
       ->type_name("BANDWIDTH:LATENCY");
-  app.add_flag("--commands", o.commands,
-               "Run the commands that the standard input has, a line each, "
-               "their words apart by tabs, without the program's name; after "
-               "each, a line says its exit status. Where a process takes "
-               "seconds to start, as on a GPU, many models are run sooner");
+  app.add_flag(
+      "--commands", o.commands,
+      "Run the commands that the standard input has, a line each, "
+      "their words apart by tabs, without the program's name; after "
+      "each, a line says its exit status. Stands alone. Where a process "
+      "takes long to start, as on a GPU, many models are run sooner");
   app.add_flag("--list-devices", o.listDevices,
                "Print what this machine has, as JSON");
   app.add_option("--describe-topology", o.topology.file,

@@ -43,10 +43,8 @@ static void flushOutput() {
         std::strerror(errno ? errno : EIO));
 }
 
-static int runCommands();
-
 /// What the words of a command say, but for the program's name.
-static int runCommand(std::vector<std::string> words, bool isOneOfSeveral) {
+static int runCommand(std::vector<std::string> words) {
   Options options;
   CLI::App app("Runs a model that soap-compile made: checks, times, traces.",
                "soap-run");
@@ -62,12 +60,9 @@ static int runCommand(std::vector<std::string> words, bool isOneOfSeveral) {
                       "; soap-run --help lists the options");
   }
   try {
-    if (options.commands) {
-      if (isOneOfSeveral)
-        throw UsageError("expected a command of --commands without "
-                         "--commands, got: one with it");
-      return runCommands();
-    }
+    if (options.commands)
+      throw UsageError("expected --commands alone, got: --commands in a "
+                       "command");
     if (options.listDevices) {
       if (options.load.isRoot())
         std::cout << soap_list_devices() << "\n";
@@ -113,14 +108,19 @@ static int runCommands() {
     std::istringstream text(line);
     for (std::string word; std::getline(text, word, '\t');)
       words.push_back(word);
-    int code = runCommand(std::move(words), /*isOneOfSeveral=*/true);
+    int code = runCommand(std::move(words));
     std::cerr.flush();
     std::cout << "soap-run: exit status " << code << '\n';
-    flushOutput();
+    std::cout.flush();
+    if (code > 128) // A signal has ended it: it ends all.
+      return code;
   }
   return 0;
 }
 
 int main(int argc, char **argv) {
-  return runCommand({argv + 1, argv + argc}, /*isOneOfSeveral=*/false);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words == std::vector<std::string>{"--commands"})
+    return runCommands();
+  return runCommand(std::move(words));
 }
