@@ -61,7 +61,10 @@ void soap::addBufferization(OpPassManager &passes, bool onStack) {
   passes.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizationOptions bufferize;
   passes.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  addCleanup(passes); // Removes the windows of pools, which nobody reads.
+  // Views that are equal become one, and copies of them onto themselves and the
+  // windows of pools, which nobody reads, are removed.
+  passes.addNestedPass<func::FuncOp>(createCSEPass());
+  addCleanup(passes);
   passes.addNestedPass<func::FuncOp>(
       bufferization::createBufferLoopHoistingPass());
   if (onStack)

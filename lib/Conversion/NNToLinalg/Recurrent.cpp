@@ -58,77 +58,56 @@ private:
                                         : nn::ActivationKind::Tanh});
     }
 
-    /// Activates gates [first, first + count), which see `state` through
-    /// peepholes unless it is null. Gates are activated together where that is
-    /// possible, since every loop has its own copy of the function.
-    Value activateGates(Value gates, int64_t first, int64_t count,
-                        Value state = nullptr) {
-      SmallVector<Layer::Input> seen;
-      OpBuilder &b = layer.builder;
-      if (state) {
-        AffineExpr sample = b.getAffineDimExpr(0), unit = b.getAffineDimExpr(2);
-        AffineExpr row = b.getAffineDimExpr(1);
-        seen = {{layer.part(peephole, 0, first, count),
-                 AffineMap::get(3, 0, {row, unit}, b.getContext())},
-                {state, AffineMap::get(3, 0, {sample, unit}, b.getContext())}};
+    /// The states behind a step, to whose gates the inputs add `inputs`.
+    SmallVector<Value> step(Value inputs, Value weight, ValueRange states,
+                            Value at) {
+      Value products = layer.product(states[0], weight);
+      SmallVector<Layer::Input> read;
+      for (Gate which : {In, Out, Forget, Cell}) {
+        read.push_back(layer.gate(inputs, which));
+        read.push_back(layer.gate(products, which));
       }
-      return layer.updateGates(
-          gates, first, count, seen,
-          [&](OpBuilder &builder, Location loc, ValueRange e) {
-            Value sum = e.back();
-            if (state)
-              sum = add(builder, loc, sum, multiply(builder, loc, e[0], e[1]));
-            return activate(builder, loc, sum, 0);
-          });
-    }
-
-    /// The states behind a step. They are written in place.
-    SmallVector<Value> step(Value gates, ValueRange states, Value at) {
-      bool isCoupled = op.getInputForget(); // Forget is 1 - In.
-      if (!peephole) {
-        gates = activateGates(gates, In, isCoupled ? 2 : 3);
-      } else {
-        gates = activateGates(gates, In, 1, states[1]);
-        if (!isCoupled)
-          gates = activateGates(gates, Forget, 1, states[1]);
-      }
-      Value cell = layer.update(
-          {layer.gate(gates, In), layer.gate(gates, isCoupled ? In : Forget),
-           layer.gate(gates, Cell)},
-          states[1], at,
-          [&](OpBuilder &builder, Location loc, ValueRange e) -> Value {
-            Value forget = e[1];
-            if (isCoupled)
-              forget = builder.create<arith::SubFOp>(
-                  loc, scalar(builder, loc, e[0].getType(), 1), e[0]);
-            Value added =
-                multiply(builder, loc, e[0], activate(builder, loc, e[2], 1));
-            return add(builder, loc, multiply(builder, loc, forget, e.back()),
-                       added);
-          });
       if (peephole)
-        gates = activateGates(gates, Out, 1, cell);
-      Value hidden =
-          layer.update({layer.gate(gates, Out), layer.all(cell)}, states[0], at,
-                       [&](OpBuilder &builder, Location loc, ValueRange e) {
-                         return multiply(builder, loc, e[0],
-                                         activate(builder, loc, e[1], 2));
-                       });
-      return {hidden, cell};
+        for (Gate which : {In, Out, Forget})
+          read.push_back(layer.row(peephole, which));
+      return layer.updateStates(
+          read, states, at,
+          [&](OpBuilder &builder, Location loc, ValueRange e,
+              ValueRange old) -> SmallVector<Value> {
+            // The gate that sees `state` through its peephole.
+            auto gate = [&](Gate which, Value state) {
+              Value sum = add(builder, loc, e[2 * which], e[2 * which + 1]);
+              if (peephole && state)
+                sum = add(builder, loc, sum,
+                          multiply(builder, loc, e[8 + which], state));
+              return activate(builder, loc, sum, which == Cell ? 1 : 0);
+            };
+            Value in = gate(In, old[1]);
+            Value forget;
+            if (op.getInputForget())
+              forget = builder.create<arith::SubFOp>(
+                  loc, scalar(builder, loc, in.getType(), 1), in);
+            else
+              forget = gate(Forget, old[1]);
+            Value kept = multiply(builder, loc, forget, old[1]);
+            Value added = multiply(builder, loc, in, gate(Cell, nullptr));
+            Value cell = add(builder, loc, kept, added);
+            Value hidden = multiply(builder, loc, gate(Out, cell),
+                                    activate(builder, loc, cell, 2));
+            return {hidden, cell};
+          });
     }
 
     SmallVector<Value> run(Value hiddens, Value cells) {
       OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
       Value fromInputs = layer.fromInputs(op);
-      SmallVector<Value> last =
-          layer.run({layer.entry(op.getFirstHidden(), d),
-                     layer.entry(op.getFirstCell(), d)},
-                    hiddens, [&](Value at, ValueRange states) {
-                      Value gates = layer.addProduct(
-                          states[0], weight, layer.entry(fromInputs, at));
-                      return step(gates, states, at);
-                    });
+      SmallVector<Value> last = layer.run(
+          {layer.entry(op.getFirstHidden(), d),
+           layer.entry(op.getFirstCell(), d)},
+          hiddens, [&](Value at, ValueRange states) {
+            return step(layer.entry(fromInputs, at), weight, states, at);
+          });
       return {hiddens, layer.withEntry(cells, last[1], {d})};
     }
   };
@@ -178,102 +157,103 @@ private:
     }
 
     /// The reset is applied to what the recurrent weight makes of h.
-    Value resetBehind(Value inputs, Value weight, Value bias, Value h,
-                      Value at) {
-      Value products =
-          layer.addProduct(h, weight, layer.repeated(bias, {layer.batch}));
-      Value gates = layer.updateGates(
-          products, Update, 2,
-          {{layer.part(inputs, 1, Update, 2),
-            layer.builder.getMultiDimIdentityMap(3)}},
-          [&](OpBuilder &builder, Location loc, ValueRange e) {
-            return activate(builder, loc, add(builder, loc, e[0], e[1]), 0);
-          });
-      return layer.update(
-          {layer.gate(gates, Update), layer.gate(gates, Reset),
-           layer.gate(gates, Hidden), layer.gate(inputs, Hidden)},
-          h, at, [&](OpBuilder &builder, Location loc, ValueRange e) {
-            Value sum =
-                add(builder, loc, e[3], multiply(builder, loc, e[1], e[2]));
-            return join(builder, loc, e[0], activate(builder, loc, sum, 1),
-                        e.back());
+    SmallVector<Value> resetBehind(Value inputs, Value weight, Value bias,
+                                   ValueRange states, Value at) {
+      Value products = layer.product(states[0], weight);
+      SmallVector<Layer::Input> read;
+      for (Gate which : {Update, Reset, Hidden}) {
+        read.push_back(layer.gate(inputs, which));
+        read.push_back(layer.gate(products, which));
+      }
+      read.push_back(layer.row(bias, ofProducts));
+      return layer.updateStates(
+          read, states, at,
+          [&](OpBuilder &builder, Location loc, ValueRange e,
+              ValueRange old) -> SmallVector<Value> {
+            auto gate = [&](Gate which) {
+              Value sum = add(builder, loc, e[2 * which], e[2 * which + 1]);
+              return activate(builder, loc, sum, 0);
+            };
+            Value product = add(builder, loc, e[2 * Hidden + 1], e.back());
+            Value sum = add(builder, loc, e[2 * Hidden],
+                            multiply(builder, loc, gate(Reset), product));
+            return {join(builder, loc, gate(Update),
+                         activate(builder, loc, sum, 1), old[0])};
           });
     }
 
     /// The reset is applied to h.
-    Value resetBefore(Value inputs, Value weight, Value h, Value at) {
-      Value gates = layer.addProduct(h, layer.part(weight, 0, 0, 2),
-                                     layer.part(inputs, 1, 0, 2));
-      gates = layer.updateGates(
-          gates, Update, 2, {},
-          [&](OpBuilder &builder, Location loc, ValueRange e) {
-            return activate(builder, loc, e[0], 0);
+    SmallVector<Value> resetBefore(Value inputs, Value weight,
+                                   ValueRange states, Value at) {
+      Value h = states[0];
+      Value products = layer.product(h, layer.part(weight, 0, 0, 2));
+      SmallVector<Value> gates = layer.compute(
+          {layer.gate(inputs, Update), layer.gate(products, Update),
+           layer.gate(inputs, Reset), layer.gate(products, Reset),
+           layer.all(h)},
+          2, nullptr,
+          [&](OpBuilder &builder, Location loc, ValueRange e,
+              Value) -> SmallVector<Value> {
+            Value update =
+                activate(builder, loc, add(builder, loc, e[0], e[1]), 0);
+            Value reset =
+                activate(builder, loc, add(builder, loc, e[2], e[3]), 0);
+            return {update, multiply(builder, loc, reset, e[4])};
           });
-      Value output = empty(layer.builder, layer.loc,
-                           {layer.batch, layer.hidden}, layer.element);
-      Value reset =
-          layer.update({layer.gate(gates, Reset), layer.all(h)}, output,
-                       nullptr, [](OpBuilder &builder, Location loc, auto e) {
-                         return multiply(builder, loc, e[0], e[1]);
-                       });
-      Value sum = layer.addProduct(reset, layer.part(weight, 0, 2, 1),
-                                   layer.part(inputs, 1, 2, 1));
-      return layer.update(
-          {layer.gate(gates, Update), layer.gate(sum, 0)}, h, at,
-          [&](OpBuilder &builder, Location loc, ValueRange e) {
-            return join(builder, loc, e[0], activate(builder, loc, e[1], 1),
-                        e.back());
+      Value product = layer.product(gates[1], layer.part(weight, 0, 2, 1));
+      return layer.updateStates(
+          {layer.all(gates[0]), layer.gate(inputs, Hidden),
+           layer.gate(product, 0)},
+          states, at,
+          [&](OpBuilder &builder, Location loc, ValueRange e,
+              ValueRange old) -> SmallVector<Value> {
+            Value sum = add(builder, loc, e[1], e[2]);
+            return {join(builder, loc, e[0], activate(builder, loc, sum, 1),
+                         old[0])};
           });
     }
 
-    /// What a bias is added to.
-    enum class Sum { OfInputs, OfProducts };
+    /// The row of the bias [4, hidden] that is added to products with h.
+    static constexpr int64_t ofProducts = 3;
 
-    /// The bias [4, hidden] as [3, hidden]: that of inputs, or that of products
-    /// with h.
-    Value biasOf(Value bias, Sum sum) {
-      SmallVector<int64_t> shape = {3, layer.hidden};
+    /// What is added to the products with inputs, [3, hidden]: rows of the
+    /// bias, and in the last one that of products with h, unless the reset is
+    /// applied to it.
+    Value biasOfInputs(Value bias) {
+      Value rows = layer.part(bias, 0, 0, 3);
+      if (op.getLinearBeforeReset())
+        return rows;
       AffineMap identity = layer.builder.getMultiDimIdentityMap(2);
-      bool joins = !op.getLinearBeforeReset();
-      Value last = layer.part(bias, 0, 3, 1);
-      Value row = layer.entry(last, layer.number(0));
-      AffineMap unit = AffineMap::get(2, 0, layer.builder.getAffineDimExpr(1));
       return generic(
-          layer.builder, layer.loc, {layer.part(bias, 0, 0, 3), row},
-          empty(layer.builder, layer.loc, shape, layer.element),
-          {{identity, unit, identity},
+          layer.builder, layer.loc,
+          {rows, layer.entry(bias, layer.number(ofProducts))},
+          empty(layer.builder, layer.loc, {3, layer.hidden}, layer.element),
+          {{identity, AffineMap::get(2, 0, layer.builder.getAffineDimExpr(1)),
+            identity},
            {Iterator::parallel, Iterator::parallel}},
           [&](OpBuilder &builder, Location loc, ValueRange e) -> Value {
             Value isHidden = builder.create<arith::CmpIOp>(
                 loc, arith::CmpIPredicate::eq,
                 builder.create<linalg::IndexOp>(loc, 0),
                 builder.create<arith::ConstantIndexOp>(loc, Hidden));
-            Value zero = scalar(builder, loc, e[0].getType(), 0);
-            Value own =
-                builder.create<arith::SelectOp>(loc, isHidden, e[1], zero);
-            if (sum == Sum::OfProducts)
-              return own;
-            return joins ? add(builder, loc, e[0], own) : e[0];
+            return builder.create<arith::SelectOp>(
+                loc, isHidden, add(builder, loc, e[0], e[1]), e[0]);
           });
     }
 
     SmallVector<Value> run(Value hiddens) {
       OpFoldResult d = layer.direction;
       Value weight = layer.entry(op.getRecurrentWeight(), d);
-      Value bias = layer.entry(op.getBias(), d), ofProducts;
-      Value fromInputs =
-          layer.addProduct(op.getX(), layer.entry(op.getInputWeight(), d),
-                           layer.repeated(biasOf(bias, Sum::OfInputs),
-                                          {layer.steps, layer.batch}));
-      if (op.getLinearBeforeReset())
-        ofProducts = biasOf(bias, Sum::OfProducts);
+      Value bias = layer.entry(op.getBias(), d);
+      Value fromInputs = layer.addProduct(
+          op.getX(), layer.entry(op.getInputWeight(), d),
+          layer.repeated(biasOfInputs(bias), {layer.steps, layer.batch}));
       layer.run({layer.entry(op.getFirstHidden(), d)}, hiddens,
-                [&](Value at, ValueRange states) -> SmallVector<Value> {
+                [&](Value at, ValueRange states) {
                   Value inputs = layer.entry(fromInputs, at);
-                  if (ofProducts)
-                    return {
-                        resetBehind(inputs, weight, ofProducts, states[0], at)};
-                  return {resetBefore(inputs, weight, states[0], at)};
+                  if (op.getLinearBeforeReset())
+                    return resetBehind(inputs, weight, bias, states, at);
+                  return resetBefore(inputs, weight, states, at);
                 });
       return {hiddens};
     }
@@ -286,9 +266,10 @@ struct RNNLowering : public OpRewritePattern<nn::RNNOp> {
   LogicalResult matchAndRewrite(nn::RNNOp op,
                                 PatternRewriter &rewriter) const override {
     Layer layer(rewriter, op);
-    auto element = [&](OpBuilder &builder, Location loc, ValueRange e) {
-      return layer.activate(builder, loc, e[0],
-                            {0, 1, nn::ActivationKind::Tanh});
+    auto element = [&](OpBuilder &builder, Location loc, ValueRange e,
+                       ValueRange) -> SmallVector<Value> {
+      return {layer.activate(builder, loc, add(builder, loc, e[0], e[1]),
+                             {0, 1, nn::ActivationKind::Tanh})};
     };
     auto build = [&](ValueRange results) -> SmallVector<Value> {
       OpFoldResult d = layer.direction;
@@ -296,11 +277,11 @@ struct RNNLowering : public OpRewritePattern<nn::RNNOp> {
       Value fromInputs = layer.fromInputs(op);
       Value hiddens = results[0];
       layer.run({layer.entry(op.getFirstHidden(), d)}, hiddens,
-                [&](Value at, ValueRange states) -> SmallVector<Value> {
-                  Value sums = layer.addProduct(states[0], weight,
-                                                layer.entry(fromInputs, at));
-                  return {layer.update({layer.gate(sums, 0)}, states[0], at,
-                                       element)};
+                [&](Value at, ValueRange states) {
+                  return layer.updateStates(
+                      {layer.gate(layer.entry(fromInputs, at), 0),
+                       layer.gate(layer.product(states[0], weight), 0)},
+                      states, at, element);
                 });
       return {hiddens};
     };

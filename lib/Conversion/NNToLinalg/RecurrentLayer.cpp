@@ -26,17 +26,18 @@ Value Layer::index(int64_t value) {
   return builder.create<arith::ConstantIndexOp>(loc, value);
 }
 
-Value Layer::entry(Value tensor, OpFoldResult index) {
+Value Layer::entry(Value tensor, ArrayRef<OpFoldResult> indices) {
   ArrayRef<int64_t> shape = tensorType(tensor).getShape();
-  SmallVector<OpFoldResult> offsets(shape.size(), number(0));
-  SmallVector<OpFoldResult> sizes, strides(shape.size(), number(1));
-  for (int64_t size : shape)
+  SmallVector<OpFoldResult> offsets(indices), sizes(indices.size(), number(1));
+  SmallVector<OpFoldResult> strides(shape.size(), number(1));
+  shape = shape.drop_front(indices.size());
+  for (int64_t size : shape) {
+    offsets.push_back(number(0));
     sizes.push_back(number(size));
-  offsets[0] = index;
-  sizes[0] = number(1);
+  }
   return builder.create<tensor::ExtractSliceOp>(
-      loc, RankedTensorType::get(shape.drop_front(), element), tensor, offsets,
-      sizes, strides);
+      loc, RankedTensorType::get(shape, element), tensor, offsets, sizes,
+      strides);
 }
 
 Value Layer::withEntry(Value tensor, Value value,
@@ -91,6 +92,13 @@ Value Layer::addProduct(Value x, Value weight, Value sums) {
                  });
 }
 
+Value Layer::product(Value x, Value weight) {
+  SmallVector<int64_t> shape(tensorType(x).getShape().drop_back());
+  llvm::append_range(shape, tensorType(weight).getShape().drop_back());
+  Value zero = scalar(builder, loc, element, 0);
+  return addProduct(x, weight, filled(builder, loc, shape, zero));
+}
+
 Value Layer::repeated(Value bias, ArrayRef<int64_t> rows) {
   SmallVector<int64_t> shape(rows), added;
   llvm::append_range(shape, tensorType(bias).getShape());
@@ -121,55 +129,46 @@ Layer::Input Layer::all(Value value) {
   return {value, builder.getMultiDimIdentityMap(2)};
 }
 
-Value Layer::update(ArrayRef<Input> inputs, Value output, Value step,
-                    ElementBuilder body) {
+/// Whether `step` is one of a sample whose sequence has this length.
+static Value isRunning(OpBuilder &builder, Location loc, Value step,
+                       Value length) {
+  Value here = builder.create<arith::IndexCastOp>(loc, length.getType(), step);
+  return builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, here,
+                                       length);
+}
+
+SmallVector<Value> Layer::updateStates(ArrayRef<Input> inputs,
+                                       ValueRange states, Value step,
+                                       StatesBuilder body) {
   SmallVector<Value> values;
   SmallVector<AffineMap> maps;
   for (auto [value, map] : inputs) {
     values.push_back(value);
     maps.push_back(map);
   }
-  if (step && lengths) {
+  if (lengths) {
     values.push_back(lengths);
     maps.push_back(AffineMap::get(2, 0, builder.getAffineDimExpr(0)));
   }
-  maps.push_back(builder.getMultiDimIdentityMap(2));
-  return generic(
-      builder, loc, values, output,
-      {maps, {Iterator::parallel, Iterator::parallel}},
-      [&](OpBuilder &nested, Location location, ValueRange e) -> Value {
-        if (!step || !lengths)
-          return body(nested, location, e);
-        SmallVector<Value> others(e);
-        Value length = others[others.size() - 2], old = others.back();
-        others.erase(others.end() - 2);
-        Value here =
-            nested.create<arith::IndexCastOp>(location, length.getType(), step);
-        Value runs = nested.create<arith::CmpIOp>(
-            location, arith::CmpIPredicate::slt, here, length);
-        return nested.create<arith::SelectOp>(
-            location, runs, body(nested, location, others), old);
+  maps.append(states.size(), builder.getMultiDimIdentityMap(2));
+  size_t numInputs = inputs.size();
+  SmallVector<Iterator> iterators(2, Iterator::parallel);
+  auto op = builder.create<linalg::GenericOp>(
+      loc, states.getTypes(), values, states, maps, iterators,
+      [&](OpBuilder &nested, Location location, ValueRange e) {
+        ValueRange old = e.take_back(states.size());
+        SmallVector<Value> next =
+            body(nested, location, e.take_front(numInputs), old.drop_back());
+        if (lengths) {
+          Value runs = isRunning(nested, location, step, e[numInputs]);
+          for (auto [value, before] : llvm::zip(next, old))
+            value =
+                nested.create<arith::SelectOp>(location, runs, value, before);
+        }
+        next.push_back(next.front());
+        nested.create<linalg::YieldOp>(location, next);
       });
-}
-
-Value Layer::updateGates(Value gates, int64_t first, int64_t count,
-                         ArrayRef<Input> inputs, ElementBuilder body) {
-  SmallVector<Value> values;
-  SmallVector<AffineMap> maps;
-  for (auto [value, map] : inputs) {
-    values.push_back(value);
-    maps.push_back(map);
-  }
-  maps.push_back(builder.getMultiDimIdentityMap(3));
-  SmallVector<Iterator> iterators(3, Iterator::parallel);
-  Value updated = generic(builder, loc, values, part(gates, 1, first, count),
-                          {maps, iterators}, body);
-  SmallVector<OpFoldResult> offsets = {number(0), number(first), number(0)};
-  SmallVector<OpFoldResult> sizes, strides(3, number(1));
-  for (int64_t size : tensorType(updated).getShape())
-    sizes.push_back(number(size));
-  return builder.create<tensor::InsertSliceOp>(loc, updated, gates, offsets,
-                                               sizes, strides);
+  return SmallVector<Value>(op.getResults());
 }
 
 SmallVector<Value> Layer::compute(ArrayRef<Input> inputs, size_t numOutputs,
@@ -195,12 +194,8 @@ SmallVector<Value> Layer::compute(ArrayRef<Input> inputs, size_t numOutputs,
       loc, ValueRange(outputs).getTypes(), values, outputs, maps, iterators,
       [&](OpBuilder &nested, Location location, ValueRange e) {
         Value runs;
-        if (isMasked) {
-          Value here = nested.create<arith::IndexCastOp>(
-              location, e[numInputs].getType(), step);
-          runs = nested.create<arith::CmpIOp>(
-              location, arith::CmpIPredicate::slt, here, e[numInputs]);
-        }
+        if (isMasked)
+          runs = isRunning(nested, location, step, e[numInputs]);
         nested.create<linalg::YieldOp>(
             location, body(nested, location, e.take_front(numInputs), runs));
       });
@@ -263,9 +258,11 @@ Layer::run(SmallVector<Value> states, Value &hiddens,
   states.push_back(hiddens);
   SmallVector<Value> last = forEachStep(
       /*isBack=*/false, states, [&](Value at, ValueRange values) {
-        SmallVector<Value> next = step(at, values.drop_back());
-        next.push_back(withEntry(values.back(), next.front(),
-                                 {OpFoldResult(at), direction}));
+        SmallVector<OpFoldResult> indices = {OpFoldResult(at), direction};
+        SmallVector<Value> before(values.drop_back());
+        before.push_back(entry(values.back(), indices));
+        SmallVector<Value> next = step(at, before);
+        next.back() = withEntry(values.back(), next.back(), indices);
         return next;
       });
   hiddens = last.pop_back_val();

@@ -52,8 +52,12 @@ struct Layer {
   }
   mlir::Value index(int64_t value);
 
-  /// `tensor[index]`.
-  mlir::Value entry(mlir::Value tensor, mlir::OpFoldResult index);
+  /// `tensor` at the given leading indices.
+  mlir::Value entry(mlir::Value tensor,
+                    llvm::ArrayRef<mlir::OpFoldResult> indices);
+  mlir::Value entry(mlir::Value tensor, mlir::OpFoldResult index) {
+    return entry(tensor, llvm::ArrayRef(index));
+  }
   /// `tensor` with `value` at the given leading indices.
   mlir::Value withEntry(mlir::Value tensor, mlir::Value value,
                         llvm::ArrayRef<mlir::OpFoldResult> indices);
@@ -64,6 +68,8 @@ struct Layer {
   /// Adds `x` [rows..., k] times `weight` [gates, hidden, k] to `sums`
   /// [rows..., gates, hidden].
   mlir::Value addProduct(mlir::Value x, mlir::Value weight, mlir::Value sums);
+  /// The same product alone.
+  mlir::Value product(mlir::Value x, mlir::Value weight);
   /// `bias` [gates, hidden] for every row.
   mlir::Value repeated(mlir::Value bias, llvm::ArrayRef<int64_t> rows);
 
@@ -82,15 +88,17 @@ struct Layer {
   Input row(mlir::Value rows, int64_t which);
   Input all(mlir::Value value);
 
-  /// Writes into `output` [batch, hidden] what `body` makes of the inputs and
-  /// of the output. With a `step`, samples whose sequence has ended keep what
-  /// the output has.
-  mlir::Value update(llvm::ArrayRef<Input> inputs, mlir::Value output,
-                     mlir::Value step, ElementBuilder body);
-  /// `gates` with what `body` makes of gates [first, first + count), and of
-  /// `inputs`, which are read at [sample, gate - first, unit].
-  mlir::Value updateGates(mlir::Value gates, int64_t first, int64_t count,
-                          llvm::ArrayRef<Input> inputs, ElementBuilder body);
+  /// The states behind a step, and the hidden one once more: `states` are
+  /// those before it, tensors [batch, hidden], and where the hidden state is
+  /// stored, which take what `body` makes of the inputs and of the states.
+  /// Samples whose sequence has ended keep their states.
+  using StatesBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::OpBuilder &, mlir::Location, mlir::ValueRange inputs,
+      mlir::ValueRange states)>;
+  llvm::SmallVector<mlir::Value> updateStates(llvm::ArrayRef<Input> inputs,
+                                              mlir::ValueRange states,
+                                              mlir::Value step,
+                                              StatesBuilder body);
 
   /// Several new tensors [batch, hidden], whose elements `body` makes of those
   /// of the inputs. With a `step` and lengths, `runs` says whether the step is
@@ -131,9 +139,9 @@ struct Layer {
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                         mlir::ValueRange)>
           step);
-  /// Runs the steps of `direction`: `step(number, states)` gives the states
-  /// behind one, of which the first is the hidden state, that is also stored in
-  /// `hiddens`. Returns the last states.
+  /// Runs the steps of `direction`: `step(number, states)` gives what
+  /// updateStates() does. The first state is the hidden one; the last value is
+  /// where it is stored in `hiddens`. Returns the last states.
   llvm::SmallVector<mlir::Value>
   run(llvm::SmallVector<mlir::Value> states, mlir::Value &hiddens,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,

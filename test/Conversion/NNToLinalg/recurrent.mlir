@@ -32,12 +32,23 @@ func.func @activations(%x: tensor<5x2x3xf32>, %w: tensor<2x1x6x3xf32>, %r: tenso
 
 // -----
 
-// Tests that the gates of a GRU share the code of their activation.
+// Tests that behind each product of a step one operation does all per element,
+// and that the hidden state is stored by it.
 // CHECK-LABEL: func @gates
-// CHECK-COUNT-1: math.exp
-// CHECK-NOT: math.exp
-// CHECK-COUNT-1: math.tanh
-// CHECK-NOT: math.tanh
+// CHECK: scf.for
+// CHECK: linalg.fill
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK: %[[GATES:.*]]:2 = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]
+// CHECK-COUNT-2: math.exp
+// CHECK: linalg.fill
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK-SAME: ins(%[[GATES]]#1,
+// CHECK: %[[NEXT:.*]]:2 = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]
+// CHECK-SAME: ins(%[[GATES]]#0,
+// CHECK: math.tanh
+// CHECK: tensor.insert_slice %[[NEXT]]#1 into
+// CHECK-NEXT: scf.yield %[[NEXT]]#0,
+// CHECK-NOT: linalg.generic
 func.func @gates(%x: tensor<5x2x3xf32>, %w: tensor<1x3x6x3xf32>, %r: tensor<1x3x6x6xf32>, %b: tensor<1x4x6xf32>, %s: tensor<1x2x6xf32>) -> tensor<5x1x2x6xf32> {
   %0 = nn.gru %x, %w, %r, %b, %s {nn.name = "gru"} : (tensor<5x2x3xf32>, tensor<1x3x6x3xf32>, tensor<1x3x6x6xf32>, tensor<1x4x6xf32>, tensor<1x2x6xf32>) -> tensor<5x1x2x6xf32>
   return %0 : tensor<5x1x2x6xf32>
