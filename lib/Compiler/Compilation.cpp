@@ -147,10 +147,12 @@ llvm::Error Compilation::importModel() {
 llvm::Error Compilation::normalize() {
   return runPasses(
       [&](OpPassManager &passes) {
+        bool knowsTF32 = !errorToBool(target_.checkPrecision(Precision::TF32));
         // Layers of a step were unrolled before it was built.
         buildNormalizePipeline(passes,
                                options_.training ? 0 : options_.unrollRNN,
-                               options_.precision, options_.integerProducts);
+                               options_.precision, options_.integerProducts,
+                               /*roundLayers=*/knowsTF32);
       },
       "normalize", Kind::BadInput, /*evaluation=*/true);
 }

@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace soap;
 
 void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
-                                  StringRef precision, bool integerProducts) {
+                                  StringRef precision, bool integerProducts,
+                                  bool roundLayers) {
   passes.addNestedPass<func::FuncOp>(nn::createRemoveDropoutPass());
   passes.addNestedPass<func::FuncOp>(nn::createFoldConstantsPass());
   if (unrollRNN != 0) {
@@ -36,6 +37,7 @@ void soap::buildNormalizePipeline(OpPassManager &passes, int64_t unrollRNN,
   if (precision != "f32") {
     nn::LowerPrecisionPassOptions lower;
     lower.to = precision.str();
+    lower.roundLayers = roundLayers;
     passes.addNestedPass<func::FuncOp>(nn::createLowerPrecisionPass(lower));
   }
   passes.addNestedPass<func::FuncOp>(nn::createNarrowProductsPass());

@@ -372,6 +372,83 @@ TEST(Corrupt, DeviceLaunches) {
             std::string::npos);
 }
 
+/// A product inside a kernel: its matrices lie in their buffers.
+TEST(Corrupt, DeviceProducts) {
+  auto load = [](const std::function<void(fb::NativeKernelT &)> &change) {
+    ModelBuilder b;
+    fb::NativeT native;
+    native.symbol = b.native({4 * 6, 4 * 12}, {0, 0}, 0);
+    fb::KernelOpUnion op;
+    op.Set(std::move(native));
+    b.kernel(std::move(op), {{2, 3}}, {{3, 4}});
+    fb::LaunchT launch;
+    launch.operands = {b.buffer(0, 24)};
+    launch.results = {b.buffer(0, 48)};
+    b.row(0, launch);
+    b.model.device_code = std::make_unique<fb::DeviceCodeT>();
+    b.model.device_code->text = "code";
+    fb::NativeKernelT &kernel = *b.model.natives[0];
+    kernel.scratch_bytes = 4 * 8;
+    // A product of 2 x 3 and 3 x 4 into the scratch memory.
+    auto product = std::make_unique<fb::DeviceProductT>();
+    product->rows = 2;
+    product->columns = 4;
+    product->depth = 3;
+    product->a = std::make_unique<fb::ProductMatrix>(0, 0, 3, 1);
+    product->b = std::make_unique<fb::ProductMatrix>(1, 0, 1, 3);
+    product->c = std::make_unique<fb::ProductMatrix>(2, 0, 4, 1);
+    kernel.products.push_back(std::move(product));
+    auto row = std::make_unique<fb::DeviceLaunchT>();
+    row->product = 0;
+    row->constants = {0, 0, 0};
+    kernel.launches.push_back(std::move(row));
+    change(kernel);
+    return b.load() ? "" : std::string(soap_last_error());
+  };
+  auto refused = [&](const std::function<void(fb::NativeKernelT &)> &change,
+                     const std::string &reason) {
+    std::string error = load(change);
+    EXPECT_NE(error.find(reason), std::string::npos)
+        << "expected '" << reason << "' in: '" << error << "'";
+  };
+  refused([](auto &) {},
+          "expected a model whose native kernels run on the host");
+  refused([](auto &k) { k.launches[0]->product = 1; }, "product 1 of 1");
+  refused([](auto &k) { k.launches[0]->product = -2; }, "product -2 of 1");
+  refused([](auto &k) { k.launches[0]->constants.pop_back(); },
+          "2 places of three matrices");
+  refused([](auto &k) { k.products[0]->rows = 0; },
+          "a product of 1 x 0 x 4 x 3");
+  refused([](auto &k) { k.products[0]->batch = int64_t{1} << 40; },
+          "a product of 1099511627776 x");
+  using Matrix = fb::ProductMatrix;
+  for (const Matrix &a : {Matrix(0, 0, 2, 1), Matrix(0, 0, 3, 2),
+                          Matrix(0, -1, 3, 1), Matrix(0, 0, -3, 1)})
+    refused([&](auto &k) { *k.products[0]->a = a; },
+            "a matrix of 2 x 3 with strides");
+  refused([](auto &k) { *k.products[0]->a = Matrix(3, 0, 3, 1); },
+          "a matrix in buffer 3 of 2");
+  refused([](auto &k) { *k.products[0]->a = Matrix(0, 0, 4, 1); },
+          "ends beyond the 24 bytes");
+  refused([](auto &k) { *k.products[0]->a = Matrix(0, 0, INT64_MAX, 1); },
+          "ends beyond the 24 bytes");
+  refused([](auto &k) { k.launches[0]->constants[0] = 4; },
+          "ends beyond the 24 bytes");
+  refused([](auto &k) { k.launches[0]->constants[1] = -4; },
+          "ends beyond the 48 bytes");
+  refused([](auto &k) { k.scratch_bytes = 28; }, "ends beyond the 28 bytes");
+  refused(
+      [](auto &k) {
+        k.size_count = 1;
+        k.extents[1] = 1;
+      },
+      "ends beyond the 0 bytes");
+  refused([](auto &k) { *k.products[0]->c = Matrix(1, 0, 1, 3); },
+          "whose columns do not lie side by side");
+  refused([](auto &k) { k.workspace_bytes = ~uint64_t{0}; },
+          "bytes of scratch memory for the library");
+}
+
 /// A library computes with windows as it is told.
 TEST(Corrupt, Windows) {
   auto make = [](int64_t stride, int64_t dilation, int64_t lo, int64_t hi) {

@@ -22,12 +22,14 @@ class Target;
 /// Normal form of an imported model: constants and batch norms folded,
 /// parameter-only expressions in `@init`. Recurrent layers become operations of
 /// `unrollRNN` steps (nn-unroll-rnn); 0: they stay whole. Products multiply
-/// floats of `precision`: f32, or what nn-lower-precision takes. Those of
+/// floats of `precision`: f32, or what nn-lower-precision takes; recurrent
+/// layers may then round to TF32 if `roundLayers` says so. Those of
 /// quantized tensors multiply integers of 8 bits (nn-narrow-products), those of
 /// dequantized ones if `integerProducts` says so (nn-integer-products).
 void buildNormalizePipeline(mlir::OpPassManager &passes, int64_t unrollRNN = 0,
                             llvm::StringRef precision = "f32",
-                            bool integerProducts = true);
+                            bool integerProducts = true,
+                            bool roundLayers = false);
 
 /// One operation of several per element (nn-fuse). Behind the normal form, and
 /// behind a training step; what differentiates operations does not know it.

@@ -34,7 +34,7 @@ extern "C" {
 
 /** The version of the tables in a compiled model. A model loads only into a
  * runtime of its own version. */
-#define SOAP_ABI_VERSION 11
+#define SOAP_ABI_VERSION 12
 
 typedef enum soap_status {
   SOAP_OK = 0,

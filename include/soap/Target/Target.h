@@ -52,9 +52,23 @@ struct LibraryMemory {
   uint64_t communication = 0; ///< Of rows that move data.
 };
 
+/// A matrix of a product, as the table of this name in Model.fbs.
+struct ProductMatrix {
+  uint32_t buffer = 0;
+  int64_t apart = 0, row = 0, column = 0;
+};
+
+/// A product of matrices, as the table of this name in Model.fbs.
+struct DeviceProduct {
+  int64_t batch = 1, rows = 0, columns = 0, depth = 0;
+  ProductMatrix a, b, c;
+  bool adds = false, tf32 = false;
+};
+
 /// One launch of device code, as the table of this name in Model.fbs.
 struct DeviceLaunch {
   std::string entry;
+  int32_t product = -1;
   uint32_t threads = 1;
   uint64_t blocks = 0;
   uint64_t itemsPerBlock = 0;
@@ -65,7 +79,8 @@ struct DeviceLaunch {
 /// launches share.
 struct DeviceKernel {
   std::vector<DeviceLaunch> launches;
-  uint64_t scratchBytes = 0;
+  std::vector<DeviceProduct> products;
+  uint64_t scratchBytes = 0, workspaceBytes = 0;
 };
 
 /// The code of `module @kernels`: functions of the host, or device code.

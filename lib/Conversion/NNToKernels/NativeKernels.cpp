@@ -13,6 +13,7 @@
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Conversion/NNToLinalg/NNToLinalg.h"
 #include "soap/Dialect/NN/IR/NNFused.h"
+#include "soap/Dialect/NN/IR/Precision.h"
 #include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
@@ -288,6 +289,8 @@ FailureOr<NativeKernelCall> NativeKernels::getOrCreate(Operation *op,
       collapsed ? buildElementwiseKernel(builder, op, *collapsed, call.symbol)
                 : buildStaticKernel(builder, op, call.symbol);
   function->setAttr(native::keyAttr, builder.getStringAttr(key));
+  if (nn::precisionOf(op) == Precision::TF32)
+    function->setAttr(native::tf32Attr, builder.getUnitAttr());
   symbols_.push_back(call.symbol);
   ++size_;
   return call;

@@ -51,22 +51,29 @@ static size_t measure(CudaDevice &device, size_t count, uint64_t resultBytes,
   });
 }
 
-size_t cuda::fastestProposal(CudaDevice &device, const fb::Kernel &kernel,
-                             size_t count, const EnqueueProposal &enqueue) {
+size_t cuda::fastestProposal(CudaDevice &device, const std::string &name,
+                             uint64_t resultBytes, size_t count,
+                             const EnqueueProposal &enqueue) {
   if (count <= 1)
     return 0;
   // Never destroyed: threads of devices may outlive other statics.
   static auto *chosen = new std::map<std::string, size_t>;
   static auto *mutex = new std::mutex;
-  std::string key = text(device.gpu().ordinal, ' ', kernel.key()->str(), ' ',
-                         kernel.workspace_bytes());
+  std::string key = text(device.gpu().ordinal, ' ', name);
   std::lock_guard<std::mutex> lock(*mutex);
   auto it = chosen->find(key);
-  if (it == chosen->end()) {
-    const fb::TensorType *result = kernel.results()->Get(0);
-    auto bytes = static_cast<uint64_t>(
-        byteCount(result->element(), toVector(result->shape())));
-    it = chosen->emplace(key, measure(device, count, bytes, enqueue)).first;
-  }
+  if (it == chosen->end())
+    it = chosen->emplace(key, measure(device, count, resultBytes, enqueue))
+             .first;
   return it->second < count ? it->second : 0;
+}
+
+size_t cuda::fastestProposal(CudaDevice &device, const fb::Kernel &kernel,
+                             size_t count, const EnqueueProposal &enqueue) {
+  const fb::TensorType *result = kernel.results()->Get(0);
+  auto bytes = static_cast<uint64_t>(
+      byteCount(result->element(), toVector(result->shape())));
+  return fastestProposal(
+      device, text(kernel.key()->str(), ' ', kernel.workspace_bytes()), bytes,
+      count, enqueue);
 }

@@ -18,9 +18,14 @@ namespace soap::runtime::cuda {
 using EnqueueProposal = std::function<void(CudaStream &stream, size_t proposal,
                                            DevicePointer result)>;
 
-/// The fastest of `count` proposals, measured on the first call for a kernel
-/// and GPU in this process. They write to memory of their own: what lies in the
-/// buffers is left as it is. Where there is no memory for that, the first one.
+/// The fastest of `count` proposals, measured on the first call for a `key` and
+/// GPU in this process. They write to memory of their own, of `resultBytes`:
+/// what lies in the buffers is left as it is. Where there is no memory for
+/// that, the first one.
+size_t fastestProposal(CudaDevice &device, const std::string &key,
+                       uint64_t resultBytes, size_t count,
+                       const EnqueueProposal &enqueue);
+/// The same for a kernel and its only result.
 size_t fastestProposal(CudaDevice &device, const fb::Kernel &kernel,
                        size_t count, const EnqueueProposal &enqueue);
 

@@ -115,15 +115,77 @@ void Checker::deviceLaunches(const fb::NativeKernel *native) {
     bad("launches without device code");
   if (native->scratch_bytes() > mostScratch)
     bad(native->scratch_bytes(), " bytes of scratch memory");
+  if (native->workspace_bytes() > mostScratch)
+    bad(native->workspace_bytes(), " bytes of scratch memory for the library");
   for (const fb::DeviceLaunch *launch : items(native->launches())) {
-    name(launch->entry());
-    if (launch->entry()->size() == 0)
+    if (launch->product() != -1) {
+      deviceProduct(native, launch);
+      continue;
+    }
+    if (!launch->entry() || launch->entry()->size() == 0)
       bad("a launch without an entry");
+    name(launch->entry());
     if (launch->threads() == 0 || launch->threads() > mostThreads)
       bad(launch->threads(), " threads per block");
     if (launch->blocks() == 0 && launch->items_per_block() == 0)
       bad("a launch without blocks");
   }
+}
+
+/// The matrices lie in their buffers.
+void Checker::deviceProduct(const fb::NativeKernel *native,
+                            const fb::DeviceLaunch *launch) {
+  auto products = items(native->products());
+  auto index = static_cast<uint32_t>(launch->product());
+  if (index >= products.size())
+    bad("a launch of product ", launch->product(), " of ", products.size());
+  if (items(launch->constants()).size() != 3)
+    bad(items(launch->constants()).size(), " places of three matrices");
+  const fb::DeviceProduct &product = *products[index];
+  constexpr int64_t mostBatch = INT32_MAX;
+  if (product.batch() < 1 || product.batch() > mostBatch ||
+      product.rows() < 1 || product.columns() < 1 || product.depth() < 1)
+    bad("a product of ", product.batch(), " x ", product.rows(), " x ",
+        product.columns(), " x ", product.depth());
+  auto check = [&](const fb::ProductMatrix &matrix, int64_t rows,
+                   int64_t columns, int64_t offset) {
+    bool isTransposed = matrix.column() != 1;
+    int64_t leading = isTransposed ? matrix.column() : matrix.row();
+    if ((isTransposed && matrix.row() != 1) || matrix.apart() < 0 ||
+        leading < (isTransposed ? rows : columns))
+      bad("a matrix of ", rows, " x ", columns, " with strides ", matrix.row(),
+          " and ", matrix.column());
+    auto buffers = items(native->bytes());
+    uint64_t room = native->scratch_bytes();
+    if (matrix.buffer() < buffers.size())
+      room = items(native->extents())[matrix.buffer()] == 0
+                 ? buffers[matrix.buffer()]
+                 : 0;
+    else if (matrix.buffer() != buffers.size())
+      bad("a matrix in buffer ", matrix.buffer(), " of ", buffers.size());
+    constexpr int64_t element = sizeof(float);
+    int64_t last = 0, step;
+    bool isLarge = false;
+    for (auto [count, stride] :
+         {std::pair(product.batch(), matrix.apart()),
+          std::pair(rows, matrix.row()), std::pair(columns, matrix.column())})
+      isLarge |= __builtin_mul_overflow(count - 1, stride, &step) ||
+                 __builtin_add_overflow(last, step, &last);
+    isLarge |= __builtin_add_overflow(last, 1, &last) ||
+               __builtin_mul_overflow(last, element, &last) ||
+               __builtin_add_overflow(last, offset, &last);
+    if (isLarge || offset < 0 || offset % element != 0 ||
+        static_cast<uint64_t>(last) > room)
+      bad("a matrix that ends beyond the ", room, " bytes of its buffer");
+  };
+  check(*product.a(), product.rows(), product.depth(),
+        launch->constants()->Get(0));
+  check(*product.b(), product.depth(), product.columns(),
+        launch->constants()->Get(1));
+  check(*product.c(), product.rows(), product.columns(),
+        launch->constants()->Get(2));
+  if (product.c()->column() != 1)
+    bad("a product whose columns do not lie side by side");
 }
 
 void Checker::programs() {

@@ -63,6 +63,8 @@ private:
   /// and no other operand's.
   void places(const fb::Launch *launch, const fb::Kernel *kernel);
   void deviceLaunches(const fb::NativeKernel *native);
+  void deviceProduct(const fb::NativeKernel *native,
+                     const fb::DeviceLaunch *launch);
   void nativeLaunch(const fb::Launch *launch, const fb::Kernel *kernel,
                     const fb::NativeKernel *native);
   /// No row of any program writes what a launch takes for constant. The rows

@@ -57,8 +57,10 @@ CUDATarget::planLibraryMemory(StringRef table, uint32_t) const {
               continue;
             const fb::Kernel *kernel = model->kernels()->Get(launch->kernel());
             uint64_t bytes = kernel->workspace_bytes();
-            if (const auto *native = kernel->op_as_Native())
-              bytes = model->natives()->Get(native->symbol())->scratch_bytes();
+            if (const auto *op = kernel->op_as_Native()) {
+              const auto *native = model->natives()->Get(op->symbol());
+              bytes = native->scratch_bytes() + native->workspace_bytes();
+            }
             needs.scratchpad = std::max(needs.scratchpad, bytes);
           }
         };

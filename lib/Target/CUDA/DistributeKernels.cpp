@@ -7,12 +7,14 @@
 
 #include "EntryBuilder.h"
 #include "KernelBuffers.h"
+#include "KernelProducts.h"
 #include "RowGroups.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "soap/Conversion/NNToKernels/KernelAttributes.h"
 #include "soap/Target/CUDA/Passes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace soap::cuda {
@@ -87,10 +89,11 @@ public:
       : module_(module), kernel_(kernel), builder_(module.getContext()) {}
 
   LogicalResult run();
-  DictionaryAttr description();
+  FailureOr<DictionaryAttr> description();
 
   unsigned blockEntries() const { return blockEntries_; }
   unsigned entries() const { return entries_.size(); }
+  unsigned products() const { return products_.size(); }
 
 private:
   struct Entry {
@@ -99,14 +102,18 @@ private:
     SmallVector<scf::ForOp> loops; ///< Whose iterations it is launched in.
   };
 
+  void findProducts(Block &block, Iterations &ivs);
   void findGroups(Block &block);
   LogicalResult planScratch();
   LogicalResult makeEntries(Block &block, SmallVector<scf::ForOp> loops);
   LogicalResult makeEntry(Operation *op, ArrayRef<scf::ForOp> loops);
-  void addLaunches(Block &block, DenseMap<Value, int64_t> &ivs,
-                   SmallVector<Attribute> &launches);
-  void addLaunch(const Entry &entry, const DenseMap<Value, int64_t> &ivs,
+  int64_t numberOf(Value buffer);
+  LogicalResult addLaunches(Block &block, Iterations &ivs,
+                            SmallVector<Attribute> &launches);
+  void addLaunch(const Entry &entry, const Iterations &ivs,
                  SmallVector<Attribute> &launches);
+  LogicalResult addProduct(const KernelProduct &product, const Iterations &ivs,
+                           SmallVector<Attribute> &launches);
 
   ModuleOp module_;
   func::FuncOp kernel_;
@@ -114,12 +121,29 @@ private:
   ScratchPlan scratch_;
   DenseSet<Value> written_;
   DenseMap<Operation *, Entry> entries_;
+  /// What cuBLASLt computes, in the order of the kernel, without entries.
+  llvm::MapVector<Operation *, KernelProduct> products_;
   /// By the last operation of each; those before it have no entry.
   DenseMap<Operation *, RowGroup> groups_;
   DenseSet<Operation *> grouped_;
   unsigned blockEntries_ = 0;
 };
 } // namespace
+
+/// Finds the products in `block`, and in the loops that become launches, that
+/// the library computes.
+void KernelSplitter::findProducts(Block &block, Iterations &ivs) {
+  for (Operation &op : block) {
+    if (isLaunchedLoop(op, written_)) {
+      auto loop = cast<scf::ForOp>(op);
+      ivs[loop.getInductionVar()] = *getConstantIntValue(loop.getLowerBound());
+      findProducts(*loop.getBody(), ivs);
+    } else if (auto shared = dyn_cast<linalg::LinalgOp>(op)) {
+      if (auto product = KernelProduct::find(shared, ivs))
+        products_.insert({&op, *product});
+    }
+  }
+}
 
 /// Finds the groups of linalg operations that follow one another in `block`,
 /// and in the loops that become launches.
@@ -141,7 +165,8 @@ void KernelSplitter::findGroups(Block &block) {
   for (Operation &op : block) {
     if (isRepeatable(op, written_) || isTakenUp(op))
       continue;
-    if (auto shared = dyn_cast<linalg::LinalgOp>(op)) {
+    auto shared = dyn_cast<linalg::LinalgOp>(op);
+    if (shared && !products_.contains(&op)) {
       together.push_back(shared);
       continue;
     }
@@ -210,7 +235,7 @@ LogicalResult KernelSplitter::makeEntries(Block &block,
         return failure();
       continue;
     }
-    if (isTakenUp(op) || grouped_.contains(&op))
+    if (isTakenUp(op) || grouped_.contains(&op) || products_.contains(&op))
       continue;
     if (failed(makeEntry(&op, loops)))
       return failure();
@@ -229,15 +254,17 @@ LogicalResult KernelSplitter::run() {
     return isRepeatable(op, written_) || isShared(op) ||
            (op.getNumRegions() != 0 && op.getNumResults() == 0);
   });
-  if (standAlone)
+  if (standAlone) {
+    Iterations ivs;
+    findProducts(body, ivs);
     findGroups(body);
+  }
   if (failed(planScratch()))
     return failure();
   return standAlone ? makeEntries(body, {}) : makeEntry(kernel_, {});
 }
 
-void KernelSplitter::addLaunch(const Entry &entry,
-                               const DenseMap<Value, int64_t> &ivs,
+void KernelSplitter::addLaunch(const Entry &entry, const Iterations &ivs,
                                SmallVector<Attribute> &launches) {
   SmallVector<int64_t> constants;
   for (scf::ForOp loop : entry.loops)
@@ -252,34 +279,70 @@ void KernelSplitter::addLaunch(const Entry &entry,
   launches.push_back(launch.getDictionary(builder_.getContext()));
 }
 
+/// The number of a buffer: arguments in their order, then the scratch memory.
+int64_t KernelSplitter::numberOf(Value buffer) {
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  return argument ? argument.getArgNumber() : kernel_.getNumArguments();
+}
+
+LogicalResult KernelSplitter::addProduct(const KernelProduct &product,
+                                         const Iterations &ivs,
+                                         SmallVector<Attribute> &launches) {
+  std::optional<SmallVector<int64_t>> offsets = product.offsets(ivs);
+  if (!offsets)
+    return product.op->emitOpError("expected matrices at known places in every "
+                                   "iteration of a loop around a product");
+  for (auto [offset, view] : llvm::zip(*offsets, product.op->getOperands()))
+    if (Operation *made = bufferOf(view).getDefiningOp())
+      offset += static_cast<int64_t>(scratch_.offsets.lookup(made));
+  NamedAttrList launch;
+  int64_t number = products_.find(product.op) - products_.begin();
+  launch.set("product", builder_.getI64IntegerAttr(number));
+  launch.set("constants", builder_.getDenseI64ArrayAttr(*offsets));
+  launches.push_back(launch.getDictionary(builder_.getContext()));
+  return success();
+}
+
 /// Launches in the order of the kernel.
-void KernelSplitter::addLaunches(Block &block, DenseMap<Value, int64_t> &ivs,
-                                 SmallVector<Attribute> &launches) {
+LogicalResult KernelSplitter::addLaunches(Block &block, Iterations &ivs,
+                                          SmallVector<Attribute> &launches) {
   for (Operation &op : block) {
     if (auto entry = entries_.find(&op); entry != entries_.end()) {
       addLaunch(entry->second, ivs, launches);
+    } else if (auto product = products_.find(&op); product != products_.end()) {
+      if (failed(addProduct(product->second, ivs, launches)))
+        return failure();
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       int64_t from = *getConstantIntValue(loop.getLowerBound());
       int64_t step = *getConstantIntValue(loop.getStep());
       for (int64_t i = 0, trips = *tripCount(loop); i != trips; ++i) {
         ivs[loop.getInductionVar()] = from + i * step;
-        addLaunches(*loop.getBody(), ivs, launches);
+        if (failed(addLaunches(*loop.getBody(), ivs, launches)))
+          return failure();
       }
     }
   }
+  return success();
 }
 
-DictionaryAttr KernelSplitter::description() {
-  SmallVector<Attribute> launches;
-  DenseMap<Value, int64_t> ivs;
+FailureOr<DictionaryAttr> KernelSplitter::description() {
+  SmallVector<Attribute> launches, products;
+  Iterations ivs;
   if (auto whole = entries_.find(kernel_); whole != entries_.end())
     addLaunch(whole->second, ivs, launches);
-  else
-    addLaunches(kernel_.getBody().front(), ivs, launches);
+  else if (failed(addLaunches(kernel_.getBody().front(), ivs, launches)))
+    return failure();
+  for (const auto &[op, product] : products_)
+    products.push_back(product.describe(
+        builder_, [&](Value buffer) { return numberOf(buffer); }));
   NamedAttrList result;
   result.set("name", builder_.getStringAttr(kernel_.getName()));
   result.set("scratch", builder_.getI64IntegerAttr(scratch_.bytes));
   result.set("launches", builder_.getArrayAttr(launches));
+  if (!products.empty())
+    result.set("products", builder_.getArrayAttr(products));
+  if (kernel_->hasAttr(native::tf32Attr))
+    result.set("tf32", builder_.getUnitAttr());
   return result.getDictionary(builder_.getContext());
 }
 
@@ -295,8 +358,12 @@ struct DistributeKernelsPass
       KernelSplitter splitter(getOperation(), kernel);
       if (failed(splitter.run()))
         return signalPassFailure();
-      descriptions.push_back(splitter.description());
+      FailureOr<DictionaryAttr> description = splitter.description();
+      if (failed(description))
+        return signalPassFailure();
+      descriptions.push_back(*description);
       numEntries += splitter.entries();
+      numProducts += splitter.products();
       numBlockEntries += splitter.blockEntries();
       kernel.erase();
     }

@@ -89,6 +89,27 @@ llvm::Expected<GPUArchitecture> GPUArchitecture::find(llvm::StringRef name) {
 // The code
 //===----------------------------------------------------------------------===//
 
+static ProductMatrix matrixOf(DictionaryAttr table, StringRef name) {
+  ArrayRef<int64_t> values = table.getAs<DenseI64ArrayAttr>(name).asArrayRef();
+  return {static_cast<uint32_t>(values[0]), values[1], values[2], values[3]};
+}
+
+static DeviceProduct productOf(DictionaryAttr table, bool tf32) {
+  ArrayRef<int64_t> sizes =
+      table.getAs<DenseI64ArrayAttr>("sizes").asArrayRef();
+  DeviceProduct product;
+  product.batch = sizes[0];
+  product.rows = sizes[1];
+  product.columns = sizes[2];
+  product.depth = sizes[3];
+  product.a = matrixOf(table, "a");
+  product.b = matrixOf(table, "b");
+  product.c = matrixOf(table, "c");
+  product.adds = table.contains("adds");
+  product.tf32 = tf32;
+  return product;
+}
+
 /// What the attribute `cuda.kernels` lists.
 static std::vector<DeviceKernel> launchesOf(ModuleOp lowered) {
   std::vector<DeviceKernel> kernels;
@@ -97,17 +118,27 @@ static std::vector<DeviceKernel> launchesOf(ModuleOp lowered) {
     auto table = cast<DictionaryAttr>(attribute);
     DeviceKernel &kernel = kernels.emplace_back();
     kernel.scratchBytes = table.getAs<IntegerAttr>("scratch").getInt();
+    if (auto products = table.getAs<ArrayAttr>("products")) {
+      kernel.workspaceBytes = cuda::productWorkspaceBytes;
+      for (Attribute product : products)
+        kernel.products.push_back(
+            productOf(cast<DictionaryAttr>(product), table.contains("tf32")));
+    }
     for (Attribute entry : table.getAs<ArrayAttr>("launches")) {
       auto row = cast<DictionaryAttr>(entry);
       DeviceLaunch &launch = kernel.launches.emplace_back();
+      auto constants = row.getAs<DenseI64ArrayAttr>("constants").asArrayRef();
+      launch.constants.assign(constants.begin(), constants.end());
+      if (auto product = row.getAs<IntegerAttr>("product")) {
+        launch.product = static_cast<int32_t>(product.getInt());
+        continue;
+      }
       launch.entry = row.getAs<StringAttr>("entry").getValue();
       launch.threads = cuda::threadsPerBlock;
       if (auto blocks = row.getAs<IntegerAttr>("blocks"))
         launch.blocks = blocks.getInt();
       else
         launch.itemsPerBlock = row.getAs<IntegerAttr>("items").getInt();
-      auto constants = row.getAs<DenseI64ArrayAttr>("constants").asArrayRef();
-      launch.constants.assign(constants.begin(), constants.end());
     }
   }
   return kernels;

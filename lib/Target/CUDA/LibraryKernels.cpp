@@ -8,6 +8,7 @@
 #include "soap/Dialect/NN/IR/NN.h"
 #include "soap/Runtime/Model.fbs.h"
 #include "soap/Target/CUDA/CUDATarget.h"
+#include "soap/Target/CUDA/Passes.h"
 #include "soap/Target/LibraryTables.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -90,13 +91,12 @@ bool CUDATarget::isLibraryKernel(Operation *op) const {
   return rank >= 2 && rank <= 2 + mostBatches;
 }
 
-/// What the libraries may have. For products, cuBLASLt's recommendation for
-/// compute capability 9.0. For tensor cores, cuDNN makes copies of the tensors
-/// of a convolution with their channels last, in multiples of eight; and where
-/// its results are of 16 bits, the runtime widens them from a copy
+/// What the libraries may have. For tensor cores, cuDNN makes copies of the
+/// tensors of a convolution with their channels last, in multiples of eight;
+/// and where its results are of 16 bits, the runtime widens them from a copy
 /// (CUDA/ConvolutionKernel.cpp).
 static uint64_t workspaceBytes(Operation *op) {
-  constexpr uint64_t base = uint64_t{32} << 20;
+  constexpr uint64_t base = cuda::productWorkspaceBytes;
   if (isa<nn::MatMulOp>(op))
     return base;
   Type factor = getElementTypeOrSelf(op->getOperand(0));

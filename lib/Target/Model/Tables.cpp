@@ -309,8 +309,27 @@ static LogicalResult buildDevice(soaprt::DeviceOp op,
 /// What the target says about a kernel's code on the device.
 static void addLaunches(const DeviceKernel &kernel, fb::NativeKernelT &table) {
   table.scratch_bytes = kernel.scratchBytes;
+  table.workspace_bytes = kernel.workspaceBytes;
+  for (const DeviceProduct &product : kernel.products) {
+    auto row = std::make_unique<fb::DeviceProductT>();
+    auto matrix = [](const ProductMatrix &m) {
+      return std::make_unique<fb::ProductMatrix>(m.buffer, m.apart, m.row,
+                                                 m.column);
+    };
+    row->batch = product.batch;
+    row->rows = product.rows;
+    row->columns = product.columns;
+    row->depth = product.depth;
+    row->a = matrix(product.a);
+    row->b = matrix(product.b);
+    row->c = matrix(product.c);
+    row->adds = product.adds;
+    row->tf32 = product.tf32;
+    table.products.push_back(std::move(row));
+  }
   for (const DeviceLaunch &launch : kernel.launches) {
     auto row = std::make_unique<fb::DeviceLaunchT>();
+    row->product = launch.product;
     row->entry = launch.entry;
     row->threads = launch.threads;
     row->blocks = launch.blocks;

@@ -14,6 +14,25 @@ func.func @steps(%x: tensor<5x2x3xf32>, %w: tensor<2x1x6x3xf32>, %r: tensor<2x1x
 
 // -----
 
+// Tests that the products of a layer are launches of the library: one with all
+// inputs, which adds to the biases, and in every step one with the state,
+// which needs no fill with zeros. The second direction
+// begins with the last step, and its weights lie behind those of the first one.
+// CHECK: cuda.kernels = [{launches = [
+// CHECK-SAME: {constants = array<i64: 0, 0, [[SUMS:[0-9]+]]>, product = 0 : i64}
+// CHECK-SAME: {constants = array<i64: [[STATE:[0-9]+]], 0, [[STEP:[0-9]+]]>, product = 1 : i64}
+// CHECK-SAME: {{{.*}}constants = array<i64: 0, 0>, entry = "[[ELEMENTS:.*]]"}, {constants = array<i64: [[STATE]], 0, [[STEP]]>, product = 1 : i64}
+// CHECK-SAME: {{{.*}}constants = array<i64: 0, 1>, entry = "[[ELEMENTS]]"}
+// CHECK-SAME: {constants = array<i64: 0, 131072, [[SUMS]]>, product = 0 : i64}
+// CHECK-SAME: {constants = array<i64: [[STATE]], 262144, [[STEP]]>, product = 1 : i64}
+// CHECK-SAME: products = [{a = array<i64: 0, 0, 64, 1>, adds, b = array<i64: 1, 0, 1, 64>, c = array<i64: 8, 0, 512, 1>, sizes = array<i64: 1, 16, 512, 64>}, {a = array<i64: 8, 0, 128, 1>, b = array<i64: 2, 0, 1, 128>, c = array<i64: 8, 0, 512, 1>, sizes = array<i64: 1, 8, 512, 128>}]
+func.func @products(%x: tensor<2x8x64xf32>, %w: tensor<2x4x128x64xf32>, %r: tensor<2x4x128x128xf32>, %b: tensor<2x4x128xf32>, %s: tensor<2x8x128xf32>) {
+  %y, %c = nn.lstm %x, %w, %r, %b, %s, %s {nn.name = "lstm"} : (tensor<2x8x64xf32>, tensor<2x4x128x64xf32>, tensor<2x4x128x128xf32>, tensor<2x4x128xf32>, tensor<2x8x128xf32>, tensor<2x8x128xf32>) -> (tensor<2x2x8x128xf32>, tensor<2x8x128xf32>)
+  return
+}
+
+// -----
+
 // Tests that what has control flow of its own runs on one block, whatever the
 // grid is, and that threads meet around what is shared.
 // CHECK: blocks = 1 : i64

@@ -84,21 +84,21 @@ Operation *Generator::recurrentBackward(StringRef kind) {
                              type({directions, batch, steps, hidden})};
   if (isGRU) {
     types.append({types[1], type(state)});
-    return builder.create<GRUBackwardOp>(loc, types, x, w, r, b, h, y, dy,
-                                         lengths, reverse, mode, clip,
-                                         activations(2 * directions));
+    return builder.create<GRUBackwardOp>(
+        loc, types, x, w, r, b, h, y, dy, lengths, reverse, mode, clip,
+        activations(2 * directions), UnitAttr());
   }
   types.push_back(type(state));
   if (!isLSTM)
     return builder.create<RNNBackwardOp>(loc, types, x, w, r, b, h, y, dy,
                                          lengths, reverse, clip,
-                                         activations(directions));
+                                         activations(directions), UnitAttr());
   types.push_back(type(state));
   if (random.flip()) {
     peephole = argument({directions, 3, hidden});
     types.push_back(sumType({directions, 3, hidden}));
   }
-  return builder.create<LSTMBackwardOp>(loc, types, x, w, r, b, h, c, y, dy, dc,
-                                        lengths, peephole, reverse, mode, clip,
-                                        activations(3 * directions));
+  return builder.create<LSTMBackwardOp>(
+      loc, types, x, w, r, b, h, c, y, dy, dc, lengths, peephole, reverse, mode,
+      clip, activations(3 * directions), UnitAttr());
 }

@@ -163,7 +163,7 @@ Operation *Generator::lstm(StringRef) {
   return builder.create<LSTMOp>(loc, type({steps, directions, batch, hidden}),
                                 type(state), x, w, r, b, h, c, lengths,
                                 peephole, reverse, inputForget, clip,
-                                activations(3 * directions));
+                                activations(3 * directions), UnitAttr());
 }
 
 Operation *Generator::gru(StringRef) {
@@ -187,7 +187,7 @@ Operation *Generator::gru(StringRef) {
     clip = builder.getF32FloatAttr(0.5f);
   return builder.create<GRUOp>(loc, type({steps, directions, batch, hidden}), x,
                                w, r, b, h, lengths, reverse, linear, clip,
-                               activations(2 * directions));
+                               activations(2 * directions), UnitAttr());
 }
 
 Operation *Generator::rnn(StringRef) {
@@ -209,7 +209,7 @@ Operation *Generator::rnn(StringRef) {
     clip = builder.getF32FloatAttr(0.5f);
   return builder.create<RNNOp>(loc, type({steps, directions, batch, hidden}), x,
                                w, r, b, h, lengths, reverse, clip,
-                               activations(directions));
+                               activations(directions), UnitAttr());
 }
 
 Operation *Generator::batchNorm(StringRef) {

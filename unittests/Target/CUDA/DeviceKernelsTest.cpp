@@ -27,6 +27,7 @@ struct OpCase {
   std::string parameters, op;
   double relative = 2e-5, absolute = 1e-5;
   size_t launches = 0; ///< As many; 0: any number.
+  size_t products = 0; ///< Different ones that the library computes.
 };
 
 std::ostream &operator<<(std::ostream &os, const OpCase &test) {
@@ -53,6 +54,7 @@ TEST_P(DeviceKernels, AgreeWithTheCPU) {
   const NativeKernelCall &call = compiled.calls[0];
   if (test.launches)
     EXPECT_EQ((*device)->kernel(call.index).launches.size(), test.launches);
+  EXPECT_EQ((*device)->kernel(call.index).products.size(), test.products);
   Operation *op = compiled.ops[0];
   std::vector<TensorBytes> operands, expected;
   for (Value operand : op->getOperands()) {
@@ -231,6 +233,81 @@ static const OpCase rows[] = {
      1e-4, 1e-4, /*launches=*/1},
 };
 
+/// A recurrent layer of 3 steps of 32 samples, 128 inputs and 128 units, of
+/// which the library computes the products. `gates` are those of the weights,
+/// of the bias; `operands` and `results` stand behind the first hidden state
+/// and the hidden states.
+static OpCase layer(const std::string &name, const std::string &op,
+                    int directions, std::array<int, 2> gates,
+                    const std::string &attributes, size_t products,
+                    size_t launches) {
+  std::string d = std::to_string(directions) + "x";
+  auto weight = "tensor<" + d + std::to_string(gates[0]) + "x128x128xf32>";
+  auto bias = "tensor<" + d + std::to_string(gates[1]) + "x128xf32>";
+  auto state = "tensor<" + d + "32x128xf32>";
+  std::string x = "tensor<3x32x128xf32>", y = "tensor<3x" + d + "32x128xf32>";
+  bool isLSTM = op == "lstm";
+  std::string types = x + ", " + weight + ", " + weight + ", " + bias + ", " +
+                      state + (isLSTM ? ", " + state : "");
+  return {name,
+          "%x: " + x + ", %w: " + weight + ", %r: " + weight + ", %b: " + bias +
+              ", %s: " + state,
+          (isLSTM ? "%y, %c" : "%y") + (" = nn." + op) + " %x, %w, %r, %b, %s" +
+              (isLSTM ? ", %s" : "") + " {nn.name = \"r\"" + attributes +
+              "} : (" + types + ") -> " +
+              (isLSTM ? "(" + y + ", " + state + ")" : y),
+          1e-3,
+          1e-4,
+          launches,
+          products};
+}
+
+/// Its gradients.
+static OpCase backward(const std::string &name, const std::string &op,
+                       int directions, std::array<int, 2> gates,
+                       const std::string &attributes, size_t products) {
+  std::string d = std::to_string(directions) + "x";
+  std::string count = std::to_string(gates[0]);
+  auto weight = "tensor<" + d + count + "x128x128xf32>";
+  auto bias = "tensor<" + d + std::to_string(gates[1]) + "x128xf32>";
+  auto state = "tensor<" + d + "32x128xf32>";
+  std::string x = "tensor<3x32x128xf32>", y = "tensor<3x" + d + "32x128xf32>";
+  auto ofGates = "tensor<" + d + "32x3x" + count + "x128xf32>";
+  auto states = "tensor<" + d + "32x3x128xf32>";
+  bool isLSTM = op == "lstm";
+  std::string results = ofGates + ", " + states + ", " +
+                        (op == "gru" ? states + ", " : "") + state +
+                        (isLSTM ? ", " + state : "");
+  return {name,
+          "%x: " + x + ", %w: " + weight + ", %r: " + weight + ", %b: " + bias +
+              ", %s: " + state + ", %y: " + y,
+          "%g:" + std::to_string(op == "rnn" ? 3 : 4) + " = nn." + op +
+              "_backward %x, %w, %r, %b, %s" + (isLSTM ? ", %s" : "") +
+              ", %y, %y" + (isLSTM ? ", %s" : "") + " {nn.name = \"r\"" +
+              attributes + "} : (" + x + ", " + weight + ", " + weight + ", " +
+              bias + ", " + state + (isLSTM ? ", " + state : "") + ", " + y +
+              ", " + y + (isLSTM ? ", " + state : "") + ") -> (" + results +
+              ")",
+          1e-3,
+          1e-4,
+          0,
+          products};
+}
+
+// What the library computes of a layer: the product with the inputs of all
+// steps, and one of each step with the states, or two of a GRU; of its
+// gradients, these once more, and what a step gives to the states before it.
+static const OpCase layers[] = {
+    layer("LSTM", "lstm", 1, {4, 4}, "", 2, 11),
+    layer("LSTMOfTwoDirections", "lstm", 2, {4, 4}, ", input_forget", 2, 0),
+    layer("GRU", "gru", 1, {3, 4}, ", reverse", 3, 0),
+    layer("GRUWithALateReset", "gru", 2, {3, 4}, ", linear_before_reset", 2, 0),
+    layer("RNN", "rnn", 1, {1, 1}, "", 2, 0),
+    backward("LSTMBackward", "lstm", 1, {4, 4}, "", 3),
+    backward("GRUBackward", "gru", 1, {3, 4}, "", 5),
+    backward("RNNBackward", "rnn", 1, {1, 1}, "", 3),
+};
+
 static std::string nameOf(const testing::TestParamInfo<OpCase> &info) {
   return info.param.name;
 }
@@ -238,4 +315,6 @@ INSTANTIATE_TEST_SUITE_P(Elementwise, DeviceKernels,
                          testing::ValuesIn(elementwise), nameOf);
 INSTANTIATE_TEST_SUITE_P(Structured, DeviceKernels,
                          testing::ValuesIn(structured), nameOf);
+INSTANTIATE_TEST_SUITE_P(Layers, DeviceKernels, testing::ValuesIn(layers),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Rows, DeviceKernels, testing::ValuesIn(rows), nameOf);

@@ -192,7 +192,7 @@ EmulatedDevice::create(mlir::ModuleOp kernels) {
   StringMap<bool> entries;
   for (const DeviceKernel &kernel : device->code_.kernels)
     for (const DeviceLaunch &launch : kernel.launches)
-      if (entries.try_emplace(launch.entry, true).second)
+      if (launch.product < 0 && entries.try_emplace(launch.entry, true).second)
         addWrapper(*module, launch.entry);
   auto linker = orc::LLJITBuilder().create();
   if (!linker)
@@ -231,6 +231,28 @@ EmulatedDevice::create(mlir::ModuleOp kernels) {
   return device;
 }
 
+/// What the library would compute, matrix by matrix, in the order of the sum.
+static void multiply(const DeviceProduct &product, ArrayRef<uint64_t> buffers,
+                     ArrayRef<int64_t> places) {
+  auto at = [&](const ProductMatrix &matrix, size_t place) {
+    return reinterpret_cast<float *>(buffers[matrix.buffer] + places[place]);
+  };
+  const float *a = at(product.a, 0), *b = at(product.b, 1);
+  float *c = at(product.c, 2);
+  for (int64_t i = 0; i != product.batch; ++i)
+    for (int64_t row = 0; row != product.rows; ++row)
+      for (int64_t column = 0; column != product.columns; ++column) {
+        float sum = 0;
+        for (int64_t k = 0; k != product.depth; ++k)
+          sum += a[i * product.a.apart + row * product.a.row +
+                   k * product.a.column] *
+                 b[i * product.b.apart + k * product.b.row +
+                   column * product.b.column];
+        float &result = c[i * product.c.apart + row * product.c.row + column];
+        result = product.adds ? result + sum : sum;
+      }
+}
+
 Error EmulatedDevice::run(size_t index, ArrayRef<void *> buffers,
                           ArrayRef<int64_t> sizes, uint64_t mostBlocks,
                           uint64_t seed) {
@@ -245,6 +267,11 @@ Error EmulatedDevice::run(size_t index, ArrayRef<void *> buffers,
     if (kernel.scratchBytes != 0)
       parameters.push_back(
           alignTo(reinterpret_cast<uint64_t>(scratch.data()), alignment));
+    if (launch.product >= 0) {
+      multiply(kernel.products.at(static_cast<size_t>(launch.product)),
+               parameters, launch.constants);
+      continue;
+    }
     parameters.insert(parameters.end(), sizes.begin(), sizes.end());
     parameters.insert(parameters.end(), launch.constants.begin(),
                       launch.constants.end());

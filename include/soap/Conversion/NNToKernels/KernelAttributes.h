@@ -23,6 +23,9 @@ inline constexpr llvm::StringLiteral sizesAttr = "native.sizes";
 /// pointer arguments, after conversion to LLVM, of which this holds.
 inline constexpr llvm::StringLiteral noaliasAttr = "native.noalias";
 
+/// On a kernel: factors of f32 may be rounded to TF32.
+inline constexpr llvm::StringLiteral tf32Attr = "native.tf32";
+
 /// The nested module.
 inline constexpr llvm::StringLiteral moduleName = "kernels";
 /// The table of kernels, in the object file.

@@ -33,11 +33,14 @@ def DistributeKernelsPass
     pays for do all of them, between barriers, and keep in shared memory what
     they make for each other.
 
+    A product of matrices of f32 that is large enough becomes a launch of
+    cuBLASLt instead, with the fill with zeros before it.
+
     Buffers that a kernel makes are parts of its scratch memory, unless they are
     in shared memory alone. The kernels
     themselves are erased: `cuda.kernels` on the module lists for each one, in
     the order of the kernels, its name, the bytes of its scratch memory and its
-    launches (entry, blocks or items per block, constants).
+    launches (entry, blocks or items per block, constants; or product).
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
@@ -46,6 +49,7 @@ def DistributeKernelsPass
   ];
   let statistics = [
     Statistic<"numEntries", "entries", "Functions of the device">,
+    Statistic<"numProducts", "products", "Products that cuBLASLt computes">,
     Statistic<"numBlockEntries", "single-block-entries",
               "Functions of the device that run on one block">
   ];

@@ -142,7 +142,7 @@ private:
     return b_.join(
         b_.create<MatMulOp>(RankedTensorType::get(shape, elementType(x.matrix)),
                             x.matrix, y.matrix, Value(), x.isTransposed,
-                            y.isTransposed, llvm::APFloat(1.0f)),
+                            y.isTransposed, llvm::APFloat(1.0f), op_.getTf32()),
         loops);
   }
 
@@ -183,14 +183,15 @@ static MaybeGradients lstm(LSTMOp op, Build &b, ArrayRef<Value> results,
   SmallVector<Type> all = {types.gates, types.states, types.state, types.state};
   if (op.getPeephole())
     all.push_back(op.getPeephole().getType());
-  auto back = b.join(
-      b.create<LSTMBackwardOp>(
-          all, op.getX(), op.getInputWeight(), op.getRecurrentWeight(),
-          op.getBias(), op.getFirstHidden(), op.getFirstCell(), op.getHidden(),
-          orZeros(op, b, results, 0), orZeros(op, b, results, 1),
-          op.getLengths(), op.getPeephole(), op.getReverseAttr(),
-          op.getInputForgetAttr(), op.getClipAttr(), op.getActivationsAttr()),
-      b.sameLoops());
+  auto back =
+      b.join(b.create<LSTMBackwardOp>(
+                 all, op.getX(), op.getInputWeight(), op.getRecurrentWeight(),
+                 op.getBias(), op.getFirstHidden(), op.getFirstCell(),
+                 op.getHidden(), orZeros(op, b, results, 0),
+                 orZeros(op, b, results, 1), op.getLengths(), op.getPeephole(),
+                 op.getReverseAttr(), op.getInputForgetAttr(), op.getClipAttr(),
+                 op.getActivationsAttr(), op.getTf32Attr()),
+             b.sameLoops());
   LayerGradients of(op, b, back.getGates(), back.getStates());
   Gradients gradients = of.ofOperands(isNeeded);
   gradients[4] = back.getDFirstHidden();
@@ -210,7 +211,7 @@ static MaybeGradients gru(GRUOp op, Build &b, ArrayRef<Value> results,
           op.getX(), op.getInputWeight(), op.getRecurrentWeight(), op.getBias(),
           op.getFirstHidden(), op.getHidden(), results[0], op.getLengths(),
           op.getReverseAttr(), op.getLinearBeforeResetAttr(), op.getClipAttr(),
-          op.getActivationsAttr()),
+          op.getActivationsAttr(), op.getTf32Attr()),
       b.sameLoops());
   LayerGradients of(op, b, back.getGates(), back.getStates());
   ArrayRef<int64_t> weight = shapeOf(op.getInputWeight());
@@ -245,13 +246,14 @@ static MaybeGradients gru(GRUOp op, Build &b, ArrayRef<Value> results,
 static MaybeGradients rnn(RNNOp op, Build &b, ArrayRef<Value> results,
                           const BitVector &isNeeded) {
   BackwardTypes types(op);
-  auto back = b.join(
-      b.create<RNNBackwardOp>(
-          SmallVector<Type>{types.gates, types.states, types.state}, op.getX(),
-          op.getInputWeight(), op.getRecurrentWeight(), op.getBias(),
-          op.getFirstHidden(), op.getHidden(), results[0], op.getLengths(),
-          op.getReverseAttr(), op.getClipAttr(), op.getActivationsAttr()),
-      b.sameLoops());
+  auto back =
+      b.join(b.create<RNNBackwardOp>(
+                 SmallVector<Type>{types.gates, types.states, types.state},
+                 op.getX(), op.getInputWeight(), op.getRecurrentWeight(),
+                 op.getBias(), op.getFirstHidden(), op.getHidden(), results[0],
+                 op.getLengths(), op.getReverseAttr(), op.getClipAttr(),
+                 op.getActivationsAttr(), op.getTf32Attr()),
+             b.sameLoops());
   LayerGradients of(op, b, back.getGates(), back.getStates());
   Gradients gradients = of.ofOperands(isNeeded);
   gradients[4] = back.getDFirstHidden();

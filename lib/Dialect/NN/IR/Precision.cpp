@@ -7,7 +7,7 @@
 
 #include "soap/Dialect/NN/IR/Precision.h"
 #include "soap/Dialect/NN/IR/NN.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "soap/Dialect/NN/IR/NNRecurrentGradients.h"
 #include <array>
 
 using namespace mlir;
@@ -15,6 +15,11 @@ using namespace soap;
 
 bool nn::isProduct(Operation *op) {
   return isa<ConvOp, ConvBackwardDataOp, ConvBackwardFilterOp, MatMulOp>(op);
+}
+
+bool nn::isRecurrentLayer(Operation *op) {
+  return isa<LSTMOp, GRUOp, RNNOp, LSTMBackwardOp, GRUBackwardOp,
+             RNNBackwardOp>(op);
 }
 
 bool nn::isByteTensor(Value value) {
@@ -29,6 +34,9 @@ bool nn::multipliesBytes(Operation *op) {
 }
 
 std::optional<Precision> nn::precisionOf(Operation *op) {
+  bool tf32 = op->getInherentAttr("tf32").value_or(Attribute()) != nullptr;
+  if (isRecurrentLayer(op))
+    return tf32 ? std::optional(Precision::TF32) : std::nullopt;
   if (!isProduct(op))
     return std::nullopt;
   if (multipliesBytes(op))
@@ -40,11 +48,6 @@ std::optional<Precision> nn::precisionOf(Operation *op) {
     return Precision::F16;
   if (!factor.isF32())
     return std::nullopt;
-  bool tf32 =
-      llvm::TypeSwitch<Operation *, bool>(op)
-          .Case<ConvOp, ConvBackwardDataOp, ConvBackwardFilterOp, MatMulOp>(
-              [](auto product) { return product.getTf32(); })
-          .Default([](Operation *) { return false; });
   return tf32 ? Precision::TF32 : Precision::F32;
 }
 

@@ -51,6 +51,9 @@ mlir::LogicalResult verifyAttributes(Op op) {
     return op.emitOpError()
            << "expected 'reverse' of one direction only, got: " << directions
            << " directions";
+  if (op.getTf32() && !elementType(op.getX()).isF32())
+    return op.emitOpError() << "expected operands of f32 with 'tf32', got: "
+                            << elementType(op.getX());
   if (op.getClip() && !(op.getClip()->convertToDouble() > 0))
     return op.emitOpError() << "expected a positive 'clip', got: "
                             << op.getClip()->convertToDouble();

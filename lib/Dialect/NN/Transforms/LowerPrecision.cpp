@@ -21,8 +21,9 @@ using namespace mlir;
 using namespace soap;
 using namespace soap::nn;
 
+static bool isF32(Type type) { return getElementTypeOrSelf(type).isF32(); }
+
 static bool isOfF32(Operation *op) {
-  auto isF32 = [](Type type) { return getElementTypeOrSelf(type).isF32(); };
   return llvm::all_of(op->getOperandTypes(), isF32) &&
          llvm::all_of(op->getResultTypes(), isF32);
 }
@@ -110,18 +111,25 @@ struct LowerPrecisionPass
     }
     if (function.isExternal() || function.isPrivate())
       return;
-    SmallVector<Operation *> products;
-    for (Operation &op : function.front())
+    SmallVector<Operation *> products, layers;
+    for (Operation &op : function.front()) {
       if (isProduct(&op) && isOfF32(&op))
         products.push_back(&op);
-    numProducts += products.size();
+      // Lengths of sequences are integers.
+      if (isRecurrentLayer(&op) && isF32(op.getOperand(0).getType()) &&
+          (roundLayers || *precision == Precision::TF32))
+        layers.push_back(&op);
+    }
+    numProducts += products.size() + layers.size();
     Builder types(&getContext());
     // The library rounds while it multiplies: there is nothing to cast.
-    if (*precision == Precision::TF32) {
-      for (Operation *op : products)
+    auto round = [&](ArrayRef<Operation *> ops) {
+      for (Operation *op : ops)
         op->setInherentAttr(types.getStringAttr("tf32"), types.getUnitAttr());
-      return;
-    }
+    };
+    round(layers);
+    if (*precision == Precision::TF32)
+      return round(products);
     Casts casts(function, *precision == Precision::BF16
                               ? Type(types.getBF16Type())
                               : Type(types.getF16Type()));

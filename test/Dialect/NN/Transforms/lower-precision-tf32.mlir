@@ -13,6 +13,7 @@
 // CHECK: nn.relu %{{.*}} {nn.name = "relu"} : tensor<4x6x8x8xf32>
 // CHECK: nn.matmul %{{.*}} bias %{{.*}} {nn.name = "fc", tf32} : (tensor<4x384xf32>, tensor<384x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
 // CHECK: nn.matmul %{{.*}} {nn.name = "wide", transpose_b} : (tensor<4x5xf64>, tensor<4x5xf64>) -> tensor<4x4xf64>
+// CHECK: nn.gru {{.*}} lengths {{.*}}tf32}
 // CHECK-NOT: nn.cast
 
 // TRAIN-DAG: nn.matmul {{.*}}nn.name = "fc", tf32}
@@ -35,5 +36,13 @@ func.func @main() {
   %4 = nn.input {nn.name = "d"} : tensor<4x5xf64>
   %5 = nn.matmul %4, %4 {nn.name = "wide", transpose_b} : (tensor<4x5xf64>, tensor<4x5xf64>) -> tensor<4x4xf64>
   nn.output %5 {nn.name = "z"} : tensor<4x4xf64>
+  %6 = nn.input {nn.name = "sequence"} : tensor<5x2x3xf32>
+  %lengths = nn.input {nn.name = "lengths"} : tensor<2xi64>
+  %gates = nn.parameter {nn.name = "gates"} : tensor<1x3x6x3xf32> from #nn.splat<1.0 : f32>
+  %r = nn.parameter {nn.name = "r"} : tensor<1x3x6x6xf32> from #nn.splat<1.0 : f32>
+  %c = nn.parameter {nn.name = "c"} : tensor<1x4x6xf32> from #nn.splat<1.0 : f32>
+  %h = nn.parameter {nn.name = "h"} : tensor<1x2x6xf32> from #nn.splat<0.0 : f32>
+  %7 = nn.gru %6, %gates, %r, %c, %h lengths %lengths {nn.name = "gru"} : (tensor<5x2x3xf32>, tensor<1x3x6x3xf32>, tensor<1x3x6x6xf32>, tensor<1x4x6xf32>, tensor<1x2x6xf32>, tensor<2xi64>) -> tensor<5x1x2x6xf32>
+  nn.output %7 {nn.name = "states"} : tensor<5x1x2x6xf32>
   return
 }

@@ -36,7 +36,9 @@ struct Layout {
   int32_t batch;
 };
 struct Preference {
-  uint64_t workspace;
+  uint64_t workspace = 0;
+  /// What the addresses of a, b, c and d are multiples of.
+  uint32_t alignments[4] = {256, 256, 256, 256};
 };
 
 /// One product, when it runs.
@@ -238,7 +240,7 @@ cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t handle,
 }
 cublasStatus_t
 cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *handle) {
-  *handle = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference{0});
+  *handle = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t
@@ -250,8 +252,12 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     cublasLtMatmulPreference_t handle,
     cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
     size_t bytes) {
+  Preference &own = of(handle);
   if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES && bytes == 8)
-    std::memcpy(&of(handle).workspace, value, bytes);
+    std::memcpy(&own.workspace, value, bytes);
+  int operand = attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
+  if (operand >= 0 && operand < 4 && bytes == 4)
+    std::memcpy(&own.alignments[operand], value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -286,6 +292,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
       own = {};
       own.workspaceSize = workspace;
       own.algo.data[0] = workspace;
+      for (int i = 0; i != 4; ++i)
+        own.algo.data[1 + i] = of(preference).alignments[i];
     }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -298,6 +306,10 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t *algorithm,
                void *workspace, size_t workspaceBytes, cudaStream_t stream) {
   const Description &own = of(operation);
+  const void *addresses[] = {aData, bData, cData, dData};
+  for (int i = 0; i != 4; ++i)
+    if (reinterpret_cast<uintptr_t>(addresses[i]) % algorithm->data[1 + i] != 0)
+      return CUBLAS_STATUS_INVALID_VALUE;
   if (!isProduct(own, of(a), of(b), of(c), of(d)) || cData != dData ||
       algorithm->data[0] > workspaceBytes || (workspaceBytes && !workspace) ||
       (own.epilogue == CUBLASLT_EPILOGUE_BIAS && !own.bias))

@@ -71,7 +71,7 @@ def NN_LSTMBackwardOp :
       NN_FloatTensor:$d_last_cell, Optional<NN_IndexTensor>:$lengths,
       Optional<NN_FloatTensor>:$peephole, UnitAttr:$reverse,
       UnitAttr:$input_forget, OptionalAttr<F32Attr>:$clip,
-      OptionalAttr<NN_ActivationArrayAttr>:$activations);
+      OptionalAttr<NN_ActivationArrayAttr>:$activations, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$gates, NN_FloatTensor:$states,
       NN_FloatTensor:$d_first_hidden, NN_FloatTensor:$d_first_cell,
       Optional<NN_FloatTensor>:$d_peephole);
@@ -124,7 +124,7 @@ def NN_GRUBackwardOp : NN_RecurrentGradientOp<"gru_backward"> {
       NN_FloatTensor:$d_hidden, Optional<NN_IndexTensor>:$lengths,
       UnitAttr:$reverse, UnitAttr:$linear_before_reset,
       OptionalAttr<F32Attr>:$clip,
-      OptionalAttr<NN_ActivationArrayAttr>:$activations);
+      OptionalAttr<NN_ActivationArrayAttr>:$activations, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$gates, NN_FloatTensor:$states,
       NN_FloatTensor:$reset, NN_FloatTensor:$d_first_hidden);
   let assemblyFormat = [{
@@ -168,7 +168,7 @@ def NN_RNNBackwardOp : NN_RecurrentGradientOp<"rnn_backward"> {
       NN_FloatTensor:$first_hidden, NN_FloatTensor:$hidden,
       NN_FloatTensor:$d_hidden, Optional<NN_IndexTensor>:$lengths,
       UnitAttr:$reverse, OptionalAttr<F32Attr>:$clip,
-      OptionalAttr<NN_ActivationArrayAttr>:$activations);
+      OptionalAttr<NN_ActivationArrayAttr>:$activations, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$gates, NN_FloatTensor:$states,
       NN_FloatTensor:$d_first_hidden);
   let assemblyFormat = [{

@@ -42,6 +42,9 @@ def NN_LSTMOp : NN_RecurrentOp<"lstm", [AttrSizedOperandSegments]> {
     state, which is also what the result holds there (ONNX has zeros). So the
     last hidden state is a slice of the first result.
 
+    `tf32` (nn-lower-precision) says that the factors of W x and R h may be
+    rounded to TF32; they are f32 then.
+
     Loops: `dir n`; x `([T], n, [X])`, weights `(dir, [4], [H], ..)`, bias and
     peephole `(dir, [..], [H])`, states `(dir, n, [H])`, lengths `(n)`, results
     `([T], dir, n, [H])` and `(dir, n, [H])`. Every step needs all of h: the
@@ -68,7 +71,7 @@ def NN_LSTMOp : NN_RecurrentOp<"lstm", [AttrSizedOperandSegments]> {
       NN_FloatTensor:$first_hidden, NN_FloatTensor:$first_cell,
       Optional<NN_IndexTensor>:$lengths, Optional<NN_FloatTensor>:$peephole,
       UnitAttr:$reverse, UnitAttr:$input_forget, OptionalAttr<F32Attr>:$clip,
-      OptionalAttr<NN_ActivationArrayAttr>:$activations);
+      OptionalAttr<NN_ActivationArrayAttr>:$activations, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$hidden, NN_FloatTensor:$last_cell);
   let assemblyFormat = [{
     $x `,` $input_weight `,` $recurrent_weight `,` $bias `,` $first_hidden `,`
@@ -91,8 +94,8 @@ def NN_GRUOp : NN_RecurrentOp<"gru"> {
         g = tanh(W x_t + b + r * (R h + b4))
         h' = (1 - z) * g + z * h
 
-    `clip`, `activations` (two per direction), directions and lengths are those
-    of `nn.lstm`.
+    `clip`, `activations` (two per direction), directions, lengths and `tf32` are
+    those of `nn.lstm`.
 
     Loops: `dir n`, as for `nn.lstm`.
 
@@ -116,7 +119,7 @@ def NN_GRUOp : NN_RecurrentOp<"gru"> {
       NN_FloatTensor:$first_hidden, Optional<NN_IndexTensor>:$lengths,
       UnitAttr:$reverse, UnitAttr:$linear_before_reset,
       OptionalAttr<F32Attr>:$clip,
-      OptionalAttr<NN_ActivationArrayAttr>:$activations);
+      OptionalAttr<NN_ActivationArrayAttr>:$activations, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$hidden);
   let assemblyFormat = [{
     $x `,` $input_weight `,` $recurrent_weight `,` $bias `,` $first_hidden
@@ -131,7 +134,7 @@ def NN_RNNOp : NN_RecurrentOp<"rnn"> {
     (D, 1, H, X), recurrent weight (D, 1, H, H), bias (D, 1, H), first hidden
     state (D, N, H), perhaps the lengths of the sequences (N). Result: hidden
     states of all steps (T, D, N, H). `clip`, `activations` (one per direction),
-    directions and lengths are those of `nn.lstm`.
+    directions, lengths and `tf32` are those of `nn.lstm`.
 
     Loops: `dir n`, as for `nn.lstm`.
 
@@ -154,7 +157,7 @@ def NN_RNNOp : NN_RecurrentOp<"rnn"> {
       NN_FloatTensor:$recurrent_weight, NN_FloatTensor:$bias,
       NN_FloatTensor:$first_hidden, Optional<NN_IndexTensor>:$lengths,
       UnitAttr:$reverse, OptionalAttr<F32Attr>:$clip,
-      OptionalAttr<NN_ActivationArrayAttr>:$activations);
+      OptionalAttr<NN_ActivationArrayAttr>:$activations, UnitAttr:$tf32);
   let results = (outs NN_FloatTensor:$hidden);
   let assemblyFormat = [{
     $x `,` $input_weight `,` $recurrent_weight `,` $bias `,` $first_hidden

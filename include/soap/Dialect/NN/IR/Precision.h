@@ -18,6 +18,9 @@ namespace soap::nn {
 /// bias.
 bool isProduct(mlir::Operation *op);
 
+/// True for recurrent layers and their gradients, whose products are inside.
+bool isRecurrentLayer(mlir::Operation *op);
+
 /// True for a tensor of integers of 8 bits, with a sign or without one.
 bool isByteTensor(mlir::Value value);
 
@@ -25,8 +28,9 @@ bool isByteTensor(mlir::Value value);
 /// a sign or without one, and whose result is i32.
 bool multipliesBytes(mlir::Operation *op);
 
-/// What a product multiplies. Nothing for other operations, and for products of
-/// other types, as i32 and f64, of which there is one kind each.
+/// What a product multiplies, or a recurrent layer that may round to TF32.
+/// Nothing for other operations, and for products of other types, as i32 and
+/// f64, of which there is one kind each.
 std::optional<Precision> precisionOf(mlir::Operation *op);
 
 /// How many products in the body of `op` multiply what, in the order of the

@@ -19,14 +19,16 @@ def LowerPrecisionPass : Pass<"nn-lower-precision", "::mlir::func::FuncOp"> {
   let summary = "Multiply narrower floats";
   let description = [{
     With to=tf32, products of f32 (nn.conv, nn.conv_backward_data,
-    nn.conv_backward_filter, nn.matmul) get the attribute `tf32`: what computes
-    them may round their factors to TF32 (8 bits of exponent, 10 behind the
-    point). Nothing is cast, and all tensors stay f32.
+    nn.conv_backward_filter, nn.matmul) and recurrent layers get the attribute
+    `tf32`: what computes them may round the factors of their products to TF32
+    (8 bits of exponent, 10 behind the point). Nothing is cast, and all tensors
+    stay f32.
 
     With to=bf16 or f16, these products read operands of bf16 or f16, and still
     make f32, in which they sum. All else stays f32: parameters, biases, what is
     added to a product, normalisations, softmax, recurrent layers, losses,
-    reductions, updates.
+    reductions, updates. With `round-layers`, recurrent layers get the attribute
+    `tf32`, as with to=tf32: TF32 has at least the bits of either type.
 
     ```mlir
     %y = nn.matmul %x, %w bias %b {nn.name = "fc"}
@@ -54,6 +56,8 @@ def LowerPrecisionPass : Pass<"nn-lower-precision", "::mlir::func::FuncOp"> {
   let options = [
     Option<"to", "to", "std::string", "\"bf16\"",
            "What is multiplied: tf32, bf16 or f16">,
+    Option<"roundLayers", "round-layers", "bool", "false",
+           "With to=bf16 or f16, recurrent layers may round to TF32">,
   ];
   let statistics = [
     Statistic<"numProducts", "products", "Products of narrower floats">,
