@@ -96,7 +96,10 @@ std::optional<MatrixProduct> native::findMatrixProduct(linalg::LinalgOp op) {
   if (failed(dims) || !domain)
     return std::nullopt;
   MatrixProduct product;
-  product.others = loopsOf(dims->batch, *domain, MatrixProduct::C);
+  Loops batch =
+      joined(loopsOf(dims->batch, *domain, MatrixProduct::C), product.others);
+  if (batch.size != 1)
+    product.others.push_back(batch);
   product.rows =
       joined(loopsOf(dims->m, *domain, MatrixProduct::C), product.others);
   product.columns =

@@ -306,6 +306,13 @@ static const OpCase layers[] = {
     backward("LSTMBackward", "lstm", 1, {4, 4}, "", 3),
     backward("GRUBackward", "gru", 1, {3, 4}, "", 5),
     backward("RNNBackward", "rnn", 1, {1, 1}, "", 3),
+    // Stacks of matrices are one product, between which rows are a launch.
+    {"Attention",
+     "%q: tensor<2x3x48x64xf32>, %k: tensor<2x3x56x64xf32>, %v: "
+     "tensor<2x3x56x40xf32>",
+     "%r = nn.attention %q, %k, %v {nn.name = \"r\"} : (tensor<2x3x48x64xf32>, "
+     "tensor<2x3x56x64xf32>, tensor<2x3x56x40xf32>) -> tensor<2x3x48x40xf32>",
+     1e-3, 1e-4, 3, 2},
 };
 
 static std::string nameOf(const testing::TestParamInfo<OpCase> &info) {

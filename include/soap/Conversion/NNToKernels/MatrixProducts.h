@@ -30,7 +30,7 @@ struct MatrixProduct {
   };
 
   Loops rows, columns, sum;
-  llvm::SmallVector<Loops> others;
+  llvm::SmallVector<Loops> others; ///< In no particular order.
 
   /// Of a (rows x sum), b (sum x columns) or c (rows x columns), of which the
   /// columns lie side by side.
