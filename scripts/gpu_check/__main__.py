@@ -91,7 +91,8 @@ def selected(items, arguments):
 
 
 def describe(gpu):
-    return f"{gpu['name']}, {gpu['library']}"
+    versions = [entry["name"] for entry in gpu.get("libraries", []) if "name" in entry]
+    return ", ".join([gpu["name"], gpu["library"], *versions])
 
 
 def main():

@@ -244,6 +244,11 @@ static void addReports(const Backend &backend, Json &target) {
     target["driver"] = reports.driver;
   if (!reports.missing.empty())
     target["missing"] = reports.missing;
+  for (const LibraryReport &library : reports.libraries) {
+    const bool isThere = library.missing.empty();
+    target["libraries"].push_back({{isThere ? "name" : "missing",
+                                    isThere ? library.name : library.missing}});
+  }
 }
 
 /// The devices of a target, or why there are none.

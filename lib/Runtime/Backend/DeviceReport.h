@@ -33,11 +33,18 @@ struct DeviceReport {
   std::vector<DeviceLink> links;
 };
 
+/// A library that kernels or transports of a backend are loaded from.
+struct LibraryReport {
+  std::string name;    ///< With its version, where it is there.
+  std::string missing; ///< Else the reason and the cure.
+};
+
 /// The devices, and what is not known of them, with the reason and the cure.
 struct DeviceReports {
   std::vector<DeviceReport> devices;
   std::string driver; ///< Its version, or "".
   std::string missing;
+  std::vector<LibraryReport> libraries;
 };
 
 } // namespace soap::runtime

@@ -6,7 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CUDA/GpuReports.h"
+#include "CUDA/Blas.h"
+#include "CUDA/Cudnn.h"
 #include "CUDA/Driver.h"
+#include "CUDA/Nccl.h"
 #include "CUDA/Nvml.h"
 #include <algorithm>
 #include <cctype>
@@ -91,8 +94,21 @@ static DeviceReport reportOf(const Gpu &gpu) {
   return report;
 }
 
+/// A library of which `name` is known once `load` has loaded it.
+template <typename Load>
+static LibraryReport reportOf(Load load, std::string (*name)()) {
+  try {
+    (void)load();
+    return {name(), ""};
+  } catch (const Error &error) {
+    return {"", error.what()};
+  }
+}
+
 DeviceReports cuda::reportGpus() {
   DeviceReports reports;
+  reports.libraries = {reportOf(blas, blasName), reportOf(cudnn, cudnnName),
+                       reportOf(nccl, ncclName)};
   for (const Gpu &gpu : gpus())
     reports.devices.push_back(reportOf(gpu));
   try {
