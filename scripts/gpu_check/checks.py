@@ -111,7 +111,7 @@ def unit_test(machine, name):
     return {"tests": int(passed[1])}
 
 
-HOW = {"kernels": equals_cpu, "networks": equals_cpu, "strategies": equals_one_device,
+HOW = {"kernels": equals_cpu, "products": equals_cpu, "networks": equals_cpu, "strategies": equals_one_device,
        "nccl": over_nccl, "sanitizer": sanitized}
 
 

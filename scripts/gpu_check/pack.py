@@ -15,6 +15,7 @@ import tempfile
 from compiled import Compiler, Refused
 import graph_cases
 import network_cases
+import product_cases
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST_BYTES = 60 << 20
@@ -111,10 +112,11 @@ def make_manifest(arguments, compiler):
     precisions = names(arguments.precisions, PRECISIONS)
     kernels = compile_all(graph_cases.kernel_jobs(compiler, arguments.kernels))
     strategies = compile_all(graph_cases.strategy_jobs(compiler, arguments.strategies))
+    products = compile_all(product_cases.product_jobs(compiler, arguments.products))
     networks = compile_all(network_cases.check_jobs(compiler, networks))
     figures = compile_all(network_cases.figure_jobs(compiler, measured, batches,
                                                      precisions))
-    checks = {"kernels": kernels, "networks": networks, "strategies": strategies,
+    checks = {"kernels": kernels, "products": products, "networks": networks, "strategies": strategies,
               "nccl": [item for item in strategies if item["collectives"]][:OVER_NCCL],
               "sanitizer": (kernels + strategies)[:SANITIZED]}
     manifest = {"commit": commit(), "checks": checks, "figures": figures}
