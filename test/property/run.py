@@ -37,7 +37,7 @@ import judge
 import operators
 import shrink
 import tables
-from worker import Worker
+from worker import Worker, read_history, write_history
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAPHS_PER_WORKER = 150  # Code that was linked in is never freed.
@@ -88,6 +88,7 @@ class Job:
         if not aimed:
             count = min(options.strategies, options.cases - number * options.strategies)
             runs = cases.draw_runs(options.seed, number, count)
+        history = list(self.tool.history)
         answers, failures = cases.check(self.tool, graph, reference, runs)
         coverage = tables.Coverage()
         coverage.add_graph(graph)
@@ -101,8 +102,13 @@ class Job:
             message = failure.message
             if self.shrunk < MAX_SHRUNK:
                 self.shrunk += 1
-                message += "; " + self.repeats(failure, reference)
+                here, elsewhere = self.repeats(failure, reference)
+                message += (f"; again in {here} of {REPEATS} runs of this worker, in "
+                            f"{elsewhere} of a new one")
                 failure = shrink.shrink(self.tool, failure)
+                shutil.rmtree(folder, ignore_errors=True)
+                if not elsewhere and history:
+                    write_history(history, folder / "history")
             write(failure, folder)
             folders.append((str(folder), message, failure.message))
         self.served += 1
@@ -114,7 +120,8 @@ class Job:
 
     def repeats(self, failure, reference):
         """How often it fails again, in this worker and in a new one: what depends on
-        time, or on what a worker did before, does not each time."""
+        time, or on what a worker did before, does not each time. What a worker did
+        before is kept if a new one never fails, and --repeat does it again."""
         def count(tool):
             runs = [failure.run] if failure.run else []
             return sum(bool(cases.check(tool, failure.graph, reference, runs)[1])
@@ -123,10 +130,9 @@ class Job:
         new = Worker(self.options.build_dir,
                      tempfile.mkdtemp(prefix="again", dir=self.options.scratch),
                      self.options.level)
-        text = (f"again in {count(self.tool)} of {REPEATS} runs of this worker, "
-                f"in {count(new)} of a new one")
+        counts = count(self.tool), count(new)
         new.finish()
-        return text
+        return counts
 
 
 # -- Failures
@@ -183,6 +189,10 @@ def repeat(folder, arguments):
     print(describe(folder))
     outputs = judge.evaluate(graph.model, graph.inputs)
     job = Job(arguments)
+    if (folder / "history").is_dir():
+        history = read_history(folder / "history")
+        print(f"after {len(history)} requests that the worker was asked before")
+        job.tool.replay(history)
     _, failures = cases.check(job.tool, graph, outputs, [run])
     if message := job.finish():
         failures.append(cases.Failure(graph, run, None, message))

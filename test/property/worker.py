@@ -24,8 +24,11 @@ class Worker:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = self.folder / "stderr.txt"
         self.process = None
+        # What the process was asked to run: models, inputs by name, requests.
+        self.history = []
 
     def start(self):
+        self.history = []
         self.process = subprocess.Popen(
             [str(self.program), str(self.level)], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=open(self.log, "w"), text=True)
@@ -85,7 +88,13 @@ class Worker:
             value.tofile(files[name])
         request = {"model": str(model), "unroll_rnn": graph.unroll, "fuse": graph.fuse,
                    "precision": graph.precision, "inputs": files, "folder": str(self.folder), "runs": runs}
-        answer = self.ask({**request, "train": train} if train else request)
+        request = {**request, "train": train} if train else request
+        if not self.process:
+            self.start()
+        self.history.append((model.read_bytes(),
+                             {name: value.tobytes() for name, value in graph.inputs.items()},
+                             request))
+        answer = self.ask(request)
         if "error" in answer:
             return [{"error": answer["error"]} for _ in runs]
         for number, result in enumerate(answer["runs"]):
@@ -95,6 +104,40 @@ class Worker:
                 result["outputs"] = read(graph, result["outputs"],
                                          self.folder / f"run{number}.bin")
         return answer["runs"]
+
+
+    def replay(self, history):
+        """Asks for the same again."""
+        for model, inputs, request in history:
+            files = {}
+            (self.folder / "replayed.onnx").write_bytes(model)
+            for at, (name, value) in enumerate(inputs.items()):
+                files[name] = str(self.folder / f"replayed{at}.bin")
+                pathlib.Path(files[name]).write_bytes(value)
+            self.ask({**request, "model": str(self.folder / "replayed.onnx"),
+                      "inputs": files, "folder": str(self.folder)})
+
+
+def write_history(history, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, (model, inputs, request) in enumerate(history):
+        place = folder / f"{number:05}"
+        place.mkdir()
+        (place / "model.onnx").write_bytes(model)
+        names = list(inputs)
+        for at, name in enumerate(names):
+            (place / f"input{at}.bin").write_bytes(inputs[name])
+        (place / "request.json").write_text(json.dumps({"names": names, "request": request}))
+
+
+def read_history(folder):
+    history = []
+    for place in sorted(folder.iterdir()):
+        told = json.loads((place / "request.json").read_text())
+        inputs = {name: (place / f"input{at}.bin").read_bytes()
+                  for at, name in enumerate(told["names"])}
+        history.append(((place / "model.onnx").read_bytes(), inputs, told["request"]))
+    return history
 
 
 def read(graph, names, file):
