@@ -9,7 +9,9 @@
 #include "KernelBuffers.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "soap/Testing/PlantedFault.h"
 
 using namespace mlir;
 using namespace soap;
@@ -26,7 +28,7 @@ static std::optional<int64_t> evaluate(OpFoldResult given,
   if (!value)
     return std::nullopt;
   if (auto iv = ivs.find(value); iv != ivs.end())
-    return iv->second;
+    return SOAP_FAULT("product-of-first-iteration") ? 0 : iv->second;
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumRegions() != 0 || !isPure(op))
     return std::nullopt;
@@ -92,7 +94,8 @@ std::optional<KernelProduct> KernelProduct::find(linalg::LinalgOp op,
   linalg::FillOp fill = fillBefore(op);
   if (fill && !matchPattern(fill.value(), m_AnyZeroFloat()))
     return std::nullopt;
-  KernelProduct result{op, *product, /*adds=*/!fill};
+  bool adds = !fill && !SOAP_FAULT("product-replaces-sum");
+  KernelProduct result{op, *product, adds};
   if (!result.offsets(ivs))
     return std::nullopt;
   return result;

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedTarget.h"
+#include "soap/Target/CUDA/CUDATarget.h"
 #include "soap/Target/Registration/AllTargets.h"
 
 void soap::registerAllTargets() {
   registerCPUTarget();
+  registerCUDATarget();
   test::registerEmulatedTarget();
 }
