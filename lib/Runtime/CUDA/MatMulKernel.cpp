@@ -11,7 +11,6 @@
 #include "CUDA/Product.h"
 #include "CUDA/Stream.h"
 #include <algorithm>
-#include <numeric>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -128,15 +127,10 @@ private:
   /// start, and blocks begin at multiples of 256.
   Product::Alignment alignment() const {
     Product::Alignment result;
-    for (const MatMulShape::Call &call : shape_.calls) {
-      auto join = [](uint32_t &bytes, int64_t elements, cudaDataType_t type) {
-        bytes = static_cast<uint32_t>(
-            std::gcd(int64_t{bytes}, elements * sizeOf(type)));
-      };
-      join(result.a, call.a, types_.factors);
-      join(result.b, call.b, types_.factors);
-      join(result.y, call.y, types_.result);
-    }
+    for (const MatMulShape::Call &call : shape_.calls)
+      result.add(call.a * sizeOf(types_.factors),
+                 call.b * sizeOf(types_.factors),
+                 call.y * sizeOf(types_.result));
     return result;
   }
   const Product::Algorithm &choose(const Product &product,

@@ -10,7 +10,6 @@
 #include "CUDA/Grid.h"
 #include "CUDA/Product.h"
 #include "CUDA/Stream.h"
-#include <numeric>
 
 using namespace soap;
 using namespace soap::runtime;
@@ -122,12 +121,8 @@ NativeKernel::NativeKernel(CudaDevice &device, const fb::Kernel &kernel,
     Product::Alignment alignment;
     for (const fb::DeviceLaunch *launch : items(native.description->launches()))
       if (launch->product() == static_cast<int32_t>(index)) {
-        auto join = [](uint32_t &bytes, int64_t offset) {
-          bytes = static_cast<uint32_t>(std::gcd(int64_t{bytes}, offset));
-        };
-        join(alignment.a, launch->constants()->Get(0));
-        join(alignment.b, launch->constants()->Get(1));
-        join(alignment.y, launch->constants()->Get(2));
+        const auto &places = *launch->constants();
+        alignment.add(places[0], places[1], places[2]);
       }
     product.proposals = product.product->propose(
         native.description->workspace_bytes(), alignment);

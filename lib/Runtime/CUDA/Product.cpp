@@ -7,10 +7,20 @@
 
 #include "CUDA/Product.h"
 #include <algorithm>
+#include <numeric>
 
 using namespace soap;
 using namespace soap::runtime;
 using namespace soap::runtime::cuda;
+
+void Product::Alignment::add(int64_t aBytes, int64_t bBytes, int64_t yBytes) {
+  auto join = [](uint32_t &bytes, int64_t offset) {
+    bytes = static_cast<uint32_t>(std::gcd(int64_t{bytes}, offset));
+  };
+  join(a, aBytes);
+  join(b, bBytes);
+  join(y, yBytes);
+}
 
 /// Sums are f32; factors of f32 are rounded to TF32 where the model allows it.
 static BlasObject<cublasLtMatmulDesc_t> makeDescription(const Gpu &gpu,

@@ -44,6 +44,8 @@ public:
   /// What the addresses of the matrices are multiples of, in bytes.
   struct Alignment {
     uint32_t a = 256, b = 256, y = 256;
+    /// Takes matrices that begin so many bytes behind such addresses, too.
+    void add(int64_t aBytes, int64_t bBytes, int64_t yBytes);
   };
 
   Product(const Gpu &gpu, const ProductShape &shape);

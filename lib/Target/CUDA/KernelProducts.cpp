@@ -80,7 +80,8 @@ std::optional<KernelProduct> KernelProduct::find(linalg::LinalgOp op,
   // saves. This bound is an estimate: no GPU has measured it.
   constexpr int64_t fewMultiplications = int64_t{1} << 18;
   std::optional<MatrixProduct> product = native::findMatrixProduct(op);
-  if (!product || product->others.size() > mostBatchLoops)
+  // Matrices at equal distances are one call.
+  if (!product || product->others.size() > 1)
     return std::nullopt;
   int64_t multiplications = product->multiplications();
   for (const MatrixProduct::Loops &loops : product->others) {

@@ -24,9 +24,6 @@ struct KernelProduct {
   /// the product.
   bool adds;
 
-  /// The most loops around the call: matrices at equal distances are one call.
-  static constexpr size_t mostBatchLoops = 1;
-
   /// `op` as a product, if that pays, in a kernel in which loops have the
   /// values `ivs` first.
   static std::optional<KernelProduct> find(mlir::linalg::LinalgOp op,

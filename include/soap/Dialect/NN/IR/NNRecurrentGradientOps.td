@@ -37,7 +37,8 @@ def NN_LSTMBackwardOp :
     `states` (D, N, T, H), the hidden state before each step, which the recurrent
     weight is multiplied with; the gradients of the first hidden and the first
     cell state (D, N, H); with a peephole, its gradient (D, 3, H). Steps in which
-    a sample takes no part have gradients of 0.
+    a sample takes no part have gradients of 0. `tf32` is that of `nn.lstm`, here
+    and of the other layers.
 
     Loops: `dir n`, as for `nn.lstm`; `gates` and `states` `(dir, n, ..)`, the
     gradient of a peephole `(dir, [3], [H])`, of which parts are summed.
