@@ -7,11 +7,12 @@
 //
 // Floats of fewer than 32 bits are converted by integer arithmetic on their
 // bits: no library is linked to the kernels, and not every machine has
-// instructions for it. The formats are those of IEEE 754-2019, section 3.4
-// (f16), of the upper half of f32 (bf16), and of ONNX's page "Float stored in 8
-// bits", from Micikevicius et al., FP8 formats for deep learning, 2022 (FN),
-// and Noune et al., 8-bit numerical formats for deep neural networks, 2022
-// (FNUZ).
+// instructions for it. Those of 16 bits are operations of arith first, which
+// targets with instructions keep. The formats are those of IEEE 754-2019,
+// section 3.4 (f16), of the upper half of f32 (bf16), and of ONNX's page "Float
+// stored in 8 bits", from Micikevicius et al., FP8 formats for deep learning,
+// 2022 (FN), and Noune et al., 8-bit numerical formats for deep neural
+// networks, 2022 (FNUZ).
 //
 //===----------------------------------------------------------------------===//
 
@@ -182,10 +183,8 @@ static Value roundToOdd(OpBuilder &builder, Location loc, Value x) {
   return b.realOf(bits);
 }
 
-Value linalg_lowering::widened(OpBuilder &builder, Location loc, Value stored,
-                               Type type) {
-  if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
-    return stored;
+static Value decoded(OpBuilder &builder, Location loc, Value stored,
+                     Type type) {
   Bits b{builder, loc};
   Format format = formatOf(type);
   if (isa<FloatType>(stored.getType()))
@@ -194,12 +193,8 @@ Value linalg_lowering::widened(OpBuilder &builder, Location loc, Value stored,
   return decode(b, format, builder.create<arith::ExtUIOp>(loc, b.i32, stored));
 }
 
-Value linalg_lowering::narrowed(OpBuilder &builder, Location loc, Value x,
-                                Type type, bool saturate) {
-  if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
-    return x;
-  if (x.getType().isF64())
-    x = roundToOdd(builder, loc, x);
+static Value encoded(OpBuilder &builder, Location loc, Value x, Type type,
+                     bool saturate) {
   Format format = formatOf(type);
   Value bits = encode(Bits{builder, loc}, format, x, saturate);
   bits = builder.create<arith::TruncIOp>(
@@ -207,6 +202,48 @@ Value linalg_lowering::narrowed(OpBuilder &builder, Location loc, Value x,
   if (format.width == 8) // Kept as integers.
     return bits;
   return builder.create<arith::BitcastOp>(loc, type, bits);
+}
+
+static bool isOf16Bits(Type type) { return type.isF16() || type.isBF16(); }
+
+void linalg_lowering::expandNarrowCasts(Operation *root) {
+  SmallVector<Operation *> casts;
+  root->walk([&](Operation *op) {
+    if ((isa<arith::TruncFOp>(op) && isOf16Bits(op->getResult(0).getType())) ||
+        (isa<arith::ExtFOp>(op) && isOf16Bits(op->getOperand(0).getType())))
+      casts.push_back(op);
+  });
+  for (Operation *op : casts) {
+    OpBuilder builder(op);
+    Value from = op->getOperand(0);
+    Type to = op->getResult(0).getType();
+    Value result =
+        isa<arith::TruncFOp>(op)
+            ? encoded(builder, op->getLoc(), from, to, /*saturate=*/false)
+            : decoded(builder, op->getLoc(), from, from.getType());
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+}
+
+Value linalg_lowering::widened(OpBuilder &builder, Location loc, Value stored,
+                               Type type) {
+  if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
+    return stored;
+  if (isOf16Bits(stored.getType()))
+    return builder.create<arith::ExtFOp>(loc, builder.getF32Type(), stored);
+  return decoded(builder, loc, stored, type);
+}
+
+Value linalg_lowering::narrowed(OpBuilder &builder, Location loc, Value x,
+                                Type type, bool saturate) {
+  if (!isa<FloatType>(type) || type.getIntOrFloatBitWidth() >= 32)
+    return x;
+  if (x.getType().isF64())
+    x = roundToOdd(builder, loc, x);
+  if (isOf16Bits(type))
+    return builder.create<arith::TruncFOp>(loc, type, x);
+  return encoded(builder, loc, x, type, saturate);
 }
 
 /// An integer of `width` bits in a wider one, with zeros or copies of its sign

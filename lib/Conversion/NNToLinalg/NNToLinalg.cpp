@@ -128,7 +128,8 @@ Value linalg_lowering::elementwise(OpBuilder &builder, Location loc,
 // The pass
 //===----------------------------------------------------------------------===//
 
-void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
+void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns,
+                                      bool windowsByIndex) {
   linalg_lowering::populateAttentionPatterns(patterns);
   linalg_lowering::populateContractionPatterns(patterns);
   linalg_lowering::populateDropoutPatterns(patterns);
@@ -141,13 +142,15 @@ void soap::populateNNToLinalgPatterns(RewritePatternSet &patterns) {
   linalg_lowering::populateScatterPatterns(patterns);
   linalg_lowering::populateShapePatterns(patterns);
   linalg_lowering::populateSuppressionPatterns(patterns);
-  linalg_lowering::populateWindowPatterns(patterns);
+  linalg_lowering::populateWindowPatterns(patterns, windowsByIndex);
   linalg_lowering::populateGradientPatterns(patterns);
 }
 
 namespace {
 struct ConvertNNToLinalgPass
     : public soap::impl::ConvertNNToLinalgPassBase<ConvertNNToLinalgPass> {
+  using ConvertNNToLinalgPassBase::ConvertNNToLinalgPassBase;
+
   void runOnOperation() override {
     ConversionTarget target(getContext());
     target.addLegalDialect<arith::ArithDialect, linalg::LinalgDialect,
@@ -160,10 +163,12 @@ struct ConvertNNToLinalgPass
     target.addLegalOp<nn::InputOp, nn::ParameterOp, nn::OutputOp>();
     linalg_lowering::legalizeElementTypes(getOperation());
     RewritePatternSet patterns(&getContext());
-    populateNNToLinalgPatterns(patterns);
+    populateNNToLinalgPatterns(patterns, windowsByIndex);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    if (!keepNarrowCasts)
+      linalg_lowering::expandNarrowCasts(getOperation());
   }
 };
 } // namespace

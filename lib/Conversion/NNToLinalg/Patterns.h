@@ -31,7 +31,8 @@ void populateReductionPatterns(mlir::RewritePatternSet &patterns);
 void populateScatterPatterns(mlir::RewritePatternSet &patterns);
 void populateShapePatterns(mlir::RewritePatternSet &patterns);
 void populateSuppressionPatterns(mlir::RewritePatternSet &patterns);
-void populateWindowPatterns(mlir::RewritePatternSet &patterns);
+/// `byIndex`: pools read their input where a window is, without a padded copy.
+void populateWindowPatterns(mlir::RewritePatternSet &patterns, bool byIndex);
 
 /// Sums may be reordered and their products fused.
 inline constexpr mlir::arith::FastMathFlags sumFlags =
@@ -51,6 +52,10 @@ mlir::Type elementTypeOf(mlir::Operation *op, unsigned index);
 inline bool isUnsigned(mlir::Operation *op, unsigned operand = 0) {
   return nn::isUnsigned(elementTypeOf(op, operand));
 }
+
+/// Conversions between f32 and floats of 16 bits in `root`, of arith, become
+/// integer arithmetic on their bits.
+void expandNarrowCasts(mlir::Operation *root);
 
 /// A number of type `type` as f32 if it is a narrow float, which `stored`
 /// holds; else `stored` itself.

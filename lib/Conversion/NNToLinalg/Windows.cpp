@@ -16,10 +16,63 @@ using namespace soap;
 using namespace soap::linalg_lowering;
 using Iterator = mlir::utils::IteratorType;
 
-/// Joins the elements of every window of `op` by `join`, starting from
-/// `start`, which is also the padding.
+/// The element of a pool's input that position `kernel` of window `out` has, or
+/// `start` where it is padding. Called in the body of the operation that loops
+/// over windows: the loops are those of pool().
 template <typename PoolOp>
-static Value pool(OpBuilder &builder, PoolOp op, Value start,
+static Value elementOfWindow(OpBuilder &builder, Location loc, PoolOp op,
+                             Value start) {
+  // What was widened as a whole is widened element by element.
+  Value input = op.getInput();
+  if (auto cast = input.template getDefiningOp<nn::CastOp>();
+      cast && start.getType().isF32() &&
+      (getElementTypeOrSelf(cast.getX()).isF16() ||
+       getElementTypeOrSelf(cast.getX()).isBF16()))
+    input = cast.getX();
+  ArrayRef<int64_t> shape = tensorType(input).getShape();
+  auto number = [&](int64_t value) -> Value {
+    return builder.create<arith::ConstantIndexOp>(loc, value);
+  };
+  auto loopOf = [&](unsigned loop) -> Value {
+    return builder.create<linalg::IndexOp>(loc, loop);
+  };
+  unsigned spatial = shape.size() - 2, loops = 2 + 2 * spatial;
+  SmallVector<Value> place = {loopOf(0), loopOf(1)};
+  Value isInside;
+  for (unsigned i = 0; i < spatial; ++i) {
+    Value at = builder.create<arith::AddIOp>(
+        loc,
+        builder.create<arith::MulIOp>(
+            loc, loopOf(i + 1 < spatial ? 2 + i : loops - 1),
+            number(op.getStrides()[i])),
+        builder.create<arith::MulIOp>(loc, loopOf(1 + spatial + i),
+                                      number(op.getDilations()[i])));
+    if (op.getPadsLo()[i] == 0 && op.getPadsHi()[i] == 0) {
+      place.push_back(at);
+      continue;
+    }
+    // Before the start, the difference is a large number without a sign.
+    at = builder.create<arith::SubIOp>(loc, at, number(op.getPadsLo()[i]));
+    Value isHere = builder.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult,
+                                                 at, number(shape[2 + i]));
+    isInside = isInside
+                   ? Value(builder.create<arith::AndIOp>(loc, isInside, isHere))
+                   : isHere;
+    place.push_back(
+        builder.create<arith::SelectOp>(loc, isHere, at, number(0)));
+  }
+  Value element = widened(builder, loc,
+                          builder.create<tensor::ExtractOp>(loc, input, place),
+                          getElementTypeOrSelf(input));
+  return isInside ? Value(builder.create<arith::SelectOp>(loc, isInside,
+                                                          element, start))
+                  : element;
+}
+
+/// Joins the elements of every window of `op` by `join`, starting from
+/// `start`, which is also the padding. `byIndex`: without a padded copy.
+template <typename PoolOp>
+static Value pool(OpBuilder &builder, PoolOp op, Value start, bool byIndex,
                   ElementBuilder join) {
   Location loc = op.getLoc();
   RankedTensorType type = tensorType(op.getResult());
@@ -27,7 +80,6 @@ static Value pool(OpBuilder &builder, PoolOp op, Value start,
   SmallVector<int64_t> lo(2, 0), hi(2, 0);
   llvm::append_range(lo, op.getPadsLo());
   llvm::append_range(hi, op.getPadsHi());
-  Value input = padded(builder, loc, op.getInput(), lo, hi, start);
 
   // Loops: n, c, rows, kernel, then the columns, which are contiguous.
   unsigned loops = 2 + 2 * spatial;
@@ -53,8 +105,20 @@ static Value pool(OpBuilder &builder, PoolOp op, Value start,
        {ArrayRef<AffineExpr>(inputExprs), ArrayRef<AffineExpr>(windowExprs),
         ArrayRef<AffineExpr>(resultExprs)})
     maps.push_back(AffineMap::get(loops, 0, exprs, builder.getContext()));
+  Value input;
+  if (!byIndex)
+    input = padded(builder, loc, op.getInput(), lo, hi, start);
   // Nothing reads the window; it only gives the kernel loops their extents.
   Value window = empty(builder, loc, op.getKernel(), type.getElementType());
+  if (byIndex)
+    return generic(
+        builder, loc, {window}, filled(builder, loc, type.getShape(), start),
+        {ArrayRef(maps).drop_front(), iterators},
+        [&](OpBuilder &nested, Location location,
+            ValueRange elements) -> Value {
+          Value element = elementOfWindow(nested, location, op, start);
+          return join(nested, location, {element, elements[0], elements[1]});
+        });
   return generic(builder, loc, {input, window},
                  filled(builder, loc, type.getShape(), start),
                  {maps, iterators}, join);
@@ -81,31 +145,35 @@ static SmallVector<float> countPositions(nn::AvgPoolOp op, unsigned dim) {
 
 namespace {
 struct MaxPoolLowering : public OpRewritePattern<nn::MaxPoolOp> {
-  using OpRewritePattern::OpRewritePattern;
+  MaxPoolLowering(MLIRContext *context, bool byIndex)
+      : OpRewritePattern(context), byIndex(byIndex) {}
 
   LogicalResult matchAndRewrite(nn::MaxPoolOp op,
                                 PatternRewriter &rewriter) const override {
     constexpr nn::ReduceKind kind = nn::ReduceKind::Max;
     Value start = neutral(rewriter, op.getLoc(), kind, elementTypeOf(op, 0));
     rewriter.replaceOp(
-        op, pool(rewriter, op, start,
+        op, pool(rewriter, op, start, byIndex,
                  [&](OpBuilder &builder, Location loc, ValueRange elements) {
                    return joined(builder, loc, {kind, isUnsigned(op)},
                                  elements[0], elements[2]);
                  }));
     return success();
   }
+
+  bool byIndex;
 };
 
 struct AvgPoolLowering : public OpRewritePattern<nn::AvgPoolOp> {
-  using OpRewritePattern::OpRewritePattern;
+  AvgPoolLowering(MLIRContext *context, bool byIndex)
+      : OpRewritePattern(context), byIndex(byIndex) {}
 
   LogicalResult matchAndRewrite(nn::AvgPoolOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto flags = arith::FastMathFlagsAttr::get(rewriter.getContext(), sumFlags);
     Type element = tensorType(op.getResult()).getElementType();
-    Value sums = pool(rewriter, op, scalar(rewriter, loc, element, 0),
+    Value sums = pool(rewriter, op, scalar(rewriter, loc, element, 0), byIndex,
                       [&](OpBuilder &builder, Location location,
                           ValueRange elements) -> Value {
                         return builder.create<arith::AddFOp>(
@@ -156,6 +224,8 @@ struct AvgPoolLowering : public OpRewritePattern<nn::AvgPoolOp> {
                     }));
     return success();
   }
+
+  bool byIndex;
 };
 
 /// x^-beta, for x > 0, from operations that have vector code.
@@ -246,7 +316,9 @@ struct LRNLowering : public OpRewritePattern<nn::LRNOp> {
 };
 } // namespace
 
-void linalg_lowering::populateWindowPatterns(RewritePatternSet &patterns) {
-  patterns.add<MaxPoolLowering, AvgPoolLowering, LRNLowering>(
-      patterns.getContext());
+void linalg_lowering::populateWindowPatterns(RewritePatternSet &patterns,
+                                             bool byIndex) {
+  patterns.add<MaxPoolLowering, AvgPoolLowering>(patterns.getContext(),
+                                                 byIndex);
+  patterns.add<LRNLowering>(patterns.getContext());
 }

@@ -53,7 +53,7 @@ Distribution::Values Distribution::delinearize(Value index,
                                                ArrayRef<OpFoldResult> sizes) {
   Values result(sizes.size());
   std::optional<int64_t> total = staticProduct(sizes);
-  bool isNarrow = total && *total <= INT32_MAX;
+  bool isNarrow = total ? *total <= INT32_MAX : isNarrow_;
   Type narrow = builder_.getI32Type(), wide = builder_.getIndexType();
   auto as = [&](Type type, Value value) -> Value {
     if (value.getType() == type)
@@ -212,15 +212,25 @@ void Distribution::emitElement(const Iteration &iteration, ValueRange ivs) {
     store(output, ivs, result);
 }
 
-WorkSize Distribution::emitParallel(const Iteration &iteration) {
-  int64_t lanes = lanesOf(iteration);
-  if (lanes > 1)
-    return emitVectors(iteration, lanes);
-  Value total = product(iteration.sizes);
-  loop(workers_.index, total, workers_.count, [&](Value index) {
+void Distribution::emitElements(const Iteration &iteration, Value from,
+                                Value total) {
+  loop(from, total, workers_.count, [&](Value index) {
     emitElement(iteration, delinearize(index, iteration.sizes));
   });
-  return workOf(iteration.sizes, 1);
+}
+
+WorkSize Distribution::emitParallel(const Iteration &iteration) {
+  int64_t lanes = lanesOf(iteration), flat = flatLanesOf(iteration);
+  Value total = product(iteration.sizes);
+  if (!staticProduct(iteration.sizes) && iteration.sizes.size() > 1)
+    emitDynamic(iteration, lanes, flat, total);
+  else if (lanes > 1)
+    emitVectors(iteration, lanes, total);
+  else if (flat > 1)
+    emitFlat(iteration, flat, total);
+  else
+    emitElements(iteration, workers_.index, total);
+  return workOf(iteration.sizes, lanes > 1 ? lanes : flat);
 }
 
 //===----------------------------------------------------------------------===//
@@ -347,46 +357,172 @@ void Distribution::emitGroup(const Iteration &iteration, ValueRange ivs,
                                    alignmentOf(vectorOf(output)));
 }
 
-WorkSize Distribution::emitVectors(const Iteration &iteration, int64_t lanes) {
+/// Elements that a thread takes at once where only some operands lie as the
+/// result does, and are taken as vectors: the others are read one by one, so
+/// that the innermost extent may be any. 1: a result lies otherwise.
+int64_t Distribution::flatLanesOf(const Iteration &iteration) {
+  linalg::LinalgOp op = iteration.op;
+  unsigned widest = 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type)
+      continue;
+    bool isFlat = op.getMatchingIndexingMap(&operand).isIdentity() &&
+                  pointers_.contains(operand.get()) &&
+                  isVectorElement(type.getElementType());
+    if (isFlat)
+      widest = std::max(widest, type.getElementTypeBitWidth());
+    else if (op.isDpsInit(&operand))
+      return 1;
+  }
+  constexpr int64_t vectorBits = 128, mostLanes = 8;
+  return widest == 0 ? 1 : std::min(vectorBits / widest, mostLanes);
+}
+
+/// The next element's variables: a carry goes from the innermost loop outwards.
+void Distribution::advance(const Iteration &iteration, Values &ivs) {
+  Value one = constant(1), zero = constant(0), carry;
+  for (size_t d = ivs.size(); d-- != 0;) {
+    if (getConstantIntValue(iteration.sizes[d]) == 1)
+      continue;
+    Value next = builder_.create<arith::AddIOp>(loc_, ivs[d], one);
+    if (carry)
+      next = builder_.create<arith::SelectOp>(loc_, carry, next, ivs[d]);
+    Value isPast = builder_.create<arith::CmpIOp>(
+        loc_, arith::CmpIPredicate::eq, next, valueOf(iteration.sizes[d]));
+    ivs[d] = builder_.create<arith::SelectOp>(loc_, isPast, zero, next);
+    carry = isPast;
+  }
+}
+
+/// One group of elements from number `base` on, as emitGroup().
+void Distribution::emitFlatGroup(const Iteration &iteration, Value base,
+                                 int64_t lanes) {
+  linalg::LinalgOp op = iteration.op;
+  auto isFlat = [&](OpOperand &operand) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    return type && op.getMatchingIndexingMap(&operand).isIdentity() &&
+           pointers_.contains(operand.get()) &&
+           isVectorElement(type.getElementType());
+  };
+  auto vectorOf = [&](OpOperand &operand) {
+    return VectorType::get(
+        lanes, cast<MemRefType>(operand.get().getType()).getElementType());
+  };
+  auto alignmentOf = [&](VectorType type) -> unsigned {
+    return lanes * type.getElementTypeBitWidth() / 8;
+  };
+  auto placeOf = [&](OpOperand &operand) -> Value {
+    Value pointer = pointers_.lookup(operand.get());
+    Value wide = builder_.createOrFold<arith::IndexCastOp>(
+        loc_, builder_.getI64Type(), base);
+    return builder_.create<LLVM::GEPOp>(loc_, pointer.getType(),
+                                        vectorOf(operand).getElementType(),
+                                        pointer, ArrayRef<LLVM::GEPArg>{wide});
+  };
+  Values whole;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isFlat(operand))
+      whole.push_back({});
+    else if (!op.isDpsInput(&operand) &&
+             op.getMatchingBlockArgument(&operand).use_empty())
+      whole.push_back(builder_.create<LLVM::UndefOp>(loc_, vectorOf(operand)));
+    else
+      whole.push_back(builder_.create<LLVM::LoadOp>(
+          loc_, vectorOf(operand), placeOf(operand),
+          alignmentOf(vectorOf(operand))));
+  }
+  Values results;
+  for (OpOperand &output : op.getDpsInitsMutable())
+    results.push_back(builder_.create<LLVM::UndefOp>(loc_, vectorOf(output)));
+  Values ivs = delinearize(base, iteration.sizes);
+  for (int64_t lane = 0; lane != lanes; ++lane) {
+    Value position = builder_.create<LLVM::ConstantOp>(
+        loc_, builder_.getI64IntegerAttr(lane));
+    if (lane != 0)
+      advance(iteration, ivs);
+    Values elements;
+    for (auto [operand, value] : llvm::zip_equal(op->getOpOperands(), whole))
+      elements.push_back(
+          value ? builder_.create<LLVM::ExtractElementOp>(loc_, value, position)
+                : load(operand, ivs));
+    for (auto [result, element] :
+         llvm::zip_equal(results, body(op, ivs, elements)))
+      result = builder_.create<LLVM::InsertElementOp>(loc_, result, element,
+                                                      position);
+  }
+  for (auto [output, result] :
+       llvm::zip_equal(op.getDpsInitsMutable(), results))
+    builder_.create<LLVM::StoreOp>(loc_, result, placeOf(output),
+                                   alignmentOf(vectorOf(output)));
+}
+
+/// All groups, and the few elements behind them.
+void Distribution::emitFlat(const Iteration &iteration, int64_t lanes,
+                            Value total) {
+  Value width = constant(lanes);
+  Value count = builder_.createOrFold<arith::DivUIOp>(loc_, total, width);
+  loop(workers_.index, count, workers_.count, [&](Value index) {
+    emitFlatGroup(iteration, multiply(index, width), lanes);
+  });
+  emitElements(iteration,
+               builder_.createOrFold<arith::AddIOp>(
+                   loc_, multiply(count, width), workers_.index),
+               total);
+}
+
+/// Groups whose elements lie side by side in all operands that vary along the
+/// innermost dim: its extent is a multiple of their number, or the only one.
+void Distribution::emitVectors(const Iteration &iteration, int64_t lanes,
+                               Value total) {
   size_t inner = iteration.sizes.size() - 1;
   Value width = constant(lanes);
-  OpFoldResult extent = iteration.sizes[inner];
-  auto groups = [&](Value count, Value innerGroups) {
-    SmallVector<OpFoldResult> sizes(iteration.sizes);
-    sizes[inner] = innerGroups;
-    if (std::optional<int64_t> known = getConstantIntValue(extent))
-      sizes[inner] = builder_.getIndexAttr(*known / lanes);
-    loop(workers_.index, count, workers_.count, [&](Value index) {
-      Values ivs = delinearize(index, sizes);
-      ivs[inner] = multiply(ivs[inner], width);
-      emitGroup(iteration, ivs, lanes);
-    });
-  };
-  Value total = product(iteration.sizes);
-  Value innerGroups =
-      builder_.createOrFold<arith::DivUIOp>(loc_, valueOf(extent), width);
+  SmallVector<OpFoldResult> sizes(iteration.sizes);
+  if (std::optional<int64_t> extent = getConstantIntValue(sizes[inner]))
+    sizes[inner] = builder_.getIndexAttr(*extent / lanes);
+  else
+    sizes[inner] = builder_.createOrFold<arith::DivUIOp>(
+        loc_, valueOf(sizes[inner]), width);
   Value count = builder_.createOrFold<arith::DivUIOp>(loc_, total, width);
-  if (inner == 0) {
-    groups(count, innerGroups);
-    Value from = builder_.createOrFold<arith::AddIOp>(
-        loc_, multiply(count, width), workers_.index);
-    loop(from, total, workers_.count,
-         [&](Value index) { emitElement(iteration, index); });
-  } else if (getConstantIntValue(extent)) {
-    groups(count, innerGroups);
-  } else {
-    Value rest = builder_.create<arith::RemUIOp>(loc_, valueOf(extent), width);
-    Value isWhole = builder_.create<arith::CmpIOp>(
-        loc_, arith::CmpIPredicate::eq, rest, constant(0));
-    auto branch = builder_.create<scf::IfOp>(loc_, isWhole,
+  loop(workers_.index, count, workers_.count, [&](Value index) {
+    Values ivs = delinearize(index, sizes);
+    ivs[inner] = multiply(ivs[inner], width);
+    emitGroup(iteration, ivs, lanes);
+  });
+  if (inner == 0)
+    emitElements(iteration,
+                 builder_.createOrFold<arith::AddIOp>(
+                     loc_, multiply(count, width), workers_.index),
+                 total);
+}
+
+/// Several dims, whose extents only the launch knows: what is divided is of 32
+/// bits where it fits, as divisions of 64 bits would take longer than all else.
+void Distribution::emitDynamic(const Iteration &iteration, int64_t lanes,
+                               int64_t flat, Value total) {
+  OpBuilder::InsertionGuard guard(builder_);
+  auto choose = [&](Value condition) {
+    auto branch = builder_.create<scf::IfOp>(loc_, condition,
                                              /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(builder_);
     builder_.setInsertionPointToStart(branch.thenBlock());
-    groups(count, innerGroups);
-    builder_.setInsertionPointToStart(branch.elseBlock());
-    loop(workers_.index, total, workers_.count, [&](Value index) {
-      emitElement(iteration, delinearize(index, iteration.sizes));
-    });
+    return branch;
+  };
+  auto fits = choose(builder_.create<arith::CmpIOp>(
+      loc_, arith::CmpIPredicate::ule, total, constant(INT32_MAX)));
+  isNarrow_ = true;
+  if (lanes > 1) {
+    Value rest = builder_.create<arith::RemUIOp>(
+        loc_, valueOf(iteration.sizes.back()), constant(lanes));
+    auto isWhole = choose(builder_.create<arith::CmpIOp>(
+        loc_, arith::CmpIPredicate::eq, rest, constant(0)));
+    emitVectors(iteration, lanes, total);
+    builder_.setInsertionPointToStart(isWhole.elseBlock());
   }
-  return workOf(iteration.sizes, lanes);
+  if (flat > 1)
+    emitFlat(iteration, flat, total);
+  else
+    emitElements(iteration, workers_.index, total);
+  isNarrow_ = false;
+  builder_.setInsertionPointToStart(fits.elseBlock());
+  emitElements(iteration, workers_.index, total);
 }

@@ -96,9 +96,19 @@ private:
   WorkSize emitParallel(const Iteration &iteration);
   void emitElement(const Iteration &iteration, mlir::ValueRange ivs);
   int64_t lanesOf(const Iteration &iteration);
-  WorkSize emitVectors(const Iteration &iteration, int64_t lanes);
+  void emitElements(const Iteration &iteration, mlir::Value from,
+                    mlir::Value total);
+  void emitVectors(const Iteration &iteration, int64_t lanes,
+                   mlir::Value total);
+  void emitDynamic(const Iteration &iteration, int64_t lanes, int64_t flat,
+                   mlir::Value total);
   void emitGroup(const Iteration &iteration, mlir::ValueRange ivs,
                  int64_t lanes);
+  int64_t flatLanesOf(const Iteration &iteration);
+  void emitFlat(const Iteration &iteration, int64_t lanes, mlir::Value total);
+  void emitFlatGroup(const Iteration &iteration, mlir::Value base,
+                     int64_t lanes);
+  void advance(const Iteration &iteration, Values &ivs);
   mlir::Value addressOf(const Iteration &iteration, mlir::OpOperand &operand,
                         mlir::ValueRange ivs);
 
@@ -133,10 +143,50 @@ private:
                const RowWorkers &workers);
   void reduceRow(const RowPart &part, const RowStep &step,
                  const RowWorkers &workers);
-  Values rowIndices(const RowPart &part, const RowWorkers &workers);
+  RowWorkers makeRowWorkers(const RowGroup &group);
+
+  /// What the threads of a row hold of it: of a buffer with an element per row
+  /// its value, else those of this thread's elements.
+  struct HeldRow {
+    const RowGroup &group;
+    const RowWorkers &workers;
+    mlir::Value safeRow; ///< As `row`, or another one that exists.
+    llvm::DenseMap<mlir::Value, Values> values{}; ///< By buffer.
+    /// The first elements of buffers that all parts see alike.
+    llvm::DenseMap<mlir::Value, Values> read{};
+    /// The last part that writes a buffer in memory.
+    llvm::DenseMap<mlir::Value, mlir::Operation *> storedBy{};
+  };
+  /// Elements that one thread takes at once.
+  struct HeldElements {
+    int64_t number;    ///< Among those of this thread.
+    mlir::Value first; ///< In the row, or another one that exists.
+    mlir::Value exist; ///< Whether there are such elements; null: there are.
+  };
+  WorkSize emitHeldRows(const RowGroup &group, llvm::ArrayRef<RowStep> steps);
+  HeldElements heldElements(const HeldRow &row, int64_t number);
+  Values loadHeld(HeldRow &row, const RowPart &part, mlir::OpOperand &operand,
+                  mlir::OpOperand &copy, const HeldElements &elements,
+                  mlir::ValueRange ivs);
+  Values loadGroup(const HeldRow &row, const RowPart &part,
+                   mlir::OpOperand &copy, const HeldElements &elements,
+                   mlir::ValueRange ivs, bool isRow);
+  void emitHeldElements(HeldRow &row, const RowPart &part, const RowStep &step);
+  void emitHeldScalar(HeldRow &row, const RowPart &part, const RowStep &step);
+  void reduceHeld(HeldRow &row, const RowPart &part, const RowStep &step);
+  void storeHeld(HeldRow &row, const RowPart &part, mlir::OpOperand &operand,
+                 mlir::OpOperand &copy, llvm::ArrayRef<mlir::Value> values,
+                 mlir::ValueRange ivs, mlir::Value isWritten);
+  mlir::Value heldAddress(mlir::OpOperand &copy, mlir::ValueRange ivs);
+
+  Values rowIndices(const RowPart &part, mlir::Value row);
   void setElement(const RowPart &part, mlir::Value element, Values &ivs);
   mlir::Value joinLanes(mlir::Operation *combiner, mlir::Value partial,
                         const RowWorkers &workers);
+  mlir::Value joinWarp(mlir::Operation *combiner, mlir::Value partial,
+                       int64_t threads);
+  mlir::Value joinHeld(mlir::Operation *combiner, mlir::Value partial,
+                       const RowWorkers &workers);
   mlir::Value tileIndex(const RowPlace &place, mlir::ValueRange ivs);
 
   mlir::OpBuilder &builder_;
@@ -145,6 +195,7 @@ private:
   Workers workers_;
   mlir::Location loc_ = mlir::UnknownLoc::get(builder_.getContext());
   llvm::DenseMap<mlir::Value, mlir::Value> pointers_;
+  bool isNarrow_ = false; ///< Dynamic extents are known to fit into 32 bits.
   unsigned shared_ = 0;
   /// Of the rows that are being written: who works on them, the operands that
   /// are in shared memory, and buffers to join partial results in, by type.

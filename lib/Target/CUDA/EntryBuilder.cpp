@@ -176,8 +176,9 @@ WorkSize EntryBuilder::emitOnGrid(linalg::LinalgOp op, Value initial) {
 }
 
 WorkSize EntryBuilder::emitRows(const RowGroup &group) {
+  // What threads hold, no other one sees in memory.
   shareWritten([&](Value buffer) {
-    return !group.tiles.contains(buffer) &&
+    return !group.isHeld() && !group.tiles.contains(buffer) &&
            llvm::count_if(group.parts, [&](const RowPart &part) {
              return llvm::any_of(part.op->getOperands(), [&](Value operand) {
                return bufferOf(operand) == buffer;

@@ -28,6 +28,20 @@ static void readRegister(Operation *op) {
   op->erase();
 }
 
+/// All threads of the warp take part.
+static void lowerShuffle(gpu::ShuffleOp op) {
+  OpBuilder builder(op);
+  auto number = [&](int32_t value) -> Value {
+    return builder.create<LLVM::ConstantOp>(op.getLoc(),
+                                            builder.getI32IntegerAttr(value));
+  };
+  Value result = builder.create<NVVM::ShflOp>(
+      op.getLoc(), op.getValue().getType(), number(-1), op.getValue(),
+      op.getOffset(), number(31), NVVM::ShflKind::bfly, UnitAttr());
+  op.getShuffleResult().replaceAllUsesWith(result);
+  op.erase();
+}
+
 namespace {
 /// Upstream's convert-gpu-to-nvvm works on gpu.func alone, and makes calls of
 /// libdevice of what the math dialect has.
@@ -49,8 +63,11 @@ struct LowerDeviceOpsPass
       } else if (isa<gpu::BarrierOp>(op)) {
         OpBuilder(op).create<NVVM::Barrier0Op>(op->getLoc());
         op->erase();
+      } else if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
+        lowerShuffle(shuffle);
       } else {
-        op->emitOpError("expected numbers of threads and blocks, and barriers");
+        op->emitOpError("expected numbers of threads and blocks, barriers and "
+                        "shuffles");
         return signalPassFailure();
       }
     }

@@ -24,7 +24,9 @@ void soap::registerDeviceDialects(DialectRegistry &registry) {
 }
 
 void soap::buildDeviceKernelPipeline(OpPassManager &passes, DeviceLevel level) {
-  passes.addPass(createConvertNNToLinalgPass());
+  ConvertNNToLinalgPassOptions linalg;
+  linalg.keepNarrowCasts = linalg.windowsByIndex = true;
+  passes.addPass(createConvertNNToLinalgPass(linalg));
   addCleanup(passes);
   if (level == DeviceLevel::Linalg)
     return;
@@ -38,6 +40,7 @@ void soap::buildDeviceKernelPipeline(OpPassManager &passes, DeviceLevel level) {
   if (level == DeviceLevel::GPU)
     return;
 
+  passes.addPass(cuda::createFloatMathPass());
   passes.addPass(native::createApproximateMathPass());
   passes.addPass(cuda::createDoubleMathPass());
   passes.addPass(cuda::createLowerDeviceOpsPass());

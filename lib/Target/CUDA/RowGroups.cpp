@@ -22,6 +22,11 @@ int64_t RowGroup::rowsPerBlock() const {
   return threadsPerBlock / threadsPerRow;
 }
 
+int64_t RowGroup::heldPerThread() const {
+  return llvm::divideCeil(static_cast<uint64_t>(heldGroups()),
+                          static_cast<uint64_t>(threadsPerRow));
+}
+
 //===----------------------------------------------------------------------===//
 // One part
 //===----------------------------------------------------------------------===//
@@ -94,6 +99,9 @@ private:
   bool isAlone(const Member &member);
   bool pays() const;
   void chooseThreads();
+  bool canHold();
+  int64_t alignedTogether() const;
+  bool chooseHeld();
   void chooseTiles();
   bool isInside(Value buffer) const;
 
@@ -256,6 +264,101 @@ void GroupFinder::chooseThreads() {
   group_.threadsPerRow = std::clamp<int64_t>(wanted, 1, most);
 }
 
+/// True if all parts go through a row alike, so that a thread that has an
+/// element of it in one part has it in all, in registers.
+bool GroupFinder::canHold() {
+  if (group_.alongRows || group_.threadsPerRow == 1)
+    return false;
+  for (const Member &member : members_) {
+    const RowPart &part = member.part;
+    int64_t elements = part.elementsPerRow();
+    if (elements != group_.mostElements &&
+        (elements != 1 || part.isReduction()))
+      return false;
+    linalg::LinalgOp op = part.op;
+    for (auto [operand, access] :
+         llvm::zip_equal(op->getOpOperands(), member.accesses)) {
+      if (!isa<MemRefType>(operand.get().getType()))
+        continue;
+      if (!access)
+        return false;
+      if (!written_.contains(access->buffer))
+        continue;
+      bool isLike = op.isDpsInit(&operand) && part.isReduction()
+                        ? isRowScalar(part, *access)
+                        : isDense(part, *access) || isRowScalar(part, *access);
+      if (!isLike)
+        return false;
+    }
+  }
+  return true;
+}
+
+/// Elements of a row that lie side by side, at multiples of their bytes, in
+/// every buffer that has more than one for it; at most 16 bytes of the widest.
+int64_t GroupFinder::alignedTogether() const {
+  constexpr int64_t vectorBits = 128, most = 8;
+  int64_t together = most;
+  auto allow = [&](int64_t multiple) {
+    while (multiple % together != 0)
+      together /= 2;
+  };
+  allow(group_.mostElements);
+  for (const Member &member : members_) {
+    const RowPart &part = member.part;
+    if (part.elementsPerRow() == 1)
+      continue;
+    linalg::LinalgOp op = part.op;
+    for (auto [operand, access] :
+         llvm::zip_equal(op->getOpOperands(), member.accesses)) {
+      if (!access || isRowScalar(part, *access))
+        continue;
+      // Threads that follow one another read elements that do.
+      if (!isDense(part, *access))
+        return 1;
+      Type type = cast<MemRefType>(access->buffer.getType()).getElementType();
+      if (!isVectorElement(type))
+        return 1;
+      together = std::min<int64_t>(together,
+                                   vectorBits / type.getIntOrFloatBitWidth());
+      allow(access->offset);
+      for (unsigned loop : part.rowLoops)
+        if (part.extents[loop] != 1)
+          allow(access->strides[loop]);
+    }
+  }
+  return together;
+}
+
+/// As few threads on a row as can hold it, if there are enough of them for a
+/// GPU then. Threads that follow one another read at least 128 bytes.
+bool GroupFinder::chooseHeld() {
+  constexpr int64_t mostPerThread = 32, manyThreads = 1 << 17, fewest = 8;
+  if (!canHold())
+    return false;
+  group_.heldTogether = alignedTogether();
+  int64_t groups = group_.heldGroups(), threads = fewest;
+  int64_t most = std::min<int64_t>(
+      threadsPerBlock, llvm::PowerOf2Ceil(static_cast<uint64_t>(groups)));
+  while (threads < most &&
+         (groups * group_.heldTogether > threads * mostPerThread ||
+          group_.rows * threads < manyThreads))
+    threads *= 2;
+  threads = std::min(threads, most);
+  if (groups * group_.heldTogether > threads * mostPerThread) {
+    group_.heldTogether = 0;
+    return false;
+  }
+  group_.threadsPerRow = threads;
+  for (Value buffer : written_)
+    if (isInside(buffer))
+      group_.unstored.insert(buffer);
+  for (const auto &[buffer, layout] : layouts_)
+    if (!written_.contains(buffer) && !unlike_.contains(buffer))
+      group_.alike.insert(buffer);
+  return true;
+}
+
 /// Few long rows are better shared by the whole grid, part by part.
 bool GroupFinder::pays() const {
   constexpr int64_t longRow = 16384, fewRows = 128, longShare = 512;
@@ -350,7 +453,8 @@ std::optional<RowGroup> GroupFinder::find() {
   chooseThreads();
   if (!pays())
     return std::nullopt;
-  chooseTiles();
+  if (!chooseHeld())
+    chooseTiles();
   for (Member &member : members_)
     group_.parts.push_back(std::move(member.part));
   return std::move(group_);

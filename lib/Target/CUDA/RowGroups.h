@@ -32,13 +32,26 @@ struct RowGroup {
   /// threads take these.
   bool alongRows = false;
   int64_t threadsPerRow = 1; ///< A power of two.
+  /// Elements of a row that follow one another and that one thread holds in
+  /// registers from part to part; 0: rows are in memory. Thread i of a row has
+  /// its groups i, i + threadsPerRow, ...
+  int64_t heldTogether = 0;
 
+  bool isHeld() const { return heldTogether != 0; }
   int64_t rowsPerBlock() const;
+  /// @{ Of a group that is held: groups of elements in a row, and per thread.
+  int64_t heldGroups() const { return mostElements / heldTogether; }
+  int64_t heldPerThread() const;
+  /// @}
   /// Of buffers that at least two parts touch, and that hold what these write
   /// meanwhile, in shared memory.
   llvm::MapVector<mlir::Value, RowLayout> tiles;
-  /// Buffers with a tile that are nowhere else: nobody outside reads them.
+  /// Buffers with a tile, or held ones, that are nowhere else: nobody outside
+  /// reads them.
   llvm::DenseSet<mlir::Value> unstored;
+  /// Of a group that is held: buffers that it only reads, and whose rows all
+  /// parts see alike.
+  llvm::DenseSet<mlir::Value> alike;
 };
 
 /// The group of the most parts that begins with `ops[0]` and goes on with those

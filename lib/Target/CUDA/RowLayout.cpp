@@ -58,6 +58,22 @@ std::optional<BufferAccess> cuda::accessOf(OpOperand &operand) {
   return access;
 }
 
+bool cuda::isDense(const RowPart &part, const BufferAccess &access) {
+  int64_t stride = 1;
+  for (unsigned loop : llvm::reverse(part.elementLoops)) {
+    if (part.extents[loop] != 1 && access.strides[loop] != stride)
+      return false;
+    stride *= part.extents[loop];
+  }
+  return true;
+}
+
+bool cuda::isRowScalar(const RowPart &part, const BufferAccess &access) {
+  return llvm::all_of(part.elementLoops, [&](unsigned loop) {
+    return part.extents[loop] == 1 || access.strides[loop] == 0;
+  });
+}
+
 static SmallVector<Digit> joined(ArrayRef<Digit> digits) {
   SmallVector<Digit> result;
   for (Digit digit : digits) {

@@ -57,6 +57,12 @@ struct RowPart {
   bool isReduction() const { return op.getNumReductionLoops() != 0; }
 };
 
+/// Whether `access` goes through the elements of a row one by one, in the order
+/// of the element loops.
+bool isDense(const RowPart &part, const BufferAccess &access);
+/// Whether `access` is the same for all elements of a row.
+bool isRowScalar(const RowPart &part, const BufferAccess &access);
+
 /// Where the rows of `part` lie in what it accesses; nothing if several rows
 /// have the same elements.
 std::optional<RowLayout> layoutOf(const RowPart &part,

@@ -108,8 +108,7 @@ Value Distribution::tileIndex(const RowPlace &place, ValueRange ivs) {
 //===----------------------------------------------------------------------===//
 
 /// The variables of the loops of a part; those within the row are not set.
-Distribution::Values Distribution::rowIndices(const RowPart &part,
-                                              const RowWorkers &workers) {
+Distribution::Values Distribution::rowIndices(const RowPart &part, Value row) {
   Values ivs(part.extents.size());
   for (unsigned loop : part.elementLoops)
     ivs[loop] = constant(0);
@@ -117,7 +116,7 @@ Distribution::Values Distribution::rowIndices(const RowPart &part,
   for (unsigned loop : part.rowLoops)
     sizes.push_back(builder_.getIndexAttr(part.extents[loop]));
   for (auto [loop, iv] :
-       llvm::zip_equal(part.rowLoops, delinearize(workers.row, sizes)))
+       llvm::zip_equal(part.rowLoops, delinearize(row, sizes)))
     ivs[loop] = iv;
   return ivs;
 }
@@ -173,24 +172,35 @@ void Distribution::reduceRow(const RowPart &part, const RowStep &step,
     partial.push_back(builder_.create<arith::ConstantOp>(
         loc_, *arith::getNeutralElement(combiners.back())));
   }
-  Values ivs = rowIndices(part, workers);
-  Value end = constant(part.elementsPerRow());
-  if (workers.exists)
-    end = builder_.create<arith::SelectOp>(loc_, workers.exists, end,
-                                           constant(0));
-  auto made = builder_.create<scf::ForOp>(loc_, workers.lane, end,
-                                          constant(workers.lanes), partial);
-  {
+  Values ivs = rowIndices(part, workers.row);
+  auto joinElement = [&](Value element, ValueRange before) {
+    Values at(ivs);
+    setElement(part, element, at);
+    Values elements = inputs(op, at);
+    llvm::append_range(elements, before);
+    return body(op, at, elements);
+  };
+  constexpr int64_t mostUnrolled = 32;
+  if (workers.lanes == 1 && !workers.exists &&
+      part.elementsPerRow() <= mostUnrolled) {
+    // A window, whose places are constants then.
+    for (int64_t i = 0; i != part.elementsPerRow(); ++i)
+      partial = joinElement(constant(i), partial);
+  } else {
+    Value end = constant(part.elementsPerRow());
+    if (workers.exists)
+      end = builder_.create<arith::SelectOp>(loc_, workers.exists, end,
+                                             constant(0));
+    auto made = builder_.create<scf::ForOp>(loc_, workers.lane, end,
+                                            constant(workers.lanes), partial);
     OpBuilder::InsertionGuard guard(builder_);
     builder_.setInsertionPointToStart(made.getBody());
-    Values at(ivs);
-    setElement(part, made.getInductionVar(), at);
-    Values elements = inputs(op, at);
-    llvm::append_range(elements, made.getRegionIterArgs());
-    builder_.create<scf::YieldOp>(loc_, body(op, at, elements));
+    builder_.create<scf::YieldOp>(
+        loc_, joinElement(made.getInductionVar(), made.getRegionIterArgs()));
+    partial = made.getResults();
   }
   Values sums;
-  for (auto [combiner, value] : llvm::zip_equal(combiners, made.getResults()))
+  for (auto [combiner, value] : llvm::zip_equal(combiners, partial))
     sums.push_back(joinLanes(combiner, value, workers));
   Value writes = builder_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq,
                                                 workers.lane, constant(0));
@@ -212,7 +222,7 @@ void Distribution::emitRow(const RowPart &part, const RowStep &step,
     return reduceRow(part, step, workers);
   Iteration iteration;
   iteration.op = step.op;
-  Values ivs = rowIndices(part, workers);
+  Values ivs = rowIndices(part, workers.row);
   Value end = constant(part.elementsPerRow());
   if (workers.exists)
     end = builder_.create<arith::SelectOp>(loc_, workers.exists, end,
@@ -228,8 +238,8 @@ void Distribution::emitRow(const RowPart &part, const RowStep &step,
 // All rows
 //===----------------------------------------------------------------------===//
 
-WorkSize Distribution::emitRows(const RowGroup &group,
-                                ArrayRef<RowStep> steps) {
+/// Those of a group, of which none has a row yet.
+Distribution::RowWorkers Distribution::makeRowWorkers(const RowGroup &group) {
   RowWorkers workers;
   workers.lanes = group.threadsPerRow;
   workers.rowsPerBlock = group.rowsPerBlock();
@@ -242,6 +252,14 @@ WorkSize Distribution::emitRows(const RowGroup &group,
       builder_.createOrFold<arith::RemUIOp>(loc_, workers_.thread, divisor);
   if (workers.alongRows)
     std::swap(workers.slot, workers.lane);
+  return workers;
+}
+
+WorkSize Distribution::emitRows(const RowGroup &group,
+                                ArrayRef<RowStep> steps) {
+  if (group.isHeld())
+    return emitHeldRows(group, steps);
+  RowWorkers workers = makeRowWorkers(group);
   rowWorkers_ = &workers;
   placeOperands(group, steps);
   for (RowStep step : steps)

@@ -15,16 +15,14 @@ func.func @main(%x: tensor<4x100xf32>, %y: tensor<8x1000xf32>) {
 
 // The module says what each kernel launches: blocks as the sizes ask for, or as
 // many as there are rows. All parts of the softmax are one launch, and what they
-// make for each other is in shared memory.
+// make for each other is in registers.
 // GPU: module @kernels attributes {cuda.kernels = [
 // GPU-SAME: {launches = [{constants = array<i64>, entry = "soap_native_0_relu_0", items = 1024 : i64}], name = "soap_native_0_relu", scratch = 0 : i64}
 // GPU-SAME: {blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0"}], name = "soap_native_1_softmax", scratch = 0 : i64}
 
-// Buffers in shared memory: partial results of the threads, the row of x and that
-// of the exponentials, its maximum and its sum.
+// The only buffer in shared memory: partial results of warps.
 // GPU-COUNT-1: memref.global "private" @{{.*}} : memref<256xf32, 3>
-// GPU-COUNT-2: memref.global "private" @{{.*}} : memref<1000xf32, 3>
-// GPU-COUNT-2: memref.global "private" @{{.*}} : memref<1xf32, 3>
+// GPU-NOT: memref.global
 
 // Element-wise: groups of four elements, then what is left.
 // GPU: func.func @soap_native_0_relu_0(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: i64) attributes {cuda.threads = 256 : i64}
@@ -36,27 +34,27 @@ func.func @main(%x: tensor<4x100xf32>, %y: tensor<8x1000xf32>) {
 // GPU: memref.store
 
 // The softmax, a loop over rows: what each thread has of the maximum, then halves
-// of the block, with barriers; the exponentials, their sum, the quotients. Each
-// element is read from memory once, and written once. The fill of the maximum is
-// its first value.
+// of each warp, then all warps, with barriers; the exponentials, their sum, the
+// quotients. A thread reads four elements from memory once, and writes them once.
+// The fill of the maximum is its first value.
 // GPU: func.func @soap_native_1_softmax_0(%{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}) attributes
 // GPU: scf.for
-// GPU: scf.for
-// GPU-NEXT: memref.load %{{.*}} : memref<8x1000xf32>
-// GPU: memref.store %{{.*}} : memref<1000xf32, 3>
-// GPU-NOT: memref<8x1000xf32>
+// GPU: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+// GPU-NOT: llvm.load
 // GPU: arith.maximumf
+// GPU-COUNT-5: gpu.shuffle
 // GPU: gpu.barrier
 // GPU: math.exp
 // GPU: arith.addf {{.*}} fastmath
 // GPU: arith.divf
-// GPU-NEXT: memref.store %{{.*}} : memref<8x1000xf32>
-// GPU-NOT: memref<8x1000xf32>
+// GPU: llvm.store %{{.*}}, %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr
+// GPU-NOT: llvm.store
 // GPU-NOT: linalg
 
 // NVVM: llvm.mlir.global private @{{.*}}_shared_0() {addr_space = 3 : i32
 // NVVM: llvm.func @soap_native_0_relu_0({{.*}}nvvm.kernel, nvvm.reqntid = array<i32: 256, 1, 1>
 // NVVM: nvvm.read.ptx.sreg.tid.x
 // NVVM: llvm.func @soap_native_1_softmax_0
+// NVVM: nvvm.shfl.sync bfly
 // NVVM: nvvm.barrier0
 // NVVM-NOT: math.exp

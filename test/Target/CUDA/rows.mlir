@@ -1,11 +1,12 @@
 // RUN: soap-opt %s -split-input-file --pass-pipeline='builtin.module(native-build-kernels,builtin.module(cuda-kernels-to-nvvm{level=gpu}))' -mlir-print-local-scope | FileCheck %s
 
-// Tests that parts which keep to their rows are one launch, with a block per row
-// where rows are long and few, and without scratch memory.
+// Tests that parts which keep to their rows are one launch, with as many threads per
+// row as hold groups of four elements of it where rows are few, and without scratch
+// memory; elements that do not lie side by side are held one by one.
 // CHECK: cuda.kernels = [
 // CHECK-SAME: {launches = [{blocks = 8 : i64, constants = array<i64>, entry = "soap_native_0_softmax_0"}], name = "soap_native_0_softmax", scratch = 0 : i64}
 // CHECK-SAME: {launches = [{blocks = 8 : i64, constants = array<i64>, entry = "soap_native_1_softmax_0"}], name = "soap_native_1_softmax", scratch = 0 : i64}
-// CHECK-SAME: {launches = [{blocks = 4 : i64, constants = array<i64>, entry = "soap_native_2_layer_norm_0"}], name = "soap_native_2_layer_norm", scratch = 0 : i64}
+// CHECK-SAME: {launches = [{blocks = 2 : i64, constants = array<i64>, entry = "soap_native_2_layer_norm_0"}], name = "soap_native_2_layer_norm", scratch = 0 : i64}
 // CHECK-SAME: {launches = [{blocks = 5 : i64, constants = array<i64>, entry = "soap_native_3_reduce_0"}], name = "soap_native_3_reduce", scratch = 0 : i64}
 func.func @few(%x: tensor<8x1000xf32>, %y: tensor<4x5x60xf32>, %s: tensor<5x60xf32>, %z: tensor<4x5x9x9xf32>) {
   %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : tensor<8x1000xf32>
@@ -18,9 +19,14 @@ func.func @few(%x: tensor<8x1000xf32>, %y: tensor<4x5x60xf32>, %s: tensor<5x60xf
 // -----
 
 // Tests that short rows share a block, and that many long ones leave each thread
-// four elements: 128 rows of 2 threads, then one of 256.
+// 32 elements: 128 rows of 2 threads, then 8 of 32, which do not wait for others.
 // CHECK: {launches = [{blocks = 1024 : i64,{{[^]]*}}]
-// CHECK-SAME: {launches = [{blocks = 4096 : i64,{{[^]]*}}]
+// CHECK-SAME: {launches = [{blocks = 512 : i64,{{[^]]*}}]
+// CHECK: func.func @soap_native_1_softmax_0
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.shuffle
+// CHECK-NOT: gpu.barrier
+// CHECK: return
 func.func @many(%x: tensor<131072x8xf32>, %y: tensor<4096x1024xf32>) {
   %0 = nn.softmax %x {nn.name = "a", axis = 1 : i64} : tensor<131072x8xf32>
   %1 = nn.softmax %y {nn.name = "b", axis = 1 : i64} : tensor<4096x1024xf32>

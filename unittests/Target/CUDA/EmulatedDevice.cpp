@@ -39,9 +39,16 @@ public:
   bool run(void (*entry)(const uint64_t *), const uint64_t *parameters,
            uint32_t block, uint32_t blocks);
 
-  void meet() {
+  void meet() { wait(State::AtBarrier); }
+
+  /// What the thread has whose number differs in the bits of `by`; all threads
+  /// of a warp exchange values at a time.
+  uint32_t shuffle(uint32_t value, uint32_t by) {
     Fiber &fiber = fibers_[current_];
-    swapcontext(&fiber.context, &host_);
+    fiber.given = value;
+    fiber.from = current_ ^ by;
+    wait(State::AtShuffle);
+    return fiber.taken;
   }
 
   uint32_t current() const { return current_; }
@@ -49,13 +56,27 @@ public:
   uint32_t blocks() const { return blocks_; }
 
 private:
-  static constexpr size_t stackBytes = 128 << 10;
+  static constexpr size_t stackBytes = 128 << 10, warpThreads = 32;
+  enum class State : uint8_t { Ready, AtBarrier, AtShuffle, Done };
   struct Fiber {
     ucontext_t context;
     std::vector<char> stack;
-    bool isDone = false;
+    State state = State::Ready;
+    uint32_t given = 0, from = 0, taken = 0; ///< At a shuffle.
   };
   static void start();
+  void wait(State state) {
+    Fiber &fiber = fibers_[current_];
+    fiber.state = state;
+    swapcontext(&fiber.context, &host_);
+  }
+  bool areAll(State state, size_t first, size_t end) const {
+    return std::all_of(
+        fibers_.begin() + first, fibers_.begin() + end,
+        [&](const Fiber &fiber) { return fiber.state == state; });
+  }
+  /// Lets threads go on that wait for nobody any more. False: there are none.
+  bool release();
 
   std::mt19937_64 &engine_;
   std::vector<Fiber> fibers_;
@@ -70,7 +91,7 @@ thread_local EmulatedBlock *running = nullptr;
 
 void EmulatedBlock::start() {
   running->entry_(running->parameters_);
-  running->fibers_[running->current_].isDone = true;
+  running->fibers_[running->current_].state = State::Done;
   // Returns to `host_` by uc_link.
 }
 
@@ -83,7 +104,7 @@ bool EmulatedBlock::run(void (*entry)(const uint64_t *),
   block_ = block;
   blocks_ = blocks;
   for (Fiber &fiber : fibers_) {
-    fiber.isDone = false;
+    fiber.state = State::Ready;
     getcontext(&fiber.context);
     fiber.context.uc_stack.ss_sp = fiber.stack.data();
     fiber.context.uc_stack.ss_size = fiber.stack.size();
@@ -92,24 +113,49 @@ bool EmulatedBlock::run(void (*entry)(const uint64_t *),
   }
   std::vector<uint32_t> order(fibers_.size());
   std::iota(order.begin(), order.end(), 0);
-  for (size_t done = 0; done != fibers_.size();) {
+  do {
     std::shuffle(order.begin(), order.end(), engine_);
     for (uint32_t thread : order) {
+      if (fibers_[thread].state != State::Ready)
+        continue;
       current_ = thread;
       swapcontext(&host_, &fibers_[thread].context);
     }
-    done = std::count_if(fibers_.begin(), fibers_.end(),
-                         [](const Fiber &fiber) { return fiber.isDone; });
-    if (done != 0 && done != fibers_.size())
-      return false;
-  }
-  return true;
+  } while (release());
+  return areAll(State::Done, 0, fibers_.size());
+}
+
+bool EmulatedBlock::release() {
+  bool hasReleased = false;
+  auto releaseAll = [&](State state, size_t first, size_t end) {
+    if (!areAll(state, first, end))
+      return;
+    if (state == State::AtShuffle)
+      for (size_t i = first; i != end; ++i)
+        fibers_[i].taken = fibers_[fibers_[i].from].given;
+    for (size_t i = first; i != end; ++i)
+      fibers_[i].state = State::Ready;
+    hasReleased = true;
+  };
+  for (size_t first = 0; first < fibers_.size(); first += warpThreads)
+    releaseAll(State::AtShuffle, first,
+               std::min(first + warpThreads, fibers_.size()));
+  releaseAll(State::AtBarrier, 0, fibers_.size());
+  return hasReleased;
 }
 
 static uint32_t emulatedThread() { return running->current(); }
 static uint32_t emulatedBlock() { return running->block(); }
 static uint32_t emulatedBlocks() { return running->blocks(); }
 static void emulatedBarrier() { running->meet(); }
+static int32_t emulatedShuffle(int32_t, int32_t value, int32_t by, int32_t) {
+  return bit_cast<int32_t>(
+      running->shuffle(bit_cast<uint32_t>(value), static_cast<uint32_t>(by)));
+}
+static float emulatedFloatShuffle(int32_t, float value, int32_t by, int32_t) {
+  return bit_cast<float>(
+      running->shuffle(bit_cast<uint32_t>(value), static_cast<uint32_t>(by)));
+}
 
 //===----------------------------------------------------------------------===//
 // Code
@@ -132,6 +178,8 @@ static const Replacement replacements[] = {
     {"llvm.nvvm.read.ptx.sreg.ctaid.x", "soap_emulated_block"},
     {"llvm.nvvm.read.ptx.sreg.nctaid.x", "soap_emulated_blocks"},
     {"llvm.nvvm.barrier0", "soap_emulated_barrier"},
+    {"llvm.nvvm.shfl.sync.bfly.i32", "soap_emulated_shuffle"},
+    {"llvm.nvvm.shfl.sync.bfly.f32", "soap_emulated_float_shuffle"},
 };
 
 /// Puts functions for what a GPU has alone.
@@ -146,7 +194,8 @@ static void replaceIntrinsics(Module &module) {
     for (User *user : make_early_inc_range(intrinsic->users())) {
       auto *call = cast<CallInst>(user);
       IRBuilder<> builder(call);
-      Value *made = builder.CreateCall(function, {});
+      SmallVector<Value *> arguments(call->args());
+      Value *made = builder.CreateCall(function, arguments);
       call->replaceAllUsesWith(made);
       call->eraseFromParent();
     }
@@ -210,6 +259,8 @@ EmulatedDevice::create(mlir::ModuleOp kernels) {
   define("soap_emulated_block", &emulatedBlock);
   define("soap_emulated_blocks", &emulatedBlocks);
   define("soap_emulated_barrier", &emulatedBarrier);
+  define("soap_emulated_shuffle", &emulatedShuffle);
+  define("soap_emulated_float_shuffle", &emulatedFloatShuffle);
   define("__truncsfbf2", &truncateToBF16);
   if (Error error = jit.getMainJITDylib().define(
           orc::absoluteSymbols(std::move(symbols))))

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs device code without a GPU: the LLVM IR that becomes PTX, compiled for
-// the host, with a function in place of every special register and barrier.
+// the host, with a function in place of every special register, barrier and
+// exchange within a warp.
 // Blocks run one after the other. The threads of a block are fibers of one
 // thread of the host: each runs to its next barrier, in an order that changes
 // at random from barrier to barrier, so that a read that needs a barrier before

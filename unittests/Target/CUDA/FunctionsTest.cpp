@@ -48,8 +48,9 @@ static void fillArguments(TensorBytes &tensor, double bound, uint64_t seed) {
 /// if `onHost` is not null.
 static std::vector<double> compute(const std::string &op,
                                    std::vector<TensorBytes> &operands,
-                                   std::vector<double> *onHost = nullptr) {
-  std::string type = "tensor<" + std::to_string(elements) + "xf64>";
+                                   std::vector<double> *onHost = nullptr,
+                                   const std::string &element = "f64") {
+  std::string type = "tensor<" + std::to_string(elements) + "x" + element + ">";
   bool binary = operands.size() == 2;
   std::string text =
       "func.func @f(%x: " + type + (binary ? ", %y: " + type : "") +
@@ -91,6 +92,7 @@ struct FunctionCase {
   double bound;    ///< Arguments are at most this, special ones apart.
   double relative; ///< Of the result.
   double absolute;
+  const char *element = "f64";
 };
 class DeviceFunctions : public testing::TestWithParam<FunctionCase> {};
 } // namespace
@@ -108,7 +110,10 @@ static bool isClose(double actual, double expected, double relative,
 TEST_P(DeviceFunctions, AreThoseOfTheCLibrary) {
   const FunctionCase &test = GetParam();
   MLIRContext context;
-  auto type = RankedTensorType::get({elements}, Float64Type::get(&context));
+  Type element = Float64Type::get(&context);
+  if (test.element == std::string("f32"))
+    element = Float32Type::get(&context);
+  auto type = RankedTensorType::get({elements}, element);
   std::vector<TensorBytes> operands(1, TensorBytes(type));
   fillArguments(operands[0], test.bound, /*seed=*/5);
   // Beyond the bound, the trigonometric functions are not exact.
@@ -117,7 +122,8 @@ TEST_P(DeviceFunctions, AreThoseOfTheCLibrary) {
     if (double x = operands[0].get(i);
         isPeriodic && std::isfinite(x) && std::abs(x) > test.bound)
       operands[0].set(i, 1);
-  std::vector<double> actual = compute(test.op, operands);
+  std::vector<double> actual =
+      compute(test.op, operands, nullptr, test.element);
   ASSERT_EQ(actual.size(), elements);
   double worst = 0;
   for (size_t i = 0; i != elements; ++i) {
@@ -140,10 +146,12 @@ static const FunctionCase functions[] = {
     {"sin", std::sin, 0x1p30, 1e-13, 2e-16},
     {"cos", std::cos, 0x1p30, 1e-13, 2e-16},
     {"acos", std::acos, 1, 2e-15, 0},
+    {"erf", std::erf, 7, 1.2e-7, 1e-45, "f32"},
 };
-INSTANTIATE_TEST_SUITE_P(F64, DeviceFunctions, testing::ValuesIn(functions),
+INSTANTIATE_TEST_SUITE_P(All, DeviceFunctions, testing::ValuesIn(functions),
                          [](const testing::TestParamInfo<FunctionCase> &info) {
-                           return std::string(info.param.op);
+                           return std::string(info.param.op) + "_" +
+                                  info.param.element;
                          });
 
 /// Both targets make the exponential of a product with a logarithm of it.

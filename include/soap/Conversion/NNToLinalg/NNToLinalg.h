@@ -18,7 +18,8 @@ namespace soap {
 #include "soap/Conversion/NNToLinalg/Passes.h.inc"
 
 /// Patterns that lower every nn operation but the ends of the graph.
-void populateNNToLinalgPatterns(mlir::RewritePatternSet &patterns);
+void populateNNToLinalgPatterns(mlir::RewritePatternSet &patterns,
+                                bool windowsByIndex = false);
 
 /// True if each result element of `op` depends on one element of each operand.
 bool isElementwise(mlir::Operation *op);

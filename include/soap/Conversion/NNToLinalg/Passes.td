@@ -40,9 +40,19 @@ def ConvertNNToLinalgPass : Pass<"convert-nn-to-linalg"> {
     `fastmath<reassoc,contract>`: their order is not promised. Innermost loops
     run over contiguous elements where the operation has such.
 
+    Conversions between f32 and floats of 16 bits are integer arithmetic on their
+    bits, as not every processor has instructions for them; with
+    `keep-narrow-casts` they stay `arith.truncf` and `arith.extf`.
+
     What it does not do: fuse, tile, vectorise or bufferise. Names and
     configurations (`nn.name`, `soap.config`) are dropped.
   }];
+  let options = [
+    Option<"keepNarrowCasts", "keep-narrow-casts", "bool", "false",
+           "Leave conversions between f32 and floats of 16 bits to the processor">,
+    Option<"windowsByIndex", "windows-by-index", "bool", "false",
+           "Pools read their input where a window is, without a padded copy">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",

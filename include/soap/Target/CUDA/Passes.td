@@ -55,6 +55,16 @@ def DistributeKernelsPass
   ];
 }
 
+def FloatMathPass : Pass<"cuda-float-math", "::mlir::ModuleOp"> {
+  let summary = "Replace functions of f32 by polynomials of few instructions";
+  let description = [{
+    erf of f32, to less than 1e-7 of the result. All else is left to
+    native-approximate-math, in front of which it runs.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def DoubleMathPass : Pass<"cuda-double-math", "::mlir::ModuleOp"> {
   let summary = "Replace functions of f64, and powers, by polynomials";
   let description = [{

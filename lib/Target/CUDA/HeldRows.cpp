@@ -1,0 +1,399 @@
+//===- HeldRows.cpp - Rows that threads hold in registers -----------------===//
+//
+// Part of SOAP, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where all parts of a group go through a row alike, the thread that has an
+// element in one of them has it in the others. It holds its elements, and what
+// there is one of per row, in registers: memory is read and written in groups
+// of 16 bytes, and threads meet only to join partial results, by shuffles
+// within a warp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Distribution.h"
+#include "Iteration.h"
+#include "KernelBuffers.h"
+#include "RowGroups.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "soap/Target/CUDA/Passes.h"
+
+using namespace mlir;
+using namespace soap;
+using namespace soap::cuda;
+
+static constexpr int64_t warpThreads = 32;
+
+//===----------------------------------------------------------------------===//
+// Joining
+//===----------------------------------------------------------------------===//
+
+/// Joins what so many neighbours of a warp have; each of them has the result.
+Value Distribution::joinWarp(Operation *combiner, Value partial,
+                             int64_t threads) {
+  for (int64_t half = threads / 2; half != 0; half /= 2) {
+    auto number = [&](int64_t value) -> Value {
+      return builder_.create<arith::ConstantOp>(
+          loc_, builder_.getI32IntegerAttr(static_cast<int32_t>(value)));
+    };
+    Value other =
+        builder_
+            .create<gpu::ShuffleOp>(loc_, partial, number(half),
+                                    number(warpThreads), gpu::ShuffleMode::XOR)
+            .getShuffleResult();
+    partial = combine(combiner, partial, other);
+  }
+  return partial;
+}
+
+/// Joins what the threads of a row have; each of them has the result.
+Value Distribution::joinHeld(Operation *combiner, Value partial,
+                             const RowWorkers &workers) {
+  Type type = partial.getType();
+  int64_t shuffled = type.isF32() || type.isInteger(32)
+                         ? std::min(workers.lanes, warpThreads)
+                         : 1;
+  partial = joinWarp(combiner, partial, shuffled);
+  int64_t others = workers.lanes / shuffled;
+  if (others == 1)
+    return partial;
+  // One thread of those that have the same writes, and all read what is joined
+  // in the same order.
+  Value shared = joints_.lookup(type), divisor = constant(shuffled);
+  Value place =
+      builder_.createOrFold<arith::DivUIOp>(loc_, workers_.thread, divisor);
+  builder_.create<memref::StoreOp>(loc_, partial, shared, place);
+  builder_.create<gpu::BarrierOp>(loc_);
+  Value first = multiply(workers.slot, constant(others));
+  for (int64_t i = 0; i != others; ++i) {
+    Value at = builder_.createOrFold<arith::AddIOp>(loc_, first, constant(i));
+    Value other = builder_.create<memref::LoadOp>(loc_, shared, at);
+    partial = i == 0 ? other : combine(combiner, partial, other);
+  }
+  // Before the next results are joined in the same place.
+  builder_.create<gpu::BarrierOp>(loc_);
+  return partial;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The address of the element of an operand at `ivs`.
+Value Distribution::heldAddress(OpOperand &copy, ValueRange ivs) {
+  // Strides are static: accessOf() has found them.
+  BufferAccess access = *accessOf(copy);
+  Value offset = constant(access.offset);
+  for (auto [iv, stride] : llvm::zip_equal(ivs, access.strides))
+    if (stride != 0)
+      offset = builder_.createOrFold<arith::AddIOp>(
+          loc_, multiply(iv, constant(stride)), offset);
+  Value pointer = pointers_.lookup(access.buffer);
+  Type element = cast<MemRefType>(access.buffer.getType()).getElementType();
+  Value wide = builder_.createOrFold<arith::IndexCastOp>(
+      loc_, builder_.getI64Type(), offset);
+  return builder_.create<LLVM::GEPOp>(loc_, pointer.getType(), element, pointer,
+                                      ArrayRef<LLVM::GEPArg>{wide});
+}
+
+Distribution::HeldElements Distribution::heldElements(const HeldRow &row,
+                                                      int64_t number) {
+  int64_t threads = row.group.threadsPerRow, groups = row.group.heldGroups();
+  Value group = builder_.createOrFold<arith::AddIOp>(
+      loc_, row.workers.lane, constant(number * threads));
+  HeldElements elements{number, {}, {}};
+  if ((number + 1) * threads > groups) {
+    elements.exist = builder_.create<arith::CmpIOp>(
+        loc_, arith::CmpIPredicate::ult, group, constant(groups));
+    group = builder_.create<arith::SelectOp>(loc_, elements.exist, group,
+                                             constant(0));
+  }
+  elements.first = multiply(group, constant(row.group.heldTogether));
+  return elements;
+}
+
+/// What a part reads of `operand` (its copy in the entry is `copy`) at a group
+/// of elements, of which `ivs` is the first.
+Distribution::Values Distribution::loadHeld(HeldRow &row, const RowPart &part,
+                                            OpOperand &operand, OpOperand &copy,
+                                            const HeldElements &elements,
+                                            ValueRange ivs) {
+  int64_t together = row.group.heldTogether;
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type)
+    return Values(together, copy.get());
+  Value buffer = bufferOf(operand.get());
+  std::optional<BufferAccess> access = accessOf(operand);
+  bool isScalar = access && isRowScalar(part, *access);
+  if (auto held = row.values.find(buffer); held != row.values.end()) {
+    if (isScalar)
+      return Values(together, held->second[0]);
+    return Values(llvm::ArrayRef(held->second)
+                      .slice(elements.number * together, together));
+  }
+  if (isScalar)
+    return Values(together, load(copy, ivs));
+  bool isRow = access && isDense(part, *access);
+  Values &read = row.read[buffer];
+  bool isKept = isRow && row.group.alike.contains(buffer);
+  if (isKept && static_cast<int64_t>(read.size()) > elements.number * together)
+    return Values(
+        llvm::ArrayRef(read).slice(elements.number * together, together));
+  Values values = loadGroup(row, part, copy, elements, ivs, isRow);
+  if (isKept)
+    llvm::append_range(read, values);
+  return values;
+}
+
+/// What is in memory at a group of elements. `isRow`: side by side.
+Distribution::Values Distribution::loadGroup(const HeldRow &row,
+                                             const RowPart &part,
+                                             OpOperand &copy,
+                                             const HeldElements &elements,
+                                             ValueRange ivs, bool isRow) {
+  int64_t together = row.group.heldTogether;
+  Type element = cast<MemRefType>(copy.get().getType()).getElementType();
+  Values values;
+  if (isRow && together > 1 && pointers_.contains(bufferOf(copy.get()))) {
+    auto vector = VectorType::get(together, element);
+    Value whole = builder_.create<LLVM::LoadOp>(
+        loc_, vector, heldAddress(copy, ivs),
+        static_cast<unsigned>(together * element.getIntOrFloatBitWidth() / 8));
+    for (int64_t i = 0; i != together; ++i)
+      values.push_back(builder_.create<LLVM::ExtractElementOp>(
+          loc_, whole,
+          builder_.create<LLVM::ConstantOp>(loc_,
+                                            builder_.getI64IntegerAttr(i))));
+    return values;
+  }
+  for (int64_t i = 0; i != together; ++i) {
+    Values at(ivs);
+    setElement(
+        part,
+        builder_.createOrFold<arith::AddIOp>(loc_, elements.first, constant(i)),
+        at);
+    values.push_back(load(copy, at));
+  }
+  return values;
+}
+
+/// Writes values of a row, one or a group, to memory where `isWritten`.
+void Distribution::storeHeld(HeldRow &row, const RowPart &part,
+                             OpOperand &operand, OpOperand &copy,
+                             ArrayRef<Value> values, ValueRange ivs,
+                             Value isWritten) {
+  Value buffer = bufferOf(operand.get());
+  if (row.storedBy.lookup(buffer) != part.op)
+    return;
+  OpBuilder::InsertionGuard guard(builder_);
+  if (isWritten) {
+    auto branch = builder_.create<scf::IfOp>(loc_, isWritten, false);
+    builder_.setInsertionPointToStart(branch.thenBlock());
+  }
+  if (values.size() > 1) {
+    Type element = values[0].getType();
+    auto count = static_cast<int64_t>(values.size());
+    Value whole =
+        builder_.create<LLVM::UndefOp>(loc_, VectorType::get(count, element));
+    for (auto [i, value] : llvm::enumerate(values))
+      whole = builder_.create<LLVM::InsertElementOp>(
+          loc_, whole, value,
+          builder_.create<LLVM::ConstantOp>(
+              loc_, builder_.getI64IntegerAttr(static_cast<int64_t>(i))));
+    builder_.create<LLVM::StoreOp>(
+        loc_, whole, heldAddress(copy, ivs),
+        static_cast<unsigned>(count * element.getIntOrFloatBitWidth() / 8));
+    return;
+  }
+  auto op = cast<linalg::LinalgOp>(copy.getOwner());
+  auto indices = affine::expandAffineMap(builder_, loc_,
+                                         op.getMatchingIndexingMap(&copy), ivs);
+  builder_.create<memref::StoreOp>(loc_, values[0], copy.get(), *indices);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+static Value both(OpBuilder &builder, Location loc, Value a, Value b) {
+  return a && b ? Value(builder.create<arith::AndIOp>(loc, a, b)) : a ? a : b;
+}
+
+/// A part that makes an element per element of the row.
+void Distribution::emitHeldElements(HeldRow &row, const RowPart &part,
+                                    const RowStep &step) {
+  linalg::LinalgOp op = step.op;
+  int64_t together = row.group.heldTogether;
+  SmallVector<Values> made(op.getNumDpsInits());
+  for (int64_t number = 0; number != row.group.heldPerThread(); ++number) {
+    HeldElements elements = heldElements(row, number);
+    Values ivs = rowIndices(part, row.safeRow);
+    setElement(part, elements.first, ivs);
+    SmallVector<Values> operands;
+    for (auto [operand, copy] :
+         llvm::zip_equal(part.op->getOpOperands(), op->getOpOperands())) {
+      BlockArgument argument = op.getMatchingBlockArgument(&copy);
+      if (!argument.use_empty() || op.isDpsInput(&copy))
+        operands.push_back(loadHeld(row, part, operand, copy, elements, ivs));
+      else
+        operands.push_back(Values(
+            together, builder_.create<arith::ConstantOp>(
+                          loc_, builder_.getZeroAttr(argument.getType()))));
+    }
+    for (int64_t i = 0; i != together; ++i) {
+      Values at(ivs), values;
+      setElement(part,
+                 builder_.createOrFold<arith::AddIOp>(loc_, elements.first,
+                                                      constant(i)),
+                 at);
+      for (const Values &operand : operands)
+        values.push_back(operand[i]);
+      for (auto [list, result] : llvm::zip_equal(made, body(op, at, values)))
+        list.push_back(result);
+    }
+    Value isWritten = both(builder_, loc_, row.workers.exists, elements.exist);
+    for (unsigned i = 0, count = made.size(); i != count; ++i)
+      storeHeld(row, part, *part.op.getDpsInitOperand(i),
+                *op.getDpsInitOperand(i),
+                llvm::ArrayRef(made[i]).take_back(together), ivs, isWritten);
+  }
+  for (auto [output, values] : llvm::zip_equal(part.op.getDpsInits(), made))
+    row.values[bufferOf(output)] = values;
+}
+
+/// A part that makes one element per row: every thread of the row does it, and
+/// one writes it.
+void Distribution::emitHeldScalar(HeldRow &row, const RowPart &part,
+                                  const RowStep &step) {
+  linalg::LinalgOp op = step.op;
+  Values ivs = rowIndices(part, row.safeRow), values;
+  HeldElements none{0, constant(0), {}};
+  for (auto [operand, copy] :
+       llvm::zip_equal(part.op->getOpOperands(), op->getOpOperands())) {
+    BlockArgument argument = op.getMatchingBlockArgument(&copy);
+    if (!argument.use_empty() || op.isDpsInput(&copy))
+      values.push_back(loadHeld(row, part, operand, copy, none, ivs).front());
+    else
+      values.push_back(builder_.create<arith::ConstantOp>(
+          loc_, builder_.getZeroAttr(argument.getType())));
+  }
+  Value isFirst = builder_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq,
+                                                 row.workers.lane, constant(0));
+  Value isWritten = both(builder_, loc_, isFirst, row.workers.exists);
+  Values results = body(op, ivs, values);
+  for (auto [i, result] : llvm::enumerate(results)) {
+    OpOperand &operand = *part.op.getDpsInitOperand(i);
+    storeHeld(row, part, operand, *op.getDpsInitOperand(i), result, ivs,
+              isWritten);
+    row.values[bufferOf(operand.get())] = {result};
+  }
+}
+
+void Distribution::reduceHeld(HeldRow &row, const RowPart &part,
+                              const RowStep &step) {
+  linalg::LinalgOp op = step.op;
+  int64_t together = row.group.heldTogether;
+  SmallVector<Operation *> combiners;
+  Values partial, neutral;
+  for (unsigned i = 0, count = op.getNumDpsInits(); i != count; ++i) {
+    combiners.push_back(combinerOf(op, i));
+    neutral.push_back(builder_.create<arith::ConstantOp>(
+        loc_, *arith::getNeutralElement(combiners.back())));
+  }
+  partial = neutral;
+  for (int64_t number = 0; number != row.group.heldPerThread(); ++number) {
+    HeldElements elements = heldElements(row, number);
+    Values ivs = rowIndices(part, row.safeRow);
+    setElement(part, elements.first, ivs);
+    SmallVector<Values> operands;
+    for (auto [operand, copy] : llvm::zip_equal(part.op.getDpsInputOperands(),
+                                                op.getDpsInputOperands()))
+      operands.push_back(loadHeld(row, part, *operand, *copy, elements, ivs));
+    Values before = partial;
+    for (int64_t i = 0; i != together; ++i) {
+      Values at(ivs), values;
+      setElement(part,
+                 builder_.createOrFold<arith::AddIOp>(loc_, elements.first,
+                                                      constant(i)),
+                 at);
+      for (const Values &operand : operands)
+        values.push_back(operand[i]);
+      llvm::append_range(values, partial);
+      partial = body(op, at, values);
+    }
+    if (elements.exist)
+      for (auto [value, old] : llvm::zip_equal(partial, before))
+        value =
+            builder_.create<arith::SelectOp>(loc_, elements.exist, value, old);
+  }
+  Values ivs = rowIndices(part, row.safeRow);
+  Value isFirst = builder_.create<arith::CmpIOp>(loc_, arith::CmpIPredicate::eq,
+                                                 row.workers.lane, constant(0));
+  Value isWritten = both(builder_, loc_, isFirst, row.workers.exists);
+  HeldElements none{0, constant(0), {}};
+  for (unsigned i = 0, count = op.getNumDpsInits(); i != count; ++i) {
+    OpOperand &operand = *part.op.getDpsInitOperand(i);
+    OpOperand &copy = *op.getDpsInitOperand(i);
+    Value sum = joinHeld(combiners[i], partial[i], row.workers);
+    Value old = step.initial
+                    ? step.initial
+                    : loadHeld(row, part, operand, copy, none, ivs).front();
+    Value result = combine(combiners[i], old, sum);
+    storeHeld(row, part, operand, copy, result, ivs, isWritten);
+    row.values[bufferOf(operand.get())] = {result};
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// All rows
+//===----------------------------------------------------------------------===//
+
+WorkSize Distribution::emitHeldRows(const RowGroup &group,
+                                    ArrayRef<RowStep> steps) {
+  RowWorkers workers = makeRowWorkers(group);
+  for (RowStep step : steps)
+    if (step.op.getNumReductionLoops() != 0)
+      for (Value output : step.op.getDpsInits()) {
+        Value &joint = joints_[getElementTypeOrSelf(output)];
+        if (!joint)
+          joint = sharedBuffer(threadsPerBlock, getElementTypeOrSelf(output));
+      }
+  Value atOnce = constant(workers.rowsPerBlock), rows = constant(group.rows);
+  loop(multiply(workers_.block, atOnce), rows,
+       multiply(workers_.blocks, atOnce), [&](Value first) {
+         workers.row =
+             builder_.createOrFold<arith::AddIOp>(loc_, first, workers.slot);
+         HeldRow row{group, workers, workers.row};
+         if (group.rows % workers.rowsPerBlock != 0) {
+           workers.exists = builder_.create<arith::CmpIOp>(
+               loc_, arith::CmpIPredicate::ult, workers.row, rows);
+           row.safeRow = builder_.create<arith::SelectOp>(loc_, workers.exists,
+                                                          workers.row, first);
+         }
+         for (const RowPart &part : group.parts)
+           for (Value output : part.op.getDpsInits())
+             if (!group.unstored.contains(bufferOf(output)))
+               row.storedBy[bufferOf(output)] = part.op;
+         for (auto [part, step] : llvm::zip_equal(group.parts, steps)) {
+           loc_ = linalg::LinalgOp(step.op).getLoc();
+           if (part.isReduction())
+             reduceHeld(row, part, step);
+           else if (part.elementsPerRow() == 1 && group.mostElements != 1)
+             emitHeldScalar(row, part, step);
+           else
+             emitHeldElements(row, part, step);
+         }
+       });
+  joints_.clear();
+  WorkSize work;
+  work.blocks = llvm::divideCeil(static_cast<uint64_t>(group.rows),
+                                 static_cast<uint64_t>(workers.rowsPerBlock));
+  return work;
+}
